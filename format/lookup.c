@@ -1,0 +1,19 @@
+/* Finding fields of the schema. */
+#include <string.h>
+#include "schema.h"
+
+const struct schema_field *schema_by_role(const struct schema_module *m, enum field_role role)
+{
+	for (uint32_t i = 0; i < m->nfields; i++)
+		if (m->fields[i].role == role)
+			return &m->fields[i];
+	return NULL;
+}
+
+const struct schema_field *schema_by_name(const struct schema_module *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->nfields; i++)
+		if (!strcmp(m->fields[i].name, name))
+			return &m->fields[i];
+	return NULL;
+}

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Turn module descriptions (modules/<x>/<x>.toml) into C structs, field tables, JSON and a docs page.
+
+usage: modgen.py REGISTRY OUTDIR MODULE.toml...        records.h, schema.c, schema.json
+       modgen.py --docs REGISTRY FILE.md MODULE.toml...
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, Optional
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Table = dict[str, Any]
+
+BASE = 16  # u64 id, i64 rank
+LAYOUTS = {"plain", "heatmap"}
+CTYPES = {"i64": "int64_t", "u64": "uint64_t", "f64": "double"}
+SIZE_BINS = ["0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"]
+KEYS = {"name", "darshan", "type", "unit", "reduce", "role", "doc", "bins", "top", "count", "length", "follows"}
+
+
+def fail(where: str, what: str) -> NoReturn:
+    sys.exit(f"modgen: {where}: {what}")
+
+
+def field(module: Table, counter: Table, name: Optional[str] = None, **change: Any) -> Table:
+    """One entry of the record: a scalar, or an array whose elements have Darshan names of their own."""
+    f = {"type": "i64", "unit": "", "role": None, "count": 1, "length": None, "follows": None, **counter, **change}
+    f["name"] = name or counter["name"]
+    if "darshan" not in f:
+        infix = "F_" if f["type"] == "f64" else ""
+        f["darshan"] = [f"{module['prefix']}{infix}{f['name'].upper()}"] if f["count"] == 1 else []
+    elif isinstance(f["darshan"], str):
+        f["darshan"] = [f["darshan"]] if f["darshan"] else []
+    return f
+
+
+def expand(module: Table, counter: Table) -> Iterator[Table]:
+    """The shorthands: `bins` is ten size classes, `top` a value array followed by its count array."""
+    prefix, upper = module["prefix"], counter["name"].upper()
+    if "bins" in counter:
+        yield field(module, counter, count=10, darshan=[f"{prefix}{upper}_{b}" for b in SIZE_BINS])
+    elif "top" in counter:
+        n = counter["top"]
+        slot = f"{prefix}{upper}"
+        yield field(module, counter, count=n, darshan=[f"{slot}{i + 1}_{upper}" for i in range(n)])
+        name = f"{counter['name']}_count"
+        counts = [f"{slot}{i + 1}_COUNT" for i in range(n)]
+        yield field(module, counter, name, count=n, unit="", follows=counter["name"], darshan=counts)
+    else:
+        yield field(module, counter)
+
+
+def check(module: Table, registry: Table) -> None:
+    where = module["name"]
+    if registry["modules"].get(str(module["id"])) != where:
+        fail(where, f"id {module['id']} is not {where} in the registry")
+    if module["layout"] not in LAYOUTS:
+        fail(where, f"unknown layout {module['layout']}")
+    names = [f["name"] for f in module["fields"]]
+    for f in module["fields"]:
+        at = f"{where}.{f['name']}"
+        if unknown := set(f) - KEYS - {"offset"}:
+            fail(at, f"unknown key {unknown}")
+        if names.count(f["name"]) > 1:
+            fail(at, "named twice")
+        if f["type"] not in CTYPES or f["reduce"] not in registry["reduce"]:
+            fail(at, f"unknown type {f['type']} or reduce rule {f['reduce']}")
+        if f["role"] and f["role"] not in registry["role"]:
+            fail(at, f"unknown role {f['role']}")
+        for key in ("follows", "length"):
+            if f[key] and f[key] not in names:
+                fail(at, f"{key} names no counter: {f[key]}")
+    if module["end"] != module["size"]:
+        fail(where, f"fields end at {module['end']}, size says {module['size']}")
+
+
+def load(path: str, registry: Table) -> Table:
+    module = tomllib.loads(Path(path).read_text())
+    module["key"] = Path(path).stem
+    module["fields"] = [f for c in module.pop("counter") for f in expand(module, c)]
+    at = BASE
+    for f in module["fields"]:
+        f["offset"] = at
+        f["count"] = 0 if f["length"] else f["count"]
+        at += 8 * f["count"]
+    module["end"] = at
+    check(module, registry)
+    return module
+
+
+def ident(name: str) -> str:
+    return "".join(c for c in name.upper() if c.isalnum() or c == "_")
+
+
+def enum(name: str, prefix: str, items: Iterable[str], last: str) -> str:
+    body = "".join(f"\t{prefix}{ident(i)},\n" for i in items)
+    return f"enum {name} {{\n{body}\t{prefix}{last}\n}};\n"
+
+
+def struct(module: Table) -> str:
+    lines = [f"/* {module['name']}, version {module['version']}: {module['doc']} */"]
+    lines.append(f"struct {module['key']}_record {{\n\tuint64_t id;\n\tint64_t rank;")
+    for f in module["fields"]:
+        if f["count"]:
+            array = f"[{f['count']}]" if f["count"] > 1 else ""
+            lines.append(f"\t{CTYPES[f['type']]} {f['name']}{array};")
+    test = f"sizeof(struct {module['key']}_record) == {module['size']}"
+    size = f'_Static_assert({test}, "{module["name"]} record");'
+    return "\n".join([*lines, "};", size, ""])
+
+
+def records_h(registry: Table, modules: list[Table]) -> str:
+    return "\n".join([
+        "/* Generated by tools/modgen.py from modules/<x>/<x>.toml: do not edit. */",
+        "#pragma once\n#include <stdint.h>\n",
+        enum("log_module", "LOG_MOD_", registry["modules"].values(), "COUNT"),
+        enum("field_type", "FIELD_", CTYPES, "TYPE_COUNT"),
+        enum("field_reduce", "REDUCE_", registry["reduce"], "COUNT"),
+        enum("field_role", "ROLE_", ["none", *registry["role"]], "COUNT"),
+        enum("record_layout", "LAYOUT_", ["unknown", *sorted(LAYOUTS)], "COUNT"),
+        *map(struct, modules),
+    ])
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def public(module: Table, darshan: str) -> str:
+    return darshan.removeprefix(module["prefix"]).removeprefix("F_").lower()
+
+
+def c_field(module: Table, f: Table) -> str:
+    index = {g["name"]: i for i, g in enumerate(module["fields"])}
+    cells = [
+        f".name = {quoted(f['name'])}, .labels = {module['key']}_{f['name']}, .nlabels = {len(f['darshan'])}",
+        f".type = FIELD_{f['type'].upper()}, .reduce = REDUCE_{f['reduce'].upper()}",
+        f".role = ROLE_{(f['role'] or 'none').upper()}, .offset = {f['offset']}, .count = {f['count']}",
+        f".follows = {index.get(f['follows'], -1)}, .length = {index.get(f['length'], -1)}, .unit = {quoted(f['unit'])}",
+        f".doc = {quoted(f['doc'])}",
+    ]
+    return "\t{ " + ",\n\t  ".join(cells) + " },"
+
+
+def c_labels(module: Table, f: Table) -> str:
+    pairs = "".join(f"\t{{ {quoted(d)}, {quoted(public(module, d))} }},\n" for d in f["darshan"])
+    body = pairs or "\t{ 0, 0 },\n"
+    return f"static const struct schema_label {module['key']}_{f['name']}[] = {{\n{body}}};"
+
+
+def c_history(module: Table) -> str:
+    index = {g["name"]: i for i, g in enumerate(module["fields"])}
+    rows = []
+    for h in module.get("history", []):
+        fills = ", ".join(f"{{ {index[k]}, {v} }}" for k, v in h["missing"].items())
+        extra = h.get("extra", {"after": None, "count": 0})
+        after = index[extra["after"]] if extra["after"] else -1
+        drop = int(extra.get("drop_if_used", False))
+        rows.append(f"\t{{ .version = {h['version']}, .nmissing = {len(h['missing'])}, .missing = {{ {fills} }},\n"
+                    f"\t  .extra_after = {after}, .extra_count = {extra['count']}, .drop_if_used = {drop} }},")
+    body = "\n".join([*rows, "\t{ .version = 0 },"])
+    return f"static const struct schema_history {module['key']}_history[] = {{\n{body}\n}};"
+
+
+def c_module(module: Table) -> str:
+    key = module["key"]
+    fields = "\n".join(c_field(module, f) for f in module["fields"])
+    return "\n".join([
+        *(c_labels(module, f) for f in module["fields"]),
+        f"static const struct schema_field {key}_fields[] = {{\n{fields}\n}};",
+        c_history(module), ""])
+
+
+def c_row(number: str, name: str, modules: Table) -> str:
+    m = modules.get(name)
+    if not m:
+        return f"\t[{number}] = {{ .name = {quoted(name)} }},"
+    return (f"\t[{number}] = {{ .name = {quoted(name)}, .key = {quoted(m['key'])},\n"
+            f"\t\t.prefix = {quoted(m['prefix'])}, .version = {m['version']}, .layout = LAYOUT_{m['layout'].upper()}, .size = {m['size']},\n"
+            f"\t\t.fields = {m['key']}_fields, .nfields = {len(m['fields'])}, .history = {m['key']}_history,\n"
+            f"\t\t.doc = {quoted(m['doc'])} }},")
+
+
+def c_names(name: str, items: Iterable[str]) -> str:
+    return f"const char *const {name}[] = {{ {', '.join(map(quoted, items))} }};"
+
+
+def schema_c(registry: Table, modules: list[Table]) -> str:
+    by_name = {m["name"]: m for m in modules}
+    rows = "\n".join(c_row(i, n, by_name) for i, n in registry["modules"].items())
+    return "\n".join([
+        "/* Generated by tools/modgen.py from modules/<x>/<x>.toml: do not edit. */",
+        '#include "schema.h"\n',
+        *map(c_module, modules),
+        f"const struct schema_module schema_modules[LOG_MOD_COUNT] = {{\n{rows}\n}};\n",
+        c_names("schema_type_names", CTYPES),
+        c_names("schema_reduce_names", registry["reduce"]),
+        c_names("schema_role_names", ["none", *registry["role"]]), ""])
+
+
+def schema_json(registry: Table, modules: list[Table]) -> str:
+    for m in modules:
+        for f in m["fields"]:
+            f["names"] = [public(m, d) for d in f["darshan"]]
+    out = {"modules": registry["modules"], "role": registry["role"], "reduce": registry["reduce"], "schema": modules}
+    return json.dumps(out, indent=1) + "\n"
+
+
+def docs_md(registry: Table, modules: list[Table]) -> str:
+    lines = ["# Counters", "", "Generated by `tools/modgen.py` from `modules/*/*.toml`.", ""]
+    for m in modules:
+        lines += [f"## {m['name']}", "", f"{m['doc']} Record version {m['version']}.", ""]
+        lines += ["| counter | in the log | unit | when ranks are merged | role | meaning |", "|---|---|---|---|---|---|"]
+        for f in m["fields"]:
+            if not f["darshan"] and not f["length"]:
+                continue
+            names = f["darshan"] or [m["prefix"] + f["name"].upper() + "_*"]
+            shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+            cells = [f"`{m['key']}.{f['name']}`", f"`{shown}`", f["unit"], f["reduce"], f["role"] or "", f["doc"]]
+            lines.append("| " + " | ".join(cells) + " |")
+        lines.append("")
+    for title, key in (("Roles", "role"), ("Merge rules", "reduce")):
+        lines += [f"## {title}", "", "| name | meaning |", "|---|---|"]
+        lines += [f"| {name} | {text} |" for name, text in registry[key].items()] + [""]
+    return "\n".join(lines)
+
+
+def main(args: list[str]) -> None:
+    docs = args[:1] == ["--docs"]
+    registry_path, out, *paths = args[1:] if docs else args
+    registry = tomllib.loads(Path(registry_path).read_text())
+    modules = sorted((load(p, registry) for p in paths), key=lambda m: m["id"])
+    products = {"records.h": records_h, "schema.c": schema_c, "schema.json": schema_json}
+    makers = {Path(out).name: docs_md} if docs else products
+    folder = Path(out).parent if docs else Path(out)
+    for name, make in makers.items():
+        (folder / name).write_text(make(registry, modules))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
