@@ -74,7 +74,7 @@ def check(module: Table, registry: Table) -> None:
 
 
 def load(path: str, registry: Table) -> Table:
-    module = tomllib.loads(Path(path).read_text())
+    module: Table = tomllib.loads(Path(path).read_text())
     module["key"] = Path(path).stem
     module["fields"] = [f for c in module.pop("counter") for f in expand(module, c)]
     at = BASE
@@ -155,7 +155,7 @@ def c_labels(module: Table, f: Table) -> str:
 
 
 def c_history(module: Table) -> str:
-    rows = []
+    rows = ""
     for h in module.get("history", []):
         fills = ", ".join(f"{{ {module['index'][k]}, {v} }}" for k, v in h["missing"].items())
         extra = h.get("extra", {})
@@ -167,9 +167,9 @@ def c_history(module: Table) -> str:
             extra_count=extra.get("count", 0),
             drop_if_used=int(extra.get("drop_if_used", False)),
         )
-    return (
-        f"static const struct schema_history {module['key']}_history[] = {{\n{rows}\t{{ .version = 0 }},\n}};"
-    )
+        rows += f"\t{row}\n"
+    name = f"static const struct schema_history {module['key']}_history[]"
+    return f"{name} = {{\n{rows}\t{{ .version = 0 }},\n}};"
 
 
 def c_module(module: Table) -> str:
