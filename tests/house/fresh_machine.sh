@@ -1,0 +1,38 @@
+#!/bin/bash
+# Proves ./bootstrap on a bare Debian: no compiler, no make, no Python, empty package lists. Needs root, debootstrap and
+# a network, a minute or two, and 2 GB below $TMPDIR. `make fresh-machine` runs it; CI does not.
+#   tests/house/fresh_machine.sh [SUITE] [COMMAND...]      default: bookworm build build test
+set -euo pipefail
+repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
+suite=${1:-bookworm}
+shift || true
+[ $# -gt 0 ] || set -- build build test
+
+[ "$(id -u)" = 0 ] || { echo "fresh-machine: chroot needs root" >&2; exit 1; }
+command -v debootstrap >/dev/null || { echo "fresh-machine: install debootstrap first" >&2; exit 1; }
+
+root=$(mktemp -d --tmpdir iolens-fresh.XXXXXX)
+clean() {
+	umount -l "$root/proc" "$root/dev" 2>/dev/null || true
+	rm -rf --one-file-system "$root"
+}
+trap clean EXIT
+
+debootstrap --variant=minbase "$suite" "$root" >"$root.log" || { tail -n 5 "$root.log" >&2; exit 1; }
+rm -f "$root.log"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+cp -L /etc/resolv.conf "$root/etc/"
+# The bare root knows no certificates of this site, pip may need them.
+install -D /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+git clone -q "$repository" "$root/iolens"
+[ ! -d "${IOLENS_CORPUS:-$repository/../shared/corpus}" ] ||
+	{ mkdir "$root/shared"; cp -r "$(dirname "${IOLENS_CORPUS:-$repository/../shared/corpus}")"/. "$root/shared"; }
+
+for command in "$@"; do
+	echo "== fresh $suite: ./bootstrap $command"
+	started=$SECONDS
+	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 ${PIP_CERT:+PIP_CERT="$PIP_CERT"} \
+		chroot "$root" /iolens/bootstrap "$command"
+	echo "== fresh $suite: ./bootstrap $command took $((SECONDS - started)) s"
+done
