@@ -23,8 +23,8 @@ rm -f "$root.log"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 cp -L /etc/resolv.conf "$root/etc/"
-# The bare root knows no certificates of this site, pip may need them.
-install -D /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+# Where the site has its own certificate authority, pip needs it; not below /etc/ssl, which ca-certificates rewrites.
+[ -z "${PIP_CERT:-}" ] || cp -L "$PIP_CERT" "$root/etc/site-ca.crt"
 git clone -q "$repository" "$root/iolens"
 [ ! -d "${IOLENS_CORPUS:-$repository/../shared/corpus}" ] ||
 	{ mkdir "$root/shared"; cp -r "$(dirname "${IOLENS_CORPUS:-$repository/../shared/corpus}")"/. "$root/shared"; }
@@ -32,7 +32,7 @@ git clone -q "$repository" "$root/iolens"
 for command in "$@"; do
 	echo "== fresh $suite: ./bootstrap $command"
 	started=$SECONDS
-	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 ${PIP_CERT:+PIP_CERT="$PIP_CERT"} \
+	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 ${PIP_CERT:+PIP_CERT=/etc/site-ca.crt} \
 		chroot "$root" /iolens/bootstrap "$command"
 	echo "== fresh $suite: ./bootstrap $command took $((SECONDS - started)) s"
 done
