@@ -53,10 +53,8 @@ def expand(module: Table, counter: Table) -> Iterator[Table]:
 
 def check(module: Table, registry: Table) -> None:
     where = module["name"]
-    if registry["modules"].get(str(module["id"])) != where:
-        sys.exit(f"modgen: {where}: id {module['id']} is not {where} in the registry")
-    if module["layout"] not in LAYOUTS:
-        sys.exit(f"modgen: {where}: unknown layout {module['layout']}")
+    if registry["modules"].get(str(module["id"])) != where or module["layout"] not in LAYOUTS:
+        sys.exit(f"modgen: {where}: not the registry's module {module['id']}, or an unknown layout")
     names = [f["name"] for f in module["fields"]]
     allowed = {"type": CTYPES, "reduce": registry["reduce"], "role": ["none", *registry["role"]]}
     allowed |= {"follows": [None, *names], "length": [None, *names]}

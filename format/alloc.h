@@ -1,0 +1,34 @@
+/*
+ * All memory of the log library comes from here, so that the preload library can supply its own: inside somebody
+ * else's process malloc may be the very thing that is being interrupted.
+ */
+#ifndef IOLENS_ALLOC_H
+#define IOLENS_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct log_alloc {
+	void *(*get)(size_t size); /* NULL when there is none; aligned to 16 */
+	void (*put)(void *block);  /* block may be NULL */
+};
+
+extern struct log_alloc log_alloc; /* malloc and free unless changed */
+
+/* Zeroed memory. */
+void *log_get(size_t size);
+void log_put(void *block);
+
+/* Bytes that grow by doubling. */
+struct log_bytes {
+	uint8_t *at;
+	size_t used;
+	size_t room;
+};
+
+/* Makes room for n more bytes; 0 or LOG_E_MEMORY. */
+int log_bytes_room(struct log_bytes *b, size_t n);
+int log_bytes_add(struct log_bytes *b, const void *data, size_t n);
+void log_bytes_free(struct log_bytes *b);
+
+#endif
