@@ -8,7 +8,7 @@ __all__ = ["preload_path"]
 
 
 def preload_path() -> Path:
-    """Path of the preload library that belongs to this package (the file need not exist in a source checkout)."""
+    """Where this package has its preload library (a source checkout has none)."""
     return Path(__file__).resolve().parent / "lib" / "libiolens.so"
 
 

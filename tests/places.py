@@ -1,0 +1,29 @@
+"""Where the products and the material of the tests are.
+
+The caller may point the tests elsewhere:
+IOLENS_BUILD (Meson build directory, default build/), IOLENS_BIN (the CLI), IOLENS_PRELOAD (the library),
+IOLENS_CORPUS (logs of released Darshan versions), IOLENS_ORACLE (reference decoder).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _pointed(variable: str, *candidates: Path) -> Path:
+    """The path the caller names, else the first candidate that exists, else the first."""
+    named = os.environ.get(variable)
+    if named:
+        return Path(named).resolve()
+    return next((path for path in candidates if path.exists()), candidates[0])
+
+
+BUILD = _pointed("IOLENS_BUILD", ROOT / "build")
+BIN = _pointed("IOLENS_BIN", BUILD / "iolens", BUILD / "cli" / "iolens", ROOT / ".venv" / "bin" / "iolens")
+PRELOAD = _pointed("IOLENS_PRELOAD", BUILD / "libiolens.so", BUILD / "runtime" / "libiolens.so")
+PROGRAMS = BUILD / "tests" / "programs"
+CORPUS = _pointed("IOLENS_CORPUS", ROOT.parent / "shared" / "corpus")
+ORACLE = _pointed("IOLENS_ORACLE", CORPUS.parent / "tools" / "darshan_oracle.py")
