@@ -1,9 +1,45 @@
-# Front door: every target is one line here and what it does stands behind the ##.
+# Front door: one line per target, what it does stands behind the ##. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help build
+MAKEFLAGS += --no-print-directory
+bin := .venv/bin
+meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
+c_sources = $(shell find format runtime cli modules tests -name '*.[ch]')
 
 help: ## print this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18
 
-build: ## build everything and install it into .venv
+build: ## install what is missing, build, install into .venv
 	./bootstrap build
+
+test: ## build, lint and run every test
+	./bootstrap test
+
+lint: ## formatting, ruff, mypy, architecture
+	./bootstrap lint
+
+demo: ## observe a real program (HMMER)
+	./bootstrap demo
+
+format: build ## format C and Python in place
+	$(bin)/clang-format -i $(c_sources)
+	$(bin)/ruff check -q --fix . || true
+	$(bin)/ruff format -q .
+
+sanitize: ## unit tests under ASan + UBSan, then under TSan
+	@$(MAKE) sanitize-asan kinds=address,undefined
+	@$(MAKE) sanitize-tsan kinds=thread
+
+sanitize-%: build
+	[ -d build-$* ] || $(meson) setup build-$* -Db_sanitize=$(kinds) -Db_lundef=false
+	$(meson) test -C build-$* --print-errorlogs
+
+docs: build ## write the generated pages below docs/reference
+	$(bin)/python tools/modgen.py --docs format/registry.toml docs/reference/counters.md $(wildcard modules/*/*.toml)
+
+fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
+	tests/house/fresh_machine.sh
+
+clean: ## remove what was built, keep .venv
+	rm -rf build build-asan build-tsan
+
+.PHONY: help build test lint demo format sanitize docs fresh-machine clean
