@@ -1,0 +1,39 @@
+"""The installed package: what `pip install` leaves behind, whatever the build directory holds."""
+
+from __future__ import annotations
+
+import sysconfig
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+iolens = pytest.importorskip("iolens", reason="iolens is not installed in this environment")
+
+ELF = b"\x7fELF"
+
+
+def test_the_command_is_native() -> None:
+    command = Path(sysconfig.get_path("scripts")) / "iolens"
+    assert command.read_bytes()[:4] == ELF
+
+
+def test_the_preload_library_is_inside_the_package() -> None:
+    assert iolens.preload_path().parent.parent == Path(iolens.__file__).parent
+    assert iolens.preload_path().read_bytes()[:4] == ELF
+
+
+def test_the_wheel_fits_every_python_of_the_platform() -> None:
+    wheel = distribution("iolens").read_text("WHEEL") or ""
+    tags = [line.split(": ")[1] for line in wheel.splitlines() if line.startswith("Tag:")]
+    assert tags
+    assert [tag for tag in tags if not tag.startswith(("py3-none-linux", "cp39-abi3-"))] == []
+
+
+def test_the_version_is_meson_s(root: Path) -> None:
+    assert f"version: '{iolens.__version__}'" in (root / "meson.build").read_text()
+
+
+def test_the_package_needs_nothing() -> None:
+    required = distribution("iolens").requires or []
+    assert [line for line in required if "extra ==" not in line] == []
