@@ -77,21 +77,56 @@ static void timeline_compress(struct live_timeline *t)
 	t->gap = gap > 2 * t->gap ? gap : 2 * t->gap;
 }
 
+static double segment_busy(const struct live_segment *s)
+{
+	double sum = 0;
+	for (int k = 0; k < LIVE_KINDS; k++)
+		sum += s->busy[k];
+	return sum;
+}
+
+/* An operation that began before the last segment ended holds inner ones (MPI-IO around POSIX): only what they left is new. */
+static void timeline_cover(struct live_timeline *t, enum live_kind kind, double start, double end)
+{
+	struct live_segment all = {.start = start, .end = end};
+	double known = 0;
+	while (t->used && t->segment[t->used - 1].start >= start) {
+		struct live_segment *s = &t->segment[--t->used];
+		known += segment_busy(s);
+		for (int k = 0; k < LIVE_KINDS; k++)
+			all.busy[k] += s->busy[k];
+		all.end = s->end > all.end ? s->end : all.end;
+	}
+	struct live_segment *before = t->used ? &t->segment[t->used - 1] : NULL;
+	if (before && before->end > start) {
+		double part = (before->end - start) / (before->end - before->start);
+		known += part * segment_busy(before);
+		all.start = before->start;
+		all.end = before->end > all.end ? before->end : all.end;
+		for (int k = 0; k < LIVE_KINDS; k++)
+			all.busy[k] += before->busy[k];
+		t->used--;
+	}
+	if (end - start > known)
+		all.busy[kind] += end - start - known;
+	t->segment[t->used++] = all;
+}
+
 void live_timeline_add(struct live_timeline *t, enum live_kind kind, double start, double end)
 {
 	if (!(end >= start))
 		return;
 	struct live_segment *s = t->used ? &t->segment[t->used - 1] : NULL;
+	if (s && start < s->end) {
+		timeline_cover(t, kind, start, end);
+		return;
+	}
 	if (!s || start - s->end > t->gap) {
 		if (t->used >= LIVE_SEGMENTS)
 			timeline_compress(t);
 		s = &t->segment[t->used++];
-		*s = (struct live_segment){.start = start, .end = start};
+		*s = (struct live_segment){.start = start};
 	}
-	if (start < s->end && end > s->end)
-		start = s->end;
-	else if (end <= s->end)
-		return;
 	s->busy[kind] += end - start;
 	s->end = end;
 }

@@ -1,0 +1,90 @@
+/*
+ * What the operations on descriptors do to POSIX records. Offsets and the last bytes read and written
+ * belong to the open file description (docs/decisions/0003); everything else to the file's record.
+ *
+ * All posix_on_ functions return at once for an empty span, and keep errno.
+ */
+#ifndef IOLENS_POSIX_RECORD_H
+#define IOLENS_POSIX_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "fds.h"
+#include "live.h"
+
+#define AT_CURSOR INT64_MIN
+
+/* A read or write that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
+void posix_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got);
+
+static inline void posix_on_read(struct span s, const void *buffer, int64_t at, int64_t got)
+{
+	if (s.at)
+		posix_access(s, LIVE_READ, buffer, at, got);
+}
+
+static inline void posix_on_write(struct span s, const void *buffer, int64_t at, int64_t got)
+{
+	if (s.at)
+		posix_access(s, LIVE_WRITE, buffer, at, got);
+}
+
+/* The address to test for alignment: that of the first unaligned element, else of the first. */
+const void *posix_vector_buffer(const struct iovec *vector, int count);
+
+static inline void posix_on_read_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
+{
+	if (s.at)
+		posix_access(s, LIVE_READ, posix_vector_buffer(v, count), at, got);
+}
+
+static inline void posix_on_write_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
+{
+	if (s.at)
+		posix_access(s, LIVE_WRITE, posix_vector_buffer(v, count), at, got);
+}
+
+void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, int mode);
+struct span posix_span_close(int fd);
+void posix_on_close(struct span s);
+/* fcntl(F_SETFL): the append flag may have changed. */
+void posix_on_flags(struct span s, int flags);
+void posix_on_dup(struct span s, int fd);
+void posix_on_fileno(struct span s, int fd, const char *name);
+void posix_on_seek(struct span s, int64_t result);
+void posix_on_sync(struct span s, bool data_only, int result);
+void posix_on_map(struct span s, int64_t bytes, bool done);
+
+struct stat;
+/* stat by path (dir, path) of something whose mode the caller knows. */
+void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result);
+void posix_on_fstat(struct span s, unsigned mode, int result);
+void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, const char *new, int result);
+
+/* An operation without a Darshan counter: counted by name only, with bytes where it moves any. */
+void posix_on_operation(struct span s, enum live_operation_id operation, int64_t result, int64_t bytes);
+
+/* The same start, for a descriptor that is known only now. */
+struct span span_again(struct span s, int fd);
+
+/* The start of such an operation on a descriptor that may be untracked: time is taken all the same. */
+struct span posix_span_operation(int fd);
+
+/* Bytes that went from one descriptor to another inside the kernel: a read there, a write here. */
+void posix_on_transfer(struct span s, enum live_operation_id operation, int from, int64_t from_at, int to,
+		       int64_t to_at, int64_t moved);
+
+/* Asynchronous I/O: remembered at submission, recorded when the result is fetched. */
+struct aiocb;
+void posix_aio_submitted(const struct aiocb *control, enum live_kind kind);
+void posix_aio_returned(const struct aiocb *control, int64_t got);
+
+/* In a forked child: what the parent submitted is the parent's. */
+void posix_aio_forget(void);
+
+/* Forgets the descriptors of a range that was closed. */
+void posix_forget(unsigned first, unsigned last);
+
+#endif

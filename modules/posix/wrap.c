@@ -1,0 +1,230 @@
+/* Reading, writing and moving in files by descriptor. */
+#include "wrap.h"
+
+#include <aio.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/sendfile.h>
+
+#include "record.h"
+#include "sys.h"
+
+WRAP(ssize_t, read, int fd, void *buf, size_t n)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(read)(fd, buf, n);
+	posix_on_read(s, buf, AT_CURSOR, got);
+	return got;
+}
+
+WRAP(ssize_t, __read_chk, int fd, void *buf, size_t n, size_t room)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(__read_chk)(fd, buf, n, room);
+	posix_on_read(s, buf, AT_CURSOR, got);
+	return got;
+}
+
+WRAP(ssize_t, write, int fd, const void *buf, size_t n)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(write)(fd, buf, n);
+	posix_on_write(s, buf, AT_CURSOR, got);
+	return got;
+}
+
+WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t at)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(pread)(fd, buf, n, at);
+	posix_on_read(s, buf, at, got);
+	return got;
+}
+ALIAS(pread64, pread);
+
+WRAP(ssize_t, __pread_chk, int fd, void *buf, size_t n, off_t at, size_t room)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(__pread_chk)(fd, buf, n, at, room);
+	posix_on_read(s, buf, at, got);
+	return got;
+}
+ALIAS(__pread64_chk, __pread_chk);
+
+WRAP(ssize_t, pwrite, int fd, const void *buf, size_t n, off_t at)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(pwrite)(fd, buf, n, at);
+	posix_on_write(s, buf, at, got);
+	return got;
+}
+ALIAS(pwrite64, pwrite);
+
+WRAP(ssize_t, readv, int fd, const struct iovec *v, int count)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(readv)(fd, v, count);
+	posix_on_read_vector(s, v, count, AT_CURSOR, got);
+	return got;
+}
+
+WRAP(ssize_t, writev, int fd, const struct iovec *v, int count)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(writev)(fd, v, count);
+	posix_on_write_vector(s, v, count, AT_CURSOR, got);
+	return got;
+}
+
+WRAP(ssize_t, preadv, int fd, const struct iovec *v, int count, off_t at)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(preadv)(fd, v, count, at);
+	posix_on_read_vector(s, v, count, at, got);
+	return got;
+}
+ALIAS(preadv64, preadv);
+
+WRAP(ssize_t, pwritev, int fd, const struct iovec *v, int count, off_t at)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(pwritev)(fd, v, count, at);
+	posix_on_write_vector(s, v, count, at, got);
+	return got;
+}
+ALIAS(pwritev64, pwritev);
+
+/* An offset of -1 means the cursor. */
+WRAP(ssize_t, preadv2, int fd, const struct iovec *v, int count, off_t at, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(preadv2)(fd, v, count, at, flags);
+	posix_on_read_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
+	return got;
+}
+ALIAS(preadv64v2, preadv2);
+
+WRAP(ssize_t, pwritev2, int fd, const struct iovec *v, int count, off_t at, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(pwritev2)(fd, v, count, at, flags);
+	posix_on_write_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
+	return got;
+}
+ALIAS(pwritev64v2, pwritev2);
+
+WRAP(off_t, lseek, int fd, off_t to, int whence)
+{
+	struct span s = span_fd(fd);
+	off_t got = REAL(lseek)(fd, to, whence);
+	posix_on_seek(s, got);
+	return got;
+}
+ALIAS(lseek64, lseek);
+
+/* ---- from descriptor to descriptor ---- */
+
+static int64_t given(const off_t *at)
+{
+	return at ? *at : AT_CURSOR;
+}
+
+WRAP(ssize_t, sendfile, int to, int from, off_t *from_at, size_t n)
+{
+	struct span s = span_path();
+	int64_t at = given(from_at);
+	ssize_t got = REAL(sendfile)(to, from, from_at, n);
+	posix_on_transfer(s, LIVE_OP_SENDFILE, from, at, to, AT_CURSOR, got);
+	return got;
+}
+ALIAS(sendfile64, sendfile);
+
+WRAP(ssize_t, splice, int from, off_t *from_at, int to, off_t *to_at, size_t n, unsigned flags)
+{
+	struct span s = span_path();
+	int64_t read_at = given(from_at), write_at = given(to_at);
+	ssize_t got = REAL(splice)(from, from_at, to, to_at, n, flags);
+	posix_on_transfer(s, LIVE_OP_SPLICE, from, read_at, to, write_at, got);
+	return got;
+}
+
+WRAP(ssize_t, copy_file_range, int from, off_t *from_at, int to, off_t *to_at, size_t n, unsigned flags)
+{
+	struct span s = span_path();
+	int64_t read_at = given(from_at), write_at = given(to_at);
+	ssize_t got = REAL(copy_file_range)(from, from_at, to, to_at, n, flags);
+	posix_on_transfer(s, LIVE_OP_COPY_FILE_RANGE, from, read_at, to, write_at, got);
+	return got;
+}
+
+WRAP(ssize_t, tee, int from, int to, size_t n, unsigned flags)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(tee)(from, to, n, flags);
+	posix_on_operation(s, LIVE_OP_TEE, got, got);
+	return got;
+}
+
+WRAP(ssize_t, vmsplice, int fd, const struct iovec *v, size_t count, unsigned flags)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(vmsplice)(fd, v, count, flags);
+	posix_on_operation(s, LIVE_OP_SPLICE, got, got);
+	return got;
+}
+
+WRAP(ssize_t, readahead, int fd, off_t at, size_t n)
+{
+	struct span s = posix_span_operation(fd);
+	ssize_t got = REAL(readahead)(fd, at, n);
+	posix_on_operation(s, LIVE_OP_READAHEAD, got, (int64_t)n);
+	return got;
+}
+
+WRAP(int, posix_fadvise, int fd, off_t at, off_t n, int advice)
+{
+	struct span s = posix_span_operation(fd);
+	int got = REAL(posix_fadvise)(fd, at, n, advice);
+	posix_on_operation(s, LIVE_OP_READAHEAD, -got, advice == POSIX_FADV_WILLNEED ? n : 0);
+	return got;
+}
+ALIAS(posix_fadvise64, posix_fadvise);
+
+/* ---- asynchronous ---- */
+
+WRAP(int, aio_read, struct aiocb *control)
+{
+	int got = REAL(aio_read)(control);
+	if (got == 0)
+		posix_aio_submitted(control, LIVE_READ);
+	return got;
+}
+ALIAS(aio_read64, aio_read);
+
+WRAP(int, aio_write, struct aiocb *control)
+{
+	int got = REAL(aio_write)(control);
+	if (got == 0)
+		posix_aio_submitted(control, LIVE_WRITE);
+	return got;
+}
+ALIAS(aio_write64, aio_write);
+
+WRAP(ssize_t, aio_return, struct aiocb *control)
+{
+	ssize_t got = REAL(aio_return)(control);
+	posix_aio_returned(control, got);
+	return got;
+}
+ALIAS(aio_return64, aio_return);
+
+WRAP(int, lio_listio, int mode, struct aiocb *const list[], int count, struct sigevent *event)
+{
+	int got = REAL(lio_listio)(mode, list, count, event);
+	for (int i = 0; got == 0 && i < count; i++)
+		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)
+			posix_aio_submitted(list[i], list[i]->aio_lio_opcode == LIO_READ ? LIVE_READ : LIVE_WRITE);
+	return got;
+}
+ALIAS(lio_listio64, lio_listio);

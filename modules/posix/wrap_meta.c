@@ -1,0 +1,299 @@
+/* What happens to files and directories without moving data. */
+#include "wrap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <utime.h>
+
+#include "record.h"
+#include "sys.h"
+
+/* ---- stat: by name (__xstat and its relatives are what programs built before glibc 2.33 call) ---- */
+
+WRAP(int, stat, const char *path, struct stat *out)
+{
+	struct span s = span_path();
+	int result = REAL(stat)(path, out);
+	posix_on_stat(s, AT_FDCWD, path, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(stat64, stat);
+
+WRAP(int, lstat, const char *path, struct stat *out)
+{
+	struct span s = span_path();
+	int result = REAL(lstat)(path, out);
+	posix_on_stat(s, AT_FDCWD, path, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(lstat64, lstat);
+
+WRAP(int, fstat, int fd, struct stat *out)
+{
+	struct span s = span_fd(fd);
+	int result = REAL(fstat)(fd, out);
+	posix_on_fstat(s, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(fstat64, fstat);
+
+static void on_stat_at(struct span s, int dir, const char *path, int flags, unsigned mode, int result)
+{
+	if (flags & AT_EMPTY_PATH && path && !*path)
+		posix_on_fstat(span_again(s, dir), mode, result);
+	else
+		posix_on_stat(s, dir, path, mode, result);
+}
+
+WRAP(int, fstatat, int dir, const char *path, struct stat *out, int flags)
+{
+	struct span s = span_path();
+	int result = REAL(fstatat)(dir, path, out, flags);
+	on_stat_at(s, dir, path, flags, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(fstatat64, fstatat);
+
+WRAP(int, statx, int dir, const char *path, int flags, unsigned mask, struct statx *out)
+{
+	struct span s = span_path();
+	int result = REAL(statx)(dir, path, flags, mask, out);
+	on_stat_at(s, dir, path, flags, result ? 0 : out->stx_mode, result);
+	return result;
+}
+
+WRAP(int, __xstat, int version, const char *path, struct stat *out)
+{
+	struct span s = span_path();
+	int result = REAL(__xstat)(version, path, out);
+	posix_on_stat(s, AT_FDCWD, path, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(__xstat64, __xstat);
+
+WRAP(int, __lxstat, int version, const char *path, struct stat *out)
+{
+	struct span s = span_path();
+	int result = REAL(__lxstat)(version, path, out);
+	posix_on_stat(s, AT_FDCWD, path, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(__lxstat64, __lxstat);
+
+WRAP(int, __fxstat, int version, int fd, struct stat *out)
+{
+	struct span s = span_fd(fd);
+	int result = REAL(__fxstat)(version, fd, out);
+	posix_on_fstat(s, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(__fxstat64, __fxstat);
+
+WRAP(int, __fxstatat, int version, int dir, const char *path, struct stat *out, int flags)
+{
+	struct span s = span_path();
+	int result = REAL(__fxstatat)(version, dir, path, out, flags);
+	on_stat_at(s, dir, path, flags, result ? 0 : out->st_mode, result);
+	return result;
+}
+ALIAS(__fxstatat64, __fxstatat);
+
+/* ---- names ---- */
+
+WRAP(int, rename, const char *old, const char *new)
+{
+	struct span s = span_path();
+	int result = REAL(rename)(old, new);
+	posix_on_rename(s, AT_FDCWD, old, AT_FDCWD, new, result);
+	return result;
+}
+
+WRAP(int, renameat, int old_dir, const char *old, int new_dir, const char *new)
+{
+	struct span s = span_path();
+	int result = REAL(renameat)(old_dir, old, new_dir, new);
+	posix_on_rename(s, old_dir, old, new_dir, new, result);
+	return result;
+}
+
+WRAP(int, renameat2, int old_dir, const char *old, int new_dir, const char *new, unsigned flags)
+{
+	struct span s = span_path();
+	int result = REAL(renameat2)(old_dir, old, new_dir, new, flags);
+	posix_on_rename(s, old_dir, old, new_dir, new, result);
+	return result;
+}
+
+/* A call that is only counted: parameters and arguments in brackets. */
+#define COUNTED(operation, name, parameters, arguments)                \
+	WRAP(int, name, UNPACK parameters)                             \
+	{                                                              \
+		struct span s = span_path();                           \
+		int result = REAL(name) arguments;                     \
+		posix_on_operation(s, LIVE_OP_##operation, result, 0); \
+		return result;                                         \
+	}
+#define UNPACK(...) __VA_ARGS__
+
+COUNTED(UNLINK, unlink, (const char *path), (path))
+COUNTED(UNLINK, remove, (const char *path), (path))
+COUNTED(LINK, link, (const char *old, const char *new), (old, new))
+COUNTED(LINK, linkat, (int od, const char *old, int nd, const char *new, int flags), (od, old, nd, new, flags))
+COUNTED(SYMLINK, symlink, (const char *target, const char *path), (target, path))
+COUNTED(SYMLINK, symlinkat, (const char *target, int dir, const char *path), (target, dir, path))
+COUNTED(MKDIR, mkdir, (const char *path, mode_t mode), (path, mode))
+COUNTED(MKDIR, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+COUNTED(RMDIR, rmdir, (const char *path), (path))
+COUNTED(ACCESS, access, (const char *path, int how), (path, how))
+COUNTED(ACCESS, faccessat, (int dir, const char *path, int how, int flags), (dir, path, how, flags))
+COUNTED(CHMOD, chmod, (const char *path, mode_t mode), (path, mode))
+COUNTED(CHMOD, fchmod, (int fd, mode_t mode), (fd, mode))
+COUNTED(CHMOD, fchmodat, (int dir, const char *path, mode_t mode, int flags), (dir, path, mode, flags))
+COUNTED(CHOWN, chown, (const char *path, uid_t user, gid_t group), (path, user, group))
+COUNTED(CHOWN, lchown, (const char *path, uid_t user, gid_t group), (path, user, group))
+COUNTED(CHOWN, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
+COUNTED(CHOWN, fchownat, (int dir, const char *path, uid_t user, gid_t group, int flags), (dir, path, user, group, flags))
+COUNTED(UTIME, utimensat, (int dir, const char *path, const struct timespec t[2], int flags), (dir, path, t, flags))
+COUNTED(UTIME, futimens, (int fd, const struct timespec t[2]), (fd, t))
+COUNTED(UTIME, utimes, (const char *path, const struct timeval t[2]), (path, t))
+COUNTED(UTIME, utime, (const char *path, const struct utimbuf *t), (path, t))
+COUNTED(TRUNCATE, truncate, (const char *path, off_t size), (path, size))
+COUNTED(TRUNCATE, ftruncate, (int fd, off_t size), (fd, size))
+COUNTED(FLOCK, flock, (int fd, int operation), (fd, operation))
+COUNTED(FLOCK, lockf, (int fd, int operation, off_t n), (fd, operation, n))
+COUNTED(SYNC, sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
+COUNTED(SYNC, syncfs, (int fd), (fd))
+COUNTED(MSYNC, msync, (void *at, size_t n, int flags), (at, n, flags))
+ALIAS(truncate64, truncate);
+ALIAS(ftruncate64, ftruncate);
+ALIAS(lockf64, lockf);
+
+WRAP(int, unlinkat, int dir, const char *path, int flags)
+{
+	struct span s = span_path();
+	int result = REAL(unlinkat)(dir, path, flags);
+	posix_on_operation(s, flags & AT_REMOVEDIR ? LIVE_OP_RMDIR : LIVE_OP_UNLINK, result, 0);
+	return result;
+}
+
+WRAP(ssize_t, readlink, const char *path, char *to, size_t n)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(readlink)(path, to, n);
+	posix_on_operation(s, LIVE_OP_READLINK, got, 0);
+	return got;
+}
+
+WRAP(ssize_t, readlinkat, int dir, const char *path, char *to, size_t n)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(readlinkat)(dir, path, to, n);
+	posix_on_operation(s, LIVE_OP_READLINK, got, 0);
+	return got;
+}
+
+WRAP(void, sync, void)
+{
+	struct span s = span_path();
+	REAL(sync)();
+	posix_on_operation(s, LIVE_OP_SYNC, 0, 0);
+}
+
+/* ---- space ---- */
+
+WRAP(int, fallocate, int fd, int mode, off_t at, off_t n)
+{
+	struct span s = span_path();
+	int result = REAL(fallocate)(fd, mode, at, n);
+	posix_on_operation(s, LIVE_OP_FALLOCATE, result, n);
+	return result;
+}
+ALIAS(fallocate64, fallocate);
+
+WRAP(int, posix_fallocate, int fd, off_t at, off_t n)
+{
+	struct span s = span_path();
+	int error = REAL(posix_fallocate)(fd, at, n);
+	posix_on_operation(s, LIVE_OP_FALLOCATE, -error, n);
+	return error;
+}
+ALIAS(posix_fallocate64, posix_fallocate);
+
+/* ---- storage ---- */
+
+WRAP(int, fsync, int fd)
+{
+	struct span s = span_fd(fd);
+	int result = REAL(fsync)(fd);
+	posix_on_sync(s, false, result);
+	return result;
+}
+
+WRAP(int, fdatasync, int fd)
+{
+	struct span s = span_fd(fd);
+	int result = REAL(fdatasync)(fd);
+	posix_on_sync(s, true, result);
+	return result;
+}
+
+WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t from)
+{
+	struct span s = flags & MAP_ANONYMOUS || fd < 0 ? (struct span){0, 0, fd} : span_fd(fd);
+	void *got = REAL(mmap)(at, n, protection, flags, fd, from);
+	posix_on_map(s, (int64_t)n, got != MAP_FAILED);
+	return got;
+}
+ALIAS(mmap64, mmap);
+
+/* ---- directories ---- */
+
+WRAP(DIR *, opendir, const char *path)
+{
+	struct span s = span_path();
+	DIR *got = REAL(opendir)(path);
+	posix_on_operation(s, LIVE_OP_OPENDIR, got ? 0 : -1, 0);
+	return got;
+}
+
+WRAP(DIR *, fdopendir, int fd)
+{
+	struct span s = span_path();
+	DIR *got = REAL(fdopendir)(fd);
+	posix_on_operation(s, LIVE_OP_OPENDIR, got ? 0 : -1, 0);
+	return got;
+}
+
+WRAP(struct dirent *, readdir, DIR *dir)
+{
+	struct span s = span_path();
+	struct dirent *got = REAL(readdir)(dir);
+	posix_on_operation(s, LIVE_OP_READDIR, 0, 0);
+	return got;
+}
+ALIAS(readdir64, readdir);
+
+WRAP(int, scandir, const char *path, struct dirent ***list, int (*keep)(const struct dirent *),
+     int (*order)(const struct dirent **, const struct dirent **))
+{
+	struct span s = span_path();
+	int got = REAL(scandir)(path, list, keep, order);
+	posix_on_operation(s, LIVE_OP_READDIR, got, 0);
+	return got;
+}
+ALIAS(scandir64, scandir);
+
+/* The descriptor inside the stream goes with it. */
+WRAP(int, closedir, DIR *dir)
+{
+	int fd = dir ? dirfd(dir) : -1;
+	struct span s = fd >= 0 ? posix_span_close(fd) : (struct span){0, 0, -1};
+	int result = REAL(closedir)(dir);
+	posix_on_close(s);
+	return result;
+}

@@ -1,0 +1,221 @@
+/* Opening, closing and duplicating descriptors. */
+#include "wrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "record.h"
+#include "sys.h"
+
+/* The mode argument exists only for flags that create something. */
+static int mode_argument(int flags, va_list arguments)
+{
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, int) : 0;
+}
+
+#define MODE(flags, last)                                  \
+	({                                                 \
+		va_list arguments;                         \
+		va_start(arguments, last);                 \
+		int given = mode_argument(flags, arguments); \
+		va_end(arguments);                         \
+		given;                                     \
+	})
+
+WRAP(int, open, const char *path, int flags, ...)
+{
+	int mode = MODE(flags, flags);
+	struct span s = span_path();
+	int fd = REAL(open)(path, flags, mode);
+	posix_on_open(s, fd, AT_FDCWD, path, flags, mode);
+	return fd;
+}
+
+WRAP(int, open64, const char *path, int flags, ...)
+{
+	int mode = MODE(flags, flags);
+	struct span s = span_path();
+	int fd = REAL(open64)(path, flags, mode);
+	posix_on_open(s, fd, AT_FDCWD, path, flags, mode);
+	return fd;
+}
+
+WRAP(int, __open_2, const char *path, int flags)
+{
+	struct span s = span_path();
+	int fd = REAL(__open_2)(path, flags);
+	posix_on_open(s, fd, AT_FDCWD, path, flags, 0);
+	return fd;
+}
+ALIAS(__open64_2, __open_2);
+
+WRAP(int, openat, int dir, const char *path, int flags, ...)
+{
+	int mode = MODE(flags, flags);
+	struct span s = span_path();
+	int fd = REAL(openat)(dir, path, flags, mode);
+	posix_on_open(s, fd, dir, path, flags, mode);
+	return fd;
+}
+
+WRAP(int, openat64, int dir, const char *path, int flags, ...)
+{
+	int mode = MODE(flags, flags);
+	struct span s = span_path();
+	int fd = REAL(openat64)(dir, path, flags, mode);
+	posix_on_open(s, fd, dir, path, flags, mode);
+	return fd;
+}
+
+WRAP(int, __openat_2, int dir, const char *path, int flags)
+{
+	struct span s = span_path();
+	int fd = REAL(__openat_2)(dir, path, flags);
+	posix_on_open(s, fd, dir, path, flags, 0);
+	return fd;
+}
+ALIAS(__openat64_2, __openat_2);
+
+WRAP(int, creat, const char *path, mode_t mode)
+{
+	struct span s = span_path();
+	int fd = REAL(creat)(path, mode);
+	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, (int)mode);
+	return fd;
+}
+
+WRAP(int, creat64, const char *path, mode_t mode)
+{
+	struct span s = span_path();
+	int fd = REAL(creat64)(path, mode);
+	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, (int)mode);
+	return fd;
+}
+
+enum { TEMPORARY_MODE = 0600 };
+
+WRAP(int, mkstemp, char *path)
+{
+	struct span s = span_path();
+	int fd = REAL(mkstemp)(path);
+	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_RDWR, TEMPORARY_MODE);
+	return fd;
+}
+ALIAS(mkstemp64, mkstemp);
+
+WRAP(int, mkostemp, char *path, int flags)
+{
+	struct span s = span_path();
+	int fd = REAL(mkostemp)(path, flags);
+	posix_on_open(s, fd, AT_FDCWD, path, flags | O_CREAT, TEMPORARY_MODE);
+	return fd;
+}
+ALIAS(mkostemp64, mkostemp);
+
+WRAP(int, mkstemps, char *path, int suffix)
+{
+	struct span s = span_path();
+	int fd = REAL(mkstemps)(path, suffix);
+	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_RDWR, TEMPORARY_MODE);
+	return fd;
+}
+ALIAS(mkstemps64, mkstemps);
+
+WRAP(int, mkostemps, char *path, int suffix, int flags)
+{
+	struct span s = span_path();
+	int fd = REAL(mkostemps)(path, suffix, flags);
+	posix_on_open(s, fd, AT_FDCWD, path, flags | O_CREAT, TEMPORARY_MODE);
+	return fd;
+}
+ALIAS(mkostemps64, mkostemps);
+
+WRAP(int, close, int fd)
+{
+	struct span s = posix_span_close(fd);
+	int result = REAL(close)(fd);
+	posix_on_close(s);
+	return result;
+}
+
+WRAP(int, close_range, unsigned first, unsigned last, int flags)
+{
+	enum { CLOEXEC = 4 };
+	int result = REAL(close_range)(first, last, flags);
+	if (result == 0 && !(flags & CLOEXEC))
+		posix_forget(first, last);
+	return result;
+}
+
+WRAP(void, closefrom, int first)
+{
+	posix_forget((unsigned)(first < 0 ? 0 : first), ~0u);
+	REAL(closefrom)(first);
+}
+
+WRAP(int, dup, int fd)
+{
+	struct span s = span_fd(fd);
+	int copy = REAL(dup)(fd);
+	posix_on_dup(s, copy);
+	return copy;
+}
+
+WRAP(int, dup2, int fd, int to)
+{
+	struct span s = span_fd(fd);
+	int copy = REAL(dup2)(fd, to);
+	posix_on_dup(s, copy);
+	return copy;
+}
+
+WRAP(int, dup3, int fd, int to, int flags)
+{
+	struct span s = span_fd(fd);
+	int copy = REAL(dup3)(fd, to, flags);
+	posix_on_dup(s, copy);
+	return copy;
+}
+
+static void after_fcntl(struct span s, int command, void *argument, int result)
+{
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		posix_on_dup(s, result);
+	else if (command == F_SETFL && result == 0)
+		posix_on_flags(s, (int)(intptr_t)argument);
+	else if (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW)
+		posix_on_operation(s, LIVE_OP_FLOCK, result, 0);
+}
+
+static bool watched(int command)
+{
+	return command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL || command == F_SETLK ||
+	       command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+}
+
+/* The third argument is at most one pointer wide. */
+WRAP(int, fcntl, int fd, int command, ...)
+{
+	va_list arguments;
+	va_start(arguments, command);
+	void *argument = va_arg(arguments, void *);
+	va_end(arguments);
+	struct span s = watched(command) ? span_fd(fd) : (struct span){0, 0, fd};
+	int result = REAL(fcntl)(fd, command, argument);
+	after_fcntl(s, command, argument, result);
+	return result;
+}
+
+WRAP(int, fcntl64, int fd, int command, ...)
+{
+	va_list arguments;
+	va_start(arguments, command);
+	void *argument = va_arg(arguments, void *);
+	va_end(arguments);
+	struct span s = watched(command) ? span_fd(fd) : (struct span){0, 0, fd};
+	int result = REAL(fcntl64)(fd, command, argument);
+	after_fcntl(s, command, argument, result);
+	return result;
+}

@@ -1,0 +1,156 @@
+/* How a process ends, becomes another program, or shares its memory with a child. */
+#include "wrap.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fds.h"
+#include "life.h"
+#include "names.h"
+
+WRAP(void, _exit, int code)
+{
+	life_end(LIVE_END_EXIT, code);
+	REAL(_exit)(code);
+	__builtin_unreachable();
+}
+ALIAS(_Exit, _exit);
+
+WRAP(void, quick_exit, int code)
+{
+	life_end(LIVE_END_QUICK, code);
+	REAL(quick_exit)(code);
+	__builtin_unreachable();
+}
+
+/* ---- exec: the image ends here, unless the call comes back ---- */
+
+#define EXEC(name, parameters, arguments)                \
+	WRAP(int, name, UNPACK parameters)               \
+	{                                                \
+		life_end(LIVE_END_EXEC, 0);              \
+		int result = REAL(name) arguments;       \
+		int saved = errno;                       \
+		life_go_on();                            \
+		errno = saved;                           \
+		return result;                           \
+	}
+#define UNPACK(...) __VA_ARGS__
+
+EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp))
+EXEC(execv, (const char *path, char *const argv[]), (path, argv))
+EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
+EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp))
+EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp))
+EXEC(execveat, (int dir, const char *path, char *const argv[], char *const envp[], int flags),
+     (dir, path, argv, envp, flags))
+
+/* The list forms become the vector forms, on the stack as in libc: exec must work where malloc does not. */
+static size_t count_arguments(va_list list)
+{
+	size_t n = 1;
+	while (va_arg(list, char *))
+		n++;
+	return n;
+}
+
+#define COLLECT(first, argv)                                                   \
+	va_list list, again;                                                   \
+	va_start(list, first);                                                 \
+	va_copy(again, list);                                                  \
+	size_t count = count_arguments(again);                                 \
+	va_end(again);                                                         \
+	char **argv = alloca((count + 1) * sizeof *argv);                      \
+	argv[0] = (char *)first;                                               \
+	for (size_t i = 1; i <= count; i++)                                    \
+		argv[i] = va_arg(list, char *)
+
+WRAP(int, execl, const char *path, const char *first, ...)
+{
+	COLLECT(first, argv);
+	va_end(list);
+	return wrap_execv(path, argv);
+}
+
+WRAP(int, execlp, const char *file, const char *first, ...)
+{
+	COLLECT(first, argv);
+	va_end(list);
+	return wrap_execvp(file, argv);
+}
+
+WRAP(int, execle, const char *path, const char *first, ...)
+{
+	COLLECT(first, argv);
+	char *const *envp = va_arg(list, char *const *);
+	va_end(list);
+	return wrap_execve(path, argv, envp);
+}
+
+/* ---- children ---- */
+
+/* The child runs on the parent's stack frame, so no frame of ours may be in between: note it and jump. */
+static void *real_vfork_entry;
+__attribute__((section("iolens_wraps"), used)) static const struct wrap wrap_of_vfork = {"vfork", &real_vfork_entry};
+
+__attribute__((used)) static void *vfork_prepare(void)
+{
+	fds_vfork_seen();
+	return real_vfork_entry ? real_vfork_entry : wrap_resolve(&wrap_of_vfork);
+}
+
+#if defined(__x86_64__)
+__asm__(".globl vfork\n.type vfork, @function\n"
+	"vfork:\n"
+	"	subq $8, %rsp\n"
+	"	call vfork_prepare\n"
+	"	addq $8, %rsp\n"
+	"	jmp *%rax\n"
+	".size vfork, .-vfork\n");
+#elif defined(__aarch64__)
+__asm__(".globl vfork\n.type vfork, @function\n"
+	"vfork:\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	bl vfork_prepare\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	br x0\n"
+	".size vfork, .-vfork\n");
+#endif
+
+/* Runs no atfork handlers. */
+WRAP(int, _Fork, void)
+{
+	int pid = REAL(_Fork)();
+	if (pid == 0)
+		life_forked();
+	return pid;
+}
+
+WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...)
+{
+	va_list rest;
+	va_start(rest, argument);
+	void *parent_tid = va_arg(rest, void *), *tls = va_arg(rest, void *), *child_tid = va_arg(rest, void *);
+	va_end(rest);
+	fds_vfork_seen();
+	return REAL(clone)(run, stack, flags, argument, parent_tid, tls, child_tid);
+}
+
+/* ---- the working directory ---- */
+
+WRAP(int, chdir, const char *path)
+{
+	int result = REAL(chdir)(path);
+	names_directory_changed();
+	return result;
+}
+
+WRAP(int, fchdir, int fd)
+{
+	int result = REAL(fchdir)(fd);
+	names_directory_changed();
+	return result;
+}

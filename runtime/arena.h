@@ -1,0 +1,19 @@
+/*
+ * Volatile memory of the runtime: bump allocation from anonymous mappings, never given back, safe in
+ * threads, signal handlers and forked children. No malloc, because malloc may be what called us.
+ */
+#ifndef IOLENS_ARENA_H
+#define IOLENS_ARENA_H
+
+#include <stddef.h>
+
+/* Zeroed memory aligned to 16 bytes, or NULL. */
+void *arena_take(size_t n);
+
+/* A NUL-terminated copy, or NULL. */
+char *arena_copy(const char *text, size_t n);
+
+/* In a forked child, where another thread may have been inside arena_take. */
+void arena_reset(void);
+
+#endif

@@ -1,0 +1,209 @@
+#include "life.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "config.h"
+#include "kernel.h"
+#include "mounts.h"
+#include "names.h"
+#include "own_log.h"
+#include "self.h"
+#include "session.h"
+#include "store.h"
+#include "sys.h"
+#include "wrap.h"
+
+enum state { OFF, ON, FORKED };
+
+static struct {
+	enum state state;
+	int pid;
+	bool in_session;
+	bool ended;
+	int64_t job;
+	struct clock_epoch epoch;
+	char command[3016];
+} life;
+
+extern const struct life_module *const __start_iolens_modules[], *const __stop_iolens_modules[];
+
+bool life_observed(void)
+{
+	return __builtin_expect(life.state != OFF, 1);
+}
+
+int life_pid(void)
+{
+	return life.pid;
+}
+
+/* ---- start ---- */
+
+/* Arguments joined by blanks. A newline would be taken for a mount entry. */
+static void remember_command(int argc, char **argv)
+{
+	static const char mark[] = "<TRUNCATED>";
+	size_t n = 0, room = sizeof life.command - 1;
+	for (int i = 0; i < argc && n < room; i++) {
+		if (i)
+			life.command[n++] = ' ';
+		for (const char *c = argv[i]; *c && n < room; c++)
+			life.command[n++] = *c == '\n' ? ' ' : *c;
+	}
+	if (n == room)
+		memcpy(life.command + room - (sizeof mark - 1), mark, sizeof mark);
+}
+
+static int64_t job_id(char **environment)
+{
+	const char *name = config.jobid ? config.jobid : "SLURM_JOB_ID";
+	const char *value = config_variable(environment, name);
+	int job = value ? atoi(value) : 0;
+	return job > 0 ? job : sys_pid();
+}
+
+static void copy_text(char *to, size_t room, ssize_t got)
+{
+	to[got > 0 && (size_t)got < room ? (size_t)got : got > 0 ? room - 1 : 0] = '\0';
+}
+
+static void fill_process(void)
+{
+	struct live_process *p = &store_live()->process;
+	double now = clock_now();
+	p->pid = life.pid;
+	p->parent = sys_parent();
+	p->start = now;
+	p->started = life.epoch.realtime + (int64_t)(now * 1e9);
+	p->budget = config.budget;
+	memcpy(p->host, session_host(), sizeof p->host - 1);
+	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
+	copy_text(p->directory, sizeof p->directory, sys_getcwd(p->directory, sizeof p->directory));
+	kernel_io(p->kernel_at_start);
+	store_job(getuid(), p->started, life.job, life.command);
+}
+
+#define EACH_MODULE(m)                                                                                        \
+	for (const struct life_module *const *m = __start_iolens_modules; m < __stop_iolens_modules; m++)      \
+		if (!(*m)->module || config_module_on((*m)->module))
+
+static bool make_store(void)
+{
+	life.pid = sys_pid();
+	life.ended = false;
+	if (!session_store())
+		return false;
+	fill_process();
+	return true;
+}
+
+static void on_normal_exit(int status, void *nothing)
+{
+	(void)nothing;
+	life_end(LIVE_END_EXIT, status);
+}
+
+static void start_observing(int argc, char **argv, char **environment)
+{
+	uint64_t before = clock_monotonic();
+	life.epoch = session_epoch();
+	clock_start(&life.epoch);
+	life.job = job_id(environment);
+	remember_command(argc, argv);
+	if (!make_store())
+		return;
+	self_start();
+	self.gate = SELF_BUSY;
+	EACH_MODULE(m)
+		if ((*m)->start)
+			(*m)->start();
+	self.gate = SELF_NEW;
+	on_exit(on_normal_exit, NULL);
+	pthread_atfork(NULL, NULL, life_forked);
+	store_live()->process.init_time = (double)(clock_monotonic() - before) * 1e-9;
+	__atomic_store_n(&life.state, ON, __ATOMIC_RELEASE);
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	if (getauxval(AT_SECURE))
+		return;
+	wrap_resolve_all();
+	config_load(environment);
+	if (config.disable)
+		return;
+	life.in_session = session_join();
+	if (life.in_session || config.nonmpi)
+		start_observing(argc, argv, environment);
+}
+
+/* ---- fork ---- */
+
+void life_forked(void)
+{
+	if (life.state == OFF)
+		return;
+	life.state = FORKED;
+	self_reset();
+}
+
+static bool restart(void)
+{
+	arena_reset();
+	EACH_MODULE(m)
+		if ((*m)->fork_save)
+			(*m)->fork_save();
+	names_reset();
+	if (!make_store())
+		return false;
+	store_live()->process.forked = 1;
+	mounts_reset();
+	EACH_MODULE(m)
+		if ((*m)->fork_restore)
+			(*m)->fork_restore();
+	return true;
+}
+
+bool life_wake(void)
+{
+	if (life.state == FORKED)
+		life.state = restart() ? ON : OFF;
+	return life.state == ON;
+}
+
+/* ---- end ---- */
+
+void life_end(enum live_end reason, int code)
+{
+	if (life.state != ON || sys_pid() != life.pid || life.ended)
+		return;
+	int saved = self.gate;
+	self.gate = SELF_BUSY;
+	struct live_process *p = &store_live()->process;
+	kernel_io(p->kernel_at_end);
+	p->end = clock_now();
+	p->ended = life.epoch.realtime + (int64_t)(p->end * 1e9);
+	p->exit_code = code;
+	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
+	life.ended = true;
+	if (!life.in_session)
+		own_log_write();
+	self.gate = saved;
+}
+
+void life_go_on(void)
+{
+	if (life.state != ON || sys_pid() != life.pid || !life.ended)
+		return;
+	struct live_process *p = &store_live()->process;
+	p->end_reason = LIVE_END_NONE;
+	life.ended = false;
+	if (!life.in_session)
+		own_log_withdraw();
+}

@@ -1,0 +1,42 @@
+/*
+ * The life of an observed process: start, fork, exec and its many ways to end.
+ */
+#ifndef IOLENS_LIFE_H
+#define IOLENS_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live.h"
+
+/* A module as the runtime knows it; registered by LIFE_MODULE. */
+struct life_module {
+	int module;              /* module id in the log, 0 = none */
+	void (*start)(void);     /* the store is there, nothing is recorded yet */
+	void (*fork_save)(void); /* forked child, the parent's store still mapped: copy what must survive */
+	void (*fork_restore)(void); /* forked child, own empty store */
+};
+
+#define LIFE_MODULE(name, ...)                                                              \
+	__attribute__((section("iolens_modules"), used)) static const struct life_module *const name##_registered = \
+		&(const struct life_module){__VA_ARGS__}
+
+/* True when this process records; false costs the callers one comparison. */
+bool life_observed(void);
+
+/* The first operation of a forked child gives it a store of its own. */
+bool life_wake(void);
+
+/* The process that the store belongs to. */
+int life_pid(void);
+
+/* Seals the process's row. Harmless in a child that shares our memory, and when called twice. */
+void life_end(enum live_end reason, int code);
+
+/* An exec failed: the process goes on. */
+void life_go_on(void);
+
+/* In a child made by a fork that runs no atfork handlers. */
+void life_forked(void);
+
+#endif

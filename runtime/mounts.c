@@ -1,0 +1,145 @@
+#include "mounts.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "arena.h"
+#include "store.h"
+#include "sys.h"
+
+enum { MOUNTS = 64, TABLE_MAX = 64 * 1024, ENTRY_MAX = 256 };
+#define LUSTRE_MAGIC 0x0BD00BD0
+#define LUSTRE_BLOCK (1 << 20)
+
+struct mount {
+	const char *point;
+	const char *type;
+	size_t length;
+	int64_t block; /* 0 = not asked yet */
+};
+
+static struct mount mounts[MOUNTS];
+static int count;
+static bool loaded;
+
+/* File systems that hold no data of a job. Unlike Darshan we keep tmpfs: programs do write there. */
+static bool skipped(const char *type)
+{
+	static const char *const types[] = {"proc",       "sysfs", "devpts", "binfmt_misc", "fusectl",   "debugfs",
+					    "securityfs", "nfsd",  "none",   "rpc_pipefs",  "hugetlbfs", "cgroup",
+					    "cgroup2",    "bpf",   "pstore", "tracefs",     "configfs",  "mqueue"};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool known(const char *type, const char *point)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(mounts[i].type, type) == 0 && strcmp(mounts[i].point, point) == 0)
+			return true;
+	return false;
+}
+
+static char *word(char **at)
+{
+	char *start = *at;
+	*at += strcspn(start, " \n");
+	if (**at)
+		*(*at)++ = '\0';
+	return start;
+}
+
+static void add(char *line, bool network)
+{
+	word(&line);
+	char *point = word(&line);
+	char *type = word(&line);
+	if ((strcmp(type, "nfs") == 0) != network || skipped(type) || count == MOUNTS)
+		return;
+	if (strlen(point) + strlen(type) + 3 > ENTRY_MAX || known(type, point))
+		return;
+	struct mount *m = &mounts[count];
+	*m = (struct mount){.point = arena_copy(point, strlen(point)), .type = arena_copy(type, strlen(type))};
+	m->length = strlen(point);
+	if (m->point && m->type)
+		count++;
+}
+
+static void add_all(const char *table, size_t n, bool network)
+{
+	char line[1024];
+	for (const char *at = table; at < table + n;) {
+		const char *end = memchr(at, '\n', (size_t)(table + n - at));
+		size_t length = end ? (size_t)(end - at) : (size_t)(table + n - at);
+		if (length < sizeof line) {
+			memcpy(line, at, length);
+			line[length] = '\0';
+			add(line, network);
+		}
+		at += length + 1;
+	}
+}
+
+static size_t read_table(char *to)
+{
+	int fd = sys_open("/proc/self/mounts", O_RDONLY | O_CLOEXEC, 0);
+	size_t n = 0;
+	ssize_t got;
+	while (fd >= 0 && n < TABLE_MAX && (got = sys_read(fd, to + n, TABLE_MAX - n)) > 0)
+		n += (size_t)got;
+	if (fd >= 0)
+		sys_close(fd);
+	return n;
+}
+
+/* Local and parallel file systems first: what does not fit into the log's mount string is the rest. */
+static void load(void)
+{
+	loaded = true;
+	char *table = sys_map(NULL, TABLE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!table)
+		return;
+	size_t n = read_table(table);
+	add_all(table, n, false);
+	add_all(table, n, true);
+	sys_unmap(table, TABLE_MAX);
+	for (int i = 0; i < count; i++)
+		store_mount(mounts[i].type, mounts[i].point);
+}
+
+static bool below(const char *path, const struct mount *m)
+{
+	if (strncmp(path, m->point, m->length) != 0)
+		return false;
+	return m->length == 1 || path[m->length] == '/' || path[m->length] == '\0';
+}
+
+static int64_t block_of(struct mount *m)
+{
+	struct statfs s;
+	if (m->block)
+		return m->block;
+	if (sys_statfs(m->point, &s) != 0)
+		return m->block = 4096;
+	return m->block = s.f_type == LUSTRE_MAGIC ? LUSTRE_BLOCK : (int64_t)s.f_bsize;
+}
+
+int64_t mounts_alignment(const char *path)
+{
+	if (!loaded)
+		load();
+	struct mount *best = NULL;
+	for (int i = 0; i < count; i++)
+		if (below(path, &mounts[i]) && (!best || mounts[i].length >= best->length))
+			best = &mounts[i];
+	return best ? block_of(best) : -1;
+}
+
+/* In a forked child: the same mounts, but its own store does not name them yet. */
+void mounts_reset(void)
+{
+	for (int i = 0; i < count; i++)
+		store_mount(mounts[i].type, mounts[i].point);
+}

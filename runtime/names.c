@@ -1,0 +1,231 @@
+#include "names.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "fds.h"
+#include "hash.h"
+#include "lock.h"
+#include "mounts.h"
+#include "self.h"
+#include "store.h"
+#include "sys.h"
+
+static struct lock table_lock;
+
+void names_lock(void)
+{
+	lock_take(&table_lock);
+}
+
+void names_unlock(void)
+{
+	lock_drop(&table_lock);
+}
+
+/* ---- cleaning ---- */
+
+/* The working directory is asked for once, and again after each change that we see. */
+static struct {
+	struct lock lock;
+	bool known;
+	struct path path;
+} directory;
+
+void names_directory_changed(void)
+{
+	__atomic_store_n(&directory.known, false, __ATOMIC_RELEASE);
+}
+
+static bool directory_known(void)
+{
+	if (__atomic_load_n(&directory.known, __ATOMIC_ACQUIRE))
+		return true;
+	ssize_t n = sys_getcwd(directory.path.text, NAMES_PATH_MAX);
+	bool known = n > 0 && directory.path.text[0] == '/';
+	__atomic_store_n(&directory.known, known, __ATOMIC_RELEASE);
+	return known;
+}
+
+static uint32_t clean_in_directory(struct path *out, const char *path)
+{
+	lock_take(&directory.lock);
+	uint32_t n = 0;
+	if (directory_known())
+		n = (uint32_t)log_clean_path(directory.path.text, path, out->text, NAMES_PATH_MAX);
+	lock_drop(&directory.lock);
+	return n;
+}
+
+static uint32_t clean_below(struct path *out, int dir, const char *path)
+{
+	struct path base;
+	const char *name = fds_name(dir);
+	if (!name && !names_path_of_fd(&base, dir))
+		return 0;
+	return (uint32_t)log_clean_path(name ? name : base.text, path, out->text, NAMES_PATH_MAX);
+}
+
+bool names_path_of_fd(struct path *out, int fd)
+{
+	char link[32] = "/proc/self/fd/";
+	size_t at = 14;
+	char digits[12];
+	int n = 0;
+	for (unsigned v = (unsigned)fd; n == 0 || v; v /= 10)
+		digits[n++] = (char)('0' + v % 10);
+	while (n)
+		link[at++] = digits[--n];
+	ssize_t got = sys_readlink(link, out->text, NAMES_PATH_MAX - 1);
+	out->length = got > 0 ? (uint32_t)got : 0;
+	out->text[out->length] = '\0';
+	return got > 0 && out->text[0] == '/';
+}
+
+bool names_path(struct path *out, int dir, const char *path)
+{
+	if (!path)
+		return false;
+	if (path[0] == '/' || path[0] == '<')
+		out->length = (uint32_t)log_clean_path(NULL, path, out->text, NAMES_PATH_MAX);
+	else
+		out->length = dir == AT_FDCWD ? clean_in_directory(out, path) : clean_below(out, dir, path);
+	return out->length;
+}
+
+/* ---- classes ---- */
+
+struct prefix {
+	const char *text;
+	enum live_class_id class;
+};
+
+static const struct prefix excluded[] = {
+	{"/etc/", LIVE_CLASS_CONFIG},   {"/dev/", LIVE_CLASS_DEVICE},   {"/usr/", LIVE_CLASS_PROGRAM},
+	{"/bin/", LIVE_CLASS_PROGRAM},  {"/boot/", LIVE_CLASS_PROGRAM}, {"/lib/", LIVE_CLASS_PROGRAM},
+	{"/opt/", LIVE_CLASS_PROGRAM},  {"/sbin/", LIVE_CLASS_PROGRAM}, {"/sys/", LIVE_CLASS_KERNEL},
+	{"/proc/", LIVE_CLASS_KERNEL},  {"/var/", LIVE_CLASS_STATE},
+};
+
+static const char rescued[] = "/var/opt/cray/dws/mounts/";
+
+static bool starts(const struct path *p, const char *prefix)
+{
+	size_t n = strlen(prefix);
+	return p->length >= n && memcmp(p->text, prefix, n) == 0;
+}
+
+static bool ends(const struct path *p, const char *suffix)
+{
+	size_t n = strlen(suffix);
+	return p->length >= n && memcmp(p->text + p->length - n, suffix, n) == 0;
+}
+
+static enum live_class_id program_class(const struct path *p)
+{
+	static const char *const python[] = {".py", ".pyc", ".pyo", ".pyi", ".pth"};
+	for (size_t i = 0; i < sizeof python / sizeof *python; i++)
+		if (ends(p, python[i]))
+			return LIVE_CLASS_PYTHON;
+	return ends(p, ".so") || strstr(p->text, ".so.") ? LIVE_CLASS_LIBRARY : LIVE_CLASS_PROGRAM;
+}
+
+enum live_class_id names_class(const struct path *p)
+{
+	if (p->length < 5 || !strchr("edublospv", p->text[1]))
+		return LIVE_CLASS_NONE;
+	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++) {
+		if (!starts(p, excluded[i].text))
+			continue;
+		if (starts(p, rescued))
+			return LIVE_CLASS_NONE;
+		return excluded[i].class == LIVE_CLASS_PROGRAM ? program_class(p) : excluded[i].class;
+	}
+	return LIVE_CLASS_NONE;
+}
+
+void names_count_class(enum live_class_id class)
+{
+	self_shard()->class[class].opens++;
+	self_shard_done();
+}
+
+/* ---- the table: open addressing by id, grown by doubling; entries never move ---- */
+
+static struct {
+	struct name **slot;
+	size_t size;
+	size_t used;
+	struct name *other;
+} table;
+
+static bool grow(void)
+{
+	size_t size = table.size ? 2 * table.size : 256;
+	struct name **slot = arena_take(size * sizeof *slot);
+	if (!slot)
+		return false;
+	for (size_t i = 0; i < table.size; i++) {
+		struct name *n = table.slot[i];
+		if (!n)
+			continue;
+		size_t at = n->id & (size - 1);
+		while (slot[at])
+			at = (at + 1) & (size - 1);
+		slot[at] = n;
+	}
+	table.slot = slot;
+	table.size = size;
+	return true;
+}
+
+static struct name **find(uint64_t id)
+{
+	size_t at = id & (table.size - 1);
+	while (table.slot[at] && table.slot[at]->id != id)
+		at = (at + 1) & (table.size - 1);
+	return &table.slot[at];
+}
+
+static struct name *make(uint64_t id, const struct path *p)
+{
+	const char *text = store_name(id, p->text, p->length, false);
+	struct name *n = text ? arena_take(sizeof *n) : NULL;
+	if (n)
+		*n = (struct name){.id = id, .text = text, .alignment = mounts_alignment(p->text)};
+	return n;
+}
+
+struct name *names_entry(const struct path *p)
+{
+	uint64_t id = log_hash(p->text, p->length, 0);
+	if (2 * table.used >= table.size && !grow())
+		return NULL;
+	struct name **at = find(id);
+	if (!*at && (*at = make(id, p)))
+		table.used++;
+	return *at;
+}
+
+struct name *names_find(const struct path *p)
+{
+	return table.size ? *find(log_hash(p->text, p->length, 0)) : NULL;
+}
+
+struct name *names_other(void)
+{
+	static const char name[] = "<other files>";
+	if (!table.other && (table.other = arena_take(sizeof *table.other))) {
+		uint64_t id = log_id(name);
+		const char *text = store_name(id, name, sizeof name - 1, true);
+		*table.other = (struct name){.id = id, .text = text ? text : name, .alignment = -1};
+	}
+	return table.other;
+}
+
+void names_reset(void)
+{
+	lock_drop(&table_lock);
+	lock_drop(&directory.lock);
+	memset(&table, 0, sizeof table);
+}

@@ -1,0 +1,56 @@
+/*
+ * Names: from a path as a program gave it to one entry per file, shared by all modules.
+ * Cleaning and ids follow Darshan's rules, so that a file has the same id everywhere.
+ */
+#ifndef IOLENS_NAMES_H
+#define IOLENS_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live.h"
+
+enum { NAMES_PATH_MAX = 4096 };
+
+enum names_slot { NAMES_POSIX, NAMES_STDIO, NAMES_MPIIO, NAMES_SLOTS };
+
+struct path {
+	uint32_t length;
+	char text[NAMES_PATH_MAX];
+};
+
+/* A file that some module has a record of. */
+struct name {
+	uint64_t id;
+	const char *text;          /* in the store */
+	int64_t alignment;         /* block size of its file system, -1 = unknown */
+	void *file[NAMES_SLOTS];   /* each module's own state */
+};
+
+/* The cleaned absolute form of `path` relative to directory descriptor `dir`; false if there is none. */
+bool names_path(struct path *out, int dir, const char *path);
+
+/* The path that the kernel knows for a descriptor; false if it is no path. */
+bool names_path_of_fd(struct path *out, int fd);
+
+/* What an excluded path counts as; LIVE_CLASS_NONE for a path that gets records. */
+enum live_class_id names_class(const struct path *p);
+
+/* Adds one open of a class that has no records. */
+void names_count_class(enum live_class_id class);
+
+/* Between names_lock and names_unlock: the entry of a path, made if need be (NULL when the budget is used up); or only looked up. */
+struct name *names_entry(const struct path *p);
+struct name *names_find(const struct path *p);
+void names_lock(void);
+void names_unlock(void);
+
+/* The entry that all files beyond the budget share. Inside names_lock. */
+struct name *names_other(void);
+
+/* The working directory changed. */
+void names_directory_changed(void);
+
+void names_reset(void);
+
+#endif

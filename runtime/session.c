@@ -1,0 +1,113 @@
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "config.h"
+#include "hash.h"
+#include "store.h"
+#include "sys.h"
+
+static struct {
+	bool joined;
+	char store[512]; /* path of this process's store */
+	char host[65];
+} session;
+
+/* Ours alone: another user's directory, or one that others may write to, could redirect the store. */
+static int open_private(const char *path)
+{
+	struct stat s;
+	int dir = sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (dir < 0)
+		return -1;
+	if (sys_fstat(dir, &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & 077))
+		return dir;
+	sys_close(dir);
+	return -1;
+}
+
+bool session_join(void)
+{
+	if (!config.session || config.session[0] != '/' || strlen(config.session) > 400)
+		return false;
+	int dir = open_private(config.session);
+	if (dir < 0)
+		return false;
+	sys_close(dir);
+	return session.joined = true;
+}
+
+const char *session_host(void)
+{
+	struct utsname u;
+	if (!session.host[0] && uname(&u) == 0)
+		memcpy(session.host, u.nodename, sizeof session.host - 1);
+	return session.host;
+}
+
+static int64_t next_number(const char **at)
+{
+	char *end;
+	int64_t v = strtoll(*at, &end, 10);
+	*at = *end ? end + 1 : end;
+	return v;
+}
+
+/*
+ * IOLENS_EPOCH=<host id>,<realtime ns>,<monotonic ns>,<counter>,<attoseconds per tick>. On another
+ * host than the session's only the real time holds.
+ */
+struct clock_epoch session_epoch(void)
+{
+	struct clock_epoch now = clock_epoch_now();
+	const char *at = config.epoch;
+	if (!session.joined || !at) {
+		now.counter = clock_counter_usable() ? now.counter : 0;
+		return now;
+	}
+	int64_t host = next_number(&at);
+	struct clock_epoch e = {.realtime = next_number(&at)};
+	e.monotonic = next_number(&at);
+	e.counter = (uint64_t)next_number(&at);
+	e.per_tick = (double)next_number(&at) * 1e-18;
+	if (host == (int64_t)(log_id(session_host()) >> 1))
+		return e;
+	e.monotonic = now.monotonic - (now.realtime - e.realtime);
+	e.counter = 0;
+	return e;
+}
+
+static const char *directory(void)
+{
+	if (session.joined)
+		return config.session;
+	return config.tmpdir && config.tmpdir[0] == '/' ? config.tmpdir : "/dev/shm";
+}
+
+bool session_store(void)
+{
+	char name[128];
+	snprintf(name, sizeof name, "%.32s.%d.%llx.store", session_host(), sys_pid(),
+		 (unsigned long long)clock_monotonic());
+	int dir = session.joined ? open_private(directory())
+				 : sys_open(directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (dir < 0)
+		return false;
+	snprintf(session.store, sizeof session.store, "%.380s/%s", directory(), name);
+	bool made = store_make(dir, name, (size_t)config.budget);
+	sys_close(dir);
+	return made;
+}
+
+const char *session_store_path(void)
+{
+	return session.store;
+}
+
+void session_drop_store(void)
+{
+	sys_unlink_at(AT_FDCWD, session.store);
+}

@@ -1,0 +1,29 @@
+/*
+ * Where stores go. In a session (made by `iolens run`) all processes of the tree share a private
+ * directory and one epoch; without one each process keeps its store below the temporary directory.
+ */
+#ifndef IOLENS_SESSION_H
+#define IOLENS_SESSION_H
+
+#include <stdbool.h>
+
+#include "clock.h"
+
+/* True when a session is named and safe to use. */
+bool session_join(void);
+
+/* Makes this process's store; the same for a forked child. */
+bool session_store(void);
+
+/* The epoch that the session's processes share; now, without one. */
+struct clock_epoch session_epoch(void);
+
+const char *session_host(void);
+
+/* Removes the store of a process that has written its own log. */
+void session_drop_store(void);
+
+/* Where the store is: its directory and name. */
+const char *session_store_path(void);
+
+#endif

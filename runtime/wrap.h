@@ -1,0 +1,39 @@
+/*
+ * How a symbol is wrapped.
+ *
+ *	WRAP(ssize_t, read, int fd, void *buf, size_t n)
+ *	{
+ *		... REAL(read)(fd, buf, n) ...
+ *	}
+ *	ALIAS(pread64, pread);
+ *
+ * WRAP defines the exported symbol under a C name of our own, so that no header's macro, redirection
+ * or inline definition of it gets in the way. REAL is the next definition in the search order
+ * (another preloaded library's, or libc's), found once when the library starts, or at first use by
+ * whoever calls before that. Where no definition exists the call fails with ENOSYS.
+ */
+#ifndef IOLENS_WRAP_H
+#define IOLENS_WRAP_H
+
+struct wrap {
+	const char *name;
+	void **real;
+};
+
+void wrap_resolve_all(void);
+void *wrap_resolve(const struct wrap *w);
+
+#define WRAP(type, symbol, ...)                                                                   \
+	typedef type (*type_##symbol)(__VA_ARGS__);                                               \
+	static void *real_##symbol;                                                               \
+	__attribute__((section("iolens_wraps"), used)) static const struct wrap wrap_of_##symbol = { \
+		#symbol, &real_##symbol};                                                         \
+	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default")));  \
+	type wrap_##symbol(__VA_ARGS__)
+
+#define REAL(symbol) ((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(&wrap_of_##symbol)))
+
+/* A second name of the same function: same machine code contract, so the first one's REAL serves both. */
+#define ALIAS(other, symbol) __asm__(".globl " #other "\n.type " #other ", @function\n.set " #other ", " #symbol)
+
+#endif
