@@ -1,0 +1,5 @@
+#include "must.h"
+
+int main(void)
+{
+}

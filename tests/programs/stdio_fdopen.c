@@ -1,0 +1,14 @@
+#include "must.h"
+
+static _Alignas(64) char buf[64];
+
+int main(void)
+{
+	int fd = open("out", O_WRONLY | O_CREAT, 0600);
+	MUST(fd >= 0);
+	MUST(write(fd, buf, 50) == 50);
+	FILE *f = fdopen(fd, "w");
+	MUST(f != NULL);
+	MUST(fputs("0123456789", f) >= 0);
+	MUST(fclose(f) == 0);
+}

@@ -1,0 +1,19 @@
+#include "must.h"
+
+int main(void)
+{
+	int status;
+	FILE *f = fopen("out", "w");
+	MUST(f != NULL);
+	MUST(fputs("parent", f) >= 0);
+	MUST(fflush(f) == 0);
+	pid_t child = fork();
+	MUST(child >= 0);
+	if (child == 0) {
+		MUST(fputs("child", f) >= 0);
+		MUST(fclose(f) == 0);
+		_exit(0);
+	}
+	MUST(waitpid(child, &status, 0) == child && status == 0);
+	MUST(fclose(f) == 0);
+}
