@@ -14,7 +14,7 @@ command -v debootstrap >/dev/null || { echo "fresh-machine: install debootstrap 
 root=$(mktemp -d --tmpdir iolens-fresh.XXXXXX)
 clean() {
 	umount -l "$root/proc" "$root/dev" 2>/dev/null || true
-	rm -rf --one-file-system "$root"
+	rm -rf --one-file-system "$root" "$root.log"
 }
 trap clean EXIT
 

@@ -23,11 +23,10 @@ def test_the_preload_library_is_inside_the_package() -> None:
     assert iolens.preload_path().read_bytes()[:4] == ELF
 
 
-def test_the_wheel_fits_every_python_of_the_platform() -> None:
+def test_the_wheel_serves_later_pythons_too() -> None:
     wheel = distribution("iolens").read_text("WHEEL") or ""
     tags = [line.split(": ")[1] for line in wheel.splitlines() if line.startswith("Tag:")]
-    assert tags
-    assert [tag for tag in tags if not tag.startswith(("py3-none-linux", "cp39-abi3-"))] == []
+    assert [tag.split("-")[1] for tag in tags] == ["abi3"]
 
 
 def test_the_version_is_meson_s(root: Path) -> None:
