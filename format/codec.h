@@ -1,0 +1,31 @@
+/* Decompression of one stream after another, piece by piece. */
+#ifndef IOLENS_CODEC_H
+#define IOLENS_CODEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum codec_result {
+	CODEC_MORE, /* wants more input or more room */
+	CODEC_END,  /* end of a stream; the next call begins a new one */
+	CODEC_BAD,  /* no valid stream */
+	CODEC_NO_MEMORY,
+};
+
+struct codec_io {
+	const uint8_t *in;
+	size_t in_left;
+	uint8_t *out;
+	size_t out_left;
+};
+
+struct codec {
+	void *(*open)(void); /* NULL: no memory */
+	enum codec_result (*step)(void *state, struct codec_io *io);
+	void (*close)(void *state);
+};
+
+extern const struct codec codec_zlib;
+extern const struct codec *codec_bzip2; /* NULL until log_enable_bzip2 */
+
+#endif

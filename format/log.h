@@ -1,0 +1,120 @@
+/*
+ * Reading a Darshan log: containers 3.00 to 3.41, both byte orders, any compression. Nothing in the file is trusted,
+ * memory is bounded, and damage in one region leaves the others readable.
+ *
+ *	struct log *log;
+ *	if (log_open_file(&log, path, &err) < 0) ...
+ *	struct log_records *records;
+ *	struct log_record r;
+ *	log_records_open(&records, log, LOG_MOD_POSIX, &err);
+ *	while ((code = log_records_next(records, &r, &err)) > 0) ... log_name(log, r.id) ...
+ *	log_records_close(records);
+ *	log_close(log);
+ *
+ * Functions return 0 or more, or a negative enum log_code with *err filled (err may be NULL).
+ * One struct log must not be used by two threads at once.
+ */
+#ifndef IOLENS_LOG_H
+#define IOLENS_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "schema.h"
+
+enum { LOG_MAX_MODULES = 64 };
+enum log_compression { LOG_ZLIB, LOG_BZIP2, LOG_PLAIN, LOG_COMPRESSIONS };
+
+struct log;
+
+struct log_region {
+	uint64_t offset;
+	uint64_t length; /* stored bytes; 0 = no data, and offset means nothing */
+};
+
+/* The header, whatever its version: module ids are those of 3.41. */
+struct log_container {
+	char version[9];
+	int minor;           /* 3.<minor> */
+	bool swapped;        /* big-endian */
+	uint32_t compression; /* enum log_compression */
+	uint32_t header_size;
+	uint64_t file_size;
+	uint64_t partial; /* bit m: module m is incomplete */
+	struct log_region job;
+	struct log_region names;
+	struct log_region module[LOG_MAX_MODULES];
+	uint32_t module_version[LOG_MAX_MODULES];
+};
+
+struct log_pair {
+	const char *key;
+	const char *value;
+};
+
+/* Texts end with NUL and live as long as the log. */
+struct log_job {
+	int64_t uid;
+	int64_t start, start_ns; /* seconds since 1970, and nanoseconds of that second */
+	int64_t end, end_ns;     /* 0 = not known: the program was running or killed */
+	int64_t nprocs;
+	int64_t id;
+	const char *exe; /* command line */
+	const struct log_pair *metadata; /* in order of the log */
+	size_t nmetadata;
+	const struct log_pair *mounts; /* key = mount point, value = file system; longest mount point first */
+	size_t nmounts;
+};
+
+int log_open_file(struct log **out, const char *path, struct log_error *err);
+/* The memory must stay until log_close. */
+int log_open_memory(struct log **out, const void *data, size_t size, struct log_error *err);
+void log_close(struct log *log);
+
+const struct log_container *log_container(const struct log *log);
+
+/* Read on the first call. */
+int log_job(struct log *log, const struct log_job **out, struct log_error *err);
+
+/* Seconds from start to end, as Darshan's tools show it; never negative. */
+double log_run_time(struct log *log);
+
+/* Mount entry a file belongs to: the longest mount point that is a whole-component prefix of path; NULL if none. */
+const struct log_pair *log_mount_of(const struct log_job *job, const char *path);
+
+/* Reads all names; after an error the names before the damage are there. The other name functions call it. */
+int log_names(struct log *log, struct log_error *err);
+size_t log_names_count(struct log *log);
+/* Name of a record id, NULL if the log has none. */
+const char *log_name(struct log *log, uint64_t id);
+/* The i-th name in order of ids; i < log_names_count. */
+const char *log_name_at(struct log *log, size_t i, uint64_t *id);
+
+/* One record, decoded: native byte order, current version of its module, struct <module>_record. */
+struct log_record {
+	const struct schema_module *schema;
+	const void *data; /* valid until the next call on the same iterator */
+	size_t size;
+	uint64_t id;
+	int64_t rank;
+};
+
+struct log_records;
+
+/* LOG_E_UNSUPPORTED for modules and versions this library does not decode; a module without data has no records. */
+int log_records_open(struct log_records **out, struct log *log, int module, struct log_error *err);
+/* 1 = *out filled, 0 = end, negative = damage: nothing more comes. */
+int log_records_next(struct log_records *r, struct log_record *out, struct log_error *err);
+/* Uncompressed bytes read so far. */
+uint64_t log_records_bytes(const struct log_records *r);
+void log_records_close(struct log_records *r);
+
+/* Name of module id 0..63; "<UNKNOWN>" beyond the table. */
+const char *log_module_name(int module);
+
+/* Makes bzip2 regions readable (separate because it needs libbz2, which the preload library must not). */
+void log_enable_bzip2(void);
+
+#endif

@@ -1,0 +1,134 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* Far above any real log (250,000 files need some 20 MB), far below what a hostile file could unpack to. */
+#define NAMES_LIMIT ((size_t)1 << 30)
+
+/* Entries are `u64 id, text, NUL`; in 3.00 `u64 id, u32 length, text`. Returns the entry's size, 0 if it is cut. */
+static size_t entry_size(const struct log *log, const uint8_t *at, size_t left)
+{
+	size_t head = log->container.minor ? 8 : 12;
+	if (left < head)
+		return 0;
+	if (log->container.minor) {
+		size_t n = strnlen((const char *)at + head, left - head);
+		return n < left - head ? head + n + 1 : 0;
+	}
+	uint32_t n;
+	memcpy(&n, at + 8, sizeof n);
+	n = log->container.swapped ? __builtin_bswap32(n) : n;
+	return n <= left - head ? head + n : 0;
+}
+
+static size_t count_entries(const struct log *log)
+{
+	const struct log_bytes *t = &log->names_text;
+	size_t n = 0, size;
+	for (size_t at = 0; at < t->used && (size = entry_size(log, t->at + at, t->used - at)); at += size)
+		n++;
+	return n;
+}
+
+/* A text of 3.00 moves one byte ahead, over its length, which makes room for the NUL. */
+static const char *entry_text(const struct log *log, uint8_t *at, size_t size)
+{
+	if (log->container.minor)
+		return (const char *)at + 8;
+	memmove(at + 11, at + 12, size - 12);
+	at[size - 1] = 0;
+	return (const char *)at + 11;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct name_entry *x = a, *y = b;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->text < y->text ? -1 : x->text > y->text;
+}
+
+/* One entry per id: its first text that is not empty. */
+static size_t unite(struct name_entry *e, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!kept || e[kept - 1].id != e[i].id)
+			e[kept++] = e[i];
+		else if (!*e[kept - 1].text)
+			e[kept - 1].text = e[i].text;
+	}
+	return kept;
+}
+
+static int index_names(struct log *log, struct log_error *err)
+{
+	struct log_bytes *t = &log->names_text;
+	size_t n = count_entries(log), at = 0;
+	log->names = log_get(n * sizeof *log->names);
+	if (!log->names)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	for (size_t i = 0; i < n; i++) {
+		size_t size = entry_size(log, t->at + at, t->used - at);
+		log->names[i].id = container_u64(&log->container, t->at + at);
+		log->names[i].text = entry_text(log, t->at + at, size);
+		at += size;
+	}
+	qsort(log->names, n, sizeof *log->names, by_id);
+	log->nnames = unite(log->names, n);
+	if (at < t->used)
+		return log_fail(err, LOG_E_DAMAGED, log->container.names.offset, "name table ends within a name");
+	return LOG_OK;
+}
+
+static int read_text(struct log *log, struct log_error *err)
+{
+	struct region r;
+	int code = region_open(&r, &log->container, &log->source, &log->container.names, err);
+	if (code < 0)
+		return code;
+	code = region_read_all(&r, &log->names_text, NAMES_LIMIT, err);
+	region_close(&r);
+	return code;
+}
+
+int log_names(struct log *log, struct log_error *err)
+{
+	if (!log->names_read) {
+		struct log_error index_error = {0};
+		log->names_read = true;
+		int code = read_text(log, &log->names_error);
+		int indexed = index_names(log, &index_error);
+		if (code >= 0 && indexed < 0)
+			log->names_error = index_error;
+	}
+	if (err)
+		*err = log->names_error;
+	return log->names_error.code;
+}
+
+size_t log_names_count(struct log *log)
+{
+	log_names(log, NULL);
+	return log->nnames;
+}
+
+const char *log_name(struct log *log, uint64_t id)
+{
+	size_t low = 0, high = log_names_count(log);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (log->names[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < log->nnames && log->names[low].id == id ? log->names[low].text : NULL;
+}
+
+const char *log_name_at(struct log *log, size_t i, uint64_t *id)
+{
+	*id = log->names[i].id;
+	return log->names[i].text;
+}

@@ -1,0 +1,177 @@
+/* Building trailer sections: in memory for the writer, in place for a live store. */
+#include <string.h>
+
+#include "crc32c.h"
+#include "trailer_schema.h"
+
+static int section_fail(struct trailer_section *s, int code)
+{
+	if (code < 0 && !s->failed)
+		s->failed = code;
+	return s->failed;
+}
+
+static size_t round_up(size_t n, size_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+static int parse_fields(struct trailer_section *s, const char *schema, size_t n)
+{
+	uint64_t row_size;
+	int64_t fields = trailer_parse_schema(schema, n, NULL, &row_size);
+	if (fields <= 0)
+		return LOG_E_USAGE;
+	s->fields = log_get((size_t)fields * sizeof *s->fields);
+	if (!s->fields)
+		return LOG_E_MEMORY;
+	s->nfields = (size_t)trailer_parse_schema(schema, n, s->fields, &row_size);
+	s->row_size = (uint32_t)row_size;
+	return LOG_OK;
+}
+
+int section_begin(struct trailer_section *s, const char *name, const char *schema)
+{
+	*s = (struct trailer_section){0};
+	size_t n = strlen(schema);
+	if (strlen(name) >= TRAILER_NAME)
+		return section_fail(s, LOG_E_USAGE);
+	memcpy(s->name, name, strlen(name) + 1);
+	section_fail(s, parse_fields(s, schema, n));
+	section_fail(s, log_bytes_add(&s->schema, schema, n));
+	return section_fail(s, log_bytes_add(&s->schema, "\0\0\0\0\0\0\0", round_up(n, 8) - n));
+}
+
+void section_free(struct trailer_section *s)
+{
+	log_bytes_free(&s->schema);
+	log_bytes_free(&s->rows);
+	log_bytes_free(&s->heap);
+	log_put(s->fields);
+	s->fields = NULL;
+}
+
+int section_row(struct trailer_section *s)
+{
+	if (s->failed || section_fail(s, log_bytes_room(&s->rows, s->row_size)) < 0)
+		return s->failed;
+	memset(s->rows.at + s->rows.used, 0, s->row_size);
+	s->rows.used += s->row_size;
+	s->nrows++;
+	return LOG_OK;
+}
+
+int section_add_row(struct trailer_section *s, const void *row)
+{
+	if (section_row(s) < 0)
+		return s->failed;
+	memcpy(s->rows.at + s->rows.used - s->row_size, row, s->row_size);
+	return LOG_OK;
+}
+
+/* Element in the current row; NULL marks the section as failed. */
+static void *place(struct trailer_section *s, const char *field, uint32_t at, const struct trailer_field **f)
+{
+	for (size_t i = 0; i < s->nfields && !s->failed && s->nrows; i++) {
+		*f = &s->fields[i];
+		if (!strcmp((*f)->name, field) && at < (*f)->count)
+			return s->rows.at + s->rows.used - s->row_size + (*f)->offset +
+			       ((*f)->type == TRAILER_CHAR ? 0 : 8 * (size_t)at);
+	}
+	section_fail(s, LOG_E_USAGE);
+	return NULL;
+}
+
+int section_set_i64(struct trailer_section *s, const char *field, uint32_t at, int64_t value)
+{
+	const struct trailer_field *f;
+	void *p = place(s, field, at, &f);
+	if (!p || f->type > TRAILER_U64)
+		return section_fail(s, LOG_E_USAGE);
+	memcpy(p, &value, 8);
+	return LOG_OK;
+}
+
+int section_set_f64(struct trailer_section *s, const char *field, uint32_t at, double value)
+{
+	const struct trailer_field *f;
+	void *p = place(s, field, at, &f);
+	if (!p || f->type != TRAILER_F64)
+		return section_fail(s, LOG_E_USAGE);
+	memcpy(p, &value, 8);
+	return LOG_OK;
+}
+
+static int set_reference(struct trailer_section *s, void *p, const char *text, size_t n)
+{
+	uint32_t ref[2] = {(uint32_t)s->heap.used, (uint32_t)n};
+	if (s->heap.used + n > UINT32_MAX || section_fail(s, log_bytes_add(&s->heap, text, n)) < 0)
+		return section_fail(s, LOG_E_MEMORY);
+	memcpy(p, ref, sizeof ref);
+	return LOG_OK;
+}
+
+int section_set_text(struct trailer_section *s, const char *field, uint32_t at, const char *text)
+{
+	const struct trailer_field *f;
+	void *p = place(s, field, at, &f);
+	if (!p || f->type < TRAILER_STR)
+		return section_fail(s, LOG_E_USAGE);
+	size_t n = strlen(text);
+	if (f->type == TRAILER_STR)
+		return set_reference(s, p, text, n);
+	memset(p, 0, f->count);
+	memcpy(p, text, n < f->count ? n : f->count);
+	return LOG_OK;
+}
+
+static bool live_shape(const char *schema, uint32_t *row_size, size_t *text)
+{
+	uint64_t need;
+	size_t n = strlen(schema);
+	if (trailer_parse_schema(schema, n, NULL, &need) <= 0)
+		return false;
+	*row_size = *row_size ? *row_size : (uint32_t)need;
+	*text = round_up(n, 64);
+	return need <= *row_size && *row_size % 8 == 0;
+}
+
+size_t live_section_size(const char *schema, uint32_t row_size, uint64_t capacity, size_t heap)
+{
+	size_t text;
+	return live_shape(schema, &row_size, &text) ? round_up(text + capacity * row_size + heap, 64) : 0;
+}
+
+void *live_section(struct trailer_entry *entry, void *base, uint64_t offset, const char *name, const char *schema,
+		   uint32_t row_size, uint64_t capacity, size_t heap)
+{
+	size_t text;
+	if (!live_shape(schema, &row_size, &text) || strlen(name) >= TRAILER_NAME)
+		return NULL;
+	uint64_t size = live_section_size(schema, row_size, capacity, heap);
+	*entry = (struct trailer_entry){
+		.offset = offset,
+		.stored = size,
+		.raw = size,
+		.heap = text + capacity * row_size,
+		.schema = (uint32_t)text,
+		.row_size = row_size,
+		.compression = LOG_PLAIN,
+		.flags = TRAILER_LIVE,
+	};
+	memcpy(entry->name, name, strlen(name));
+	memcpy((uint8_t *)base + offset, schema, strlen(schema));
+	return (uint8_t *)base + offset + text;
+}
+
+void live_footer(struct trailer_footer *footer, uint64_t directory, size_t entries)
+{
+	*footer = (struct trailer_footer){
+		.magic = TRAILER_MAGIC,
+		.version = TRAILER_VERSION,
+		.flags = TRAILER_LIVE,
+		.directory = directory,
+		.length = entries * sizeof(struct trailer_entry),
+	};
+	footer->crc = log_crc32c(0, footer, offsetof(struct trailer_footer, crc));
+}

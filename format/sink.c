@@ -1,0 +1,133 @@
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SUFFIX  ".darshan"
+#define PARTIAL ".darshan_partial"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+	size_t m = strlen(end);
+	return n >= m && !memcmp(text + n - m, end, m);
+}
+
+static int make_names(struct sink *s, const char *path, struct log_error *err)
+{
+	size_t n = strlen(path);
+	size_t stem = ends_with(path, n, SUFFIX) ? n - strlen(SUFFIX) : n;
+	s->path = log_get(n + 1);
+	s->partial = log_get(stem + sizeof PARTIAL);
+	if (!s->path || !s->partial)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	memcpy(s->path, path, n);
+	memcpy(s->partial, path, stem);
+	memcpy(s->partial + stem, PARTIAL, sizeof PARTIAL);
+	return LOG_OK;
+}
+
+static void forget_partial(struct sink *s)
+{
+	log_put(s->partial);
+	s->partial = NULL;
+}
+
+int sink_open_file(struct sink *s, const char *path, struct log_error *err)
+{
+	*s = (struct sink){.fd = -1};
+	int code = make_names(s, path, err);
+	if (code >= 0) {
+		s->fd = open(s->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+		if (s->fd < 0)
+			code = log_fail_system(err, "temporary file of the log cannot be made");
+	}
+	if (code < 0) {
+		forget_partial(s);
+		sink_close(s);
+	}
+	return code;
+}
+
+void sink_open_memory(struct sink *s)
+{
+	*s = (struct sink){.fd = -1};
+}
+
+static int file_write(struct sink *s, uint64_t at, const uint8_t *data, size_t n, struct log_error *err)
+{
+	while (n) {
+		ssize_t put = pwrite(s->fd, data, n, (off_t)at);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return log_fail_system(err, "log cannot be written");
+		data += put;
+		at += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return LOG_OK;
+}
+
+int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err)
+{
+	int code = s->path ? file_write(s, s->at, data, n, err) : log_bytes_add(&s->memory, data, n);
+	if (code == LOG_E_MEMORY)
+		log_fail(err, code, LOG_NOWHERE, "not enough memory");
+	s->at += n;
+	return code;
+}
+
+int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err)
+{
+	if (s->path)
+		return file_write(s, at, data, n, err);
+	memcpy(s->memory.at + at, data, n);
+	return LOG_OK;
+}
+
+/* Where the kernel or the file system cannot rename without replacing, a hard link does the same. */
+static int rename_new(const char *from, const char *to)
+{
+	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != ENOSYS && errno != EINVAL)
+		return -1;
+	if (link(from, to) < 0)
+		return -1;
+	unlink(from);
+	return 0;
+}
+
+int sink_finish(struct sink *s, struct log_error *err)
+{
+	if (!s->path)
+		return LOG_OK;
+	int closed = close(s->fd);
+	s->fd = -1;
+	if (closed < 0)
+		return log_fail_system(err, "log cannot be written");
+	if (rename_new(s->partial, s->path) < 0)
+		return log_fail_system(err, "log cannot get its final name");
+	forget_partial(s);
+	return LOG_OK;
+}
+
+void sink_close(struct sink *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->partial)
+		unlink(s->partial);
+	forget_partial(s);
+	log_put(s->path);
+	log_bytes_free(&s->memory);
+	*s = (struct sink){.fd = -1};
+}

@@ -1,0 +1,27 @@
+/* Where a log is written to: a file under a temporary name, or memory. */
+#ifndef IOLENS_SINK_H
+#define IOLENS_SINK_H
+
+#include <stdbool.h>
+
+#include "alloc.h"
+#include "error.h"
+
+struct sink {
+	int fd; /* -1 = memory, or closed */
+	uint64_t at;
+	struct log_bytes memory;
+	char *path;    /* final name; NULL = memory */
+	char *partial; /* name while being written; NULL once it is gone */
+};
+
+int sink_open_file(struct sink *s, const char *path, struct log_error *err);
+void sink_open_memory(struct sink *s);
+int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err);
+/* Overwrites earlier bytes. */
+int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err);
+/* Gives the file its final name, which must be free. */
+int sink_finish(struct sink *s, struct log_error *err);
+void sink_close(struct sink *s);
+
+#endif

@@ -1,0 +1,282 @@
+#include "trailer.h"
+
+#include <string.h>
+
+#include "crc32c.h"
+#include "reader.h"
+#include "trailer_schema.h"
+
+/* More than any job needs; a hostile directory must not make us allocate what it says. */
+enum { SECTIONS_MAX = 1024 };
+#define SECTION_LIMIT ((uint64_t)1 << 30)
+
+struct trailer {
+	struct log *log;
+	struct trailer_footer footer;
+	size_t count;
+	struct trailer_entry entries[];
+};
+
+struct trailer_table {
+	struct log_bytes bytes;
+	struct trailer_field *fields;
+	size_t nfields;
+	uint64_t rows;
+	const uint8_t *first_row;
+	size_t row_size;
+	const char *heap;
+	uint64_t heap_size;
+};
+
+/* 1 = there is a valid footer, 0 = no trailer. */
+static int read_footer(const struct source *s, struct trailer_footer *f, struct log_error *err)
+{
+	if (s->size < sizeof *f)
+		return 0;
+	uint64_t at = s->size - sizeof *f;
+	int code = source_read(s, at, f, sizeof *f, err);
+	if (code < 0)
+		return code;
+	if (memcmp(f->magic, TRAILER_MAGIC, sizeof f->magic))
+		return 0;
+	if (f->version != TRAILER_VERSION)
+		return log_fail(err, LOG_E_UNSUPPORTED, at, "trailer of an unknown version");
+	if (f->crc != log_crc32c(0, f, offsetof(struct trailer_footer, crc)))
+		return log_fail(err, LOG_E_DAMAGED, at, "trailer's footer is damaged");
+	if (f->length % sizeof(struct trailer_entry) || f->length / sizeof(struct trailer_entry) > SECTIONS_MAX)
+		return log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
+	return 1;
+}
+
+static int read_directory(struct trailer *t, struct log_error *err)
+{
+	const struct trailer_footer *f = &t->footer;
+	int code = source_read(&t->log->source, f->directory, t->entries, f->length, err);
+	if (code < 0)
+		return code;
+	if (!(f->flags & TRAILER_LIVE) && f->directory_crc != log_crc32c(0, t->entries, f->length))
+		return log_fail(err, LOG_E_DAMAGED, f->directory, "trailer's directory is damaged");
+	for (size_t i = 0; i < t->count; i++)
+		t->entries[i].name[TRAILER_NAME - 1] = 0;
+	return LOG_OK;
+}
+
+int trailer_open(struct trailer **out, struct log *log, struct log_error *err)
+{
+	struct trailer_footer footer;
+	*out = NULL;
+	int code = read_footer(&log->source, &footer, err);
+	if (code <= 0)
+		return code;
+	struct trailer *t = log_get(sizeof *t + footer.length);
+	if (!t)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	t->log = log;
+	t->footer = footer;
+	t->count = footer.length / sizeof(struct trailer_entry);
+	code = read_directory(t, err);
+	if (code < 0)
+		trailer_close(t);
+	else
+		*out = t;
+	return code;
+}
+
+void trailer_close(struct trailer *t)
+{
+	log_put(t);
+}
+
+size_t trailer_count(const struct trailer *t)
+{
+	return t ? t->count : 0;
+}
+
+const struct trailer_entry *trailer_at(const struct trailer *t, size_t i)
+{
+	return &t->entries[i];
+}
+
+static int check_crc(const struct source *s, const struct trailer_entry *e, struct log_error *err)
+{
+	uint8_t piece[4096];
+	uint32_t crc = 0;
+	for (uint64_t at = 0; at < e->stored; at += sizeof piece) {
+		size_t n = e->stored - at < sizeof piece ? (size_t)(e->stored - at) : sizeof piece;
+		int code = source_read(s, e->offset + at, piece, n, err);
+		if (code < 0)
+			return code;
+		crc = log_crc32c(crc, piece, n);
+	}
+	if (crc != e->crc)
+		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
+	return LOG_OK;
+}
+
+static int check_entry(const struct source *s, const struct trailer_entry *e, struct log_error *err)
+{
+	bool bad = e->offset > s->size || e->stored > s->size - e->offset || e->raw > SECTION_LIMIT;
+	bad |= e->compression != LOG_ZLIB && e->compression != LOG_PLAIN;
+	bad |= e->compression == LOG_PLAIN && e->raw != e->stored;
+	bad |= e->schema > e->raw || e->schema % 8 || e->row_size % 8 || e->heap > e->raw || e->heap < e->schema;
+	bad |= e->row_size && !bad && e->rows > (e->heap - e->schema) / e->row_size;
+	bad |= !e->row_size && e->rows;
+	if (bad)
+		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
+	return e->flags & TRAILER_LIVE ? LOG_OK : check_crc(s, e, err);
+}
+
+static int load_bytes(struct trailer_table *t, const struct source *s, const struct trailer_entry *e, struct log_error *err)
+{
+	struct region r;
+	int code = region_open_at(&r, s, e->compression, e->offset, e->stored, err);
+	if (code >= 0)
+		code = region_read_all(&r, &t->bytes, e->raw, err);
+	region_close(&r);
+	if (code >= 0 && t->bytes.used != e->raw)
+		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
+	return code;
+}
+
+static int parse_table(struct trailer_table *t, const struct trailer_entry *e, struct log_error *err)
+{
+	uint64_t row_size;
+	const char *schema = (const char *)t->bytes.at;
+	int64_t n = trailer_parse_schema(schema, e->schema, NULL, &row_size);
+	if (n < 0 || row_size > e->row_size)
+		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " has a damaged schema");
+	t->fields = log_get((size_t)n * sizeof *t->fields);
+	if (!t->fields)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	t->nfields = (size_t)trailer_parse_schema(schema, e->schema, t->fields, &row_size);
+	t->rows = e->rows;
+	t->row_size = e->row_size;
+	t->first_row = t->bytes.at + e->schema;
+	t->heap = (const char *)t->bytes.at + e->heap;
+	t->heap_size = e->raw - e->heap;
+	return LOG_OK;
+}
+
+static int load(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *table, struct log_error *err)
+{
+	int code = check_entry(&t->log->source, e, err);
+	if (code >= 0)
+		code = load_bytes(table, &t->log->source, e, err);
+	return code < 0 ? code : parse_table(table, e, err);
+}
+
+int trailer_find(struct trailer *t, const char *name, struct trailer_table **out, struct log_error *err)
+{
+	*out = NULL;
+	size_t i = 0;
+	while (i < trailer_count(t) && strcmp(t->entries[i].name, name))
+		i++;
+	if (i == trailer_count(t))
+		return LOG_OK;
+	struct trailer_table *table = log_get(sizeof *table);
+	if (!table)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = load(t, &t->entries[i], table, err);
+	if (code < 0)
+		trailer_free(table);
+	else
+		*out = table;
+	return code;
+}
+
+void trailer_free(struct trailer_table *table)
+{
+	if (!table)
+		return;
+	log_bytes_free(&table->bytes);
+	log_put(table->fields);
+	log_put(table);
+}
+
+uint64_t trailer_rows(const struct trailer_table *t)
+{
+	return t ? t->rows : 0;
+}
+
+size_t trailer_fields(const struct trailer_table *t)
+{
+	return t ? t->nfields : 0;
+}
+
+const struct trailer_field *trailer_field_at(const struct trailer_table *t, size_t i)
+{
+	return &t->fields[i];
+}
+
+const struct trailer_field *trailer_field(const struct trailer_table *t, const char *name)
+{
+	for (size_t i = 0; i < trailer_fields(t); i++)
+		if (!strcmp(t->fields[i].name, name))
+			return &t->fields[i];
+	return NULL;
+}
+
+const void *trailer_row(const struct trailer_table *t, uint64_t row)
+{
+	return t->first_row + row * t->row_size;
+}
+
+size_t trailer_row_size(const struct trailer_table *t)
+{
+	return t->row_size;
+}
+
+/* The 8 bytes of an element, NULL if there is none. */
+static const uint8_t *element(const struct trailer_table *t, uint64_t row, const struct trailer_field *f, uint32_t at)
+{
+	if (!t || !f || row >= t->rows || at >= f->count)
+		return NULL;
+	return (const uint8_t *)trailer_row(t, row) + f->offset + (f->type == TRAILER_CHAR ? 0 : 8 * (size_t)at);
+}
+
+int64_t trailer_i64(const struct trailer_table *t, uint64_t row, const struct trailer_field *f, uint32_t at)
+{
+	const uint8_t *p = element(t, row, f, at);
+	int64_t i = 0;
+	double d;
+	if (!p || f->type > TRAILER_F64)
+		return 0;
+	memcpy(&i, p, 8);
+	memcpy(&d, p, 8);
+	if (f->type == TRAILER_F64)
+		i = d > -9e18 && d < 9e18 ? (int64_t)d : 0;
+	return i;
+}
+
+double trailer_f64(const struct trailer_table *t, uint64_t row, const struct trailer_field *f, uint32_t at)
+{
+	const uint8_t *p = element(t, row, f, at);
+	double d = 0;
+	uint64_t u;
+	if (!p || f->type > TRAILER_F64)
+		return 0;
+	memcpy(&u, p, 8);
+	memcpy(&d, p, 8);
+	if (f->type == TRAILER_F64)
+		return d;
+	return f->type == TRAILER_U64 ? (double)u : (double)(int64_t)u;
+}
+
+const char *trailer_text(const struct trailer_table *t, uint64_t row, const struct trailer_field *f, uint32_t at,
+			 size_t *length)
+{
+	const uint8_t *p = element(t, row, f, at);
+	uint32_t ref[2];
+	*length = 0;
+	if (!p || f->type < TRAILER_STR)
+		return "";
+	if (f->type == TRAILER_CHAR) {
+		*length = strnlen((const char *)p, f->count);
+		return (const char *)p;
+	}
+	memcpy(ref, p, sizeof ref);
+	if (ref[0] > t->heap_size || ref[1] > t->heap_size - ref[0])
+		return "";
+	*length = ref[1];
+	return t->heap + ref[0];
+}

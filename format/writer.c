@@ -1,0 +1,389 @@
+#include "writer.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "container.h"
+#include "crc32c.h"
+#include "sink.h"
+
+enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_DONE };
+
+enum {
+	OUTPUT_SIZE = 65536,
+	RECORD_MAX = 81920, /* a fixed buffer of released readers */
+	EXE_MAX = CONTAINER_JOB_MAX - CONTAINER_JOB,
+};
+
+struct log_writer {
+	struct sink sink;
+	enum stage stage;
+	struct log_error error;
+	struct log_region names;
+	struct log_region module[LOG_MAX_MODULES];
+	uint32_t version[LOG_MAX_MODULES];
+	uint64_t partial;
+	int current; /* module being written */
+	z_stream deflate;
+	bool deflating; /* a stream has begun */
+	bool deflate_made;
+	uint32_t crc; /* of what the section has stored */
+	struct log_bytes directory;
+	uint8_t output[OUTPUT_SIZE];
+};
+
+static int fail(struct log_writer *w, int code, const char *what)
+{
+	return w->error.code ? w->error.code : log_fail(&w->error, code, w->sink.at, what);
+}
+
+static int store(struct log_writer *w, const void *data, size_t n)
+{
+	if (w->error.code)
+		return w->error.code;
+	if (w->stage == STAGE_SECTIONS)
+		w->crc = log_crc32c(w->crc, data, n);
+	return sink_write(&w->sink, data, n, &w->error);
+}
+
+static voidpf zlib_get(voidpf unused, uInt n, uInt size)
+{
+	(void)unused;
+	return log_get((size_t)n * size);
+}
+
+static void zlib_put(voidpf unused, voidpf block)
+{
+	(void)unused;
+	log_put(block);
+}
+
+static int stream_begin(struct log_writer *w)
+{
+	w->deflate.zalloc = zlib_get;
+	w->deflate.zfree = zlib_put;
+	int got = w->deflate_made ? deflateReset(&w->deflate) : deflateInit(&w->deflate, Z_DEFAULT_COMPRESSION);
+	if (got != Z_OK)
+		return fail(w, LOG_E_MEMORY, "not enough memory");
+	w->deflate_made = w->deflating = true;
+	return LOG_OK;
+}
+
+/* Compresses what is in next_in; with Z_FINISH the stream ends. */
+static int pump(struct log_writer *w, int flush)
+{
+	do {
+		w->deflate.next_out = w->output;
+		w->deflate.avail_out = OUTPUT_SIZE;
+		deflate(&w->deflate, flush);
+		if (store(w, w->output, OUTPUT_SIZE - w->deflate.avail_out) < 0)
+			return w->error.code;
+	} while (!w->deflate.avail_out);
+	return LOG_OK;
+}
+
+static int stream_add(struct log_writer *w, const void *data, size_t n)
+{
+	const uint8_t *p = data;
+	if (!n || w->error.code || (!w->deflating && stream_begin(w) < 0))
+		return w->error.code;
+	while (n && !w->error.code) {
+		uInt part = n < (1u << 30) ? (uInt)n : 1u << 30;
+		w->deflate.next_in = (Bytef *)p;
+		w->deflate.avail_in = part;
+		pump(w, Z_NO_FLUSH);
+		p += part;
+		n -= part;
+	}
+	return w->error.code;
+}
+
+/* Nothing added, nothing stored: an empty stream is not a region without data. */
+static int stream_end(struct log_writer *w)
+{
+	if (!w->deflating || w->error.code)
+		return w->error.code;
+	w->deflating = false;
+	w->deflate.avail_in = 0;
+	return pump(w, Z_FINISH);
+}
+
+static struct log_writer *make_writer(struct log_error *err)
+{
+	struct log_writer *w = log_get(sizeof *w);
+	if (!w)
+		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return w;
+}
+
+/* The header is written last: until then a reader sees zeros, an unfinished log. */
+static int begin(struct log_writer **out, struct log_writer *w, struct log_error *err)
+{
+	static const uint8_t header[CONTAINER_HEADER];
+	if (store(w, header, sizeof header) < 0) {
+		int code = w->error.code;
+		if (err)
+			*err = w->error;
+		log_writer_free(w);
+		return code;
+	}
+	*out = w;
+	return LOG_OK;
+}
+
+int log_writer_file(struct log_writer **out, const char *path, struct log_error *err)
+{
+	*out = NULL;
+	struct log_writer *w = make_writer(err);
+	if (!w)
+		return LOG_E_MEMORY;
+	int code = sink_open_file(&w->sink, path, err);
+	if (code >= 0)
+		return begin(out, w, err);
+	log_put(w);
+	return code;
+}
+
+int log_writer_memory(struct log_writer **out, struct log_error *err)
+{
+	*out = NULL;
+	struct log_writer *w = make_writer(err);
+	if (!w)
+		return LOG_E_MEMORY;
+	sink_open_memory(&w->sink);
+	return begin(out, w, err);
+}
+
+/* Text of limited length; what would be cut is left out as a whole. */
+struct line {
+	char *at;
+	size_t used, room;
+};
+
+static bool line_add(struct line *l, const char *const parts[], size_t n)
+{
+	size_t need = 0;
+	for (size_t i = 0; i < n; i++)
+		need += strlen(parts[i]);
+	if (need > l->room - l->used)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (const char *p = parts[i]; *p; p++)
+			l->at[l->used++] = *p == '\n' ? ' ' : *p;
+	return true;
+}
+
+static void add_pair(struct line *l, const char *key, const char *value)
+{
+	const char *const parts[] = {key, "=", value, "\n"};
+	if (line_add(l, parts, 4))
+		l->at[l->used - 1] = '\n';
+}
+
+static void add_mount(struct line *l, const struct log_pair *m)
+{
+	const char *const parts[] = {"\n", m->value, "\t", m->key};
+	size_t start = l->used;
+	if (!strchr(m->key, '\n') && line_add(l, parts, 4))
+		l->at[start] = '\n';
+}
+
+static void add_exe(struct line *l, const char *exe)
+{
+	static const char mark[] = "<TRUNCATED>";
+	const char *const parts[] = {exe};
+	if (line_add(l, parts, 1))
+		return;
+	for (; l->used < l->room; l->used++)
+		l->at[l->used] = exe[l->used] == '\n' ? ' ' : exe[l->used];
+	memcpy(l->at + l->room - strlen(mark), mark, strlen(mark));
+}
+
+/* Fills the job region and returns its length. */
+static size_t job_region(char *out, const struct log_job_text *j)
+{
+	const int64_t numbers[] = {j->uid, j->start, j->start_ns, j->end, j->end_ns, j->nprocs, j->id};
+	struct line metadata = {out + sizeof numbers, 0, CONTAINER_METADATA - 1};
+	struct line exe = {out + CONTAINER_JOB, 0, EXE_MAX - 1};
+	memcpy(out, numbers, sizeof numbers);
+	add_pair(&metadata, "lib_ver", j->lib_ver);
+	for (size_t i = 0; i < j->nmetadata; i++)
+		add_pair(&metadata, j->metadata[i].key, j->metadata[i].value);
+	add_exe(&exe, j->exe);
+	for (size_t i = 0; i < j->nmounts; i++)
+		add_mount(&exe, &j->mounts[i]);
+	return CONTAINER_JOB + exe.used + 1;
+}
+
+int log_write_job(struct log_writer *w, const struct log_job_text *job)
+{
+	char text[CONTAINER_JOB_MAX] = {0};
+	if (w->stage != STAGE_JOB)
+		return fail(w, LOG_E_USAGE, "the job comes first, once");
+	stream_add(w, text, 0);
+	stream_add(w, text, job_region(text, job));
+	stream_end(w);
+	w->names.offset = w->sink.at;
+	w->stage = STAGE_NAMES;
+	return w->error.code;
+}
+
+int log_write_name(struct log_writer *w, uint64_t id, const char *name)
+{
+	if (w->stage != STAGE_NAMES)
+		return fail(w, LOG_E_USAGE, "names come after the job and before the modules");
+	stream_add(w, &id, sizeof id);
+	return stream_add(w, name, strlen(name) + 1);
+}
+
+/* Ends the region that is being written. */
+static int leave(struct log_writer *w)
+{
+	struct log_region *r = w->stage == STAGE_NAMES ? &w->names : &w->module[w->current];
+	if (w->stage != STAGE_NAMES && w->stage != STAGE_MODULES)
+		return w->error.code;
+	stream_end(w);
+	r->length = w->sink.at - r->offset;
+	return w->error.code;
+}
+
+int log_write_module(struct log_writer *w, int module, uint32_t version)
+{
+	bool first = w->stage == STAGE_NAMES;
+	if (!first && w->stage != STAGE_MODULES)
+		return fail(w, LOG_E_USAGE, "modules come after the names");
+	if (module <= (first ? -1 : w->current) || module >= LOG_MAX_MODULES || !version)
+		return fail(w, LOG_E_USAGE, "modules come in order of their ids");
+	leave(w);
+	w->stage = STAGE_MODULES;
+	w->current = module;
+	w->version[module] = version;
+	w->module[module].offset = w->sink.at;
+	return w->error.code;
+}
+
+static bool record_fits(int module, size_t size)
+{
+	const struct schema_module *m = module < LOG_MOD_COUNT ? &schema_modules[module] : NULL;
+	if (m && m->layout == LAYOUT_PLAIN)
+		return size == m->size;
+	return size >= 16 && size <= RECORD_MAX;
+}
+
+int log_write_record(struct log_writer *w, const void *record, size_t size)
+{
+	if (w->stage != STAGE_MODULES)
+		return fail(w, LOG_E_USAGE, "records belong to a module");
+	if (!record_fits(w->current, size))
+		return fail(w, LOG_E_USAGE, "record of a wrong size");
+	return stream_add(w, record, size);
+}
+
+int log_write_partial(struct log_writer *w, int module)
+{
+	if (module < 0 || module >= LOG_MAX_MODULES)
+		return fail(w, LOG_E_USAGE, "no such module");
+	w->partial |= 1ull << module;
+	return w->error.code;
+}
+
+int log_write_section(struct log_writer *w, const struct trailer_section *s)
+{
+	if (s->failed || w->stage == STAGE_JOB || w->stage == STAGE_DONE)
+		return fail(w, s->failed ? s->failed : LOG_E_USAGE, "trailer section could not be made");
+	leave(w);
+	w->stage = STAGE_SECTIONS;
+	struct trailer_entry e = {
+		.offset = w->sink.at,
+		.raw = s->schema.used + s->rows.used + s->heap.used,
+		.rows = s->nrows,
+		.heap = s->schema.used + s->rows.used,
+		.schema = (uint32_t)s->schema.used,
+		.row_size = s->row_size,
+		.compression = LOG_ZLIB,
+	};
+	memcpy(e.name, s->name, sizeof e.name);
+	w->crc = 0;
+	stream_add(w, s->schema.at, s->schema.used);
+	stream_add(w, s->rows.at, s->rows.used);
+	stream_add(w, s->heap.at, s->heap.used);
+	stream_end(w);
+	e.stored = w->sink.at - e.offset;
+	e.crc = w->crc;
+	if (log_bytes_add(&w->directory, &e, sizeof e) < 0)
+		return fail(w, LOG_E_MEMORY, "not enough memory");
+	return w->error.code;
+}
+
+static int write_directory(struct log_writer *w)
+{
+	struct trailer_footer f = {
+		.magic = TRAILER_MAGIC,
+		.version = TRAILER_VERSION,
+		.directory = w->sink.at,
+		.length = w->directory.used,
+		.directory_crc = log_crc32c(0, w->directory.at, w->directory.used),
+	};
+	f.crc = log_crc32c(0, &f, offsetof(struct trailer_footer, crc));
+	store(w, w->directory.at, w->directory.used);
+	return store(w, &f, sizeof f);
+}
+
+static void put(uint8_t *header, size_t at, const void *value, size_t n)
+{
+	memcpy(header + at, value, n);
+}
+
+static int write_header(struct log_writer *w)
+{
+	uint8_t header[CONTAINER_HEADER] = {0};
+	const int64_t magic = CONTAINER_MAGIC;
+	put(header, 0, "3.41", 4);
+	put(header, 8, &magic, sizeof magic);
+	put(header, 24, &w->partial, sizeof w->partial);
+	put(header, 32, &w->names, sizeof w->names);
+	for (size_t i = 0; i < LOG_MAX_MODULES; i++)
+		if (w->module[i].length)
+			put(header, 48 + 16 * i, &w->module[i], sizeof w->module[i]);
+	put(header, 1072, w->version, sizeof w->version);
+	return sink_patch(&w->sink, 0, header, sizeof header, &w->error);
+}
+
+static int finish(struct log_writer *w)
+{
+	if (w->stage == STAGE_JOB || w->stage == STAGE_DONE)
+		return fail(w, LOG_E_USAGE, "no job was written");
+	if (leave(w) < 0)
+		return w->error.code;
+	if (w->directory.used && write_directory(w) < 0)
+		return w->error.code;
+	if (write_header(w) < 0)
+		return w->error.code;
+	return sink_finish(&w->sink, &w->error);
+}
+
+int log_writer_finish(struct log_writer *w, struct log_error *err)
+{
+	int code = w->error.code ? w->error.code : finish(w);
+	w->stage = STAGE_DONE;
+	if (err)
+		*err = w->error;
+	return code;
+}
+
+const void *log_writer_data(const struct log_writer *w, size_t *size)
+{
+	*size = w->sink.memory.used;
+	return w->sink.memory.at;
+}
+
+void log_writer_free(struct log_writer *w)
+{
+	if (!w)
+		return;
+	if (w->deflate_made)
+		deflateEnd(&w->deflate);
+	log_bytes_free(&w->directory);
+	sink_close(&w->sink);
+	log_put(w);
+}

@@ -1,0 +1,60 @@
+/*
+ * Writing a log that every released Darshan tool reads: container 3.41, zlib, one stream per region.
+ *
+ *	log_writer_file(&w, "/logs/a.darshan", &err);
+ *	log_write_job(w, &job);
+ *	log_write_name(w, id, "/data/x");		every name
+ *	log_write_module(w, LOG_MOD_POSIX, 4);		modules in order of their ids
+ *	log_write_record(w, &record, sizeof record);	every record
+ *	log_write_section(w, &section);			after the last module
+ *	log_writer_finish(w, &err);
+ *	log_writer_free(w);
+ *
+ * Calls return 0 or a negative code. After the first error the others do nothing and log_writer_finish reports it.
+ * Memory comes from log_alloc; no stdio, no locale, no fsync.
+ */
+#ifndef IOLENS_WRITER_H
+#define IOLENS_WRITER_H
+
+#include "log.h"
+#include "trailer.h"
+
+struct log_writer;
+
+/* What log_write_job stores. Newlines in texts become blanks; what does not fit is left out, as the format demands. */
+struct log_job_text {
+	int64_t uid;
+	int64_t start, start_ns;
+	int64_t end, end_ns;
+	int64_t nprocs;
+	int64_t id;
+	const char *lib_ver; /* first metadata entry */
+	const char *exe;     /* command line */
+	const struct log_pair *metadata;
+	size_t nmetadata;
+	const struct log_pair *mounts; /* key = mount point, value = file system */
+	size_t nmounts;
+};
+
+/*
+ * The log is written to the same path ending in `.darshan_partial` and renamed by log_writer_finish, mode 0400. Neither
+ * name may exist (LOG_E_EXISTS).
+ */
+int log_writer_file(struct log_writer **out, const char *path, struct log_error *err);
+int log_writer_memory(struct log_writer **out, struct log_error *err);
+
+int log_write_job(struct log_writer *w, const struct log_job_text *job);
+int log_write_name(struct log_writer *w, uint64_t id, const char *name);
+int log_write_module(struct log_writer *w, int module, uint32_t version);
+int log_write_record(struct log_writer *w, const void *record, size_t size);
+/* The module lacks data; it need not have any. */
+int log_write_partial(struct log_writer *w, int module);
+int log_write_section(struct log_writer *w, const struct trailer_section *s);
+
+int log_writer_finish(struct log_writer *w, struct log_error *err);
+/* The finished log of log_writer_memory; belongs to the writer. */
+const void *log_writer_data(const struct log_writer *w, size_t *size);
+/* Removes what was written unless it was finished. */
+void log_writer_free(struct log_writer *w);
+
+#endif
