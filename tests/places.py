@@ -24,6 +24,5 @@ def _pointed(variable: str, *candidates: Path) -> Path:
 BUILD = _pointed("IOLENS_BUILD", ROOT / "build")
 BIN = _pointed("IOLENS_BIN", BUILD / "iolens", BUILD / "cli" / "iolens", ROOT / ".venv" / "bin" / "iolens")
 PRELOAD = _pointed("IOLENS_PRELOAD", BUILD / "libiolens.so", BUILD / "runtime" / "libiolens.so")
-PROGRAMS = BUILD / "tests" / "programs"
 CORPUS = _pointed("IOLENS_CORPUS", ROOT.parent / "shared" / "corpus")
 ORACLE = _pointed("IOLENS_ORACLE", CORPUS.parent / "tools" / "darshan_oracle.py")
