@@ -324,22 +324,14 @@ def test_every_program_is_built_and_expected() -> None:
     assert sorted(path.stem for path in HERE.glob("*.toml")) == PROGRAMS
 
 
-@pytest.fixture(scope="session")
-def built(build_dir: Path) -> Path:
-    """The directory of the compiled programs, made on demand: a plain build leaves them out."""
-    made = subprocess.run(["ninja", "-C", build_dir, "test-programs"], capture_output=True, check=False)
-    assert made.returncode == 0, made.stdout.decode() + made.stderr.decode()
-    return build_dir / "tests" / "programs"
-
-
 @pytest.mark.parametrize(("name", "variant"), RUNS)
-def test_program(name: str, variant: str, built: Path, iolens: Path, tmp_path: Path) -> None:
+def test_program(name: str, variant: str, programs: Path, iolens: Path, tmp_path: Path) -> None:
     expected = EXPECTATIONS[name]
     cwd = tmp_path.resolve() / "cwd"
     cwd.mkdir()
     expected.prepare(cwd)
     path = tmp_path / "program.darshan"
-    program = built / (name + VARIANTS[variant])
+    program = programs / (name + VARIANTS[variant])
     ended = expected.execute([iolens, "run", "--quiet", "-o", path, "--", program], cwd)
     signal = expected.run.get("signal", 0)
     assert ended.returncode in ({128 + signal, -signal} if signal else {0}), ended.stderr.decode()
