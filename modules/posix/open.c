@@ -110,6 +110,11 @@ static void count_open(struct posix_file *f, double start, double end)
 	posix_time(f, LIVE_META, start, end);
 }
 
+static bool creates(int flags)
+{
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double start, double end)
 {
 	struct posix_open *o = posix_open_make(f);
@@ -117,7 +122,7 @@ static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double 
 		o->append = flags & O_APPEND;
 	lock_take(&f->lock);
 	count_open(f, start, end);
-	if (flags & O_CREAT)
+	if (creates(flags))
 		f->record->mode = mode & 07777;
 	lock_drop(&f->lock);
 	return (uintptr_t)o;
