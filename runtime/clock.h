@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "epoch.h"
+
 struct clock_rate {
 	double at;           /* seconds at `ticks` */
 	double per_tick;     /* seconds */
@@ -18,31 +20,10 @@ struct clock_rate {
 	bool counter;        /* ticks are those of the time stamp counter */
 };
 
-/* Where a clock starts: the same instant on three clocks. */
-struct clock_epoch {
-	int64_t realtime;    /* ns since 1970 */
-	int64_t monotonic;   /* ns */
-	uint64_t counter;    /* 0: no usable counter */
-	double per_tick;     /* seconds per counter tick, 0: not measured yet */
-};
-
 extern const struct clock_rate *clock_rate;
 
-void clock_start(const struct clock_epoch *from);
+void clock_start(const struct epoch *from);
 double clock_measure(double now);
-bool clock_counter_usable(void);
-struct clock_epoch clock_epoch_now(void);
-
-static inline uint64_t clock_counter(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	uint64_t t;
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-	return t;
-#endif
-}
 
 static inline uint64_t clock_monotonic(void)
 {
@@ -54,7 +35,7 @@ static inline uint64_t clock_monotonic(void)
 static inline double clock_now(void)
 {
 	const struct clock_rate *r = __atomic_load_n(&clock_rate, __ATOMIC_ACQUIRE);
-	uint64_t ticks = __builtin_expect(r->counter, 1) ? clock_counter() : clock_monotonic();
+	uint64_t ticks = __builtin_expect(r->counter, 1) ? epoch_counter() : clock_monotonic();
 	double now = r->at + (double)(int64_t)(ticks - r->ticks) * r->per_tick;
 	return __builtin_expect(now > r->check, 0) ? clock_measure(now) : now;
 }

@@ -7,6 +7,7 @@
 void kernel_io(int64_t out[LIVE_IO_COUNT])
 {
 	char text[512];
+	int64_t own = sys_own_read;
 	int fd = sys_open("/proc/self/io", O_RDONLY | O_CLOEXEC, 0);
 	ssize_t got = fd >= 0 ? sys_read(fd, text, sizeof text - 1) : 0;
 	if (fd >= 0)
@@ -17,4 +18,6 @@ void kernel_io(int64_t out[LIVE_IO_COUNT])
 	for (int i = 0; i < LIVE_IO_COUNT && (at = strstr(at, ": ")); i++)
 		for (at += 2; *at >= '0' && *at <= '9'; at++)
 			out[i] = out[i] * 10 + (*at - '0');
+	if (out[LIVE_IO_READ] >= own)
+		out[LIVE_IO_READ] -= own;
 }

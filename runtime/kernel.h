@@ -6,7 +6,7 @@
 
 #include "live.h"
 
-/* Fills in /proc/self/io; all zero where it cannot be read. */
+/* Fills in /proc/self/io less what iolens itself has read; all zero where it cannot be read. */
 void kernel_io(int64_t out[LIVE_IO_COUNT]);
 
 #endif

@@ -27,7 +27,7 @@ static struct {
 	bool in_session;
 	bool ended;
 	int64_t job;
-	struct clock_epoch epoch;
+	struct epoch epoch;
 	char command[3016];
 } life;
 
@@ -119,7 +119,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	if (!make_store())
 		return;
 	self_start();
-	self.gate = SELF_BUSY;
+	self.gate = SELF_OWN;
 	EACH_MODULE(m)
 		if ((*m)->start)
 			(*m)->start();
@@ -183,8 +183,8 @@ void life_end(enum live_end reason, int code)
 {
 	if (life.state != ON || sys_pid() != life.pid || life.ended)
 		return;
-	int saved = self.gate;
-	self.gate = SELF_BUSY;
+	uint32_t saved = self.gate;
+	self.gate = SELF_OWN;
 	struct live_process *p = &store_live()->process;
 	kernel_io(p->kernel_at_end);
 	p->end = clock_now();

@@ -72,9 +72,9 @@ bool self_admit(void)
 		count_nested();
 		return false;
 	}
-	if (!life_observed())
+	if (self.gate == SELF_OWN || !life_observed())
 		return false;
-	self.gate = SELF_BUSY;
+	self.gate = SELF_OWN;
 	bool ready = life_wake() && (self.shard || adopt_shard());
 	self.gate = ready ? SELF_OPEN : SELF_NEW;
 	return ready;

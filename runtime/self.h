@@ -12,7 +12,8 @@
 
 enum self_gate {
 	SELF_OPEN,
-	SELF_BUSY, /* inside a record call: a signal handler interrupted it, or iolens called itself */
+	SELF_BUSY, /* inside a record call: whoever comes in now is a signal handler */
+	SELF_OWN,  /* iolens works for itself: starting, ending, waking up */
 	SELF_NEW   /* no shard yet, or the process is not observed (any more) */
 };
 

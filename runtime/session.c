@@ -6,7 +6,6 @@
 #include <sys/utsname.h>
 
 #include "config.h"
-#include "hash.h"
 #include "store.h"
 #include "sys.h"
 
@@ -48,35 +47,13 @@ const char *session_host(void)
 	return session.host;
 }
 
-static int64_t next_number(const char **at)
+struct epoch session_epoch(void)
 {
-	char *end;
-	int64_t v = strtoll(*at, &end, 10);
-	*at = *end ? end + 1 : end;
-	return v;
-}
-
-/*
- * IOLENS_EPOCH=<host id>,<realtime ns>,<monotonic ns>,<counter>,<attoseconds per tick>. On another
- * host than the session's only the real time holds.
- */
-struct clock_epoch session_epoch(void)
-{
-	struct clock_epoch now = clock_epoch_now();
-	const char *at = config.epoch;
-	if (!session.joined || !at) {
-		now.counter = clock_counter_usable() ? now.counter : 0;
-		return now;
-	}
-	int64_t host = next_number(&at);
-	struct clock_epoch e = {.realtime = next_number(&at)};
-	e.monotonic = next_number(&at);
-	e.counter = (uint64_t)next_number(&at);
-	e.per_tick = (double)next_number(&at) * 1e-18;
-	if (host == (int64_t)(log_id(session_host()) >> 1))
+	struct epoch e;
+	if (session.joined && config.epoch && epoch_parse(&e, config.epoch, session_host()))
 		return e;
-	e.monotonic = now.monotonic - (now.realtime - e.realtime);
-	e.counter = 0;
+	e = epoch_now();
+	e.counter = epoch_counter_usable() ? e.counter : 0;
 	return e;
 }
 

@@ -16,7 +16,7 @@ bool session_join(void);
 bool session_store(void);
 
 /* The epoch that the session's processes share; now, without one. */
-struct clock_epoch session_epoch(void);
+struct epoch session_epoch(void);
 
 const char *session_host(void);
 

@@ -6,6 +6,7 @@
 #include "container.h"
 #include "schema.h"
 #include "sys.h"
+#include "trailer.h"
 
 enum {
 	PAGE = 4096,
@@ -50,7 +51,9 @@ static struct {
 	size_t spent;
 	struct region names;
 	struct region module[STORED];
-	struct region live;
+	struct region live; /* the section "live" of the trailer; its row is the struct live */
+	struct live *row;
+	char *tail; /* the trailer's directory and footer */
 	struct lock lock;
 } store;
 
@@ -82,6 +85,14 @@ static void region_place(struct region *r, char **at, size_t capacity)
 	*at += pages(capacity);
 }
 
+/* The readers of other tools see a table of one row; the assembly knows the struct by its version. */
+static const char live_schema[] = "version u64\nsize u64\n";
+
+static size_t live_bytes(void)
+{
+	return live_section_size(live_schema, sizeof(struct live), 1, 0);
+}
+
 static size_t layout(char *base, size_t budget)
 {
 	char *at = base + pages(NAMES_AT);
@@ -89,7 +100,9 @@ static size_t layout(char *base, size_t budget)
 	at += pages(budget + RESERVE);
 	for (int i = 0; i < STORED; i++)
 		region_place(&store.module[i], &at, budget + RESERVE);
-	region_place(&store.live, &at, sizeof(struct live));
+	region_place(&store.live, &at, live_bytes());
+	region_place(&(struct region){0}, &at, PAGE);
+	store.tail = at - sizeof(struct trailer_entry) - sizeof(struct trailer_footer);
 	return (size_t)(at - base);
 }
 
@@ -129,6 +142,24 @@ static bool write_header(void)
 	return true;
 }
 
+static bool write_trailer(void)
+{
+	struct region tail = {.touched = store.base + store.size - PAGE};
+	struct trailer_entry *entry = (struct trailer_entry *)store.tail;
+	uint64_t at = (uint64_t)(store.live.base - store.base);
+	if (!touch_until(&tail, store.base + store.size) ||
+	    !touch_until(&store.live, store.live.base + CONTAINER_HEADER + offsetof(struct live, shard)))
+		return false;
+	store.row = live_section(entry, store.base, at, "live", live_schema, sizeof(struct live), 1, 0);
+	if (!store.row)
+		return false;
+	store.row->version = LIVE_VERSION;
+	store.row->size = sizeof(struct live);
+	entry->rows = 1;
+	live_footer((struct trailer_footer *)(entry + 1), (uint64_t)(store.tail - store.base), 1);
+	return true;
+}
+
 bool store_make(int dir, const char *name, size_t budget)
 {
 	void *again = store.base;
@@ -140,11 +171,7 @@ bool store_make(int dir, const char *name, size_t budget)
 	if (!store.base)
 		return false;
 	layout(store.base, budget);
-	if (!write_header() || !touch_until(&store.live, store.live.base + offsetof(struct live, shard)))
-		return false;
-	store_live()->version = LIVE_VERSION;
-	store_live()->size = sizeof(struct live);
-	return true;
+	return write_header() && write_trailer();
 }
 
 static void *take(struct region *r, size_t n, bool reserved)
@@ -208,7 +235,7 @@ bool store_touch(const void *at, size_t n)
 
 struct live *store_live(void)
 {
-	return (struct live *)store.live.base;
+	return store.row;
 }
 
 const void *store_image(size_t *size)

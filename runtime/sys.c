@@ -1,5 +1,7 @@
 #include "sys.h"
 
+int64_t sys_own_read;
+
 #if defined(__x86_64__)
 long sys_call(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -32,9 +32,15 @@ static inline int sys_close(int fd)
 	return sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
+/* Bytes that iolens itself has read: not the program's. */
+extern int64_t sys_own_read;
+
 static inline ssize_t sys_read(int fd, void *to, size_t n)
 {
-	return sys_call(SYS_read, fd, (long)to, n, 0, 0, 0);
+	ssize_t got = sys_call(SYS_read, fd, (long)to, n, 0, 0, 0);
+	if (got > 0)
+		__atomic_fetch_add(&sys_own_read, got, __ATOMIC_RELAXED);
+	return got;
 }
 
 static inline ssize_t sys_write(int fd, const void *from, size_t n)

@@ -1,0 +1,49 @@
+#include "preload.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Relative to the program's directory. */
+static const char *const places[] = {
+	"../runtime/libiolens.so",
+	"../lib/python3*/site-packages/iolens/lib/libiolens.so",
+	"../local/lib/python3*/dist-packages/iolens/lib/libiolens.so",
+	"../lib/iolens/libiolens.so",
+	"../lib/*/iolens/libiolens.so",
+	"libiolens.so",
+};
+
+static bool first_match(const char *pattern, char *path, size_t room)
+{
+	glob_t found;
+	bool any = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
+	if (any && !realpath(found.gl_pathv[0], path))
+		snprintf(path, room, "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return any;
+}
+
+bool preload_find(char *path, size_t room)
+{
+	char program[PATH_MAX], pattern[PATH_MAX + 128];
+	const char *given = getenv("IOLENS_PRELOAD");
+	if (given) {
+		snprintf(path, room, "%s", given);
+		return access(path, R_OK) == 0;
+	}
+	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+	program[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(program, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		snprintf(pattern, sizeof pattern, "%s/%s", program, places[i]);
+		if (first_match(pattern, path, room))
+			return true;
+	}
+	return false;
+}

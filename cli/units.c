@@ -1,0 +1,42 @@
+#include "units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *units_bytes(char text[UNITS_TEXT], double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	int u = 0;
+	while (fabs(bytes) >= 1023.95 && u < 6) {
+		bytes /= 1024;
+		u++;
+	}
+	snprintf(text, UNITS_TEXT, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+	return text;
+}
+
+char *units_count(char text[UNITS_TEXT], int64_t n)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%lld", (long long)n), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i > (n < 0) && (length - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+char *units_seconds(char text[UNITS_TEXT], double seconds)
+{
+	if (seconds >= 1 || seconds <= 0)
+		snprintf(text, UNITS_TEXT, "%.3f s", seconds);
+	else if (seconds >= 1e-3)
+		snprintf(text, UNITS_TEXT, "%.2f ms", seconds * 1e3);
+	else
+		snprintf(text, UNITS_TEXT, "%.1f us", seconds * 1e6);
+	return text;
+}

@@ -1,0 +1,348 @@
+/* The extension trailer of a job's log: what the stores hold beside Darshan's records. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "assembly.h"
+#include "reduce.h"
+
+static const struct {
+	const char *name;
+	const char *schema;
+} sections[ASSEMBLY_SECTIONS] = {
+	[ASSEMBLY_PROCESS] = {"process",
+		"rank i64\npid i64\nparent i64\nforked i64\nhost str\nexe str\ncommand str\ndirectory str\n"
+		"start f64 s\nend f64 s\nended str\nexit_code i64\nthreads i64\n"
+		"io_time f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"
+		"kernel_read i64 byte\nkernel_written i64 byte\nstorage_read i64 byte\nstorage_written i64 byte\n"
+		"seen_read i64 byte\nseen_written i64 byte\nunseen_read i64 byte\nunseen_written i64 byte\n"
+		"nested_calls i64\nfolded_opens i64\nbudget i64 byte\nstart_cost f64 s\n"},
+	[ASSEMBLY_TOTAL] = {"total",
+		"rank i64\ninterface str\nrecords i64\nopens i64\nreads i64\nwrites i64\n"
+		"bytes_read i64 byte\nbytes_written i64 byte\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"},
+	[ASSEMBLY_EXCLUDED] = {"excluded",
+		"rank i64\nclass str\ndescription str\nopens i64\nreads i64\nwrites i64\n"
+		"bytes_read i64 byte\nbytes_written i64 byte\n"},
+	[ASSEMBLY_OPERATION] = {"operation",
+		"rank i64\ninterface str\nname str\ncount i64\nerrors i64\nbytes i64 byte\ntime f64 s\n"},
+	[ASSEMBLY_TIMELINE] = {"timeline",
+		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
+	[ASSEMBLY_FOLDED] = {"folded", "rank i64\nopens i64\nbudget i64 byte\n"},
+	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
+};
+
+int assembly_sections_begin(struct assembly *a)
+{
+	int code = 0;
+	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++)
+		code = section_begin(&a->section[s], sections[s].name, sections[s].schema);
+	return code;
+}
+
+/* ---- totals ---- */
+
+struct totals {
+	int64_t records, opens, reads, writes, bytes_read, bytes_written;
+	double read_time, write_time, meta_time;
+};
+
+static int sum_records(struct image *i, int module, struct totals *t, struct log_error *err)
+{
+	struct log_records *records;
+	struct log_record r;
+	int code = log_records_open(&records, i->log, module, err);
+	if (code < 0)
+		return code;
+	while ((code = log_records_next(records, &r, err)) > 0) {
+		t->records++;
+		t->opens += reduce_i64(r.schema, r.data, ROLE_OPENS);
+		t->reads += reduce_i64(r.schema, r.data, ROLE_READS);
+		t->writes += reduce_i64(r.schema, r.data, ROLE_WRITES);
+		t->bytes_read += reduce_i64(r.schema, r.data, ROLE_BYTES_READ);
+		t->bytes_written += reduce_i64(r.schema, r.data, ROLE_BYTES_WRITTEN);
+		t->read_time += reduce_f64(r.schema, r.data, ROLE_READ_TIME);
+		t->write_time += reduce_f64(r.schema, r.data, ROLE_WRITE_TIME);
+		t->meta_time += reduce_f64(r.schema, r.data, ROLE_META_TIME);
+	}
+	log_records_close(records);
+	return code;
+}
+
+static int add_total(struct assembly *a, struct image *i, int module, struct totals *t)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_TOTAL];
+	*t = (struct totals){0};
+	int code = sum_records(i, module, t, &a->err);
+	if (code < 0 || !t->records)
+		return code;
+	section_row(s);
+	section_set_i64(s, "rank", 0, i->rank);
+	section_set_text(s, "interface", 0, schema_modules[module].key);
+	section_set_i64(s, "records", 0, t->records);
+	section_set_i64(s, "opens", 0, t->opens);
+	section_set_i64(s, "reads", 0, t->reads);
+	section_set_i64(s, "writes", 0, t->writes);
+	section_set_i64(s, "bytes_read", 0, t->bytes_read);
+	section_set_i64(s, "bytes_written", 0, t->bytes_written);
+	section_set_f64(s, "read_time", 0, t->read_time);
+	section_set_f64(s, "write_time", 0, t->write_time);
+	return section_set_f64(s, "meta_time", 0, t->meta_time);
+}
+
+/* ---- classes and operations ---- */
+
+static const struct {
+	const char *name, *description;
+} classes[] = {
+	[0] = {"none", ""},
+#define CLASS(id, text, what) {text, what},
+	LIVE_CLASSES(CLASS)
+};
+
+/* Returns the bytes read and written by classes, which no record shows. */
+static int add_classes(struct assembly *a, struct image *i, int64_t bytes[2])
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_EXCLUDED];
+	for (int c = 1; c < LIVE_CLASS_COUNT; c++) {
+		struct live_class sum = image_class(i, c);
+		bytes[LIVE_READ] += sum.bytes[LIVE_READ];
+		bytes[LIVE_WRITE] += sum.bytes[LIVE_WRITE];
+		if (!sum.opens && !sum.calls[LIVE_READ] && !sum.calls[LIVE_WRITE])
+			continue;
+		section_row(s);
+		section_set_i64(s, "rank", 0, i->rank);
+		section_set_text(s, "class", 0, classes[c].name);
+		section_set_text(s, "description", 0, classes[c].description);
+		section_set_i64(s, "opens", 0, sum.opens);
+		section_set_i64(s, "reads", 0, sum.calls[LIVE_READ]);
+		section_set_i64(s, "writes", 0, sum.calls[LIVE_WRITE]);
+		section_set_i64(s, "bytes_read", 0, sum.bytes[LIVE_READ]);
+		section_set_i64(s, "bytes_written", 0, sum.bytes[LIVE_WRITE]);
+	}
+	return s->failed;
+}
+
+static const struct {
+	const char *interface, *name;
+} operations[] = {
+#define OPERATION(id, interface, name) {interface, name},
+	LIVE_OPERATIONS(OPERATION)
+};
+
+static int add_operations(struct assembly *a, struct image *i)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_OPERATION];
+	for (int o = 0; o < LIVE_OP_COUNT; o++) {
+		struct live_operation sum = image_operation(i, o);
+		if (!sum.count || o == LIVE_OP_NESTED)
+			continue;
+		section_row(s);
+		section_set_i64(s, "rank", 0, i->rank);
+		section_set_text(s, "interface", 0, operations[o].interface);
+		section_set_text(s, "name", 0, operations[o].name);
+		section_set_i64(s, "count", 0, sum.count);
+		section_set_i64(s, "errors", 0, sum.errors);
+		section_set_i64(s, "bytes", 0, sum.bytes);
+		section_set_f64(s, "time", 0, sum.time);
+	}
+	return s->failed;
+}
+
+static int add_timeline(struct assembly *a, struct image *i)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_TIMELINE];
+	for (int t = 0; t < LIVE_SHARDS; t++) {
+		const struct live_timeline *line = &i->live->shard[t].timeline;
+		for (uint32_t k = 0; k < line->used && k < LIVE_SEGMENTS; k++) {
+			section_row(s);
+			section_set_i64(s, "rank", 0, i->rank);
+			section_set_i64(s, "thread", 0, t);
+			section_set_f64(s, "start", 0, line->segment[k].start);
+			section_set_f64(s, "end", 0, line->segment[k].end);
+			section_set_f64(s, "read", 0, line->segment[k].busy[LIVE_READ]);
+			section_set_f64(s, "write", 0, line->segment[k].busy[LIVE_WRITE]);
+			section_set_f64(s, "meta", 0, line->segment[k].busy[LIVE_META]);
+		}
+	}
+	return s->failed;
+}
+
+/* ---- the process ---- */
+
+static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize"};
+
+static void set_kernel(struct trailer_section *s, const struct live_process *p, const int64_t seen[2])
+{
+	static const char *const fields[2][4] = {
+		{"kernel_read", "storage_read", "seen_read", "unseen_read"},
+		{"kernel_written", "storage_written", "seen_written", "unseen_written"},
+	};
+	bool known = p->kernel_at_end[LIVE_IO_READS] > 0;
+	for (int k = 0; k < 2; k++) {
+		int64_t moved = p->kernel_at_end[LIVE_IO_READ + k] - p->kernel_at_start[LIVE_IO_READ + k];
+		int64_t stored = p->kernel_at_end[LIVE_IO_STORAGE_READ + k] - p->kernel_at_start[LIVE_IO_STORAGE_READ + k];
+		int64_t unseen = moved > seen[k] ? moved - seen[k] : 0;
+		section_set_i64(s, fields[k][0], 0, known ? moved : -1);
+		section_set_i64(s, fields[k][1], 0, known ? stored : -1);
+		section_set_i64(s, fields[k][2], 0, seen[k]);
+		section_set_i64(s, fields[k][3], 0, known ? unseen : -1);
+	}
+}
+
+static int set_times(struct trailer_section *s, struct image *i)
+{
+	struct occupancy o = {0};
+	int code = image_occupancy(i, &o);
+	section_set_f64(s, "io_time", 0, o.total);
+	section_set_f64(s, "read_time", 0, o.by_kind[LIVE_READ]);
+	section_set_f64(s, "write_time", 0, o.by_kind[LIVE_WRITE]);
+	section_set_f64(s, "meta_time", 0, o.by_kind[LIVE_META]);
+	return code;
+}
+
+/* Text from a store may lack its NUL. */
+static void set_text(struct trailer_section *s, const char *field, const char *text, size_t room)
+{
+	char copy[512];
+	room = room < sizeof copy ? room : sizeof copy;
+	memcpy(copy, text, room);
+	copy[room - 1] = '\0';
+	section_set_text(s, field, 0, copy);
+}
+
+static int add_process(struct assembly *a, struct image *i, const int64_t seen[2])
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_PROCESS];
+	const struct live_process *p = &i->live->process;
+	const struct log_job *job;
+	int code = log_job(i->log, &job, &a->err);
+	if (code < 0)
+		return code;
+	section_row(s);
+	section_set_i64(s, "rank", 0, i->rank);
+	section_set_i64(s, "pid", 0, p->pid);
+	section_set_i64(s, "parent", 0, p->parent);
+	section_set_i64(s, "forked", 0, p->forked);
+	set_text(s, "host", p->host, sizeof p->host);
+	set_text(s, "exe", p->exe, sizeof p->exe);
+	section_set_text(s, "command", 0, job->exe);
+	set_text(s, "directory", p->directory, sizeof p->directory);
+	section_set_f64(s, "start", 0, p->start);
+	section_set_f64(s, "end", 0, p->end_reason ? p->end : image_last(i));
+	bool known = p->end_reason > 0 && p->end_reason < (int64_t)(sizeof ends / sizeof *ends);
+	section_set_text(s, "ended", 0, known ? ends[p->end_reason] : "unknown");
+	section_set_i64(s, "exit_code", 0, p->exit_code);
+	section_set_i64(s, "threads", 0, image_threads(i));
+	section_set_i64(s, "nested_calls", 0, image_operation(i, LIVE_OP_NESTED).count);
+	section_set_i64(s, "folded_opens", 0, p->folded_opens);
+	section_set_i64(s, "budget", 0, p->budget);
+	section_set_f64(s, "start_cost", 0, p->init_time);
+	set_kernel(s, p, seen);
+	return set_times(s, i);
+}
+
+static int add_folded(struct assembly *a, const struct image *i)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED];
+	if (!i->live->process.folded_opens)
+		return 0;
+	section_row(s);
+	section_set_i64(s, "rank", 0, i->rank);
+	section_set_i64(s, "opens", 0, i->live->process.folded_opens);
+	return section_set_i64(s, "budget", 0, i->live->process.budget);
+}
+
+int assembly_sections_add(struct assembly *a, struct image *i)
+{
+	int64_t seen[2] = {0};
+	struct totals posix, stdio;
+	int code = add_total(a, i, LOG_MOD_POSIX, &posix);
+	if (code >= 0)
+		code = add_total(a, i, LOG_MOD_STDIO, &stdio);
+	if (code >= 0)
+		code = add_classes(a, i, seen);
+	if (code < 0)
+		return code;
+	seen[LIVE_READ] += posix.bytes_read + stdio.bytes_read;
+	seen[LIVE_WRITE] += posix.bytes_written + stdio.bytes_written;
+	if ((code = add_process(a, i, seen)) < 0 || (code = add_operations(a, i)) < 0)
+		return code;
+	code = add_folded(a, i);
+	return code < 0 ? code : add_timeline(a, i);
+}
+
+static void add_environment(struct assembly *a, const char *name, const char *value)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_ENVIRONMENT];
+	section_row(s);
+	section_set_text(s, "name", 0, name);
+	section_set_text(s, "value", 0, value);
+}
+
+static void describe_environment(struct assembly *a)
+{
+	struct utsname u;
+	char number[32];
+	add_environment(a, "iolens", IOLENS_VERSION);
+	if (uname(&u) == 0) {
+		add_environment(a, "system", u.sysname);
+		add_environment(a, "kernel", u.release);
+		add_environment(a, "machine", u.machine);
+	}
+	snprintf(number, sizeof number, "%lld", (long long)a->unreadable);
+	add_environment(a, "unreadable_stores", number);
+}
+
+int assembly_sections_write(struct assembly *a)
+{
+	int code = 0;
+	describe_environment(a);
+	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++)
+		if (a->section[s].nrows)
+			code = log_write_section(a->writer, &a->section[s]);
+	return code;
+}
+
+/* ---- names ---- */
+
+static uint64_t *slot_for(uint64_t *ids, size_t size, uint64_t id)
+{
+	size_t at = id & (size - 1);
+	while (ids[at] && ids[at] != id)
+		at = (at + 1) & (size - 1);
+	return &ids[at];
+}
+
+static int grow_ids(struct assembly *a)
+{
+	size_t size = a->ids_size ? 2 * a->ids_size : 1024;
+	uint64_t *ids = log_get(size * sizeof *ids);
+	if (!ids)
+		return LOG_E_MEMORY;
+	for (size_t n = 0; n < a->ids_size; n++)
+		if (a->ids[n])
+			*slot_for(ids, size, a->ids[n]) = a->ids[n];
+	log_put(a->ids);
+	a->ids = ids;
+	a->ids_size = size;
+	return 0;
+}
+
+int assembly_new_id(struct assembly *a, uint64_t id)
+{
+	if (2 * a->ids_used >= a->ids_size && grow_ids(a) < 0)
+		return LOG_E_MEMORY;
+	uint64_t *slot = slot_for(a->ids, a->ids_size, id);
+	if (*slot == id)
+		return !id; /* 0 marks a free slot: such a name may come twice, which readers allow */
+	*slot = id;
+	a->ids_used++;
+	return 1;
+}
+
+void assembly_free(struct assembly *a)
+{
+	for (int s = 0; s < ASSEMBLY_SECTIONS; s++)
+		section_free(&a->section[s]);
+	log_put(a->ids);
+}

@@ -1,0 +1,130 @@
+#include "image.h"
+
+#include <string.h>
+
+#include "alloc.h"
+
+int image_load_live(struct image *i, struct log_error *err)
+{
+	int code = trailer_open(&i->trailer, i->log, err);
+	if (code >= 0)
+		code = trailer_find(i->trailer, "live", &i->table, err);
+	if (code < 0)
+		return code;
+	if (!i->table || trailer_rows(i->table) != 1 || trailer_row_size(i->table) != sizeof(struct live))
+		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "no store of this version of iolens");
+	i->live = trailer_row(i->table, 0);
+	if (i->live->version != LIVE_VERSION || i->live->size != sizeof(struct live))
+		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
+	return 0;
+}
+
+int image_open_file(struct image *i, const char *path, struct log_error *err)
+{
+	*i = (struct image){0};
+	return log_open_file(&i->log, path, err);
+}
+
+int image_open_memory(struct image *i, const void *data, size_t size, struct log_error *err)
+{
+	*i = (struct image){0};
+	return log_open_memory(&i->log, data, size, err);
+}
+
+void image_close(struct image *i)
+{
+	if (i->table)
+		trailer_free(i->table);
+	if (i->trailer)
+		trailer_close(i->trailer);
+	if (i->log)
+		log_close(i->log);
+	*i = (struct image){0};
+}
+
+#define EACH_SHARD(i, s) for (const struct live_shard *s = (i)->live->shard; s < (i)->live->shard + LIVE_SHARDS; s++)
+
+struct live_class image_class(const struct image *i, int class)
+{
+	struct live_class sum = {0};
+	EACH_SHARD(i, s) {
+		sum.opens += s->class[class].opens;
+		for (int k = 0; k < 2; k++) {
+			sum.calls[k] += s->class[class].calls[k];
+			sum.bytes[k] += s->class[class].bytes[k];
+		}
+	}
+	return sum;
+}
+
+struct live_operation image_operation(const struct image *i, int operation)
+{
+	struct live_operation sum = {0};
+	EACH_SHARD(i, s) {
+		sum.count += s->operation[operation].count;
+		sum.errors += s->operation[operation].errors;
+		sum.bytes += s->operation[operation].bytes;
+		sum.time += s->operation[operation].time;
+	}
+	return sum;
+}
+
+bool image_heat(const struct image *i, int heat, double until, struct live_heat *out)
+{
+	bool any = false;
+	*out = (struct live_heat){0};
+	live_heat_cover(out, until);
+	EACH_SHARD(i, s) {
+		struct live_heat one = s->heat[heat];
+		if (!(one.width > 0))
+			continue;
+		live_heat_cover(&one, until);
+		for (int b = 0; b < LIVE_BINS; b++)
+			for (int k = 0; k < 2; k++) {
+				out->bytes[k][b] += one.bytes[k][b];
+				any = any || one.bytes[k][b];
+			}
+	}
+	return any;
+}
+
+static uint32_t segments_of(const struct live_shard *s)
+{
+	return s->timeline.used < LIVE_SEGMENTS ? s->timeline.used : LIVE_SEGMENTS;
+}
+
+int image_threads(const struct image *i)
+{
+	int n = 0;
+	EACH_SHARD(i, s)
+		n += segments_of(s) > 0;
+	return n;
+}
+
+int image_occupancy(const struct image *i, struct occupancy *out)
+{
+	size_t n = 0, at = 0;
+	EACH_SHARD(i, s)
+		n += segments_of(s);
+	struct live_segment *all = log_get((n + 1) * sizeof *all);
+	struct occupancy_edge *scratch = log_get((2 * n + 1) * sizeof *scratch);
+	if (all && scratch) {
+		EACH_SHARD(i, s)
+			for (uint32_t k = 0; k < segments_of(s); k++)
+				all[at++] = s->timeline.segment[k];
+		*out = occupancy_union(all, n, scratch);
+	}
+	int code = all && scratch ? 0 : LOG_E_MEMORY;
+	log_put(all);
+	log_put(scratch);
+	return code;
+}
+
+double image_last(const struct image *i)
+{
+	double last = i->live->process.end;
+	EACH_SHARD(i, s)
+		if (segments_of(s) && s->timeline.segment[segments_of(s) - 1].end > last)
+			last = s->timeline.segment[segments_of(s) - 1].end;
+	return last;
+}

@@ -1,0 +1,41 @@
+/* A store as the assembly sees it: opened, checked, and not trusted any further than that. */
+#ifndef IOLENS_IMAGE_H
+#define IOLENS_IMAGE_H
+
+#include "live.h"
+#include "log.h"
+#include "occupancy.h"
+#include "trailer.h"
+
+struct image {
+	struct log *log;
+	struct trailer *trailer;
+	struct trailer_table *table;
+	const struct live *live; /* in the table; NULL until loaded */
+	int64_t rank;
+};
+
+int image_open_file(struct image *i, const char *path, struct log_error *err);
+int image_open_memory(struct image *i, const void *data, size_t size, struct log_error *err);
+
+/* Loads what lies beside the records: i->live, over a megabyte. */
+int image_load_live(struct image *i, struct log_error *err);
+void image_close(struct image *i);
+
+/* Sums over the threads' shards. */
+struct live_class image_class(const struct image *i, int class);
+struct live_operation image_operation(const struct image *i, int operation);
+
+/* The threads' heat maps as one that covers `until` seconds; false if nothing was moved. */
+bool image_heat(const struct image *i, int heat, double until, struct live_heat *out);
+
+/* Threads that did anything. */
+int image_threads(const struct image *i);
+
+/* Time in I/O, the union over threads; negative code when memory is short. */
+int image_occupancy(const struct image *i, struct occupancy *out);
+
+/* The latest moment that the image knows of, s since the epoch. */
+double image_last(const struct image *i);
+
+#endif

@@ -1,0 +1,14 @@
+/* The names of logs, by Darshan's scheme: <user>_<program>_id<job>-<pid>_<month>-<day>-<second of the day>-<random>_<n>.darshan */
+#ifndef IOLENS_LOGNAME_H
+#define IOLENS_LOGNAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The path of a new log of `program`, started at `start` (ns since 1970): below $IOLENS_LOGPATH or
+ * $DARSHAN_LOGPATH (in its year/month/day directory where there is one), else in the current directory.
+ */
+void logname_make(char *path, size_t room, const char *program, int64_t start, int64_t job, int64_t pid);
+
+#endif
