@@ -2,10 +2,11 @@
 #include <wchar.h>
 #include "must.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
 	wchar_t line[16];
-	FILE *f = fopen("data", "w+");
+	int n, size = argc + 9;
+	FILE *f = fopen(argv[0] ? "data" : "", "w+");
 	MUST(f != NULL);
 	MUST(fputwc(L'a', f) == L'a');
 	MUST(putwc(L'b', f) == L'b');
@@ -14,8 +15,9 @@ int main(void)
 	rewind(f);
 	MUST(fgetwc(f) == L'a');
 	MUST(getwc(f) == L'b');
-	MUST(fgetws(line, 16, f) != NULL);
-	MUST(fgetws(line, 16, f) != NULL);
-	MUST(fgetws(line, 16, f) == NULL);
+	MUST(fgetws(line, size, f) != NULL);
+	MUST(fwscanf(f, L"%d", &n) == 1 && n == 12345);
+	MUST(fgetws(line, size, f) != NULL);
+	MUST(fgetws(line, size, f) == NULL);
 	MUST(fclose(f) == 0);
 }

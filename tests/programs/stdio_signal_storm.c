@@ -1,0 +1,23 @@
+#include "must.h"
+#include <sys/time.h>
+#include "must.h"
+
+static FILE *inside;
+static volatile int storms;
+
+static void on_alarm(int signal)
+{
+	MUST(fputc(signal, inside) == signal);
+	storms++;
+}
+
+int main(void)
+{
+	struct itimerval often = {{0, 100}, {0, 100}};
+	FILE *outside = fopen("out", "w");
+	MUST(outside != NULL && (inside = fopen("out", "w")) != NULL);
+	signal(SIGALRM, on_alarm);
+	MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	while (storms < 500)
+		MUST(fputc('x', outside) == 'x');
+}
