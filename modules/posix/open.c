@@ -1,6 +1,7 @@
 /* Open file descriptions: how they come, are shared, inherited and go. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "arena.h"
@@ -345,9 +346,18 @@ static void fork_restore(void)
 			fds_table[fd] = LIVE_CLASS_FILTERED;
 }
 
+/* In the parent: the child may move the offsets it shares, so the kernel is asked for them from now on. */
+static void fork_share(void)
+{
+	for (int fd = 0; fd < fds_end(); fd++)
+		if (fds_table[fd] >= LIVE_CLASS_COUNT)
+			((struct posix_open *)fds_table[fd])->shared = true;
+}
+
 static void start(void)
 {
 	fds_adopt = adopt;
+	pthread_atfork(NULL, fork_share, NULL);
 }
 
 LIFE_MODULE(posix, .module = LOG_MOD_POSIX, .start = start, .fork_save = fork_save, .fork_restore = fork_restore);
