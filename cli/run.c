@@ -175,12 +175,18 @@ static int check_log(const char *path)
 	return cli_fail(CLI_USAGE, "run: %s: cannot write there: %s", path, strerror(errno));
 }
 
+static const char *log_root(void)
+{
+	const char *ours = getenv("IOLENS_LOGPATH"), *alias = getenv("DARSHAN_LOGPATH");
+	return ours && *ours ? ours : alias && *alias ? alias : NULL;
+}
+
 static int write_log(const struct options *o, const struct session_dir *session, char *path, size_t room)
 {
 	struct assemble_job job = {.epoch = session->epoch, .ended = epoch_now().realtime, .command = o->command};
 	struct log_error err;
 	if (!o->log)
-		logname_make(path, room, o->command[0], session->epoch.realtime, child, child);
+		logname_make(path, room, log_root(), o->command[0], session->epoch.realtime, child, child);
 	else
 		snprintf(path, room, "%s", o->log);
 	int code = assemble_directory(&job, session->path, path, &err);

@@ -84,9 +84,16 @@ static bool survey_one(struct assembly *a, struct assembly_source *s)
 	struct log_error err;
 	bool good = open_source(a, s, &i, &err) >= 0 && image_load_live(&i, &err) >= 0 && log_job(i.log, &job, &err) >= 0;
 	if (good) {
-		s->start = i.live->process.start;
-		double last = image_last(&i);
-		a->end = last > a->end ? last : a->end;
+		const struct live_process *p = &i.live->process;
+		s->start = p->start;
+		s->end = image_last(&i);
+		s->pid = p->pid;
+		s->parent = p->parent;
+		if (p->kernel_at_end[LIVE_IO_READS])
+			memcpy(s->moved, &p->kernel_at_end[LIVE_IO_READ], sizeof s->moved);
+		else
+			good = assembly_seen(&i, s->moved, &err) >= 0;
+		a->end = s->end > a->end ? s->end : a->end;
 	}
 	image_close(&i);
 	return good;
@@ -104,6 +111,11 @@ static void survey(struct assembly *a)
 	a->nsources = kept;
 	if (kept)
 		qsort(a->sources, kept, sizeof *a->sources, by_start);
+	for (size_t n = 0; n < kept; n++) {
+		a->sources[n].last = true;
+		for (size_t later = n + 1; later < kept && a->sources[n].last; later++)
+			a->sources[n].last = a->sources[later].pid != a->sources[n].pid;
+	}
 	double ended = (double)(a->job->ended - a->job->epoch.realtime) * 1e-9;
 	a->end = a->job->ended && ended > a->end ? ended : a->end;
 }

@@ -10,6 +10,10 @@
 struct assembly_source {
 	char *name; /* of the store's file */
 	double start;
+	int64_t pid, parent;
+	double end;
+	int64_t moved[2]; /* bytes since the process was made, by the kernel's count or else by ours; with its children's */
+	bool last;        /* image of its process */
 };
 
 enum { ASSEMBLY_PROCESS, ASSEMBLY_TOTAL, ASSEMBLY_EXCLUDED, ASSEMBLY_OPERATION, ASSEMBLY_TIMELINE, ASSEMBLY_FOLDED,
@@ -36,6 +40,9 @@ struct assembly {
 
 /* 1 if the id is new, 0 if it was there, or a negative code. */
 int assembly_new_id(struct assembly *a, uint64_t id);
+
+/* Bytes that the image's records and classes account for, by live_kind. */
+int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err);
 
 int assembly_sections_begin(struct assembly *a);
 int assembly_sections_add(struct assembly *a, struct image *i);

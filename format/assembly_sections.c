@@ -68,25 +68,40 @@ static int sum_records(struct image *i, int module, struct totals *t, struct log
 	return code;
 }
 
-static int add_total(struct assembly *a, struct image *i, int module, struct totals *t)
+static int add_total(struct assembly *a, struct image *i, int module)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_TOTAL];
-	*t = (struct totals){0};
-	int code = sum_records(i, module, t, &a->err);
-	if (code < 0 || !t->records)
+	struct totals t = {0};
+	int code = sum_records(i, module, &t, &a->err);
+	if (code < 0 || !t.records)
 		return code;
 	section_row(s);
 	section_set_i64(s, "rank", 0, i->rank);
 	section_set_text(s, "interface", 0, schema_modules[module].key);
-	section_set_i64(s, "records", 0, t->records);
-	section_set_i64(s, "opens", 0, t->opens);
-	section_set_i64(s, "reads", 0, t->reads);
-	section_set_i64(s, "writes", 0, t->writes);
-	section_set_i64(s, "bytes_read", 0, t->bytes_read);
-	section_set_i64(s, "bytes_written", 0, t->bytes_written);
-	section_set_f64(s, "read_time", 0, t->read_time);
-	section_set_f64(s, "write_time", 0, t->write_time);
-	return section_set_f64(s, "meta_time", 0, t->meta_time);
+	section_set_i64(s, "records", 0, t.records);
+	section_set_i64(s, "opens", 0, t.opens);
+	section_set_i64(s, "reads", 0, t.reads);
+	section_set_i64(s, "writes", 0, t.writes);
+	section_set_i64(s, "bytes_read", 0, t.bytes_read);
+	section_set_i64(s, "bytes_written", 0, t.bytes_written);
+	section_set_f64(s, "read_time", 0, t.read_time);
+	section_set_f64(s, "write_time", 0, t.write_time);
+	return section_set_f64(s, "meta_time", 0, t.meta_time);
+}
+
+int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err)
+{
+	static const int modules[] = {LOG_MOD_POSIX, LOG_MOD_STDIO};
+	struct totals t = {0};
+	int code = 0;
+	for (size_t m = 0; code >= 0 && m < sizeof modules / sizeof *modules; m++)
+		code = sum_records(i, modules[m], &t, err);
+	seen[LIVE_READ] = t.bytes_read;
+	seen[LIVE_WRITE] = t.bytes_written;
+	for (int c = 1; c < LIVE_CLASS_COUNT; c++)
+		for (int k = 0; k < 2; k++)
+			seen[k] += image_class(i, c).bytes[k];
+	return code;
 }
 
 /* ---- classes and operations ---- */
@@ -99,14 +114,11 @@ static const struct {
 	LIVE_CLASSES(CLASS)
 };
 
-/* Returns the bytes read and written by classes, which no record shows. */
-static int add_classes(struct assembly *a, struct image *i, int64_t bytes[2])
+static int add_classes(struct assembly *a, struct image *i)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_EXCLUDED];
 	for (int c = 1; c < LIVE_CLASS_COUNT; c++) {
 		struct live_class sum = image_class(i, c);
-		bytes[LIVE_READ] += sum.bytes[LIVE_READ];
-		bytes[LIVE_WRITE] += sum.bytes[LIVE_WRITE];
 		if (!sum.opens && !sum.calls[LIVE_READ] && !sum.calls[LIVE_WRITE])
 			continue;
 		section_row(s);
@@ -171,7 +183,20 @@ static int add_timeline(struct assembly *a, struct image *i)
 
 static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize"};
 
-static void set_kernel(struct trailer_section *s, const struct live_process *p, const int64_t seen[2])
+/* The kernel adds what a reaped child moved to its parent. */
+static int64_t moved_by_children(const struct assembly *a, const struct live_process *p, int kind)
+{
+	int64_t sum = 0;
+	for (size_t n = 0; n < a->nsources; n++) {
+		const struct assembly_source *c = &a->sources[n];
+		if (c->last && c->parent == p->pid && c->start >= p->start && c->start <= p->end)
+			sum += c->moved[kind];
+	}
+	return sum;
+}
+
+static void set_kernel(const struct assembly *a, struct trailer_section *s, const struct live_process *p,
+		       const int64_t seen[2])
 {
 	static const char *const fields[2][4] = {
 		{"kernel_read", "storage_read", "seen_read", "unseen_read"},
@@ -180,6 +205,8 @@ static void set_kernel(struct trailer_section *s, const struct live_process *p, 
 	bool known = p->kernel_at_end[LIVE_IO_READS] > 0;
 	for (int k = 0; k < 2; k++) {
 		int64_t moved = p->kernel_at_end[LIVE_IO_READ + k] - p->kernel_at_start[LIVE_IO_READ + k];
+		moved -= moved_by_children(a, p, k);
+		moved = moved < 0 ? 0 : moved;
 		int64_t stored = p->kernel_at_end[LIVE_IO_STORAGE_READ + k] - p->kernel_at_start[LIVE_IO_STORAGE_READ + k];
 		int64_t unseen = moved > seen[k] ? moved - seen[k] : 0;
 		section_set_i64(s, fields[k][0], 0, known ? moved : -1);
@@ -237,7 +264,7 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	section_set_i64(s, "folded_opens", 0, p->folded_opens);
 	section_set_i64(s, "budget", 0, p->budget);
 	section_set_f64(s, "start_cost", 0, p->init_time);
-	set_kernel(s, p, seen);
+	set_kernel(a, s, p, seen);
 	return set_times(s, i);
 }
 
@@ -254,20 +281,20 @@ static int add_folded(struct assembly *a, const struct image *i)
 
 int assembly_sections_add(struct assembly *a, struct image *i)
 {
-	int64_t seen[2] = {0};
-	struct totals posix, stdio;
-	int code = add_total(a, i, LOG_MOD_POSIX, &posix);
+	int64_t seen[2];
+	int code = assembly_seen(i, seen, &a->err);
 	if (code >= 0)
-		code = add_total(a, i, LOG_MOD_STDIO, &stdio);
+		code = add_process(a, i, seen);
 	if (code >= 0)
-		code = add_classes(a, i, seen);
-	if (code < 0)
-		return code;
-	seen[LIVE_READ] += posix.bytes_read + stdio.bytes_read;
-	seen[LIVE_WRITE] += posix.bytes_written + stdio.bytes_written;
-	if ((code = add_process(a, i, seen)) < 0 || (code = add_operations(a, i)) < 0)
-		return code;
-	code = add_folded(a, i);
+		code = add_total(a, i, LOG_MOD_POSIX);
+	if (code >= 0)
+		code = add_total(a, i, LOG_MOD_STDIO);
+	if (code >= 0)
+		code = add_classes(a, i);
+	if (code >= 0)
+		code = add_operations(a, i);
+	if (code >= 0)
+		code = add_folded(a, i);
 	return code < 0 ? code : add_timeline(a, i);
 }
 

@@ -12,17 +12,9 @@
 
 enum { USER_MAX = 8 };
 
-static const char *variable(const char *name, const char *alias)
-{
-	const char *value = getenv(name);
-	value = value && *value ? value : getenv(alias);
-	return value && *value ? value : NULL;
-}
-
 /* <root>/<year>/<month>/<day> where a site has made such directories, else <root>. */
-static void directory(char *out, size_t room, const struct tm *day)
+static void directory(char *out, size_t room, const char *root, const struct tm *day)
 {
-	const char *root = variable("IOLENS_LOGPATH", "DARSHAN_LOGPATH");
 	struct stat s;
 	snprintf(out, room, "%s/%d/%d/%d/", root ? root : ".", day->tm_year + 1900, day->tm_mon + 1, day->tm_mday);
 	if (!root)
@@ -40,7 +32,8 @@ static uint64_t random_number(void)
 	return log_hash(host, strlen(host), (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
 }
 
-void logname_make(char *path, size_t room, const char *program, int64_t start, int64_t job, int64_t pid)
+void logname_make(char *path, size_t room, const char *root, const char *program, int64_t start, int64_t job,
+		  int64_t pid)
 {
 	char where[3072], number[24];
 	time_t seconds = start / 1000000000;
@@ -50,7 +43,7 @@ void logname_make(char *path, size_t room, const char *program, int64_t start, i
 	const char *user = getenv("LOGNAME");
 	snprintf(number, sizeof number, "%u", (unsigned)geteuid());
 	user = user && *user && !strchr(user, '/') ? user : number;
-	directory(where, sizeof where, &day);
+	directory(where, sizeof where, root, &day);
 	snprintf(path, room, "%s%.*s_%.255s_id%" PRId64 "-%" PRId64 "_%d-%d-%d-%" PRIu64 "_1.darshan", where, USER_MAX,
 		 user, slash ? slash + 1 : program, job, pid, day.tm_mon + 1, day.tm_mday,
 		 day.tm_hour * 3600 + day.tm_min * 60 + day.tm_sec, random_number());

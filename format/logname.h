@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * The path of a new log of `program`, started at `start` (ns since 1970): below $IOLENS_LOGPATH or
- * $DARSHAN_LOGPATH (in its year/month/day directory where there is one), else in the current directory.
+ * The path of a new log of `program`, started at `start` (ns since 1970): below `root`, in its
+ * year/month/day directory where there is one; root NULL = the current directory.
  */
-void logname_make(char *path, size_t room, const char *program, int64_t start, int64_t job, int64_t pid);
+void logname_make(char *path, size_t room, const char *root, const char *program, int64_t start, int64_t job,
+		  int64_t pid);
 
 #endif

@@ -97,6 +97,7 @@ static bool make_store(void)
 {
 	life.pid = sys_pid();
 	life.ended = false;
+	sys_own_read = 0;
 	if (!session_store())
 		return false;
 	fill_process();
@@ -193,7 +194,7 @@ void life_end(enum live_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 	life.ended = true;
 	if (!life.in_session)
-		own_log_write();
+		own_log_write(&life.epoch, life.job);
 	self.gate = saved;
 }
 

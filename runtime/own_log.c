@@ -1,9 +1,67 @@
 #include "own_log.h"
 
-void own_log_write(void)
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "assemble.h"
+#include "config.h"
+#include "logname.h"
+#include "session.h"
+#include "store.h"
+#include "sys.h"
+
+static char written[4096];
+
+/* Whole mappings: the program may be ending inside malloc. The size is kept in front. */
+enum { HEAD = 16 };
+
+static void *get(size_t n)
 {
+	size_t *block = sys_map(NULL, n + HEAD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!block)
+		return NULL;
+	*block = n + HEAD;
+	return (char *)block + HEAD;
+}
+
+static void put(void *at)
+{
+	size_t *block = at ? (size_t *)((char *)at - HEAD) : NULL;
+	if (block)
+		sys_unmap(block, *block);
+}
+
+static void complain(const char *path, const struct log_error *err)
+{
+	char line[8192];
+	int n = snprintf(line, sizeof line, "iolens: %s: log not written: %s%s%s: the store is kept in %s\n", path,
+			 err->message, err->system ? ": " : "", err->system ? strerror(err->system) : "",
+			 session_store_path());
+	if (n > 0)
+		sys_write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+}
+
+void own_log_write(const struct epoch *epoch, int64_t id)
+{
+	struct assemble_job job = {.epoch = *epoch, .id = id, .ended = epoch_now().realtime};
+	struct log_error err = {0};
+	size_t size;
+	const void *store = store_image(&size);
+	if (config.logfile)
+		snprintf(written, sizeof written, "%s", config.logfile);
+	else
+		logname_make(written, sizeof written, config.logpath, program_invocation_short_name, epoch->realtime, id,
+			     sys_pid());
+	log_alloc = (struct log_alloc){get, put};
+	if (assemble_memory(&job, store, size, written, &err) < 0)
+		complain(written, &err);
+	else
+		session_drop_store();
 }
 
 void own_log_withdraw(void)
 {
+	sys_unlink_at(AT_FDCWD, written);
 }
