@@ -6,6 +6,9 @@
 /* Far above any real log (250,000 files need some 20 MB), far below what a hostile file could unpack to. */
 #define NAMES_LIMIT ((size_t)1 << 30)
 
+/* Real names have at most 4095 bytes. */
+enum { NAME_MAX_BYTES = 65535 };
+
 /* Entries are `u64 id, text, NUL`; in 3.00 `u64 id, u32 length, text`. Returns the entry's size, 0 if it is cut. */
 static size_t entry_size(const struct log *log, const uint8_t *at, size_t left)
 {
@@ -13,13 +16,14 @@ static size_t entry_size(const struct log *log, const uint8_t *at, size_t left)
 	if (left < head)
 		return 0;
 	if (log->container.minor) {
-		size_t n = strnlen((const char *)at + head, left - head);
-		return n < left - head ? head + n + 1 : 0;
+		size_t room = left - head < NAME_MAX_BYTES ? left - head : NAME_MAX_BYTES;
+		size_t n = strnlen((const char *)at + head, room);
+		return n < room ? head + n + 1 : 0;
 	}
 	uint32_t n;
 	memcpy(&n, at + 8, sizeof n);
 	n = log->container.swapped ? __builtin_bswap32(n) : n;
-	return n <= left - head ? head + n : 0;
+	return n <= left - head && n < NAME_MAX_BYTES ? head + n : 0;
 }
 
 static size_t count_entries(const struct log *log)
@@ -78,7 +82,7 @@ static int index_names(struct log *log, struct log_error *err)
 	qsort(log->names, n, sizeof *log->names, by_id);
 	log->nnames = unite(log->names, n);
 	if (at < t->used)
-		return log_fail(err, LOG_E_DAMAGED, log->container.names.offset, "name table ends within a name");
+		return log_fail(err, LOG_E_DAMAGED, log->container.names.offset, "name table is damaged");
 	return LOG_OK;
 }
 

@@ -57,6 +57,11 @@ static bool is_zero(const struct schema_field *f, const union cell *a)
 	return f->type == FIELD_F64 ? a->d == 0 : !a->i;
 }
 
+static bool is_positive(const struct schema_field *f, const union cell *a)
+{
+	return f->type == FIELD_F64 ? a->d > 0 : a->i > 0;
+}
+
 static void merge_sum(const struct schema_field *f, union cell *a, const union cell *b)
 {
 	for (int i = 0; i < f->count; i++)
@@ -66,12 +71,17 @@ static void merge_sum(const struct schema_field *f, union cell *a, const union c
 			a[i].i = add(a[i].i, b[i].i);
 }
 
-static void merge_sum_or_missing(const struct schema_field *f, union cell *a, const union cell *b)
+static void clamp(const struct schema_field *f, union cell *a)
 {
-	merge_sum(f, a, b);
 	for (int i = 0; i < f->count; i++)
 		if (a[i].i < 0)
 			a[i].i = -1;
+}
+
+static void merge_sum_or_missing(const struct schema_field *f, union cell *a, const union cell *b)
+{
+	merge_sum(f, a, b);
+	clamp(f, a);
 }
 
 static void merge_max(const struct schema_field *f, union cell *a, const union cell *b)
@@ -82,7 +92,7 @@ static void merge_max(const struct schema_field *f, union cell *a, const union c
 
 static void merge_min_nonzero(const struct schema_field *f, union cell *a, const union cell *b)
 {
-	if (is_zero(f, a) || (!is_zero(f, b) && less(f, b, a)))
+	if (is_positive(f, b) && (!is_positive(f, a) || less(f, b, a)))
 		*a = *b;
 }
 
@@ -296,6 +306,9 @@ void reduce_total_add(const struct schema_module *m, struct reduce_total *t, voi
 	struct reduce_state state;
 	void *operand = t->used ? scratch : record;
 	memcpy(operand, one, m->size);
+	for (uint32_t i = 0; i < m->nfields; i++)
+		if (m->fields[i].reduce == REDUCE_SUM_OR_MISSING)
+			clamp(&m->fields[i], cell(operand, &m->fields[i]));
 	reduce_begin(m, operand, &state);
 	if (t->used) {
 		t->several_files |= memcmp(record, one, 8) != 0;

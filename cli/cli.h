@@ -1,0 +1,29 @@
+/*
+ * The native command line: one file per command, one row per command in main.c. A command gets its own name as argv[0]
+ * and returns an exit code.
+ */
+#ifndef IOLENS_CLI_H
+#define IOLENS_CLI_H
+
+#include "error.h"
+
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_FINDINGS = 1, /* findings or differences, when asked to fail on them */
+	CLI_USAGE = 2,
+	CLI_INPUT = 3,   /* unreadable input, or output that cannot be written */
+	CLI_PARTIAL = 4, /* what there was has been shown, and some is missing */
+};
+
+int run_main(int argc, char **argv);
+int show_main(int argc, char **argv);
+int info_main(int argc, char **argv);
+int files_main(int argc, char **argv);
+
+/* Prints "iolens: <text>" on standard error, one line, and returns code. */
+int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One line for an error of the log library: what is wrong with the file, where, and what to do. */
+void cli_log_error(const char *path, const struct log_error *err);
+
+#endif

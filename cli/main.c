@@ -1,0 +1,105 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#ifdef HAVE_BZIP2
+#include "log.h"
+#endif
+
+static const struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *about;
+} commands[] = {
+	{"run", run_main, "run a command and write one log of what its process tree reads and writes"},
+	{"files", files_main, "a table of a log's files: size, bytes moved, time, operations, seeks, re-reading"},
+	{"show", show_main, "print a log's counters, line by line, as darshan-parser does"},
+	{"info", info_main, "one page about a log: job, modules, sizes"},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out)
+{
+	fputs("usage: iolens COMMAND [OPTION...]\n\n", out);
+	for (int i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].about);
+	fputs("\niolens COMMAND --help tells more; iolens --version prints the version.\n", out);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (int i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const struct command *command = find_command(name);
+#ifdef HAVE_BZIP2
+	log_enable_bzip2();
+#endif
+	if (command)
+		return command->main(argc - 1, argv + 1);
+	if (!strcmp(name, "--version")) {
+		puts("iolens " IOLENS_VERSION);
+		return CLI_OK;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		print_help(stdout);
+		return CLI_OK;
+	}
+	if (*name)
+		return cli_fail(CLI_USAGE, "no command \"%s\": see iolens --help", name);
+	print_help(stderr);
+	return CLI_USAGE;
+}
+
+int cli_fail(int code, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	fputs("iolens: ", stderr);
+	vfprintf(stderr, format, list);
+	fputc('\n', stderr);
+	va_end(list);
+	return code;
+}
+
+static const char *advice(const struct log_error *err)
+{
+	switch ((enum log_code)err->code) {
+	case LOG_E_IO:
+		return strerror(err->system);
+	case LOG_E_NOT_LOG:
+		return "give the path of a .darshan log";
+	case LOG_E_UNFINISHED:
+		return "use the log that the job leaves when it ends";
+	case LOG_E_OLD:
+		return "1.x and 2.x logs are not supported yet";
+	case LOG_E_VERSION:
+		return "a newer iolens may read it";
+	case LOG_E_TRUNCATED:
+		return "the copy is incomplete, get the whole file";
+	case LOG_E_DAMAGED:
+		return "compare it with the original file";
+	case LOG_E_UNSUPPORTED:
+		return "a newer iolens may read it";
+	case LOG_E_MEMORY:
+		return "use a machine with more memory";
+	default:
+		return "please report this";
+	}
+}
+
+void cli_log_error(const char *path, const struct log_error *err)
+{
+	if (err->offset == LOG_NOWHERE)
+		cli_fail(0, "%s: %s: %s", path, err->message, advice(err));
+	else
+		cli_fail(0, "%s: %s at byte %llu: %s", path, err->message, (unsigned long long)err->offset, advice(err));
+}

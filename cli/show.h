@@ -1,0 +1,95 @@
+/* The parts of `iolens show`; the layout of the output is darshan-parser's. */
+#ifndef IOLENS_SHOW_H
+#define IOLENS_SHOW_H
+
+#include "index.h"
+#include "log.h"
+#include "output.h"
+#include "reduce.h"
+
+enum show_part {
+	SHOW_BASE = 1,
+	SHOW_TOTAL = 2,
+	SHOW_FILE = 4,
+	SHOW_PERF = 8,
+	SHOW_FILE_LIST = 16,
+	SHOW_FILE_DETAIL = 32,
+	SHOW_EXT = 64,
+	SHOW_INCOMPLETE = 128,
+	SHOW_SUMS = SHOW_TOTAL | SHOW_FILE | SHOW_PERF | SHOW_FILE_LIST | SHOW_FILE_DETAIL,
+};
+
+struct show {
+	struct output out;
+	struct output frame; /* scratch: what all lines of a record share */
+	const char *path;
+	struct log *log;
+	const struct log_job *job;
+	unsigned parts;
+	int exit;
+};
+
+/* One line on standard error; the rest of the output goes on. */
+void show_error(struct show *s, const char *where, const struct log_error *err);
+
+void show_header(struct show *s);
+
+/* ---- base: a line per counter ---- */
+
+/* What all lines of a module share. */
+struct base_lines {
+	const struct schema_module *module;
+	char *labels; /* "POSIX_OPENS<TAB>", one after the other */
+	struct base_label {
+		uint32_t at, length;
+		uint16_t offset;
+		uint8_t type;
+	} *label;
+	size_t nlabels;
+};
+
+bool base_open(struct base_lines *b, const struct schema_module *m);
+void base_close(struct base_lines *b);
+void show_description(struct show *s, const struct schema_module *m);
+void show_record(struct show *s, const struct base_lines *b, const struct log_record *r);
+
+/* ---- sums over a module's records ---- */
+
+struct file_sum {
+	uint64_t id;
+	int64_t bytes_read, bytes_written;
+	int64_t max_offset;
+	int64_t processes; /* -1 = all */
+	double slowest;    /* s, of one process */
+	double time;       /* s, all processes */
+};
+
+struct rank_sum {
+	int64_t rank;
+	double io, meta, data; /* s */
+};
+
+struct sums {
+	const struct schema_module *module;
+	bool derived; /* file and performance figures make sense */
+	bool details; /* keep a whole record per file */
+	struct reduce_total total;
+	uint8_t *record, *scratch; /* the total, and memory to compute it */
+	struct index file_index, rank_index;
+	struct file_sum *files;
+	struct rank_sum *ranks;
+	uint8_t *merged; /* one record per file, when details are asked for */
+	int64_t bytes;
+	double shared_time;
+};
+
+bool sums_open(struct sums *u, const struct schema_module *m, unsigned parts);
+void sums_close(struct sums *u);
+/* False: no memory. */
+bool sums_add(struct sums *u, const struct log_record *r);
+void show_sums(struct show *s, const struct sums *u);
+
+/* Sections of the extension trailer, as comment lines. */
+void show_trailer(struct show *s);
+
+#endif

@@ -1,0 +1,163 @@
+#include <stdlib.h>
+
+#include "show.h"
+
+static size_t count_labels(const struct schema_module *m, size_t *bytes)
+{
+	size_t n = 0;
+	*bytes = 0;
+	for (uint32_t i = 0; i < m->nfields; i++)
+		for (int k = 0; k < m->fields[i].nlabels; k++, n++)
+			*bytes += strlen(m->fields[i].labels[k].darshan) + 1;
+	return n;
+}
+
+static void add_label(struct base_lines *b, const struct schema_field *f, int element, uint32_t *used)
+{
+	const char *name = f->labels[element].darshan;
+	uint32_t n = (uint32_t)strlen(name);
+	memcpy(b->labels + *used, name, n);
+	b->labels[*used + n] = '\t';
+	b->label[b->nlabels++] = (struct base_label){
+		.at = *used,
+		.length = n + 1,
+		.offset = (uint16_t)(f->offset + 8 * element),
+		.type = (uint8_t)f->type,
+	};
+	*used += n + 1;
+}
+
+bool base_open(struct base_lines *b, const struct schema_module *m)
+{
+	size_t bytes, n = count_labels(m, &bytes);
+	uint32_t used = 0;
+	/* 32: slack for put_slack */
+	*b = (struct base_lines){.module = m, .labels = calloc(1, bytes + 32), .label = calloc(n, sizeof *b->label)};
+	if (!b->labels || !b->label)
+		return false;
+	for (uint32_t i = 0; i < m->nfields; i++)
+		for (int k = 0; k < m->fields[i].nlabels; k++)
+			add_label(b, &m->fields[i], k, &used);
+	return true;
+}
+
+void base_close(struct base_lines *b)
+{
+	free(b->labels);
+	free(b->label);
+}
+
+void show_description(struct show *s, const struct schema_module *m)
+{
+	output_format(&s->out, "\n# description of %s counters:\n", m->name);
+	for (uint32_t i = 0; i < m->nfields; i++) {
+		const struct schema_field *f = &m->fields[i];
+		if (f->nlabels == 1)
+			output_format(&s->out, "#   %s: %s\n", f->labels[0].darshan, f->doc);
+		else if (f->nlabels)
+			output_format(&s->out, "#   %s ... %s: %s\n", f->labels[0].darshan,
+				      f->labels[f->nlabels - 1].darshan, f->doc);
+	}
+}
+
+/* What stands before and after the counter in all lines of one record. */
+struct frame {
+	char *before;
+	size_t nbefore;
+	char *after;
+	size_t nafter;
+};
+
+static void add_text(struct output *o, const char *text)
+{
+	output_text(o, "\t");
+	put_escaped(o, text);
+}
+
+static bool make_frame(struct show *s, const struct log_record *r, struct frame *f)
+{
+	struct output *frame = &s->frame;
+	const char *name = log_name(s->log, r->id);
+	const struct log_pair *mount = name && s->job ? log_mount_of(s->job, name) : NULL;
+	frame->used = 0;
+	output_text(frame, r->schema->name);
+	output_text(frame, "\t");
+	if (!output_room(frame, 2 * OUTPUT_NUMBER))
+		return false;
+	char *at = put_i64(frame->at + frame->used, r->rank);
+	*at++ = '\t';
+	at = put_u64(at, r->id);
+	*at++ = '\t';
+	frame->used = f->nbefore = (size_t)(at - frame->at);
+	add_text(frame, name ? name : "(null)");
+	add_text(frame, mount ? mount->key : "UNKNOWN");
+	add_text(frame, mount ? mount->value : "UNKNOWN");
+	output_text(frame, "\n");
+	f->before = frame->at;
+	f->after = frame->at + f->nbefore;
+	f->nafter = frame->used - f->nbefore;
+	return true;
+}
+
+static char *put_value(char *to, enum field_type type, const void *at)
+{
+	uint64_t bits;
+	double value;
+	memcpy(&bits, at, sizeof bits);
+	memcpy(&value, at, sizeof value);
+	if (type == FIELD_F64)
+		return put_fixed(to, value);
+	return type == FIELD_I64 ? put_i64(to, (int64_t)bits) : put_u64(to, bits);
+}
+
+static void show_plain(struct show *s, const struct base_lines *b, const struct log_record *r, const struct frame *f)
+{
+	const uint8_t *data = r->data;
+	for (size_t i = 0; i < b->nlabels; i++) {
+		const struct base_label *l = &b->label[i];
+		if (!output_room(&s->out, f->nbefore + l->length + OUTPUT_NUMBER + f->nafter))
+			return;
+		char *to = s->out.at + s->out.used;
+		to = put_slack(to, f->before, f->nbefore);
+		to = put_slack(to, b->labels + l->at, l->length);
+		to = put_value(to, (enum field_type)l->type, data + l->offset);
+		to = put_slack(to, f->after, f->nafter);
+		s->out.used = (size_t)(to - s->out.at);
+	}
+}
+
+static void show_bin(struct show *s, const struct frame *f, const char *label, int64_t bin, const void *value)
+{
+	if (!output_room(&s->out, f->nbefore + 3 * OUTPUT_NUMBER + f->nafter))
+		return;
+	char *to = put_slack(s->out.at + s->out.used, f->before, f->nbefore);
+	to = stpcpy(to, label);
+	to = put_i64(to, bin);
+	*to++ = '\t';
+	to = put_value(to, FIELD_I64, value);
+	to = put_slack(to, f->after, f->nafter);
+	s->out.used = (size_t)(to - s->out.at);
+}
+
+/* The record has its write bins first, the text its read bins. */
+static void show_heatmap(struct show *s, const struct log_record *r, const struct frame *f)
+{
+	struct heatmap_record head;
+	memcpy(&head, r->data, sizeof head);
+	const uint8_t *written = (const uint8_t *)r->data + sizeof head;
+	const uint8_t *read = written + 8 * head.nbins;
+	for (int64_t i = 0; i < head.nbins; i++)
+		show_bin(s, f, "HEATMAP_READ_BIN_", i, read + 8 * i);
+	for (int64_t i = 0; i < head.nbins; i++)
+		show_bin(s, f, "HEATMAP_WRITE_BIN_", i, written + 8 * i);
+}
+
+void show_record(struct show *s, const struct base_lines *b, const struct log_record *r)
+{
+	struct frame f;
+	if (!make_frame(s, r, &f))
+		return;
+	show_plain(s, b, r, &f);
+	if (r->schema->layout == LAYOUT_HEATMAP)
+		show_heatmap(s, r, &f);
+}
