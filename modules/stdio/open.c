@@ -1,0 +1,354 @@
+/* How streams come and go: files, standard streams, descriptors, pipes; and what a forked child keeps of them. */
+#include "record.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "../posix/record.h"
+#include "arena.h"
+#include "config.h"
+#include "life.h"
+#include "store.h"
+#include "sys.h"
+
+static const char temporary[] = "<tmpfile>"; /* what all tmpfile() streams share: such a file has no name */
+
+/* ---- files ---- */
+
+static struct stdio_file *file_make(struct name *n)
+{
+	struct stdio_file *f = arena_take(sizeof *f);
+	struct stdio_record *r = f ? store_record(LOG_MOD_STDIO, sizeof *r, n->id, n == names_other()) : NULL;
+	if (!r)
+		return NULL;
+	*f = (struct stdio_file){.name = n, .record = r};
+	return n->file[NAMES_STDIO] = f;
+}
+
+static struct stdio_file *file_of_name(struct name *n)
+{
+	if (n && n->file[NAMES_STDIO])
+		return n->file[NAMES_STDIO];
+	return n ? file_make(n) : NULL;
+}
+
+/* Beyond the budget all files share one record: totals stay exact. */
+static struct stdio_file *file_folded(void)
+{
+	store_partial(LOG_MOD_STDIO);
+	__atomic_fetch_add(&store_live()->process.folded_opens, 1, __ATOMIC_RELAXED);
+	return file_of_name(names_other());
+}
+
+struct stdio_file *stdio_file_of(const struct path *p)
+{
+	names_lock();
+	struct stdio_file *f = file_of_name(names_entry(p));
+	f = f ? f : file_folded();
+	names_unlock();
+	return f;
+}
+
+/* ---- streams ---- */
+
+static bool on; /* the module is not disabled */
+
+static struct lock free_lock;
+static struct stdio_stream *free_list;
+
+static struct stdio_stream *stream_take(void)
+{
+	lock_take(&free_lock);
+	struct stdio_stream *t = free_list;
+	if (t)
+		free_list = t->next_free;
+	lock_drop(&free_lock);
+	return t ? t : arena_take(sizeof *t);
+}
+
+/* The memory stays a stream for ever: a thread that raced with fclose may still look at it. */
+static void stream_release(struct stdio_stream *t)
+{
+	if (!t)
+		return;
+	lock_take(&free_lock);
+	t->next_free = free_list;
+	free_list = t;
+	lock_drop(&free_lock);
+}
+
+/* Which of its first calls a stream times must not be the same for all streams. */
+static uint32_t first_timed(void)
+{
+	static uint32_t turn;
+	return 1 + __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) * 23 % STDIO_TIMED;
+}
+
+static void enter_stream(FILE *f, struct stdio_file *file, enum live_class_id class, int64_t offset, bool append)
+{
+	struct stdio_stream *t = stream_take();
+	if (!t)
+		return;
+	*t = (struct stdio_stream){
+		.file = file, .class = class, .offset = offset, .append = append, .until_timed = first_timed()};
+	stream_release(stdio_table_set(f, t));
+}
+
+/* A stream whose path gets no record is only counted. */
+static void enter_class(FILE *f, enum live_class_id class)
+{
+	names_count_class(class);
+	enter_stream(f, NULL, class, 0, false);
+}
+
+static void count_open(struct stdio_file *f, bool from_descriptor, double start, double end)
+{
+	struct stdio_record *r = f->record;
+	lock_take(&f->lock);
+	r->opens++;
+	r->fdopens += from_descriptor;
+	if (r->open_start_timestamp == 0 || r->open_start_timestamp > start)
+		r->open_start_timestamp = start;
+	r->open_end_timestamp = end;
+	stdio_time(f, LIVE_META, start, end);
+	lock_drop(&f->lock);
+}
+
+static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
+{
+	struct path p;
+	if (!names_path(&p, AT_FDCWD, path))
+		return;
+	enum live_class_id class = names_class(&p);
+	struct stdio_file *file = class ? NULL : stdio_file_of(&p);
+	if (!file) {
+		enter_class(f, class ? class : LIVE_CLASS_FILTERED);
+		return;
+	}
+	count_open(file, false, start, end);
+	enter_stream(f, file, LIVE_CLASS_NONE, 0, mode[0] == 'a');
+}
+
+/* A number that was closed out of our sight may still have its old entry. */
+static void forget_descriptor(FILE *f)
+{
+	int fd = f->_fileno;
+	if (fd >= 0 && fd < FDS_MAX && fds_table[fd])
+		posix_forget((unsigned)fd, (unsigned)fd);
+}
+
+void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
+{
+	if (!s.at || !on)
+		return;
+	double end = clock_now();
+	if (f)
+		forget_descriptor(f);
+	self_enter();
+	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
+	if (f)
+		open_path(f, path, mode, s.start, end);
+	self_leave();
+}
+
+/* The stream has the descriptor's file, or its class. Inside self_enter. */
+static void open_descriptor(FILE *f, uintptr_t at, int fd, const char *mode, double start, double end)
+{
+	struct path p;
+	if (at < LIVE_CLASS_COUNT) {
+		enter_stream(f, NULL, at, 0, false);
+		return;
+	}
+	const char *name = fds_name(fd);
+	struct stdio_file *file = name && names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
+	if (!file)
+		return;
+	int64_t offset = stdio_tell(f);
+	count_open(file, true, start, end);
+	enter_stream(f, file, LIVE_CLASS_NONE, offset > 0 ? offset : 0,
+		     mode[0] == 'a' || sys_fcntl(fd, F_GETFL, 0) & O_APPEND);
+}
+
+void stdio_on_fdopen(struct span s, FILE *f, int fd, const char *mode)
+{
+	if (!s.at || !on)
+		return;
+	double end = clock_now();
+	uintptr_t at = f ? fds_get(fd) : 0;
+	self_enter();
+	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
+	if (at)
+		open_descriptor(f, at, fd, mode, s.start, end);
+	self_leave();
+}
+
+void stdio_on_tmpfile(struct span s, FILE *f)
+{
+	stdio_on_open(s, f, temporary, "w");
+}
+
+void stdio_on_popen(struct span s, FILE *f)
+{
+	if (!s.at || !on)
+		return;
+	double end = clock_now();
+	self_enter();
+	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
+	if (f)
+		enter_class(f, LIVE_CLASS_PIPE);
+	self_leave();
+}
+
+/* What is still in the buffer of an appending stream goes to the end that the file has now. */
+static void reach_end(struct stdio_stream *t, FILE *f)
+{
+	if (!t->file || !t->append || f->_IO_write_ptr <= f->_IO_write_base)
+		return;
+	int64_t reached = stdio_tell(f);
+	struct stdio_record *r = t->file->record;
+	lock_take(&t->file->lock);
+	if (reached > r->max_byte_written + 1)
+		r->max_byte_written = reached - 1;
+	lock_drop(&t->file->lock);
+}
+
+struct stdio_span stdio_span_close(FILE *f)
+{
+	struct stdio_span s = {f ? stdio_watched(f) : NULL, 0};
+	if (!s.stream)
+		return s;
+	forget_descriptor(f);
+	self_enter();
+	reach_end(s.stream, f);
+	stdio_table_set(f, NULL);
+	self_leave();
+	s.start = clock_now();
+	return s;
+}
+
+static void stamp_close(struct stdio_file *f, double start, double end)
+{
+	struct stdio_record *r = f->record;
+	if (r->close_start_timestamp == 0 || r->close_start_timestamp > start)
+		r->close_start_timestamp = start;
+	r->close_end_timestamp = end;
+}
+
+static void close_record(struct stdio_file *f, double start, double end)
+{
+	lock_take(&f->lock);
+	stamp_close(f, start, end);
+	stdio_time(f, LIVE_META, start, end);
+	lock_drop(&f->lock);
+}
+
+void stdio_on_close(struct stdio_span s, int result)
+{
+	if (!s.stream)
+		return;
+	double end = clock_now();
+	self_enter();
+	if (s.stream->file)
+		close_record(s.stream->file, s.start, end);
+	stdio_count_operation(LIVE_OP_STDIO_CLOSE, LIVE_META, result != 0, s.start, end);
+	stream_release(s.stream);
+	self_leave();
+}
+
+/* Without a path: the same file in another mode. */
+static void open_again(FILE *f, const struct stdio_stream *old, const char *mode, double start, double end)
+{
+	if (!old || (!old->file && !old->class))
+		return;
+	if (old->file)
+		count_open(old->file, false, start, end);
+	enter_stream(f, old->file, old->class, 0, mode[0] == 'a');
+}
+
+void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const char *path, const char *mode)
+{
+	struct stdio_stream *old = s.stream;
+	if (old && old->file && opened.at) {
+		lock_take(&old->file->lock);
+		stamp_close(old->file, s.start, opened.start);
+		lock_drop(&old->file->lock);
+	}
+	if (path) {
+		stdio_on_open(opened, f, path, mode);
+	} else if (opened.at && on) {
+		double end = clock_now();
+		self_enter();
+		stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, opened.start, end);
+		if (f)
+			open_again(f, old, mode, opened.start, end);
+		self_leave();
+	}
+	stream_release(old);
+}
+
+const char *stdio_name(FILE *f)
+{
+	struct stdio_stream *t = f ? stdio_watched(f) : NULL;
+	return t && t->file && t->file->name->text[0] != '<' ? t->file->name->text : NULL;
+}
+
+/* ---- the streams that every program is born with ---- */
+
+/* They have no open of their own, so the record counts it and its times are 0. */
+static void standard_stream(FILE *f, const char *name, int64_t offset, int64_t opens)
+{
+	struct path p;
+	struct stdio_file *file = names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
+	if (!file)
+		return;
+	file->record->opens += opens;
+	enter_stream(f, file, LIVE_CLASS_NONE, offset, false);
+}
+
+static void start(void)
+{
+	on = true;
+	stdio_measure_clock();
+	int64_t at = sys_seek(STDIN_FILENO, 0, SEEK_CUR);
+	standard_stream(stdin, "<STDIN>", at > 0 ? at : 0, 1);
+	standard_stream(stdout, "<STDOUT>", 0, 1);
+	standard_stream(stderr, "<STDERR>", 0, 1);
+}
+
+/* ---- fork: the child's streams in the child's own store ---- */
+
+struct inherited {
+	struct stdio_stream *stream;
+	const char *name;
+	struct inherited *next;
+};
+
+static struct inherited *inherited;
+
+static void fork_save(void)
+{
+	inherited = NULL;
+	stdio_table_reset();
+	for (size_t i = 0; i <= stdio_table->mask; i++) {
+		struct stdio_stream *t = stdio_table->slot[i].stream;
+		struct inherited *n = t && t->file ? arena_take(sizeof *n) : NULL;
+		if (!n)
+			continue;
+		const char *name = t->file->name->text;
+		*n = (struct inherited){t, arena_copy(name, strlen(name)), inherited};
+		inherited = n;
+	}
+}
+
+static void fork_restore(void)
+{
+	lock_drop(&free_lock);
+	for (struct inherited *n = inherited; n; n = n->next) {
+		struct path p;
+		bool named = n->name && names_path(&p, AT_FDCWD, n->name);
+		n->stream->file = named ? stdio_file_of(&p) : NULL;
+		n->stream->class = n->stream->file ? LIVE_CLASS_NONE : LIVE_CLASS_FILTERED;
+	}
+}
+
+LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save, .fork_restore = fork_restore);

@@ -1,0 +1,157 @@
+/*
+ * What the operations on streams do to STDIO records. Offsets belong to the stream, everything else to
+ * the file's record.
+ *
+ * A call that libc serves from the stream's buffer moves a few bytes in some nanoseconds: timing it
+ * would cost more than the call. Of such calls only one in STDIO_TIMED is timed, and stands for all of
+ * them; the others take one reading of the clock, for the time stamps and the heat map.
+ *
+ * All functions return at once for an empty span, and keep errno.
+ */
+#ifndef IOLENS_STDIO_RECORD_H
+#define IOLENS_STDIO_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "fds.h"
+#include "live.h"
+#include "self.h"
+#include "state.h"
+
+/* A prime, so that no pattern in the program's calls falls into step with it. */
+enum { STDIO_TIMED = 61 };
+
+/* As bytes: the call failed or met the end of the file. As whence: libc knows the position. */
+enum { STDIO_NOTHING = -1, STDIO_ASK = -1 };
+
+/* An operation that is being watched: no stream = do not record. */
+struct stdio_span {
+	struct stdio_stream *stream;
+	double start; /* s; 0: served from the buffer, not timed; negative: served from the buffer, timed for all */
+};
+
+/* Counts the characters that the program moved without a call since the last one that we saw. */
+void stdio_settle(struct stdio_stream *stream, FILE *f);
+
+static inline struct stdio_stream *stdio_watched(FILE *f)
+{
+	if (!self_ready())
+		return NULL;
+	struct stdio_stream *stream = stdio_stream_of(f);
+	if (stream && __builtin_expect(stream->inlined, 0))
+		stdio_settle(stream, f);
+	return stream;
+}
+
+static inline struct stdio_span stdio_span(FILE *f)
+{
+	struct stdio_span s = {stdio_watched(f), 0};
+	if (s.stream)
+		s.start = clock_now();
+	return s;
+}
+
+static inline struct stdio_span stdio_span_buffered(struct stdio_stream *stream, bool buffered)
+{
+	struct stdio_span s = {stream, 0};
+	if (__builtin_expect(!buffered, 0)) {
+		s.start = clock_now();
+	} else if (__builtin_expect(--stream->until_timed == 0, 0)) {
+		stream->until_timed = STDIO_TIMED;
+		s.start = -clock_now();
+	}
+	return s;
+}
+
+/* The start of a read of `n` bytes. */
+static inline struct stdio_span stdio_span_read(FILE *f, size_t n)
+{
+	struct stdio_stream *stream = stdio_watched(f);
+	if (!stream)
+		return (struct stdio_span){0};
+	return stdio_span_buffered(stream, f->_IO_read_end - f->_IO_read_ptr >= (ptrdiff_t)n);
+}
+
+/* The start of a write of `n` bytes. */
+static inline struct stdio_span stdio_span_write(FILE *f, size_t n)
+{
+	struct stdio_stream *stream = stdio_watched(f);
+	if (!stream)
+		return (struct stdio_span){0};
+	return stdio_span_buffered(stream, f->_IO_write_end - f->_IO_write_ptr >= (ptrdiff_t)n);
+}
+
+/* A read or write that moved `bytes`, or STDIO_NOTHING. */
+void stdio_access(struct stdio_span s, FILE *f, enum live_kind kind, int64_t bytes);
+
+static inline void stdio_on_read(struct stdio_span s, FILE *f, int64_t bytes)
+{
+	if (s.stream)
+		stdio_access(s, f, LIVE_READ, bytes);
+}
+
+static inline void stdio_on_write(struct stdio_span s, FILE *f, int64_t bytes)
+{
+	if (s.stream)
+		stdio_access(s, f, LIVE_WRITE, bytes);
+}
+
+/* A read or write of complete items; of a partial one only libc knows. */
+void stdio_on_items(struct stdio_span s, FILE *f, enum live_kind kind, size_t size, size_t asked, size_t done);
+
+/* The start of a call whose bytes only the stream's position tells. */
+struct stdio_moving {
+	struct stdio_span span;
+	const char *read; /* libc's buffer before the call */
+	const char *end;
+};
+
+struct stdio_moving stdio_span_moving(FILE *f);
+void stdio_on_scan(struct stdio_moving m, FILE *f, int converted);
+void stdio_on_print_wide(struct stdio_moving m, FILE *f, int printed);
+
+/* A program with getc_unlocked or putc_unlocked inside itself has met the end of the buffer. */
+void stdio_on_inlined(FILE *f);
+
+/* A pushed-back character will be read again. */
+void stdio_on_unget(FILE *f, int64_t bytes);
+
+/* `to` and `whence` as given to fseek. */
+void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int result);
+void stdio_on_flush(struct stdio_span s, FILE *f, int result);
+
+/* ---- streams come and go ---- */
+
+void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode);
+void stdio_on_fdopen(struct span s, FILE *f, int fd, const char *mode);
+void stdio_on_tmpfile(struct span s, FILE *f);
+void stdio_on_popen(struct span s, FILE *f);
+
+/* Before the real close: afterwards the address may already be another thread's new stream. */
+struct stdio_span stdio_span_close(FILE *f);
+void stdio_on_close(struct stdio_span s, int result);
+
+/* freopen: the stream leaves its file as with fclose, and opens another one (path NULL: the same one anew). */
+void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const char *path, const char *mode);
+
+/* The name under which a descriptor of the stream is known, NULL if it has none. */
+const char *stdio_name(FILE *f);
+
+/* Meta operations count by name too. Inside self_enter. */
+void stdio_count_operation(enum live_operation_id operation, enum live_kind kind, bool failed, double start,
+			   double end);
+
+/* Adds [start, end] to one of the record's timers, what overlaps with earlier operations only once. */
+void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double end);
+
+/* How often, on average, the clock's own reading makes a call seem longer. */
+void stdio_measure_clock(void);
+
+/* What libc says about the position, without touching errno; negative if the stream has none. */
+int64_t stdio_tell(FILE *f);
+
+#endif

@@ -1,0 +1,79 @@
+/* What the STDIO module keeps in memory beside the records: never stored. */
+#ifndef IOLENS_STDIO_STATE_H
+#define IOLENS_STDIO_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "live.h"
+#include "lock.h"
+#include "names.h"
+#include "records.h"
+
+/* A file: one per record. */
+struct stdio_file {
+	struct name *name;
+	struct stdio_record *record;
+	struct lock lock;         /* guards the record, the field below and the streams' offsets */
+	double ended[LIVE_KINDS]; /* end of the latest operation by kind: overlapping ones count once */
+};
+
+/* A stream that the program opened, or was born with. */
+struct stdio_stream {
+	struct stdio_file *file; /* NULL: only counted, by class */
+	enum live_class_id class;
+	uint32_t until_timed; /* calls that the buffer serves until one of them is timed */
+	int64_t offset;       /* of the next byte */
+	const char *seen[2];  /* libc's position in the buffer, by kind, after the last call that we saw */
+	bool append;          /* writes go to the end of the file */
+	bool inlined;         /* the program moves characters without a call: getc_unlocked and putc_unlocked */
+	struct stdio_stream *next_free;
+};
+
+/* The file's state, its record made if need be; NULL when there is no memory. */
+struct stdio_file *stdio_file_of(const struct path *p);
+
+/* ---- the table of streams ---- */
+
+struct stdio_slot {
+	FILE *key;                   /* NULL = free for ever so far: the end of every search that comes by */
+	struct stdio_stream *stream; /* NULL under a key = closed */
+};
+
+struct stdio_table {
+	unsigned shift; /* 64 - log2 of the number of slots */
+	size_t mask;
+	struct stdio_slot slot[];
+};
+
+extern struct stdio_table *stdio_table __attribute__((visibility("hidden")));
+
+static inline size_t stdio_home(const struct stdio_table *t, const FILE *f)
+{
+	return (size_t)((uint64_t)(uintptr_t)f * UINT64_C(0x9e3779b97f4a7c15) >> t->shift);
+}
+
+/*
+ * The stream's state or NULL. Without a lock: a program that uses a stream has seen it opened, and a
+ * program that closes it while another thread uses it is wrong by itself.
+ */
+static inline struct stdio_stream *stdio_stream_of(FILE *f)
+{
+	const struct stdio_table *t = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
+	for (size_t i = stdio_home(t, f);; i = (i + 1) & t->mask) {
+		FILE *key = __atomic_load_n(&t->slot[i].key, __ATOMIC_ACQUIRE);
+		if (key == f)
+			return t->slot[i].stream;
+		if (!key)
+			return NULL;
+	}
+}
+
+/* Puts a stream in place of what was known by this key, which is returned; NULL takes it out. */
+struct stdio_stream *stdio_table_set(FILE *f, struct stdio_stream *stream);
+
+/* In a forked child, where another thread may have been inside stdio_table_set. */
+void stdio_table_reset(void);
+
+#endif
