@@ -141,6 +141,8 @@ static int find_mounts(struct assembly *a, struct image *i)
 		join_command(command, sizeof command, a->job->command);
 	int64_t start = a->job->epoch.realtime, end = start + (int64_t)(a->end * 1e9);
 	a->job_written = true;
+	/* Darshan's tools show no command line where there is no mount entry. */
+	static const struct log_pair unknown = {"/", "unknown"};
 	return log_write_job(a->writer, &(struct log_job_text){
 		.uid = job->uid,
 		.start = start / 1000000000, .start_ns = start % 1000000000,
@@ -149,7 +151,8 @@ static int find_mounts(struct assembly *a, struct image *i)
 		.id = a->job->id ? a->job->id : job->id,
 		.lib_ver = "iolens-" IOLENS_VERSION,
 		.exe = a->job->command ? command : job->exe,
-		.mounts = job->mounts, .nmounts = job->nmounts,
+		.mounts = job->nmounts ? job->mounts : &unknown,
+		.nmounts = job->nmounts ? job->nmounts : 1,
 	});
 }
 

@@ -18,8 +18,20 @@ static void mix(struct state *s)
 	*s = (struct state){a, b, c};
 }
 
+static uint64_t load_whole(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	return v;
+}
+
 static uint64_t load(const uint8_t *p, size_t n)
 {
+	if (n >= 8)
+		return load_whole(p);
 	uint64_t v = 0;
 	for (size_t i = 0; i < n && i < 8; i++)
 		v |= (uint64_t)p[i] << (8 * i);
@@ -37,9 +49,9 @@ uint64_t log_hash(const void *key, size_t n, uint64_t level)
 	struct state s = {level, level, 0x9e3779b97f4a7c13};
 	size_t left = n;
 	for (; left >= 24; left -= 24, p += 24) {
-		s.a += load(p, 8);
-		s.b += load(p + 8, 8);
-		s.c += load(p + 16, 8);
+		s.a += load_whole(p);
+		s.b += load_whole(p + 8);
+		s.c += load_whole(p + 16);
 		mix(&s);
 	}
 	s.a += load(p, left);
@@ -52,6 +64,15 @@ uint64_t log_hash(const void *key, size_t n, uint64_t level)
 uint64_t log_id(const char *name)
 {
 	return log_hash(name, strlen(name), 0);
+}
+
+/* Is there anything to remove? Mostly not, and every open asks. */
+static int is_clean(const char *s, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (s[i] == '/' && (s[i - 1] == '/' || (s[i - 1] == '.' && i > 1 && s[i - 2] == '/')))
+			return 0;
+	return 1;
 }
 
 /* Removes every occurrence of `pattern` but its first byte, also those that a removal creates. */
@@ -81,6 +102,8 @@ size_t log_clean_path(const char *cwd, const char *path, char *out, size_t room)
 	memcpy(out + before, path, n + 1);
 	if (path[0] == '<')
 		return n;
+	if (is_clean(out, before + n))
+		return before + n;
 	n = squeeze(out, before + n, "//", 2);
 	return squeeze(out, n, "/./", 3);
 }

@@ -63,10 +63,8 @@ const char *fds_name(int fd)
 	return at >= LIVE_CLASS_COUNT ? ((struct fds_open *)at)->name->text : NULL;
 }
 
-void fds_count(enum live_class_id class, enum live_kind kind, int64_t got)
+void fds_count_shared(enum live_class_id class, enum live_kind kind, int64_t got)
 {
-	if (got < 0)
-		return;
 	self_enter();
 	struct live_class *c = &self_shard()->class[class];
 	c->calls[kind]++;

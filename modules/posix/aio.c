@@ -70,7 +70,7 @@ void posix_aio_returned(const struct aiocb *control, int64_t got)
 	bool found = fetch(control, &p);
 	self_leave();
 	if (found)
-		posix_access(p.span, p.kind, p.buffer, p.at, got);
+		posix_on_access(p.span, p.kind, p.buffer, p.at, got);
 }
 
 void posix_aio_forget(void)

@@ -163,8 +163,7 @@ static void transfer_end(struct span s, enum live_kind kind, int fd, int64_t at,
 {
 	s.fd = fd;
 	s.at = fds_get(fd);
-	if (s.at)
-		posix_access(s, kind, NULL, at, moved);
+	posix_on_access(s, kind, NULL, at, moved);
 }
 
 void posix_on_transfer(struct span s, enum live_operation_id operation, int from, int64_t from_at, int to,

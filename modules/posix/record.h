@@ -16,19 +16,25 @@
 
 #define AT_CURSOR INT64_MIN
 
-/* A read or write that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
+/* A read or write on a tracked descriptor that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
 void posix_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got);
+
+static inline void posix_on_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got)
+{
+	if (span_tracked(s))
+		posix_access(s, kind, buffer, at, got);
+	else if (s.at)
+		fds_count((enum live_class_id)s.at, kind, got);
+}
 
 static inline void posix_on_read(struct span s, const void *buffer, int64_t at, int64_t got)
 {
-	if (s.at)
-		posix_access(s, LIVE_READ, buffer, at, got);
+	posix_on_access(s, LIVE_READ, buffer, at, got);
 }
 
 static inline void posix_on_write(struct span s, const void *buffer, int64_t at, int64_t got)
 {
-	if (s.at)
-		posix_access(s, LIVE_WRITE, buffer, at, got);
+	posix_on_access(s, LIVE_WRITE, buffer, at, got);
 }
 
 /* The address to test for alignment: that of the first unaligned element, else of the first. */
@@ -37,13 +43,13 @@ const void *posix_vector_buffer(const struct iovec *vector, int count);
 static inline void posix_on_read_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
 {
 	if (s.at)
-		posix_access(s, LIVE_READ, posix_vector_buffer(v, count), at, got);
+		posix_on_access(s, LIVE_READ, posix_vector_buffer(v, count), at, got);
 }
 
 static inline void posix_on_write_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
 {
 	if (s.at)
-		posix_access(s, LIVE_WRITE, posix_vector_buffer(v, count), at, got);
+		posix_on_access(s, LIVE_WRITE, posix_vector_buffer(v, count), at, got);
 }
 
 void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, int mode);
