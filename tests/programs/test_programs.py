@@ -12,6 +12,7 @@
              closed      whether the record has close stamps (default: if it was opened), or "ignore"
              repeat      how many records the pattern fits (default: 1)
     [operation.x] [excluded.x]   fields of the trailer's rows; operations without a counter must be listed
+    [process]            field = its values by rank, in the trailer's table of processes
 
 A record that is not named must not be there.
 """
@@ -75,6 +76,7 @@ class Expectation:
     STDIO: dict[str, dict[str, Any]] = field(default_factory=dict)
     operation: dict[str, dict[str, int]] = field(default_factory=dict)
     excluded: dict[str, dict[str, int]] = field(default_factory=dict)
+    process: dict[str, list[int | str]] = field(default_factory=dict)
 
     @property
     def variants(self) -> list[str]:
@@ -367,6 +369,13 @@ def test_program(name: str, variant: str, programs: Path, iolens: Path, tmp_path
 
 
 def check(expected: Expectation, log: Log) -> Iterator[str]:
+    processes = log.sections["process"]
+    if len(processes) > 1 and "ranks" not in expected.run:
+        yield f"{len(processes)} processes"
+    for name, wanted in expected.process.items():
+        found = [row[name] for row in processes]
+        if found != [str(value) for value in wanted]:
+            yield f"process: {name} is {found}, not {wanted}"
     for module in MODULES:
         yield from check_records(expected, module, log)
         yield from check_heat(module, log)
