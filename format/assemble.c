@@ -89,9 +89,10 @@ static bool survey_one(struct assembly *a, struct assembly_source *s)
 		s->end = image_last(&i);
 		s->pid = p->pid;
 		s->parent = p->parent;
-		if (p->kernel_at_end[LIVE_IO_READS])
+		if (p->kernel_at_end[LIVE_IO_READS]) {
 			memcpy(s->moved, &p->kernel_at_end[LIVE_IO_READ], sizeof s->moved);
-		else
+			s->moved[LIVE_READ] += p->own_read;
+		} else
 			good = assembly_seen(&i, s->moved, &err) >= 0;
 		a->end = s->end > a->end ? s->end : a->end;
 	}

@@ -147,6 +147,7 @@ struct live_process {
 	int64_t forked; /* image made by fork (its parent's program), not by exec */
 	int64_t kernel_at_start[LIVE_IO_COUNT];
 	int64_t kernel_at_end[LIVE_IO_COUNT]; /* all 0 = unknown */
+	int64_t own_read; /* bytes read by ourselves, which kernel_at_end leaves out */
 	int64_t folded_opens;
 	int64_t budget; /* bytes */
 	double init_time; /* s spent in iolens at start */

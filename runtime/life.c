@@ -188,6 +188,7 @@ void life_end(enum live_end reason, int code)
 	self.gate = SELF_OWN;
 	struct live_process *p = &store_live()->process;
 	kernel_io(p->kernel_at_end);
+	p->own_read = sys_own_read;
 	p->end = clock_now();
 	p->ended = life.epoch.realtime + (int64_t)(p->end * 1e9);
 	p->exit_code = code;
