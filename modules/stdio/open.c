@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "../posix/record.h"
@@ -84,13 +85,13 @@ static uint32_t first_timed(void)
 	return 1 + __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) * 23 % STDIO_TIMED;
 }
 
-static void enter_stream(FILE *f, struct stdio_file *file, enum live_class_id class, int64_t offset, bool append)
+static void enter_stream(FILE *f, struct stdio_file *file, enum live_class_id class, int64_t offset, bool asks)
 {
 	struct stdio_stream *t = stream_take();
 	if (!t)
 		return;
 	*t = (struct stdio_stream){
-		.file = file, .class = class, .offset = offset, .append = append, .until_timed = first_timed()};
+		.file = file, .class = class, .offset = offset, .asks = asks, .until_timed = first_timed()};
 	stream_release(stdio_table_set(f, t));
 }
 
@@ -199,10 +200,10 @@ void stdio_on_popen(struct span s, FILE *f)
 	self_leave();
 }
 
-/* What is still in the buffer of an appending stream goes to the end that the file has now. */
+/* What is still in the buffer goes to where the file ends now. */
 static void reach_end(struct stdio_stream *t, FILE *f)
 {
-	if (!t->file || !t->append || f->_IO_write_ptr <= f->_IO_write_base)
+	if (!t->file || !t->asks || f->_IO_write_ptr <= f->_IO_write_base)
 		return;
 	int64_t reached = stdio_tell(f);
 	struct stdio_record *r = t->file->record;
@@ -212,9 +213,18 @@ static void reach_end(struct stdio_stream *t, FILE *f)
 	lock_drop(&t->file->lock);
 }
 
+/* To close what one inherited is no use of the file. */
+static struct stdio_stream *leaving(FILE *f)
+{
+	struct stdio_stream *t = f && self_ready() ? stdio_stream_of(f) : NULL;
+	if (t && t->inlined)
+		stdio_settle(t, f);
+	return t;
+}
+
 struct stdio_span stdio_span_close(FILE *f)
 {
-	struct stdio_span s = {f ? stdio_watched(f) : NULL, 0};
+	struct stdio_span s = {leaving(f), 0};
 	if (!s.stream)
 		return s;
 	forget_descriptor(f);
@@ -256,10 +266,12 @@ void stdio_on_close(struct stdio_span s, int result)
 }
 
 /* Without a path: the same file in another mode. */
-static void open_again(FILE *f, const struct stdio_stream *old, const char *mode, double start, double end)
+static void open_again(FILE *f, struct stdio_stream *old, const char *mode, double start, double end)
 {
-	if (!old || (!old->file && !old->class))
+	if (!old)
 		return;
+	if (old->inherited)
+		stdio_adopt(old);
 	if (old->file)
 		count_open(old->file, false, start, end);
 	enter_stream(f, old->file, old->class, 0, mode[0] == 'a');
@@ -288,67 +300,105 @@ void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const cha
 
 const char *stdio_name(FILE *f)
 {
-	struct stdio_stream *t = f ? stdio_watched(f) : NULL;
-	return t && t->file && t->file->name->text[0] != '<' ? t->file->name->text : NULL;
+	struct stdio_stream *t = f && self_ready() ? stdio_stream_of(f) : NULL;
+	const char *name = t && t->file ? t->file->name->text : t ? t->inherited : NULL;
+	return name && name[0] != '<' ? name : NULL;
 }
 
 /* ---- the streams that every program is born with ---- */
 
-/* They have no open of their own, so the record counts it and its times are 0. */
-static void standard_stream(FILE *f, const char *name, int64_t offset, int64_t opens)
+static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
+
+static struct stdio_file *file_of_text(const char *name)
 {
 	struct path p;
-	struct stdio_file *file = names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
+	return names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
+}
+
+/* They have no open of their own, so the record counts one and its times are 0. */
+static void standard_stream(FILE *f, int fd, int64_t offset)
+{
+	struct stdio_file *file = file_of_text(standard[fd]);
 	if (!file)
 		return;
-	file->record->opens += opens;
+	file->record->opens++;
 	enter_stream(f, file, LIVE_CLASS_NONE, offset, false);
 }
+
+/* ---- fork: the child's streams in the child's own store ---- */
+
+static void inherit(struct stdio_stream *t)
+{
+	t->asks = t->asks || t->file->name->text[0] != '<';
+	t->inherited = arena_copy(t->file->name->text, strlen(t->file->name->text));
+	t->file = NULL;
+	t->class = LIVE_CLASS_FILTERED;
+	t->seen[LIVE_READ] = t->seen[LIVE_WRITE] = NULL;
+	t->attention = t->inherited;
+}
+
+static void fork_save(void)
+{
+	stdio_table_reset();
+	lock_drop(&free_lock);
+	for (size_t i = 0; i <= stdio_table->mask; i++) {
+		struct stdio_stream *t = stdio_table->slot[i].stream;
+		if (t && t->file)
+			inherit(t);
+	}
+}
+
+static bool is_standard(const char *name)
+{
+	for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+		if (strcmp(name, standard[i]) == 0)
+			return true;
+	return false;
+}
+
+void stdio_adopt(struct stdio_stream *t)
+{
+	self_enter();
+	struct stdio_file *file = file_of_text(t->inherited);
+	if (file && is_standard(t->inherited))
+		file->record->opens = 1;
+	t->class = file ? LIVE_CLASS_NONE : LIVE_CLASS_FILTERED;
+	t->inherited = NULL;
+	t->file = file;
+	self_leave();
+}
+
+/* In the parent: the child may move the offsets that they share. */
+static void fork_share(void)
+{
+	for (size_t i = 0; i <= stdio_table->mask; i++) {
+		struct stdio_stream *t = stdio_table->slot[i].stream;
+		if (t && t->file && t->file->name->text[0] != '<')
+			t->asks = true;
+	}
+}
+
+/* ---- start and end ---- */
 
 static void start(void)
 {
 	on = true;
 	stdio_measure_clock();
 	int64_t at = sys_seek(STDIN_FILENO, 0, SEEK_CUR);
-	standard_stream(stdin, "<STDIN>", at > 0 ? at : 0, 1);
-	standard_stream(stdout, "<STDOUT>", 0, 1);
-	standard_stream(stderr, "<STDERR>", 0, 1);
+	standard_stream(stdin, STDIN_FILENO, at > 0 ? at : 0);
+	standard_stream(stdout, STDOUT_FILENO, 0);
+	standard_stream(stderr, STDERR_FILENO, 0);
+	pthread_atfork(NULL, fork_share, NULL);
 }
 
-/* ---- fork: the child's streams in the child's own store ---- */
-
-struct inherited {
-	struct stdio_stream *stream;
-	const char *name;
-	struct inherited *next;
-};
-
-static struct inherited *inherited;
-
-static void fork_save(void)
+/* What the program moved without a call until its end. */
+__attribute__((destructor)) static void end(void)
 {
-	inherited = NULL;
-	stdio_table_reset();
-	for (size_t i = 0; i <= stdio_table->mask; i++) {
+	for (size_t i = 0; on && i <= stdio_table->mask; i++) {
 		struct stdio_stream *t = stdio_table->slot[i].stream;
-		struct inherited *n = t && t->file ? arena_take(sizeof *n) : NULL;
-		if (!n)
-			continue;
-		const char *name = t->file->name->text;
-		*n = (struct inherited){t, arena_copy(name, strlen(name)), inherited};
-		inherited = n;
+		if (t && t->inlined && self_ready())
+			stdio_settle(t, stdio_table->slot[i].key);
 	}
 }
 
-static void fork_restore(void)
-{
-	lock_drop(&free_lock);
-	for (struct inherited *n = inherited; n; n = n->next) {
-		struct path p;
-		bool named = n->name && names_path(&p, AT_FDCWD, n->name);
-		n->stream->file = named ? stdio_file_of(&p) : NULL;
-		n->stream->class = n->stream->file ? LIVE_CLASS_NONE : LIVE_CLASS_FILTERED;
-	}
-}
-
-LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save, .fork_restore = fork_restore);
+LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save);

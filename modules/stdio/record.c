@@ -115,10 +115,13 @@ static void access_buffered(struct stdio_span s, FILE *f, enum live_kind kind, i
 	self_leave();
 }
 
-/* The end of the file after a write in append mode, or -1 where the offset is right: nothing was flushed since it was asked. */
-static int64_t appended_end(const struct stdio_stream *t, FILE *f, int64_t bytes)
+/*
+ * Where the access ended, from libc; -1 where the offset is right by itself: also a stream that asks
+ * has not left its buffer since it last did.
+ */
+static int64_t asked(const struct stdio_stream *t, FILE *f, enum live_kind kind, int64_t bytes)
 {
-	if (!t->append || (t->seen[LIVE_WRITE] && f->_IO_write_ptr == t->seen[LIVE_WRITE] + bytes))
+	if (!t->asks || (t->seen[kind] && position(f, kind) == t->seen[kind] + bytes))
 		return -1;
 	return stdio_tell(f);
 }
@@ -128,9 +131,9 @@ static void access_timed(struct stdio_span s, FILE *f, enum live_kind kind, int6
 	struct stdio_stream *t = s.stream;
 	double end = clock_now();
 	self_enter();
-	int64_t reached = kind == LIVE_WRITE ? appended_end(t, f, bytes) : -1;
+	int64_t reached = asked(t, f, kind, bytes);
 	lock_take(&t->file->lock);
-	if (reached >= 0)
+	if (reached >= bytes)
 		t->offset = reached - bytes;
 	count(t, kind, 1, bytes);
 	remember(t, f, kind);
@@ -201,7 +204,7 @@ void stdio_on_print_wide(struct stdio_moving m, FILE *f, int printed)
 	struct stdio_stream *t = m.span.stream;
 	if (!t)
 		return;
-	int64_t at = t->file && !t->append ? stdio_tell(f) : -1;
+	int64_t at = t->file && !t->asks ? stdio_tell(f) : -1;
 	int64_t moved = at > t->offset ? at - t->offset : printed;
 	stdio_access(m.span, f, LIVE_WRITE, printed > 0 ? moved : STDIO_NOTHING);
 }
@@ -257,11 +260,21 @@ void stdio_settle(struct stdio_stream *t, FILE *f)
 	settle(t, f, LIVE_WRITE);
 }
 
+void stdio_attend(struct stdio_stream *t, FILE *f)
+{
+	if (t->inherited)
+		stdio_adopt(t);
+	if (t->inlined)
+		stdio_settle(t, f);
+	else
+		t->attention = false;
+}
+
 void stdio_on_inlined(FILE *f)
 {
 	struct stdio_stream *t = self_ready() ? stdio_stream_of(f) : NULL;
 	if (t)
-		t->inlined = true;
+		t->inlined = t->attention = true;
 }
 
 void stdio_on_unget(FILE *f, int64_t bytes)
@@ -339,7 +352,7 @@ void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 	self_enter();
 	bool written = t->seen[LIVE_WRITE] && t->seen[LIVE_WRITE] != f->_IO_write_ptr;
 	if (t->file && result == 0)
-		flush_record(t, t->append && written ? stdio_tell(f) : -1, s.start, end);
+		flush_record(t, t->asks && written ? stdio_tell(f) : -1, s.start, end);
 	remember(t, f, t->seen[LIVE_WRITE] ? LIVE_WRITE : LIVE_READ);
 	stdio_count_operation(LIVE_OP_STDIO_FLUSH, LIVE_WRITE, result != 0, s.start, end);
 	self_leave();

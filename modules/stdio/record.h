@@ -34,18 +34,24 @@ struct stdio_span {
 	double start; /* s; 0: served from the buffer, not timed; negative: served from the buffer, timed for all */
 };
 
-/* Counts the characters that the program moved without a call since the last one that we saw. */
-void stdio_settle(struct stdio_stream *stream, FILE *f);
+/* Before a call: counts what the program did without one since the last; gives a forked child its own file. */
+void stdio_attend(struct stdio_stream *stream, FILE *f);
 
 static inline struct stdio_stream *stdio_watched(FILE *f)
 {
 	if (!self_ready())
 		return NULL;
 	struct stdio_stream *stream = stdio_stream_of(f);
-	if (stream && __builtin_expect(stream->inlined, 0))
-		stdio_settle(stream, f);
+	if (stream && __builtin_expect(stream->attention, 0))
+		stdio_attend(stream, f);
 	return stream;
 }
+
+/* Counts the characters that the program moved without a call since the last one that we saw. */
+void stdio_settle(struct stdio_stream *stream, FILE *f);
+
+/* The file of an inherited stream, in the child's own store. */
+void stdio_adopt(struct stdio_stream *stream);
 
 static inline struct stdio_span stdio_span(FILE *f)
 {

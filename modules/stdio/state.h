@@ -23,11 +23,13 @@ struct stdio_file {
 struct stdio_stream {
 	struct stdio_file *file; /* NULL: only counted, by class */
 	enum live_class_id class;
-	uint32_t until_timed; /* calls that the buffer serves until one of them is timed */
-	int64_t offset;       /* of the next byte */
-	const char *seen[2];  /* libc's position in the buffer, by kind, after the last call that we saw */
-	bool append;          /* writes go to the end of the file */
-	bool inlined;         /* the program moves characters without a call: getc_unlocked and putc_unlocked */
+	uint32_t until_timed;  /* calls that the buffer serves until one of them is timed */
+	int64_t offset;        /* of the next byte */
+	const char *seen[2];   /* libc's position in the buffer, by kind, after the last call that we saw */
+	bool asks;             /* only libc knows where a write went: append mode, or shared with another process */
+	bool attention;        /* one of the next two */
+	bool inlined;          /* the program moves characters without a call: getc_unlocked and putc_unlocked */
+	const char *inherited; /* name of the file that a forked child has not used yet */
 	struct stdio_stream *next_free;
 };
 
