@@ -191,7 +191,6 @@ static int write_heat_names(struct assembly *a)
 	return code;
 }
 
-/* Standard streams have a record from the start; one that was not used says nothing. */
 static bool unused_stream(const struct log_record *r)
 {
 	const struct stdio_record *s = r->data;
@@ -199,7 +198,19 @@ static bool unused_stream(const struct log_record *r)
 	bool standard = false;
 	for (int k = 0; k < 3; k++)
 		standard = standard || r->id == log_id(names[k]);
-	return standard && !s->reads && !s->writes;
+	int64_t used = s->reads | s->writes;
+	return !(standard ? used : used | s->opens | s->seeks | s->flushes);
+}
+
+static bool unused_file(const struct posix_record *p)
+{
+	int64_t used = p->opens | p->reads | p->writes | p->seeks | p->stats | p->mmaps | p->fsyncs | p->fdsyncs;
+	return !(used | p->rename_sources | p->rename_targets);
+}
+
+bool assembly_unused(int module, const struct log_record *r)
+{
+	return (module == LOG_MOD_STDIO && unused_stream(r)) || (module == LOG_MOD_POSIX && unused_file(r->data));
 }
 
 static int copy_records(struct assembly *a, struct image *i)
@@ -210,7 +221,7 @@ static int copy_records(struct assembly *a, struct image *i)
 	if (code < 0)
 		return code;
 	while ((code = log_records_next(records, &r, &a->err)) > 0) {
-		if (a->module == LOG_MOD_STDIO && unused_stream(&r))
+		if (assembly_unused(a->module, &r))
 			continue;
 		memcpy(a->record, r.data, r.size);
 		memcpy(a->record + 8, &i->rank, sizeof i->rank);

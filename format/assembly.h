@@ -41,6 +41,9 @@ struct assembly {
 /* 1 if the id is new, 0 if it was there, or a negative code. */
 int assembly_new_id(struct assembly *a, uint64_t id);
 
+/* Standard streams have a record from the start, inherited files from the fork: one that was not used says nothing. */
+bool assembly_unused(int module, const struct log_record *r);
+
 /* Bytes that the image's records and classes account for, by live_kind. */
 int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err);
 

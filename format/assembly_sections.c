@@ -54,6 +54,8 @@ static int sum_records(struct image *i, int module, struct totals *t, struct log
 	if (code < 0)
 		return code;
 	while ((code = log_records_next(records, &r, err)) > 0) {
+		if (assembly_unused(module, &r))
+			continue;
 		t->records++;
 		t->opens += reduce_i64(r.schema, r.data, ROLE_OPENS);
 		t->reads += reduce_i64(r.schema, r.data, ROLE_READS);
