@@ -56,6 +56,7 @@ BINS = {
 }
 # Operations that a counter tells as well: checked where listed.
 COUNTED = {"open", "close", "stat", "seek", "dup", "fsync", "mmap", "aio_submit"}
+STANDARD = {"<STDIN>", "<STDOUT>", "<STDERR>"}
 TRAFFIC = ["reads", "writes", "bytes_read", "bytes_written"]
 LARGEST = re.compile(r"MAX_|.*_END_TIMESTAMP|MODE|.*ALIGNMENT")
 SMALLEST = re.compile(r".*_START_TIMESTAMP")
@@ -291,11 +292,12 @@ def check_records(expected: Expectation, module: str, log: Log) -> Iterator[str]
             yield f"{module} {pattern}: {len(names)} records"
         for name in names:
             counters = found[name]
-            closed = wanted.get("closed", counters["OPENS"] > 0 and not name.startswith("<"))
+            standard = name in STANDARD
+            closed = wanted.get("closed", counters["OPENS"] > 0 and not standard)
             for wrong in (
                 *check_counters(wanted, counters, log.ids),
                 *check_sizes(counters),
-                *check_times(counters, closed, name.startswith("<"), expected.run.get("threads", False)),
+                *check_times(counters, closed, standard, expected.run.get("threads", False)),
             ):
                 yield f"{module} {name}: {wrong}"
     for name in found.keys() - claimed:
@@ -311,6 +313,16 @@ def check_heat(module: str, log: Log) -> Iterator[str]:
         shares = sum(log.values(module, f"{kind}S")) + sum(1 for value in bins if value)
         if abs(sum(bins) - total) > shares / 2:
             yield f"heatmap:{module}: {kind} {sum(bins):.0f} bytes, {total:.0f} in the records"
+
+
+def check_totals(log: Log) -> Iterator[str]:
+    """The trailer's totals are the sums of the records, by interface."""
+    totals = add_up(log.sections["total"], "interface")
+    for module in MODULES:
+        for counter in ("OPENS", *map(str.upper, TRAFFIC)):
+            total, records = totals[module.lower()][counter.lower()], sum(log.values(module, counter))
+            if total != records:
+                yield f"total: {module} {counter} is {total:g}, {records:g} in the records"
 
 
 def check_section(
@@ -379,6 +391,7 @@ def check(expected: Expectation, log: Log) -> Iterator[str]:
     for module in MODULES:
         yield from check_records(expected, module, log)
         yield from check_heat(module, log)
+    yield from check_totals(log)
     operations = [row for row in log.sections["operation"] if row["interface"] == "posix"]
     yield from check_section(expected.operation, add_up(operations, "name"), ["count", "errors"], COUNTED)
     classes = add_up(log.sections["excluded"], "class")
