@@ -325,6 +325,17 @@ def check_totals(log: Log) -> Iterator[str]:
                 yield f"total: {module} {counter} is {total:g}, {records:g} in the records"
 
 
+def check_stamps(log: Log) -> Iterator[str]:
+    """Nothing happens before a process starts or after its end; the tables differ in the last digit."""
+    lives = {int(row["rank"]): (float(row["start"]), float(row["end"])) for row in log.sections["process"]}
+    for (module, name, rank), counters in log.records.items():
+        for counter, stamp in counters.items():
+            if counter.endswith("_TIMESTAMP") and stamp:
+                start, end = lives[rank]
+                if not start - 1e-6 < stamp < end + 1e-6:
+                    yield f"{module} {name}: {counter} is {stamp}, rank {rank} lived from {start} to {end}"
+
+
 def check_section(
     wanted: dict[str, dict[str, int]], found: dict[str, Counters], fields: list[str], free: set[str]
 ) -> Iterator[str]:
@@ -392,6 +403,7 @@ def check(expected: Expectation, log: Log) -> Iterator[str]:
         yield from check_records(expected, module, log)
         yield from check_heat(module, log)
     yield from check_totals(log)
+    yield from check_stamps(log)
     operations = [row for row in log.sections["operation"] if row["interface"] == "posix"]
     yield from check_section(expected.operation, add_up(operations, "name"), ["count", "errors"], COUNTED)
     classes = add_up(log.sections["excluded"], "class")
