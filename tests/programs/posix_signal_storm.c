@@ -15,7 +15,7 @@ static void on_alarm(int signal)
 
 int main(void)
 {
-	struct itimerval often = {{0, 100}, {0, 100}};
+	struct itimerval often = {{0, 100}, {0, 100}}, never = {0};
 	MUST((fd = open("out", O_RDWR | O_CREAT, 0600)) >= 0);
 	signal(SIGALRM, on_alarm);
 	MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
@@ -23,4 +23,5 @@ int main(void)
 		MUST(pread(fd, buf, 1, 0) >= 0);
 		MUST(close(open("in", O_RDONLY)) == 0);
 	}
+	MUST(setitimer(ITIMER_REAL, &never, NULL) == 0);
 }
