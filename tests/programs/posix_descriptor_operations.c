@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <sys/file.h>
-#include "must.h"
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <aio.h>
-#include "must.h"
 
 static _Alignas(64) char buf[256];
 

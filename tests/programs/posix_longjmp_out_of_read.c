@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <setjmp.h>
-#include "must.h"
 
 static _Alignas(64) char buf[16];
 static sigjmp_buf back;

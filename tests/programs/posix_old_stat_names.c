@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <dlfcn.h>
-#include "must.h"
 
 #ifdef __x86_64__
 enum { STAT_VERSION = 1 };

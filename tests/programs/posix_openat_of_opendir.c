@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <dirent.h>
-#include "must.h"
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <sys/sendfile.h>
-#include "must.h"
 
 int main(void)
 {

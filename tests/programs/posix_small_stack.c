@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <limits.h>
-#include "must.h"
 
 static void *use(void *unused)
 {

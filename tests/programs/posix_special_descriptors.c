@@ -1,7 +1,7 @@
 #include "must.h"
+
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include "must.h"
 
 static _Alignas(64) char buf[64];
 

@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <wchar.h>
-#include "must.h"
 
 static int print(FILE *f, const char *format, ...)
 {

@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <dlfcn.h>
-#include "must.h"
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <sys/time.h>
-#include "must.h"
 
 static FILE *inside;
 static volatile int storms;

@@ -1,6 +1,6 @@
 #include "must.h"
+
 #include <wchar.h>
-#include "must.h"
 
 int main(int argc, char **argv)
 {
