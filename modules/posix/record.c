@@ -5,27 +5,12 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "sizes.h"
 #include "state.h"
 #include "sys.h"
 
 /* Read and write counters are neighbours in the record: READ first. */
 #define BY_KIND(record, field) ((&(record)->field)[kind])
-
-/* The ten size classes: upper edges, and for each bit length of size - 1 the class of its lower end. */
-static const int64_t edges[] = {100, 1024, 10240, 102400, 1048576, 4194304, 10485760, 104857600, 1073741824, INT64_MAX};
-
-static int size_class(int64_t n)
-{
-	static const uint8_t lowest[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3,
-					 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 7, 7, 8, 8, 8};
-	if (n <= 1)
-		return 0;
-	int bits = 64 - __builtin_clzll((uint64_t)n - 1);
-	if (bits > 30)
-		return 9;
-	int class = lowest[bits];
-	return class + (n > edges[class]);
-}
 
 void posix_time(struct posix_file *f, enum live_kind kind, double start, double end)
 {
@@ -99,7 +84,7 @@ static void count_access(struct posix_file *f, enum live_kind kind, const void *
 	struct posix_record *r = f->record;
 	BY_KIND(r, reads)++;
 	BY_KIND(r, bytes_read) += got;
-	(kind == LIVE_READ ? r->size_read : r->size_write)[size_class(got)]++;
+	(kind == LIVE_READ ? r->size_read : r->size_write)[sizes_class(got)]++;
 	r->mem_not_aligned += buffer && unaligned((int64_t)(uintptr_t)buffer, r->mem_alignment);
 	r->file_not_aligned += r->file_alignment > 0 && unaligned(at, r->file_alignment);
 }
