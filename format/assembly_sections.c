@@ -25,6 +25,8 @@ static const struct {
 		"bytes_read i64 byte\nbytes_written i64 byte\n"},
 	[ASSEMBLY_OPERATION] = {"operation",
 		"rank i64\ninterface str\nname str\ncount i64\nerrors i64\nbytes i64 byte\ntime f64 s\n"},
+	[ASSEMBLY_MPIIO_SIZES] = {"mpiio_sizes",
+		"rank i64\nkind str\ndirection str\nsize str\ncount i64\nbytes i64 byte\n"},
 	[ASSEMBLY_TIMELINE] = {"timeline",
 		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
 	[ASSEMBLY_FOLDED] = {"folded", "rank i64\nopens i64\nbudget i64 byte\n"},
@@ -162,6 +164,37 @@ static int add_operations(struct assembly *a, struct image *i)
 	return s->failed;
 }
 
+static int add_sizes(struct assembly *a, struct image *i, int way, int kind)
+{
+	static const char *const ways[] = {
+#define WAY(id, name) name,
+		LIVE_WAYS(WAY)
+	};
+	struct trailer_section *s = &a->section[ASSEMBLY_MPIIO_SIZES];
+	struct live_sizes sum = image_sizes(i, way, kind);
+	for (int c = 0; c < LIVE_SIZES; c++) {
+		if (!sum.count[c])
+			continue;
+		section_row(s);
+		section_set_i64(s, "rank", 0, i->rank);
+		section_set_text(s, "kind", 0, ways[way]);
+		section_set_text(s, "direction", 0, kind == LIVE_READ ? "read" : "write");
+		section_set_text(s, "size", 0, schema_size_names[c]);
+		section_set_i64(s, "count", 0, sum.count[c]);
+		section_set_i64(s, "bytes", 0, sum.bytes[c]);
+	}
+	return s->failed;
+}
+
+static int add_mpiio_sizes(struct assembly *a, struct image *i)
+{
+	int code = 0;
+	for (int way = 0; code >= 0 && way < LIVE_WAY_COUNT; way++)
+		for (int kind = 0; code >= 0 && kind < 2; kind++)
+			code = add_sizes(a, i, way, kind);
+	return code;
+}
+
 static int add_timeline(struct assembly *a, struct image *i)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_TIMELINE];
@@ -292,9 +325,13 @@ int assembly_sections_add(struct assembly *a, struct image *i)
 	if (code >= 0)
 		code = add_total(a, i, LOG_MOD_STDIO);
 	if (code >= 0)
+		code = add_total(a, i, LOG_MOD_MPIIO);
+	if (code >= 0)
 		code = add_classes(a, i);
 	if (code >= 0)
 		code = add_operations(a, i);
+	if (code >= 0)
+		code = add_mpiio_sizes(a, i);
 	if (code >= 0)
 		code = add_folded(a, i);
 	return code < 0 ? code : add_timeline(a, i);

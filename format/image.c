@@ -69,6 +69,17 @@ struct live_operation image_operation(const struct image *i, int operation)
 	return sum;
 }
 
+struct live_sizes image_sizes(const struct image *i, int way, int kind)
+{
+	struct live_sizes sum = {0};
+	EACH_SHARD(i, s)
+		for (int c = 0; c < LIVE_SIZES; c++) {
+			sum.count[c] += s->sizes[way][kind].count[c];
+			sum.bytes[c] += s->sizes[way][kind].bytes[c];
+		}
+	return sum;
+}
+
 bool image_heat(const struct image *i, int heat, double until, struct live_heat *out)
 {
 	bool any = false;

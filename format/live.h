@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { LIVE_VERSION = 1, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200 };
+enum { LIVE_VERSION = 2, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
 
 /* Interfaces that have a heat map: identifier, name in the log, module id in the log. */
 #define LIVE_HEATS(X)           \
@@ -68,16 +68,42 @@ enum { LIVE_VERSION = 1, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200 
 	X(STDIO_CLOSE, "stdio", "close")       \
 	X(STDIO_SEEK, "stdio", "seek")         \
 	X(STDIO_FLUSH, "stdio", "flush")       \
+	X(MPIIO_OPEN, "mpiio", "open")         \
+	X(MPIIO_CLOSE, "mpiio", "close")       \
+	X(MPIIO_SYNC, "mpiio", "sync")         \
+	X(MPIIO_SET_VIEW, "mpiio", "set_view") \
+	X(MPIIO_SET_SIZE, "mpiio", "set_size") \
+	X(MPIIO_PREALLOCATE, "mpiio", "preallocate") \
+	X(MPIIO_SEEK, "mpiio", "seek")         \
+	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared") \
+	X(MPIIO_DELETE, "mpiio", "delete")     \
+	X(MPIIO_SPLIT_READ_END, "mpiio", "split_read_end")     /* in the _end call */ \
+	X(MPIIO_SPLIT_WRITE_END, "mpiio", "split_write_end")   \
+	X(MPIIO_SPLIT_READ_SPAN, "mpiio", "split_read_span")   /* from _begin to the end of _end */ \
+	X(MPIIO_SPLIT_WRITE_SPAN, "mpiio", "split_write_span") \
+	X(MPIIO_NB_READ_WAIT, "mpiio", "nb_read_wait")         /* in the call that completed it */ \
+	X(MPIIO_NB_WRITE_WAIT, "mpiio", "nb_write_wait")       \
+	X(MPIIO_NB_READ_SPAN, "mpiio", "nb_read_span")         /* from its post to its completion */ \
+	X(MPIIO_NB_WRITE_SPAN, "mpiio", "nb_write_span")       \
 	X(NESTED, "iolens", "nested")          /* calls from signal handlers inside a record call: not in a record */
+
+/* Ways of an MPI-IO access: identifier, name. */
+#define LIVE_WAYS(X)                    \
+	X(INDEPENDENT, "independent")   \
+	X(COLLECTIVE, "collective")     \
+	X(SPLIT, "split")               \
+	X(NONBLOCKING, "nonblocking")
 
 #define LIVE_ENUM(name, ...) LIVE_##name,
 #define LIVE_HEAT_ENUM(name, ...) LIVE_HEAT_##name,
 #define LIVE_CLASS_ENUM(name, ...) LIVE_CLASS_##name,
 #define LIVE_OP_ENUM(name, ...) LIVE_OP_##name,
+#define LIVE_WAY_ENUM(name, ...) LIVE_WAY_##name,
 
 enum live_heat_id { LIVE_HEATS(LIVE_HEAT_ENUM) LIVE_HEAT_COUNT };
 enum live_class_id { LIVE_CLASS_NONE, LIVE_CLASSES(LIVE_CLASS_ENUM) LIVE_CLASS_COUNT };
 enum live_operation_id { LIVE_OPERATIONS(LIVE_OP_ENUM) LIVE_OP_COUNT };
+enum live_way { LIVE_WAYS(LIVE_WAY_ENUM) LIVE_WAY_COUNT };
 
 enum live_kind { LIVE_READ, LIVE_WRITE, LIVE_META, LIVE_KINDS };
 
@@ -100,6 +126,12 @@ struct live_operation {
 	double time;
 };
 
+/* MPI-IO accesses by size class. */
+struct live_sizes {
+	int64_t count[LIVE_SIZES];
+	int64_t bytes[LIVE_SIZES];
+};
+
 /* A stretch of time with I/O in it: busy seconds by kind, which never exceed end - start. */
 struct live_segment {
 	double start;
@@ -119,6 +151,7 @@ struct live_shard {
 	uint32_t lock; /* taken only in the last shard, which late threads share */
 	struct live_class class[LIVE_CLASS_COUNT];
 	struct live_operation operation[LIVE_OP_COUNT];
+	struct live_sizes sizes[LIVE_WAY_COUNT][2]; /* by live_kind */
 	struct live_timeline timeline;
 	struct live_heat heat[LIVE_HEAT_COUNT];
 } __attribute__((aligned(64)));

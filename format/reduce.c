@@ -18,10 +18,21 @@ static const union cell *peek(const void *record, const struct schema_field *f)
 	return (const union cell *)((const uint8_t *)record + f->offset);
 }
 
+/* Unsigned arithmetic: sums of damaged logs may wrap. */
+static int64_t add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role)
 {
-	const struct schema_field *f = schema_by_role(m, role);
-	return f ? peek(record, f)->i : 0;
+	int64_t sum = 0;
+	for (uint32_t i = 0; i < m->nfields; i++) {
+		const struct schema_field *f = &m->fields[i];
+		if (f->role == role && f->count == 1 && f->type != FIELD_F64)
+			sum = add(sum, peek(record, f)->i);
+	}
+	return sum;
 }
 
 double reduce_f64(const struct schema_module *m, const void *record, enum field_role role)
@@ -34,12 +45,6 @@ double reduce_io_time(const struct schema_module *m, const void *record)
 {
 	return reduce_f64(m, record, ROLE_READ_TIME) + reduce_f64(m, record, ROLE_WRITE_TIME) +
 	       reduce_f64(m, record, ROLE_META_TIME);
-}
-
-/* Unsigned arithmetic: sums of damaged logs may wrap. */
-static int64_t add(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
 int64_t reduce_bytes(const struct schema_module *m, const void *record)

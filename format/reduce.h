@@ -49,7 +49,7 @@ void reduce_total_add(const struct schema_module *m, struct reduce_total *t, voi
 double reduce_io_time(const struct schema_module *m, const void *record);
 int64_t reduce_bytes(const struct schema_module *m, const void *record);
 
-/* Value of the first field with that role, 0 if the module has none. */
+/* Sum of the integer counters with that role, 0 if the module has none. */
 int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role);
 double reduce_f64(const struct schema_module *m, const void *record, enum field_role role);
 

@@ -57,6 +57,7 @@ extern const struct schema_module schema_modules[LOG_MOD_COUNT];
 extern const char *const schema_type_names[];
 extern const char *const schema_reduce_names[];
 extern const char *const schema_role_names[];
+extern const char *const schema_size_names[];	/* of the ten size classes */
 
 /* First field of a module that plays the role, NULL if none does. */
 const struct schema_field *schema_by_role(const struct schema_module *m, enum field_role role);

@@ -204,6 +204,7 @@ def schema_c(registry: Table, modules: list[Table]) -> str:
     lines.append(c_names("schema_type_names", CTYPES))
     lines.append(c_names("schema_reduce_names", registry["reduce"]))
     lines.append(c_names("schema_role_names", ["none", *registry["role"]]))
+    lines.append(c_names("schema_size_names", SIZE_BINS.split()))
     return "\n".join([*lines, ""])
 
 
