@@ -1,0 +1,234 @@
+/*
+ * opcost OPERATION CALLS THREADS DIRECTORY: processor nanoseconds per call of one operation, each thread
+ * on a file of its own, and for `true` the elapsed ones. The loop holds nothing but the call, so that
+ * what a preloaded library adds shows undiluted. The second number is the memory of the largest child in KiB.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MUST(that) ((that) ? (void)0 : fail(#that))
+
+enum { FILE_SIZE = 4 << 20, NAMES = 10000 };
+
+struct job {
+	char path[512];
+	long calls;
+	int fd;
+	FILE *stream;
+	long memory; /* KiB, largest of the children */
+};
+
+struct operation {
+	const char *name;
+	void (*before)(struct job *);
+	void (*loop)(struct job *);
+};
+
+extern char **environ;
+static const struct operation *operation;
+static char buffer[64];
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* Time that other programs take away on a busy machine is nobody's cost here. */
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(strcmp(operation->name, "true") == 0 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- before: a file of FILE_SIZE bytes, open as the operation needs it ---- */
+
+static void make_file(struct job *j)
+{
+	static char text[1 << 16];
+	j->fd = open(j->path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	MUST(j->fd >= 0);
+	memset(text, 'x', sizeof text);
+	for (int i = 0; i < FILE_SIZE / (int)sizeof text; i++)
+		MUST(write(j->fd, text, sizeof text) == sizeof text);
+	MUST(lseek(j->fd, 0, SEEK_SET) == 0);
+}
+
+static void make_stream(struct job *j)
+{
+	make_file(j);
+	j->stream = fopen(j->path, "r+");
+	MUST(j->stream);
+}
+
+static void open_excluded(struct job *j)
+{
+	j->fd = open("/etc/passwd", O_RDONLY);
+	MUST(j->fd >= 0);
+}
+
+static void nothing(struct job *j)
+{
+	(void)j;
+}
+
+/* ---- the loops ---- */
+
+#define LOOP(name, call)                            \
+	static void name(struct job *j)             \
+	{                                           \
+		for (long i = 0; i < j->calls; i++) \
+			MUST(call);                 \
+	}
+
+LOOP(do_pread, pread(j->fd, buffer, 1, i &(FILE_SIZE - 1)) == 1)
+LOOP(do_read, read(j->fd, buffer, 1) == 1)
+LOOP(do_write, write(j->fd, buffer, 1) == 1)
+LOOP(do_pwrite, pwrite(j->fd, buffer, 1, i &(FILE_SIZE - 1)) == 1)
+LOOP(do_lseek, lseek(j->fd, i &(FILE_SIZE - 1), SEEK_SET) >= 0)
+LOOP(do_fstat, fstat(j->fd, &(struct stat){0}) == 0)
+LOOP(do_stat, stat(j->path, &(struct stat){0}) == 0)
+LOOP(do_excluded, pread(j->fd, buffer, 1, 0) == 1)
+
+/* From the start again before the file ends. */
+#define AGAIN(size) (i & (FILE_SIZE / (size)-1) ? (void)0 : rewind(j->stream))
+
+LOOP(do_fgetc, (AGAIN(1), fgetc(j->stream) >= 0))
+LOOP(do_fputc, (AGAIN(1), fputc('x', j->stream) == 'x'))
+LOOP(do_fread, (AGAIN(sizeof buffer), fread(buffer, 1, sizeof buffer, j->stream) == sizeof buffer))
+LOOP(do_fwrite, (AGAIN(sizeof buffer), fwrite(buffer, 1, sizeof buffer, j->stream) == sizeof buffer))
+LOOP(do_fprintf, (AGAIN(16), fprintf(j->stream, "%ld\n", i) > 0))
+LOOP(do_fgets, (AGAIN(8), fgets(buffer, 9, j->stream)))
+
+static void do_open(struct job *j)
+{
+	for (long i = 0; i < j->calls; i++) {
+		int fd = open(j->path, O_RDONLY);
+		MUST(fd >= 0 && close(fd) == 0);
+	}
+}
+
+static void do_names(struct job *j)
+{
+	char path[600];
+	for (long i = 0; i < j->calls; i++) {
+		snprintf(path, sizeof path, "%s.%ld", j->path, i % NAMES);
+		int fd = open(path, O_RDONLY);
+		MUST(fd >= 0 && close(fd) == 0);
+	}
+}
+
+static void do_fopen(struct job *j)
+{
+	for (long i = 0; i < j->calls; i++) {
+		FILE *f = fopen(j->path, "r");
+		MUST(f && fclose(f) == 0);
+	}
+}
+
+static void make_names(struct job *j)
+{
+	char path[600];
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(path, sizeof path, "%s.%d", j->path, i);
+		close(open(path, O_WRONLY | O_CREAT, 0600));
+	}
+}
+
+/* Start to end of a program that does nothing; also the memory it had. */
+static void do_true(struct job *j)
+{
+	char *arguments[] = {"true", NULL};
+	for (long i = 0; i < j->calls; i++) {
+		pid_t child;
+		int status;
+		struct rusage used;
+		MUST(posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0);
+		MUST(wait4(child, &status, 0, &used) == child && status == 0);
+		j->memory = used.ru_maxrss > j->memory ? used.ru_maxrss : j->memory;
+	}
+}
+
+static const struct operation operations[] = {
+	{"pread", make_file, do_pread},
+	{"read", make_file, do_read},
+	{"pwrite", make_file, do_pwrite},
+	{"write", make_file, do_write},
+	{"lseek", make_file, do_lseek},
+	{"open+close", make_file, do_open},
+	{"open+close-names", make_names, do_names},
+	{"stat", make_file, do_stat},
+	{"fstat", make_file, do_fstat},
+	{"excluded-pread", open_excluded, do_excluded},
+	{"fgetc", make_stream, do_fgetc},
+	{"fputc", make_stream, do_fputc},
+	{"fread-64", make_stream, do_fread},
+	{"fwrite-64", make_stream, do_fwrite},
+	{"fgets-8", make_stream, do_fgets},
+	{"fprintf", make_stream, do_fprintf},
+	{"fopen+fclose", make_file, do_fopen},
+	{"true", nothing, do_true},
+};
+
+static const struct operation *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+		if (strcmp(operations[i].name, name) == 0)
+			return &operations[i];
+	fprintf(stderr, "opcost: no operation %s\n", name);
+	exit(2);
+}
+
+/* ---- threads ---- */
+
+static pthread_barrier_t ready;
+
+static void *run(void *at)
+{
+	struct job *j = at;
+	pthread_barrier_wait(&ready);
+	operation->loop(j);
+	pthread_barrier_wait(&ready);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	MUST(argc == 5);
+	operation = find(argv[1]);
+	int threads = atoi(argv[3]);
+	struct job *jobs = calloc((size_t)threads, sizeof *jobs);
+	pthread_t *thread = calloc((size_t)threads, sizeof *thread);
+	pthread_barrier_init(&ready, NULL, (unsigned)threads + 1);
+	for (int i = 0; i < threads; i++) {
+		snprintf(jobs[i].path, sizeof jobs[i].path, "%s/%d", argv[4], i);
+		jobs[i].calls = atol(argv[2]);
+		operation->before(&jobs[i]);
+		if (threads > 1)
+			pthread_create(&thread[i], NULL, run, &jobs[i]);
+	}
+	double start = now();
+	if (threads > 1) {
+		pthread_barrier_wait(&ready);
+		start = now();
+		pthread_barrier_wait(&ready);
+	} else {
+		operation->loop(&jobs[0]);
+	}
+	double took = now() - start;
+	printf("%.2f %ld\n", took / (double)jobs[0].calls / threads, jobs[0].memory);
+	fflush(stdout);
+	_exit(0);
+}

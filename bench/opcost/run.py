@@ -1,0 +1,212 @@
+"""What the preloaded library adds to a call: short runs of one program, bare and observed in turn.
+
+Prints, per operation, the median (and least) nanoseconds per call over the rounds of both, and what the
+library added: the median of the rounds' differences, and the difference of the least. Every observed run
+is `iolens run`. With --instructions valgrind counts instead: the same on any machine, for regressions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Operation, calls per run, threads, and the budget of what may be added in ns (None: none was set).
+OPERATIONS: list[tuple[str, int, int, float | None]] = [
+    ("pread", 40_000, 1, 50),
+    ("pread", 40_000, 2, 50),
+    ("read", 40_000, 1, 50),
+    ("pwrite", 40_000, 1, 50),
+    ("write", 40_000, 1, 50),
+    ("lseek", 80_000, 1, 50),
+    ("excluded-pread", 40_000, 1, 3),
+    ("fgetc", 1_000_000, 1, 25),
+    ("fgetc", 1_000_000, 2, 25),
+    ("fputc", 1_000_000, 1, 25),
+    ("fputc", 1_000_000, 2, 25),
+    ("fread-64", 500_000, 1, 40),
+    ("fread-64", 500_000, 2, 40),
+    ("fwrite-64", 500_000, 1, 40),
+    ("fwrite-64", 500_000, 2, 40),
+    ("fgets-8", 500_000, 1, None),
+    ("fprintf", 500_000, 1, None),
+    ("open+close", 10_000, 1, 200),
+    ("open+close-names", 10_000, 1, None),
+    ("fopen+fclose", 10_000, 1, None),
+    ("stat", 20_000, 1, None),
+    ("fstat", 40_000, 1, None),
+    ("true", 100, 1, 1_000_000),
+]
+
+
+class Bench:
+    """The program, and where it works."""
+
+    def __init__(self, build: Path, directory: Path) -> None:
+        self.iolens = next(p for p in (build / "iolens", build / "cli" / "iolens") if p.exists())
+        self.directory = directory
+        self.program = directory / "opcost"
+        source = Path(__file__).with_name("opcost.c")
+        subprocess.run(
+            [os.environ.get("CC", "cc"), "-O2", "-o", self.program, source, "-lpthread"], check=True
+        )
+
+    def run(self, observed: bool, name: str, calls: int, threads: int, tool: Sequence[str] = ()) -> str:
+        log = self.directory / "log.darshan"
+        log.unlink(missing_ok=True)
+        before = [str(self.iolens), "run", "--quiet", "-o", str(log), "--"] if observed else []
+        command = [
+            *before,
+            *tool,
+            str(self.program),
+            name,
+            str(calls),
+            str(threads),
+            str(self.directory),
+        ]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True)
+        return ended.stdout + ended.stderr
+
+    def measure(self, observed: bool, name: str, calls: int, threads: int) -> tuple[float, float]:
+        """Nanoseconds per call, and KiB of memory of a child."""
+        took, memory = self.run(observed, name, calls, threads).split()
+        return float(took), float(memory)
+
+    def instructions(self, observed: bool, name: str) -> float:
+        """Instructions per call; from two numbers of calls, so that start and end cancel."""
+
+        def count(calls: int) -> int:
+            out = self.directory / "callgrind.out"
+            tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+            text = self.run(observed, name, calls, 1, tool)
+            return int(re.findall(r"Collected : (\d+)", text)[-1])
+
+        return (count(3000) - count(1000)) / 2000
+
+
+def table(bench: Bench, wanted: list[str], rounds: int) -> None:
+    print("| operation | threads | bare ns | observed ns | added ns (median) | added ns (least) | budget |")
+    print("|---|---|---|---|---|---|---|")
+    for name, calls, threads, budget in OPERATIONS:
+        if wanted and name not in wanted:
+            continue
+        bare: list[tuple[float, float]] = []
+        seen: list[tuple[float, float]] = []
+        for turn in range(rounds):
+            # Which one goes first changes, so that a machine that slows down favours neither.
+            for observed in (False, True) if turn % 2 else (True, False):
+                (seen if observed else bare).append(bench.measure(observed, name, calls, threads))
+        row(name, threads, bare, seen, budget)
+
+
+def row(
+    name: str,
+    threads: int,
+    bare: list[tuple[float, float]],
+    seen: list[tuple[float, float]],
+    budget: float | None,
+) -> None:
+    columns = [name, str(threads)]
+    for runs in (bare, seen):
+        took = [ns for ns, _ in runs]
+        columns.append(f"{statistics.median(took):.1f} ({min(took):.1f})")
+    added = statistics.median(b - a for (a, _), (b, _) in zip(bare, seen, strict=True))
+    columns += [
+        f"{added:+.1f}",
+        f"{min(seen)[0] - min(bare)[0]:+.1f}",
+        "" if budget is None else f"{budget:g}",
+    ]
+    print(f"| {' | '.join(columns)} |", flush=True)
+    if bare[0][1]:
+        memory = statistics.median(m for _, m in seen) - statistics.median(m for _, m in bare)
+        print(f"| {name}: resident memory added | | | | {memory:+.0f} KiB | | 1024 KiB |", flush=True)
+
+
+def instructions(self, observed: bool, name: str) -> float:
+    """Instructions per call; from two numbers of calls, so that start and end cancel."""
+
+    def count(calls: int) -> int:
+        out = self.directory / "callgrind.out"
+        tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        text = self.run(observed, name, calls, 1, tool)
+        return int(re.findall(r"Collected : (\d+)", text)[-1])
+
+    return (count(3000) - count(1000)) / 2000
+
+
+def table(bench: Bench, wanted: list[str], rounds: int) -> None:
+    print("| operation | threads | bare ns | observed ns | added ns (median) | added ns (least) | budget |")
+    print("|---|---|---|---|---|---|---|")
+    for name, calls, threads, budget in OPERATIONS:
+        if wanted and name not in wanted:
+            continue
+        bare: list[tuple[float, float]] = []
+        seen: list[tuple[float, float]] = []
+        for turn in range(rounds):
+            # Which one goes first changes, so that a machine that slows down favours neither.
+            for observed in (False, True) if turn % 2 else (True, False):
+                (seen if observed else bare).append(bench.measure(observed, name, calls, threads))
+        row(name, threads, bare, seen, budget)
+
+
+def row(
+    name: str,
+    threads: int,
+    bare: list[tuple[float, float]],
+    seen: list[tuple[float, float]],
+    budget: float | None,
+) -> None:
+    middle = [statistics.median(took for took, _ in runs) for runs in (bare, seen)]
+    least = [min(took for took, _ in runs) for runs in (bare, seen)]
+    print(
+        f"| {name} | {threads} | {middle[0]:.1f} ({least[0]:.1f}) | {middle[1]:.1f} ({least[1]:.1f}) "
+        f"| {middle[1] - middle[0]:+.1f} | {least[1] - least[0]:+.1f} | {'' if budget is None else f'{budget:g}'} |",
+        flush=True,
+    )
+    if bare[0][1]:
+        memory = statistics.median(m for _, m in seen) - statistics.median(m for _, m in bare)
+        print(f"| {name}, resident memory added | | | | {memory:+.0f} KiB | | 1024 KiB |", flush=True)
+
+
+def instructions(bench: Bench, wanted: list[str]) -> None:
+    print("| operation | instructions bare | observed | added |")
+    print("|---|---|---|---|")
+    for name in dict.fromkeys(name for name, _, _, _ in OPERATIONS if name != "true"):
+        if not wanted or name in wanted:
+            bare, seen = (bench.instructions(observed, name) for observed in (False, True))
+            print(f"| {name} | {bare:.0f} | {seen:.0f} | {seen - bare:+.0f} |", flush=True)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description="cost of the preloaded library per call")
+    arguments.add_argument("--rounds", type=int, default=15)
+    arguments.add_argument("--only", action="append", default=[], help="an operation; may be repeated")
+    arguments.add_argument("--build", type=Path, default=ROOT / "build")
+    arguments.add_argument("--directory", type=Path, help="where to put the files")
+    arguments.add_argument("--instructions", action="store_true", help="count instructions, take no times")
+    given = arguments.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="opcost-", dir=given.directory))
+    try:
+        bench = Bench(given.build, directory)
+        print(f"{platform.machine()}, Linux {platform.release()}, {os.cpu_count()} CPUs\n")
+        if given.instructions:
+            instructions(bench, given.only)
+        else:
+            table(bench, given.only, given.rounds)
+    finally:
+        shutil.rmtree(directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
