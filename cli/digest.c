@@ -263,7 +263,9 @@ static int read_trailer(struct digest *d, struct log_error *err)
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, const struct trailer_table *);
-	} tables[] = {{"process", read_processes}, {"excluded", read_classes}, {"operation", read_operations},
+	} tables[] = {{"process", read_processes},
+		      {"excluded", read_classes},
+		      {"operation", read_operations},
 		      {"timeline", read_timeline}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);

@@ -13,7 +13,7 @@ struct digest_file {
 	uint64_t id;
 	const char *name;
 	const char *file_system;
-	int64_t size; /* bytes: highest offset seen + 1, 0 = nothing was moved */
+	int64_t size;      /* bytes: highest offset seen + 1, 0 = nothing was moved */
 	int64_t read_size; /* the same for reads alone */
 	int64_t bytes_read, bytes_written;
 	int64_t reads, writes, opens, seeks;
@@ -48,7 +48,7 @@ struct digest_operation {
 struct digest {
 	struct log *log;
 	const struct log_job *job;
-	double run_time; /* s */
+	double run_time;           /* s */
 	struct digest_file *files; /* by time, longest first */
 	size_t nfiles;
 	struct digest_interface interface[DIGEST_INTERFACES];
@@ -58,7 +58,7 @@ struct digest {
 	struct occupancy io; /* time in I/O, union over processes and threads */
 	int64_t processes, killed, folded_opens;
 	int64_t unseen_read, unseen_written; /* bytes; -1 = not known for any process */
-	int64_t unseen_unknown; /* processes whose end was not seen */
+	int64_t unseen_unknown;              /* processes whose end was not seen */
 	struct digest_class class[DIGEST_CLASSES];
 	size_t nclasses;
 	struct digest_operation operation[DIGEST_OPERATIONS];

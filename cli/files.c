@@ -18,7 +18,8 @@ static const char help[] =
 
 static void print_row(const struct digest_file *f)
 {
-	char size[UNITS_TEXT], moved[UNITS_TEXT], time[UNITS_TEXT], calls[UNITS_TEXT], seeks[UNITS_TEXT], factor[16] = "-";
+	char size[UNITS_TEXT], moved[UNITS_TEXT], time[UNITS_TEXT], calls[UNITS_TEXT], seeks[UNITS_TEXT],
+		factor[16] = "-";
 	if (f->read_size > 0)
 		snprintf(factor, sizeof factor, "%.2f", (double)f->bytes_read / (double)f->read_size);
 	printf("%10s %10s %11s %12s %9s %8s  %s\n", units_bytes(size, (double)f->size),

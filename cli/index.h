@@ -10,7 +10,7 @@ struct index {
 	struct index_slot {
 		uint64_t key;
 		size_t number; /* plus 1; 0 = free */
-	} *slots;
+	} * slots;
 	size_t size, used;
 };
 

@@ -23,10 +23,10 @@ static const char help[] =
 struct info_module {
 	const char *name;
 	uint32_t version;
-	int64_t records; /* -1 = not decoded */
-	uint64_t stored, unpacked; /* bytes */
+	int64_t records;                    /* -1 = not decoded */
+	uint64_t stored, unpacked;          /* bytes */
 	uint64_t bytes_read, bytes_written; /* unsigned: sums of a damaged log may wrap */
-	bool moves_bytes; /* the interface counts bytes */
+	bool moves_bytes;                   /* the interface counts bytes */
 	bool partial, damaged;
 };
 
@@ -140,7 +140,8 @@ static void print_job(struct info *i)
 {
 	char text[64], count[UNITS_TEXT];
 	const struct log_job *j = i->job;
-	printf("job         %" PRId64 ", user %" PRId64 ", %s processes\n", j->id, j->uid, units_count(count, j->nprocs));
+	printf("job         %" PRId64 ", user %" PRId64 ", %s processes\n", j->id, j->uid,
+	       units_count(count, j->nprocs));
 	printf("command     ");
 	print_text(j->exe);
 	printf("start       %s\n", when(text, j->start));

@@ -12,7 +12,11 @@ static bool continues(unsigned char c)
 /* Length of the UTF-8 sequence at `at`, 0 if it is none. */
 static int sequence(const unsigned char *at)
 {
-	int n = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : *at >= 0xe0 && *at < 0xf0 ? 3 : *at >= 0xf0 && *at < 0xf5 ? 4 : 0;
+	int n = *at < 0x80                  ? 1
+		: *at >= 0xc2 && *at < 0xe0 ? 2
+		: *at >= 0xe0 && *at < 0xf0 ? 3
+		: *at >= 0xf0 && *at < 0xf5 ? 4
+					    : 0;
 	for (int i = 1; i < n; i++)
 		if (!continues(at[i]))
 			return 0;

@@ -18,7 +18,7 @@ struct json {
 void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j);
 void json_i64(struct json *j, const char *name, int64_t value);
-void json_f64(struct json *j, const char *name, double value); /* null when not finite */
+void json_f64(struct json *j, const char *name, double value);      /* null when not finite */
 void json_text(struct json *j, const char *name, const char *text); /* bytes that are no UTF-8 become U+FFFD */
 
 #endif

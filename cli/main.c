@@ -101,5 +101,6 @@ void cli_log_error(const char *path, const struct log_error *err)
 	if (err->offset == LOG_NOWHERE)
 		cli_fail(0, "%s: %s: %s", path, err->message, advice(err));
 	else
-		cli_fail(0, "%s: %s at byte %llu: %s", path, err->message, (unsigned long long)err->offset, advice(err));
+		cli_fail(0, "%s: %s at byte %llu: %s", path, err->message, (unsigned long long)err->offset,
+			 advice(err));
 }

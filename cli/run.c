@@ -36,7 +36,8 @@ static const char help[] =
 	"      --json FILE   write the summary to FILE as JSON\n"
 	"  -h, --help        this text\n"
 	"\n"
-	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming scheme.\n"
+	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
+	"scheme.\n"
 	"Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n";
 
 /* The value of an option, as `--name=value`, `-ovalue` or the next argument. */

@@ -13,7 +13,9 @@
 #include "cli.h"
 #include "preload.h"
 
-enum { CALIBRATION_NS = 1000000 }; /* two clock readings of 50 ns error each: 1e-4, refined by every process as it runs */
+enum {
+	CALIBRATION_NS = 1000000
+}; /* two clock readings of 50 ns error each: 1e-4, refined by every process as it runs */
 
 static void calibrate(struct epoch *e)
 {
@@ -52,7 +54,8 @@ int session_dir_make(struct session_dir *s)
 	struct utsname u;
 	s->epoch = epoch_now();
 	if (!preload_find(s->preload, sizeof s->preload))
-		return cli_fail(CLI_INPUT, "run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
+		return cli_fail(CLI_INPUT,
+				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
 	int code = make_somewhere(s);
 	uname(&u);
 	snprintf(s->host, sizeof s->host, "%.64s", u.nodename);

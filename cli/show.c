@@ -91,8 +91,8 @@ static bool show_partial(struct show *s, int module)
 		return true;
 	output_text(&s->out, "#            It is shown with --show-incomplete.\n");
 	output_flush(&s->out);
-	s->exit = cli_fail(CLI_PARTIAL, "%s: %s module is incomplete and left out: add --show-incomplete to see it", s->path,
-			   name);
+	s->exit = cli_fail(CLI_PARTIAL, "%s: %s module is incomplete and left out: add --show-incomplete to see it",
+			   s->path, name);
 	return false;
 }
 

@@ -44,7 +44,7 @@ struct base_lines {
 		uint32_t at, length;
 		uint16_t offset;
 		uint8_t type;
-	} *label;
+	} * label;
 	size_t nlabels;
 };
 

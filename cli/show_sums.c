@@ -212,7 +212,8 @@ static void show_category(struct show *s, const struct sums *u, const struct cat
 	}
 	if (files && !measured)
 		offset = -1;
-	output_format(&s->out, "# %s: %lld %lld %lld\n", c->name, (long long)files, (long long)bytes, (long long)offset);
+	output_format(&s->out, "# %s: %lld %lld %lld\n", c->name, (long long)files, (long long)bytes,
+		      (long long)offset);
 }
 
 static void show_files(struct show *s, const struct sums *u)
@@ -247,7 +248,8 @@ static void show_performance(struct show *s, const struct sums *u)
 	double speed = time > 0 ? (double)u->bytes / MIB / time : 0;
 	struct output *o = &s->out;
 	output_text(o, "\n# performance\n# -----------\n");
-	output_format(o, "# total_bytes: %lld\n#\n# I/O timing for unique files (seconds):\n%s", (long long)u->bytes, dots);
+	output_format(o, "# total_bytes: %lld\n#\n# I/O timing for unique files (seconds):\n%s", (long long)u->bytes,
+		      dots);
 	output_format(o, "# unique files: slowest_rank_io_time: %f\n", k.io);
 	output_format(o, "# unique files: slowest_rank_meta_only_time: %f\n", k.meta);
 	output_format(o, "# unique files: slowest_rank_rw_only_time: %f\n", k.data);
@@ -263,8 +265,8 @@ static void show_performance(struct show *s, const struct sums *u)
 
 static bool is_detail(const struct schema_field *f)
 {
-	return f->nlabels && (strstr(f->name, "_timestamp") || f->role == ROLE_OPENS || f->role == ROLE_SIZE_HIST_READ ||
-			      f->role == ROLE_SIZE_HIST_WRITE);
+	return f->nlabels && (strstr(f->name, "_timestamp") || f->role == ROLE_OPENS ||
+			      f->role == ROLE_SIZE_HIST_READ || f->role == ROLE_SIZE_HIST_WRITE);
 }
 
 /* Times of day first, then the rest; fields = the record, NULL = the heading. */

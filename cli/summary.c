@@ -23,8 +23,10 @@ static double percent(double part, double whole)
 
 static void print_time(FILE *out, const struct digest *d)
 {
-	fprintf(out, "  run time        %s, %s process%s\n", S(d->run_time), N(d->processes), d->processes == 1 ? "" : "es");
-	fprintf(out, "  time in I/O     %s = %.1f %% of the run time", S(d->io.total), percent(d->io.total, d->run_time));
+	fprintf(out, "  run time        %s, %s process%s\n", S(d->run_time), N(d->processes),
+		d->processes == 1 ? "" : "es");
+	fprintf(out, "  time in I/O     %s = %.1f %% of the run time", S(d->io.total),
+		percent(d->io.total, d->run_time));
 	fprintf(out, " (read %.1f, write %.1f, metadata %.1f %%)\n", percent(d->io.by_kind[LIVE_READ], d->run_time),
 		percent(d->io.by_kind[LIVE_WRITE], d->run_time), percent(d->io.by_kind[LIVE_META], d->run_time));
 }

@@ -82,7 +82,8 @@ static bool survey_one(struct assembly *a, struct assembly_source *s)
 	struct image i;
 	const struct log_job *job;
 	struct log_error err;
-	bool good = open_source(a, s, &i, &err) >= 0 && image_load_live(&i, &err) >= 0 && log_job(i.log, &job, &err) >= 0;
+	bool good =
+		open_source(a, s, &i, &err) >= 0 && image_load_live(&i, &err) >= 0 && log_job(i.log, &job, &err) >= 0;
 	if (good) {
 		const struct live_process *p = &i.live->process;
 		s->start = p->start;
@@ -145,16 +146,18 @@ static int find_mounts(struct assembly *a, struct image *i)
 	/* Darshan's tools show no command line where there is no mount entry. */
 	static const struct log_pair unknown = {"/", "unknown"};
 	return log_write_job(a->writer, &(struct log_job_text){
-		.uid = job->uid,
-		.start = start / 1000000000, .start_ns = start % 1000000000,
-		.end = end / 1000000000, .end_ns = end % 1000000000,
-		.nprocs = (int64_t)a->nsources,
-		.id = a->job->id ? a->job->id : job->id,
-		.lib_ver = "iolens-" IOLENS_VERSION,
-		.exe = a->job->command ? command : job->exe,
-		.mounts = job->nmounts ? job->mounts : &unknown,
-		.nmounts = job->nmounts ? job->nmounts : 1,
-	});
+						.uid = job->uid,
+						.start = start / 1000000000,
+						.start_ns = start % 1000000000,
+						.end = end / 1000000000,
+						.end_ns = end % 1000000000,
+						.nprocs = (int64_t)a->nsources,
+						.id = a->job->id ? a->job->id : job->id,
+						.lib_ver = "iolens-" IOLENS_VERSION,
+						.exe = a->job->command ? command : job->exe,
+						.mounts = job->nmounts ? job->mounts : &unknown,
+						.nmounts = job->nmounts ? job->nmounts : 1,
+					});
 }
 
 static int write_name(struct assembly *a, uint64_t id, const char *name)
@@ -179,8 +182,10 @@ static const struct {
 	const char *name;
 	int module;
 } heats[] = {
+/* clang-format off */
 #define HEAT(id, text, module) {text, module},
 	LIVE_HEATS(HEAT)
+	/* clang-format on */
 };
 
 static int write_heat_names(struct assembly *a)
@@ -264,7 +269,8 @@ static int copy_heat(struct assembly *a, struct image *i)
 		struct live_heat map;
 		if (!image_heat(i, h, a->end, &map))
 			continue;
-		struct heatmap_record head = {.id = log_id(heats[h].name), .rank = i->rank, .bin_width_seconds = map.width};
+		struct heatmap_record head = {
+			.id = log_id(heats[h].name), .rank = i->rank, .bin_width_seconds = map.width};
 		head.nbins = bins_for(a->end, map.width);
 		size_t n = (size_t)head.nbins * sizeof(int64_t);
 		memcpy(a->record, &head, sizeof head);

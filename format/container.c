@@ -15,8 +15,8 @@ static const struct layout {
 	uint32_t modules;
 	uint32_t versions_at;
 } layouts[] = {
-	{0, 360, 20, 4, 24, 16, 296},    {10, 360, 20, 4, 24, 16, 296},    {20, 360, 20, 4, 24, 16, 296},
-	{21, 360, 20, 4, 24, 16, 296},   {41, 1328, 24, 8, 32, 64, 1072},
+	{0, 360, 20, 4, 24, 16, 296},  {10, 360, 20, 4, 24, 16, 296},   {20, 360, 20, 4, 24, 16, 296},
+	{21, 360, 20, 4, 24, 16, 296}, {41, 1328, 24, 8, 32, 64, 1072},
 };
 
 uint64_t container_u64(const struct log_container *c, const void *at)
@@ -52,7 +52,8 @@ static int all_zero(const uint8_t *at, size_t n)
 static int reject(const uint8_t *head, struct log_error *err)
 {
 	if (all_zero(head, 16))
-		return log_fail(err, LOG_E_UNFINISHED, 0, "header was never written: the job was still running or was killed");
+		return log_fail(err, LOG_E_UNFINISHED, 0,
+				"header was never written: the job was still running or was killed");
 	if (head[0] == 0x1f && head[1] == 0x8b)
 		return log_fail(err, LOG_E_OLD, 0, "gzip data, as logs of Darshan 1.x and 2.x are");
 	if (!memcmp(head, "BZh", 3))

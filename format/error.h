@@ -32,8 +32,7 @@ struct log_error {
 #define LOG_NOWHERE UINT64_MAX
 
 /* Fills err (may be NULL) with the joined strings and returns code. */
-#define log_fail(err, code, offset, ...) \
-	log_fail_parts(err, code, offset, (const char *const[]){__VA_ARGS__, 0})
+#define log_fail(err, code, offset, ...) log_fail_parts(err, code, offset, (const char *const[]){__VA_ARGS__, 0})
 
 int log_fail_parts(struct log_error *err, int code, uint64_t offset, const char *const *parts);
 

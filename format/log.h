@@ -37,8 +37,8 @@ struct log_region {
 /* The header, whatever its version: module ids are those of 3.41. */
 struct log_container {
 	char version[9];
-	int minor;           /* 3.<minor> */
-	bool swapped;        /* big-endian */
+	int minor;            /* 3.<minor> */
+	bool swapped;         /* big-endian */
 	uint32_t compression; /* enum log_compression */
 	uint32_t header_size;
 	uint64_t file_size;
@@ -61,7 +61,7 @@ struct log_job {
 	int64_t end, end_ns;     /* 0 = not known: the program was running or killed */
 	int64_t nprocs;
 	int64_t id;
-	const char *exe; /* command line */
+	const char *exe;                 /* command line */
 	const struct log_pair *metadata; /* in order of the log */
 	size_t nmetadata;
 	const struct log_pair *mounts; /* key = mount point, value = file system; longest mount point first */

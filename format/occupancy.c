@@ -12,7 +12,7 @@ static int by_time(const void *a, const void *b)
 
 /* What is going on between two edges. */
 struct active {
-	long whole;  /* segments that are busy all the time */
+	long whole; /* segments that are busy all the time */
 	long partly;
 	double idle; /* product of the idle shares of the others */
 	double rate[LIVE_KINDS];

@@ -10,7 +10,7 @@
 #include "live.h"
 
 struct occupancy {
-	double total; /* s */
+	double total;               /* s */
 	double by_kind[LIVE_KINDS]; /* s; adds up to total: shared in proportion where kinds overlap */
 };
 

@@ -46,7 +46,8 @@ static int choose_layout(struct log_records *r, int module, struct log_error *er
 	uint32_t version = c->module_version[module];
 	r->schema = module < LOG_MOD_COUNT ? &schema_modules[module] : NULL;
 	if (!r->schema || !r->schema->version)
-		return log_fail(err, LOG_E_UNSUPPORTED, LOG_NOWHERE, "records of this module are not decoded by this version");
+		return log_fail(err, LOG_E_UNSUPPORTED, LOG_NOWHERE,
+				"records of this module are not decoded by this version");
 	if (!version && c->module[module].length)
 		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "record version is 0");
 	r->history = find_history(r->schema, version);

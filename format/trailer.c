@@ -126,7 +126,8 @@ static int check_entry(const struct source *s, const struct trailer_entry *e, st
 	return e->flags & TRAILER_LIVE ? LOG_OK : check_crc(s, e, err);
 }
 
-static int load_bytes(struct trailer_table *t, const struct source *s, const struct trailer_entry *e, struct log_error *err)
+static int load_bytes(struct trailer_table *t, const struct source *s, const struct trailer_entry *e,
+		      struct log_error *err)
 {
 	struct region r;
 	int code = region_open_at(&r, s, e->compression, e->offset, e->stored, err);
@@ -157,7 +158,8 @@ static int parse_table(struct trailer_table *t, const struct trailer_entry *e, s
 	return LOG_OK;
 }
 
-static int load(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *table, struct log_error *err)
+static int load(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *table,
+		struct log_error *err)
 {
 	int code = check_entry(&t->log->source, e, err);
 	if (code >= 0)

@@ -25,9 +25,9 @@ enum trailer_type { TRAILER_I64, TRAILER_U64, TRAILER_F64, TRAILER_STR, TRAILER_
 
 struct trailer_entry {
 	char name[TRAILER_NAME];
-	uint64_t offset;      /* in the file */
-	uint64_t stored;      /* bytes in the file */
-	uint64_t raw;         /* bytes after decompression */
+	uint64_t offset; /* in the file */
+	uint64_t stored; /* bytes in the file */
+	uint64_t raw;    /* bytes after decompression */
 	uint64_t rows;
 	uint64_t heap;        /* where the strings begin, counted from the start of the raw section */
 	uint32_t schema;      /* bytes of schema text with its padding: where the rows begin */

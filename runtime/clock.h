@@ -13,11 +13,11 @@
 #include "epoch.h"
 
 struct clock_rate {
-	double at;           /* seconds at `ticks` */
-	double per_tick;     /* seconds */
-	double check;        /* measure again when the time passes this */
+	double at;       /* seconds at `ticks` */
+	double per_tick; /* seconds */
+	double check;    /* measure again when the time passes this */
 	uint64_t ticks;
-	bool counter;        /* ticks are those of the time stamp counter */
+	bool counter; /* ticks are those of the time stamp counter */
 };
 
 extern const struct clock_rate *clock_rate;

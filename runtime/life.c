@@ -89,8 +89,8 @@ static void fill_process(void)
 	store_job(getuid(), p->started, life.job, life.command);
 }
 
-#define EACH_MODULE(m)                                                                                        \
-	for (const struct life_module *const *m = __start_iolens_modules; m < __stop_iolens_modules; m++)      \
+#define EACH_MODULE(m)                                                                                    \
+	for (const struct life_module *const *m = __start_iolens_modules; m < __stop_iolens_modules; m++) \
 		if (!(*m)->module || config_module_on((*m)->module))
 
 static bool make_store(void)

@@ -11,15 +11,18 @@
 
 /* A module as the runtime knows it; registered by LIFE_MODULE. */
 struct life_module {
-	int module;              /* module id in the log, 0 = none */
-	void (*start)(void);     /* the store is there, nothing is recorded yet */
-	void (*fork_save)(void); /* forked child, the parent's store still mapped: copy what must survive */
+	int module;                 /* module id in the log, 0 = none */
+	void (*start)(void);        /* the store is there, nothing is recorded yet */
+	void (*fork_save)(void);    /* forked child, the parent's store still mapped: copy what must survive */
 	void (*fork_restore)(void); /* forked child, own empty store */
 };
 
-#define LIFE_MODULE(name, ...)                                                              \
+#define LIFE_MODULE(name, ...)                                                                                      \
 	__attribute__((section("iolens_modules"), used)) static const struct life_module *const name##_registered = \
-		&(const struct life_module){__VA_ARGS__}
+		&(const struct life_module)                                                                         \
+	{                                                                                                           \
+		__VA_ARGS__                                                                                         \
+	}
 
 /* True when this process records; false costs the callers one comparison. */
 bool life_observed(void);

@@ -101,10 +101,10 @@ struct prefix {
 };
 
 static const struct prefix excluded[] = {
-	{"/etc/", LIVE_CLASS_CONFIG},   {"/dev/", LIVE_CLASS_DEVICE},   {"/usr/", LIVE_CLASS_PROGRAM},
-	{"/bin/", LIVE_CLASS_PROGRAM},  {"/boot/", LIVE_CLASS_PROGRAM}, {"/lib/", LIVE_CLASS_PROGRAM},
-	{"/opt/", LIVE_CLASS_PROGRAM},  {"/sbin/", LIVE_CLASS_PROGRAM}, {"/sys/", LIVE_CLASS_KERNEL},
-	{"/proc/", LIVE_CLASS_KERNEL},  {"/var/", LIVE_CLASS_STATE},
+	{"/etc/", LIVE_CLASS_CONFIG},  {"/dev/", LIVE_CLASS_DEVICE},   {"/usr/", LIVE_CLASS_PROGRAM},
+	{"/bin/", LIVE_CLASS_PROGRAM}, {"/boot/", LIVE_CLASS_PROGRAM}, {"/lib/", LIVE_CLASS_PROGRAM},
+	{"/opt/", LIVE_CLASS_PROGRAM}, {"/sbin/", LIVE_CLASS_PROGRAM}, {"/sys/", LIVE_CLASS_KERNEL},
+	{"/proc/", LIVE_CLASS_KERNEL}, {"/var/", LIVE_CLASS_STATE},
 };
 
 static const char rescued[] = "/var/opt/cray/dws/mounts/";

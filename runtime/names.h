@@ -22,9 +22,9 @@ struct path {
 /* A file that some module has a record of. */
 struct name {
 	uint64_t id;
-	const char *text;          /* in the store */
-	int64_t alignment;         /* block size of its file system, -1 = unknown */
-	void *file[NAMES_SLOTS];   /* each module's own state */
+	const char *text;        /* in the store */
+	int64_t alignment;       /* block size of its file system, -1 = unknown */
+	void *file[NAMES_SLOTS]; /* each module's own state */
 };
 
 /* The cleaned absolute form of `path` relative to directory descriptor `dir`; false if there is none. */

@@ -52,8 +52,8 @@ void own_log_write(const struct epoch *epoch, int64_t id)
 	if (config.logfile)
 		snprintf(written, sizeof written, "%s", config.logfile);
 	else
-		logname_make(written, sizeof written, config.logpath, program_invocation_short_name, epoch->realtime, id,
-			     sys_pid());
+		logname_make(written, sizeof written, config.logpath, program_invocation_short_name, epoch->realtime,
+			     id, sys_pid());
 	log_alloc = (struct log_alloc){get, put};
 	if (assemble_memory(&job, store, size, written, &err) < 0)
 		complain(written, &err);

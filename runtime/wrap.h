@@ -23,15 +23,16 @@ struct wrap {
 void wrap_resolve_all(void);
 void *wrap_resolve(const struct wrap *w);
 
-#define WRAP(type, symbol, ...)                                                                   \
-	typedef type (*type_##symbol)(__VA_ARGS__);                                               \
-	static void *real_##symbol;                                                               \
-	__attribute__((section("iolens_wraps"), used)) static const struct wrap wrap_of_##symbol = { \
-		#symbol, &real_##symbol};                                                         \
-	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default")));  \
+#define WRAP(type, symbol, ...)                                                                  \
+	typedef type (*type_##symbol)(__VA_ARGS__);                                              \
+	static void *real_##symbol;                                                              \
+	static const struct wrap wrap_of_##symbol                                                \
+		__attribute__((section("iolens_wraps"), used)) = {#symbol, &real_##symbol};      \
+	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default"))); \
 	type wrap_##symbol(__VA_ARGS__)
 
-#define REAL(symbol) ((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(&wrap_of_##symbol)))
+#define REAL(symbol) \
+	((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(&wrap_of_##symbol)))
 
 /* A second name of the same function: same machine code contract, so the first one's REAL serves both. */
 #define ALIAS(other, symbol) __asm__(".globl " #other "\n.type " #other ", @function\n.set " #other ", " #symbol)

@@ -12,8 +12,8 @@
 struct posix_file {
 	struct name *name;
 	struct posix_record *record;
-	struct lock lock; /* guards the record and the fields below */
-	int last_kind;    /* of the last access, -1 = none yet */
+	struct lock lock;         /* guards the record and the fields below */
+	int last_kind;            /* of the last access, -1 = none yet */
 	double ended[LIVE_KINDS]; /* end of the latest operation by kind: overlapping ones count once */
 	struct frequent access;
 	struct frequent stride;

@@ -157,7 +157,8 @@ COUNTED(CHMOD, fchmodat, (int dir, const char *path, mode_t mode, int flags), (d
 COUNTED(CHOWN, chown, (const char *path, uid_t user, gid_t group), (path, user, group))
 COUNTED(CHOWN, lchown, (const char *path, uid_t user, gid_t group), (path, user, group))
 COUNTED(CHOWN, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
-COUNTED(CHOWN, fchownat, (int dir, const char *path, uid_t user, gid_t group, int flags), (dir, path, user, group, flags))
+COUNTED(CHOWN, fchownat, (int dir, const char *path, uid_t user, gid_t group, int flags),
+	(dir, path, user, group, flags))
 COUNTED(UTIME, utimensat, (int dir, const char *path, const struct timespec t[2], int flags), (dir, path, t, flags))
 COUNTED(UTIME, futimens, (int fd, const struct timespec t[2]), (fd, t))
 COUNTED(UTIME, utimes, (const char *path, const struct timeval t[2]), (path, t))

@@ -15,13 +15,13 @@ static int mode_argument(int flags, va_list arguments)
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, int) : 0;
 }
 
-#define MODE(flags, last)                                  \
-	({                                                 \
-		va_list arguments;                         \
-		va_start(arguments, last);                 \
+#define MODE(flags, last)                                    \
+	({                                                   \
+		va_list arguments;                           \
+		va_start(arguments, last);                   \
 		int given = mode_argument(flags, arguments); \
-		va_end(arguments);                         \
-		given;                                     \
+		va_end(arguments);                           \
+		given;                                       \
 	})
 
 WRAP(int, open, const char *path, int flags, ...)

@@ -28,15 +28,15 @@ WRAP(void, quick_exit, int code)
 
 /* ---- exec: the image ends here, unless the call comes back ---- */
 
-#define EXEC(name, parameters, arguments)                \
-	WRAP(int, name, UNPACK parameters)               \
-	{                                                \
-		life_end(LIVE_END_EXEC, 0);              \
-		int result = REAL(name) arguments;       \
-		int saved = errno;                       \
-		life_go_on();                            \
-		errno = saved;                           \
-		return result;                           \
+#define EXEC(name, parameters, arguments)          \
+	WRAP(int, name, UNPACK parameters)         \
+	{                                          \
+		life_end(LIVE_END_EXEC, 0);        \
+		int result = REAL(name) arguments; \
+		int saved = errno;                 \
+		life_go_on();                      \
+		errno = saved;                     \
+		return result;                     \
 	}
 #define UNPACK(...) __VA_ARGS__
 
@@ -57,16 +57,16 @@ static size_t count_arguments(va_list list)
 	return n;
 }
 
-#define COLLECT(first, argv)                                                   \
-	va_list list, again;                                                   \
-	va_start(list, first);                                                 \
-	va_copy(again, list);                                                  \
-	size_t count = count_arguments(again);                                 \
-	va_end(again);                                                         \
-	char **argv = alloca((count + 1) * sizeof *argv);                      \
-	argv[0] = (char *)first;                                               \
-	for (size_t i = 1; i <= count; i++)                                    \
-		argv[i] = va_arg(list, char *)
+#define COLLECT(first, argv)                              \
+	va_list list, again;                              \
+	va_start(list, first);                            \
+	va_copy(again, list);                             \
+	size_t count = count_arguments(again);            \
+	va_end(again);                                    \
+	char **argv = alloca((count + 1) * sizeof *argv); \
+	argv[0] = (char *)first;                          \
+	for (size_t i = 1; i <= count; i++)               \
+	argv[i] = va_arg(list, char *)
 
 WRAP(int, execl, const char *path, const char *first, ...)
 {
