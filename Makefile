@@ -33,6 +33,9 @@ sanitize-%: build
 	[ -d build-$* ] || $(meson) setup build-$* -Db_sanitize=$(kinds) -Db_lundef=false
 	$(meson) test -C build-$* --print-errorlogs
 
+bench: build ## measure what observing costs (bench/run)
+	bench/run
+
 docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/modgen.py --docs format/registry.toml docs/reference/counters.md $(wildcard modules/*/*.toml)
 
@@ -42,4 +45,4 @@ fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootst
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan
 
-.PHONY: help build test lint demo format sanitize docs fresh-machine clean
+.PHONY: help build test lint demo format sanitize bench docs fresh-machine clean
