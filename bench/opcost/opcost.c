@@ -26,6 +26,7 @@ struct job {
 	long calls;
 	int fd;
 	FILE *stream;
+	double took; /* ns */
 	long memory; /* KiB, largest of the children */
 };
 
@@ -49,7 +50,7 @@ static void fail(const char *what)
 static double now(void)
 {
 	struct timespec t;
-	clock_gettime(strcmp(operation->name, "true") == 0 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
+	clock_gettime(strcmp(operation->name, "true") == 0 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -199,9 +200,21 @@ static void *run(void *at)
 {
 	struct job *j = at;
 	pthread_barrier_wait(&ready);
+	double start = now();
 	operation->loop(j);
-	pthread_barrier_wait(&ready);
+	j->took = now() - start;
 	return NULL;
+}
+
+static void run_all(struct job *jobs, int threads)
+{
+	pthread_t *thread = calloc((size_t)threads, sizeof *thread);
+	MUST(thread);
+	for (int i = 1; i < threads; i++)
+		MUST(pthread_create(&thread[i], NULL, run, &jobs[i]) == 0);
+	run(&jobs[0]);
+	for (int i = 1; i < threads; i++)
+		MUST(pthread_join(thread[i], NULL) == 0);
 }
 
 int main(int argc, char **argv)
@@ -210,25 +223,17 @@ int main(int argc, char **argv)
 	operation = find(argv[1]);
 	int threads = atoi(argv[3]);
 	struct job *jobs = calloc((size_t)threads, sizeof *jobs);
-	pthread_t *thread = calloc((size_t)threads, sizeof *thread);
-	pthread_barrier_init(&ready, NULL, (unsigned)threads + 1);
+	MUST(jobs && pthread_barrier_init(&ready, NULL, (unsigned)threads) == 0);
+	double took = 0;
 	for (int i = 0; i < threads; i++) {
 		snprintf(jobs[i].path, sizeof jobs[i].path, "%s/%d", argv[4], i);
 		jobs[i].calls = atol(argv[2]);
 		operation->before(&jobs[i]);
-		if (threads > 1)
-			pthread_create(&thread[i], NULL, run, &jobs[i]);
 	}
-	double start = now();
-	if (threads > 1) {
-		pthread_barrier_wait(&ready);
-		start = now();
-		pthread_barrier_wait(&ready);
-	} else {
-		operation->loop(&jobs[0]);
-	}
-	double took = now() - start;
-	printf("%.2f %ld\n", took / (double)jobs[0].calls / threads, jobs[0].memory);
+	run_all(jobs, threads);
+	for (int i = 0; i < threads; i++)
+		took += jobs[i].took / (double)jobs[i].calls / threads;
+	printf("%.2f %ld\n", took, jobs[0].memory);
 	fflush(stdout);
 	_exit(0);
 }

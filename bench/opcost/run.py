@@ -57,23 +57,15 @@ class Bench:
         self.directory = directory
         self.program = directory / "opcost"
         source = Path(__file__).with_name("opcost.c")
-        subprocess.run(
-            [os.environ.get("CC", "cc"), "-O2", "-o", self.program, source, "-lpthread"], check=True
-        )
+        compiler = os.environ.get("CC", "cc")
+        subprocess.run([compiler, "-O2", "-o", self.program, source, "-lpthread"], check=True)
 
     def run(self, observed: bool, name: str, calls: int, threads: int, tool: Sequence[str] = ()) -> str:
         log = self.directory / "log.darshan"
         log.unlink(missing_ok=True)
-        before = [str(self.iolens), "run", "--quiet", "-o", str(log), "--"] if observed else []
-        command = [
-            *before,
-            *tool,
-            str(self.program),
-            name,
-            str(calls),
-            str(threads),
-            str(self.directory),
-        ]
+        before = [self.iolens, "run", "--quiet", "-o", log, "--"] if observed else []
+        program = [self.program, name, str(calls), str(threads), self.directory]
+        command = [*before, *tool, *program]
         ended = subprocess.run(command, capture_output=True, text=True, check=True)
         return ended.stdout + ended.stderr
 
@@ -130,52 +122,6 @@ def row(
     if bare[0][1]:
         memory = statistics.median(m for _, m in seen) - statistics.median(m for _, m in bare)
         print(f"| {name}: resident memory added | | | | {memory:+.0f} KiB | | 1024 KiB |", flush=True)
-
-
-def instructions(self, observed: bool, name: str) -> float:
-    """Instructions per call; from two numbers of calls, so that start and end cancel."""
-
-    def count(calls: int) -> int:
-        out = self.directory / "callgrind.out"
-        tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
-        text = self.run(observed, name, calls, 1, tool)
-        return int(re.findall(r"Collected : (\d+)", text)[-1])
-
-    return (count(3000) - count(1000)) / 2000
-
-
-def table(bench: Bench, wanted: list[str], rounds: int) -> None:
-    print("| operation | threads | bare ns | observed ns | added ns (median) | added ns (least) | budget |")
-    print("|---|---|---|---|---|---|---|")
-    for name, calls, threads, budget in OPERATIONS:
-        if wanted and name not in wanted:
-            continue
-        bare: list[tuple[float, float]] = []
-        seen: list[tuple[float, float]] = []
-        for turn in range(rounds):
-            # Which one goes first changes, so that a machine that slows down favours neither.
-            for observed in (False, True) if turn % 2 else (True, False):
-                (seen if observed else bare).append(bench.measure(observed, name, calls, threads))
-        row(name, threads, bare, seen, budget)
-
-
-def row(
-    name: str,
-    threads: int,
-    bare: list[tuple[float, float]],
-    seen: list[tuple[float, float]],
-    budget: float | None,
-) -> None:
-    middle = [statistics.median(took for took, _ in runs) for runs in (bare, seen)]
-    least = [min(took for took, _ in runs) for runs in (bare, seen)]
-    print(
-        f"| {name} | {threads} | {middle[0]:.1f} ({least[0]:.1f}) | {middle[1]:.1f} ({least[1]:.1f}) "
-        f"| {middle[1] - middle[0]:+.1f} | {least[1] - least[0]:+.1f} | {'' if budget is None else f'{budget:g}'} |",
-        flush=True,
-    )
-    if bare[0][1]:
-        memory = statistics.median(m for _, m in seen) - statistics.median(m for _, m in bare)
-        print(f"| {name}, resident memory added | | | | {memory:+.0f} KiB | | 1024 KiB |", flush=True)
 
 
 def instructions(bench: Bench, wanted: list[str]) -> None:
