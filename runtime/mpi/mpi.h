@@ -1,0 +1,169 @@
+/*
+ * MPI without linking any: how its symbols are wrapped, and what the wrappers may ask the MPI.
+ *
+ *	WRAP_MPI(MPI_File_sync, (uintptr_t file), (file))
+ *	{
+ *		... int code = next(file); ...
+ *		return code;
+ *	}
+ *
+ * exports MPI_File_sync and PMPI_File_sync. `next` is the next definition of the name that was called: another tool's,
+ * or the MPI's own, also of an MPI that was loaded RTLD_LOCAL. The body runs once per call of the application: what a
+ * call makes of itself inside (Fortran -> C, MPI_ -> PMPI_) goes straight to `next`. Handles travel as uintptr_t, which
+ * is what registers and stack slots hold whether an MPI has integers or pointers; only the backend looks into them.
+ */
+#ifndef IOLENS_MPI_H
+#define IOLENS_MPI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- wrapping ---- */
+
+struct mpi_wrap {
+	const char *name;
+	void *real; /* NULL until found */
+};
+
+/* Searches; retried at every call until there is an MPI. Where there is none the process ends as by the linker's "undefined symbol". */
+void *mpi_resolve(struct mpi_wrap *w);
+
+static inline void *mpi_next(struct mpi_wrap *w)
+{
+	void *real = __atomic_load_n(&w->real, __ATOMIC_ACQUIRE);
+	return __builtin_expect(real != NULL, 1) ? real : mpi_resolve(w);
+}
+
+/* The stack address of the outermost MPI call of this thread, 0 = none. Deeper addresses are calls from inside it. */
+extern __thread uintptr_t mpi_outermost __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+enum { MPI_STACK = 4 << 20 }; /* what lies further away is not inside: an error handler left the call by longjmp */
+
+static inline bool mpi_inside(uintptr_t frame)
+{
+	return mpi_outermost > frame && mpi_outermost - frame < MPI_STACK;
+}
+
+#define MPI_UNPACK(...) __VA_ARGS__
+
+/* One exported name around body_<symbol>; `name` must have the symbol's contract. */
+#define MPI_ENTRY(name, symbol, parameters, arguments)                                                     \
+	int mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default")));             \
+	int mpi_entry_##name parameters                                                                    \
+	{                                                                                                  \
+		static struct mpi_wrap wrap = {#name, NULL};                                               \
+		type_##symbol *next = (type_##symbol *)mpi_next(&wrap);                                    \
+		uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                   \
+		if (mpi_inside(frame))                                                                     \
+			return next arguments;                                                             \
+		mpi_outermost = frame;                                                                     \
+		int code = body_##symbol(next, MPI_UNPACK arguments);                                      \
+		mpi_outermost = 0;                                                                         \
+		return code;                                                                               \
+	}
+
+#define WRAP_MPI(symbol, parameters, arguments)                                                            \
+	typedef int type_##symbol parameters;                                                              \
+	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters);                       \
+	MPI_ENTRY(symbol, symbol, parameters, arguments)                                                   \
+	MPI_ENTRY(P##symbol, symbol, parameters, arguments)                                                \
+	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters)
+
+/*
+ * The Fortran names of a procedure: mpi_x, mpi_x_, mpi_x__, MPI_X, the same with PMPI, and mpi_x_f08_. All arguments are
+ * addresses, integers are int; the body sets nothing, since the last argument (the error code) is the MPI's to set.
+ *
+ *	WRAP_MPI_FORTRAN(file_sync, FILE_SYNC, (int *file, int *code), (file, code))
+ *	{
+ *		... next(file, code); ...
+ *	}
+ */
+#define MPI_FORTRAN_ENTRY(name, symbol, parameters, arguments)                                             \
+	void mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default")));            \
+	void mpi_entry_##name parameters                                                                   \
+	{                                                                                                  \
+		static struct mpi_wrap wrap = {#name, NULL};                                               \
+		type_f_##symbol *next = (type_f_##symbol *)mpi_next(&wrap);                                \
+		uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                   \
+		if (mpi_inside(frame)) {                                                                   \
+			next arguments;                                                                    \
+			return;                                                                            \
+		}                                                                                          \
+		mpi_outermost = frame;                                                                     \
+		body_f_##symbol(next, MPI_UNPACK arguments);                                               \
+		mpi_outermost = 0;                                                                         \
+	}
+
+#define WRAP_MPI_FORTRAN(lower, upper, parameters, arguments)                                              \
+	typedef void type_f_##lower parameters;                                                            \
+	static inline void body_f_##lower(type_f_##lower *next, MPI_UNPACK parameters);                    \
+	MPI_FORTRAN_ENTRY(mpi_##lower, lower, parameters, arguments)                                       \
+	MPI_FORTRAN_ENTRY(mpi_##lower##_, lower, parameters, arguments)                                    \
+	MPI_FORTRAN_ENTRY(mpi_##lower##__, lower, parameters, arguments)                                   \
+	MPI_FORTRAN_ENTRY(MPI_##upper, lower, parameters, arguments)                                       \
+	MPI_FORTRAN_ENTRY(pmpi_##lower, lower, parameters, arguments)                                      \
+	MPI_FORTRAN_ENTRY(pmpi_##lower##_, lower, parameters, arguments)                                   \
+	MPI_FORTRAN_ENTRY(pmpi_##lower##__, lower, parameters, arguments)                                  \
+	MPI_FORTRAN_ENTRY(PMPI_##upper, lower, parameters, arguments)                                      \
+	MPI_FORTRAN_ENTRY(mpi_##lower##_f08_, lower, parameters, arguments)                                \
+	static inline void body_f_##lower(type_f_##lower *next, MPI_UNPACK parameters)
+
+/* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
+
+enum { MPI_BACKEND_VERSION = 1 };
+
+enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
+
+/* Functions of type int return 0, or another number when the MPI reports an error; none of them prints or aborts. */
+struct mpi_backend {
+	uint32_t version;
+	uint32_t size;    /* of this struct */
+	const char *name; /* "mpich", "openmpi" */
+
+	/* Finds every function that the others need; false when one is missing. Called once, by the runtime. */
+	bool (*start)(void *(*find)(const char *name));
+
+	/* -- for modules -- */
+	int (*comm)(uintptr_t comm, int *size, int *rank);
+	int64_t (*type_size)(uintptr_t type); /* bytes, -1 = unknown; 64 bits */
+	bool (*info_is_null)(uintptr_t info);
+
+	/*
+	 * A handle as a key: 0 for the null handle, else the same for the same object as long as it lives. `key` takes what
+	 * was passed by value, `load` what a pointer to a handle points to; handle_size is the stride of arrays.
+	 */
+	uintptr_t (*key)(enum mpi_handle kind, uintptr_t handle);
+	uintptr_t (*load)(enum mpi_handle kind, const void *at);
+	size_t (*handle_size)(enum mpi_handle kind);
+	/* The C handle of a Fortran one. */
+	uintptr_t (*from_fortran)(enum mpi_handle kind, int value);
+
+	int (*position)(uintptr_t file, bool shared, int64_t *out);               /* in etypes, of the file pointer */
+	int (*byte_offset)(uintptr_t file, int64_t offset, int64_t *out);        /* etypes in the view -> bytes in the file */
+	int64_t (*status_bytes)(const void *status); /* moved by a finished operation; -1 = ignored or unknown */
+
+	/* -- for the runtime's finalize: a communicator of our own, and requests with numbers from 0 -- */
+	int (*world)(int *size, int *rank, bool *spawned);
+	int (*session_world)(uintptr_t session, int *size, int *rank);
+	bool (*may_communicate)(void); /* initialized by MPI_Init, not finalized, and this thread is allowed to */
+	int (*open_begin)(int request); /* duplicates MPI_COMM_WORLD */
+	int (*open_end)(void);          /* when that request is done: errors are returned from now on */
+	int (*close)(void);
+	int (*gather)(int request, const void *from, void *to, int bytes, int root);
+	int (*broadcast)(int request, void *at, int bytes, int root);
+	int (*send)(int request, const void *from, int64_t bytes, int to, int tag);
+	int (*receive)(int request, void *to, int64_t bytes, int from, int tag);
+	int (*test)(int request, bool *done);
+	int (*cancel)(int request); /* a receive that nobody answered */
+
+	/* -- and the other way to write: collective MPI-IO with hints "key=value;key=value" -- */
+	int (*file_open)(const char *path, const char *hints);
+	int (*file_write_all)(int64_t at, const void *from, int64_t bytes);
+	int (*file_close)(void);
+};
+
+/* NULL: no backend fits, or no MPI is initialized; wrappers then pass through. */
+const struct mpi_backend *mpi_backend(void);
+
+#endif
