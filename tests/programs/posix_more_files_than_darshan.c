@@ -4,9 +4,9 @@ static _Alignas(64) char buf[16];
 
 int main(void)
 {
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0; i < 1500; i++) {
 		char name[16];
-		snprintf(name, sizeof name, "f%03d", i);
+		snprintf(name, sizeof name, "f%04d", i);
 		int fd = open(name, O_WRONLY | O_CREAT, 0600);
 		MUST(fd >= 0);
 		MUST(write(fd, buf, 10) == 10);
