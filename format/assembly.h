@@ -12,12 +12,22 @@ struct assembly_source {
 	double start;
 	int64_t pid, parent;
 	double end;
-	int64_t moved[2]; /* bytes since the process was made, by the kernel's count or else by ours; with its children's */
-	bool last;        /* image of its process */
+	/* Bytes since the process was made, by the kernel's count or else by ours; with its children's. */
+	int64_t moved[2];
+	bool last; /* image of its process */
 };
 
-enum { ASSEMBLY_PROCESS, ASSEMBLY_TOTAL, ASSEMBLY_EXCLUDED, ASSEMBLY_OPERATION, ASSEMBLY_MPIIO_SIZES, ASSEMBLY_TIMELINE, ASSEMBLY_FOLDED,
-       ASSEMBLY_ENVIRONMENT, ASSEMBLY_SECTIONS };
+enum {
+	ASSEMBLY_PROCESS,
+	ASSEMBLY_TOTAL,
+	ASSEMBLY_EXCLUDED,
+	ASSEMBLY_OPERATION,
+	ASSEMBLY_MPIIO_SIZES,
+	ASSEMBLY_TIMELINE,
+	ASSEMBLY_FOLDED,
+	ASSEMBLY_ENVIRONMENT,
+	ASSEMBLY_SECTIONS
+};
 
 struct assembly {
 	const struct assemble_job *job;
@@ -31,7 +41,7 @@ struct assembly {
 	struct log_writer *writer;
 	struct log_error err;
 	bool job_written;
-	int module; /* being copied */
+	int module;    /* being copied */
 	uint64_t *ids; /* names written so far: open addressing */
 	size_t ids_size, ids_used;
 	struct trailer_section section[ASSEMBLY_SECTIONS];

@@ -10,6 +10,7 @@ static const struct {
 	const char *name;
 	const char *schema;
 } sections[ASSEMBLY_SECTIONS] = {
+	/* clang-format off */
 	[ASSEMBLY_PROCESS] = {"process",
 		"rank i64\npid i64\nparent i64\nforked i64\nhost str\nexe str\ncommand str\ndirectory str\n"
 		"start f64 s\nend f64 s\nended str\nexit_code i64\nthreads i64\n"
@@ -31,6 +32,7 @@ static const struct {
 		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
 	[ASSEMBLY_FOLDED] = {"folded", "rank i64\nopens i64\nbudget i64 byte\n"},
 	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
+	/* clang-format on */
 };
 
 int assembly_sections_begin(struct assembly *a)
@@ -113,9 +115,11 @@ int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err)
 static const struct {
 	const char *name, *description;
 } classes[] = {
+	/* clang-format off */
 	[0] = {"none", ""},
 #define CLASS(id, text, what) {text, what},
 	LIVE_CLASSES(CLASS)
+	/* clang-format on */
 };
 
 static int add_classes(struct assembly *a, struct image *i)
@@ -141,8 +145,10 @@ static int add_classes(struct assembly *a, struct image *i)
 static const struct {
 	const char *interface, *name;
 } operations[] = {
+/* clang-format off */
 #define OPERATION(id, interface, name) {interface, name},
 	LIVE_OPERATIONS(OPERATION)
+	/* clang-format on */
 };
 
 static int add_operations(struct assembly *a, struct image *i)
@@ -167,8 +173,10 @@ static int add_operations(struct assembly *a, struct image *i)
 static int add_sizes(struct assembly *a, struct image *i, int way, int kind)
 {
 	static const char *const ways[] = {
+	/* clang-format off */
 #define WAY(id, name) name,
 		LIVE_WAYS(WAY)
+		/* clang-format on */
 	};
 	struct trailer_section *s = &a->section[ASSEMBLY_MPIIO_SIZES];
 	struct live_sizes sum = image_sizes(i, way, kind);
@@ -242,7 +250,8 @@ static void set_kernel(const struct assembly *a, struct trailer_section *s, cons
 		int64_t moved = p->kernel_at_end[LIVE_IO_READ + k] - p->kernel_at_start[LIVE_IO_READ + k];
 		moved -= moved_by_children(a, p, k);
 		moved = moved < 0 ? 0 : moved;
-		int64_t stored = p->kernel_at_end[LIVE_IO_STORAGE_READ + k] - p->kernel_at_start[LIVE_IO_STORAGE_READ + k];
+		int64_t stored =
+			p->kernel_at_end[LIVE_IO_STORAGE_READ + k] - p->kernel_at_start[LIVE_IO_STORAGE_READ + k];
 		int64_t unseen = moved > seen[k] ? moved - seen[k] : 0;
 		section_set_i64(s, fields[k][0], 0, known ? moved : -1);
 		section_set_i64(s, fields[k][1], 0, known ? stored : -1);

@@ -11,94 +11,94 @@
 enum { LIVE_VERSION = 2, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
 
 /* Interfaces that have a heat map: identifier, name in the log, module id in the log. */
-#define LIVE_HEATS(X)           \
+#define LIVE_HEATS(X)                \
 	X(POSIX, "heatmap:POSIX", 1) \
 	X(STDIO, "heatmap:STDIO", 9) \
 	X(MPIIO, "heatmap:MPIIO", 2)
 
 /* What is counted by class only: identifier, name in reports, what it is. */
-#define LIVE_CLASSES(X)                                                                  \
-	X(PIPE, "pipe", "pipes and FIFOs")                                                \
-	X(SOCKET, "socket", "sockets")                                                    \
-	X(TERMINAL, "terminal", "terminals")                                              \
-	X(SPECIAL, "special", "other descriptors that are no files: event, timer, memory")  \
-	X(LIBRARY, "library", "shared libraries (.so) below an excluded directory")       \
-	X(PYTHON, "python", "Python sources and byte code below an excluded directory")   \
+#define LIVE_CLASSES(X)                                                                    \
+	X(PIPE, "pipe", "pipes and FIFOs")                                                 \
+	X(SOCKET, "socket", "sockets")                                                     \
+	X(TERMINAL, "terminal", "terminals")                                               \
+	X(SPECIAL, "special", "other descriptors that are no files: event, timer, memory") \
+	X(LIBRARY, "library", "shared libraries (.so) below an excluded directory")        \
+	X(PYTHON, "python", "Python sources and byte code below an excluded directory")    \
 	X(PROGRAM, "program", "other files below /usr /bin /sbin /lib /opt /boot")         \
-	X(CONFIG, "config", "files below /etc")                                           \
-	X(DEVICE, "device", "devices and files below /dev")                               \
-	X(KERNEL, "kernel", "files below /proc and /sys")                                 \
-	X(STATE, "state", "files below /var")                                             \
+	X(CONFIG, "config", "files below /etc")                                            \
+	X(DEVICE, "device", "devices and files below /dev")                                \
+	X(KERNEL, "kernel", "files below /proc and /sys")                                  \
+	X(STATE, "state", "files below /var")                                              \
 	X(FILTERED, "filtered", "files that a filter setting excludes")
 
 /* Operations without a Darshan counter: identifier, interface, name. */
-#define LIVE_OPERATIONS(X)                     \
-	X(OPEN, "posix", "open")               \
-	X(CLOSE, "posix", "close")             \
-	X(STAT, "posix", "stat")               \
-	X(SEEK, "posix", "seek")               \
-	X(DUP, "posix", "dup")                 \
-	X(SYNC, "posix", "sync")               \
-	X(FSYNC, "posix", "fsync")             \
-	X(UNLINK, "posix", "unlink")           \
-	X(RENAME, "posix", "rename")           \
-	X(LINK, "posix", "link")               \
-	X(SYMLINK, "posix", "symlink")         \
-	X(READLINK, "posix", "readlink")       \
-	X(MKDIR, "posix", "mkdir")             \
-	X(RMDIR, "posix", "rmdir")             \
-	X(OPENDIR, "posix", "opendir")         \
-	X(READDIR, "posix", "readdir")         \
-	X(ACCESS, "posix", "access")           \
-	X(CHMOD, "posix", "chmod")             \
-	X(CHOWN, "posix", "chown")             \
-	X(UTIME, "posix", "utime")             \
-	X(TRUNCATE, "posix", "truncate")       \
-	X(FALLOCATE, "posix", "fallocate")     \
-	X(FLOCK, "posix", "flock")             \
-	X(READAHEAD, "posix", "readahead")     \
-	X(SENDFILE, "posix", "sendfile")       \
-	X(SPLICE, "posix", "splice")           \
-	X(TEE, "posix", "tee")                 \
-	X(COPY_FILE_RANGE, "posix", "copy_file_range") \
-	X(MMAP, "posix", "mmap")               \
-	X(MSYNC, "posix", "msync")             \
-	X(AIO_SUBMIT, "posix", "aio_submit")   \
-	X(STDIO_OPEN, "stdio", "open")         \
-	X(STDIO_CLOSE, "stdio", "close")       \
-	X(STDIO_SEEK, "stdio", "seek")         \
-	X(STDIO_FLUSH, "stdio", "flush")       \
-	X(MPIIO_OPEN, "mpiio", "open")         \
-	X(MPIIO_CLOSE, "mpiio", "close")       \
-	X(MPIIO_SYNC, "mpiio", "sync")         \
-	X(MPIIO_SET_VIEW, "mpiio", "set_view") \
-	X(MPIIO_SET_SIZE, "mpiio", "set_size") \
-	X(MPIIO_PREALLOCATE, "mpiio", "preallocate") \
-	X(MPIIO_SEEK, "mpiio", "seek")         \
-	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared") \
-	X(MPIIO_DELETE, "mpiio", "delete")     \
-	X(MPIIO_SPLIT_READ_END, "mpiio", "split_read_end")     /* in the _end call */ \
-	X(MPIIO_SPLIT_WRITE_END, "mpiio", "split_write_end")   \
-	X(MPIIO_SPLIT_READ_SPAN, "mpiio", "split_read_span")   /* from _begin to the end of _end */ \
-	X(MPIIO_SPLIT_WRITE_SPAN, "mpiio", "split_write_span") \
-	X(MPIIO_NB_READ_WAIT, "mpiio", "nb_read_wait")         /* in the call that completed it */ \
-	X(MPIIO_NB_WRITE_WAIT, "mpiio", "nb_write_wait")       \
-	X(MPIIO_NB_READ_SPAN, "mpiio", "nb_read_span")         /* from its post to its completion */ \
-	X(MPIIO_NB_WRITE_SPAN, "mpiio", "nb_write_span")       \
-	X(NESTED, "iolens", "nested")          /* calls from signal handlers inside a record call: not in a record */
+#define LIVE_OPERATIONS(X)                                                                        \
+	X(OPEN, "posix", "open")                                                                  \
+	X(CLOSE, "posix", "close")                                                                \
+	X(STAT, "posix", "stat")                                                                  \
+	X(SEEK, "posix", "seek")                                                                  \
+	X(DUP, "posix", "dup")                                                                    \
+	X(SYNC, "posix", "sync")                                                                  \
+	X(FSYNC, "posix", "fsync")                                                                \
+	X(UNLINK, "posix", "unlink")                                                              \
+	X(RENAME, "posix", "rename")                                                              \
+	X(LINK, "posix", "link")                                                                  \
+	X(SYMLINK, "posix", "symlink")                                                            \
+	X(READLINK, "posix", "readlink")                                                          \
+	X(MKDIR, "posix", "mkdir")                                                                \
+	X(RMDIR, "posix", "rmdir")                                                                \
+	X(OPENDIR, "posix", "opendir")                                                            \
+	X(READDIR, "posix", "readdir")                                                            \
+	X(ACCESS, "posix", "access")                                                              \
+	X(CHMOD, "posix", "chmod")                                                                \
+	X(CHOWN, "posix", "chown")                                                                \
+	X(UTIME, "posix", "utime")                                                                \
+	X(TRUNCATE, "posix", "truncate")                                                          \
+	X(FALLOCATE, "posix", "fallocate")                                                        \
+	X(FLOCK, "posix", "flock")                                                                \
+	X(READAHEAD, "posix", "readahead")                                                        \
+	X(SENDFILE, "posix", "sendfile")                                                          \
+	X(SPLICE, "posix", "splice")                                                              \
+	X(TEE, "posix", "tee")                                                                    \
+	X(COPY_FILE_RANGE, "posix", "copy_file_range")                                            \
+	X(MMAP, "posix", "mmap")                                                                  \
+	X(MSYNC, "posix", "msync")                                                                \
+	X(AIO_SUBMIT, "posix", "aio_submit")                                                      \
+	X(STDIO_OPEN, "stdio", "open")                                                            \
+	X(STDIO_CLOSE, "stdio", "close")                                                          \
+	X(STDIO_SEEK, "stdio", "seek")                                                            \
+	X(STDIO_FLUSH, "stdio", "flush")                                                          \
+	X(MPIIO_OPEN, "mpiio", "open")                                                            \
+	X(MPIIO_CLOSE, "mpiio", "close")                                                          \
+	X(MPIIO_SYNC, "mpiio", "sync")                                                            \
+	X(MPIIO_SET_VIEW, "mpiio", "set_view")                                                    \
+	X(MPIIO_SET_SIZE, "mpiio", "set_size")                                                    \
+	X(MPIIO_PREALLOCATE, "mpiio", "preallocate")                                              \
+	X(MPIIO_SEEK, "mpiio", "seek")                                                            \
+	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared")                                              \
+	X(MPIIO_DELETE, "mpiio", "delete")                                                        \
+	X(MPIIO_SPLIT_READ_END, "mpiio", "split_read_end") /* in the _end call */                 \
+	X(MPIIO_SPLIT_WRITE_END, "mpiio", "split_write_end")                                      \
+	X(MPIIO_SPLIT_READ_SPAN, "mpiio", "split_read_span") /* from _begin to the end of _end */ \
+	X(MPIIO_SPLIT_WRITE_SPAN, "mpiio", "split_write_span")                                    \
+	X(MPIIO_NB_READ_WAIT, "mpiio", "nb_read_wait") /* in the call that completed it */        \
+	X(MPIIO_NB_WRITE_WAIT, "mpiio", "nb_write_wait")                                          \
+	X(MPIIO_NB_READ_SPAN, "mpiio", "nb_read_span") /* from its post to its completion */      \
+	X(MPIIO_NB_WRITE_SPAN, "mpiio", "nb_write_span")                                          \
+	X(NESTED, "iolens", "nested") /* calls from signal handlers inside a record call: not in a record */
 
 /* Ways of an MPI-IO access: identifier, name. */
-#define LIVE_WAYS(X)                    \
-	X(INDEPENDENT, "independent")   \
-	X(COLLECTIVE, "collective")     \
-	X(SPLIT, "split")               \
+#define LIVE_WAYS(X)                  \
+	X(INDEPENDENT, "independent") \
+	X(COLLECTIVE, "collective")   \
+	X(SPLIT, "split")             \
 	X(NONBLOCKING, "nonblocking")
 
-#define LIVE_ENUM(name, ...) LIVE_##name,
-#define LIVE_HEAT_ENUM(name, ...) LIVE_HEAT_##name,
+#define LIVE_ENUM(name, ...)       LIVE_##name,
+#define LIVE_HEAT_ENUM(name, ...)  LIVE_HEAT_##name,
 #define LIVE_CLASS_ENUM(name, ...) LIVE_CLASS_##name,
-#define LIVE_OP_ENUM(name, ...) LIVE_OP_##name,
-#define LIVE_WAY_ENUM(name, ...) LIVE_WAY_##name,
+#define LIVE_OP_ENUM(name, ...)    LIVE_OP_##name,
+#define LIVE_WAY_ENUM(name, ...)   LIVE_WAY_##name,
 
 enum live_heat_id { LIVE_HEATS(LIVE_HEAT_ENUM) LIVE_HEAT_COUNT };
 enum live_class_id { LIVE_CLASS_NONE, LIVE_CLASSES(LIVE_CLASS_ENUM) LIVE_CLASS_COUNT };
@@ -109,7 +109,7 @@ enum live_kind { LIVE_READ, LIVE_WRITE, LIVE_META, LIVE_KINDS };
 
 /* Bytes per time bin; bin i covers [i, i+1) * width seconds. */
 struct live_heat {
-	double width; /* s; 0 = never used */
+	double width;                /* s; 0 = never used */
 	int64_t bytes[2][LIVE_BINS]; /* by live_kind */
 };
 
@@ -165,8 +165,16 @@ enum live_end {
 };
 
 /* /proc/self/io: rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes. */
-enum { LIVE_IO_READ, LIVE_IO_WRITTEN, LIVE_IO_READS, LIVE_IO_WRITES, LIVE_IO_STORAGE_READ,
-       LIVE_IO_STORAGE_WRITTEN, LIVE_IO_CANCELLED, LIVE_IO_COUNT };
+enum {
+	LIVE_IO_READ,
+	LIVE_IO_WRITTEN,
+	LIVE_IO_READS,
+	LIVE_IO_WRITES,
+	LIVE_IO_STORAGE_READ,
+	LIVE_IO_STORAGE_WRITTEN,
+	LIVE_IO_CANCELLED,
+	LIVE_IO_COUNT
+};
 
 struct live_process {
 	int64_t pid;
@@ -180,9 +188,9 @@ struct live_process {
 	int64_t forked; /* image made by fork (its parent's program), not by exec */
 	int64_t kernel_at_start[LIVE_IO_COUNT];
 	int64_t kernel_at_end[LIVE_IO_COUNT]; /* all 0 = unknown */
-	int64_t own_read; /* bytes read by ourselves, which kernel_at_end leaves out */
+	int64_t own_read;                     /* bytes read by ourselves, which kernel_at_end leaves out */
 	int64_t folded_opens;
-	int64_t budget; /* bytes */
+	int64_t budget;   /* bytes */
 	double init_time; /* s spent in iolens at start */
 	char host[64];
 	char exe[512];

@@ -114,6 +114,7 @@ static void merge_any(const struct schema_field *f, union cell *a, const union c
 
 /* Rules that look at one field alone; the others are below. */
 static void (*const merge[REDUCE_COUNT])(const struct schema_field *, union cell *, const union cell *) = {
+	/* clang-format off */
 	[REDUCE_SUM] = merge_sum,
 	[REDUCE_SUM_OR_MISSING] = merge_sum_or_missing,
 	[REDUCE_MAX] = merge_max,
@@ -121,6 +122,7 @@ static void (*const merge[REDUCE_COUNT])(const struct schema_field *, union cell
 	[REDUCE_LATEST] = merge_max,
 	[REDUCE_FIRST] = merge_first,
 	[REDUCE_ANY] = merge_any,
+	/* clang-format on */
 };
 
 /* A counter that accompanies another comes from the operand that the other one comes from. */
@@ -306,7 +308,8 @@ void reduce_end(const struct schema_module *m, void *record, const struct reduce
 	memcpy((uint8_t *)record + 8, &shared, sizeof shared);
 }
 
-void reduce_total_add(const struct schema_module *m, struct reduce_total *t, void *record, const void *one, void *scratch)
+void reduce_total_add(const struct schema_module *m, struct reduce_total *t, void *record, const void *one,
+		      void *scratch)
 {
 	struct reduce_state state;
 	void *operand = t->used ? scratch : record;

@@ -43,7 +43,8 @@ struct reduce_total {
 };
 
 /* scratch: a second record's worth of memory. */
-void reduce_total_add(const struct schema_module *m, struct reduce_total *t, void *record, const void *one, void *scratch);
+void reduce_total_add(const struct schema_module *m, struct reduce_total *t, void *record, const void *one,
+		      void *scratch);
 
 /* Seconds and bytes of a record by the roles of its fields. */
 double reduce_io_time(const struct schema_module *m, const void *record);
