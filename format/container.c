@@ -151,19 +151,25 @@ int container_read(struct log_container *c, const struct source *s, struct log_e
 	return LOG_OK;
 }
 
-static int overlaps(const struct log_region *a, const struct log_region *b)
+static int is_inside(const struct log_container *c, const struct log_region *r)
 {
-	if (a == b || !a->length || !b->length)
+	return r->offset <= c->file_size && r->length <= c->file_size - r->offset;
+}
+
+/* A region that claims to reach beyond the file says nothing about the others. */
+static int overlaps(const struct log_container *c, const struct log_region *a, const struct log_region *b)
+{
+	if (a == b || !a->length || !b->length || !is_inside(c, b))
 		return 0;
 	return a->offset < b->offset ? b->offset - a->offset < a->length : a->offset - b->offset < b->length;
 }
 
 static int disjoint(const struct log_container *c, const struct log_region *r)
 {
-	if (overlaps(r, &c->names) || overlaps(r, &c->job))
+	if (overlaps(c, r, &c->names) || overlaps(c, r, &c->job))
 		return 0;
 	for (int i = 0; i < LOG_MAX_MODULES; i++)
-		if (overlaps(r, &c->module[i]))
+		if (overlaps(c, r, &c->module[i]))
 			return 0;
 	return 1;
 }
@@ -174,7 +180,7 @@ int container_check_region(const struct log_container *c, const struct log_regio
 		return log_fail(err, LOG_E_DAMAGED, r->offset, "region outside of the file");
 	if (!disjoint(c, r))
 		return log_fail(err, LOG_E_DAMAGED, r->offset, "region overlaps another one");
-	if (r->offset > c->file_size || r->length > c->file_size - r->offset)
+	if (!is_inside(c, r))
 		return log_fail(err, LOG_E_TRUNCATED, c->file_size, "file ends too early");
 	return LOG_OK;
 }

@@ -1,0 +1,249 @@
+#include "trailer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "make.h"
+#include "unit.h"
+
+struct opened {
+	uint8_t *data;
+	size_t size;
+	struct log *log;
+	struct trailer *trailer;
+	struct log_error err;
+	int code;
+};
+
+static void reopen(struct opened *o)
+{
+	log_open_memory(&o->log, o->data, o->size, NULL);
+	o->code = trailer_open(&o->trailer, o->log, &o->err);
+}
+
+static struct opened open_log(void)
+{
+	struct opened o = {0};
+	o.data = make_log(&o.size);
+	reopen(&o);
+	return o;
+}
+
+static void close_log(struct opened *o)
+{
+	trailer_close(o->trailer);
+	log_close(o->log);
+	o->trailer = NULL;
+}
+
+static void check_text(const struct trailer_table *t, uint64_t row, const char *field, uint32_t at, const char *wanted)
+{
+	size_t n;
+	const char *text = trailer_text(t, row, trailer_field(t, field), at, &n);
+	EQUAL(n, strlen(wanted));
+	CHECK(!memcmp(text, wanted, n));
+}
+
+TEST(sections_come_back_as_they_were_written)
+{
+	struct opened o = open_log();
+	struct trailer_table *t;
+	EQUAL(o.code, 0);
+	EQUAL(trailer_count(o.trailer), 1);
+	EQUAL(trailer_find(o.trailer, "process", &t, NULL), 0);
+	EQUAL(trailer_rows(t), 3);
+	EQUAL(trailer_fields(t), 7);
+	TEXT(trailer_field_at(t, 2)->unit, "s");
+	TEXT(trailer_field_at(t, 4)->unit, "calls");
+	for (uint64_t i = 0; i < 3; i++) {
+		EQUAL(trailer_i64(t, i, trailer_field(t, "pid"), 0), 100 + i);
+		EQUAL(trailer_i64(t, i, trailer_field(t, "id"), 0), -1 - (int64_t)i);
+		NEAR(trailer_f64(t, i, trailer_field(t, "start"), 0), 0.5 * (double)i);
+		EQUAL(trailer_i64(t, i, trailer_field(t, "calls"), 2), 10 * i + 2);
+		check_text(t, i, "tag", 0, "exactly16letters");
+		check_text(t, i, "args", 0, "");
+		check_text(t, i, "args", 1, "second");
+	}
+	check_text(t, 2, "host", 0, "node002");
+	trailer_free(t);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(what_a_section_does_not_have_reads_as_nothing)
+{
+	struct opened o = open_log();
+	struct trailer_table *t;
+	trailer_find(o.trailer, "process", &t, NULL);
+	CHECK(!trailer_field(t, "nothing"));
+	EQUAL(trailer_i64(t, 0, trailer_field(t, "nothing"), 0), 0);
+	EQUAL(trailer_i64(t, 3, trailer_field(t, "pid"), 0), 0);
+	EQUAL(trailer_i64(t, 0, trailer_field(t, "pid"), 1), 0);
+	EQUAL(trailer_i64(t, 0, trailer_field(t, "host"), 0), 0);
+	check_text(t, 0, "pid", 0, "");
+	check_text(t, 7, "host", 0, "");
+	trailer_free(t);
+	EQUAL(trailer_find(o.trailer, "nothing", &t, NULL), 0);
+	CHECK(!t);
+	EQUAL(trailer_rows(t), 0);
+	EQUAL(trailer_find(NULL, "process", &t, NULL), 0);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(numbers_convert_between_the_number_types)
+{
+	struct opened o = open_log();
+	struct trailer_table *t;
+	trailer_find(o.trailer, "process", &t, NULL);
+	NEAR(trailer_f64(t, 1, trailer_field(t, "pid"), 0), 101);
+	NEAR(trailer_f64(t, 0, trailer_field(t, "id"), 0), 18446744073709551615.0);
+	EQUAL(trailer_i64(t, 2, trailer_field(t, "start"), 0), 1);
+	trailer_free(t);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(a_log_without_trailer_has_none)
+{
+	struct other_log plain = {.minor = 41, .compression = LOG_ZLIB};
+	struct opened o = {0};
+	o.data = make_other_log(&plain, &o.size);
+	reopen(&o);
+	EQUAL(o.code, 0);
+	CHECK(!o.trailer);
+	EQUAL(trailer_count(o.trailer), 0);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(a_flipped_bit_anywhere_in_the_trailer_is_noticed)
+{
+	struct opened o = open_log();
+	uint64_t start = trailer_at(o.trailer, 0)->offset;
+	close_log(&o);
+	for (size_t at = start; at < o.size; at++) {
+		struct trailer_table *t = NULL;
+		o.data[at] ^= 0x10;
+		reopen(&o);
+		int code = o.code < 0 ? o.code : trailer_find(o.trailer, "process", &t, NULL);
+		CHECK(code < 0 || !t);
+		trailer_free(t);
+		close_log(&o);
+		o.data[at] ^= 0x10;
+	}
+	free(o.data);
+}
+
+TEST(a_trailer_of_a_later_version_is_unsupported)
+{
+	struct opened o = open_log();
+	close_log(&o);
+	o.data[o.size - sizeof(struct trailer_footer) + 8] = 2;
+	reopen(&o);
+	EQUAL(o.code, LOG_E_UNSUPPORTED);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(wrong_schemas_are_refused)
+{
+	static const char *const wrong[] = {
+		"",
+		"pid",
+		"pid \n",
+		"pid i32\n",
+		"pid i64",
+		"pid i64[0]\n",
+		"pid i64[\n",
+		"pid i64[99999999]\n",
+		"tag char[12]\n",
+		" i64\n",
+		"pid i64[2\n",
+		"a-name-that-is-longer-than-any-field-may-be i64\n",
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct trailer_section s;
+		EQUAL(section_begin(&s, "x", wrong[i]), LOG_E_USAGE);
+		section_free(&s);
+	}
+}
+
+TEST(setting_what_does_not_exist_makes_the_section_fail)
+{
+	struct trailer_section s;
+	EQUAL(section_begin(&s, "x", "pid i64\nhost str\n"), 0);
+	EQUAL(section_row(&s), 0);
+	EQUAL(section_set_i64(&s, "pid", 0, 1), 0);
+	EQUAL(section_set_i64(&s, "host", 0, 1), LOG_E_USAGE);
+	EQUAL(section_set_i64(&s, "pid", 0, 1), LOG_E_USAGE);
+	section_free(&s);
+	EQUAL(section_begin(&s, "x", "pid i64\n"), 0);
+	EQUAL(section_set_i64(&s, "pid", 0, 1), LOG_E_USAGE);
+	section_free(&s);
+	EQUAL(section_begin(&s, "a name that is longer than 31 bytes", "pid i64\n"), LOG_E_USAGE);
+	section_free(&s);
+}
+
+TEST(whole_rows_can_be_added)
+{
+	struct {
+		int64_t pid;
+		double time[2];
+	} row = {7, {1.5, 2.5}};
+	struct trailer_section s;
+	EQUAL(section_begin(&s, "x", "pid i64\ntime f64[2] s\n"), 0);
+	EQUAL(s.row_size, sizeof row);
+	EQUAL(section_add_row(&s, &row), 0);
+	EQUAL(s.nrows, 1);
+	CHECK(!memcmp(s.rows.at, &row, sizeof row));
+	section_free(&s);
+}
+
+/* A store as the runtime lays it out: a log without compression, live sections behind it, the footer at the end. */
+TEST(live_sections_grow_in_place)
+{
+	enum { AT = 8192, DIRECTORY = 12288, SIZE = 16384 };
+	static const char schema[] = "pid i64\nhost char[64]\n";
+	struct other_log plain = {.minor = 41, .compression = LOG_PLAIN};
+	struct opened o = {.size = SIZE};
+	size_t used;
+	uint8_t *log = make_other_log(&plain, &used);
+	o.data = calloc(1, SIZE);
+	memcpy(o.data, log, used);
+	free(log);
+	struct trailer_entry *entry = (struct trailer_entry *)(o.data + DIRECTORY);
+	EQUAL(live_section_size(schema, 80, 4, 0), 64 + 4 * 80);
+	int64_t *rows = live_section(entry, o.data, AT, "process", schema, 80, 4, 0);
+	live_footer((struct trailer_footer *)(o.data + SIZE) - 1, DIRECTORY, 1);
+	for (uint64_t n = 0; n < 4; n++) {
+		struct trailer_table *t;
+		rows[10 * n] = 500 + (int64_t)n;
+		strcpy((char *)(rows + 10 * n + 1), "node1");
+		entry->rows = n + 1;
+		reopen(&o);
+		EQUAL(o.code, 0);
+		EQUAL(trailer_find(o.trailer, "process", &t, NULL), 0);
+		EQUAL(trailer_rows(t), n + 1);
+		EQUAL(trailer_row_size(t), 80);
+		EQUAL(trailer_i64(t, n, trailer_field(t, "pid"), 0), 500 + n);
+		check_text(t, n, "host", 0, "node1");
+		trailer_free(t);
+		close_log(&o);
+	}
+	entry->rows = 5;
+	reopen(&o);
+	struct trailer_table *t;
+	EQUAL(trailer_find(o.trailer, "process", &t, NULL), LOG_E_DAMAGED);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(live_sections_with_a_wrong_schema_are_refused)
+{
+	struct trailer_entry entry;
+	uint8_t base[256];
+	CHECK(!live_section(&entry, base, 0, "x", "pid i32\n", 0, 1, 0));
+	CHECK(!live_section(&entry, base, 0, "x", "pid i64[4]\n", 16, 1, 0));
+	EQUAL(live_section_size("pid i32\n", 0, 1, 0), 0);
+}
