@@ -1,6 +1,7 @@
 #include "store.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "lock.h"
 #include "container.h"
@@ -106,13 +107,20 @@ static size_t layout(char *base, size_t budget)
 	return (size_t)(at - base);
 }
 
+/* To grow a file beyond the process's limit is answered with a signal, which would be its end. */
+static bool may_grow(size_t size)
+{
+	struct rlimit limit;
+	return sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && size <= limit.rlim_cur;
+}
+
 static void *map_file(int dir, const char *name, void *at, size_t size)
 {
 	int fd = sys_open_at(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return NULL;
 	void *got = NULL;
-	if (sys_truncate(fd, (int64_t)size) == 0)
+	if (may_grow(size) && sys_truncate(fd, (int64_t)size) == 0)
 		got = sys_map(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd);
 	sys_close(fd);
 	if (!got)
