@@ -1,20 +1,17 @@
 /* iolens run: a command under observation. The command never notices; its result is ours. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "assemble.h"
+#include "child.h"
 #include "cli.h"
 #include "epoch.h"
 #include "logname.h"
-#include "preload.h"
 #include "session_dir.h"
 #include "summary.h"
 
@@ -80,100 +77,42 @@ static int parse(struct options *o, char **at)
 	return *at ? 0 : cli_fail(CLI_USAGE, "run: no command given (see iolens run --help)");
 }
 
-/* ---- the child ---- */
-
-/* The terminal sends these to the whole foreground group: the command decides what they mean, we wait for it. */
-static const int terminal_signals[] = {SIGINT, SIGQUIT};
-static const int forwarded_signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-enum { TERMINAL_SIGNALS = 2, FORWARDED_SIGNALS = 4 };
-
-static volatile pid_t child;
-
-static void forward(int signal)
-{
-	if (child > 0)
-		kill(child, signal);
-}
-
-struct dispositions {
-	struct sigaction terminal[TERMINAL_SIGNALS];
-	struct sigaction forwarded[FORWARDED_SIGNALS];
-	sigset_t mask;
-};
-
-static void shield(struct dispositions *old)
-{
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = forward, .sa_flags = SA_RESTART};
-	sigset_t all;
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old->mask);
-	for (int i = 0; i < TERMINAL_SIGNALS; i++)
-		sigaction(terminal_signals[i], &ignore, &old->terminal[i]);
-	for (int i = 0; i < FORWARDED_SIGNALS; i++) {
-		sigaction(forwarded_signals[i], NULL, &old->forwarded[i]);
-		if (old->forwarded[i].sa_handler != SIG_IGN)
-			sigaction(forwarded_signals[i], &pass, NULL);
-	}
-}
-
-static void unshield(const struct dispositions *old)
-{
-	for (int i = 0; i < TERMINAL_SIGNALS; i++)
-		sigaction(terminal_signals[i], &old->terminal[i], NULL);
-	for (int i = 0; i < FORWARDED_SIGNALS; i++)
-		sigaction(forwarded_signals[i], &old->forwarded[i], NULL);
-	sigprocmask(SIG_SETMASK, &old->mask, NULL);
-}
-
-static int start_error;
-
-static int start(const struct options *o, const struct session_dir *session, const struct dispositions *old)
-{
-	int report[2];
-	if (pipe2(report, O_CLOEXEC) != 0)
-		return cli_fail(CLI_INPUT, "run: cannot start a process: %s", strerror(errno));
-	child = fork();
-	if (child == 0) {
-		unshield(old);
-		session_dir_environment(session);
-		execvp(o->command[0], o->command);
-		int error = errno;
-		if (write(report[1], &error, sizeof error) < 0)
-			_exit(127);
-		_exit(error == ENOENT ? 127 : 126);
-	}
-	close(report[1]);
-	start_error = 0;
-	if (child > 0 && read(report[0], &start_error, sizeof start_error) < 0)
-		start_error = 0;
-	close(report[0]);
-	return child > 0 ? 0 : cli_fail(CLI_INPUT, "run: cannot start a process: %s", strerror(errno));
-}
-
-static int await(const struct dispositions *old)
-{
-	int status = 0;
-	sigprocmask(SIG_SETMASK, &old->mask, NULL);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
 /* ---- the log ---- */
 
-/* A log that cannot be written is better known before the job than after it. */
-static int check_log(const char *path)
+static int fail_place(const char *file, int error)
+{
+	return cli_fail(CLI_USAGE, "run: %s: cannot be written: %s: choose another place", file, strerror(error));
+}
+
+/* What cannot be written is better known before the job than after it. */
+static int check_directory(const char *file)
 {
 	char directory[4096];
-	if (access(path, F_OK) == 0)
-		return cli_fail(CLI_USAGE, "run: %s: exists already: choose another name for the log", path);
-	snprintf(directory, sizeof directory, "%s", path);
+	snprintf(directory, sizeof directory, "%s", file);
 	char *slash = strrchr(directory, '/');
 	if (slash)
 		slash[slash == directory] = '\0';
 	if (access(slash ? directory : ".", W_OK | X_OK) == 0)
 		return 0;
-	return cli_fail(CLI_USAGE, "run: %s: cannot write there: %s", path, strerror(errno));
+	return fail_place(file, errno);
+}
+
+static int check_log(const char *path)
+{
+	struct stat s;
+	if (lstat(path, &s) == 0)
+		return cli_fail(CLI_USAGE, "run: %s: exists already: choose another name for the log", path);
+	return errno == ENOENT ? check_directory(path) : fail_place(path, errno);
+}
+
+static int check_json(const char *path)
+{
+	struct stat s;
+	if (stat(path, &s) != 0)
+		return check_directory(path);
+	if (S_ISDIR(s.st_mode))
+		return fail_place(path, EISDIR);
+	return access(path, W_OK) == 0 ? 0 : fail_place(path, errno);
 }
 
 static const char *log_root(void)
@@ -182,21 +121,45 @@ static const char *log_root(void)
 	return ours && *ours ? ours : alias && *alias ? alias : NULL;
 }
 
-static int write_log(const struct options *o, const struct session_dir *session, char *path, size_t room)
+static void name_log(const struct options *o, const struct session_dir *session, int64_t job, char *path, size_t room)
+{
+	if (o->log)
+		snprintf(path, room, "%s", o->log);
+	else
+		logname_make(path, room, log_root(), o->command[0], session->epoch.realtime, job, job);
+}
+
+static int check_outputs(const struct options *o, const struct session_dir *session)
+{
+	char path[4096];
+	name_log(o, session, 0, path, sizeof path);
+	int code = check_log(path);
+	return !code && o->json ? check_json(o->json) : code;
+}
+
+static const char *why_unobserved(void)
+{
+	struct rlimit files;
+	if (getenv("IOLENS_DISABLE") || getenv("DARSHAN_DISABLE"))
+		return "IOLENS_DISABLE or DARSHAN_DISABLE is set";
+	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
+		return "ulimit -f may leave no room for its store";
+	return "is it statically linked or setuid?";
+}
+
+static int write_log(const struct options *o, const struct session_dir *session, const char *path)
 {
 	struct assemble_job job = {.epoch = session->epoch, .ended = epoch_now().realtime, .command = o->command};
 	struct log_error err;
-	if (!o->log)
-		logname_make(path, room, log_root(), o->command[0], session->epoch.realtime, child, child);
-	else
-		snprintf(path, room, "%s", o->log);
-	int code = assemble_directory(&job, session->path, path, &err);
-	if (code >= 0) {
-		session_dir_remove(session);
-		return 0;
-	}
-	cli_fail(0, "%s: log not written: %s%s%s: the stores are kept in %s", path, err.message, err.system ? ": " : "",
-		 err.system ? strerror(err.system) : "", session->path);
+	int code = 0;
+	if (session_dir_empty(session))
+		code = cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s", o->command[0], why_unobserved());
+	else if (assemble_directory(&job, session->path, path, &err) < 0)
+		return cli_fail(CLI_INPUT,
+				"run: %s: log not written: %s%s%s: the stores, a log of each process, are kept in %s",
+				path, err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
+				session->path);
+	session_dir_remove(session);
 	return code;
 }
 
@@ -208,44 +171,38 @@ static void report(const struct options *o, const char *path)
 		summary_json(o->json, path);
 }
 
-/* Ends as the command ended: with its exit code, or by its signal. */
-static int same_end(int status)
+static int prepare(struct options *o, struct session_dir *session, char **arguments)
 {
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	struct rlimit none = {0, 0};
-	setrlimit(RLIMIT_CORE, &none);
-	signal(WTERMSIG(status), SIG_DFL);
-	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
+	int code = parse(o, arguments);
+	if (!code)
+		code = session_dir_make(session);
+	if (code)
+		return code;
+	if ((code = check_outputs(o, session)))
+		session_dir_remove(session);
+	return code;
 }
 
 int run_main(int argc, char **argv)
 {
 	struct options o = {0};
 	struct session_dir session;
-	struct dispositions old;
+	struct child_end end = {0};
 	char path[4096];
 	(void)argc;
-	int code = parse(&o, argv + 1);
+	int code = prepare(&o, &session, argv + 1);
 	if (code)
 		return code < 0 ? 0 : code;
-	if (o.log && (code = check_log(o.log)))
-		return code;
-	if ((code = session_dir_make(&session)))
-		return code;
-	shield(&old);
-	if ((code = start(&o, &session, &old)))
-		return code;
-	int status = await(&old);
-	if (start_error) {
+	if ((code = child_run(o.command, &session, &end)) || end.start_error)
 		session_dir_remove(&session);
-		cli_fail(0, "run: %s: %s", o.command[0], strerror(start_error));
-		return WEXITSTATUS(status);
+	if (code)
+		return code;
+	if (end.start_error) {
+		cli_fail(0, "run: %s: %s", o.command[0], strerror(end.start_error));
+		child_same_end(end.status);
 	}
-	if (write_log(&o, &session, path, sizeof path) == 0)
+	name_log(&o, &session, end.pid, path, sizeof path);
+	if (write_log(&o, &session, path) == 0)
 		report(&o, path);
-	fflush(NULL);
-	unshield(&old);
-	return same_end(status);
+	child_same_end(end.status);
 }

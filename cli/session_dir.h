@@ -2,6 +2,8 @@
 #ifndef IOLENS_SESSION_DIR_H
 #define IOLENS_SESSION_DIR_H
 
+#include <stdbool.h>
+
 #include "epoch.h"
 
 struct session_dir {
@@ -16,6 +18,9 @@ int session_dir_make(struct session_dir *s);
 
 /* In the child that becomes the command: lets the session's processes find it. */
 void session_dir_environment(const struct session_dir *s);
+
+/* No process has left a store. */
+bool session_dir_empty(const struct session_dir *s);
 
 /* Removes the directory with everything in it. */
 void session_dir_remove(const struct session_dir *s);

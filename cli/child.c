@@ -1,0 +1,192 @@
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* everywhere; headers before Linux 5.9 lack it */
+#endif
+
+enum { WITNESS_NS = 20000000 }; /* a sender that goes through the processes of a group or a job is done by then */
+
+/* What the processes tell each other. */
+struct shared {
+	int start_error;
+	unsigned witnessed[_NSIG];
+};
+
+struct child {
+	pid_t pid;
+	pid_t witness;
+	sigset_t mask; /* the caller's */
+	struct sigaction on_child;
+	struct shared *shared;
+	unsigned known[_NSIG]; /* of what the witness got: already dealt with */
+};
+
+/* ---- signals ---- */
+
+/* Signals that a process causes itself, and those of job control, which are meant for each process of its own. */
+static const int never_passed[] = {SIGCHLD, SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT, SIGTRAP, SIGSYS,   SIGPIPE,
+				   SIGXFSZ, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP, SIGKILL, SIGPROF, SIGVTALRM};
+
+static sigset_t awaited_signals(void)
+{
+	sigset_t set;
+	sigfillset(&set);
+	for (size_t i = 0; i < sizeof never_passed / sizeof *never_passed; i++)
+		sigdelset(&set, never_passed[i]);
+	sigaddset(&set, SIGCHLD);
+	return set;
+}
+
+/*
+ * A terminal, a batch system or `kill -- -GROUP` sends a signal to every process: the command has it already. `kill PID`
+ * sends it to us alone, and the command must get it from us. The witness tells the two apart: a process of our group that
+ * does nothing but count signals.
+ */
+static _Noreturn void be_witness(struct shared *shared, pid_t parent)
+{
+	sigset_t set = awaited_signals();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	syscall(SYS_close_range, 0, ~0u, 0);
+	while (getppid() == parent) {
+		int signal = sigwaitinfo(&set, NULL);
+		if (signal > 0)
+			__atomic_fetch_add(&shared->witnessed[signal], 1, __ATOMIC_RELEASE);
+	}
+	_exit(0);
+}
+
+static void pass_on(struct child *c, const siginfo_t *info)
+{
+	int signal = info->si_signo;
+	if (info->si_code == SI_KERNEL)
+		return;
+	if (c->witness > 0)
+		nanosleep(&(struct timespec){0, WITNESS_NS}, NULL);
+	unsigned seen = __atomic_load_n(&c->shared->witnessed[signal], __ATOMIC_ACQUIRE);
+	if (seen == c->known[signal])
+		kill(c->pid, signal);
+	c->known[signal] = seen;
+}
+
+/* ---- start and end ---- */
+
+static _Noreturn void become(char **command, const struct session_dir *session, const struct child *c)
+{
+	sigaction(SIGCHLD, &c->on_child, NULL);
+	sigprocmask(SIG_SETMASK, &c->mask, NULL);
+	session_dir_environment(session);
+	execvp(command[0], command);
+	c->shared->start_error = errno;
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static bool prepare(struct child *c)
+{
+	sigset_t set = awaited_signals();
+	sigprocmask(SIG_BLOCK, &set, &c->mask);
+	/* Ignored by our caller, it would keep the command's exit code from us. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &c->on_child);
+	c->shared = mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return c->shared != MAP_FAILED;
+}
+
+static bool start(struct child *c, char **command, const struct session_dir *session)
+{
+	pid_t self = getpid();
+	if (!prepare(c))
+		return false;
+	c->witness = fork();
+	if (c->witness == 0)
+		be_witness(c->shared, self);
+	c->pid = fork();
+	if (c->pid == 0)
+		become(command, session, c);
+	return c->pid > 0;
+}
+
+/*
+ * Only the command may hold its input and output open: whoever is at their other end waits for the last holder. And what
+ * we open must neither get the number of a standard stream that the caller has closed nor fail by a limit of his.
+ */
+static void let_go(void)
+{
+	struct rlimit files;
+	int null = open("/dev/null", O_RDWR);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+		dup2(null, STDERR_FILENO);
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static int await(struct child *c)
+{
+	sigset_t set = awaited_signals();
+	siginfo_t info;
+	int status = 0;
+	while (waitpid(c->pid, &status, WNOHANG) == 0)
+		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD)
+			pass_on(c, &info);
+	return status;
+}
+
+static void dismiss_witness(const struct child *c)
+{
+	if (c->witness <= 0)
+		return;
+	kill(c->witness, SIGKILL);
+	waitpid(c->witness, NULL, 0);
+}
+
+int child_run(char **command, const struct session_dir *session, struct child_end *end)
+{
+	struct child c = {0};
+	int code = 0;
+	if (start(&c, command, session)) {
+		let_go();
+		end->status = await(&c);
+		end->pid = c.pid;
+		end->start_error = c.shared->start_error;
+	} else {
+		code = cli_fail(CLI_INPUT, "run: cannot start a process: %s", strerror(errno));
+	}
+	dismiss_witness(&c);
+	return code;
+}
+
+void child_same_end(int status)
+{
+	fflush(NULL);
+	if (WIFEXITED(status))
+		_exit(WEXITSTATUS(status));
+	sigset_t set;
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	sigemptyset(&set);
+	sigaddset(&set, WTERMSIG(status));
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + WTERMSIG(status));
+}
