@@ -67,7 +67,7 @@ class Bench:
         program = [self.program, name, str(calls), str(threads), self.directory]
         command = [*before, *tool, *program]
         ended = subprocess.run(command, capture_output=True, text=True, check=True)
-        return ended.stdout + ended.stderr
+        return str(ended.stdout) + str(ended.stderr)
 
     def measure(self, observed: bool, name: str, calls: int, threads: int) -> tuple[float, float]:
         """Nanoseconds per call, and KiB of memory of a child."""

@@ -4,11 +4,30 @@
 
 #include "live.h"
 
+/* The bin that the calling thread was in last. Its next operation mostly falls into it again: no division, no call. */
+struct heatmap_near {
+	double from; /* s */
+	double until;
+	double width; /* of the map's bins when the bin was found */
+	int bin;
+};
+
+extern __thread struct heatmap_near heatmap_near[LIVE_HEAT_COUNT]
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Adds an operation wherever it falls, and remembers the bin of its end. */
+void heatmap_find(struct live_heat *h, struct heatmap_near *near, enum live_kind kind, int64_t bytes, double start,
+		  double end);
+
 static inline void heatmap_add(struct live_shard *s, enum live_heat_id map, enum live_kind kind, int64_t bytes,
 			       double start, double end)
 {
-	if (bytes > 0)
-		live_heat_add(&s->heat[map], kind, bytes, start, end);
+	struct live_heat *h = &s->heat[map];
+	struct heatmap_near *near = &heatmap_near[map];
+	if (__builtin_expect(start >= near->from && end < near->until && h->width == near->width, 1))
+		h->bytes[kind][near->bin] += bytes;
+	else if (bytes > 0)
+		heatmap_find(h, near, kind, bytes, start, end);
 }
 
 #endif
