@@ -1,5 +1,6 @@
 /* iolens run: a command under observation. The command never notices; its result is ours. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,18 +38,21 @@ static const char help[] =
 	"scheme.\n"
 	"Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n";
 
-/* The value of an option, as `--name=value`, `-ovalue` or the next argument. */
+/* The value of an option, as `--name=value`, `-ovalue` or the next argument; "" if it lacks. */
 static const char *value_of(char ***at, const char *shorter, const char *longer)
 {
-	char *a = **at;
+	char *a = **at, *next = *(*at + 1);
 	size_t n = strlen(longer);
-	if (shorter && strncmp(a, shorter, 2) == 0 && a[1] != '-')
-		return a[2] ? a + 2 : *(*at + 1) ? *++*at : "";
 	if (strncmp(a, longer, n) == 0 && a[n] == '=')
 		return a + n + 1;
-	if (strcmp(a, longer) == 0)
-		return *(*at + 1) ? *++*at : "";
-	return NULL;
+	if (shorter && strncmp(a, shorter, 2) == 0 && a[2])
+		return a + 2;
+	if (strcmp(a, longer) != 0 && !(shorter && strcmp(a, shorter) == 0))
+		return NULL;
+	if (!next || strcmp(next, "--") == 0)
+		return "";
+	++*at;
+	return next;
 }
 
 static int parse(struct options *o, char **at)
@@ -84,17 +88,15 @@ static int fail_place(const char *file, int error)
 	return cli_fail(CLI_USAGE, "run: %s: cannot be written: %s: choose another place", file, strerror(error));
 }
 
-/* What cannot be written is better known before the job than after it. */
-static int check_directory(const char *file)
+/* What cannot be written is better known before the job than after it. Only the attempt tells for sure. */
+static int check_new(const char *path)
 {
-	char directory[4096];
-	snprintf(directory, sizeof directory, "%s", file);
-	char *slash = strrchr(directory, '/');
-	if (slash)
-		slash[slash == directory] = '\0';
-	if (access(slash ? directory : ".", W_OK | X_OK) == 0)
-		return 0;
-	return fail_place(file, errno);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return fail_place(path, errno);
+	close(fd);
+	unlink(path);
+	return 0;
 }
 
 static int check_log(const char *path)
@@ -102,14 +104,14 @@ static int check_log(const char *path)
 	struct stat s;
 	if (lstat(path, &s) == 0)
 		return cli_fail(CLI_USAGE, "run: %s: exists already: choose another name for the log", path);
-	return errno == ENOENT ? check_directory(path) : fail_place(path, errno);
+	return check_new(path);
 }
 
 static int check_json(const char *path)
 {
 	struct stat s;
 	if (stat(path, &s) != 0)
-		return check_directory(path);
+		return check_new(path);
 	if (S_ISDIR(s.st_mode))
 		return fail_place(path, EISDIR);
 	return access(path, W_OK) == 0 ? 0 : fail_place(path, errno);

@@ -12,6 +12,7 @@ from typing import Any
 
 import places
 import pytest
+from observed import Observe
 
 # What the caller has set for own use must not reach the programs under test.
 for _name in [n for n in os.environ if n.startswith(("IOLENS_", "DARSHAN_")) or n == "LD_PRELOAD"]:
@@ -103,3 +104,9 @@ def run_iolens(iolens: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def observe(iolens: Path, preload: Path, tmp_path_factory: pytest.TempPathFactory) -> Observe:
+    """Run a command under `iolens run`: what it gave, and its log."""
+    return Observe(iolens, tmp_path_factory.mktemp("logs"))
