@@ -18,6 +18,7 @@ enum cli_exit {
 int run_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 int info_main(int argc, char **argv);
+int config_main(int argc, char **argv);
 int files_main(int argc, char **argv);
 
 /* Prints "iolens: <text>" on standard error, one line, and returns code. */

@@ -151,7 +151,7 @@ static const char *why_unobserved(void)
 
 static int write_log(const struct options *o, const struct session_dir *session, const char *path)
 {
-	struct assemble_job job = {.epoch = session->epoch, .ended = epoch_now().realtime, .command = o->command};
+	struct assemble_job job = {.epoch = session->epoch, .ended = epoch_now().realtime};
 	struct log_error err;
 	int code = 0;
 	if (session_dir_empty(session))

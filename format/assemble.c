@@ -124,23 +124,15 @@ static void survey(struct assembly *a)
 
 /* ---- the parts of the log ---- */
 
-static void join_command(char *out, size_t room, char *const *command)
-{
-	size_t n = 0;
-	for (; *command && n + 1 < room; command++)
-		n += (size_t)snprintf(out + n, room - n, "%s%s", n ? " " : "", *command);
-}
-
 /* The mount table of the first image that read one; programs that made no record did not. */
 static int find_mounts(struct assembly *a, struct image *i)
 {
 	const struct log_job *job;
 	int code = log_job(i->log, &job, &a->err);
+	if (code >= 0 && i->rank == 0)
+		snprintf(a->command, sizeof a->command, "%s", job->exe);
 	if (code < 0 || a->job_written || (!job->nmounts && i->rank + 1 < (int64_t)a->nsources))
 		return code;
-	char command[4096] = "";
-	if (a->job->command)
-		join_command(command, sizeof command, a->job->command);
 	int64_t start = a->job->epoch.realtime, end = start + (int64_t)(a->end * 1e9);
 	a->job_written = true;
 	/* Darshan's tools show no command line where there is no mount entry. */
@@ -154,7 +146,7 @@ static int find_mounts(struct assembly *a, struct image *i)
 						.nprocs = (int64_t)a->nsources,
 						.id = a->job->id ? a->job->id : job->id,
 						.lib_ver = "iolens-" IOLENS_VERSION,
-						.exe = a->job->command ? command : job->exe,
+						.exe = a->command,
 						.mounts = job->nmounts ? job->mounts : &unknown,
 						.nmounts = job->nmounts ? job->nmounts : 1,
 					});

@@ -13,7 +13,6 @@ struct assemble_job {
 	struct epoch epoch;
 	int64_t id;           /* 0: the first image's */
 	int64_t ended;        /* ns since 1970; 0 = the latest end known */
-	char *const *command; /* NULL: the first image's */
 };
 
 /* All stores of a directory. Returns the number of images, or a negative code. */

@@ -25,6 +25,7 @@ enum {
 	ASSEMBLY_MPIIO_SIZES,
 	ASSEMBLY_TIMELINE,
 	ASSEMBLY_FOLDED,
+	ASSEMBLY_FOLDED_DIRECTORY,
 	ASSEMBLY_ENVIRONMENT,
 	ASSEMBLY_SECTIONS
 };
@@ -41,6 +42,7 @@ struct assembly {
 	struct log_writer *writer;
 	struct log_error err;
 	bool job_written;
+	char command[4096]; /* of the first image: the session's command */
 	int module;    /* being copied */
 	uint64_t *ids; /* names written so far: open addressing */
 	size_t ids_size, ids_used;

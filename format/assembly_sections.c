@@ -30,7 +30,9 @@ static const struct {
 		"rank i64\nkind str\ndirection str\nsize str\ncount i64\nbytes i64 byte\n"},
 	[ASSEMBLY_TIMELINE] = {"timeline",
 		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
-	[ASSEMBLY_FOLDED] = {"folded", "rank i64\nopens i64\nbudget i64 byte\n"},
+	[ASSEMBLY_FOLDED] = {"folded",
+		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
+	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
 	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
 	/* clang-format on */
 };
@@ -305,22 +307,41 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	section_set_i64(s, "exit_code", 0, p->exit_code);
 	section_set_i64(s, "threads", 0, image_threads(i));
 	section_set_i64(s, "nested_calls", 0, image_operation(i, LIVE_OP_NESTED).count);
-	section_set_i64(s, "folded_opens", 0, p->folded_opens);
+	section_set_i64(s, "folded_opens", 0, i->live->fold.opens);
 	section_set_i64(s, "budget", 0, p->budget);
 	section_set_f64(s, "start_cost", 0, p->init_time);
 	set_kernel(a, s, p, seen);
 	return set_times(s, i);
 }
 
+/* What the files beyond the budget would have taken: a POSIX record and a name each. */
+static int64_t sufficient_budget(const struct live *live)
+{
+	const struct live_fold *f = &live->fold;
+	int64_t name = f->name_bytes / f->opens + 9;
+	return live->process.budget + live_fold_files(f) * ((int64_t)sizeof(struct posix_record) + name);
+}
+
 static int add_folded(struct assembly *a, const struct image *i)
 {
-	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED];
-	if (!i->live->process.folded_opens)
+	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED], *d = &a->section[ASSEMBLY_FOLDED_DIRECTORY];
+	const struct live_fold *f = &i->live->fold;
+	if (f->opens <= 0)
 		return 0;
 	section_row(s);
 	section_set_i64(s, "rank", 0, i->rank);
-	section_set_i64(s, "opens", 0, i->live->process.folded_opens);
-	return section_set_i64(s, "budget", 0, i->live->process.budget);
+	section_set_i64(s, "opens", 0, f->opens);
+	section_set_i64(s, "files", 0, live_fold_files(f));
+	section_set_i64(s, "budget", 0, i->live->process.budget);
+	section_set_i64(s, "sufficient_budget", 0, sufficient_budget(i->live));
+	for (int n = 0; n < FOLD_DIRECTORIES && f->directory[n].opens; n++) {
+		section_row(d);
+		section_set_i64(d, "rank", 0, i->rank);
+		set_text(d, "directory", f->directory[n].text, FOLD_DIRECTORY_TEXT);
+		section_set_i64(d, "opens", 0, f->directory[n].opens);
+		section_set_i64(d, "surplus", 0, f->directory[n].surplus);
+	}
+	return s->failed ? s->failed : d->failed;
 }
 
 int assembly_sections_add(struct assembly *a, struct image *i)

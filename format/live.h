@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-enum { LIVE_VERSION = 2, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
+#include "fold.h"
+
+enum { LIVE_VERSION = 4, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
 
 /* Interfaces that have a heat map: identifier, name in the log, module id in the log. */
 #define LIVE_HEATS(X)                \
@@ -189,9 +191,14 @@ struct live_process {
 	int64_t kernel_at_start[LIVE_IO_COUNT];
 	int64_t kernel_at_end[LIVE_IO_COUNT]; /* all 0 = unknown */
 	int64_t own_read;                     /* bytes read by ourselves, which kernel_at_end leaves out */
-	int64_t folded_opens;
-	int64_t budget;   /* bytes */
-	double init_time; /* s spent in iolens at start */
+	int64_t budget;                       /* bytes */
+	double init_time;                     /* s spent in iolens at start */
+	int64_t mpi_size;                     /* of MPI_COMM_WORLD; 0 = no rank of an MPI job */
+	int64_t mpi_rank;
+	uint64_t mpi_world; /* the same for all ranks of one MPI_COMM_WORLD */
+	double mpi_start;   /* s: MPI_Init returned */
+	double mpi_end;     /* s: MPI_Finalize was called; 0 = not (yet) */
+	char mpi[16];       /* the backend; "" = none fits this MPI */
 	char host[64];
 	char exe[512];
 	char directory[512];
@@ -201,6 +208,7 @@ struct live {
 	uint64_t version;
 	uint64_t size;
 	struct live_process process;
+	struct live_fold fold;
 	struct live_shard shard[LIVE_SHARDS];
 };
 

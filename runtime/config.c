@@ -1,35 +1,41 @@
 #include "config.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
-#include "records.h"
 #include "schema.h"
 #include "sys.h"
 
-enum { MIB = 1 << 20, FILE_MAX = 64 * 1024 };
+enum { MIB = 1 << 20, FILE_MAX = 64 * 1024, WARNINGS = 16, PLACE = 320 };
 
 struct config config = {
 	.budget = 4 * MIB,
 	.alignment = 8,
+	.finalize_timeout = 30,
+	.log_hints = "romio_no_indep_rw=true;cb_nodes=4",
 };
 
-typedef void setter(void *field, const char *value);
+/* ---- setters: NULL, or what is wrong with the value ---- */
 
-static void set_flag(void *field, const char *value)
+typedef const char *setter(void *field, const char *value);
+
+static const char *set_flag(void *field, const char *value)
 {
 	(void)value;
 	*(bool *)field = true;
+	return NULL;
 }
 
-static void set_text(void *field, const char *value)
+static const char *set_text(void *field, const char *value)
 {
 	*(const char **)field = arena_copy(value, strlen(value));
+	return NULL;
 }
 
-/* A positive number, fractions allowed; anything else leaves the setting as it was. */
+/* A number of at least 0, fractions allowed. */
 static bool number(const char *value, double *out)
 {
 	double sum = 0, unit = 1;
@@ -51,69 +57,144 @@ static bool number(const char *value, double *out)
 	return digits && sum < 1e12;
 }
 
-static void set_bytes(void *field, const char *value)
+static const char *set_bytes(void *field, const char *value)
 {
 	double v;
-	if (number(value, &v) && v >= 1)
-		*(int64_t *)field = (int64_t)v;
+	if (!number(value, &v))
+		return "not a number";
+	*(int64_t *)field = v < 1 ? 1 : (int64_t)v;
+	return NULL;
 }
 
-static void set_mebibytes(void *field, const char *value)
+static const char *set_seconds(void *field, const char *value)
 {
 	double v;
-	if (number(value, &v) && v * MIB >= 64 * 1024 && v <= 1024 * 1024)
-		*(int64_t *)field = (int64_t)(v * MIB);
+	if (!number(value, &v))
+		return "not a number of seconds";
+	*(double *)field = v;
+	return NULL;
+}
+
+static const char *set_mebibytes(void *field, const char *value)
+{
+	enum { LEAST = 64 * 1024, MOST = 1024 * 1024 };
+	double v;
+	if (!number(value, &v))
+		return "not a number of MiB";
+	if (v > MOST)
+		return "more than a TiB";
+	*(int64_t *)field = v * MIB < LEAST ? LEAST : (int64_t)(v * MIB);
+	return NULL;
 }
 
 static uint32_t module_bit(const char *name, size_t n)
 {
-	uint32_t bits = 0;
 	for (int m = 0; m < LOG_MOD_COUNT; m++)
 		if (n == strlen(schema_modules[m].name) && memcmp(name, schema_modules[m].name, n) == 0)
-			bits |= UINT32_C(1) << m;
-	return n == 1 && *name == '*' ? UINT32_MAX : bits;
+			return UINT32_C(1) << m;
+	return n == 1 && *name == '*' ? UINT32_MAX : 0;
 }
 
-static void set_modules(void *field, const char *value)
+/* Comma-separated module names; 0 when one is unknown. */
+static uint32_t module_bits(const char *names)
 {
-	while (*value) {
-		size_t n = strcspn(value, ",");
-		*(uint32_t *)field |= module_bit(value, n);
-		value += n + (value[n] == ',');
+	uint32_t bits = 0;
+	while (*names) {
+		size_t n = strcspn(names, ",");
+		uint32_t bit = module_bit(names, n);
+		if (!bit)
+			return 0;
+		bits |= bit;
+		names += n + (names[n] == ',');
 	}
+	return bits;
 }
+
+static const char *set_modules(void *field, const char *value)
+{
+	uint32_t bits = module_bits(value);
+	*(uint32_t *)field |= bits;
+	return bits ? NULL : "not a list of module names";
+}
+
+static const char *set_expressions(void *field, const char *value)
+{
+	return filter_add(field, value, UINT32_MAX);
+}
+
+static const char *set_ranges(void *field, const char *value)
+{
+	return filter_add_ranges(field, value);
+}
+
+/* <regex,regex> <module,module>; all modules where the second word is missing. */
+static const char *set_names(void *field, const char *value)
+{
+	size_t n = strcspn(value, " \t");
+	const char *modules = value + n + strspn(value + n, " \t");
+	uint32_t bits = *modules ? module_bits(modules) : UINT32_MAX;
+	char *expressions = arena_copy(value, n);
+	if (!bits)
+		return "not a list of module names";
+	return expressions ? filter_add(field, expressions, bits) : "no memory";
+}
+
+/* ---- the list ---- */
+
+enum type { FLAG, TEXT, BYTES, SECONDS, MEBIBYTES, MODULES, EXPRESSIONS, NAMES, RANGES };
+
+static setter *const setters[] = {
+	[FLAG] = set_flag,           [TEXT] = set_text,       [BYTES] = set_bytes,
+	[SECONDS] = set_seconds,     [MEBIBYTES] = set_mebibytes, [MODULES] = set_modules,
+	[EXPRESSIONS] = set_expressions, [NAMES] = set_names, [RANGES] = set_ranges,
+};
 
 struct setting {
 	const char *name; /* after IOLENS_ or DARSHAN_, and as a key of the file */
 	const char *key;  /* the key's other spelling, or NULL */
 	size_t offset;
-	setter *set;
+	enum type type;
+	const char *pair; /* set in the environment, one of a pair clears what the file said of both */
+	const char *about;
 };
 
 #define FIELD(f) offsetof(struct config, f)
 
 static const struct setting settings[] = {
-	{"DISABLE", NULL, FIELD(disable), set_flag},
-	{"ENABLE_NONMPI", NULL, FIELD(nonmpi), set_flag},
-	{"CONFIG_PATH", NULL, FIELD(config_path), set_text},
-	{"SESSION", NULL, FIELD(session), set_text},
-	{"EPOCH", NULL, FIELD(epoch), set_text},
-	{"LOGFILE", NULL, FIELD(logfile), set_text},
-	{"LOGPATH", NULL, FIELD(logpath), set_text},
-	{"TMPDIR", NULL, FIELD(tmpdir), set_text},
-	{"MMAP_LOGPATH", NULL, FIELD(tmpdir), set_text},
-	{"JOBID", NULL, FIELD(jobid), set_text},
-	{"BUDGET", NULL, FIELD(budget), set_mebibytes},
-	{"MODMEM", NULL, FIELD(budget), set_mebibytes},
-	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), set_bytes},
-	{"MOD_DISABLE", NULL, FIELD(disabled), set_modules},
-	{"MOD_ENABLE", NULL, FIELD(enabled), set_modules},
+	{"DISABLE", NULL, FIELD(disable), FLAG, NULL, "observe nothing"},
+	{"ENABLE_NONMPI", NULL, FIELD(nonmpi), FLAG, NULL, "observe programs without MPI outside a session too"},
+	{"CONFIG_PATH", NULL, FIELD(config_path), TEXT, NULL, "configuration file"},
+	{"SESSION", NULL, FIELD(session), TEXT, NULL, "directory of the session, set by iolens run"},
+	{"EPOCH", NULL, FIELD(epoch), TEXT, NULL, "start of the session, set by iolens run"},
+	{"LOGFILE", NULL, FIELD(logfile), TEXT, NULL, "path of the log, used as it is"},
+	{"LOGPATH", NULL, FIELD(logpath), TEXT, NULL, "directory of logs, with or without year/month/day below it"},
+	{"TMPDIR", NULL, FIELD(tmpdir), TEXT, NULL, "directory of the stores"},
+	{"MMAP_LOGPATH", NULL, FIELD(tmpdir), TEXT, NULL, "the same, Darshan's name"},
+	{"JOBID", NULL, FIELD(jobid), TEXT, NULL, "name of the variable that holds the job's id"},
+	{"LOGHINTS", "LOG_HINTS", FIELD(log_hints), TEXT, NULL, "MPI-IO hints for writing the log"},
+	{"FINALIZE", NULL, FIELD(finalize), TEXT, NULL, "deferred: leave the stores for iolens recover"},
+	{"FINALIZE_TIMEOUT", NULL, FIELD(finalize_timeout), SECONDS, NULL, "s that MPI_Finalize may take for the log"},
+	{"BUDGET", NULL, FIELD(budget), MEBIBYTES, NULL, "MiB of records and names per process"},
+	{"MODMEM", NULL, FIELD(budget), MEBIBYTES, NULL, "the same, Darshan's name"},
+	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, test value for buffers"},
+	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
+	{"MOD_ENABLE", NULL, FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in spite of that"},
+	{"APP_EXCLUDE", NULL, FIELD(app.exclude), EXPRESSIONS, "APP_INCLUDE", "programs not to observe"},
+	{"APP_INCLUDE", NULL, FIELD(app.include), EXPRESSIONS, "APP_EXCLUDE", "programs to observe in spite of that"},
+	{"NAME_EXCLUDE", NULL, FIELD(name.exclude), NAMES, "NAME_INCLUDE", "file names without records [modules]"},
+	{"NAME_INCLUDE", NULL, FIELD(name.include), NAMES, "NAME_EXCLUDE", "file names with records in spite of that"},
+	{"RANK_EXCLUDE", NULL, FIELD(rank.exclude), RANGES, "RANK_INCLUDE", "MPI ranks not to record"},
+	{"RANK_INCLUDE", NULL, FIELD(rank.include), RANGES, "RANK_EXCLUDE", "MPI ranks to record in spite of that"},
+	{"MASK_ARGS", NULL, FIELD(mask_args), EXPRESSIONS, NULL, "arguments of the command line to store as ***"},
+	{"GROUP_READABLE", NULL, FIELD(group_readable), FLAG, NULL, "logs have mode 0440 instead of 0400"},
+	{"DUMP_CONFIG", NULL, FIELD(dump), FLAG, NULL, "print all settings on standard error"},
 };
+
+enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static const struct setting *setting_named(const char *name, size_t n)
 {
-	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-		const struct setting *s = &settings[i];
+	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
 		if (strlen(s->name) == n && memcmp(s->name, name, n) == 0)
 			return s;
 		if (s->key && strlen(s->key) == n && memcmp(s->key, name, n) == 0)
@@ -122,45 +203,72 @@ static const struct setting *setting_named(const char *name, size_t n)
 	return NULL;
 }
 
-static void apply(const struct setting *s, const char *value)
+/* ---- where values came from, and what was wrong ---- */
+
+struct origin {
+	char value[80];
+	char place[PLACE]; /* empty: the default */
+};
+
+static struct origin origins[SETTINGS];
+static char warnings[WARNINGS][PLACE + 160];
+static int nwarnings;
+
+static void warn(const char *place, const char *name, const char *value, const char *what)
 {
-	if (s)
-		s->set((char *)&config + s->offset, value);
+	if (nwarnings < WARNINGS)
+		snprintf(warnings[nwarnings++], sizeof *warnings, "%s: %.40s %.40s: %s", place, name, value, what);
+}
+
+static void apply(const struct setting *s, const char *value, const char *place)
+{
+	struct origin *o = &origins[s - settings];
+	const char *wrong = setters[s->type]((char *)&config + s->offset, value);
+	if (wrong) {
+		warn(place, s->name, value, wrong);
+		return;
+	}
+	snprintf(o->value, sizeof o->value, "%s", s->type == FLAG ? "on" : value);
+	snprintf(o->place, sizeof o->place, "%s", place);
+}
+
+/* ---- the environment ---- */
+
+static void clear(const struct setting *s)
+{
+	static const struct config none;
+	memcpy((char *)&config + s->offset, (const char *)&none + s->offset,
+	       s->type == MODULES ? sizeof(uint32_t) : sizeof(struct filter));
+	origins[s - settings] = (struct origin){0};
+}
+
+/* One of a pair is in the environment: the file's word on both is void. */
+static void clear_pairs(char **environment, const char *prefix)
+{
+	char variable[64];
+	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
+		if (!s->pair)
+			continue;
+		snprintf(variable, sizeof variable, "%s%s", prefix, s->name);
+		if (!config_variable(environment, variable))
+			continue;
+		clear(s);
+		clear(setting_named(s->pair, strlen(s->pair)));
+	}
 }
 
 static void load_environment(char **environment, const char *prefix)
 {
 	size_t n = strlen(prefix);
+	clear_pairs(environment, prefix);
 	for (char **e = environment; *e; e++) {
 		const char *equals = strchr(*e, '=');
-		if (equals && strncmp(*e, prefix, n) == 0)
-			apply(setting_named(*e + n, (size_t)(equals - *e) - n), equals + 1);
-	}
-}
-
-static void load_line(char *line)
-{
-	line += strspn(line, " \t");
-	size_t n = strcspn(line, " \t");
-	char *value = line + n + strspn(line + n, " \t");
-	value[strcspn(value, " \t\r")] = '\0';
-	if (*line != '#')
-		apply(setting_named(line, n), value);
-}
-
-static void load_file(const char *path)
-{
-	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-	char *text = fd >= 0 ? arena_take(FILE_MAX + 1) : NULL;
-	ssize_t got = text ? sys_read(fd, text, FILE_MAX) : 0;
-	if (fd >= 0)
-		sys_close(fd);
-	for (char *at = text; got > 0 && *at;) {
-		size_t n = strcspn(at, "\n");
-		char *next = at + n + (at[n] == '\n');
-		at[n] = '\0';
-		load_line(at);
-		at = next;
+		const struct setting *s;
+		char place[PLACE];
+		if (!equals || strncmp(*e, prefix, n) != 0 || !(s = setting_named(*e + n, (size_t)(equals - *e) - n)))
+			continue;
+		snprintf(place, sizeof place, "environment %s%s", prefix, s->name);
+		apply(s, equals + 1, place);
 	}
 }
 
@@ -171,6 +279,60 @@ const char *config_variable(char **environment, const char *name)
 		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;
+}
+
+/* ---- the file ---- */
+
+/* Reserves records in Darshan; here every module may use the whole budget. */
+static bool obsolete(const char *key, size_t n)
+{
+	static const char *const keys[] = {"MAX_RECORDS", "NAMEMEM", "INTERNAL_TIMING", "DISABLE_SHARED_REDUCTION",
+					   "DXT_SMALL_IO_TRIGGER", "DXT_UNALIGNED_IO_TRIGGER", "EXCLUDE_DIRS"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strlen(keys[i]) == n && memcmp(keys[i], key, n) == 0)
+			return true;
+	return false;
+}
+
+static void load_line(char *line, const char *path, int number)
+{
+	char place[PLACE];
+	line += strspn(line, " \t\r");
+	size_t n = strcspn(line, " \t\r");
+	char *value = line + n + strspn(line + n, " \t\r");
+	for (size_t end = strlen(value); end && strchr(" \t\r", value[end - 1]); end--)
+		value[end - 1] = '\0';
+	if (!n || *line == '#')
+		return;
+	snprintf(place, sizeof place, "%.300s:%d", path, number);
+	const struct setting *s = setting_named(line, n);
+	if (!s && !obsolete(line, n)) {
+		line[n] = '\0';
+		warn(place, line, "", "no such setting");
+	} else if (s) {
+		if (s->type != NAMES)
+			value[strcspn(value, " \t")] = '\0';
+		apply(s, value, place);
+	}
+}
+
+static void load_file(const char *path)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	char *text = fd >= 0 ? arena_take(FILE_MAX + 1) : NULL;
+	ssize_t got = text ? sys_read(fd, text, FILE_MAX) : -1;
+	if (fd >= 0)
+		sys_close(fd);
+	if (got < 0)
+		warn(path, "", "", "cannot be read");
+	int number = 0;
+	for (char *at = text; got > 0 && *at;) {
+		size_t n = strcspn(at, "\n");
+		char *next = at + n + (at[n] == '\n');
+		at[n] = '\0';
+		load_line(at, path, ++number);
+		at = next;
+	}
 }
 
 void config_load(char **environment)
@@ -187,4 +349,46 @@ bool config_module_on(int module)
 {
 	uint32_t bit = UINT32_C(1) << module;
 	return !(config.disabled & bit) || config.enabled & bit;
+}
+
+/* ---- showing it ---- */
+
+static void default_value(const struct setting *s, char *out, size_t room)
+{
+	const char *field = (const char *)&config + s->offset;
+	switch (s->type) {
+	case FLAG:
+		snprintf(out, room, "off");
+		break;
+	case TEXT:
+		snprintf(out, room, "%s", *(const char *const *)field ? *(const char *const *)field : "-");
+		break;
+	case BYTES:
+		snprintf(out, room, "%lld", (long long)*(const int64_t *)field);
+		break;
+	case SECONDS:
+		snprintf(out, room, "%g", *(const double *)field);
+		break;
+	case MEBIBYTES:
+		snprintf(out, room, "%g", (double)*(const int64_t *)field / MIB);
+		break;
+	default:
+		snprintf(out, room, "-");
+	}
+}
+
+void config_print(int fd)
+{
+	char line[PLACE + 256], value[80];
+	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
+		const struct origin *o = &origins[s - settings];
+		default_value(s, value, sizeof value);
+		int n = snprintf(line, sizeof line, "%-16s %-24s %-32s # %s\n", s->name, *o->place ? o->value : value,
+				 *o->place ? o->place : "default", s->about);
+		sys_write(fd, line, (size_t)n);
+	}
+	for (int i = 0; i < nwarnings; i++) {
+		int n = snprintf(line, sizeof line, "warning: %s\n", warnings[i]);
+		sys_write(fd, line, (size_t)n);
+	}
 }

@@ -26,6 +26,10 @@ static struct {
 	int pid;
 	bool in_session;
 	bool ended;
+	bool allowed;
+	bool rank; /* of an MPI job */
+	int argc;
+	char **argv, **environment;
 	int64_t job;
 	struct epoch epoch;
 	char command[3016];
@@ -51,9 +55,10 @@ static void remember_command(int argc, char **argv)
 	static const char mark[] = "<TRUNCATED>";
 	size_t n = 0, room = sizeof life.command - 1;
 	for (int i = 0; i < argc && n < room; i++) {
+		const char *c = i && filter_hits(&config.mask_args, 0, argv[i]) ? "***" : argv[i];
 		if (i)
 			life.command[n++] = ' ';
-		for (const char *c = argv[i]; *c && n < room; c++)
+		for (; *c && n < room; c++)
 			life.command[n++] = *c == '\n' ? ' ' : *c;
 	}
 	if (n == room)
@@ -139,9 +144,65 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	config_load(environment);
 	if (config.disable)
 		return;
+	if (config.dump)
+		config_print(STDERR_FILENO);
+	if (argc > 0 && filter_leaves_out(&config.app, 0, argv[0]))
+		return;
+	life.allowed = true;
+	life.argc = argc;
+	life.argv = argv;
+	life.environment = environment;
 	life.in_session = session_join();
 	if (life.in_session || config.nonmpi)
 		start_observing(argc, argv, environment);
+}
+
+/* ---- MPI ---- */
+
+bool life_forbidden(void)
+{
+	return !life.allowed;
+}
+
+int64_t life_job(void)
+{
+	return life.job;
+}
+
+const struct epoch *life_epoch(void)
+{
+	return &life.epoch;
+}
+
+void life_join_world(const struct life_world *w)
+{
+	if (!life.allowed)
+		return;
+	if (!life.in_session)
+		session_enter_world(w->id);
+	if (life.state == OFF && !life.pid)
+		start_observing(life.argc, life.argv, life.environment);
+	if (!life_wake())
+		return;
+	struct live_process *p = &store_live()->process;
+	p->mpi_rank = w->rank;
+	p->mpi_world = w->id;
+	p->mpi_start = clock_now();
+	memcpy(p->mpi, w->mpi, strnlen(w->mpi, sizeof p->mpi - 1));
+	__atomic_store_n(&p->mpi_size, w->size, __ATOMIC_RELEASE);
+	life.rank = true;
+}
+
+enum life_keeping life_leave_world(void)
+{
+	if (life.state != ON || !life.rank || sys_pid() != life.pid)
+		return LIFE_NONE;
+	store_live()->process.mpi_end = clock_now();
+	if (life.in_session)
+		return LIFE_SESSION;
+	life_end(LIVE_END_FINALIZE, 0);
+	life.state = OFF;
+	return LIFE_STORE;
 }
 
 /* ---- fork ---- */
@@ -150,7 +211,8 @@ void life_forked(void)
 {
 	if (life.state == OFF)
 		return;
-	life.state = FORKED;
+	life.rank = false;
+	life.state = life.in_session || config.nonmpi ? FORKED : OFF;
 	self_reset();
 }
 
@@ -194,7 +256,7 @@ void life_end(enum live_end reason, int code)
 	p->exit_code = code;
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 	life.ended = true;
-	if (!life.in_session)
+	if (!life.in_session && !life.rank)
 		own_log_write(&life.epoch, life.job);
 	self.gate = saved;
 }
@@ -206,6 +268,6 @@ void life_go_on(void)
 	struct live_process *p = &store_live()->process;
 	p->end_reason = LIVE_END_NONE;
 	life.ended = false;
-	if (!life.in_session)
+	if (!life.in_session && !life.rank)
 		own_log_withdraw();
 }

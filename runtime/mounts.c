@@ -126,15 +126,27 @@ static int64_t block_of(struct mount *m)
 	return m->block = s.f_type == LUSTRE_MAGIC ? LUSTRE_BLOCK : (int64_t)s.f_bsize;
 }
 
-int64_t mounts_alignment(const char *path)
+static struct mount *mount_of(const char *path)
 {
+	struct mount *best = NULL;
 	if (!loaded)
 		load();
-	struct mount *best = NULL;
 	for (int i = 0; i < count; i++)
 		if (below(path, &mounts[i]) && (!best || mounts[i].length >= best->length))
 			best = &mounts[i];
-	return best ? block_of(best) : -1;
+	return best;
+}
+
+int64_t mounts_alignment(const char *path)
+{
+	struct mount *m = mount_of(path);
+	return m ? block_of(m) : -1;
+}
+
+const char *mounts_point(const char *path)
+{
+	const struct mount *m = mount_of(path);
+	return m ? m->point : NULL;
 }
 
 /* In a forked child: the same mounts, but its own store does not name them yet. */

@@ -7,6 +7,9 @@
 /* Block size in bytes of the file system that holds `path`, -1 if no mount matches. */
 int64_t mounts_alignment(const char *path);
 
+/* Mount point of the file system that holds `path`, NULL if no mount matches. */
+const char *mounts_point(const char *path);
+
 void mounts_reset(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "config.h"
 #include "fds.h"
 #include "hash.h"
 #include "lock.h"
@@ -130,18 +131,50 @@ static enum live_class_id program_class(const struct path *p)
 	return ends(p, ".so") || strstr(p->text, ".so.") ? LIVE_CLASS_LIBRARY : LIVE_CLASS_PROGRAM;
 }
 
-enum live_class_id names_class(const struct path *p)
+static enum live_class_id default_class(const struct path *p)
 {
 	if (p->length < 5 || !strchr("edublospv", p->text[1]))
 		return LIVE_CLASS_NONE;
-	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++) {
-		if (!starts(p, excluded[i].text))
-			continue;
-		if (starts(p, rescued))
-			return LIVE_CLASS_NONE;
-		return excluded[i].class == LIVE_CLASS_PROGRAM ? program_class(p) : excluded[i].class;
-	}
+	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
+		if (starts(p, excluded[i].text))
+			return excluded[i].class == LIVE_CLASS_PROGRAM ? program_class(p) : excluded[i].class;
 	return LIVE_CLASS_NONE;
+}
+
+/* An exclusion, by default or by a setting, can be undone by the default rescue or by a setting. */
+static enum live_class_id filtered_class(int module, const struct path *p)
+{
+	enum live_class_id class = default_class(p);
+	if (!class && filter_hits(&config.name.exclude, module, p->text))
+		class = LIVE_CLASS_FILTERED;
+	if (class && (starts(p, rescued) || filter_hits(&config.name.include, module, p->text)))
+		class = LIVE_CLASS_NONE;
+	return class;
+}
+
+/* Verdicts of the expressions, by id and module: a repeated open does not run them again. */
+enum { VERDICTS = 4096 };
+
+static uint64_t verdicts[VERDICTS]; /* the id's upper bits, and the class in the lowest eight */
+
+static enum live_class_id remembered_class(int module, const struct path *p)
+{
+	uint64_t id = log_hash(p->text, p->length, (uint64_t)module + 1);
+	uint64_t *slot = &verdicts[id % VERDICTS], seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	if (seen && (seen | 255) == (id | 255))
+		return (enum live_class_id)(seen & 255);
+	id &= ~UINT64_C(255);
+	enum live_class_id class = filtered_class(module, p);
+	__atomic_store_n(slot, id | class, __ATOMIC_RELAXED);
+	return class;
+}
+
+enum live_class_id names_class(int module, const struct path *p)
+{
+	if (config.name.exclude.rules || config.name.include.rules)
+		return remembered_class(module, p);
+	enum live_class_id class = default_class(p);
+	return class && starts(p, rescued) ? LIVE_CLASS_NONE : class;
 }
 
 void names_count_class(enum live_class_id class)
@@ -156,7 +189,6 @@ static struct {
 	struct name **slot;
 	size_t size;
 	size_t used;
-	struct name *other;
 } table;
 
 static bool grow(void)
@@ -187,12 +219,13 @@ static struct name **find(uint64_t id)
 	return &table.slot[at];
 }
 
-static struct name *make(uint64_t id, const struct path *p)
+static struct name *make(uint64_t id, const struct path *p, bool fold)
 {
-	const char *text = store_name(id, p->text, p->length, false);
+	const char *text = store_name(id, p->text, p->length, fold);
 	struct name *n = text ? arena_take(sizeof *n) : NULL;
 	if (n)
-		*n = (struct name){.id = id, .text = text, .alignment = mounts_alignment(p->text)};
+		*n = (struct name){
+			.id = id, .text = text, .alignment = mounts_alignment(p->text), .fold = fold};
 	return n;
 }
 
@@ -202,7 +235,7 @@ struct name *names_entry(const struct path *p)
 	if (2 * table.used >= table.size && !grow())
 		return NULL;
 	struct name **at = find(id);
-	if (!*at && (*at = make(id, p)))
+	if (!*at && (*at = make(id, p, false)))
 		table.used++;
 	return *at;
 }
@@ -212,15 +245,34 @@ struct name *names_find(const struct path *p)
 	return table.size ? *find(log_hash(p->text, p->length, 0)) : NULL;
 }
 
-struct name *names_other(void)
+/* <mount point>/<other files>, so that readers still see the file system. */
+static struct name *fold_entry(const struct path *p)
 {
-	static const char name[] = "<other files>";
-	if (!table.other && (table.other = arena_take(sizeof *table.other))) {
-		uint64_t id = log_id(name);
-		const char *text = store_name(id, name, sizeof name - 1, true);
-		*table.other = (struct name){.id = id, .text = text ? text : name, .alignment = -1};
-	}
-	return table.other;
+	struct path fold;
+	const char *mount = mounts_point(p->text);
+	size_t n = mount ? strlen(mount) : 0;
+	n = n == 1 ? 0 : n;
+	memcpy(fold.text, mount ? mount : "", n);
+	memcpy(fold.text + n, "/<other files>", 15);
+	fold.length = (uint32_t)n + 14;
+	struct name **at = find(log_hash(fold.text, fold.length, 0));
+	if (!*at && (*at = make(log_hash(fold.text, fold.length, 0), &fold, true)))
+		table.used++;
+	return *at;
+}
+
+struct name *names_fold(int module, const struct path *p)
+{
+	if (2 * table.used >= table.size && !grow())
+		return NULL;
+	store_partial(module);
+	live_fold_add(&store_live()->fold, log_hash(p->text, p->length, 0), p->text, p->length);
+	return fold_entry(p);
+}
+
+bool names_is_fold(const struct name *n)
+{
+	return n->fold;
 }
 
 void names_reset(void)

@@ -24,6 +24,7 @@ struct name {
 	uint64_t id;
 	const char *text;        /* in the store */
 	int64_t alignment;       /* block size of its file system, -1 = unknown */
+	bool fold; /* stands for all files beyond the budget on one mount */
 	void *file[NAMES_SLOTS]; /* each module's own state */
 };
 
@@ -33,8 +34,8 @@ bool names_path(struct path *out, int dir, const char *path);
 /* The path that the kernel knows for a descriptor; false if it is no path. */
 bool names_path_of_fd(struct path *out, int fd);
 
-/* What an excluded path counts as; LIVE_CLASS_NONE for a path that gets records. */
-enum live_class_id names_class(const struct path *p);
+/* What an excluded path counts as for a module; LIVE_CLASS_NONE for a path that gets records. */
+enum live_class_id names_class(int module, const struct path *p);
 
 /* Adds one open of a class that has no records. */
 void names_count_class(enum live_class_id class);
@@ -45,8 +46,14 @@ struct name *names_find(const struct path *p);
 void names_lock(void);
 void names_unlock(void);
 
-/* The entry that all files beyond the budget share. Inside names_lock. */
-struct name *names_other(void);
+/*
+ * The entry that files beyond the budget share, one per mount point: what was folded is counted, and the
+ * module is marked partial. Inside names_lock.
+ */
+struct name *names_fold(int module, const struct path *p);
+
+/* True for such an entry: its records are not held against the budget. */
+bool names_is_fold(const struct name *n);
 
 /* The working directory changed. */
 void names_directory_changed(void);

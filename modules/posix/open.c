@@ -18,7 +18,7 @@ static struct posix_open *free_list;
 static struct posix_file *file_make(struct name *n)
 {
 	struct posix_file *f = arena_take(sizeof *f);
-	struct posix_record *r = f ? store_record(LOG_MOD_POSIX, sizeof *r, n->id, n == names_other()) : NULL;
+	struct posix_record *r = f ? store_record(LOG_MOD_POSIX, sizeof *r, n->id, names_is_fold(n)) : NULL;
 	if (!r)
 		return NULL;
 	r->mem_alignment = config.alignment;
@@ -34,21 +34,13 @@ static struct posix_file *file_of_name(struct name *n)
 	return n ? file_make(n) : NULL;
 }
 
-/* Beyond the budget all files share one record: totals stay exact. */
-static struct posix_file *file_folded(void)
-{
-	store_partial(LOG_MOD_POSIX);
-	__atomic_fetch_add(&store_live()->process.folded_opens, 1, __ATOMIC_RELAXED);
-	return file_of_name(names_other());
-}
-
 struct posix_file *posix_file_of(const struct path *p)
 {
 	if (!config_module_on(LOG_MOD_POSIX))
 		return NULL;
 	names_lock();
 	struct posix_file *f = file_of_name(names_entry(p));
-	f = f ? f : file_folded();
+	f = f ? f : file_of_name(names_fold(LOG_MOD_POSIX, p));
 	names_unlock();
 	return f;
 }
@@ -134,7 +126,7 @@ static uintptr_t entry_for(int dir, const char *path, int flags, int mode, doubl
 	struct path p;
 	if (!names_path(&p, dir, path))
 		return 0;
-	enum live_class_id class = names_class(&p);
+	enum live_class_id class = names_class(LOG_MOD_POSIX, &p);
 	struct posix_file *f = class ? NULL : posix_file_of(&p);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
@@ -282,7 +274,7 @@ static uintptr_t adopt(int fd)
 	cut_deleted(&p);
 	if (in_memory_only(&p))
 		return LIVE_CLASS_SPECIAL;
-	enum live_class_id class = names_class(&p);
+	enum live_class_id class = names_class(LOG_MOD_POSIX, &p);
 	struct posix_file *f = class ? NULL : posix_file_of(&p);
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)

@@ -107,7 +107,7 @@ void posix_on_map(struct span s, int64_t bytes, bool done)
 static struct posix_file *file_at(int dir, const char *path)
 {
 	struct path p;
-	return names_path(&p, dir, path) && !names_class(&p) ? posix_file_of(&p) : NULL;
+	return names_path(&p, dir, path) && !names_class(LOG_MOD_POSIX, &p) ? posix_file_of(&p) : NULL;
 }
 
 void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result)

@@ -19,7 +19,7 @@ static const char temporary[] = "<tmpfile>"; /* what all tmpfile() streams share
 static struct stdio_file *file_make(struct name *n)
 {
 	struct stdio_file *f = arena_take(sizeof *f);
-	struct stdio_record *r = f ? store_record(LOG_MOD_STDIO, sizeof *r, n->id, n == names_other()) : NULL;
+	struct stdio_record *r = f ? store_record(LOG_MOD_STDIO, sizeof *r, n->id, names_is_fold(n)) : NULL;
 	if (!r)
 		return NULL;
 	*f = (struct stdio_file){.name = n, .record = r};
@@ -33,19 +33,11 @@ static struct stdio_file *file_of_name(struct name *n)
 	return n ? file_make(n) : NULL;
 }
 
-/* Beyond the budget all files share one record: totals stay exact. */
-static struct stdio_file *file_folded(void)
-{
-	store_partial(LOG_MOD_STDIO);
-	__atomic_fetch_add(&store_live()->process.folded_opens, 1, __ATOMIC_RELAXED);
-	return file_of_name(names_other());
-}
-
 struct stdio_file *stdio_file_of(const struct path *p)
 {
 	names_lock();
 	struct stdio_file *f = file_of_name(names_entry(p));
-	f = f ? f : file_folded();
+	f = f ? f : file_of_name(names_fold(LOG_MOD_STDIO, p));
 	names_unlock();
 	return f;
 }
@@ -120,7 +112,7 @@ static void open_path(FILE *f, const char *path, const char *mode, double start,
 	struct path p;
 	if (!names_path(&p, AT_FDCWD, path))
 		return;
-	enum live_class_id class = names_class(&p);
+	enum live_class_id class = names_class(LOG_MOD_STDIO, &p);
 	struct stdio_file *file = class ? NULL : stdio_file_of(&p);
 	if (!file) {
 		enter_class(f, class ? class : LIVE_CLASS_FILTERED);
