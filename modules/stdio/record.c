@@ -277,10 +277,9 @@ void stdio_on_inlined(FILE *f)
 		t->inlined = t->attention = true;
 }
 
-void stdio_on_unget(FILE *f, int64_t bytes)
+void stdio_on_unget(struct stdio_stream *t, FILE *f, int64_t bytes)
 {
-	struct stdio_stream *t = stdio_watched(f);
-	if (!t)
+	if (!t || bytes < 0)
 		return;
 	t->offset -= t->offset >= bytes ? bytes : t->offset;
 	remember(t, f, LIVE_READ);

@@ -123,8 +123,8 @@ void stdio_on_print_wide(struct stdio_moving m, FILE *f, int printed);
 /* A program with getc_unlocked or putc_unlocked inside itself has met the end of the buffer. */
 void stdio_on_inlined(FILE *f);
 
-/* A pushed-back character will be read again. */
-void stdio_on_unget(FILE *f, int64_t bytes);
+/* A pushed-back character will be read again. `bytes` as it is in the file, or STDIO_NOTHING. */
+void stdio_on_unget(struct stdio_stream *stream, FILE *f, int64_t bytes);
 
 /* `to` and `whence` as given to fseek. */
 void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int result);

@@ -253,9 +253,9 @@ WRAP(int, getw, FILE *f)
 
 WRAP(int, ungetc, int c, FILE *f)
 {
+	struct stdio_stream *stream = stdio_watched(f);
 	int pushed = REAL(ungetc)(c, f);
-	if (pushed != EOF)
-		stdio_on_unget(f, 1);
+	stdio_on_unget(stream, f, one(pushed));
 	return pushed;
 }
 

@@ -94,9 +94,10 @@ WRAP(wint_t, putwchar_unlocked, wchar_t c)
 
 WRAP(wint_t, ungetwc, wint_t c, FILE *f)
 {
+	struct stdio_stream *stream = stdio_watched(f);
 	wint_t pushed = REAL(ungetwc)(c, f);
-	if (pushed != WEOF)
-		stdio_on_unget(f, wide_one(pushed));
+	if (stream)
+		stdio_on_unget(stream, f, wide_one(pushed));
 	return pushed;
 }
 
