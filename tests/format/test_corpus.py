@@ -1,0 +1,113 @@
+"""Logs of released Darshan versions, held against an exact decoder and against darshan-parser's output."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+
+import places
+import pytest
+
+NAMES = sorted(path.stem for path in (places.CORPUS / "logs").glob("*.darshan")) or [
+    pytest.param("", marks=pytest.mark.skip(reason=f"no corpus of released logs at {places.CORPUS}"))
+]
+
+# Where darshan-parser 3.5.0 is wrong, or where we decided otherwise: file, lines that differ.
+REFERENCE_DIFFERS: dict[str, str] = {
+    # Sums the maximum of two kinds of files into one row.
+    "imbalanced-io": r"POSIX\|# shared: |MPI-IO\|# shared: ",
+    # Loses the variances of POSIX 3 records.
+    "example": r"POSIX_F_VARIANCE_RANK",
+    "release-x86_64-3.1.0": r"POSIX_F_VARIANCE_RANK",
+    "release-x86_64-3.1.4": r"POSIX_F_VARIANCE_RANK",
+    # The same, and does not swap three doubles of big-endian records.
+    "release-ppc64-3.1.3": r"POSIX_F_(VARIANCE_RANK|META_TIME|MAX_)|POSIX_MAX_READ_TIME_SIZE",
+    "release-ppc64-3.0.0": r"POSIX_F_(META_TIME|MAX_)",
+    # Prints no job for a 3.20 log.
+    "release-x86_64-3.2.0": r"^\|# ",
+}
+# Loses common values on the way: see docs/reference/differences.md.
+for _n in range(4, 9):
+    REFERENCE_DIFFERS[f"dlio-{_n}"] = r"total_POSIX_ACCESS\d_"
+
+# What was not measured: its sum is -1 here, any negative number there; its time stamp -1 here, 0 there.
+NOT_MEASURED = re.compile(r"total_\w+?_(FDOPENS: -|F_(CLOSE_START|OPEN_END)_TIMESTAMP: (0|-1)\.0)")
+# Of old logs the reference shows the size that a new header would have.
+HEADER_SIZE = "|# header: "
+# The other comments are prose.
+KEYED = re.compile(r"# (?!description|<file|<max|<total)[\w<][\w /<>-]*( \(id \d+\))?: |# mount entry:")
+
+
+@pytest.fixture(scope="module")
+def decoded(build_dir: Path) -> set[str]:
+    """Names and prefixes of the modules that this version decodes."""
+    schema = json.loads((build_dir / "format" / "schema.json").read_text())["schema"]
+    return {m["name"] for m in schema} | {"total_" + m["prefix"].rstrip("_") for m in schema}
+
+
+@pytest.fixture
+def show(run_iolens: Callable[..., object], corpus: Path) -> Callable[[str], list[str]]:
+    def lines(name: str) -> list[str]:
+        done = run_iolens(["show", "--all", corpus / "logs" / f"{name}.darshan"], env={"TZ": "UTC"})
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.splitlines()
+
+    return lines
+
+
+def data(lines: Iterable[str], modules: set[str]) -> list[str]:
+    return [line for line in lines if line.split("\t")[0] in modules]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_records_are_what_an_exact_decoder_says(
+    name: str, show: Callable[[str], list[str]], corpus: Path, oracle: ModuleType, decoded: set[str]
+) -> None:
+    log = oracle.Log(str(corpus / "logs" / f"{name}.darshan"))
+    assert data(show(name), decoded) == data(oracle.parser_lines(log), decoded)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_header_is_what_an_exact_decoder_says(
+    name: str, show: Callable[[str], list[str]], corpus: Path, oracle: ModuleType
+) -> None:
+    log = oracle.Log(str(corpus / "logs" / f"{name}.darshan"))
+    shown = set(show(name))
+    log.has_nl = True  # the reference hides the command line when there are no mounts
+    missing = [line for line in oracle.head_lines(log) if line.rstrip() not in {s.rstrip() for s in shown}]
+    assert not missing
+
+
+def keyed(lines: Iterable[str], modules: set[str]) -> list[str]:
+    """Lines for machines: data, totals, and `# key: value` with the module they belong to."""
+    found, module = [], ""
+    for line in lines:
+        banner = re.match(r"# (\S+) module data", line)
+        if banner:
+            module = banner[1]
+        elif line.startswith("total_"):
+            found += [line] if any(line.startswith(m) for m in modules) else []
+        elif line and not line.startswith("#"):
+            found += data([line], modules)
+        elif KEYED.match(line) and (not module or module in modules):
+            found.append(f"{module}|{line}")
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_else_is_what_darshan_parser_prints(
+    name: str, show: Callable[[str], list[str]], corpus: Path, decoded: set[str]
+) -> None:
+    with gzip.open(corpus / "expected" / f"{name}.parser-all.txt.gz", "rt", errors="surrogateescape") as file:
+        wanted = keyed(file.read().splitlines(), decoded)
+    differs = re.compile(REFERENCE_DIFFERS.get(name, "(?!)"))
+
+    def compared(lines: list[str]) -> list[str]:
+        same = (line for line in lines if not differs.search(line) and not NOT_MEASURED.match(line))
+        return [line for line in same if not line.startswith(HEADER_SIZE)]
+
+    assert compared(keyed(show(name), decoded)) == compared(wanted)
