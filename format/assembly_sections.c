@@ -226,7 +226,7 @@ static int add_timeline(struct assembly *a, struct image *i)
 
 /* ---- the process ---- */
 
-static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize"};
+static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize", "abort"};
 
 /* The kernel adds what a reaped child moved to its parent. */
 static int64_t moved_by_children(const struct assembly *a, const struct live_process *p, int kind)

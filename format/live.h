@@ -163,7 +163,8 @@ enum live_end {
 	LIVE_END_EXIT,
 	LIVE_END_QUICK,
 	LIVE_END_EXEC,
-	LIVE_END_FINALIZE
+	LIVE_END_FINALIZE,
+	LIVE_END_ABORT
 };
 
 /* /proc/self/io: rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes. */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "epoch.h"
 #include "live.h"
 
 /* A module as the runtime knows it; registered by LIFE_MODULE. */
@@ -41,5 +42,31 @@ void life_go_on(void);
 
 /* In a child made by a fork that runs no atfork handlers. */
 void life_forked(void);
+
+/* ---- MPI ---- */
+
+struct life_world {
+	int64_t size, rank; /* 0, 0 = unknown */
+	uint64_t id;        /* the same in all ranks */
+	const char *mpi;    /* name of the backend, "" = none */
+};
+
+enum life_keeping {
+	LIFE_NONE,    /* not observed */
+	LIFE_SESSION, /* `iolens run` will make the log */
+	LIFE_STORE    /* the ranks must */
+};
+
+/* MPI_Init returned: observation starts here where only MPI programs are observed. */
+void life_join_world(const struct life_world *w);
+
+/* MPI_Finalize begins. With LIFE_STORE the row is sealed and nothing is recorded any more. */
+enum life_keeping life_leave_world(void);
+
+/* The settings forbid to observe this process. */
+bool life_forbidden(void);
+
+int64_t life_job(void);
+const struct epoch *life_epoch(void);
 
 #endif

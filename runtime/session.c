@@ -12,6 +12,7 @@
 static struct {
 	bool joined;
 	char store[512]; /* path of this process's store */
+	char world[256]; /* directory of an MPI job's stores, "" = none */
 	char host[65];
 } session;
 
@@ -57,11 +58,14 @@ struct epoch session_epoch(void)
 	return e;
 }
 
+static const char *temporary(void)
+{
+	return config.tmpdir && config.tmpdir[0] == '/' ? config.tmpdir : "/dev/shm";
+}
+
 static const char *directory(void)
 {
-	if (session.joined)
-		return config.session;
-	return config.tmpdir && config.tmpdir[0] == '/' ? config.tmpdir : "/dev/shm";
+	return session.joined ? config.session : session.world[0] ? session.world : temporary();
 }
 
 bool session_store(void)
@@ -69,14 +73,44 @@ bool session_store(void)
 	char name[128];
 	snprintf(name, sizeof name, "%.32s.%d.%llx.store", session_host(), sys_pid(),
 		 (unsigned long long)clock_monotonic());
-	int dir = session.joined ? open_private(directory())
-				 : sys_open(directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	int dir = session.joined || session.world[0] ? open_private(directory())
+						     : sys_open(directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (dir < 0)
 		return false;
 	snprintf(session.store, sizeof session.store, "%.380s/%s", directory(), name);
 	bool made = store_make(dir, name, (size_t)config.budget);
 	sys_close(dir);
 	return made;
+}
+
+static void move_store(void)
+{
+	char to[sizeof session.store];
+	const char *name = strrchr(session.store, '/');
+	if (!name)
+		return;
+	snprintf(to, sizeof to, "%.255s%.200s", session.world, name);
+	if (sys_rename(session.store, to) == 0)
+		memcpy(session.store, to, sizeof to);
+}
+
+void session_enter_world(uint64_t world)
+{
+	snprintf(session.world, sizeof session.world, "%.180s/iolens-%u-%016llx", temporary(), (unsigned)geteuid(),
+		 (unsigned long long)world);
+	sys_make_directory(session.world, 0700);
+	int dir = open_private(session.world);
+	if (dir < 0) {
+		session.world[0] = '\0';
+		return;
+	}
+	sys_close(dir);
+	move_store();
+}
+
+const char *session_world_directory(void)
+{
+	return session.world;
 }
 
 const char *session_store_path(void)

@@ -6,6 +6,7 @@
 #define IOLENS_SESSION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "clock.h"
 
@@ -19,6 +20,12 @@ bool session_store(void);
 struct epoch session_epoch(void);
 
 const char *session_host(void);
+
+/* Outside a session the ranks of an MPI job on one node share a private directory; a store that exists moves there. */
+void session_enter_world(uint64_t world);
+
+/* Where those stores are, whether or not this process has one; "" = nowhere. */
+const char *session_world_directory(void);
 
 /* Removes the store of a process that has written its own log. */
 void session_drop_store(void);

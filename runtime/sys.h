@@ -63,6 +63,21 @@ static inline int sys_unlink_at(int dir, const char *path)
 	return sys_call(SYS_unlinkat, dir, (long)path, 0, 0, 0, 0);
 }
 
+static inline int sys_remove_directory(const char *path)
+{
+	return sys_call(SYS_unlinkat, AT_FDCWD, (long)path, AT_REMOVEDIR, 0, 0, 0);
+}
+
+static inline int sys_make_directory(const char *path, int mode)
+{
+	return sys_call(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+static inline int sys_rename(const char *from, const char *to)
+{
+	return sys_call(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
+}
+
 static inline int sys_statfs(const char *path, struct statfs *out)
 {
 	return sys_call(SYS_statfs, (long)path, (long)out, 0, 0, 0, 0);

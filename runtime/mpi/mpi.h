@@ -48,65 +48,65 @@ static inline bool mpi_inside(uintptr_t frame)
 #define MPI_UNPACK(...) __VA_ARGS__
 
 /* One exported name around body_<symbol>; `name` must have the symbol's contract. */
-#define MPI_ENTRY(name, symbol, parameters, arguments)                                                     \
-	int mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default")));             \
-	int mpi_entry_##name parameters                                                                    \
-	{                                                                                                  \
-		static struct mpi_wrap wrap = {#name, NULL};                                               \
-		type_##symbol *next = (type_##symbol *)mpi_next(&wrap);                                    \
-		uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                   \
-		if (mpi_inside(frame))                                                                     \
-			return next arguments;                                                             \
-		mpi_outermost = frame;                                                                     \
-		int code = body_##symbol(next, MPI_UNPACK arguments);                                      \
-		mpi_outermost = 0;                                                                         \
-		return code;                                                                               \
+#define MPI_ENTRY(name, symbol, parameters, arguments)                                         \
+	int mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
+	int mpi_entry_##name parameters                                                        \
+	{                                                                                      \
+		static struct mpi_wrap wrap_ = {#name, NULL};                                  \
+		type_##symbol *next = (type_##symbol *)mpi_next(&wrap_);                       \
+		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                      \
+		if (mpi_inside(frame_))                                                        \
+			return next arguments;                                                 \
+		mpi_outermost = frame_;                                                        \
+		int result_ = body_##symbol(next, MPI_UNPACK arguments);                       \
+		mpi_outermost = 0;                                                             \
+		return result_;                                                                \
 	}
 
-#define WRAP_MPI(symbol, parameters, arguments)                                                            \
-	typedef int type_##symbol parameters;                                                              \
-	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters);                       \
-	MPI_ENTRY(symbol, symbol, parameters, arguments)                                                   \
-	MPI_ENTRY(P##symbol, symbol, parameters, arguments)                                                \
+#define WRAP_MPI(symbol, parameters, arguments)                                      \
+	typedef int type_##symbol parameters;                                        \
+	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters); \
+	MPI_ENTRY(symbol, symbol, parameters, arguments)                             \
+	MPI_ENTRY(P##symbol, symbol, parameters, arguments)                          \
 	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters)
 
 /*
  * The Fortran names of a procedure: mpi_x, mpi_x_, mpi_x__, MPI_X, the same with PMPI, and mpi_x_f08_. All arguments are
  * addresses, integers are int; the body sets nothing, since the last argument (the error code) is the MPI's to set.
  *
- *	WRAP_MPI_FORTRAN(file_sync, FILE_SYNC, (int *file, int *code), (file, code))
+ *	MPI_FORTRAN(file_sync, FILE_SYNC, (int *file, int *code), (file, code))
  *	{
  *		... next(file, code); ...
  *	}
  */
-#define MPI_FORTRAN_ENTRY(name, symbol, parameters, arguments)                                             \
-	void mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default")));            \
-	void mpi_entry_##name parameters                                                                   \
-	{                                                                                                  \
-		static struct mpi_wrap wrap = {#name, NULL};                                               \
-		type_f_##symbol *next = (type_f_##symbol *)mpi_next(&wrap);                                \
-		uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                   \
-		if (mpi_inside(frame)) {                                                                   \
-			next arguments;                                                                    \
-			return;                                                                            \
-		}                                                                                          \
-		mpi_outermost = frame;                                                                     \
-		body_f_##symbol(next, MPI_UNPACK arguments);                                               \
-		mpi_outermost = 0;                                                                         \
+#define MPI_FORTRAN_ENTRY(name, symbol, parameters, arguments)                                  \
+	void mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
+	void mpi_entry_##name parameters                                                        \
+	{                                                                                       \
+		static struct mpi_wrap wrap_ = {#name, NULL};                                   \
+		type_f_##symbol *next = (type_f_##symbol *)mpi_next(&wrap_);                    \
+		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                       \
+		if (mpi_inside(frame_)) {                                                       \
+			next arguments;                                                         \
+			return;                                                                 \
+		}                                                                               \
+		mpi_outermost = frame_;                                                         \
+		body_f_##symbol(next, MPI_UNPACK arguments);                                    \
+		mpi_outermost = 0;                                                              \
 	}
 
-#define WRAP_MPI_FORTRAN(lower, upper, parameters, arguments)                                              \
-	typedef void type_f_##lower parameters;                                                            \
-	static inline void body_f_##lower(type_f_##lower *next, MPI_UNPACK parameters);                    \
-	MPI_FORTRAN_ENTRY(mpi_##lower, lower, parameters, arguments)                                       \
-	MPI_FORTRAN_ENTRY(mpi_##lower##_, lower, parameters, arguments)                                    \
-	MPI_FORTRAN_ENTRY(mpi_##lower##__, lower, parameters, arguments)                                   \
-	MPI_FORTRAN_ENTRY(MPI_##upper, lower, parameters, arguments)                                       \
-	MPI_FORTRAN_ENTRY(pmpi_##lower, lower, parameters, arguments)                                      \
-	MPI_FORTRAN_ENTRY(pmpi_##lower##_, lower, parameters, arguments)                                   \
-	MPI_FORTRAN_ENTRY(pmpi_##lower##__, lower, parameters, arguments)                                  \
-	MPI_FORTRAN_ENTRY(PMPI_##upper, lower, parameters, arguments)                                      \
-	MPI_FORTRAN_ENTRY(mpi_##lower##_f08_, lower, parameters, arguments)                                \
+#define MPI_FORTRAN(lower, upper, parameters, arguments)                                \
+	typedef void type_f_##lower parameters;                                         \
+	static inline void body_f_##lower(type_f_##lower *next, MPI_UNPACK parameters); \
+	MPI_FORTRAN_ENTRY(mpi_##lower, lower, parameters, arguments)                    \
+	MPI_FORTRAN_ENTRY(mpi_##lower##_, lower, parameters, arguments)                 \
+	MPI_FORTRAN_ENTRY(mpi_##lower##__, lower, parameters, arguments)                \
+	MPI_FORTRAN_ENTRY(MPI_##upper, lower, parameters, arguments)                    \
+	MPI_FORTRAN_ENTRY(pmpi_##lower, lower, parameters, arguments)                   \
+	MPI_FORTRAN_ENTRY(pmpi_##lower##_, lower, parameters, arguments)                \
+	MPI_FORTRAN_ENTRY(pmpi_##lower##__, lower, parameters, arguments)               \
+	MPI_FORTRAN_ENTRY(PMPI_##upper, lower, parameters, arguments)                   \
+	MPI_FORTRAN_ENTRY(mpi_##lower##_f08_, lower, parameters, arguments)             \
 	static inline void body_f_##lower(type_f_##lower *next, MPI_UNPACK parameters)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
@@ -139,14 +139,14 @@ struct mpi_backend {
 	/* The C handle of a Fortran one. */
 	uintptr_t (*from_fortran)(enum mpi_handle kind, int value);
 
-	int (*position)(uintptr_t file, bool shared, int64_t *out);               /* in etypes, of the file pointer */
-	int (*byte_offset)(uintptr_t file, int64_t offset, int64_t *out);        /* etypes in the view -> bytes in the file */
+	int (*position)(uintptr_t file, bool shared, int64_t *out);       /* in etypes, of the file pointer */
+	int (*byte_offset)(uintptr_t file, int64_t offset, int64_t *out); /* etypes in the view -> bytes in the file */
 	int64_t (*status_bytes)(const void *status); /* moved by a finished operation; -1 = ignored or unknown */
 
 	/* -- for the runtime's finalize: a communicator of our own, and requests with numbers from 0 -- */
 	int (*world)(int *size, int *rank, bool *spawned);
-	int (*session_world)(uintptr_t session, int *size, int *rank);
-	bool (*may_communicate)(void); /* initialized by MPI_Init, not finalized, and this thread is allowed to */
+	int (*session_world)(const void *session, int *size, int *rank); /* where its handle lies */
+	bool (*may_communicate)(void);  /* initialized by MPI_Init, not finalized, and this thread is allowed to */
 	int (*open_begin)(int request); /* duplicates MPI_COMM_WORLD */
 	int (*open_end)(void);          /* when that request is done: errors are returned from now on */
 	int (*close)(void);

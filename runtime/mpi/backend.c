@@ -1,0 +1,325 @@
+/*
+ * What an MPI can be asked, for one ABI: compiled once with each mpi.h there is, linked with no MPI. Every function,
+ * and in Open MPI every constant, is found by name in the library that the process uses.
+ */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/mpi.h"
+
+#define FUNCTIONS(X)                                                                                                   \
+	X(Comm_size)                                                                                                   \
+	X(Comm_rank) X(Comm_get_parent) X(Comm_idup) X(Comm_free) X(Comm_set_errhandler) X(Type_size_x)                \
+		X(Get_elements_x) X(Initialized) X(Finalized) X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) X(Cancel) \
+			X(File_get_position) X(File_get_position_shared) X(File_get_byte_offset) X(File_open)          \
+				X(File_write_at_all) X(File_close) X(File_set_errhandler) X(Info_create) X(Info_set)   \
+					X(Info_free)
+
+#ifdef OPEN_MPI
+#define IDENTITY       "openmpi"
+#define CONVERSIONS(X) X(Comm_f2c) X(File_f2c) X(Info_f2c) X(Type_f2c) X(Request_f2c)
+#define CONSTANTS(X)                                                                                                 \
+	X(ompi_mpi_comm_world)                                                                                       \
+	X(ompi_mpi_comm_null) X(ompi_mpi_byte) X(ompi_mpi_datatype_null) X(ompi_mpi_info_null) X(ompi_mpi_file_null) \
+		X(ompi_request_null) X(ompi_mpi_errors_return)
+#define DECLARE_CONSTANT(name) static void *constant_##name;
+CONSTANTS(DECLARE_CONSTANT)
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, name) ((type)constant_##name)
+#define TO_C(kind, value)                  mpi.kind##_f2c(value)
+#else
+#define IDENTITY       "mpich"
+#define CONVERSIONS(X) X(File_f2c)
+#define CONSTANTS(X)
+#define TO_C(kind, value) MPI_##kind##_f2c(value)
+#endif
+
+#define DECLARE_FUNCTION(name) __typeof__(PMPI_##name) *name;
+
+static struct {
+	FUNCTIONS(DECLARE_FUNCTION)
+	CONVERSIONS(DECLARE_FUNCTION)
+#if MPI_VERSION >= 4
+	__typeof__(PMPI_Group_from_session_pset) *Group_from_session_pset;
+	__typeof__(PMPI_Group_size) *Group_size;
+	__typeof__(PMPI_Group_rank) *Group_rank;
+	__typeof__(PMPI_Group_free) *Group_free;
+#endif
+} mpi;
+
+static bool start(void *(*find)(const char *name))
+{
+	bool all = true;
+#define FIND_FUNCTION(name) all = (mpi.name = (__typeof__(mpi.name))find("PMPI_" #name)) && all;
+	FUNCTIONS(FIND_FUNCTION)
+	CONVERSIONS(FIND_FUNCTION)
+#define FIND_CONSTANT(name) all = (constant_##name = find(#name)) && all;
+	CONSTANTS(FIND_CONSTANT)
+#if MPI_VERSION >= 4
+	mpi.Group_from_session_pset = (__typeof__(mpi.Group_from_session_pset))find("PMPI_Group_from_session_pset");
+	mpi.Group_size = (__typeof__(mpi.Group_size))find("PMPI_Group_size");
+	mpi.Group_rank = (__typeof__(mpi.Group_rank))find("PMPI_Group_rank");
+	mpi.Group_free = (__typeof__(mpi.Group_free))find("PMPI_Group_free");
+#endif
+	return all;
+}
+
+/* ---- handles: integers or pointers, in the low bits of what was passed ---- */
+
+static int comm(uintptr_t handle, int *size, int *rank)
+{
+	int code = mpi.Comm_size((MPI_Comm)handle, size);
+	return code ? code : mpi.Comm_rank((MPI_Comm)handle, rank);
+}
+
+static int64_t type_size(uintptr_t handle)
+{
+	MPI_Count n = -1;
+	return mpi.Type_size_x((MPI_Datatype)handle, &n) == MPI_SUCCESS ? (int64_t)n : -1;
+}
+
+static bool info_is_null(uintptr_t handle)
+{
+	return (MPI_Info)handle == MPI_INFO_NULL;
+}
+
+#define KEY(type, null, handle) ((type)(handle) == (null) ? 0 : (uintptr_t)(type)(handle))
+
+static uintptr_t key(enum mpi_handle kind, uintptr_t handle)
+{
+	switch (kind) {
+	case MPI_HANDLE_COMM:
+		return KEY(MPI_Comm, MPI_COMM_NULL, handle);
+	case MPI_HANDLE_FILE:
+		return KEY(MPI_File, MPI_FILE_NULL, handle);
+	case MPI_HANDLE_INFO:
+		return KEY(MPI_Info, MPI_INFO_NULL, handle);
+	case MPI_HANDLE_TYPE:
+		return KEY(MPI_Datatype, MPI_DATATYPE_NULL, handle);
+	case MPI_HANDLE_REQUEST:
+		return KEY(MPI_Request, MPI_REQUEST_NULL, handle);
+	}
+	return 0;
+}
+
+static size_t handle_size(enum mpi_handle kind)
+{
+	static const size_t sizes[] = {sizeof(MPI_Comm), sizeof(MPI_File), sizeof(MPI_Info), sizeof(MPI_Datatype),
+				       sizeof(MPI_Request)};
+	return sizes[kind];
+}
+
+static uintptr_t load(enum mpi_handle kind, const void *at)
+{
+	uintptr_t handle = 0;
+	memcpy(&handle, at, handle_size(kind));
+	return key(kind, handle);
+}
+
+static uintptr_t from_fortran(enum mpi_handle kind, int value)
+{
+	switch (kind) {
+	case MPI_HANDLE_COMM:
+		return (uintptr_t)TO_C(Comm, value);
+	case MPI_HANDLE_FILE:
+		return (uintptr_t)mpi.File_f2c(value);
+	case MPI_HANDLE_INFO:
+		return (uintptr_t)TO_C(Info, value);
+	case MPI_HANDLE_TYPE:
+		return (uintptr_t)TO_C(Type, value);
+	case MPI_HANDLE_REQUEST:
+		return (uintptr_t)TO_C(Request, value);
+	}
+	return 0;
+}
+
+static int position(uintptr_t file, bool shared, int64_t *out)
+{
+	MPI_Offset at = 0;
+	int code =
+		shared ? mpi.File_get_position_shared((MPI_File)file, &at) : mpi.File_get_position((MPI_File)file, &at);
+	*out = at;
+	return code;
+}
+
+static int byte_offset(uintptr_t file, int64_t offset, int64_t *out)
+{
+	MPI_Offset at = 0;
+	int code = mpi.File_get_byte_offset((MPI_File)file, offset, &at);
+	*out = at;
+	return code;
+}
+
+static int64_t status_bytes(const void *status)
+{
+	MPI_Count n = MPI_UNDEFINED;
+	if (!status || status == (const void *)MPI_STATUS_IGNORE)
+		return -1;
+	int code = mpi.Get_elements_x((MPI_Status *)status, MPI_BYTE, &n);
+	return code == MPI_SUCCESS && n != MPI_UNDEFINED ? (int64_t)n : -1;
+}
+
+/* ---- the job ---- */
+
+static int world(int *size, int *rank, bool *spawned)
+{
+	MPI_Comm parent = MPI_COMM_NULL;
+	int code = comm((uintptr_t)MPI_COMM_WORLD, size, rank);
+	*spawned = code == MPI_SUCCESS && mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+	return code;
+}
+
+#if MPI_VERSION >= 4
+static int session_world(const void *session, int *size, int *rank)
+{
+	MPI_Group all;
+	if (!mpi.Group_from_session_pset || !mpi.Group_size || !mpi.Group_rank || !mpi.Group_free)
+		return -1;
+	int code = mpi.Group_from_session_pset(*(const MPI_Session *)session, "mpi://WORLD", &all);
+	if (code)
+		return code;
+	mpi.Group_size(all, size);
+	mpi.Group_rank(all, rank);
+	return mpi.Group_free(&all);
+}
+#else
+static int session_world(const void *session, int *size, int *rank)
+{
+	(void)session, (void)size, (void)rank;
+	return -1;
+}
+#endif
+
+static bool may_communicate(void)
+{
+	int begun = 0, ended = 0;
+	return mpi.Initialized(&begun) == MPI_SUCCESS && mpi.Finalized(&ended) == MPI_SUCCESS && begun && !ended;
+}
+
+enum { REQUESTS = 4096 };
+
+static MPI_Comm own;
+static MPI_Request requests[REQUESTS];
+
+static int open_begin(int request)
+{
+	return mpi.Comm_idup(MPI_COMM_WORLD, &own, &requests[request]);
+}
+
+static int open_end(void)
+{
+	return mpi.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+}
+
+static int close_own(void)
+{
+	return mpi.Comm_free(&own);
+}
+
+static int gather(int request, const void *from, void *to, int bytes, int root)
+{
+	return mpi.Igather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, root, own, &requests[request]);
+}
+
+static int broadcast(int request, void *at, int bytes, int root)
+{
+	return mpi.Ibcast(at, bytes, MPI_BYTE, root, own, &requests[request]);
+}
+
+static int send(int request, const void *from, int64_t bytes, int to, int tag)
+{
+	return mpi.Isend(from, (int)bytes, MPI_BYTE, to, tag, own, &requests[request]);
+}
+
+static int receive(int request, void *to, int64_t bytes, int from, int tag)
+{
+	return mpi.Irecv(to, (int)bytes, MPI_BYTE, from, tag, own, &requests[request]);
+}
+
+static int test(int request, bool *done)
+{
+	int flag = 0;
+	int code = mpi.Test(&requests[request], &flag, MPI_STATUS_IGNORE);
+	*done = flag;
+	return code;
+}
+
+static int cancel(int request)
+{
+	return mpi.Cancel(&requests[request]);
+}
+
+/* ---- writing by MPI-IO ---- */
+
+static MPI_File file;
+
+static void set_hints(MPI_Info info, const char *hints)
+{
+	char key_text[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+	while (*hints) {
+		size_t n = strcspn(hints, ";"), k = strcspn(hints, "=");
+		if (k < n && k < sizeof key_text && n - k - 1 < sizeof value) {
+			memcpy(key_text, hints, k);
+			memcpy(value, hints + k + 1, n - k - 1);
+			key_text[k] = value[n - k - 1] = '\0';
+			mpi.Info_set(info, key_text, value);
+		}
+		hints += n + (hints[n] == ';');
+	}
+}
+
+static int file_open(const char *path, const char *hints)
+{
+	MPI_Info info = MPI_INFO_NULL;
+	if (mpi.Info_create(&info) == MPI_SUCCESS)
+		set_hints(info, hints);
+	int code = mpi.File_open(own, path, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_EXCL, info, &file);
+	if (info != MPI_INFO_NULL)
+		mpi.Info_free(&info);
+	return code;
+}
+
+static int file_write_all(int64_t at, const void *from, int64_t bytes)
+{
+	return mpi.File_write_at_all(file, at, from, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+static int file_close(void)
+{
+	return mpi.File_close(&file);
+}
+
+extern const struct mpi_backend iolens_mpi_backend __attribute__((visibility("default")));
+
+const struct mpi_backend iolens_mpi_backend = {
+	.version = MPI_BACKEND_VERSION,
+	.size = sizeof(struct mpi_backend),
+	.name = IDENTITY,
+	.start = start,
+	.comm = comm,
+	.type_size = type_size,
+	.info_is_null = info_is_null,
+	.key = key,
+	.load = load,
+	.handle_size = handle_size,
+	.from_fortran = from_fortran,
+	.position = position,
+	.byte_offset = byte_offset,
+	.status_bytes = status_bytes,
+	.world = world,
+	.session_world = session_world,
+	.may_communicate = may_communicate,
+	.open_begin = open_begin,
+	.open_end = open_end,
+	.close = close_own,
+	.gather = gather,
+	.broadcast = broadcast,
+	.send = send,
+	.receive = receive,
+	.test = test,
+	.cancel = cancel,
+	.file_open = file_open,
+	.file_write_all = file_write_all,
+	.file_close = file_close,
+};

@@ -1,0 +1,121 @@
+#include "lifecycle.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config.h"
+#include "finalize.h"
+#include "life.h"
+#include "load.h"
+#include "note.h"
+#include "self.h"
+#include "session.h"
+#include "store.h"
+#include "world.h"
+
+extern char **environ;
+
+__thread uintptr_t mpi_outermost;
+
+static struct {
+	bool begun, ended;
+	bool by_session; /* MPI_Session_init alone: there is no MPI_COMM_WORLD */
+	struct life_world world;
+} mpi;
+
+/* What an MPI that we have no backend for has been told by its launcher. */
+static int from_environment(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = config_variable(environ, *names);
+		if (value)
+			return atoi(value);
+	}
+	return 0;
+}
+
+static void ask_launcher(int *size, int *rank)
+{
+	static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", NULL};
+	static const char *const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", NULL};
+	*size = from_environment(sizes);
+	*size = *size > 0 ? *size : 1;
+	*rank = from_environment(ranks);
+}
+
+static void join(const void *session)
+{
+	int size = 1, rank = 0;
+	bool spawned = false;
+	uint32_t gate = self.gate;
+	self.gate = SELF_OWN;
+	const struct mpi_backend *b = mpi_load();
+	int code = !b ? -1 : session ? b->session_world(session, &size, &rank) : b->world(&size, &rank, &spawned);
+	if (code)
+		ask_launcher(&size, &rank);
+	mpi.world = (struct life_world){
+		.size = size,
+		.rank = rank,
+		.id = mpi_world_id(environ, size),
+		.mpi = b ? b->name : "",
+	};
+	self.gate = gate;
+	life_join_world(&mpi.world);
+}
+
+void mpi_begun(void)
+{
+	if (mpi.begun && !mpi.by_session)
+		return;
+	if (!mpi.begun)
+		join(NULL);
+	mpi.begun = true;
+	mpi.by_session = false;
+}
+
+void mpi_session_begun(const void *session)
+{
+	if (mpi.begun)
+		return;
+	mpi.begun = mpi.by_session = true;
+	join(session);
+}
+
+static void keep(const char *why)
+{
+	if (mpi.world.rank == 0)
+		note("the ranks' stores are kept in %s (%s): `iolens recover %s` makes the log",
+		     session_world_directory(), why, session_world_directory());
+}
+
+static bool deferred(void)
+{
+	return config.finalize && config.finalize[0] == 'd';
+}
+
+void mpi_ending(void)
+{
+	if (!mpi.begun || mpi.ended)
+		return;
+	mpi.ended = true;
+	enum life_keeping keeping = life_leave_world();
+	const struct mpi_backend *b = mpi_backend();
+	uint32_t gate = self.gate;
+	self.gate = SELF_OWN;
+	if (keeping == LIFE_SESSION || (keeping == LIFE_NONE && life_forbidden()))
+		;
+	else if (!b)
+		keep(mpi_load_failure());
+	else if (deferred())
+		keep("IOLENS_FINALIZE=deferred");
+	else
+		finalize_world(b, &mpi.world, keeping == LIFE_STORE);
+	self.gate = gate;
+}
+
+void mpi_aborting(int code)
+{
+	if (mpi.begun && !mpi.ended)
+		life_end(LIVE_END_ABORT, code);
+}

@@ -1,0 +1,14 @@
+/* An MPI program's life: what happens at the end of MPI_Init and at the start of MPI_Finalize. Harmless when called twice. */
+#ifndef IOLENS_MPI_LIFECYCLE_H
+#define IOLENS_MPI_LIFECYCLE_H
+
+#include <stdint.h>
+
+void mpi_begun(void);
+void mpi_session_begun(const void *session); /* where its handle lies */
+void mpi_ending(void);
+
+/* The job is about to be killed by its own wish. */
+void mpi_aborting(int code);
+
+#endif

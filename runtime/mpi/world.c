@@ -1,0 +1,134 @@
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "config.h"
+#include "hash.h"
+#include "session.h"
+#include "sys.h"
+
+/* The first row whose variables are all set names the world. */
+static const char *const launchers[][2] = {
+	{"PMIX_NAMESPACE", "PMIX_NAMESPACE"}, /* Open MPI, PRRTE, PMIx under Slurm or Flux */
+	{"OMPI_MCA_ess_base_jobid", "OMPI_MCA_ess_base_jobid"},
+	{"SLURM_JOB_ID", "SLURM_STEP_ID"},
+	{"FLUX_JOB_ID", "FLUX_JOB_ID"},
+	{"PALS_APID", "PALS_APID"},
+	{"ALPS_APP_ID", "ALPS_APP_ID"},
+	{"PMI_JOBID", "PMI_JOBID"},
+};
+
+static bool by_environment(char **environment, uint64_t *id)
+{
+	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+		const char *job = config_variable(environment, launchers[i][0]);
+		const char *step = config_variable(environment, launchers[i][1]);
+		if (!job || !step)
+			continue;
+		*id = log_hash(job, strlen(job), i + 1);
+		*id = log_hash(step, strlen(step), *id);
+		return true;
+	}
+	return false;
+}
+
+/* ---- Hydra sets no variable, but starts one proxy per node and world, all with the same --control-port ---- */
+
+static ssize_t read_process(int pid, const char *file, char *text, size_t room)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	ssize_t got = fd >= 0 ? sys_read(fd, text, room - 1) : -1;
+	if (fd >= 0)
+		sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
+/* From /proc/<pid>/stat: the parent, and when the process began. */
+static int parent_of(int pid, unsigned long long *began)
+{
+	char text[1024];
+	int parent = 0;
+	read_process(pid, "stat", text, sizeof text);
+	const char *rest = strrchr(text, ')');
+	*began = 0;
+	if (rest)
+		sscanf(rest + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		       &parent, began);
+	return parent;
+}
+
+static bool option(const char *words, size_t n, const char *name, const char **value)
+{
+	for (const char *w = words; w < words + n; w += strlen(w) + 1)
+		if (strcmp(w, name) == 0 && w + strlen(w) + 1 < words + n) {
+			*value = w + strlen(w) + 1;
+			return true;
+		}
+	return false;
+}
+
+static bool by_proxy(uint64_t *id)
+{
+	char words[4096];
+	unsigned long long began;
+	int pid = sys_parent();
+	for (int up = 0; up < 8 && pid > 1; up++, pid = parent_of(pid, &began)) {
+		const char *port, *group;
+		ssize_t n = read_process(pid, "cmdline", words, sizeof words);
+		if (n <= 0 || !option(words, (size_t)n, "--control-port", &port))
+			continue;
+		*id = log_hash(port, strlen(port), 0);
+		if (option(words, (size_t)n, "--pgid", &group))
+			*id = log_hash(group, strlen(group), *id);
+		return true;
+	}
+	return false;
+}
+
+static uint64_t by_parent(void)
+{
+	unsigned long long began, mine;
+	struct {
+		long long host;
+		unsigned long long parent, began;
+	} key = {0};
+	key.parent = (unsigned long long)sys_parent();
+	parent_of(parent_of(sys_pid(), &mine), &began);
+	key.began = began;
+	key.host = (long long)log_id(session_host());
+	return log_hash(&key, sizeof key, 2);
+}
+
+static uint64_t alone(void)
+{
+	uint64_t key[] = {log_id(session_host()), (uint64_t)sys_pid(), clock_monotonic()};
+	return log_hash(key, sizeof key, 3);
+}
+
+uint64_t mpi_world_id(char **environment, int size)
+{
+	uint64_t id;
+	if (size == 1)
+		return alone();
+	if (by_environment(environment, &id) || by_proxy(&id))
+		return id;
+	return by_parent();
+}
+
+int mpi_local_rank(char **environment)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+					    "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *value = config_variable(environment, names[i]);
+		if (value)
+			return atoi(value);
+	}
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* The name of an MPI_COMM_WORLD, found without communication: what the launcher says. */
+#ifndef IOLENS_MPI_WORLD_H
+#define IOLENS_MPI_WORLD_H
+
+#include <stdint.h>
+
+/* The same number in all ranks, and another one for another start; of a process without launcher, its own. */
+uint64_t mpi_world_id(char **environment, int size);
+
+/* This node's first rank, as far as the launcher says: the one who speaks to the user. */
+int mpi_local_rank(char **environment);
+
+#endif
