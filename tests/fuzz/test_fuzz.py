@@ -13,7 +13,7 @@ def test_the_reader_survives_a_short_fuzzing(root: Path, tmp_path: Path) -> None
     if not shutil.which("clang"):
         pytest.skip("no clang")
     done = subprocess.run(
-        [root / "tests" / "fuzz" / "run", "10", tmp_path / "build"],
+        [root / "tests" / "fuzz" / "run", "5", tmp_path / "build"],
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
