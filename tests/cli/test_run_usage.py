@@ -1,4 +1,4 @@
-"""`iolens run` used wrongly: one line on stderr, its own exit code, and where that is known before, no command started."""
+"""`iolens run` used wrongly: one line on stderr, its own exit code, and no command started if possible."""
 
 from __future__ import annotations
 
