@@ -26,9 +26,10 @@ class Observed:
     @cached_property
     def text(self) -> str:
         command = [self.iolens, "show", "--base", "--ext", self.log]
-        return subprocess.run(
-            command, check=True, capture_output=True, encoding="utf-8", errors="surrogateescape"
-        ).stdout
+        text = {"encoding": "utf-8", "errors": "surrogateescape"}
+        done = subprocess.run(command, check=False, capture_output=True, **text)
+        assert done.returncode in (0, 4), done.stderr
+        return done.stdout
 
     @cached_property
     def records(self) -> dict[tuple[str, str, int], shown.Row]:
