@@ -232,10 +232,10 @@ def readelf(option: str, library: Path) -> str:
 
 
 def dynamic_symbols(library: Path) -> tuple[set[str], set[str]]:
-    """(exported, imported) names, without versions."""
+    """(exported, imported) names, without versions; the loader finds names of default visibility only."""
     exported, wanted = set(), set()
     for line in readelf("--dyn-syms", library).splitlines():
-        found = re.match(r"\s*\d+: \w+\s+\d+ \w+\s+(?:GLOBAL|WEAK)\s+\w+\s+(\w+) ([\w.]+)", line)
+        found = re.match(r"\s*\d+: \w+\s+\d+ \w+\s+(?:GLOBAL|WEAK)\s+DEFAULT\s+(\w+) ([\w.]+)", line)
         if found:
             (wanted if found[1] == "UND" else exported).add(found[2])
     return exported, wanted
