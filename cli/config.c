@@ -50,7 +50,8 @@ static int show_settings(const char *file)
 	char library[4096];
 	int ends[2], status;
 	if (!preload_find(library, sizeof library))
-		return cli_fail(CLI_INPUT, "libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
+		return cli_fail(CLI_INPUT,
+				"libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
 	if (pipe(ends) != 0)
 		return cli_fail(CLI_INPUT, "config: %s", strerror(errno));
 	pid_t child = fork();

@@ -144,9 +144,15 @@ static const char *set_names(void *field, const char *value)
 enum type { FLAG, TEXT, BYTES, SECONDS, MEBIBYTES, MODULES, EXPRESSIONS, NAMES, RANGES };
 
 static setter *const setters[] = {
-	[FLAG] = set_flag,           [TEXT] = set_text,       [BYTES] = set_bytes,
-	[SECONDS] = set_seconds,     [MEBIBYTES] = set_mebibytes, [MODULES] = set_modules,
-	[EXPRESSIONS] = set_expressions, [NAMES] = set_names, [RANGES] = set_ranges,
+	[FLAG] = set_flag,
+	[TEXT] = set_text,
+	[BYTES] = set_bytes,
+	[SECONDS] = set_seconds,
+	[MEBIBYTES] = set_mebibytes,
+	[MODULES] = set_modules,
+	[EXPRESSIONS] = set_expressions,
+	[NAMES] = set_names,
+	[RANGES] = set_ranges,
 };
 
 struct setting {
@@ -286,8 +292,10 @@ const char *config_variable(char **environment, const char *name)
 /* Reserves records in Darshan; here every module may use the whole budget. */
 static bool obsolete(const char *key, size_t n)
 {
-	static const char *const keys[] = {"MAX_RECORDS", "NAMEMEM", "INTERNAL_TIMING", "DISABLE_SHARED_REDUCTION",
-					   "DXT_SMALL_IO_TRIGGER", "DXT_UNALIGNED_IO_TRIGGER", "EXCLUDE_DIRS"};
+	static const char *const keys[] = {"MAX_RECORDS",          "NAMEMEM",
+					   "INTERNAL_TIMING",      "DISABLE_SHARED_REDUCTION",
+					   "DXT_SMALL_IO_TRIGGER", "DXT_UNALIGNED_IO_TRIGGER",
+					   "EXCLUDE_DIRS"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (strlen(keys[i]) == n && memcmp(keys[i], key, n) == 0)
 			return true;

@@ -25,8 +25,8 @@ struct config {
 	const char *tmpdir;
 	const char *jobid; /* name of the variable that holds the job's id */
 	const char *log_hints;
-	int64_t budget;    /* bytes of records and names */
-	int64_t alignment; /* bytes, test value for buffers */
+	int64_t budget;          /* bytes of records and names */
+	int64_t alignment;       /* bytes, test value for buffers */
 	double finalize_timeout; /* s */
 	const char *finalize;
 	uint32_t disabled; /* bit per module id */

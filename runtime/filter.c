@@ -69,7 +69,8 @@ static const char *add_range(struct filter *f, const char *text, size_t n)
 	const char *colon = memchr(text, ':', n);
 	size_t head = colon ? (size_t)(colon - text) : n;
 	bool all = n == 1 && *text == '*';
-	bool good = all || (range_end(text, head, &first) && (colon ? range_end(colon + 1, n - head - 1, &last) : head > 0));
+	bool good = all ||
+		    (range_end(text, head, &first) && (colon ? range_end(colon + 1, n - head - 1, &last) : head > 0));
 	if (!all && !colon)
 		last = first;
 	struct filter_rule *r = good && first <= last ? add_rule(f) : NULL;

@@ -224,8 +224,7 @@ static struct name *make(uint64_t id, const struct path *p, bool fold)
 	const char *text = store_name(id, p->text, p->length, fold);
 	struct name *n = text ? arena_take(sizeof *n) : NULL;
 	if (n)
-		*n = (struct name){
-			.id = id, .text = text, .alignment = mounts_alignment(p->text), .fold = fold};
+		*n = (struct name){.id = id, .text = text, .alignment = mounts_alignment(p->text), .fold = fold};
 	return n;
 }
 

@@ -24,7 +24,7 @@ struct name {
 	uint64_t id;
 	const char *text;        /* in the store */
 	int64_t alignment;       /* block size of its file system, -1 = unknown */
-	bool fold; /* stands for all files beyond the budget on one mount */
+	bool fold;               /* stands for all files beyond the budget on one mount */
 	void *file[NAMES_SLOTS]; /* each module's own state */
 };
 
