@@ -48,7 +48,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("line", "complaint"), WRONG)
-def test_a_wrong_setting_is_named_with_its_line(run_iolens: Run, tmp_path: Path, line: str, complaint: str) -> None:
+def test_a_wrong_setting_is_named_with_its_line(
+    run_iolens: Run, tmp_path: Path, line: str, complaint: str
+) -> None:
     (tmp_path / "conf").write_text(f"MODMEM 2\n{line}\n")
     done = run_iolens(["config", tmp_path / "conf"])
     assert done.returncode == 1
