@@ -18,8 +18,9 @@ MAY_INCLUDE = {
     "runtime": {"format"},
     "modules": {"runtime", "format"},
     "cli": {"format"},
+    "python": {"format"},
 }
-ROOMS = [*MAY_INCLUDE, "python", "tools", "tests"]
+ROOMS = [*MAY_INCLUDE, "tools", "tests", "bench"]
 # A room's headers that are made by the build.
 GENERATED = {"records.h": "format"}
 
