@@ -8,23 +8,23 @@
 
 #include "mpi/mpi.h"
 
-#define FUNCTIONS(X)                                                                                                 \
-	X(Comm_size)                                                                                                 \
-	X(Comm_rank)                                                                                                 \
-	X(Comm_get_parent) X(Comm_idup) X(Comm_free) X(Comm_set_errhandler) X(Type_size_x) X(Get_elements_x)         \
-		X(Initialized) X(Finalized) X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) X(Cancel)                 \
-			X(File_get_position) X(File_get_position_shared) X(File_get_byte_offset) X(File_open)        \
-				X(File_write_at_all) X(File_close) X(File_set_errhandler) X(Info_create) X(Info_set) \
-					X(Info_free)
+/* clang-format off */
+#define FUNCTIONS(X) \
+	X(Comm_size) X(Comm_rank) X(Comm_get_parent) X(Comm_idup) X(Comm_free) \
+	X(Comm_set_errhandler) X(Type_size_x) X(Get_elements_x) X(Initialized) X(Finalized) \
+	X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) X(Cancel) X(File_get_position) \
+	X(File_get_position_shared) X(File_get_byte_offset) X(File_open) X(File_write_at_all) \
+	X(File_close) X(File_set_errhandler) X(Info_create) X(Info_set) X(Info_free)
+/* clang-format on */
 
 #ifdef OPEN_MPI
 #define IDENTITY       "openmpi"
 #define CONVERSIONS(X) X(Comm_f2c) X(File_f2c) X(Info_f2c) X(Type_f2c) X(Request_f2c)
-#define CONSTANTS(X)                                                                                                \
-	X(ompi_mpi_comm_world)                                                                                      \
-	X(ompi_mpi_comm_null)                                                                                       \
-	X(ompi_mpi_byte) X(ompi_mpi_datatype_null) X(ompi_mpi_info_null) X(ompi_mpi_file_null) X(ompi_request_null) \
-		X(ompi_mpi_errors_return)
+/* clang-format off */
+#define CONSTANTS(X) \
+	X(ompi_mpi_comm_world) X(ompi_mpi_comm_null) X(ompi_mpi_byte) X(ompi_mpi_datatype_null) \
+	X(ompi_mpi_info_null) X(ompi_mpi_file_null) X(ompi_request_null) X(ompi_mpi_errors_return)
+/* clang-format on */
 #define DECLARE_CONSTANT(name) static void *constant_##name;
 CONSTANTS(DECLARE_CONSTANT)
 #undef OMPI_PREDEFINED_GLOBAL
