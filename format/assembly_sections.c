@@ -28,6 +28,9 @@ static const struct {
 		"rank i64\ninterface str\nname str\ncount i64\nerrors i64\nbytes i64 byte\ntime f64 s\n"},
 	[ASSEMBLY_MPIIO_SIZES] = {"mpiio_sizes",
 		"rank i64\nkind str\ndirection str\nsize str\ncount i64\nbytes i64 byte\n"},
+	[ASSEMBLY_MPIIO_COMPLETIONS] = {"mpiio_completions",
+		"rank i64\nkind str\ndirection str\ncount i64\nerrors i64\nbytes i64 byte\n"
+		"wait_time f64 s\nspan_time f64 s\n"},
 	[ASSEMBLY_TIMELINE] = {"timeline",
 		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
 	[ASSEMBLY_FOLDED] = {"folded",
@@ -172,23 +175,31 @@ static int add_operations(struct assembly *a, struct image *i)
 	return s->failed;
 }
 
+/* ---- MPI-IO ---- */
+
+static const char *const ways[] = {
+/* clang-format off */
+#define WAY(id, name) name,
+	LIVE_WAYS(WAY)
+	/* clang-format on */
+};
+
+static void set_way(struct trailer_section *s, int64_t rank, int way, int kind)
+{
+	section_row(s);
+	section_set_i64(s, "rank", 0, rank);
+	section_set_text(s, "kind", 0, ways[way]);
+	section_set_text(s, "direction", 0, kind == LIVE_READ ? "read" : "write");
+}
+
 static int add_sizes(struct assembly *a, struct image *i, int way, int kind)
 {
-	static const char *const ways[] = {
-	/* clang-format off */
-#define WAY(id, name) name,
-		LIVE_WAYS(WAY)
-		/* clang-format on */
-	};
 	struct trailer_section *s = &a->section[ASSEMBLY_MPIIO_SIZES];
 	struct live_sizes sum = image_sizes(i, way, kind);
 	for (int c = 0; c < LIVE_SIZES; c++) {
 		if (!sum.count[c])
 			continue;
-		section_row(s);
-		section_set_i64(s, "rank", 0, i->rank);
-		section_set_text(s, "kind", 0, ways[way]);
-		section_set_text(s, "direction", 0, kind == LIVE_READ ? "read" : "write");
+		set_way(s, i->rank, way, kind);
 		section_set_text(s, "size", 0, schema_size_names[c]);
 		section_set_i64(s, "count", 0, sum.count[c]);
 		section_set_i64(s, "bytes", 0, sum.bytes[c]);
@@ -196,14 +207,33 @@ static int add_sizes(struct assembly *a, struct image *i, int way, int kind)
 	return s->failed;
 }
 
-static int add_mpiio_sizes(struct assembly *a, struct image *i)
+static int add_completion(struct assembly *a, struct image *i, int way, int kind)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_MPIIO_COMPLETIONS];
+	struct live_completion sum = image_completion(i, way, kind);
+	if (!sum.count)
+		return 0;
+	set_way(s, i->rank, way, kind);
+	section_set_i64(s, "count", 0, sum.count);
+	section_set_i64(s, "errors", 0, sum.errors);
+	section_set_i64(s, "bytes", 0, sum.bytes);
+	section_set_f64(s, "wait_time", 0, sum.wait);
+	return section_set_f64(s, "span_time", 0, sum.span);
+}
+
+static int add_mpiio(struct assembly *a, struct image *i)
 {
 	int code = 0;
-	for (int way = 0; code >= 0 && way < LIVE_WAY_COUNT; way++)
-		for (int kind = 0; code >= 0 && kind < 2; kind++)
+	for (int way = 0; code >= 0 && way < LIVE_WAY_COUNT; way++) {
+		for (int kind = 0; code >= 0 && kind < 2; kind++) {
 			code = add_sizes(a, i, way, kind);
+			code = code < 0 ? code : add_completion(a, i, way, kind);
+		}
+	}
 	return code;
 }
+
+/* ---- timeline ---- */
 
 static int add_timeline(struct assembly *a, struct image *i)
 {
@@ -361,7 +391,7 @@ int assembly_sections_add(struct assembly *a, struct image *i)
 	if (code >= 0)
 		code = add_operations(a, i);
 	if (code >= 0)
-		code = add_mpiio_sizes(a, i);
+		code = add_mpiio(a, i);
 	if (code >= 0)
 		code = add_folded(a, i);
 	return code < 0 ? code : add_timeline(a, i);

@@ -80,6 +80,20 @@ struct live_sizes image_sizes(const struct image *i, int way, int kind)
 	return sum;
 }
 
+struct live_completion image_completion(const struct image *i, int way, int kind)
+{
+	struct live_completion sum = {0};
+	EACH_SHARD(i, s) {
+		const struct live_completion *c = &s->completion[way][kind];
+		sum.count += c->count;
+		sum.errors += c->errors;
+		sum.bytes += c->bytes;
+		sum.wait += c->wait;
+		sum.span += c->span;
+	}
+	return sum;
+}
+
 bool image_heat(const struct image *i, int heat, double until, struct live_heat *out)
 {
 	bool any = false;

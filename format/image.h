@@ -26,6 +26,7 @@ void image_close(struct image *i);
 struct live_class image_class(const struct image *i, int class);
 struct live_operation image_operation(const struct image *i, int operation);
 struct live_sizes image_sizes(const struct image *i, int way, int kind);
+struct live_completion image_completion(const struct image *i, int way, int kind);
 
 /* The threads' heat maps as one that covers `until` seconds; false if nothing was moved. */
 bool image_heat(const struct image *i, int heat, double until, struct live_heat *out);

@@ -10,7 +10,7 @@
 
 #include "fold.h"
 
-enum { LIVE_VERSION = 4, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
+enum { LIVE_VERSION = 5, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
 
 /* Interfaces that have a heat map: identifier, name in the log, module id in the log. */
 #define LIVE_HEATS(X)                \
@@ -79,14 +79,6 @@ enum { LIVE_VERSION = 4, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200,
 	X(MPIIO_SEEK, "mpiio", "seek")                                                            \
 	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared")                                              \
 	X(MPIIO_DELETE, "mpiio", "delete")                                                        \
-	X(MPIIO_SPLIT_READ_END, "mpiio", "split_read_end") /* in the _end call */                 \
-	X(MPIIO_SPLIT_WRITE_END, "mpiio", "split_write_end")                                      \
-	X(MPIIO_SPLIT_READ_SPAN, "mpiio", "split_read_span") /* from _begin to the end of _end */ \
-	X(MPIIO_SPLIT_WRITE_SPAN, "mpiio", "split_write_span")                                    \
-	X(MPIIO_NB_READ_WAIT, "mpiio", "nb_read_wait") /* in the call that completed it */        \
-	X(MPIIO_NB_WRITE_WAIT, "mpiio", "nb_write_wait")                                          \
-	X(MPIIO_NB_READ_SPAN, "mpiio", "nb_read_span") /* from its post to its completion */      \
-	X(MPIIO_NB_WRITE_SPAN, "mpiio", "nb_write_span")                                          \
 	X(NESTED, "iolens", "nested") /* calls from signal handlers inside a record call: not in a record */
 
 /* Ways of an MPI-IO access: identifier, name. */
@@ -134,6 +126,15 @@ struct live_sizes {
 	int64_t bytes[LIVE_SIZES];
 };
 
+/* Accesses in two halves, counted at the second: split collective ones, and non-blocking ones seen to complete. */
+struct live_completion {
+	int64_t count;
+	int64_t errors;
+	int64_t bytes;
+	double wait; /* s in the calls that completed them */
+	double span; /* s from the first half to the end of the second */
+};
+
 /* A stretch of time with I/O in it: busy seconds by kind, which never exceed end - start. */
 struct live_segment {
 	double start;
@@ -154,6 +155,7 @@ struct live_shard {
 	struct live_class class[LIVE_CLASS_COUNT];
 	struct live_operation operation[LIVE_OP_COUNT];
 	struct live_sizes sizes[LIVE_WAY_COUNT][2]; /* by live_kind */
+	struct live_completion completion[LIVE_WAY_COUNT][2]; /* by live_kind; only for the ways that have two halves */
 	struct live_timeline timeline;
 	struct live_heat heat[LIVE_HEAT_COUNT];
 } __attribute__((aligned(64)));

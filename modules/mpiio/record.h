@@ -1,0 +1,96 @@
+/*
+ * What the operations on MPI files do to MPI-IO records. Sizes are what a call asks for, count times
+ * size of the data type: what a collective read really got, no status tells before it is complete.
+ *
+ * All mpiio_on_ functions return at once for an empty span.
+ */
+#ifndef IOLENS_MPIIO_RECORD_H
+#define IOLENS_MPIIO_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live.h"
+
+struct mpiio_open;
+struct mpiio_posted;
+
+/* An operation that is being watched. */
+struct mpiio_span {
+	struct mpiio_open *open; /* NULL: the handle has no record */
+	bool on;
+	double start; /* s */
+};
+
+/* The start of an operation on a handle. Empty for a handle without a record. */
+struct mpiio_span mpiio_span_file(uintptr_t handle);
+
+/* The start of an operation that needs no record: an open, a delete. */
+struct mpiio_span mpiio_span(void);
+
+/* Like mpiio_span_file; from here on the handle is unknown. */
+struct mpiio_span mpiio_span_close(uintptr_t handle);
+
+/* An access or the first half of one that returned `code`: `count` elements of `type`. */
+void mpiio_access(struct mpiio_span s, enum live_way way, enum live_kind kind, int64_t count, uintptr_t type);
+
+static inline void mpiio_on_access(struct mpiio_span s, enum live_way way, enum live_kind kind, int64_t count,
+				   uintptr_t type, int code)
+{
+	if (s.open && !code)
+		mpiio_access(s, way, kind, count, type);
+}
+
+/* The second half of a split collective access. */
+void mpiio_on_end(struct mpiio_span s, int code);
+
+/* A non-blocking access was posted as *request. */
+void mpiio_on_post(struct mpiio_span s, enum live_kind kind, int64_t count, uintptr_t type, const void *request,
+		   int code);
+
+void mpiio_on_open(struct mpiio_span s, uintptr_t handle, uintptr_t communicator, const char *name, int mode,
+		   uintptr_t info, int code);
+void mpiio_on_close(struct mpiio_span s, int code);
+void mpiio_on_set_view(struct mpiio_span s, uintptr_t info, int code);
+void mpiio_on_sync(struct mpiio_span s, int code);
+
+/* An operation without a counter in the log: counted by name. */
+void mpiio_on_operation(struct mpiio_span s, enum live_operation_id operation, int64_t bytes, int code);
+
+/* ---- requests: what Wait and Test calls complete ---- */
+
+/* Non-blocking accesses whose completion was not seen yet: the only cost of a program's other requests. */
+extern int mpiio_pending __attribute__((visibility("hidden")));
+
+/* A Wait or Test call that may complete some of ours. */
+struct mpiio_wait {
+	struct mpiio_posted *marked;
+	double start;
+};
+
+struct mpiio_wait mpiio_wait_look(const void *requests, int64_t count);
+void mpiio_wait_seen(struct mpiio_wait *w, bool failed);
+void mpiio_request_freed(const void *request);
+
+/* Before the real call, which overwrites the requests that it completes. */
+static inline struct mpiio_wait mpiio_wait(const void *requests, int64_t count)
+{
+	if (__builtin_expect(!__atomic_load_n(&mpiio_pending, __ATOMIC_RELAXED), 1))
+		return (struct mpiio_wait){0};
+	return mpiio_wait_look(requests, count);
+}
+
+static inline void mpiio_on_wait(struct mpiio_wait *w, bool failed)
+{
+	if (__builtin_expect(w->marked != NULL, 0))
+		mpiio_wait_seen(w, failed);
+}
+
+/* Before a request is freed: nobody will see it complete. */
+static inline void mpiio_on_free(const void *request)
+{
+	if (__builtin_expect(__atomic_load_n(&mpiio_pending, __ATOMIC_RELAXED), 0))
+		mpiio_request_freed(request);
+}
+
+#endif

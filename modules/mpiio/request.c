@@ -1,0 +1,170 @@
+/*
+ * Non-blocking accesses from their post to the Wait or Test call that completes them. A call marks those of
+ * its requests that are ours; after it, a marked one whose handle has changed is complete.
+ */
+#include "arena.h"
+#include "clock.h"
+#include "mpi/mpi.h"
+#include "self.h"
+#include "state.h"
+
+enum { BUCKETS = 1024 };
+
+struct mpiio_posted {
+	uintptr_t request;
+	struct mpiio_begun begun;
+	struct mpiio_posted *next; /* in its bucket */
+	struct mpiio_posted *next_marked;
+	const void *at; /* where the waiting call holds the request */
+};
+
+int mpiio_pending;
+
+static struct mpiio_posted *bucket[BUCKETS];
+static struct mpiio_posted *unused;
+static struct lock lock;
+
+static struct mpiio_posted **bucket_of(uintptr_t request)
+{
+	return &bucket[(request * 0x9e3779b97f4a7c15u) >> 54];
+}
+
+static struct mpiio_posted *take_unused(void)
+{
+	struct mpiio_posted *p = unused;
+	if (!p)
+		return arena_take(sizeof *p);
+	unused = p->next;
+	return p;
+}
+
+static uintptr_t load(const void *at)
+{
+	return mpi_backend()->load(MPI_HANDLE_REQUEST, at);
+}
+
+void mpiio_request_add(const void *request, struct mpiio_begun begun)
+{
+	uintptr_t key = load(request);
+	if (!key)
+		return;
+	lock_take(&lock);
+	struct mpiio_posted *p = take_unused(), **b = bucket_of(key);
+	if (p) {
+		*p = (struct mpiio_posted){.request = key, .begun = begun, .next = *b};
+		*b = p;
+		__atomic_fetch_add(&mpiio_pending, 1, __ATOMIC_RELAXED);
+	}
+	lock_drop(&lock);
+}
+
+/* The latest one of that handle: an older one was completed out of our sight. Inside the lock. */
+static struct mpiio_posted *find(uintptr_t request)
+{
+	struct mpiio_posted *p = request ? *bucket_of(request) : NULL;
+	while (p && p->request != request)
+		p = p->next;
+	return p;
+}
+
+/* Removes it, and older ones of its handle but those that another thread is just about to remove. Inside the lock. */
+static void forget(struct mpiio_posted *newest)
+{
+	struct mpiio_posted **at = bucket_of(newest->request);
+	uintptr_t request = newest->request;
+	while (*at && *at != newest)
+		at = &(*at)->next;
+	while (*at) {
+		struct mpiio_posted *p = *at;
+		if (p->request != request || (p != newest && p->at)) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		p->next = unused;
+		unused = p;
+		__atomic_fetch_sub(&mpiio_pending, 1, __ATOMIC_RELAXED);
+	}
+}
+
+struct mpiio_wait mpiio_wait_look(const void *requests, int64_t count)
+{
+	struct mpiio_wait w = {0};
+	if (!requests || !mpi_backend() || !self_ready())
+		return w;
+	size_t stride = mpi_backend()->handle_size(MPI_HANDLE_REQUEST);
+	w.start = clock_now();
+	self_enter();
+	lock_take(&lock);
+	for (int64_t i = 0; i < count; i++) {
+		const char *at = (const char *)requests + (size_t)i * stride;
+		struct mpiio_posted *p = find(load(at));
+		if (!p || p->at)
+			continue;
+		p->at = at;
+		p->next_marked = w.marked;
+		w.marked = p;
+	}
+	lock_drop(&lock);
+	self_leave();
+	return w;
+}
+
+/* Drops the marks of those that go on; the others stay in the list. Inside the lock. */
+static int sort_out(struct mpiio_wait *w)
+{
+	int done = 0;
+	for (struct mpiio_posted **at = &w->marked; *at;) {
+		struct mpiio_posted *p = *at;
+		if (load(p->at) == p->request) {
+			p->at = NULL;
+			*at = p->next_marked;
+			continue;
+		}
+		at = &p->next_marked;
+		done++;
+	}
+	return done;
+}
+
+void mpiio_wait_seen(struct mpiio_wait *w, bool failed)
+{
+	if (!self_ready())
+		return;
+	double end = clock_now();
+	self_enter();
+	lock_take(&lock);
+	int done = sort_out(w);
+	enum live_kind kind = done ? w->marked->begun.kind : LIVE_READ;
+	for (struct mpiio_posted *p = w->marked, *next; p; p = next) {
+		next = p->next_marked;
+		mpiio_complete(LIVE_WAY_NONBLOCKING, &p->begun, failed, (end - w->start) / done, end);
+		forget(p);
+	}
+	lock_drop(&lock);
+	if (done)
+		mpiio_timeline(kind, w->start, end);
+	self_leave();
+}
+
+void mpiio_request_freed(const void *request)
+{
+	if (!request || !mpi_backend() || !self_ready())
+		return;
+	self_enter();
+	lock_take(&lock);
+	struct mpiio_posted *p = find(load(request));
+	if (p)
+		forget(p);
+	lock_drop(&lock);
+	self_leave();
+}
+
+void mpiio_requests_forget(void)
+{
+	lock_drop(&lock);
+	for (int i = 0; i < BUCKETS; i++)
+		bucket[i] = NULL;
+	unused = NULL;
+	mpiio_pending = 0;
+}
