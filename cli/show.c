@@ -114,26 +114,30 @@ static void show_records(struct show *s, struct log_records *records, const stru
 		show_error(s, u->module->name, &err);
 }
 
+static void show_body(struct show *s, int module, struct log_records *records, const struct base_lines *b,
+		      struct sums *u)
+{
+	show_banner(s, log_module_name(module));
+	if (!show_partial(s, module))
+		return;
+	if (s->parts & (SHOW_BASE | SHOW_TOTAL))
+		show_description(s, u->module);
+	if (s->parts & SHOW_BASE)
+		output_text(&s->out, "\n#<module>\t<rank>\t<record id>\t<counter>\t<value>\t"
+				     "<file name>\t<mount pt>\t<fs type>\n");
+	show_records(s, records, b, u);
+	show_sums(s, u);
+}
+
 static void show_decoded(struct show *s, int module, struct log_records *records)
 {
 	const struct schema_module *m = &schema_modules[module];
 	struct base_lines b = {0};
 	struct sums u;
-	if (!sums_open(&u, m, s->parts) || !base_open(&b, m)) {
-		cli_fail(0, "%s: not enough memory", s->path);
-		s->exit = CLI_INPUT;
-	} else if (u.derived || (s->parts & SHOW_BASE)) {
-		show_banner(s, m->name);
-		if (show_partial(s, module)) {
-			if (s->parts & (SHOW_BASE | SHOW_TOTAL))
-				show_description(s, m);
-			if (s->parts & SHOW_BASE)
-				output_text(&s->out, "\n#<module>\t<rank>\t<record id>\t<counter>\t<value>\t"
-						     "<file name>\t<mount pt>\t<fs type>\n");
-			show_records(s, records, &b, &u);
-			show_sums(s, &u);
-		}
-	}
+	if (!sums_open(&u, m, s->parts) || !base_open(&b, m))
+		s->exit = cli_fail(CLI_INPUT, "%s: not enough memory", s->path);
+	else if (u.parts || s->parts & SHOW_BASE)
+		show_body(s, module, records, &b, &u);
 	base_close(&b);
 	sums_close(&u);
 }
@@ -173,7 +177,7 @@ static void show_log(struct show *s)
 	struct log_error err;
 	if (log_job(s->log, &s->job, &err) < 0)
 		show_error(s, "job", &err);
-	if (log_names(s->log, &err) < 0)
+	if (s->parts & (SHOW_BASE | SHOW_PER_FILE) && log_names(s->log, &err) < 0)
 		show_error(s, "names", &err);
 	show_header(s);
 	show_modules(s);

@@ -16,7 +16,8 @@ enum show_part {
 	SHOW_FILE_DETAIL = 32,
 	SHOW_EXT = 64,
 	SHOW_INCOMPLETE = 128,
-	SHOW_SUMS = SHOW_TOTAL | SHOW_FILE | SHOW_PERF | SHOW_FILE_LIST | SHOW_FILE_DETAIL,
+	SHOW_PER_FILE = SHOW_FILE | SHOW_FILE_LIST | SHOW_FILE_DETAIL,
+	SHOW_SUMS = SHOW_TOTAL | SHOW_PERF | SHOW_PER_FILE,
 };
 
 struct show {
@@ -71,8 +72,8 @@ struct rank_sum {
 
 struct sums {
 	const struct schema_module *module;
-	bool derived; /* file and performance figures make sense */
-	bool details; /* keep a whole record per file */
+	unsigned parts; /* what is asked for; 0 where file and performance figures make no sense */
+	bool used;
 	struct reduce_total total;
 	uint8_t *record, *scratch; /* the total, and memory to compute it */
 	struct index file_index, rank_index;

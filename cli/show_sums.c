@@ -6,10 +6,10 @@ static const double MIB = 1048576;
 
 static const struct schema_field *slowest_time(const struct schema_module *m)
 {
-	for (uint32_t i = 0; i < m->nfields; i++)
-		if (m->fields[i].role == ROLE_SLOWEST && m->fields[i].type == FIELD_F64)
-			return &m->fields[i];
-	return NULL;
+	const struct schema_field *f = schema_by_role(m, ROLE_SLOWEST);
+	while (f && f->type != FIELD_F64)
+		f = schema_next(m, f);
+	return f;
 }
 
 static bool is_derived(const struct schema_module *m)
@@ -20,10 +20,7 @@ static bool is_derived(const struct schema_module *m)
 
 bool sums_open(struct sums *u, const struct schema_module *m, unsigned parts)
 {
-	*u = (struct sums){.module = m, .derived = is_derived(m) && (parts & SHOW_SUMS)};
-	u->details = parts & SHOW_FILE_DETAIL;
-	if (!u->derived)
-		return true;
+	*u = (struct sums){.module = m, .parts = is_derived(m) ? parts & SHOW_SUMS : 0};
 	u->record = calloc(1, m->size);
 	u->scratch = calloc(1, m->size);
 	return u->record && u->scratch;
@@ -95,13 +92,14 @@ static bool add_to_file(struct sums *u, const struct log_record *r)
 	double slowest = longest(m, r);
 	f->slowest = slowest > f->slowest ? slowest : f->slowest;
 	f->time += reduce_io_time(m, r->data);
-	return !u->details || merge_record(u, i, r, is_new);
+	return !(u->parts & SHOW_FILE_DETAIL) || merge_record(u, i, r, is_new);
 }
 
 static bool add_to_rank(struct sums *u, const struct log_record *r)
 {
 	const struct schema_module *m = u->module;
 	bool is_new;
+	u->bytes = add(u->bytes, reduce_bytes(m, r->data));
 	if (r->rank == -1) {
 		u->shared_time += longest(m, r);
 		return true;
@@ -120,11 +118,12 @@ static bool add_to_rank(struct sums *u, const struct log_record *r)
 
 bool sums_add(struct sums *u, const struct log_record *r)
 {
-	if (!u->derived)
-		return true;
-	reduce_total_add(u->module, &u->total, u->record, r->data, u->scratch);
-	u->bytes = add(u->bytes, reduce_bytes(u->module, r->data));
-	return add_to_rank(u, r) && add_to_file(u, r);
+	u->used = true;
+	if (u->parts & SHOW_TOTAL)
+		reduce_total_add(u->module, &u->total, u->record, r->data, u->scratch);
+	if (u->parts & SHOW_PERF && !add_to_rank(u, r))
+		return false;
+	return !(u->parts & SHOW_PER_FILE) || add_to_file(u, r);
 }
 
 static void put_counter(struct output *o, const struct schema_field *f, const uint8_t *at)
@@ -298,7 +297,7 @@ static void show_file(struct show *s, const struct sums *u, size_t i)
 	put_escaped(&s->out, name ? name : "(null)");
 	output_format(&s->out, "\t%lld\t%f\t%f", (long long)processes, f->slowest,
 		      processes > 0 ? f->time / (double)processes : 0.0);
-	if (u->details)
+	if (u->parts & SHOW_FILE_DETAIL)
 		show_details(s, u->module, u->merged + i * u->module->size);
 	output_text(&s->out, "\n");
 }
@@ -308,7 +307,7 @@ static void show_file_list(struct show *s, const struct sums *u)
 	output_text(&s->out, "\n# Per-file summary of I/O activity.\n");
 	output_text(&s->out, "# <slowest>: seconds of the process that took longest; <avg>: mean over the processes\n");
 	output_text(&s->out, "\n# <record_id>\t<file_name>\t<nprocs>\t<slowest>\t<avg>");
-	if (u->details)
+	if (u->parts & SHOW_FILE_DETAIL)
 		show_details(s, u->module, NULL);
 	output_text(&s->out, "\n");
 	for (size_t i = 0; i < u->file_index.used; i++)
@@ -326,9 +325,7 @@ void show_sums(struct show *s, const struct sums *u)
 		{SHOW_PERF, show_performance},
 		{SHOW_FILE_LIST | SHOW_FILE_DETAIL, show_file_list},
 	};
-	if (!u->derived || !u->total.used)
-		return;
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-		if (s->parts & blocks[i].parts)
+		if (u->used && u->parts & blocks[i].parts)
 			blocks[i].show(s, u);
 }

@@ -4,10 +4,12 @@
 
 const struct schema_field *schema_by_role(const struct schema_module *m, enum field_role role)
 {
-	for (uint32_t i = 0; i < m->nfields; i++)
-		if (m->fields[i].role == role)
-			return &m->fields[i];
-	return NULL;
+	return m->roles && m->roles[role] >= 0 ? &m->fields[m->roles[role]] : NULL;
+}
+
+const struct schema_field *schema_next(const struct schema_module *m, const struct schema_field *f)
+{
+	return f->next >= 0 ? &m->fields[f->next] : NULL;
 }
 
 const struct schema_field *schema_by_name(const struct schema_module *m, const char *name)

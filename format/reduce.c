@@ -27,11 +27,9 @@ static int64_t add(int64_t a, int64_t b)
 int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role)
 {
 	int64_t sum = 0;
-	for (uint32_t i = 0; i < m->nfields; i++) {
-		const struct schema_field *f = &m->fields[i];
-		if (f->role == role && f->count == 1 && f->type != FIELD_F64)
+	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f))
+		if (f->count == 1 && f->type != FIELD_F64)
 			sum = add(sum, peek(record, f)->i);
-	}
 	return sum;
 }
 
@@ -192,10 +190,7 @@ struct extreme {
 static struct extreme find_extreme(const struct schema_module *m, enum field_role role)
 {
 	struct extreme e = {0};
-	for (uint32_t i = 0; i < m->nfields; i++) {
-		const struct schema_field *f = &m->fields[i];
-		if (f->role != role)
-			continue;
+	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f)) {
 		if (f->type == FIELD_F64)
 			e.time = f;
 		else if (!strcmp(f->unit, "rank"))

@@ -18,6 +18,7 @@ struct schema_field {
 	uint16_t count;  /* elements; 0 = variable, see length */
 	int16_t follows; /* index of the field this one accompanies, or -1 */
 	int16_t length;  /* index of the field that holds the number of elements, or -1 */
+	int16_t next;    /* index of the next field with the same role, or -1 */
 	enum field_type type;
 	enum field_reduce reduce;
 	enum field_role role;
@@ -49,6 +50,7 @@ struct schema_module {
 	uint32_t size; /* bytes of the fixed part of a record */
 	uint32_t nfields;
 	const struct schema_field *fields;
+	const int16_t *roles; /* by field_role: index of the first field that plays it, or -1 */
 	const struct schema_history *history;
 	const char *doc;
 };
@@ -61,5 +63,7 @@ extern const char *const schema_size_names[]; /* of the ten size classes */
 
 /* First field of a module that plays the role, NULL if none does. */
 const struct schema_field *schema_by_role(const struct schema_module *m, enum field_role role);
+/* The next one that does. */
+const struct schema_field *schema_next(const struct schema_module *m, const struct schema_field *f);
 /* Field by its name, NULL if there is none. */
 const struct schema_field *schema_by_name(const struct schema_module *m, const char *name);
