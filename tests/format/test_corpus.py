@@ -30,7 +30,7 @@ REFERENCE_DIFFERS: dict[str, str] = {
     # Prints no job for a 3.20 log.
     "release-x86_64-3.2.0": r"^\|# ",
 }
-# Loses common values on the way: see docs/reference/differences.md.
+# Loses common values on the way: see docs/decisions/0006.
 for _n in range(4, 9):
     REFERENCE_DIFFERS[f"dlio-{_n}"] = r"total_POSIX_ACCESS\d_"
 
