@@ -1,22 +1,44 @@
 /*
- * From the stores of a session's processes to the one log of the job. Program image i, in order of
- * start, becomes rank i; time counts from the session's epoch; what the stores hold beside Darshan's
- * records goes into the extension trailer (docs/reference/trailer.md).
+ * From the stores of processes to logs (docs/reference/trailer.md tells what goes where).
+ *
+ * Without MPI: one log, program image i in order of start becomes rank i.
+ * With MPI: one log for each MPI_COMM_WORLD, with its size and ranks; what a file's records of all ranks say is one record
+ * of rank -1. What stands around the ranks (launchers, shells) is in the process table with its totals, as rank -1. Processes
+ * of other kinds that read or wrote files get a log of their own, as without MPI.
+ * Time counts from the session's epoch.
  */
 #ifndef IOLENS_ASSEMBLE_H
 #define IOLENS_ASSEMBLE_H
 
+#include <stddef.h>
+
 #include "epoch.h"
 #include "error.h"
 
-struct assemble_job {
-	struct epoch epoch;
-	int64_t id;           /* 0: the first image's */
-	int64_t ended;        /* ns since 1970; 0 = the latest end known */
+/* Time that making the log took before the assembly began: goes into its trailer. */
+struct assemble_phase {
+	const char *name;
+	double seconds;
 };
 
-/* All stores of a directory. Returns the number of images, or a negative code. */
+struct assemble_job {
+	struct epoch epoch; /* realtime 0: as the stores tell */
+	int64_t id;         /* 0: the first image's */
+	int64_t ended;      /* ns since 1970; 0 = the latest end known */
+	const struct assemble_phase *phases;
+	size_t nphases;
+	void (*wrote)(void *context, const char *path); /* called for every log; may be NULL */
+	void *context;
+};
+
+/*
+ * `path` names the log of the one world, or of the processes where there is none. Other logs of the same stores are beside it:
+ * with several worlds x.darshan becomes x-mpi1.darshan, x-mpi2.darshan, ..., and x-serial.darshan is the rest.
+ * Return the number of images, or a negative code.
+ */
 int assemble_directory(const struct assemble_job *job, const char *directory, const char *path, struct log_error *err);
+int assemble_stores(const struct assemble_job *job, const char *const *stores, size_t n, const char *path,
+		    struct log_error *err);
 
 /* One store in memory: a process writes its own log. */
 int assemble_memory(const struct assemble_job *job, const void *store, size_t size, const char *path,

@@ -5,7 +5,10 @@
 #include "assemble.h"
 #include "image.h"
 #include "records.h"
+#include "shared.h"
 #include "writer.h"
+
+enum { ASSEMBLY_NOWHERE = -1, ASSEMBLY_SEVERAL = -2, ASSEMBLY_STOP = 1, ASSEMBLY_PHASES = 16 };
 
 struct assembly_source {
 	char *name; /* of the store's file */
@@ -14,7 +17,29 @@ struct assembly_source {
 	double end;
 	/* Bytes since the process was made, by the kernel's count or else by ours; with its children's. */
 	int64_t moved[2];
-	bool last; /* image of its process */
+	bool last;                  /* image of its process */
+	int64_t epoch;              /* ns since 1970 */
+	int64_t mpi_size, mpi_rank; /* 0, 0 = no rank */
+	uint64_t world;
+	bool has_records; /* of files: standard streams do not count */
+	int around;       /* the part whose ranks it started, ASSEMBLY_NOWHERE or ASSEMBLY_SEVERAL */
+};
+
+/* Rank -1: stands in the process table only, with its totals. */
+struct assembly_member {
+	size_t source;
+	int64_t rank;
+};
+
+/* What becomes one log: an MPI_COMM_WORLD, or the processes that belong to none. */
+struct assembly_part {
+	bool mpi;
+	uint64_t world;
+	int again; /* which one of that name */
+	int64_t nprocs;
+	double start;
+	struct assembly_member *members; /* in order of ranks */
+	size_t nmembers, room;
 };
 
 enum {
@@ -23,10 +48,10 @@ enum {
 	ASSEMBLY_EXCLUDED,
 	ASSEMBLY_OPERATION,
 	ASSEMBLY_MPIIO_SIZES,
-	ASSEMBLY_MPIIO_COMPLETIONS,
 	ASSEMBLY_TIMELINE,
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
+	ASSEMBLY_PHASE,
 	ASSEMBLY_ENVIRONMENT,
 	ASSEMBLY_SECTIONS
 };
@@ -39,17 +64,48 @@ struct assembly {
 	struct assembly_source *sources;
 	size_t nsources, room;
 	int64_t unreadable; /* stores left out */
-	double end;         /* of the job, s since the epoch */
+	struct assembly_part *parts;
+	size_t nparts, parts_room;
+	size_t worlds;                    /* the first parts */
+	const struct assembly_part *part; /* being written */
+	int64_t epoch;                    /* of that part, ns since 1970 */
+	double end;                       /* of that part, s since the epoch */
 	struct log_writer *writer;
 	struct log_error err;
 	bool job_written;
-	char command[4096]; /* of the first image: the session's command */
-	int module;    /* being copied */
+	struct log_job first; /* numbers of the first image's job */
+	char command[4096];   /* of the first image: the session's command */
+	int module;           /* being copied */
+	struct shared shared;
+	struct assemble_phase phase[ASSEMBLY_PHASES];
+	const char *in_phase;
+	double phase_began;
 	uint64_t *ids; /* names written so far: open addressing */
 	size_t ids_size, ids_used;
 	struct trailer_section section[ASSEMBLY_SECTIONS];
 	uint8_t record[8192] __attribute__((aligned(8)));
 };
+
+/* Sets a->parts, worlds first and in order of their start, and marks every source. */
+int assembly_plan(struct assembly *a);
+void assembly_forget_plan(struct assembly *a);
+
+enum assembly_who { ASSEMBLY_RANKS, ASSEMBLY_ALL_LIVE };
+typedef int assembly_visit(struct assembly *a, struct image *i);
+
+/* Opens the part's images one after the other; the first only ranks and their records, the second all with i->live. */
+int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see);
+
+/* Writes the log of a->part. */
+int assembly_write(struct assembly *a, const char *path);
+
+/* What follows is another step of the work: its time goes into the trailer. */
+void assembly_clock(struct assembly *a, const char *phase);
+
+bool assembly_standard_stream(uint64_t id);
+
+/* True when the image has a record of a file; a negative code if it cannot be read. */
+int assembly_has_files(struct image *i, struct log_error *err);
 
 /* 1 if the id is new, 0 if it was there, or a negative code. */
 int assembly_new_id(struct assembly *a, uint64_t id);

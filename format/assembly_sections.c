@@ -17,7 +17,8 @@ static const struct {
 		"io_time f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"
 		"kernel_read i64 byte\nkernel_written i64 byte\nstorage_read i64 byte\nstorage_written i64 byte\n"
 		"seen_read i64 byte\nseen_written i64 byte\nunseen_read i64 byte\nunseen_written i64 byte\n"
-		"nested_calls i64\nfolded_opens i64\nbudget i64 byte\nstart_cost f64 s\n"},
+		"nested_calls i64\nfolded_opens i64\nbudget i64 byte\nstart_cost f64 s\n"
+			    "mpi str\nmpi_start f64 s\nmpi_end f64 s\n"},
 	[ASSEMBLY_TOTAL] = {"total",
 		"rank i64\ninterface str\nrecords i64\nopens i64\nreads i64\nwrites i64\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"},
@@ -36,6 +37,7 @@ static const struct {
 	[ASSEMBLY_FOLDED] = {"folded",
 		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
+	[ASSEMBLY_PHASE] = {"phase", "name str\ntime f64 s\n"},
 	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
 	/* clang-format on */
 };
@@ -98,6 +100,23 @@ static int add_total(struct assembly *a, struct image *i, int module)
 	section_set_f64(s, "read_time", 0, t.read_time);
 	section_set_f64(s, "write_time", 0, t.write_time);
 	return section_set_f64(s, "meta_time", 0, t.meta_time);
+}
+
+int assembly_has_files(struct image *i, struct log_error *err)
+{
+	static const int modules[] = {LOG_MOD_POSIX, LOG_MOD_MPIIO, LOG_MOD_STDIO};
+	int code = 0;
+	for (size_t m = 0; !code && m < sizeof modules / sizeof *modules; m++) {
+		struct log_records *records;
+		struct log_record r;
+		if ((code = log_records_open(&records, i->log, modules[m], err)) < 0)
+			return code;
+		while ((code = log_records_next(records, &r, err)) > 0)
+			if (!assembly_unused(modules[m], &r) && !assembly_standard_stream(r.id))
+				break;
+		log_records_close(records);
+	}
+	return code;
 }
 
 int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err)
@@ -340,6 +359,9 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	section_set_i64(s, "folded_opens", 0, i->live->fold.opens);
 	section_set_i64(s, "budget", 0, p->budget);
 	section_set_f64(s, "start_cost", 0, p->init_time);
+	set_text(s, "mpi", p->mpi, sizeof p->mpi);
+	section_set_f64(s, "mpi_start", 0, p->mpi_start);
+	section_set_f64(s, "mpi_end", 0, p->mpi_end);
 	set_kernel(a, s, p, seen);
 	return set_times(s, i);
 }
@@ -419,10 +441,22 @@ static void describe_environment(struct assembly *a)
 	add_environment(a, "unreadable_stores", number);
 }
 
+static void add_phases(struct assembly *a, const struct assemble_phase *phases, size_t n)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_PHASE];
+	for (size_t p = 0; p < n && phases[p].name; p++) {
+		section_row(s);
+		section_set_text(s, "name", 0, phases[p].name);
+		section_set_f64(s, "time", 0, phases[p].seconds);
+	}
+}
+
 int assembly_sections_write(struct assembly *a)
 {
 	int code = 0;
 	describe_environment(a);
+	add_phases(a, a->job->phases, a->job->nphases);
+	add_phases(a, a->phase, ASSEMBLY_PHASES);
 	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++)
 		if (a->section[s].nrows)
 			code = log_write_section(a->writer, &a->section[s]);
@@ -471,4 +505,6 @@ void assembly_free(struct assembly *a)
 	for (int s = 0; s < ASSEMBLY_SECTIONS; s++)
 		section_free(&a->section[s]);
 	log_put(a->ids);
+	a->ids = NULL;
+	a->ids_size = a->ids_used = 0;
 }

@@ -1,0 +1,147 @@
+#include "shared.h"
+
+#include <string.h>
+
+#include "alloc.h"
+
+void shared_begin(struct shared *s, const struct schema_module *m)
+{
+	*s = (struct shared){.module = m};
+}
+
+void shared_rank(struct shared *s)
+{
+	s->ranks++;
+}
+
+static uint64_t id_of(const void *record)
+{
+	uint64_t id;
+	memcpy(&id, record, sizeof id);
+	return id;
+}
+
+static int64_t find(const struct shared *s, uint64_t id)
+{
+	for (size_t at = id; s->index_size; at++) {
+		uint32_t n = s->index[at & (s->index_size - 1)];
+		if (!n)
+			break;
+		if (s->entries[n - 1].id == id)
+			return n - 1;
+	}
+	return -1;
+}
+
+static void index_entry(struct shared *s, size_t n)
+{
+	size_t at = s->entries[n].id;
+	while (s->index[at & (s->index_size - 1)])
+		at++;
+	s->index[at & (s->index_size - 1)] = (uint32_t)n + 1;
+}
+
+static int index_all(struct shared *s, size_t size)
+{
+	log_put(s->index);
+	s->index_size = 0;
+	s->index = log_get(size * sizeof *s->index);
+	if (!s->index)
+		return LOG_E_MEMORY;
+	s->index_size = size;
+	for (size_t n = 0; n < s->used; n++)
+		index_entry(s, n);
+	return 0;
+}
+
+static int grow(struct shared *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct shared_entry *entries = log_get(room * sizeof *entries);
+	uint8_t *records = log_get(room * s->module->size);
+	if (entries && records) {
+		if (s->used) {
+			memcpy(entries, s->entries, s->used * sizeof *entries);
+			memcpy(records, s->records, s->used * s->module->size);
+		}
+		log_put(s->entries);
+		log_put(s->records);
+		s->entries = entries;
+		s->records = records;
+		s->room = room;
+		return index_all(s, 4 * room);
+	}
+	log_put(entries);
+	log_put(records);
+	return LOG_E_MEMORY;
+}
+
+static int add_first(struct shared *s, const void *record)
+{
+	int code = s->used == s->room ? grow(s) : 0;
+	if (code < 0)
+		return code;
+	uint8_t *copy = s->records + s->used * s->module->size;
+	struct shared_entry *e = &s->entries[s->used];
+	memcpy(copy, record, s->module->size);
+	*e = (struct shared_entry){.id = id_of(record), .ranks = 1};
+	reduce_begin(s->module, copy, &e->state);
+	index_entry(s, s->used++);
+	return 0;
+}
+
+int shared_add(struct shared *s, const void *record)
+{
+	uint8_t operand[4096] __attribute__((aligned(8)));
+	struct reduce_state state;
+	int64_t n = find(s, id_of(record));
+	if (n < 0)
+		return s->ranks == 1 && s->module->size <= sizeof operand ? add_first(s, record) : 0;
+	struct shared_entry *e = &s->entries[n];
+	if (e->ranks != s->ranks - 1)
+		return 0;
+	memcpy(operand, record, s->module->size);
+	reduce_begin(s->module, operand, &state);
+	reduce_merge(s->module, s->records + (size_t)n * s->module->size, &e->state, operand, &state);
+	e->ranks++;
+	return 0;
+}
+
+void shared_settle(struct shared *s, int64_t ranks)
+{
+	size_t kept = 0, size = s->module->size;
+	for (size_t n = 0; n < s->used; n++) {
+		if (s->entries[n].ranks != ranks)
+			continue;
+		if (kept != n) {
+			s->entries[kept] = s->entries[n];
+			memcpy(s->records + kept * size, s->records + n * size, size);
+		}
+		reduce_end(s->module, s->records + kept * size, &s->entries[kept].state);
+		kept++;
+	}
+	s->used = kept;
+	if (!s->index_size)
+		return;
+	memset(s->index, 0, s->index_size * sizeof *s->index);
+	for (size_t n = 0; n < kept; n++)
+		index_entry(s, n);
+}
+
+bool shared_has(const struct shared *s, uint64_t id)
+{
+	return find(s, id) >= 0;
+}
+
+const void *shared_record(const struct shared *s, size_t n)
+{
+	return s->records + n * s->module->size;
+}
+
+void shared_free(struct shared *s)
+{
+	log_put(s->entries);
+	log_put(s->records);
+	log_put(s->index);
+	*s = (struct shared){.module = s->module};
+}

@@ -1,0 +1,46 @@
+/*
+ * Files that every rank of an MPI job used, one module at a time: the records of all ranks become one. Ranks are added in
+ * order; what the first rank does not have, or a later one lacks, is not shared.
+ */
+#ifndef IOLENS_SHARED_H
+#define IOLENS_SHARED_H
+
+#include <stdbool.h>
+
+#include "error.h"
+#include "reduce.h"
+
+struct shared_entry {
+	uint64_t id;
+	int64_t ranks; /* that had it so far */
+	struct reduce_state state;
+};
+
+struct shared {
+	const struct schema_module *module;
+	int64_t ranks; /* added so far */
+	struct shared_entry *entries;
+	uint8_t *records; /* entry n's record is the n-th */
+	size_t used, room;
+	uint32_t *index; /* open addressing by id: entry + 1 */
+	size_t index_size;
+};
+
+void shared_begin(struct shared *s, const struct schema_module *m);
+
+/* The next rank's records follow. */
+void shared_rank(struct shared *s);
+
+/* A record of that rank, of the module's plain size, its rank set. */
+int shared_add(struct shared *s, const void *record);
+
+/* After the last rank: entries that not all `ranks` had are dropped, the others get rank -1 and their variances. */
+void shared_settle(struct shared *s, int64_t ranks);
+
+/* After shared_settle. */
+bool shared_has(const struct shared *s, uint64_t id);
+const void *shared_record(const struct shared *s, size_t n); /* n < used */
+
+void shared_free(struct shared *s);
+
+#endif
