@@ -81,7 +81,7 @@ static const char *advice(const struct log_error *err)
 	case LOG_E_UNFINISHED:
 		return "use the log that the job leaves when it ends";
 	case LOG_E_OLD:
-		return "1.x and 2.x logs are not supported yet";
+		return "logs of Darshan 1.x and 2.x are not supported yet";
 	case LOG_E_VERSION:
 		return "a newer iolens may read it";
 	case LOG_E_TRUNCATED:

@@ -48,18 +48,23 @@ static int all_zero(const uint8_t *at, size_t n)
 	return !n;
 }
 
+static int is_old(const uint8_t *head)
+{
+	return (head[0] == '1' || head[0] == '2') && head[1] == '.' && !head[4];
+}
+
 /* What a file that is no 3.x log looks like from its first bytes. */
 static int reject(const uint8_t *head, struct log_error *err)
 {
 	if (all_zero(head, 16))
 		return log_fail(err, LOG_E_UNFINISHED, 0,
 				"header was never written: the job was still running or was killed");
-	if (head[0] == 0x1f && head[1] == 0x8b)
-		return log_fail(err, LOG_E_OLD, 0, "gzip data, as logs of Darshan 1.x and 2.x are");
-	if (!memcmp(head, "BZh", 3))
-		return log_fail(err, LOG_E_OLD, 0, "bzip2 data, as converted logs of Darshan 1.x and 2.x are");
-	if ((head[0] == '1' || head[0] == '2') && head[1] == '.' && !head[4])
+	if (is_old(head))
 		return log_fail(err, LOG_E_OLD, 0, "log of Darshan 1.x or 2.x");
+	if (head[0] == 0x1f && head[1] == 0x8b)
+		return log_fail(err, LOG_E_OLD, 0, "gzip data");
+	if (!memcmp(head, "BZh", 3))
+		return log_fail(err, LOG_E_OLD, 0, "bzip2 data");
 	return log_fail(err, LOG_E_NOT_LOG, 0, "not a Darshan log");
 }
 
@@ -135,7 +140,7 @@ int container_read(struct log_container *c, const struct source *s, struct log_e
 		return code;
 	if (!have)
 		return log_fail(err, LOG_E_NOT_LOG, LOG_NOWHERE, "empty file");
-	if (have < 16 || !read_magic(c, head))
+	if (have < 16 || is_old(head) || !read_magic(c, head))
 		return reject(head, err);
 	const struct layout *l = find_layout(c, head);
 	if (!l)

@@ -272,7 +272,7 @@ def test_help_names_every_option(run_iolens: Run) -> None:
         (b"just a text, longer than sixteen bytes", "not a Darshan log at byte 0"),
         (
             b"\x1f\x8b\x08" + bytes(40),
-            "gzip data, as logs of Darshan 1.x and 2.x are at byte 0: 1.x and 2.x logs are not",
+            "gzip data at byte 0: logs of Darshan 1.x and 2.x are not supported yet",
         ),
         (bytes(2000), "header was never written"),
         (
@@ -339,3 +339,10 @@ def test_absurd_times_are_shown(run_iolens: Run, write: Write, when: int) -> Non
     done = run_iolens(["show", write(PlainLog(times=(when, 0, when, 0)))])
     assert done.returncode == 0
     assert f"# start_time: {when}\n" in done.stdout
+
+
+def test_old_logs_are_called_old(run_iolens: Run, corpus: Path) -> None:
+    for path in (corpus / "logs").glob("v2-*"):
+        done = run_iolens(["show", path])
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "logs of Darshan 1.x and 2.x are not supported yet" in done.stderr
