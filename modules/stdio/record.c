@@ -179,10 +179,13 @@ struct stdio_moving stdio_span_moving(FILE *f)
 	return m;
 }
 
-/* By the buffer: right when libc has refilled it once at most. */
+/*
+ * By the buffer: right when libc has refilled it once at most. A scan that found something took a byte at
+ * least, so the same position means that as much came as went.
+ */
 static int64_t taken_from_buffer(struct stdio_moving m, const FILE *f)
 {
-	if (f->_IO_read_end == m.end && f->_IO_read_ptr >= m.read)
+	if (f->_IO_read_end == m.end && f->_IO_read_ptr > m.read)
 		return f->_IO_read_ptr - m.read;
 	return (m.end - m.read) + (f->_IO_read_ptr - f->_IO_read_base);
 }
