@@ -183,44 +183,71 @@ void names_count_class(enum live_class_id class)
 	self_shard_done();
 }
 
-/* ---- the table: open addressing by id, grown by doubling; entries never move ---- */
+/*
+ * ---- the table: open addressing, grown by doubling; entries never move ----
+ *
+ * The key is not the id: Darshan's hash is a chain of some hundred dependent instructions, and most opens
+ * are of a name that is known. Ids are computed when an entry is made.
+ */
+
+struct slot {
+	uint64_t key;
+	struct name *name;
+};
 
 static struct {
-	struct name **slot;
+	struct slot *slot;
 	size_t size;
 	size_t used;
 } table;
 
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load(const char *from, size_t n)
+{
+	uint64_t v = 0;
+	memcpy(&v, from, n);
+	return v;
+}
+
+static uint64_t key_of(const struct path *p)
+{
+	const char *at = p->text, *end = p->text + p->length;
+	uint64_t key = p->length;
+	for (; end - at >= 8; at += 8)
+		key = multiply(key ^ load(at, 8), UINT64_C(0x9e3779b97f4a7c15));
+	return multiply(key ^ load(at, (size_t)(end - at)), UINT64_C(0xe7037ed1a0b428db));
+}
+
+static struct slot *find_in(struct slot *slots, size_t size, uint64_t key)
+{
+	size_t at = key & (size - 1);
+	while (slots[at].name && slots[at].key != key)
+		at = (at + 1) & (size - 1);
+	return &slots[at];
+}
+
 static bool grow(void)
 {
 	size_t size = table.size ? 2 * table.size : 256;
-	struct name **slot = arena_take(size * sizeof *slot);
-	if (!slot)
+	struct slot *slots = arena_take(size * sizeof *slots);
+	if (!slots)
 		return false;
-	for (size_t i = 0; i < table.size; i++) {
-		struct name *n = table.slot[i];
-		if (!n)
-			continue;
-		size_t at = n->id & (size - 1);
-		while (slot[at])
-			at = (at + 1) & (size - 1);
-		slot[at] = n;
-	}
-	table.slot = slot;
+	for (size_t i = 0; i < table.size; i++)
+		if (table.slot[i].name)
+			*find_in(slots, size, table.slot[i].key) = table.slot[i];
+	table.slot = slots;
 	table.size = size;
 	return true;
 }
 
-static struct name **find(uint64_t id)
+static struct name *make(const struct path *p, bool fold)
 {
-	size_t at = id & (table.size - 1);
-	while (table.slot[at] && table.slot[at]->id != id)
-		at = (at + 1) & (table.size - 1);
-	return &table.slot[at];
-}
-
-static struct name *make(uint64_t id, const struct path *p, bool fold)
-{
+	uint64_t id = log_hash(p->text, p->length, 0);
 	const char *text = store_name(id, p->text, p->length, fold);
 	struct name *n = text ? arena_take(sizeof *n) : NULL;
 	if (n)
@@ -228,20 +255,33 @@ static struct name *make(uint64_t id, const struct path *p, bool fold)
 	return n;
 }
 
+static struct name *entry(const struct path *p, bool fold)
+{
+	uint64_t key = key_of(p);
+	struct slot *s = find_in(table.slot, table.size, key);
+	if (s->name)
+		return s->name;
+	struct name *n = make(p, fold);
+	if (n) {
+		*s = (struct slot){key, n};
+		table.used++;
+	}
+	return n;
+}
+
+static bool have_room(void)
+{
+	return 2 * table.used < table.size || grow();
+}
+
 struct name *names_entry(const struct path *p)
 {
-	uint64_t id = log_hash(p->text, p->length, 0);
-	if (2 * table.used >= table.size && !grow())
-		return NULL;
-	struct name **at = find(id);
-	if (!*at && (*at = make(id, p, false)))
-		table.used++;
-	return *at;
+	return have_room() ? entry(p, false) : NULL;
 }
 
 struct name *names_find(const struct path *p)
 {
-	return table.size ? *find(log_hash(p->text, p->length, 0)) : NULL;
+	return table.size ? find_in(table.slot, table.size, key_of(p))->name : NULL;
 }
 
 /* <mount point>/<other files>, so that readers still see the file system. */
@@ -254,15 +294,12 @@ static struct name *fold_entry(const struct path *p)
 	memcpy(fold.text, mount ? mount : "", n);
 	memcpy(fold.text + n, "/<other files>", 15);
 	fold.length = (uint32_t)n + 14;
-	struct name **at = find(log_hash(fold.text, fold.length, 0));
-	if (!*at && (*at = make(log_hash(fold.text, fold.length, 0), &fold, true)))
-		table.used++;
-	return *at;
+	return entry(&fold, true);
 }
 
 struct name *names_fold(int module, const struct path *p)
 {
-	if (2 * table.used >= table.size && !grow())
+	if (!have_room())
 		return NULL;
 	store_partial(module);
 	live_fold_add(&store_live()->fold, log_hash(p->text, p->length, 0), p->text, p->length);
