@@ -13,6 +13,7 @@ static const struct command {
 	const char *about;
 } commands[] = {
 	{"run", run_main, "run a command and write one log of what its process tree reads and writes"},
+	{"recover", recover_main, "make the log of a job from the stores that its processes left"},
 	{"files", files_main, "a table of a log's files: size, bytes moved, time, operations, seeks, re-reading"},
 	{"show", show_main, "print a log's counters, line by line, as darshan-parser does"},
 	{"config", config_main, "the settings that a program would run with, and where each came from"},

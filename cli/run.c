@@ -149,9 +149,27 @@ static const char *why_unobserved(void)
 	return "is it statically linked or setuid?";
 }
 
-static int write_log(const struct options *o, const struct session_dir *session, const char *path)
+/* Several MPI jobs in one session: the summary is of the first log, the others are named. */
+struct written {
+	char first[4096];
+	bool quiet;
+};
+
+static void remember_log(void *context, const char *path)
 {
-	struct assemble_job job = {.epoch = session->epoch, .ended = epoch_now().realtime};
+	struct written *w = context;
+	if (!w->first[0])
+		snprintf(w->first, sizeof w->first, "%s", path);
+	else if (!w->quiet)
+		cli_fail(0, "run: %s: another log of the same session", path);
+}
+
+static int write_log(const struct options *o, const struct session_dir *session, const char *path, struct written *w)
+{
+	struct assemble_job job = {.epoch = session->epoch,
+				   .ended = epoch_now().realtime,
+				   .wrote = remember_log,
+				   .context = w};
 	struct log_error err;
 	int code = 0;
 	if (session_dir_empty(session))
@@ -191,6 +209,7 @@ int run_main(int argc, char **argv)
 	struct session_dir session;
 	struct child_end end = {0};
 	char path[4096];
+	struct written written = {.quiet = o.quiet};
 	(void)argc;
 	int code = prepare(&o, &session, argv + 1);
 	if (code)
@@ -204,7 +223,7 @@ int run_main(int argc, char **argv)
 		child_same_end(end.status);
 	}
 	name_log(&o, &session, end.pid, path, sizeof path);
-	if (write_log(&o, &session, path) == 0)
-		report(&o, path);
+	if (write_log(&o, &session, path, &written) == 0)
+		report(&o, written.first);
 	child_same_end(end.status);
 }
