@@ -1,8 +1,10 @@
 #include "writer.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -306,10 +308,36 @@ TEST(an_abandoned_log_leaves_nothing)
 	unit_remove(directory);
 }
 
-TEST(a_full_device_is_an_error_and_not_a_log)
+TEST(a_place_that_does_not_exist_is_an_error)
 {
 	struct log_error err = {0};
 	struct log_writer *w;
 	EQUAL(log_writer_file(&w, "/nonexistent/a.darshan", &err), LOG_E_IO);
 	CHECK(!w && err.system);
+}
+
+/* A full device, played by the limit on the size of files. */
+TEST(a_log_that_does_not_fit_leaves_nothing)
+{
+	char *directory = unit_directory();
+	char *path = path_in(directory, "a.darshan"), *partial = path_in(directory, "a.darshan_partial");
+	struct rlimit before, small = {1400, RLIM_INFINITY};
+	struct log_error err = {0};
+	struct log_writer *w;
+	struct log_job_text job = make_job(1);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	small.rlim_max = before.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &small);
+	EQUAL(log_writer_file(&w, path, NULL), 0);
+	log_write_job(w, &job);
+	EQUAL(log_writer_finish(w, &err), LOG_E_IO);
+	TEXT(err.message, "log cannot be written");
+	log_writer_free(w);
+	setrlimit(RLIMIT_FSIZE, &before);
+	EQUAL(access(path, F_OK), -1);
+	EQUAL(access(partial, F_OK), -1);
+	free(path);
+	free(partial);
+	unit_remove(directory);
 }
