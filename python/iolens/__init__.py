@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["preload_path"]
+if TYPE_CHECKING:
+    from iolens.error import IolensError
+    from iolens.log import Log, Scan, open, scan
+
+__all__ = ["IolensError", "Log", "Scan", "open", "preload_path", "scan"]
+
+_FROM_LOG = {"Log", "Scan", "open", "scan"}
 
 
 def preload_path() -> Path:
@@ -12,10 +19,18 @@ def preload_path() -> Path:
     return Path(__file__).resolve().parent / "lib" / "libiolens.so"
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     # Lazy: importlib.metadata costs more than everything else in this package's import.
     if name == "__version__":
         from importlib.metadata import version
 
         return version("iolens")
+    if name in _FROM_LOG:
+        from iolens import log
+
+        return getattr(log, name)
+    if name == "IolensError":
+        from iolens import error
+
+        return error.IolensError
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,116 @@
+"""Many logs as if they were one: each module is one table with a column ``log``."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Union
+
+from iolens.error import USAGE, IolensError, of_native
+from iolens.log import _native
+from iolens.log.log import Log, module_spec
+from iolens.log.table import BATCH_ROWS, Table, TableSpec
+
+__all__ = ["Scan", "scan"]
+
+AnyPath = Union[str, "os.PathLike[str]"]
+
+
+class Scan:
+    """Logs that are read together, by threads; each table reads the files anew.
+
+    ``scan["posix"]`` has the columns of ``log["posix"]`` and ``log`` (int64), the number of the log in
+    ``paths``; its rows are in order of the logs. ``scan.job`` has one row per log.
+
+    on_error "report": logs that cannot be read, or not to their end, are in ``errors`` once a table has been
+    read; what came before the damage is in the table. "raise": the table ends with the error instead.
+    """
+
+    def __init__(
+        self, paths: Iterable[AnyPath], threads: int | None = None, on_error: str = "report"
+    ) -> None:
+        if on_error not in ("report", "raise"):
+            raise IolensError(f"on_error is 'report' or 'raise', not {on_error!r}", exit_code=USAGE)
+        self.paths = tuple(os.fspath(p) for p in paths)
+        self._files = tuple(os.fsencode(p) for p in self.paths)
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._stop = on_error == "raise"
+        self._streams: list[_native.Stream] = []
+
+    def _open_stream(self, spec: TableSpec) -> _native.Stream:
+        columns_of = self._first_with(spec.section) if spec.section else None
+        stream = _native.scan(self._files, spec.native(), self._threads, self._stop, columns_of)
+        self._streams.append(stream)
+        return stream
+
+    def _first_with(self, section: str) -> _native.Log:
+        for path in self.paths:
+            try:
+                log = Log(path)
+                if section in log.trailer:
+                    return log.native
+            except IolensError:
+                continue  # reported when the rows are read
+        raise KeyError(section)
+
+    def table(
+        self,
+        name: str,
+        *,
+        names: bool = False,
+        mounts: bool = False,
+        columns: Iterable[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+    ) -> Table:
+        """As Log.table; ``name``, ``mount`` and ``file_system`` are plain strings here."""
+        return Table(self._open_stream, module_spec(name, names, mounts, columns, batch_rows))
+
+    def section(self, name: str) -> Table:
+        """A section of the trailers; columns are those of the first log that has it, null where others lack one."""
+        return Table(self._open_stream, TableSpec("section", section=name))
+
+    @property
+    def job(self) -> Table:
+        """One row per log: uid, job_id, nprocs, start, end, run_time, exe, format, partial, log."""
+        return self.table("job")
+
+    def __getitem__(self, module: str) -> Table:
+        return self.table(module)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def errors(self) -> list[IolensError]:
+        """What was wrong with logs in the tables read so far, in order of the logs, each problem once."""
+        found = {
+            (log, message, offset): of_native(code, message, self.paths[log], offset, system)
+            for stream in self._streams
+            for log, code, message, offset, system in stream.failures()
+        }
+        return [found[key] for key in sorted(found, key=lambda k: (k[0], k[1]))]
+
+    def __repr__(self) -> str:
+        return f"<Scan of {len(self.paths)} logs>"
+
+
+def _expand(pattern: AnyPath) -> list[str]:
+    text = os.fspath(pattern)
+    if Path(text).exists():
+        return [text]
+    found = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []  # noqa: PTH207 -- absolute ones too
+    if not found:
+        raise IolensError("no such log", text)
+    return found
+
+
+def scan(logs: AnyPath | Iterable[AnyPath], *, threads: int | None = None, on_error: str = "report") -> Scan:
+    """Many logs: a pattern (``"logs/**/*.darshan"``), a path, or a list of paths, which need not exist.
+
+    threads: None = one for each processor this process may use.
+    Raises IolensError if a pattern matches nothing.
+    """
+    single = isinstance(logs, (str, os.PathLike))
+    return Scan(_expand(logs) if single else logs, threads, on_error)  # type: ignore[arg-type]
