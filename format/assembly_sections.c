@@ -283,7 +283,7 @@ static int64_t moved_by_children(const struct assembly *a, const struct live_pro
 	int64_t sum = 0;
 	for (size_t n = 0; n < a->nsources; n++) {
 		const struct assembly_source *c = &a->sources[n];
-		if (c->last && c->parent == p->pid && c->start >= p->start && c->start <= p->end)
+		if (c->last && c->parent == p->pid && c->start >= p->start && c->end <= p->end)
 			sum += c->moved[kind];
 	}
 	return sum;
