@@ -206,7 +206,13 @@ void posix_on_flags(struct span s, int flags)
 		posix_open_of(s)->append = flags & O_APPEND;
 }
 
-/* The stream moves the kernel's offset behind our back, so the kernel is asked for it. */
+void posix_on_stream(int fd)
+{
+	uintptr_t at = (unsigned)fd < FDS_MAX ? fds_table[fd] : 0;
+	if (at >= LIVE_CLASS_COUNT)
+		((struct posix_open *)at)->shared = true;
+}
+
 static struct posix_open *open_of_stream(int fd, const char *name)
 {
 	struct path p;
@@ -215,10 +221,8 @@ static struct posix_open *open_of_stream(int fd, const char *name)
 		return (struct posix_open *)at;
 	struct posix_file *f = names_path(&p, AT_FDCWD, name) ? posix_file_of(&p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
-	if (o) {
-		o->shared = true;
+	if (o)
 		set_entry(fd, (uintptr_t)o);
-	}
 	return o;
 }
 
@@ -230,6 +234,7 @@ void posix_on_fileno(struct span s, int fd, const char *name)
 	self_enter();
 	struct posix_open *o = open_of_stream(fd, name);
 	if (o) {
+		o->shared = true;
 		lock_take(&o->file->lock);
 		o->file->record->filenos++;
 		count_open(o->file, s.start, end);

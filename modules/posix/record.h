@@ -59,6 +59,9 @@ void posix_on_close(struct span s);
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
+
+/* The descriptor has a stream from now on: libc moves its offset behind our back. */
+void posix_on_stream(int fd);
 void posix_on_seek(struct span s, int64_t result);
 void posix_on_sync(struct span s, bool data_only, int result);
 void posix_on_map(struct span s, int64_t bytes, bool done);

@@ -157,6 +157,7 @@ static void open_descriptor(FILE *f, uintptr_t at, int fd, const char *mode, dou
 	if (!file)
 		return;
 	int64_t offset = stdio_tell(f);
+	posix_on_stream(fd);
 	count_open(file, true, start, end);
 	enter_stream(f, file, LIVE_CLASS_NONE, offset > 0 ? offset : 0,
 		     mode[0] == 'a' || sys_fcntl(fd, F_GETFL, 0) & O_APPEND);
@@ -293,7 +294,9 @@ void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const cha
 const char *stdio_name(FILE *f)
 {
 	struct stdio_stream *t = f && self_ready() ? stdio_stream_of(f) : NULL;
-	const char *name = t && t->file ? t->file->name->text : t ? t->inherited : NULL;
+	if (!t || (t->file && names_is_fold(t->file->name)))
+		return NULL;
+	const char *name = t->file ? t->file->name->text : t->inherited;
 	return name && name[0] != '<' ? name : NULL;
 }
 
