@@ -1,74 +1,62 @@
 /*
- * Accesses: five ways of calling, each name in 32 and in 64 bits of count. The Fortran procedures of
- * MPICH and Open MPI call these C functions (README.md), hence no wrappers of their own.
+ * Accesses: a shape (what a call is given), a name in 32 and in 64 bits of count, and what becomes of it.
+ * The Fortran procedures of MPICH and Open MPI call these C functions (README.md), hence no wrappers of their own.
  */
+#include <limits.h>
+
 #include "mpi/mpi.h"
 
 #include "record.h"
 
-/* The result goes to a status, or to a request. */
-#define ACCESS(name, integer, way, kind)                                                            \
-	WRAP_MPI(name, (uintptr_t file, void *buffer, integer count, uintptr_t type, void *status), \
-		 (file, buffer, count, type, status))                                               \
-	{                                                                                           \
-		struct mpiio_span s = mpiio_span_file(file);                                        \
-		int code = next(file, buffer, count, type, status);                                 \
-		mpiio_on_access(s, LIVE_WAY_##way, LIVE_##kind, count, type, code);                 \
-		return code;                                                                        \
+/* clang-format off */
+#define GIVEN_ACCESS(integer)    (uintptr_t file, void *buffer, integer count, uintptr_t type, void *status)
+#define GIVEN_ACCESS_AT(integer) (uintptr_t file, int64_t at, void *buffer, integer count, uintptr_t type, void *status)
+#define GIVEN_BEGIN(integer)     (uintptr_t file, void *buffer, integer count, uintptr_t type)
+#define GIVEN_BEGIN_AT(integer)  (uintptr_t file, int64_t at, void *buffer, integer count, uintptr_t type)
+#define GIVEN_POST(integer)      (uintptr_t file, void *buffer, integer count, uintptr_t type, void *request)
+#define GIVEN_POST_AT(integer)   (uintptr_t file, int64_t at, void *buffer, integer count, uintptr_t type, void *request)
+
+#define PASS_ACCESS(count)    (file, buffer, count, type, status)
+#define PASS_ACCESS_AT(count) (file, at, buffer, count, type, status)
+#define PASS_BEGIN(count)     (file, buffer, count, type)
+#define PASS_BEGIN_AT(count)  (file, at, buffer, count, type)
+#define PASS_POST(count)      (file, buffer, count, type, request)
+#define PASS_POST_AT(count)   (file, at, buffer, count, type, request)
+
+#define RECORD_ACCESS(way, kind)    mpiio_on_access(s, LIVE_WAY_##way, LIVE_##kind, count, type, code)
+#define RECORD_ACCESS_AT(way, kind) RECORD_ACCESS(way, kind)
+#define RECORD_BEGIN(way, kind)     RECORD_ACCESS(way, kind)
+#define RECORD_BEGIN_AT(way, kind)  RECORD_ACCESS(way, kind)
+#define RECORD_POST(way, kind)      mpiio_on_post(s, LIVE_##kind, count, type, request, code)
+#define RECORD_POST_AT(way, kind)   RECORD_POST(way, kind)
+/* clang-format on */
+
+#define CALL(instead, shape, name, integer, way, kind)                          \
+	WRAP_MPI_OR(instead, name, GIVEN_##shape(integer), PASS_##shape(count)) \
+	{                                                                       \
+		struct mpiio_span s = mpiio_span_file(file);                    \
+		int code = next PASS_##shape(count);                            \
+		RECORD_##shape(way, kind);                                      \
+		return code;                                                    \
 	}
 
-#define ACCESS_AT(name, integer, way, kind)                                                                     \
-	WRAP_MPI(name, (uintptr_t file, int64_t at, void *buffer, integer count, uintptr_t type, void *status), \
-		 (file, at, buffer, count, type, status))                                                       \
-	{                                                                                                       \
-		struct mpiio_span s = mpiio_span_file(file);                                                    \
-		int code = next(file, at, buffer, count, type, status);                                         \
-		mpiio_on_access(s, LIVE_WAY_##way, LIVE_##kind, count, type, code);                             \
-		return code;                                                                                    \
+/* Stands in for the 64-bit function of an MPI before 4, as far as its 32-bit one goes. */
+#define NARROW(shape, name)                                                    \
+	static int narrow_##name GIVEN_##shape(int64_t)                        \
+	{                                                                      \
+		static struct mpi_wrap wrap = {"MPI_File_" #name, NULL, NULL}; \
+		typedef int narrow GIVEN_##shape(int);                         \
+		if (count > INT_MAX)                                           \
+			return ERROR_COUNT;                                    \
+		return ((narrow *)mpi_next(&wrap))PASS_##shape((int)count);    \
 	}
 
-#define BEGIN(name, integer, way, kind)                                                                            \
-	WRAP_MPI(name, (uintptr_t file, void *buffer, integer count, uintptr_t type), (file, buffer, count, type)) \
-	{                                                                                                          \
-		struct mpiio_span s = mpiio_span_file(file);                                                       \
-		int code = next(file, buffer, count, type);                                                        \
-		mpiio_on_access(s, LIVE_WAY_##way, LIVE_##kind, count, type, code);                                \
-		return code;                                                                                       \
-	}
+enum { ERROR_COUNT = 2 }; /* MPI_ERR_COUNT: in MPICH, Open MPI and the standard ABI */
 
-#define BEGIN_AT(name, integer, way, kind)                                                        \
-	WRAP_MPI(name, (uintptr_t file, int64_t at, void *buffer, integer count, uintptr_t type), \
-		 (file, at, buffer, count, type))                                                 \
-	{                                                                                         \
-		struct mpiio_span s = mpiio_span_file(file);                                      \
-		int code = next(file, at, buffer, count, type);                                   \
-		mpiio_on_access(s, LIVE_WAY_##way, LIVE_##kind, count, type, code);               \
-		return code;                                                                      \
-	}
-
-#define POST(name, integer, way, kind)                                                               \
-	WRAP_MPI(name, (uintptr_t file, void *buffer, integer count, uintptr_t type, void *request), \
-		 (file, buffer, count, type, request))                                               \
-	{                                                                                            \
-		struct mpiio_span s = mpiio_span_file(file);                                         \
-		int code = next(file, buffer, count, type, request);                                 \
-		mpiio_on_post(s, LIVE_##kind, count, type, request, code);                           \
-		return code;                                                                         \
-	}
-
-#define POST_AT(name, integer, way, kind)                                                                        \
-	WRAP_MPI(name, (uintptr_t file, int64_t at, void *buffer, integer count, uintptr_t type, void *request), \
-		 (file, at, buffer, count, type, request))                                                       \
-	{                                                                                                        \
-		struct mpiio_span s = mpiio_span_file(file);                                                     \
-		int code = next(file, at, buffer, count, type, request);                                         \
-		mpiio_on_post(s, LIVE_##kind, count, type, request, code);                                       \
-		return code;                                                                                     \
-	}
-
-/* One name: its two widths. */
-#define BOTH(shape, name, way, kind) \
-	shape(MPI_File_##name, int, way, kind) shape(MPI_File_##name##_c, int64_t, way, kind)
+#define BOTH(shape, name, way, kind)                       \
+	CALL(NULL, shape, MPI_File_##name, int, way, kind) \
+	NARROW(shape, name)                                \
+	CALL(narrow_##name, shape, MPI_File_##name##_c, int64_t, way, kind)
 
 BOTH(ACCESS, read, INDEPENDENT, READ)
 BOTH(ACCESS, write, INDEPENDENT, WRITE)

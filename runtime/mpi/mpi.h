@@ -23,10 +23,14 @@
 
 struct mpi_wrap {
 	const char *name;
-	void *real; /* NULL until found */
+	void *real;    /* NULL until found */
+	void *instead; /* what answers where this MPI has no such function, or NULL */
 };
 
-/* Searches; retried at every call until there is an MPI. Where there is none the process ends as by the linker's "undefined symbol". */
+/*
+ * Searches; retried at every call until there is an MPI. A name that it has not got is answered by `instead`; without one
+ * the process ends as by the linker's "undefined symbol".
+ */
 void *mpi_resolve(struct mpi_wrap *w);
 
 static inline void *mpi_next(struct mpi_wrap *w)
@@ -48,11 +52,11 @@ static inline bool mpi_inside(uintptr_t frame)
 #define MPI_UNPACK(...) __VA_ARGS__
 
 /* One exported name around body_<symbol>; `name` must have the symbol's contract. */
-#define MPI_ENTRY(name, symbol, parameters, arguments)                                         \
+#define MPI_ENTRY(name, symbol, parameters, arguments, instead_)                               \
 	int mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
 	int mpi_entry_##name parameters                                                        \
 	{                                                                                      \
-		static struct mpi_wrap wrap_ = {#name, NULL};                                  \
+		static struct mpi_wrap wrap_ = {#name, NULL, (void *)(instead_)};              \
 		type_##symbol *next = (type_##symbol *)mpi_next(&wrap_);                       \
 		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                      \
 		if (mpi_inside(frame_))                                                        \
@@ -63,11 +67,18 @@ static inline bool mpi_inside(uintptr_t frame)
 		return result_;                                                                \
 	}
 
-#define WRAP_MPI(symbol, parameters, arguments)                                      \
+#define WRAP_MPI(symbol, parameters, arguments) WRAP_MPI_OR(NULL, symbol, parameters, arguments)
+
+/*
+ * The same for a function that not every MPI has. Programs that probe for it by a weak reference or dlsym find ours, so
+ * that it must not fail where they could have done without it: `instead` has its type and does its work, or returns an
+ * error.
+ */
+#define WRAP_MPI_OR(instead, symbol, parameters, arguments)                          \
 	typedef int type_##symbol parameters;                                        \
 	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters); \
-	MPI_ENTRY(symbol, symbol, parameters, arguments)                             \
-	MPI_ENTRY(P##symbol, symbol, parameters, arguments)                          \
+	MPI_ENTRY(symbol, symbol, parameters, arguments, instead)                    \
+	MPI_ENTRY(P##symbol, symbol, parameters, arguments, instead)                 \
 	static inline int body_##symbol(type_##symbol *next, MPI_UNPACK parameters)
 
 /*
@@ -83,7 +94,7 @@ static inline bool mpi_inside(uintptr_t frame)
 	void mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
 	void mpi_entry_##name parameters                                                        \
 	{                                                                                       \
-		static struct mpi_wrap wrap_ = {#name, NULL};                                   \
+		static struct mpi_wrap wrap_ = {#name, NULL, NULL};                             \
 		type_f_##symbol *next = (type_f_##symbol *)mpi_next(&wrap_);                    \
 		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                       \
 		if (mpi_inside(frame_)) {                                                       \

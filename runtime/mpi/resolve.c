@@ -77,6 +77,7 @@ void *mpi_resolve(struct mpi_wrap *w)
 {
 	int saved = errno;
 	void *real = find(w->name);
+	real = real ? real : w->instead;
 	if (!real)
 		missing(w->name);
 	__atomic_store_n(&w->real, real, __ATOMIC_RELEASE);

@@ -18,7 +18,14 @@ WRAP_MPI(MPI_Init_thread, (int *argc, char ***argv, int required, int *provided)
 	return code;
 }
 
-WRAP_MPI(MPI_Session_init, (uintptr_t info, uintptr_t handler, void *session), (info, handler, session))
+/* In an MPI before 4. The number is that of some error in every MPI. */
+static int no_session(uintptr_t info, uintptr_t handler, void *session)
+{
+	enum { UNSUPPORTED = 16 };
+	return UNSUPPORTED;
+}
+
+WRAP_MPI_OR(no_session, MPI_Session_init, (uintptr_t info, uintptr_t handler, void *session), (info, handler, session))
 {
 	int code = next(info, handler, session);
 	if (code == 0)
@@ -39,7 +46,7 @@ typedef int type_MPI_Finalize(void);
 	int mpi_entry_##name(void) __asm__(#name) __attribute__((visibility("default"))); \
 	int mpi_entry_##name(void)                                                        \
 	{                                                                                 \
-		static struct mpi_wrap wrap = {#name, NULL};                              \
+		static struct mpi_wrap wrap = {#name, NULL, NULL};                        \
 		type_MPI_Finalize *next = (type_MPI_Finalize *)mpi_next(&wrap);           \
 		mpi_ending();                                                             \
 		return next();                                                            \
