@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "alloc.h"
 #include "assembly.h"
@@ -19,6 +20,17 @@ static int open_source(struct assembly *a, const struct assembly_source *s, stru
 	return image_open_file(i, path, err);
 }
 
+static int check_time(struct assembly *a)
+{
+	struct timespec t;
+	if (!a->job->deadline)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	if (t.tv_sec * INT64_C(1000000000) + t.tv_nsec < a->job->deadline)
+		return 0;
+	return log_fail(&a->err, LOG_E_UNFINISHED, LOG_NOWHERE, "there was not enough time");
+}
+
 int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see)
 {
 	for (size_t n = 0; n < a->part->nmembers; n++) {
@@ -26,7 +38,10 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 		struct image i;
 		if (who == ASSEMBLY_RANKS && m->rank < 0)
 			continue;
-		int code = open_source(a, &a->sources[m->source], &i, &a->err);
+		int code = check_time(a);
+		if (code < 0)
+			return code;
+		code = open_source(a, &a->sources[m->source], &i, &a->err);
 		if (code >= 0 && who != ASSEMBLY_RANKS)
 			code = image_load_live(&i, &a->err);
 		i.rank = m->rank;

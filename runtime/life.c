@@ -164,6 +164,11 @@ bool life_forbidden(void)
 	return !life.allowed;
 }
 
+bool life_in_session(void)
+{
+	return life.in_session;
+}
+
 int64_t life_job(void)
 {
 	return life.job;
@@ -246,6 +251,9 @@ void life_end(enum live_end reason, int code)
 {
 	if (life.state != ON || sys_pid() != life.pid || life.ended)
 		return;
+	EACH_MODULE(m)
+		if ((*m)->end)
+			(*m)->end();
 	uint32_t saved = self.gate;
 	self.gate = SELF_OWN;
 	struct live_process *p = &store_live()->process;

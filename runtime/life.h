@@ -16,6 +16,7 @@ struct life_module {
 	void (*start)(void);        /* the store is there, nothing is recorded yet */
 	void (*fork_save)(void);    /* forked child, the parent's store still mapped: copy what must survive */
 	void (*fork_restore)(void); /* forked child, own empty store */
+	void (*end)(void);          /* the process ends or execs: count what is still uncounted; may come again */
 };
 
 #define LIFE_MODULE(name, ...)                                                                                      \
@@ -65,6 +66,9 @@ enum life_keeping life_leave_world(void);
 
 /* The settings forbid to observe this process. */
 bool life_forbidden(void);
+
+/* `iolens run` makes the log, whether or not this process has a store. */
+bool life_in_session(void);
 
 int64_t life_job(void);
 const struct epoch *life_epoch(void);

@@ -94,10 +94,24 @@ static void move_store(void)
 		memcpy(session.store, to, sizeof to);
 }
 
-void session_enter_world(uint64_t world)
+static void name_world(uint64_t world)
 {
 	snprintf(session.world, sizeof session.world, "%.180s/iolens-%u-%016llx", temporary(), (unsigned)geteuid(),
 		 (unsigned long long)world);
+}
+
+bool session_world_exists(uint64_t world)
+{
+	name_world(world);
+	int dir = open_private(session.world);
+	if (dir >= 0)
+		sys_close(dir);
+	return dir >= 0;
+}
+
+void session_enter_world(uint64_t world)
+{
+	name_world(world);
 	sys_make_directory(session.world, 0700);
 	int dir = open_private(session.world);
 	if (dir < 0) {

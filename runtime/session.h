@@ -24,6 +24,9 @@ const char *session_host(void);
 /* Outside a session the ranks of an MPI job on one node share a private directory; a store that exists moves there. */
 void session_enter_world(uint64_t world);
 
+/* True when some rank of that job on this node has come so far. */
+bool session_world_exists(uint64_t world);
+
 /* Where those stores are, whether or not this process has one; "" = nowhere. */
 const char *session_world_directory(void);
 

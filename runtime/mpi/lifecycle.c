@@ -68,7 +68,7 @@ void mpi_begun(void)
 {
 	if (mpi.begun && !mpi.by_session)
 		return;
-	if (!mpi.begun)
+	if (!mpi.begun && !life_forbidden())
 		join(NULL);
 	mpi.begun = true;
 	mpi.by_session = false;
@@ -79,7 +79,8 @@ void mpi_session_begun(const void *session)
 	if (mpi.begun)
 		return;
 	mpi.begun = mpi.by_session = true;
-	join(session);
+	if (!life_forbidden())
+		join(session);
 }
 
 static void keep(const char *why)
@@ -94,16 +95,35 @@ static bool deferred(void)
 	return config.finalize && config.finalize[0] == 'd';
 }
 
+/* A rank that must not be observed still answers when others of its job on this node are: they would wait for it. */
+static bool others_wait(void)
+{
+	int size, rank;
+	ask_launcher(&size, &rank);
+	if (size < 2 || !session_world_exists(mpi_world_id(environ, size)))
+		return false;
+	mpi.world = (struct life_world){.size = size, .rank = rank};
+	return mpi_load();
+}
+
+/* Under `iolens run` the log is made from the stores when all is over: nothing to do here. */
+static bool has_nothing_to_say(enum life_keeping keeping)
+{
+	return keeping == LIFE_SESSION || (keeping == LIFE_NONE && life_in_session()) ||
+	       (life_forbidden() && !others_wait());
+}
+
 void mpi_ending(void)
 {
 	if (!mpi.begun || mpi.ended)
 		return;
 	mpi.ended = true;
 	enum life_keeping keeping = life_leave_world();
-	const struct mpi_backend *b = mpi_backend();
 	uint32_t gate = self.gate;
 	self.gate = SELF_OWN;
-	if (keeping == LIFE_SESSION || (keeping == LIFE_NONE && life_forbidden()))
+	bool nothing = has_nothing_to_say(keeping);
+	const struct mpi_backend *b = mpi_backend();
+	if (nothing || mpi.by_session)
 		;
 	else if (!b)
 		keep(mpi_load_failure());
