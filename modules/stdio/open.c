@@ -387,7 +387,7 @@ static void start(void)
 }
 
 /* What the program moved without a call until its end. */
-__attribute__((destructor)) static void end(void)
+static void end(void)
 {
 	for (size_t i = 0; on && i <= stdio_table->mask; i++) {
 		struct stdio_stream *t = stdio_table->slot[i].stream;
@@ -396,4 +396,4 @@ __attribute__((destructor)) static void end(void)
 	}
 }
 
-LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save);
+LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save, .end = end);
