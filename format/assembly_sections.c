@@ -277,13 +277,14 @@ static int add_timeline(struct assembly *a, struct image *i)
 
 static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize", "abort"};
 
-/* The kernel adds what a reaped child moved to its parent. */
-static int64_t moved_by_children(const struct assembly *a, const struct live_process *p, int kind)
+/* What a child moved the kernel adds to its parent, once that has waited for it: of one too many it has not. */
+static int64_t moved_by_children(const struct assembly *a, const struct live_process *p, int kind, int64_t most)
 {
 	int64_t sum = 0;
 	for (size_t n = 0; n < a->nsources; n++) {
 		const struct assembly_source *c = &a->sources[n];
-		if (c->last && c->parent == p->pid && c->start >= p->start && c->end <= p->end)
+		bool child = c->last && c->parent == p->pid && c->start >= p->start && c->end <= p->end;
+		if (child && sum + c->moved[kind] <= most)
 			sum += c->moved[kind];
 	}
 	return sum;
@@ -299,8 +300,7 @@ static void set_kernel(const struct assembly *a, struct trailer_section *s, cons
 	bool known = p->kernel_at_end[LIVE_IO_READS] > 0;
 	for (int k = 0; k < 2; k++) {
 		int64_t moved = p->kernel_at_end[LIVE_IO_READ + k] - p->kernel_at_start[LIVE_IO_READ + k];
-		moved -= moved_by_children(a, p, k);
-		moved = moved < 0 ? 0 : moved;
+		moved -= moved_by_children(a, p, k, moved - seen[k]);
 		int64_t stored =
 			p->kernel_at_end[LIVE_IO_STORAGE_READ + k] - p->kernel_at_start[LIVE_IO_STORAGE_READ + k];
 		int64_t unseen = moved > seen[k] ? moved - seen[k] : 0;
