@@ -158,7 +158,7 @@ double log_run_time(struct log *log)
 	if (log_job(log, &j, NULL) < 0 || !j->end)
 		return 0;
 	double whole = (double)j->end - (double)j->start;
-	double t = log->container.minor < 41 ? whole + 1 : whole + (double)(j->end_ns - j->start_ns) * 1e-9;
+	double t = log->container.minor < 41 ? whole + 1 : whole + ((double)j->end_ns - (double)j->start_ns) * 1e-9;
 	return t > 0 ? t : 0;
 }
 
