@@ -378,7 +378,7 @@ static void fork_share(void)
 static void start(void)
 {
 	on = true;
-	stdio_measure_clock();
+	stdio_record_start();
 	int64_t at = sys_seek(STDIN_FILENO, 0, SEEK_CUR);
 	standard_stream(stdin, STDIN_FILENO, at > 0 ? at : 0);
 	standard_stream(stdout, STDOUT_FILENO, 0);

@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 
 #include "../heatmap/record.h"
@@ -11,7 +12,10 @@
 /* What two readings of the clock at once are apart: more than a getc takes. */
 static double clock_cost;
 
-void stdio_measure_clock(void)
+/* libc's own note that there is one thread; NULL where it keeps none. */
+static const char *single_threaded;
+
+static double measured_clock_cost(void)
 {
 	double least = 1;
 	for (int i = 0; i < 16; i++) {
@@ -19,7 +23,13 @@ void stdio_measure_clock(void)
 		double took = clock_now() - before;
 		least = took < least ? took : least;
 	}
-	clock_cost = least;
+	return least;
+}
+
+void stdio_record_start(void)
+{
+	clock_cost = measured_clock_cost();
+	single_threaded = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
 }
 
 void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double end)
@@ -31,11 +41,20 @@ void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double 
 	f->ended[kind] = end;
 }
 
+/*
+ * Never waits: the stream may belong to a thread that sits in a read of a terminal. (With one thread there
+ * is nobody to wait for, and ftrylockfile would make the program's own calls lock from then on.)
+ */
 int64_t stdio_tell(FILE *f)
 {
+	bool alone = single_threaded && *single_threaded;
+	if (!alone && ftrylockfile(f) != 0)
+		return -1;
 	int saved = errno;
 	int64_t at = ftello(f);
 	errno = saved;
+	if (!alone)
+		funlockfile(f);
 	return at;
 }
 
@@ -158,13 +177,21 @@ void stdio_access(struct stdio_span s, FILE *f, enum live_kind kind, int64_t byt
 		access_buffered(s, f, kind, bytes);
 }
 
+/* Part of an item was moved too, which the call does not tell. */
+static void tell_again(struct stdio_stream *t, FILE *f)
+{
+	int64_t at = stdio_tell(f);
+	if (at >= 0)
+		t->offset = at;
+}
+
 void stdio_on_items(struct stdio_span s, FILE *f, enum live_kind kind, size_t size, size_t asked, size_t done)
 {
 	if (!s.stream)
 		return;
 	stdio_access(s, f, kind, done ? (int64_t)(size * done) : STDIO_NOTHING);
 	if (done < asked && size > 1 && s.stream->file)
-		s.stream->offset = stdio_tell(f);
+		tell_again(s.stream, f);
 }
 
 /* ---- calls that do not say what they moved ---- */

@@ -154,10 +154,9 @@ void stdio_count_operation(enum live_operation_id operation, enum live_kind kind
 /* Adds [start, end] to one of the record's timers, what overlaps with earlier operations only once. */
 void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double end);
 
-/* How often, on average, the clock's own reading makes a call seem longer. */
-void stdio_measure_clock(void);
+void stdio_record_start(void);
 
-/* What libc says about the position, without touching errno; negative if the stream has none. */
+/* What libc says about the position, without touching errno; negative if the stream has none, or another thread has the stream. */
 int64_t stdio_tell(FILE *f);
 
 #endif
