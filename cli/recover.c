@@ -1,6 +1,7 @@
 /* iolens recover: the log of a job whose stores are still there: killed, deferred, or too slow to finish together. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,34 @@ static void announce(void *nothing, const char *path)
 	puts(path);
 }
 
+static bool is_only(const char *directory, const char *name)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	bool only = dir;
+	while (only && (entry = readdir(dir)))
+		only = entry->d_name[0] == '.' || strcmp(entry->d_name, name) == 0;
+	if (dir)
+		closedir(dir);
+	return only;
+}
+
+/* The store, and the directory of an MPI job when it was the last. */
+static void remove_store(char *path)
+{
+	char mark[4096];
+	unlink(path);
+	char *slash = strrchr(path, '/');
+	if (!slash || !strstr(path, "/iolens-"))
+		return;
+	*slash = '\0';
+	snprintf(mark, sizeof mark, "%s/left", path);
+	if (rmdir(path) != 0 && access(mark, F_OK) == 0 && is_only(path, "left")) {
+		unlink(mark);
+		rmdir(path);
+	}
+}
+
 static int recover(struct recovery *r)
 {
 	char name[4096];
@@ -135,7 +164,7 @@ static int recover(struct recovery *r)
 		return cli_fail(CLI_INPUT, "recover: %s: %s%s%s", name, err.message, err.system ? ": " : "",
 				err.system ? strerror(err.system) : "");
 	for (size_t n = 0; r->remove && n < r->used; n++)
-		unlink(r->stores[n]);
+		remove_store(r->stores[n]);
 	if ((size_t)images == r->used)
 		return CLI_OK;
 	return cli_fail(CLI_PARTIAL, "recover: %zu of %zu stores could not be read: the log is without them",

@@ -209,7 +209,7 @@ int run_main(int argc, char **argv)
 	struct session_dir session;
 	struct child_end end = {0};
 	char path[4096];
-	struct written written = {.quiet = o.quiet};
+	struct written written = {0};
 	(void)argc;
 	int code = prepare(&o, &session, argv + 1);
 	if (code)
@@ -222,6 +222,7 @@ int run_main(int argc, char **argv)
 		cli_fail(0, "run: %s: %s", o.command[0], strerror(end.start_error));
 		child_same_end(end.status);
 	}
+	written.quiet = o.quiet;
 	name_log(&o, &session, end.pid, path, sizeof path);
 	if (write_log(&o, &session, path, &written) == 0)
 		report(&o, written.first);

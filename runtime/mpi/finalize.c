@@ -40,6 +40,30 @@ struct gathering {
 	struct assemble_phase phase[2];
 };
 
+/* ---- a mark on this node that somebody has left without the others: who comes later need not wait as long again ---- */
+
+static void mark_path(char *out, size_t room)
+{
+	snprintf(out, room, "%s/left", session_world_directory());
+}
+
+static void leave_mark(void)
+{
+	char path[512];
+	mark_path(path, sizeof path);
+	int fd = session_world_directory()[0] ? sys_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+	if (fd >= 0)
+		sys_close(fd);
+}
+
+static bool somebody_left(void)
+{
+	char path[512];
+	struct stat s;
+	mark_path(path, sizeof path);
+	return sys_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, 0, 0, 0) == 0;
+}
+
 /* ---- waiting: others may need the processor to come here ---- */
 
 static void rest(unsigned turn)
@@ -59,7 +83,7 @@ static bool await(const struct gathering *g, enum request request)
 			return false;
 		if (done)
 			return true;
-		if (clock_monotonic() > g->deadline)
+		if (clock_monotonic() > g->deadline || (turn % 128 == 127 && somebody_left()))
 			return false;
 		rest(turn);
 	}
@@ -162,13 +186,13 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 	g.deadline = clock_monotonic() + (uint64_t)(config.finalize_timeout * 1e9);
 	if (!b->may_communicate())
 		return;
-	bool together = gather(&g, has_store);
+	bool together = !somebody_left() && gather(&g, has_store);
+	if (!together || !finish(&g))
+		leave_mark();
 	if (!together && world->rank == ROOT)
 		note("not all ranks came to MPI_Finalize within %g s: the stores are kept in %s: `iolens recover %s` "
 		     "makes "
 		     "the log",
 		     config.finalize_timeout, session_world_directory(), session_world_directory());
-	if (together)
-		finish(&g);
 	free(g.all);
 }

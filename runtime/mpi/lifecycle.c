@@ -57,11 +57,23 @@ static void join(const void *session)
 	mpi.world = (struct life_world){
 		.size = size,
 		.rank = rank,
-		.id = mpi_world_id(environ, size),
+		.id = size > 1 && mpi.world.id ? mpi.world.id : mpi_world_id(environ, size),
 		.mpi = b ? b->name : "",
 	};
 	self.gate = gate;
 	life_join_world(&mpi.world);
+}
+
+void mpi_beginning(void)
+{
+	int size, rank;
+	if (mpi.begun || mpi.world.id || life_forbidden() || life_in_session())
+		return;
+	ask_launcher(&size, &rank);
+	if (size < 2)
+		return;
+	mpi.world.id = mpi_world_id(environ, size);
+	session_enter_world(mpi.world.id);
 }
 
 void mpi_begun(void)

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Before MPI_Init does anything: what it does lets every rank see that this one is observed. */
+void mpi_beginning(void);
+
 void mpi_begun(void);
 void mpi_session_begun(const void *session); /* where its handle lies */
 void mpi_ending(void);

@@ -4,6 +4,7 @@
 
 WRAP_MPI(MPI_Init, (int *argc, char ***argv), (argc, argv))
 {
+	mpi_beginning();
 	int code = next(argc, argv);
 	if (code == 0)
 		mpi_begun();
@@ -12,6 +13,7 @@ WRAP_MPI(MPI_Init, (int *argc, char ***argv), (argc, argv))
 
 WRAP_MPI(MPI_Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided))
 {
+	mpi_beginning();
 	int code = next(argc, argv, required, provided);
 	if (code == 0)
 		mpi_begun();
@@ -59,12 +61,14 @@ FINALIZE(PMPI_Finalize)
 
 MPI_FORTRAN(init, INIT, (int *code), (code))
 {
+	mpi_beginning();
 	next(code);
 	mpi_begun();
 }
 
 MPI_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *code), (required, provided, code))
 {
+	mpi_beginning();
 	next(required, provided, code);
 	mpi_begun();
 }
