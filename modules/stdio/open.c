@@ -145,7 +145,7 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 }
 
 /* The stream has the descriptor's file, or its class. Inside self_enter. */
-static void open_descriptor(FILE *f, uintptr_t at, int fd, const char *mode, double start, double end)
+static void open_descriptor(FILE *f, uintptr_t at, int fd, double start, double end)
 {
 	struct path p;
 	if (at < LIVE_CLASS_COUNT) {
@@ -159,11 +159,10 @@ static void open_descriptor(FILE *f, uintptr_t at, int fd, const char *mode, dou
 	int64_t offset = stdio_tell(f);
 	posix_on_stream(fd);
 	count_open(file, true, start, end);
-	enter_stream(f, file, LIVE_CLASS_NONE, offset > 0 ? offset : 0,
-		     mode[0] == 'a' || sys_fcntl(fd, F_GETFL, 0) & O_APPEND);
+	enter_stream(f, file, LIVE_CLASS_NONE, offset > 0 ? offset : 0, true);
 }
 
-void stdio_on_fdopen(struct span s, FILE *f, int fd, const char *mode)
+void stdio_on_fdopen(struct span s, FILE *f, int fd)
 {
 	if (!s.at || !on)
 		return;
@@ -172,7 +171,7 @@ void stdio_on_fdopen(struct span s, FILE *f, int fd, const char *mode)
 	self_enter();
 	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
 	if (at)
-		open_descriptor(f, at, fd, mode, s.start, end);
+		open_descriptor(f, at, fd, s.start, end);
 	self_leave();
 }
 
@@ -291,13 +290,16 @@ void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const cha
 	stream_release(old);
 }
 
-const char *stdio_name(FILE *f)
+const char *stdio_shared_name(FILE *f)
 {
 	struct stdio_stream *t = f && self_ready() ? stdio_stream_of(f) : NULL;
 	if (!t || (t->file && names_is_fold(t->file->name)))
 		return NULL;
 	const char *name = t->file ? t->file->name->text : t->inherited;
-	return name && name[0] != '<' ? name : NULL;
+	if (!name || name[0] == '<')
+		return NULL;
+	t->asks = true;
+	return name;
 }
 
 /* ---- the streams that every program is born with ---- */

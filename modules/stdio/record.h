@@ -133,7 +133,7 @@ void stdio_on_flush(struct stdio_span s, FILE *f, int result);
 /* ---- streams come and go ---- */
 
 void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode);
-void stdio_on_fdopen(struct span s, FILE *f, int fd, const char *mode);
+void stdio_on_fdopen(struct span s, FILE *f, int fd);
 void stdio_on_tmpfile(struct span s, FILE *f);
 void stdio_on_popen(struct span s, FILE *f);
 
@@ -144,8 +144,8 @@ void stdio_on_close(struct stdio_span s, int result);
 /* freopen: the stream leaves its file as with fclose, and opens another one (path NULL: the same one anew). */
 void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const char *path, const char *mode);
 
-/* The name under which a descriptor of the stream is known, NULL if it has none. */
-const char *stdio_name(FILE *f);
+/* The program asks for the stream's descriptor: the name of its file, NULL if it is none. */
+const char *stdio_shared_name(FILE *f);
 
 /* Meta operations count by name too. Inside self_enter. */
 void stdio_count_operation(enum live_operation_id operation, enum live_kind kind, bool failed, double start,

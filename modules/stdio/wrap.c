@@ -30,7 +30,7 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 {
 	struct span s = span_path();
 	FILE *f = REAL(fdopen)(fd, mode);
-	stdio_on_fdopen(s, f, fd, mode);
+	stdio_on_fdopen(s, f, fd);
 	return f;
 }
 
@@ -90,7 +90,7 @@ WRAP(int, fileno, FILE *f)
 {
 	struct span s = span_path();
 	int fd = REAL(fileno)(f);
-	posix_on_fileno(s, fd, stdio_name(f));
+	posix_on_fileno(s, fd, stdio_shared_name(f));
 	return fd;
 }
 ALIAS(fileno_unlocked, fileno);
