@@ -164,6 +164,11 @@ bool life_forbidden(void)
 	return !life.allowed;
 }
 
+bool life_is_rank(void)
+{
+	return life.rank && sys_pid() == life.pid;
+}
+
 bool life_in_session(void)
 {
 	return life.in_session;

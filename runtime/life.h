@@ -67,6 +67,9 @@ enum life_keeping life_leave_world(void);
 /* The settings forbid to observe this process. */
 bool life_forbidden(void);
 
+/* This process is an observed rank, not a child of one. */
+bool life_is_rank(void);
+
 /* `iolens run` makes the log, whether or not this process has a store. */
 bool life_in_session(void);
 

@@ -44,6 +44,21 @@ static void ask_launcher(int *size, int *rank)
 	*rank = from_environment(ranks);
 }
 
+static void keep(const char *why)
+{
+	if (session_world_directory()[0])
+		note("the ranks' stores are kept in %s (%s): `iolens recover %s` makes the log",
+		     session_world_directory(), why, session_world_directory());
+}
+
+/* The program ends, and its ranks have not met: one of them says where their data is. */
+static void at_exit(int status, void *nothing)
+{
+	(void)status, (void)nothing;
+	if (mpi.begun && !mpi.ended && !life_in_session() && life_is_rank() && mpi_local_rank(environ) == 0)
+		keep("no MPI_Finalize");
+}
+
 static void join(const void *session)
 {
 	int size = 1, rank = 0;
@@ -62,6 +77,7 @@ static void join(const void *session)
 	};
 	self.gate = gate;
 	life_join_world(&mpi.world);
+	on_exit(at_exit, NULL);
 }
 
 void mpi_beginning(void)
@@ -95,11 +111,10 @@ void mpi_session_begun(const void *session)
 		join(session);
 }
 
-static void keep(const char *why)
+static void keep_stores(const char *why)
 {
 	if (mpi.world.rank == 0)
-		note("the ranks' stores are kept in %s (%s): `iolens recover %s` makes the log",
-		     session_world_directory(), why, session_world_directory());
+		keep(why);
 }
 
 static bool deferred(void)
@@ -137,10 +152,8 @@ void mpi_ending(void)
 	const struct mpi_backend *b = mpi_backend();
 	if (nothing || mpi.by_session)
 		;
-	else if (!b)
-		keep(mpi_load_failure());
-	else if (deferred())
-		keep("IOLENS_FINALIZE=deferred");
+	else if (!b || deferred())
+		keep_stores(b ? "IOLENS_FINALIZE=deferred" : mpi_load_failure());
 	else
 		finalize_world(b, &mpi.world, keeping == LIFE_STORE);
 	self.gate = gate;
@@ -148,6 +161,9 @@ void mpi_ending(void)
 
 void mpi_aborting(int code)
 {
-	if (mpi.begun && !mpi.ended)
-		life_end(LIVE_END_ABORT, code);
+	if (!mpi.begun || mpi.ended)
+		return;
+	life_end(LIVE_END_ABORT, code);
+	if (!life_in_session() && life_is_rank())
+		keep("MPI_Abort");
 }
