@@ -13,13 +13,16 @@ command -v debootstrap >/dev/null || { echo "fresh-machine: install debootstrap 
 
 root=$(mktemp -d --tmpdir iolens-fresh.XXXXXX)
 clean() {
-	umount -l "$root/proc" "$root/dev" 2>/dev/null || true
-	rm -rf --one-file-system "$root" "$root.log"
+	umount -l "$root/proc" "$root/dev" "$root" 2>/dev/null || true
+	mountpoint -q "$root" || rm -rf --one-file-system "$root" "$root.log"
 }
 trap clean EXIT
 
 debootstrap --variant=minbase "$suite" "$root" >"$root.log" || { tail -n 5 "$root.log" >&2; exit 1; }
 rm -f "$root.log"
+# As a machine's root is: a mount point, and open to every user.
+mount --bind "$root" "$root"
+chmod 755 "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 cp -L /etc/resolv.conf "$root/etc/"
