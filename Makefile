@@ -33,6 +33,9 @@ sanitize-%: build
 	[ -d build-$* ] || $(meson) setup build-$* -Db_sanitize=$(kinds) -Db_lundef=false
 	$(meson) test -C build-$* --print-errorlogs
 
+fuzz: build ## fuzz the log reader for SECONDS=60 (needs clang)
+	tests/fuzz/run $(or $(SECONDS),60)
+
 bench: build ## measure what observing costs (bench/run)
 	bench/run
 
@@ -43,6 +46,6 @@ fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootst
 	tests/house/fresh_machine.sh
 
 clean: ## remove what was built, keep .venv
-	rm -rf build build-asan build-tsan
+	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format sanitize bench docs fresh-machine clean
+.PHONY: help build test lint demo format sanitize fuzz bench docs fresh-machine clean
