@@ -166,10 +166,8 @@ static void remember_log(void *context, const char *path)
 
 static int write_log(const struct options *o, const struct session_dir *session, const char *path, struct written *w)
 {
-	struct assemble_job job = {.epoch = session->epoch,
-				   .ended = epoch_now().realtime,
-				   .wrote = remember_log,
-				   .context = w};
+	struct assemble_job job = {
+		.epoch = session->epoch, .ended = epoch_now().realtime, .wrote = remember_log, .context = w};
 	struct log_error err;
 	int code = 0;
 	if (session_dir_empty(session))

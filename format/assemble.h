@@ -27,7 +27,7 @@ struct assemble_job {
 	int64_t ended;      /* ns since 1970; 0 = the latest end known */
 	const struct assemble_phase *phases;
 	size_t nphases;
-	int64_t deadline; /* ns, monotonic clock: when to give up; 0 = never */
+	int64_t deadline;                               /* ns, monotonic clock: when to give up; 0 = never */
 	void (*wrote)(void *context, const char *path); /* called for every log; may be NULL */
 	void *context;
 };

@@ -34,51 +34,51 @@ enum { LIVE_VERSION = 5, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200,
 	X(FILTERED, "filtered", "files that a filter setting excludes")
 
 /* Operations without a Darshan counter: identifier, interface, name. */
-#define LIVE_OPERATIONS(X)                                                                        \
-	X(OPEN, "posix", "open")                                                                  \
-	X(CLOSE, "posix", "close")                                                                \
-	X(STAT, "posix", "stat")                                                                  \
-	X(SEEK, "posix", "seek")                                                                  \
-	X(DUP, "posix", "dup")                                                                    \
-	X(SYNC, "posix", "sync")                                                                  \
-	X(FSYNC, "posix", "fsync")                                                                \
-	X(UNLINK, "posix", "unlink")                                                              \
-	X(RENAME, "posix", "rename")                                                              \
-	X(LINK, "posix", "link")                                                                  \
-	X(SYMLINK, "posix", "symlink")                                                            \
-	X(READLINK, "posix", "readlink")                                                          \
-	X(MKDIR, "posix", "mkdir")                                                                \
-	X(RMDIR, "posix", "rmdir")                                                                \
-	X(OPENDIR, "posix", "opendir")                                                            \
-	X(READDIR, "posix", "readdir")                                                            \
-	X(ACCESS, "posix", "access")                                                              \
-	X(CHMOD, "posix", "chmod")                                                                \
-	X(CHOWN, "posix", "chown")                                                                \
-	X(UTIME, "posix", "utime")                                                                \
-	X(TRUNCATE, "posix", "truncate")                                                          \
-	X(FALLOCATE, "posix", "fallocate")                                                        \
-	X(FLOCK, "posix", "flock")                                                                \
-	X(READAHEAD, "posix", "readahead")                                                        \
-	X(SENDFILE, "posix", "sendfile")                                                          \
-	X(SPLICE, "posix", "splice")                                                              \
-	X(TEE, "posix", "tee")                                                                    \
-	X(COPY_FILE_RANGE, "posix", "copy_file_range")                                            \
-	X(MMAP, "posix", "mmap")                                                                  \
-	X(MSYNC, "posix", "msync")                                                                \
-	X(AIO_SUBMIT, "posix", "aio_submit")                                                      \
-	X(STDIO_OPEN, "stdio", "open")                                                            \
-	X(STDIO_CLOSE, "stdio", "close")                                                          \
-	X(STDIO_SEEK, "stdio", "seek")                                                            \
-	X(STDIO_FLUSH, "stdio", "flush")                                                          \
-	X(MPIIO_OPEN, "mpiio", "open")                                                            \
-	X(MPIIO_CLOSE, "mpiio", "close")                                                          \
-	X(MPIIO_SYNC, "mpiio", "sync")                                                            \
-	X(MPIIO_SET_VIEW, "mpiio", "set_view")                                                    \
-	X(MPIIO_SET_SIZE, "mpiio", "set_size")                                                    \
-	X(MPIIO_PREALLOCATE, "mpiio", "preallocate")                                              \
-	X(MPIIO_SEEK, "mpiio", "seek")                                                            \
-	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared")                                              \
-	X(MPIIO_DELETE, "mpiio", "delete")                                                        \
+#define LIVE_OPERATIONS(X)                             \
+	X(OPEN, "posix", "open")                       \
+	X(CLOSE, "posix", "close")                     \
+	X(STAT, "posix", "stat")                       \
+	X(SEEK, "posix", "seek")                       \
+	X(DUP, "posix", "dup")                         \
+	X(SYNC, "posix", "sync")                       \
+	X(FSYNC, "posix", "fsync")                     \
+	X(UNLINK, "posix", "unlink")                   \
+	X(RENAME, "posix", "rename")                   \
+	X(LINK, "posix", "link")                       \
+	X(SYMLINK, "posix", "symlink")                 \
+	X(READLINK, "posix", "readlink")               \
+	X(MKDIR, "posix", "mkdir")                     \
+	X(RMDIR, "posix", "rmdir")                     \
+	X(OPENDIR, "posix", "opendir")                 \
+	X(READDIR, "posix", "readdir")                 \
+	X(ACCESS, "posix", "access")                   \
+	X(CHMOD, "posix", "chmod")                     \
+	X(CHOWN, "posix", "chown")                     \
+	X(UTIME, "posix", "utime")                     \
+	X(TRUNCATE, "posix", "truncate")               \
+	X(FALLOCATE, "posix", "fallocate")             \
+	X(FLOCK, "posix", "flock")                     \
+	X(READAHEAD, "posix", "readahead")             \
+	X(SENDFILE, "posix", "sendfile")               \
+	X(SPLICE, "posix", "splice")                   \
+	X(TEE, "posix", "tee")                         \
+	X(COPY_FILE_RANGE, "posix", "copy_file_range") \
+	X(MMAP, "posix", "mmap")                       \
+	X(MSYNC, "posix", "msync")                     \
+	X(AIO_SUBMIT, "posix", "aio_submit")           \
+	X(STDIO_OPEN, "stdio", "open")                 \
+	X(STDIO_CLOSE, "stdio", "close")               \
+	X(STDIO_SEEK, "stdio", "seek")                 \
+	X(STDIO_FLUSH, "stdio", "flush")               \
+	X(MPIIO_OPEN, "mpiio", "open")                 \
+	X(MPIIO_CLOSE, "mpiio", "close")               \
+	X(MPIIO_SYNC, "mpiio", "sync")                 \
+	X(MPIIO_SET_VIEW, "mpiio", "set_view")         \
+	X(MPIIO_SET_SIZE, "mpiio", "set_size")         \
+	X(MPIIO_PREALLOCATE, "mpiio", "preallocate")   \
+	X(MPIIO_SEEK, "mpiio", "seek")                 \
+	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared")   \
+	X(MPIIO_DELETE, "mpiio", "delete")             \
 	X(NESTED, "iolens", "nested") /* calls from signal handlers inside a record call: not in a record */
 
 /* Ways of an MPI-IO access: identifier, name. */
@@ -154,7 +154,7 @@ struct live_shard {
 	uint32_t lock; /* taken only in the last shard, which late threads share */
 	struct live_class class[LIVE_CLASS_COUNT];
 	struct live_operation operation[LIVE_OP_COUNT];
-	struct live_sizes sizes[LIVE_WAY_COUNT][2]; /* by live_kind */
+	struct live_sizes sizes[LIVE_WAY_COUNT][2];           /* by live_kind */
 	struct live_completion completion[LIVE_WAY_COUNT][2]; /* by live_kind; only for the ways that have two halves */
 	struct live_timeline timeline;
 	struct live_heat heat[LIVE_HEAT_COUNT];

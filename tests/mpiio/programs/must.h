@@ -4,24 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST(call)                                                                  \
-	do {                                                                        \
-		int must_code = (call);                                             \
-		if (must_code != MPI_SUCCESS) {                                     \
-			char text[MPI_MAX_ERROR_STRING];                            \
-			int n;                                                      \
-			MPI_Error_string(must_code, text, &n);                      \
-			fprintf(stderr, "%d: %s: %s\n", __LINE__, #call, text);     \
-			MPI_Abort(MPI_COMM_WORLD, 1);                               \
-		}                                                                   \
+#define MUST(call)                                                              \
+	do {                                                                    \
+		int must_code = (call);                                         \
+		if (must_code != MPI_SUCCESS) {                                 \
+			char text[MPI_MAX_ERROR_STRING];                        \
+			int n;                                                  \
+			MPI_Error_string(must_code, text, &n);                  \
+			fprintf(stderr, "%d: %s: %s\n", __LINE__, #call, text); \
+			MPI_Abort(MPI_COMM_WORLD, 1);                           \
+		}                                                               \
 	} while (0)
 
-#define CHECK(true)                                                                 \
-	do {                                                                        \
-		if (!(true)) {                                                      \
-			fprintf(stderr, "%d: not %s\n", __LINE__, #true);           \
-			MPI_Abort(MPI_COMM_WORLD, 1);                               \
-		}                                                                   \
+#define CHECK(true)                                                       \
+	do {                                                              \
+		if (!(true)) {                                            \
+			fprintf(stderr, "%d: not %s\n", __LINE__, #true); \
+			MPI_Abort(MPI_COMM_WORLD, 1);                     \
+		}                                                         \
 	} while (0)
 
 static int rank, ranks;
