@@ -263,7 +263,7 @@ static void open_again(FILE *f, struct stdio_stream *old, const char *mode, doub
 	if (!old)
 		return;
 	if (old->inherited)
-		stdio_adopt(old);
+		stdio_adopt(old, f);
 	if (old->file)
 		count_open(old->file, false, start, end);
 	enter_stream(f, old->file, old->class, 0, mode[0] == 'a');
@@ -312,14 +312,51 @@ static struct stdio_file *file_of_text(const char *name)
 	return names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
 }
 
-/* They have no open of their own, so the record counts one and its times are 0. */
-static void standard_stream(FILE *f, int fd, int64_t offset)
+static bool is_standard(const char *name)
 {
-	struct stdio_file *file = file_of_text(standard[fd]);
-	if (!file)
-		return;
-	file->record->opens++;
-	enter_stream(f, file, LIVE_CLASS_NONE, offset, false);
+	for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+		if (strcmp(name, standard[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The record is made at the first use. The stream has no open of its own, so the record counts one and its times are 0. */
+static void standard_stream(struct stdio_stream *t, FILE *f, const char *name)
+{
+	*t = (struct stdio_stream){
+		.class = LIVE_CLASS_FILTERED, .until_timed = first_timed(), .inherited = name, .attention = true};
+	stdio_table_set(f, t);
+}
+
+/* Standard input may begin in the middle of a file. */
+static int64_t first_offset(const struct stdio_stream *t, FILE *f)
+{
+	int64_t at = t->inherited == standard[STDIN_FILENO] ? stdio_tell(f) : t->offset;
+	return at > 0 ? at : 0;
+}
+
+static void adopt(struct stdio_stream *t, FILE *f)
+{
+	struct stdio_file *file = file_of_text(t->inherited);
+	if (file && is_standard(t->inherited))
+		file->record->opens = 1;
+	t->offset = first_offset(t, f);
+	t->class = file ? LIVE_CLASS_NONE : LIVE_CLASS_FILTERED;
+	t->file = file;
+	t->inherited = NULL;
+}
+
+/* Two threads may print their first line at once. */
+static struct lock adopting;
+
+void stdio_adopt(struct stdio_stream *t, FILE *f)
+{
+	self_enter();
+	lock_take(&adopting);
+	if (t->inherited)
+		adopt(t, f);
+	lock_drop(&adopting);
+	self_leave();
 }
 
 /* ---- fork: the child's streams in the child's own store ---- */
@@ -338,31 +375,12 @@ static void fork_save(void)
 {
 	stdio_table_reset();
 	lock_drop(&free_lock);
+	lock_drop(&adopting);
 	for (size_t i = 0; i <= stdio_table->mask; i++) {
 		struct stdio_stream *t = stdio_table->slot[i].stream;
 		if (t && t->file)
 			inherit(t);
 	}
-}
-
-static bool is_standard(const char *name)
-{
-	for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
-		if (strcmp(name, standard[i]) == 0)
-			return true;
-	return false;
-}
-
-void stdio_adopt(struct stdio_stream *t)
-{
-	self_enter();
-	struct stdio_file *file = file_of_text(t->inherited);
-	if (file && is_standard(t->inherited))
-		file->record->opens = 1;
-	t->class = file ? LIVE_CLASS_NONE : LIVE_CLASS_FILTERED;
-	t->inherited = NULL;
-	t->file = file;
-	self_leave();
 }
 
 /* In the parent: the child may move the offsets that they share. */
@@ -381,10 +399,10 @@ static void start(void)
 {
 	on = true;
 	stdio_record_start();
-	int64_t at = sys_seek(STDIN_FILENO, 0, SEEK_CUR);
-	standard_stream(stdin, STDIN_FILENO, at > 0 ? at : 0);
-	standard_stream(stdout, STDOUT_FILENO, 0);
-	standard_stream(stderr, STDERR_FILENO, 0);
+	static struct stdio_stream born[3];
+	standard_stream(&born[0], stdin, standard[0]);
+	standard_stream(&born[1], stdout, standard[1]);
+	standard_stream(&born[2], stderr, standard[2]);
 	pthread_atfork(NULL, fork_share, NULL);
 }
 

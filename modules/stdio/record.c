@@ -293,7 +293,7 @@ void stdio_settle(struct stdio_stream *t, FILE *f)
 void stdio_attend(struct stdio_stream *t, FILE *f)
 {
 	if (t->inherited)
-		stdio_adopt(t);
+		stdio_adopt(t, f);
 	if (t->inlined)
 		stdio_settle(t, f);
 	else

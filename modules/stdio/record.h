@@ -50,8 +50,8 @@ static inline struct stdio_stream *stdio_watched(FILE *f)
 /* Counts the characters that the program moved without a call since the last one that we saw. */
 void stdio_settle(struct stdio_stream *stream, FILE *f);
 
-/* The file of an inherited stream, in the child's own store. */
-void stdio_adopt(struct stdio_stream *stream);
+/* The file of a stream that the process was born with, in its own store. */
+void stdio_adopt(struct stdio_stream *stream, FILE *f);
 
 static inline struct stdio_span stdio_span(FILE *f)
 {

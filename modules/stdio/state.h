@@ -29,7 +29,7 @@ struct stdio_stream {
 	bool asks;             /* only libc knows where a write went: append mode, or shared with another process */
 	bool attention;        /* one of the next two */
 	bool inlined;          /* the program moves characters without a call: getc_unlocked and putc_unlocked */
-	const char *inherited; /* name of the file that a forked child has not used yet */
+	const char *inherited; /* name of the file of a stream that the process was born with and has not used yet */
 	struct stdio_stream *next_free;
 };
 
