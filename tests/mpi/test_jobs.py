@@ -1,0 +1,236 @@
+"""MPI jobs, plain and odd: what their log holds, and that nothing of them is held up or lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import shown
+from mpi_job import Job
+
+WAYS = ["session", "alone"]
+
+
+def own(ranks: int) -> dict[tuple[str, int], int]:
+    return {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(ranks)}
+
+
+def shared(ranks: int) -> dict[tuple[str, int], int]:
+    return {("shared", -1): 100 * ranks * (ranks + 1) // 2}
+
+
+def run(job: Job, way: str, command: list[str], **env: str) -> None:
+    ended = getattr(job, way)(command, **env)
+    assert ended.code == 0, ended.err
+    assert ended.out == "done\n"
+    assert not ended.notes
+    assert not job.kept()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 16])
+@pytest.mark.parametrize("way", WAYS)
+def test_ranks_and_shared_files(job: Job, way: str, ranks: int) -> None:
+    run(job, way, job.command(ranks, "job"))
+    alone = {("own.0", -1): 100}
+    assert job.counters("BYTES_WRITTEN") == (alone if ranks == 1 else own(ranks)) | shared(ranks)
+    text = job.show()
+    assert f"# nprocs: {ranks}\n" in text
+    record = shown.records(text)["POSIX", str(job.cwd / "shared"), -1]
+    sizes = [100 * (rank + 1) for rank in range(ranks)]
+    mean = sum(sizes) / ranks
+    assert int(record["POSIX_OPENS"]) == ranks
+    assert int(record["POSIX_MAX_BYTE_WRITTEN"]) == 10000 * (ranks - 1) + 100 * ranks - 1
+    assert float(record["POSIX_F_VARIANCE_RANK_BYTES"]) == pytest.approx(
+        sum((size - mean) ** 2 for size in sizes) / ranks
+    )
+    for which in ("FASTEST", "SLOWEST"):
+        rank = int(record[f"POSIX_{which}_RANK"])
+        assert int(record[f"POSIX_{which}_RANK_BYTES"]) == sizes[rank]
+
+
+@pytest.mark.parametrize("program", ["own", "own_old"])
+@pytest.mark.parametrize("way", WAYS)
+def test_fortran(job: Job, way: str, program: str) -> None:
+    ended = getattr(job, way)(job.command(3, program))
+    assert ended.code == 0, ended.err
+    assert job.counters("BYTES_WRITTEN") == {(f"own.{rank}", rank): 8 for rank in range(3)}
+
+
+def test_other_readers_agree(job: Job, oracle: ModuleType) -> None:
+    run(job, "alone", job.command(4, "job"))
+    shown_lines = [line for line in job.show().splitlines() if re.match(r"POSIX\t", line)]
+    decoded = [line for line in oracle.parser_lines(oracle.Log(str(job.log))) if line.startswith("POSIX\t")]
+    assert shown_lines == decoded
+    darshan = pytest.importorskip("darshan", reason="PyDarshan is not installed")
+    report = darshan.DarshanReport(str(job.log), read_all=True)
+    assert report.metadata["job"]["nprocs"] == 4
+    frame = report.records["POSIX"].to_df()["counters"]
+    assert sorted(frame["rank"]) == [-1, 0, 1, 2, 3]
+    assert frame["POSIX_BYTES_WRITTEN"].sum() == 2000
+
+
+def test_launchers_are_no_ranks(job: Job) -> None:
+    run(job, "session", job.command(2, "job"))
+    ranks = {row["rank"]: Path(row["exe"]).name for row in job.processes() if int(row["rank"]) >= 0}
+    around = {Path(row["exe"]).name for row in job.processes() if row["rank"] == "-1"}
+    assert ranks == {"0": "job", "1": "job"}
+    assert around & {"mpiexec.hydra", "orterun"}
+
+
+def test_two_worlds_and_the_rest(job: Job) -> None:
+    one, two = " ".join(job.command(2, "job")), " ".join(job.command(3, "job"))
+    (job.cwd / "steps").write_text(f"cp steps copy\n{one}\n{two}\n")
+    ended = job.session(["sh", "steps"])
+    assert ended.code == 0
+    log = str(job.log).removesuffix(".darshan")
+    assert not job.log.exists()
+    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi1.darshan")) == own(2) | shared(2)
+    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi2.darshan")) == own(3) | shared(3)
+    serial = job.counters("BYTES_WRITTEN", Path(f"{log}-serial.darshan"))
+    assert serial["copy", 1] == len(f"cp steps copy\n{one}\n{two}\n")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_threads(job: Job, way: str) -> None:
+    run(job, way, job.command(2, "job", "threads"))
+    threads = {(f"thread.{10 * rank + n}", rank): 10 for rank in range(2) for n in range(4)}
+    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2) | threads
+
+
+def test_a_rank_that_forks(job: Job) -> None:
+    run(job, "alone", job.command(2, "job", "fork"))
+    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)
+    job.log.unlink()
+    run(job, "session", job.command(2, "job", "fork"))
+    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)
+    serial = Path(str(job.log).replace(".darshan", "-serial.darshan"))
+    assert job.counters("BYTES_WRITTEN", serial) == {("child.1", 0): 50}
+
+
+@pytest.mark.parametrize(("habit", "code"), [("abort", 7), ("kill", None), ("quit", None)])
+def test_without_finalize_nothing_is_lost(job: Job, habit: str, code: int | None) -> None:
+    ended = job.alone(job.command(3, "job", habit))
+    assert ended.code == code or code is None
+    assert not job.log.exists()
+    job.recover()
+    if habit != "quit" or job.mpi == "openmpi":  # Hydra kills the others as soon as one is gone
+        assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+    job.log.unlink()
+    ended = job.session(job.command(3, "job", habit))
+    if habit != "quit" or job.mpi == "openmpi":
+        assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+def test_spawned_ranks_are_a_world_of_their_own(job: Job) -> None:
+    if job.mpi == "mpich":
+        pytest.skip("Debian's MPICH cannot spawn")
+    os.link(job.build("job"), job.cwd / "job")
+    ended = job.session(job.command(2, "job", "spawn"))
+    assert ended.code == 0, ended.err
+    logs = sorted(job.cwd.parent.glob("log-mpi*.darshan"))
+    assert [job.counters("BYTES_WRITTEN", log).get(("own.1", 1)) for log in logs] == [200, None]
+    assert [job.counters("BYTES_WRITTEN", log).get(("spawned.1", 1)) for log in logs] == [None, 200]
+
+
+def test_without_a_launcher(job: Job) -> None:
+    run(job, "alone", [str(job.build("job"))])
+    assert job.counters("BYTES_WRITTEN") == {("own.0", -1): 100, ("shared", -1): 100}
+
+
+ODD_ONES = {
+    "disabled": ("IOLENS_DISABLE=1", False),
+    "no room for its store": ("IOLENS_TMPDIR=/nowhere", False),
+    "without the library": ("LD_PRELOAD=", True),
+}
+
+
+@pytest.mark.parametrize("odd", ODD_ONES)
+def test_one_rank_is_not_observed(job: Job, odd: str) -> None:
+    variable, waits = ODD_ONES[odd]
+    command = job.command(2, "job")
+    ended = job.alone([*command, ":", "-n", "1", "env", variable, command[-1]])
+    assert ended.code == 0, ended.err
+    assert len(ended.notes) == waits
+    assert bool(job.kept()) == waits
+    if waits:
+        assert 3 <= ended.seconds < 8
+        job.recover()
+    expected = dict(own(2).items())
+    found = {key: size for key, size in job.counters("BYTES_WRITTEN").items() if key[0] != "shared"}
+    assert found == expected
+    assert "# nprocs: 3\n" in job.show()
+
+
+def test_a_late_rank_does_not_wait_again(job: Job) -> None:
+    ended = job.alone(job.command(3, "job", "late"), IOLENS_FINALIZE_TIMEOUT="2")
+    assert ended.code == 0, ended.err
+    assert len(ended.notes) == 1
+    assert ended.seconds < 6
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+def stopped(pids: set[str]) -> set[str]:
+    return {pid for pid in pids if "\nState:\tT" in Path(f"/proc/{pid}/status").read_text()}
+
+
+def test_a_stopped_rank_holds_nobody_in_iolens(job: Job) -> None:
+    process = job.start(job.command(3, "job", "stop"), **{**job.observed, "IOLENS_FINALIZE_TIMEOUT": "1"})
+    time.sleep(5)
+    marks = list(job.stores.rglob("left"))
+    stores = {store.name.split(".")[-3] for store in job.kept()}
+    for pid in stopped(stores):
+        os.kill(int(pid), signal.SIGCONT)
+    ended = job.end(process)
+    assert marks, "the others have not left"
+    assert ended.code == 0, ended.err
+    assert len(ended.notes) == 1
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+def test_deferred(job: Job) -> None:
+    ended = job.alone(job.command(3, "job"), IOLENS_FINALIZE="deferred")
+    assert ended.code == 0
+    assert len(ended.notes) == 1
+    assert not job.log.exists()
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+def test_an_mpi_without_backend(job: Job, tmp_path: Path) -> None:
+    copy = tmp_path / "libiolens.so"
+    copy.write_bytes(job.preload.read_bytes())
+    ended = job.alone(job.command(3, "job"), LD_PRELOAD=str(copy))
+    assert ended.code == 0
+    assert ended.out == "done\n"
+    assert len(ended.notes) == 1
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+@pytest.mark.parametrize("where", ["/nowhere/log.darshan", "/proc/log.darshan"])
+def test_a_log_that_cannot_be_written(job: Job, where: str) -> None:
+    ended = job.alone(job.command(3, "job"), IOLENS_LOGFILE=where)
+    assert (ended.code, ended.out) == (0, "done\n")
+    assert len(ended.notes) == 1
+    assert re.search("log not written", ended.notes[0])
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+def test_programs_without_mpi_find_none(preload: Path, tmp_path: Path) -> None:
+    program = tmp_path / "no_mpi"
+    source = Path(__file__).parent / "programs" / "no_mpi.c"
+    subprocess.run(["cc", source, "-o", program], check=True)
+    env = {**os.environ, "LD_PRELOAD": str(preload)}
+    assert subprocess.run([program, "probe"], env=env, check=False).returncode == 0
+    called = subprocess.run([program, "call"], env=env, check=False, capture_output=True, text=True)
+    assert called.returncode == 127
+    assert "undefined symbol: MPI_Init" in called.stderr

@@ -1,0 +1,129 @@
+"""MPI jobs as the tests start them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import shown
+
+OPTIONS = {"mpich": [], "openmpi": ["--allow-run-as-root", "--oversubscribe"]}
+
+Counters = dict[tuple[str, int], int]
+
+
+@dataclass
+class Ended:
+    """A job that is over."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def notes(self) -> list[str]:
+        """What iolens said."""
+        return [line for line in self.err.splitlines() if line.startswith("iolens: ")]
+
+
+@dataclass
+class Job:
+    """How jobs of one MPI are started: their programs, directory, stores and log."""
+
+    mpi: str
+    build: Callable[[str], Path]
+    iolens: Path
+    preload: Path
+    cwd: Path
+    stores: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def log(self) -> Path:
+        return self.cwd.parent / "log.darshan"
+
+    def command(self, ranks: int, *program: str) -> list[str]:
+        build, *arguments = program
+        return [
+            f"mpirun.{self.mpi}",
+            *OPTIONS[self.mpi],
+            "-n",
+            str(ranks),
+            str(self.build(build)),
+            *arguments,
+        ]
+
+    def start(self, command: list[str], **env: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command,
+            cwd=self.cwd,
+            env={
+                **os.environ,
+                "IOLENS_TMPDIR": str(self.stores),
+                "UCX_LOG_LEVEL": "error",
+                **self.env,
+                **env,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def end(self, process: subprocess.Popen[str], timeout: float = 100) -> Ended:
+        begun = time.monotonic()
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            pytest.fail(f"the job hangs:\n{out}\n{err}")
+        return Ended(process.returncode, out, err, time.monotonic() - begun)
+
+    def alone(self, command: list[str], **env: str) -> Ended:
+        """The library alone, without `iolens run`."""
+        return self.end(self.start(command, **{**self.observed, **env}))
+
+    @property
+    def observed(self) -> dict[str, str]:
+        return {
+            "LD_PRELOAD": str(self.preload),
+            "IOLENS_LOGFILE": str(self.log),
+            "IOLENS_FINALIZE_TIMEOUT": "3",
+        }
+
+    def session(self, command: list[str], **env: str) -> Ended:
+        run = [str(self.iolens), "run", "--quiet", "-o", str(self.log), "--", *command]
+        return self.end(self.start(run, **env))
+
+    def kept(self) -> list[Path]:
+        return sorted(self.stores.rglob("*.store"))
+
+    def recover(self) -> None:
+        directories = {str(store.parent) for store in self.kept()}
+        command = [self.iolens, "recover", "--remove", "-o", self.log, *directories]
+        subprocess.run(command, check=True, capture_output=True)
+        assert not list(self.stores.iterdir())
+
+    def show(self, log: Path | None = None) -> str:
+        command = [self.iolens, "show", "--base", "--ext", log or self.log]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def counters(self, name: str, log: Path | None = None, module: str = "POSIX") -> Counters:
+        """A counter of the program's own files, by name and rank."""
+        found = shown.records(self.show(log))
+        return {
+            (Path(path).name, rank): int(float(row[f"{module}_{name}"]))
+            for (of, path, rank), row in found.items()
+            if of == module and Path(path).parent == self.cwd
+        }
+
+    def processes(self, log: Path | None = None) -> list[shown.Row]:
+        return shown.sections(self.show(log))["process"]
