@@ -110,3 +110,17 @@ def run_iolens(iolens: Path) -> Run:
 def observe(iolens: Path, preload: Path, tmp_path_factory: pytest.TempPathFactory) -> Observe:
     """Run a command under `iolens run`: what it gave, and its log."""
     return Observe(iolens, tmp_path_factory.mktemp("logs"))
+
+
+@pytest.fixture(scope="session")
+def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Compile C source that a test brings along; the path of the program."""
+
+    def build(source: str) -> Path:
+        folder = tmp_path_factory.mktemp("program")
+        (folder / "program.c").write_text(source)
+        command = ["cc", "-O1", "-D_GNU_SOURCE", "-o", "program", "program.c", "-pthread"]
+        subprocess.run(command, cwd=folder, check=True)
+        return folder / "program"
+
+    return build
