@@ -76,8 +76,8 @@ static PyObject *log_object_container(struct log_object *self, PyObject *unused)
 	if (!h)
 		return NULL;
 	const struct log_container *c = log_container(h->log);
-	return Py_BuildValue("(sINIKK)", c->version, c->compression, PyBool_FromLong(c->swapped), c->header_size,
-			     (unsigned long long)c->file_size, (unsigned long long)c->partial);
+	return Py_BuildValue("(NINIKK)", text_of(c->version), c->compression, PyBool_FromLong(c->swapped),
+			     c->header_size, (unsigned long long)c->file_size, (unsigned long long)c->partial);
 }
 
 static PyObject *pairs_of(const struct log_pair *pairs, size_t n)

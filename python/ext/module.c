@@ -7,14 +7,15 @@ PyObject *raise_error(const struct log_error *err, const char *path)
 	PyObject *make = module ? PyObject_GetAttrString(module, "of_native") : NULL;
 	PyObject *where =
 		err->offset == LOG_NOWHERE ? (Py_INCREF(Py_None), Py_None) : PyLong_FromUnsignedLongLong(err->offset);
-	PyObject *name = text_of(path);
+	PyObject *name = text_of(path), *message = text_of(err->message);
 	PyObject *error = NULL;
-	if (make && where && name)
-		error = PyObject_CallFunction(make, "isOOi", err->code, err->message, name, where, err->system);
+	if (make && where && name && message)
+		error = PyObject_CallFunction(make, "iOOOi", err->code, message, name, where, err->system);
 	if (error)
 		PyErr_SetObject((PyObject *)Py_TYPE(error), error);
 	Py_XDECREF(error);
 	Py_XDECREF(name);
+	Py_XDECREF(message);
 	Py_XDECREF(where);
 	Py_XDECREF(make);
 	Py_XDECREF(module);

@@ -46,16 +46,35 @@ static size_t join_labels(const struct schema_field *f, bool darshan, char *out,
 	return used;
 }
 
-static void add_field(struct form *form, const struct schema_field *f)
+static const struct schema_history *history_of(const struct schema_module *m, uint32_t version)
+{
+	for (const struct schema_history *h = m->history; h && h->version; h++)
+		if (h->version == version)
+			return h;
+	return NULL;
+}
+
+/* NULL if records of this version have the field. */
+static const struct schema_fill *fill_of(const struct schema_history *h, uint32_t field)
+{
+	for (int i = 0; h && i < h->nmissing; i++)
+		if (h->missing[i].field == (int)field)
+			return &h->missing[i];
+	return NULL;
+}
+
+static void add_field(struct form *form, const struct schema_field *f, const struct schema_fill *fill)
 {
 	static const enum column_type types[] = {
 		[FIELD_I64] = COLUMN_I64, [FIELD_U64] = COLUMN_U64, [FIELD_F64] = COLUMN_F64};
-	char darshan[4096], elements[4096];
+	char darshan[4096], elements[4096], missing[24];
+	snprintf(missing, sizeof missing, "%lld", fill ? (long long)fill->value : -1);
 	join_labels(f, true, darshan, sizeof darshan);
 	join_labels(f, false, elements, sizeof elements);
 	const struct note notes[] = {
 		{"role", f->role == ROLE_NONE ? NULL : schema_role_names[f->role]},
 		{"reduce", schema_reduce_names[f->reduce]},
+		{"missing", fill || is_sentinel(f) ? missing : NULL},
 		{"doc", f->doc},
 		{"darshan", darshan},
 		{"elements", f->count == 1 ? NULL : elements},
@@ -102,26 +121,11 @@ static int records_form(struct form *form, const struct view *v, struct log *log
 	form_note(form, "doc", m->doc);
 	form_plain(form, "id", COLUMN_U64, "record id", "Record id: a hash of the name.");
 	form_plain(form, "rank", COLUMN_I64, "rank", "Rank the record is of; -1 = of all ranks together.");
+	const struct schema_history *h = log ? history_of(m, log_container(log)->module_version[v->module]) : NULL;
 	for (uint32_t i = 0; i < m->nfields; i++)
-		add_field(form, &m->fields[i]);
+		add_field(form, &m->fields[i], fill_of(h, i));
 	add_names(form, v);
 	return LOG_OK;
-}
-
-static const struct schema_history *history_of(const struct schema_module *m, uint32_t version)
-{
-	for (const struct schema_history *h = m->history; h && h->version; h++)
-		if (h->version == version)
-			return h;
-	return NULL;
-}
-
-static bool is_absent(const struct schema_history *h, uint32_t field)
-{
-	for (int i = 0; h && i < h->nmissing; i++)
-		if (h->missing[i].field == (int)field)
-			return true;
-	return false;
 }
 
 static void add_origin(struct record_rows *r, struct origin o)
@@ -148,7 +152,7 @@ static int find_origins(struct record_rows *r, const struct form *form)
 				      .slot = form->slot[BASE + i],
 				      .offset = f->offset,
 				      .bytes = 8u * f->count,
-				      .absent = is_absent(h, i),
+				      .absent = fill_of(h, i) != NULL,
 				      .sentinel = is_sentinel(f),
 			      });
 	}

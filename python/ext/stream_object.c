@@ -184,7 +184,8 @@ static PyObject *stream_object_failures(struct stream_object *self, PyObject *un
 		const struct log_error *e = &f[i].error;
 		PyObject *offset = e->offset == LOG_NOWHERE ? (Py_INCREF(Py_None), Py_None)
 							    : PyLong_FromUnsignedLongLong(e->offset);
-		PyObject *one = Py_BuildValue("(nisNi)", (Py_ssize_t)f[i].log, e->code, e->message, offset, e->system);
+		PyObject *one =
+			Py_BuildValue("(niNNi)", (Py_ssize_t)f[i].log, e->code, text_of(e->message), offset, e->system);
 		if (!one || PyList_Append(list, one) < 0)
 			Py_CLEAR(list);
 		Py_XDECREF(one);

@@ -282,8 +282,8 @@ class Log:
         """A module's table, or one of ``job``, ``mounts``, ``metadata``, ``modules``, ``names``.
 
         names adds a column ``name``, mounts the columns ``mount`` and ``file_system`` (dictionary-encoded;
-        null where the log has none; bytes that are not UTF-8 as ``\\\\xNN``). columns: only these are decoded.
-        batch_rows: rows in memory at a time, for consumers that take batches.
+        null where the log has none; bytes that are not UTF-8 as ``\\\\xNN``).
+        columns: only these are decoded. batch_rows: rows in memory at a time, for consumers that take batches.
         Raises KeyError for an unknown name, IolensError for a column that there is not.
         """
         return Table(self.open_stream, module_spec(name, names, mounts, columns, batch_rows))

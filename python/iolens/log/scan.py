@@ -68,7 +68,7 @@ class Scan:
         return Table(self._open_stream, module_spec(name, names, mounts, columns, batch_rows))
 
     def section(self, name: str) -> Table:
-        """A section of the trailers; columns are those of the first log that has it, null where others lack one."""
+        """A section of the trailers, with the columns of the first log that has it; null where others lack one."""
         return Table(self._open_stream, TableSpec("section", section=name))
 
     @property

@@ -42,6 +42,8 @@ class Field:
     """What it means whatever the interface (``bytes_read``, ``meta_time``); empty if nothing special."""
     reduce: str
     """How ranks' values become one."""
+    missing: int
+    """What Darshan's tools show where this column is null."""
     doc: str
     darshan: tuple[str, ...]
     """Names in Darshan's output, one per element."""
@@ -89,6 +91,7 @@ def _field(name: str, form: str, element: str, metadata: bytes) -> Field:
         unit=notes.get("unit", ""),
         role=notes.get("role", ""),
         reduce=notes.get("reduce", ""),
+        missing=int(notes.get("missing", "-1")),
         doc=notes.get("doc", ""),
         darshan=tuple(notes.get("darshan", "").split()),
         elements=tuple(notes.get("elements", "").split()),

@@ -1,0 +1,129 @@
+"""Many logs as one table: order, damage, threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import iolens
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+Make = Callable[..., bytes]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("batch_rows", [3, 65536])
+def test_rows_in_order_of_the_logs(tmp_path: Path, posix_log: Make, threads: int, batch_rows: int) -> None:
+    counts = [i % 5 for i in range(100)]
+    for i, count in enumerate(counts):
+        data = posix_log([{"id": k, "opens": i} for k in range(count)], job_id=i)
+        (tmp_path / f"{i:03}.darshan").write_bytes(data)
+    scan = iolens.scan(str(tmp_path / "*.darshan"), threads=threads)
+    rows = pa.table(scan.table("posix", batch_rows=batch_rows))
+    rows.validate(full=True)
+    wanted = [i for i, count in enumerate(counts) for _ in range(count)]
+    assert rows["log"].to_pylist() == wanted and rows["opens"].to_pylist() == wanted
+    jobs = pa.table(scan.job)
+    assert jobs["log"].to_pylist() == jobs["job_id"].to_pylist() == list(range(100))
+    assert scan.errors == [] and len(scan) == 100
+
+
+def test_names_of_many_logs(logs_of_one_directory: Path) -> None:
+    scan = iolens.scan(str(logs_of_one_directory / "0[0-3].darshan"))
+    rows = pa.table(scan.table("posix", names=True, mounts=True, columns=["name", "mount", "log"]))
+    assert (
+        rows["name"].to_pylist() == ["/scratch/a", "/home/b", "/scratch/\\xff\\xfe", None, "/scratch/a"] * 4
+    )
+    assert rows["mount"].to_pylist() == ["/scratch", "/", "/scratch", None, "/scratch"] * 4
+
+
+def test_damaged_logs_are_reported(logs_of_one_directory: Path) -> None:
+    scan = iolens.scan(sorted(logs_of_one_directory.iterdir()), threads=3)
+    rows = pa.table(scan["posix"])
+    assert set(rows["log"].to_pylist()) >= set(range(20)) - {7, 8}
+    assert 8 not in rows["log"].to_pylist()
+    assert [(Path(e.path or "").name, e.exit_code) for e in scan.errors] == [
+        ("07.darshan", 3),
+        ("08.darshan", 3),
+    ]
+    assert "not a Darshan log" in str(scan.errors[1])
+
+
+def test_or_raised(logs_of_one_directory: Path) -> None:
+    scan = iolens.scan(sorted(logs_of_one_directory.iterdir()), on_error="raise")
+    with pytest.raises(iolens.IolensError, match=r"07\.darshan"):
+        list(scan["posix"].batches())
+    with pytest.raises((OSError, ValueError), match=r"07\.darshan"):
+        pa.table(scan["posix"])
+
+
+def test_missing_logs(tmp_path: Path, small_log: bytes) -> None:
+    (tmp_path / "there").write_bytes(small_log)
+    scan = iolens.scan([tmp_path / "there", tmp_path / "not there"])
+    assert len(pa.table(scan["posix"])) == 5
+    assert "cannot be opened: No such file" in str(scan.errors[0])
+    with pytest.raises(iolens.IolensError, match="no such log"):
+        iolens.scan(str(tmp_path / "*.nothing"))
+    with pytest.raises(iolens.IolensError, match="on_error") as caught:
+        iolens.scan([], on_error="perhaps")
+    assert caught.value.exit_code == 2
+
+
+def test_no_logs() -> None:
+    assert pa.table(iolens.scan([])["posix"]).num_rows == 0
+
+
+def test_a_scan_that_is_left_early(tmp_path: Path, posix_log: Make) -> None:
+    for i in range(50):
+        (tmp_path / str(i)).write_bytes(posix_log([{"id": k} for k in range(50)]))
+    before = threading.active_count(), len(list(Path("/proc/self/task").iterdir()))
+    for _ in range(20):
+        batches = iolens.scan(str(tmp_path / "*"), threads=4).table("posix", batch_rows=7).batches()
+        next(batches)
+        del batches
+    assert (threading.active_count(), len(list(Path("/proc/self/task").iterdir()))) == before
+
+
+def test_one_log_read_by_many_threads(small_log: bytes, posix_log: Make) -> None:
+    log = iolens.open(posix_log([{"id": i, "opens": i} for i in range(5000)], names={1: b"x"}))
+    wrong: list[object] = []
+
+    def read() -> None:
+        for _ in range(5):
+            rows = pa.table(log.table("posix", names=True, mounts=True, batch_rows=500))
+            if rows["opens"].to_pylist() != list(range(5000)) or log.names[1] != "x" or log.job.nprocs != 1:
+                wrong.append(rows)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_batches_by_two_threads_at_once_is_refused_or_right(posix_log: Make) -> None:
+    log = iolens.open(posix_log([{"id": i} for i in range(20000)]))
+    stream = log.open_stream(log.table("posix", batch_rows=64).spec)
+    total, refused = [0, 0], [0, 0]
+
+    def read(me: int) -> None:
+        while True:
+            try:
+                rows = stream.next_count()
+            except ValueError:
+                refused[me] += 1
+                continue
+            if not rows:
+                return
+            total[me] += rows
+
+    threads = [threading.Thread(target=read, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(total) == 20000
