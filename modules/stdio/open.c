@@ -208,18 +208,22 @@ static void reach_end(struct stdio_stream *t, FILE *f)
 /* To close what one inherited is no use of the file. */
 static struct stdio_stream *leaving(FILE *f)
 {
-	struct stdio_stream *t = f && self_ready() ? stdio_stream_of(f) : NULL;
+	struct stdio_stream *t = stdio_stream_of(f);
 	if (t && t->inlined)
 		stdio_settle(t, f);
 	return t;
 }
 
+/* The descriptor goes too, whether or not we know the stream. */
 struct stdio_span stdio_span_close(FILE *f)
 {
-	struct stdio_span s = {leaving(f), 0};
-	if (!s.stream)
+	struct stdio_span s = {0};
+	if (!f || !self_ready())
 		return s;
 	forget_descriptor(f);
+	s.stream = leaving(f);
+	if (!s.stream)
+		return s;
 	self_enter();
 	reach_end(s.stream, f);
 	stdio_table_set(f, NULL);
