@@ -6,16 +6,27 @@
 #include "state.h"
 #include "sys.h"
 
-void posix_count_operation(enum live_operation_id operation, bool failed, int64_t bytes, double start, double end)
+static void count(struct live_shard *shard, enum live_operation_id operation, bool failed, int64_t bytes, double time)
 {
-	struct live_shard *shard = self_shard();
 	struct live_operation *o = &shard->operation[operation];
 	o->count++;
 	o->errors += failed;
 	o->bytes += bytes;
-	o->time += end - start;
-	live_timeline_add(&shard->timeline, LIVE_META, start, end);
+	o->time += time;
+}
+
+static void count_kind(enum live_operation_id operation, enum live_kind kind, bool failed, int64_t bytes, double start,
+		       double end)
+{
+	struct live_shard *shard = self_shard();
+	count(shard, operation, failed, bytes, end - start);
+	live_timeline_add(&shard->timeline, kind, start, end);
 	self_shard_done();
+}
+
+void posix_count_operation(enum live_operation_id operation, bool failed, int64_t bytes, double start, double end)
+{
+	count_kind(operation, LIVE_META, failed, bytes, start, end);
 }
 
 struct span span_again(struct span s, int fd)
@@ -56,7 +67,7 @@ static void on_record(struct span s, enum live_operation_id operation, enum live
 	++*counter;
 	posix_time(f, kind, s.start, end);
 	lock_drop(&f->lock);
-	posix_count_operation(operation, false, 0, s.start, end);
+	count_kind(operation, kind, false, 0, s.start, end);
 	self_leave();
 }
 
@@ -166,14 +177,19 @@ static void transfer_end(struct span s, enum live_kind kind, int fd, int64_t at,
 	posix_on_access(s, kind, NULL, at, moved);
 }
 
+/* Its time is that of the reading and the writing. */
 void posix_on_transfer(struct span s, enum live_operation_id operation, int from, int64_t from_at, int to,
 		       int64_t to_at, int64_t moved)
 {
 	if (!s.at)
 		return;
+	double end = clock_now();
 	if (moved >= 0) {
 		transfer_end(s, LIVE_READ, from, from_at, moved);
 		transfer_end(s, LIVE_WRITE, to, to_at, moved);
 	}
-	posix_on_operation(s, operation, moved, moved);
+	self_enter();
+	count(self_shard(), operation, moved < 0, moved < 0 ? 0 : moved, end - s.start);
+	self_shard_done();
+	self_leave();
 }
