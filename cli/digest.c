@@ -5,7 +5,6 @@
 
 #include "records.h"
 #include "reduce.h"
-#include "trailer.h"
 
 enum { SMALL_CLASSES = 3 }; /* of the ten size classes: up to 10 KiB */
 
@@ -25,6 +24,11 @@ static int by_id(const void *x, const void *y)
 double digest_file_time(const struct digest_file *f)
 {
 	return f->read_time + f->write_time + f->meta_time;
+}
+
+double digest_file_factor(const struct digest_file *f)
+{
+	return f->read_size > 0 ? (double)f->bytes_read / (double)f->read_size : 0;
 }
 
 static int by_time(const void *x, const void *y)
@@ -80,7 +84,7 @@ static void fill_file(struct digest_file *f, const struct log_record *r)
 	f->size = largest(f->read_size, written);
 }
 
-static void join_files(struct digest_file *f, const struct digest_file *g)
+void digest_add_file(struct digest_file *f, const struct digest_file *g)
 {
 	f->records += g->records;
 	f->bytes_read += g->bytes_read;
@@ -154,7 +158,7 @@ static void group_files(struct digest *d)
 		qsort(d->files, d->nfiles, sizeof *d->files, by_id);
 	for (size_t n = 0; n < d->nfiles; n++) {
 		if (kept && d->files[kept - 1].id == d->files[n].id)
-			join_files(&d->files[kept - 1], &d->files[n]);
+			digest_add_file(&d->files[kept - 1], &d->files[n]);
 		else
 			d->files[kept++] = d->files[n];
 	}
@@ -169,119 +173,56 @@ static void group_files(struct digest *d)
 		qsort(d->files, kept, sizeof *d->files, by_time);
 }
 
-/* ---- the trailer ---- */
+/* ---- findings ---- */
 
-#define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
-#define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
-
-static void copy_text(char *to, size_t room, const struct trailer_table *t, uint64_t row, const char *field)
+static void find_rereading(struct digest *d)
 {
-	size_t n;
-	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
-	n = n < room - 1 ? n : room - 1;
-	memcpy(to, text, n);
-	to[n] = '\0';
-}
-
-static void read_processes(struct digest *d, const struct trailer_table *t)
-{
-	for (uint64_t row = 0; row < trailer_rows(t); row++) {
-		char ended[24];
-		int64_t read = I64("unseen_read"), written = I64("unseen_written");
-		copy_text(ended, sizeof ended, t, row, "ended");
-		d->processes++;
-		d->killed += strcmp(ended, "unknown") == 0;
-		d->folded_opens += I64("folded_opens");
-		d->unseen_unknown += read < 0;
-		d->unseen_read += read > 0 ? read : 0;
-		d->unseen_written += written > 0 ? written : 0;
-	}
-}
-
-static void read_classes(struct digest *d, const struct trailer_table *t)
-{
-	for (uint64_t row = 0; row < trailer_rows(t); row++) {
-		char name[24];
-		size_t c = 0;
-		copy_text(name, sizeof name, t, row, "class");
-		while (c < d->nclasses && strcmp(d->class[c].name, name) != 0)
-			c++;
-		if (c == DIGEST_CLASSES)
+	int64_t most = 0;
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		int64_t again = f->bytes_read - f->read_size;
+		/* Of a file of MPI-IO both layers have read each byte. */
+		if (f->mpiio || again <= 0)
 			continue;
-		struct digest_class *k = &d->class[c];
-		if (c == d->nclasses) {
-			d->nclasses++;
-			strcpy(k->name, name);
-			copy_text(k->description, sizeof k->description, t, row, "description");
-		}
-		k->opens += I64("opens");
-		k->calls += I64("reads") + I64("writes");
-		k->bytes_read += I64("bytes_read");
-		k->bytes_written += I64("bytes_written");
-	}
-}
-
-static int by_operation_time(const void *x, const void *y)
-{
-	const struct digest_operation *a = x, *b = y;
-	return a->time < b->time ? 1 : a->time > b->time ? -1 : strcmp(a->name, b->name);
-}
-
-static void read_operations(struct digest *d, const struct trailer_table *t)
-{
-	for (uint64_t row = 0; row < trailer_rows(t); row++) {
-		char name[24];
-		size_t o = 0;
-		copy_text(name, sizeof name, t, row, "name");
-		while (o < d->noperations && strcmp(d->operation[o].name, name) != 0)
-			o++;
-		if (o == DIGEST_OPERATIONS)
-			continue;
-		if (o == d->noperations)
-			strcpy(d->operation[d->noperations++].name, name);
-		d->operation[o].count += I64("count");
-		d->operation[o].time += F64("time");
-	}
-	qsort(d->operation, d->noperations, sizeof *d->operation, by_operation_time);
-}
-
-static void read_timeline(struct digest *d, const struct trailer_table *t)
-{
-	size_t n = trailer_rows(t);
-	struct live_segment *s = malloc((n + 1) * sizeof *s);
-	struct occupancy_edge *scratch = malloc((2 * n + 1) * sizeof *scratch);
-	for (uint64_t row = 0; s && row < n; row++)
-		s[row] = (struct live_segment){F64("start"), F64("end"), {F64("read"), F64("write"), F64("meta")}};
-	if (s && scratch)
-		d->io = occupancy_union(s, n, scratch);
-	free(s);
-	free(scratch);
-}
-
-static int read_trailer(struct digest *d, struct log_error *err)
-{
-	static const struct {
-		const char *name;
-		void (*read)(struct digest *, const struct trailer_table *);
-	} tables[] = {{"process", read_processes},
-		      {"excluded", read_classes},
-		      {"operation", read_operations},
-		      {"timeline", read_timeline}};
-	struct trailer *trailer;
-	int code = trailer_open(&trailer, d->log, err);
-	if (code < 0 || !trailer)
-		return code;
-	d->has_trailer = true;
-	for (size_t i = 0; code >= 0 && i < sizeof tables / sizeof *tables; i++) {
-		struct trailer_table *t;
-		code = trailer_find(trailer, tables[i].name, &t, err);
-		if (code >= 0 && t) {
-			tables[i].read(d, t);
-			trailer_free(t);
+		d->reread += again;
+		if (again > most) {
+			most = again;
+			d->most_reread = f;
 		}
 	}
-	trailer_close(trailer);
-	return code;
+}
+
+static bool ends(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+static bool of_startup(const char *name)
+{
+	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so"};
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (ends(name, suffixes[i]))
+			return true;
+	return strstr(name, ".so.") != NULL;
+}
+
+static void find_startup(struct digest *d)
+{
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		if (!of_startup(f->name) || f->bytes_written)
+			continue;
+		d->startup_opens += f->opens;
+		d->startup_bytes += f->bytes_read;
+	}
+	for (size_t c = 0; c < d->nclasses; c++) {
+		const struct digest_class *k = &d->class[c];
+		if (strcmp(k->name, "python") != 0 && strcmp(k->name, "library") != 0)
+			continue;
+		d->startup_opens += k->opens;
+		d->startup_bytes += k->bytes_read;
+	}
 }
 
 int digest_open(struct digest *d, const char *path, struct log_error *err)
@@ -297,7 +238,10 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 		return code;
 	d->run_time = log_run_time(d->log);
 	group_files(d);
-	return read_trailer(d, err);
+	code = digest_read_trailer(d, err);
+	find_rereading(d);
+	find_startup(d);
+	return code;
 }
 
 void digest_close(struct digest *d)

@@ -37,7 +37,7 @@ struct digest_class {
 	int64_t bytes_read, bytes_written;
 };
 
-enum { DIGEST_INTERFACES = 3, DIGEST_CLASSES = 16, DIGEST_OPERATIONS = 48 };
+enum { DIGEST_INTERFACES = 3, DIGEST_CLASSES = 32, DIGEST_OPERATIONS = 128 };
 
 struct digest_operation {
 	char name[24];
@@ -52,13 +52,20 @@ struct digest {
 	struct digest_file *files; /* by time, longest first */
 	size_t nfiles;
 	struct digest_interface interface[DIGEST_INTERFACES];
-	int64_t small, accesses; /* reads and writes of at most 10 KiB, and all, through POSIX */
+	int64_t small, accesses;               /* reads and writes of at most 10 KiB, and all, through POSIX */
+	int64_t reread;                        /* bytes read beyond each file's size: how much had been read before */
+	const struct digest_file *most_reread; /* NULL = none */
+	/* Python code and shared libraries, what a program reads before its own work. */
+	int64_t startup_opens, startup_bytes;
 	/* From the trailer; absent in logs of other tools. */
 	bool has_trailer;
 	struct occupancy io; /* time in I/O, union over processes and threads */
-	int64_t processes, killed, folded_opens;
-	int64_t unseen_read, unseen_written; /* bytes; -1 = not known for any process */
-	int64_t unseen_unknown;              /* processes whose end was not seen */
+	int64_t processes, folded_opens;
+	int64_t unfinished;                  /* processes whose end was not seen: killed, or still running */
+	int64_t lost;                        /* programs that a process became and that were not observed */
+	int64_t unreadable;                  /* stores: no room for them, or damaged */
+	int64_t unseen_read, unseen_written; /* bytes */
+	int64_t unseen_unknown;              /* processes of which they are not known */
 	struct digest_class class[DIGEST_CLASSES];
 	size_t nclasses;
 	struct digest_operation operation[DIGEST_OPERATIONS];
@@ -69,6 +76,15 @@ struct digest {
 int digest_open(struct digest *d, const char *path, struct log_error *err);
 void digest_close(struct digest *d);
 
+/* Adds what g has to f; sizes become the larger. */
+void digest_add_file(struct digest_file *f, const struct digest_file *g);
+
 double digest_file_time(const struct digest_file *f);
+
+/* How often each byte of what was read was read; 0 = nothing was read. */
+double digest_file_factor(const struct digest_file *f);
+
+/* Fills what the extension trailer knows; a log without one is no error. */
+int digest_read_trailer(struct digest *d, struct log_error *err);
 
 #endif

@@ -5,60 +5,120 @@
 
 #include "cli.h"
 #include "digest.h"
+#include "digest_json.h"
+#include "output.h"
 #include "units.h"
 
 static const char help[] =
-	"usage: iolens files [--top N] LOG\n"
+	"usage: iolens files [--top N] [--json] LOG\n"
 	"\n"
 	"One line per file, over all processes and interfaces, the one with the most time in I/O first:\n"
-	"size (highest offset seen + 1), bytes moved, seconds in I/O, operations, seeks, and the re-read factor:\n"
+	"size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read factor:\n"
 	"bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
+	"The last line is the sum over all files.\n"
 	"\n"
-	"  --top N  only the first N files (default: all)\n";
+	"  --top N  only the first N files (default: all)\n"
+	"  --json   as JSON, with numbers in bytes and seconds\n"
+	"  --help   this text\n";
 
-static void print_row(const struct digest_file *f)
+struct request {
+	const char *log;
+	size_t top;
+	bool json;
+};
+
+static void print_row(struct output *out, const struct digest_file *f)
 {
-	char size[UNITS_TEXT], moved[UNITS_TEXT], time[UNITS_TEXT], calls[UNITS_TEXT], seeks[UNITS_TEXT],
-		factor[16] = "-";
+	char size[UNITS_TEXT], moved[UNITS_TEXT], time[UNITS_TEXT], calls[UNITS_TEXT], seeks[UNITS_TEXT];
+	char factor[16] = "-";
 	if (f->read_size > 0)
-		snprintf(factor, sizeof factor, "%.2f", (double)f->bytes_read / (double)f->read_size);
-	printf("%10s %10s %11s %12s %9s %8s  %s\n", units_bytes(size, (double)f->size),
-	       units_bytes(moved, (double)(f->bytes_read + f->bytes_written)), units_seconds(time, digest_file_time(f)),
-	       units_count(calls, f->reads + f->writes), units_count(seeks, f->seeks), factor, f->name);
+		snprintf(factor, sizeof factor, "%.2f", digest_file_factor(f));
+	output_format(out, "%10s %10s %11s %14s %11s %9s  ", units_bytes(size, (double)f->size),
+		      units_bytes(moved, (double)(f->bytes_read + f->bytes_written)),
+		      units_seconds(time, digest_file_time(f)), units_count(calls, f->reads + f->writes),
+		      units_count(seeks, f->seeks), factor);
+	put_escaped(out, f->name);
+	output_text(out, "\n");
 }
 
-static int print_table(const char *path, size_t top)
+static void print_table(struct output *out, const struct digest *d, size_t top)
+{
+	struct digest_file total = {.name = "all files"};
+	output_format(out, "%10s %10s %11s %14s %11s %9s  %s\n", "size", "moved", "time", "operations", "seeks",
+		      "re-read", "file");
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		digest_add_file(&total, f);
+		total.size += f->size;
+		total.read_size += f->read_size;
+		if (n < top)
+			print_row(out, f);
+	}
+	print_row(out, &total);
+}
+
+static void print_json(const struct digest *d, size_t top)
+{
+	struct json j = {.out = stdout};
+	json_open(&j, NULL, '[');
+	for (size_t n = 0; n < d->nfiles && n < top; n++)
+		digest_json_file(&j, &d->files[n]);
+	json_close(&j);
+}
+
+static int print_files(const struct request *r)
 {
 	struct digest d;
 	struct log_error err;
-	int code = digest_open(&d, path, &err);
+	struct output out;
+	int code = digest_open(&d, r->log, &err), exit = CLI_OK;
 	if (code < 0) {
-		cli_log_error(path, &err);
-	} else {
-		printf("%10s %10s %11s %12s %9s %8s  %s\n", "size", "moved", "time", "operations", "seeks", "re-read",
-		       "file");
-		for (size_t n = 0; n < d.nfiles && n < top; n++)
-			print_row(&d.files[n]);
+		cli_log_error(r->log, &err);
+		exit = CLI_INPUT;
+	} else if (r->json) {
+		print_json(&d, r->top);
+		exit = fflush(stdout) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
+	} else if (output_open(&out, 1)) {
+		print_table(&out, &d, r->top);
+		exit = output_close(&out) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
 	}
 	digest_close(&d);
-	return code < 0 ? CLI_INPUT : CLI_OK;
+	return exit;
+}
+
+static bool positive(const char *text, size_t *value)
+{
+	char *end;
+	*value = strtoull(text ? text : "", &end, 10);
+	return text && *text >= '0' && *text <= '9' && !*end && *value;
+}
+
+static int parse(struct request *r, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			r->json = true;
+		} else if (strcmp(argv[i], "--top") == 0) {
+			if (!positive(argv[++i], &r->top))
+				return cli_fail(CLI_USAGE,
+						"files: --top wants a number above 0: see iolens files --help");
+		} else if (argv[i][0] == '-' || r->log) {
+			return cli_fail(CLI_USAGE, "files: unexpected \"%s\": see iolens files --help", argv[i]);
+		} else {
+			r->log = argv[i];
+		}
+	}
+	return r->log ? CLI_OK : cli_fail(CLI_USAGE, "files: no log given: see iolens files --help");
 }
 
 int files_main(int argc, char **argv)
 {
-	size_t top = (size_t)-1;
-	const char *path = NULL;
-	for (int i = 1; i < argc; i++) {
+	struct request r = {.top = SIZE_MAX};
+	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			fputs(help, stdout);
 			return CLI_OK;
 		}
-		if (strcmp(argv[i], "--top") == 0 && i + 1 < argc && atoll(argv[i + 1]) > 0)
-			top = (size_t)atoll(argv[++i]);
-		else if (argv[i][0] == '-' || path)
-			return cli_fail(CLI_USAGE, "files: unexpected \"%s\": see iolens files --help", argv[i]);
-		else
-			path = argv[i];
-	}
-	return path ? print_table(path, top) : cli_fail(CLI_USAGE, "files: no log given: see iolens files --help");
+	int code = parse(&r, argc, argv);
+	return code ? code : print_files(&r);
 }

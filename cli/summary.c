@@ -7,10 +7,13 @@
 
 #include "cli.h"
 #include "digest.h"
-#include "json.h"
+#include "digest_json.h"
 #include "units.h"
 
-enum { TOP_FILES = 5, TOP_OPERATIONS = 4, TEXT_WIDTH = 90 };
+enum { TOP_FILES = 5, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
+
+/* What is worth a line: less than this is how every program is. */
+enum { MANY_ACCESSES = 100, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
@@ -21,100 +24,271 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static void print_time(FILE *out, const struct digest *d)
+static const char *plural(int64_t n, const char *one, const char *more)
 {
-	fprintf(out, "  run time        %s, %s process%s\n", S(d->run_time), N(d->processes),
-		d->processes == 1 ? "" : "es");
-	fprintf(out, "  time in I/O     %s = %.1f %% of the run time", S(d->io.total),
-		percent(d->io.total, d->run_time));
-	fprintf(out, " (read %.1f, write %.1f, metadata %.1f %%)\n", percent(d->io.by_kind[LIVE_READ], d->run_time),
-		percent(d->io.by_kind[LIVE_WRITE], d->run_time), percent(d->io.by_kind[LIVE_META], d->run_time));
+	return n == 1 ? one : more;
 }
 
-static void print_direction(FILE *out, const char *verb, int64_t bytes, int64_t calls, double time)
+static void label(FILE *out, const char *text)
 {
-	fprintf(out, "%s %s in %s call%s", verb, B(bytes), N(calls), calls == 1 ? "" : "s");
+	fprintf(out, "  %-*s", LABEL, text);
+}
+
+/* Names and command lines come from anywhere: a terminal must not obey them. */
+static void print_text(FILE *out, const char *text, size_t n)
+{
+	for (const char *end = text + n; text < end; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c < ' ' || c == 0x7f)
+			fprintf(out, "\\x%02x", c);
+		else
+			fputc(c, out);
+	}
+}
+
+static bool within_character(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+static void print_start(FILE *out, const char *text, size_t width)
+{
+	size_t n = strlen(text), cut = width - 3;
+	while (n > width && within_character(text[cut]))
+		cut--;
+	print_text(out, text, n > width ? cut : n);
+	fputs(n > width ? "..." : "", out);
+}
+
+/* The end of a long path tells more than its beginning. */
+static void print_tail(FILE *out, const char *text, size_t width)
+{
+	size_t n = strlen(text);
+	if (n > width) {
+		text += n - (width - 3);
+		while (within_character(*text))
+			text++;
+		fputs("...", out);
+	}
+	print_text(out, text, strlen(text));
+}
+
+/* Pieces of a line, "; " between them: as many as fit, or on several lines. */
+struct pieces {
+	FILE *out;
+	const char *label;
+	bool wrap;
+	bool full;
+	size_t used;
+};
+
+static void add_piece(struct pieces *p, const char *text)
+{
+	size_t n = strlen(text);
+	bool fits = p->used + n + (p->wrap ? 2 : 7) <= WIDTH;
+	if (!n)
+		return;
+	p->full = p->full || (p->used && !fits && !p->wrap);
+	if (p->full)
+		return;
+	if (!p->used)
+		label(p->out, p->label);
+	else if (fits)
+		fputs("; ", p->out);
+	else {
+		fputs(";\n", p->out);
+		label(p->out, "");
+	}
+	p->used = p->used && fits ? p->used + n + 2 : LABEL + 2 + n;
+	fputs(text, p->out);
+}
+
+static void end_pieces(struct pieces *p)
+{
+	if (p->used)
+		fputs(p->full ? "; ...\n" : "\n", p->out);
+}
+
+/* ---- lines ---- */
+
+static void print_time(FILE *out, const struct digest *d)
+{
+	const double *by = d->io.by_kind;
+	label(out, "run time");
+	fprintf(out, "%s, %s %s\n", S(d->run_time), N(d->job->nprocs), plural(d->job->nprocs, "process", "processes"));
+	if (!d->has_trailer)
+		return;
+	label(out, "time in I/O");
+	if (d->io.total <= 0) {
+		fputs("none\n", out);
+		return;
+	}
+	fprintf(out, "%s = %.1f %% of the run time: reading %.1f, writing %.1f, metadata %.1f\n", S(d->io.total),
+		percent(d->io.total, d->run_time), percent(by[LIVE_READ], d->run_time),
+		percent(by[LIVE_WRITE], d->run_time), percent(by[LIVE_META], d->run_time));
+}
+
+static void describe_direction(char *text, size_t room, const char *verb, int64_t bytes, int64_t calls, double time)
+{
+	int n = snprintf(text, room, "%s %s in %s %s", verb, B(bytes), N(calls), plural(calls, "call", "calls"));
 	if (time > 0 && bytes > 0)
-		fprintf(out, " at %s/s", B((double)bytes / time));
+		snprintf(text + n, room - (size_t)n, " at %s/s", B((double)bytes / time));
 }
 
 static void print_interfaces(FILE *out, const struct digest *d)
 {
 	for (int i = 0; i < DIGEST_INTERFACES; i++) {
 		const struct digest_interface *f = &d->interface[i];
-		if (!f->records)
-			continue;
-		fprintf(out, "  %-14s  ", f->name);
-		print_direction(out, "read", f->bytes_read, f->reads, f->read_time);
-		print_direction(out, "; wrote", f->bytes_written, f->writes, f->write_time);
-		fputc('\n', out);
+		char read[128] = "", wrote[128] = "";
+		if (f->reads)
+			describe_direction(read, sizeof read, "read", f->bytes_read, f->reads, f->read_time);
+		if (f->writes)
+			describe_direction(wrote, sizeof wrote, "wrote", f->bytes_written, f->writes, f->write_time);
+		struct pieces p = {.out = out, .label = f->name, .wrap = true};
+		add_piece(&p, read);
+		add_piece(&p, wrote);
+		end_pieces(&p);
 	}
 }
 
+/* What is neither a read nor a write, the longest first. */
 static void print_operations(FILE *out, const struct digest *d)
 {
-	fprintf(out, "  metadata        %.1f %% of the time in I/O", percent(d->io.by_kind[LIVE_META], d->io.total));
-	for (size_t o = 0; o < d->noperations && o < TOP_OPERATIONS; o++)
-		fprintf(out, "%s %s %s", o ? "," : ":", N(d->operation[o].count), d->operation[o].name);
-	fputc('\n', out);
-}
-
-static void print_small(FILE *out, const struct digest *d)
-{
-	if (d->accesses)
-		fprintf(out, "  small accesses  %.1f %% of %s reads and writes move at most 10 KiB (posix)\n",
-			percent((double)d->small, (double)d->accesses), N(d->accesses));
-}
-
-static void print_classes(FILE *out, const struct digest *d)
-{
-	bool any = false;
-	for (size_t c = 0; c < d->nclasses; c++) {
-		const struct digest_class *k = &d->class[c];
-		if (!k->bytes_read && !k->bytes_written)
-			continue;
-		fprintf(out, "%s%s", any ? "; " : "  beside files    ", k->name);
-		if (k->bytes_read)
-			fprintf(out, " read %s", B(k->bytes_read));
-		if (k->bytes_written)
-			fprintf(out, "%s wrote %s", k->bytes_read ? "," : "", B(k->bytes_written));
-		any = true;
+	struct pieces p = {.out = out, .label = "other calls"};
+	for (size_t o = 0; o < d->noperations && o < TOP_OPERATIONS; o++) {
+		char text[128];
+		snprintf(text, sizeof text, "%s %s %s", N(d->operation[o].count), d->operation[o].name,
+			 S(d->operation[o].time));
+		add_piece(&p, text);
 	}
-	if (any)
-		fputc('\n', out);
+	p.full = p.full || d->noperations > TOP_OPERATIONS;
+	end_pieces(&p);
 }
+
+static void print_findings(FILE *out, const struct digest *d)
+{
+	int64_t read = 0;
+	for (int i = 0; i < DIGEST_INTERFACES; i++)
+		read += d->interface[i].bytes_read;
+	if (d->accesses >= MANY_ACCESSES && 2 * d->small >= d->accesses) {
+		label(out, "small");
+		fprintf(out, "%.1f %% of %s reads and writes through posix move at most 10 KiB\n",
+			percent((double)d->small, (double)d->accesses), N(d->accesses));
+	}
+	if (d->reread >= MUCH_REREAD && 10 * d->reread >= read) {
+		label(out, "read again");
+		fprintf(out, "%s of %s, most from ", B(d->reread), B(read));
+		print_tail(out, d->most_reread->name, NAME_WIDTH - 15);
+		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
+	}
+	if (d->startup_bytes >= MUCH_STARTUP || d->startup_opens >= MANY_STARTUP) {
+		label(out, "start-up");
+		fprintf(out, "%s of Python code and libraries in %s %s\n", B(d->startup_bytes), N(d->startup_opens),
+			plural(d->startup_opens, "open", "opens"));
+	}
+}
+
+static const struct {
+	const char *name, *text;
+	bool file;
+} kinds[] = {
+	{"pipe", "pipes", 0},         {"socket", "sockets", 0},   {"terminal", "terminals", 0},
+	{"special", "special", 0},    {"device", "devices", 0},   {"library", "libraries", 1},
+	{"python", "Python", 1},      {"program", "programs", 1}, {"config", "/etc", 1},
+	{"kernel", "/proc, /sys", 1}, {"state", "/var", 1},       {"filtered", "filtered", 1},
+};
+
+static void add_class(struct pieces *p, const struct digest_class *k, const char *text)
+{
+	char piece[128], written[64] = "";
+	if (!k->bytes_read && !k->bytes_written)
+		return;
+	if (k->bytes_written)
+		snprintf(written, sizeof written, "%s wrote %s", k->bytes_read ? "," : "", B(k->bytes_written));
+	snprintf(piece, sizeof piece, "%s%s%s%s", text, k->bytes_read ? " read " : "",
+		 k->bytes_read ? B(k->bytes_read) : "", written);
+	add_piece(p, piece);
+}
+
+static void print_classes(FILE *out, const struct digest *d, bool files)
+{
+	struct pieces p = {.out = out, .label = files ? "system files" : "not files"};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		for (size_t c = 0; c < d->nclasses && kinds[i].file == files; c++)
+			if (strcmp(d->class[c].name, kinds[i].name) == 0)
+				add_class(&p, &d->class[c], kinds[i].text);
+	end_pieces(&p);
+}
+
+/* ---- what is missing ---- */
 
 static void print_unseen(FILE *out, const struct digest *d)
 {
-	fprintf(out, "  unseen          read %s, wrote %s beyond what the calls above moved", B(d->unseen_read),
-		B(d->unseen_written));
-	if (d->unseen_unknown)
-		fprintf(out, "; unknown for %s process%s that did not end normally", N(d->unseen_unknown),
-			d->unseen_unknown == 1 ? "" : "es");
-	fputc('\n', out);
-	if (d->folded_opens)
-		fprintf(out, "  folded          %s opens went to <other files>: raise IOLENS_BUDGET (MiB)\n",
-			N(d->folded_opens));
+	if (!d->has_trailer)
+		return;
+	label(out, "unseen");
+	if (!d->unseen_read && !d->unseen_written && !d->unseen_unknown)
+		fputs("nothing\n", out);
+	else if (d->unseen_unknown < d->processes)
+		fprintf(out, "read %s, wrote %s in other ways (libc's read-ahead, loader, static programs)\n",
+			B(d->unseen_read), B(d->unseen_written));
+	if (d->unseen_unknown) {
+		if (d->unseen_unknown < d->processes)
+			label(out, "");
+		fprintf(out, "unknown of %s %s: killed, or still running\n", N(d->unseen_unknown),
+			plural(d->unseen_unknown, "process", "processes"));
+	}
 }
 
-/* The end of a long path tells more than its beginning. */
-static const char *tail_of(const char *name, size_t width)
+static void print_missing(FILE *out, const struct digest *d)
 {
-	size_t n = strlen(name);
-	return n > width ? name + n - width : name;
+	if (d->lost) {
+		label(out, "unobserved");
+		fprintf(out, "%s %s: static, setuid, or started without LD_PRELOAD\n", N(d->lost),
+			plural(d->lost, "program", "programs"));
+	}
+	if (d->unreadable) {
+		label(out, "lost");
+		fprintf(out, "%s %s found no room for a store: set IOLENS_TMPDIR to a larger place\n", N(d->unreadable),
+			plural(d->unreadable, "process", "processes"));
+	}
+	if (d->folded_opens) {
+		label(out, "folded");
+		fprintf(out, "%s %s of files without a record of their own: raise IOLENS_BUDGET (MiB)\n",
+			N(d->folded_opens), plural(d->folded_opens, "open", "opens"));
+	}
 }
 
 static void print_files(FILE *out, const struct digest *d)
 {
 	if (!d->nfiles)
 		return;
-	fprintf(out, "  top files of %s by time\n", N((int64_t)d->nfiles));
+	fprintf(out, d->nfiles > 1 ? "  slowest of %s files\n" : "  the only file\n", N((int64_t)d->nfiles));
 	for (size_t n = 0; n < d->nfiles && n < TOP_FILES; n++) {
 		const struct digest_file *f = &d->files[n];
-		const char *name = tail_of(f->name, TEXT_WIDTH - 48);
-		fprintf(out, "    %10s  read %10s  wrote %10s  %s%s\n", S(digest_file_time(f)), B(f->bytes_read),
-			B(f->bytes_written), name == f->name ? "" : "...", name);
+		fprintf(out, "  %11s  read %10s  wrote %10s  ", S(digest_file_time(f)), B(f->bytes_read),
+			B(f->bytes_written));
+		print_tail(out, f->name, NAME_WIDTH);
+		fputc('\n', out);
 	}
+}
+
+static void print_digest(FILE *out, const struct digest *d, const char *log)
+{
+	fputs("\niolens: ", out);
+	print_start(out, d->job->exe, WIDTH - 8);
+	fputc('\n', out);
+	print_time(out, d);
+	print_interfaces(out, d);
+	print_operations(out, d);
+	print_findings(out, d);
+	print_classes(out, d, false);
+	print_classes(out, d, true);
+	print_unseen(out, d);
+	print_missing(out, d);
+	print_files(out, d);
+	label(out, "log");
+	fprintf(out, "%s\n", log);
 }
 
 static int fail_log(const char *log, const struct log_error *err)
@@ -123,112 +297,24 @@ static int fail_log(const char *log, const struct log_error *err)
 	return CLI_INPUT;
 }
 
+/* Written at once: it must not be torn apart by what the command's own children still say. */
 int summary_print(FILE *out, const char *log)
 {
 	struct digest d;
 	struct log_error err;
+	char *text = NULL;
+	size_t n = 0;
 	int code = digest_open(&d, log, &err);
-	if (code >= 0) {
-		fprintf(out, "\niolens: %.*s\n", TEXT_WIDTH, d.job->exe);
-		print_time(out, &d);
-		print_interfaces(out, &d);
-		print_small(out, &d);
-		print_operations(out, &d);
-		print_classes(out, &d);
-		print_unseen(out, &d);
-		print_files(out, &d);
-		fprintf(out, "  log             %s\n", log);
+	FILE *memory = code >= 0 ? open_memstream(&text, &n) : NULL;
+	if (memory) {
+		print_digest(memory, &d, log);
+		fclose(memory);
+		fwrite(text, 1, n, out);
+		fflush(out);
 	}
+	free(text);
 	digest_close(&d);
 	return code < 0 ? fail_log(log, &err) : 0;
-}
-
-/* ---- the same as JSON ---- */
-
-static void json_interfaces(struct json *j, const struct digest *d)
-{
-	json_open(j, "interfaces", '{');
-	for (int i = 0; i < DIGEST_INTERFACES; i++) {
-		const struct digest_interface *f = &d->interface[i];
-		if (!f->records)
-			continue;
-		json_open(j, f->name, '{');
-		json_i64(j, "records", f->records);
-		json_i64(j, "reads", f->reads);
-		json_i64(j, "writes", f->writes);
-		json_i64(j, "bytes_read", f->bytes_read);
-		json_i64(j, "bytes_written", f->bytes_written);
-		json_f64(j, "read_time", f->read_time);
-		json_f64(j, "write_time", f->write_time);
-		json_f64(j, "meta_time", f->meta_time);
-		json_close(j);
-	}
-	json_close(j);
-}
-
-static void json_beside(struct json *j, const struct digest *d)
-{
-	json_open(j, "excluded", '{');
-	for (size_t c = 0; c < d->nclasses; c++) {
-		json_open(j, d->class[c].name, '{');
-		json_i64(j, "opens", d->class[c].opens);
-		json_i64(j, "calls", d->class[c].calls);
-		json_i64(j, "bytes_read", d->class[c].bytes_read);
-		json_i64(j, "bytes_written", d->class[c].bytes_written);
-		json_close(j);
-	}
-	json_close(j);
-	json_open(j, "operations", '{');
-	for (size_t o = 0; o < d->noperations; o++) {
-		json_open(j, d->operation[o].name, '{');
-		json_i64(j, "count", d->operation[o].count);
-		json_f64(j, "time", d->operation[o].time);
-		json_close(j);
-	}
-	json_close(j);
-	json_i64(j, "unseen_read", d->unseen_read);
-	json_i64(j, "unseen_written", d->unseen_written);
-	json_i64(j, "folded_opens", d->folded_opens);
-}
-
-static void json_file(struct json *j, const struct digest_file *f)
-{
-	json_open(j, NULL, '{');
-	json_text(j, "name", f->name);
-	json_text(j, "file_system", f->file_system);
-	json_i64(j, "size", f->size);
-	json_i64(j, "reads", f->reads);
-	json_i64(j, "writes", f->writes);
-	json_i64(j, "opens", f->opens);
-	json_i64(j, "seeks", f->seeks);
-	json_i64(j, "bytes_read", f->bytes_read);
-	json_i64(j, "bytes_written", f->bytes_written);
-	json_f64(j, "read_time", f->read_time);
-	json_f64(j, "write_time", f->write_time);
-	json_f64(j, "meta_time", f->meta_time);
-	json_close(j);
-}
-
-static void json_digest(struct json *j, const struct digest *d, const char *log)
-{
-	json_open(j, NULL, '{');
-	json_text(j, "log", log);
-	json_text(j, "command", d->job->exe);
-	json_i64(j, "processes", d->processes);
-	json_f64(j, "run_time", d->run_time);
-	json_f64(j, "io_time", d->io.total);
-	json_f64(j, "io_read_time", d->io.by_kind[LIVE_READ]);
-	json_f64(j, "io_write_time", d->io.by_kind[LIVE_WRITE]);
-	json_f64(j, "io_meta_time", d->io.by_kind[LIVE_META]);
-	json_i64(j, "small_accesses", d->small);
-	json_i64(j, "accesses", d->accesses);
-	json_interfaces(j, d);
-	json_beside(j, d);
-	json_open(j, "files", '[');
-	for (size_t n = 0; n < d->nfiles; n++)
-		json_file(j, &d->files[n]);
-	json_close(j);
-	json_close(j);
 }
 
 int summary_json(const char *file, const char *log)
@@ -242,7 +328,7 @@ int summary_json(const char *file, const char *log)
 	FILE *out = fopen(file, "w");
 	if (out) {
 		struct json j = {.out = out};
-		json_digest(&j, &d, log);
+		digest_json(&j, &d, log);
 	}
 	int failed = !out || fclose(out) != 0;
 	digest_close(&d);

@@ -32,9 +32,13 @@ char *units_count(char text[UNITS_TEXT], int64_t n)
 
 char *units_seconds(char text[UNITS_TEXT], double seconds)
 {
-	if (seconds >= 1 || seconds <= 0)
+	if (seconds <= 0)
+		snprintf(text, UNITS_TEXT, "0 s");
+	else if (seconds >= 100)
+		snprintf(text, UNITS_TEXT, "%.1f s", seconds);
+	else if (seconds >= 0.999995)
 		snprintf(text, UNITS_TEXT, "%.3f s", seconds);
-	else if (seconds >= 1e-3)
+	else if (seconds >= 0.99995e-3)
 		snprintf(text, UNITS_TEXT, "%.2f ms", seconds * 1e3);
 	else
 		snprintf(text, UNITS_TEXT, "%.1f us", seconds * 1e6);

@@ -1,0 +1,163 @@
+/* The part of a digest that Darshan's own records do not tell. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digest.h"
+#include "trailer.h"
+
+#define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
+#define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
+
+static void copy_text(char *to, size_t room, const struct trailer_table *t, uint64_t row, const char *field)
+{
+	size_t n;
+	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
+	n = n < room - 1 ? n : room - 1;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
+
+/* An image of a process: what it was before or after an exec is another one. */
+struct image_of {
+	int64_t pid;
+	double start;
+	bool became; /* something else, by exec */
+};
+
+static int by_process(const void *x, const void *y)
+{
+	const struct image_of *a = x, *b = y;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* An image that became another program which left no store. */
+static int64_t count_lost(struct image_of *images, size_t n)
+{
+	int64_t lost = 0;
+	qsort(images, n, sizeof *images, by_process);
+	for (size_t i = 0; i < n; i++)
+		lost += images[i].became && (i + 1 == n || images[i + 1].pid != images[i].pid);
+	return lost;
+}
+
+static void read_processes(struct digest *d, const struct trailer_table *t)
+{
+	size_t n = trailer_rows(t);
+	struct image_of *images = calloc(n + 1, sizeof *images);
+	for (uint64_t row = 0; row < n; row++) {
+		char ended[24];
+		int64_t read = I64("unseen_read"), written = I64("unseen_written");
+		copy_text(ended, sizeof ended, t, row, "ended");
+		d->processes++;
+		d->unfinished += strcmp(ended, "unknown") == 0;
+		d->folded_opens += I64("folded_opens");
+		d->unseen_unknown += read < 0;
+		d->unseen_read += read > 0 ? read : 0;
+		d->unseen_written += written > 0 ? written : 0;
+		if (images)
+			images[row] = (struct image_of){I64("pid"), F64("start"), strcmp(ended, "exec") == 0};
+	}
+	if (images)
+		d->lost = count_lost(images, n);
+	free(images);
+}
+
+static void read_environment(struct digest *d, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		char name[24], value[24];
+		copy_text(name, sizeof name, t, row, "name");
+		copy_text(value, sizeof value, t, row, "value");
+		if (strcmp(name, "unreadable_stores") == 0)
+			d->unreadable = atoll(value);
+	}
+}
+
+static void read_classes(struct digest *d, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		char name[24];
+		size_t c = 0;
+		copy_text(name, sizeof name, t, row, "class");
+		while (c < d->nclasses && strcmp(d->class[c].name, name) != 0)
+			c++;
+		if (c == DIGEST_CLASSES)
+			continue;
+		struct digest_class *k = &d->class[c];
+		if (c == d->nclasses) {
+			d->nclasses++;
+			strcpy(k->name, name);
+			copy_text(k->description, sizeof k->description, t, row, "description");
+		}
+		k->opens += I64("opens");
+		k->calls += I64("reads") + I64("writes");
+		k->bytes_read += I64("bytes_read");
+		k->bytes_written += I64("bytes_written");
+	}
+}
+
+static int by_operation_time(const void *x, const void *y)
+{
+	const struct digest_operation *a = x, *b = y;
+	return a->time < b->time ? 1 : a->time > b->time ? -1 : strcmp(a->name, b->name);
+}
+
+static void read_operations(struct digest *d, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		char name[24];
+		size_t o = 0;
+		copy_text(name, sizeof name, t, row, "name");
+		while (o < d->noperations && strcmp(d->operation[o].name, name) != 0)
+			o++;
+		if (o == DIGEST_OPERATIONS)
+			continue;
+		if (o == d->noperations)
+			strcpy(d->operation[d->noperations++].name, name);
+		d->operation[o].count += I64("count");
+		d->operation[o].time += F64("time");
+	}
+	qsort(d->operation, d->noperations, sizeof *d->operation, by_operation_time);
+}
+
+static void read_timeline(struct digest *d, const struct trailer_table *t)
+{
+	size_t n = trailer_rows(t);
+	struct live_segment *s = malloc((n + 1) * sizeof *s);
+	struct occupancy_edge *scratch = malloc((2 * n + 1) * sizeof *scratch);
+	for (uint64_t row = 0; s && row < n; row++)
+		s[row] = (struct live_segment){F64("start"), F64("end"), {F64("read"), F64("write"), F64("meta")}};
+	if (s && scratch)
+		d->io = occupancy_union(s, n, scratch);
+	free(s);
+	free(scratch);
+}
+
+int digest_read_trailer(struct digest *d, struct log_error *err)
+{
+	static const struct {
+		const char *name;
+		void (*read)(struct digest *, const struct trailer_table *);
+	} tables[] = {{"process", read_processes},
+		      {"excluded", read_classes},
+		      {"operation", read_operations},
+		      {"timeline", read_timeline},
+		      {"environment", read_environment}};
+	struct trailer *trailer;
+	int code = trailer_open(&trailer, d->log, err);
+	if (code < 0 || !trailer)
+		return code;
+	d->has_trailer = true;
+	for (size_t i = 0; code >= 0 && i < sizeof tables / sizeof *tables; i++) {
+		struct trailer_table *t;
+		code = trailer_find(trailer, tables[i].name, &t, err);
+		if (code >= 0 && t) {
+			tables[i].read(d, t);
+			trailer_free(t);
+		}
+	}
+	trailer_close(trailer);
+	return code;
+}
