@@ -39,7 +39,6 @@ MODULE_KNOWS = {
 MODULE_FILES = ["{name}.toml", "README.md", "wrap.c", "record.c"]
 MODULE_WITHOUT = {
     ("heatmap", "wrap.c"),  # fed by the other modules' record.c
-    ("heatmap", "record.c"),  # its arithmetic is format/live.c, which the assembly of logs needs too
     ("process", "process.toml"),  # forks, execs and exits: no records
     ("process", "record.c"),
 }
