@@ -257,7 +257,7 @@ static int add_mpiio(struct assembly *a, struct image *i)
 static int add_timeline(struct assembly *a, struct image *i)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_TIMELINE];
-	for (int t = 0; t < LIVE_SHARDS; t++) {
+	for (int t = 0; t < (int)i->shards; t++) {
 		const struct live_timeline *line = &i->live->shard[t].timeline;
 		for (uint32_t k = 0; k < line->used && k < LIVE_SEGMENTS; k++) {
 			section_row(s);

@@ -4,19 +4,33 @@
 
 #include "alloc.h"
 
+/* The shards that were used, after what lies before them. */
+static int load_used(struct image *i, const struct trailer_entry *e, struct log_error *err)
+{
+	size_t head = offsetof(struct live, shard);
+	struct live first;
+	int code = trailer_read_row(i->trailer, e, 0, &first, head, err);
+	if (code < 0)
+		return code;
+	if (first.version != LIVE_VERSION || first.size != sizeof(struct live))
+		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
+	i->shards = first.shards < LIVE_SHARDS ? first.shards : LIVE_SHARDS;
+	size_t n = head + i->shards * sizeof(struct live_shard);
+	i->live = log_get(n);
+	if (!i->live)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return trailer_read_row(i->trailer, e, 0, (void *)i->live, n, err);
+}
+
 int image_load_live(struct image *i, struct log_error *err)
 {
 	int code = trailer_open(&i->trailer, i->log, err);
-	if (code >= 0)
-		code = trailer_find(i->trailer, "live", &i->table, err);
+	const struct trailer_entry *e = code < 0 ? NULL : trailer_entry_named(i->trailer, "live");
 	if (code < 0)
 		return code;
-	if (!i->table || trailer_rows(i->table) != 1 || trailer_row_size(i->table) != sizeof(struct live))
+	if (!e || e->row_size != sizeof(struct live))
 		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "no store of this version of iolens");
-	i->live = trailer_row(i->table, 0);
-	if (i->live->version != LIVE_VERSION || i->live->size != sizeof(struct live))
-		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
-	return 0;
+	return load_used(i, e, err);
 }
 
 int image_open_file(struct image *i, const char *path, struct log_error *err)
@@ -33,8 +47,7 @@ int image_open_memory(struct image *i, const void *data, size_t size, struct log
 
 void image_close(struct image *i)
 {
-	if (i->table)
-		trailer_free(i->table);
+	log_put((void *)i->live);
 	if (i->trailer)
 		trailer_close(i->trailer);
 	if (i->log)
@@ -42,7 +55,7 @@ void image_close(struct image *i)
 	*i = (struct image){0};
 }
 
-#define EACH_SHARD(i, s) for (const struct live_shard *s = (i)->live->shard; s < (i)->live->shard + LIVE_SHARDS; s++)
+#define EACH_SHARD(i, s) for (const struct live_shard *s = (i)->live->shard; s < (i)->live->shard + (i)->shards; s++)
 
 struct live_class image_class(const struct image *i, int class)
 {

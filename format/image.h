@@ -10,8 +10,8 @@
 struct image {
 	struct log *log;
 	struct trailer *trailer;
-	struct trailer_table *table;
-	const struct live *live; /* in the table; NULL until loaded */
+	const struct live *live; /* NULL until loaded; has only the first shards */
+	size_t shards;
 	int64_t rank;
 };
 

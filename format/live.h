@@ -10,7 +10,7 @@
 
 #include "fold.h"
 
-enum { LIVE_VERSION = 5, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
+enum { LIVE_VERSION = 6, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
 
 /* Interfaces that have a heat map: identifier, name in the log, module id in the log. */
 #define LIVE_HEATS(X)                \
@@ -210,6 +210,7 @@ struct live_process {
 struct live {
 	uint64_t version;
 	uint64_t size;
+	uint64_t shards; /* the first ones, that were ever handed out */
 	struct live_process process;
 	struct live_fold fold;
 	struct live_shard shard[LIVE_SHARDS];

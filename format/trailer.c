@@ -126,6 +126,26 @@ static int check_entry(const struct source *s, const struct trailer_entry *e, st
 	return e->flags & TRAILER_LIVE ? LOG_OK : check_crc(s, e, err);
 }
 
+const struct trailer_entry *trailer_entry_named(const struct trailer *t, const char *name)
+{
+	for (size_t i = 0; i < trailer_count(t); i++)
+		if (!strcmp(t->entries[i].name, name))
+			return &t->entries[i];
+	return NULL;
+}
+
+int trailer_read_row(struct trailer *t, const struct trailer_entry *e, uint64_t from, void *out, size_t n,
+		     struct log_error *err)
+{
+	const struct source *s = &t->log->source;
+	int code = check_entry(s, e, err);
+	if (code < 0)
+		return code;
+	if (e->compression != LOG_PLAIN || !e->rows || from > e->row_size || n > e->row_size - from)
+		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
+	return source_read(s, e->offset + e->schema + from, out, n, err);
+}
+
 static int load_bytes(struct trailer_table *t, const struct source *s, const struct trailer_entry *e,
 		      struct log_error *err)
 {

@@ -71,6 +71,12 @@ void trailer_close(struct trailer *t);
 size_t trailer_count(const struct trailer *t);
 const struct trailer_entry *trailer_at(const struct trailer *t, size_t i);
 
+/* An entry by its name, NULL if there is none or t is NULL. */
+const struct trailer_entry *trailer_entry_named(const struct trailer *t, const char *name);
+/* Bytes of the first row of a section that is not compressed, from offset `from` in that row. */
+int trailer_read_row(struct trailer *t, const struct trailer_entry *e, uint64_t from, void *out, size_t n,
+		     struct log_error *err);
+
 /* Loads a section. *out = NULL and LOG_OK when there is none of that name, or t is NULL. */
 int trailer_find(struct trailer *t, const char *name, struct trailer_table **out, struct log_error *err);
 void trailer_free(struct trailer_table *table);

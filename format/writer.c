@@ -11,6 +11,7 @@ enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_DONE }
 
 enum {
 	OUTPUT_SIZE = 65536,
+	LEVEL = 4, /* records of counters: 1.5 to 2.5 times as fast as 6, 0 to 6 % larger */
 	RECORD_MAX = 81920, /* a fixed buffer of released readers */
 	EXE_MAX = CONTAINER_JOB_MAX - CONTAINER_JOB,
 };
@@ -62,7 +63,7 @@ static int stream_begin(struct log_writer *w)
 {
 	w->deflate.zalloc = zlib_get;
 	w->deflate.zfree = zlib_put;
-	int got = w->deflate_made ? deflateReset(&w->deflate) : deflateInit(&w->deflate, Z_DEFAULT_COMPRESSION);
+	int got = w->deflate_made ? deflateReset(&w->deflate) : deflateInit(&w->deflate, LEVEL);
 	if (got != Z_OK)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
 	w->deflate_made = w->deflating = true;

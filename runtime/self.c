@@ -33,6 +33,15 @@ void self_reset(void)
 	self.shard = NULL;
 }
 
+/* Shards beyond were never touched: whoever reads the store leaves them out. */
+static void hand_out(struct live *live, uint64_t shards)
+{
+	uint64_t known = __atomic_load_n(&live->shards, __ATOMIC_RELAXED);
+	while (known < shards &&
+	       !__atomic_compare_exchange_n(&live->shards, &known, shards, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static struct live_shard *claim(void)
 {
 	struct live *live = store_live();
@@ -41,8 +50,10 @@ static struct live_shard *claim(void)
 		uint32_t free = 0;
 		if (!store_touch(s, sizeof *s))
 			return NULL;
-		if (__atomic_compare_exchange_n(&s->owned, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&s->owned, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			hand_out(live, (uint64_t)i + 1);
 			return s;
+		}
 	}
 	return NULL;
 }
@@ -54,7 +65,9 @@ static bool adopt_shard(void)
 	self.shared = !self.shard;
 	if (self.shared)
 		self.shard = store_touch(last, sizeof *last) ? last : NULL;
-	else if (have_key)
+	if (self.shared && self.shard)
+		hand_out(store_live(), LIVE_SHARDS);
+	if (!self.shared && have_key)
 		pthread_setspecific(at_thread_exit, self.shard);
 	return self.shard;
 }

@@ -66,9 +66,13 @@ static bool somebody_left(void)
 
 /* ---- waiting: others may need the processor to come here ---- */
 
-static void rest(unsigned turn)
+enum { NAP_MIN = 20000, NAP_MAX = 4000000 };
+
+/* The longer it has taken, the longer it may be slept on: an eighth more, in the end. */
+static void rest(unsigned turn, uint64_t waited)
 {
-	struct timespec t = {.tv_nsec = turn < 24 ? 20000 : turn < 64 ? 100000 : 500000};
+	uint64_t nap = waited / 8;
+	struct timespec t = {.tv_nsec = (long)(nap < NAP_MIN ? NAP_MIN : nap > NAP_MAX ? NAP_MAX : nap)};
 	if (turn < 8)
 		sched_yield();
 	else
@@ -77,15 +81,16 @@ static void rest(unsigned turn)
 
 static bool await(const struct gathering *g, enum request request)
 {
+	uint64_t begun = clock_monotonic();
 	for (unsigned turn = 0;; turn++) {
 		bool done = false;
 		if (g->mpi->test(request, &done) != 0)
 			return false;
 		if (done)
 			return true;
-		if (clock_monotonic() > g->deadline || (turn % 128 == 127 && somebody_left()))
+		if (clock_monotonic() > g->deadline || (turn % 32 == 31 && somebody_left()))
 			return false;
-		rest(turn);
+		rest(turn, clock_monotonic() - begun);
 	}
 }
 
