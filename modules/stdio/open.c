@@ -71,10 +71,10 @@ static void stream_release(struct stdio_stream *t)
 }
 
 /* Which of its first calls a stream times must not be the same for all streams. */
-static uint32_t first_timed(void)
+static int32_t first_timed(void)
 {
 	static uint32_t turn;
-	return 1 + __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) * 23 % STDIO_TIMED;
+	return 1 + (int32_t)(__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) * 23 % STDIO_TIMED);
 }
 
 static void enter_stream(FILE *f, struct stdio_file *file, enum live_class_id class, int64_t offset, bool asks)
@@ -238,6 +238,7 @@ static void stamp_close(struct stdio_file *f, double start, double end)
 	if (r->close_start_timestamp == 0 || r->close_start_timestamp > start)
 		r->close_start_timestamp = start;
 	r->close_end_timestamp = end;
+	stdio_stamp(f);
 }
 
 static void close_record(struct stdio_file *f, double start, double end)
@@ -410,14 +411,20 @@ static void start(void)
 	pthread_atfork(NULL, fork_share, NULL);
 }
 
-/* What the program moved without a call until its end. */
+static void end_stream(struct stdio_stream *t, FILE *f)
+{
+	if (t->inlined && self_ready())
+		stdio_settle(t, f);
+	if (t->file)
+		stdio_stamp(t->file);
+}
+
+/* What the program moved without a call until its end, and what lags behind. */
 static void end(void)
 {
-	for (size_t i = 0; on && i <= stdio_table->mask; i++) {
-		struct stdio_stream *t = stdio_table->slot[i].stream;
-		if (t && t->inlined && self_ready())
-			stdio_settle(t, stdio_table->slot[i].key);
-	}
+	for (size_t i = 0; i <= stdio_table->mask; i++)
+		if (stdio_table->slot[i].stream)
+			end_stream(stdio_table->slot[i].stream, stdio_table->slot[i].key);
 }
 
 LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save, .end = end);

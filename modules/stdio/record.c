@@ -79,16 +79,28 @@ static void count(struct stdio_stream *t, enum live_kind kind, int64_t calls, in
 		BY_KIND(r, max_byte_read) = t->offset - 1;
 }
 
-static void stamp(double *first, double *last, double start, double end)
-{
-	if (*first == 0 || *first > start)
-		*first = start;
-	*last = end;
-}
+/*
+ * The end of the latest access follows at last after this: 248 bytes are no multiple of a cache line, so
+ * that these fields share one with the next record, which may be another thread's.
+ */
+#define STAMP_LAG 1e-3 /* s */
 
 static void stamp_access(struct stdio_file *f, enum live_kind kind, double start, double end)
 {
-	stamp(&BACK_BY_KIND(f->record, read_start_timestamp), &BACK_BY_KIND(f->record, read_end_timestamp), start, end);
+	f->latest[kind] = end;
+	if (end < f->due[kind] && start >= f->first[kind])
+		return;
+	if (f->first[kind] == 0 || start < f->first[kind])
+		f->first[kind] = start;
+	BACK_BY_KIND(f->record, read_start_timestamp) = f->first[kind];
+	BACK_BY_KIND(f->record, read_end_timestamp) = end;
+	f->due[kind] = end + STAMP_LAG;
+}
+
+void stdio_stamp(struct stdio_file *f)
+{
+	f->record->read_end_timestamp = f->latest[LIVE_READ];
+	f->record->write_end_timestamp = f->latest[LIVE_WRITE];
 }
 
 static void shard_access(enum live_kind kind, int64_t bytes, double start, double end)
@@ -339,6 +351,7 @@ static void seek_record(struct stdio_stream *t, int64_t at, double start, double
 	lock_take(&t->file->lock);
 	t->file->record->seeks++;
 	t->offset = at;
+	stdio_stamp(t->file);
 	stdio_time(t->file, LIVE_META, start, end);
 	lock_drop(&t->file->lock);
 }
@@ -368,6 +381,7 @@ static void flush_record(struct stdio_stream *t, int64_t reached, double start, 
 			r->max_byte_written = reached - 1;
 	}
 	stamp_access(t->file, LIVE_WRITE, start, end);
+	stdio_stamp(t->file);
 	stdio_time(t->file, LIVE_WRITE, start, end);
 	lock_drop(&t->file->lock);
 }

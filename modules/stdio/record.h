@@ -66,7 +66,7 @@ static inline struct stdio_span stdio_span_buffered(struct stdio_stream *stream,
 	struct stdio_span s = {stream, 0};
 	if (__builtin_expect(!buffered, 0)) {
 		s.start = clock_now();
-	} else if (__builtin_expect(--stream->until_timed == 0, 0)) {
+	} else if (__builtin_expect(--stream->until_timed <= 0, 0)) { /* may pass 0 when threads race */
 		stream->until_timed = STDIO_TIMED;
 		s.start = -clock_now();
 	}
@@ -153,6 +153,9 @@ void stdio_count_operation(enum live_operation_id operation, enum live_kind kind
 
 /* Adds [start, end] to one of the record's timers, what overlaps with earlier operations only once. */
 void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double end);
+
+/* Brings the record's time stamps of accesses up to date. */
+void stdio_stamp(struct stdio_file *f);
 
 void stdio_record_start(void);
 

@@ -15,15 +15,18 @@
 struct stdio_file {
 	struct name *name;
 	struct stdio_record *record;
-	struct lock lock;         /* guards the record, the field below and the streams' offsets */
+	struct lock lock;         /* guards the record, the fields below and the streams' offsets */
 	double ended[LIVE_KINDS]; /* end of the latest operation by kind: overlapping ones count once */
+	double first[2];          /* start of the first access by kind */
+	double latest[2];         /* end of the latest */
+	double due[2];            /* when the record's stamps must have that end */
 };
 
 /* A stream that the program opened, or was born with. */
 struct stdio_stream {
 	struct stdio_file *file; /* NULL: only counted, by class */
 	enum live_class_id class;
-	uint32_t until_timed;  /* calls that the buffer serves until one of them is timed */
+	int32_t until_timed;   /* calls that the buffer serves until one of them is timed */
 	int64_t offset;        /* of the next byte */
 	const char *seen[2];   /* libc's position in the buffer, by kind, after the last call that we saw */
 	bool asks;             /* only libc knows where a write went: append mode, or shared with another process */
