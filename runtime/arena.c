@@ -1,12 +1,13 @@
 #include "arena.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "lock.h"
 #include "sys.h"
 
-enum { CHUNK = 256 * 1024 };
+enum { CHUNK = 256 * 1024, LINE = 64, SMALL = 32 };
 
 static struct lock guard;
 static char *next, *end;
@@ -23,17 +24,30 @@ static bool refill(void)
 	return next;
 }
 
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+static char *cut(size_t n, size_t grain)
+{
+	if (next)
+		next += round_up((uintptr_t)next, grain) - (uintptr_t)next;
+	if (end - next < (ptrdiff_t)n && !refill())
+		return NULL;
+	char *got = next;
+	next += n;
+	return got;
+}
+
 void *arena_take(size_t n)
 {
-	n = (n + 15) & ~(size_t)15;
+	size_t grain = n > SMALL ? LINE : 16;
+	n = round_up(n, grain);
 	if (n > CHUNK / 4)
 		return map(n);
 	lock_take(&guard);
-	void *got = NULL;
-	if ((size_t)(end - next) >= n || refill()) {
-		got = next;
-		next += n;
-	}
+	char *got = cut(n, grain);
 	lock_drop(&guard);
 	return got;
 }

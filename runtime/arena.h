@@ -7,7 +7,10 @@
 
 #include <stddef.h>
 
-/* Zeroed memory aligned to 16 bytes, or NULL. */
+/*
+ * Zeroed memory aligned to 16 bytes, or NULL. Blocks of more than 32 bytes have cache lines of their own: what two
+ * threads keep of two files must not share one.
+ */
 void *arena_take(size_t n);
 
 /* A NUL-terminated copy, or NULL. */
