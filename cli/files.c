@@ -48,9 +48,9 @@ static void print_table(struct output *out, const struct digest *d, size_t top)
 		      "re-read", "file");
 	for (size_t n = 0; n < d->nfiles; n++) {
 		const struct digest_file *f = &d->files[n];
+		struct digest_file sum = {.size = total.size + f->size, .read_size = total.read_size + f->read_size};
 		digest_add_file(&total, f);
-		total.size += f->size;
-		total.read_size += f->read_size;
+		digest_add_file(&total, &sum);
 		if (n < top)
 			print_row(out, f);
 	}

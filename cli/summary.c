@@ -35,15 +35,18 @@ static void label(FILE *out, const char *text)
 }
 
 /* Names and command lines come from anywhere: a terminal must not obey them. */
-static void print_text(FILE *out, const char *text, size_t n)
+static const char *printable(char *to, size_t room, const char *text)
 {
-	for (const char *end = text + n; text < end; text++) {
+	size_t n = 0;
+	for (; *text && n + 5 < room; text++) {
 		unsigned char c = (unsigned char)*text;
 		if (c < ' ' || c == 0x7f)
-			fprintf(out, "\\x%02x", c);
+			n += (size_t)sprintf(to + n, "\\x%02x", c);
 		else
-			fputc(c, out);
+			to[n++] = *text;
 	}
+	to[n] = '\0';
+	return to;
 }
 
 static bool within_character(char c)
@@ -53,24 +56,21 @@ static bool within_character(char c)
 
 static void print_start(FILE *out, const char *text, size_t width)
 {
-	size_t n = strlen(text), cut = width - 3;
-	while (n > width && within_character(text[cut]))
+	char copy[PATH_MAX * 2];
+	size_t n = strlen(printable(copy, sizeof copy, text)), cut = width - 3;
+	while (n > width && within_character(copy[cut]))
 		cut--;
-	print_text(out, text, n > width ? cut : n);
-	fputs(n > width ? "..." : "", out);
+	fprintf(out, "%.*s%s", (int)(n > width ? cut : n), copy, n > width ? "..." : "");
 }
 
 /* The end of a long path tells more than its beginning. */
 static void print_tail(FILE *out, const char *text, size_t width)
 {
-	size_t n = strlen(text);
-	if (n > width) {
-		text += n - (width - 3);
-		while (within_character(*text))
-			text++;
-		fputs("...", out);
-	}
-	print_text(out, text, strlen(text));
+	char copy[PATH_MAX * 2];
+	size_t n = strlen(printable(copy, sizeof copy, text)), cut = n > width ? n - (width - 3) : 0;
+	while (cut && within_character(copy[cut]))
+		cut++;
+	fprintf(out, "%s%s", cut ? "..." : "", copy + cut);
 }
 
 /* Pieces of a line, "; " between them: as many as fit, or on several lines. */
@@ -178,7 +178,7 @@ static void print_findings(FILE *out, const struct digest *d)
 	if (d->reread >= MUCH_REREAD && 10 * d->reread >= read) {
 		label(out, "read again");
 		fprintf(out, "%s of %s, most from ", B(d->reread), B(read));
-		print_tail(out, d->most_reread->name, NAME_WIDTH - 15);
+		print_tail(out, d->most_reread->name, NAME_WIDTH - 20);
 		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
 	}
 	if (d->startup_bytes >= MUCH_STARTUP || d->startup_opens >= MANY_STARTUP) {
