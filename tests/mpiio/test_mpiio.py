@@ -19,6 +19,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -296,11 +297,21 @@ class Bench:
     def observe(self, command: list[str], **environment: str) -> Log:
         log = self.cwd.parent / "program.darshan"
         observed = [self.iolens, "run", "--quiet", "-o", log, "--", *command]
-        variables = {**os.environ, **environment}
-        ended = subprocess.run(
-            observed, cwd=self.cwd, env=variables, capture_output=True, text=True, timeout=300, check=False
+        started = subprocess.Popen(
+            observed,
+            cwd=self.cwd,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
-        assert ended.returncode == 0, ended.stdout + ended.stderr
+        try:
+            said, _ = started.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            raise
+        assert started.returncode == 0, said
         return read_log(self.iolens, log, self.cwd)
 
 
