@@ -11,7 +11,7 @@ enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_DONE }
 
 enum {
 	OUTPUT_SIZE = 65536,
-	LEVEL = 4, /* records of counters: 1.5 to 2.5 times as fast as 6, 0 to 6 % larger */
+	LEVEL = 4,          /* records of counters: 1.5 to 2.5 times as fast as 6, 0 to 6 % larger */
 	RECORD_MAX = 81920, /* a fixed buffer of released readers */
 	EXE_MAX = CONTAINER_JOB_MAX - CONTAINER_JOB,
 };
