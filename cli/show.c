@@ -114,6 +114,18 @@ static void show_records(struct show *s, struct log_records *records, const stru
 		show_error(s, u->module->name, &err);
 }
 
+/* What the region says of all its records: lines of their own. */
+static void show_region_header(struct show *s, struct log_records *records)
+{
+	struct log_record header;
+	struct base_lines b;
+	if (log_records_header(records, &header, NULL) <= 0)
+		return;
+	if (base_open(&b, header.schema))
+		show_record(s, &b, &header);
+	base_close(&b);
+}
+
 static void show_body(struct show *s, int module, struct log_records *records, const struct base_lines *b,
 		      struct sums *u)
 {
@@ -125,6 +137,8 @@ static void show_body(struct show *s, int module, struct log_records *records, c
 	if (s->parts & SHOW_BASE)
 		output_text(&s->out, "\n#<module>\t<rank>\t<record id>\t<counter>\t<value>\t"
 				     "<file name>\t<mount pt>\t<fs type>\n");
+	if (s->parts & SHOW_BASE)
+		show_region_header(s, records);
 	show_records(s, records, b, u);
 	show_sums(s, u);
 }
@@ -148,7 +162,9 @@ static void show_module(struct show *s, int module)
 	struct log_records *records;
 	struct log_error err;
 	int code = log_records_open(&records, s->log, module, &err);
-	if (code >= 0)
+	if (code >= 0 && schema_modules[module].layout == LAYOUT_DXT)
+		output_format(&s->out, "\n# iolens trace shows the %s module\n", log_module_name(module));
+	else if (code >= 0)
 		show_decoded(s, module, records);
 	else if (code == LOG_E_UNSUPPORTED)
 		output_format(&s->out, "\n# %s module, version %u: not decoded by this version of iolens\n",

@@ -45,6 +45,7 @@ struct base_lines {
 		uint32_t at, length;
 		uint16_t offset;
 		uint8_t type;
+		const struct schema_field *valid_if; /* not in every log; NULL = always there */
 	} * label;
 	size_t nlabels;
 };
@@ -53,6 +54,21 @@ bool base_open(struct base_lines *b, const struct schema_module *m);
 void base_close(struct base_lines *b);
 void show_description(struct show *s, const struct schema_module *m);
 void show_record(struct show *s, const struct base_lines *b, const struct log_record *r);
+
+enum { SHOW_TEXT = 160 /* any label or text of a record */ };
+
+/* What stands before and after the counter in all lines of one record. */
+struct frame {
+	char *before;
+	size_t nbefore;
+	char *after;
+	size_t nafter;
+};
+
+char *show_value(char *to, enum field_type type, const void *at);
+void show_arrays(struct show *s, const struct log_record *r, const struct frame *f);
+/* Of a record of DAOS: its object, where that is its name, and pool:container in place of a mount point. */
+bool show_object(const struct log_record *r, char object[SHOW_TEXT], char mount[SHOW_TEXT]);
 
 /* ---- sums over a module's records ---- */
 

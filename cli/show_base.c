@@ -23,6 +23,7 @@ static void add_label(struct base_lines *b, const struct schema_field *f, int el
 		.length = n + 1,
 		.offset = (uint16_t)(f->offset + 8 * element),
 		.type = (uint8_t)f->type,
+		.valid_if = f->valid_if < 0 ? NULL : f,
 	};
 	*used += n + 1;
 }
@@ -35,9 +36,11 @@ bool base_open(struct base_lines *b, const struct schema_module *m)
 	*b = (struct base_lines){.module = m, .labels = calloc(1, bytes + 32), .label = calloc(n, sizeof *b->label)};
 	if (!b->labels || !b->label)
 		return false;
-	for (uint32_t i = 0; i < m->nfields; i++)
-		for (int k = 0; k < m->fields[i].nlabels; k++)
-			add_label(b, &m->fields[i], k, &used);
+	for (int place = -1; place <= 1; place++)
+		for (uint32_t i = 0; i < m->nfields; i++)
+			for (int k = 0; k < m->fields[i].nlabels && m->fields[i].count; k++)
+				if (m->fields[i].shown == place)
+					add_label(b, &m->fields[i], k, &used);
 	return true;
 }
 
@@ -60,25 +63,34 @@ void show_description(struct show *s, const struct schema_module *m)
 	}
 }
 
-/* What stands before and after the counter in all lines of one record. */
-struct frame {
-	char *before;
-	size_t nbefore;
-	char *after;
-	size_t nafter;
-};
-
 static void add_text(struct output *o, const char *text)
 {
 	output_text(o, "\t");
 	put_escaped(o, text);
 }
 
+/* Name, mount point and file system, each with a tab before it. */
+static void add_place(struct show *s, const struct log_record *r)
+{
+	char object[SHOW_TEXT], mount[SHOW_TEXT];
+	const char *name = log_name(s->log, r->id);
+	if (r->schema->nameless) {
+		output_text(&s->frame, "\t\t\t");
+	} else if (show_object(r, object, mount)) {
+		add_text(&s->frame, *object ? object : name ? name : "(null)");
+		add_text(&s->frame, mount);
+		add_text(&s->frame, "N/A");
+	} else {
+		const struct log_pair *p = name && s->job ? log_mount_of(s->job, name) : NULL;
+		add_text(&s->frame, name ? name : r->schema->called ? r->schema->called : "(null)");
+		add_text(&s->frame, p ? p->key : "UNKNOWN");
+		add_text(&s->frame, p ? p->value : "UNKNOWN");
+	}
+}
+
 static bool make_frame(struct show *s, const struct log_record *r, struct frame *f)
 {
 	struct output *frame = &s->frame;
-	const char *name = log_name(s->log, r->id);
-	const struct log_pair *mount = name && s->job ? log_mount_of(s->job, name) : NULL;
 	frame->used = 0;
 	output_text(frame, r->schema->name);
 	output_text(frame, "\t");
@@ -89,9 +101,7 @@ static bool make_frame(struct show *s, const struct log_record *r, struct frame 
 	at = put_u64(at, r->id);
 	*at++ = '\t';
 	frame->used = f->nbefore = (size_t)(at - frame->at);
-	add_text(frame, name ? name : "(null)");
-	add_text(frame, mount ? mount->key : "UNKNOWN");
-	add_text(frame, mount ? mount->value : "UNKNOWN");
+	add_place(s, r);
 	output_text(frame, "\n");
 	f->before = frame->at;
 	f->after = frame->at + f->nbefore;
@@ -99,7 +109,7 @@ static bool make_frame(struct show *s, const struct log_record *r, struct frame 
 	return true;
 }
 
-static char *put_value(char *to, enum field_type type, const void *at)
+char *show_value(char *to, enum field_type type, const void *at)
 {
 	uint64_t bits;
 	double value;
@@ -110,46 +120,37 @@ static char *put_value(char *to, enum field_type type, const void *at)
 	return type == FIELD_I64 ? put_i64(to, (int64_t)bits) : put_u64(to, bits);
 }
 
+/* A text that may lack its end. */
+static void show_text(struct show *s, const struct frame *f, const char *label, size_t nlabel, const char *text)
+{
+	char whole[SHOW_TEXT] = {0};
+	memcpy(whole, text, strnlen(text, sizeof whole - 1));
+	output_bytes(&s->out, f->before, f->nbefore);
+	output_bytes(&s->out, label, nlabel);
+	put_escaped(&s->out, whole);
+	output_bytes(&s->out, f->after, f->nafter);
+}
+
 static void show_plain(struct show *s, const struct base_lines *b, const struct log_record *r, const struct frame *f)
 {
 	const uint8_t *data = r->data;
 	for (size_t i = 0; i < b->nlabels; i++) {
 		const struct base_label *l = &b->label[i];
+		if (l->valid_if && !log_record_has(r, l->valid_if))
+			continue;
+		if (l->type == FIELD_TEXT) {
+			show_text(s, f, b->labels + l->at, l->length, (const char *)data + l->offset);
+			continue;
+		}
 		if (!output_room(&s->out, f->nbefore + l->length + OUTPUT_NUMBER + f->nafter))
 			return;
 		char *to = s->out.at + s->out.used;
 		to = put_slack(to, f->before, f->nbefore);
 		to = put_slack(to, b->labels + l->at, l->length);
-		to = put_value(to, (enum field_type)l->type, data + l->offset);
+		to = show_value(to, (enum field_type)l->type, data + l->offset);
 		to = put_slack(to, f->after, f->nafter);
 		s->out.used = (size_t)(to - s->out.at);
 	}
-}
-
-static void show_bin(struct show *s, const struct frame *f, const char *label, int64_t bin, const void *value)
-{
-	if (!output_room(&s->out, f->nbefore + 3 * OUTPUT_NUMBER + f->nafter))
-		return;
-	char *to = put_slack(s->out.at + s->out.used, f->before, f->nbefore);
-	to = stpcpy(to, label);
-	to = put_i64(to, bin);
-	*to++ = '\t';
-	to = put_value(to, FIELD_I64, value);
-	to = put_slack(to, f->after, f->nafter);
-	s->out.used = (size_t)(to - s->out.at);
-}
-
-/* The record has its write bins first, the text its read bins. */
-static void show_heatmap(struct show *s, const struct log_record *r, const struct frame *f)
-{
-	struct heatmap_record head;
-	memcpy(&head, r->data, sizeof head);
-	const uint8_t *written = (const uint8_t *)r->data + sizeof head;
-	const uint8_t *read = written + 8 * head.nbins;
-	for (int64_t i = 0; i < head.nbins; i++)
-		show_bin(s, f, "HEATMAP_READ_BIN_", i, read + 8 * i);
-	for (int64_t i = 0; i < head.nbins; i++)
-		show_bin(s, f, "HEATMAP_WRITE_BIN_", i, written + 8 * i);
 }
 
 void show_record(struct show *s, const struct base_lines *b, const struct log_record *r)
@@ -158,6 +159,5 @@ void show_record(struct show *s, const struct base_lines *b, const struct log_re
 	if (!make_frame(s, r, &f))
 		return;
 	show_plain(s, b, r, &f);
-	if (r->schema->layout == LAYOUT_HEATMAP)
-		show_heatmap(s, r, &f);
+	show_arrays(s, r, &f);
 }

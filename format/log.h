@@ -92,13 +92,18 @@ const char *log_name(struct log *log, uint64_t id);
 /* The i-th name in order of ids; i < log_names_count. */
 const char *log_name_at(struct log *log, size_t i, uint64_t *id);
 
-/* One record, decoded: native byte order, current version of its module, struct <module>_record. */
+/*
+ * One record, decoded: native byte order, current version of its module, struct <module>_record. Arrays of variable
+ * length follow the struct: log_record_array; those of a trace are handed out in pieces: log_segments_next.
+ */
 struct log_record {
 	const struct schema_module *schema;
 	const void *data; /* valid until the next call on the same iterator */
 	size_t size;
 	uint64_t id;
 	int64_t rank;
+	const struct schema_history *history; /* the layout it had in the log; NULL = the current one */
+	const void *header;                   /* of its region: struct <module>_header; NULL = there is none */
 };
 
 struct log_records;
@@ -107,6 +112,36 @@ struct log_records;
 int log_records_open(struct log_records **out, struct log *log, int module, struct log_error *err);
 /* 1 = *out filled, 0 = end, negative = damage: nothing more comes. */
 int log_records_next(struct log_records *r, struct log_record *out, struct log_error *err);
+/* First record of a region that describes the others (APMPI, APXC); 1, or 0 where there is none. Any time. */
+int log_records_header(struct log_records *r, struct log_record *out, struct log_error *err);
+
+/*
+ * Does the record have the counter, or did its version lack it? What it lacks holds the value that Darshan's tools show
+ * (-1, 0 for record ids). The field may be one of an array's elements.
+ */
+bool log_record_has(const struct log_record *r, const struct schema_field *f);
+/* The same of all records to come. */
+bool log_records_have(struct log_records *r, const struct schema_field *f);
+
+/* An array of variable length; NULL and 0 elements if the field is none. Elements: int64_t, or struct <module>_<element>. */
+const void *log_record_array(const struct log_record *r, const struct schema_field *f, size_t *n);
+
+/* A traced access: DXT_POSIX, DXT_MPIIO. */
+struct log_segment {
+	int64_t offset; /* -1 = unknown */
+	int64_t length;
+	double start, end; /* s since the start of the job */
+	uint64_t thread;   /* 0 = unknown */
+	bool is_write;
+};
+
+/*
+ * Up to n segments of the record that log_records_next gave: its writes, then its reads, each in order of completion.
+ * Returns their number, 0 at the end, or a negative code. What is not taken is skipped. The counts in a record are
+ * claims of the log: allocate for what comes, not for what is announced.
+ */
+int64_t log_segments_next(struct log_records *r, struct log_segment *out, size_t n, struct log_error *err);
+
 /* Uncompressed bytes read so far. */
 uint64_t log_records_bytes(const struct log_records *r);
 void log_records_close(struct log_records *r);

@@ -9,25 +9,45 @@ struct schema_label {
 	const char *name;    /* public name: read_time */
 };
 
+struct schema_value {
+	int64_t value;
+	const char *name; /* NULL ends the list */
+};
+
 /* A counter, or an array of counters that belong together (size classes, most frequent values). */
 struct schema_field {
 	const char *name;
-	const struct schema_label *labels; /* one per element; none: not shown by Darshan's tools */
+	const struct schema_label *labels; /* one per element; none: not shown by Darshan's tools; # = number from 1 */
 	uint16_t nlabels;
-	uint16_t offset; /* in the record; elements have 8 bytes */
-	uint16_t count;  /* elements; 0 = variable, see length */
-	int16_t follows; /* index of the field this one accompanies, or -1 */
-	int16_t length;  /* index of the field that holds the number of elements, or -1 */
-	int16_t next;    /* index of the next field with the same role, or -1 */
+	uint16_t offset;  /* in the record; numbers have 8 bytes */
+	uint16_t count;   /* 8-byte units: numbers, or the length of a text or uuid; 0 = variable, see length */
+	int16_t follows;  /* index of the field this one accompanies, or -1 */
+	int16_t length;   /* index of the field that holds the number of elements, or -1 */
+	int16_t next;     /* index of the next field with the same role, or -1 */
+	int16_t valid_if; /* index of the field of the region's header that must not be 0, or -1 */
+	int8_t shown;     /* in text output: -1 = before, 1 = after the others */
+	uint8_t at_least; /* elements that are stored even where length says fewer */
+	uint8_t bits;     /* values are names of bits */
 	enum field_type type;
 	enum field_reduce reduce;
 	enum field_role role;
+	const struct schema_element *element; /* of an array of structs; NULL = numbers */
+	const struct schema_value *values;    /* NULL = numbers are just numbers */
 	const char *unit;
 	const char *doc;
 };
 
+/* Elements of an array of structs. */
+struct schema_element {
+	uint16_t size;
+	uint16_t nfields;
+	const struct schema_field *fields;
+};
+
 struct schema_fill {
 	int16_t field;
+	int16_t extra; /* number of the foreign integer that the value is taken from; -1 = the value below */
+	uint8_t stored; /* the field has bytes in the record, which mean nothing */
 	int64_t value;
 };
 
@@ -35,10 +55,14 @@ struct schema_fill {
 struct schema_history {
 	uint32_t version; /* 0 ends the list */
 	uint16_t nmissing;
-	struct schema_fill missing[12];
-	int16_t extra_after;
+	uint16_t nmembers;
+	const struct schema_fill *missing;
+	const struct schema_fill *members; /* of the elements of the module's arrays of structs */
+	int16_t made;                      /* array that is not stored: one element, all of it from `members`; or -1 */
+	int16_t extra_after;               /* -1 = before the first field */
 	uint16_t extra_count;
-	uint8_t drop_if_used; /* skip records whose first extra integer is positive */
+	int16_t add_to;       /* field that the foreign integers are added to, or -1 */
+	uint8_t drop_if_used; /* skip records whose first foreign integer is positive */
 };
 
 struct schema_module {
@@ -52,6 +76,10 @@ struct schema_module {
 	const struct schema_field *fields;
 	const int16_t *roles; /* by field_role: index of the first field that plays it, or -1 */
 	const struct schema_history *history;
+	const struct schema_module *header; /* of the region's first record, where that is of another kind; or NULL */
+	int64_t magic;                      /* of a header: what its first field must be */
+	const char *called;                 /* what a record without a name is called; NULL = nothing */
+	uint8_t nameless;                   /* Darshan's tools show no names and mounts of these records */
 	const char *doc;
 };
 

@@ -66,7 +66,8 @@ static const struct schema_fill *fill_of(const struct schema_history *h, uint32_
 static void add_field(struct form *form, const struct schema_field *f, const struct schema_fill *fill)
 {
 	static const enum column_type types[] = {
-		[FIELD_I64] = COLUMN_I64, [FIELD_U64] = COLUMN_U64, [FIELD_F64] = COLUMN_F64};
+		[FIELD_I64] = COLUMN_I64, [FIELD_U64] = COLUMN_U64,  [FIELD_F64] = COLUMN_F64,
+		[FIELD_U32] = COLUMN_U64, [FIELD_TEXT] = COLUMN_U64, [FIELD_UUID] = COLUMN_U64};
 	char darshan[4096], elements[4096], missing[24];
 	snprintf(missing, sizeof missing, "%lld", fill ? (long long)fill->value : -1);
 	join_labels(f, true, darshan, sizeof darshan);

@@ -322,7 +322,7 @@ TEST(records_of_newer_versions_and_unknown_modules_are_unsupported)
 	static const uint64_t words[88];
 	struct other_log o = {.minor = 41, .compression = LOG_PLAIN, .regions = 4};
 	o.region[0] = (struct other_region){1, 5, words, sizeof words};
-	o.region[1] = (struct other_region){10, 1, words, sizeof words};
+	o.region[1] = (struct other_region){10, 3, words, sizeof words};
 	o.region[2] = (struct other_region){9, 0, words, sizeof words};
 	o.region[3] = (struct other_region){40, 1, words, sizeof words};
 	size_t size;
