@@ -89,7 +89,7 @@ static struct mpiio_file *file_at(const char *name)
 
 static bool has_hints(uintptr_t info)
 {
-	return !mpi_backend()->info_is_null(info);
+	return mpi_backend() && !mpi_backend()->info_is_null(info);
 }
 
 static void opened(struct mpiio_file *f, uintptr_t communicator, int mode, uintptr_t info, double start, double end)
