@@ -13,7 +13,7 @@
 enum { TOP_FILES = 5, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
 
 /* What is worth a line: less than this is how every program is. */
-enum { MANY_ACCESSES = 100, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
+enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)

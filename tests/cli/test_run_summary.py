@@ -99,8 +99,8 @@ def test_what_is_no_file_is_told_by_kind(summary: Any) -> None:
 
 
 def test_small_accesses_are_told_when_there_are_many(summary: Any) -> None:
-    s = summary(["dd", "if=/dev/zero", "of=small", "bs=10", "count=500", "status=none"])
-    assert s["small"] == "100.0 % of 500 reads and writes through posix move at most 10 KiB"
+    s = summary(["dd", "if=/dev/zero", "of=small", "bs=10", "count=1500", "status=none"])
+    assert s["small"] == "100.0 % of 1,500 reads and writes through posix move at most 10 KiB"
     assert "small" not in summary(["dd", "if=/dev/zero", "of=s", "bs=10", "count=5", "status=none"]).by_label
 
 
