@@ -15,8 +15,8 @@ static const struct schema_field *slowest_time(const struct schema_module *m)
 /* Of modules whose records are files; a data set or a variable is part of one. */
 static bool is_derived(const struct schema_module *m)
 {
-	return m->layout == LAYOUT_PLAIN && !schema_by_name(m, "file_rec_id") && slowest_time(m) && schema_by_role(m, ROLE_BYTES_READ) &&
-	       schema_by_role(m, ROLE_READ_TIME);
+	return m->layout == LAYOUT_PLAIN && !schema_by_name(m, "file_rec_id") && slowest_time(m) &&
+	       schema_by_role(m, ROLE_BYTES_READ) && schema_by_role(m, ROLE_READ_TIME);
 }
 
 bool sums_open(struct sums *u, const struct schema_module *m, unsigned parts)

@@ -192,10 +192,8 @@ int log_records_header(struct log_records *r, struct log_record *out, struct log
 	int code = r->header ? 1 : read_header(r, err);
 	if (code <= 0)
 		return code;
-	*out = (struct log_record){.schema = r->schema->header,
-				   .data = r->header,
-				   .size = r->schema->header->size,
-				   .header = r->header};
+	*out = (struct log_record){
+		.schema = r->schema->header, .data = r->header, .size = r->schema->header->size, .header = r->header};
 	memcpy(&out->id, r->header, 8);
 	memcpy(&out->rank, r->header + 8, 8);
 	return 1;

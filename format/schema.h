@@ -46,7 +46,7 @@ struct schema_element {
 
 struct schema_fill {
 	int16_t field;
-	int16_t extra; /* number of the foreign integer that the value is taken from; -1 = the value below */
+	int16_t extra;  /* number of the foreign integer that the value is taken from; -1 = the value below */
 	uint8_t stored; /* the field has bytes in the record, which mean nothing */
 	int64_t value;
 };
