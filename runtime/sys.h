@@ -63,6 +63,12 @@ static inline int sys_unlink_at(int dir, const char *path)
 	return sys_call(SYS_unlinkat, dir, (long)path, 0, 0, 0, 0);
 }
 
+static inline int sys_exists(const char *path)
+{
+	struct stat s;
+	return sys_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, AT_SYMLINK_NOFOLLOW, 0, 0) == 0;
+}
+
 static inline int sys_remove_directory(const char *path)
 {
 	return sys_call(SYS_unlinkat, AT_FDCWD, (long)path, AT_REMOVEDIR, 0, 0, 0);

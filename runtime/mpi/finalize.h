@@ -1,6 +1,7 @@
 /*
- * The ranks of an MPI job make one log of their stores, inside MPI_Finalize: over a communicator of our own, with
- * non-blocking operations, in bounded time. Whatever goes wrong, the stores stay for `iolens recover`.
+ * The ranks of an MPI job make one log of their stores, inside MPI_Finalize and in bounded time. On one node they meet in the
+ * directory of their stores, without a message; on several by messages (gather.c). Whatever goes wrong, the stores stay for
+ * `iolens recover`.
  */
 #ifndef IOLENS_MPI_FINALIZE_H
 #define IOLENS_MPI_FINALIZE_H
@@ -9,8 +10,16 @@
 
 #include "life.h"
 #include "mpi.h"
+#include "patience.h"
 
 /* Every rank calls this, also one that is not observed or has no store. */
 void finalize_world(const struct mpi_backend *b, const struct life_world *world, bool has_store);
+
+/* The two ways to meet; false when not all came, or the log was not written: the stores are still there. */
+bool meet_in_directory(const struct life_world *world, bool has_store, struct patience *p);
+bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p);
+
+/* The line about ranks that did not come; from one rank. */
+void finalize_not_all(const struct life_world *world);
 
 #endif

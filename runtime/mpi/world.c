@@ -121,14 +121,28 @@ uint64_t mpi_world_id(char **environment, int size)
 	return by_parent();
 }
 
-int mpi_local_rank(char **environment)
+static int first_number(char **environment, const char *const *names, int otherwise)
 {
-	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
-					    "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *value = config_variable(environment, names[i]);
+	for (; *names; names++) {
+		const char *value = config_variable(environment, *names);
 		if (value)
 			return atoi(value);
 	}
-	return 0;
+	return otherwise;
+}
+
+int mpi_local_rank(char **environment)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+					    "PALS_LOCAL_RANKID",          "PMI_LOCAL_RANK",  NULL};
+	return first_number(environment, names, 0);
+}
+
+int mpi_local_size(char **environment, int size)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE",
+					    "PMI_LOCAL_SIZE", NULL};
+	static const char *const nodes[] = {"SLURM_STEP_NUM_NODES", NULL};
+	int n = first_number(environment, names, size == 1 ? 1 : 0);
+	return n || first_number(environment, nodes, 0) != 1 ? n : size;
 }

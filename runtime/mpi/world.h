@@ -7,6 +7,9 @@
 /* The same number in all ranks, and another one for another start; of a process without launcher, its own. */
 uint64_t mpi_world_id(char **environment, int size);
 
+/* Ranks on this node, 0 = the launcher does not say. */
+int mpi_local_size(char **environment, int size);
+
 /* This node's first rank, as far as the launcher says: the one who speaks to the user. */
 int mpi_local_rank(char **environment);
 

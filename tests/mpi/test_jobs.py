@@ -143,32 +143,44 @@ def test_without_a_launcher(job: Job) -> None:
     assert job.counters("BYTES_WRITTEN") == {("own.0", -1): 100, ("shared", -1): 100}
 
 
+# What stands before the odd rank's command, and when the others wait for it in vain.
 ODD_ONES = {
-    "disabled": ("IOLENS_DISABLE=1", False),
-    "no room for its store": ("IOLENS_TMPDIR=/nowhere", False),
-    "without the library": ("LD_PRELOAD=", True),
+    "disabled": (["env", "IOLENS_DISABLE=1"], "never"),
+    "without a store": (["env", "IOLENS_TMPDIR=/nowhere"], "in the directory"),
+    "without the library": (["env", "LD_PRELOAD="], "always"),
 }
 
 
+@pytest.mark.parametrize("meeting", ["", "messages"])
 @pytest.mark.parametrize("odd", ODD_ONES)
-def test_one_rank_is_not_observed(job: Job, odd: str) -> None:
-    variable, waits = ODD_ONES[odd]
+def test_one_rank_is_not_observed(job: Job, odd: str, meeting: str) -> None:
+    wrapper, when = ODD_ONES[odd]
+    waits = when == "always" or (when == "in the directory" and not meeting)
     command = job.command(2, "job")
-    ended = job.alone([*command, ":", "-n", "1", "env", variable, command[-1]])
+    ended = job.alone([*command, ":", "-n", "1", *wrapper, command[-1]], IOLENS_FINALIZE=meeting)
     assert ended.code == 0, ended.err
     assert len(ended.notes) == waits
     assert bool(job.kept()) == waits
     if waits:
         assert 3 <= ended.seconds < 8
         job.recover()
-    expected = dict(own(2).items())
     found = {key: size for key, size in job.counters("BYTES_WRITTEN").items() if key[0] != "shared"}
-    assert found == expected
+    assert found == own(2)
     assert "# nprocs: 3\n" in job.show()
 
 
-def test_a_late_rank_does_not_wait_again(job: Job) -> None:
-    ended = job.alone(job.command(3, "job", "late"), IOLENS_FINALIZE_TIMEOUT="2")
+@pytest.mark.parametrize("ranks", [1, 3, 16])
+@pytest.mark.parametrize("meeting", ["messages", "messages-apart"])
+def test_ranks_of_several_nodes(job: Job, meeting: str, ranks: int) -> None:
+    run(job, "alone", job.command(ranks, "job"), IOLENS_FINALIZE=meeting)
+    found = {key: size for key, size in job.counters("BYTES_WRITTEN").items() if key[0] != "shared"}
+    assert found == ({("own.0", -1): 100} if ranks == 1 else own(ranks))
+    assert not list(job.stores.iterdir())
+
+
+@pytest.mark.parametrize("meeting", ["", "messages"])
+def test_a_late_rank_does_not_wait_again(job: Job, meeting: str) -> None:
+    ended = job.alone(job.command(3, "job", "late"), IOLENS_FINALIZE_TIMEOUT="2", IOLENS_FINALIZE=meeting)
     assert ended.code == 0, ended.err
     assert len(ended.notes) == 1
     assert ended.seconds < 6
@@ -180,11 +192,15 @@ def stopped(pids: set[str]) -> set[str]:
     return {pid for pid in pids if "\nState:\tT" in Path(f"/proc/{pid}/status").read_text()}
 
 
-def test_a_stopped_rank_holds_nobody_in_iolens(job: Job) -> None:
-    process = job.start(job.command(3, "job", "stop"), **{**job.observed, "IOLENS_FINALIZE_TIMEOUT": "1"})
+@pytest.mark.parametrize("meeting", ["", "messages"])
+def test_a_stopped_rank_holds_nobody_in_iolens(job: Job, meeting: str) -> None:
+    env = {**job.observed, "IOLENS_FINALIZE_TIMEOUT": "1", "IOLENS_FINALIZE": meeting}
+    process = job.start(job.command(3, "job", "stop"), **env)
     time.sleep(5)
     marks = list(job.stores.rglob("left"))
-    stores = {store.name.split(".")[-3] for store in job.kept()}
+    stores = {
+        store.name.removesuffix(".done.store").removesuffix(".store").split(".")[-2] for store in job.kept()
+    }
     for pid in stopped(stores):
         os.kill(int(pid), signal.SIGCONT)
     ended = job.end(process)

@@ -1,0 +1,13 @@
+/* The log of an MPI job out of stores that this rank can read. */
+#ifndef IOLENS_MPI_JOB_LOG_H
+#define IOLENS_MPI_JOB_LOG_H
+
+#include <stdbool.h>
+
+#include "assemble.h"
+
+/* Writes it and removes the stores; false, with a line to the user, when they had to be kept. */
+bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
+	     uint64_t deadline);
+
+#endif
