@@ -19,7 +19,9 @@ int run_main(int argc, char **argv);
 int recover_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 int info_main(int argc, char **argv);
+int check_main(int argc, char **argv);
 int config_main(int argc, char **argv);
+int convert_main(int argc, char **argv);
 int files_main(int argc, char **argv);
 
 /* Prints "iolens: <text>" on standard error, one line, and returns code. */

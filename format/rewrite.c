@@ -1,0 +1,309 @@
+#include "rewrite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hash.h"
+#include "alloc.h"
+#include "records.h"
+
+enum { NAME_MAX = 8192, RECORD_MAX = 1 << 17 };
+
+struct rewriting {
+	struct rewrite *options;
+	struct log *log;
+	struct log_writer *writer;
+	const struct log_job *job;
+	struct log_error *err;
+};
+
+static bool wanted_id(const struct rewrite *r, uint64_t id)
+{
+	for (size_t i = 0; i < r->nids; i++)
+		if (r->ids[i] == id)
+			return true;
+	return !r->ids;
+}
+
+/* ---- names and ids ---- */
+
+static size_t mount_length(const struct rewriting *w, const char *name)
+{
+	const struct log_pair *m = *name == '/' ? log_mount_of(w->job, name) : NULL;
+	size_t n = m ? strlen(m->key) : 0;
+	return n > 1 ? n : 0;
+}
+
+static bool anonymous_name(const struct rewriting *w, const char *name, char *out)
+{
+	return pseudonym_name(w->options->key, name, mount_length(w, name), out, NAME_MAX);
+}
+
+/* The id that belongs to the new name, so that joining by name and by id stay the same thing. */
+static uint64_t new_id(const struct rewriting *w, uint64_t id)
+{
+	char name[NAME_MAX];
+	const char *old = id ? log_name(w->log, id) : NULL;
+	if (!w->options->key || !id)
+		return id;
+	if (old && *old && anonymous_name(w, old, name))
+		return log_id(name);
+	return pseudonym_number(w->options->key, &id, sizeof id);
+}
+
+static int write_names(struct rewriting *w)
+{
+	char name[NAME_MAX];
+	int code = log_names(w->log, w->err);
+	for (size_t i = 0; code >= 0 && i < log_names_count(w->log); i++) {
+		uint64_t id;
+		const char *old = log_name_at(w->log, i, &id);
+		if (!wanted_id(w->options, id))
+			continue;
+		bool renamed = w->options->key && anonymous_name(w, old, name);
+		code = log_write_name(w->writer, new_id(w, id), renamed ? name : old);
+	}
+	return code;
+}
+
+/* ---- job ---- */
+
+static int64_t anonymous_number(const struct rewriting *w, int64_t n)
+{
+	return w->options->key && n > 0 ? (int64_t)(pseudonym_number(w->options->key, &n, sizeof n) >> 33) : n;
+}
+
+/* The program by its pseudonym; its arguments say too much. */
+static void anonymous_command(const struct rewriting *w, char *out, size_t room)
+{
+	size_t n = strcspn(w->job->exe, " ");
+	char program[PSEUDONYM_TEXT];
+	pseudonym_text(w->options->key, w->job->exe, n, program);
+	snprintf(out, room, "%s", program);
+}
+
+static bool keeps_pair(const struct rewrite *r, const struct log_pair *p)
+{
+	if (!strcmp(p->key, "lib_ver") || r->reset_metadata)
+		return false;
+	return !r->key || !strcmp(p->key, "h") || !strcmp(p->key, "prev_ver");
+}
+
+static int write_job(struct rewriting *w)
+{
+	enum { PAIRS = 128 };
+	char command[64];
+	struct log_pair pairs[PAIRS];
+	size_t n = 0;
+	const char *version = "unknown";
+	for (size_t i = 0; i < w->job->nmetadata; i++) {
+		const struct log_pair *p = &w->job->metadata[i];
+		version = !strcmp(p->key, "lib_ver") ? p->value : version;
+		if (keeps_pair(w->options, p) && n < PAIRS)
+			pairs[n++] = *p;
+	}
+	for (size_t i = 0; i < w->options->nannotations && n < PAIRS; i++)
+		pairs[n++] = w->options->annotations[i];
+	if (w->options->key)
+		anonymous_command(w, command, sizeof command);
+	struct log_job_text text = {
+		.uid = anonymous_number(w, w->job->uid),
+		.start = w->job->start,
+		.start_ns = w->job->start_ns,
+		.end = w->job->end,
+		.end_ns = w->job->end_ns,
+		.nprocs = w->job->nprocs,
+		.id = anonymous_number(w, w->job->id),
+		.lib_ver = version,
+		.exe = w->options->key ? command : w->job->exe,
+		.metadata = pairs,
+		.nmetadata = n,
+		.mounts = w->job->mounts,
+		.nmounts = w->job->nmounts,
+	};
+	return log_write_job(w->writer, &text);
+}
+
+/* ---- records ---- */
+
+static void rename_references(const struct rewriting *w, const struct schema_module *m, uint8_t *record)
+{
+	for (uint32_t i = 0; i < m->nfields; i++) {
+		uint64_t id;
+		if (strcmp(m->fields[i].unit, "record id") != 0)
+			continue;
+		memcpy(&id, record + m->fields[i].offset, sizeof id);
+		id = new_id(w, id);
+		memcpy(record + m->fields[i].offset, &id, sizeof id);
+	}
+}
+
+static int write_record(struct rewriting *w, const struct log_record *r, uint8_t *copy)
+{
+	if (!w->options->key || r->size > RECORD_MAX)
+		return log_write_record(w->writer, r->data, r->size);
+	uint64_t id = new_id(w, r->id);
+	memcpy(copy, r->data, r->size);
+	memcpy(copy, &id, sizeof id);
+	rename_references(w, r->schema, copy);
+	return log_write_record(w->writer, copy, r->size);
+}
+
+static int copy_records(struct rewriting *w, struct log_records *records)
+{
+	struct log_record r;
+	uint8_t *copy = log_get(RECORD_MAX);
+	int code = copy ? 1 : LOG_E_MEMORY;
+	while (code > 0 && (code = log_records_next(records, &r, w->err)) > 0) {
+		if (!wanted_id(w->options, r.id))
+			continue;
+		int written = write_record(w, &r, copy);
+		code = written < 0 ? written : 1;
+	}
+	log_put(copy);
+	return code;
+}
+
+static int write_module(struct rewriting *w, int module)
+{
+	const struct log_container *c = log_container(w->log);
+	struct log_records *records;
+	if (c->partial >> module & 1)
+		log_write_partial(w->writer, module);
+	if (!c->module[module].length)
+		return 0;
+	int code = log_records_open(&records, w->log, module, w->err);
+	if (code == LOG_E_UNSUPPORTED) {
+		w->options->left_out++;
+		return 0;
+	}
+	if (code < 0)
+		return code;
+	code = log_write_module(w->writer, module, schema_modules[module].version);
+	if (code >= 0)
+		code = copy_records(w, records);
+	log_records_close(records);
+	return code;
+}
+
+static int write_modules(struct rewriting *w)
+{
+	int code = 0;
+	for (int m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
+		if (!w->options->modules || w->options->modules >> m & 1)
+			code = write_module(w, m);
+	return code;
+}
+
+/* ---- the trailer ---- */
+
+/* Texts that say nothing about who ran what: everything else becomes a pseudonym. */
+static bool public_text(const char *field)
+{
+	static const char *const fields[] = {"interface", "class", "description", "name",
+					     "ended",     "kind",  "direction",   "phase"};
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (!strcmp(fields[i], field))
+			return true;
+	return false;
+}
+
+static void copy_text(struct rewriting *w, struct trailer_section *s, const struct trailer_table *t, uint64_t row,
+		      const struct trailer_field *f, uint32_t at)
+{
+	char text[NAME_MAX], other[NAME_MAX];
+	size_t n;
+	const char *old = trailer_text(t, row, f, at, &n);
+	n = n < sizeof text - 1 ? n : sizeof text - 1;
+	memcpy(text, old, n);
+	text[n] = '\0';
+	bool hide = w->options->key && n && !public_text(f->name);
+	if (hide && pseudonym_name(w->options->key, text, 0, other, sizeof other))
+		section_set_text(s, f->name, at, other);
+	else
+		section_set_text(s, f->name, at, hide ? "" : text);
+}
+
+static void copy_row(struct rewriting *w, struct trailer_section *s, const struct trailer_table *t, uint64_t row)
+{
+	section_row(s);
+	for (size_t i = 0; i < trailer_fields(t); i++) {
+		const struct trailer_field *f = trailer_field_at(t, i);
+		uint32_t count = f->type == TRAILER_CHAR ? 1 : f->count;
+		for (uint32_t at = 0; at < count; at++) {
+			if (f->type == TRAILER_STR || f->type == TRAILER_CHAR)
+				copy_text(w, s, t, row, f, at);
+			else if (f->type == TRAILER_F64)
+				section_set_f64(s, f->name, at, trailer_f64(t, row, f, at));
+			else
+				section_set_i64(s, f->name, at, trailer_i64(t, row, f, at));
+		}
+	}
+}
+
+static size_t schema_text(const struct trailer_table *t, char *out, size_t room)
+{
+	static const char *const types[] = {"i64", "u64", "f64", "str", "str"};
+	size_t n = 0;
+	for (size_t i = 0; i < trailer_fields(t) && n < room; i++) {
+		const struct trailer_field *f = trailer_field_at(t, i);
+		char count[16] = "";
+		if (f->count > 1 && f->type != TRAILER_CHAR)
+			snprintf(count, sizeof count, "[%u]", f->count);
+		n += (size_t)snprintf(out + n, room - n, "%s %s%s%s%s\n", f->name, types[f->type], count,
+				      *f->unit ? " " : "", f->unit);
+	}
+	return n < room ? n : 0;
+}
+
+static int copy_section(struct rewriting *w, const char *name, const struct trailer_table *t)
+{
+	char schema[8192];
+	struct trailer_section s;
+	if (!schema_text(t, schema, sizeof schema))
+		return LOG_E_DAMAGED;
+	int code = section_begin(&s, name, schema);
+	for (uint64_t row = 0; code >= 0 && row < trailer_rows(t); row++) {
+		copy_row(w, &s, t, row);
+		code = s.failed;
+	}
+	if (code >= 0)
+		code = log_write_section(w->writer, &s);
+	section_free(&s);
+	return code;
+}
+
+static int write_trailer(struct rewriting *w)
+{
+	struct trailer *trailer;
+	int code = w->options->drop_trailer ? 0 : trailer_open(&trailer, w->log, w->err);
+	if (code < 0 || w->options->drop_trailer || !trailer)
+		return code;
+	for (size_t i = 0; code >= 0 && i < trailer_count(trailer); i++) {
+		const char *name = trailer_at(trailer, i)->name;
+		struct trailer_table *t;
+		/* The environment names machines; a live section belongs to a store. */
+		if ((w->options->key && !strcmp(name, "environment")) || trailer_at(trailer, i)->flags & TRAILER_LIVE)
+			continue;
+		code = trailer_find(trailer, name, &t, w->err);
+		if (code >= 0 && t) {
+			code = copy_section(w, name, t);
+			trailer_free(t);
+		}
+	}
+	trailer_close(trailer);
+	return code;
+}
+
+int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, struct log_error *err)
+{
+	struct rewriting w = {.options = r, .log = log, .writer = writer, .err = err};
+	int code = log_job(log, &w.job, err);
+	if (code >= 0)
+		code = write_job(&w);
+	if (code >= 0)
+		code = write_names(&w);
+	if (code >= 0)
+		code = write_modules(&w);
+	return code < 0 ? code : write_trailer(&w);
+}

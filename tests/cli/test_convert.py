@@ -1,0 +1,146 @@
+"""Writing logs again: nothing changes but what was asked for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import shown
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+SCRIPT = """
+mkdir -p secretproject/run17
+for i in 1 2 3; do
+    dd if=/dev/zero of=secretproject/run17/out.$i bs=1000 count=$i status=none
+    mv secretproject/run17/out.$i secretproject/run17/final.$i
+done
+sort /etc/passwd > sorted-names
+"""
+
+
+@pytest.fixture
+def log(run_iolens: Run, tmp_path: Path) -> Path:
+    done = run_iolens(["run", "-q", "-o", "log", "--", "sh", "-c", SCRIPT], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "log"
+
+
+def data(run_iolens: Run, log: Path) -> list[str]:
+    """All that a log says, less the sizes of its regions and the section of its own file."""
+    text = run_iolens(["show", "--all", log]).stdout
+    return [line for line in text.splitlines() if "compressed)" not in line]
+
+
+def test_round_trip(run_iolens: Run, log: Path) -> None:
+    again = log.with_name("again")
+    assert run_iolens(["convert", log, again]).returncode == 0
+    assert data(run_iolens, again) == data(run_iolens, log)
+    assert again.stat().st_mode & 0o777 == 0o400
+
+
+def test_the_corpus_converts_to_what_it_was(run_iolens: Run, corpus: Path, tmp_path: Path) -> None:
+    different = []
+    for log in sorted((corpus / "logs").glob("*.darshan")):
+        new = tmp_path / log.name
+        done = run_iolens(["convert", log, new])
+        if done.returncode == 0 and base(run_iolens, new) != base(run_iolens, log):
+            different.append(log.name)
+        elif done.returncode not in (0, 4):
+            different.append(f"{log.name}: {done.stderr}")
+    assert not different
+
+
+def base(run_iolens: Run, log: Path) -> list[str]:
+    text = run_iolens(["show", "--base", "--show-incomplete", log]).stdout
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_modules_and_files_can_be_chosen(run_iolens: Run, log: Path) -> None:
+    one = log.with_name("one")
+    name = f"{log.parent}/secretproject/run17/out.2"
+    assert run_iolens(["convert", "--module", "posix", "--file", name, log, one]).returncode == 0
+    found = shown.records(run_iolens(["show", one]).stdout)
+    assert {(module, file) for module, file, _ in found} == {("POSIX", name)}
+
+
+def test_annotations_and_a_fresh_start(run_iolens: Run, log: Path) -> None:
+    noted, bare = log.with_name("noted"), log.with_name("bare")
+    run_iolens(["convert", "--annotate", "project=p=7", "--annotate", "note=two words", log, noted])
+    assert "# metadata: project = p=7" in run_iolens(["show", noted]).stdout
+    run_iolens(["convert", "--reset-md", "--drop-trailer", noted, bare])
+    text = run_iolens(["show", "--all", bare]).stdout
+    assert "# metadata: project" not in text and "# metadata: lib_ver" in text and "[process]" not in text
+
+
+def test_an_anonymized_log_keeps_its_shape_and_loses_its_names(run_iolens: Run, log: Path) -> None:
+    hidden, again = log.with_name("hidden"), log.with_name("again")
+    assert run_iolens(["convert", "--anonymize", "a passphrase", log, hidden]).returncode == 0
+    assert run_iolens(["convert", "--anonymize", "a passphrase", log, again]).returncode == 0
+    assert base(run_iolens, hidden) == base(run_iolens, again), "the same key gives the same pseudonyms"
+    old, new = (
+        shown.records("\n".join(base(run_iolens, log))),
+        shown.records("\n".join(base(run_iolens, hidden))),
+    )
+    assert sorted((m, r) for m, _, r in old) == sorted((m, r) for m, _, r in new)
+    text = run_iolens(["show", "--all", hidden]).stdout
+    for secret in ("secretproject", "run17", "sorted-names", "passwd", log.parent.name):
+        assert secret not in text and secret.encode() not in hidden.read_bytes()
+    depths = {name.count("/") for _, name, _ in old}
+    assert {name.count("/") for _, name, _ in new} == depths, "components stay components"
+
+
+def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> None:
+    hidden = log.with_name("hidden")
+    run_iolens(["convert", "--anonymize", "k", log, hidden])
+    ids = {line.split("\t")[2] for line in base(run_iolens, log) if "run17" in line}
+    new = {line.split("\t")[2] for line in base(run_iolens, hidden)}
+    assert ids and not ids & new
+    sources = {
+        line.split("\t")[4]
+        for line in base(run_iolens, hidden)
+        if "RENAMED_FROM" in line and line.split("\t")[4] != "0"
+    }
+    names = {line.split("\t")[2] for line in base(run_iolens, hidden)}
+    assert sources <= names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["log"], 2, "a log and a new name are needed"),
+        (["--frobnicate", "log", "new"], 2, "--frobnicate"),
+        (["--module", "NOSUCH", "log", "new"], 2, "not a list of module names"),
+        (["--annotate", "novalue", "log", "new"], 2, "KEY=VALUE"),
+        (["--anonymize", "", "log", "new"], 2, "empty passphrase"),
+        (["missing", "new"], 3, "missing"),
+        (["log", "log"], 3, "log"),
+        (["log", "no/such/folder/new"], 3, "no/such/folder"),
+    ],
+)
+def test_wrong_use(run_iolens: Run, log: Path, arguments: list[str], code: int, complaint: str) -> None:
+    done = run_iolens(["convert", *arguments], cwd=log.parent)
+    assert done.returncode == code
+    assert len(done.stderr.splitlines()) == 1 and complaint in done.stderr
+
+
+def test_check_finds_nothing_wrong_with_our_logs(run_iolens: Run, log: Path) -> None:
+    done = run_iolens(["check", log])
+    assert done.returncode == 0 and "sound" in done.stdout
+
+
+def test_check_names_the_place_of_damage(run_iolens: Run, log: Path) -> None:
+    whole = log.read_bytes()
+    bad = log.with_name("bad")
+    bad.write_bytes(whole[:1500] + bytes(200) + whole[1700:])
+    done = run_iolens(["check", bad])
+    assert done.returncode in (3, 4)
+    assert "at byte" in done.stdout + done.stderr
+
+
+def test_check_of_the_corpus(run_iolens: Run, corpus: Path) -> None:
+    logs = sorted((corpus / "logs").glob("*.darshan"))
+    done = run_iolens(["check", *logs])
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert not [line for line in done.stdout.splitlines() if "damaged" in line]
