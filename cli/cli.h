@@ -18,6 +18,7 @@ enum cli_exit {
 int run_main(int argc, char **argv);
 int recover_main(int argc, char **argv);
 int show_main(int argc, char **argv);
+int trace_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int config_main(int argc, char **argv);

@@ -23,7 +23,7 @@ static int sequence(const unsigned char *at)
 	return n;
 }
 
-static void quote(FILE *out, const char *text)
+void json_quote(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
@@ -48,7 +48,7 @@ static void begin(struct json *j, const char *name)
 		fprintf(j->out, "%*s", 2 * j->depth, "");
 	}
 	if (name) {
-		quote(j->out, name);
+		json_quote(j->out, name);
 		fputs(": ", j->out);
 	}
 }
@@ -91,5 +91,5 @@ void json_f64(struct json *j, const char *name, double value)
 void json_text(struct json *j, const char *name, const char *text)
 {
 	begin(j, name);
-	quote(j->out, text);
+	json_quote(j->out, text);
 }

@@ -21,4 +21,7 @@ void json_i64(struct json *j, const char *name, int64_t value);
 void json_f64(struct json *j, const char *name, double value);      /* null when not finite */
 void json_text(struct json *j, const char *name, const char *text); /* bytes that are no UTF-8 become U+FFFD */
 
+/* A text with its quotes, as above. */
+void json_quote(FILE *out, const char *text);
+
 #endif

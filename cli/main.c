@@ -16,6 +16,7 @@ static const struct command {
 	{"recover", recover_main, "make the log of a job from the stores that its processes left"},
 	{"files", files_main, "a table of a log's files: size, bytes moved, time, operations, seeks, re-reading"},
 	{"show", show_main, "print a log's counters, line by line, as darshan-parser does"},
+	{"trace", trace_main, "print every access that a log has traced, as darshan-dxt-parser does"},
 	{"check", check_main, "does a log hold to the format, and if not, what is wrong where"},
 	{"convert", convert_main, "write a log again: newest format, in part, annotated, anonymized"},
 	{"config", config_main, "the settings that a program would run with, and where each came from"},

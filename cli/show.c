@@ -79,8 +79,7 @@ static void show_banner(struct show *s, const char *name)
 	output_format(&s->out, "\n%s# %s module data\n%s", stars, name, stars);
 }
 
-/* False: not to be shown. */
-static bool show_partial(struct show *s, int module)
+bool show_partial(struct show *s, int module)
 {
 	const char *name = log_module_name(module);
 	if (!(log_container(s->log)->partial >> module & 1))

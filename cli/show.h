@@ -35,6 +35,9 @@ void show_error(struct show *s, const char *where, const struct log_error *err);
 
 void show_header(struct show *s);
 
+/* Warns of a module that lacks data. False: it is not to be shown. */
+bool show_partial(struct show *s, int module);
+
 /* ---- base: a line per counter ---- */
 
 /* What all lines of a module share. */

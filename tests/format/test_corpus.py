@@ -113,3 +113,21 @@ def test_everything_else_is_what_darshan_parser_prints(
         return [line for line in same if not line.startswith(HEADER_SIZE)]
 
     assert compared(keyed(show(name), decoded - NOT_IN_REFERENCE)) == compared(wanted)
+
+
+TRACED = sorted(path.name.split(".")[0] for path in (places.CORPUS / "expected").glob("*.dxt.txt.gz")) or [
+    pytest.param("", marks=pytest.mark.skip(reason=f"no corpus of released logs at {places.CORPUS}"))
+]
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_a_trace_is_what_darshan_dxt_parser_prints(
+    name: str, run_iolens: Callable[..., object], corpus: Path
+) -> None:
+    done = run_iolens(["trace", corpus / "logs" / f"{name}.darshan"], env={"TZ": "UTC"})
+    assert (done.returncode, done.stderr) == (0, "")
+    with gzip.open(corpus / "expected" / f"{name}.dxt.txt.gz", "rt", errors="surrogateescape") as file:
+        wanted = file.read().splitlines()
+    same = [line for line in zip(done.stdout.splitlines(), wanted) if not line[1].startswith("# header: ")]
+    assert len(done.stdout.splitlines()) == len(wanted)
+    assert [a for a, _ in same] == [b for _, b in same]

@@ -1,0 +1,73 @@
+/* The parts of `iolens trace`: what is selected, and the forms in which it is printed. */
+#ifndef IOLENS_TRACE_H
+#define IOLENS_TRACE_H
+
+#include <regex.h>
+
+#include "show.h"
+
+enum trace_form { TRACE_TEXT, TRACE_CSV, TRACE_JSON };
+
+/* What is wanted. Zeroed: everything. */
+struct trace_filter {
+	int module;       /* 0 = both */
+	const char *glob; /* NULL = any name */
+	regex_t regex;
+	bool has_regex;
+	const char *ranks; /* "0,4-7"; NULL = all */
+	bool has_time;
+	double from, to; /* s; segments that overlap this span */
+	int operation;   /* 'r', 'w', 0 = both */
+	int64_t min_size;
+};
+
+struct trace {
+	struct show show;
+	struct trace_filter filter;
+	enum trace_form form;
+};
+
+/* What all segments of a record share. */
+struct trace_record {
+	uint64_t id;
+	int64_t rank;
+	int module;
+	const char *name;             /* "" = the log has none */
+	const struct log_pair *mount; /* NULL = unknown */
+	char host[65];
+	int64_t writes, reads; /* as the log says */
+	bool has_threads;
+	const struct log_record *lustre; /* NULL = striping is not known */
+};
+
+bool filter_record(const struct trace_filter *f, const struct trace_record *r);
+bool filter_segment(const struct trace_filter *f, const struct log_segment *s);
+/* "0,4-7" */
+bool filter_ranks_valid(const char *text);
+
+/* ---- striping ---- */
+
+/* All LUSTRE records of a log, by id. */
+struct stripes;
+/* NULL = the log has none, or no memory. */
+struct stripes *stripes_open(struct log *log);
+void stripes_close(struct stripes *x);
+const struct log_record *stripes_of(const struct stripes *x, uint64_t id);
+
+enum { STRIPES_MAX = 4096 /* targets of one access */ };
+
+/* Numbers of the targets that [offset, offset + length) lies on, each once, in the order they are met. */
+int stripes_touched(const struct log_record *lustre, int64_t offset, int64_t length, int64_t targets[STRIPES_MAX]);
+
+/* ---- forms ---- */
+
+/* The layout of darshan-dxt-parser: record by record. */
+void trace_text(struct trace *t, const struct stripes *stripes);
+/* All segments of the log in order of their start, one per line, with times to the nanosecond. */
+void trace_table(struct trace *t, const struct stripes *stripes);
+
+/* Fills what the two forms share; name and mount belong to the log. */
+void trace_describe(struct trace *t, const struct stripes *stripes, int module, const struct log_record *r,
+		    struct trace_record *out);
+
+#endif
