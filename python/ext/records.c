@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "both.h"
 #include "rows.h"
+#include "whole.h"
 
-enum { BLOCK = 64, BASE = 2 /* id, rank */ };
+enum { BLOCK = 64, BASE = 2 /* id, rank */, WORTH_A_THREAD = 8192 };
 
 /* Where a column's values come from. */
 struct origin {
@@ -21,7 +23,9 @@ struct origin {
 
 struct record_rows {
 	struct rows base;
-	struct log_records *records;
+	struct log_records *records; /* NULL where all of them are in `whole` */
+	struct whole whole;
+	size_t whole_at;
 	const struct schema_module *schema;
 	bool variable;
 	size_t norigins;
@@ -65,9 +69,7 @@ static const struct schema_fill *fill_of(const struct schema_history *h, uint32_
 
 static void add_field(struct form *form, const struct schema_field *f, const struct schema_fill *fill)
 {
-	static const enum column_type types[] = {
-		[FIELD_I64] = COLUMN_I64, [FIELD_U64] = COLUMN_U64,  [FIELD_F64] = COLUMN_F64,
-		[FIELD_U32] = COLUMN_U64, [FIELD_TEXT] = COLUMN_U64, [FIELD_UUID] = COLUMN_U64};
+	enum column_type type = f->type == FIELD_F64 ? COLUMN_F64 : f->type == FIELD_I64 ? COLUMN_I64 : COLUMN_U64;
 	char darshan[4096], elements[4096], missing[24];
 	snprintf(missing, sizeof missing, "%lld", fill ? (long long)fill->value : -1);
 	join_labels(f, true, darshan, sizeof darshan);
@@ -82,7 +84,7 @@ static void add_field(struct form *form, const struct schema_field *f, const str
 	};
 	form_add(form, &(struct column_form){
 			       .name = f->name,
-			       .type = types[f->type],
+			       .type = type,
 			       .shape = f->count == 1 ? SHAPE_ONE
 					: f->count    ? SHAPE_FIXED
 						      : SHAPE_LIST,
@@ -174,8 +176,10 @@ static int records_open(struct rows *base, const struct form *form, struct log_e
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	if (r->name >= 0 || r->mount >= 0)
 		code = handle_index_names(base->handle, r->mount >= 0, err);
+	if (code >= 0 && !r->variable && !base->view->frugal)
+		r->whole = whole_records(base->handle, base->view->module, !base->view->scan);
 	pthread_mutex_lock(&base->handle->lock);
-	if (code >= 0)
+	if (code >= 0 && !r->whole.bytes)
 		code = log_records_open(&r->records, base->handle->log, base->view->module, err);
 	pthread_mutex_unlock(&base->handle->lock);
 	return code;
@@ -185,20 +189,22 @@ static void records_close(struct rows *base)
 {
 	struct record_rows *r = (struct record_rows *)base;
 	log_records_close(r->records);
+	whole_free(&r->whole);
 	free(r->origins);
 	free(r->block);
 }
 
-/* n records of the block become elements `row`.. of a column. */
-static int scatter(const struct record_rows *r, const struct origin *o, struct table *t, int64_t n)
+/* n records become the elements of a column from `row`. */
+static int scatter(const struct record_rows *r, const struct origin *o, struct table *t, int64_t row,
+		   const uint8_t *records, int64_t n)
 {
 	size_t stride = r->schema->size;
-	const uint8_t *from = r->block + o->offset;
-	uint8_t *to = table_at(t, o->slot, t->rows);
+	const uint8_t *from = records + o->offset;
+	uint8_t *to = table_at(t, o->slot, row);
 	uint64_t missing = 0, value;
 	if (o->absent) {
 		memset(to, 0, (size_t)n * o->bytes);
-		return table_null(t, o->slot, t->rows, n);
+		return table_null(t, o->slot, row, n);
 	}
 	if (o->bytes != 8) {
 		for (int64_t i = 0; i < n; i++, from += stride, to += o->bytes)
@@ -213,7 +219,7 @@ static int scatter(const struct record_rows *r, const struct origin *o, struct t
 	int code = LOG_OK;
 	for (int64_t i = 0; o->sentinel && missing && code >= 0; i++, missing >>= 1)
 		if (missing & 1)
-			code = table_null(t, o->slot, t->rows + i, 1);
+			code = table_null(t, o->slot, row + i, 1);
 	return code;
 }
 
@@ -291,11 +297,54 @@ static int fill_fixed(struct record_rows *r, struct table *t, struct log_error *
 			return (int)n;
 		int code = put_names_of(r, t, r->block, n);
 		for (size_t i = 0; i < r->norigins && code >= 0; i++)
-			code = scatter(r, &r->origins[i], t, n);
+			code = scatter(r, &r->origins[i], t, t->rows, r->block, n);
 		if (code < 0)
 			return out_of_memory(err);
 		table_grown(t, n);
 	}
+}
+
+struct transposition {
+	const struct record_rows *r;
+	struct table *t;
+	const uint8_t *records;
+	int64_t n;
+	int code[2];
+};
+
+/* Half of the columns: the halves share no column, and hardly a cache line of the records. */
+static void transpose(void *arg, int half)
+{
+	struct transposition *w = arg;
+	size_t middle = w->r->norigins / 2, from = half ? middle : 0, end = half ? w->r->norigins : middle;
+	int code = LOG_OK;
+	for (int64_t i = 0; i < w->n; i += BLOCK) {
+		const uint8_t *records = w->records + (size_t)i * w->r->schema->size;
+		int64_t n = w->n - i < BLOCK ? w->n - i : BLOCK;
+		for (size_t k = from; k < end && code >= 0; k++)
+			code = scatter(w->r, &w->r->origins[k], w->t, w->t->rows + i, records, n);
+	}
+	w->code[half] = code;
+}
+
+static int fill_whole(struct record_rows *r, struct table *t, struct log_error *err)
+{
+	int64_t left = (int64_t)((r->whole.used - r->whole_at) / r->schema->size);
+	int64_t n = table_room(t, left);
+	struct transposition w = {r, t, r->whole.bytes + r->whole_at, n, {0}};
+	if (n < 0 || put_names_of(r, t, w.records, n) < 0)
+		return out_of_memory(err);
+	if (n < WORTH_A_THREAD || r->base.view->scan) {
+		transpose(&w, 0);
+		transpose(&w, 1);
+	} else {
+		both_halves(transpose, &w);
+	}
+	if (w.code[0] < 0 || w.code[1] < 0)
+		return out_of_memory(err);
+	table_grown(t, n);
+	r->whole_at += (size_t)n * r->schema->size;
+	return n < left;
 }
 
 /* The arrays of variable length stand behind the fixed part, in order of the fields. */
@@ -336,7 +385,7 @@ static int fill_variable(struct record_rows *r, struct table *t, struct log_erro
 		code = put_names_of(r, t, r->block, 1);
 		for (size_t i = 0; i < r->norigins && code >= 0; i++)
 			if (!r->origins[i].field || r->origins[i].field->count)
-				code = scatter(r, &r->origins[i], t, 1);
+				code = scatter(r, &r->origins[i], t, t->rows, r->block, 1);
 		if (code < 0)
 			return out_of_memory(err);
 		table_grown(t, 1);
@@ -346,12 +395,17 @@ static int fill_variable(struct record_rows *r, struct table *t, struct log_erro
 static int records_fill(struct rows *base, struct table *t, struct log_error *err)
 {
 	struct record_rows *r = (struct record_rows *)base;
+	if (r->whole.bytes)
+		return fill_whole(r, t, err);
 	return r->variable ? fill_variable(r, t, err) : fill_fixed(r, t, err);
 }
 
 /* From the compressed size: too much costs nothing where memory is only reserved. */
 static int64_t records_guess(const struct rows *base)
 {
+	const struct record_rows *r = (const struct record_rows *)base;
+	if (r->whole.bytes)
+		return (int64_t)((r->whole.used - r->whole_at) / r->schema->size);
 	const struct log_container *c = log_container(base->handle->log);
 	uint64_t stored = c->module[base->view->module].length;
 	uint64_t size = schema_modules[base->view->module].size;

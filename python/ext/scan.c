@@ -91,7 +91,7 @@ static int read_rows(struct scan *s, struct run *run, size_t number, struct rows
 {
 	for (int more = 1; more > 0 && !s->stopped;) {
 		if (!*t)
-			*t = table_for(rows, s->spec.form, s->spec.batch_rows);
+			*t = table_for(rows, s->spec.form, s->spec.batch_rows, s->run_logs);
 		if (!*t)
 			return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 		int64_t from = (*t)->rows;

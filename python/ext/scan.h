@@ -26,7 +26,7 @@ void scan_close(struct scan *s);
 int scan_next(struct scan *s, struct table **out, struct log_error *err, const char **path);
 size_t scan_failures(struct scan *s, struct log_failure *out, size_t room);
 
-/* A batch with room for what the rows seem to be. */
-struct table *table_for(const struct rows *r, struct form *f, int64_t batch_rows);
+/* A batch with room for the rows of so many logs, if they are all like this one. */
+struct table *table_for(const struct rows *r, struct form *f, int64_t batch_rows, size_t logs);
 
 #endif

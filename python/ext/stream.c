@@ -7,7 +7,7 @@
 
 #include "scan.h"
 
-enum { FIRST_ROOM = 16 };
+enum { FIRST_ROOM = 16, USUAL_BATCH = 65536 };
 
 struct stream {
 	atomic_int refs;
@@ -73,6 +73,7 @@ static int make(struct stream **out, const struct stream_spec *spec, bool scan, 
 	s->view = (struct view){
 		.kind = spec->kind, .module = spec->module, .names = spec->names, .mounts = spec->mounts, .scan = scan};
 	s->batch_rows = spec->batch_rows;
+	s->view.frugal = spec->batch_rows < USUAL_BATCH;
 	int code = copy_texts(s, spec);
 	if (code < 0)
 		log_fail(err, code, LOG_NOWHERE, "not enough memory");
@@ -142,16 +143,18 @@ struct form *stream_form(const struct stream *s)
 	return s->form;
 }
 
-struct table *table_for(const struct rows *r, struct form *f, int64_t batch_rows)
+struct table *table_for(const struct rows *r, struct form *f, int64_t batch_rows, size_t logs)
 {
 	int64_t room = r->kind->guess ? r->kind->guess(r) : FIRST_ROOM;
+	bool many = room > batch_rows / (int64_t)logs;
+	room = many ? batch_rows : room * (int64_t)logs;
 	return table_new(f, room < FIRST_ROOM ? FIRST_ROOM : room, batch_rows);
 }
 
 /* Rows before damage come first; the damage is remembered for the next call. */
 static int next_of_log(struct stream *s, struct table **out)
 {
-	struct table *t = table_for(s->rows, s->form, s->batch_rows);
+	struct table *t = table_for(s->rows, s->form, s->batch_rows, 1);
 	if (!t)
 		return log_fail(&s->error, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	int code = s->rows->kind->fill(s->rows, t, &s->error);

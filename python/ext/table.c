@@ -124,15 +124,23 @@ int64_t table_room(struct table *t, int64_t n)
 	return code < 0 ? code : n;
 }
 
+static int make_nullable(struct table *t, int slot)
+{
+	struct column *c = &t->columns[slot];
+	if (c->valid)
+		return LOG_OK;
+	c->valid = malloc((size_t)t->room / 8 + 1);
+	if (!c->valid)
+		return LOG_E_MEMORY;
+	memset(c->valid, 0xff, (size_t)t->room / 8 + 1);
+	return LOG_OK;
+}
+
 int table_null(struct table *t, int slot, int64_t row, int64_t n)
 {
 	struct column *c = &t->columns[slot];
-	if (!c->valid) {
-		c->valid = malloc((size_t)t->room / 8 + 1);
-		if (!c->valid)
-			return LOG_E_MEMORY;
-		memset(c->valid, 0xff, (size_t)t->room / 8 + 1);
-	}
+	if (make_nullable(t, slot) < 0)
+		return LOG_E_MEMORY;
 	for (int64_t i = row; i < row + n; i++)
 		c->valid[i / 8] &= (uint8_t) ~(1u << (i % 8));
 	c->nulls += n;

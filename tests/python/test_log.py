@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -156,6 +157,38 @@ def test_both_byte_orders_and_all_compressions(posix_log: Make, order: str, comp
     assert rows["read_time"].to_pylist() == [i / 2 for i in range(100)]
     assert rows["name"].to_pylist()[4:6] == [None, "/x"]
     assert (log.big_endian, log.compression) == (order == ">", ("zlib", "bzip2", "none")[compression])
+
+
+@pytest.mark.parametrize("streams", [1, 2, 7, 100])
+def test_a_region_of_several_streams(posix_log: Make, streams: int) -> None:
+    """As the ranks of an MPI job write it, each compressed on its own, cut anywhere."""
+    plain = posix_log([{"id": i, "opens": i, "mmaps": -(i % 2)} for i in range(300)], compression=2)
+    at = int.from_bytes(plain[64:72], "little")
+    raw = plain[at:]
+    cuts = [len(raw) * i // streams + 13 * (0 < i < streams) for i in range(streams + 1)]
+    region = b"".join(zlib.compress(raw[a:b]) for a, b in zip(cuts, cuts[1:]))
+    data = bytearray(posix_log([{"id": 1}]))
+    at = int.from_bytes(data[64:72], "little")
+    data[72:80] = len(region).to_bytes(8, "little")
+    rows = pa.table(iolens.open(bytes(data[:at]) + region)["posix"])
+    assert rows["opens"].to_pylist() == list(range(300))
+    assert rows["mmaps"].null_count == 150
+
+
+@pytest.mark.parametrize("batch_rows", [7000, 65536, 100_000])
+def test_many_records_with_names(posix_log: Make, batch_rows: int) -> None:
+    """Enough for what is done by two threads; in pieces, and all at once."""
+    count = 30000
+    records = [{"id": i, "opens": i, "mmaps": -(i % 3 == 0), "size_write": [i] * 10} for i in range(count)]
+    names = {i: b"/n%d" % i for i in range(0, count, 7)}
+    log = iolens.open(posix_log(records, names=names))
+    rows = pa.table(log.table("posix", names=True, batch_rows=batch_rows))
+    rows.validate(full=True)
+    assert rows["opens"].to_pylist() == list(range(count))
+    assert rows["mmaps"].null_count == count // 3
+    assert rows["size_write"].to_pylist()[-1] == [count - 1] * 10
+    assert rows["name"].to_pylist()[:15:7] == ["/n0", "/n7", "/n14"]
+    assert rows["name"].null_count == count - len(names)
 
 
 def test_absent_counters_are_null(corpus: Path) -> None:

@@ -1,0 +1,132 @@
+"""Reading logs: iolens against PyDarshan, in one run. Needs darshan (PyDarshan), pyarrow and numpy.
+
+usage: run.py [DIRECTORY] [REPEATS]     makes the logs there first (default: a new directory), prints a table
+
+Every figure is the best of the repeats, which alternate between the two; each is a process of its own, its clock starts
+after the imports. Peak memory is what the reading adds to the process after the imports.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RECORDS, RAW_RECORD = 200_000, 704
+
+MEASURE = """
+import json, os, re, sys, time
+def peak():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
+directory = sys.argv[1]
+large, small = directory + "/large.darshan", sorted(e.path for e in os.scandir(directory + "/small"))
+{setup}
+before, wall, cpu = peak(), time.perf_counter(), time.process_time()
+{body}
+print(json.dumps(dict(wall=time.perf_counter() - wall, cpu=time.process_time() - cpu, peak=peak() - before)))
+"""
+
+# pyarrow loads pandas at the first table.
+IOLENS = (
+    "import iolens, pyarrow, iolens.log; pyarrow.table({}), pyarrow.table(iolens.open(small[0])['posix'])"
+)
+PYDARSHAN = "import darshan, pandas"
+PROGRAMS = {
+    "large, to a table": (
+        (IOLENS, "table = pyarrow.table(iolens.open(large)['posix']); assert len(table) > 1"),
+        (
+            PYDARSHAN,
+            "report = darshan.DarshanReport(large, read_all=False); report.mod_read_all_records('POSIX')\n"
+            "frames = report.records['POSIX'].to_df()",
+        ),
+    ),
+    "large, to_df alone": (
+        (IOLENS, "table = pyarrow.table(iolens.open(large)['posix'])"),
+        (
+            PYDARSHAN
+            + "\nreport = darshan.DarshanReport(large, read_all=False); report.mod_read_all_records('POSIX')",
+            "frames = report.records['POSIX'].to_df()",
+        ),
+    ),
+    "large, in batches": (
+        (IOLENS, "rows = sum(1 for _ in iolens.open(large)['posix'].batches())"),
+        (
+            PYDARSHAN,
+            "report = darshan.DarshanReport(large, read_all=False); report.mod_read_all_records('POSIX')",
+        ),
+    ),
+    "small logs: job, records": (
+        (
+            IOLENS,
+            "scan = iolens.scan(small); job = pyarrow.table(scan.job); rows = pyarrow.table(scan['posix'])",
+        ),
+        (
+            PYDARSHAN,
+            "for path in small:\n"
+            "    report = darshan.DarshanReport(path, read_all=False)\n"
+            "    report.metadata; report.mod_read_all_records('POSIX')",
+        ),
+    ),
+    "small logs: job, table": (
+        (
+            IOLENS,
+            "scan = iolens.scan(small); job = pyarrow.table(scan.job); rows = pyarrow.table(scan['posix'])",
+        ),
+        (
+            PYDARSHAN,
+            "frames = []\n"
+            "for path in small:\n"
+            "    report = darshan.DarshanReport(path, read_all=False); report.metadata\n"
+            "    report.mod_read_all_records('POSIX'); frames.append(report.records['POSIX'].to_df())",
+        ),
+    ),
+    "small logs, one by one": (
+        (IOLENS, "for path in small:\n    log = iolens.open(path); log.job; pyarrow.table(log['posix'])"),
+        (
+            PYDARSHAN,
+            "for path in small:\n"
+            "    report = darshan.DarshanReport(path, read_all=False)\n"
+            "    report.metadata; report.mod_read_all_records('POSIX')",
+        ),
+    ),
+}
+
+
+def measure(directory: Path, setup: str, body: str) -> dict[str, float]:
+    program = MEASURE.format(setup=setup, body=body)
+    command = [sys.executable, "-c", program, str(directory)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return {k: float(v) for k, v in json.loads(done.stdout).items()}
+
+
+def best(
+    directory: Path, pair: tuple[tuple[str, str], tuple[str, str]], repeats: int
+) -> list[dict[str, float]]:
+    runs: list[list[dict[str, float]]] = [[], []]
+    for _ in range(repeats):
+        for which, (setup, body) in enumerate(pair):
+            runs[which].append(measure(directory, setup, body))
+    return [{key: min(run[key] for run in of_one) for key in of_one[0]} for of_one in runs]
+
+
+def main(arguments: list[str]) -> None:
+    directory = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="iolens-decode-"))
+    repeats = int(arguments[1]) if len(arguments) > 1 else 5
+    if not (directory / "large.darshan").exists():
+        subprocess.run([sys.executable, HERE / "make_logs.py", directory], check=True)
+    print("| what | iolens, s | PyDarshan, s | ratio | CPU, s | CPU, s | ratio | added memory, MB |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, pair in PROGRAMS.items():
+        a, b = best(directory, pair, repeats)
+        cells = [f"{a['wall']:.4f}", f"{b['wall']:.3f}", f"{b['wall'] / a['wall']:.0f}"]
+        cells += [f"{a['cpu']:.4f}", f"{b['cpu']:.3f}", f"{b['cpu'] / a['cpu']:.0f}"]
+        cells += [f"{a['peak'] / 1024:.0f}, PyDarshan {b['peak'] / 1024:.0f}"]
+        print("| " + " | ".join([name, *cells]) + " |", flush=True)
+    print(f"\nraw records of the large log: {RECORDS * RAW_RECORD / 2**20:.0f} MB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
