@@ -4,22 +4,33 @@
 
 #include "alloc.h"
 
+/* A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. */
+static struct live *load_row(struct image *i, const struct trailer_entry *e, size_t n, struct log_error *err)
+{
+	struct live *row = log_get(n);
+	if (!row)
+		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	else if (trailer_read_row(i->trailer, e, 0, row, n, err) < 0) {
+		log_put(row);
+		row = NULL;
+	}
+	return row;
+}
+
 /* The shards that were used, after what lies before them. */
 static int load_used(struct image *i, const struct trailer_entry *e, struct log_error *err)
 {
 	size_t head = offsetof(struct live, shard);
-	struct live first;
-	int code = trailer_read_row(i->trailer, e, 0, &first, head, err);
-	if (code < 0)
-		return code;
-	if (first.version != LIVE_VERSION || first.size != sizeof(struct live))
+	struct live *first = load_row(i, e, head, err);
+	if (!first)
+		return err->code;
+	bool ours = first->version == LIVE_VERSION && first->size == sizeof(struct live);
+	i->shards = first->shards < LIVE_SHARDS ? first->shards : LIVE_SHARDS;
+	log_put(first);
+	if (!ours)
 		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
-	i->shards = first.shards < LIVE_SHARDS ? first.shards : LIVE_SHARDS;
-	size_t n = head + i->shards * sizeof(struct live_shard);
-	i->live = log_get(n);
-	if (!i->live)
-		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	return trailer_read_row(i->trailer, e, 0, (void *)i->live, n, err);
+	i->live = load_row(i, e, head + i->shards * sizeof(struct live_shard), err);
+	return i->live ? 0 : err->code;
 }
 
 int image_load_live(struct image *i, struct log_error *err)
