@@ -11,7 +11,7 @@
 #include "session.h"
 #include "sys.h"
 
-static void name_log(char *path, size_t room)
+void job_log_name(char *path, size_t room)
 {
 	if (config.logfile)
 		snprintf(path, room, "%s", config.logfile);
@@ -31,10 +31,9 @@ static void explain(const char *path, int code, const struct log_error *err)
 		note("%s: log incomplete: some stores could not be read: they are kept in %s", path, directory);
 }
 
-bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
-	     uint64_t deadline)
+bool job_log_write(const char *path, const char *const *stores, size_t n, const struct assemble_phase *phases,
+		   size_t nphases, uint64_t deadline)
 {
-	char path[4096];
 	struct log_error err = {0};
 	struct assemble_job job = {
 		.epoch = *life_epoch(),
@@ -44,14 +43,22 @@ bool job_log(const char *const *stores, size_t n, const struct assemble_phase *p
 		.nphases = nphases,
 		.deadline = (int64_t)deadline,
 	};
+	int code = assemble_stores(&job, stores, n, path, &err);
+	if (code >= 0 && (size_t)code == n)
+		return true;
+	explain(path, code, &err);
+	return false;
+}
+
+bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
+	     uint64_t deadline)
+{
+	char path[4096];
 	if (!n)
 		return true;
-	name_log(path, sizeof path);
-	int code = assemble_stores(&job, stores, n, path, &err);
-	if (code < 0 || (size_t)code < n) {
-		explain(path, code, &err);
+	job_log_name(path, sizeof path);
+	if (!job_log_write(path, stores, n, phases, nphases, deadline))
 		return false;
-	}
 	for (size_t k = 0; k < n; k++)
 		sys_unlink_at(AT_FDCWD, stores[k]);
 	return true;

@@ -6,7 +6,14 @@
 
 #include "assemble.h"
 
-/* Writes it and removes the stores; false, with a line to the user, when they had to be kept. */
+/* What the log is to be called. */
+void job_log_name(char *path, size_t room);
+
+/* Writes it; false, with a line to the user, when that failed. */
+bool job_log_write(const char *path, const char *const *stores, size_t n, const struct assemble_phase *phases,
+		   size_t nphases, uint64_t deadline);
+
+/* Writes it and removes the stores; false when they had to be kept. */
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 	     uint64_t deadline);
 

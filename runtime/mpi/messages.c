@@ -12,12 +12,13 @@
 #include "finalize.h"
 #include "hash.h"
 #include "job_log.h"
+#include "note.h"
 #include "parcel.h"
 #include "session.h"
 #include "sys.h"
 
 enum request { OPEN, WHERE, GATHER, PARCEL, OUTCOME };
-enum { ROOT = 0, STORE_PATH = 176, TAG = 1, PHASES = 3 };
+enum { ROOT = 0, STORE_PATH = 176, TAG = 1, PHASES = 3, PIECE = 16 << 20 };
 
 /* What a rank tells the root. */
 struct hello {
@@ -152,39 +153,139 @@ static bool deliver(struct meeting *m)
 
 /* ---- the log ---- */
 
+/* What the root tells everybody. */
+struct outcome {
+	int64_t bytes;   /* of the log that all write together; 0 = the root has written it, or has not */
+	int32_t done;    /* what the stores held is in a log */
+	char path[1020]; /* of the log that all write together */
+};
+
 static bool lead(struct meeting *m)
 {
-	bool done =
-		collect(m) && job_log((const char *const *)m->stores, m->nstores, m->phase, PHASES, m->patience->until);
+	return collect(m) && job_log((const char *const *)m->stores, m->nstores, m->phase, PHASES, m->patience->until);
+}
+
+static void forget_stores(struct meeting *m)
+{
 	for (size_t n = 0; n < m->nstores; n++)
 		free(m->stores[n]);
 	free(m->stores);
-	return done;
+}
+
+static bool tell(struct meeting *m, struct outcome *o)
+{
+	return m->mpi->broadcast(OUTCOME, o, sizeof *o, ROOT) == 0 && await(m, OUTCOME);
+}
+
+/* ---- the log by collective MPI-IO, for file systems that want it so: the root's draft goes through the aggregators ---- */
+
+static bool together(void)
+{
+	return config.finalize && strcmp(config.finalize, "mpiio") == 0;
+}
+
+static void draft_path(char *path, size_t room)
+{
+	snprintf(path, room, "%s/draft.darshan", session_world_directory());
+}
+
+#define PARTIAL "_partial" /* while it is being written */
+
+static struct outcome draft(struct meeting *m)
+{
+	char path[512];
+	struct stat s;
+	struct outcome o = {0};
+	draft_path(path, sizeof path);
+	job_log_name(o.path, sizeof o.path - sizeof PARTIAL);
+	bool exists = sys_exists(o.path);
+	if (exists)
+		note("%s: log not written: it exists already", o.path);
+	strcat(o.path, PARTIAL);
+	if (!exists && collect(m) &&
+	    job_log_write(path, (const char *const *)m->stores, m->nstores, m->phase, PHASES, m->patience->until))
+		o.bytes = sys_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, 0, 0, 0) == 0 ? s.st_size : 0;
+	return o;
+}
+
+/* Every rank takes part in every write; only the root has bytes. */
+static bool write_together(struct meeting *m, const struct outcome *o)
+{
+	bool root = m->world->rank == ROOT, good = true;
+	char path[512];
+	draft_path(path, sizeof path);
+	int fd = root ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
+	uint8_t *piece = root ? malloc(PIECE) : NULL;
+	if (m->mpi->file_open(o->path, config.log_hints ? config.log_hints : "") != 0)
+		good = false;
+	for (int64_t at = 0; good && at < o->bytes; at += PIECE) {
+		int64_t n = o->bytes - at < PIECE ? o->bytes - at : PIECE;
+		bool have = root && piece && sys_call(SYS_pread64, fd, (long)piece, n, at, 0, 0) == n;
+		good = m->mpi->file_write_all(at, piece, have ? n : 0) == 0 && (have || !root);
+	}
+	if (good)
+		good = m->mpi->file_close() == 0;
+	if (fd >= 0)
+		sys_close(fd);
+	free(piece);
+	return good;
+}
+
+/* The root looks at what has become of it. */
+static bool settle(struct meeting *m, const struct outcome *o, bool written)
+{
+	char path[1024];
+	struct stat s = {0};
+	draft_path(path, sizeof path);
+	bool whole = written && sys_call(SYS_newfstatat, AT_FDCWD, (long)o->path, (long)&s, 0, 0, 0) == 0 &&
+		     s.st_size == o->bytes;
+	sys_unlink_at(AT_FDCWD, path);
+	if (!whole) {
+		note("%s: log not written by MPI-IO: the stores are kept in %s", o->path, session_world_directory());
+		return false;
+	}
+	sys_call(SYS_fchmodat, AT_FDCWD, (long)o->path, 0400, 0, 0, 0);
+	snprintf(path, sizeof path, "%.*s", (int)(strlen(o->path) - strlen(PARTIAL)), o->path);
+	if (sys_rename(o->path, path) != 0)
+		return false;
+	for (size_t n = 0; n < m->nstores; n++)
+		sys_unlink_at(AT_FDCWD, m->stores[n]);
+	return true;
 }
 
 static bool finish(struct meeting *m)
 {
-	int32_t done = 0;
-	if (m->world->rank == ROOT)
-		done = lead(m);
+	struct outcome o = {0};
+	bool root = m->world->rank == ROOT;
+	if (root && together())
+		o = draft(m);
+	else if (root)
+		o.done = lead(m);
 	else if (!deliver(m))
 		return false;
-	if (m->mpi->broadcast(OUTCOME, &done, sizeof done, ROOT) != 0 || !await(m, OUTCOME))
+	if (!tell(m, &o))
 		return false;
-	if (done && m->parcel.size)
+	if (o.bytes) {
+		bool written = write_together(m, &o);
+		o.done = root && settle(m, &o, written);
+		if (!tell(m, &o))
+			return false;
+	}
+	if (o.done && m->parcel.size)
 		session_drop_store();
+	forget_stores(m);
 	sys_remove_directory(session_world_directory());
 	m->mpi->close();
-	return done;
+	return o.done;
 }
 
 bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p)
 {
 	struct meeting m = {.mpi = b, .world = world, .patience = p};
-	bool together = !patience_given_up() && gather(&m, has_store);
-	if (!together)
+	bool all = !patience_given_up() && gather(&m, has_store);
+	if (!all)
 		finalize_not_all(world);
-	bool done = together && finish(&m);
+	bool done = all && finish(&m);
 	if (done) {
 		free(m.parcel.at);
 		free(m.all);

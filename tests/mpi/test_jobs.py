@@ -170,8 +170,8 @@ def test_one_rank_is_not_observed(job: Job, odd: str, meeting: str) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 3, 16])
-@pytest.mark.parametrize("meeting", ["messages", "messages-apart"])
-def test_ranks_of_several_nodes(job: Job, meeting: str, ranks: int) -> None:
+@pytest.mark.parametrize("meeting", ["messages", "messages-apart", "mpiio"])
+def test_ranks_meet_by_messages(job: Job, meeting: str, ranks: int) -> None:
     run(job, "alone", job.command(ranks, "job"), IOLENS_FINALIZE=meeting)
     found = {key: size for key, size in job.counters("BYTES_WRITTEN").items() if key[0] != "shared"}
     assert found == ({("own.0", -1): 100} if ranks == 1 else own(ranks))
@@ -209,6 +209,18 @@ def test_a_stopped_rank_holds_nobody_in_iolens(job: Job, meeting: str) -> None:
     assert len(ended.notes) == 1
     job.recover()
     assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_mpi_out_of_the_global_scope(job: Job, way: str, tmp_path: Path) -> None:
+    programs = Path(__file__).parent / "programs"
+    loader, plugin = tmp_path / "loader", tmp_path / "plugin.so"
+    subprocess.run(["cc", programs / "loader.c", "-o", loader], check=True)
+    compiler = [f"mpicc.{job.mpi}", "-shared", "-fPIC", "-Dmain=job_main"]
+    subprocess.run([*compiler, programs / "job.c", "-o", plugin, "-lpthread"], check=True)
+    command = job.command(2, "job")
+    run(job, way, [*command[:-1], str(loader), str(plugin)])
+    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)
 
 
 def test_deferred(job: Job) -> None:
