@@ -49,6 +49,11 @@ size_t index_number(struct index *x, uint64_t key, bool *is_new)
 	return s->number - 1;
 }
 
+size_t index_find(const struct index *x, uint64_t key)
+{
+	return x->size ? find(x, key)->number - 1 : SIZE_MAX;
+}
+
 void index_free(struct index *x)
 {
 	free(x->slots);

@@ -16,6 +16,8 @@ struct index {
 
 /* Number of the key, new or known; SIZE_MAX when there is no memory. */
 size_t index_number(struct index *x, uint64_t key, bool *is_new);
+/* Number of a known key; SIZE_MAX for others. */
+size_t index_find(const struct index *x, uint64_t key);
 void index_free(struct index *x);
 
 /* Makes room in an array for a new element after `used` ones, doubling it; false when there is no memory. */

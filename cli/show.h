@@ -48,6 +48,7 @@ struct base_lines {
 		uint32_t at, length;
 		uint16_t offset;
 		uint8_t type;
+		uint16_t bytes;                      /* of a text */
 		const struct schema_field *valid_if; /* not in every log; NULL = always there */
 	} * label;
 	size_t nlabels;

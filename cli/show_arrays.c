@@ -49,7 +49,7 @@ static void show_servers(struct show *s, const struct log_record *r, const struc
 
 /* ---- Lustre ---- */
 
-/* Names of the bits that are set, with commas; what does not fit in Darshan's 63 bytes is cut. */
+/* Names of the bits that are set, with commas. */
 static void name_bits(char text[SHOW_TEXT], const struct schema_value *names, int64_t value)
 {
 	size_t used = 0;
@@ -58,7 +58,6 @@ static void name_bits(char text[SHOW_TEXT], const struct schema_value *names, in
 			used += (size_t)snprintf(text + used, SHOW_TEXT - used, "%s%s", used ? "," : "", names->name);
 	if (!used)
 		strcpy(text, "0");
-	text[63] = 0;
 }
 
 static void name_value(char text[SHOW_TEXT], const struct schema_value *names, int64_t value)

@@ -23,6 +23,7 @@ static void add_label(struct base_lines *b, const struct schema_field *f, int el
 		.length = n + 1,
 		.offset = (uint16_t)(f->offset + 8 * element),
 		.type = (uint8_t)f->type,
+		.bytes = (uint16_t)(8 * f->count),
 		.valid_if = f->valid_if < 0 ? NULL : f,
 	};
 	*used += n + 1;
@@ -121,12 +122,13 @@ char *show_value(char *to, enum field_type type, const void *at)
 }
 
 /* A text that may lack its end. */
-static void show_text(struct show *s, const struct frame *f, const char *label, size_t nlabel, const char *text)
+static void show_text(struct show *s, const struct frame *f, const struct base_lines *b, const struct base_label *l,
+		      const char *text)
 {
 	char whole[SHOW_TEXT] = {0};
-	memcpy(whole, text, strnlen(text, sizeof whole - 1));
+	memcpy(whole, text, strnlen(text, l->bytes < sizeof whole ? l->bytes : sizeof whole - 1));
 	output_bytes(&s->out, f->before, f->nbefore);
-	output_bytes(&s->out, label, nlabel);
+	output_bytes(&s->out, b->labels + l->at, l->length);
 	put_escaped(&s->out, whole);
 	output_bytes(&s->out, f->after, f->nafter);
 }
@@ -139,7 +141,7 @@ static void show_plain(struct show *s, const struct base_lines *b, const struct 
 		if (l->valid_if && !log_record_has(r, l->valid_if))
 			continue;
 		if (l->type == FIELD_TEXT) {
-			show_text(s, f, b->labels + l->at, l->length, (const char *)data + l->offset);
+			show_text(s, f, b, l, (const char *)data + l->offset);
 			continue;
 		}
 		if (!output_room(&s->out, f->nbefore + l->length + OUTPUT_NUMBER + f->nafter))

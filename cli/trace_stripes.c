@@ -6,6 +6,7 @@
 struct stripes {
 	struct index ids;
 	struct log_record *records; /* data: own copies */
+	size_t kept;
 };
 
 static bool add_record(struct stripes *x, const struct log_record *r)
@@ -17,12 +18,12 @@ static bool add_record(struct stripes *x, const struct log_record *r)
 	void *data = malloc(r->size);
 	if (!data || !index_grow(&x->records, i, sizeof *x->records)) {
 		free(data);
-		x->ids.used--;
 		return false;
 	}
 	memcpy(data, r->data, r->size);
 	x->records[i] = *r;
 	x->records[i].data = data;
+	x->kept = i + 1;
 	return true;
 }
 
@@ -45,7 +46,7 @@ void stripes_close(struct stripes *x)
 {
 	if (!x)
 		return;
-	for (size_t i = 0; i < x->ids.used; i++)
+	for (size_t i = 0; i < x->kept; i++)
 		free((void *)x->records[i].data);
 	free(x->records);
 	index_free(&x->ids);
@@ -54,13 +55,8 @@ void stripes_close(struct stripes *x)
 
 const struct log_record *stripes_of(const struct stripes *x, uint64_t id)
 {
-	bool is_new;
-	struct index *ids = (struct index *)&x->ids;
-	size_t known = x->ids.used, i = index_number(ids, id, &is_new);
-	if (!is_new)
-		return i == SIZE_MAX ? NULL : &x->records[i];
-	ids->used = known;
-	return NULL;
+	size_t i = index_find(&x->ids, id);
+	return i < x->kept ? &x->records[i] : NULL;
 }
 
 static int add_target(int64_t targets[STRIPES_MAX], int n, int first, int64_t target)
