@@ -149,11 +149,20 @@ static int write_record(struct rewriting *w, const struct log_record *r, uint8_t
 	return log_write_record(w->writer, copy, r->size);
 }
 
+/* Some regions begin with a record of another kind. */
+static int write_header(struct rewriting *w, struct log_records *records, uint8_t *copy)
+{
+	struct log_record r;
+	int code = log_records_header(records, &r, w->err);
+	return code > 0 ? write_record(w, &r, copy) : code;
+}
+
 static int copy_records(struct rewriting *w, struct log_records *records)
 {
 	struct log_record r;
 	uint8_t *copy = log_get(RECORD_MAX);
-	int code = copy ? 1 : LOG_E_MEMORY;
+	int code = copy ? write_header(w, records, copy) : LOG_E_MEMORY;
+	code = code < 0 ? code : 1;
 	while (code > 0 && (code = log_records_next(records, &r, w->err)) > 0) {
 		if (!wanted_id(w->options, r.id))
 			continue;
