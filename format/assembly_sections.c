@@ -277,17 +277,46 @@ static int add_timeline(struct assembly *a, struct image *i)
 
 static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize", "abort"};
 
-/* What a child moved the kernel adds to its parent, once that has waited for it: of one too many it has not. */
-static int64_t moved_by_children(const struct assembly *a, const struct live_process *p, int kind, int64_t most)
+struct children {
+	int64_t sum;     /* of what those moved that moved less than some limit */
+	int64_t largest; /* of them */
+	int64_t fitting; /* the smallest of them that is at least as large as the excess, 0 = none */
+};
+
+static struct children children_below(const struct assembly *a, const struct live_process *p, int kind, int64_t limit,
+				      int64_t excess)
 {
-	int64_t sum = 0;
+	struct children found = {0};
 	for (size_t n = 0; n < a->nsources; n++) {
 		const struct assembly_source *c = &a->sources[n];
-		bool child = c->last && c->parent == p->pid && c->start >= p->start && c->end <= p->end;
-		if (child && sum + c->moved[kind] <= most)
-			sum += c->moved[kind];
+		int64_t moved = c->moved[kind];
+		if (!c->last || c->parent != p->pid || c->start < p->start || c->end > p->end || moved >= limit)
+			continue;
+		found.sum += moved;
+		if (moved > found.largest)
+			found.largest = moved;
+		if (moved >= excess && (!found.fitting || moved < found.fitting))
+			found.fitting = moved;
 	}
-	return sum;
+	return found;
+}
+
+/*
+ * What a child moved the kernel adds to its parent once that has waited for it. Where the sum is more than there is
+ * room for, some child was not waited for: most likely the one without which the sum fits best.
+ */
+static int64_t moved_by_children(const struct assembly *a, const struct live_process *p, int kind, int64_t most)
+{
+	int64_t limit = INT64_MAX;
+	for (;;) {
+		struct children c = children_below(a, p, kind, limit, 0);
+		if (c.sum <= most || c.sum <= 0)
+			return c.sum;
+		int64_t fitting = children_below(a, p, kind, limit, c.sum - most).fitting;
+		if (fitting)
+			return c.sum - fitting;
+		limit = c.largest;
+	}
 }
 
 static void set_kernel(const struct assembly *a, struct trailer_section *s, const struct live_process *p,
