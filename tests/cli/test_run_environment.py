@@ -182,6 +182,29 @@ def test_a_setuid_program_is_passed_over_quietly(iolens: Path, preload: Path, pu
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_a_directory_of_somebody_else_is_no_place_for_the_log(
+    iolens: Path, preload: Path, public: Path
+) -> None:
+    for file in (iolens, preload):
+        shutil.copy(file, public / file.name)
+    (public / "theirs").mkdir(mode=0o755)
+    env = {**os.environ, "IOLENS_PRELOAD": str(public / preload.name)}
+    identity = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    for options in (["-o", "theirs/a"], ["--json", "theirs/a", "-o", "a"], ["-o", "/root/a"]):
+        done = subprocess.run(
+            [public / "iolens", "run", *options, "--", "touch", "started"],
+            cwd=public,
+            env=env,
+            capture_output=True,
+            check=False,
+            **identity,
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"Permission denied" in done.stderr and done.stderr.count(b"\n") == 1
+    assert sorted(p.name for p in public.iterdir()) == sorted([iolens.name, preload.name, "theirs"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 def test_a_program_that_becomes_somebody_else_goes_on(observe: Observe, public: Path) -> None:
     """The stores' directory is the first user's alone: what comes after the change is not observed."""
     script = (

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,23 @@ def test_the_directory_vanishes(run_iolens, tmp_path: Path) -> None:
     assert (made.returncode, made.stderr) == (0, "")
     assert f"{tmp_path}/file" in run_iolens(["show", tmp_path / "b.darshan"]).stdout
     shutil.rmtree(stores, ignore_errors=True)
+
+
+def test_we_are_killed(run_iolens, iolens: Path, tmp_path: Path) -> None:
+    stores = tmp_path / "stores"
+    stores.mkdir()
+    script = "echo text >file; kill -9 $PPID; echo more >more"
+    command = [iolens, "run", "-o", "a.darshan", "--", "sh", "-c", script]
+    env = {**os.environ, "IOLENS_TMPDIR": str(stores)}
+    assert subprocess.run(command, cwd=tmp_path, env=env, check=False).returncode == -9
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "more").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (session,) = stores.iterdir()
+    made = run_iolens(["recover", "-o", "b.darshan", session], cwd=tmp_path)
+    assert (made.returncode, made.stderr) == (0, "")
+    shown = run_iolens(["show", tmp_path / "b.darshan"]).stdout
+    assert f"{tmp_path}/file" in shown and f"{tmp_path}/more" in shown
 
 
 def test_the_name_is_taken_meanwhile(run_iolens, tmp_path: Path) -> None:
