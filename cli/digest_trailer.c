@@ -42,6 +42,15 @@ static int64_t count_lost(struct image_of *images, size_t n)
 	return lost;
 }
 
+static bool ended_itself(const char *ended)
+{
+	static const char *const ways[] = {"exit", "quick_exit", "exec", "finalize"};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (strcmp(ended, ways[i]) == 0)
+			return true;
+	return false;
+}
+
 static void read_processes(struct digest *d, const struct trailer_table *t)
 {
 	size_t n = trailer_rows(t);
@@ -51,7 +60,7 @@ static void read_processes(struct digest *d, const struct trailer_table *t)
 		int64_t read = I64("unseen_read"), written = I64("unseen_written");
 		copy_text(ended, sizeof ended, t, row, "ended");
 		d->processes++;
-		d->unfinished += strcmp(ended, "unknown") == 0;
+		d->unfinished += !ended_itself(ended);
 		d->folded_opens += I64("folded_opens");
 		d->unseen_unknown += read < 0;
 		d->unseen_read += read > 0 ? read : 0;

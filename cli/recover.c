@@ -150,11 +150,27 @@ static void remove_store(char *path)
 	}
 }
 
+static int tell(const struct assemble_found *found, const struct recovery *r)
+{
+	if (found->torn)
+		cli_fail(0, "recover: %zu of %zu stores are damaged: the log has what is left of them", found->torn,
+			 r->used);
+	if (found->lost)
+		cli_fail(0, "recover: %zu of %zu stores could not be read: the log is without them", found->lost,
+			 r->used);
+	if (found->running)
+		cli_fail(0, "recover: %zu process%s still run%s: the log has what was done until now%s", found->running,
+			 found->running == 1 ? "" : "es", found->running == 1 ? "s" : "",
+			 r->remove ? ", and the stores are kept" : "");
+	return found->torn || found->lost || found->running ? CLI_PARTIAL : CLI_OK;
+}
+
 static int recover(struct recovery *r)
 {
 	char name[4096];
 	struct log_error err;
-	struct assemble_job job = {.wrote = announce};
+	struct assemble_found found = {0};
+	struct assemble_job job = {.found = &found, .wrote = announce};
 	if (r->log)
 		snprintf(name, sizeof name, "%s", r->log);
 	else
@@ -163,12 +179,9 @@ static int recover(struct recovery *r)
 	if (images < 0)
 		return cli_fail(CLI_INPUT, "recover: %s: %s%s%s", name, err.message, err.system ? ": " : "",
 				err.system ? strerror(err.system) : "");
-	for (size_t n = 0; r->remove && n < r->used; n++)
+	for (size_t n = 0; r->remove && !found.running && n < r->used; n++)
 		remove_store(r->stores[n]);
-	if ((size_t)images == r->used)
-		return CLI_OK;
-	return cli_fail(CLI_PARTIAL, "recover: %zu of %zu stores could not be read: the log is without them",
-			r->used - (size_t)images, r->used);
+	return tell(&found, r);
 }
 
 int recover_main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "assemble.h"
@@ -164,10 +165,30 @@ static void remember_log(void *context, const char *path)
 		cli_fail(0, "run: %s: another log of the same session", path);
 }
 
-static int write_log(const struct options *o, const struct session_dir *session, const char *path, struct written *w)
+/* What the log's reader would not expect: told once, where the summary goes. */
+static void tell(const struct options *o, const struct child_end *end, const struct assemble_found *found)
 {
-	struct assemble_job job = {
-		.epoch = session->epoch, .ended = epoch_now().realtime, .wrote = remember_log, .context = w};
+	if (o->quiet)
+		return;
+	if (WIFSIGNALED(end->status))
+		cli_fail(0, "run: %s was ended by signal %d (%s): the log has all that was done until then",
+			 o->command[0], WTERMSIG(end->status), strsignal(WTERMSIG(end->status)));
+	if (found->running)
+		cli_fail(0, "run: %zu process%s still run%s: what %s from now on is not in the log", found->running,
+			 found->running == 1 ? "" : "es", found->running == 1 ? "s" : "",
+			 found->running == 1 ? "it does" : "they do");
+}
+
+static int write_log(const struct options *o, const struct session_dir *session, const struct child_end *end,
+		     const char *path, struct assemble_found *found, struct written *w)
+{
+	struct assemble_job job = {.epoch = session->epoch,
+				   .ended = epoch_now().realtime,
+				   .command = end->pid,
+				   .status = end->status,
+				   .found = found,
+				   .wrote = remember_log,
+				   .context = w};
 	struct log_error err;
 	int code = 0;
 	if (session_dir_empty(session))
@@ -207,6 +228,7 @@ int run_main(int argc, char **argv)
 	struct child_end end = {0};
 	char path[4096];
 	struct written written = {0};
+	struct assemble_found found = {0};
 	(void)argc;
 	int code = prepare(&o, &session, argv + 1);
 	if (code)
@@ -221,7 +243,8 @@ int run_main(int argc, char **argv)
 	}
 	written.quiet = o.quiet;
 	name_log(&o, &session, end.pid, path, sizeof path);
-	if (write_log(&o, &session, path, &written) == 0)
+	if (write_log(&o, &session, &end, path, &found, &written) == 0)
 		report(&o, written.first);
+	tell(&o, &end, &found);
 	child_same_end(end.status);
 }

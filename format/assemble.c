@@ -4,19 +4,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "alloc.h"
 #include "assembly.h"
+#include "hash.h"
 
 /* ---- the images, one open at a time: there may be thousands ---- */
+
+static void name_file(const struct assembly *a, const struct assembly_source *s, char *path, size_t room)
+{
+	snprintf(path, room, "%s%s%s", a->directory ? a->directory : "", a->directory ? "/" : "", s->name);
+}
 
 static int open_source(struct assembly *a, const struct assembly_source *s, struct image *i, struct log_error *err)
 {
 	char path[4096];
 	if (a->memory)
 		return image_open_memory(i, a->memory, a->memory_size, err);
-	snprintf(path, sizeof path, "%s%s%s", a->directory ? a->directory : "", a->directory ? "/" : "", s->name);
+	if (s->copy.used)
+		return image_open_memory(i, s->copy.at, s->copy.used, err);
+	name_file(a, s, path, sizeof path);
 	return image_open_file(i, path, err);
 }
 
@@ -45,6 +54,7 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 		if (code >= 0 && who != ASSEMBLY_RANKS)
 			code = image_load_live(&i, &a->err);
 		i.rank = m->rank;
+		a->source = &a->sources[m->source];
 		if (code >= 0)
 			code = see(a, &i);
 		image_close(&i);
@@ -99,6 +109,7 @@ static int measure(struct image *i, struct assembly_source *s, struct log_error 
 	s->start = p->start;
 	s->end = image_last(i);
 	s->epoch = p->started - (int64_t)(p->start * 1e9);
+	s->host = log_hash(p->host, strnlen(p->host, sizeof p->host), 0);
 	s->pid = p->pid;
 	s->parent = p->parent;
 	s->mpi_size = p->mpi_size;
@@ -115,30 +126,110 @@ static int measure(struct image *i, struct assembly_source *s, struct log_error 
 	return 0;
 }
 
-static bool survey_one(struct assembly *a, struct assembly_source *s)
+static int note_deaths(struct assembly *a, const struct image *i, const struct assembly_source *s)
+{
+	int code = 0;
+	for (const struct live_death *d = i->live->death; code >= 0 && d < i->live->death + LIVE_DEATHS; d++)
+		if (d->signal > 0)
+			code = log_bytes_add(&a->deaths, &(struct assembly_death){s->host, d->pid, d->signal},
+					     sizeof(struct assembly_death));
+	return code;
+}
+
+static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
 	struct image i;
 	const struct log_job *job;
-	struct log_error err;
-	bool good = open_source(a, s, &i, &err) >= 0 && image_load_live(&i, &err) >= 0 &&
-		    log_job(i.log, &job, &err) >= 0 && measure(&i, s, &err) >= 0;
+	int code = open_source(a, s, &i, err);
+	if (code >= 0)
+		code = image_load_live(&i, err);
+	if (code >= 0)
+		code = log_job(i.log, &job, err);
+	if (code >= 0)
+		code = measure(&i, s, err);
+	if (code >= 0) {
+		s->running = !a->memory && snapshot_process_runs(&i.live->process);
+		*settled = a->memory || (i.live->process.end_reason && !s->running);
+		note_deaths(a, &i, s);
+	}
 	image_close(&i);
-	return good;
+	return code;
 }
 
-/* A store that cannot be read is left out and counted. */
+/* The copy stays where the file is damaged or may change under the next reading. */
+static int take_copy(struct assembly *a, struct assembly_source *s, struct log_error *err)
+{
+	char path[4096];
+	struct snapshot copy;
+	name_file(a, s, path, sizeof path);
+	int code = snapshot_take(&copy, path, err);
+	if (code < 0)
+		return code;
+	s->running |= copy.changing;
+	s->torn |= copy.torn;
+	if (s->running || s->torn)
+		s->copy = copy.bytes;
+	else
+		snapshot_free(&copy);
+	return 0;
+}
+
+static int survey_one(struct assembly *a, struct assembly_source *s, struct log_error *err)
+{
+	bool settled = false;
+	int code = examine(a, s, &settled, err);
+	if (a->memory || settled || code == LOG_E_MEMORY)
+		return code;
+	s->torn = code < 0;
+	code = take_copy(a, s, err);
+	if (code < 0 || !s->copy.used)
+		return code;
+	bool running = s->running;
+	code = examine(a, s, &settled, err);
+	s->running |= running;
+	return code;
+}
+
+static void lose(struct assembly *a, const struct assembly_source *s, const struct log_error *err)
+{
+	struct assembly_lost lost = {0};
+	const char *name = strrchr(s->name, '/');
+	snprintf(lost.name, sizeof lost.name, "%s", name ? name + 1 : s->name);
+	snprintf(lost.why, sizeof lost.why, "%s", err->message);
+	log_bytes_add(&a->lost, &lost, sizeof lost);
+}
+
+/* A store of which nothing can be read is left out, and named. */
 static void survey(struct assembly *a)
 {
 	size_t kept = 0;
 	for (size_t n = 0; n < a->nsources; n++) {
-		if (survey_one(a, &a->sources[n]))
+		struct log_error err = {0};
+		if (survey_one(a, &a->sources[n], &err) >= 0) {
 			a->sources[kept++] = a->sources[n];
-		else
-			a->unreadable++;
+			continue;
+		}
+		lose(a, &a->sources[n], &err);
+		log_bytes_free(&a->sources[n].copy);
+		log_put(a->sources[n].name);
 	}
 	a->nsources = kept;
 	if (kept)
 		qsort(a->sources, kept, sizeof *a->sources, by_start);
+}
+
+static void tell(const struct assembly *a)
+{
+	struct assemble_found *found = a->job->found;
+	if (!found)
+		return;
+	*found = (struct assemble_found){.lost = a->lost.used / sizeof(struct assembly_lost)};
+	for (size_t n = 0; n < a->nsources; n++) {
+		found->running += a->sources[n].running;
+		found->torn += a->sources[n].torn;
+	}
+	if (WIFSIGNALED(a->job->status))
+		found->signal = WTERMSIG(a->job->status);
 }
 
 /* ---- one log after the other ---- */
@@ -195,11 +286,16 @@ static int assemble(struct assembly *a, const char *path, struct log_error *err)
 {
 	assembly_clock(a, "survey");
 	survey(a);
+	tell(a);
 	int code = write_parts(a, path);
 	int64_t images = (int64_t)a->nsources;
-	for (size_t n = 0; n < a->nsources; n++)
+	for (size_t n = 0; n < a->nsources; n++) {
+		log_bytes_free(&a->sources[n].copy);
 		log_put(a->sources[n].name);
+	}
 	log_put(a->sources);
+	log_bytes_free(&a->lost);
+	log_bytes_free(&a->deaths);
 	assembly_forget_plan(a);
 	if (err)
 		*err = a->err;

@@ -21,6 +21,14 @@ struct assemble_phase {
 	double seconds;
 };
 
+/* What an assembly found beside logs. */
+struct assemble_found {
+	size_t running; /* processes that went on while their stores were read */
+	size_t torn;    /* damaged stores, of which the readable part was taken */
+	size_t lost;    /* stores that could not be read at all */
+	int64_t signal; /* that ended the command, 0 = none known */
+};
+
 struct assemble_job {
 	struct epoch epoch; /* realtime 0: as the stores tell */
 	int64_t id;         /* 0: the first image's */
@@ -28,6 +36,9 @@ struct assemble_job {
 	const struct assemble_phase *phases;
 	size_t nphases;
 	int64_t deadline;                               /* ns, monotonic clock: when to give up; 0 = never */
+	int64_t command;                                /* pid of the command, 0 = not known; */
+	int status;                                     /* how it ended, as of waitpid */
+	struct assemble_found *found;                   /* may be NULL */
 	void (*wrote)(void *context, const char *path); /* called for every log; may be NULL */
 	void *context;
 };

@@ -6,12 +6,17 @@
 #include "image.h"
 #include "records.h"
 #include "shared.h"
+#include "snapshot.h"
 #include "writer.h"
 
 enum { ASSEMBLY_NOWHERE = -1, ASSEMBLY_SEVERAL = -2, ASSEMBLY_STOP = 1, ASSEMBLY_PHASES = 16 };
 
 struct assembly_source {
 	char *name; /* of the store's file */
+	uint64_t host;
+	bool running; /* or still being written by somebody whom we cannot see */
+	bool torn;
+	struct log_bytes copy; /* read instead of the file, when that may change or is damaged */
 	double start;
 	int64_t pid, parent;
 	double end;
@@ -23,6 +28,18 @@ struct assembly_source {
 	uint64_t world;
 	bool has_records; /* of files: standard streams do not count */
 	int around;       /* the part whose ranks it started, ASSEMBLY_NOWHERE or ASSEMBLY_SEVERAL */
+};
+
+/* A store that cannot be read. */
+struct assembly_lost {
+	char name[128];
+	char why[160];
+};
+
+/* A process that a signal ended, as told by its parent. */
+struct assembly_death {
+	uint64_t host;
+	int64_t pid, signal;
 };
 
 /* Rank -1: stands in the process table only, with its totals. */
@@ -52,6 +69,7 @@ enum {
 	ASSEMBLY_TIMELINE,
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
+	ASSEMBLY_UNOBSERVED,
 	ASSEMBLY_PHASE,
 	ASSEMBLY_ENVIRONMENT,
 	ASSEMBLY_SECTIONS
@@ -64,13 +82,15 @@ struct assembly {
 	size_t memory_size;
 	struct assembly_source *sources;
 	size_t nsources, room;
-	int64_t unreadable; /* stores left out */
+	struct log_bytes lost;   /* struct assembly_lost: stores left out */
+	struct log_bytes deaths; /* struct assembly_death */
 	struct assembly_part *parts;
 	size_t nparts, parts_room;
-	size_t worlds;                    /* the first parts */
-	const struct assembly_part *part; /* being written */
-	int64_t epoch;                    /* of that part, ns since 1970 */
-	double end;                       /* of that part, s since the epoch */
+	size_t worlds;                        /* the first parts */
+	const struct assembly_part *part;     /* being written */
+	const struct assembly_source *source; /* being visited */
+	int64_t epoch;                        /* of that part, ns since 1970 */
+	double end;                           /* of that part, s since the epoch */
 	struct log_writer *writer;
 	struct log_error err;
 	bool job_written;
@@ -119,6 +139,19 @@ int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err);
 
 int assembly_sections_begin(struct assembly *a);
 int assembly_sections_add(struct assembly *a, struct image *i);
+/* How the source's process ended, for the table; its exit code and the signal that ended it, 0 = none known. */
+struct assembly_end {
+	const char *how;
+	int64_t signal, exit_code;
+};
+
+struct assembly_end assembly_end_of(const struct assembly *a, const struct live_process *p);
+
+/* Rows for what left no readable store: damaged ones, and ranks that nothing is known of. */
+int assembly_add_missing(struct assembly *a);
+
+int assembly_add_unobserved(struct assembly *a, const struct image *i);
+
 int assembly_sections_write(struct assembly *a);
 
 void assembly_free(struct assembly *a);

@@ -102,6 +102,7 @@ static int find_worlds(struct assembly *a)
 /* ---- what stands around the ranks ---- */
 
 struct pid {
+	uint64_t host;
 	int64_t pid;
 	size_t source;
 };
@@ -109,23 +110,30 @@ struct pid {
 static int by_pid(const void *x, const void *y)
 {
 	const struct pid *a = x, *b = y;
+	if (a->host != b->host)
+		return a->host < b->host ? -1 : 1;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
 	return a->source < b->source ? -1 : a->source > b->source;
 }
 
 /* The first image of a process; the others follow it. */
-static const struct pid *find_pid(const struct pid *pids, size_t n, int64_t pid)
+static const struct pid *find_pid(const struct pid *pids, size_t n, uint64_t host, int64_t pid)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		if (pids[middle].pid < pid)
+		if (pids[middle].host < host || (pids[middle].host == host && pids[middle].pid < pid))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < n && pids[low].pid == pid ? &pids[low] : NULL;
+	return low < n && pids[low].host == host && pids[low].pid == pid ? &pids[low] : NULL;
+}
+
+static bool same_process(const struct pid *image, const struct pid *end, const struct pid *first)
+{
+	return image < end && image->host == first->host && image->pid == first->pid;
 }
 
 static void mark(struct assembly_source *s, int part)
@@ -141,12 +149,13 @@ static bool is_rank(const struct assembly_source *s)
 /* The rank's ancestors, and what its process was before it became this program. */
 static void mark_ancestors(struct assembly *a, const struct pid *pids, size_t n, size_t rank, int part)
 {
+	uint64_t host = a->sources[rank].host;
 	int64_t pid = a->sources[rank].pid;
 	for (int up = 0; up < 64; up++) {
-		const struct pid *p = find_pid(pids, n, pid);
+		const struct pid *p = find_pid(pids, n, host, pid);
 		if (!p)
 			return;
-		for (const struct pid *image = p; image < pids + n && image->pid == pid; image++)
+		for (const struct pid *image = p; same_process(image, pids + n, p); image++)
 			if (!is_rank(&a->sources[image->source]))
 				mark(&a->sources[image->source], part);
 		pid = a->sources[p->source].parent;
@@ -160,11 +169,11 @@ static int mark_around(struct assembly *a)
 	if (!pids)
 		return LOG_E_MEMORY;
 	for (size_t k = 0; k < n; k++)
-		pids[k] = (struct pid){a->sources[k].pid, k};
+		pids[k] = (struct pid){a->sources[k].host, a->sources[k].pid, k};
 	qsort(pids, n, sizeof *pids, by_pid);
 	for (size_t k = 0; k < n; k++) {
 		a->sources[k].around = ASSEMBLY_NOWHERE;
-		a->sources[pids[k].source].last = k + 1 == n || pids[k + 1].pid != pids[k].pid;
+		a->sources[pids[k].source].last = !same_process(&pids[k + 1], pids + n, &pids[k]);
 	}
 	for (size_t part = 0; part < a->nparts; part++)
 		for (size_t m = 0; m < a->parts[part].nmembers; m++)

@@ -13,7 +13,7 @@ static const struct {
 	/* clang-format off */
 	[ASSEMBLY_PROCESS] = {"process",
 		"rank i64\npid i64\nparent i64\nforked i64\nhost str\nexe str\ncommand str\ndirectory str\n"
-		"start f64 s\nend f64 s\nended str\nexit_code i64\nthreads i64\n"
+		"start f64 s\nend f64 s\nended str\nsignal i64\nexit_code i64\nthreads i64\n"
 		"io_time f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"
 		"kernel_read i64 byte\nkernel_written i64 byte\nstorage_read i64 byte\nstorage_written i64 byte\n"
 		"seen_read i64 byte\nseen_written i64 byte\nunseen_read i64 byte\nunseen_written i64 byte\n"
@@ -37,6 +37,7 @@ static const struct {
 	[ASSEMBLY_FOLDED] = {"folded",
 		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
+	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
 	[ASSEMBLY_PHASE] = {"phase", "name str\ntime f64 s\n"},
 	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
 	/* clang-format on */
@@ -275,8 +276,6 @@ static int add_timeline(struct assembly *a, struct image *i)
 
 /* ---- the process ---- */
 
-static const char *const ends[] = {"", "exit", "quick_exit", "exec", "finalize", "abort"};
-
 struct children {
 	int64_t sum;     /* of what those moved that moved less than some limit */
 	int64_t largest; /* of them */
@@ -290,7 +289,8 @@ static struct children children_below(const struct assembly *a, const struct liv
 	for (size_t n = 0; n < a->nsources; n++) {
 		const struct assembly_source *c = &a->sources[n];
 		int64_t moved = c->moved[kind];
-		if (!c->last || c->parent != p->pid || c->start < p->start || c->end > p->end || moved >= limit)
+		if (!c->last || c->host != a->source->host || c->parent != p->pid || c->start < p->start ||
+		    c->end > p->end || moved >= limit)
 			continue;
 		found.sum += moved;
 		if (moved > found.largest)
@@ -380,9 +380,10 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	set_text(s, "directory", p->directory, sizeof p->directory);
 	section_set_f64(s, "start", 0, p->start);
 	section_set_f64(s, "end", 0, p->end_reason ? p->end : image_last(i));
-	bool known = p->end_reason > 0 && p->end_reason < (int64_t)(sizeof ends / sizeof *ends);
-	section_set_text(s, "ended", 0, known ? ends[p->end_reason] : "unknown");
-	section_set_i64(s, "exit_code", 0, p->exit_code);
+	struct assembly_end end = assembly_end_of(a, p);
+	section_set_text(s, "ended", 0, end.how);
+	section_set_i64(s, "signal", 0, end.signal);
+	section_set_i64(s, "exit_code", 0, end.exit_code);
 	section_set_i64(s, "threads", 0, image_threads(i));
 	section_set_i64(s, "nested_calls", 0, image_operation(i, LIVE_OP_NESTED).count);
 	section_set_i64(s, "folded_opens", 0, i->live->fold.opens);
@@ -445,6 +446,8 @@ int assembly_sections_add(struct assembly *a, struct image *i)
 		code = add_mpiio(a, i);
 	if (code >= 0)
 		code = add_folded(a, i);
+	if (code >= 0)
+		code = assembly_add_unobserved(a, i);
 	return code < 0 ? code : add_timeline(a, i);
 }
 
@@ -466,7 +469,7 @@ static void describe_environment(struct assembly *a)
 		add_environment(a, "kernel", u.release);
 		add_environment(a, "machine", u.machine);
 	}
-	snprintf(number, sizeof number, "%lld", (long long)a->unreadable);
+	snprintf(number, sizeof number, "%lld", (long long)(a->lost.used / sizeof(struct assembly_lost)));
 	add_environment(a, "unreadable_stores", number);
 }
 
@@ -482,7 +485,7 @@ static void add_phases(struct assembly *a, const struct assemble_phase *phases, 
 
 int assembly_sections_write(struct assembly *a)
 {
-	int code = 0;
+	int code = assembly_add_missing(a);
 	describe_environment(a);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);

@@ -10,7 +10,15 @@
 
 #include "fold.h"
 
-enum { LIVE_VERSION = 6, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200, LIVE_SIZES = 10 };
+enum {
+	LIVE_VERSION = 7,
+	LIVE_SHARDS = 64,
+	LIVE_SEGMENTS = 128,
+	LIVE_BINS = 200,
+	LIVE_SIZES = 10,
+	LIVE_DEATHS = 64,
+	LIVE_UNOBSERVED = 16
+};
 
 /* Interfaces that have a heat map: identifier, name in the log, module id in the log. */
 #define LIVE_HEATS(X)                \
@@ -79,6 +87,12 @@ enum { LIVE_VERSION = 6, LIVE_SHARDS = 64, LIVE_SEGMENTS = 128, LIVE_BINS = 200,
 	X(MPIIO_SEEK, "mpiio", "seek")                 \
 	X(MPIIO_SEEK_SHARED, "mpiio", "seek_shared")   \
 	X(MPIIO_DELETE, "mpiio", "delete")             \
+	X(IO_SUBMIT, "unseen", "io_submit")            \
+	X(IO_URING, "unseen", "io_uring_setup")        \
+	X(IO_URING_ENTER, "unseen", "io_uring_enter")  \
+	X(RAW_READ, "unseen", "raw_read")              \
+	X(RAW_WRITE, "unseen", "raw_write")            \
+	X(RAW_OPEN, "unseen", "raw_open")              \
 	X(NESTED, "iolens", "nested") /* calls from signal handlers inside a record call: not in a record */
 
 /* Ways of an MPI-IO access: identifier, name. */
@@ -181,6 +195,33 @@ enum {
 	LIVE_IO_COUNT
 };
 
+/*
+ * A child that a signal ended, as its parent's wait saw it: what the child itself could not write down.
+ * Entries are taken by counting `deaths` up; beyond LIVE_DEATHS they are only counted.
+ */
+struct live_death {
+	int64_t pid;
+	int64_t signal; /* 0 = the entry is not filled (yet) */
+};
+
+/* A program that was started where we could not follow. */
+enum live_blind {
+	LIVE_BLIND_NONE,
+	LIVE_BLIND_STATIC,      /* without the dynamic loader */
+	LIVE_BLIND_SETUID,      /* the loader ignores LD_PRELOAD */
+	LIVE_BLIND_ENVIRONMENT, /* LD_PRELOAD or the session taken out of the environment */
+	LIVE_BLIND_MACHINE,     /* for another machine or word size */
+	LIVE_BLIND_COUNT
+};
+
+enum { LIVE_UNOBSERVED_TEXT = 112 };
+
+struct live_unobserved {
+	int64_t count;
+	int64_t reason; /* enum live_blind */
+	char program[LIVE_UNOBSERVED_TEXT];
+};
+
 struct live_process {
 	int64_t pid;
 	int64_t parent;
@@ -198,10 +239,11 @@ struct live_process {
 	double init_time;                     /* s spent in iolens at start */
 	int64_t mpi_size;                     /* of MPI_COMM_WORLD; 0 = no rank of an MPI job */
 	int64_t mpi_rank;
-	uint64_t mpi_world; /* the same for all ranks of one MPI_COMM_WORLD */
-	double mpi_start;   /* s: MPI_Init returned */
-	double mpi_end;     /* s: MPI_Finalize was called; 0 = not (yet) */
-	char mpi[16];       /* the backend; "" = none fits this MPI */
+	uint64_t mpi_world;     /* the same for all ranks of one MPI_COMM_WORLD */
+	double mpi_start;       /* s: MPI_Init returned */
+	double mpi_end;         /* s: MPI_Finalize was called; 0 = not (yet) */
+	int64_t group_readable; /* the log's mode shall be 0440 */
+	char mpi[16];           /* the backend; "" = none fits this MPI */
 	char host[64];
 	char exe[512];
 	char directory[512];
@@ -213,6 +255,9 @@ struct live {
 	uint64_t shards; /* the first ones, that were ever handed out */
 	struct live_process process;
 	struct live_fold fold;
+	int64_t deaths;
+	struct live_death death[LIVE_DEATHS];
+	struct live_unobserved unobserved[LIVE_UNOBSERVED];
 	struct live_shard shard[LIVE_SHARDS];
 };
 

@@ -139,9 +139,28 @@ static const char *set_names(void *field, const char *value)
 	return expressions ? filter_add(field, expressions, bits) : "no memory";
 }
 
+/* <number> <module,module>; all modules where the second word is missing. */
+static const char *set_records(void *field, const char *value)
+{
+	char digits[20];
+	double v;
+	size_t n = strcspn(value, " \t");
+	const char *modules = value + n + strspn(value + n, " \t");
+	uint32_t bits = *modules ? module_bits(modules) : UINT32_MAX;
+	snprintf(digits, sizeof digits, "%.*s", (int)(n < sizeof digits ? n : sizeof digits - 1), value);
+	if (!number(digits, &v) || v < 1 || n >= sizeof digits)
+		return "not a number of records, 1 or more";
+	if (!bits)
+		return "not a list of module names";
+	for (int m = 0; m < LOG_MOD_COUNT; m++)
+		if (bits >> m & 1)
+			((int64_t *)field)[m] = (int64_t)v;
+	return NULL;
+}
+
 /* ---- the list ---- */
 
-enum type { FLAG, TEXT, BYTES, SECONDS, MEBIBYTES, MODULES, EXPRESSIONS, NAMES, RANGES };
+enum type { FLAG, TEXT, BYTES, SECONDS, MEBIBYTES, MODULES, EXPRESSIONS, NAMES, RANGES, RECORDS };
 
 static setter *const setters[] = {
 	[FLAG] = set_flag,
@@ -153,6 +172,7 @@ static setter *const setters[] = {
 	[EXPRESSIONS] = set_expressions,
 	[NAMES] = set_names,
 	[RANGES] = set_ranges,
+	[RECORDS] = set_records,
 };
 
 struct setting {
@@ -182,6 +202,7 @@ static const struct setting settings[] = {
 	{"FINALIZE_TIMEOUT", NULL, FIELD(finalize_timeout), SECONDS, NULL, "s that MPI_Finalize may take for the log"},
 	{"BUDGET", NULL, FIELD(budget), MEBIBYTES, NULL, "MiB of records and names per process"},
 	{"MODMEM", NULL, FIELD(budget), MEBIBYTES, NULL, "the same, Darshan's name"},
+	{"MAX_RECORDS", NULL, FIELD(max_records), RECORDS, NULL, "most records of a module [modules]; more are folded"},
 	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, test value for buffers"},
 	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
 	{"MOD_ENABLE", NULL, FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in spite of that"},
@@ -289,12 +310,14 @@ const char *config_variable(char **environment, const char *name)
 
 /* ---- the file ---- */
 
-/* Reserves records in Darshan; here every module may use the whole budget. */
+/* Of no meaning here: no memory is reserved for names, nothing is traced. */
 static bool obsolete(const char *key, size_t n)
 {
-	static const char *const keys[] = {"MAX_RECORDS",          "NAMEMEM",
-					   "INTERNAL_TIMING",      "DISABLE_SHARED_REDUCTION",
-					   "DXT_SMALL_IO_TRIGGER", "DXT_UNALIGNED_IO_TRIGGER",
+	static const char *const keys[] = {"NAMEMEM",
+					   "INTERNAL_TIMING",
+					   "DISABLE_SHARED_REDUCTION",
+					   "DXT_SMALL_IO_TRIGGER",
+					   "DXT_UNALIGNED_IO_TRIGGER",
 					   "EXCLUDE_DIRS"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (strlen(keys[i]) == n && memcmp(keys[i], key, n) == 0)
@@ -318,7 +341,7 @@ static void load_line(char *line, const char *path, int number)
 		line[n] = '\0';
 		warn(place, line, "", "no such setting");
 	} else if (s) {
-		if (s->type != NAMES)
+		if (s->type != NAMES && s->type != RECORDS)
 			value[strcspn(value, " \t")] = '\0';
 		apply(s, value, place);
 	}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "filter.h"
+#include "schema.h"
 
 struct config {
 	bool disable;
@@ -25,9 +26,10 @@ struct config {
 	const char *tmpdir;
 	const char *jobid; /* name of the variable that holds the job's id */
 	const char *log_hints;
-	int64_t budget;          /* bytes of records and names */
-	int64_t alignment;       /* bytes, test value for buffers */
-	double finalize_timeout; /* s */
+	int64_t budget;                     /* bytes of records and names */
+	int64_t max_records[LOG_MOD_COUNT]; /* 0 = as many as the budget holds */
+	int64_t alignment;                  /* bytes, test value for buffers */
+	double finalize_timeout;            /* s */
 	const char *finalize;
 	uint32_t disabled; /* bit per module id */
 	uint32_t enabled;

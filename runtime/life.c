@@ -87,6 +87,7 @@ static void fill_process(void)
 	p->start = now;
 	p->started = life.epoch.realtime + (int64_t)(now * 1e9);
 	p->budget = config.budget;
+	p->group_readable = config.group_readable;
 	memcpy(p->host, session_host(), sizeof p->host - 1);
 	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
 	copy_text(p->directory, sizeof p->directory, sys_getcwd(p->directory, sizeof p->directory));

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "config.h"
 #include "lock.h"
 #include "container.h"
 #include "schema.h"
@@ -198,12 +199,20 @@ static int slot_of(int module)
 	return -1;
 }
 
+static bool at_limit(int module, const struct region *r, size_t size)
+{
+	int64_t most = config.max_records[module];
+	return most && r->used / size >= (size_t)most;
+}
+
 void *store_record(int module, size_t size, uint64_t id, bool reserved)
 {
 	int slot = slot_of(module);
 	lock_take(&store.lock);
 	struct region *r = &store.module[slot];
-	struct posix_record *record = take(r, size, reserved);
+	struct posix_record *record = NULL;
+	if (reserved || !at_limit(module, r, size))
+		record = take(r, size, reserved);
 	if (record) {
 		record->id = id;
 		r->used += size;

@@ -18,7 +18,7 @@
 bool store_make(int dir, const char *name, size_t budget);
 
 /*
- * A zeroed record of a module with its id set, or NULL when the budget is used up. A few reserved ones
+ * A zeroed record of a module with its id set, or NULL when the budget or the limit of its module is used up. A few reserved ones
  * (for what all folded files share) are not held against the budget.
  */
 void *store_record(int module, size_t size, uint64_t id, bool reserved);

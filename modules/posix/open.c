@@ -17,9 +17,9 @@ static struct posix_open *free_list;
 
 static struct posix_file *file_make(struct name *n)
 {
-	struct posix_file *f = arena_take(sizeof *f);
-	struct posix_record *r = f ? store_record(LOG_MOD_POSIX, sizeof *r, n->id, names_is_fold(n)) : NULL;
-	if (!r)
+	struct posix_record *r = store_record(LOG_MOD_POSIX, sizeof *r, n->id, names_is_fold(n));
+	struct posix_file *f = r ? arena_take(sizeof *f) : NULL;
+	if (!f)
 		return NULL;
 	r->mem_alignment = config.alignment;
 	r->file_alignment = n->alignment;

@@ -3,10 +3,12 @@
 
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "blind.h"
 #include "fds.h"
 #include "life.h"
 #include "names.h"
@@ -28,9 +30,10 @@ WRAP(void, quick_exit, int code)
 
 /* ---- exec: the image ends here, unless the call comes back ---- */
 
-#define EXEC(name, parameters, arguments)          \
+#define EXEC(name, parameters, arguments, noted)   \
 	WRAP(int, name, UNPACK parameters)         \
 	{                                          \
+		blind_note noted;                  \
 		life_end(LIVE_END_EXEC, 0);        \
 		int result = REAL(name) arguments; \
 		int saved = errno;                 \
@@ -40,13 +43,13 @@ WRAP(void, quick_exit, int code)
 	}
 #define UNPACK(...) __VA_ARGS__
 
-EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp))
-EXEC(execv, (const char *path, char *const argv[]), (path, argv))
-EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
-EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp))
-EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp))
+EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), (AT_FDCWD, path, envp, 0))
+EXEC(execv, (const char *path, char *const argv[]), (path, argv), (AT_FDCWD, path, environ, 0))
+EXEC(execvp, (const char *file, char *const argv[]), (file, argv), (AT_FDCWD, file, environ, 1))
+EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp), (AT_FDCWD, file, envp, 1))
+EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), (fd, NULL, envp, 0))
 EXEC(execveat, (int dir, const char *path, char *const argv[], char *const envp[], int flags),
-     (dir, path, argv, envp, flags))
+     (dir, path, argv, envp, flags), (dir, path &&*path ? path : NULL, envp, 0))
 
 /* The list forms become the vector forms, on the stack as in libc: exec must work where malloc does not. */
 static size_t count_arguments(va_list list)

@@ -54,7 +54,7 @@ def test_death_by_signal_is_ours_too(observe: Observe, tmp_path: Path, name: str
     assert seen.done.returncode == -getattr(signal, f"SIG{name}")
     assert seen.done.stderr == b""
     assert seen.files("POSIX") == {str(tmp_path / "file")}
-    assert seen.sections["process"][0]["ended"] == "unknown"
+    assert seen.sections["process"][0]["ended"] == "signal"
 
 
 @pytest.mark.parametrize("name", ["HUP", "INT", "QUIT", "TERM", "USR1", "USR2"])

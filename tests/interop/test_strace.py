@@ -103,7 +103,7 @@ def wrong_processes(a: Accounts, moved: list[straced.Moved]) -> Iterator[str]:
         processes[int(row["pid"])].append(row)
     for process, rows in processes.items():
         # Nobody could ask a killed process: what it moved unseen is in the sum of its parent.
-        killed = [r for r in a.seen.sections["process"] if r["ended"] == "unknown"]
+        killed = [r for r in a.seen.sections["process"] if r["ended"] in ("unknown", "signal")]
         more = sum(int(r["parent"]) == process for r in killed) * MAY_BE_UNSEEN
         for kind in ("read", "written"):
             sums = [int(row[f"kernel_{kind}"]) for row in rows]

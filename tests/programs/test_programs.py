@@ -285,7 +285,7 @@ def check_records(expected: Expectation, module: str, log: Log) -> Iterator[str]
             yield f"{module} {pattern}: {len(names)} records"
         for name in names:
             counters = found[name]
-            standard = name in STANDARD
+            standard = name.split("@")[0] in STANDARD
             closed = wanted.get("closed", counters["OPENS"] > 0 and not standard)
             for wrong in (
                 *check_counters(wanted, counters, log.ids),
