@@ -190,7 +190,7 @@ void life_join_world(const struct life_world *w)
 	if (!life.allowed)
 		return;
 	if (!life.in_session)
-		session_enter_world(w->id);
+		session_enter_world(w->meeting);
 	if (life.state == OFF && !life.pid)
 		start_observing(life.argc, life.argv, life.environment);
 	if (!life_wake())

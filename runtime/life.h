@@ -49,6 +49,7 @@ void life_forked(void);
 struct life_world {
 	int64_t size, rank; /* 0, 0 = unknown */
 	uint64_t id;        /* the same in all ranks */
+	uint64_t meeting;   /* the same in all ranks on this node, and unique */
 	const char *mpi;    /* name of the backend, "" = none */
 };
 

@@ -69,10 +69,13 @@ static void join(const void *session)
 	int code = !b ? -1 : session ? b->session_world(session, &size, &rank) : b->world(&size, &rank, &spawned);
 	if (code)
 		ask_launcher(&size, &rank);
+	uint64_t id = size > 1 && mpi.world.id ? mpi.world.id : mpi_world_id(environ, size);
+	uint64_t meeting = id == mpi.world.id ? mpi.world.meeting : mpi_meeting_id(environ, id);
 	mpi.world = (struct life_world){
 		.size = size,
 		.rank = rank,
-		.id = size > 1 && mpi.world.id ? mpi.world.id : mpi_world_id(environ, size),
+		.id = id,
+		.meeting = meeting,
 		.mpi = b ? b->name : "",
 	};
 	self.gate = gate;
@@ -89,7 +92,8 @@ void mpi_beginning(void)
 	if (size < 2)
 		return;
 	mpi.world.id = mpi_world_id(environ, size);
-	session_enter_world(mpi.world.id);
+	mpi.world.meeting = mpi_meeting_id(environ, mpi.world.id);
+	session_enter_world(mpi.world.meeting);
 }
 
 void mpi_begun(void)
@@ -127,7 +131,7 @@ static bool others_wait(void)
 {
 	int size, rank;
 	ask_launcher(&size, &rank);
-	if (size < 2 || !session_world_exists(mpi_world_id(environ, size)))
+	if (size < 2 || !session_world_exists(mpi_meeting_id(environ, mpi_world_id(environ, size))))
 		return false;
 	mpi.world = (struct life_world){.size = size, .rank = rank};
 	return mpi_load();

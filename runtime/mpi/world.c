@@ -73,7 +73,8 @@ static bool option(const char *words, size_t n, const char *name, const char **v
 	return false;
 }
 
-static bool by_proxy(uint64_t *id)
+/* The proxy, 0 = there is none; *id is set when there is. */
+static int by_proxy(uint64_t *id)
 {
 	char words[4096];
 	unsigned long long began;
@@ -86,9 +87,9 @@ static bool by_proxy(uint64_t *id)
 		*id = log_hash(port, strlen(port), 0);
 		if (option(words, (size_t)n, "--pgid", &group))
 			*id = log_hash(group, strlen(group), *id);
-		return true;
+		return pid;
 	}
-	return false;
+	return 0;
 }
 
 static uint64_t by_parent(void)
@@ -119,6 +120,24 @@ uint64_t mpi_world_id(char **environment, int size)
 	if (by_environment(environment, &id) || by_proxy(&id))
 		return id;
 	return by_parent();
+}
+
+/* What only this start has: names and ports of launchers come again, and a job that was killed may have left its directory. */
+uint64_t mpi_meeting_id(char **environment, uint64_t world)
+{
+	static const char *const servers[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+					      "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"};
+	uint64_t ignored;
+	unsigned long long began = 0;
+	for (size_t i = 0; i < sizeof servers / sizeof *servers; i++) {
+		const char *uri = config_variable(environment, servers[i]);
+		if (uri)
+			return log_hash(uri, strlen(uri), world);
+	}
+	int proxy = by_proxy(&ignored);
+	if (proxy)
+		parent_of(proxy, &began);
+	return log_hash(&began, sizeof began, world);
 }
 
 static int first_number(char **environment, const char *const *names, int otherwise)

@@ -7,6 +7,9 @@
 /* The same number in all ranks, and another one for another start; of a process without launcher, its own. */
 uint64_t mpi_world_id(char **environment, int size);
 
+/* The same number in all ranks of a world on this node, and never again: names their directory. */
+uint64_t mpi_meeting_id(char **environment, uint64_t world);
+
 /* Ranks on this node, 0 = the launcher does not say. */
 int mpi_local_size(char **environment, int size);
 
