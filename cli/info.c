@@ -58,7 +58,8 @@ static void count_records(struct info *i, struct info_module *m, struct log_reco
 		m->records++;
 		m->bytes_read += (uint64_t)reduce_i64(r.schema, r.data, ROLE_BYTES_READ);
 		m->bytes_written += (uint64_t)reduce_i64(r.schema, r.data, ROLE_BYTES_WRITTEN);
-		m->moves_bytes = schema_by_role(r.schema, ROLE_BYTES_READ);
+		const struct schema_field *read = schema_by_role(r.schema, ROLE_BYTES_READ);
+		m->moves_bytes |= read && log_record_has(&r, read);
 	}
 	m->unpacked = log_records_bytes(records);
 	if (code < 0) {

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
-#ifdef HAVE_BZIP2
 #include "log.h"
-#endif
 
 static const struct command {
 	const char *name;
@@ -48,6 +46,7 @@ int main(int argc, char **argv)
 #ifdef HAVE_BZIP2
 	log_enable_bzip2();
 #endif
+	log_enable_old();
 	if (command)
 		return command->main(argc - 1, argv + 1);
 	if (!strcmp(name, "--version")) {
@@ -85,7 +84,7 @@ static const char *advice(const struct log_error *err)
 	case LOG_E_UNFINISHED:
 		return "use the log that the job leaves when it ends";
 	case LOG_E_OLD:
-		return "logs of Darshan 1.x and 2.x are not supported yet";
+		return "unpack it first";
 	case LOG_E_VERSION:
 		return "a newer iolens may read it";
 	case LOG_E_TRUNCATED:

@@ -192,6 +192,10 @@ static void show_log(struct show *s)
 	struct log_error err;
 	if (log_job(s->log, &s->job, &err) < 0)
 		show_error(s, "job", &err);
+	if (log_old_version(s->log)) {
+		show_old(s);
+		return;
+	}
 	if (s->parts & (SHOW_BASE | SHOW_PER_FILE) && log_names(s->log, &err) < 0)
 		show_error(s, "names", &err);
 	show_header(s);

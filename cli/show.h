@@ -110,6 +110,10 @@ void sums_close(struct sums *u);
 bool sums_add(struct sums *u, const struct log_record *r);
 void show_sums(struct show *s, const struct sums *u);
 
+/* A log of Darshan 1.x or 2.x, all of it. */
+void show_old(struct show *s);
+void show_job_of_old(struct show *s);
+
 /* Sections of the extension trailer, as comment lines. */
 void show_trailer(struct show *s);
 

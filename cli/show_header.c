@@ -25,7 +25,8 @@ static void show_job(struct show *s)
 	output_format(&s->out, "\n# uid: %lld\n# jobid: %lld\n", (long long)j->uid, (long long)j->id);
 	show_time(s, "start_time", j->start);
 	show_time(s, "end_time", j->end);
-	output_format(&s->out, "# nprocs: %lld\n# run time: %.4f\n", (long long)j->nprocs, log_run_time(s->log));
+	output_format(&s->out, "# nprocs: %lld\n# run time: ", (long long)j->nprocs);
+	output_format(&s->out, log_old_version(s->log) ? "%.0f\n" : "%.4f\n", log_run_time(s->log));
 	for (size_t i = 0; i < j->nmetadata; i++) {
 		output_text(&s->out, "# metadata: ");
 		put_escaped(&s->out, j->metadata[i].key);
@@ -79,4 +80,23 @@ void show_header(struct show *s)
 		show_job(s);
 	show_regions(s);
 	show_mounts(s);
+}
+
+/* A converted log names the version it once had. */
+static const char *first_version(const struct show *s)
+{
+	for (size_t i = 0; i < s->job->nmetadata; i++)
+		if (!strcmp(s->job->metadata[i].key, "prev_ver"))
+			return s->job->metadata[i].value;
+	return log_container(s->log)->version;
+}
+
+void show_job_of_old(struct show *s)
+{
+	bool first = log_old_version(s->log) < 200;
+	output_text(&s->out, "# darshan log version: ");
+	put_escaped(&s->out, first_version(s));
+	output_format(&s->out, "\n# size of file statistics: %zu bytes\n", sizeof(struct cp_record));
+	output_format(&s->out, "# size of job statistics: %d bytes\n", first ? 28 : 1080);
+	show_job(s);
 }

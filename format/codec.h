@@ -26,6 +26,7 @@ struct codec {
 };
 
 extern const struct codec codec_zlib;
+extern const struct codec codec_gzip;
 extern const struct codec *codec_bzip2; /* NULL until log_enable_bzip2 */
 
 #endif

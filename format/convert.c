@@ -176,8 +176,20 @@ static bool is_length(const struct schema_module *m, const struct schema_field *
 	return false;
 }
 
+/* A record made from an old one has what that one had. */
+static bool map_has(const struct log_record *r, int field)
+{
+	for (int i = 0; i < r->map->ncopies; i++)
+		if (r->map->copies[i].to == field)
+			return !r->history ||
+			       !find_fill(r->history->missing, r->history->nmissing, r->map->copies[i].from);
+	return false;
+}
+
 bool log_record_has(const struct log_record *r, const struct schema_field *f)
 {
+	if (r->map)
+		return map_has(r, (int)(f - r->schema->fields));
 	const struct schema_module *head = r->schema->header ? r->schema->header : r->schema;
 	const struct schema_fill *absent = r->history ? find_absent(r->schema, r->history, f) : NULL;
 	if (absent && absent->extra < 0 && !is_length(r->schema, f))

@@ -31,7 +31,8 @@ struct log_records {
 	size_t segment_size; /* as stored */
 	int64_t segments[2]; /* writes and reads that are left of the record at hand */
 
-	struct old_mapping *old; /* records made from those of a 1.x or 2.x log */
+	const struct schema_map *map; /* records made from those of a 1.x or 2.x log; NULL = records as they are */
+	uint8_t *cp;                  /* such a record, decoded */
 };
 
 /* ---- records.c: bytes ---- */

@@ -27,8 +27,7 @@ static void read_numbers(struct log *log, const struct job_layout *l)
 	j->id = job_number(log, l->id);
 }
 
-/* Cuts the next line off *text; NULL at the end. */
-static char *next_line(char **text)
+char *job_next_line(char **text)
 {
 	char *line = *text;
 	if (!line)
@@ -39,10 +38,10 @@ static char *next_line(char **text)
 	return line;
 }
 
-static size_t split_lines(char *text, char separator, struct log_pair *out)
+size_t job_split_lines(char *text, char separator, struct log_pair *out)
 {
 	size_t n = 0;
-	for (char *line; (line = next_line(&text));) {
+	for (char *line; (line = job_next_line(&text));) {
 		char *cut = strchr(line, separator);
 		if (!cut)
 			continue;
@@ -56,7 +55,7 @@ static size_t split_lines(char *text, char separator, struct log_pair *out)
 static size_t split_mounts(char *text, struct log_pair *out)
 {
 	size_t n = 0;
-	for (char *line; (line = next_line(&text));) {
+	for (char *line; (line = job_next_line(&text));) {
 		size_t type = strcspn(line, " \t");
 		size_t gap = strspn(line + type, " \t");
 		char *point = line + type + gap;
@@ -69,8 +68,7 @@ static size_t split_mounts(char *text, struct log_pair *out)
 	return n;
 }
 
-/* By descending length of the mount point; equal ones stay in order. */
-static void sort_mounts(struct log_pair *m, size_t n)
+void job_sort_mounts(struct log_pair *m, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		struct log_pair one = m[i];
@@ -100,12 +98,12 @@ static int read_texts(struct log *log, size_t metadata_at, struct log_error *err
 	if (!log->job_pairs)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	struct log_pair *mounts = log->job_pairs + room;
-	j->exe = next_line(&exe);
+	j->exe = job_next_line(&exe);
 	j->metadata = log->job_pairs;
-	j->nmetadata = split_lines(metadata, '=', log->job_pairs);
+	j->nmetadata = job_split_lines(metadata, '=', log->job_pairs);
 	j->mounts = mounts;
 	j->nmounts = exe ? split_mounts(exe, mounts) : 0;
-	sort_mounts(mounts, j->nmounts);
+	job_sort_mounts(mounts, j->nmounts);
 	return LOG_OK;
 }
 

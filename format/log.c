@@ -2,11 +2,15 @@
 
 #include <string.h>
 
-#include "reader.h"
+#include "old.h"
+
+const struct old_reader *old_reader;
 
 static int open_source(struct log *log, struct log **out, struct log_error *err)
 {
 	int code = container_read(&log->container, &log->source, err);
+	if (code == LOG_E_OLD && old_reader)
+		code = old_reader->open(log, err);
 	if (code < 0)
 		log_close(log);
 	else
@@ -48,6 +52,9 @@ void log_close(struct log *log)
 	log_put(log->job_pairs);
 	log_bytes_free(&log->names_text);
 	log_put(log->names);
+	if (log->old)
+		log_put(log->old->mounts);
+	log_put(log->old);
 	log_put(log);
 }
 

@@ -103,6 +103,7 @@ struct log_record {
 	uint64_t id;
 	int64_t rank;
 	const struct schema_history *history; /* the layout it had in the log; NULL = the current one */
+	const struct schema_map *map;         /* made from a record of a 1.x or 2.x log; NULL = not so */
 	const void *header;                   /* of its region: struct <module>_header; NULL = there is none */
 };
 
@@ -148,6 +149,25 @@ void log_records_close(struct log_records *r);
 
 /* Name of module id 0..63; "<UNKNOWN>" beyond the table. */
 const char *log_module_name(int module);
+
+/* ---- logs of Darshan 1.x and 2.x ---- */
+
+/* Makes them readable: posix, mpiio, stdio, h5f and pnetcdf_file records are made from theirs (cp.toml). */
+void log_enable_old(void);
+
+/* 206 for a log of version 2.06; 0 = not such a log. */
+int log_old_version(const struct log *log);
+
+/* The records themselves: struct cp_record, schema_cp. Of versions before 2.00 without some counters: log_record_has. */
+int log_old_records_open(struct log_records **out, struct log *log, struct log_error *err);
+
+struct log_old_mount {
+	int64_t device; /* what cp_record.device means */
+	struct log_pair mount;
+};
+/* In the order in which they are searched. */
+const struct log_old_mount *log_old_mounts(const struct log *log, size_t *n);
+const struct log_old_mount *log_old_mount_of(const struct log *log, const struct cp_record *cp);
 
 /* Makes bzip2 regions readable (separate because it needs libbz2, which the preload library must not). */
 void log_enable_bzip2(void);

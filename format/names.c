@@ -9,13 +9,19 @@
 /* Real names have at most 4095 bytes. */
 enum { NAME_MAX_BYTES = 65535 };
 
+/* In 3.00 a text has its length before it, later a NUL behind it. */
+static bool has_length(const struct log *log)
+{
+	return !log->container.minor && !log->old;
+}
+
 /* Entries are `u64 id, text, NUL`; in 3.00 `u64 id, u32 length, text`. Returns the entry's size, 0 if it is cut. */
 static size_t entry_size(const struct log *log, const uint8_t *at, size_t left)
 {
-	size_t head = log->container.minor ? 8 : 12;
+	size_t head = has_length(log) ? 12 : 8;
 	if (left < head)
 		return 0;
-	if (log->container.minor) {
+	if (!has_length(log)) {
 		size_t room = left - head < NAME_MAX_BYTES ? left - head : NAME_MAX_BYTES;
 		size_t n = strnlen((const char *)at + head, room);
 		return n < room ? head + n + 1 : 0;
@@ -38,7 +44,7 @@ static size_t count_entries(const struct log *log)
 /* A text of 3.00 moves one byte ahead, over its length, which makes room for the NUL. */
 static const char *entry_text(const struct log *log, uint8_t *at, size_t size)
 {
-	if (log->container.minor)
+	if (!has_length(log))
 		return (const char *)at + 8;
 	memmove(at + 11, at + 12, size - 12);
 	at[size - 1] = 0;
@@ -102,7 +108,7 @@ int log_names(struct log *log, struct log_error *err)
 	if (!log->names_read) {
 		struct log_error index_error = {0};
 		log->names_read = true;
-		int code = read_text(log, &log->names_error);
+		int code = log->old ? LOG_OK : read_text(log, &log->names_error);
 		int indexed = index_names(log, &index_error);
 		if (code >= 0 && indexed < 0)
 			log->names_error = index_error;

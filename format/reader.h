@@ -11,6 +11,14 @@ struct name_entry {
 	const char *text;
 };
 
+/* What only a log of 1.x or 2.x has. */
+struct log_old {
+	int version;     /* 2.06 = 206 */
+	size_t job_size; /* bytes before the first record */
+	struct log_old_mount *mounts;
+	size_t nmounts;
+};
+
 struct log {
 	struct source source;
 	struct log_container container;
@@ -20,11 +28,22 @@ struct log {
 	struct log_pair *job_pairs;
 	char job_text[CONTAINER_JOB_MAX + 2];
 
+	struct log_old *old; /* NULL = a 3.x log */
+
 	struct log_bytes names_text;
 	struct name_entry *names; /* sorted by id */
 	size_t nnames;
 	bool names_read;
 	struct log_error names_error;
 };
+
+/* ---- job.c: texts of the job record, which they cut into pieces ---- */
+
+/* Cuts the next line off *text; NULL at the end. */
+char *job_next_line(char **text);
+/* Lines with a separator, cut at the first one. */
+size_t job_split_lines(char *text, char separator, struct log_pair *out);
+/* By descending length of the mount point; equal ones stay in order. */
+void job_sort_mounts(struct log_pair *m, size_t n);
 
 #endif

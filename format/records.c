@@ -1,4 +1,4 @@
-#include "decode.h"
+#include "old.h"
 
 enum { BUFFER_SIZE = 262144 };
 
@@ -43,17 +43,36 @@ int decode_room(struct log_records *r, size_t n, struct log_error *err)
 	return LOG_OK;
 }
 
-static int make_buffers(struct log_records *r, struct log_error *err)
+static int make_buffer(struct log_records *r, struct log_error *err)
 {
 	r->room = BUFFER_SIZE;
 	r->buffer = log_alloc.get(r->room);
-	if (!r->buffer)
-		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return r->buffer ? LOG_OK : log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+}
+
+static int make_buffers(struct log_records *r, struct log_error *err)
+{
+	int code = make_buffer(r, err);
+	if (code < 0)
+		return code;
 	return r->history || r->schema->layout != LAYOUT_PLAIN ? decode_room(r, r->schema->size, err) : LOG_OK;
+}
+
+static int open_old(struct log_records *r, int module, struct log_error *err)
+{
+	r->schema = module < LOG_MOD_COUNT ? &schema_modules[module] : NULL;
+	r->map = old_reader->map_of(module);
+	if (!r->schema || !r->schema->version)
+		return log_fail(err, LOG_E_UNSUPPORTED, LOG_NOWHERE,
+				"records of this module are not decoded by this version");
+	int code = make_buffer(r, err);
+	return code < 0 || !r->map ? code : old_reader->records(r, err);
 }
 
 static int open_records(struct log_records *r, int module, struct log_error *err)
 {
+	if (r->log->old)
+		return open_old(r, module, err);
 	struct log *log = (struct log *)r->log;
 	const struct log_job *job;
 	int code = choose_layout(r, module, err);
@@ -91,7 +110,27 @@ void log_records_close(struct log_records *r)
 	log_put(r->buffer);
 	log_put(r->record);
 	log_put(r->header);
+	log_put(r->cp);
 	log_put(r);
+}
+
+int log_old_records_open(struct log_records **out, struct log *log, struct log_error *err)
+{
+	*out = NULL;
+	if (!log->old)
+		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "no log of Darshan 1.x or 2.x");
+	struct log_records *r = log_get(sizeof *r);
+	if (!r)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	r->log = log;
+	int code = make_buffer(r, err);
+	if (code >= 0)
+		code = old_reader->records(r, err);
+	if (code < 0)
+		log_records_close(r);
+	else
+		*out = r;
+	return code;
 }
 
 uint64_t log_records_bytes(const struct log_records *r)
@@ -201,8 +240,10 @@ int log_records_header(struct log_records *r, struct log_record *out, struct log
 
 bool log_records_have(struct log_records *r, const struct schema_field *f)
 {
-	struct log_record one = {.schema = r->schema, .history = r->history};
+	struct log_record one = {.schema = r->schema, .history = r->history, .map = r->map};
 	struct log_record header;
+	if (r->map)
+		one.schema = &schema_modules[r->map->module];
 	if (log_records_header(r, &header, NULL) > 0)
 		one.header = header.data;
 	return log_record_has(&one, f);
@@ -220,6 +261,8 @@ static int next_headed(struct log_records *r, struct log_record *out, struct log
 
 static int next_any(struct log_records *r, struct log_record *out, struct log_error *err)
 {
+	if (r->log->old)
+		return r->cp ? old_reader->next(r, out, err) : 0;
 	switch (r->schema->layout) {
 	case LAYOUT_HEATMAP:
 		return arrays_next_heatmap(r, out, err);
@@ -240,9 +283,10 @@ int log_records_next(struct log_records *r, struct log_record *out, struct log_e
 	int code = next_any(r, out, err);
 	if (code <= 0)
 		return code;
-	out->schema = r->schema;
+	out->schema = r->map ? &schema_modules[r->map->module] : r->schema;
 	out->history = r->history;
 	out->header = r->header;
+	out->map = r->map;
 	memcpy(&out->id, out->data, 8);
 	memcpy(&out->rank, (const uint8_t *)out->data + 8, 8);
 	if (out->rank < -1 || (r->nprocs > 0 && out->rank >= r->nprocs))

@@ -4,6 +4,15 @@
 
 enum { INPUT_SIZE = 65536 };
 
+static int start_codec(struct region *r, struct log_error *err)
+{
+	r->state = r->codec->open();
+	r->input = log_alloc.get(INPUT_SIZE);
+	if (!r->state || !r->input)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return LOG_OK;
+}
+
 static int choose_codec(struct region *r, uint32_t compression, struct log_error *err)
 {
 	if (compression == LOG_PLAIN)
@@ -11,11 +20,16 @@ static int choose_codec(struct region *r, uint32_t compression, struct log_error
 	r->codec = compression == LOG_ZLIB ? &codec_zlib : codec_bzip2;
 	if (!r->codec)
 		return log_fail(err, LOG_E_UNSUPPORTED, 16, "this build of iolens reads no bzip2");
-	r->state = r->codec->open();
-	r->input = log_alloc.get(INPUT_SIZE);
-	if (!r->state || !r->input)
-		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	return LOG_OK;
+	return start_codec(r, err);
+}
+
+int region_open_coded(struct region *r, const struct source *s, const struct codec *codec, struct log_error *err)
+{
+	*r = (struct region){.source = s, .end = s->size, .codec = codec};
+	int code = codec ? start_codec(r, err) : LOG_OK;
+	if (code < 0)
+		region_close(r);
+	return code;
 }
 
 int region_open_at(struct region *r, const struct source *s, uint32_t compression, uint64_t offset, uint64_t length,

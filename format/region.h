@@ -27,6 +27,9 @@ int region_open(struct region *r, const struct log_container *c, const struct so
 int region_open_at(struct region *r, const struct source *s, uint32_t compression, uint64_t offset, uint64_t length,
 		   struct log_error *err);
 
+/* The whole source; codec NULL = stored as is. */
+int region_open_coded(struct region *r, const struct source *s, const struct codec *codec, struct log_error *err);
+
 /* Up to n bytes; fewer only at the end of the region. Returns the number or a negative code. */
 int64_t region_read(struct region *r, void *out, size_t n, struct log_error *err);
 

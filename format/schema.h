@@ -84,6 +84,24 @@ struct schema_module {
 };
 
 extern const struct schema_module schema_modules[LOG_MOD_COUNT];
+/* ---- logs older than modules: see cp.toml ---- */
+
+/* Counter `from` of an old record is (or is added to) counter `to` of a module's. */
+struct schema_copy {
+	int16_t to, from;
+};
+
+struct schema_map {
+	int module;
+	uint16_t nwhen;
+	const int16_t *when; /* one of these counters is not 0 where the module has a record */
+	uint16_t ncopies;    /* 0 ends the list */
+	const struct schema_copy *copies;
+};
+
+extern const struct schema_module schema_cp;
+extern const struct schema_map schema_maps[];
+
 extern const char *const schema_type_names[];
 extern const char *const schema_reduce_names[];
 extern const char *const schema_role_names[];

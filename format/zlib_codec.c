@@ -17,17 +17,29 @@ static void zlib_put(voidpf unused, voidpf block)
 	log_put(block);
 }
 
-static void *zlib_open(void)
+enum { WINDOW = 15, GZIP = 16 /* zlib: added to the window size */ };
+
+static void *open_with(int window)
 {
 	z_stream *z = log_get(sizeof *z);
 	if (!z)
 		return NULL;
 	z->zalloc = zlib_get;
 	z->zfree = zlib_put;
-	if (inflateInit(z) == Z_OK)
+	if (inflateInit2(z, window) == Z_OK)
 		return z;
 	log_put(z);
 	return NULL;
+}
+
+static void *zlib_open(void)
+{
+	return open_with(WINDOW);
+}
+
+static void *gzip_open(void)
+{
+	return open_with(WINDOW + GZIP);
 }
 
 static enum codec_result zlib_step(void *state, struct codec_io *io)
@@ -53,3 +65,4 @@ static void zlib_close(void *state)
 }
 
 const struct codec codec_zlib = {zlib_open, zlib_step, zlib_close};
+const struct codec codec_gzip = {gzip_open, zlib_step, zlib_close};

@@ -237,3 +237,39 @@ class Maker:
         head += self.pack(f"{len(table) - 2}Q", *table[2:]) + self.pack(f"{slots}I", *version)
         assert len(head) == size
         return head + body
+
+
+# Version -> byte orders, fixed part and whole of the job record, integers, doubles.
+OLD = {
+    **{"1.21": (">", 28, 1024, 133, 12), "1.22": (">", 28, 1024, 138, 14)},
+    **{f"1.2{n}": (">", 28, 1024, 140, 14) for n in (3, 4)},
+    **{"2.00": ("<>", 56, 1024, 144, 18)},
+    **{f"2.0{n}": ("<>", 120, 1024, 144, 18) for n in (1, 2, 3)},
+    **{f"2.0{n}": ("<>", 1080, 4096, 144, 18) for n in (4, 5, 6)},
+}
+
+
+def old_log(version: str, order: str, seed: int, identify: Callable[[bytes], int]) -> bytes:
+    """A log of Darshan 1.x or 2.x, not compressed."""
+    _, fixed, total, wholes, doubles = OLD[version]
+    maker = Maker(Kind(0, order, 2), seed, identify)
+    first = version < "2"
+    if first:
+        head = version.encode().ljust(12, b"\0") + maker.pack("Iiii", 1001, 1000, 1100, NPROCS)
+    else:
+        head = version.encode().ljust(8, b"\0") + maker.pack("6q", MAGIC, 1001, 1000, 1100, NPROCS, 4711)
+        head += b"lib_ver=2.2.2\n"[: fixed - 56]
+    text = b"./old program\n17\text3\t/\n-5\tlustre\t/data\n99\tnfs\t/data/fast"
+    parts = [(head.ljust(fixed, b"\0") + text).ljust(total, b"\0")]
+    for _ in range(maker.noise.randrange(1, 9)):
+        counters = bytearray(maker.wholes(wholes) + maker.seconds(doubles))
+        if wholes >= 140:
+            counters[8 * 138 : 8 * 139] = maker.pack("q", maker.noise.choice([17, -5, 99, 4]))
+        name = maker.noise.choice([b"short", b"the end of a name"])
+        if first:
+            rank = maker.pack("i4x", maker.noise.randrange(-1, NPROCS))
+            parts += [maker.pack("Q", maker.noise.choice(maker.ids)), rank, counters]
+            parts.append(name[-11:].ljust(16, b"\0"))
+        else:
+            parts += [maker.base(), name[-15:].ljust(16, b"\0"), counters]
+    return b"".join(parts)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Turn module descriptions (modules/<x>/<x>.toml) into C structs, field tables, JSON and a docs page.
 
-usage: modgen.py REGISTRY OUTDIR WRITTEN MODULE.toml...      records.h, schema.c, schema_written.c, schema.json
-       modgen.py --docs REGISTRY FILE.md MODULE.toml...
+usage: modgen.py REGISTRY OUTDIR WRITTEN TOML...      records.h, schema.c, schema_written.c, schema_old.c, schema.json
+       modgen.py --docs REGISTRY FILE.md TOML...
+       modgen.py --docs-old REGISTRY FILE.md TOML...
 
+A TOML describes a module, or, with [map.<module>] tables, the records of logs older than modules (format/cp.toml).
 WRITTEN lists the modules, by their keys and with commas, that the preload library writes: schema_written.c describes
 those alone. docs/reference/module-description.md says what a description may hold.
 """
@@ -133,7 +135,8 @@ def check_history(module: Table, h: Table) -> None:
 
 def check(module: Table, registry: Table) -> None:
     where = module["name"]
-    if registry["modules"].get(str(module["id"])) != where or module["layout"] not in LAYOUTS:
+    listed = "map" in module or registry["modules"].get(str(module["id"])) == where
+    if not listed or module["layout"] not in LAYOUTS:
         sys.exit(f"modgen: {where}: not the registry's module {module['id']}, or an unknown layout")
     for name, e in module["elements"].items():
         check_fields(f"{where}.{name}", e, module, registry)
@@ -197,14 +200,14 @@ def structs(module: Table) -> str:
     return "\n".join([*found, struct(f"{module['key']}_record", module, about, base)])
 
 
-def records_h(registry: Table, modules: list[Table]) -> str:
+def records_h(registry: Table, modules: list[Table], old: Optional[Table]) -> str:
     lines = [HEAD, "#pragma once\n#include <stdint.h>\n"]
     lines.append(enum("log_module", "LOG_MOD_", registry["modules"].values()))
     lines.append(enum("field_type", "FIELD_", CTYPES, "TYPE_COUNT"))
     lines.append(enum("field_reduce", "REDUCE_", registry["reduce"]))
     lines.append(enum("field_role", "ROLE_", ["none", *registry["role"]]))
     lines.append(enum("record_layout", "LAYOUT_", ["unknown", *LAYOUTS]))
-    return "\n".join(lines + [structs(m) for m in modules])
+    return "\n".join(lines + [structs(m) for m in [*modules, *filter(None, [old])]])
 
 
 def initializer(**cells: Any) -> str:
@@ -396,19 +399,78 @@ def docs_md(registry: Table, modules: list[Table]) -> str:
     return "\n".join(lines)
 
 
-def read(registry_path: str, paths: list[str]) -> tuple[Table, list[Table]]:
+def maps_of(old: Table, modules: list[Table]) -> Iterator[tuple[Table, list[str], list[tuple[str, str]]]]:
+    """(module, counters of which one must not be 0, pairs of its counter and an old one that goes into it)"""
+    by_key = {m["key"]: m for m in modules}
+    for key, table in old["map"].items():
+        pairs = [(to, word) for to, words in table.items() if to != "when" for word in words.split()]
+        module, when = by_key[key], table["when"].split()
+        wrong = [to for to, _ in pairs if to not in module["index"]]
+        wrong += [word for word in [*when, *(w for _, w in pairs)] if word not in old["index"]]
+        if wrong:
+            sys.exit(f"modgen: {old['name']}.map.{key}: unknown field: {wrong[0]}")
+        yield module, when, pairs
+
+
+def schema_old_c(old: Optional[Table], modules: list[Table]) -> str:
+    if not old:
+        return HEAD + "\n"
+    lines = [HEAD, '#include "schema.h"\n', c_module(old)]
+    row = c_row("0", old["name"], old).removeprefix("\t[0] = ").removesuffix(",")
+    lines.append(f"const struct schema_module schema_{old['key']} = {row};\n")
+    rows = ""
+    for module, when, pairs in maps_of(old, modules):
+        copies = [f"{{ {module['index'][to]}, {old['index'][word]} }}" for to, word in pairs]
+        row = initializer(
+            module=module["id"],
+            nwhen=len(when),
+            when=f"(const int16_t[]){{ {', '.join(str(old['index'][w]) for w in when)} }}",
+            ncopies=len(copies),
+            copies=c_array("schema_copy", copies),
+        )
+        rows += f"\t{row}\n"
+    return "\n".join(
+        [*lines, f"const struct schema_map schema_maps[] = {{\n{rows}\t{{ .ncopies = 0 }},\n}};", ""]
+    )
+
+
+def docs_old_md(old: Table, modules: list[Table]) -> str:
+    lines = [
+        "# Logs of Darshan 1.x and 2.x",
+        "",
+        "Made by `tools/modgen.py` from `format/cp.toml`.",
+        old["about"],
+    ]
+    for module, when, pairs in maps_of(old, modules):
+        lines += [f"## {module['name']}", "", f"When: {', '.join(f'`{w}`' for w in when)}.", ""]
+        lines += ["| counter | made of |", "|---|---|"]
+        targets = dict.fromkeys(to for to, _ in pairs)
+        for target in targets:
+            sources = [old["fields"][old["index"][word]]["darshan"] for to, word in pairs if to == target]
+            names = [" … ".join(f"`{n}`" for n in dict.fromkeys([s[0], s[-1]])) for s in sources]
+            lines.append(f"| `{module['key']}.{target}` | {' + '.join(names)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def read(registry_path: str, paths: list[str]) -> tuple[Table, list[Table], Optional[Table]]:
     registry = tomllib.loads(Path(registry_path).read_text())
-    return registry, sorted((load(p, registry) for p in paths), key=lambda m: m["id"])
+    loaded = [load(p, registry) for p in paths]
+    modules = sorted((m for m in loaded if "map" not in m), key=lambda m: m["id"])
+    return registry, modules, next((m for m in loaded if "map" in m), None)
 
 
 def main(args: list[str]) -> None:
-    if args[:1] == ["--docs"]:
-        Path(args[2]).write_text(docs_md(*read(args[1], args[3:])))
+    if args[:1] in (["--docs"], ["--docs-old"]):
+        registry, modules, old = read(args[1], args[3:])
+        of_old = old and args[0] == "--docs-old"
+        Path(args[2]).write_text(docs_old_md(old, modules) if old and of_old else docs_md(registry, modules))
         return
-    registry, modules = read(args[0], args[3:])
+    registry, modules, old = read(args[0], args[3:])
     written = [m for m in modules if m["key"] in args[2].split(",")]
     for name, text in {
-        "records.h": records_h(registry, modules),
+        "records.h": records_h(registry, modules, old),
+        "schema_old.c": schema_old_c(old, modules),
         "schema.c": schema_c(registry, modules),
         "schema_written.c": schema_c(registry, written),
         "schema.json": schema_json(registry, modules),

@@ -71,6 +71,7 @@ PyMODINIT_FUNC PyInit__native(void)
 #ifdef HAVE_BZIP2
 	log_enable_bzip2();
 #endif
+	log_enable_old();
 	PyObject *module = PyModule_Create(&definition);
 	if (!module)
 		return NULL;

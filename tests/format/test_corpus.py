@@ -115,6 +115,39 @@ def test_everything_else_is_what_darshan_parser_prints(
     assert compared(keyed(show(name), decoded - NOT_IN_REFERENCE)) == compared(wanted)
 
 
+OLD = sorted(
+    path.name.removesuffix(".darshan.gz") for path in (places.CORPUS / "logs").glob("*.darshan.gz")
+) or [pytest.param("", marks=pytest.mark.skip(reason=f"no corpus of released logs at {places.CORPUS}"))]
+# The expected files of some have no header; of others it has the times of day, too.
+OLD_HEADER = re.compile(r"# (darshan log|size of|exe|uid|jobid|start_time|end_time|nprocs|run time|metadata)")
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_logs_of_darshan_1_and_2_are_shown_as_their_parser_did(
+    name: str, run_iolens: Callable[..., object], corpus: Path, oracle: ModuleType
+) -> None:
+    path = corpus / "logs" / f"{name}.darshan.gz"
+    done = run_iolens(["show", "--all", path], env={"TZ": "UTC"})
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = done.stdout.splitlines()
+    with gzip.open(corpus / "expected" / f"{name}.parser-all.txt.gz", "rt", errors="surrogateescape") as file:
+        wanted = file.read().splitlines()
+    assert [line for line in shown if "\tCP_" in line and line[0] != "#"] == list(
+        oracle.Old(str(path)).lines()
+    )
+
+    def compared(lines: list[str]) -> list[str]:
+        return [
+            line
+            for line in lines
+            if re.match(r"[^#]|# [\w ]+: |# mount entry", line) and not OLD_HEADER.match(line)
+        ]
+
+    assert compared(shown) == compared(wanted)
+    header = [line for line in wanted if OLD_HEADER.match(line)]
+    assert not header or header == [line for line in shown if OLD_HEADER.match(line)]
+
+
 TRACED = sorted(
     path.name.removesuffix(".dxt.txt.gz") for path in (places.CORPUS / "expected").glob("*.dxt.txt.gz")
 ) or [pytest.param("", marks=pytest.mark.skip(reason=f"no corpus of released logs at {places.CORPUS}"))]
