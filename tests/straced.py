@@ -19,6 +19,9 @@ BETWEEN = {"sendfile", "copy_file_range", "splice"}
 FORKS = {"clone", "clone3", "fork", "vfork"}
 TRACED = ",".join(sorted(READS | WRITES | BETWEEN | FORKS | {"execve", "execveat"}))
 
+# Before an exec the runtime looks at the program's header.
+PEEK = ", 1024, 0"
+
 CALL = re.compile(r"(\w+)\((.*)\) += (-?\d+|\?)")
 DESCRIPTOR = re.compile(r"(\d+)<(.*?)>(\(deleted\))?(?=[,)]|$)")
 
@@ -65,6 +68,8 @@ def of_process(file: Path, process: int, is_command: bool) -> Iterator[Moved]:
     for name, arguments, result in calls(file):
         if name.startswith("execve") and result == 0:
             started = loading = True
+        if name == "pread64" and arguments.endswith(PEEK):
+            continue
         for path, kind, moved in of_call(name, arguments, result):
             if is_own(path, process):
                 loading = False

@@ -22,10 +22,11 @@ enum { OUR_MACHINE = EM_AARCH64 };
 
 /* ---- the program's file ---- */
 
+/* What the child of a vfork reads is in its own kernel counts, not in those of the parent whose memory this is. */
 static ssize_t read_head(int fd, char *head)
 {
 	ssize_t got = sys_call(SYS_pread64, fd, (long)head, HEAD, 0, 0, 0);
-	if (got > 0)
+	if (got > 0 && sys_pid() == life_pid())
 		__atomic_fetch_add(&sys_own_read, got, __ATOMIC_RELAXED);
 	return got;
 }
