@@ -48,4 +48,4 @@ fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootst
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format sanitize fuzz bench docs fresh-machine clean
+.PHONY: help build test lint demo format sanitize transparency fuzz bench docs fresh-machine clean

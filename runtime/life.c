@@ -253,6 +253,19 @@ bool life_wake(void)
 
 /* ---- end ---- */
 
+/* A process that cannot be asked at its end is asked now; how it ends, its parent will tell. */
+void life_confine(bool no_clock)
+{
+	bool foreign = life.state == ON && sys_pid() != life.pid; /* child of a vfork: the memory is its parent's */
+	if (life.state == OFF || sys_confined || foreign)
+		return;
+	if (life.state == ON && self_ready())
+		kernel_io(store_live()->process.kernel_at_end);
+	sys_confined = true;
+	if (no_clock)
+		self.gate = SELF_OWN;
+}
+
 void life_end(enum live_end reason, int code)
 {
 	if (life.state != ON || sys_pid() != life.pid || life.ended)

@@ -41,6 +41,12 @@ void life_end(enum live_end reason, int code);
 /* An exec failed: the process goes on. */
 void life_go_on(void);
 
+/*
+ * The process is about to forbid itself system calls: what needs them is done now, or never. Without the time stamp counter,
+ * which every clock reads, the calling thread records nothing any more.
+ */
+void life_confine(bool no_clock);
+
 /* In a child made by a fork that runs no atfork handlers. */
 void life_forked(void);
 

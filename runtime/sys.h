@@ -6,6 +6,7 @@
 #define IOLENS_SYS_H
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -16,6 +17,12 @@
 #include <unistd.h>
 
 long sys_call(long number, long a, long b, long c, long d, long e, long f);
+
+/*
+ * The process has confined itself to some system calls, and would be killed for any other: from now on ours fail instead. What is
+ * recorded goes on as far as the store has pages.
+ */
+extern bool sys_confined;
 
 static inline int sys_open_at(int dir, const char *path, int flags, int mode)
 {

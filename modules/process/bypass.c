@@ -76,6 +76,7 @@ __attribute__((constructor)) static void know(void)
 {
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		bypass_known[known[i].number / 64] |= UINT64_C(1) << known[i].number % 64;
+	bypass_known[SYS_seccomp / 64] |= UINT64_C(1) << SYS_seccomp % 64;
 	bypass_known[SYS_exit_group / 64] |= UINT64_C(1) << SYS_exit_group % 64;
 }
 
@@ -87,6 +88,8 @@ void bypass_note(long number, long first)
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].number == number)
 			count(known[i].operation, 1);
+	if (number == SYS_seccomp && first != 2) /* SECCOMP_GET_ACTION_AVAIL confines nothing */
+		life_confine(first == 0);
 	if (number == SYS_exit_group)
 		life_end(LIVE_END_EXIT, first);
 }

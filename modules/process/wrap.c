@@ -4,8 +4,10 @@
 #include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "blind.h"
@@ -140,6 +142,17 @@ WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...
 	va_end(rest);
 	fds_vfork_seen();
 	return REAL(clone)(run, stack, flags, argument, parent_tid, tls, child_tid);
+}
+
+/* ---- a process that gives up system calls ---- */
+
+WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	bool no_clock =
+		(option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
+	if (option == PR_SET_SECCOMP || no_clock)
+		life_confine(no_clock);
+	return REAL(prctl)(option, a, b, c, d);
 }
 
 /* ---- the working directory ---- */

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Other people's tests, with and without `iolens run`: the verdicts must be the same.
+
+usage: tests/transparency/suite.py [--list] [--short] [NAME...]
+
+A case is a shell script that is run twice, each time in a fresh directory. What is compared is its exit code and
+the lines that it prints on standard output (addresses and temporary names struck out). `make transparency` runs all
+cases, CI the short ones. What is not installed is skipped and said so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import places  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Case:
+    script: str
+    needs: tuple[str, ...] = ()  # commands, or files when there is a slash
+    short: bool = False  # in CI too
+    user: str = ""  # run as this user
+    timeout: int = 900
+
+
+def cpython(*tests: str) -> Case:
+    """Verdict of every test case, one line each."""
+    # TMPDIR is short: names of sockets have 108 bytes.
+    script = (
+        "mkdir tmp && cd tmp && export TMPDIR=$PWD && "
+        f"/usr/bin/python3 -m test -v {' '.join(tests)} >../out 2>&1; code=$?; "
+        r"""sed -nE 's/^(test_\w+ \([a-zA-Z0-9_.]+\)).* (ok|FAIL|ERROR|skipped .*|expected failure)$/\1 \2/p' ../out """
+        "| sort; grep -E '^(Ran [0-9]+ tests?|FAILED|OK)' ../out | sed 's/ in .*//'; exit $code"
+    )
+    return Case(script, ("/usr/lib/python3.11/test/test_io.py", "/usr/bin/python3"))
+
+
+def fio(engine: str, more: str = "") -> Case:
+    script = (
+        f"fio --name=v --ioengine={engine} --rw=randwrite --bs=4k --size=16m --verify=crc32c --verify_fatal=1 "
+        f"--do_verify=1 --filename=data --output-format=terse --minimal {more} >out 2>err; code=$?; "
+        "head -c 60 err; cut -d';' -f5,6 out; ls -l data | cut -d' ' -f5; exit $code"
+    )
+    return Case(script, ("fio",), short=engine in ("psync", "libaio"))
+
+
+def compiled(flags: str, run: str = "./p", compiler: str = "cc", needs: tuple[str, ...] = ()) -> Case:
+    build = f"{compiler} -O1 -g {flags} -o p {HERE}/cases/program.c || exit 9\n"
+    return Case(f"{build}{run}; echo $?; ls | sort; cat c", (compiler, *needs), short=True)
+
+
+def script(name: str, needs: tuple[str, ...], short: bool = False, user: str = "") -> Case:
+    return Case((HERE / "cases" / f"{name}.sh").read_text(), needs, short, user)
+
+
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+
+CASES = {
+    "cpython-io": cpython("test_io", "test_fileio", "test_file", "test_mmap", "test_tempfile"),
+    "cpython-os": cpython("test_os", "test_posix", "test_fcntl", "test_shutil", "test_glob"),
+    "cpython-subprocess": cpython("test_subprocess", "test_popen", "test_signal", "test_pty"),
+    "cpython-multiprocessing-fork": cpython("test_multiprocessing_fork"),
+    "cpython-multiprocessing-spawn": cpython("test_multiprocessing_spawn"),
+    "cpython-multiprocessing-forkserver": cpython("test_multiprocessing_forkserver"),
+    "cpython-multiprocessing-main": cpython("test_multiprocessing_main_handling", "test_concurrent_futures"),
+    "cpython-threads": cpython(
+        "test_threading", "test_select", "test_selectors", "test_socket", "test_asyncio.test_subprocess"
+    ),
+    "cpython-archives": cpython(
+        "test_tarfile", "test_zipfile", "test_gzip", "test_bz2", "test_lzma", "test_dbm", "test_sqlite3"
+    ),
+    "coreutils": script("coreutils", ("cp", "bash"), short=True),
+    "tar": script("tar", ("tar", "gzip"), short=True),
+    "git": script("git", ("git",), short=True),
+    "sqlite3": script("sqlite3", ("sqlite3",), short=True),
+    "rsync": script("rsync", ("rsync",), short=True),
+    "make": script("make", ("make", "cc"), short=True),
+    "hdf5-netcdf": script("hdf5-netcdf", ("h5dump", "ncgen", "nccopy")),
+    "pgbench": script("pgbench", ("pgbench", "/usr/lib/postgresql"), user="postgres"),
+    "fio-psync": fio("psync"),
+    "fio-pvsync2": fio("pvsync2"),
+    "fio-libaio": fio("libaio", "--iodepth=8 --direct=0"),
+    "fio-io_uring": fio("io_uring", "--iodepth=8"),
+    "fio-mmap": fio("mmap"),
+    "fio-posixaio": fio("posixaio", "--iodepth=4"),
+    "fio-threads": fio("psync", "--thread --numjobs=1 --fsync=64"),
+    "asan-gcc": compiled("-fsanitize=address"),
+    "asan-clang": compiled("-fsanitize=address,undefined", compiler="clang"),
+    "tsan-clang": compiled("-fsanitize=thread", compiler="clang"),
+    "jemalloc": compiled(
+        "",
+        "LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}libjemalloc.so.2 ./p",
+        needs=(f"{LIBRARIES}/libjemalloc.so.2",),
+    ),
+    "tcmalloc": compiled(
+        "",
+        "LD_PRELOAD=libtcmalloc_minimal.so.4${LD_PRELOAD:+:$LD_PRELOAD} ./p",
+        needs=(f"{LIBRARIES}/libtcmalloc_minimal.so.4",),
+    ),
+    "static": compiled("-static"),
+    "fortified": compiled("-D_FORTIFY_SOURCE=2 -O2"),
+    "seccomp": script("seccomp", ("cc",), short=True),
+    "limits": script("limits", (), short=True),
+    "namespaces": script("namespaces", ("unshare",), short=True),
+}
+
+
+def missing(case: Case) -> list[str]:
+    return [n for n in case.needs if not (Path(n).exists() if "/" in n else shutil.which(n))]
+
+
+STRUCK = [
+    (re.compile(rb"0x[0-9a-f]{6,}"), b"0x."),
+    (re.compile(rb"(pid|PID|process)[ =]+\d+"), rb"\1 ."),
+    (re.compile(rb"/tmp/\S+"), b"/tmp/."),
+]
+
+
+def run_case(case: Case, command: list[str], place: Path) -> tuple[int, list[bytes], bytes]:
+    if case.user:
+        shutil.chown(place, case.user)
+        command = ["runuser", "-u", case.user, "--", *command]
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("IOLENS_", "DARSHAN_", "LD_PRELOAD"))}
+    env.update(LC_ALL="C.UTF-8", PWD=str(place))
+    if "run" in command:
+        env["IOLENS_PRELOAD"] = str(places.PRELOAD)
+    done = subprocess.run(
+        [*command, "bash", "-c", case.script],
+        cwd=place, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=case.timeout, check=False,
+    )  # fmt: skip
+    lines = done.stdout
+    for pattern, by in STRUCK:
+        lines = pattern.sub(by, lines)
+    return done.returncode, lines.splitlines(), done.stderr
+
+
+def compare(name: str, case: Case) -> str:
+    """The verdict in words: `equal`, or what differs."""
+    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        results = []
+        for observed in (False, True):
+            place = Path(folder) / "w"
+            place.mkdir()
+            log = Path(folder) / "log"
+            if case.user:
+                log = place / "the.darshan"
+            command = [str(places.BIN), "run", "-q", "-o", str(log), "--"] if observed else []
+            results.append(run_case(case, command, place))
+            if observed and not log.exists():
+                return f"no log: {results[1][2][-300:].decode(errors='replace')}"
+            place.rename(Path(folder) / f"{observed}")
+    (code, lines, _), (code2, lines2, _) = results
+    lines2 = [line for line in lines2 if line != b"the.darshan"]
+    if code != code2:
+        return f"exit code {code}, observed {code2}: {results[1][2][-300:].decode(errors='replace')}"
+    if lines == lines2:
+        return f"equal: {len(lines)} lines, exit code {code}"
+    less, more = [x for x in lines if x not in lines2], [x for x in lines2 if x not in lines]
+    return f"differs: plain {less[:5]}, observed {more[:5]}"
+
+
+def main(arguments: list[str]) -> int:
+    names = [
+        n for n in CASES if not arguments or n in arguments or ("--short" in arguments and CASES[n].short)
+    ]
+    if "--list" in arguments:
+        print("\n".join(CASES))
+        return 0
+    bad = 0
+    for name in names:
+        began = time.time()
+        lacks = missing(CASES[name])
+        if CASES[name].user and os.geteuid() != 0:
+            lacks.append("root")
+        verdict = f"skipped: no {', '.join(lacks)}" if lacks else compare(name, CASES[name])
+        bad += not verdict.startswith(("equal", "skipped"))
+        print(f"{name:36s} {verdict} ({time.time() - began:.0f} s)", flush=True)
+    print(f"{len(names) - bad} of {len(names)} as without iolens")
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
