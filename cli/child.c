@@ -20,12 +20,16 @@
 #define SYS_close_range 436 /* everywhere; headers before Linux 5.9 lack it */
 #endif
 
-enum { WITNESS_NS = 20000000 }; /* a sender that goes through the processes of a group or a job is done by then */
+enum {
+	PATIENCE_MS = 20, /* a sender that goes through the processes of a group or a job is done by then */
+	STALE_MS = 5000,  /* what the witness got so long ago belongs to a signal that we got merged with another one */
+};
 
 /* What the processes tell each other. */
 struct shared {
 	int start_error;
 	unsigned witnessed[_NSIG];
+	int64_t when[_NSIG]; /* ms */
 };
 
 struct child {
@@ -34,7 +38,7 @@ struct child {
 	sigset_t mask; /* the caller's */
 	struct sigaction on_child;
 	struct shared *shared;
-	unsigned known[_NSIG]; /* of what the witness got: already dealt with */
+	unsigned known[_NSIG]; /* of what the witness got: dealt with */
 };
 
 /* ---- signals ---- */
@@ -53,6 +57,13 @@ static sigset_t awaited_signals(void)
 	return set;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /*
  * A terminal, a batch system or `kill -- -GROUP` sends a signal to every process: the command has it already. `kill PID`
  * sends it to us alone, and the command must get it from us. The witness tells the two apart: a process of our group that
@@ -65,10 +76,38 @@ static _Noreturn void be_witness(struct shared *shared, pid_t parent)
 	syscall(SYS_close_range, 0, ~0u, 0);
 	while (getppid() == parent) {
 		int signal = sigwaitinfo(&set, NULL);
-		if (signal > 0)
-			__atomic_fetch_add(&shared->witnessed[signal], 1, __ATOMIC_RELEASE);
+		if (signal <= 0)
+			continue;
+		shared->when[signal] = now_ms();
+		__atomic_fetch_add(&shared->witnessed[signal], 1, __ATOMIC_RELEASE);
 	}
 	_exit(0);
+}
+
+/* It has got the signal, but not had the time to count it. */
+static bool witness_is_late(const struct child *c, int signal)
+{
+	char path[48], line[128];
+	unsigned long long pending = 0;
+	snprintf(path, sizeof path, "/proc/%d/status", (int)c->witness);
+	FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof line, status))
+		if (sscanf(line, "ShdPnd: %llx", &pending) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return pending >> (signal - 1) & 1;
+}
+
+static bool witnessed(struct child *c, int signal)
+{
+	unsigned seen = __atomic_load_n(&c->shared->witnessed[signal], __ATOMIC_ACQUIRE);
+	if (seen != c->known[signal] && now_ms() - c->shared->when[signal] > STALE_MS)
+		c->known[signal] = seen;
+	if (seen == c->known[signal])
+		return false;
+	c->known[signal]++;
+	return true;
 }
 
 static void pass_on(struct child *c, const siginfo_t *info)
@@ -76,12 +115,12 @@ static void pass_on(struct child *c, const siginfo_t *info)
 	int signal = info->si_signo;
 	if (info->si_code == SI_KERNEL)
 		return;
-	if (c->witness > 0)
-		nanosleep(&(struct timespec){0, WITNESS_NS}, NULL);
-	unsigned seen = __atomic_load_n(&c->shared->witnessed[signal], __ATOMIC_ACQUIRE);
-	if (seen == c->known[signal])
-		kill(c->pid, signal);
-	c->known[signal] = seen;
+	for (int ms = 0; c->witness > 0 && (ms < PATIENCE_MS || witness_is_late(c, signal)); ms++) {
+		if (witnessed(c, signal))
+			return;
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	kill(c->pid, signal);
 }
 
 /* ---- start and end ---- */
