@@ -13,7 +13,7 @@ command -v debootstrap >/dev/null || { echo "fresh-machine: install debootstrap 
 
 root=$(mktemp -d --tmpdir iolens-fresh.XXXXXX)
 clean() {
-	umount -l "$root/proc" "$root/dev" "$root" 2>/dev/null || true
+	umount -l "$root/proc" "$root/sys" "$root/dev" "$root" 2>/dev/null || true
 	mountpoint -q "$root" || rm -rf --one-file-system "$root" "$root.log"
 }
 trap clean EXIT
@@ -24,6 +24,7 @@ rm -f "$root.log"
 mount --bind "$root" "$root"
 chmod 755 "$root"
 mount -t proc proc "$root/proc"
+mount -t sysfs sys "$root/sys"
 mount --rbind /dev "$root/dev"
 cp -L /etc/resolv.conf "$root/etc/"
 # Where the site has its own certificate authority, pip needs it; not below /etc/ssl, which ca-certificates rewrites.
