@@ -213,7 +213,7 @@ static int skip(struct log_records *r, size_t n, struct log_error *err)
 	int code = decode_need(r, n, err);
 	if (code > 0)
 		r->at += n;
-	return code;
+	return code < 0 ? code : LOG_OK;
 }
 
 static int old_records(struct log_records *r, struct log_error *err)

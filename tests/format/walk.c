@@ -18,6 +18,15 @@ static void walk_records(struct log *log, int module, struct walked *w)
 	int code;
 	while ((code = log_records_next(records, &r, &err)) > 0) {
 		const uint8_t *p = r.data;
+		struct log_segment segments[64];
+		int64_t got = 0;
+		while (r.schema->layout == LAYOUT_DXT && (got = log_segments_next(records, segments, 64, &err)) > 0)
+			sum += (uint64_t)segments[got - 1].length;
+		for (uint32_t i = 0; i < r.schema->nfields; i++) {
+			size_t n;
+			const uint8_t *array = log_record_array(&r, &r.schema->fields[i], &n);
+			sum += array && n ? array[0] + array[8 * n - 1] : 0;
+		}
 		for (size_t i = 0; i < r.size; i++)
 			sum += p[i];
 		const char *name = log_name(log, r.id);
@@ -78,6 +87,7 @@ struct walked walk_log(const uint8_t *data, size_t size)
 	struct log *log;
 	struct log_error err;
 	const struct log_job *job;
+	log_enable_old();
 	if (log_open_memory(&log, data, size, &err) < 0)
 		return w;
 	w.opened = 1;
