@@ -53,7 +53,9 @@ FUNCTION_EXCEPTIONS: dict[str, int] = {}
 
 LIBC_FAMILY = re.compile(r"(libc|libdl|libpthread|libm|librt|ld-linux[\w-]*)\.so\.\d+")
 # What may be exported besides libc's names, for interfaces this machine need not have.
-FOREIGN = re.compile(r"__asan_default_options|io_submit|io_uring_\w+|P?MPI_\w+|p?mpi_\w+|H5\w+|ncmpi_\w+|nfmpi_\w+")
+FOREIGN = re.compile(
+    r"__asan_default_options|io_submit|io_uring_\w+|P?MPI_\w+|p?mpi_\w+|H5\w+|ncmpi_\w+|nfmpi_\w+"
+)
 # A job is never ended and its output never written to by the library.
 NEVER_CALLED = {
     *("abort", "exit", "_exit", "quick_exit", "__assert_fail", "err", "errx", "error", "raise"),
