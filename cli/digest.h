@@ -61,11 +61,13 @@ struct digest {
 	bool has_trailer;
 	struct occupancy io; /* time in I/O, union over processes and threads */
 	int64_t processes, folded_opens;
-	int64_t unfinished;                  /* processes whose end was not seen: killed, or still running */
-	int64_t lost;                        /* programs that a process became and that were not observed */
-	int64_t unreadable;                  /* stores: no room for them, or damaged */
-	int64_t unseen_read, unseen_written; /* bytes */
-	int64_t unseen_unknown;              /* processes of which they are not known */
+	int64_t unfinished; /* processes whose end was not seen: killed, or still running */
+	int64_t missing;    /* processes and ranks without a usable store */
+	int64_t unobserved; /* programs that a process became or started, out of our reach */
+	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
+	int64_t sufficient_budget;                           /* bytes, 0 = not known */
+	int64_t unseen_read, unseen_written;                 /* bytes */
+	int64_t unseen_unknown;                              /* processes of which they are not known */
 	struct digest_class class[DIGEST_CLASSES];
 	size_t nclasses;
 	struct digest_operation operation[DIGEST_OPERATIONS];

@@ -73,8 +73,8 @@ void digest_json(struct json *j, const struct digest *d, const char *log)
 	json_text(j, "command", d->job->exe);
 	json_i64(j, "processes", d->processes);
 	json_i64(j, "unfinished", d->unfinished);
-	json_i64(j, "unobserved", d->lost);
-	json_i64(j, "lost", d->unreadable);
+	json_i64(j, "unobserved", d->unobserved);
+	json_i64(j, "missing", d->missing);
 	json_f64(j, "run_time", d->run_time);
 	json_f64(j, "io_time", d->io.total);
 	json_f64(j, "io_read_time", d->io.by_kind[LIVE_READ]);

@@ -17,9 +17,11 @@ static void copy_text(char *to, size_t room, const struct trailer_table *t, uint
 	to[n] = '\0';
 }
 
+/* ---- processes ---- */
+
 /* An image of a process: what it was before or after an exec is another one. */
 struct image_of {
-	int64_t pid;
+	int64_t rank, pid;
 	double start;
 	bool became; /* something else, by exec */
 };
@@ -32,14 +34,35 @@ static int by_process(const void *x, const void *y)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* An image that became another program which left no store. */
-static int64_t count_lost(struct image_of *images, size_t n)
+static bool has_row(const struct trailer_table *t, int64_t rank)
+{
+	for (uint64_t row = 0; t && row < trailer_rows(t); row++)
+		if (I64("rank") == rank)
+			return true;
+	return false;
+}
+
+/* Images that became a program which left no store, and did not say so themselves. */
+static int64_t count_lost(struct image_of *images, size_t n, const struct trailer_table *said)
 {
 	int64_t lost = 0;
 	qsort(images, n, sizeof *images, by_process);
-	for (size_t i = 0; i < n; i++)
-		lost += images[i].became && (i + 1 == n || images[i + 1].pid != images[i].pid);
+	for (size_t i = 0; i < n; i++) {
+		bool followed = i + 1 < n && images[i + 1].pid == images[i].pid;
+		lost += images[i].became && !followed && !has_row(said, images[i].rank);
+	}
 	return lost;
+}
+
+static void add_unobserved(struct digest *d, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; t && row < trailer_rows(t); row++) {
+		d->unobserved += I64("count");
+		if (*d->unobserved_program)
+			continue;
+		copy_text(d->unobserved_program, sizeof d->unobserved_program, t, row, "program");
+		copy_text(d->unobserved_reason, sizeof d->unobserved_reason, t, row, "reason");
+	}
 }
 
 static bool ended_itself(const char *ended)
@@ -51,40 +74,51 @@ static bool ended_itself(const char *ended)
 	return false;
 }
 
-static void read_processes(struct digest *d, const struct trailer_table *t)
+static void read_process(struct digest *d, const struct trailer_table *t, uint64_t row, struct image_of *image)
 {
+	char ended[24];
+	int64_t read = I64("unseen_read"), written = I64("unseen_written");
+	copy_text(ended, sizeof ended, t, row, "ended");
+	if (strcmp(ended, "missing") == 0) {
+		d->missing++;
+		return;
+	}
+	d->processes++;
+	d->unfinished += !ended_itself(ended);
+	d->folded_opens += I64("folded_opens");
+	d->unseen_unknown += read < 0;
+	d->unseen_read += read > 0 ? read : 0;
+	d->unseen_written += written > 0 ? written : 0;
+	*image = (struct image_of){I64("rank"), I64("pid"), F64("start"), strcmp(ended, "exec") == 0};
+}
+
+static void read_processes(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	struct trailer_table *said = NULL;
+	struct log_error err;
 	size_t n = trailer_rows(t);
 	struct image_of *images = calloc(n + 1, sizeof *images);
-	for (uint64_t row = 0; row < n; row++) {
-		char ended[24];
-		int64_t read = I64("unseen_read"), written = I64("unseen_written");
-		copy_text(ended, sizeof ended, t, row, "ended");
-		d->processes++;
-		d->unfinished += !ended_itself(ended);
-		d->folded_opens += I64("folded_opens");
-		d->unseen_unknown += read < 0;
-		d->unseen_read += read > 0 ? read : 0;
-		d->unseen_written += written > 0 ? written : 0;
-		if (images)
-			images[row] = (struct image_of){I64("pid"), F64("start"), strcmp(ended, "exec") == 0};
-	}
+	if (!images || trailer_find(trailer, "unobserved", &said, &err) < 0)
+		said = NULL;
+	for (uint64_t row = 0; images && row < n; row++)
+		read_process(d, t, row, &images[row]);
 	if (images)
-		d->lost = count_lost(images, n);
+		d->unobserved = count_lost(images, n, said);
+	add_unobserved(d, said);
+	trailer_free(said);
 	free(images);
 }
 
-static void read_environment(struct digest *d, const struct trailer_table *t)
+static void read_folded(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
-	for (uint64_t row = 0; row < trailer_rows(t); row++) {
-		char name[24], value[24];
-		copy_text(name, sizeof name, t, row, "name");
-		copy_text(value, sizeof value, t, row, "value");
-		if (strcmp(name, "unreadable_stores") == 0)
-			d->unreadable = atoll(value);
-	}
+	for (uint64_t row = 0; row < trailer_rows(t); row++)
+		if (I64("sufficient_budget") > d->sufficient_budget)
+			d->sufficient_budget = I64("sufficient_budget");
 }
 
-static void read_classes(struct digest *d, const struct trailer_table *t)
+/* ---- sums ---- */
+
+static void read_classes(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		char name[24];
@@ -113,7 +147,7 @@ static int by_operation_time(const void *x, const void *y)
 	return a->time < b->time ? 1 : a->time > b->time ? -1 : strcmp(a->name, b->name);
 }
 
-static void read_operations(struct digest *d, const struct trailer_table *t)
+static void read_operations(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		char name[24];
@@ -131,7 +165,7 @@ static void read_operations(struct digest *d, const struct trailer_table *t)
 	qsort(d->operation, d->noperations, sizeof *d->operation, by_operation_time);
 }
 
-static void read_timeline(struct digest *d, const struct trailer_table *t)
+static void read_timeline(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	size_t n = trailer_rows(t);
 	struct live_segment *s = malloc((n + 1) * sizeof *s);
@@ -148,12 +182,12 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 {
 	static const struct {
 		const char *name;
-		void (*read)(struct digest *, const struct trailer_table *);
+		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
 	} tables[] = {{"process", read_processes},
 		      {"excluded", read_classes},
 		      {"operation", read_operations},
 		      {"timeline", read_timeline},
-		      {"environment", read_environment}};
+		      {"folded", read_folded}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)
@@ -163,7 +197,7 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 		struct trailer_table *t;
 		code = trailer_find(trailer, tables[i].name, &t, err);
 		if (code >= 0 && t) {
-			tables[i].read(d, t);
+			tables[i].read(d, trailer, t);
 			trailer_free(t);
 		}
 	}

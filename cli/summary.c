@@ -15,6 +15,8 @@ enum { TOP_FILES = 5, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 
 /* What is worth a line: less than this is how every program is. */
 enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
 
+enum { MIB = 1 << 20 };
+
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
 #define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
@@ -240,22 +242,45 @@ static void print_unseen(FILE *out, const struct digest *d)
 	}
 }
 
+static const char *reason_text(const char *reason)
+{
+	static const char *const texts[][2] = {{"static", "statically linked"},
+					       {"setuid", "setuid"},
+					       {"environment", "without LD_PRELOAD"},
+					       {"machine", "for another machine"}};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(reason, texts[i][0]) == 0)
+			return texts[i][1];
+	return "statically linked, setuid, or without LD_PRELOAD";
+}
+
+static void print_unobserved(FILE *out, const struct digest *d)
+{
+	if (!d->unobserved)
+		return;
+	label(out, "unobserved");
+	fprintf(out, "%s %s: ", N(d->unobserved), plural(d->unobserved, "program", "programs"));
+	if (*d->unobserved_program)
+		print_tail(out, d->unobserved_program, NAME_WIDTH - 10);
+	fprintf(out, "%s%s%s\n", *d->unobserved_program ? ", " : "", reason_text(d->unobserved_reason),
+		*d->unobserved_program && d->unobserved > 1 ? ", ..." : "");
+}
+
 static void print_missing(FILE *out, const struct digest *d)
 {
-	if (d->lost) {
-		label(out, "unobserved");
-		fprintf(out, "%s %s: static, setuid, or started without LD_PRELOAD\n", N(d->lost),
-			plural(d->lost, "program", "programs"));
-	}
-	if (d->unreadable) {
-		label(out, "lost");
-		fprintf(out, "%s %s found no room for a store: set IOLENS_TMPDIR to a larger place\n", N(d->unreadable),
-			plural(d->unreadable, "process", "processes"));
+	if (d->missing) {
+		label(out, "missing");
+		fprintf(out, "%s %s without a usable store: iolens show --ext says why\n", N(d->missing),
+			plural(d->missing, "process", "processes"));
 	}
 	if (d->folded_opens) {
 		label(out, "folded");
-		fprintf(out, "%s %s of files without a record of their own: raise IOLENS_BUDGET (MiB)\n",
-			N(d->folded_opens), plural(d->folded_opens, "open", "opens"));
+		fprintf(out, "%s %s of files without a record of their own", N(d->folded_opens),
+			plural(d->folded_opens, "open", "opens"));
+		if (d->sufficient_budget)
+			fprintf(out, ": IOLENS_BUDGET=%lld would do",
+				(long long)((d->sufficient_budget + MIB - 1) / MIB));
+		fputc('\n', out);
 	}
 }
 
@@ -285,6 +310,7 @@ static void print_digest(FILE *out, const struct digest *d, const char *log)
 	print_classes(out, d, false);
 	print_classes(out, d, true);
 	print_unseen(out, d);
+	print_unobserved(out, d);
 	print_missing(out, d);
 	print_files(out, d);
 	label(out, "log");
