@@ -148,7 +148,9 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 	if (code >= 0)
 		code = measure(&i, s, err);
 	if (code >= 0) {
-		s->running = !a->memory && snapshot_process_runs(&i.live->process);
+		/* A rank in MPI_Finalize still runs, and has sealed its store. */
+		bool sealed = i.live->process.end_reason == LIVE_END_FINALIZE;
+		s->running = !a->memory && !sealed && snapshot_process_runs(&i.live->process);
 		*settled = a->memory || (i.live->process.end_reason && !s->running);
 		note_deaths(a, &i, s);
 	}

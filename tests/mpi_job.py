@@ -108,6 +108,12 @@ class Job:
 
     def recover(self) -> None:
         directories = {str(store.parent) for store in self.kept()}
+        pids = {
+            store.name.removesuffix(".store").removesuffix(".done").split(".")[-2] for store in self.kept()
+        }
+        until = time.monotonic() + 5
+        while any(Path("/proc", pid).exists() for pid in pids) and time.monotonic() < until:
+            time.sleep(0.05)  # killed ranks may take a moment to die
         command = [self.iolens, "recover", "--remove", "-o", self.log, *directories]
         subprocess.run(command, check=True, capture_output=True)
         assert not list(self.stores.iterdir())
