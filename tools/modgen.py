@@ -7,7 +7,7 @@ usage: modgen.py REGISTRY OUTDIR WRITTEN TOML...      records.h, schema.c, schem
 
 A TOML describes a module, or, with [map.<module>] tables, the records of logs older than modules (format/cp.toml).
 WRITTEN lists the modules, by their keys and with commas, that the preload library writes: schema_written.c describes
-those alone. docs/reference/module-description.md says what a description may hold.
+those alone.
 """
 
 import json

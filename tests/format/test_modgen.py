@@ -32,6 +32,13 @@ def test_the_counters_page_is_current(root: Path, tmp_path: Path) -> None:
     assert page.read_text() == (root / "docs" / "reference" / "counters.md").read_text(), "run make docs"
 
 
+def test_the_page_on_old_logs_is_current(root: Path, tmp_path: Path) -> None:
+    page, cp = tmp_path / "old-logs.md", root / "format" / "cp.toml"
+    made = modgen(root, "--docs-old", root / "format" / "registry.toml", page, *modules(root), cp)
+    made.check_returncode()
+    assert page.read_text() == (root / "docs" / "reference" / "old-logs.md").read_text(), "run make docs"
+
+
 def generate(root: Path, tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
     toml = tmp_path / "mdhim.toml"
     toml.write_text(text)
