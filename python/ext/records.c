@@ -12,10 +12,15 @@
 
 enum { BLOCK = 64, BASE = 2 /* id, rank */, WORTH_A_THREAD = 8192 };
 
+/* How a column is made of a record. */
+enum making { MAKE_NUMBERS, MAKE_TEXT, MAKE_UUID, MAKE_LIST, MAKE_MEMBERS };
+
 /* Where a column's values come from. */
 struct origin {
+	enum making making;
 	const struct schema_field *field; /* NULL: id, rank */
-	int slot;
+	const struct schema_field *array; /* of MAKE_MEMBERS: what the field is a member of */
+	int added, slot;
 	uint32_t offset, bytes; /* in the record */
 	bool absent;            /* records of this version do not have it */
 	bool sentinel;          /* -1 stands for "not measurable" */
@@ -27,11 +32,12 @@ struct record_rows {
 	struct whole whole;
 	size_t whole_at;
 	const struct schema_module *schema;
-	bool variable;
+	bool one_by_one; /* some columns are not numbers at a fixed place */
 	size_t norigins;
 	struct origin *origins;
 	int name, mount; /* by order of adding; -1 = not wanted */
 	uint8_t *block;
+	struct log_bytes scratch;
 };
 
 static bool is_sentinel(const struct schema_field *f)
@@ -39,7 +45,44 @@ static bool is_sentinel(const struct schema_field *f)
 	return f->reduce == REDUCE_SUM_OR_MISSING && f->type == FIELD_I64;
 }
 
-static size_t join_labels(const struct schema_field *f, bool darshan, char *out, size_t room)
+static enum making making_of(const struct schema_field *f, const struct schema_field *array)
+{
+	if (array)
+		return MAKE_MEMBERS;
+	if (f->type == FIELD_TEXT || f->type == FIELD_UUID)
+		return f->type == FIELD_TEXT ? MAKE_TEXT : MAKE_UUID;
+	return f->count ? MAKE_NUMBERS : MAKE_LIST;
+}
+
+static struct origin origin_of(const struct schema_field *f, const struct schema_field *array, int added)
+{
+	return (struct origin){
+		.making = making_of(f, array),
+		.field = f,
+		.array = array,
+		.added = added,
+		.offset = f->offset,
+		.bytes = 8u * f->count,
+		.sentinel = !array && is_sentinel(f),
+	};
+}
+
+/* The columns of a module's records in order, after id and rank. Returns their number; out may be NULL. */
+static size_t list_origins(const struct schema_module *m, struct origin *out)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < m->nfields; i++) {
+		const struct schema_field *f = &m->fields[i];
+		size_t members = f->element ? f->element->nfields : 1;
+		for (size_t k = 0; k < members; k++, n++)
+			if (out)
+				out[n] = f->element ? origin_of(&f->element->fields[k], f, BASE + (int)n)
+						    : origin_of(f, NULL, BASE + (int)n);
+	}
+	return n;
+}
+
+static void join_labels(const struct schema_field *f, bool darshan, char *out, size_t room)
 {
 	size_t used = 0;
 	*out = 0;
@@ -47,53 +90,57 @@ static size_t join_labels(const struct schema_field *f, bool darshan, char *out,
 		const char *label = darshan ? f->labels[i].darshan : f->labels[i].name;
 		used += (size_t)snprintf(out + used, room - used, "%s%s", i ? " " : "", label);
 	}
-	return used;
 }
 
-static const struct schema_history *history_of(const struct schema_module *m, uint32_t version)
+static enum column_type number_type(const struct schema_field *f)
 {
-	for (const struct schema_history *h = m->history; h && h->version; h++)
-		if (h->version == version)
-			return h;
-	return NULL;
+	return f->type == FIELD_F64 ? COLUMN_F64 : f->type == FIELD_I64 ? COLUMN_I64 : COLUMN_U64;
 }
 
-/* NULL if records of this version have the field. */
-static const struct schema_fill *fill_of(const struct schema_history *h, uint32_t field)
+/* Texts of an array's elements are one text with commas: there are few, and short ones. */
+static void add_column(struct form *form, const struct origin *o)
 {
-	for (int i = 0; h && i < h->nmissing; i++)
-		if (h->missing[i].field == (int)field)
-			return &h->missing[i];
-	return NULL;
-}
-
-static void add_field(struct form *form, const struct schema_field *f, const struct schema_fill *fill)
-{
-	enum column_type type = f->type == FIELD_F64 ? COLUMN_F64 : f->type == FIELD_I64 ? COLUMN_I64 : COLUMN_U64;
-	char darshan[4096], elements[4096], missing[24];
-	snprintf(missing, sizeof missing, "%lld", fill ? (long long)fill->value : -1);
+	const struct schema_field *f = o->field;
+	bool text = f->type == FIELD_TEXT || f->type == FIELD_UUID;
+	bool list = o->making == MAKE_LIST || o->making == MAKE_MEMBERS;
+	char darshan[4096], elements[4096], name[128];
 	join_labels(f, true, darshan, sizeof darshan);
 	join_labels(f, false, elements, sizeof elements);
+	snprintf(name, sizeof name, "%s%s%s", o->array ? o->array->name : "", o->array ? "_" : "", f->name);
 	const struct note notes[] = {
 		{"role", f->role == ROLE_NONE ? NULL : schema_role_names[f->role]},
-		{"reduce", schema_reduce_names[f->reduce]},
-		{"missing", fill || is_sentinel(f) ? missing : NULL},
+		{"reduce", o->array ? NULL : schema_reduce_names[f->reduce]},
+		{"missing", f->type == FIELD_U64 ? "0" : NULL},
 		{"doc", f->doc},
-		{"darshan", darshan},
-		{"elements", f->count == 1 ? NULL : elements},
+		{"darshan", text || list ? NULL : darshan},
+		{"elements", f->count == 1 || text || list ? NULL : elements},
 	};
 	form_add(form, &(struct column_form){
-			       .name = f->name,
-			       .type = type,
-			       .shape = f->count == 1 ? SHAPE_ONE
-					: f->count    ? SHAPE_FIXED
-						      : SHAPE_LIST,
+			       .name = name,
+			       .type = text ? COLUMN_TEXT : number_type(f),
+			       .shape = text            ? SHAPE_ONE
+					: list          ? SHAPE_LIST
+					: f->count == 1 ? SHAPE_ONE
+							: SHAPE_FIXED,
 			       .count = f->count,
 			       .nullable = true,
 			       .unit = f->unit,
 			       .notes = notes,
 			       .nnotes = sizeof notes / sizeof *notes,
 		       });
+}
+
+/* The origins with nothing but their columns. */
+static int add_columns(struct form *form, const struct schema_module *m)
+{
+	struct origin *origins = calloc(list_origins(m, NULL) + 1, sizeof *origins);
+	if (!origins)
+		return LOG_E_MEMORY;
+	size_t n = list_origins(m, origins);
+	for (size_t i = 0; i < n; i++)
+		add_column(form, &origins[i]);
+	free(origins);
+	return LOG_OK;
 }
 
 static void add_names(struct form *form, const struct view *v)
@@ -124,45 +171,51 @@ static int records_form(struct form *form, const struct view *v, struct log *log
 	form_note(form, "doc", m->doc);
 	form_plain(form, "id", COLUMN_U64, "record id", "Record id: a hash of the name.");
 	form_plain(form, "rank", COLUMN_I64, "rank", "Rank the record is of; -1 = of all ranks together.");
-	const struct schema_history *h = log ? history_of(m, log_container(log)->module_version[v->module]) : NULL;
-	for (uint32_t i = 0; i < m->nfields; i++)
-		add_field(form, &m->fields[i], fill_of(h, i));
+	if (add_columns(form, m) < 0)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	add_names(form, v);
 	return LOG_OK;
 }
 
-static void add_origin(struct record_rows *r, struct origin o)
-{
-	if (o.slot != NOT_SELECTED)
-		r->origins[r->norigins++] = o;
-}
-
+/* The columns that are wanted, and where they come from. */
 static int find_origins(struct record_rows *r, const struct form *form)
 {
-	const struct schema_module *m = r->schema;
-	int module = r->base.view->module;
-	const struct schema_history *h = history_of(m, log_container(r->base.handle->log)->module_version[module]);
-	r->origins = calloc(m->nfields + BASE, sizeof *r->origins);
+	size_t all = list_origins(r->schema, NULL), n = 0;
+	r->origins = calloc(all + BASE, sizeof *r->origins);
 	if (!r->origins)
 		return LOG_E_MEMORY;
-	add_origin(r, (struct origin){.slot = form->slot[0], .offset = 0, .bytes = 8});
-	add_origin(r, (struct origin){.slot = form->slot[1], .offset = 8, .bytes = 8});
-	for (uint32_t i = 0; i < m->nfields; i++) {
-		const struct schema_field *f = &m->fields[i];
-		r->variable |= !f->count;
-		add_origin(r, (struct origin){
-				      .field = f,
-				      .slot = form->slot[BASE + i],
-				      .offset = f->offset,
-				      .bytes = 8u * f->count,
-				      .absent = fill_of(h, i) != NULL,
-				      .sentinel = is_sentinel(f),
-			      });
+	r->origins[0] = (struct origin){.added = 0, .offset = 0, .bytes = 8};
+	r->origins[1] = (struct origin){.added = 1, .offset = 8, .bytes = 8};
+	list_origins(r->schema, r->origins + BASE);
+	for (size_t i = 0; i < all + BASE; i++) {
+		struct origin o = r->origins[i];
+		o.slot = form->slot[o.added];
+		if (o.slot == NOT_SELECTED)
+			continue;
+		r->one_by_one |= o.making != MAKE_NUMBERS;
+		r->origins[n++] = o;
 	}
-	int next = BASE + (int)m->nfields;
+	r->norigins = n;
+	int next = BASE + (int)all;
 	r->name = r->base.view->names ? next++ : -1;
 	r->mount = r->base.view->mounts ? next : -1;
 	return LOG_OK;
+}
+
+static int open_records(struct record_rows *r, struct log_error *err)
+{
+	struct handle *h = r->base.handle;
+	const struct view *v = r->base.view;
+	if (r->schema->layout == LAYOUT_PLAIN && !r->one_by_one && !v->frugal)
+		r->whole = whole_records(h, v->module, !v->scan);
+	if (r->whole.bytes)
+		return LOG_OK;
+	pthread_mutex_lock(&h->lock);
+	int code = log_records_open(&r->records, h->log, v->module, err);
+	pthread_mutex_unlock(&h->lock);
+	for (size_t i = 0; i < r->norigins && code >= 0; i++)
+		r->origins[i].absent = r->origins[i].field && !log_records_have(r->records, r->origins[i].field);
+	return code;
 }
 
 static int records_open(struct rows *base, const struct form *form, struct log_error *err)
@@ -176,13 +229,7 @@ static int records_open(struct rows *base, const struct form *form, struct log_e
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	if (r->name >= 0 || r->mount >= 0)
 		code = handle_index_names(base->handle, r->mount >= 0, err);
-	if (code >= 0 && !r->variable && !base->view->frugal)
-		r->whole = whole_records(base->handle, base->view->module, !base->view->scan);
-	pthread_mutex_lock(&base->handle->lock);
-	if (code >= 0 && !r->whole.bytes)
-		code = log_records_open(&r->records, base->handle->log, base->view->module, err);
-	pthread_mutex_unlock(&base->handle->lock);
-	return code;
+	return code < 0 ? code : open_records(r, err);
 }
 
 static void records_close(struct rows *base)
@@ -190,6 +237,7 @@ static void records_close(struct rows *base)
 	struct record_rows *r = (struct record_rows *)base;
 	log_records_close(r->records);
 	whole_free(&r->whole);
+	log_bytes_free(&r->scratch);
 	free(r->origins);
 	free(r->block);
 }
@@ -347,28 +395,65 @@ static int fill_whole(struct record_rows *r, struct table *t, struct log_error *
 	return n < left;
 }
 
-/* The arrays of variable length stand behind the fixed part, in order of the fields. */
-static int put_lists(struct record_rows *r, struct table *t, const struct log_record *one, struct log_error *err)
+static int add_uuid(struct log_bytes *to, const uint8_t *bytes)
 {
-	const uint8_t *data = one->data;
-	size_t at = r->schema->size;
-	for (uint32_t i = 0; i < r->schema->nfields; i++) {
-		const struct schema_field *f = &r->schema->fields[i];
-		int64_t n;
-		if (f->count)
-			continue;
-		memcpy(&n, data + r->schema->fields[f->length].offset, sizeof n);
-		if (n < 0 || (uint64_t)n > (one->size - at) / 8)
-			return log_fail(err, LOG_E_UNSUPPORTED, LOG_NOWHERE,
-					"records of this layout are not tables yet");
-		if (table_set_list(t, BASE + (int)i, data + at, (size_t)n) < 0)
-			return out_of_memory(err);
-		at += 8 * (size_t)n;
+	char text[37];
+	int at = 0;
+	for (int i = 0; i < 16; i++) {
+		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+		at += snprintf(text + at, sizeof text - (size_t)at, dash ? "-%02x" : "%02x", bytes[i]);
 	}
-	return LOG_OK;
+	return log_bytes_add(to, text, (size_t)at);
 }
 
-static int fill_variable(struct record_rows *r, struct table *t, struct log_error *err)
+/* A member of all elements of an array, one behind the other: numbers, or texts with commas. */
+static int gather_members(struct record_rows *r, const struct origin *o, const uint8_t *elements, size_t n)
+{
+	const struct schema_field *f = o->field;
+	size_t stride = o->array->element->size;
+	int code = LOG_OK;
+	for (size_t i = 0; i < n && code >= 0; i++) {
+		const uint8_t *at = elements + i * stride + f->offset;
+		if (f->type != FIELD_TEXT) {
+			code = log_bytes_add(&r->scratch, at, 8);
+			continue;
+		}
+		code = i ? log_bytes_add(&r->scratch, ",", 1) : LOG_OK;
+		if (code >= 0)
+			code = log_bytes_add(&r->scratch, at, strnlen((const char *)at, 8u * f->count));
+	}
+	return code;
+}
+
+static int put_text_of(struct record_rows *r, struct table *t, const struct origin *o)
+{
+	return table_set_text(t, o->added, r->scratch.used ? (const char *)r->scratch.at : "", r->scratch.used);
+}
+
+/* A column that is no number at a fixed place, in the row at t->rows. */
+static int put_other(struct record_rows *r, struct table *t, const struct origin *o, const struct log_record *one)
+{
+	size_t n = 0;
+	const uint8_t *data = one->data;
+	r->scratch.used = 0;
+	if (o->absent)
+		return table_set_null(t, o->added);
+	if (o->making == MAKE_TEXT)
+		return table_set_text(t, o->added, (const char *)data + o->offset,
+				      strnlen((const char *)data + o->offset, o->bytes));
+	if (o->making == MAKE_UUID)
+		return add_uuid(&r->scratch, data + o->offset) < 0 ? LOG_E_MEMORY : put_text_of(r, t, o);
+	const uint8_t *elements = log_record_array(one, o->array ? o->array : o->field, &n);
+	if (o->making == MAKE_LIST)
+		return table_set_list(t, o->added, elements, elements ? n : 0);
+	if (gather_members(r, o, elements, elements ? n : 0) < 0)
+		return LOG_E_MEMORY;
+	if (o->field->type == FIELD_TEXT)
+		return put_text_of(r, t, o);
+	return table_set_list(t, o->added, r->scratch.at, r->scratch.used / 8);
+}
+
+static int fill_one_by_one(struct record_rows *r, struct table *t, struct log_error *err)
 {
 	for (;;) {
 		struct log_record one;
@@ -378,14 +463,12 @@ static int fill_variable(struct record_rows *r, struct table *t, struct log_erro
 		int code = log_records_next(r->records, &one, err);
 		if (code <= 0)
 			return code;
-		memcpy(r->block, one.data, r->schema->size);
-		code = put_lists(r, t, &one, err);
-		if (code < 0)
-			return code;
-		code = put_names_of(r, t, r->block, 1);
-		for (size_t i = 0; i < r->norigins && code >= 0; i++)
-			if (!r->origins[i].field || r->origins[i].field->count)
-				code = scatter(r, &r->origins[i], t, t->rows, r->block, 1);
+		code = put_names_of(r, t, one.data, 1);
+		for (size_t i = 0; i < r->norigins && code >= 0; i++) {
+			const struct origin *o = &r->origins[i];
+			bool number = o->making == MAKE_NUMBERS;
+			code = number ? scatter(r, o, t, t->rows, one.data, 1) : put_other(r, t, o, &one);
+		}
 		if (code < 0)
 			return out_of_memory(err);
 		table_grown(t, 1);
@@ -397,7 +480,7 @@ static int records_fill(struct rows *base, struct table *t, struct log_error *er
 	struct record_rows *r = (struct record_rows *)base;
 	if (r->whole.bytes)
 		return fill_whole(r, t, err);
-	return r->variable ? fill_variable(r, t, err) : fill_fixed(r, t, err);
+	return r->one_by_one ? fill_one_by_one(r, t, err) : fill_fixed(r, t, err);
 }
 
 /* From the compressed size: too much costs nothing where memory is only reserved. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const struct table_kind *const kinds[] = {
-	&kind_records, &kind_heatmap,  &kind_names,   &kind_job,
-	&kind_mounts,  &kind_metadata, &kind_modules, &kind_section,
+	&kind_records, &kind_heatmap,  &kind_segments, &kind_names,   &kind_job,
+	&kind_mounts,  &kind_metadata, &kind_modules,  &kind_section,
 };
 
 const struct table_kind *find_kind(const char *name)
@@ -18,8 +18,9 @@ const struct table_kind *find_kind(const char *name)
 
 const struct table_kind *module_kind(int module)
 {
-	bool heat = module >= 0 && module < LOG_MOD_COUNT && schema_modules[module].layout == LAYOUT_HEATMAP;
-	return heat ? &kind_heatmap : &kind_records;
+	enum record_layout layout =
+		module >= 0 && module < LOG_MOD_COUNT ? schema_modules[module].layout : LAYOUT_UNKNOWN;
+	return layout == LAYOUT_HEATMAP ? &kind_heatmap : layout == LAYOUT_DXT ? &kind_segments : &kind_records;
 }
 
 static int check_selection(const struct form *f, const struct view *v, struct log_error *err)

@@ -40,8 +40,8 @@ struct table_kind {
 	int64_t (*guess)(const struct rows *r);
 };
 
-extern const struct table_kind kind_records, kind_heatmap, kind_names, kind_job, kind_mounts, kind_metadata,
-	kind_modules, kind_section;
+extern const struct table_kind kind_records, kind_heatmap, kind_segments, kind_names, kind_job, kind_mounts,
+	kind_metadata, kind_modules, kind_section;
 
 /* NULL if there is no such kind. */
 const struct table_kind *find_kind(const char *name);

@@ -81,7 +81,7 @@ static void number_rows(const struct scan *s, struct table *t, int64_t from, siz
 static bool has_table(const struct scan *s, const struct log *log)
 {
 	const struct view *v = s->spec.view;
-	bool of_module = v->kind == &kind_records || v->kind == &kind_heatmap;
+	bool of_module = v->kind == module_kind(v->module) && v->module;
 	return !of_module || log_container(log)->module[v->module].length;
 }
 

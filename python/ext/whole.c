@@ -105,6 +105,7 @@ static bool is_simple(const struct handle *h, int module)
 	const struct log_container *c = log_container(h->log);
 	const struct log_region *where = &c->module[module];
 	bool known = module < LOG_MOD_COUNT && schema_modules[module].version == c->module_version[module];
+	known = known && schema_modules[module].layout == LAYOUT_PLAIN && !schema_modules[module].header;
 	return known && c->compression == LOG_ZLIB && !c->swapped && where->length && where->length < UNPACKED_MAX &&
 	       container_check_region(c, where, NULL) >= 0;
 }

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from iolens.error import USAGE, IolensError
-from iolens.log import Log, Module, Table
+from iolens.log import Field, Log, Module, Table
 
 if TYPE_CHECKING:
     import os
@@ -31,6 +31,9 @@ __all__ = ["DarshanRecordCollection", "DarshanReport", "Heatmap"]
 
 Record = dict[str, Any]
 _PARTS = ("counters", "fcounters")
+
+# What PyDarshan has other shapes for.
+_SPECIAL = {"HEATMAP", "DXT_POSIX", "DXT_MPIIO", "LUSTRE", "APMPI", "APXC"}
 
 
 def _numbers(column: pyarrow.ChunkedArray, missing: int) -> Any:
@@ -60,9 +63,15 @@ class DarshanRecordCollection(Sequence[Record]):
         self._selection = selection
 
     @cached_property
+    def _fields(self) -> list[Field]:
+        """The counters; ids of other records are none to PyDarshan."""
+        fields = (f for f in self._table.schema if f.darshan and f.count and f.type != "string")
+        return [f for f in fields if not f.darshan[0].endswith("_REC_ID")]
+
+    @cached_property
     def _labels(self) -> dict[str, list[str]]:
         labels: dict[str, list[str]] = {part: [] for part in _PARTS}
-        for field in self._table.schema:
+        for field in self._fields:
             labels["fcounters" if field.type == "double" else "counters"] += field.darshan
         return labels
 
@@ -77,9 +86,7 @@ class DarshanRecordCollection(Sequence[Record]):
         for part, dtype in zip(_PARTS, (np.int64, np.float64)):
             out[part] = np.empty((rows, len(self._labels[part])), dtype)
         used = dict.fromkeys(_PARTS, 0)
-        for field in self._table.schema:
-            if not field.darshan or not rows:
-                continue
+        for field in self._fields if rows else []:
             part, width = "fcounters" if field.type == "double" else "counters", len(field.darshan)
             values = _numbers(table[field.name], field.missing)
             out[part][:, used[part] : used[part] + width] = values.reshape(rows, -1)
@@ -274,7 +281,7 @@ class DarshanReport:
 
     def _generic(self) -> Iterator[Module]:
         for module in self.log.modules.values():
-            if module.decoded and module.stored and module.darshan != "HEATMAP":
+            if module.decoded and module.stored and module.darshan not in _SPECIAL:
                 yield module
 
     def read_all(self, dtype: str | None = None) -> None:

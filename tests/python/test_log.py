@@ -207,11 +207,12 @@ def corpus_logs() -> list[str]:
 def shown(table: Table) -> list[tuple[int, int, dict[str, Any]]]:
     """Records as Darshan's tools have them: nulls as what they show instead, lists as single counters."""
     rows = pa.table(table)
-    columns = {f.name: rows[f.name].to_pylist() for f in table.schema}
+    fields = [f for f in table.schema if f.type != "string" and f.count]
+    columns = {f.name: rows[f.name].to_pylist() for f in fields}
     out = []
     for i in range(rows.num_rows):
         values: dict[str, Any] = {}
-        for f in table.schema:
+        for f in fields:
             value = columns[f.name][i]
             instead = float(f.missing) if f.type == "double" else f.missing
             items = value if isinstance(value, list) else [instead if value is None else value] * f.count
@@ -228,13 +229,22 @@ def test_records_equal_the_independent_decoders(corpus: Path, oracle: ModuleType
         if not module.decoded or not module.stored or module.key == "heatmap":
             continue
         records = list(wanted.records(module.id))
-        if any(not f.count for f in log[module.key].schema):
-            continue  # records of variable size have tables of their own
+        if (
+            not all(len(f.darshan) in (0, f.count) for f in log[module.key].schema)
+            or "id" not in log[module.key].schema.names
+        ):
+            continue
+        if module.key in ("apmpi", "apxc"):
+            del records[0]  # the region's header
+        if module.key.startswith("dxt"):
+            continue  # below
         found = shown(log[module.key])
         assert [r[:2] for r in found] == [r[:2] for r in records]
         for (_, _, values), (_, _, pairs) in zip(found, records):
             differing = {k: (v, values[k]) for k, v in pairs if k in values and repr(v) != repr(values[k])}
-            assert not differing and set(dict(pairs)) >= set(values)
+            assert not differing
+            more = set(values) - set(dict(pairs))  # what the region's header says was not measured
+            assert {values[k] for k in more} <= {-1}
     assert dict(log.names) == wanted.names
 
 

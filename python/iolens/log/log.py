@@ -179,8 +179,9 @@ class Log:
       where the log's version has no such counter, or where it could not be measured,
     * size classes and most frequent values as lists of fixed size.
 
-    ``log["heatmap"]`` has one row per interface, rank and bin. A module that the log has no data of gives no
-    rows. What is read of a table outlives the log. Raises IolensError if the file is no readable log.
+    ``log["heatmap"]`` has one row per interface, rank and bin, ``log["dxt_posix"]`` one per access. A module that
+    the log has no data of gives no rows. What is read of a table outlives the log. Raises IolensError if the file is
+    no readable log.
     """
 
     def __init__(self, source: Path | bytes) -> None:
