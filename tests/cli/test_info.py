@@ -18,7 +18,7 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "a.darshan"
     records = posix(5, i14=1000, i15=24) + posix(6, i14=24)
     made = PlainLog(exe="./program \x1b[31m", names={5: b"/five", 6: b"/six"}, partial=1 << 9)
-    made.regions = {1: (4, records), 9: (2, bytes(248)), 10: (1, bytes(104))}
+    made.regions = {1: (4, records), 9: (2, bytes(248)), 10: (3, bytes(104))}
     path.write_bytes(made.build())
     return path
 
