@@ -153,6 +153,7 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		s->running = !a->memory && !sealed && snapshot_process_runs(&i.live->process);
 		*settled = a->memory || (i.live->process.end_reason && !s->running);
 		note_deaths(a, &i, s);
+		a->group_readable |= i.live->process.group_readable == 1;
 	}
 	image_close(&i);
 	return code;

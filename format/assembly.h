@@ -83,6 +83,7 @@ struct assembly {
 	struct assembly_source *sources;
 	size_t nsources, room;
 	struct log_bytes lost;   /* struct assembly_lost: stores left out */
+	bool group_readable;     /* some process was told so by its settings */
 	struct log_bytes deaths; /* struct assembly_death */
 	struct assembly_part *parts;
 	size_t nparts, parts_room;

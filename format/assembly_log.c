@@ -291,6 +291,8 @@ int assembly_write(struct assembly *a, const char *path)
 	int code = log_writer_file(&a->writer, path, &a->err);
 	if (code < 0)
 		return code;
+	if (a->group_readable)
+		log_writer_group_readable(a->writer);
 	code = write_log(a);
 	int finished = log_writer_finish(a->writer, code < 0 ? NULL : &a->err);
 	log_writer_free(a->writer);

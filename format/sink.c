@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,12 +41,38 @@ static void forget_partial(struct sink *s)
 	s->partial = NULL;
 }
 
+/*
+ * The writer holds a lock on its file for as long as it lives. One that nobody holds was left by a writer that was killed:
+ * it makes way.
+ */
+static bool remove_stale(const char *partial)
+{
+	struct stat s;
+	int fd = open(partial, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool stale = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
+		     flock(fd, LOCK_EX | LOCK_NB) == 0 && unlink(partial) == 0;
+	if (fd >= 0)
+		close(fd);
+	return stale;
+}
+
+static int create(const char *partial)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = open(partial, flags, 0400);
+	if (fd < 0 && errno == EEXIST && remove_stale(partial))
+		fd = open(partial, flags, 0400);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
 int sink_open_file(struct sink *s, const char *path, struct log_error *err)
 {
 	*s = (struct sink){.fd = -1};
 	int code = make_names(s, path, err);
 	if (code >= 0) {
-		s->fd = open(s->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+		s->fd = create(s->partial);
 		if (s->fd < 0)
 			code = log_fail_system(err, "temporary file of the log cannot be made");
 	}
@@ -104,6 +131,12 @@ static int rename_new(const char *from, const char *to)
 		return -1;
 	unlink(from);
 	return 0;
+}
+
+void sink_mode(const struct sink *s, unsigned mode)
+{
+	if (s->fd >= 0)
+		fchmod(s->fd, mode);
 }
 
 int sink_finish(struct sink *s, struct log_error *err)

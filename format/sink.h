@@ -21,6 +21,9 @@ int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err
 /* Overwrites earlier bytes. */
 int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err);
 /* Gives the file its final name, which must be free. */
+/* Permissions of the file. */
+void sink_mode(const struct sink *s, unsigned mode);
+
 int sink_finish(struct sink *s, struct log_error *err);
 void sink_close(struct sink *s);
 

@@ -363,6 +363,11 @@ static int finish(struct log_writer *w)
 	return sink_finish(&w->sink, &w->error);
 }
 
+void log_writer_group_readable(struct log_writer *w)
+{
+	sink_mode(&w->sink, 0440);
+}
+
 int log_writer_finish(struct log_writer *w, struct log_error *err)
 {
 	int code = w->error.code ? w->error.code : finish(w);

@@ -51,6 +51,9 @@ int log_write_record(struct log_writer *w, const void *record, size_t size);
 int log_write_partial(struct log_writer *w, int module);
 int log_write_section(struct log_writer *w, const struct trailer_section *s);
 
+/* The log shall have mode 0440 instead of 0400. */
+void log_writer_group_readable(struct log_writer *w);
+
 int log_writer_finish(struct log_writer *w, struct log_error *err);
 /* The finished log of log_writer_memory; belongs to the writer. */
 const void *log_writer_data(const struct log_writer *w, size_t *size);

@@ -96,13 +96,13 @@ static bool environment_leads_here(char *const *environment)
 	return !config.session || config_variable((char **)environment, "IOLENS_SESSION");
 }
 
-/* The program was linked with us: nothing that can be lost. */
-static bool preloaded(void)
+/* As it was at the start: `env -i` empties its own. A program that was linked with us loses nothing by that. */
+static bool preloaded;
+
+__attribute__((constructor)) static void remember(int argc, char **argv, char **environment)
 {
-	static int known;
-	if (!known)
-		known = environ && config_variable(environ, "LD_PRELOAD") ? 1 : 2;
-	return known == 1;
+	(void)argc, (void)argv;
+	preloaded = config_variable(environment, "LD_PRELOAD");
 }
 
 /* ---- writing it down ---- */
@@ -129,7 +129,7 @@ static void judge(int dir, const char *path, char *const *environment)
 	int fd = path ? sys_open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) : dir;
 	enum live_blind why = fd >= 0 ? of_file(fd, 0) : LIVE_BLIND_NONE;
 	char name[PATH_ROOM];
-	if (!why && preloaded() && !environment_leads_here(environment))
+	if (!why && preloaded && !environment_leads_here(environment))
 		why = LIVE_BLIND_ENVIRONMENT;
 	if (!path && why) {
 		char link[32] = "/proc/self/fd/";

@@ -36,12 +36,10 @@ class Case:
 
 def cpython(*tests: str) -> Case:
     """Verdict of every test case, one line each."""
-    # TMPDIR is short: names of sockets have 108 bytes.
     script = (
         "mkdir tmp && cd tmp && export TMPDIR=$PWD && "
         f"/usr/bin/python3 -m test -v {' '.join(tests)} >../out 2>&1; code=$?; "
-        r"""sed -nE 's/^(test_\w+ \([a-zA-Z0-9_.]+\)).* (ok|FAIL|ERROR|skipped .*|expected failure)$/\1 \2/p' ../out """
-        "| sort; grep -E '^(Ran [0-9]+ tests?|FAILED|OK)' ../out | sed 's/ in .*//'; exit $code"
+        f"/usr/bin/python3 -I {HERE}/cases/verdicts.py ../out; exit $code"
     )
     return Case(script, ("/usr/lib/python3.11/test/test_io.py", "/usr/bin/python3"))
 
@@ -145,8 +143,16 @@ def run_case(case: Case, command: list[str], place: Path) -> tuple[int, list[byt
     return done.returncode, lines.splitlines(), done.stderr
 
 
-def compare(name: str, case: Case) -> str:
-    """The verdict in words: `equal`, or what differs."""
+def compare(case: Case) -> str:
+    """`equal`, or what differs. Tests that depend on the time get a second chance, which is said."""
+    first = compare_once(case)
+    if first.startswith("equal"):
+        return first
+    second = compare_once(case)
+    return f"{second} (at the second attempt; first: {first})" if second.startswith("equal") else second
+
+
+def compare_once(case: Case) -> str:
     with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         results = []
@@ -184,7 +190,7 @@ def main(arguments: list[str]) -> int:
         lacks = missing(CASES[name])
         if CASES[name].user and os.geteuid() != 0:
             lacks.append("root")
-        verdict = f"skipped: no {', '.join(lacks)}" if lacks else compare(name, CASES[name])
+        verdict = f"skipped: no {', '.join(lacks)}" if lacks else compare(CASES[name])
         bad += not verdict.startswith(("equal", "skipped"))
         print(f"{name:36s} {verdict} ({time.time() - began:.0f} s)", flush=True)
     print(f"{len(names) - bad} of {len(names)} as without iolens")

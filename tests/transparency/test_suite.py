@@ -15,5 +15,5 @@ def test_the_verdict_is_the_same(name: str, iolens: Path, preload: Path) -> None
     lacks = suite.missing(suite.CASES[name])
     if lacks:
         pytest.skip(f"not installed: {', '.join(lacks)}")
-    verdict = suite.compare(name, suite.CASES[name])
+    verdict = suite.compare(suite.CASES[name])
     assert verdict.startswith("equal"), verdict
