@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import suite
+from transparency import suite
 
 SHORT = [name for name, case in suite.CASES.items() if case.short]
 
