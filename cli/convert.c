@@ -17,6 +17,7 @@ static const char help[] =
 	"usage: iolens convert [OPTION...] LOG NEWLOG\n"
 	"\n"
 	"Writes LOG again in the newest format (3.41), each region as one compressed stream. NEWLOG must not exist.\n"
+	"Traces are written as released Darshan tools read them: without the thread handles of development versions.\n"
 	"\n"
 	"      --module NAME[,NAME...]  only these modules\n"
 	"      --file ID|NAME           only this record id or file name; may be repeated\n"

@@ -149,6 +149,49 @@ static int write_record(struct rewriting *w, const struct log_record *r, uint8_t
 	return log_write_record(w->writer, copy, r->size);
 }
 
+/* ---- traces: released tools read no layout newer than the one without thread handles ---- */
+
+struct traced {
+	int64_t offset, length;
+	double start, end;
+};
+
+static const struct {
+	int module;
+	uint32_t version;
+} traces[] = {{LOG_MOD_DXT_POSIX, 1}, {LOG_MOD_DXT_MPIIO, 2}};
+
+static uint32_t version_to_write(int module)
+{
+	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++)
+		if (traces[i].module == module)
+			return traces[i].version;
+	return schema_modules[module].version;
+}
+
+static bool is_trace(const struct schema_module *m)
+{
+	return m == &schema_modules[LOG_MOD_DXT_POSIX] || m == &schema_modules[LOG_MOD_DXT_MPIIO];
+}
+
+static int write_segments(struct rewriting *w, struct log_records *records)
+{
+	enum { AT_ONCE = 256 };
+	struct log_segment in[AT_ONCE];
+	struct traced out[AT_ONCE];
+	int64_t n;
+	while ((n = log_segments_next(records, in, AT_ONCE, w->err)) > 0) {
+		for (int64_t i = 0; i < n; i++)
+			out[i] = (struct traced){in[i].offset, in[i].length, in[i].start, in[i].end};
+		int code = log_write_record(w->writer, out, (size_t)n * sizeof *out);
+		if (code < 0)
+			return code;
+	}
+	return (int)n;
+}
+
+/* ---- regions ---- */
+
 /* Some regions begin with a record of another kind. */
 static int write_header(struct rewriting *w, struct log_records *records, uint8_t *copy)
 {
@@ -166,7 +209,11 @@ static int copy_records(struct rewriting *w, struct log_records *records)
 	while (code > 0 && (code = log_records_next(records, &r, w->err)) > 0) {
 		if (!wanted_id(w->options, r.id))
 			continue;
+		bool trace = is_trace(r.schema);
+		r.size = trace ? r.schema->size : r.size;
 		int written = write_record(w, &r, copy);
+		if (written >= 0 && trace)
+			written = write_segments(w, records);
 		code = written < 0 ? written : 1;
 	}
 	log_put(copy);
@@ -188,7 +235,7 @@ static int write_module(struct rewriting *w, int module)
 	}
 	if (code < 0)
 		return code;
-	code = log_write_module(w->writer, module, schema_modules[module].version);
+	code = log_write_module(w->writer, module, version_to_write(module));
 	if (code >= 0)
 		code = copy_records(w, records);
 	log_records_close(records);

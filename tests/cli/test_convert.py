@@ -57,6 +57,26 @@ def base(run_iolens: Run, log: Path) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
+def traced(run_iolens: Run, log: Path) -> list[str]:
+    text = run_iolens(["trace", "--show-incomplete", log]).stdout
+    return [line for line in text.splitlines() if line.startswith((" X_POSIX", " X_MPIIO"))]
+
+
+def test_traces_convert_to_what_released_tools_read(run_iolens: Run, corpus: Path, tmp_path: Path) -> None:
+    logs = [log for log in sorted((corpus / "logs").glob("*.darshan")) if traced(run_iolens, log)]
+    assert logs
+    for log in logs:
+        new = tmp_path / log.name
+        assert run_iolens(["convert", log, new]).returncode == 0
+        assert traced(run_iolens, new) == traced(run_iolens, log)
+        assert run_iolens(["check", new]).returncode == run_iolens(["check", log]).returncode
+        versions = run_iolens(["show", "--show-incomplete", new]).stdout
+        assert (
+            "DXT_POSIX module" not in versions
+            or "ver=1" in versions.split("DXT_POSIX module")[1].splitlines()[0]
+        )
+
+
 def test_modules_and_files_can_be_chosen(run_iolens: Run, log: Path) -> None:
     one = log.with_name("one")
     name = f"{log.parent}/secretproject/run17/out.2"
