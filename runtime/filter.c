@@ -24,10 +24,46 @@ static struct filter_rule *add_rule(struct filter *f)
 	return r;
 }
 
+/* By how much an operator multiplies what stands before it: `x{n}` is compiled as n copies, `x+` as two. */
+static long copies(const char *operator, char before)
+{
+	if (*operator== '{')
+		return strtol(operator+ 1, NULL, 10);
+	return *operator== '+' && strchr(")+*?}", before) ? 2 : 1;
+}
+
+/*
+ * To compile an expression takes time and memory in the product of its repetitions, to match one with references to what was
+ * matched may take for ever: neither may come from a setting.
+ */
+static bool affordable(const char *text)
+{
+	enum { MOST = 1000 };
+	long product = 1;
+	char before = 'x';
+	if (strlen(text) > MOST)
+		return false;
+	for (; *text; text++) {
+		long n = copies(text, before);
+		if (n > MOST || (product *= n > 1 ? n : 1) > MOST)
+			return false;
+		before = *text;
+		if (*text == '\\' && text[1] >= '1' && text[1] <= '9')
+			return false;
+		if (*text == '\\' && text[1]) {
+			text++;
+			before = 'x';
+		}
+	}
+	return true;
+}
+
 static const char *add_expression(struct filter *f, const char *text, size_t n, uint32_t modules)
 {
 	regex_t compiled;
 	const char *copy = arena_copy(text, n);
+	if (copy && !affordable(copy))
+		return "too large an expression, or one with references";
 	if (!copy || regcomp(&compiled, copy, REG_EXTENDED | REG_NOSUB) != 0)
 		return "not a regular expression";
 	struct filter_rule *r = add_rule(f);

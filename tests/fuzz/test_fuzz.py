@@ -9,11 +9,18 @@ from pathlib import Path
 import pytest
 
 
-def test_the_reader_survives_a_short_fuzzing(root: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One build for all targets."""
+    return tmp_path_factory.mktemp("fuzz") / "build"
+
+
+@pytest.mark.parametrize("target", ["reader", "recover", "config"])
+def test_it_survives_a_short_fuzzing(target: str, root: Path, build: Path) -> None:
     if not shutil.which("clang"):
         pytest.skip("no clang")
     done = subprocess.run(
-        [root / "tests" / "fuzz" / "run", "5", tmp_path / "build"],
+        [root / "tests" / "fuzz" / "run", "5", build, target],
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -134,3 +134,19 @@ def test_masked_arguments_are_not_stored(run_iolens: Run, tmp_path: Path) -> Non
     assert b"abc" not in (tmp_path / "log").read_bytes()
     text = run_iolens(["show", "--all", "log"], tmp_path).stdout
     assert "abc" not in text and "my-secret" not in text and "***" in text
+
+
+EXPENSIVE = [
+    "(((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
+    "((((a{200}){200}){200}){200})",
+    r"(a*)\1\1",
+]
+
+
+@pytest.mark.parametrize("expression", EXPENSIVE)
+def test_an_expression_that_would_take_all_memory_or_time_is_refused(
+    run_iolens: Run, tmp_path: Path, expression: str
+) -> None:
+    (tmp_path / "conf").write_text(f"NAME_EXCLUDE {expression}\n")
+    done = run_iolens(["config", tmp_path / "conf"], timeout=10)
+    assert done.returncode == 1 and "too large an expression" in done.stdout
