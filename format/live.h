@@ -11,7 +11,7 @@
 #include "fold.h"
 
 enum {
-	LIVE_VERSION = 7,
+	LIVE_VERSION = 8,
 	LIVE_SHARDS = 64,
 	LIVE_SEGMENTS = 128,
 	LIVE_BINS = 200,
@@ -39,7 +39,8 @@ enum {
 	X(DEVICE, "device", "devices and files below /dev")                                \
 	X(KERNEL, "kernel", "files below /proc and /sys")                                  \
 	X(STATE, "state", "files below /var")                                              \
-	X(FILTERED, "filtered", "files that a filter setting excludes")
+	X(FILTERED, "filtered", "files that a filter setting excludes")                    \
+	X(NO_ROOM, "no_room", "files for which the directory of the stores had no room")
 
 /* Operations without a Darshan counter: identifier, interface, name. */
 #define LIVE_OPERATIONS(X)                             \

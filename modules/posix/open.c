@@ -34,6 +34,12 @@ static struct posix_file *file_of_name(struct name *n)
 	return n ? file_make(n) : NULL;
 }
 
+/* Not excluded, and yet without a record. */
+static enum live_class_id without_record(void)
+{
+	return config_module_on(LOG_MOD_POSIX) ? LIVE_CLASS_NO_ROOM : LIVE_CLASS_FILTERED;
+}
+
 struct posix_file *posix_file_of(const struct path *p)
 {
 	if (!config_module_on(LOG_MOD_POSIX))
@@ -130,7 +136,7 @@ static uintptr_t entry_for(int dir, const char *path, int flags, int mode, doubl
 	struct posix_file *f = class ? NULL : posix_file_of(&p);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
-	class = class ? class : LIVE_CLASS_FILTERED;
+	class = class ? class : without_record();
 	names_count_class(class);
 	return class;
 }
@@ -283,7 +289,7 @@ static uintptr_t adopt(int fd)
 	struct posix_file *f = class ? NULL : posix_file_of(&p);
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)
-		return class ? class : LIVE_CLASS_FILTERED;
+		return class ? class : without_record();
 	o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
 	o->shared = true;
 	return (uintptr_t)o;
@@ -340,7 +346,7 @@ static void fork_restore(void)
 		restore_one(i);
 	for (int fd = 0; fd < fds_end(); fd++)
 		if (fds_table[fd] >= LIVE_CLASS_COUNT && !((struct posix_open *)fds_table[fd])->file)
-			fds_table[fd] = LIVE_CLASS_FILTERED;
+			fds_table[fd] = without_record();
 }
 
 /* In the parent: the child may move the offsets it shares, so the kernel is asked for them from now on. */

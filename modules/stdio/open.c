@@ -115,7 +115,9 @@ static void open_path(FILE *f, const char *path, const char *mode, double start,
 	enum live_class_id class = names_class(LOG_MOD_STDIO, &p);
 	struct stdio_file *file = class ? NULL : stdio_file_of(&p);
 	if (!file) {
-		enter_class(f, class ? class : LIVE_CLASS_FILTERED);
+		enter_class(f, class                             ? class
+			       : config_module_on(LOG_MOD_STDIO) ? LIVE_CLASS_NO_ROOM
+								 : LIVE_CLASS_FILTERED);
 		return;
 	}
 	count_open(file, false, start, end);

@@ -126,3 +126,56 @@ def test_the_limit_is_checked(value: str, run_iolens: Run, tmp_path: Path) -> No
     (tmp_path / "conf").write_text(f"MAX_RECORDS {value}\n")
     done = run_iolens(["config", tmp_path / "conf"])
     assert done.returncode == (0 if value[0] in "57" else 1), done.stdout
+
+
+CROWD = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int c = 0; c < 8; c++)
+		if (!fork()) {
+			for (int i = 0; i < 6000; i++) {
+				char n[64];
+				snprintf(n, sizeof n, "f%d-%d", c, i);
+				int fd = open(n, O_RDWR | O_CREAT, 0600);
+				if (write(fd, "0123456789", 10) != 10)
+					return 1;
+				close(fd);
+				unlink(n);
+			}
+			return 0;
+		}
+	int status, bad = 0;
+	while (wait(&status) > 0)
+		bad += status != 0;
+	return bad;
+}
+"""
+
+
+def test_the_directory_of_the_stores_becomes_full(
+    compile_program: Compile, run_iolens: Run, tmp_path: Path
+) -> None:
+    """No signal, no error; what has no room for a record is counted by class."""
+    stores, place = tmp_path / "stores", tmp_path / "place"
+    stores.mkdir()
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=17m", "none", stores]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("needs the right to mount")
+    try:
+        command = ["run", "-q", "-o", tmp_path / "log", "--", compile_program(CROWD)]
+        done = run_iolens(command, cwd=place, env={"IOLENS_TMPDIR": str(stores)})
+    finally:
+        subprocess.run(["umount", stores], check=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = run_iolens(["show", "--base", "--show-incomplete", "--ext", tmp_path / "log"]).stdout
+    posix = [row for (module, _, _), row in shown.records(text).items() if module == "POSIX"]
+    excluded = shown.sections(text)["excluded"]
+    assert {row["class"] for row in excluded} == {"no_room"}
+    opens = sum(int(row["POSIX_OPENS"]) for row in posix) + sum(int(row["opens"]) for row in excluded)
+    written = sum(int(row["POSIX_BYTES_WRITTEN"]) for row in posix)
+    assert (opens, written + sum(int(row["bytes_written"]) for row in excluded)) == (48000, 480000)

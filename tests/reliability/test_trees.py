@@ -448,3 +448,33 @@ def test_handlers_that_interrupt_record_calls(
     nested = int(row["nested_calls"])
     assert by_handler - 10 * nested <= recorded <= by_handler
     assert int(row["unseen_written"]) <= 10 * nested
+
+
+def test_raw_system_calls_are_counted_by_name(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    program = compile_program(
+        r"""
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	int fd = syscall(SYS_openat, AT_FDCWD, "raw", O_RDWR | O_CREAT, 0600);
+	for (int i = 0; i < 70; i++)
+		syscall(SYS_write, fd, "0123456789", 10);
+	char text[10];
+	syscall(SYS_pread64, fd, text, 10, 0);
+	syscall(SYS_exit_group, 3);
+}
+"""
+    )
+    seen = observe([program], cwd=tmp_path)
+    assert seen.done.returncode == 3
+    rows = {
+        row["name"]: int(row["count"]) for row in seen.sections["operation"] if row["interface"] == "unseen"
+    }
+    assert rows == {"raw_open": 1, "raw_write": 70, "raw_read": 1}
+    (process,) = seen.sections["process"]
+    assert (process["ended"], process["exit_code"]) == ("exit", "3")
+    assert (process["unseen_written"], process["unseen_read"]) == ("700", "10")
