@@ -144,7 +144,8 @@ def test_nothing_leaks(tmp_path: Path, small_log: bytes) -> None:
         once()
     after = resident(), len(list(Path("/proc/self/fd").iterdir())), sys.getrefcount(None)
     assert after[0] - before[0] < 2_000_000, "1,000 opens: bytes"
-    assert after[1] == before[1] and abs(after[2] - before[2]) < 100
+    # One reference lost or kept per open would be a thousand; the test's own surroundings keep some.
+    assert after[1] == before[1] and abs(after[2] - before[2]) < 500
 
 
 def resident() -> int:
