@@ -17,6 +17,37 @@ static struct live *load_row(struct image *i, const struct trailer_entry *e, siz
 	return row;
 }
 
+/* Of a damaged store any bits may be a time: what no job can have lived through is none. */
+static void mend_time(double *t)
+{
+	if (!(*t > -1e9 && *t < 1e9))
+		*t = 0;
+}
+
+static void mend_shard(struct live_shard *s)
+{
+	mend_time(&s->timeline.gap);
+	for (uint32_t k = 0; k < s->timeline.used && k < LIVE_SEGMENTS; k++) {
+		struct live_segment *segment = &s->timeline.segment[k];
+		mend_time(&segment->start);
+		mend_time(&segment->end);
+		for (int kind = 0; kind < LIVE_KINDS; kind++)
+			mend_time(&segment->busy[kind]);
+	}
+	for (int h = 0; h < LIVE_HEAT_COUNT; h++)
+		mend_time(&s->heat[h].width);
+}
+
+static void mend_times(struct live *live, size_t shards)
+{
+	struct live_process *p = &live->process;
+	double *const times[] = {&p->start, &p->end, &p->mpi_start, &p->mpi_end};
+	for (size_t n = 0; n < sizeof times / sizeof *times; n++)
+		mend_time(times[n]);
+	for (size_t n = 0; n < shards; n++)
+		mend_shard(&live->shard[n]);
+}
+
 /* The shards that were used, after what lies before them. */
 static int load_used(struct image *i, const struct trailer_entry *e, struct log_error *err)
 {
@@ -29,8 +60,11 @@ static int load_used(struct image *i, const struct trailer_entry *e, struct log_
 	log_put(first);
 	if (!ours)
 		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
-	i->live = load_row(i, e, head + i->shards * sizeof(struct live_shard), err);
-	return i->live ? 0 : err->code;
+	struct live *live = load_row(i, e, head + i->shards * sizeof(struct live_shard), err);
+	if (live)
+		mend_times(live, i->shards);
+	i->live = live;
+	return live ? 0 : err->code;
 }
 
 int image_load_live(struct image *i, struct log_error *err)
