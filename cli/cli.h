@@ -24,6 +24,8 @@ int check_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int convert_main(int argc, char **argv);
 int files_main(int argc, char **argv);
+/* Hands over to the command of this name in python/iolens/cli. */
+int python_main(int argc, char **argv);
 
 /* Prints "iolens: <text>" on standard error, one line, and returns code. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -19,6 +19,9 @@ static const struct command {
 	{"convert", convert_main, "write a log again: newest format, in part, annotated, anonymized"},
 	{"config", config_main, "the settings that a program would run with, and where each came from"},
 	{"info", info_main, "one page about a log: job, modules, sizes"},
+	/* Written in Python: python/iolens/cli has a file of this name for each. */
+	{"explain", python_main, "what a metric is: definition, unit, source, caveats"},
+	{"sql", python_main, "ask one or more logs in SQL"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import sysconfig
 from importlib.metadata import distribution
 from pathlib import Path
@@ -33,6 +36,11 @@ def test_the_version_is_meson_s(root: Path) -> None:
     assert f"version: '{iolens.__version__}'" in (root / "meson.build").read_text()
 
 
-def test_the_package_needs_nothing() -> None:
-    required = distribution("iolens").requires or []
-    assert [line for line in required if "extra ==" not in line] == []
+def test_reading_logs_needs_no_other_package() -> None:
+    required = [line for line in distribution("iolens").requires or [] if "extra ==" not in line]
+    assert sorted(re.split(r"\W", line)[0] for line in required) == ["click", "duckdb", "rich"]
+    loaded = (
+        "import sys, iolens.log; print([m for m in ('click', 'duckdb', 'rich', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

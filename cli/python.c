@@ -1,0 +1,52 @@
+/* The commands that are written in Python: found beside this program, or by the PATH. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* The first entry of sys.path is the working directory, whose files are not ours. */
+static const char start[] = "import sys\n"
+			    "sys.path[:] = [p for p in sys.path if p]\n"
+			    "try:\n"
+			    "    from iolens.cli import main\n"
+			    "except ImportError as e:\n"
+			    "    print(f'iolens: this command needs the Python package, which is not complete here "
+			    "({e}): pip install iolens', file=sys.stderr)\n"
+			    "    sys.exit(2)\n"
+			    "main()\n";
+
+/* The interpreter that the package was installed with stands in the same folder as this program. */
+static int beside(char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - sizeof "python3");
+	char *end = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
+	if (!end)
+		return 0;
+	memcpy(end + 1, "python3", sizeof "python3");
+	return access(path, X_OK) == 0;
+}
+
+int python_main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+	const char *interpreter = getenv("IOLENS_PYTHON");
+	char **args = calloc((size_t)argc + 4, sizeof *args);
+	if (!args)
+		return cli_fail(CLI_INPUT, "out of memory");
+	if (!interpreter || !*interpreter)
+		interpreter = beside(path, sizeof path) ? path : "python3";
+	args[0] = (char *)interpreter;
+	args[1] = "-c";
+	args[2] = (char *)start;
+	memcpy(args + 3, argv, (size_t)argc * sizeof *argv);
+	execvp(interpreter, args);
+	int error = errno;
+	free(args);
+	return cli_fail(CLI_USAGE,
+			"%s needs Python: cannot run %s (%s); set IOLENS_PYTHON to an interpreter that has iolens",
+			argv[0], interpreter, strerror(error));
+}

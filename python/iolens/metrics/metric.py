@@ -1,0 +1,80 @@
+"""A metric is one SQL file: a header that says what it is, and a query whose rows have a column ``log``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from iolens.error import USAGE, IolensError
+
+__all__ = ["Metric", "find_metric", "metrics", "parse"]
+
+_REQUIRED = ("title", "definition", "unit", "source")
+_KEYS = (*_REQUIRED, "direction", "needs", "caveats", "layout")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a metric is. ``sql`` gives one row per log with a column ``value``, or a table with a column ``log``."""
+
+    name: str
+    title: str
+    definition: str
+    unit: str
+    source: str
+    """Where it comes from: paper, tool, or "iolens"."""
+    direction: str
+    """"lower" or "higher" is better; empty if neither."""
+    needs: str
+    """What a log must have for it."""
+    caveats: str
+    layout: str
+    """"value" (one number per log) or "table"."""
+    sql: str
+
+
+def parse(name: str, text: str) -> Metric:
+    """The metric of a file: ``-- key: words`` lines first, a line ``--   words`` goes on. Raises ValueError."""
+    header: dict[str, str] = {}
+    lines = text.splitlines()
+    end = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    key = ""
+    for line in lines[:end]:
+        found = re.match(r"-- (\w+): (.*)", line)
+        if found and found[1] in _KEYS:
+            key = found[1]
+            header[key] = found[2].strip()
+        elif key:
+            header[key] += " " + line[2:].strip()
+        else:
+            raise ValueError(f"{name}: not understood: {line}")
+    missing = [k for k in _REQUIRED if not header.get(k)]
+    if missing:
+        raise ValueError(f"{name}: header lacks {', '.join(missing)}")
+    sql = "\n".join(lines[end:]).strip().rstrip(";")
+    return Metric(
+        name=name,
+        sql=sql,
+        **{k: header.get(k, "value" if k == "layout" else "") for k in _KEYS},
+    )
+
+
+@cache
+def metrics() -> dict[str, Metric]:
+    """All metrics by name, in alphabetical order."""
+    folder = files("iolens.metrics").joinpath("sql")
+    found = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
+    return {f.name[:-4]: parse(f.name[:-4], f.read_text(encoding="utf-8")) for f in found}
+
+
+def find_metric(name: str) -> Metric:
+    """The metric of this name. Raises IolensError, naming near ones."""
+    if name not in metrics():
+        import difflib
+
+        near = difflib.get_close_matches(name, metrics(), 3)
+        hint = f"; did you mean {', '.join(near)}?" if near else "; `iolens explain` lists them"
+        raise IolensError(f'no metric "{name}"{hint}', exit_code=USAGE)
+    return metrics()[name]

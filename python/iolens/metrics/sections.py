@@ -1,0 +1,38 @@
+"""What the sections of the extension trailer hold, so that a query finds each of them in every log, if only empty."""
+
+from __future__ import annotations
+
+__all__ = ["SECTIONS"]
+
+_COLUMNS = {
+    "process": """
+        rank i, pid i, parent i, forked i, host s, exe s, command s, directory s, start f, end f, ended s, signal i,
+        exit_code i, threads i, io_time f, read_time f, write_time f, meta_time f, kernel_read i, kernel_written i,
+        storage_read i, storage_written i, seen_read i, seen_written i, unseen_read i, unseen_written i,
+        nested_calls i, folded_opens i, budget i, start_cost f, mpi s, mpi_start f, mpi_end f""",
+    "total": """
+        rank i, interface s, records i, opens i, reads i, writes i, bytes_read i, bytes_written i, read_time f,
+        write_time f, meta_time f""",
+    "excluded": "rank i, class s, description s, opens i, reads i, writes i, bytes_read i, bytes_written i",
+    "operation": "rank i, interface s, name s, count i, errors i, bytes i, time f",
+    "mpiio_sizes": "rank i, kind s, direction s, size s, count i, bytes i",
+    "mpiio_completions": """
+        rank i, kind s, direction s, count i, errors i, bytes i, wait_time f, span_time f""",
+    "timeline": "rank i, thread i, start f, end f, read f, write f, meta f",
+    "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
+    "folded_directory": "rank i, directory s, opens i, surplus i",
+    "unobserved": "rank i, program s, reason s, count i",
+    "phase": "name s, time f",
+    "environment": "name s, value s",
+}
+
+_TYPES = {"i": "BIGINT", "f": "DOUBLE", "s": "VARCHAR"}
+
+SECTIONS: dict[str, dict[str, str]] = {
+    section: {
+        name: _TYPES[kind]
+        for name, kind in (column.split() for column in columns.replace("\n", " ").split(","))
+    }
+    for section, columns in _COLUMNS.items()
+}
+"""Section -> column -> DuckDB's type. A log of a newer version may have more columns, and more sections."""

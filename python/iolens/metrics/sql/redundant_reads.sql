@@ -1,0 +1,13 @@
+-- title: Bytes read more than once
+-- definition: sum over files with bytes_read > max_offset_read of bytes_read - max_offset_read - 1, files merged over
+--   ranks; a file's counters are MPI-IO's where it was opened through MPI-IO, else POSIX's. The highest offset is always POSIX's.
+-- unit: bytes
+-- direction: lower
+-- needs: posix
+-- caveats: A lower bound: a file of which only a part was read, that part several times, hides re-reading.
+-- source: Luu, Winslett, Gropp et al. and the NERSC screening study, equation 1
+SELECT log,
+    coalesce(sum(greatest(0, bytes_read - max_offset_read - 1)) FILTER (bytes_read > max_offset_read), 0)::BIGINT AS value,
+    count(*) FILTER (bytes_read > max_offset_read + 1) AS files
+FROM job LEFT JOIN (SELECT * FROM file_of WHERE interface = 'posix') USING (log)
+GROUP BY log

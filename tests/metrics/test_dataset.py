@@ -1,0 +1,99 @@
+"""The dataset's tables and the first metrics, checked against released tools' figures and logs made here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from iolens.error import IolensError
+from iolens.log import open as open_log
+from iolens.metrics import MODULES, SECTIONS, Dataset, find_metric, metrics
+from iolens.metrics.metric import parse
+from observed import Observe
+
+
+def perf(data: Dataset, interface: str) -> dict[str, float]:
+    return next(row for row in data.metric("perf") if row["interface"] == interface)
+
+
+def test_every_table_is_there_in_every_log(observe: Observe) -> None:
+    with Dataset(observe(["true"]).log) as data:
+        for table in (*MODULES, *SECTIONS, "job", "file", "record", "name", "mount", "metadata", "module"):
+            assert "log" in [
+                column[0] for column in data.query(f"SELECT * FROM {table}").description or ()
+            ], table
+
+
+def test_sections_have_the_columns_that_are_declared(observe: Observe) -> None:
+    log = open_log(observe(["true"]).log)
+    for section, columns in SECTIONS.items():
+        if section in log.trailer:
+            assert set(log.trailer[section].schema.names) <= set(columns), section
+
+
+def test_a_file_is_merged_over_ranks_and_knows_its_place(observe: Observe, tmp_path: Path) -> None:
+    target = tmp_path / "some.dir" / "data.h5"
+    target.parent.mkdir()
+    log = observe(
+        ["sh", "-c", f"dd if=/dev/zero of={target} bs=5000 count=1 2>&1; cat {target} {target} > /dev/null"]
+    ).log
+    with Dataset(log) as data:
+        rows = data.rows("SELECT * FROM file WHERE interface = 'posix' AND name = ?", [str(target)])
+        assert [(r["bytes_written"], r["bytes_read"], r["ranks"], r["shared"]) for r in rows] == [
+            (5000, 10000, 2, True)
+        ]
+        assert (rows[0]["directory"], rows[0]["extension"]) == (str(target.parent), "h5")
+        assert rows[0]["mount"] is not None
+        assert data.metric("redundant_reads") == [{"log": 0, "value": 5000, "files": 1}]
+
+
+def test_two_logs_are_told_apart(observe: Observe) -> None:
+    logs = [observe(["true"]).log, observe(["sh", "-c", "true"]).log]
+    with Dataset(logs) as data:
+        assert [row["log"] for row in data.rows("SELECT log FROM job ORDER BY log")] == [0, 1]
+        assert [row["value"] for row in data.metric("redundant_reads")] == [0, 0]
+
+
+def test_wrong_input_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IolensError, match="no log given"):
+        Dataset([])
+    with pytest.raises(IolensError, match="did you mean perf"):
+        find_metric("perfs")
+    (tmp_path / "text").write_text("no log")
+    with pytest.raises(IolensError, match="not a Darshan log"):
+        Dataset(tmp_path / "text")
+
+
+def test_headers_of_metrics_are_complete() -> None:
+    assert all(m.title and m.definition and m.unit and m.source for m in metrics().values())
+    with pytest.raises(ValueError, match="lacks definition"):
+        parse("x", "-- title: t\n-- unit: s\n-- source: here\nSELECT 1")
+
+
+# What released tools print of these logs, in seconds and MiB/s.
+PERF = [
+    ("imbalanced-io", "posix", 106730099902, 616.911529, 164.992467),
+    ("imbalanced-io", "mpiio", 132463273244, 1243.618248, 101.580064),
+    ("skew-app", "posix", 43637372528, 264.241477, 157.491707),
+    ("skew-app", "mpiio", 43637372528, 753.573830, 55.224637),
+    ("hdf5-diagonal-half-ranks-dxt", "posix", 2640535, 0.028272, 89.071099),
+]
+
+
+@pytest.mark.parametrize("expected", PERF, ids=lambda row: f"{row[0]}-{row[1]}")
+def test_perf_is_what_released_tools_print(
+    corpus: Path, expected: tuple[str, str, int, float, float]
+) -> None:
+    log, interface, bytes_moved, seconds, rate = expected
+    with Dataset(corpus / "logs" / f"{log}.darshan") as data:
+        row = perf(data, interface)
+        assert row["bytes"] == bytes_moved
+        assert row["time_by_slowest"] == pytest.approx(seconds, abs=5e-7)
+        assert row["mib_per_s_by_slowest"] == pytest.approx(rate, abs=5e-7)
+
+
+def test_redundant_reads_of_known_logs(corpus: Path) -> None:
+    for log, expected in (("imbalanced-io", (1025628, 1)), ("hdf5-diagonal-half-ranks-dxt", (2364849, 20))):
+        with Dataset(corpus / "logs" / f"{log}.darshan") as data:
+            row = data.metric("redundant_reads")[0]
+            assert (row["value"], row["files"]) == expected
