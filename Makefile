@@ -33,6 +33,9 @@ sanitize-%: build
 	[ -d build-$* ] || $(meson) setup build-$* -Db_sanitize=$(kinds) -Db_lundef=false
 	$(meson) test -C build-$* --print-errorlogs
 
+transparency: build ## other people's tests, with and without iolens: CASES="NAME..."
+	$(bin)/python tests/transparency/suite.py $(CASES)
+
 fuzz: build ## fuzz the log reader for SECONDS=60 (needs clang)
 	tests/fuzz/run $(or $(SECONDS),60)
 
