@@ -38,7 +38,7 @@ def test_the_version_is_meson_s(root: Path) -> None:
 
 def test_reading_logs_needs_no_other_package() -> None:
     required = [line for line in distribution("iolens").requires or [] if "extra ==" not in line]
-    assert sorted(re.split(r"\W", line)[0] for line in required) == ["click", "duckdb", "rich"]
+    assert sorted(re.split(r"\W", line)[0] for line in required) == ["click", "duckdb", "rich", "tomli"]
     loaded = (
         "import sys, iolens.log; print([m for m in ('click', 'duckdb', 'rich', 'numpy') if m in sys.modules])"
     )

@@ -1,0 +1,130 @@
+"""Rules applied to a dataset: findings, most severe first."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import duckdb
+
+from iolens.metrics import Dataset
+from iolens.rules.finding import SEVERITIES, Evidence, Finding
+from iolens.rules.load import AnyPath, Catalog, load
+from iolens.rules.rule import EvidenceQuery, Rule
+from iolens.rules.text import fill
+
+__all__ = ["EVIDENCE_ROWS", "find"]
+
+EVIDENCE_ROWS = 10
+
+Row = dict[str, Any]
+
+
+def find(
+    data: Dataset,
+    *,
+    directories: Iterable[AnyPath] = (),
+    thresholds: Mapping[str, float] | None = None,
+    catalog: Catalog | None = None,
+    problems: list[str] | None = None,
+) -> list[Finding]:
+    """What the rules find in the logs: the most severe first, of these what costs most time.
+
+    directories: rules of the site. thresholds: "rule.name" -> value. catalog: the rules, instead of all of the
+    directories'. problems: gets a line for each rule of a site that cannot be used.
+    Raises IolensError for an unknown threshold or a directory that is none.
+    """
+    used = (catalog or load(directories)).with_thresholds(dict(thresholds or {}))
+    wrong = [] if problems is None else problems
+    wrong += used.problems
+    found: list[Finding] = []
+    for rule in used.rules.values():
+        try:
+            found += _apply(data, rule, used.severity)
+        except (duckdb.Error, KeyError) as error:
+            if not rule.path:
+                raise
+            missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
+            wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
+    return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
+
+
+def _ask(data: Dataset, sql: str, values: Mapping[str, Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """A query with those of the values that it names as $name."""
+    names = set(re.findall(r"\$(\w+)", sql))
+    result = data.query(sql, {name: value for name, value in values.items() if name in names})
+    return [column[0] for column in result.description or ()], result.fetchall()
+
+
+def _apply(data: Dataset, rule: Rule, severity: Mapping[str, float]) -> Iterator[Finding]:
+    settings = {name: threshold.default for name, threshold in rule.thresholds.items()}
+    gain = f", ({rule.gain.low}) AS gain_low, ({rule.gain.high}) AS gain_high" if rule.gain else ""
+    sql = f"""
+        SELECT *{gain} FROM (
+            SELECT c.*, job.run_time, job.nprocs FROM ({rule.condition}
+            ) AS c JOIN job USING (log)
+        ) ORDER BY log
+    """
+    names, rows = _ask(data, sql, settings)
+    for row in rows:
+        yield _finding(data, rule, dict(zip(names, row)), settings, severity)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _finding(
+    data: Dataset, rule: Rule, row: Row, settings: Mapping[str, float], severity: Mapping[str, float]
+) -> Finding:
+    run_time = _number(row["run_time"])
+    lost = _number(row.get("time_lost"))
+    if lost is not None:
+        lost = min(max(lost, 0.0), run_time if run_time else math.inf)
+    share = lost / run_time if lost is not None and run_time else None
+    values = {**settings, **row, "time_lost": lost, "share": share}
+    return Finding(
+        rule=rule.id,
+        title=rule.title,
+        severity=_severity(rule, lost, share, severity),
+        log=row["log"],
+        message=fill(rule.message, values),
+        time_lost=lost,
+        share=share,
+        gain=_gain(row, lost),
+        assumptions=rule.gain.assumptions if rule.gain else "",
+        confidence=row.get("confidence") or rule.confidence,
+        advice=rule.advice,
+        evidence=tuple(e for q in rule.evidence if (e := _evidence(data, q, values)).rows),
+        references=rule.references,
+        aliases=rule.aliases,
+        topic=rule.topic,
+        values={name: value for name, value in values.items() if not name.startswith("gain_")},
+    )
+
+
+def _severity(rule: Rule, lost: float | None, share: float | None, severity: Mapping[str, float]) -> str:
+    level = "low"
+    if lost is None or share is None:
+        level = rule.floor
+    elif lost >= severity["seconds"]:
+        level = "high" if share >= severity["high"] else "medium" if share >= severity["medium"] else "low"
+    place = max(SEVERITIES.index(level), SEVERITIES.index(rule.cap))
+    return SEVERITIES[min(place, SEVERITIES.index(rule.floor))]
+
+
+def _gain(row: Row, lost: float | None) -> tuple[float, float] | None:
+    """Never more than what is lost."""
+    low, high = _number(row.get("gain_low")), _number(row.get("gain_high"))
+    if low is None or high is None:
+        return None
+    most = math.inf if lost is None else lost
+    high = min(max(high, 0.0), most)
+    return min(max(low, 0.0), high), high
+
+
+def _evidence(data: Dataset, query: EvidenceQuery, values: Row) -> Evidence:
+    columns, rows = _ask(data, f"SELECT * FROM ({query.sql}\n) LIMIT {EVIDENCE_ROWS}", values)
+    return Evidence(query.title, tuple(columns), tuple(query.units.get(c, "") for c in columns), tuple(rows))

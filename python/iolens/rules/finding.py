@@ -1,0 +1,62 @@
+"""What a rule has found in a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding"]
+
+SEVERITIES = ("high", "medium", "low", "info", "good")
+"""Most severe first. "info" is a fact to know, "good" something that is as it should be."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change. ``snippet`` is code in ``language`` ("c", "python", "shell", "hints"), empty if there is none."""
+
+    text: str
+    snippet: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Rows of the log behind a finding, at most ten. ``units``: one per column, "" for none."""
+
+    title: str
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One rule's result for one log of a dataset."""
+
+    rule: str
+    title: str
+    severity: str
+    """One of SEVERITIES."""
+    log: int
+    """Number of the log in the dataset."""
+    message: str
+    """One sentence, with numbers."""
+    time_lost: float | None
+    """Seconds of wall-clock that the cause accounts for; None if the log does not tell."""
+    share: float | None
+    """``time_lost`` as a part of the run time, 0 to 1."""
+    gain: tuple[float, float] | None
+    """Seconds of wall-clock that the advice saves, from and to; None if there is no estimate."""
+    assumptions: str
+    """What the gain rests on."""
+    confidence: str
+    """"high", "medium" or "low"."""
+    advice: tuple[Advice, ...]
+    evidence: tuple[Evidence, ...]
+    references: tuple[str, ...]
+    aliases: tuple[str, ...]
+    """Codes of other tools for the same intent."""
+    topic: str
+    values: dict[str, Any]
+    """What the condition gave, by name: for programs that want numbers and not the sentence."""

@@ -1,0 +1,111 @@
+"""All rules there are: those that iolens brings, and a site's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Union
+
+from iolens.error import USAGE, IolensError
+from iolens.rules.rule import Rule, RuleError, Threshold, parse
+
+__all__ = ["SEVERITY", "Catalog", "load"]
+
+AnyPath = Union[str, "os.PathLike[str]"]
+
+SEVERITY = {
+    "high": Threshold(
+        "high", 0.10, "share of run time", "A tenth of the run time is worth a programmer's day."
+    ),
+    "medium": Threshold("medium", 0.02, "share of run time", "What a user notices only when told."),
+    "seconds": Threshold(
+        "seconds", 0.1, "seconds", "What costs less is of low severity in the shortest run."
+    ),
+}
+"""Thresholds that are no rule's: how severe lost time is, ``severity.NAME`` for users."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Rules by id, in the order of topics and names, with thresholds as they are set."""
+
+    rules: dict[str, Rule]
+    severity: dict[str, float]
+    problems: list[str] = field(default_factory=list)
+    """A line for each rule of a site that cannot be used: its file and what is wrong."""
+
+    def find(self, name: str) -> Rule:
+        """The rule of this id, or of this code of another tool. Raises IolensError, naming near ones."""
+        if name in self.rules:
+            return self.rules[name]
+        for rule in self.rules.values():
+            if name.upper() in rule.aliases:
+                return rule
+        raise IolensError(f'no rule "{name}"{_near(name, self.rules)}', exit_code=USAGE)
+
+    def with_thresholds(self, settings: dict[str, float]) -> Catalog:
+        """``RULE.NAME`` sets one, ``NAME`` that of every rule which has it. Raises IolensError for what nobody has."""
+        rules, severity = dict(self.rules), dict(self.severity)
+        for key, value in settings.items():
+            rule, _, name = key.rpartition(".")
+            if rule == "severity" and name in severity:
+                severity[name] = value
+                continue
+            hit = [r for r in rules.values() if name in r.thresholds and rule in ("", r.id)]
+            if not hit:
+                known = [f"{r.id}.{n}" for r in rules.values() for n in r.thresholds]
+                known += [f"severity.{n}" for n in severity]
+                raise IolensError(f'no threshold "{key}"{_near(key, known)}', exit_code=USAGE)
+            for one in hit:
+                changed = {**one.thresholds, name: replace(one.thresholds[name], default=value)}
+                rules[one.id] = replace(one, thresholds=changed)
+        return replace(self, rules=rules, severity=severity)
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(names), 3)
+    return f"; did you mean {', '.join(near)}?" if near else "; `iolens explain` lists them"
+
+
+@cache
+def _own() -> tuple[Rule, ...]:
+    folder = files("iolens.rules").joinpath("catalog")
+    found = [f for f in folder.iterdir() if f.name.endswith(".toml")]
+    return tuple(parse(f.name[:-5], f.read_text(encoding="utf-8")) for f in found)
+
+
+def _site(directory: AnyPath, problems: list[str]) -> list[Rule]:
+    folder = Path(directory)
+    if not folder.is_dir():
+        raise IolensError("no directory of rules", os.fspath(directory), exit_code=USAGE)
+    found = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            found.append(parse(path.stem, path.read_text(encoding="utf-8"), str(path)))
+        except (RuleError, OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            problems.append(f"{path}: {reason}".replace("\n", " "))
+    return found
+
+
+def _order(rule: Rule) -> tuple[Any, ...]:
+    from iolens.rules.rule import TOPICS
+
+    return list(TOPICS).index(rule.topic), rule.id
+
+
+def load(directories: Iterable[AnyPath] = ()) -> Catalog:
+    """iolens' rules and those of the directories; of two rules of one name the later counts."""
+    problems: list[str] = []
+    rules = list(_own())
+    for directory in directories:
+        rules += _site(directory, problems)
+    by_name = {rule.id: rule for rule in rules}
+    ordered = {rule.id: rule for rule in sorted(by_name.values(), key=_order)}
+    return Catalog(ordered, {name: one.default for name, one in SEVERITY.items()}, problems)

@@ -1,0 +1,218 @@
+"""A rule is one TOML file: when it fires, what it says then, and what to change."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from iolens.rules.finding import SEVERITIES, Advice
+from iolens.rules.text import FORMATS, fields
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["CONFIDENCES", "TOPICS", "EvidenceQuery", "Gain", "Rule", "RuleError", "Threshold", "parse"]
+
+TOPICS = {
+    "summary": "Is I/O a problem at all?",
+    "size": "Size of accesses",
+    "pattern": "Order of accesses",
+    "metadata": "Metadata",
+    "sharing": "Shared files and collective operations",
+    "balance": "Balance between ranks and between servers",
+    "layout": "Files and file systems",
+    "library": "HDF5, PnetCDF and MPI-IO",
+    "data": "What the log does not tell",
+}
+"""Topic -> its heading."""
+
+CONFIDENCES = ("high", "medium", "low")
+
+_KEYS = {
+    "title": str,
+    "topic": str,
+    "aliases": list,
+    "why": str,
+    "needs": str,
+    "condition": str,
+    "message": str,
+    "severity": dict,
+    "confidence": str,
+    "thresholds": dict,
+    "evidence": list,
+    "advice": list,
+    "gain": dict,
+    "references": list,
+}
+_REQUIRED = ("title", "topic", "why", "condition", "message", "severity")
+
+
+class RuleError(ValueError):
+    """What is wrong with a rule, in one line without its file."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number that a rule compares with; ``$name`` in its SQL."""
+
+    name: str
+    default: float
+    unit: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class EvidenceQuery:
+    """SQL whose rows are shown with a finding. Parameters: $log, the thresholds, and what the condition gave."""
+
+    title: str
+    sql: str
+    units: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """SQL expressions over the condition's columns and run_time and nprocs, in seconds."""
+
+    low: str
+    high: str
+    assumptions: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """See docs/guide/findings.md for how to write one."""
+
+    id: str
+    title: str
+    topic: str
+    why: str
+    """Why it costs time, and how the time lost is estimated."""
+    condition: str
+    """SQL: a row for each log in which the rule fires, with ``log``, ``time_lost`` if known, and what else is used."""
+    message: str
+    cap: str
+    """Severity when it costs most."""
+    floor: str
+    """Severity when it costs least, or nobody knows what."""
+    confidence: str = "medium"
+    needs: str = ""
+    aliases: tuple[str, ...] = ()
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    evidence: tuple[EvidenceQuery, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    gain: Gain | None = None
+    references: tuple[str, ...] = ()
+    path: str = ""
+
+
+def _typed(
+    table: Mapping[str, Any], where: str, known: Mapping[str, type], required: tuple[str, ...]
+) -> None:
+    for key, value in table.items():
+        if key not in known:
+            raise RuleError(f'{where}unknown key "{key}"')
+        if not isinstance(value, known[key]) or isinstance(value, bool):
+            raise RuleError(f'{where}"{key}" must be a {_WORDS[known[key]]}')
+    for key in required:
+        if not table.get(key) and table.get(key) != 0:
+            raise RuleError(f'{where}"{key}" is missing')
+
+
+_WORDS = {str: "string", list: "list", dict: "table", float: "number"}
+
+
+def _texts(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    values = table.get(key, [])
+    if not all(isinstance(v, str) for v in values):
+        raise RuleError(f'"{key}" must be a list of strings')
+    return tuple(values)
+
+
+def _one_of(value: str, choice: Any, what: str) -> str:
+    if value not in choice:
+        raise RuleError(f'{what} "{value}" is none of {", ".join(choice)}')
+    return value
+
+
+def _threshold(name: str, table: Any) -> Threshold:
+    if not name.isidentifier() or not isinstance(table, dict):
+        raise RuleError(f"thresholds.{name} must be a table with default, unit and reason")
+    if isinstance(table.get("default"), int):
+        table = {**table, "default": float(table["default"])}
+    known = {"default": float, "unit": str, "reason": str}
+    _typed(table, f"thresholds.{name}: ", known, ("default", "reason"))
+    return Threshold(name, table["default"], table.get("unit", ""), table["reason"])
+
+
+def _evidence(number: int, table: Any) -> EvidenceQuery:
+    if not isinstance(table, dict):
+        raise RuleError("evidence must be a list of tables")
+    where = f"evidence {number}: "
+    _typed(table, where, {"title": str, "sql": str, "units": dict}, ("title", "sql"))
+    units = table.get("units", {})
+    for column, unit in units.items():
+        if unit not in FORMATS:
+            raise RuleError(f"{where}unit of {column} is none of {', '.join(FORMATS)}")
+    return EvidenceQuery(table["title"], table["sql"], units)
+
+
+def _advice(number: int, table: Any) -> Advice:
+    if not isinstance(table, dict):
+        raise RuleError("advice must be a list of tables")
+    known = {"text": str, "snippet": str, "language": str}
+    _typed(table, f"advice {number}: ", known, ("text",))
+    return Advice(table["text"].strip(), table.get("snippet", "").strip("\n"), table.get("language", ""))
+
+
+def _gain(table: Mapping[str, Any]) -> Gain:
+    _typed(
+        table, "gain: ", dict.fromkeys(("low", "high", "assumptions"), str), ("low", "high", "assumptions")
+    )
+    return Gain(table["low"], table["high"], " ".join(table["assumptions"].split()))
+
+
+def parse(name: str, text: str, path: str = "") -> Rule:
+    """The rule of a file's text. Raises RuleError."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise RuleError("a rule's name (the file's) has small letters, digits and _ only")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"not TOML: {error}") from error
+    _typed(table, "", _KEYS, _REQUIRED)
+    _typed(table["severity"], "severity: ", {"cap": str, "floor": str}, ("cap",))
+    cap = _one_of(table["severity"]["cap"], SEVERITIES, "severity")
+    floor = _one_of(
+        table["severity"].get("floor", cap if cap in ("info", "good") else "low"), SEVERITIES, "severity"
+    )
+    if SEVERITIES.index(floor) < SEVERITIES.index(cap):
+        raise RuleError("severity: the floor is above the cap")
+    try:
+        fields(table["message"])
+    except ValueError as error:
+        raise RuleError(f"message: {error}") from error
+    return Rule(
+        id=name,
+        title=table["title"],
+        topic=_one_of(table["topic"], TOPICS, "topic"),
+        why=" ".join(table["why"].split()),
+        condition=table["condition"].strip().rstrip(";"),
+        message=" ".join(table["message"].split()),
+        cap=cap,
+        floor=floor,
+        confidence=_one_of(table.get("confidence", "medium"), CONFIDENCES, "confidence"),
+        needs=table.get("needs", ""),
+        aliases=_texts(table, "aliases"),
+        thresholds={n: _threshold(n, t) for n, t in table.get("thresholds", {}).items()},
+        evidence=tuple(_evidence(n, t) for n, t in enumerate(table.get("evidence", []), 1)),
+        advice=tuple(_advice(n, t) for n, t in enumerate(table.get("advice", []), 1)),
+        gain=_gain(table["gain"]) if "gain" in table else None,
+        references=_texts(table, "references"),
+        path=path,
+    )

@@ -1,0 +1,99 @@
+"""Numbers in sentences: templates whose fields say what a number is, as in ``{size:bytes}``."""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["FORMATS", "fields", "fill", "write"]
+
+
+def _count(value: float) -> str:
+    if abs(value) >= 1e7:
+        for unit, size in (("trillion", 1e12), ("billion", 1e9), ("million", 1e6)):
+            if abs(value) >= size:
+                return f"{value / size:.3g} {unit}"
+    return f"{value:,.0f}"
+
+
+def _bytes(value: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if abs(value) < 1024 or unit == "PiB":
+            break
+        value /= 1024
+    if unit == "B" or value == int(value):
+        return f"{value:.0f} {unit}"
+    return f"{value:.1f} {unit}"
+
+
+def _seconds(value: float) -> str:
+    if value == 0:
+        return "0 s"
+    if abs(value) < 0.001:
+        return f"{value * 1e6:.0f} us"
+    if abs(value) < 1:
+        return f"{value * 1e3:.3g} ms"
+    if abs(value) < 100:
+        return f"{value:.3g} s"
+    return f"{value:,.0f} s"
+
+
+def _percent(value: float) -> str:
+    part = 100 * value
+    if 0 < part < 0.1:
+        return "less than 0.1 %"
+    return f"{part:.1f} %" if part < 10 else f"{part:.0f} %"
+
+
+FORMATS: dict[str, Callable[[float], str]] = {
+    "count": _count,
+    "bytes": _bytes,
+    "seconds": _seconds,
+    "percent": _percent,
+    "rate": lambda value: f"{_bytes(value)}/s",
+    "factor": lambda value: f"{value:,.1f}" if value < 10 else f"{value:,.0f}",
+}
+"""What may stand behind the colon of a field, and as a unit of a column of evidence."""
+
+PLURAL = re.compile(r"# ([a-z -]+)")
+"""Also a format: ``{n:# file}`` is "1 file" or "2 files"."""
+
+
+def write(value: Any, unit: str) -> str:
+    """A value in words: "3.2 MiB" for 3355443 and "bytes"."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "unknown"
+    if unit in FORMATS and isinstance(value, (int, float)):
+        return FORMATS[unit](value)
+    if PLURAL.fullmatch(unit):
+        return f"{_count(value)} {unit[2:]}{'' if value == 1 else 's'}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def fields(template: str) -> list[tuple[str, str]]:
+    """Its fields as (name, format). Raises ValueError for what is no template, or asks for more than a name."""
+    found = []
+    for _, name, form, conversion in string.Formatter().parse(template):
+        if name is None:
+            continue
+        if not name.isidentifier() or conversion:
+            raise ValueError(f'"{{{name}}}" is not the name of a column')
+        if form and form not in FORMATS and not PLURAL.fullmatch(form):
+            raise ValueError(f'"{{{name}:{form}}}": formats are {", ".join(FORMATS)}, and "# NOUN"')
+        found.append((name, form or ""))
+    return found
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """The template with its fields written. Raises KeyError for a field that has no value."""
+    parts = []
+    for literal, name, form, _ in string.Formatter().parse(template):
+        parts.append(literal)
+        if name is not None:
+            parts.append(write(values[name], form or ""))
+    return "".join(parts)

@@ -1,0 +1,71 @@
+"""How rules are read, applied and set; single rules have tests of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from iolens.error import IolensError
+from iolens.metrics import Dataset
+from iolens.rules import Finding, find
+from observed import Observe
+
+
+@pytest.fixture
+def reread(observe: Observe, tmp_path: Path) -> Path:
+    """The log of a program that reads 3,000,000 bytes twice."""
+    target = tmp_path / "data"
+    target.write_bytes(bytes(3_000_000))
+    return observe(["sh", "-c", f"cat {target} {target} > /dev/null"]).log
+
+
+def of(found: list[Finding], rule: str) -> Finding:
+    return next(f for f in found if f.rule == rule)
+
+
+def test_a_finding_has_numbers_evidence_and_advice(reread: Path, tmp_path: Path) -> None:
+    with Dataset(reread) as data:
+        found = of(find(data), "redundant_reads")
+    assert found.values["excess"] == 3_000_000
+    assert found.message.startswith("2.9 MiB are read again from 1 file, up to 2.0 times their size")
+    assert found.evidence[0].columns == ("name", "bytes_read", "size", "factor", "read_time")
+    assert found.evidence[0].rows[0][:4] == (str(tmp_path / "data"), 6_000_000, 3_000_000, 2.0)
+    assert found.advice and found.aliases == ("P09",)
+    assert found.time_lost is not None and found.share is not None and found.gain is not None
+    assert 0 < found.gain[0] <= found.gain[1] <= found.time_lost
+
+
+def test_thresholds_are_settable_and_wrong_ones_named(reread: Path) -> None:
+    with Dataset(reread) as data:
+        found = find(data, thresholds={"redundant_reads.excess_bytes": 3_000_001})
+        assert "redundant_reads" not in {f.rule for f in found}
+        with pytest.raises(IolensError, match=r"did you mean redundant_reads\.excess_bytes"):
+            find(data, thresholds={"redundant_reads.excess": 1})
+
+
+SITE = """
+title = "Ranks"
+topic = "data"
+why = "A site's own."
+condition = "SELECT log, nprocs AS ranks FROM job"
+message = "{ranks:# rank}"
+severity = { cap = "info" }
+"""
+
+
+def test_a_site_adds_rules_and_is_told_what_is_wrong_with_them(reread: Path, tmp_path: Path) -> None:
+    (tmp_path / "ranks.toml").write_text(SITE)
+    (tmp_path / "broken.toml").write_text(SITE.replace('topic = "data"', 'topic = "dat"'))
+    (tmp_path / "no_column.toml").write_text(SITE.replace("{ranks:# rank}", "{rank}"))
+    (tmp_path / "no_table.toml").write_text(SITE.replace("FROM job", "FROM jobs"))
+    problems: list[str] = []
+    with Dataset(reread) as data:
+        found = find(data, directories=[tmp_path], problems=problems)
+    assert of(found, "ranks").message == "2 ranks"
+    assert [line.split(": ", 1)[0] for line in problems] == [
+        str(tmp_path / f"{name}.toml") for name in ("broken", "no_column", "no_table")
+    ]
+    assert 'topic "dat" is none of' in problems[0]
+    assert 'message: no column "rank"' in problems[1]
+    assert "jobs" in problems[2]
+    assert not any("\n" in line for line in problems)
