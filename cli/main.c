@@ -20,6 +20,7 @@ static const struct command {
 	{"config", config_main, "the settings that a program would run with, and where each came from"},
 	{"info", info_main, "one page about a log: job, modules, sizes"},
 	/* Written in Python: python/iolens/cli has a file of this name for each. */
+	{"compare", python_main, "what differs between runs, by how much, and which files it is from"},
 	{"explain", python_main, "what a metric is: definition, unit, source, caveats"},
 	{"sql", python_main, "ask one or more logs in SQL"},
 };

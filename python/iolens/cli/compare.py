@@ -1,0 +1,91 @@
+"""iolens compare: runs beside each other."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+import click
+
+from iolens.cli.command import to_json, warn
+from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
+
+_FAIL_ON = {"slower": ("slower",), "difference": ("slower", "faster", "different")}
+
+
+def _paths(pattern: str) -> tuple[str, ...]:
+    found = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207
+    if not found:
+        raise IolensError("no such log", pattern)
+    return tuple(found)
+
+
+def _name(path: str, taken: set[str]) -> str:
+    stem = Path(path).name.removesuffix(".darshan")
+    short = stem if len(stem) <= 24 else stem[:10] + ".." + stem[-12:]
+    while short in taken:
+        short += "'"
+    taken.add(short)
+    return short
+
+
+@click.command()
+@click.argument("logs", nargs=-1, metavar="LOG LOG [LOG...]")
+@click.option(
+    "--group", "groups", multiple=True, metavar="NAME=PATTERN", help="Repeated runs; the first is the base."
+)
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="REGEX=TEXT",
+    help="Applied to file names first.",
+)
+@click.option(
+    "--tolerance", default=5.0, show_default=True, metavar="PERCENT", help="Smaller changes are none."
+)
+@click.option(
+    "--fail-on", type=click.Choice(list(_FAIL_ON)), help="Exit with 1 if a run is slower, or differs at all."
+)
+@click.option("--all", "everything", is_flag=True, help="All measures and files, not those that differ.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+def compare(  # noqa: PLR0913, PLR0917 -- one per option
+    logs: tuple[str, ...],
+    groups: tuple[str, ...],
+    maps: tuple[str, ...],
+    tolerance: float,
+    fail_on: str | None,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Compares runs with the first one: what differs, by how much, and which files it is from.
+
+    Files are matched by the part they play: out.0007 of one run is out.0008 of another. Repeated runs of one
+    configuration are a group (--group old='old/*.darshan' --group new='new/*.darshan'): then means are compared and
+    Welch's test tells chance from change.
+    """
+    from iolens.compare import Group, Limits, parse_substitution
+    from iolens.compare import compare as compare_groups
+    from iolens.compare.text import to_plain, to_text
+
+    taken: set[str] = set()
+    chosen = [Group(_name(log, taken), (log,)) for log in logs]
+    for text in groups:
+        name, equals, pattern = text.partition("=")
+        if not equals or not name:
+            raise IolensError(f'"{text}" is not NAME=PATTERN', exit_code=USAGE)
+        chosen.append(Group(name, _paths(pattern)))
+    result = compare_groups(
+        chosen,
+        substitutions=[parse_substitution(text) for text in maps],
+        limits=Limits(relative=tolerance / 100),
+    )
+    print(
+        to_json(to_plain(result)) if as_json else to_text(result, everything=everything),
+        end="\n" if as_json else "",
+    )
+    for problem in result.problems:
+        warn(str(problem))
+    if fail_on and any(verdict in _FAIL_ON[fail_on] for verdict in result.verdicts):
+        return FINDINGS
+    return PARTIAL if result.problems else OK

@@ -1,0 +1,120 @@
+"""What is compared between runs: measures of the whole log, and the part that each role of files plays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from iolens.compare.roles import Substitution, role_sql
+from iolens.metrics import Dataset
+
+__all__ = ["MEASURES", "FileRole", "Measure", "measure_logs", "measure_roles"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number per log. direction: "lower" or "higher" is better, empty if neither is."""
+
+    name: str
+    unit: str
+    direction: str
+    title: str
+
+
+MEASURES = (
+    Measure("run_time", "s", "lower", "run time"),
+    Measure("io_time", "s", "lower", "time in I/O"),
+    Measure("read_time", "s", "lower", "reading, per process"),
+    Measure("write_time", "s", "lower", "writing, per process"),
+    Measure("meta_time", "s", "lower", "metadata, per process"),
+    Measure("bytes_read", "bytes", "", "bytes read"),
+    Measure("bytes_written", "bytes", "", "bytes written"),
+    Measure("bandwidth", "bytes/s", "higher", "bandwidth of I/O"),
+    Measure("redundant", "bytes", "lower", "bytes read more than once"),
+    Measure("reads", "calls", "lower", "read calls"),
+    Measure("writes", "calls", "lower", "write calls"),
+    Measure("opens", "calls", "lower", "opens"),
+    Measure("syncs", "calls", "lower", "syncs and flushes"),
+    Measure("meta_ops", "calls", "lower", "seeks, stats, renames"),
+    Measure("files", "files", "", "files"),
+    Measure("nprocs", "processes", "", "processes"),
+)
+
+# Interfaces whose calls reach the system one by one; what MPI-IO and HDF5 do arrives in POSIX.
+_LOWEST = "('posix', 'stdio', 'dfs', 'daos')"
+
+_LOGS = f"""
+    WITH sums AS (
+        SELECT log,
+            sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
+            sum(read_time) AS read_time, sum(write_time) AS write_time, sum(meta_time) AS meta_time,
+            sum(reads) AS reads, sum(writes) AS writes, sum(opens) AS opens, sum(syncs) AS syncs,
+            sum(meta_ops) AS meta_ops, count(DISTINCT id) AS files
+        FROM file_of WHERE interface IN {_LOWEST} GROUP BY log
+    ), slowest AS (
+        SELECT log, sum(time_by_slowest) AS io_time FROM metric.perf WHERE interface IN {_LOWEST} GROUP BY log
+    )
+    SELECT log, job.run_time, nprocs, coalesce(io_time, 0) AS io_time,
+        coalesce(read_time, 0) / nprocs AS read_time, coalesce(write_time, 0) / nprocs AS write_time,
+        coalesce(meta_time, 0) / nprocs AS meta_time,
+        coalesce(bytes_read, 0) AS bytes_read, coalesce(bytes_written, 0) AS bytes_written,
+        (bytes_read + bytes_written) / nullif(io_time, 0) AS bandwidth, redundant.value AS redundant,
+        coalesce(reads, 0) AS reads, coalesce(writes, 0) AS writes, coalesce(opens, 0) AS opens,
+        coalesce(syncs, 0) AS syncs, coalesce(meta_ops, 0) AS meta_ops, coalesce(sums.files, 0) AS files
+    FROM job LEFT JOIN sums USING (log) LEFT JOIN slowest USING (log)
+    LEFT JOIN metric.redundant_reads AS redundant USING (log)
+    ORDER BY log
+"""
+
+
+def measure_logs(data: Dataset) -> list[dict[str, float | None]]:
+    """The measures of each log, in order; None where a log does not tell."""
+    return [{m.name: row[m.name] for m in MEASURES} for row in data.rows(_LOGS)]
+
+
+@dataclass(frozen=True)
+class FileRole:
+    """What the files of one role did in one log, all processes and interfaces together."""
+
+    files: int
+    size: int
+    """Bytes of the largest extent that was touched, summed over the files."""
+    bytes: int
+    """Read and written."""
+    time: float
+    """Seconds in calls, summed over processes."""
+    operations: int
+    seeks: int
+
+    def __add__(self, other: FileRole) -> FileRole:
+        return FileRole(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+def measure_roles(data: Dataset, substitutions: Sequence[Substitution] = ()) -> list[dict[str, FileRole]]:
+    """For each log: role -> what its files did."""
+    found: list[dict[str, FileRole]] = [{} for _ in data.logs]
+    rows = data.rows(f"""
+        WITH seek AS (
+            SELECT log, id, 'posix' AS interface, sum(seeks) AS seeks FROM posix GROUP BY ALL
+            UNION ALL SELECT log, id, 'stdio', sum(seeks) FROM stdio GROUP BY ALL
+        ), part AS (
+            SELECT log, id, name, bytes_read + bytes_written AS bytes, total_time AS time,
+                coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) + coalesce(syncs, 0)
+                    + coalesce(meta_ops, 0) AS operations,
+                greatest(0, coalesce(max_offset_read + 1, 0) * (bytes_read > 0)::INT,
+                    coalesce(max_offset_written + 1, 0) * (bytes_written > 0)::INT) AS size,
+                coalesce(seeks, 0) AS seeks
+            FROM file LEFT JOIN seek USING (log, id, interface) WHERE interface IN {_LOWEST}
+        ), one AS (
+            SELECT log, id, any_value(name) AS name, max(size) AS size, sum(bytes) AS bytes, sum(time) AS time,
+                sum(operations) AS operations, sum(seeks) AS seeks
+            FROM part GROUP BY log, id
+        )
+        SELECT log, {role_sql("name", substitutions)} AS role, count(*) AS files, sum(size)::BIGINT AS size,
+            sum(bytes)::BIGINT AS bytes, sum(time) AS time, sum(operations)::BIGINT AS operations,
+            sum(seeks)::BIGINT AS seeks
+        FROM one GROUP BY ALL ORDER BY log, time DESC, role
+    """)
+    for row in rows:
+        found[row["log"]][row["role"]] = FileRole(**{f.name: row[f.name] for f in fields(FileRole)})
+    return found
