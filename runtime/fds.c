@@ -19,7 +19,12 @@ uintptr_t fds_set(int fd, uintptr_t at)
 	int seen = __atomic_load_n(&highest, __ATOMIC_RELAXED);
 	while (fd > seen && !__atomic_compare_exchange_n(&highest, &seen, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-	return __atomic_exchange_n(&fds_table[fd], at, __ATOMIC_ACQ_REL);
+	/* What is only counted has no owner, and nobody must be told that it was replaced: a store is enough. */
+	uintptr_t old = __atomic_load_n(&fds_table[fd], __ATOMIC_RELAXED);
+	if (old >= LIVE_CLASS_COUNT)
+		return __atomic_exchange_n(&fds_table[fd], at, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&fds_table[fd], at, __ATOMIC_RELEASE);
+	return old;
 }
 
 int fds_end(void)

@@ -94,6 +94,45 @@ bool names_path(struct path *out, int dir, const char *path)
 	return out->length;
 }
 
+/*
+ * ---- keys ----
+ *
+ * Verdicts and entries are found by a key that is not the id: Darshan's hash is a chain of some hundred dependent
+ * instructions, and most opens are of a name that is known. Ids are computed when an entry is made.
+ */
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load(const char *from)
+{
+	uint64_t v;
+	memcpy(&v, from, sizeof v);
+	return v;
+}
+
+/* The last eight bytes, of which some may have been taken already; a shorter text, filled up. */
+static uint64_t load_last(const char *text, size_t n)
+{
+	uint64_t v = 0;
+	if (n >= sizeof v)
+		return load(text + n - sizeof v);
+	for (size_t i = 0; i < n; i++)
+		v = v << 8 | (unsigned char)text[i];
+	return v;
+}
+
+static uint64_t key_of(const char *text, size_t n)
+{
+	uint64_t key = n;
+	for (size_t at = 0; at + 8 < n; at += 8)
+		key = multiply(key ^ load(text + at), UINT64_C(0x9e3779b97f4a7c15));
+	return multiply(key ^ load_last(text, n), UINT64_C(0xe7037ed1a0b428db));
+}
+
 /* ---- classes ---- */
 
 struct prefix {
@@ -131,9 +170,17 @@ static enum live_class_id program_class(const struct path *p)
 	return ends(p, ".so") || strstr(p->text, ".so.") ? LIVE_CLASS_LIBRARY : LIVE_CLASS_PROGRAM;
 }
 
+/* Most paths show by one letter that no default exclusion hits them. */
+static bool maybe_excluded(const char *text)
+{
+	enum { INITIALS = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 18 | 1 << 20 | 1 << 21 };
+	unsigned letter = (unsigned char)text[1] - 'a';
+	return letter < 26 && INITIALS >> letter & 1; /* b d e l o p s u v */
+}
+
 static enum live_class_id default_class(const struct path *p)
 {
-	if (p->length < 5 || !strchr("edublospv", p->text[1]))
+	if (p->length < 5 || !maybe_excluded(p->text))
 		return LIVE_CLASS_NONE;
 	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
 		if (starts(p, excluded[i].text))
@@ -152,29 +199,39 @@ static enum live_class_id filtered_class(int module, const struct path *p)
 	return class;
 }
 
-/* Verdicts of the expressions, by id and module: a repeated open does not run them again. */
+/* Verdicts by key and module: a repeated open runs no expression and cleans no path again. */
 enum { VERDICTS = 4096 };
 
-static uint64_t verdicts[VERDICTS]; /* the id's upper bits, and the class in the lowest eight */
+static uint64_t verdicts[VERDICTS]; /* the key's upper bits, and the class in the lowest eight */
 
-static enum live_class_id remembered_class(int module, const struct path *p)
+static bool have_rules(void)
 {
-	uint64_t id = log_hash(p->text, p->length, (uint64_t)module + 1);
-	uint64_t *slot = &verdicts[id % VERDICTS], seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
-	if (seen && (seen | 255) == (id | 255))
-		return (enum live_class_id)(seen & 255);
-	id &= ~UINT64_C(255);
-	enum live_class_id class = filtered_class(module, p);
-	__atomic_store_n(slot, id | class, __ATOMIC_RELAXED);
-	return class;
+	return config.name.exclude.rules || config.name.include.rules;
+}
+
+static uint64_t verdict_key(int module, uint64_t key)
+{
+	return key ^ (uint64_t)(module + 1) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+static bool remembered(uint64_t verdict, enum live_class_id *class)
+{
+	uint64_t seen = __atomic_load_n(&verdicts[(verdict >> 8) % VERDICTS], __ATOMIC_RELAXED);
+	*class = (enum live_class_id)(seen & 255);
+	return seen && (seen | 255) == (verdict | 255);
 }
 
 enum live_class_id names_class(int module, const struct path *p)
 {
-	if (config.name.exclude.rules || config.name.include.rules)
-		return remembered_class(module, p);
-	enum live_class_id class = default_class(p);
-	return class && starts(p, rescued) ? LIVE_CLASS_NONE : class;
+	enum live_class_id class;
+	if (!have_rules() && !maybe_excluded(p->text))
+		return LIVE_CLASS_NONE;
+	uint64_t verdict = verdict_key(module, key_of(p->text, p->length));
+	if (remembered(verdict, &class))
+		return class;
+	class = filtered_class(module, p);
+	__atomic_store_n(&verdicts[(verdict >> 8) % VERDICTS], (verdict & ~UINT64_C(255)) | class, __ATOMIC_RELAXED);
+	return class;
 }
 
 void names_count_class(enum live_class_id class)
@@ -183,12 +240,7 @@ void names_count_class(enum live_class_id class)
 	self_shard_done();
 }
 
-/*
- * ---- the table: open addressing, grown by doubling; entries never move ----
- *
- * The key is not the id: Darshan's hash is a chain of some hundred dependent instructions, and most opens
- * are of a name that is known. Ids are computed when an entry is made.
- */
+/* ---- the table: open addressing, grown by doubling; entries never move ---- */
 
 struct slot {
 	uint64_t key;
@@ -200,28 +252,6 @@ static struct {
 	size_t size;
 	size_t used;
 } table;
-
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t load(const char *from, size_t n)
-{
-	uint64_t v = 0;
-	memcpy(&v, from, n);
-	return v;
-}
-
-static uint64_t key_of(const struct path *p)
-{
-	const char *at = p->text, *end = p->text + p->length;
-	uint64_t key = p->length;
-	for (; end - at >= 8; at += 8)
-		key = multiply(key ^ load(at, 8), UINT64_C(0x9e3779b97f4a7c15));
-	return multiply(key ^ load(at, (size_t)(end - at)), UINT64_C(0xe7037ed1a0b428db));
-}
 
 static struct slot *find_in(struct slot *slots, size_t size, uint64_t key)
 {
@@ -257,7 +287,7 @@ static struct name *make(const struct path *p, bool fold)
 
 static struct name *entry(const struct path *p, bool fold)
 {
-	uint64_t key = key_of(p);
+	uint64_t key = key_of(p->text, p->length);
 	struct slot *s = find_in(table.slot, table.size, key);
 	if (s->name)
 		return s->name;
@@ -279,9 +309,30 @@ struct name *names_entry(const struct path *p)
 	return have_room() ? entry(p, false) : NULL;
 }
 
+static struct name *find(uint64_t key)
+{
+	return table.size ? find_in(table.slot, table.size, key)->name : NULL;
+}
+
 struct name *names_find(const struct path *p)
 {
-	return table.size ? find_in(table.slot, table.size, key_of(p))->name : NULL;
+	return find(key_of(p->text, p->length));
+}
+
+/* Only a clean path has ever got a key, so that one which has a key needs no cleaning. */
+struct name *names_recall(int module, const char *path, enum live_class_id *class)
+{
+	*class = LIVE_CLASS_NONE;
+	if (!path || path[0] != '/')
+		return NULL;
+	uint64_t key = key_of(path, strlen(path));
+	if (have_rules() || maybe_excluded(path))
+		if (!remembered(verdict_key(module, key), class) || *class)
+			return NULL;
+	names_lock();
+	struct name *n = find(key);
+	names_unlock();
+	return n;
 }
 
 /* <mount point>/<other files>, so that readers still see the file system. */

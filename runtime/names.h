@@ -37,6 +37,12 @@ bool names_path_of_fd(struct path *out, int fd);
 /* What an excluded path counts as for a module; LIVE_CLASS_NONE for a path that gets records. */
 enum live_class_id names_class(int module, const struct path *p);
 
+/*
+ * What is known of a path as a program gave it, without a look at more than its letters: the class of one that is excluded,
+ * or the entry of a file that is not. Neither, if it was not seen before in these letters.
+ */
+struct name *names_recall(int module, const char *path, enum live_class_id *class);
+
 /* Adds one open of a class that has no records. */
 void names_count_class(enum live_class_id class);
 

@@ -122,6 +122,15 @@ static void do_open(struct job *j)
 	}
 }
 
+/* Files that have no records: a configuration file again and again. */
+static void do_excluded_open(struct job *j)
+{
+	for (long i = 0; i < j->calls; i++) {
+		int fd = open("/etc/passwd", O_RDONLY);
+		MUST(fd >= 0 && close(fd) == 0);
+	}
+}
+
 static void do_names(struct job *j)
 {
 	char path[600];
@@ -180,6 +189,7 @@ static const struct operation operations[] = {
 	{"stat", make_file, do_stat},
 	{"fstat", make_file, do_fstat},
 	{"excluded-pread", open_excluded, do_excluded},
+	{"excluded-open+close", nothing, do_excluded_open},
 	{"fgetc", make_stream, do_fgetc},
 	{"fputc", make_stream, do_fputc},
 	{"fread-64", make_stream, do_fread},

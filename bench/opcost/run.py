@@ -33,6 +33,8 @@ OPERATIONS: list[tuple[str, int, int, float | None]] = [
     ("lseek", 80_000, 1, 50),
     ("excluded-pread", 100_000, 1, 3),
     ("excluded-pread" + FORWARDED, 100_000, 1, None),
+    ("excluded-open+close", 20_000, 1, 100),
+    ("excluded-open+close" + FORWARDED, 20_000, 1, None),
     ("fgetc", 1_000_000, 1, 25),
     ("fgetc", 1_000_000, 2, 25),
     ("fputc", 1_000_000, 1, 25),

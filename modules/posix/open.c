@@ -127,17 +127,35 @@ static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double 
 	return (uintptr_t)o;
 }
 
-static uintptr_t entry_for(int dir, const char *path, int flags, int mode, double start, double end)
+/* The first time in these letters; apart, for the room that a path takes on the stack. */
+__attribute__((noinline)) static struct posix_file *file_at(int dir, const char *path, enum live_class_id *class)
 {
 	struct path p;
 	if (!names_path(&p, dir, path))
-		return 0;
-	enum live_class_id class = names_class(LOG_MOD_POSIX, &p);
-	struct posix_file *f = class ? NULL : posix_file_of(&p);
+		return NULL;
+	*class = names_class(LOG_MOD_POSIX, &p);
+	struct posix_file *f = *class ? NULL : posix_file_of(&p);
+	if (!f && !*class)
+		*class = without_record();
+	return f;
+}
+
+struct posix_file *posix_file_at(int dir, const char *path, enum live_class_id *class)
+{
+	struct name *n = names_recall(LOG_MOD_POSIX, path, class);
+	if (*class)
+		return NULL;
+	return n && n->file[NAMES_POSIX] ? n->file[NAMES_POSIX] : file_at(dir, path, class);
+}
+
+static uintptr_t entry_for(int dir, const char *path, int flags, int mode, double start, double end)
+{
+	enum live_class_id class;
+	struct posix_file *f = posix_file_at(dir, path, &class);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
-	class = class ? class : without_record();
-	names_count_class(class);
+	if (class)
+		names_count_class(class);
 	return class;
 }
 

@@ -114,13 +114,6 @@ void posix_on_map(struct span s, int64_t bytes, bool done)
 	self_leave();
 }
 
-/* The file's state if its path is one that gets records. Inside self_enter. */
-static struct posix_file *file_at(int dir, const char *path)
-{
-	struct path p;
-	return names_path(&p, dir, path) && !names_class(LOG_MOD_POSIX, &p) ? posix_file_of(&p) : NULL;
-}
-
 void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result)
 {
 	if (!s.at)
@@ -128,7 +121,8 @@ void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int 
 	double end = clock_now();
 	self_enter();
 	posix_count_operation(LIVE_OP_STAT, result != 0, 0, s.start, end);
-	struct posix_file *f = result == 0 && S_ISREG(mode) ? file_at(dir, path) : NULL;
+	enum live_class_id class;
+	struct posix_file *f = result == 0 && S_ISREG(mode) ? posix_file_at(dir, path, &class) : NULL;
 	if (f) {
 		lock_take(&f->lock);
 		f->record->stats++;
@@ -144,7 +138,8 @@ static void renamed(struct posix_file *from, int dir, const char *new, double st
 	from->record->rename_sources++;
 	posix_time(from, LIVE_META, start, end);
 	lock_drop(&from->lock);
-	struct posix_file *to = file_at(dir, new);
+	enum live_class_id class;
+	struct posix_file *to = posix_file_at(dir, new, &class);
 	if (!to)
 		return;
 	lock_take(&to->lock);

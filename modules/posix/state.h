@@ -34,6 +34,9 @@ struct posix_open {
 /* The file's state, its record made if need be; NULL when the module is off. */
 struct posix_file *posix_file_of(const struct path *p);
 
+/* The same for a path as a program gave it; NULL and a class for one that has no record, NULL and none for what is no path. Inside self_enter. */
+struct posix_file *posix_file_at(int dir, const char *path, enum live_class_id *class);
+
 /* The state of a file that already has a record, or NULL. */
 struct posix_file *posix_file_known(const struct path *p);
 
