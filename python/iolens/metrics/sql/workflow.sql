@@ -1,0 +1,22 @@
+-- title: All logs as one job: a workflow, the steps of a job, an ensemble
+-- layout: table
+-- definition: busy = seconds in which at least one of the jobs ran; span = first start to last end; concurrency = sum of
+--   run times / busy; bytes and files of the lowest layers (POSIX, STDIO, DFS, DAOS), files by name. One row, log = null.
+-- unit: seconds, bytes
+-- needs: more than one log makes it interesting
+-- caveats: the span of jobs days apart is no run time; clocks of different machines may differ.
+-- source: iolens
+WITH moved AS (
+    SELECT sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+        sum(total_time) AS io_seconds, count(DISTINCT name) AS files
+    FROM file WHERE interface IN ('posix', 'stdio', 'dfs', 'daos')
+), time AS (
+    SELECT count(*) AS intervals, sum(jobs)::BIGINT AS jobs, sum(seconds) AS busy, sum(job_seconds) AS job_seconds,
+        max("end") - min("start") AS span
+    FROM metric.intervals
+), shape AS (
+    SELECT sum(nprocs)::BIGINT AS processes, count(DISTINCT uid) AS users FROM job
+)
+SELECT NULL::INTEGER AS log, jobs, intervals, busy, span, span - busy AS idle,
+    job_seconds / nullif(busy, 0) AS concurrency, processes, users, files, bytes_read, bytes_written, io_seconds
+FROM time, moved, shape
