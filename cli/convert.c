@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "filter.h"
 #include "hash.h"
 #include "leak.h"
 #include "rewrite.h"
@@ -21,6 +21,8 @@ static const char help[] =
 	"\n"
 	"      --module NAME[,NAME...]  only these modules\n"
 	"      --file ID|NAME           only this record id or file name; may be repeated\n"
+	"      --rank LIST              only records of these ranks, as in 0,4-7; \"shared\" = records of all ranks\n"
+	"      --bzip2                  compress with bzip2 instead of zlib\n"
 	"      --drop-trailer           without the tables that iolens adds\n"
 	"      --smaller                copy LOG as it is if writing it again would not make it smaller\n"
 	"      --reset-md               without the old metadata\n"
@@ -38,6 +40,7 @@ enum { MANY = 256 };
 
 struct conversion {
 	struct rewrite rewrite;
+	struct filter filter;
 	uint64_t ids[MANY];
 	struct log_pair annotations[MANY];
 	struct pseudonym_key key;
@@ -46,29 +49,19 @@ struct conversion {
 	size_t npaths;
 };
 
-static uint64_t module_bits(const char *names)
-{
-	uint64_t bits = 0;
-	while (*names) {
-		size_t n = strcspn(names, ",");
-		uint64_t bit = 0;
-		for (int m = 0; m < LOG_MAX_MODULES; m++) {
-			const char *name = log_module_name(m);
-			if (strlen(name) == n && !strncasecmp(name, names, n))
-				bit = UINT64_C(1) << m;
-		}
-		if (!bit)
-			return 0;
-		bits |= bit;
-		names += n + (names[n] == ',');
-	}
-	return bits;
-}
-
 static int set_modules(struct conversion *c, const char *value)
 {
-	c->rewrite.modules |= module_bits(value);
-	return module_bits(value) ? 0 : cli_fail(CLI_USAGE, "convert: %s: not a list of module names", value);
+	bool known = filter_set_modules(&c->filter, value);
+	c->rewrite.modules = c->filter.modules;
+	return known ? 0 : cli_fail(CLI_USAGE, "convert: %s: not a list of module names", value);
+}
+
+static int set_ranks(struct conversion *c, const char *value)
+{
+	bool valid = filter_set_ranks(&c->filter, value);
+	c->rewrite.ranks = c->filter.ranks;
+	c->rewrite.nranks = c->filter.nranks;
+	return valid ? 0 : cli_fail(CLI_USAGE, "convert: %s: not a list of ranks, as in 0,4-7,shared", value);
 }
 
 static int add_file(struct conversion *c, const char *value)
@@ -107,6 +100,8 @@ static int take_value(struct conversion *c, const char *option, char *value)
 {
 	if (!strcmp(option, "--module"))
 		return set_modules(c, value);
+	if (!strcmp(option, "--rank"))
+		return set_ranks(c, value);
 	if (!strcmp(option, "--file"))
 		return add_file(c, value);
 	if (!strcmp(option, "--annotate"))
@@ -118,6 +113,10 @@ static int take_value(struct conversion *c, const char *option, char *value)
 
 static bool take_flag(struct conversion *c, const char *option)
 {
+	if (!strcmp(option, "--bzip2")) {
+		c->rewrite.compression = LOG_BZIP2;
+		return true;
+	}
 	bool *flag = !strcmp(option, "--drop-trailer") ? &c->rewrite.drop_trailer
 		     : !strcmp(option, "--reset-md")   ? &c->rewrite.reset_metadata
 		     : !strcmp(option, "--smaller")    ? &c->smaller

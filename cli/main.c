@@ -17,6 +17,7 @@ static const struct command {
 	{"trace", trace_main, "print every access that a log has traced, as darshan-dxt-parser does"},
 	{"check", check_main, "does a log hold to the format, and if not, what is wrong where"},
 	{"convert", convert_main, "write a log again: newest format, in part, annotated, anonymized"},
+	{"merge", merge_main, "several logs as one: of processes, nodes, steps, or different jobs"},
 	{"config", config_main, "the settings that a program would run with, and where each came from"},
 	{"info", info_main, "one page about a log: job, modules, sizes"},
 	/* Written in Python: python/iolens/cli has a file of this name for each. */

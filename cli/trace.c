@@ -26,22 +26,18 @@ static bool set_module(struct trace *t, const char *text)
 
 static bool set_glob(struct trace *t, const char *text)
 {
-	t->filter.glob = text;
+	t->filter.records.glob = text;
 	return true;
 }
 
 static bool set_regex(struct trace *t, const char *text)
 {
-	if (t->filter.has_regex)
-		regfree(&t->filter.regex);
-	t->filter.has_regex = !regcomp(&t->filter.regex, text, REG_EXTENDED | REG_NOSUB);
-	return t->filter.has_regex;
+	return filter_set_regex(&t->filter.records, text);
 }
 
 static bool set_ranks(struct trace *t, const char *text)
 {
-	t->filter.ranks = text;
-	return filter_ranks_valid(text);
+	return filter_set_ranks(&t->filter.records, text);
 }
 
 /* "a:b", either of them may be left out */
@@ -208,7 +204,6 @@ int trace_main(int argc, char **argv)
 	trace_log(&t);
 	int failed = output_close(&s->out);
 	log_close(s->log);
-	if (t.filter.has_regex)
-		regfree(&t.filter.regex);
+	filter_close(&t.filter.records);
 	return failed ? cli_fail(CLI_INPUT, "standard output: %s", strerror(failed)) : s->exit;
 }

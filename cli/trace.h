@@ -2,19 +2,15 @@
 #ifndef IOLENS_TRACE_H
 #define IOLENS_TRACE_H
 
-#include <regex.h>
-
+#include "filter.h"
 #include "show.h"
 
 enum trace_form { TRACE_TEXT, TRACE_CSV, TRACE_JSON };
 
 /* What is wanted. Zeroed: everything. */
 struct trace_filter {
-	int module;       /* 0 = both */
-	const char *glob; /* NULL = any name */
-	regex_t regex;
-	bool has_regex;
-	const char *ranks; /* "0,4-7"; NULL = all */
+	int module; /* 0 = both */
+	struct filter records;
 	bool has_time;
 	double from, to; /* s; segments that overlap this span */
 	int operation;   /* 'r', 'w', 0 = both */
@@ -40,10 +36,8 @@ struct trace_record {
 	const struct log_record *lustre; /* NULL = striping is not known */
 };
 
-bool filter_record(const struct trace_filter *f, const struct trace_record *r);
-bool filter_segment(const struct trace_filter *f, const struct log_segment *s);
-/* "0,4-7" */
-bool filter_ranks_valid(const char *text);
+bool trace_wants_record(const struct trace_filter *f, const struct trace_record *r);
+bool trace_wants_segment(const struct trace_filter *f, const struct log_segment *s);
 
 /* ---- striping ---- */
 

@@ -39,7 +39,7 @@ static int collect_segments(struct table *x, struct log_records *records, struct
 	while ((n = log_segments_next(records, batch, BATCH, err)) > 0)
 		for (int64_t i = 0; i < n && !x->no_memory; i++) {
 			int64_t k = number[batch[i].is_write]++;
-			if (filter_segment(&x->trace->filter, &batch[i]))
+			if (trace_wants_segment(&x->trace->filter, &batch[i]))
 				x->no_memory = !keep(x, &batch[i], k);
 		}
 	return (int)n;
@@ -50,7 +50,7 @@ static int collect_record(struct table *x, const struct stripes *stripes, struct
 {
 	struct trace_record r;
 	trace_describe(x->trace, stripes, module, one, &r);
-	if (!filter_record(&x->trace->filter, &r))
+	if (!trace_wants_record(&x->trace->filter, &r))
 		return LOG_OK;
 	x->no_memory |= !index_grow(&x->records, x->nrecords, sizeof *x->records);
 	if (x->no_memory)

@@ -89,7 +89,7 @@ static int show_segments(struct trace *t, struct log_records *records, const str
 	while ((n = log_segments_next(records, batch, BATCH, err)) > 0 && !t->show.out.error) {
 		for (int64_t i = 0; i < n; i++) {
 			int64_t k = number[batch[i].is_write]++;
-			if (!filter_segment(&t->filter, &batch[i]))
+			if (!trace_wants_segment(&t->filter, &batch[i]))
 				continue;
 			if (!headed)
 				show_record_head(t, r);
@@ -112,7 +112,7 @@ static void show_traced(struct trace *t, const struct stripes *stripes, int modu
 	while (code >= 0 && !t->show.out.error && (code = log_records_next(records, &one, &err)) > 0) {
 		struct trace_record r;
 		trace_describe(t, stripes, module, &one, &r);
-		if (filter_record(&t->filter, &r))
+		if (trace_wants_record(&t->filter, &r))
 			code = show_segments(t, records, &r, &err);
 	}
 	if (code < 0)

@@ -25,8 +25,17 @@ struct codec {
 	void (*close)(void *state);
 };
 
+/* Compression. */
+struct encoder {
+	void *(*open)(void); /* NULL: no memory */
+	/* Takes input, gives output; with `last` until CODEC_END. One state makes one stream. */
+	enum codec_result (*step)(void *state, struct codec_io *io, int last);
+	void (*close)(void *state);
+};
+
 extern const struct codec codec_zlib;
 extern const struct codec codec_gzip;
-extern const struct codec *codec_bzip2; /* NULL until log_enable_bzip2 */
+extern const struct codec *codec_bzip2;     /* NULL until log_enable_bzip2 */
+extern const struct encoder *encoder_bzip2; /* the same */
 
 #endif

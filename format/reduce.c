@@ -263,6 +263,17 @@ void reduce_begin(const struct schema_module *m, void *record, struct reduce_sta
 		set_extremes(m, record, rank_of(record), bytes, time);
 }
 
+void reduce_begin_shared(const struct schema_module *m, const void *record, struct reduce_state *s, int64_t ranks)
+{
+	double n = (double)ranks;
+	s->time = (struct reduce_moments){n, reduce_io_time(m, record), 0};
+	s->bytes = (struct reduce_moments){n, (double)reduce_bytes(m, record), 0};
+	for (const struct schema_field *f = schema_by_role(m, ROLE_VARIANCE); f; f = schema_next(m, f)) {
+		struct reduce_moments *to = strcmp(f->unit, "bytes^2") ? &s->time : &s->bytes;
+		to->deviation = peek(record, f)->d * n;
+	}
+}
+
 void reduce_merge(const struct schema_module *m, void *into, struct reduce_state *is, const void *from,
 		  const struct reduce_state *fs)
 {

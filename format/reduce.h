@@ -28,6 +28,9 @@ struct reduce_state {
 /* Makes a rank's record an operand: fastest and slowest become this rank. A record of rank -1 keeps its own. */
 void reduce_begin(const struct schema_module *m, void *record, struct reduce_state *s);
 
+/* The same of a record that is itself made of `ranks` ranks' records: rank -1, with its variances. */
+void reduce_begin_shared(const struct schema_module *m, const void *record, struct reduce_state *s, int64_t ranks);
+
 /* into := into + from; from and its state stay. */
 void reduce_merge(const struct schema_module *m, void *into, struct reduce_state *is, const void *from,
 		  const struct reduce_state *fs);

@@ -5,7 +5,8 @@
 
 #include "hash.h"
 #include "alloc.h"
-#include "records.h"
+#include "newest.h"
+#include "section_copy.h"
 
 enum { NAME_MAX = 8192, RECORD_MAX = 1 << 17 };
 
@@ -23,6 +24,14 @@ static bool wanted_id(const struct rewrite *r, uint64_t id)
 		if (r->ids[i] == id)
 			return true;
 	return !r->ids;
+}
+
+static bool wanted_rank(const struct rewrite *r, int64_t rank)
+{
+	for (size_t i = 0; i < r->nranks; i++)
+		if (rank >= r->ranks[i].from && rank <= r->ranks[i].to)
+			return true;
+	return !r->ranks;
 }
 
 /* ---- names and ids ---- */
@@ -106,12 +115,13 @@ static int write_job(struct rewriting *w)
 		pairs[n++] = w->options->annotations[i];
 	if (w->options->key)
 		anonymous_command(w, command, sizeof command);
+	struct newest_end end = newest_end(w->log, w->job);
 	struct log_job_text text = {
 		.uid = anonymous_number(w, w->job->uid),
 		.start = w->job->start,
 		.start_ns = w->job->start_ns,
-		.end = w->job->end,
-		.end_ns = w->job->end_ns,
+		.end = end.seconds,
+		.end_ns = end.ns,
 		.nprocs = w->job->nprocs,
 		.id = anonymous_number(w, w->job->id),
 		.lib_ver = version,
@@ -149,47 +159,6 @@ static int write_record(struct rewriting *w, const struct log_record *r, uint8_t
 	return log_write_record(w->writer, copy, r->size);
 }
 
-/* ---- traces: released tools read no layout newer than the one without thread handles ---- */
-
-struct traced {
-	int64_t offset, length;
-	double start, end;
-};
-
-static const struct {
-	int module;
-	uint32_t version;
-} traces[] = {{LOG_MOD_DXT_POSIX, 1}, {LOG_MOD_DXT_MPIIO, 2}};
-
-static uint32_t version_to_write(int module)
-{
-	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++)
-		if (traces[i].module == module)
-			return traces[i].version;
-	return schema_modules[module].version;
-}
-
-static bool is_trace(const struct schema_module *m)
-{
-	return m == &schema_modules[LOG_MOD_DXT_POSIX] || m == &schema_modules[LOG_MOD_DXT_MPIIO];
-}
-
-static int write_segments(struct rewriting *w, struct log_records *records)
-{
-	enum { AT_ONCE = 256 };
-	struct log_segment in[AT_ONCE];
-	struct traced out[AT_ONCE];
-	int64_t n;
-	while ((n = log_segments_next(records, in, AT_ONCE, w->err)) > 0) {
-		for (int64_t i = 0; i < n; i++)
-			out[i] = (struct traced){in[i].offset, in[i].length, in[i].start, in[i].end};
-		int code = log_write_record(w->writer, out, (size_t)n * sizeof *out);
-		if (code < 0)
-			return code;
-	}
-	return (int)n;
-}
-
 /* ---- regions ---- */
 
 /* Some regions begin with a record of another kind. */
@@ -207,13 +176,13 @@ static int copy_records(struct rewriting *w, struct log_records *records)
 	int code = copy ? write_header(w, records, copy) : LOG_E_MEMORY;
 	code = code < 0 ? code : 1;
 	while (code > 0 && (code = log_records_next(records, &r, w->err)) > 0) {
-		if (!wanted_id(w->options, r.id))
+		if (!wanted_id(w->options, r.id) || !wanted_rank(w->options, r.rank))
 			continue;
-		bool trace = is_trace(r.schema);
+		bool trace = newest_is_trace(r.schema);
 		r.size = trace ? r.schema->size : r.size;
 		int written = write_record(w, &r, copy);
 		if (written >= 0 && trace)
-			written = write_segments(w, records);
+			written = newest_segments(w->writer, records, 0, w->err);
 		code = written < 0 ? written : 1;
 	}
 	log_put(copy);
@@ -235,7 +204,7 @@ static int write_module(struct rewriting *w, int module)
 	}
 	if (code < 0)
 		return code;
-	code = log_write_module(w->writer, module, version_to_write(module));
+	code = log_write_module(w->writer, module, newest_version(module));
 	if (code >= 0)
 		code = copy_records(w, records);
 	log_records_close(records);
@@ -264,82 +233,35 @@ static bool public_text(const char *field)
 	return false;
 }
 
-static void copy_text(struct rewriting *w, struct trailer_section *s, const struct trailer_table *t, uint64_t row,
-		      const struct trailer_field *f, uint32_t at)
+static const char *hide_text(void *context, const struct trailer_field *f, const char *text, char *room)
 {
-	char text[NAME_MAX], other[NAME_MAX];
-	size_t n;
-	const char *old = trailer_text(t, row, f, at, &n);
-	n = n < sizeof text - 1 ? n : sizeof text - 1;
-	memcpy(text, old, n);
-	text[n] = '\0';
-	bool hide = w->options->key && n && !public_text(f->name);
-	if (hide && pseudonym_name(w->options->key, text, 0, other, sizeof other))
-		section_set_text(s, f->name, at, other);
-	else
-		section_set_text(s, f->name, at, hide ? "" : text);
-}
-
-static void copy_row(struct rewriting *w, struct trailer_section *s, const struct trailer_table *t, uint64_t row)
-{
-	section_row(s);
-	for (size_t i = 0; i < trailer_fields(t); i++) {
-		const struct trailer_field *f = trailer_field_at(t, i);
-		uint32_t count = f->type == TRAILER_CHAR ? 1 : f->count;
-		for (uint32_t at = 0; at < count; at++) {
-			if (f->type == TRAILER_STR || f->type == TRAILER_CHAR)
-				copy_text(w, s, t, row, f, at);
-			else if (f->type == TRAILER_F64)
-				section_set_f64(s, f->name, at, trailer_f64(t, row, f, at));
-			else
-				section_set_i64(s, f->name, at, trailer_i64(t, row, f, at));
-		}
-	}
-}
-
-static size_t schema_text(const struct trailer_table *t, char *out, size_t room)
-{
-	static const char *const types[] = {"i64", "u64", "f64", "str", "str"};
-	size_t n = 0;
-	for (size_t i = 0; i < trailer_fields(t) && n < room; i++) {
-		const struct trailer_field *f = trailer_field_at(t, i);
-		char count[16] = "";
-		if (f->count > 1 && f->type != TRAILER_CHAR)
-			snprintf(count, sizeof count, "[%u]", f->count);
-		n += (size_t)snprintf(out + n, room - n, "%s %s%s%s%s\n", f->name, types[f->type], count,
-				      *f->unit ? " " : "", f->unit);
-	}
-	return n < room ? n : 0;
+	const struct rewriting *w = context;
+	if (!w->options->key || !*text || public_text(f->name))
+		return NULL;
+	return pseudonym_name(w->options->key, text, 0, room, SECTION_TEXT) ? room : "";
 }
 
 static int copy_section(struct rewriting *w, const char *name, const struct trailer_table *t)
 {
-	char schema[8192];
 	struct trailer_section s;
-	if (!schema_text(t, schema, sizeof schema))
-		return LOG_E_DAMAGED;
-	int code = section_begin(&s, name, schema);
-	for (uint64_t row = 0; code >= 0 && row < trailer_rows(t); row++) {
-		copy_row(w, &s, t, row);
-		code = s.failed;
-	}
+	int code = section_like(&s, name, t);
+	for (uint64_t row = 0; code >= 0 && row < trailer_rows(t); row++)
+		code = section_copy_row(&s, t, row, hide_text, w);
 	if (code >= 0)
 		code = log_write_section(w->writer, &s);
 	section_free(&s);
 	return code;
 }
 
-static int write_trailer(struct rewriting *w)
+static int copy_sections(struct rewriting *w, struct trailer *trailer)
 {
-	struct trailer *trailer;
-	int code = w->options->drop_trailer ? 0 : trailer_open(&trailer, w->log, w->err);
-	if (code < 0 || w->options->drop_trailer || !trailer)
-		return code;
+	int code = 0;
 	for (size_t i = 0; code >= 0 && i < trailer_count(trailer); i++) {
 		const char *name = trailer_at(trailer, i)->name;
 		struct trailer_table *t;
-		/* The environment names machines; a live section belongs to a store. */
-		if ((w->options->key && !strcmp(name, "environment")) || trailer_at(trailer, i)->flags & TRAILER_LIVE)
+		/* They name machines and users; a live section belongs to a store. */
+		bool telling = !strcmp(name, "environment") || !strcmp(name, "part") || !strcmp(name, "selection");
+		if ((w->options->key && telling) || trailer_at(trailer, i)->flags & TRAILER_LIVE)
 			continue;
 		code = trailer_find(trailer, name, &t, w->err);
 		if (code >= 0 && t) {
@@ -347,6 +269,45 @@ static int write_trailer(struct rewriting *w)
 			trailer_free(t);
 		}
 	}
+	return code;
+}
+
+uint64_t rewrite_source(struct log *log)
+{
+	const struct log_container *c = log_container(log);
+	const struct log_job *job;
+	uint64_t source = log_hash(c->module, sizeof c->module, c->file_size);
+	if (log_job(log, &job, NULL) < 0)
+		return source;
+	const int64_t numbers[] = {job->uid, job->id, job->start, job->start_ns, job->end, job->end_ns, job->nprocs};
+	source = log_hash(job->exe, strlen(job->exe), source);
+	return log_hash(numbers, sizeof numbers, source);
+}
+
+static int mark_part(struct rewriting *w, struct trailer *trailer)
+{
+	const struct rewrite *r = w->options;
+	struct trailer_section s;
+	if (r->key || !(r->modules || r->ids || r->ranks) || trailer_entry_named(trailer, "selection"))
+		return 0;
+	int code = section_begin(&s, "selection", "source u64\n");
+	section_row(&s);
+	section_set_i64(&s, "source", 0, (int64_t)rewrite_source(w->log));
+	code = code < 0 ? code : log_write_section(w->writer, &s);
+	section_free(&s);
+	return code;
+}
+
+static int write_trailer(struct rewriting *w)
+{
+	struct trailer *trailer;
+	if (w->options->drop_trailer)
+		return 0;
+	int code = trailer_open(&trailer, w->log, w->err);
+	if (code >= 0)
+		code = copy_sections(w, trailer);
+	if (code >= 0)
+		code = mark_part(w, trailer);
 	trailer_close(trailer);
 	return code;
 }
@@ -355,6 +316,8 @@ int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, s
 {
 	struct rewriting w = {.options = r, .log = log, .writer = writer, .err = err};
 	int code = log_job(log, &w.job, err);
+	if (code >= 0)
+		code = log_writer_compression(writer, r->compression);
 	if (code >= 0)
 		code = write_job(&w);
 	if (code >= 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "codec.h"
 #include "container.h"
 #include "crc32c.h"
 #include "sink.h"
@@ -24,7 +25,9 @@ struct log_writer {
 	struct log_region module[LOG_MAX_MODULES];
 	uint32_t version[LOG_MAX_MODULES];
 	uint64_t partial;
-	int current; /* module being written */
+	int current;          /* module being written */
+	uint32_t compression; /* enum log_compression; sections are always zlib */
+	void *packing;        /* state of encoder_bzip2 while a stream is open */
 	z_stream deflate;
 	bool deflating; /* a stream has begun */
 	bool deflate_made;
@@ -83,9 +86,46 @@ static int pump(struct log_writer *w, int flush)
 	return LOG_OK;
 }
 
+/* ---- bzip2, by what log_enable_bzip2 has brought ---- */
+
+static bool is_packed(const struct log_writer *w)
+{
+	return w->compression == LOG_BZIP2 && w->stage != STAGE_SECTIONS;
+}
+
+static int pack(struct log_writer *w, const void *data, size_t n, bool last)
+{
+	enum codec_result got;
+	struct codec_io io = {.in = data, .in_left = n};
+	if (!w->packing && !(w->packing = encoder_bzip2->open()))
+		return fail(w, LOG_E_MEMORY, "not enough memory");
+	do {
+		io.out = w->output;
+		io.out_left = OUTPUT_SIZE;
+		got = encoder_bzip2->step(w->packing, &io, last);
+		if (store(w, w->output, OUTPUT_SIZE - io.out_left) < 0)
+			return w->error.code;
+	} while (got == CODEC_MORE && (io.in_left || !io.out_left || last));
+	if (got == CODEC_BAD)
+		return fail(w, LOG_E_USAGE, "compression failed");
+	return LOG_OK;
+}
+
+static int pack_end(struct log_writer *w)
+{
+	if (!w->packing || w->error.code)
+		return w->error.code;
+	pack(w, NULL, 0, true);
+	encoder_bzip2->close(w->packing);
+	w->packing = NULL;
+	return w->error.code;
+}
+
 static int stream_add(struct log_writer *w, const void *data, size_t n)
 {
 	const uint8_t *p = data;
+	if (n && !w->error.code && is_packed(w))
+		return pack(w, data, n, false);
 	if (!n || w->error.code || (!w->deflating && stream_begin(w) < 0))
 		return w->error.code;
 	while (n && !w->error.code) {
@@ -102,6 +142,8 @@ static int stream_add(struct log_writer *w, const void *data, size_t n)
 /* Nothing added, nothing stored: an empty stream is not a region without data. */
 static int stream_end(struct log_writer *w)
 {
+	if (w->packing)
+		return pack_end(w);
 	if (!w->deflating || w->error.code)
 		return w->error.code;
 	w->deflating = false;
@@ -341,6 +383,7 @@ static int write_header(struct log_writer *w)
 	const int64_t magic = CONTAINER_MAGIC;
 	put(header, 0, "3.41", 4);
 	put(header, 8, &magic, sizeof magic);
+	header[16] = (uint8_t)w->compression;
 	put(header, 24, &w->partial, sizeof w->partial);
 	put(header, 32, &w->names, sizeof w->names);
 	for (size_t i = 0; i < LOG_MAX_MODULES; i++)
@@ -361,6 +404,16 @@ static int finish(struct log_writer *w)
 	if (write_header(w) < 0)
 		return w->error.code;
 	return sink_finish(&w->sink, &w->error);
+}
+
+int log_writer_compression(struct log_writer *w, enum log_compression compression)
+{
+	if (w->stage != STAGE_JOB || (compression != LOG_ZLIB && compression != LOG_BZIP2))
+		return fail(w, LOG_E_USAGE, "compression is zlib or bzip2, and chosen before the job");
+	if (compression == LOG_BZIP2 && !encoder_bzip2)
+		return fail(w, LOG_E_UNSUPPORTED, "this build of iolens writes no bzip2");
+	w->compression = compression;
+	return LOG_OK;
 }
 
 void log_writer_group_readable(struct log_writer *w)
@@ -387,6 +440,8 @@ void log_writer_free(struct log_writer *w)
 {
 	if (!w)
 		return;
+	if (w->packing)
+		encoder_bzip2->close(w->packing);
 	if (w->deflate_made)
 		deflateEnd(&w->deflate);
 	log_bytes_free(&w->directory);

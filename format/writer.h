@@ -1,5 +1,5 @@
 /*
- * Writing a log that every released Darshan tool reads: container 3.41, zlib, one stream per region.
+ * Writing a log that every released Darshan tool reads: container 3.41, zlib or bzip2, one stream per region.
  *
  *	log_writer_file(&w, "/logs/a.darshan", &err);
  *	log_write_job(w, &job);
@@ -51,6 +51,8 @@ int log_write_record(struct log_writer *w, const void *record, size_t size);
 int log_write_partial(struct log_writer *w, int module);
 int log_write_section(struct log_writer *w, const struct trailer_section *s);
 
+/* LOG_ZLIB unless called, or LOG_BZIP2 (log_enable_bzip2); before the job. */
+int log_writer_compression(struct log_writer *w, enum log_compression compression);
 /* The log shall have mode 0440 instead of 0400. */
 void log_writer_group_readable(struct log_writer *w);
 

@@ -4,6 +4,7 @@
 #include "codec.h"
 
 const struct codec *codec_bzip2;
+const struct encoder *encoder_bzip2;
 
 static voidpf zlib_get(voidpf unused, uInt n, uInt size)
 {

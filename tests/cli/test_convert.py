@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import shown
@@ -85,6 +86,38 @@ def test_modules_and_files_can_be_chosen(run_iolens: Run, log: Path) -> None:
     assert {(module, file) for module, file, _ in found} == {("POSIX", name)}
 
 
+def test_ranks_can_be_chosen(run_iolens: Run, log: Path) -> None:
+    some = log.with_name("some")
+    assert run_iolens(["convert", "--rank", "1,3-6", log, some]).returncode == 0
+    assert {rank for _, _, rank in shown.records(run_iolens(["show", log]).stdout)} > {1, 4, 6}
+    assert {rank for _, _, rank in shown.records(run_iolens(["show", some]).stdout)} == {1, 4, 6}
+    assert run_iolens(["check", some]).returncode == 0
+
+
+def test_bzip2(run_iolens: Run, log: Path, oracle: ModuleType) -> None:
+    packed = log.with_name("packed")
+    assert run_iolens(["convert", "--bzip2", log, packed]).returncode == 0
+    same = [line for line in data(run_iolens, log) if "compression method" not in line]
+    text = data(run_iolens, packed)
+    assert [line for line in text if "compression method" not in line] == same
+    assert "# compression method: BZIP2" in text
+    assert list(oracle.parser_lines(oracle.Log(str(packed)))) == list(
+        oracle.parser_lines(oracle.Log(str(log)))
+    )
+
+
+def test_a_second_of_a_job_stays_a_second(run_iolens: Run, corpus: Path, tmp_path: Path) -> None:
+    """Logs before 3.41 count the last second as a whole one."""
+    old, new = corpus / "logs" / "release-x86_64-3.4.0.darshan", tmp_path / "new"
+    run_iolens(["convert", old, new])
+    keys = ("# start_time:", "# end_time:", "# run time:")
+    heads = [
+        [line for line in run_iolens(["show", path]).stdout.splitlines() if line.startswith(keys)]
+        for path in (old, new)
+    ]
+    assert heads[0] == heads[1] and "# run time: 1.0000" in heads[0]
+
+
 def test_annotations_and_a_fresh_start(run_iolens: Run, log: Path) -> None:
     noted, bare = log.with_name("noted"), log.with_name("bare")
     run_iolens(["convert", "--annotate", "project=p=7", "--annotate", "note=two words", log, noted])
@@ -132,6 +165,8 @@ def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> N
         (["log"], 2, "a log and a new name are needed"),
         (["--frobnicate", "log", "new"], 2, "--frobnicate"),
         (["--module", "NOSUCH", "log", "new"], 2, "not a list of module names"),
+        (["--rank", "x", "log", "new"], 2, "not a list of ranks"),
+        (["--rank", "5-2", "log", "new"], 2, "not a list of ranks"),
         (["--annotate", "novalue", "log", "new"], 2, "KEY=VALUE"),
         (["--anonymize", "", "log", "new"], 2, "empty passphrase"),
         (["missing", "new"], 3, "missing"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_log import PlainLog, posix
+from logmaker import plain_log, posix
 
 Run = Callable[..., Any]
 
@@ -16,10 +16,10 @@ Run = Callable[..., Any]
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     path = tmp_path / "a.darshan"
-    records = posix(5, i14=1000, i15=24) + posix(6, i14=24)
-    made = PlainLog(exe="./program \x1b[31m", names={5: b"/five", 6: b"/six"}, partial=1 << 9)
+    records = posix(5, bytes_read=1000, bytes_written=24) + posix(6, bytes_read=24)
+    made = plain_log(exe=b"./program \x1b[31m", names={5: b"/five", 6: b"/six"}, partial=[9])
     made.regions = {1: (4, records), 9: (2, bytes(248)), 10: (3, bytes(104))}
-    path.write_bytes(made.build())
+    path.write_bytes(bytes(made))
     return path
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_log import PlainLog, posix
+from logmaker import LogMaker, plain_log, posix
 
 Run = Callable[..., Any]
 Write = Callable[..., Path]
@@ -19,16 +19,16 @@ POSIX, STDIO, HEATMAP = 1, 9, 15
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    def to_file(log: PlainLog | bytes, name: str = "a.darshan") -> Path:
+    def to_file(log: LogMaker | bytes, name: str = "a.darshan") -> Path:
         path = tmp_path / name
-        path.write_bytes(log if isinstance(log, bytes) else log.build())
+        path.write_bytes(bytes(log))
         return path
 
     return to_file
 
 
-def one_file(**counters: float) -> PlainLog:
-    return PlainLog(names={5: b"/data/five"}, regions={POSIX: (4, posix(5, **counters))})
+def one_file(**counters: float) -> LogMaker:
+    return plain_log(names={5: b"/data/five"}, regions={POSIX: (4, posix(5, **counters))})
 
 
 def data(text: str) -> list[list[str]]:
@@ -36,8 +36,8 @@ def data(text: str) -> list[list[str]]:
 
 
 def test_a_line_has_eight_columns(run_iolens: Run, write: Write) -> None:
-    log = PlainLog(mounts=[("ext4", "/"), ("lustre", "/data")], names={5: b"/data/five"})
-    log.regions = {POSIX: (4, posix(5, rank=3, i0=17, i12=-1, f8=0.1234567))}
+    log = plain_log(mounts=[("ext4", "/"), ("lustre", "/data")], names={5: b"/data/five"})
+    log.regions = {POSIX: (4, posix(5, rank=3, opens=17, renamed_from=-1, read_time=0.1234567))}
     done = run_iolens(["show", write(log)])
     assert (done.returncode, done.stderr) == (0, "")
     lines = data(done.stdout)
@@ -68,12 +68,12 @@ def test_the_header_has_darshan_parsers_keys(run_iolens: Run, write: Write) -> N
     "value", [0.5e-6, 1.5e-6, 2.5e-6, 1e300, -1.0, 999999.9999995, float("inf"), float("nan")]
 )
 def test_numbers_are_printfs(run_iolens: Run, write: Write, value: float) -> None:
-    line = data(run_iolens(["show", write(one_file(f8=value))]).stdout)[77]
+    line = data(run_iolens(["show", write(one_file(read_time=value))]).stdout)[77]
     assert line[4] == f"{value:f}"
 
 
 def test_mounts_end_at_a_component(run_iolens: Run, write: Write) -> None:
-    log = PlainLog(mounts=[("ext4", "/"), ("lustre", "/lus")], names={5: b"/lustre2/x", 6: b"/lus/x"})
+    log = plain_log(mounts=[("ext4", "/"), ("lustre", "/lus")], names={5: b"/lustre2/x", 6: b"/lus/x"})
     log.regions = {POSIX: (4, posix(5) + posix(6))}
     lines = data(run_iolens(["show", write(log)]).stdout)
     assert lines[0][6:] == ["/", "ext4"]
@@ -89,23 +89,23 @@ def test_control_characters_in_names_are_escaped(run_iolens: Run, write: Write) 
 
 
 def test_a_record_without_name_is_null(run_iolens: Run, write: Write) -> None:
-    log = PlainLog(regions={POSIX: (4, posix(5))})
+    log = plain_log(regions={POSIX: (4, posix(5))})
     assert data(run_iolens(["show", write(log)]).stdout)[0][5:] == ["(null)", "UNKNOWN", "UNKNOWN"]
 
 
 def test_the_command_line_is_there_without_mounts(run_iolens: Run, write: Write) -> None:
-    assert "# exe: ./program\n" in run_iolens(["show", write(PlainLog(mounts=[]))]).stdout
+    assert "# exe: ./program\n" in run_iolens(["show", write(plain_log(mounts=[]))]).stdout
 
 
 def test_a_log_without_modules_says_so(run_iolens: Run, write: Write) -> None:
-    done = run_iolens(["show", "--all", write(PlainLog())])
+    done = run_iolens(["show", "--all", write(plain_log())])
     assert done.returncode == 0
     assert done.stdout.endswith("# no module data available.\n")
 
 
 def test_heat_maps_show_reads_before_writes(run_iolens: Run, write: Write) -> None:
     heat = struct.pack("<QqdqQQ4q", 9, 0, 0.1, 2, 1, 2, 10, 20, 30, 40)
-    log = PlainLog(names={9: b"heatmap:POSIX"}, regions={HEATMAP: (1, heat)})
+    log = plain_log(names={9: b"heatmap:POSIX"}, regions={HEATMAP: (1, heat)})
     lines = data(run_iolens(["show", write(log)]).stdout)
     assert [line[3:6] for line in lines] == [
         ["HEATMAP_F_BIN_WIDTH_SECONDS", "0.100000", "heatmap:POSIX"],
@@ -119,14 +119,31 @@ def test_heat_maps_show_reads_before_writes(run_iolens: Run, write: Write) -> No
 def test_totals_files_and_performance(run_iolens: Run, write: Write) -> None:
     # bytes read 14, written 15; highest offset 16, 17; read, write, meta time 8, 9, 10; slowest rank's 14
     records = [
-        posix(1, rank=0, i0=1, i14=1048576, i16=1048575, f8=1.0, f10=0.5),
-        posix(2, rank=1, i0=2, i15=2097152, i17=2097151, f9=3.0, f10=0.25),
-        posix(3, rank=-1, i0=4, i14=10, i15=20, i17=99, f8=100.0, f14=2.0),
-        posix(4, rank=2, i0=8),
-        posix(5, rank=0, i14=1, i16=5),
-        posix(5, rank=1, i14=1, i16=7),
+        posix(1, rank=0, opens=1, bytes_read=1048576, max_byte_read=1048575, read_time=1.0, meta_time=0.5),
+        posix(
+            2,
+            rank=1,
+            opens=2,
+            bytes_written=2097152,
+            max_byte_written=2097151,
+            write_time=3.0,
+            meta_time=0.25,
+        ),
+        posix(
+            3,
+            rank=-1,
+            opens=4,
+            bytes_read=10,
+            bytes_written=20,
+            max_byte_written=99,
+            read_time=100.0,
+            slowest_rank_time=2.0,
+        ),
+        posix(4, rank=2, opens=8),
+        posix(5, rank=0, bytes_read=1, max_byte_read=5),
+        posix(5, rank=1, bytes_read=1, max_byte_read=7),
     ]
-    log = PlainLog(regions={POSIX: (4, b"".join(records))})
+    log = plain_log(regions={POSIX: (4, b"".join(records))})
     text = run_iolens(["show", "--total", "--file", "--perf", write(log)]).stdout
     for line in [
         "total_POSIX_OPENS: 15",
@@ -154,21 +171,29 @@ def test_totals_files_and_performance(run_iolens: Run, write: Write) -> None:
 
 
 def test_a_ranks_record_after_the_shared_one_changes_nothing(run_iolens: Run, write: Write) -> None:
-    log = PlainLog(regions={POSIX: (4, posix(1, rank=-1, i14=1, i16=9) + posix(1, rank=0, i14=1, i16=8))})
+    log = plain_log(
+        regions={
+            POSIX: (
+                4,
+                posix(1, rank=-1, bytes_read=1, max_byte_read=9)
+                + posix(1, rank=0, bytes_read=1, max_byte_read=8),
+            )
+        }
+    )
     text = run_iolens(["show", "--file", "--file-list", write(log)]).stdout
     assert "# unique: 0 0 0\n# shared: 1 2 9\n" in text
     assert data(text)[-1][2] == "4"
 
 
 def test_no_io_time_is_no_bandwidth(run_iolens: Run, write: Write) -> None:
-    text = run_iolens(["show", "--perf", write(one_file(i14=100))]).stdout
+    text = run_iolens(["show", "--perf", write(one_file(bytes_read=100))]).stdout
     assert "# agg_perf_by_slowest: 0.000000 # MiB/s\n" in text
 
 
 def test_absurd_numbers_of_processes_need_no_memory(run_iolens: Run, write: Write) -> None:
-    log = one_file(f8=1.0)
+    log = one_file(read_time=1.0)
     log.nprocs = 2**62
-    log.regions = {POSIX: (4, posix(5, rank=2**61, f8=1.0))}
+    log.regions = {POSIX: (4, posix(5, rank=2**61, read_time=1.0))}
     done = run_iolens(["show", "--perf", write(log)])
     assert done.returncode == 0
     assert f"slowest_rank: {2**61}\n" in done.stdout
@@ -176,9 +201,11 @@ def test_absurd_numbers_of_processes_need_no_memory(run_iolens: Run, write: Writ
 
 def test_file_lists(run_iolens: Run, write: Write) -> None:
     records = (
-        posix(1, rank=0, f8=1.0, f9=2.0) + posix(1, rank=1, f8=5.0) + posix(2, rank=-1, f8=8.0, f14=3.0, i0=6)
+        posix(1, rank=0, read_time=1.0, write_time=2.0)
+        + posix(1, rank=1, read_time=5.0)
+        + posix(2, rank=-1, read_time=8.0, slowest_rank_time=3.0, opens=6)
     )
-    log = PlainLog(names={1: b"/one", 2: b"/two"}, regions={POSIX: (4, records)})
+    log = plain_log(names={1: b"/one", 2: b"/two"}, regions={POSIX: (4, records)})
     lines = data(run_iolens(["show", "--file-list", write(log)]).stdout)
     assert lines == [
         ["1", "/one", "2", "5.000000", "4.000000"],
@@ -194,13 +221,13 @@ def test_file_lists(run_iolens: Run, write: Write) -> None:
 
 
 def test_options_can_be_shortened(run_iolens: Run, write: Write) -> None:
-    assert "total_POSIX_OPENS: 3\n" in run_iolens(["show", "--tot", write(one_file(i0=3))]).stdout
+    assert "total_POSIX_OPENS: 3\n" in run_iolens(["show", "--tot", write(one_file(opens=3))]).stdout
 
 
 def test_incomplete_modules_are_shown_on_request(run_iolens: Run, write: Write) -> None:
-    log = one_file(i0=3)
+    log = one_file(opens=3)
     log.regions = {**log.regions, STDIO: (2, bytes(248))}
-    log.partial = 1 << POSIX
+    log.partial = [POSIX]
     done = run_iolens(["show", write(log)])
     assert done.returncode == 4
     assert "# *WARNING*: The POSIX module contains incomplete data" in done.stdout
@@ -215,7 +242,7 @@ def test_incomplete_modules_are_shown_on_request(run_iolens: Run, write: Write) 
 
 
 def test_modules_that_are_not_decoded_are_a_comment(run_iolens: Run, write: Write) -> None:
-    log = PlainLog(regions={10: (3, bytes(104)), 33: (7, bytes(8)), POSIX: (5, bytes(704))})
+    log = plain_log(regions={10: (3, bytes(104)), 33: (7, bytes(8)), POSIX: (5, bytes(704))})
     done = run_iolens(["show", "--all", write(log)])
     assert (done.returncode, done.stderr) == (0, "")
     assert "# DXT_POSIX module, version 3: not decoded" in done.stdout
@@ -276,7 +303,7 @@ def test_help_names_every_option(run_iolens: Run) -> None:
             b"3.99\0\0\0\0" + struct.pack("<q", 6567223) + bytes(2000),
             "log format 3.99 is not known at byte 0",
         ),
-        (one_file().build()[:1000], "file ends in the header at byte 1000"),
+        (bytes(one_file())[:1000], "file ends in the header at byte 1000"),
     ],
     ids=["empty", "text", "gzip", "unfinished", "newer", "header"],
 )
@@ -302,8 +329,8 @@ def test_missing_files_and_directories_are_one_line_and_code_3(run_iolens: Run, 
 
 def test_a_log_cut_at_its_end_shows_what_is_left(run_iolens: Run, write: Write) -> None:
     log = one_file()
-    log.regions = {POSIX: (4, b"".join(posix(i, i0=i) for i in range(1, 11)))}
-    whole = log.build()
+    log.regions = {POSIX: (4, b"".join(posix(i, opens=i) for i in range(1, 11)))}
+    whole = bytes(log)
     done = run_iolens(["show", write(whole[: len(whole) - 5 * 704 - 100])])
     assert done.returncode == 4
     opens = [line[4] for line in data(done.stdout) if line[3] == "POSIX_OPENS"]
@@ -314,7 +341,7 @@ def test_a_log_cut_at_its_end_shows_what_is_left(run_iolens: Run, write: Write) 
 
 
 def test_damage_in_one_region_leaves_the_others(run_iolens: Run, write: Write) -> None:
-    log = one_file(i0=1)
+    log = one_file(opens=1)
     log.regions = {POSIX: (4, posix(5, rank=99)), STDIO: (2, bytes(248))}
     done = run_iolens(["show", write(log)])
     assert done.returncode == 4
@@ -333,6 +360,6 @@ def test_output_that_cannot_be_written_is_an_error(run_iolens: Run, write: Write
 
 @pytest.mark.parametrize("when", [2**40, 2**62, -(2**62)])
 def test_absurd_times_are_shown(run_iolens: Run, write: Write, when: int) -> None:
-    done = run_iolens(["show", write(PlainLog(times=(when, 0, when, 0)))])
+    done = run_iolens(["show", write(plain_log(start=when, end=when, end_ns=0))])
     assert done.returncode == 0
     assert f"# start_time: {when}\n" in done.stdout

@@ -26,7 +26,9 @@ def log(posix_log: Make) -> iolens.Log:
     ]
     # Two ids with one name: a category must be there once.
     names = {i: b"/scratch/%d" % (i // 2) for i in range(COUNT - 1)}
-    return iolens.open(posix_log(records, names=names, mounts=b"lustre\t/scratch\next4\t/\next4\t/home"))
+    return iolens.open(
+        posix_log(records, names=names, mounts=[("lustre", "/scratch"), ("ext4", "/"), ("ext4", "/home")])
+    )
 
 
 def test_pyarrow(log: iolens.Log) -> None:

@@ -1,0 +1,225 @@
+/* The tables of iolens' logs, united; and what was merged: sections "part" and "interval". */
+#include <stdio.h>
+#include <string.h>
+
+#include "hash.h"
+#include "merging.h"
+#include "section_copy.h"
+
+enum { SECTIONS = 64 };
+
+struct united {
+	struct trailer_section section;
+	struct index rows; /* of this run */
+	size_t run;
+};
+
+struct uniting {
+	struct merging *g;
+	const struct merge_part *part;
+	struct united *tables;
+	size_t ntables;
+};
+
+/* ---- rows that several parts of one log have ---- */
+
+static uint64_t row_hash(const struct trailer_table *t, uint64_t row)
+{
+	uint64_t hash = 7;
+	for (size_t i = 0; i < trailer_fields(t); i++) {
+		const struct trailer_field *f = trailer_field_at(t, i);
+		uint32_t count = f->type == TRAILER_CHAR ? 1 : f->count;
+		hash = log_hash(f->name, strlen(f->name), hash);
+		for (uint32_t at = 0; at < count; at++) {
+			size_t n = 8;
+			int64_t number = f->type < TRAILER_F64 ? trailer_i64(t, row, f, at) : 0;
+			double real = f->type == TRAILER_F64 ? trailer_f64(t, row, f, at) : 0;
+			const void *data = f->type == TRAILER_F64 ? (const void *)&real : &number;
+			if (f->type > TRAILER_F64)
+				data = trailer_text(t, row, f, at, &n);
+			hash = log_hash(data, n, hash);
+		}
+	}
+	return hash;
+}
+
+static bool add_row_key(struct united *u, uint64_t row, uint64_t part, uint64_t count)
+{
+	bool is_new = false;
+	const uint64_t words[] = {row, part, count};
+	if (index_number(&u->rows, log_hash(words, sizeof words, 0), &is_new) == SIZE_MAX)
+		section_set_i64(&u->section, "", 0, 0); /* no memory: the section has failed */
+	return is_new;
+}
+
+/* A table may have equal rows. The n-th of them in one part is the n-th of them in another. */
+static bool repeats(struct uniting *x, struct united *u, uint64_t row)
+{
+	uint64_t count = 0;
+	while (!add_row_key(u, row, x->part->given + 1, count))
+		count++;
+	return !add_row_key(u, row, 0, count);
+}
+
+/* ---- uniting ---- */
+
+static void move_seconds(struct trailer_section *s, const struct trailer_table *t, uint64_t row, double shift)
+{
+	static const char *const times[] = {"start", "end", "mpi_start", "mpi_end"};
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+		const struct trailer_field *f = trailer_field(t, times[i]);
+		const struct trailer_field *to = section_field(s, times[i]);
+		double time = f && f->type == TRAILER_F64 ? trailer_f64(t, row, f, 0) : 0;
+		if (to && to->type == TRAILER_F64 && (time > 0 || (f && !i)))
+			section_set_f64(s, times[i], 0, time + shift);
+	}
+}
+
+static void move_rank(struct trailer_section *s, const struct trailer_table *t, uint64_t row, int64_t offset)
+{
+	const struct trailer_field *f = trailer_field(t, "rank"), *to = section_field(s, "rank");
+	int64_t rank = f && f->type == TRAILER_I64 ? trailer_i64(t, row, f, 0) : -1;
+	if (to && to->type == TRAILER_I64 && rank >= 0)
+		section_set_i64(s, "rank", 0, rank + offset);
+}
+
+static int add_rows(struct uniting *x, struct united *u, const struct trailer_table *t)
+{
+	struct trailer_section *s = &u->section;
+	const struct merge_run *run = &x->g->runs[x->part->run];
+	bool everywhere = !strcmp(s->name, "environment");
+	if (u->run != x->part->run && !everywhere)
+		index_free(&u->rows);
+	u->run = x->part->run;
+	for (uint64_t row = 0; row < trailer_rows(t) && !s->failed; row++) {
+		if ((run->parts > 1 || everywhere) && repeats(x, u, row_hash(t, row)))
+			continue;
+		section_copy_row(s, t, row, NULL, NULL);
+		if (!strcmp(s->name, "part"))
+			continue;
+		move_rank(s, t, row, run->rank);
+		if (x->part->shift != 0)
+			move_seconds(s, t, row, x->part->shift);
+	}
+	return s->failed;
+}
+
+static struct united *table_named(struct uniting *x, const char *name)
+{
+	for (size_t i = 0; i < x->ntables; i++)
+		if (!strcmp(x->tables[i].section.name, name))
+			return &x->tables[i];
+	return NULL;
+}
+
+static bool is_left_out(const struct merging *g, const struct trailer_entry *e)
+{
+	static const char *const made[] = {"selection", "part", "interval"};
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		if (!strcmp(e->name, made[i]))
+			return true;
+	/* How long it took to make a log says nothing about several. */
+	return e->flags & TRAILER_LIVE || (g->nruns > 1 && !strcmp(e->name, "phase"));
+}
+
+static int unite_section(struct uniting *x, struct trailer *trailer, const char *name)
+{
+	struct trailer_table *t;
+	struct united *u = table_named(x, name);
+	int code = trailer_find(trailer, name, &t, x->g->err);
+	if (code < 0 || !t)
+		return code;
+	if (!u && x->ntables < SECTIONS) {
+		u = &x->tables[x->ntables++];
+		*u = (struct united){.run = SIZE_MAX};
+		code = section_like(&u->section, name, t);
+	}
+	if (u && code >= 0)
+		code = add_rows(x, u, t);
+	trailer_free(t);
+	return code;
+}
+
+static int unite_part(struct uniting *x)
+{
+	struct log *log;
+	struct trailer *trailer = NULL;
+	int code = merging_open(x->g, x->part, &log);
+	if (code >= 0)
+		code = trailer_open(&trailer, log, x->g->err);
+	for (size_t i = 0; code >= 0 && i < trailer_count(trailer); i++)
+		if (!is_left_out(x->g, trailer_at(trailer, i)))
+			code = unite_section(x, trailer, trailer_at(trailer, i)->name);
+	trailer_close(trailer);
+	log_close(log);
+	return code;
+}
+
+static int unite_all(struct uniting *x)
+{
+	int code = 0;
+	for (size_t i = 0; code >= 0 && i < x->g->nparts; i++) {
+		x->part = &x->g->parts[i];
+		code = unite_part(x);
+	}
+	for (size_t i = 0; code >= 0 && i < x->ntables; i++)
+		code = log_write_section(x->g->writer, &x->tables[i].section);
+	for (size_t i = 0; i < x->ntables; i++) {
+		section_free(&x->tables[i].section);
+		index_free(&x->tables[i].rows);
+	}
+	return code;
+}
+
+/* ---- what was merged ---- */
+
+static int write_parts(struct merging *g)
+{
+	struct trailer_section s;
+	int code = section_begin(&s, "part",
+				 "run i64\nfirst_rank i64\nnprocs i64\nlog str\njob i64\nuid i64\ncommand str\n"
+				 "begin i64 ns\nend i64 ns\noffset f64 s\nmetadata str\n");
+	for (size_t i = 0; code >= 0 && i < g->nparts; i++) {
+		const struct merge_part *p = &g->parts[i];
+		section_row(&s);
+		section_set_i64(&s, "run", 0, (int64_t)p->run);
+		section_set_i64(&s, "first_rank", 0, g->runs[p->run].rank);
+		section_set_i64(&s, "nprocs", 0, p->nprocs);
+		section_set_text(&s, "log", 0, p->path);
+		section_set_i64(&s, "job", 0, p->id);
+		section_set_i64(&s, "uid", 0, p->uid);
+		section_set_text(&s, "command", 0, p->exe);
+		section_set_i64(&s, "begin", 0, p->begin);
+		section_set_i64(&s, "end", 0, p->end);
+		section_set_f64(&s, "offset", 0, p->shift);
+		code = section_set_text(&s, "metadata", 0, p->metadata);
+	}
+	code = code < 0 ? code : log_write_section(g->writer, &s);
+	section_free(&s);
+	return code;
+}
+
+static int write_intervals(struct merging *g)
+{
+	struct trailer_section s;
+	int code = section_begin(&s, "interval", "begin i64 ns\nend i64 ns\noffset f64 s\n");
+	for (size_t i = 0; code >= 0 && i < g->nintervals; i++) {
+		section_row(&s);
+		section_set_i64(&s, "begin", 0, g->intervals[i].begin);
+		section_set_i64(&s, "end", 0, g->intervals[i].end);
+		code = section_set_f64(&s, "offset", 0, (double)g->intervals[i].at / 1e9);
+	}
+	code = code < 0 ? code : log_write_section(g->writer, &s);
+	section_free(&s);
+	return code;
+}
+
+int merge_trailer(struct merging *g)
+{
+	struct uniting x = {.g = g, .tables = log_get(SECTIONS * sizeof *x.tables)};
+	int code = x.tables ? unite_all(&x) : LOG_E_MEMORY;
+	log_put(x.tables);
+	if (code >= 0)
+		code = write_parts(g);
+	return code < 0 ? code : write_intervals(g);
+}

@@ -1,0 +1,46 @@
+#include "newest.h"
+
+struct traced {
+	int64_t offset, length;
+	double start, end;
+};
+
+static const struct {
+	int module;
+	uint32_t version;
+} traces[] = {{LOG_MOD_DXT_POSIX, 1}, {LOG_MOD_DXT_MPIIO, 2}};
+
+uint32_t newest_version(int module)
+{
+	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++)
+		if (traces[i].module == module)
+			return traces[i].version;
+	return schema_modules[module].version;
+}
+
+bool newest_is_trace(const struct schema_module *m)
+{
+	return m->layout == LAYOUT_DXT;
+}
+
+int newest_segments(struct log_writer *w, struct log_records *records, double shift, struct log_error *err)
+{
+	enum { AT_ONCE = 256 };
+	struct log_segment in[AT_ONCE];
+	struct traced out[AT_ONCE];
+	int64_t n;
+	while ((n = log_segments_next(records, in, AT_ONCE, err)) > 0) {
+		for (int64_t i = 0; i < n; i++)
+			out[i] = (struct traced){in[i].offset, in[i].length, in[i].start + shift, in[i].end + shift};
+		int code = log_write_record(w, out, (size_t)n * sizeof *out);
+		if (code < 0)
+			return code;
+	}
+	return (int)n;
+}
+
+struct newest_end newest_end(const struct log *log, const struct log_job *job)
+{
+	bool whole = log_old_version(log) || log_container(log)->minor < 41;
+	return (struct newest_end){job->end, whole && job->end ? 999999999 : job->end_ns};
+}
