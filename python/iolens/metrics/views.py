@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iolens.log.table import Field, Schema
 
-__all__ = ["INTERFACES", "record_select"]
+__all__ = ["INTERFACES", "record_columns", "record_select"]
 
 INTERFACES = ("posix", "mpiio", "stdio", "h5f", "h5d", "pnetcdf_file", "pnetcdf_var", "dfs", "daos")
 """Modules whose records are files or parts of them, in the order in which reports show them."""
@@ -44,6 +44,20 @@ def _common_sizes(fields: list[Field]) -> tuple[str, str]:
     if step > 1:
         value = "[" + ", ".join(f"{value}[{1 + i * step}]" for i in range(counts[0].count)) + "]"
     return f"{value}::BIGINT[]", f'"{counts[0].name}"::BIGINT[]'
+
+
+def record_columns(schema: Schema) -> set[str]:
+    """The columns of a module's table that the view is made of."""
+    roles = {
+        *_SUMS,
+        *_MAXIMA,
+        *_STAMPS,
+        *_EXTREMES,
+        "variance",
+        "common_access",
+        *(role for _, role in _CLASSES),
+    }
+    return {field.name for field in schema if field.role in roles}
 
 
 def record_select(interface: str, schema: Schema) -> str:

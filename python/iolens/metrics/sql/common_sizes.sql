@@ -1,0 +1,25 @@
+-- title: The four most common access sizes of each interface
+-- layout: table
+-- definition: the at most four sizes that each record keeps, with their counts, added up over records; of these the four
+--   with the highest counts, the larger size first where counts are equal.
+-- unit: bytes, accesses
+-- needs: posix, mpiio, h5d, pnetcdf_var, dfs or daos
+-- caveats: A size that is not among the four of any record is not seen, however often it occurs in all.
+-- source: PyDarshan, darshan-job-summary
+WITH pair AS (
+    SELECT log, interface, access[1] AS size, sum(access_count[1]) AS count FROM record
+    WHERE access_count[1] > 0 GROUP BY ALL
+    UNION ALL
+    SELECT log, interface, access[2], sum(access_count[2]) FROM record WHERE access_count[2] > 0 GROUP BY ALL
+    UNION ALL
+    SELECT log, interface, access[3], sum(access_count[3]) FROM record WHERE access_count[3] > 0 GROUP BY ALL
+    UNION ALL
+    SELECT log, interface, access[4], sum(access_count[4]) FROM record WHERE access_count[4] > 0 GROUP BY ALL
+), size AS (
+    SELECT log, interface, size, sum(count)::BIGINT AS count FROM pair GROUP BY ALL
+)
+SELECT log, interface, size, count,
+    row_number() OVER (PARTITION BY log, interface ORDER BY count DESC, size DESC) AS place
+FROM size
+QUALIFY place <= 4
+ORDER BY log, interface, place

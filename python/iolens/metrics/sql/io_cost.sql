@@ -1,0 +1,22 @@
+-- title: What I/O costs the average process
+-- layout: table
+-- definition: seconds in read, write and metadata calls (and PnetCDF's waiting), summed over all records, divided by the
+--   number of processes. share = their sum / run time. hdf5 is H5F + H5D, pnetcdf its files and variables.
+-- unit: seconds, part of 1
+-- direction: lower
+-- needs: any interface
+-- caveats: An average hides a single rank that does all of it. Overlapping calls of threads are added. An interface's time
+--   contains that of the interfaces below it: do not add up.
+-- source: PyDarshan, darshan-job-summary
+WITH part AS (
+    SELECT log, CASE WHEN interface IN ('h5f', 'h5d') THEN 'hdf5' WHEN interface LIKE 'pnetcdf%' THEN 'pnetcdf' ELSE interface END AS interface,
+        coalesce(read_time, 0) AS read, coalesce(write_time, 0) AS write, coalesce(meta_time, 0) AS meta, 0 AS wait
+    FROM file_of
+    UNION ALL
+    SELECT log, 'pnetcdf', 0, 0, 0, coalesce(wait_time, 0) FROM pnetcdf_file
+)
+SELECT log, interface, sum(read) / nprocs AS read, sum(write) / nprocs AS write, sum(meta) / nprocs AS meta, sum(wait) / nprocs AS wait,
+    (sum(read) + sum(write) + sum(meta) + sum(wait)) / nprocs / any_value(run_time) AS share
+FROM part JOIN job USING (log)
+GROUP BY log, interface, nprocs
+ORDER BY log, list_position(['posix', 'mpiio', 'stdio', 'hdf5', 'pnetcdf', 'dfs', 'daos'], interface)

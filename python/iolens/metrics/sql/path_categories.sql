@@ -1,0 +1,18 @@
+-- title: Bytes and files by the first part of the path
+-- layout: table
+-- definition: category = first component of the path; "/" for files directly in it; standard streams by their name;
+--   "anonymized" for names that are numbers. POSIX and STDIO, each file once in files_read and files_written.
+-- unit: bytes, files
+-- needs: posix or stdio
+-- source: PyDarshan, data access by category
+SELECT log,
+    CASE WHEN name IS NULL THEN '<unnamed>' WHEN regexp_matches(name, '^[0-9]+$') THEN 'anonymized'
+        WHEN name NOT LIKE '/%' THEN name
+        WHEN regexp_matches(name, '^/[^/]*$') THEN '/'
+        ELSE regexp_extract(name, '^(/[^/]+)', 1) END AS category,
+    sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+    count(DISTINCT f.id) FILTER (bytes_read > 0) AS files_read, count(DISTINCT f.id) FILTER (bytes_written > 0) AS files_written
+FROM file_of AS f LEFT JOIN name USING (log, id)
+WHERE interface IN ('posix', 'stdio')
+GROUP BY log, category
+ORDER BY log, sum(bytes_read + bytes_written) DESC, category

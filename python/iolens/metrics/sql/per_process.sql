@@ -1,0 +1,19 @@
+-- title: Average I/O per process, files of one rank and shared files apart
+-- layout: table
+-- definition: sums over files, divided by the number of processes. independent: used by one rank; shared: by several.
+--   Counted at the interface that the program called (own_file).
+-- unit: seconds, bytes
+-- needs: any interface
+-- source: darshan-job-summary
+WITH access AS (
+    SELECT unnest(['independent', 'shared']) AS access
+), part AS (
+    SELECT log, CASE WHEN shared THEN 'shared' ELSE 'independent' END AS access, * EXCLUDE (log) FROM own_file
+)
+SELECT log, access,
+    coalesce(sum(read_time), 0) / nprocs AS read_time, coalesce(sum(write_time), 0) / nprocs AS write_time,
+    coalesce(sum(meta_time), 0) / nprocs AS meta_time,
+    coalesce(sum(bytes_read), 0) / nprocs AS bytes_read, coalesce(sum(bytes_written), 0) / nprocs AS bytes_written
+FROM job CROSS JOIN access LEFT JOIN part USING (log, access)
+GROUP BY log, access, nprocs
+ORDER BY log, access

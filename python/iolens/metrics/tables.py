@@ -1,0 +1,77 @@
+"""Tables and views of a dataset that are made from its other tables."""
+
+from __future__ import annotations
+
+__all__ = ["DERIVED"]
+
+_JOB = """
+    SELECT log, path, uid, job_id, nprocs, make_timestamp(epoch_us("start")) AS "start",
+        make_timestamp(epoch_us("end")) AS "end", nullif(run_time, 0) AS run_time, exe, format, partial
+    FROM job_of JOIN path USING (log)
+"""
+
+# A name's place in the tree, and the file system it lies on: the longest mount point that is a whole prefix.
+_DIRECTORY = """
+    SELECT log, directory,
+        arg_max(mount.mount, length(mount.mount)) AS mount,
+        arg_max(mount.file_system, length(mount.mount)) AS file_system
+    FROM (
+        SELECT DISTINCT log, regexp_extract(name, '^(.*/)[^/]*$', 1) AS directory
+        FROM name_of WHERE name LIKE '/%'
+    ) LEFT JOIN mount USING (log)
+    WHERE mount.mount IS NULL OR starts_with(directory, rtrim(mount.mount, '/') || '/')
+    GROUP BY ALL
+"""
+
+_NAME = """
+    SELECT n.log, n.id, n.name, d.mount, d.file_system,
+        CASE WHEN n.name LIKE '/%' THEN coalesce(nullif(rtrim(d.directory, '/'), ''), '/') END AS directory,
+        lower(regexp_extract(n.name, '[^/.][^/]*\\.([A-Za-z][A-Za-z0-9]{0,7})$', 1)) AS extension
+    FROM name_of AS n LEFT JOIN directory AS d
+    ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
+"""
+
+# One row per log, interface and object: its records of all ranks together.
+_FILE_OF = """
+    SELECT log, interface, id,
+        CASE WHEN bool_or(rank < 0) THEN any_value(job.nprocs) ELSE count(DISTINCT rank) END AS ranks,
+        bool_or(rank < 0) AS all_ranks,
+        bool_or(rank < 0) OR count(DISTINCT rank) > 1 AS shared,
+        sum(opens)::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(writes)::BIGINT AS writes,
+        sum(syncs)::BIGINT AS syncs, sum(meta_ops)::BIGINT AS meta_ops,
+        coalesce(sum(bytes_read), 0)::BIGINT AS bytes_read, coalesce(sum(bytes_written), 0)::BIGINT AS bytes_written,
+        coalesce(sum(read_time), 0) AS read_time, coalesce(sum(write_time), 0) AS write_time,
+        coalesce(sum(meta_time), 0) AS meta_time,
+        coalesce(sum(read_time), 0) + coalesce(sum(write_time), 0) + coalesce(sum(meta_time), 0) AS total_time,
+        max(io_time) AS slowest_time,
+        max(max_offset_read) AS max_offset_read, max(max_offset_written) AS max_offset_written,
+        min(nullif(open_start, 0)) AS open_start,
+        min(nullif(read_start, 0)) AS read_start, min(nullif(write_start, 0)) AS write_start,
+        max(nullif(read_end, 0)) AS read_end, max(nullif(write_end, 0)) AS write_end,
+        max(nullif(close_end, 0)) AS close_end
+    FROM record JOIN job USING (log)
+    GROUP BY log, interface, id
+"""
+
+_FILE = """
+    SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.mount, n.file_system, n.directory, n.extension
+    FROM file_of AS f LEFT JOIN name AS n USING (log, id)
+"""
+
+# What the program itself did: the calls of a library's own files are not counted a second time below it.
+_OWN_LAYER = """
+    interface IN ('mpiio', 'stdio', 'dfs')
+    OR interface = 'posix' AND (log, id) NOT IN (SELECT (log, id) FROM mpiio)
+    OR interface = 'daos' AND log NOT IN (SELECT log FROM dfs)
+"""
+
+DERIVED: dict[str, tuple[str, str]] = {
+    "job": ("VIEW", _JOB),
+    "directory": ("TABLE", _DIRECTORY),
+    "name": ("VIEW", _NAME),
+    "file_of": ("TABLE", _FILE_OF),
+    "file": ("VIEW", _FILE),
+    "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),
+    "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),
+}
+"""Name -> ("TABLE" or "VIEW", query). A table is computed once, a view whenever it is asked."""

@@ -1,0 +1,162 @@
+"""Categories of files, sizes of accesses and where files are: metrics of the file tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iolens.metrics import Dataset
+from observed import Observe
+
+
+def table(data: Dataset, metric: str, *columns: str, **where: Any) -> list[Sequence[Any]]:
+    """Columns of a metric's rows with these values."""
+    rows = [r for r in data.metric(metric) if all(r[k] == v for k, v in where.items())]
+    return [tuple(r[c] for c in columns) for r in rows]
+
+
+# What released tools print, but for "shared", which is the maximum and no sum.
+CATEGORIES = {
+    "imbalanced-io": {
+        "total": (1026, 106730099902, 52938398983),
+        "read_only": (12, 852195214, 575999999),
+        "write_only": (2, 84608, 24293491975),
+        "read_write": (1, 105877820080, 52938398983),
+        "unique": (1023, 852195214, 575999999),
+        "shared": (3, 105877904688, 52938398983),
+    },
+    "release-x86_64-3.4.0": {
+        "total": (1, 134217728, 67108863),
+        "read_write": (1, 134217728, 67108863),
+        "shared": (1, 134217728, 67108863),
+        "unique": (0, 0, None),
+        "part_shared": (0, 0, None),
+    },
+}
+
+
+@pytest.mark.parametrize("log", CATEGORIES)
+def test_file_categories_are_what_released_tools_count(corpus: Path, log: str) -> None:
+    with Dataset(corpus / "logs" / f"{log}.darshan") as data:
+        for category, (files, size, offset) in CATEGORIES[log].items():
+            assert table(
+                data, "file_categories", "files", "bytes", "max_offset", interface="posix", category=category
+            ) == [(files, size, offset)], category
+
+
+def test_files_are_shared_whether_records_were_reduced_or_not(corpus: Path) -> None:
+    with Dataset(corpus / "logs" / "hdf5-diagonal-half-ranks-dxt.darshan") as data:
+        count = dict(table(data, "file_categories", "category", "files", interface="posix"))
+        assert (count["total"], count["unique"], count["shared"]) == (74, 10, 64)
+        assert count["part_shared"] == 0  # by all ten, though the log has no record of all ranks together
+
+
+def test_categories_of_files_made_here(observe: Observe, tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_bytes(b"x" * 1000)
+    log = observe(
+        [
+            "python3",
+            "-c",
+            f"import os; os.chdir({str(tmp_path)!r})\n"
+            "for n in 'ab': f = os.open(n, 0); os.read(f, 1000); os.close(f)\n"
+            "f = os.open('d', os.O_CREAT | os.O_RDWR); os.write(f, b'y' * 5000); os.pread(f, 100, 0); os.close(f)\n"
+            "f = os.open('e', os.O_CREAT | os.O_WRONLY); os.write(f, b'y' * 300); os.close(f)",
+        ]
+    ).log
+    with Dataset(log) as data:
+        data.rows("CREATE TEMP TABLE mine AS SELECT id FROM name_of WHERE name LIKE ?", [f"{tmp_path}/_"])
+        mine = data.rows("""
+            SELECT name, bytes_read, bytes_written FROM file WHERE id IN (SELECT id FROM mine) ORDER BY name""")
+        assert [(r["name"][-1], r["bytes_read"], r["bytes_written"]) for r in mine] == [
+            ("a", 1000, 0),
+            ("b", 1000, 0),
+            ("d", 100, 5000),
+            ("e", 0, 300),
+        ]
+        count = dict(table(data, "file_categories", "category", "files", interface="posix"))
+        assert (count["read_write"], count["write_only"], count["created"]) == (1, 1, 2)
+        assert count["unique"] == count["total"] and count["shared"] == 0
+        (size,) = table(
+            data,
+            "file_categories",
+            "bytes",
+            "mean_size",
+            "max_size",
+            interface="posix",
+            category="write_only",
+        )
+        assert size == (300, 300, 300)
+
+
+def test_sizes_and_counts_of_accesses(observe: Observe, tmp_path: Path) -> None:
+    target = tmp_path / "data"
+    log = observe(
+        [
+            "sh",
+            "-c",
+            f"dd if=/dev/zero of={target} bs=5000 count=7 2>&1; dd if={target} of=/dev/null bs=50 count=3 2>&1",
+        ]
+    ).log
+    with Dataset(log) as data:
+        sizes = {
+            (r["direction"], r["label"]): r["count"]
+            for r in data.metric("access_sizes")
+            if r["interface"] == "posix" and r["count"]
+        }
+        assert sizes == {("write", "1K-10K"): 7, ("read", "0-100"): 3}
+        assert table(data, "common_sizes", "size", "count", "place", interface="posix") == [
+            (5000, 7, 1),
+            (50, 3, 2),
+        ]
+        operations = dict(table(data, "operation_counts", "operation", "count", interface="posix"))
+        assert (operations["read"], operations["write"]) == (3, 7)
+        pattern = {
+            r["direction"]: (r["total"], r["sequential"], r["consecutive"])
+            for r in data.metric("access_pattern")
+        }
+        assert pattern == {"read": (3, 2, 2), "write": (7, 6, 6)}
+
+
+def test_where_files_are(observe: Observe, tmp_path: Path) -> None:
+    target = tmp_path / "data"
+    log = observe(["dd", "if=/dev/zero", f"of={target}", "bs=5000", "count=7"]).log
+    with Dataset(log) as data:
+        assert (7 * 5000, 0) in table(data, "file_systems", "bytes_written", "bytes_read")
+        category = "/" + target.parts[1]
+        assert table(data, "path_categories", "bytes_written", "files_written", category=category) == [
+            (35000, 1)
+        ]
+        assert table(data, "path_categories", "files_read", category="<STDERR>") == [(0,)]
+
+
+def _pydarshans_categories(path: Path) -> dict[str, tuple[int, ...]]:
+    darshan = pytest.importorskip("darshan")
+    figure = pytest.importorskip("darshan.experimental.plots.data_access_by_filesystem")
+    with darshan.DarshanReport(str(path)) as report:
+        names = report.data["name_records"]
+        modules = [m for m in ("POSIX", "STDIO") if m in report.modules]
+        ids = {i for m in modules for i in report.records[m].to_df()["counters"]["id"]}
+        names = {i: names[i] for i in ids}
+        roots = figure.identify_filesystems(file_id_dict=names, verbose=False)
+        columns = []
+        for count in (figure.process_byte_counts, figure.process_unique_files):
+            columns += figure.unique_fs_rw_counter(
+                report=report,
+                filesystem_roots=roots,
+                file_id_dict=names,
+                processing_func=count,
+                mod=modules[0],
+            )
+        return {root: tuple(int(column[root]) for column in columns) for root in roots}
+
+
+@pytest.mark.parametrize("log", ["example", "sample-badost", "ior-hdf5", "dlio-1", "release-x86_64-3.4.0"])
+def test_categories_are_pydarshans(corpus: Path, log: str) -> None:
+    path = corpus / "logs" / f"{log}.darshan"
+    columns = ("category", "bytes_read", "bytes_written", "files_read", "files_written")
+    with Dataset(path) as data:
+        ours = {row[0]: row[1:] for row in table(data, "path_categories", *columns)}
+    assert ours == _pydarshans_categories(path)
