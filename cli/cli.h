@@ -24,6 +24,7 @@ int check_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int convert_main(int argc, char **argv);
 int files_main(int argc, char **argv);
+int diff_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
 /* Hands over to the command of this name in python/iolens/cli. */
 int python_main(int argc, char **argv);

@@ -88,6 +88,17 @@ void json_f64(struct json *j, const char *name, double value)
 		fputs("null", j->out);
 }
 
+void json_raw(struct json *j, const char *name, const char *value)
+{
+	begin(j, name);
+	fputs(value, j->out);
+}
+
+void json_bool(struct json *j, const char *name, bool value)
+{
+	json_raw(j, name, value ? "true" : "false");
+}
+
 void json_text(struct json *j, const char *name, const char *text)
 {
 	begin(j, name);

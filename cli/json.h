@@ -2,6 +2,7 @@
 #ifndef IOLENS_JSON_H
 #define IOLENS_JSON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,6 +20,8 @@ void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j);
 void json_i64(struct json *j, const char *name, int64_t value);
 void json_f64(struct json *j, const char *name, double value);      /* null when not finite */
+void json_raw(struct json *j, const char *name, const char *value); /* as it is */
+void json_bool(struct json *j, const char *name, bool value);
 void json_text(struct json *j, const char *name, const char *text); /* bytes that are no UTF-8 become U+FFFD */
 
 /* A text with its quotes, as above. */

@@ -18,6 +18,7 @@ static const struct command {
 	{"check", check_main, "does a log hold to the format, and if not, what is wrong where"},
 	{"convert", convert_main, "write a log again: newest format, in part, annotated, anonymized"},
 	{"merge", merge_main, "several logs as one: of processes, nodes, steps, or different jobs"},
+	{"diff", diff_main, "what differs between two logs, with tolerances"},
 	{"config", config_main, "the settings that a program would run with, and where each came from"},
 	{"info", info_main, "one page about a log: job, modules, sizes"},
 	/* Written in Python: python/iolens/cli has a file of this name for each. */
