@@ -153,8 +153,7 @@ static int read_version(struct log *log, const struct form **form, struct log_er
 		return log_fail(err, LOG_E_VERSION, 0,
 				"log of a prototype (version 1.4), whose counters are not known");
 	if (!*form)
-		return log_fail(err, LOG_E_NOT_LOG, LOG_NOWHERE,
-				"compressed file that holds no log of Darshan 1.x or 2.x");
+		return log_fail(err, LOG_E_NOT_LOG, 0, "compressed file that holds no log of Darshan 1.x or 2.x");
 	int64_t magic;
 	memcpy(&magic, log->job_text + 8, sizeof magic);
 	c->swapped = (*form)->version < 200 || magic == (int64_t)__builtin_bswap64(CONTAINER_MAGIC);
@@ -182,7 +181,7 @@ static int read_job(struct log *log, struct log_error *err)
 		return (int)got;
 	code = read_version(log, &form, err);
 	if (code >= 0 && used < form->total)
-		code = log_fail(err, LOG_E_TRUNCATED, LOG_NOWHERE, "log ends in the job record");
+		code = log_fail(err, LOG_E_TRUNCATED, log->source.size, "log ends in the job record");
 	if (code < 0)
 		return code;
 	read_numbers(log);

@@ -16,13 +16,13 @@ static int choose_layout(struct log_records *r, int module, struct log_error *er
 	uint32_t version = c->module_version[module];
 	r->schema = module < LOG_MOD_COUNT ? &schema_modules[module] : NULL;
 	if (!r->schema || !r->schema->version)
-		return log_fail(err, LOG_E_UNSUPPORTED, LOG_NOWHERE,
+		return log_fail(err, LOG_E_UNSUPPORTED, c->module[module].offset,
 				"records of this module are not decoded by this version");
 	if (!version && c->module[module].length)
-		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "record version is 0");
+		return log_fail(err, LOG_E_DAMAGED, c->module[module].offset, "records of version 0");
 	r->history = find_history(r->schema, version);
 	if (version > r->schema->version || (version && version < r->schema->version && !r->history))
-		return log_fail(err, LOG_E_UNSUPPORTED, LOG_NOWHERE, "records of an unknown version");
+		return log_fail(err, LOG_E_UNSUPPORTED, c->module[module].offset, "records of an unknown version");
 	r->stored_size = convert_stored_size(r->schema, r->history);
 	r->verbatim = convert_is_verbatim(r);
 	return LOG_OK;

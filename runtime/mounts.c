@@ -116,6 +116,9 @@ static bool below(const char *path, const struct mount *m)
 	return m->length == 1 || path[m->length] == '/' || path[m->length] == '\0';
 }
 
+/* Where the table names nothing that the path is below (in a chroot it may lack the root): the root's, whatever that is. */
+static struct mount root = {.point = "/", .length = 1};
+
 static int64_t block_of(struct mount *m)
 {
 	struct statfs s;
@@ -140,7 +143,7 @@ static struct mount *mount_of(const char *path)
 int64_t mounts_alignment(const char *path)
 {
 	struct mount *m = mount_of(path);
-	return m ? block_of(m) : -1;
+	return block_of(m ? m : &root);
 }
 
 const char *mounts_point(const char *path)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "alloc.h"
 #include "assemble.h"
@@ -43,7 +44,7 @@ static void complain(const char *path, const struct log_error *err)
 		sys_write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
-void own_log_write(const struct epoch *epoch, int64_t id)
+static void write_now(const struct epoch *epoch, int64_t id)
 {
 	struct assemble_job job = {.epoch = *epoch, .id = id, .ended = epoch_now().realtime};
 	struct log_error err = {0};
@@ -59,6 +60,34 @@ void own_log_write(const struct epoch *epoch, int64_t id)
 		complain(written, &err);
 	else
 		session_drop_store();
+}
+
+/* The thread that ends the process may have 16 KiB of stack, or a guard page just below: the log is written on a stack of our own. */
+enum { STACK = 1 << 20 };
+
+static struct {
+	const struct epoch *epoch;
+	int64_t id;
+} task;
+
+static void on_own_stack(void)
+{
+	write_now(task.epoch, task.id);
+}
+
+void own_log_write(const struct epoch *epoch, int64_t id)
+{
+	static ucontext_t here, there;
+	void *stack = sys_map(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1);
+	task.epoch = epoch;
+	task.id = id;
+	if (!stack || getcontext(&there) != 0)
+		return;
+	there.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK};
+	there.uc_link = &here;
+	makecontext(&there, on_own_stack, 0);
+	swapcontext(&here, &there);
+	sys_unmap(stack, STACK);
 }
 
 void own_log_withdraw(void)

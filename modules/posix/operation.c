@@ -165,11 +165,22 @@ void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, c
 	self_leave();
 }
 
-static void transfer_end(struct span s, enum live_kind kind, int fd, int64_t at, int64_t moved)
+static void transfer_end(struct span s, enum live_kind kind, int64_t at, int64_t moved, double end)
 {
-	s.fd = fd;
-	s.at = fds_get(fd);
-	posix_on_access(s, kind, NULL, at, moved);
+	if (span_tracked(s))
+		posix_access_until(s, kind, NULL, at, moved, end);
+	else if (s.at)
+		fds_count((enum live_class_id)s.at, kind, moved);
+}
+
+static void transfer(double start, double end, int from, int64_t from_at, int to, int64_t to_at, int64_t moved)
+{
+	struct span source = {fds_get(from), start, from}, target = {fds_get(to), start, to};
+	double turn = end;
+	if (span_tracked(source) && span_tracked(target))
+		turn = target.start = start + (end - start) / 2;
+	transfer_end(source, LIVE_READ, from_at, moved, turn);
+	transfer_end(target, LIVE_WRITE, to_at, moved, end);
 }
 
 /* Its time is that of the reading and the writing. */
@@ -179,10 +190,8 @@ void posix_on_transfer(struct span s, enum live_operation_id operation, int from
 	if (!s.at)
 		return;
 	double end = clock_now();
-	if (moved >= 0) {
-		transfer_end(s, LIVE_READ, from, from_at, moved);
-		transfer_end(s, LIVE_WRITE, to, to_at, moved);
-	}
+	if (moved >= 0)
+		transfer(s.start, end, from, from_at, to, to_at, moved);
 	self_enter();
 	count(self_shard(), operation, moved < 0, moved < 0 ? 0 : moved, end - s.start);
 	self_shard_done();

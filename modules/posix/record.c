@@ -99,9 +99,12 @@ static void access_shard(enum live_kind kind, int64_t got, double start, double 
 
 void posix_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got)
 {
-	if (got < 0)
-		return;
-	double end = clock_now();
+	if (got >= 0)
+		posix_access_until(s, kind, buffer, at, got, clock_now());
+}
+
+void posix_access_until(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got, double end)
+{
 	struct posix_open *o = posix_open_of(s);
 	struct posix_file *f = o->file;
 	self_enter();

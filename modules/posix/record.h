@@ -19,6 +19,9 @@
 /* A read or write on a tracked descriptor that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
 void posix_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got);
 
+/* The same for one that ended at `end` and has a result. */
+void posix_access_until(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got, double end);
+
 static inline void posix_on_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got)
 {
 	if (span_tracked(s))
@@ -81,7 +84,7 @@ struct span span_again(struct span s, int fd);
 /* The start of such an operation on a descriptor that may be untracked: time is taken all the same. */
 struct span posix_span_operation(int fd);
 
-/* Bytes that went from one descriptor to another inside the kernel: a read there, a write here. */
+/* Bytes that went from one descriptor to another inside the kernel: a read there, a write here, half of the time each. */
 void posix_on_transfer(struct span s, enum live_operation_id operation, int from, int64_t from_at, int to,
 		       int64_t to_at, int64_t moved);
 
