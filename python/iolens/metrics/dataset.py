@@ -111,6 +111,13 @@ class Dataset:
         if name in self._made or not (name in _KNOWN or name.startswith("metric.")):
             return
         self._made.add(name)
+        try:
+            self._make_now(name)
+        except BaseException:
+            self._made.discard(name)
+            raise
+
+    def _make_now(self, name: str) -> None:
         if name in _PLAIN:
             self._load(name, self._scan.table(_PLAIN[name], batch_rows=_BATCH))
         elif name in MODULES:

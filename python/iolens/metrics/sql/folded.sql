@@ -1,0 +1,12 @@
+-- title: Files that share a record for want of memory
+-- layout: table
+-- definition: per rank how many opens of how many files (estimated) went to records that stand for a directory, the memory
+--   budget, and one that would have been enough; then the directories.
+-- unit: opens, files, bytes
+-- direction: lower
+-- needs: folded
+-- source: iolens
+SELECT log, rank, NULL::VARCHAR AS directory, opens, files, budget, sufficient_budget FROM folded
+UNION ALL
+SELECT log, rank, directory, opens, surplus, NULL, NULL FROM folded_directory
+ORDER BY log, rank, directory NULLS FIRST, opens DESC

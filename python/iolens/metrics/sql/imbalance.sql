@@ -1,0 +1,16 @@
+-- title: How unevenly ranks share a file
+-- layout: table
+-- definition: per file of shared_files time_imbalance = (slowest - fastest rank's time) / slowest, bytes_imbalance likewise of their
+--   bytes, time_lost = slowest rank's time - mean time per rank: what waiting for the slowest costs if all wait for it.
+-- unit: part of 1, seconds
+-- direction: lower
+-- needs: as shared_files
+-- caveats: A rank that does not use the file counts with zero in a record of all ranks.
+-- source: Drishti (P18, P19); iolens
+SELECT s.log, s.name, s.interface, s.ranks,
+    (s.slowest_time - s.fastest_time) / nullif(s.slowest_time, 0) AS time_imbalance,
+    abs(s.slowest_bytes - s.fastest_bytes) / nullif(greatest(s.slowest_bytes, s.fastest_bytes), 0) AS bytes_imbalance,
+    f.total_time / nullif(s.ranks, 0) AS mean_time, s.slowest_rank, s.slowest_time,
+    greatest(0, s.slowest_time - f.total_time / nullif(s.ranks, 0)) AS time_lost
+FROM metric.shared_files AS s JOIN file AS f ON (f.log, f.interface, f.name) = (s.log, s.interface, s.name)
+ORDER BY s.log, time_lost DESC, s.name

@@ -1,0 +1,17 @@
+-- title: Part of the I/O time that is metadata
+-- definition: sum of metadata time / sum of read, write and metadata time, each file at MPI-IO if it was opened there,
+--   else at POSIX; STDIO is left out. per_rank = metadata seconds per process. matches: above 25 %, more than
+--   30 s per process, and 192 processes or more - a small or quick job is not worth a look.
+-- unit: part of 1
+-- direction: lower
+-- needs: posix or mpiio
+-- caveats: Flushing at close is booked as metadata. Sums over ranks and threads, not wall-clock.
+-- source: NERSC screening study, equation 2
+WITH part AS (
+    SELECT log, sum(meta_time) AS meta_time, sum(total_time) AS total_time
+    FROM own_file WHERE interface IN ('posix', 'mpiio') GROUP BY log
+)
+SELECT log, meta_time / nullif(total_time, 0) AS value, meta_time, meta_time / nprocs AS per_rank,
+    coalesce(meta_time / nullif(total_time, 0) >= 0.25 AND meta_time / nprocs > 30 AND nprocs >= 192, false) AS matches
+FROM job LEFT JOIN part USING (log)
+ORDER BY log

@@ -1,0 +1,30 @@
+-- title: What this log does not know
+-- layout: table
+-- definition: modules whose records are incomplete and what that means, layers that contradict each other because of it
+--   (lost_bytes: what MPI-IO moved and POSIX does not show), jobs without an end, records without a name.
+-- unit: bytes
+-- needs: any log
+-- source: iolens
+WITH lower AS (
+    SELECT log, sum(greatest(0, m.bytes_read + m.bytes_written - coalesce(p.bytes_read + p.bytes_written, 0)))::BIGINT AS lost
+    FROM (SELECT * FROM file_of WHERE interface = 'mpiio') AS m
+    LEFT JOIN (SELECT * FROM file_of WHERE interface = 'posix') AS p USING (log, id) GROUP BY log
+)
+SELECT log, module AS what, 'incomplete' AS kind,
+    'The memory for records was used up: files and bytes are missing, all sums are lower bounds.' AS meaning,
+    CASE WHEN module = 'posix' THEN lost END AS lost_bytes
+FROM module LEFT JOIN lower USING (log) WHERE partial > 0
+UNION ALL
+SELECT log, 'end', 'unknown', 'The job was killed or is still running: run time and shares of it are not known.', NULL
+FROM job WHERE "end" IS NULL
+UNION ALL
+SELECT log, 'run_time', 'zero', 'Start and end are the same second: shares of the run time are not known.', NULL
+FROM job WHERE "end" IS NOT NULL AND run_time IS NULL
+UNION ALL
+SELECT log, 'name', 'lost', count(*) || ' files have records but no name.', NULL
+FROM (SELECT DISTINCT log, id FROM file_of ANTI JOIN name_of USING (log, id)) GROUP BY log
+UNION ALL
+SELECT log, 'records', 'none', 'No interface recorded anything.', NULL FROM job WHERE log NOT IN (SELECT log FROM file_of)
+UNION ALL
+SELECT log, 'process', 'not observed', program || ': ' || reason, NULL FROM unobserved
+ORDER BY log, kind, what

@@ -1,0 +1,25 @@
+-- title: The processes of a job
+-- layout: table
+-- definition: one row per program that a process was: depth below the first, its command, when it ran, how it ended, time in I/O and bytes.
+--   position orders the rows as a tree.
+-- unit: seconds, bytes
+-- needs: process
+-- source: iolens
+WITH RECURSIVE numbered AS (
+    SELECT log, row_number() OVER (PARTITION BY log ORDER BY "start", pid) AS number, * EXCLUDE (log) FROM process
+), image AS (
+    SELECT *, lag(number) OVER (PARTITION BY log, host, pid ORDER BY number) AS before FROM numbered
+), parent AS (
+    SELECT c.*, coalesce(c.before, p.number) AS above, c.before IS NOT NULL AS same
+    FROM image AS c ASOF LEFT JOIN numbered AS p
+        ON p.log = c.log AND p.host = c.host AND p.pid = c.parent AND p.number < c.number
+), walk AS (
+    SELECT *, 0 AS depth, [number] AS place FROM parent WHERE above IS NULL
+    UNION ALL
+    SELECT c.*, w.depth + CASE WHEN c.same THEN 0 ELSE 1 END, list_append(w.place, c.number)
+    FROM parent AS c JOIN walk AS w ON w.log = c.log AND w.number = c.above
+)
+SELECT log, row_number() OVER (PARTITION BY log ORDER BY place) AS position, depth, rank, pid, parent, exe, command, host, forked, ended,
+    signal, exit_code, "start", "end", io_time, read_time, write_time, meta_time, seen_read AS bytes_read, seen_written AS bytes_written
+FROM walk
+ORDER BY log, position
