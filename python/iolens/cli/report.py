@@ -1,0 +1,102 @@
+"""iolens report: logs as one page for people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from iolens.cli.command import to_json, warn
+from iolens.error import PARTIAL
+
+if TYPE_CHECKING:
+    from iolens.report import Document
+
+
+def _target(logs: tuple[str, ...], output: str | None, end: str) -> Path:
+    """Where the report goes: the log's name in the current directory."""
+    if output:
+        return Path(output)
+    name = Path(logs[0]).name
+    for known in (".gz", ".bz2", ".darshan"):
+        name = name.removesuffix(known)
+    return Path(f"{name or 'report'}{'-and-more' if len(logs) > 1 else ''}{end}")
+
+
+def _save(path: Path, content: bytes) -> None:
+    # A report that cannot be written whole leaves the one that was there.
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    print(path)
+
+
+def _write(document: Document, logs: tuple[str, ...], form: str, output: str | None) -> None:
+    if form == "html":
+        from iolens.report.html import to_html
+
+        _save(_target(logs, output, ".html"), to_html(document).encode())
+    elif form == "pdf":
+        from iolens.report.pdf import to_pdf
+
+        _save(_target(logs, output, ".pdf"), to_pdf(document))
+    elif form == "json":
+        from iolens.report.plain import to_plain
+
+        text = to_json(to_plain(document)) + "\n"
+        _save(Path(output), text.encode()) if output else sys.stdout.write(text)
+    else:
+        from iolens.report.text import print_text
+
+        print_text(document, Path(output) if output else None)
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.option("-o", "--output", metavar="FILE", help="Where it goes; by default the log's name, here.")
+@click.option("--text", "form", flag_value="text", help="Text for a terminal instead of a page.")
+@click.option("--json", "form", flag_value="json", help="Every table and figure as JSON, on standard output.")
+@click.option("--pdf", "form", flag_value="pdf", help="A PDF (needs iolens[pdf]).")
+@click.option("--html", "form", flag_value="html", default=True, help="A page that opens anywhere (default).")
+@click.option("--csv", metavar="DIR", help="Every table whole, a CSV file each, into DIR.")
+@click.option("--rules", multiple=True, metavar="DIR", help="Rules of the site.")
+@click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
+def report(  # noqa: PLR0913, PLR0917 -- one per option
+    logs: tuple[str, ...],
+    output: str | None,
+    form: str,
+    csv: str | None,
+    rules: tuple[str, ...],
+    show: bool,
+) -> int:
+    """One page about one job: is I/O a problem, why, what to change; then all there is to see.
+
+    Several logs are one report: a workflow, an ensemble. The page is one file, opens offline, and fetches nothing.
+    """
+    from iolens.metrics import Dataset
+    from iolens.report import build
+    from iolens.rules import find
+
+    with Dataset(logs) as data:
+        problems: list[str] = []
+        document = build(data, find(data, directories=rules, problems=problems))
+        if csv:
+            from iolens.report.plain import write_csv
+
+            print(f"{csv}: {write_csv(data, document, Path(csv))} tables")
+        if not csv or output or form != "html":
+            _write(document, logs, form, output)
+        for problem in [*problems, *map(str, data.problems)]:
+            warn(problem)
+        damaged = bool(data.problems)
+    if show and form == "html":
+        import webbrowser
+
+        webbrowser.open(_target(logs, output, ".html").resolve().as_uri())
+    return PARTIAL if damaged else 0

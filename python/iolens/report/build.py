@@ -1,0 +1,97 @@
+"""The document of a dataset: its logs one by one, and what they are together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from iolens.metrics import Dataset, metrics
+from iolens.report.document import Document, Job, Section, Term, walk
+from iolens.report.sections.answer import answer, headline
+from iolens.report.sections.cost import cost
+from iolens.report.sections.files import files
+from iolens.report.sections.interfaces import interfaces
+from iolens.report.sections.job import job, title
+from iolens.report.sections.observation import limits, observation
+from iolens.report.sections.overview import overview
+from iolens.report.sections.processes import processes
+from iolens.report.sections.storage import storage
+from iolens.report.sections.time import time
+from iolens.report.source import Source, stamp
+from iolens.report.units import write
+
+__all__ = ["JOBS", "build"]
+
+JOBS = 20
+"""Logs that get pages of their own; of more, those with most time in I/O."""
+
+
+def _version() -> str:
+    try:
+        return version("iolens")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _subtitle(source: Source) -> str:
+    row = source.job
+    count = row["nprocs"] or 1
+    parts = [f"job {row['job_id']}", f"{count:,} {'process' if count == 1 else 'processes'}"]
+    if row["run_time"]:
+        parts.append(f"{write(row['run_time'], 'seconds')} run time")
+    return " · ".join([*parts, *filter(None, [stamp(row["start"])])])
+
+
+def _job(source: Source, problems: list[str]) -> Job:
+    verdict, sentence = headline(source)
+    notes = limits(source, problems)
+    first = answer(source)
+    sections = [
+        Section(first.id, first.title, [*notes, *first.blocks]),
+        time(source),
+        cost(source),
+        files(source),
+        *interfaces(source),
+        storage(source),
+        processes(source),
+        observation(source),
+        job(source),
+    ]
+    return Job(title(source), _subtitle(source), verdict, sentence, [s for s in sections if s.blocks])
+
+
+def _definitions(document: Document) -> Section:
+    """What the shown metrics are: from the headers of their files."""
+    shown = {getattr(block, "metric", "") for block in walk(document)} | {"headline"}
+    terms = [
+        Term(f"metric-{m.name}", m.title, m.definition, m.unit, m.caveats, m.source)
+        for m in metrics().values()
+        if m.name in shown
+    ]
+    return Section("definitions", "Definitions", list(terms))
+
+
+def _chosen(data: Dataset) -> list[int]:
+    """The logs that get pages of their own."""
+    if len(data.paths) <= JOBS:
+        return list(range(len(data.paths)))
+    rows = data.query(
+        f"SELECT log FROM job LEFT JOIN (SELECT log, sum(total_time) AS spent FROM file_of GROUP BY log) USING (log) "
+        f"ORDER BY spent DESC NULLS LAST LIMIT {JOBS}"
+    ).fetchall()
+    return sorted(row[0] for row in rows)
+
+
+def build(data: Dataset, findings: Sequence[Any] = ()) -> Document:
+    """The report of the dataset's logs, with what the rules found in them."""
+    several = len(data.paths) > 1
+    jobs = []
+    for log in _chosen(data):
+        own = [f for f in findings if f.log == log]
+        source = Source(data, log, f"job{log}-" if several else "", own)
+        damage = [str(p.problem) for p in data.problems if str(p.path) == data.paths[log]]
+        jobs.append(_job(source, damage))
+    head = f"{len(data.paths)} jobs" if several else jobs[0].title
+    document = Document(head, _version(), jobs, overview(data, findings) if several else [])
+    return Document(head, document.version, jobs, document.overview, _definitions(document))

@@ -1,0 +1,253 @@
+"""The document: what a report says, whatever it is written as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+__all__ = [
+    "Bars",
+    "Block",
+    "Boxes",
+    "Column",
+    "Document",
+    "Facts",
+    "FindingBlock",
+    "Heat",
+    "Job",
+    "Note",
+    "Section",
+    "Series",
+    "Span",
+    "Spans",
+    "Table",
+    "Term",
+    "Timeline",
+    "walk",
+]
+
+
+@dataclass(frozen=True)
+class Column:
+    """unit says how values are written: text, path, bytes, seconds, count, percent (a share), rate "
+    "(bytes/s), factor, number."""
+
+    name: str
+    title: str
+    unit: str = "text"
+    explain: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    id: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[list[Any]]
+    note: str = ""
+    total: int = 0
+    """How many rows there are; ``rows`` may be fewer."""
+    sql: str = ""
+    """What gives all rows."""
+    indent: tuple[int, ...] = ()
+    """A tree: the depth of each row. Its order is kept."""
+    metric: str = ""
+    """Where the definition is."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they are, in order."""
+
+    id: str
+    title: str
+    rows: list[tuple[str, Any, str]]
+    """Name, value, unit."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """kind: missing (something is not known), warning, info, good."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """name picks the colour: read, write, meta, wait, and others in turn."""
+
+    name: str
+    title: str
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars from left to right, a group per category."""
+
+    id: str
+    title: str
+    categories: list[str]
+    series: list[Series]
+    unit: str
+    stacked: bool = False
+    whole: float | None = None
+    """What 100 % is, for a second axis."""
+    note: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
+class Span:
+    row: int
+    start: float
+    end: float
+    series: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Stretches of time, a row each: when something was first and last done."""
+
+    id: str
+    title: str
+    rows: list[str]
+    spans: list[Span]
+    start: float
+    end: float
+    legend: list[tuple[str, str]]
+    note: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Quartiles of a distribution per category."""
+
+    id: str
+    title: str
+    categories: list[str]
+    boxes: list[tuple[float, float, float, float, float]]
+    """Least, first quartile, median, third quartile, most."""
+    unit: str
+    note: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Bytes per rank (or group of ranks) and stretch of time."""
+
+    id: str
+    title: str
+    rows: int
+    bins: int
+    end: float
+    per_row: int
+    """Ranks in a row."""
+    ranks: int
+    cells: list[tuple[int, int, int, int]]
+    """Row, bin, bytes read, bytes written; what is not named is zero."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What each rank did when, at several levels of detail.
+
+    A level has ``bins`` stretches of equal length from 0 to ``end``; its cells are (row, bin, shares of the stretch
+    spent reading, writing and in metadata, bytes).
+    ``accesses`` are exact: (row, start, duration, kind, bytes, offset, file).
+    """
+
+    id: str
+    title: str
+    rows: list[str]
+    end: float
+    levels: list[tuple[int, list[tuple[int, int, float, float, float, int]]]]
+    accesses: list[tuple[int, float, float, int, int, int, int]]
+    files: list[str]
+    complete: bool
+    """Whether ``accesses`` are all there are."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class FindingBlock:
+    """A finding of the rules, with its evidence as tables."""
+
+    id: str
+    severity: str
+    title: str
+    message: str
+    facts: list[tuple[str, str]]
+    advice: list[tuple[str, str, str]]
+    """Text, snippet, language."""
+    evidence: list[Table]
+    references: list[str]
+
+
+@dataclass(frozen=True)
+class Term:
+    id: str
+    title: str
+    definition: str
+    unit: str = ""
+    caveats: str = ""
+    source: str = ""
+
+
+Block = Union[Note, Facts, Table, Bars, Spans, Boxes, Heat, Timeline, FindingBlock, Term]
+
+
+@dataclass(frozen=True)
+class Section:
+    id: str
+    title: str
+    blocks: list[Block]
+    intro: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One log: the answer, then the sections."""
+
+    title: str
+    subtitle: str
+    verdict: str
+    """problem, look, good or unknown."""
+    headline: str
+    sections: list[Section]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report. ``overview``: what several jobs are together; empty for one job."""
+
+    title: str
+    version: str
+    jobs: list[Job]
+    overview: list[Section] = field(default_factory=list)
+    definitions: Section | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+def _of(sections: Sequence[Section]) -> list[Block]:
+    found: list[Block] = []
+    for section in sections:
+        for block in section.blocks:
+            found.append(block)
+            if isinstance(block, FindingBlock):
+                found.extend(block.evidence)
+    return found
+
+
+def walk(document: Document) -> list[Block]:
+    """Every block of the document, in its order."""
+    found = _of(document.overview)
+    for job in document.jobs:
+        found.extend(_of(job.sections))
+    return found + (_of([document.definitions]) if document.definitions else [])

@@ -1,0 +1,376 @@
+"""A document as one HTML file: everything inside, nothing fetched, nothing run but what the page itself brings.
+
+Names in logs are somebody else's: all text is escaped, data travels as compressed base64, and the page's own policy
+forbids every script and style but the ones whose hashes it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterable
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from iolens.report import svg
+from iolens.report.document import (
+    Bars,
+    Boxes,
+    Document,
+    Facts,
+    FindingBlock,
+    Heat,
+    Job,
+    Note,
+    Section,
+    Spans,
+    Table,
+    Term,
+    Timeline,
+    walk,
+)
+from iolens.report.palette import SERIES, VIRIDIS, css
+from iolens.report.units import clean, write
+
+__all__ = ["to_html"]
+
+ROWS = 25
+"""Rows of a table that are in the page itself; a browser without scripts shows these."""
+
+SCRIPTS = ("units.js", "table.js", "canvas.js", "heat.js", "timeline.js", "page.js")
+
+_DARK = (
+    "--page:#0d1117;--panel:#161b22;--text:#e6edf3;--faint:#9aa4af;--line:#30363d;--link:#79b8ff;"
+    "--high:#ff7b72;--medium:#f0a04b;--low:#c9c46a;--info:#79b8ff;--good:#56d364;color-scheme:dark;"
+)
+_PRINT = "--page:#fff;--panel:#f6f8fa;--text:#000;--faint:#444;--line:#ccc;color-scheme:light;"
+_VERDICTS = {
+    "problem": "I/O is a problem",
+    "look": "Worth a look",
+    "good": "I/O is fine",
+    "unknown": "Not known",
+}
+_NOTES = {"warning": "Incomplete", "missing": "Not known", "info": "Note", "good": "Good"}
+
+
+@cache
+def _style() -> str:
+    text = files("iolens.report").joinpath("page").joinpath("style.css").read_text(encoding="utf-8")
+    series = "".join(f".s-{n}{{fill:var(--{n})}}.b-{n}{{background:var(--{n})}}" for n in SERIES)
+    for name, value in (
+        ("DARKROOT", _DARK + css(True)),
+        ("PRINTROOT", _PRINT + css(False)),
+        ("LIGHT", css(False)),
+        ("SERIES", series),
+    ):
+        text = text.replace(name, value)
+    return text
+
+
+@cache
+def _script() -> str:
+    folder = files("iolens.report").joinpath("page")
+    parts = [folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS]
+    text = "\n".join(parts).replace("PALETTE", json.dumps(VIRIDIS), 1)
+    return f'"use strict";\n(() => {{\n{text}\n}})();\n'
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _text(value: str) -> str:
+    return escape(clean(value))
+
+
+# ---- what JavaScript draws and sorts ----
+
+
+def _shorter(value: Any) -> Any:
+    """Six digits are more than a page shows."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON, which has no infinities and no text that a log might use to confuse a reader."""
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else _shorter(value)
+    return value if isinstance(value, (int, bool, type(None))) else clean(str(value))
+
+
+def _table_data(table: Table) -> dict[str, Any]:
+    data = {
+        "units": [column.unit for column in table.columns],
+        "rows": [[_plain(cell) for cell in row] for row in table.rows],
+        "total": max(table.total, len(table.rows)),
+    }
+    return {**data, "tree": table.indent} if table.indent else data
+
+
+def _heat_data(heat: Heat) -> dict[str, Any]:
+    return {
+        "rows": heat.rows,
+        "bins": heat.bins,
+        "end": _shorter(heat.end),
+        "perRow": heat.per_row,
+        "ranks": heat.ranks,
+        "cells": heat.cells,
+    }
+
+
+def _timeline_data(line: Timeline) -> dict[str, Any]:
+    levels = [
+        (bins, [[r, b, *(round(s, 4) for s in shares), n] for r, b, *shares, n in cells])
+        for bins, cells in line.levels
+    ]
+    return {
+        "rows": [clean(row) for row in line.rows],
+        "end": line.end,
+        "levels": levels,
+        "accesses": [(r, round(s, 9), round(d, 9), *rest) for r, s, d, *rest in line.accesses],
+        "files": [clean(name) for name in line.files],
+        "complete": line.complete,
+    }
+
+
+def _data(document: Document) -> str:
+    tables, heats, timelines = {}, {}, {}
+    for block in walk(document):
+        if isinstance(block, Table):
+            tables[block.id] = _table_data(block)
+        elif isinstance(block, Heat):
+            heats[block.id] = _heat_data(block)
+        elif isinstance(block, Timeline):
+            timelines[block.id] = _timeline_data(block)
+    text = json.dumps({"tables": tables, "heats": heats, "timelines": timelines}, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+
+
+# ---- blocks ----
+
+
+def _remark(note: str, metric: str = "") -> str:
+    why = f' <a class="why" href="#metric-{metric}">Definition</a>' if metric else ""
+    return f'<p class="remark">{_text(note)}{why}</p>' if note or why else ""
+
+
+def _cell(value: Any, unit: str, depth: int = 0) -> str:
+    nested = f" depth{min(depth, 9)}" if depth else ""
+    return f'<td class="{unit or "text"}{nested}">{escape(write(value, unit))}</td>'
+
+
+def _table(table: Table) -> str:
+    heads = "".join(
+        '<th scope="col" '
+        f'class="{c.unit or "text"}"{f" title={chr(34)}{_text(c.explain)}{chr(34)}" if c.explain else ""}>'
+        f"{_text(c.title)}</th>"
+        for c in table.columns
+    )
+    rows = []
+    for number, row in enumerate(table.rows[:ROWS]):
+        depth = table.indent[number] if table.indent else 0
+        cells = (_cell(v, c.unit, depth if n == 0 else 0) for n, (v, c) in enumerate(zip(row, table.columns)))
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    total = max(table.total, len(table.rows))
+    count = f"{min(ROWS, total):,} of {total:,} rows" if total > ROWS else ""
+    title = _text(table.title)
+    half = (
+        " half"
+        if len(table.columns) <= 4 and total <= 12 and not any(c.unit == "path" for c in table.columns)
+        else ""
+    )
+    return (
+        f'<figure class="table{half}" id="{table.id}"><figcaption><h3>{title}</h3>'
+        f'<span class="status" role="status">{count}</span><span class="tools"></span></figcaption>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><caption>{title}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f"{_remark(table.note, table.metric)}</figure>"
+    )
+
+
+def _legend(items: Iterable[tuple[str, str]]) -> str:
+    parts = [f'<span><i class="swatch b-{name}"></i>{_text(title)}</span>' for name, title in items]
+    return f'<span class="legend">{"".join(parts)}</span>' if len(parts) > 1 else ""
+
+
+def _chart(block: Bars | Spans | Boxes, drawing: str, legend: str = "", half: bool = False) -> str:
+    return (
+        f'<figure class="chart-box{" half" if half else ""}" id="{block.id}"><figcaption><h3>{_text(block.title)}</h3>'
+        f"{legend}</figcaption>{drawing}{_remark(block.note, block.metric)}</figure>"
+    )
+
+
+def _bars(block: Bars) -> str:
+    return _chart(block, svg.bars(block), _legend((s.name, s.title) for s in block.series), half=True)
+
+
+def _canvas(block: Heat | Timeline, kind: str, keys: str) -> str:
+    title = _text(block.title)
+    return (
+        f'<figure class="{kind}" id="{block.id}"><figcaption><h3>{title}</h3><span class="status"></span>'
+        f'<span class="tools"></span></figcaption><canvas tabindex="0" role="img" aria-label="{title}. '
+        f'{_text(block.note)} {keys}">'
+        f"</canvas>{_remark(block.note)}</figure>"
+    )
+
+
+def _facts(block: Facts) -> str:
+    rows = "".join(
+        f"<dt>{_text(name)}</dt><dd>{escape(write(value, unit))}</dd>" for name, value, unit in block.rows
+    )
+    return f'<div class="facts half" id="{block.id}"><h3>{_text(block.title)}</h3><dl>{rows}</dl></div>'
+
+
+def _note(block: Note) -> str:
+    return f'<p class="note {block.kind}"><b>{_NOTES[block.kind]}.</b>{_text(block.text)}</p>'
+
+
+def _reference(text: str) -> str:
+    known = text.startswith(("https://", "http://"))
+    return f'<a href="{_text(text)}" rel="noreferrer">{_text(text)}</a>' if known else _text(text)
+
+
+def _finding(block: FindingBlock) -> str:
+    facts = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in block.facts)
+    advice = []
+    for text, snippet, language in block.advice:
+        code = ""
+        if snippet:
+            code = (
+                '<pre class="snippet" tabindex="0"><code '
+                f'class="{_text(language)}">{escape(snippet.strip())}</code></pre>'
+            )
+        advice.append(f"<li>{_text(text)}{code}</li>")
+    lost = next((value for name, value in block.facts if name == "Time lost"), "")
+    opened = " open" if block.severity in ("high", "medium") else ""
+    references = "; ".join(_reference(r) for r in block.references)
+    return (
+        f'<details class="finding {block.severity}" id="{block.id}"{opened}><summary><span '
+        f'class="badge">{block.severity}'
+        f"</span><h3>{_text(block.title)}</h3><span "
+        f'class="lost">{_text(lost)}</span></summary><p>{_text(block.message)}</p>'
+        + (f'<p><b>What to change</b></p><ul class="advice">{"".join(advice)}</ul>' if advice else "")
+        + "".join(_table(table) for table in block.evidence)
+        + f"<dl>{facts}</dl>"
+        + (f'<p class="references">See {references}.</p>' if references else "")
+        + "</details>"
+    )
+
+
+def _term(block: Term) -> str:
+    asides = (("Unit", block.unit), ("Mind", block.caveats), ("Source", block.source))
+    more = "".join(f'<p class="aside">{name}: {_text(text)}</p>' for name, text in asides if text)
+    return (
+        '<div class="term" '
+        f'id="{block.id}"><h3>{_text(block.title)}</h3><p>{_text(block.definition)}</p>{more}</div>'
+    )
+
+
+_KEYS_HEAT = "Arrow keys walk over it."
+_KEYS_TIMELINE = "Plus and minus zoom, arrow keys move, Home shows all."
+
+_RENDER: dict[type, Callable[[Any], str]] = {
+    Bars: _bars,
+    Boxes: lambda block: _chart(block, svg.boxes(block)),
+    Facts: _facts,
+    FindingBlock: _finding,
+    Heat: lambda block: _canvas(block, "heat", _KEYS_HEAT),
+    Note: _note,
+    Spans: lambda block: _chart(block, svg.spans(block), _legend(block.legend), half=True),
+    Table: _table,
+    Term: _term,
+    Timeline: lambda block: _canvas(block, "timeline", _KEYS_TIMELINE),
+}
+
+
+def _paired(parts: list[str]) -> list[str]:
+    """Small charts stand side by side; one without a neighbour takes the line."""
+    left = False
+    for number, part in enumerate(parts):
+        half = ' half" id=' in part[:80]
+        follows = number + 1 < len(parts) and ' half" id=' in parts[number + 1][:80]
+        if half and not left and not follows:
+            parts[number] = part.replace(' half" id=', ' alone" id=', 1)
+        left = half and not left
+    return parts
+
+
+def _section(section: Section) -> str:
+    blocks = "".join(_paired([_RENDER[type(b)](b) for b in section.blocks]))
+    intro = f'<p class="intro">{_text(section.intro)}</p>' if section.intro else ""
+    return (
+        f'<section id="{section.id}" aria-labelledby="{section.id}-title"><h2 id="{section.id}-title">'
+        f'{_text(section.title)}</h2>{intro}<div class="blocks">{blocks}</div></section>'
+    )
+
+
+# ---- the page ----
+
+
+def _job(job: Job, number: int, several: bool) -> str:
+    head = "h2" if several else "h1"
+    return (
+        f'<div data-job="{number}"><header><{head} '
+        f'class="title">{_text(job.title)}</{head}><p>{_text(job.subtitle)}</p>'
+        '<div class="verdict '
+        f'{job.verdict}"><strong>{_VERDICTS[job.verdict]}</strong>{_text(job.headline)}</div></header>'
+        f"{''.join(_section(s) for s in job.sections)}</div>"
+    )
+
+
+def _links(sections: Iterable[Section], job: int | None = None) -> str:
+    parts = (f'<li><a href="#{s.id}">{_text(s.title)}</a></li>' for s in sections)
+    mark = "" if job is None else f' data-job="{job}"'
+    return f"<ol{mark}>{''.join(parts)}</ol>"
+
+
+def _contents(document: Document) -> str:
+    several = bool(document.overview)
+    parts = [f"<strong>{_text(document.title)}</strong>"]
+    if several:
+        options = "".join(
+            f'<option value="{n}">{_text(job.title)} · {_text(job.subtitle)}</option>'
+            for n, job in enumerate(document.jobs)
+        )
+        parts.append(_links(document.overview))
+        parts.append(f'<label>Job <select id="job-choice">{options}</select></label>')
+    parts += [_links(job.sections, n) for n, job in enumerate(document.jobs)]
+    if document.definitions:
+        parts.append(_links([document.definitions]))
+    parts.append(
+        '<label hidden>Theme <select id="theme"><option value="auto">as the system</option>'
+        '<option value="light">light</option><option value="dark">dark</option></select></label>'
+    )
+    return f'<nav aria-label="Contents">{"".join(parts)}</nav>'
+
+
+def to_html(document: Document) -> str:
+    """The whole page."""
+    several = bool(document.overview)
+    script, style = _script(), _style()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    main = [f'<header><h1 class="title">{_text(document.title)}</h1></header>'] if several else []
+    main += [_section(section) for section in document.overview]
+    main += [_job(job, number, several) for number, job in enumerate(document.jobs)]
+    if document.definitions:
+        main.append(_section(document.definitions))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{_text(document.title)} – I/O report</title><link rel="icon" '
+        f'href="data:,"><style>{style}</style></head>'
+        '<body><a class="skip" href="#main">To the report</a>'
+        f'<div class="layout">{_contents(document)}<main id="main">{"".join(main)}'
+        f"<footer>iolens {_text(document.version)}. This file needs no network.</footer></main></div>"
+        '<script type="application/octet-stream" '
+        f'id="data">{_data(document)}</script><script>{script}</script></body></html>\n'
+    )

@@ -1,0 +1,67 @@
+// How values are written: the same as iolens/report/units.py and iolens/rules/text.py.
+const UNKNOWN = "–";
+
+function grouped(value) {
+  return fixed(value, 0).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+// Python's %.Ng: N significant digits, no trailing zeros.
+function general(value, digits) {
+  if (value === 0) return "0";
+  const exponent = Number(value.toExponential(digits - 1).split("e")[1]);
+  if (exponent < -4 || exponent >= digits) {
+    const [mantissa, power] = value.toExponential(digits - 1).split("e");
+    const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+    const size = String(Math.abs(Number(power))).padStart(2, "0");
+    return `${short}e${Number(power) < 0 ? "-" : "+"}${size}`;
+  }
+  const text = value.toFixed(Math.max(0, digits - 1 - exponent));
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+// Python rounds halves to even, here as there.
+function fixed(value, digits) {
+  const scaled = value * 10 ** digits;
+  const low = Math.floor(scaled);
+  if (scaled - low === 0.5) return ((low % 2 ? low + 1 : low) / 10 ** digits).toFixed(digits);
+  return value.toFixed(digits);
+}
+
+function bytesText(value) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let scale = 0;
+  while (Math.abs(value) >= 1024 && scale < units.length - 1) {
+    value /= 1024;
+    scale += 1;
+  }
+  return `${scale === 0 || Number.isInteger(value) ? fixed(value, 0) : fixed(value, 1)} ${units[scale]}`;
+}
+
+function secondsText(value) {
+  const size = Math.abs(value);
+  if (size === 0) return "0 s";
+  if (size < 0.001) return `${fixed(value * 1e6, 0)} us`;
+  if (size < 1) return `${general(value * 1e3, 3)} ms`;
+  return size < 100 ? `${general(value, 3)} s` : `${grouped(value)} s`;
+}
+
+function percentText(value) {
+  const part = 100 * value;
+  if (part > 0 && part < 0.1) return "less than 0.1 %";
+  return `${fixed(part, part < 10 ? 1 : 0)} %`;
+}
+
+function write(value, unit) {
+  if (value === null || value === undefined) return UNKNOWN;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "number") return String(value);
+  switch (unit) {
+    case "bytes": return bytesText(value);
+    case "seconds": return secondsText(value);
+    case "percent": return percentText(value);
+    case "rate": return `${bytesText(value)}/s`;
+    case "factor": return value < 10 ? fixed(value, 1).replace(/\B(?=(\d{3})+\.)/g, ",") : grouped(value);
+    case "count": return grouped(value);
+    default: return Number.isInteger(value) ? String(value) : general(value, 4);
+  }
+}

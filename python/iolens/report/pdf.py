@@ -1,0 +1,168 @@
+"""A document as PDF, set by Typst: a library that needs no TeX, no browser and no system package.
+
+The template reads the document as data, so nothing in a log can be mistaken for markup.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from iolens.error import USAGE, IolensError
+from iolens.report import svg
+from iolens.report.document import (
+    Bars,
+    Boxes,
+    Document,
+    Facts,
+    FindingBlock,
+    Heat,
+    Note,
+    Section,
+    Spans,
+    Table,
+    Term,
+    Timeline,
+)
+from iolens.report.palette import SERIES
+from iolens.report.units import clean, write
+
+__all__ = ["to_pdf"]
+
+ROWS = 20
+COLUMNS = 9
+"""What fits across a page."""
+
+
+def _table(block: Table) -> dict[str, Any]:
+    columns = block.columns[:COLUMNS]
+    total = max(block.total, len(block.rows))
+    rows = []
+    for number, row in enumerate(block.rows[:ROWS]):
+        cells = [write(value, column.unit) for value, column in zip(row, columns)]
+        if block.indent:
+            cells[0] = "\u2003" * block.indent[number] + cells[0]
+        rows.append(cells)
+    cut = f"{ROWS:,} of {total:,} rows. " if total > ROWS else ""
+    return {
+        "kind": "table",
+        "title": clean(block.title),
+        "heads": [clean(column.title) for column in columns],
+        "left": [column.unit in ("text", "path", "") for column in columns],
+        "rows": rows,
+        "note": cut + block.note,
+    }
+
+
+def _chart(block: Bars | Spans | Boxes) -> dict[str, Any]:
+    drawn, legend = "", []
+    if isinstance(block, Bars):
+        drawn = svg.bars(block)
+        legend = [(SERIES[s.name][0], s.title) for s in block.series] if len(block.series) > 1 else []
+    elif isinstance(block, Spans):
+        drawn = svg.spans(block)
+        legend = [(SERIES[name][0], title) for name, title in block.legend] if len(block.legend) > 1 else []
+    else:
+        drawn = svg.boxes(block)
+    return {
+        "kind": "chart",
+        "title": clean(block.title),
+        "svg": svg.standalone(drawn),
+        "legend": legend,
+        "note": block.note,
+    }
+
+
+def _image(block: Heat | Timeline) -> dict[str, Any]:
+    drawn = svg.heat(block) if isinstance(block, Heat) else svg.timeline(block)
+    names = (("read", "Reading"), ("write", "Writing"), ("meta", "Metadata"))
+    legend = [] if isinstance(block, Heat) else [(SERIES[name][0], title) for name, title in names]
+    return {
+        "kind": "chart",
+        "title": clean(block.title),
+        "svg": svg.standalone(drawn),
+        "legend": legend,
+        "note": block.note,
+    }
+
+
+def _finding(block: FindingBlock) -> dict[str, Any]:
+    return {
+        "kind": "finding",
+        "severity": block.severity,
+        "title": clean(block.title),
+        "message": clean(block.message),
+        "facts": [[name, clean(value)] for name, value in block.facts],
+        "advice": [[clean(text), snippet.strip()] for text, snippet, _ in block.advice],
+        "evidence": [_table(table) for table in block.evidence],
+        "references": [clean(text) for text in block.references],
+    }
+
+
+def _facts(block: Facts) -> dict[str, Any]:
+    rows = [[name, write(value, unit)] for name, value, unit in block.rows]
+    return {"kind": "facts", "title": clean(block.title), "rows": rows}
+
+
+def _note(block: Note) -> dict[str, Any]:
+    return {"kind": "note", "about": block.kind, "text": clean(block.text)}
+
+
+def _term(block: Term) -> dict[str, Any]:
+    return {"kind": "term", "title": block.title, "text": block.definition, "caveats": block.caveats}
+
+
+_RENDER: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Bars: _chart,
+    Boxes: _chart,
+    Facts: _facts,
+    FindingBlock: _finding,
+    Heat: _image,
+    Note: _note,
+    Spans: _chart,
+    Table: _table,
+    Term: _term,
+    Timeline: _image,
+}
+
+
+def _sections(sections: list[Section]) -> list[dict[str, Any]]:
+    return [{"title": clean(s.title), "blocks": [_RENDER[type(b)](b) for b in s.blocks]} for s in sections]
+
+
+def to_pdf(document: Document) -> bytes:
+    """The document's pages. Raises IolensError where Typst is not installed."""
+    try:
+        import typst
+    except ImportError:
+        raise IolensError(
+            "a PDF needs one more package: pip install 'iolens[pdf]'", exit_code=USAGE
+        ) from None
+    content = {
+        "title": clean(document.title),
+        "version": document.version,
+        "overview": _sections(document.overview),
+        "jobs": [
+            {
+                "title": clean(job.title),
+                "subtitle": clean(job.subtitle),
+                "verdict": job.verdict,
+                "headline": clean(job.headline),
+                "sections": _sections(job.sections),
+            }
+            for job in document.jobs
+        ],
+        "definitions": _sections([document.definitions]) if document.definitions else [],
+    }
+    with tempfile.TemporaryDirectory(prefix="iolens-") as folder:
+        place = Path(folder)
+        (place / "report.json").write_text(json.dumps(content), encoding="utf-8")
+        template = files("iolens.report").joinpath("page").joinpath("report.typ").read_text(encoding="utf-8")
+        (place / "report.typ").write_text(template, encoding="utf-8")
+        made = typst.compile(str(place / "report.typ"), root=folder)
+    assert isinstance(made, bytes)
+    return made

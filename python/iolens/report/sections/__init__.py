@@ -1,0 +1,1 @@
+"""What a report says about one log, a file per part of it."""

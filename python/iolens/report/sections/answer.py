@@ -1,0 +1,117 @@
+"""The answer: is I/O a problem, why, what to do first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iolens.report.document import Block, Column, FindingBlock, Note, Section, Table
+from iolens.report.source import Source
+from iolens.report.units import write
+
+__all__ = ["answer", "headline"]
+
+PROBLEM, LOOK = 0.25, 0.05
+"""Shares of the run time from which I/O is a problem, from which it is worth a look."""
+
+_ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
+
+
+def _gain(findings: list[Any]) -> tuple[float, float] | None:
+    """What acting on the findings could save. Findings overlap, so it is the best one's gain, not the sum."""
+    gains = [f.gain for f in findings if f.gain]
+    return max(gains, key=lambda gain: gain[1]) if gains else None
+
+
+def _amounts(row: dict[str, Any]) -> str:
+    return f"{write(row['bytes_read'], 'bytes')} read, {write(row['bytes_written'], 'bytes')} written"
+
+
+def _why(findings: list[Any]) -> str:
+    serious = [f for f in findings if f.severity in ("high", "medium")]
+    if not serious:
+        return ""
+    gain = _gain(serious)
+    text = f" First cause: {serious[0].title[0].lower()}{serious[0].title[1:]}."
+    if gain and gain[1] > 0:
+        low, high = (write(v, "seconds") for v in gain)
+        text += f" Acting on it could save {high if low == high else f'{low} to {high}'}."
+    return text
+
+
+def headline(source: Source) -> tuple[str, str]:
+    """The verdict (problem, look, good, unknown) and one or two sentences with numbers."""
+    if not source.interfaces:
+        return (
+            "unknown",
+            "The log has no records of I/O: nothing can be said about what this job read and wrote.",
+        )
+    rows = source.metric("headline")
+    if not rows:
+        return "unknown", "How much of the run time I/O takes is not known."
+    row = rows[0]
+    findings = sorted(source.findings, key=lambda f: _ORDER.get(f.severity, 5))
+    why = _why(list(findings))
+    share, spent = row["io_share"], row["io_time"]
+    if share is None:
+        known = (
+            f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
+        )
+        return "unknown", f"{known}; the run time is not known, so its share is not. {_amounts(row)}.{why}"
+    estimate = "" if "union" in str(row.get("basis", "")) else "about "
+    took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
+    took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
+    if share >= PROBLEM:
+        return "problem", f"{took}: it is a problem.{why}"
+    if share >= LOOK:
+        return "look", f"{took}: worth a look.{why}"
+    return "good", f"{took}: it is not what makes this job slow.{why}"
+
+
+def _evidence(source: Source, number: int, finding: Any) -> list[Table]:
+    tables = []
+    for place, evidence in enumerate(finding.evidence):
+        units = list(evidence.units) + ["text"] * len(evidence.columns)
+        columns = tuple(
+            Column(name, name.replace("_", " "), unit) for name, unit in zip(evidence.columns, units)
+        )
+        rows = [list(row) for row in evidence.rows]
+        name = f"{source.prefix}finding-{number}-{place}"
+        tables.append(Table(id=name, title=evidence.title, columns=columns, rows=rows, total=len(rows)))
+    return tables
+
+
+def _facts(finding: Any) -> list[tuple[str, str]]:
+    facts = []
+    if finding.time_lost is not None:
+        share = f" = {write(finding.share, 'percent')} of the run time" if finding.share is not None else ""
+        facts.append(("Time lost", write(finding.time_lost, "seconds") + share))
+    if finding.gain:
+        low, high = (write(v, "seconds") for v in finding.gain)
+        facts.append(("Could save", low if low == high else f"{low} to {high}"))
+    if finding.assumptions:
+        facts.append(("Assuming", finding.assumptions))
+    facts.append(("Confidence", finding.confidence))
+    codes = f" ({', '.join(finding.aliases)})" if finding.aliases else ""
+    facts.append(("Rule", finding.rule + codes))
+    return facts
+
+
+def answer(source: Source) -> Section:
+    """The findings, most severe first."""
+    blocks: list[Block] = []
+    for number, finding in enumerate(source.findings):
+        blocks.append(
+            FindingBlock(
+                id=f"{source.prefix}finding-{number}",
+                severity=finding.severity,
+                title=finding.title,
+                message=finding.message,
+                facts=_facts(finding),
+                advice=[(a.text, a.snippet or "", a.language or "") for a in finding.advice],
+                evidence=_evidence(source, number, finding),
+                references=list(finding.references),
+            )
+        )
+    if not blocks:
+        blocks.append(Note("info", "No rule found anything to say about this log."))
+    return Section(f"{source.prefix}findings", "Findings", blocks)

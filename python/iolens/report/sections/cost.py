@@ -1,0 +1,109 @@
+"""What I/O costs: time per interface, bandwidth, per process."""
+
+from __future__ import annotations
+
+from iolens.report.document import Bars, Block, Column, Section, Series
+from iolens.report.source import INTERFACE_TITLES, Source
+
+__all__ = ["cost"]
+
+_KINDS = (("read", "Reading"), ("write", "Writing"), ("meta", "Metadata"), ("wait", "Waiting"))
+
+
+def _bars(source: Source) -> list[Block]:
+    rows = source.metric("io_cost")
+    if not rows:
+        return []
+    series = [Series(kind, title, [row.get(kind) for row in rows]) for kind, title in _KINDS]
+    return [
+        Bars(
+            f"{source.prefix}io-cost",
+            "Average time in I/O per process",
+            [INTERFACE_TITLES.get(row["interface"], row["interface"]) for row in rows],
+            [s for s in series if s.name in ("read", "write", "meta") or any(s.values)],
+            "seconds",
+            stacked=True,
+            whole=source.job["run_time"],
+            note="Per cent: of the run time. Interfaces overlap: POSIX does what MPI-IO asks for, which does "
+            "what HDF5 asks for.",
+            metric="io_cost",
+        )
+    ]
+
+
+def _split(source: Source) -> list[Block]:
+    """Computation, communication, I/O, where the log counts communication."""
+    rows = source.ask(
+        "SELECT avg(total_comm_time) FROM apmpi WHERE log = {log} AND total_comm_time IS NOT NULL"
+    )
+    run_time = source.job["run_time"]
+    if not rows or rows[0][0] is None or not run_time:
+        return []
+    spent = source.ask("""
+        SELECT coalesce(sum(total_time), 0) FROM record
+        WHERE log = {log} AND interface = coalesce(
+            (SELECT min(interface) FROM record WHERE log = {log} AND interface = 'mpiio'), 'posix')
+    """)[0][0]
+    communication = float(rows[0][0])
+    in_files = float(spent) / source.ranks
+    rest = max(0.0, run_time - communication - in_files)
+    return [
+        Bars(
+            f"{source.prefix}split",
+            "Computation, communication, I/O",
+            ["average process"],
+            [
+                Series("other", "Computation and the rest", [rest]),
+                Series("first", "MPI communication", [communication]),
+                Series("second", "I/O", [in_files]),
+            ],
+            "seconds",
+            stacked=True,
+            whole=run_time,
+            note="Communication as AutoPerf's MPI module counts it.",
+        )
+    ]
+
+
+def cost(source: Source) -> Section:
+    blocks = _bars(source) + _split(source)
+    blocks += source.table(
+        "perf",
+        "Bytes, time and bandwidth of each interface",
+        (
+            Column("name", "Interface"),
+            Column("bytes", "Bytes", "bytes"),
+            Column("time_by_slowest", "Time by slowest rank", "seconds"),
+            Column("by_slowest", "Rate by slowest", "rate"),
+            Column("by_cumul", "by cumulative time", "rate"),
+            Column("by_open", "by open to close", "rate"),
+            Column("by_open_lastio", "by open to last access", "rate"),
+            Column("slowest_rank", "Slowest rank in own files", "number"),
+            Column("slowest_rank_io_time", "its time", "seconds"),
+            Column("slowest_rank_meta_time", "of it metadata", "seconds"),
+            Column("shared_by_slowest", "Time in shared files", "seconds"),
+        ),
+        """SELECT *,
+        CASE interface WHEN 'posix' THEN 'POSIX' WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END AS name,
+        1048576 * mib_per_s_by_slowest AS by_slowest, 1048576 * mib_per_s_by_cumul AS by_cumul,
+        1048576 * mib_per_s_by_open AS by_open, 1048576 * mib_per_s_by_open_lastio AS by_open_lastio
+        FROM metric.perf WHERE log = {log}""",
+        note="The time by slowest rank is an upper bound, its rate a lower one: shared files are added up though they "
+        "may have been used at the same time. Interfaces must not be added.",
+        metric="perf",
+    )
+    blocks += source.table(
+        "per-process",
+        "Average I/O per process",
+        (
+            Column("access", "Files"),
+            Column("read_time", "Time reading", "seconds"),
+            Column("write_time", "Time writing", "seconds"),
+            Column("meta_time", "Time in metadata", "seconds"),
+            Column("bytes_read", "Read", "bytes"),
+            Column("bytes_written", "Written", "bytes"),
+        ),
+        "SELECT * FROM metric.per_process WHERE log = {log}",
+        metric="per_process",
+    )
+    return Section(f"{source.prefix}cost", "Cost of I/O", blocks)

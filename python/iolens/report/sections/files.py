@@ -1,0 +1,227 @@
+"""Which files: every file, directories, kinds of files, file systems, shared files, what was read again, layers."""
+
+from __future__ import annotations
+
+from iolens.report.document import Bars, Block, Column, Section, Series, Table
+from iolens.report.source import Source
+
+__all__ = ["files"]
+
+FILES_CAP = 5000
+
+_READ, _WRITTEN = Column("bytes_read", "Read", "bytes"), Column("bytes_written", "Written", "bytes")
+_INTERFACE = "CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END"
+
+
+def _all(source: Source) -> list[Table]:
+    return source.table(
+        "file-table",
+        "Every file",
+        (
+            Column("name", "File", "path"),
+            Column("interface", "Interface"),
+            Column("ranks", "Processes", "count"),
+            _READ,
+            _WRITTEN,
+            Column(
+                "total_time",
+                "Time, all processes",
+                "seconds",
+                "reading, writing and metadata, added over processes",
+            ),
+            Column("read_time", "reading", "seconds"),
+            Column("write_time", "writing", "seconds"),
+            Column("meta_time", "metadata", "seconds"),
+            Column("opens", "Opens", "count"),
+            Column("reads", "Reads", "count"),
+            Column("writes", "Writes", "count"),
+            Column("size", "Size", "bytes", "up to the highest offset read or written"),
+            Column("file_system", "File system"),
+        ),
+        f"""
+        SELECT * REPLACE ({_INTERFACE} AS interface),
+            nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
+        FROM (
+            SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system
+            FROM (SELECT * FROM file_of WHERE log = {{log}} ORDER BY total_time DESC, id {{limit}}) AS f
+            LEFT JOIN name AS n USING (log, id)
+        ) ORDER BY total_time DESC, name
+        """,
+        cap=FILES_CAP,
+    )
+
+
+def _grouped(source: Source) -> list[Block]:
+    measures = (
+        Column("files", "Files", "count"),
+        _READ,
+        _WRITTEN,
+        Column("read_time", "Time reading", "seconds"),
+        Column("write_time", "Time writing", "seconds"),
+        Column("meta_time", "Time in metadata", "seconds"),
+    )
+    blocks: list[Block] = []
+    for name, title, key, heading, unit in (
+        ("directories", "Directories", "directory", "Directory", "path"),
+        ("extensions", "Kinds of files, by extension", "extension", "Extension", "text"),
+    ):
+        blocks += source.table(
+            name,
+            title,
+            (Column(key, heading, unit), *measures),
+            f"SELECT * FROM metric.{name} WHERE log = {{log}} "
+            "ORDER BY read_time + write_time + meta_time DESC, bytes_read + bytes_written DESC",
+            metric=name,
+        )
+    return blocks
+
+
+def _file_systems(source: Source) -> list[Block]:
+    return [
+        *source.table(
+            "file-systems",
+            "File systems",
+            (
+                Column("mount", "Mount point", "path"),
+                Column("file_system", "Type"),
+                Column("files", "Files", "count"),
+                _READ,
+                Column("read_ratio", "of all read", "percent"),
+                _WRITTEN,
+                Column("write_ratio", "of all written", "percent"),
+                Column("time", "Time", "seconds"),
+            ),
+            "SELECT *, bytes_read / nullif(sum(bytes_read) OVER (), 0) AS read_ratio, "
+            "bytes_written / nullif(sum(bytes_written) OVER (), 0) AS write_ratio "
+            "FROM metric.file_systems WHERE log = {log} ORDER BY bytes_read + bytes_written DESC",
+            note="POSIX and STDIO.",
+            metric="file_systems",
+        )
+    ]
+
+
+def _categories(source: Source) -> list[Block]:
+    rows = sorted(
+        source.metric("path_categories"), key=lambda row: -(row["bytes_read"] + row["bytes_written"])
+    )[:8]
+    if not rows:
+        return []
+    names = [str(row["category"]) for row in rows]
+    blocks: list[Block] = []
+    for name, title, unit, keys in (
+        ("category-bytes", "Data by first part of the path", "bytes", ("bytes_read", "bytes_written")),
+        ("category-files", "Files by first part of the path", "count", ("files_read", "files_written")),
+    ):
+        series = [
+            Series(kind, heading, [row[key] for row in rows])
+            for kind, heading, key in zip(("read", "write"), ("Read", "Written"), keys)
+        ]
+        blocks.append(
+            Bars(
+                f"{source.prefix}{name}",
+                title,
+                names,
+                series,
+                unit,
+                note="POSIX and STDIO; the eight with most bytes.",
+                metric="path_categories",
+            )
+        )
+    return blocks
+
+
+def _shared(source: Source) -> list[Block]:
+    return [
+        *source.table(
+            "shared-files",
+            "Shared files, slowest first",
+            (
+                Column("name", "File", "path"),
+                Column("interface", "Interface"),
+                Column("ranks", "Processes", "count"),
+                Column("fastest_rank", "Fastest: rank", "number"),
+                Column("fastest_time", "time", "seconds"),
+                Column("fastest_bytes", "bytes", "bytes"),
+                Column("slowest_rank", "Slowest: rank", "number"),
+                Column("slowest_time", "time", "seconds"),
+                Column("slowest_bytes", "bytes", "bytes"),
+                Column("sd_time", "σ of time", "seconds"),
+                Column("sd_bytes", "σ of bytes", "bytes"),
+            ),
+            f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.shared_files WHERE log = {{log}} "
+            "ORDER BY slowest_time DESC",
+            note="σ: standard deviation over the file's processes.",
+            metric="shared_files",
+        ),
+        *source.table(
+            "read-again",
+            "Files read more than once over",
+            (
+                Column("name", "File", "path"),
+                Column("size", "Size", "bytes"),
+                Column("bytes_read", "Read", "bytes"),
+                Column("factor", "Times over", "factor"),
+            ),
+            "SELECT * FROM metric.redundant_files WHERE log = {log} ORDER BY bytes_read - size DESC",
+            metric="redundant_files",
+        ),
+    ]
+
+
+def _datasets(source: Source) -> list[Block]:
+    return [
+        *source.table(
+            "datasets",
+            "Datasets and variables",
+            (
+                Column("name", "Dataset", "path"),
+                Column("file", "File", "path"),
+                Column("interface", "Interface"),
+                _READ,
+                _WRITTEN,
+                Column("reads", "Reads", "count"),
+                Column("writes", "Writes", "count"),
+                Column("read_time", "Time reading", "seconds"),
+                Column("write_time", "Time writing", "seconds"),
+                Column("meta_time", "Time in metadata", "seconds"),
+                Column("collective_share", "Collective", "percent"),
+            ),
+            f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.datasets WHERE log = {{log}} "
+            "ORDER BY read_time + write_time + meta_time DESC",
+            metric="datasets",
+        )
+    ]
+
+
+def _layers(source: Source) -> list[Block]:
+    return [
+        *source.table(
+            "layers",
+            "From layer to layer",
+            (
+                Column("name", "File", "path"),
+                *(
+                    Column(f"{layer}_{what}", f"{title}: {what}", unit)
+                    for layer, title in (
+                        ("hdf5", "HDF5"),
+                        ("pnetcdf", "PnetCDF"),
+                        ("mpiio", "MPI-IO"),
+                        ("posix", "POSIX"),
+                    )
+                    for what, unit in (("bytes", "bytes"), ("ops", "count"), ("time", "seconds"))
+                ),
+                Column("amplification", "Bytes, POSIX / top", "factor"),
+                Column("aggregators", "Ranks doing POSIX", "count"),
+                Column("outside_posix", "MPI-IO time not in POSIX", "percent"),
+            ),
+            "SELECT * FROM metric.layers WHERE log = {log} ORDER BY mpiio_time DESC NULLS LAST",
+            note="What each layer asked of the next: bytes that grow on the way down are read or written in vain.",
+            metric="layers",
+        )
+    ]
+
+
+def files(source: Source) -> Section:
+    blocks: list[Block] = [*_all(source), *_shared(source), *_grouped(source), *_file_systems(source)]
+    blocks += _categories(source) + _datasets(source) + _layers(source)
+    return Section(f"{source.prefix}files", "Files", blocks)

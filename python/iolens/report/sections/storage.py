@@ -1,0 +1,50 @@
+"""Where files lie: the object storage targets of Lustre."""
+
+from __future__ import annotations
+
+from iolens.report.document import Block, Boxes, Column, Section
+from iolens.report.source import Source
+
+__all__ = ["storage"]
+
+
+def _boxes(source: Source) -> list[Block]:
+    rows = [row for row in source.metric("ost_occupancy") if row.get("median") is not None]
+    if not rows:
+        return []
+    rows.sort(key=lambda row: row["ost"])
+    return [
+        Boxes(
+            f"{source.prefix}ost-time",
+            "I/O time by storage target",
+            [f"OST {row['ost']}" for row in rows],
+            [
+                (row.get("least", row["q1"]), row["q1"], row["median"], row["q3"], row.get("most", row["q3"]))
+                for row in rows
+            ],
+            "seconds",
+            note="Per rank (or file) whose data lie there.",
+            metric="ost_occupancy",
+        )
+    ]
+
+
+def storage(source: Source) -> Section:
+    blocks: list[Block] = [*_boxes(source)]
+    blocks += source.table(
+        "osts",
+        "Storage targets",
+        (
+            Column("ost", "OST", "number"),
+            Column("files", "Files", "count"),
+            Column("ranks", "Ranks", "count"),
+            Column("bytes", "Bytes (estimated)", "bytes"),
+            Column("q1", "Time: first quartile", "seconds"),
+            Column("median", "median", "seconds"),
+            Column("q3", "third quartile", "seconds"),
+        ),
+        "SELECT * FROM metric.ost_occupancy WHERE log = {log} ORDER BY ost",
+        note="Bytes: spread over a file's targets by its layout.",
+        metric="ost_occupancy",
+    )
+    return Section(f"{source.prefix}storage", "Storage targets", blocks)

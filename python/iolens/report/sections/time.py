@@ -1,0 +1,204 @@
+"""When: heat maps, timelines, first and last accesses, phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spans, Timeline
+from iolens.report.pyramid import EXACT, Trace, levels, per_row
+from iolens.report.source import INTERFACE_TITLES, Source
+from iolens.report.units import write
+
+__all__ = ["time"]
+
+HEAT_ROWS = 256
+_HEATS = ("mpiio", "dxt_mpiio", "posix", "dxt_posix", "dfs", "daos", "stdio")
+_KINDS = {"read": 0, "write": 1}
+
+
+def _row_names(source: Source, group: int) -> list[str]:
+    """A row per rank, or per group of ranks; processes by their program where the log knows it."""
+    if group == 1:
+        programs = dict(
+            source.ask("SELECT rank, any_value(exe) FROM process WHERE log = {log} GROUP BY rank")
+        )
+        different = len({p for p in programs.values() if p}) > 1
+        names = []
+        for rank in range(source.ranks):
+            program = str(programs.get(rank) or "").rsplit("/", 1)[-1] if different else ""
+            names.append(f"{rank} {program}".strip())
+        return names
+    return [f"{first}–{min(first + group, source.ranks) - 1}" for first in range(0, source.ranks, group)]
+
+
+def _heats(source: Source) -> Iterator[Block]:
+    known = (
+        {row[0] for row in source.ask(_heat_sql("SELECT DISTINCT interface FROM heat"))}
+        if _has_heat(source)
+        else set()
+    )
+    for interface in (i for i in _HEATS if i in known):
+        yield _heat(source, interface)
+
+
+def _has_heat(source: Source) -> bool:
+    from iolens.metrics import metrics
+
+    return "heat" in metrics()
+
+
+def _heat_sql(select: str) -> str:
+    return f"WITH heat AS (SELECT * FROM metric.heat WHERE log = {{log}}) {select}"
+
+
+def _heat(source: Source, interface: str) -> Heat:
+    group = per_row(source.ranks, HEAT_ROWS)
+    width, end = source.ask(
+        _heat_sql(f'SELECT max("end" - start), max("end") FROM heat WHERE interface = \'{interface}\'')
+    )[0]
+    bins = max(1, round(end / width)) if width else 1
+    cells = source.ask(
+        _heat_sql(f"""
+            SELECT rank // {group} AS row, least({bins - 1}, round(start / {width or 1!r}))::INTEGER AS bin,
+                sum(bytes_read)::BIGINT, sum(bytes_written)::BIGINT
+            FROM heat WHERE interface = '{interface}' AND bytes_read + bytes_written > 0 GROUP BY ALL ORDER BY ALL
+        """)
+    )
+    busiest = source.ask(
+        _heat_sql(f"""
+            SELECT rank, sum(bytes_read + bytes_written) AS bytes FROM heat WHERE interface = '{interface}'
+            GROUP BY rank ORDER BY bytes DESC, rank LIMIT 1
+        """)
+    )
+    note = f"{bins} stretches of {write(width, 'seconds')}."
+    if group > 1:
+        note += f" {group} ranks in a row."
+    if busiest and busiest[0][1]:
+        note += f" Most bytes: rank {busiest[0][0]}, {write(busiest[0][1], 'bytes')}."
+    return Heat(
+        id=f"{source.prefix}heat-{interface}",
+        title=f"{INTERFACE_TITLES.get(interface, interface)}: bytes per rank and time",
+        rows=-(-source.ranks // group),
+        bins=bins,
+        end=end,
+        per_row=group,
+        ranks=source.ranks,
+        cells=cells,
+        note=note,
+    )
+
+
+def _traces(source: Source) -> Iterator[tuple[str, str, Trace]]:
+    """What there is to draw over time: id, title, accesses."""
+    lost = source.ask('SELECT count(*), max("end") FROM timeline WHERE log = {log}')[0]
+    if lost[0]:
+        kinds = " UNION ALL ".join(
+            f'SELECT rank, start, "end", {kind} AS kind, {name} / greatest("end" - start, 1e-12) AS weight, '
+            f"NULL::BIGINT AS bytes, NULL::BIGINT AS place, NULL::UBIGINT AS id FROM timeline "
+            f"WHERE log = {source.log} AND {name} > 0"
+            for kind, name in enumerate(("read", "write", "meta"))
+        )
+        count = source.ask(f"SELECT count(*) FROM ({kinds})")[0][0]
+        yield "processes", "What each process did when", Trace(kinds, count, max(source.span, lost[1]))
+    for table in ("dxt_mpiio", "dxt_posix"):
+        count, end = source.ask(f'SELECT count(*), max("end") FROM {table} WHERE log = {{log}}')[0]
+        if count:
+            sql = (
+                f"SELECT rank, start, \"end\", CASE operation WHEN 'write' THEN 1 ELSE 0 END AS kind, 1.0 AS weight, "
+                f'length AS bytes, "offset" AS place, id FROM {table} WHERE log = {source.log}'
+            )
+            yield table, f"{INTERFACE_TITLES[table]}: every access", Trace(sql, count, max(source.span, end))
+
+
+def _names(source: Source, ids: list[int]) -> dict[int, str]:
+    if not ids:
+        return {}
+    listed = ", ".join(str(number) for number in ids)
+    return dict(source.ask(f"SELECT id, name FROM name_of WHERE log = {{log}} AND id IN ({listed})"))
+
+
+def _timelines(source: Source) -> Iterator[Block]:
+    for name, title, trace in _traces(source):
+        group = per_row(source.ranks)
+        made = levels(source.data, trace, source.ranks, lambda ids: _names(source, ids))
+        note = (
+            f"{trace.accesses:,} stretches of I/O."
+            if name == "processes"
+            else f"{trace.accesses:,} accesses."
+        )
+        if group > 1:
+            note += f" {group} ranks in a row."
+        if not made.complete:
+            finest = trace.end / made.levels[-1][0]
+            note += (
+                f" More than {EXACT:,}: drawn as shares of time, down to stretches of {write(finest, 'seconds')}; "
+                f"the {len(made.accesses):,} longest are drawn one by one. iolens trace lists all."
+            )
+        yield Timeline(
+            id=f"{source.prefix}timeline-{name}",
+            title=title,
+            rows=_row_names(source, group),
+            end=trace.end,
+            levels=made.levels,
+            accesses=made.accesses,
+            files=made.files,
+            complete=made.complete,
+            note=note,
+        )
+
+
+def _spans(source: Source) -> Iterator[Block]:
+    rows = source.metric("spans")
+    for access in ("independent", "shared"):
+        chosen = [row for row in rows if row["access"] == access and row["first"] is not None]
+        if not chosen:
+            continue
+        ranks = sorted({row["rank"] for row in chosen})
+        group = per_row(len(ranks), 64)
+        place = {rank: n // group for n, rank in enumerate(ranks)}
+        names = ["all ranks" if ranks[n] < 0 else f"rank {ranks[n]}" for n in range(0, len(ranks), group)]
+        yield Spans(
+            f"{source.prefix}spans-{access}",
+            f"First to last access, {access} files",
+            names,
+            [
+                Span(
+                    place[row["rank"]],
+                    row["first"],
+                    row["last"],
+                    row["direction"],
+                    f"{names[place[row['rank']]]}, {row['direction']}: {write(row['first'], 'seconds')} to "
+                    f"{write(row['last'], 'seconds')}",
+                )
+                for row in chosen
+            ],
+            0.0,
+            max(source.span, *(row["last"] for row in chosen)),
+            [("read", "Reading"), ("write", "Writing")],
+            note="From the start of the first to the end of the last access; what lies between need not be I/O.",
+            metric="spans",
+        )
+
+
+def time(source: Source) -> Section:
+    blocks: list[Block] = [*_heats(source), *_timelines(source), *_spans(source)]
+    if source.interfaces and not any(isinstance(b, (Heat, Timeline)) for b in blocks):
+        blocks.append(
+            Note(
+                "missing",
+                "The log has neither heat maps nor a trace: when ranks did I/O is known by first and last access only.",
+            )
+        )
+    blocks += source.table(
+        "phases",
+        "Phases of I/O",
+        (
+            Column("kind", "Phase"),
+            Column("start", "From", "seconds"),
+            Column("end", "To", "seconds"),
+            Column("bytes", "Bytes", "bytes"),
+        ),
+        "SELECT * FROM metric.phases WHERE log = {log} ORDER BY start",
+        metric="phases",
+    )
+    return Section(f"{source.prefix}time", "Over time", blocks)

@@ -1,0 +1,137 @@
+"""What sections are made from: one log of a dataset."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from iolens.metrics import Dataset, metrics
+from iolens.report.document import Column, Table
+
+__all__ = ["INTERFACE_TITLES", "Source", "stamp"]
+
+INTERFACE_TITLES = {
+    "posix": "POSIX",
+    "mpiio": "MPI-IO",
+    "stdio": "STDIO",
+    "hdf5": "HDF5",
+    "h5f": "HDF5 files",
+    "h5d": "HDF5 datasets",
+    "pnetcdf": "PnetCDF",
+    "pnetcdf_file": "PnetCDF files",
+    "pnetcdf_var": "PnetCDF variables",
+    "dfs": "DFS",
+    "daos": "DAOS",
+    "dxt_posix": "POSIX (trace)",
+    "dxt_mpiio": "MPI-IO (trace)",
+}
+
+CAP = 2000
+"""Rows of a table in the page; all of them are in what --csv writes."""
+
+
+def stamp(seconds: float | None) -> str | None:
+    """A moment, in universal time."""
+    if not seconds:
+        return None
+    try:
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+@dataclass
+class Source:
+    """One log of a dataset, asked in SQL. ``prefix`` keeps the ids of several logs' tables apart."""
+
+    data: Dataset
+    log: int
+    prefix: str = ""
+    findings: Sequence[Any] = field(default_factory=list)
+
+    @cached_property
+    def job(self) -> dict[str, Any]:
+        rows = self.data.rows(
+            'SELECT path, uid, job_id, nprocs, epoch(start) AS start, epoch("end") AS "end", run_time, exe, format, '
+            f"partial FROM job WHERE log = {self.log}"
+        )
+        return rows[0]
+
+    @cached_property
+    def ranks(self) -> int:
+        """Processes: at least as many as records name."""
+        known = self.data.query(
+            f"SELECT max(rank) FROM (SELECT rank FROM record WHERE log = {self.log} UNION ALL "
+            f"SELECT rank FROM process WHERE log = {self.log})"
+        ).fetchone()
+        return max(1, self.job["nprocs"] or 1, 1 + (known[0] if known and known[0] is not None else 0))
+
+    @cached_property
+    def interfaces(self) -> list[str]:
+        """Those with records, in the order of reports."""
+        return [str(name) for (name,) in self.ask("SELECT DISTINCT interface FROM file_of WHERE log = {log}")]
+
+    @cached_property
+    def span(self) -> float:
+        """Seconds from the job's start to its end, or to the last thing that is known to have happened."""
+        last = self.ask("""
+            SELECT max(t) FROM (
+                SELECT greatest(max(close_end), max(read_end), max(write_end)) AS t FROM file_of WHERE log = {log}
+                UNION ALL SELECT max("end") FROM process WHERE log = {log}
+                UNION ALL SELECT max("end") FROM timeline WHERE log = {log}
+            )
+        """)[0][0]
+        return max(float(self.job["run_time"] or 0), float(last or 0), 1e-6)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows; ``{log}`` in the statement is the log's number."""
+        return self.data.query(sql.replace("{log}", str(self.log))).fetchall()
+
+    def metric(self, name: str) -> list[dict[str, Any]]:
+        """The metric's rows of this log."""
+        return [row for row in self.data.metric(name) if row["log"] == self.log] if name in metrics() else []
+
+    def table(  # noqa: PLR0913 -- a table is that much
+        self,
+        name: str,
+        title: str,
+        columns: Sequence[Column],
+        sql: str,
+        *,
+        note: str = "",
+        metric: str = "",
+        cap: int = CAP,
+    ) -> list[Table]:
+        """A table of a SELECT with these columns by name, or none if it has no rows.
+
+        In the statement ``{log}`` is the log's number and ``{limit}`` where rows may be cut before names are joined.
+        """
+        if metric and metric not in metrics():
+            return []
+        whole = sql.replace("{log}", str(self.log))
+        listed = ", ".join(f'"{column.name}"' for column in columns)
+        cut = f"SELECT {listed} FROM ({whole.replace('{limit}', f'LIMIT {cap + 1}')}) LIMIT {cap + 1}"
+        rows = [list(row) for row in self.data.query(cut).fetchall()]
+        if not rows:
+            return []
+        everything = f"SELECT {listed} FROM ({whole.replace('{limit}', '')})"
+        total = len(rows)
+        if total > cap:
+            counted = self.data.query(f"SELECT count(*) FROM ({whole.replace('{limit}', '')})").fetchone()
+            total = counted[0] if counted else total
+        return [
+            Table(
+                id=self.prefix + name,
+                title=title,
+                columns=tuple(columns),
+                rows=rows[:cap],
+                note=note,
+                total=total,
+                sql=everything,
+                metric=metric,
+            )
+        ]

@@ -1,0 +1,315 @@
+"""Charts as SVG: bars, spans of time, box plots. Colours are classes, so that a page's theme decides them.
+
+No charting library: five kinds of chart are all a report draws, they draw without JavaScript, weigh kilobytes, print,
+and the same text serves the PDF. docs/decisions/0009 has the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+from iolens.report.document import Bars, Boxes, Heat, Series, Spans, Timeline
+from iolens.report.palette import SERIES, css, viridis
+from iolens.report.units import write
+
+__all__ = ["bars", "boxes", "heat", "spans", "standalone", "timeline"]
+
+WIDTH = 480
+_CHAR = 6.8
+_BAR = 13
+_GAP = 9
+_TOP = 6
+_AXIS = 34
+
+Scale = Callable[[float], float]
+
+
+def standalone(svg: str) -> str:
+    """The chart as a file of its own, with the colours of a light page."""
+    style = (
+        f"svg{{{css(False)}}}text{{font:11px 'DejaVu Sans',sans-serif;fill:#1f2328}}.grid{{stroke:#d0d7de}}"
+        + ".faint{fill:#57606a}.median{stroke:#1f2328;stroke-width:2}.box{fill-opacity:.5}"
+        # Not every SVG renderer knows variables, so each class has its colour too.
+        + "".join(f".s-{name}{{fill:{light}}}" for name, (light, _) in SERIES.items())
+    )
+    head, rest = svg.split(">", 1)
+    return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{rest}'
+
+
+def _shorten(text: str, room: int) -> str:
+    return text if len(text) <= room else "…" + text[-room + 1 :]
+
+
+def _label_width(labels: list[str]) -> float:
+    return min(175, max((len(label) for label in labels), default=0) * _CHAR + 14)
+
+
+def _nice_step(top: float, count: int = 5) -> float:
+    raw = top / count
+    power = 10.0 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
+    return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
+
+
+def _byte_step(top: float) -> float:
+    unit = 1024.0 ** max(0, math.floor(math.log(max(top, 1), 1024)))
+    return _nice_step(top / unit) * unit
+
+
+def _ticks(top: float, unit: str, logarithmic: bool) -> list[float]:
+    if logarithmic:
+        base = 1024 if unit == "bytes" else 10
+        powers = range(math.ceil(math.log(max(top, base), base)) + 1)
+        kept = [float(base**p) for p in powers if base**p <= top]
+        return kept[:: math.ceil(len(kept) / 6)]
+    step = _byte_step(top) if unit == "bytes" else _nice_step(top)
+    return [step * n for n in range(math.floor(top / step + 1e-9) + 1)]
+
+
+def _is_logarithmic(values: list[float], stacked: bool) -> bool:
+    """Orders of magnitude apart: on a linear scale most bars would be nothing."""
+    positive = [v for v in values if v > 0]
+    return not stacked and len(positive) > 1 and max(positive) / min(positive) > 200
+
+
+def _open(title: str, height: float) -> str:
+    return f'<svg class="chart" viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}">'
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where values lie: from left to right, above bottom."""
+
+    left: float
+    right: float
+    bottom: float
+    place: Scale
+
+    def x(self, value: float) -> float:
+        return self.left + self.place(value) * (self.right - self.left)
+
+
+def _axis(frame: _Frame, ticks: list[float], unit: str) -> list[str]:
+    parts = []
+    last = -1e9
+    for tick in ticks:
+        x, bottom = frame.x(tick), frame.bottom
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom:.1f}"/>')
+        text = write(tick, unit)
+        if x - last > len(text) * _CHAR + 6:
+            parts.append(
+                f'<text class="faint" x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{escape(text)}</text>'
+            )
+            last = x
+    return parts
+
+
+def _bar(x: float, y: float, width: float, series: Series, text: str) -> str:
+    seen = max(width, 1.0) if width > 0 else 0
+    return (
+        f'<rect class="s-{series.name}" x="{x:.1f}" y="{y:.1f}" width="{seen:.1f}" height="{_BAR - 2}" rx="1.5">'
+        f"<title>{escape(text)}</title></rect>"
+    )
+
+
+def _end(chart: Bars, number: int) -> str:
+    """What stands behind a stacked bar: its sum, and that as a part of the whole."""
+    total = sum(series.values[number] or 0 for series in chart.series)
+    share = f" = {write(total / chart.whole, 'percent')}" if chart.whole else ""
+    return write(total, chart.unit) + share
+
+
+def _end_width(chart: Bars) -> float:
+    if chart.stacked:
+        texts = [_end(chart, number) for number in range(len(chart.categories))]
+    else:
+        texts = [write(v, chart.unit) if v is not None else "unknown" for s in chart.series for v in s.values]
+    return max((len(text) for text in texts), default=0) * 6.2 + 12
+
+
+def _bar_rows(chart: Bars, left: float, right: float, place: Scale) -> tuple[list[str], float]:
+    parts: list[str] = []
+    y = float(_TOP)
+    height = _BAR if chart.stacked else _BAR * len(chart.series)
+    for number, category in enumerate(chart.categories):
+        room = int((left - 10) / _CHAR)
+        parts.append(
+            f'<text x="{left - 8:.1f}" y="{y + height / 2 + 3.5:.1f}" text-anchor="end">'
+            f"{escape(_shorten(category, room))}<title>{escape(category)}</title></text>"
+        )
+        x = left
+        for place_in_group, series in enumerate(chart.series):
+            value = series.values[number]
+            text = f"{category}, {series.title}: {write(value, chart.unit)}"
+            width = place(value or 0) * (right - left)
+            if chart.stacked:
+                parts.append(_bar(x, y, width, series, text))
+                x += width
+                continue
+            row = y + place_in_group * _BAR
+            parts.append(_bar(left, row, width, series, text))
+            if value is None or value > 0:
+                label = "unknown" if value is None else write(value, chart.unit)
+                parts.append(
+                    f'<text class="faint" x="{left + width + 5:.1f}" y="{row + 9:.1f}">{escape(label)}</text>'
+                )
+        if chart.stacked:
+            label = _end(chart, number)
+            parts.append(f'<text class="faint" x="{x + 5:.1f}" y="{y + 9.5:.1f}">{escape(label)}</text>')
+        y += height + _GAP
+    return parts, y
+
+
+def bars(chart: Bars) -> str:
+    values = [v or 0.0 for s in chart.series for v in s.values]
+    if chart.stacked:
+        values = [sum(s.values[n] or 0 for s in chart.series) for n in range(len(chart.categories))]
+    top = max(values, default=0) or 1.0
+    logarithmic = _is_logarithmic(values, chart.stacked)
+
+    def place(value: float) -> float:
+        return math.log1p(value) / math.log1p(top) if logarithmic else value / top
+
+    left, right = _label_width(chart.categories), WIDTH - _end_width(chart)
+    rows, bottom = _bar_rows(chart, left, right, place)
+    caption = "logarithmic scale" if logarithmic else ""
+    return "".join(
+        (
+            _open(chart.title, bottom + _AXIS),
+            *_axis(_Frame(left, right, bottom, place), _ticks(top, chart.unit, logarithmic), chart.unit),
+            *rows,
+            f'<text class="faint" x="{WIDTH}" y="{bottom + 30:.0f}" text-anchor="end">{caption}</text>',
+            "</svg>",
+        )
+    )
+
+
+def spans(chart: Spans) -> str:
+    left, right = _label_width(chart.rows), WIDTH - 14.0
+    length = max(chart.end - chart.start, 1e-12)
+    step = max(3.0, min(18.0, 480 / max(1, len(chart.rows))))
+
+    def place(value: float) -> float:
+        return (value - chart.start) / length
+
+    bottom = _TOP + step * len(chart.rows) + 4
+    parts = [_open(chart.title, bottom + _AXIS - 10)]
+    ticks = [chart.start + t for t in _ticks(length, "seconds", False)]
+    parts += _axis(_Frame(left, right, bottom, place), ticks, "seconds")
+    shown_rows = max(1, math.ceil(12 / step))
+    for number, row in enumerate(chart.rows):
+        if number % shown_rows == 0:
+            y = _TOP + step * (number + 0.5) + 3.5
+            text = escape(_shorten(row, int((left - 10) / _CHAR)))
+            parts.append(
+                f'<text x="{left - 8:.1f}" y="{y:.1f}" text-anchor="end">{text}<title>{escape(row)}</title></text>'
+            )
+    for span in chart.spans:
+        x = left + place(span.start) * (right - left)
+        width = max(1.5, place(span.end) * (right - left) + left - x)
+        y = _TOP + step * span.row
+        parts.append(
+            f'<rect class="s-{span.series}" x="{x:.1f}" y="{y + step * 0.1:.1f}" width="{width:.1f}" '
+            f'height="{step * 0.8:.1f}" rx="1"><title>{escape(span.title)}</title></rect>'
+        )
+    return "".join((*parts, "</svg>"))
+
+
+def boxes(chart: Boxes) -> str:
+    left, right = _label_width(chart.categories), WIDTH - 20.0
+    top = max((box[4] for box in chart.boxes), default=0) or 1.0
+    step = max(6.0, min(20.0, 900 / max(1, len(chart.boxes))))
+
+    def place(value: float) -> float:
+        return value / top
+
+    bottom = _TOP + step * len(chart.boxes) + 4
+    parts = [_open(chart.title, bottom + _AXIS - 10)]
+    parts += _axis(_Frame(left, right, bottom, place), _ticks(top, chart.unit, False), chart.unit)
+    for number, (category, box) in enumerate(zip(chart.categories, chart.boxes)):
+        y = _TOP + step * number
+        least, low, middle, high, most = (left + place(v) * (right - left) for v in box)
+        words = ("least", "first quartile", "median", "third quartile", "most")
+        text = f"{category}: " + ", ".join(f"{w} {write(v, chart.unit)}" for w, v in zip(words, box))
+        if step >= 10 or number % math.ceil(12 / step) == 0:
+            parts.append(
+                f'<text x="{left - 8:.1f}" y="{y + step / 2 + 4:.1f}" text-anchor="end">{escape(category)}</text>'
+            )
+        parts.append(
+            f'<g><title>{escape(text)}</title><line class="grid" x1="{least:.1f}" x2="{most:.1f}" '
+            f'y1="{y + step / 2:.1f}" y2="{y + step / 2:.1f}"/><rect class="s-first box" x="{low:.1f}" '
+            f'y="{y + step * 0.15:.1f}" width="{max(1.5, high - low):.1f}" height="{step * 0.7:.1f}"/>'
+            f'<line class="median" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y + step * 0.1:.1f}" '
+            f'y2="{y + step * 0.9:.1f}"/></g>'
+        )
+    return "".join((*parts, "</svg>"))
+
+
+_TALL = 64
+"""Rows of a still picture of a heat map or timeline."""
+
+
+def _picture(
+    title: str, names: list[str], end: float, cells: list[tuple[float, float, int, str, float]]
+) -> str:
+    """Rows over time; a cell is where it begins and ends (0 to 1), its row, colour and opacity."""
+    rows = len(names)
+    step = max(4.0, min(14.0, 260 / rows))
+    left, right, bottom = _label_width(names), WIDTH - 14.0, _TOP + step * rows + 4
+    parts = [_open(title, bottom + _AXIS - 10)]
+    parts += _axis(_Frame(left, right, bottom, lambda t: t / end), _ticks(end, "seconds", False), "seconds")
+    every = max(1, math.ceil(12 / step))
+    for row in range(0, rows, every):
+        text = escape(_shorten(names[row], int((left - 10) / _CHAR)))
+        parts.append(
+            f'<text x="{left - 8:.1f}" y="{_TOP + step * (row + 0.5) + 3.5:.1f}" text-anchor="end">{text}</text>'
+        )
+    for first, last, row, colour, opacity in cells:
+        x, width = left + first * (right - left), max(0.7, (last - first) * (right - left))
+        parts.append(
+            f'<rect x="{x:.1f}" y="{_TOP + step * row:.1f}" width="{width:.1f}" height="{step * 0.92:.1f}" '
+            f'fill="{colour}" fill-opacity="{opacity:.2f}"/>'
+        )
+    return "".join((*parts, "</svg>"))
+
+
+def heat(chart: Heat) -> str:
+    """A still picture of a heat map, for paper."""
+    together = math.ceil(chart.rows / _TALL)
+    sums: dict[tuple[int, int], int] = {}
+    for row, place, read, written in chart.cells:
+        key = row // together, place
+        sums[key] = sums.get(key, 0) + read + written
+    least, most = min(sums.values(), default=1), max(sums.values(), default=1)
+    spread = math.log(most / least) or 1.0
+    names = [str(row * chart.per_row) for row in range(0, chart.rows, together)]
+    cells = [
+        (
+            place / chart.bins,
+            (place + 1) / chart.bins,
+            row,
+            viridis(0.08 + 0.92 * math.log(v / least) / spread),
+            1.0,
+        )
+        for (row, place), v in sums.items()
+        if v > 0
+    ]
+    return _picture(chart.title, names, chart.end, cells)
+
+
+def timeline(chart: Timeline) -> str:
+    """A still picture of a timeline, for paper: what each rank mostly did in each stretch."""
+    bins, listed = chart.levels[0]
+    together = math.ceil(len(chart.rows) / _TALL)
+    colours = [SERIES[name][0] for name in ("read", "write", "meta")]
+    cells = []
+    for row, place, *shares, _ in listed:
+        busy = min(1.0, sum(shares))
+        if row % together == 0 and busy > 0:
+            colour = colours[shares.index(max(shares))]
+            cells.append(
+                (place / bins, (place + 1) / bins, row // together, colour, 0.25 + 0.75 * math.sqrt(busy))
+            )
+    return _picture(chart.title, chart.rows[::together], chart.end, cells)
