@@ -3,7 +3,11 @@
 
 #include "reader.h"
 
-/* Far above any real log (250,000 files need some 20 MB), far below what a hostile file could unpack to. */
+/*
+ * What names may unpack to: a name of 4 KiB has an id of 8 bytes that no compression makes smaller, so that no sound table is
+ * more than 513 times its size in the file, and a small file cannot take all memory. 250,000 files need some 20 MB.
+ */
+enum { NAMES_SPARE = 16 << 20, NAMES_RATIO = 520 };
 #define NAMES_LIMIT ((size_t)1 << 30)
 
 /* Real names have at most 4095 bytes. */
@@ -92,13 +96,20 @@ static int index_names(struct log *log, struct log_error *err)
 	return LOG_OK;
 }
 
+static size_t limit_of(const struct log_region *names)
+{
+	return names->length < (NAMES_LIMIT - NAMES_SPARE) / NAMES_RATIO
+		       ? NAMES_SPARE + (size_t)names->length * NAMES_RATIO
+		       : NAMES_LIMIT;
+}
+
 static int read_text(struct log *log, struct log_error *err)
 {
 	struct region r;
 	int code = region_open(&r, &log->container, &log->source, &log->container.names, err);
 	if (code < 0)
 		return code;
-	code = region_read_all(&r, &log->names_text, NAMES_LIMIT, err);
+	code = region_read_all(&r, &log->names_text, limit_of(&log->container.names), err);
 	region_close(&r);
 	return code;
 }
