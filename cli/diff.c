@@ -88,12 +88,8 @@ static void describe(struct diff_value *out, const struct value *v)
 		snprintf(out->text, sizeof out->text, "%" PRId64, i);
 	else if (v->field->type != FIELD_F64)
 		snprintf(out->text, sizeof out->text, "%" PRIu64, (uint64_t)i);
-	else if (isfinite(d))
-		snprintf(out->text, sizeof out->text, "%.15g", d);
 	else
-		snprintf(out->text, sizeof out->text, "null");
-	if (v->field->type == FIELD_F64 && isfinite(d) && strtod(out->text, NULL) != d)
-		snprintf(out->text, sizeof out->text, "%.17g", d);
+		*put_exact(out->text, d) = '\0';
 }
 
 /* An id stands for a name, which may have become another. */
@@ -331,8 +327,8 @@ static void compare_number(struct comparison *x, const char *field, double a, do
 	struct diff_tolerance t = diff_tolerance_of(x->options, "job", &of);
 	if (t.ignore || diff_close(&t, a, b))
 		return;
-	snprintf(v[0].text, sizeof v[0].text, "%.15g", a);
-	snprintf(v[1].text, sizeof v[1].text, "%.15g", b);
+	*put_exact(v[0].text, a) = '\0';
+	*put_exact(v[1].text, b) = '\0';
 	report_job(&x->report, field, &v[0], &v[1]);
 }
 

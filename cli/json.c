@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 static bool continues(unsigned char c)
 {
@@ -23,22 +24,53 @@ static int sequence(const unsigned char *at)
 	return n;
 }
 
+/* What stands for the next character in quotes; returns how many bytes it took. */
+static int quote_next(const unsigned char *at, char out[8])
+{
+	int n = sequence(at);
+	if (!n)
+		strcpy(out, "\\ufffd");
+	else if (*at == '"' || *at == '\\')
+		snprintf(out, 8, "\\%c", *at);
+	else if (*at < 0x20 || *at == 0x7f)
+		snprintf(out, 8, "\\u%04x", *at);
+	else
+		snprintf(out, 8, "%.*s", n, (const char *)at);
+	return n ? n : 1;
+}
+
 void json_quote(FILE *out, const char *text)
 {
+	char piece[8];
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		int n = sequence(at);
-		if (!n)
-			fputs("\\ufffd", out);
-		else if (*at == '"' || *at == '\\')
-			fprintf(out, "\\%c", *at);
-		else if (*at < 0x20 || *at == 0x7f)
-			fprintf(out, "\\u%04x", *at);
-		else
-			fwrite(at, 1, (size_t)n, out);
-		at += n ? n : 1;
+		at += quote_next(at, piece);
+		fputs(piece, out);
 	}
 	fputc('"', out);
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+void json_put(struct output *o, const char *text)
+{
+	char piece[8];
+	output_bytes(o, "\"", 1);
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		size_t n = 0;
+		while (is_plain(at[n]))
+			n++;
+		output_bytes(o, (const char *)at, n);
+		at += n;
+		if (!*at)
+			break;
+		at += quote_next(at, piece);
+		output_text(o, piece);
+	}
+	output_bytes(o, "\"", 1);
 }
 
 static void begin(struct json *j, const char *name)

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "output.h"
+
 enum { JSON_DEPTH = 16 };
 
 struct json {
@@ -26,5 +28,6 @@ void json_text(struct json *j, const char *name, const char *text); /* bytes tha
 
 /* A text with its quotes, as above. */
 void json_quote(FILE *out, const char *text);
+void json_put(struct output *o, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,4 +164,29 @@ void put_escaped(struct output *o, const char *text)
 		else
 			output_format(o, "\\x%02x", (unsigned char)*text);
 	}
+}
+
+char *put_exact(char *to, double value)
+{
+	int n = 1;
+	if (!isfinite(value))
+		n = sprintf(to, "null");
+	else if (value == 0)
+		*to = '0';
+	else if (fabs(value) < 1e15 && value == (double)(int64_t)value)
+		return put_i64(to, (int64_t)value);
+	else if (n = sprintf(to, "%.15g", value), strtod(to, NULL) != value)
+		n = sprintf(to, "%.17g", value);
+	return to + n;
+}
+
+void output_quoted(struct output *o, const char *text)
+{
+	output_text(o, "\"");
+	for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
+		output_bytes(o, text, (size_t)(quote - text));
+		output_text(o, "\"\"");
+	}
+	output_text(o, text);
+	output_text(o, "\"");
 }

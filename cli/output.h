@@ -32,10 +32,14 @@ void output_bytes(struct output *o, const char *text, size_t n);
 void output_text(struct output *o, const char *text);
 void output_format(struct output *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A cell of CSV: in quotes, which are doubled inside. */
+void output_quoted(struct output *o, const char *text);
+
 /* These write at `to`, which has room for OUTPUT_NUMBER bytes, and return the end. */
 char *put_i64(char *to, int64_t value);
 char *put_u64(char *to, uint64_t value);
 char *put_fixed(char *to, double value); /* "%f" */
+char *put_exact(char *to, double value); /* as many digits as it takes; "null" where it is no number */
 
 /* Copies with slack: up to 31 bytes behind the end may be overwritten. */
 static inline char *put_slack(char *to, const char *from, size_t n)

@@ -1,68 +1,9 @@
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "show.h"
-
-static const struct choice {
-	const char *name;
-	unsigned parts;
-	const char *about;
-} choices[] = {
-	{"base", SHOW_BASE, "every counter of every record, one per line (default)"},
-	{"total", SHOW_TOTAL, "all records of a module summed up"},
-	{"file", SHOW_FILE, "number of files, bytes and highest offset by kind of file"},
-	{"perf", SHOW_PERF, "I/O time and bandwidth"},
-	{"all", SHOW_BASE | SHOW_TOTAL | SHOW_FILE | SHOW_PERF | SHOW_EXT | SHOW_INCOMPLETE,
-	 "all of the above, with --show-incomplete and --ext"},
-	{"show-incomplete", SHOW_INCOMPLETE, "show modules that lack data too"},
-	{"file-list", SHOW_FILE_LIST, "one line per file: processes, slowest, average time"},
-	{"file-list-detailed", SHOW_FILE_LIST | SHOW_FILE_DETAIL, "the same with time stamps, opens and access sizes"},
-	{"ext", SHOW_EXT, "the tables that iolens adds to a log, as comment lines"},
-};
-
-enum { CHOICES = sizeof choices / sizeof *choices, HELP = CHOICES, VERSION };
-
-static void print_help(void)
-{
-	puts("usage: iolens show [OPTION...] LOG\n\n"
-	     "Prints a log in the layout of darshan-parser. Lines that are no data begin with #.\n");
-	for (int i = 0; i < CHOICES; i++)
-		printf("  --%-20s %s\n", choices[i].name, choices[i].about);
-	puts("  --help                 this text\n\n"
-	     "Tabs and other control characters in names are shown as \\t, \\n, \\xNN.\n"
-	     "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.");
-}
-
-/* Long options alone, shortened at will. Returns the log's place in argv, or -1 with *code set. */
-static int parse(int argc, char **argv, unsigned *parts, int *code)
-{
-	struct option options[CHOICES + 3] = {
-		[HELP] = {"help", no_argument, NULL, HELP},
-		[VERSION] = {"version", no_argument, NULL, VERSION},
-	};
-	for (int i = 0; i < CHOICES; i++)
-		options[i] = (struct option){choices[i].name, no_argument, NULL, i};
-	opterr = 0;
-	for (int got; (got = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
-		*code = CLI_OK;
-		if (got == HELP || got == 'h')
-			print_help();
-		else if (got == VERSION)
-			puts("iolens show " IOLENS_VERSION);
-		else if (got >= CHOICES)
-			*code = cli_fail(CLI_USAGE, "show: %s is no option: see iolens show --help", argv[optind - 1]);
-		if (got >= CHOICES)
-			return -1;
-		*parts |= choices[got].parts;
-	}
-	if (optind == argc - 1)
-		return optind;
-	*code = cli_fail(CLI_USAGE, "show: give one log: see iolens show --help");
-	return -1;
-}
 
 void show_error(struct show *s, const char *where, const struct log_error *err)
 {
@@ -95,12 +36,20 @@ bool show_partial(struct show *s, int module)
 	return false;
 }
 
+bool show_wants(const struct show *s, const struct log_record *r)
+{
+	const struct filter *f = &s->filter;
+	return filter_rank(f, r->rank) && ((!f->glob && !f->has_regex) || filter_name(f, log_name(s->log, r->id)));
+}
+
 static void show_records(struct show *s, struct log_records *records, const struct base_lines *b, struct sums *u)
 {
 	struct log_record r;
 	struct log_error err;
 	int code;
 	while ((code = log_records_next(records, &r, &err)) > 0 && !s->out.error) {
+		if (!show_wants(s, &r))
+			continue;
 		if (s->parts & SHOW_BASE)
 			show_record(s, b, &r);
 		if (!sums_add(u, &r)) {
@@ -178,7 +127,7 @@ static void show_modules(struct show *s)
 	const struct log_container *c = log_container(s->log);
 	bool any = false;
 	for (int i = 0; i < LOG_MAX_MODULES && !s->out.error; i++) {
-		if (!c->module[i].length && !(c->partial >> i & 1))
+		if ((!c->module[i].length && !(c->partial >> i & 1)) || !filter_module(&s->filter, i))
 			continue;
 		any |= c->module[i].length > 0;
 		show_module(s, i);
@@ -192,6 +141,12 @@ static void show_log(struct show *s)
 	struct log_error err;
 	if (log_job(s->log, &s->job, &err) < 0)
 		show_error(s, "job", &err);
+	if (s->form != SHOW_TEXT_FORM) {
+		if (log_names(s->log, &err) < 0)
+			show_error(s, "names", &err);
+		(s->form == SHOW_JSON ? show_json : show_csv)(s);
+		return;
+	}
 	if (log_old_version(s->log)) {
 		show_old(s);
 		return;
@@ -208,11 +163,9 @@ int show_main(int argc, char **argv)
 {
 	struct show s = {0};
 	struct log_error err;
-	int at = parse(argc, argv, &s.parts, &s.exit);
+	int at = show_parse(argc, argv, &s);
 	if (at < 0)
 		return s.exit;
-	if (!(s.parts & ~(unsigned)SHOW_INCOMPLETE))
-		s.parts |= SHOW_BASE;
 	s.path = argv[at];
 	if (log_open_file(&s.log, s.path, &err) < 0) {
 		cli_log_error(s.path, &err);
@@ -224,5 +177,6 @@ int show_main(int argc, char **argv)
 	output_close(&s.frame);
 	int failed = output_close(&s.out);
 	log_close(s.log);
+	filter_close(&s.filter);
 	return failed ? cli_fail(CLI_INPUT, "standard output: %s", strerror(failed)) : s.exit;
 }

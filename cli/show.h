@@ -2,6 +2,7 @@
 #ifndef IOLENS_SHOW_H
 #define IOLENS_SHOW_H
 
+#include "filter.h"
 #include "index.h"
 #include "log.h"
 #include "output.h"
@@ -20,6 +21,8 @@ enum show_part {
 	SHOW_SUMS = SHOW_TOTAL | SHOW_PERF | SHOW_PER_FILE,
 };
 
+enum show_form { SHOW_TEXT_FORM, SHOW_JSON, SHOW_CSV };
+
 struct show {
 	struct output out;
 	struct output frame; /* scratch: what all lines of a record share */
@@ -27,8 +30,21 @@ struct show {
 	struct log *log;
 	const struct log_job *job;
 	unsigned parts;
+	struct filter filter;
+	enum show_form form;
+	const char *folder; /* for CSV: one file per module; NULL = standard output */
 	int exit;
 };
+
+/* Returns the log's place in argv, or -1 with s->exit set. */
+int show_parse(int argc, char **argv, struct show *s);
+
+/* Is the record to be shown? */
+bool show_wants(const struct show *s, const struct log_record *r);
+
+/* The whole log as one JSON object (docs/guide/show.md), or its records as tables. */
+void show_json(struct show *s);
+void show_csv(struct show *s);
 
 /* One line on standard error; the rest of the output goes on. */
 void show_error(struct show *s, const char *where, const struct log_error *err);
@@ -109,6 +125,19 @@ void sums_close(struct sums *u);
 /* False: no memory. */
 bool sums_add(struct sums *u, const struct log_record *r);
 void show_sums(struct show *s, const struct sums *u);
+
+struct category_sum {
+	const char *name;
+	int64_t files, bytes, max_offset; /* max_offset -1 = not known */
+};
+enum { CATEGORIES = 6 };
+struct category_sum sums_category(const struct sums *u, int category);
+
+struct performance {
+	struct rank_sum slowest; /* of files that one process used */
+	double time, speed;      /* s, MiB/s: with shared files */
+};
+struct performance sums_performance(const struct sums *u);
 
 /* A log of Darshan 1.x or 2.x, all of it. */
 void show_old(struct show *s);

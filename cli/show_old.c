@@ -320,6 +320,8 @@ static void read_records(struct old_sums *u)
 	struct log_error err;
 	int code = log_old_records_open(&records, s->log, &err);
 	while (code >= 0 && !s->out.error && (code = log_records_next(records, &one, &err)) > 0) {
+		if (!show_wants(s, &one))
+			continue;
 		if (s->parts & SHOW_BASE)
 			show_counters(s, one.data);
 		if (s->parts & SHOW_SUMS && !add_record(u, one.data)) {

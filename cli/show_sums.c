@@ -189,7 +189,7 @@ static bool is_shared(const struct file_sum *f)
 static const struct category {
 	const char *name;
 	bool (*holds)(const struct file_sum *f);
-} categories[] = {
+} categories[CATEGORIES] = {
 	{"total", is_any},
 	{"read_only", is_read_only},
 	{"write_only", is_write_only},
@@ -198,22 +198,21 @@ static const struct category {
 	{"shared", is_shared},
 };
 
-static void show_category(struct show *s, const struct sums *u, const struct category *c)
+struct category_sum sums_category(const struct sums *u, int category)
 {
-	int64_t files = 0, bytes = 0, offset = 0;
+	struct category_sum sum = {.name = categories[category].name};
 	bool measured = schema_by_role(u->module, ROLE_MAX_OFFSET_READ);
 	for (size_t i = 0; i < u->file_index.used; i++) {
 		const struct file_sum *f = &u->files[i];
-		if (!c->holds(f))
+		if (!categories[category].holds(f))
 			continue;
-		files++;
-		bytes = add(bytes, add(f->bytes_read, f->bytes_written));
-		offset = f->max_offset > offset ? f->max_offset : offset;
+		sum.files++;
+		sum.bytes = add(sum.bytes, add(f->bytes_read, f->bytes_written));
+		sum.max_offset = f->max_offset > sum.max_offset ? f->max_offset : sum.max_offset;
 	}
-	if (files && !measured)
-		offset = -1;
-	output_format(&s->out, "# %s: %lld %lld %lld\n", c->name, (long long)files, (long long)bytes,
-		      (long long)offset);
+	if (sum.files && !measured)
+		sum.max_offset = -1;
+	return sum;
 }
 
 static void show_files(struct show *s, const struct sums *u)
@@ -223,8 +222,11 @@ static void show_files(struct show *s, const struct sums *u)
 	output_text(&s->out, "# <file_count>: number of files\n# <total_bytes>: bytes read and written\n");
 	output_text(&s->out, "# <max_byte_offset>: highest offset accessed; -1 where it is not known\n");
 	output_text(&s->out, "\n# <file_type> <file_count> <total_bytes> <max_byte_offset>\n");
-	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-		show_category(s, u, &categories[i]);
+	for (int i = 0; i < CATEGORIES; i++) {
+		struct category_sum sum = sums_category(u, i);
+		output_format(&s->out, "# %s: %lld %lld %lld\n", sum.name, (long long)sum.files, (long long)sum.bytes,
+			      (long long)sum.max_offset);
+	}
 }
 
 /* ---- performance ---- */
@@ -240,12 +242,19 @@ static struct rank_sum slowest_rank(const struct sums *u)
 	return slowest;
 }
 
+struct performance sums_performance(const struct sums *u)
+{
+	struct performance p = {.slowest = slowest_rank(u)};
+	p.time = p.slowest.io + u->shared_time;
+	p.speed = p.time > 0 ? (double)u->bytes / MIB / p.time : 0;
+	return p;
+}
+
 static void show_performance(struct show *s, const struct sums *u)
 {
 	static const char dots[] = "# ...........................\n";
-	struct rank_sum k = slowest_rank(u);
-	double time = k.io + u->shared_time;
-	double speed = time > 0 ? (double)u->bytes / MIB / time : 0;
+	struct performance p = sums_performance(u);
+	struct rank_sum k = p.slowest;
 	struct output *o = &s->out;
 	output_text(o, "\n# performance\n# -----------\n");
 	output_format(o, "# total_bytes: %lld\n#\n# I/O timing for unique files (seconds):\n%s", (long long)u->bytes,
@@ -257,8 +266,8 @@ static void show_performance(struct show *s, const struct sums *u)
 	output_format(o, "# I/O timing for shared files (seconds):\n%s", dots);
 	output_format(o, "# shared files: time_by_slowest: %f\n#\n", u->shared_time);
 	output_format(o, "# Aggregate performance, including both shared and unique files:\n%s", dots);
-	output_format(o, "# agg_time_by_slowest: %f # seconds\n", time);
-	output_format(o, "# agg_perf_by_slowest: %f # MiB/s\n", speed);
+	output_format(o, "# agg_time_by_slowest: %f # seconds\n", p.time);
+	output_format(o, "# agg_perf_by_slowest: %f # MiB/s\n", p.speed);
 }
 
 /* ---- file list ---- */

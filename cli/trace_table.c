@@ -113,17 +113,6 @@ static const char *interface_of(const struct trace_record *r)
 
 /* ---- CSV ---- */
 
-static void put_quoted(struct output *o, const char *text)
-{
-	output_text(o, "\"");
-	for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
-		output_bytes(o, text, (size_t)(quote - text));
-		output_text(o, "\"\"");
-	}
-	output_text(o, text);
-	output_text(o, "\"");
-}
-
 static void put_csv(struct output *o, const struct trace_record *r, const struct entry *e)
 {
 	const struct log_segment *s = &e->segment;
@@ -136,33 +125,19 @@ static void put_csv(struct output *o, const struct trace_record *r, const struct
 	if (r->has_threads)
 		output_format(o, "%llu", (unsigned long long)s->thread);
 	output_format(o, ",%llu,", (unsigned long long)r->id);
-	put_quoted(o, r->name);
+	output_quoted(o, r->name);
 	output_text(o, ",");
-	put_quoted(o, r->host);
+	output_quoted(o, r->host);
 	output_text(o, ",");
-	put_quoted(o, r->mount ? r->mount->key : "");
+	output_quoted(o, r->mount ? r->mount->key : "");
 	output_text(o, ",");
-	put_quoted(o, r->mount ? r->mount->value : "");
+	output_quoted(o, r->mount ? r->mount->value : "");
 	output_text(o, ",");
 	put_targets(o, r, s, " ");
 	output_text(o, "\n");
 }
 
 /* ---- JSON ---- */
-
-/* A text as JSON has it, made with the writer of the other commands. */
-static void put_json_text(struct output *o, const char *text)
-{
-	char *made = NULL;
-	size_t n = 0;
-	FILE *memory = open_memstream(&made, &n);
-	if (memory) {
-		json_quote(memory, text);
-		fclose(memory);
-		output_bytes(o, made, n);
-	}
-	free(made);
-}
 
 static void put_json(struct output *o, const struct trace_record *r, const struct entry *e)
 {
@@ -176,13 +151,13 @@ static void put_json(struct output *o, const struct trace_record *r, const struc
 	output_text(o, ", \"thread\": ");
 	output_format(o, r->has_threads ? "%llu" : "null", (unsigned long long)s->thread);
 	output_format(o, ", \"id\": %llu, \"name\": ", (unsigned long long)r->id);
-	put_json_text(o, r->name);
+	json_put(o, r->name);
 	output_text(o, ", \"host\": ");
-	put_json_text(o, r->host);
+	json_put(o, r->host);
 	output_text(o, ", \"mount\": ");
-	put_json_text(o, r->mount ? r->mount->key : "");
+	json_put(o, r->mount ? r->mount->key : "");
 	output_text(o, ", \"file_system\": ");
-	put_json_text(o, r->mount ? r->mount->value : "");
+	json_put(o, r->mount ? r->mount->value : "");
 	output_text(o, ", \"osts\": [");
 	put_targets(o, r, s, ", ");
 	output_text(o, "]}");
