@@ -118,7 +118,7 @@ int show_parse(int argc, char **argv, struct show *s)
 		options[i] =
 			(struct option){choices[i].name, choices[i].value ? required_argument : no_argument, NULL, i};
 	opterr = 0;
-	for (int got; (got = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
+	for (int got; (got = getopt_long(argc, argv, ":h", options, NULL)) >= 0;) {
 		s->exit = CLI_OK;
 		if (got < CHOICES) {
 			if (!take(s, &choices[got]))
@@ -130,7 +130,8 @@ int show_parse(int argc, char **argv, struct show *s)
 		else if (got == VERSION)
 			puts("iolens show " IOLENS_VERSION);
 		else
-			s->exit = cli_fail(CLI_USAGE, "show: %s: see iolens show --help", argv[optind - 1]);
+			s->exit = cli_fail(CLI_USAGE, "show: %s %s: see iolens show --help", argv[optind - 1],
+					   got == ':' ? "wants a value" : "is no option");
 		return -1;
 	}
 	s->exit = check(s);
