@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 from iolens.error import IolensError
 from iolens.log import open as open_log
@@ -97,3 +100,43 @@ def test_redundant_reads_of_known_logs(corpus: Path) -> None:
         with Dataset(corpus / "logs" / f"{log}.darshan") as data:
             row = data.metric("redundant_reads")[0]
             assert (row["value"], row["files"]) == expected
+
+
+def test_values_are_bound(observe: Observe) -> None:
+    with Dataset(observe(["true"]).log) as data:
+        assert data.rows("SELECT $a AS a, $b AS b, $c AS c", {"a": 1, "b": "it's", "c": 2.5}) == [
+            {"a": 1, "b": "it's", "c": 2.5}
+        ]
+        assert data.rows("SELECT ? AS a, ? AS b", [None, True]) == [{"a": None, "b": True}]
+        assert data.rows("SELECT nprocs FROM job WHERE log = $log", {"log": 7}) == []
+
+
+def test_columns_are_read_when_somebody_asks_for_them(corpus: Path) -> None:
+    with Dataset(corpus / "logs" / "imbalanced-io.darshan") as data:
+        data.metric("perf")
+        assert data.rows("SELECT sum(rw_switches) AS n FROM posix") == [{"n": 18}]
+        with pytest.raises(duckdb.BinderException, match="rw_switch"):
+            data.query("SELECT rw_switch FROM posix")
+        with pytest.raises(duckdb.CatalogException, match="nothing"):
+            data.query("SELECT * FROM nothing")
+
+
+def test_tables_are_found_wherever_they_are_named(corpus: Path) -> None:
+    with Dataset(corpus / "logs" / "imbalanced-io.darshan") as data:
+        (row,) = data.rows(
+            "SELECT count(*) AS n FROM mpiio AS m, name AS n WHERE n.id = m.id AND m.log = n.log"
+        )
+        assert row["n"] == 3
+
+
+def test_loading_needs_neither_pandas_nor_pyarrow(corpus: Path) -> None:
+    """They take longer to import than an ordinary log takes to read."""
+    program = (
+        "import sys; from iolens.metrics import Dataset, metrics\n"
+        "data = Dataset(sys.argv[1])\n"
+        "for name in metrics(): data.rows('SELECT * FROM metric.' + name + ' WHERE log = $log', {'log': 0})\n"
+        "print([m for m in ('pandas', 'pyarrow', 'numpy') if m in sys.modules])"
+    )
+    log = corpus / "logs" / "ior-hdf5.darshan"
+    done = subprocess.run([sys.executable, "-c", program, log], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

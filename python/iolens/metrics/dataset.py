@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Union
 
@@ -28,11 +29,11 @@ AnyPath = Union[str, "os.PathLike[str]"]
 MODULES = (*INTERFACES, "lustre", "heatmap", "dxt_posix", "dxt_mpiio", "apmpi", "apxc", "bgq", "mdhim")
 """Modules that are a table each, empty if no log has data of them."""
 
-LARGE_BYTES = 32 << 20
+LARGE_BYTES = 8 << 20
 """Logs with more than this many stored bytes of records are kept in a file, not in memory."""
 
 # Rows in memory at a time.
-_BATCH = 32768
+_BATCH = 8192
 
 # Table -> what the log library calls it.
 _PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": "modules", "name_of": "names"}
@@ -40,7 +41,18 @@ _PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": 
 _KNOWN = {*_PLAIN, *MODULES, *SECTIONS, *DERIVED, "record"}
 
 _NAMED = re.compile(r"\b(?:from|join|describe|summarize|pivot|unpivot)\s+\(*\s*\"?(metric\.\w+|\w+)", re.I)
-_MISSING = re.compile(r"Table with name (\w+) does not exist")
+_NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
+_NO_COLUMN = re.compile(r"column (?:named )?\"(\w+)\"", re.I)
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return repr(value) if math.isfinite(value) else f"'{value}'::DOUBLE"
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _tables_of(statement: str) -> list[str]:
@@ -70,7 +82,9 @@ class Dataset:
     Memory stays bounded: large logs are kept in a temporary file. Raises IolensError for a file that is no log.
     """
 
-    def __init__(self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "400MB") -> None:
+    def __init__(
+        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "400MB", every_column: bool = False
+    ) -> None:
         listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not listed:
             raise IolensError("no log given", exit_code=USAGE)
@@ -87,10 +101,13 @@ class Dataset:
         self._connection = duckdb.connect(place, config=config)
         self._made: set[str] = set()
         self._words: set[str] = set()
+        self._every_column = every_column
+        self._left_out: dict[str, set[str]] = {}
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE TABLE oss_of (ost BIGINT, oss VARCHAR)")
         self._connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
-        self._connection.executemany("INSERT INTO path VALUES (?, ?)", list(enumerate(self.paths)))
+        named = ", ".join(f"({number}, {_literal(path)})" for number, path in enumerate(self.paths))
+        self._connection.execute(f"INSERT INTO path VALUES {named}")
 
     @property
     def problems(self) -> list[IolensError]:
@@ -135,17 +152,28 @@ class Dataset:
 
     def _module(self, module: str) -> None:
         table = self._scan.table(module, batch_rows=_BATCH)
-        if self.large:
-            table = table.select(self._columns(module, table))
+        if module in INTERFACES and not self._every_column:
+            chosen = self._columns(table)
+            self._left_out[module] = set(table.schema.names) - set(chosen)
+            table = table.select(chosen)
         self._load(module, table)
 
-    def _columns(self, module: str, table: Table) -> list[str]:
-        """Of a large log what some query asks for: the columns of ``record``, and those that are named somewhere."""
-        words = self._words | {word for m in metrics().values() for word in re.findall(r"\w+", m.sql)}
-        words |= {"log", "id", "rank"}
-        if module in INTERFACES:
-            words |= record_columns(table.schema)
-        return [field.name for field in table.schema if field.name in words or module not in INTERFACES]
+    def _columns(self, table: Table) -> list[str]:
+        """Those that some query asks for: the columns of ``record``, and what is named somewhere."""
+        words = {word for m in metrics().values() for word in re.findall(r"\w+", m.sql)}
+        words |= self._words | {"log", "id", "rank"} | record_columns(table.schema)
+        return [field.name for field in table.schema if field.name in words]
+
+    def _add_column(self, name: str) -> bool:
+        """Reads the loaded modules that have this column, and were read without it, again."""
+        self._words.add(name)
+        lacking = [
+            module for module, columns in self._left_out.items() if name in columns and module in self._made
+        ]
+        for module in lacking:
+            self._connection.execute(f"DROP TABLE {module}")
+            self._module(module)
+        return bool(lacking)
 
     def _section(self, section: str) -> None:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[section].items())
@@ -178,7 +206,8 @@ class Dataset:
 
     def servers(self, oss_of: Iterable[tuple[int, str]]) -> None:
         """Which server each storage target belongs to: (number of the target, name of the server)."""
-        self._connection.executemany("INSERT INTO oss_of VALUES (?, ?)", [list(pair) for pair in oss_of])
+        for ost, server in oss_of:
+            self._connection.execute(f"INSERT INTO oss_of VALUES ({int(ost)}, {_literal(server)})")
 
     # ---- asking ----
 
@@ -190,21 +219,39 @@ class Dataset:
         for name in _tables_of(statement):
             self._make(name)
 
-    def _run(self, statement: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
+    def _run(self, statement: str) -> duckdb.DuckDBPyConnection:
         self._prepare(statement)
         while True:
             try:
-                return self._connection.execute(statement, parameters)
+                return self._connection.execute(statement)
             except duckdb.CatalogException as error:  # named where _tables_of does not look
-                found = _MISSING.search(str(error))
-                if not found or found[1].lower() in self._made or found[1].lower() not in _KNOWN:
+                found = _NO_TABLE.search(str(error))
+                name = found[1].lower() if found else ""
+                if name in self._made or name not in _KNOWN:
                     raise
-                self._make(found[1].lower())
+                self._make(name)
+            except duckdb.BinderException as error:
+                found = _NO_COLUMN.search(str(error))
+                if not found or not self._add_column(found[1]):
+                    raise
 
-    def query(self, statement: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
-        """Runs a statement; the result has fetchall(), description and Arrow's forms. Raises duckdb.Error."""
+    def query(
+        self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyConnection:
+        """Runs a statement; the result has fetchall(), description and Arrow's forms. Raises duckdb.Error.
+
+        parameters: numbers and text, for ``?`` a list, for ``$name`` a dict.
+        """
         self.expect([statement])
-        return self._run(statement, parameters)
+        if not parameters:
+            return self._run(statement)
+        # DuckDB imports pandas, where there is one, to look at bound values: 0.3 s.
+        self._run(f"PREPARE asked AS {statement}")
+        if isinstance(parameters, Mapping):
+            values = [f"{name} := {_literal(value)}" for name, value in parameters.items()]
+        else:
+            values = [_literal(value) for value in parameters]
+        return self._connection.execute(f"EXECUTE asked({', '.join(values)})")
 
     def rows(self, statement: str, parameters: Any = None) -> list[dict[str, Any]]:
         """The result of a statement, a dict per row."""
