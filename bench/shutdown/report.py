@@ -92,3 +92,27 @@ def text(summary: Summary) -> str:
     head = f"{about['processors']} x {about['processor']}, Linux {about['kernel']}"
     head += "; boxes are minimum, quartiles, maximum; phases are medians in ms"
     return "\n".join([head, *(line for row in summary["rows"] for line in lines(row))])
+
+
+def markdown(summary: Summary) -> str:
+    """The tables of docs/performance.md: times, then phases and sizes."""
+    rows = [row for row in summary["rows"] if "own" in row]
+    found = [
+        "| ranks | files | bare, ms | iolens' part, ms | of bare | Darshan's part of bare | quotient | samples |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        beside = f"{row['darshan_ratio']:.2f} | {row['of_darshan']:.2f}" if "of_darshan" in row else " | "
+        found.append(
+            f"| {row['ranks']} | {row['scene']} | {ms(row['bare'])} | {ms(row['own'])} | {row['ratio']:.2f} "
+            f"| {beside} | {row['samples']} |"
+        )
+    found += ["", "| ranks | files | phases, ms | log, B | per file | without trailer, B | per file |"]
+    found.append("|---|---|---|---|---|---|---|")
+    for row in rows:
+        phases = ", ".join(f"{name} {box[2] * 1e3:.3g}" for name, box in row["phases"].items())
+        found.append(
+            f"| {row['ranks']} | {row['scene']} | {phases} | {row['log']:.0f} | {row['log_per_file']:.1f} "
+            f"| {row['regions']:.0f} | {row['regions_per_file']:.1f} |"
+        )
+    return "\n".join(found)

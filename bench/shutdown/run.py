@@ -174,6 +174,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--messages", action="store_true", help="count messages instead (--mpi openmpi)")
     parser.add_argument("--report", action="store_true", help="measure nothing, print what is in --results")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.add_argument("--markdown", action="store_true", help="print the summary as tables")
     chosen = parser.parse_args()
     if chosen.messages and chosen.mpi != "openmpi":
         parser.error("--messages: only Open MPI counts its messages: add --mpi openmpi")
@@ -194,7 +195,8 @@ def main() -> int:
             else:
                 done = collect(bench, chosen, known)
     summary = report.summary(known)
-    print(json.dumps(summary, indent=1) if chosen.json else report.text(summary))
+    written = report.markdown if chosen.markdown else report.text
+    print(json.dumps(summary, indent=1) if chosen.json else written(summary))
     return 0 if done else PARTIAL
 
 

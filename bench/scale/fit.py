@@ -1,0 +1,119 @@
+"""What iolens' own work costs, from what bench/shutdown has measured: times of phases, messages, sizes of logs.
+
+The time of an assembly is taken as a sum of what is done once, per store, per store and shared file, and per own file.
+The factors are those that leave the smallest relative squares, none of them negative.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from model import SCENES, Work
+
+# Phases that are spent on other ranks, not on what they have brought.
+WAITING = {"wait", "open", "gather", "stores", "meet"}
+
+
+def solve(rows: list[list[float]], right: list[float]) -> list[float] | None:
+    """Gaussian elimination; None: singular."""
+    n = len(right)
+    work = [[*row, value] for row, value in zip(rows, right)]
+    for column in range(n):
+        pivot = max(range(column, n), key=lambda row: abs(work[row][column]))
+        if abs(work[pivot][column]) < 1e-12:
+            return None
+        work[column], work[pivot] = work[pivot], work[column]
+        for row in range(n):
+            if row != column:
+                factor = work[row][column] / work[column][column]
+                work[row] = [a - factor * b for a, b in zip(work[row], work[column])]
+    return [work[row][n] / work[row][row] for row in range(n)]
+
+
+def least_squares(terms: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
+    """Factors of the terms, none negative, that leave the smallest sum of squared relative errors."""
+    scaled = [[term / value for term in row] for row, value in zip(terms, values)]
+    width = len(terms[0])
+    size = [max(abs(row[column]) for row in scaled) or 1.0 for column in range(width)]
+    best, best_error = [0.0] * width, float("inf")
+    for count in range(1, width + 1):
+        for chosen in itertools.combinations(range(width), count):
+            part = [[row[column] / size[column] for column in chosen] for row in scaled]
+            squares = [[sum(row[a] * row[b] for row in part) for b in range(count)] for a in range(count)]
+            found = solve(squares, [sum(row[a] for row in part) for a in range(count)])
+            if found is None or min(found) < 0:
+                continue
+            error = sum((sum(f * x for f, x in zip(found, row)) - 1) ** 2 for row in part)
+            if error < best_error:
+                best_error, best = error, [0.0] * width
+                for column, factor in zip(chosen, found):
+                    best[column] = factor / size[column]
+    return best
+
+
+def assembly_seconds(row: dict[str, Any]) -> float:
+    return sum(box[2] for name, box in row["phases"].items() if name not in WAITING)
+
+
+def terms_of(row: dict[str, Any]) -> list[float]:
+    """Once, per store, per store and shared file, per own file."""
+    shared, own = SCENES[row["scene"]]
+    stores = row["ranks"]
+    return [1, stores, stores * shared, stores * own]
+
+
+def timed(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of jobs on one node: their phases are those of one assembly."""
+    return [row for row in summary["rows"] if "phases" in row and not row["finalize"] and row["ranks"] > 1]
+
+
+def counted(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in summary["rows"] if "messages" in row and row["ranks"] > 1]
+
+
+def work(summary: dict[str, Any], ranks_at_most: int | None = None) -> Work:
+    """The factors of iolens' own work; of no more than so many ranks, to see how far they hold."""
+    rows = [row for row in timed(summary) if not ranks_at_most or row["ranks"] <= ranks_at_most]
+    seconds = [assembly_seconds(row) for row in rows]
+    once, store, shared_record, own_record = least_squares([terms_of(row) for row in rows], seconds)
+    trailers = [row["log"] - row["regions"] for row in rows]
+    log_once, log_store = least_squares([[1, row["ranks"]] for row in rows], trailers)
+    small = [row for row in rows if row["scene"] == "1 shared"]
+    regions_once = min(row["regions"] for row in small) if small else 0.0
+    files = {}
+    for row in sorted(rows, key=lambda row: int(row["ranks"])):
+        of_files = (row["regions"] - regions_once) / row["regions"]
+        files[row["scene"]] = max(row["regions_per_file"] * of_files, 0.0)
+    return Work(
+        once=once,
+        store=store,
+        shared_record=shared_record,
+        own_record=own_record,
+        log_once=log_once + regions_once,
+        log_store=log_store,
+        log_file=files,
+        messages=messages_per_store(summary),
+        parcel_once=parcel(summary)[0],
+        parcel_file=parcel(summary)[1],
+    )
+
+
+def messages_per_store(summary: dict[str, Any]) -> float:
+    """That the root receives for each store of another node, those of collective operations included."""
+    rows = counted(summary)
+    if not rows:
+        return 0.0
+    got = [row["messages"]["root_messages"] for row in rows]
+    return least_squares([[1, row["ranks"] - 1] for row in rows], got)[1]
+
+
+def parcel(summary: dict[str, Any]) -> tuple[float, float]:
+    """Bytes that the root receives for each such store: once, and per file in it."""
+    rows = counted(summary)
+    if not rows:
+        return 0.0, 0.0
+    each = [row["messages"]["root_bytes"] / (row["ranks"] - 1) for row in rows]
+    once, per_file = least_squares([[1, sum(SCENES[row["scene"]])] for row in rows], each)
+    return once, per_file

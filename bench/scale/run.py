@@ -1,0 +1,166 @@
+"""How long MPI_Finalize would take at numbers of ranks that nobody has here: a model (model.py), not a measurement.
+
+First it is put beside what is published of Darshan, then it says what it says of iolens. What a machine costs can be
+changed; the defaults are Hopper's, the one whose times are published. What iolens' own work costs is fitted to
+measured.json, which is the summary of bench/shutdown (`bench/shutdown/run.py --results R --report --json`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import fit
+import model
+
+HERE = Path(__file__).parent
+RANKS = [12288, 98304, 1000000]
+DEADLINE = 30  # seconds, of IOLENS_FINALIZE_TIMEOUT: past it nothing is written, and the stores are kept
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def beside_published(machine: model.Machine) -> list[dict[str, Any]]:
+    """Darshan at 98,304 ranks of Hopper: total and shares, published and by the model."""
+    rows = []
+    for scene, told in model.HOPPER.items():
+        phases = model.darshan(machine, scene, model.HOPPER_RANKS)
+        seconds = model.total(phases)
+        rows.append(
+            {
+                "scene": scene,
+                "published": told.seconds,
+                "model": seconds,
+                "error": seconds / told.seconds - 1,
+                "published_shares": list(told.shares),
+                "model_shares": [phase / seconds for phase in phases.values()],
+            }
+        )
+    return rows
+
+
+def predicted(machine: model.Machine, work: model.Work, ranks: list[int]) -> list[dict[str, Any]]:
+    rows = []
+    for number in ranks:
+        for scene in model.SCENES:
+            ways = {
+                "Darshan": model.darshan(machine, scene, number),
+                "one root": model.one_root(machine, work, scene, number),
+                "node leaders": model.leaders(machine, work, scene, number),
+            }
+            rows.append(
+                {
+                    "ranks": number,
+                    "scene": scene,
+                    "log": model.log_size(work, scene, number),
+                    "seconds": {way: model.total(phases) for way, phases in ways.items()},
+                    "phases": ways,
+                }
+            )
+    return rows
+
+
+def held_out(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The assembly at the most ranks that were measured, from factors of a quarter of them and less."""
+    rows = fit.timed(summary)
+    most = max(row["ranks"] for row in rows)
+    work = fit.work(summary, most // 4)
+    found = []
+    for row in rows:
+        if row["ranks"] == most:
+            said, was = model.assembly(work, 1.0, row["scene"], most), fit.assembly_seconds(row)
+            found.append(
+                {
+                    "ranks": most,
+                    "scene": row["scene"],
+                    "model": said,
+                    "measured": was,
+                    "error": said / was - 1,
+                }
+            )
+    return found
+
+
+def text(found: dict[str, Any]) -> str:
+    lines = ["machine: " + ", ".join(f"{name} {value:.3g}" for name, value in found["machine"].items())]
+    lines.append("own work: " + ", ".join(f"{name} {value}" for name, value in found["work"].items()))
+    lines.append("\nDarshan at 98,304 ranks of Hopper: aggregate, compress, store")
+    for row in found["published"]:
+        shares = " ".join(f"{share:.1%}" for share in row["published_shares"])
+        ours = " ".join(f"{share:.1%}" for share in row["model_shares"])
+        lines.append(
+            f"  {row['scene']:12} published {row['published']:6.2f} s ({shares}), "
+            f"model {row['model']:6.2f} s ({ours}), {row['error']:+.1%}"
+        )
+    lines.append("\niolens' assembly where it was measured, from factors of a quarter of the ranks and less")
+    for row in found["held_out"]:
+        lines.append(
+            f"  {row['ranks']:4} {row['scene']:12} measured {duration(row['measured'])}, "
+            f"model {duration(row['model'])}, {row['error']:+.0%}"
+        )
+    lines.append("\nPrediction: MPI_Finalize beside the bare one")
+    for row in found["predicted"]:
+        ways = ", ".join(
+            f"{way} {duration(seconds)}"
+            + (" (past the deadline)" if way != "Darshan" and seconds > DEADLINE else "")
+            for way, seconds in row["seconds"].items()
+        )
+        lines.append(f"  {row['ranks']:8} {row['scene']:12} {ways}; log of iolens {row['log'] / 1e6:.3g} MB")
+    return "\n".join(lines)
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """The last table of docs/performance.md."""
+    ways = list(found["predicted"][0]["seconds"])
+    lines = [f"| ranks | files | {' | '.join(ways)} | log of iolens |", "|---" * (len(ways) + 3) + "|"]
+    for row in found["predicted"]:
+        cells = [duration(row["seconds"][way]) for way in ways]
+        lines.append(
+            f"| {row['ranks']:,} | {row['scene']} | {' | '.join(cells)} | {row['log'] / 1e6:.3g} MB |"
+        )
+    return "\n".join(lines)
+
+
+def options(machine: model.Machine) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--measured", type=Path, default=HERE / "measured.json", help="summary of bench/shutdown"
+    )
+    parser.add_argument("--ranks", type=int, nargs="+", default=RANKS)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--markdown", action="store_true", help="the table of predictions")
+    costs = parser.add_argument_group(
+        "the machine", "seconds and bytes; defaults: Hopper, fitted or described"
+    )
+    for cost in dataclasses.fields(machine):
+        if cost.name != "name":
+            value = getattr(machine, cost.name)
+            costs.add_argument(f"--{cost.name.replace('_', '-')}", type=type(value), default=value)
+    return parser.parse_args()
+
+
+def main() -> None:
+    hopper = model.hopper()
+    chosen = options(hopper)
+    summary = json.loads(chosen.measured.read_text())
+    costs = {c.name: getattr(chosen, c.name) for c in dataclasses.fields(hopper) if c.name != "name"}
+    machine = dataclasses.replace(hopper, **costs)
+    work = fit.work(summary)
+    found = {
+        "machine": costs,
+        "work": dataclasses.asdict(work),
+        "published": beside_published(hopper),
+        "held_out": held_out(summary),
+        "predicted": predicted(machine, work, chosen.ranks),
+    }
+    written = markdown if chosen.markdown else text
+    print(json.dumps(found, indent=1) if chosen.json else written(found))
+
+
+if __name__ == "__main__":
+    main()
