@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 bin := .venv/bin
 meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
-c_sources = $(shell find format runtime cli modules python tests bench -name '*.[ch]')
+c_sources = $(shell find format runtime cli api modules python tests bench -name '*.[ch]')
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18

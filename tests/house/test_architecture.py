@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "runtime": {"format"},
     "modules": {"runtime", "format"},
     "cli": {"format"},
+    "api": {"format"},
     "python": {"format"},
 }
 ROOMS = [*MAY_INCLUDE, "tools", "tests", "bench"]
