@@ -163,15 +163,18 @@ static bool start(struct child *c, char **command, const struct session_dir *ses
  * Only the command may hold its input and output open: whoever is at their other end waits for the last holder. And what
  * we open must neither get the number of a standard stream that the caller has closed nor fail by a limit of his.
  */
-static void let_go(void)
+static void let_go(int lock)
 {
 	struct rlimit files;
+	unsigned first = STDERR_FILENO + 1;
+	if (lock == (int)first || (lock >= 0 && dup3(lock, (int)first, O_CLOEXEC) >= 0))
+		first++;
 	int null = open("/dev/null", O_RDWR);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	if (fcntl(STDERR_FILENO, F_GETFD) < 0)
 		dup2(null, STDERR_FILENO);
-	syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
+	syscall(SYS_close_range, first, ~0u, 0);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -204,7 +207,7 @@ int child_run(char **command, const struct session_dir *session, struct child_en
 	struct child c = {0};
 	int code = 0;
 	if (start(&c, command, session)) {
-		let_go();
+		let_go(session->lock);
 		end->status = await(&c);
 		end->pid = c.pid;
 		end->start_error = c.shared->start_error;

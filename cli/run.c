@@ -13,7 +13,9 @@
 #include "child.h"
 #include "cli.h"
 #include "epoch.h"
+#include "leftover.h"
 #include "logname.h"
+#include "recovery.h"
 #include "session_dir.h"
 #include "summary.h"
 
@@ -118,18 +120,12 @@ static int check_json(const char *path)
 	return access(path, W_OK) == 0 ? 0 : fail_place(path, errno);
 }
 
-static const char *log_root(void)
-{
-	const char *ours = getenv("IOLENS_LOGPATH"), *alias = getenv("DARSHAN_LOGPATH");
-	return ours && *ours ? ours : alias && *alias ? alias : NULL;
-}
-
 static void name_log(const struct options *o, const struct session_dir *session, int64_t job, char *path, size_t room)
 {
 	if (o->log)
 		snprintf(path, room, "%s", o->log);
 	else
-		logname_make(path, room, log_root(), o->command[0], session->epoch.realtime, job, job);
+		logname_make(path, room, recovery_root(), o->command[0], session->epoch.realtime, job, job);
 }
 
 static int check_outputs(const struct options *o, const struct session_dir *session)
@@ -209,6 +205,29 @@ static void report(const struct options *o, const char *path)
 		summary_json(o->json, path);
 }
 
+static void leave_note(const struct options *o, const struct session_dir *session)
+{
+	char place[4096];
+	const char *root = recovery_root();
+	if (o->log)
+		snprintf(place, sizeof place, "%s", o->log);
+	else
+		snprintf(place, sizeof place, "%s%s", root ? root : "", root ? "/" : "");
+	session_dir_note(session, place);
+}
+
+static void announce_leftover(void *nothing, const char *path)
+{
+	(void)nothing;
+	cli_fail(0, "run: %s: the log of an earlier iolens run that was killed", path);
+}
+
+static void ignore_leftover(void *nothing, const char *path)
+{
+	(void)nothing;
+	(void)path;
+}
+
 static int prepare(struct options *o, struct session_dir *session, char **arguments)
 {
 	int code = parse(o, arguments);
@@ -218,6 +237,8 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 		return code;
 	if ((code = check_outputs(o, session)))
 		session_dir_remove(session);
+	else
+		leave_note(o, session);
 	return code;
 }
 
@@ -246,5 +267,6 @@ int run_main(int argc, char **argv)
 	if (write_log(&o, &session, &end, path, &found, &written) == 0)
 		report(&o, written.first);
 	tell(&o, &end, &found);
+	leftover_collect(o.quiet ? NULL : "run", o.quiet ? ignore_leftover : announce_leftover, LEFTOVER_FEW);
 	child_same_end(end.status);
 }

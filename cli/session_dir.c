@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -39,6 +41,32 @@ static bool has_room(const char *directory)
 	return statvfs(directory, &s) == 0 && (double)s.f_bavail * (double)s.f_frsize >= ROOM;
 }
 
+/* Not the number of a standard stream that the caller has closed: the command shall find it closed. */
+static int open_locked(const char *path)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int lock = dir < 0 ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (dir >= 0)
+		close(dir);
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0)
+		return lock;
+	close(lock);
+	return -1;
+}
+
+/* Only once it is locked does the directory get the name by which others look for sessions. */
+static int take_name(struct session_dir *s, const char *parent)
+{
+	char hidden[sizeof s->path];
+	strcpy(hidden, s->path);
+	s->lock = open_locked(hidden);
+	snprintf(s->path, sizeof s->path, "%.200s/%s", parent, strrchr(hidden, '/') + 2);
+	if (rename(hidden, s->path) == 0)
+		return 0;
+	strcpy(s->path, hidden);
+	return 0;
+}
+
 static int make_below(struct session_dir *s, const char *parent)
 {
 	if (!parent || parent[0] != '/' || strlen(parent) > 200)
@@ -47,15 +75,22 @@ static int make_below(struct session_dir *s, const char *parent)
 		errno = ENOSPC;
 		return -1;
 	}
-	snprintf(s->path, sizeof s->path, "%s/iolens-XXXXXX", parent);
-	return mkdtemp(s->path) ? 0 : -1;
+	snprintf(s->path, sizeof s->path, "%s/.iolens-XXXXXX", parent);
+	return mkdtemp(s->path) ? take_name(s, parent) : -1;
+}
+
+void session_dir_parents(const char *parents[SESSION_PARENTS])
+{
+	const char *const all[SESSION_PARENTS] = {getenv("IOLENS_TMPDIR"), getenv("DARSHAN_MMAP_LOGPATH"), "/dev/shm",
+						  getenv("TMPDIR"), "/tmp"};
+	memcpy(parents, all, sizeof all);
 }
 
 static int make_somewhere(struct session_dir *s)
 {
-	const char *const parents[] = {getenv("IOLENS_TMPDIR"), getenv("DARSHAN_MMAP_LOGPATH"), "/dev/shm",
-				       getenv("TMPDIR"), "/tmp"};
-	for (size_t i = 0; i < sizeof parents / sizeof *parents; i++)
+	const char *parents[SESSION_PARENTS];
+	session_dir_parents(parents);
+	for (size_t i = 0; i < SESSION_PARENTS; i++)
 		if (make_below(s, parents[i]) == 0)
 			return 0;
 	return cli_fail(CLI_INPUT, "run: no directory for the stores: %s: set IOLENS_TMPDIR to one that is writable",
@@ -136,13 +171,68 @@ bool session_dir_empty(const struct session_dir *s)
 	return empty;
 }
 
-void session_dir_remove(const struct session_dir *s)
+/* ---- for whoever comes after us ---- */
+
+static const char note_name[] = "note";
+
+static void read_namespace(char *text, size_t room)
 {
-	DIR *dir = opendir(s->path);
+	ssize_t n = readlink("/proc/self/ns/pid", text, room - 1);
+	text[n > 0 ? n : 0] = '\0';
+}
+
+void session_dir_note(const struct session_dir *s, const char *log)
+{
+	struct session_note note = {0};
+	char here[4096] = "";
+	read_namespace(note.namespace, sizeof note.namespace);
+	int fd = s->lock < 0 ? -1 : openat(s->lock, note_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || (*log != '/' && !getcwd(here, sizeof here - 1)))
+		return;
+	if (*log != '/')
+		strcat(here, "/");
+	if ((size_t)snprintf(note.log, sizeof note.log, "%s%s", here, log) >= sizeof note.log ||
+	    write(fd, &note, sizeof note) != sizeof note)
+		unlinkat(s->lock, note_name, 0);
+	close(fd);
+}
+
+static bool read_note(int dir, struct session_note *note)
+{
+	char namespace[sizeof note->namespace];
+	struct stat s;
+	if (fstat(dir, &s) != 0 || s.st_uid != geteuid() || s.st_mode & 077)
+		return false;
+	int fd = openat(dir, note_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool whole = fd >= 0 && read(fd, note, sizeof *note) == sizeof *note;
+	if (fd >= 0)
+		close(fd);
+	read_namespace(namespace, sizeof namespace);
+	return whole && note->log[0] == '/' && !note->log[sizeof note->log - 1] && namespace[0] &&
+	       strncmp(note->namespace, namespace, sizeof namespace) == 0;
+}
+
+int session_dir_adopt(const char *path, struct session_note *note)
+{
+	int lock = open_locked(path);
+	if (lock < 0 || read_note(lock, note))
+		return lock;
+	close(lock);
+	return -1;
+}
+
+void session_dir_clear(const char *path)
+{
+	DIR *dir = opendir(path);
 	struct dirent *entry;
 	while (dir && (entry = readdir(dir)))
 		unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
-	rmdir(s->path);
+	rmdir(path);
+}
+
+void session_dir_remove(const struct session_dir *s)
+{
+	session_dir_clear(s->path);
 }

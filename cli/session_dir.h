@@ -11,10 +11,28 @@ struct session_dir {
 	char host[65];
 	char preload[4096];
 	struct epoch epoch;
+	int lock; /* the directory, held until we end; -1 = this file system has no locks, or there is no descriptor left */
 };
+
+/* What somebody who finds the session after we were killed needs to know. */
+struct session_note {
+	char namespace[64]; /* of process numbers */
+	char log[4096];     /* where the log shall go: a path, or a directory with a slash at its end */
+};
+
+enum { SESSION_PARENTS = 5 };
+
+/* Where sessions are made, the first choice first; NULL = not set. */
+void session_dir_parents(const char *parents[SESSION_PARENTS]);
 
 /* Makes it; 0 or an exit code, the reason printed. */
 int session_dir_make(struct session_dir *s);
+
+/* Leaves a note in it: where the log shall go. */
+void session_dir_note(const struct session_dir *s, const char *log);
+
+/* Takes over a session of this user that nobody holds: the lock on it, or -1. */
+int session_dir_adopt(const char *path, struct session_note *note);
 
 /* In the child that becomes the command: lets the session's processes find it. */
 void session_dir_environment(const struct session_dir *s);
@@ -24,5 +42,6 @@ bool session_dir_empty(const struct session_dir *s);
 
 /* Removes the directory with everything in it. */
 void session_dir_remove(const struct session_dir *s);
+void session_dir_clear(const char *path);
 
 #endif

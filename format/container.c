@@ -182,7 +182,8 @@ static int disjoint(const struct log_container *c, const struct log_region *r)
 int container_check_region(const struct log_container *c, const struct log_region *r, struct log_error *err)
 {
 	if (r->offset < c->header_size || r->length > UINT64_MAX - r->offset)
-		return log_fail(err, LOG_E_DAMAGED, r->offset, "region outside of the file");
+		return log_fail(err, LOG_E_DAMAGED, r->offset < c->file_size ? r->offset : c->file_size,
+				"region outside of the file");
 	if (!disjoint(c, r))
 		return log_fail(err, LOG_E_DAMAGED, r->offset, "region overlaps another one");
 	if (!is_inside(c, r))

@@ -13,6 +13,8 @@ static void join(char *out, size_t room, const char *const *parts)
 		used += n;
 	}
 	out[used] = 0;
+	for (; *out; out++)
+		*out = (unsigned char)*out < ' ' || *out == 127 ? '?' : *out; /* a name from the file, maybe */
 }
 
 int log_fail_parts(struct log_error *err, int code, uint64_t offset, const char *const *parts)

@@ -4,10 +4,10 @@
 #include "reader.h"
 
 /*
- * What names may unpack to: a name of 4 KiB has an id of 8 bytes that no compression makes smaller, so that no sound table is
- * more than 513 times its size in the file, and a small file cannot take all memory. 250,000 files need some 20 MB.
+ * What names may unpack to, so that a small file cannot take all memory: the 8 bytes of an id are a hash, which no compression
+ * makes smaller, and names of 500 bytes make a sound table at most 64 times its size in the file. 250,000 files need some 20 MB.
  */
-enum { NAMES_SPARE = 16 << 20, NAMES_RATIO = 520 };
+enum { NAMES_SPARE = 64 << 20, NAMES_RATIO = 64 };
 #define NAMES_LIMIT ((size_t)1 << 30)
 
 /* Real names have at most 4095 bytes. */
@@ -36,11 +36,12 @@ static size_t entry_size(const struct log *log, const uint8_t *at, size_t left)
 	return n <= left - head && n < NAME_MAX_BYTES ? head + n : 0;
 }
 
+/* For the same reason: an entry takes more than a byte of the file. */
 static size_t count_entries(const struct log *log)
 {
 	const struct log_bytes *t = &log->names_text;
-	size_t n = 0, size;
-	for (size_t at = 0; at < t->used && (size = entry_size(log, t->at + at, t->used - at)); at += size)
+	size_t n = 0, size, most = log->old ? SIZE_MAX : NAMES_SPARE / 64 + (size_t)log->container.names.length;
+	for (size_t at = 0; at < t->used && n < most && (size = entry_size(log, t->at + at, t->used - at)); at += size)
 		n++;
 	return n;
 }

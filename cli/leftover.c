@@ -1,0 +1,126 @@
+#include "leftover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "recovery.h"
+#include "session_dir.h"
+
+struct search {
+	const char *command;
+	void (*wrote)(void *, const char *);
+	size_t most;
+	struct leftover_found found;
+};
+
+static void keep(struct search *s, const char *path, const char *why)
+{
+	s->found.kept++;
+	if (s->command)
+		cli_fail(0, "%s: %s: the stores of a killed iolens run: %s", s->command, path, why);
+}
+
+/* The place that was meant for the log; another one beside it where there is a file by now. */
+static void name_log(const struct recovery *r, const struct session_note *note, char *path, size_t room)
+{
+	struct stat s;
+	size_t n = strlen(note->log);
+	if (note->log[n - 1] == '/') {
+		char root[sizeof note->log];
+		snprintf(root, sizeof root, "%.*s", (int)n - 1, note->log);
+		recovery_name(r, root, path, room);
+		return;
+	}
+	snprintf(path, room, "%s", note->log);
+	for (int copy = 1; lstat(path, &s) == 0 && copy < 100; copy++)
+		snprintf(path, room, "%s-recovered%d", note->log, copy);
+}
+
+static void assemble(struct search *s, const char *path, const struct session_note *note, const struct recovery *r)
+{
+	char log[4096 + 256], why[2 * 4096];
+	struct log_error err;
+	struct assemble_found found = {0};
+	struct assemble_job job = {.found = &found, .wrote = s->wrote};
+	name_log(r, note, log, sizeof log);
+	if (assemble_stores(&job, (const char *const *)r->stores, r->used, log, &err) < 0) {
+		snprintf(why, sizeof why, "log %s not written: %s%s%s: make it with iolens recover -o LOG %s", log,
+			 err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "", path);
+		keep(s, path, why);
+		return;
+	}
+	s->found.logs++;
+	session_dir_clear(path);
+}
+
+/* The directory is locked by us. */
+static void collect(struct search *s, const char *path, const struct session_note *note)
+{
+	struct recovery r = {0};
+	char why[128];
+	if (recovery_add_directory(&r, path))
+		return;
+	size_t running = recovery_running(&r);
+	if (running) {
+		snprintf(why, sizeof why, "%zu of its processes still run%s", running, running == 1 ? "s" : "");
+		keep(s, path, why);
+	} else if (r.used > s->most) {
+		keep(s, path, "make the log with iolens recover");
+	} else if (r.used) {
+		assemble(s, path, note, &r);
+	} else {
+		session_dir_clear(path);
+	}
+	recovery_free(&r);
+}
+
+static void look_at(struct search *s, const char *parent, const char *name)
+{
+	char path[512];
+	struct session_note note;
+	if (strncmp(name, "iolens-", 7) != 0 ||
+	    (size_t)snprintf(path, sizeof path, "%s/%s", parent, name) >= sizeof path)
+		return;
+	int lock = session_dir_adopt(path, &note);
+	if (lock < 0)
+		return;
+	collect(s, path, &note);
+	close(lock);
+}
+
+static bool seen_before(const char *const *parents, size_t n)
+{
+	struct stat a, b;
+	if (stat(parents[n], &a) != 0)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (parents[i] && stat(parents[i], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+			return true;
+	return false;
+}
+
+struct leftover_found leftover_collect(const char *command, void (*wrote)(void *, const char *), size_t most)
+{
+	struct search s = {.command = command, .wrote = wrote, .most = most};
+	const char *parents[SESSION_PARENTS];
+	session_dir_parents(parents);
+	for (size_t n = 0; n < SESSION_PARENTS; n++) {
+		if (!parents[n] || parents[n][0] != '/' || seen_before(parents, n))
+			continue;
+		DIR *dir = opendir(parents[n]);
+		struct dirent *entry;
+		while (dir && (entry = readdir(dir)))
+			look_at(&s, parents[n], entry->d_name);
+		if (dir)
+			closedir(dir);
+	}
+	return s.found;
+}

@@ -1,0 +1,127 @@
+#include "recovery.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "image.h"
+#include "logname.h"
+#include "snapshot.h"
+
+int recovery_add_store(struct recovery *r, const char *directory, const char *name)
+{
+	if (r->used == r->room) {
+		r->room = r->room ? 2 * r->room : 64;
+		r->stores = realloc(r->stores, r->room * sizeof *r->stores);
+	}
+	size_t n = strlen(directory) + strlen(name) + 2;
+	char *path = r->stores ? malloc(n) : NULL;
+	if (!path)
+		return cli_fail(CLI_INPUT, "recover: not enough memory");
+	snprintf(path, n, "%s%s%s", directory, *directory ? "/" : "", name);
+	r->stores[r->used++] = path;
+	return 0;
+}
+
+int recovery_add_directory(struct recovery *r, const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int code = dir ? 0 : cli_fail(CLI_INPUT, "recover: %s: %s", path, strerror(errno));
+	while (!code && (entry = readdir(dir))) {
+		size_t n = strlen(entry->d_name);
+		if (n > 6 && strcmp(entry->d_name + n - 6, ".store") == 0)
+			code = recovery_add_store(r, path, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return code;
+}
+
+const char *recovery_root(void)
+{
+	const char *ours = getenv("IOLENS_LOGPATH"), *alias = getenv("DARSHAN_LOGPATH");
+	return ours && *ours ? ours : alias && *alias ? alias : NULL;
+}
+
+/* What a name is made of, of the store that began first. */
+struct beginning {
+	int64_t started, job, pid;
+	char program[sizeof((struct live_process *)0)->exe];
+};
+
+static void look_at(const char *store, struct beginning *first)
+{
+	struct image i;
+	struct log_error err;
+	const struct log_job *job;
+	if (image_open_file(&i, store, &err) >= 0 && image_load_live(&i, &err) >= 0 &&
+	    log_job(i.log, &job, &err) >= 0 && (!first->started || i.live->process.started < first->started)) {
+		*first = (struct beginning){i.live->process.started, job->id, i.live->process.pid, ""};
+		memcpy(first->program, i.live->process.exe, sizeof first->program - 1);
+	}
+	image_close(&i);
+}
+
+void recovery_name(const struct recovery *r, const char *root, char *path, size_t room)
+{
+	struct beginning first = {0};
+	for (size_t n = 0; n < r->used; n++)
+		look_at(r->stores[n], &first);
+	if (first.started)
+		logname_make(path, room, root, first.program, first.started, first.job, first.pid);
+	else
+		snprintf(path, room, "%s%srecovered.darshan", root ? root : "", root ? "/" : "");
+}
+
+size_t recovery_running(const struct recovery *r)
+{
+	size_t running = 0;
+	for (size_t n = 0; n < r->used; n++) {
+		struct image i;
+		struct log_error err;
+		if (image_open_file(&i, r->stores[n], &err) >= 0 && image_load_live(&i, &err) >= 0)
+			running += !i.live->process.end_reason && snapshot_process_runs(&i.live->process);
+		image_close(&i);
+	}
+	return running;
+}
+
+static bool is_only(const char *directory, const char *name)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	bool only = dir;
+	while (only && (entry = readdir(dir)))
+		only = entry->d_name[0] == '.' || strcmp(entry->d_name, name) == 0;
+	if (dir)
+		closedir(dir);
+	return only;
+}
+
+void recovery_remove_store(char *path)
+{
+	char mark[4096];
+	unlink(path);
+	char *slash = strrchr(path, '/');
+	if (!slash || !strstr(path, "/iolens-"))
+		return;
+	*slash = '\0';
+	snprintf(mark, sizeof mark, "%s/left", path);
+	if (rmdir(path) != 0 && access(mark, F_OK) == 0 && is_only(path, "left")) {
+		unlink(mark);
+		rmdir(path);
+	}
+}
+
+void recovery_free(struct recovery *r)
+{
+	for (size_t n = 0; n < r->used; n++)
+		free(r->stores[n]);
+	free(r->stores);
+	*r = (struct recovery){0};
+}
