@@ -5,7 +5,7 @@ take their numbers from here.
 """
 
 from iolens.metrics.dataset import MODULES, Dataset
-from iolens.metrics.metric import Metric, find_metric, metrics
+from iolens.metrics.metric import TOPICS, Metric, find_metric, metrics
 from iolens.metrics.sections import SECTIONS
 
-__all__ = ["MODULES", "SECTIONS", "Dataset", "Metric", "find_metric", "metrics"]
+__all__ = ["MODULES", "SECTIONS", "TOPICS", "Dataset", "Metric", "find_metric", "metrics"]

@@ -9,10 +9,13 @@ from importlib.resources import files
 
 from iolens.error import USAGE, IolensError
 
-__all__ = ["Metric", "find_metric", "metrics", "parse"]
+__all__ = ["TOPICS", "Metric", "find_metric", "metrics", "parse"]
 
 _REQUIRED = ("title", "definition", "unit", "source")
-_KEYS = (*_REQUIRED, "direction", "needs", "caveats", "layout")
+_DEFAULTS = {"topic": "other", "direction": "", "needs": "", "caveats": "", "layout": "value"}
+
+TOPICS = ("job", "time", "files", "accesses", "ranks and layers", "storage", "other")
+"""What metrics are about, in the order in which they are listed."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Metric:
 
     name: str
     title: str
+    topic: str
+    """One of TOPICS."""
     definition: str
     unit: str
     source: str
@@ -43,7 +48,7 @@ def parse(name: str, text: str) -> Metric:
     key = ""
     for line in lines[:end]:
         found = re.match(r"-- (\w+): (.*)", line)
-        if found and found[1] in _KEYS:
+        if found and found[1] in (*_REQUIRED, *_DEFAULTS):
             key = found[1]
             header[key] = found[2].strip()
         elif key:
@@ -51,13 +56,16 @@ def parse(name: str, text: str) -> Metric:
         else:
             raise ValueError(f"{name}: not understood: {line}")
     missing = [k for k in _REQUIRED if not header.get(k)]
+    if header.get("topic", "other") not in TOPICS:
+        raise ValueError(f"{name}: topic is none of {', '.join(TOPICS)}")
     if missing:
         raise ValueError(f"{name}: header lacks {', '.join(missing)}")
     sql = "\n".join(lines[end:]).strip().rstrip(";")
     return Metric(
         name=name,
         sql=sql,
-        **{k: header.get(k, "value" if k == "layout" else "") for k in _KEYS},
+        **{k: header[k] for k in _REQUIRED},
+        **{k: header.get(k, default) for k, default in _DEFAULTS.items()},
     )
 
 

@@ -1,4 +1,5 @@
 -- title: How ordered the accesses were
+-- topic: accesses
 -- layout: table
 -- definition: sequential = at a higher offset than the end of the access before it of the same process and file;
 --   consecutive = exactly there. Consecutive accesses are sequential too.

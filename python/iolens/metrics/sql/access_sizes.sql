@@ -1,4 +1,5 @@
 -- title: How large the reads and writes were
+-- topic: accesses
 -- layout: table
 -- definition: number of accesses per size class; a class ends with its upper bound (100 B, 1 KiB, 10 KiB, 100 KiB, 1 MiB,
 --   4 MiB, 10 MiB, 100 MiB, 1 GiB, more). kind "all" is from the records; independent, collective, split and nonblocking

@@ -1,4 +1,5 @@
 -- title: Accesses that are not aligned
+-- topic: accesses
 -- layout: table
 -- definition: part of the POSIX reads and writes whose place in memory or in the file is no multiple of the alignment.
 --   alignment: the most frequent one of the files.

@@ -1,4 +1,5 @@
 -- title: The four most common access sizes of each interface
+-- topic: accesses
 -- layout: table
 -- definition: the at most four sizes that each record keeps, with their counts, added up over records; of these the four
 --   with the highest counts, the larger size first where counts are equal.

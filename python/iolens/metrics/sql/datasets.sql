@@ -1,4 +1,5 @@
 -- title: HDF5 datasets and PnetCDF variables
+-- topic: files
 -- layout: table
 -- definition: records of all ranks of a dataset or variable together. collective = part of the accesses that were
 --   collective: for PnetCDF by their number, for HDF5 1 if collective transfers were used at all, else 0.

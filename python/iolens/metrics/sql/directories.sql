@@ -1,4 +1,5 @@
 -- title: Files, bytes and time of each directory
+-- topic: files
 -- layout: table
 -- definition: files directly in a directory, counted at the interface that the program called (own_file).
 -- unit: files, bytes, operations, seconds

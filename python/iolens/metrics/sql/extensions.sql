@@ -1,4 +1,5 @@
 -- title: Files, bytes and time of each kind of file
+-- topic: files
 -- layout: table
 -- definition: kind = what follows the last dot of the name, in small letters, empty if there is none; counted at the
 --   interface that the program called (own_file).

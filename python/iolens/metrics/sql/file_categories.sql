@@ -1,4 +1,5 @@
 -- title: How many files were used in which way, and how large they are
+-- topic: files
 -- layout: table
 -- definition: a file counts once per interface, its records of all ranks merged. read_only, write_only, read_write: by
 --   the bytes that were moved (a file of which none were is in none of them). unique: used by one rank; shared: by

@@ -1,4 +1,5 @@
 -- title: Bytes and time of each file system
+-- topic: files
 -- layout: table
 -- definition: files by the longest mount point that is a part of their path; counted at the interface that the program
 --   called (own_file). time is summed over all processes.

@@ -1,4 +1,5 @@
 -- title: Files that share a record for want of memory
+-- topic: job
 -- layout: table
 -- definition: per rank how many opens of how many files (estimated) went to records that stand for a directory, the memory
 --   budget, and one that would have been enough; then the directories.

@@ -1,4 +1,5 @@
 -- title: The job in one row
+-- topic: job
 -- layout: table
 -- definition: bytes and shares of reading, writing and metadata are of what the program called itself (own_file).
 --   io_time is the wall-clock that the process longest in I/O calls spent there; for programs without MPI that follow

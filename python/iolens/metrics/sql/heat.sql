@@ -1,4 +1,5 @@
 -- title: Bytes per rank and time
+-- topic: time
 -- layout: table
 -- definition: at most 200 bins of equal width from the job's start on; bins without bytes have no row. From the heat map,
 --   its bins put together where it has more than 200; for an interface without one from DXT, the bytes of an access spread

@@ -1,4 +1,5 @@
 -- title: How unevenly ranks share a file
+-- topic: ranks and layers
 -- layout: table
 -- definition: per file of shared_files time_imbalance = (slowest - fastest rank's time) / slowest, bytes_imbalance likewise of their
 --   bytes, time_lost = slowest rank's time - mean time per rank: what waiting for the slowest costs if all wait for it.

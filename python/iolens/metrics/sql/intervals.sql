@@ -1,4 +1,5 @@
 -- title: When the logs' jobs ran, overlapping ones as one interval
+-- topic: job
 -- layout: table
 -- definition: the union of the times from start to start + run time of all logs; log = the first log of an interval,
 --   jobs = how many ran in it, start and end in seconds since 1970.

@@ -1,4 +1,5 @@
 -- title: What I/O costs the average process
+-- topic: time
 -- layout: table
 -- definition: seconds in read, write and metadata calls (and PnetCDF's waiting), summed over all records, divided by the
 --   number of processes. share = their sum / run time. hdf5 is H5F + H5D, pnetcdf its files and variables.

@@ -1,4 +1,5 @@
 -- title: One file seen through its layers
+-- topic: ranks and layers
 -- layout: table
 -- definition: per file that was used through more than one of HDF5, PnetCDF, MPI-IO and POSIX what each layer counted.
 --   amplification = bytes at POSIX / bytes at the highest layer that counts them; operations_ratio likewise for reads and

@@ -1,4 +1,5 @@
 -- title: Metadata operations one by one
+-- topic: time
 -- layout: table
 -- definition: calls, failures and seconds of each operation that moves no data, summed over ranks; basis "operation": as
 --   iolens counts it; "counters": number of calls from records (opens, stats, seeks, syncs, renames), seconds unknown.

@@ -1,4 +1,5 @@
 -- title: Part of the I/O time that is metadata
+-- topic: time
 -- definition: sum of metadata time / sum of read, write and metadata time, each file at MPI-IO if it was opened there,
 --   else at POSIX; STDIO is left out. per_rank = metadata seconds per process. matches: above 25 %, more than
 --   30 s per process, and 192 processes or more - a small or quick job is not worth a look.

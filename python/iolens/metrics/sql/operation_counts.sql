@@ -1,4 +1,5 @@
 -- title: How often each kind of operation was called
+-- topic: accesses
 -- layout: table
 -- definition: sums of the counters of all records of an interface; sync = fsync + fdatasync for POSIX.
 -- unit: operations

@@ -1,4 +1,5 @@
 -- title: What lies on each storage target, and how fast it was
+-- topic: storage
 -- layout: table
 -- definition: files and ranks whose data lie on an OST, by the layout records; bytes = each file's bytes divided evenly
 --   among its stripes; q1, median, q3 = quartiles of the I/O time of the ranks (POSIX records; of a file of all ranks the

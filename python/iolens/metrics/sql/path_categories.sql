@@ -1,4 +1,5 @@
 -- title: Bytes and files by the first part of the path
+-- topic: files
 -- layout: table
 -- definition: category = first component of the path; "/" for files directly in it; standard streams by their name;
 --   "anonymized" for names that are numbers. POSIX and STDIO, each file once in files_read and files_written.

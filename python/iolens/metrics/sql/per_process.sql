@@ -1,4 +1,5 @@
 -- title: Average I/O per process, files of one rank and shared files apart
+-- topic: time
 -- layout: table
 -- definition: sums over files, divided by the number of processes. independent: used by one rank; shared: by several.
 --   Counted at the interface that the program called (own_file).

@@ -1,4 +1,5 @@
 -- title: I/O time and bandwidth of each interface
+-- topic: time
 -- layout: table
 -- definition: time by slowest = I/O time of the slowest rank in files of its own + I/O time of the slowest rank in each
 --   shared file; bandwidth = bytes / that time. The other estimates replace the shared part: cumulative time / ranks,

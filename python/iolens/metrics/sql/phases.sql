@@ -1,4 +1,5 @@
 -- title: Phases of I/O
+-- topic: time
 -- layout: table
 -- definition: bins of the heat maps (or of DXT) in which any rank moved bytes; bins whose gap is at most the mean gap are
 --   one phase. kind: "read" or "write" if at least 90 % of the bytes are, else "mixed". busy_ranks: ranks that moved bytes.

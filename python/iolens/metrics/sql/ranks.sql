@@ -1,4 +1,5 @@
 -- title: What each rank did
+-- topic: ranks and layers
 -- layout: table
 -- definition: per rank and interface bytes, seconds and number of files. basis "total": counted per process, complete.
 --   "records": from records of single ranks; what the rank did in files of all ranks is then known only where it was the

@@ -1,4 +1,5 @@
 -- title: Files of which more was read than they hold
+-- topic: files
 -- layout: table
 -- definition: size = highest offset that was read + 1 (of a file that was only written beyond: that); factor = bytes read / size.
 --   written: it was written too, so that some of the reading may be of new data. Counted as redundant_reads counts.

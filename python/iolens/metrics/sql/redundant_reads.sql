@@ -1,4 +1,5 @@
 -- title: Bytes read more than once
+-- topic: files
 -- definition: sum over files with bytes_read > max_offset_read of bytes_read - max_offset_read - 1, files merged over
 --   ranks; a file's counters are MPI-IO's where it was opened through MPI-IO, else POSIX's. The highest offset is always POSIX's.
 -- unit: bytes

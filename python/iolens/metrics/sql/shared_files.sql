@@ -1,4 +1,5 @@
 -- title: Shared files, the slowest first
+-- topic: ranks and layers
 -- layout: table
 -- definition: per file and interface the fastest and the slowest rank with the bytes and seconds of each, and standard
 --   deviations over ranks. Records of all ranks hold these; where ranks have records of their own they are computed over

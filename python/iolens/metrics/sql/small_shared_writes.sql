@@ -1,4 +1,5 @@
 -- title: Small writes to shared files without collective I/O
+-- topic: accesses
 -- definition: number of POSIX writes below 1 MiB to files that several ranks use and to which no rank wrote collectively.
 --   Writes of exactly 1 MiB are not below it: their number is taken off where the record names that size.
 --   notice: one million or more, matches: a hundred million or more.

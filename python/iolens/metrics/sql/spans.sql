@@ -1,4 +1,5 @@
 -- title: When each rank first and last read and wrote
+-- topic: time
 -- layout: table
 -- definition: per rank the first start and the last end of reads and of writes, files of one rank (independent) and
 --   shared files apart. rank -1: all ranks together, where the log does not tell them apart. Seconds since the job's start.

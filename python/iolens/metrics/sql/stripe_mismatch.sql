@@ -1,4 +1,5 @@
 -- title: Accesses that do not fit the stripes of their file
+-- topic: storage
 -- layout: table
 -- definition: per file with a layout record the most common POSIX access size, and whether it is a multiple or a divisor of the
 --   stripe size; unaligned = accesses that did not start at a multiple of the file's alignment.

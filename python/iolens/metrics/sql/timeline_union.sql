@@ -1,4 +1,5 @@
 -- title: How long each rank was in I/O calls, overlapping calls counted once
+-- topic: time
 -- layout: table
 -- definition: busy = seconds in which at least one thread of the rank was in an I/O call; time = the calls' seconds added
 --   up over threads; overlap = time / busy, 1 if calls never overlap. basis: "process" (busy was measured; time is of the

@@ -1,4 +1,5 @@
 -- title: I/O that no wrapper saw
+-- topic: job
 -- layout: table
 -- definition: per process the bytes that the kernel counted (rchar, wchar) and what iolens saw of them; the difference was made
 --   by system calls of the program's own, or by files left out on purpose. not_observed: programs that could not be

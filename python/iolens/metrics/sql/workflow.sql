@@ -1,4 +1,5 @@
 -- title: All logs as one job: a workflow, the steps of a job, an ensemble
+-- topic: job
 -- layout: table
 -- definition: busy = seconds in which at least one of the jobs ran; span = first start to last end; concurrency = sum of
 --   run times / busy; bytes and files of the lowest layers (POSIX, STDIO, DFS, DAOS), files by name. One row, log = null.

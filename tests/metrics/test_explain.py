@@ -1,0 +1,56 @@
+"""Metrics tell what they are: iolens explain, and the reference page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from iolens.metrics import TOPICS, metrics
+from iolens.metrics.metric import parse
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_the_reference_page_is_up_to_date(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "metrics.md"
+    subprocess.run([sys.executable, root / "tools" / "metricpage.py", page], check=True)
+    assert page.read_text() == (root / "docs" / "reference" / "metrics.md").read_text(), "run make docs"
+
+
+def test_all_metrics_are_listed_by_topic(run_iolens: Run) -> None:
+    lines = run_iolens(["explain"]).stdout.splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    assert sorted(names) == sorted(metrics())
+    headings = [line for line in lines if line in TOPICS]
+    assert headings == [topic for topic in TOPICS if topic in headings] and len(headings) >= 6
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_text_fits_the_terminal(run_iolens: Run, columns: int) -> None:
+    out = run_iolens(["explain", "metadata_ratio"], env={"COLUMNS": str(columns)}).stdout
+    text, _, sql = out.partition("\n\n")
+    assert text.startswith("metadata_ratio: Part of the I/O time that is metadata\n")
+    assert all(len(line) <= min(columns, 110) for line in text.splitlines()[1:])
+    assert "definition" in text and "lower is better" in text
+    assert sql.strip() == metrics()["metadata_ratio"].sql
+
+
+def test_explanations_are_json_too(run_iolens: Run) -> None:
+    assert json.loads(run_iolens(["explain", "perf", "--json"]).stdout)["source"] == "darshan-parser --perf"
+    assert {m["name"] for m in json.loads(run_iolens(["explain", "--json"]).stdout)} == set(metrics())
+
+
+def test_an_unknown_metric_is_one_line(run_iolens: Run) -> None:
+    done = run_iolens(["explain", "metadata_ration"])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'iolens: no metric "metadata_ration"; did you mean metadata_ratio, metadata_operations?\n'
+
+
+def test_a_topic_is_one_of_those() -> None:
+    header = "-- title: t\n-- topic: weather\n-- definition: d\n-- unit: s\n-- source: here\n"
+    with pytest.raises(ValueError, match="topic is none of job, time"):
+        parse("x", header + "SELECT 1")
