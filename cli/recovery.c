@@ -91,17 +91,20 @@ size_t recovery_running(const struct recovery *r)
 	return running;
 }
 
-static bool is_only(const char *directory, const char *name)
+static bool holds_store(const char *directory)
 {
 	DIR *dir = opendir(directory);
 	struct dirent *entry;
-	bool only = dir;
-	while (only && (entry = readdir(dir)))
-		only = entry->d_name[0] == '.' || strcmp(entry->d_name, name) == 0;
+	bool holds = false;
+	while (dir && !holds && (entry = readdir(dir)))
+		holds = strstr(entry->d_name, ".store");
 	if (dir)
 		closedir(dir);
-	return only;
+	return holds;
 }
+
+/* What else is in the directory of a session, or of the ranks of an MPI job. */
+static const char *const marks[] = {"note", "libiolens.so", "left"};
 
 void recovery_remove_store(char *path)
 {
@@ -111,11 +114,12 @@ void recovery_remove_store(char *path)
 	if (!slash || !strstr(path, "/iolens-"))
 		return;
 	*slash = '\0';
-	snprintf(mark, sizeof mark, "%s/left", path);
-	if (rmdir(path) != 0 && access(mark, F_OK) == 0 && is_only(path, "left")) {
-		unlink(mark);
-		rmdir(path);
-	}
+	if (holds_store(path))
+		return;
+	for (size_t n = 0; n < sizeof marks / sizeof *marks; n++)
+		if ((size_t)snprintf(mark, sizeof mark, "%s/%s", path, marks[n]) < sizeof mark)
+			unlink(mark);
+	rmdir(path);
 }
 
 void recovery_free(struct recovery *r)

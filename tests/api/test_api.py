@@ -132,7 +132,9 @@ def test_example_dump_reads_every_log(build: Compile, root: Path, corpus: Path, 
         info = run_iolens(["info", path]).stdout
         table = info.partition("\nmodule ")[2].splitlines()[1:]
         rows = [line.split() for line in table[: table.index("") if "" in table else None]]
-        assert counted == sum(int(row[2].replace(",", "")) for row in rows if row[2] not in ("-", "data")), path.name
+        assert counted == sum(int(row[2].replace(",", "")) for row in rows if row[2] not in ("-", "data")), (
+            path.name
+        )
 
 
 def test_example_dump_names_the_tables_of_our_logs(

@@ -1,0 +1,122 @@
+"""Jobs that do not end by themselves: MPI_Abort, the batch system, no memory. What was finished is in the log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import struct
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import shown
+from mpi_job import Job
+
+RANKS, PAGE = 3, 4096
+
+
+def accounts(job: Job) -> list[Counter[str]]:
+    data = (job.cwd / "account").read_bytes()
+    names = ("OPENS", "WRITES", "BYTES_WRITTEN")
+    return [Counter(dict(zip(names, struct.unpack_from("3Q", data, PAGE * n)))) for n in range(RANKS)]
+
+
+def logged(job: Job) -> list[Counter[str]]:
+    """By rank, of the log that this job left, wherever that was made."""
+    found = [Counter[str]() for _ in range(RANKS)]
+    for (module, name, rank), row in shown.records(job.show()).items():
+        if module == "POSIX" and "/work-" in name:
+            assert f"/work-{rank}-" in name
+            for counter in ("OPENS", "WRITES", "BYTES_WRITTEN"):
+                found[rank][counter] += int(row[f"POSIX_{counter}"])
+    return found
+
+
+def nothing_is_lost(job: Job) -> None:
+    for done, found in zip(accounts(job), logged(job), strict=True):
+        assert done["WRITES"] > 1000
+        for counter, slack in (("OPENS", 1), ("WRITES", 1), ("BYTES_WRITTEN", 10)):
+            assert done[counter] <= found[counter] <= done[counter] + slack
+
+
+@pytest.fixture
+def accounted(job: Job) -> Job:
+    (job.cwd / "account").write_bytes(bytes(PAGE * RANKS))
+    return job
+
+
+def processes(job: Job) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (entry / "cwd").readlink() == job.cwd:
+                found.append(int(entry.name))
+    return found
+
+
+def signal_all(job: Job, number: int) -> None:
+    """As a batch system does it: every process of the job, iolens run included."""
+    for process in processes(job):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
+@pytest.mark.parametrize("way", ["alone", "session"])
+def test_one_rank_aborts(accounted: Job, way: str) -> None:
+    command = accounted.command(RANKS, "account", "abort")
+    ended = accounted.alone(command) if way == "alone" else accounted.session(command)
+    assert ended.code == 7
+    if way == "alone":
+        accounted.recover()
+    nothing_is_lost(accounted)
+
+
+@pytest.mark.parametrize("way", ["alone", "session"])
+def test_the_wall_time_is_over(accounted: Job, way: str) -> None:
+    """SIGTERM to all, SIGKILL to what is left of them."""
+    command = accounted.command(RANKS, "account", "on")
+    if way == "session":
+        command = [str(accounted.iolens), "run", "-q", "-o", str(accounted.log), "--", *command]
+    environment = accounted.observed if way == "alone" else {}
+    process = accounted.start(command, **environment)
+    while any(done["WRITES"] < 2000 for done in accounts(accounted)):
+        time.sleep(0.01)
+    signal_all(accounted, signal.SIGTERM)
+    time.sleep(0.02)
+    while processes(accounted):
+        signal_all(accounted, signal.SIGKILL)
+        time.sleep(0.01)
+    accounted.end(process)
+    if not accounted.log.exists():
+        accounted.recover()
+    nothing_is_lost(accounted)
+
+
+@pytest.mark.parametrize("way", ["alone", "session"])
+def test_one_rank_takes_all_memory(accounted: Job, way: str) -> None:
+    group = Path("/sys/fs/cgroup/memory") / f"iolens-mpi-{os.getpid()}"
+    limit = "memory.limit_in_bytes"
+    if not group.parent.is_dir():
+        group, limit = Path("/sys/fs/cgroup") / group.name, "memory.max"
+    try:
+        group.mkdir()
+        (group / limit).write_text(str(64 << 20))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        pytest.skip(f"no memory cgroup here: {error}")
+    *launcher, program, habit = accounted.command(RANKS, "account", "memory")
+    script = f"[ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} != 1 ] || echo $$ >{group}/cgroup.procs; exec {program} {habit}"
+    try:
+        command = [*launcher, "sh", "-c", script]
+        ended = accounted.alone(command) if way == "alone" else accounted.session(command)
+        assert ended.code != 0
+        if way == "alone":
+            accounted.recover()
+        nothing_is_lost(accounted)
+    finally:
+        while (group / "cgroup.procs").read_text():
+            time.sleep(0.01)
+        group.rmdir()
