@@ -38,7 +38,7 @@ def _common_sizes(fields: list[Field]) -> tuple[str, str]:
     values = [f for f in fields if not f.name.endswith("_count")]
     counts = [f for f in fields if f.name.endswith("_count")]
     if not values or not counts:
-        return "NULL", "NULL"
+        return "NULL::BIGINT[]", "NULL::BIGINT[]"
     step = values[0].count // counts[0].count
     value = f'"{values[0].name}"'
     if step > 1:

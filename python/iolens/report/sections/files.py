@@ -184,7 +184,7 @@ def _datasets(source: Source) -> list[Block]:
                 Column("read_time", "Time reading", "seconds"),
                 Column("write_time", "Time writing", "seconds"),
                 Column("meta_time", "Time in metadata", "seconds"),
-                Column("collective_share", "Collective", "percent"),
+                Column("collective", "Collective", "percent"),
             ),
             f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.datasets WHERE log = {{log}} "
             "ORDER BY read_time + write_time + meta_time DESC",
@@ -211,7 +211,7 @@ def _layers(source: Source) -> list[Block]:
                     for what, unit in (("bytes", "bytes"), ("ops", "count"), ("time", "seconds"))
                 ),
                 Column("amplification", "Bytes, POSIX / top", "factor"),
-                Column("aggregators", "Ranks doing POSIX", "count"),
+                Column("posix_ranks", "Ranks doing POSIX", "count"),
                 Column("outside_posix", "MPI-IO time not in POSIX", "percent"),
             ),
             "SELECT * FROM metric.layers WHERE log = {log} ORDER BY mpiio_time DESC NULLS LAST",
