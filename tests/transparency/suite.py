@@ -71,6 +71,12 @@ def romio(mpi: str, own: bool = False, alone: bool = False) -> Case:
     return Case(settings + (HERE / "cases" / "romio.sh").read_text(), needs, alone=alone)
 
 
+def stdio(flags: str) -> Case:
+    """280 calls at the edges of stdio: results, errno, states of the streams, and the files that they leave."""
+    build = f"cc {flags} -w -o p {HERE}/cases/stdio.c -pthread || exit 9\n"
+    return Case(f"{build}./p; echo $?; rm p; md5sum *", ("cc",), short=True)
+
+
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 CASES = {
@@ -87,6 +93,8 @@ CASES = {
     "cpython-archives": cpython(
         "test_tarfile", "test_zipfile", "test_gzip", "test_bz2", "test_lzma", "test_dbm", "test_sqlite3"
     ),
+    "stdio": stdio("-O1"),
+    "stdio-fortified": stdio("-O2 -D_FORTIFY_SOURCE=2"),
     "coreutils": script("coreutils", ("cp", "bash"), short=True),
     "tar": script("tar", ("tar", "gzip"), short=True),
     "git": script("git", ("git",), short=True),
