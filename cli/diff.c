@@ -200,7 +200,8 @@ static void compare_pair(struct comparison *x, const struct diff_record *a, cons
 	x->nvalues = x->next = 0;
 	x->differs = false;
 	x->count.compared++;
-	bool same_bytes = one.size == other.size && one.history == other.history && !x->options->nmaps &&
+	bool same_bytes = one.size == other.size && one.history == other.history && one.uncounted == other.uncounted &&
+			  !x->options->nmaps &&
 			  !memcmp((const uint8_t *)one.data + 16, (const uint8_t *)other.data + 16, one.size - 16);
 	if (!same_bytes) {
 		values_each(&one, keep_value, x);

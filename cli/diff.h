@@ -52,6 +52,7 @@ struct diff_record {
 	const struct schema_module *schema;
 	const struct schema_history *history;
 	const struct schema_map *map;
+	const struct log_uncounted *uncounted;
 	const void *header;
 	size_t at, size; /* of its bytes */
 	size_t segments, nsegments;

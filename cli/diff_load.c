@@ -133,6 +133,7 @@ static int keep_record(struct diff_side *s, const struct diff_options *o, struct
 		.schema = one->schema,
 		.history = one->history,
 		.map = one->map,
+		.uncounted = one->uncounted,
 		.at = s->used,
 		.size = one->size,
 	};
@@ -202,6 +203,7 @@ struct log_record diff_record_of(const struct diff_side *s, const struct diff_re
 				   .rank = r->rank,
 				   .history = r->history,
 				   .map = r->map,
+				   .uncounted = r->uncounted,
 				   .header = s->region_head};
 }
 

@@ -1,4 +1,5 @@
 /* Old layouts and the other byte order: every record is handed out as the current version of its module, native. */
+#include "uncounted.h"
 #include "decode.h"
 
 static size_t bytes_of(const struct schema_field *f)
@@ -186,8 +187,23 @@ static bool map_has(const struct log_record *r, int field)
 	return false;
 }
 
+static bool is_uncounted(const struct log_uncounted *u, const struct schema_field *f)
+{
+	for (size_t i = 0; u && i < u->n; i++)
+		if (u->field[i] == f)
+			return true;
+	return false;
+}
+
+bool log_counted(struct log *log, const struct schema_field *f)
+{
+	return !is_uncounted(uncounted_of(log), f);
+}
+
 bool log_record_has(const struct log_record *r, const struct schema_field *f)
 {
+	if (is_uncounted(r->uncounted, f))
+		return false;
 	if (r->map)
 		return map_has(r, (int)(f - r->schema->fields));
 	const struct schema_module *head = r->schema->header ? r->schema->header : r->schema;

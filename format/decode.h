@@ -32,7 +32,8 @@ struct log_records {
 	int64_t segments[2]; /* writes and reads that are left of the record at hand */
 
 	const struct schema_map *map; /* records made from those of a 1.x or 2.x log; NULL = records as they are */
-	uint8_t *cp;                  /* such a record, decoded */
+	const struct log_uncounted *uncounted;
+	uint8_t *cp; /* such a record, decoded */
 };
 
 /* ---- records.c: bytes ---- */

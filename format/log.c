@@ -52,6 +52,7 @@ void log_close(struct log *log)
 	log_put(log->job_pairs);
 	log_bytes_free(&log->names_text);
 	log_put(log->names);
+	log_put(log->uncounted);
 	if (log->old)
 		log_put(log->old->mounts);
 	log_put(log->old);

@@ -102,9 +102,10 @@ struct log_record {
 	size_t size;
 	uint64_t id;
 	int64_t rank;
-	const struct schema_history *history; /* the layout it had in the log; NULL = the current one */
-	const struct schema_map *map;         /* made from a record of a 1.x or 2.x log; NULL = not so */
-	const void *header;                   /* of its region: struct <module>_header; NULL = there is none */
+	const struct schema_history *history;  /* the layout it had in the log; NULL = the current one */
+	const struct schema_map *map;          /* made from a record of a 1.x or 2.x log; NULL = not so */
+	const void *header;                    /* of its region: struct <module>_header; NULL = there is none */
+	const struct log_uncounted *uncounted; /* what the log that it was made from did not have; NULL = nothing */
 };
 
 struct log_records;
@@ -121,6 +122,8 @@ int log_records_header(struct log_records *r, struct log_record *out, struct log
  * (-1, 0 for record ids). The field may be one of an array's elements.
  */
 bool log_record_has(const struct log_record *r, const struct schema_field *f);
+/* False: the log was made from one whose records lacked the counter, and says so in its trailer. */
+bool log_counted(struct log *log, const struct schema_field *f);
 /* The same of all records to come. */
 bool log_records_have(struct log_records *r, const struct schema_field *f);
 

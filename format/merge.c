@@ -5,6 +5,7 @@
 
 #include "hash.h"
 #include "newest.h"
+#include "uncounted.h"
 
 enum { PAIRS = 256 };
 
@@ -214,7 +215,10 @@ int merge_logs(struct merge *m, const char *const *paths, size_t n, struct log_w
 	*err = (struct log_error){.offset = LOG_NOWHERE};
 	int code = merge_plan(&g, paths, n);
 	if (code >= 0)
+		code = uncounted_begin(&g.uncounted);
+	if (code >= 0)
 		code = write_all(&g);
+	section_free(&g.uncounted);
 	if (code >= 0)
 		m->offender = NULL;
 	m->parts = g.nparts;

@@ -5,6 +5,9 @@
 #include "merging.h"
 #include "newest.h"
 #include "reduce.h"
+#include "uncounted.h"
+
+enum { UNCOUNTED_WORDS = 16 /* of 64 fields */ };
 
 /* ---- ranks and times of one record ---- */
 
@@ -70,6 +73,7 @@ struct pass {
 	const struct merge_part *part; /* at hand */
 	struct log_records *reader;
 	bool header_written;
+	uint64_t counted[UNCOUNTED_WORDS]; /* fields that some part has, by number */
 	uint8_t *copy, *other;
 };
 
@@ -172,12 +176,31 @@ static int copy_record(struct pass *x, const struct log_record *r)
 		placed.data = x->copy;
 		return log_write_record(w, x->other, merge_heat_record(&x->heat, &placed, x->part->shift, x->other));
 	}
-	code = log_write_record(w, x->copy, newest_is_trace(x->module) ? x->module->size : r->size);
+	code = newest_record(w, x->module, x->copy, newest_is_trace(x->module) ? x->module->size : r->size);
 	return code >= 0 && newest_is_trace(x->module) ? newest_segments(w, x->reader, x->part->shift, x->g->err)
 						       : code;
 }
 
 /* ---- passes over all logs ---- */
+
+static void see_fields(struct pass *x)
+{
+	const struct schema_field *f;
+	for (size_t i = 0; i < 64 * UNCOUNTED_WORDS && (f = uncounted_field(x->module, i)); i++)
+		if (log_records_have(x->reader, f))
+			x->counted[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* What no part has. */
+static int note_uncounted(struct pass *x)
+{
+	const struct schema_field *f;
+	int code = 0;
+	for (size_t i = 0; code >= 0 && i < 64 * UNCOUNTED_WORDS && (f = uncounted_field(x->module, i)); i++)
+		if (uncounted_matters(x->module, f) && !(x->counted[i / 64] >> i % 64 & 1))
+			code = uncounted_add(&x->g->uncounted, x->module, i);
+	return code;
+}
 
 static int pass_part(struct pass *x, int (*see)(struct pass *x, const struct log_record *r))
 {
@@ -188,6 +211,8 @@ static int pass_part(struct pass *x, int (*see)(struct pass *x, const struct log
 	if (code < 0)
 		return code;
 	code = log_records_open(&x->reader, log, x->id, g->err);
+	if (code >= 0)
+		see_fields(x);
 	while (code >= 0 && (code = log_records_next(x->reader, &r, g->err)) > 0) {
 		if (merge_repeats(g, x->part, x->id, &r))
 			continue;
@@ -241,7 +266,9 @@ static int run_passes(struct pass *x)
 		code = pass_all(x, join_record);
 	if (code >= 0)
 		code = write_joined(x);
-	return code < 0 ? code : pass_all(x, copy_record);
+	if (code >= 0)
+		code = pass_all(x, copy_record);
+	return code < 0 ? code : note_uncounted(x);
 }
 
 int merge_module(struct merging *g, int module)

@@ -114,7 +114,7 @@ static struct united *table_named(struct uniting *x, const char *name)
 
 static bool is_left_out(const struct merging *g, const struct trailer_entry *e)
 {
-	static const char *const made[] = {"selection", "part", "interval"};
+	static const char *const made[] = {"selection", "part", "interval", "uncounted"};
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!strcmp(e->name, made[i]))
 			return true;
@@ -219,6 +219,8 @@ int merge_trailer(struct merging *g)
 	struct uniting x = {.g = g, .tables = log_get(SECTIONS * sizeof *x.tables)};
 	int code = x.tables ? unite_all(&x) : LOG_E_MEMORY;
 	log_put(x.tables);
+	if (code >= 0 && g->uncounted.nrows)
+		code = log_write_section(g->writer, &g->uncounted);
 	if (code >= 0)
 		code = write_parts(g);
 	return code < 0 ? code : write_intervals(g);

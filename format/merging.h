@@ -46,7 +46,8 @@ struct merging {
 	size_t nintervals;
 	int64_t nprocs;
 	int64_t length; /* ns */
-	bool shifted;   /* some part begins later than the merged log */
+	struct trailer_section uncounted;
+	bool shifted; /* some part begins later than the merged log */
 };
 
 /* Opens the part's log; an error is about it. */

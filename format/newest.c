@@ -1,5 +1,7 @@
 #include "newest.h"
 
+#include <string.h>
+
 struct traced {
 	int64_t offset, length;
 	double start, end;
@@ -21,6 +23,17 @@ uint32_t newest_version(int module)
 bool newest_is_trace(const struct schema_module *m)
 {
 	return m->layout == LAYOUT_DXT;
+}
+
+int newest_record(struct log_writer *w, const struct schema_module *m, const void *data, size_t size)
+{
+	uint8_t padded[1024] = {0};
+	const struct schema_field *last = m->nfields ? &m->fields[m->nfields - 1] : NULL;
+	size_t least = last && !last->count ? m->size + 8u * last->at_least : 0;
+	if (size >= least || least > sizeof padded)
+		return log_write_record(w, data, size);
+	memcpy(padded, data, size);
+	return log_write_record(w, padded, least);
 }
 
 int newest_segments(struct log_writer *w, struct log_records *records, double shift, struct log_error *err)

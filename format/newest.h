@@ -10,6 +10,9 @@ uint32_t newest_version(int module);
 
 bool newest_is_trace(const struct schema_module *m);
 
+/* A record as the format has it: some arrays have an element where their length says none. */
+int newest_record(struct log_writer *w, const struct schema_module *m, const void *data, size_t size);
+
 /* The segments of the record at hand, `shift` seconds later. */
 int newest_segments(struct log_writer *w, struct log_records *records, double shift, struct log_error *err);
 

@@ -19,6 +19,8 @@ struct log_old {
 	size_t nmounts;
 };
 
+struct log_uncounted;
+
 struct log {
 	struct source source;
 	struct log_container container;
@@ -35,6 +37,8 @@ struct log {
 	size_t nnames;
 	bool names_read;
 	struct log_error names_error;
+	struct log_uncounted *uncounted; /* NULL = nothing, or not read yet */
+	bool uncounted_read;
 };
 
 /* ---- job.c: texts of the job record, which they cut into pieces ---- */

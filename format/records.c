@@ -1,4 +1,5 @@
 #include "old.h"
+#include "uncounted.h"
 
 enum { BUFFER_SIZE = 262144 };
 
@@ -76,6 +77,7 @@ static int open_records(struct log_records *r, int module, struct log_error *err
 	struct log *log = (struct log *)r->log;
 	const struct log_job *job;
 	int code = choose_layout(r, module, err);
+	r->uncounted = uncounted_of(log);
 	if (code >= 0)
 		code = make_buffers(r, err);
 	if (code >= 0)
@@ -240,7 +242,7 @@ int log_records_header(struct log_records *r, struct log_record *out, struct log
 
 bool log_records_have(struct log_records *r, const struct schema_field *f)
 {
-	struct log_record one = {.schema = r->schema, .history = r->history, .map = r->map};
+	struct log_record one = {.schema = r->schema, .history = r->history, .map = r->map, .uncounted = r->uncounted};
 	struct log_record header;
 	if (r->map)
 		one.schema = &schema_modules[r->map->module];
@@ -287,6 +289,7 @@ int log_records_next(struct log_records *r, struct log_record *out, struct log_e
 	out->history = r->history;
 	out->header = r->header;
 	out->map = r->map;
+	out->uncounted = r->uncounted;
 	memcpy(&out->id, out->data, 8);
 	memcpy(&out->rank, (const uint8_t *)out->data + 8, 8);
 	if (out->rank < -1 || (r->nprocs > 0 && out->rank >= r->nprocs))

@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "newest.h"
 #include "section_copy.h"
+#include "uncounted.h"
 
 enum { NAME_MAX = 8192, RECORD_MAX = 1 << 17 };
 
@@ -16,6 +17,7 @@ struct rewriting {
 	struct log_writer *writer;
 	const struct log_job *job;
 	struct log_error *err;
+	struct trailer_section uncounted;
 };
 
 static bool wanted_id(const struct rewrite *r, uint64_t id)
@@ -151,12 +153,12 @@ static void rename_references(const struct rewriting *w, const struct schema_mod
 static int write_record(struct rewriting *w, const struct log_record *r, uint8_t *copy)
 {
 	if (!w->options->key || r->size > RECORD_MAX)
-		return log_write_record(w->writer, r->data, r->size);
+		return newest_record(w->writer, r->schema, r->data, r->size);
 	uint64_t id = new_id(w, r->id);
 	memcpy(copy, r->data, r->size);
 	memcpy(copy, &id, sizeof id);
 	rename_references(w, r->schema, copy);
-	return log_write_record(w->writer, copy, r->size);
+	return newest_record(w->writer, r->schema, copy, r->size);
 }
 
 /* ---- regions ---- */
@@ -189,6 +191,16 @@ static int copy_records(struct rewriting *w, struct log_records *records)
 	return code;
 }
 
+static int note_uncounted(struct rewriting *w, struct log_records *records, const struct schema_module *m)
+{
+	const struct schema_field *f;
+	int code = 0;
+	for (size_t i = 0; code >= 0 && (f = uncounted_field(m, i)); i++)
+		if (uncounted_matters(m, f) && !log_records_have(records, f))
+			code = uncounted_add(&w->uncounted, m, i);
+	return code;
+}
+
 static int write_module(struct rewriting *w, int module)
 {
 	const struct log_container *c = log_container(w->log);
@@ -205,6 +217,8 @@ static int write_module(struct rewriting *w, int module)
 	if (code < 0)
 		return code;
 	code = log_write_module(w->writer, module, newest_version(module));
+	if (code >= 0)
+		code = note_uncounted(w, records, &schema_modules[module]);
 	if (code >= 0)
 		code = copy_records(w, records);
 	log_records_close(records);
@@ -261,6 +275,9 @@ static int copy_sections(struct rewriting *w, struct trailer *trailer)
 		struct trailer_table *t;
 		/* They name machines and users; a live section belongs to a store. */
 		bool telling = !strcmp(name, "environment") || !strcmp(name, "part") || !strcmp(name, "selection");
+		/* Made anew. */
+		if (!strcmp(name, "uncounted"))
+			continue;
 		if ((w->options->key && telling) || trailer_at(trailer, i)->flags & TRAILER_LIVE)
 			continue;
 		code = trailer_find(trailer, name, &t, w->err);
@@ -308,6 +325,8 @@ static int write_trailer(struct rewriting *w)
 		code = copy_sections(w, trailer);
 	if (code >= 0)
 		code = mark_part(w, trailer);
+	if (code >= 0 && w->uncounted.nrows)
+		code = log_write_section(w->writer, &w->uncounted);
 	trailer_close(trailer);
 	return code;
 }
@@ -319,10 +338,15 @@ int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, s
 	if (code >= 0)
 		code = log_writer_compression(writer, r->compression);
 	if (code >= 0)
+		code = uncounted_begin(&w.uncounted);
+	if (code >= 0)
 		code = write_job(&w);
 	if (code >= 0)
 		code = write_names(&w);
 	if (code >= 0)
 		code = write_modules(&w);
-	return code < 0 ? code : write_trailer(&w);
+	if (code >= 0)
+		code = write_trailer(&w);
+	section_free(&w.uncounted);
+	return code;
 }

@@ -208,9 +208,13 @@ static int open_records(struct record_rows *r, struct log_error *err)
 	const struct view *v = r->base.view;
 	if (r->schema->layout == LAYOUT_PLAIN && !r->one_by_one && !v->frugal)
 		r->whole = whole_records(h, v->module, !v->scan);
-	if (r->whole.bytes)
-		return LOG_OK;
 	pthread_mutex_lock(&h->lock);
+	for (size_t i = 0; i < r->norigins && r->whole.bytes; i++)
+		r->origins[i].absent = r->origins[i].field && !log_counted(h->log, r->origins[i].field);
+	if (r->whole.bytes) {
+		pthread_mutex_unlock(&h->lock);
+		return LOG_OK;
+	}
 	int code = log_records_open(&r->records, h->log, v->module, err);
 	pthread_mutex_unlock(&h->lock);
 	for (size_t i = 0; i < r->norigins && code >= 0; i++)

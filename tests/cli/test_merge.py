@@ -6,11 +6,13 @@ import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import places
 import pytest
 import shown
 from logmaker import POSIX, STDIO, LogMaker, dxt_posix, heatmap, posix
+from synthetic import VERSIONS, Kind, Maker
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 HEATMAP, DXT_POSIX, LUSTRE = 15, 10, 8
@@ -90,6 +92,23 @@ def test_a_log_in_parts_becomes_the_log_again(
     done = run_iolens(["merge", "-o", new, *reversed(parts)])
     assert (done.returncode, done.stderr) == (0, "")
     assert everything(run_iolens, new) == everything(run_iolens, whole)
+
+
+@pytest.mark.parametrize("number", range(max(len(v) for v in VERSIONS.values())))
+@pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
+def test_every_module_in_parts_becomes_the_module_again(
+    number: int, order: str, run_iolens: Run, tmp_path: Path, oracle: ModuleType
+) -> None:
+    versions = {name: found[number % len(found)] for name, found in VERSIONS.items()}
+    whole = tmp_path / "whole"
+    (tmp_path / "made").write_bytes(Maker(Kind(41, order, 0), number, oracle.jenkins64).log(versions))
+    assert run_iolens(["convert", tmp_path / "made", whole]).returncode == 0
+    parts = [tmp_path / f"part{n}" for n in range(3)]
+    for part, ranks in zip(parts, ("shared,5", "0-2,6-7", "3-4")):
+        assert run_iolens(["convert", "--rank", ranks, whole, part]).returncode == 0
+    done = run_iolens(["merge", "-o", tmp_path / "merged", *parts])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert everything(run_iolens, tmp_path / "merged") == everything(run_iolens, whole)
 
 
 def test_two_jobs_months_apart_are_two_intervals(merge: Callable[..., Path], run_iolens: Run) -> None:
