@@ -47,7 +47,10 @@ def test_explanations_are_json_too(run_iolens: Run) -> None:
 def test_an_unknown_metric_is_one_line(run_iolens: Run) -> None:
     done = run_iolens(["explain", "metadata_ration"])
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == 'iolens: no metric "metadata_ration"; did you mean metadata_ratio, metadata_operations?\n'
+    assert (
+        done.stderr
+        == 'iolens: no metric "metadata_ration"; did you mean metadata_ratio, metadata_operations?\n'
+    )
 
 
 def test_a_topic_is_one_of_those() -> None:
