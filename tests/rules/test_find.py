@@ -27,8 +27,10 @@ def test_a_finding_has_numbers_evidence_and_advice(reread: Path, tmp_path: Path)
     with Dataset(reread) as data:
         found = of(find(data), "redundant_reads")
     assert found.values["excess"] == 3_000_000
-    assert found.message.startswith("2.9 MiB are read again from 1 file, up to 2.0 times their size")
-    assert found.evidence[0].columns == ("name", "bytes_read", "size", "factor", "read_time")
+    assert found.message.startswith(
+        "2.9 MiB of 5.7 MiB (50 %) are read a second time or more often, from 1 file"
+    )
+    assert found.evidence[0].columns == ("name", "bytes_read", "size", "factor", "ranks", "read_time")
     assert found.evidence[0].rows[0][:4] == (str(tmp_path / "data"), 6_000_000, 3_000_000, 2.0)
     assert found.advice and found.aliases == ("P09",)
     assert found.time_lost is not None and found.share is not None and found.gain is not None

@@ -47,11 +47,28 @@ def _explained(metric: Metric, width: int) -> Iterator[str]:
     yield f"\n{metric.sql}"
 
 
+def _rule(name: str, as_json: bool) -> bool:
+    """Prints the rule of this name, or for this code; False if there is none."""
+    from iolens.cli.finding_text import rule_lines
+    from iolens.rules import load
+
+    found = next((r for r in load().rules.values() if name == r.id or name.upper() in r.aliases), None)
+    if found:
+        width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+        print(to_json(asdict(found)) if as_json else "\n".join(rule_lines(found, width)))
+    return found is not None
+
+
 @click.command()
 @click.argument("metric", required=False)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def explain(metric: str | None, as_json: bool) -> None:
-    """What METRIC is: definition, unit, source, caveats, and its SQL. Without METRIC: all there are, by topic."""
+    """What METRIC is: definition, unit, source, caveats, and its SQL. Without METRIC: all there are, by topic.
+
+    Also the name of a rule, or Drishti's code for it: what it looks at, its thresholds and its advice.
+    """
+    if metric and metric not in metrics() and _rule(metric, as_json):
+        return
     if as_json:
         chosen = [find_metric(metric)] if metric else list(metrics().values())
         told = [asdict(m) for m in chosen]

@@ -221,8 +221,6 @@ class Job:
     """problem, look, good or unknown."""
     headline: str
     sections: list[Section]
-    label: str = ""
-    """Stands above the headline; by default what the verdict says of a job."""
 
 
 @dataclass(frozen=True)

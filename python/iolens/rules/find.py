@@ -40,7 +40,10 @@ def find(
     wrong = [] if problems is None else problems
     wrong += used.problems
     found: list[Finding] = []
+    empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
     for rule in used.rules.values():
+        if empty.intersection(rule.needs):
+            continue
         try:
             found += _apply(data, rule, used.severity)
         except (duckdb.Error, KeyError) as error:
@@ -48,7 +51,24 @@ def find(
                 raise
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
+    found = [f for f in found if not _covered(f, found, used)]
     return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
+
+
+def _empty(data: Dataset, tables: Iterable[str]) -> set[str]:
+    """Those of the tables that no log has rows of."""
+    parts = [f"SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name})" for name in sorted(tables)]
+    return {row[0] for row in data.query(" UNION ALL ".join(parts)).fetchall()} if parts else set()
+
+
+def _covered(one: Finding, found: Iterable[Finding], catalog: Catalog) -> bool:
+    """Does another finding in this log say more about the same time?"""
+    return any(
+        one.rule in catalog.rules[other.rule].covers
+        and other.log == one.log
+        and (other.time_lost or 0) >= (one.time_lost or 0) / 2
+        for other in found
+    )
 
 
 def _ask(data: Dataset, sql: str, values: Mapping[str, Any]) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -23,7 +23,7 @@ SEVERITY = {
     ),
     "medium": Threshold("medium", 0.02, "share of run time", "What a user notices only when told."),
     "seconds": Threshold(
-        "seconds", 0.1, "seconds", "What costs less is of low severity in the shortest run."
+        "seconds", 1.0, "seconds", "What costs less is of low severity, however short the run."
     ),
 }
 """Thresholds that are no rule's: how severe lost time is, ``severity.NAME`` for users."""
@@ -46,6 +46,10 @@ class Catalog:
             if name.upper() in rule.aliases:
                 return rule
         raise IolensError(f'no rule "{name}"{_near(name, self.rules)}', exit_code=USAGE)
+
+    def of(self, names: Iterable[str]) -> Catalog:
+        """These rules only."""
+        return replace(self, rules={name: self.rules[name] for name in names})
 
     def with_thresholds(self, settings: dict[str, float]) -> Catalog:
         """``RULE.NAME`` sets one, ``NAME`` that of every rule which has it. Raises IolensError for what nobody has."""

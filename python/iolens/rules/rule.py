@@ -6,8 +6,11 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
+from iolens.metrics import MODULES, SECTIONS
 from iolens.rules.finding import SEVERITIES, Advice
 from iolens.rules.text import FORMATS, fields
 
@@ -16,7 +19,17 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["CONFIDENCES", "TOPICS", "EvidenceQuery", "Gain", "Rule", "RuleError", "Threshold", "parse"]
+__all__ = [
+    "CONFIDENCES",
+    "TOPICS",
+    "EvidenceQuery",
+    "Gain",
+    "Rule",
+    "RuleError",
+    "Threshold",
+    "parse",
+    "read_toml",
+]
 
 TOPICS = {
     "summary": "Is I/O a problem at all?",
@@ -38,7 +51,8 @@ _KEYS = {
     "topic": str,
     "aliases": list,
     "why": str,
-    "needs": str,
+    "needs": list,
+    "covers": list,
     "condition": str,
     "message": str,
     "severity": dict,
@@ -101,8 +115,11 @@ class Rule:
     floor: str
     """Severity when it costs least, or nobody knows what."""
     confidence: str = "medium"
-    needs: str = ""
+    needs: tuple[str, ...] = ()
+    """Tables that must have rows: modules and sections of the trailer."""
     aliases: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
+    """Rules that say less about the same: their findings are dropped where this one accounts for most of their time."""
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
     evidence: tuple[EvidenceQuery, ...] = ()
     advice: tuple[Advice, ...] = ()
@@ -134,6 +151,10 @@ def _texts(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
+def _tables(table: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(_one_of(name, (*MODULES, *SECTIONS), "needs:") for name in _texts(table, "needs"))
+
+
 def _one_of(value: str, choice: Any, what: str) -> str:
     if value not in choice:
         raise RuleError(f'{what} "{value}" is none of {", ".join(choice)}')
@@ -162,12 +183,24 @@ def _evidence(number: int, table: Any) -> EvidenceQuery:
     return EvidenceQuery(table["title"], table["sql"], units)
 
 
+@cache
+def _shared_advice() -> dict[str, Advice]:
+    """Advice that several rules give, by name."""
+    table = tomllib.loads(files("iolens.rules").joinpath("advice.toml").read_text(encoding="utf-8"))
+    return {name: _advice(0, one) for name, one in table.items()}
+
+
 def _advice(number: int, table: Any) -> Advice:
+    """A piece of advice written here, or one of advice.toml, by ``use``."""
     if not isinstance(table, dict):
         raise RuleError("advice must be a list of tables")
-    known = {"text": str, "snippet": str, "language": str}
-    _typed(table, f"advice {number}: ", known, ("text",))
-    return Advice(table["text"].strip(), table.get("snippet", "").strip("\n"), table.get("language", ""))
+    where = f"advice {number}: "
+    if "use" in table:
+        _typed(table, where, {"use": str}, ("use",))
+        return _shared_advice()[_one_of(table["use"], _shared_advice(), where + "use")]
+    _typed(table, where, {"text": str, "snippet": str, "language": str}, ("text",))
+    text = " ".join(table["text"].split())
+    return Advice(text, table.get("snippet", "").strip("\n"), table.get("language", ""))
 
 
 def _gain(table: Mapping[str, Any]) -> Gain:
@@ -177,14 +210,20 @@ def _gain(table: Mapping[str, Any]) -> Gain:
     return Gain(table["low"], table["high"], " ".join(table["assumptions"].split()))
 
 
+def read_toml(text: str) -> dict[str, Any]:
+    """Raises RuleError for what is not TOML."""
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"not TOML: {error}") from error
+    return table
+
+
 def parse(name: str, text: str, path: str = "") -> Rule:
     """The rule of a file's text. Raises RuleError."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise RuleError("a rule's name (the file's) has small letters, digits and _ only")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RuleError(f"not TOML: {error}") from error
+    table = read_toml(text)
     _typed(table, "", _KEYS, _REQUIRED)
     _typed(table["severity"], "severity: ", {"cap": str, "floor": str}, ("cap",))
     cap = _one_of(table["severity"]["cap"], SEVERITIES, "severity")
@@ -207,8 +246,9 @@ def parse(name: str, text: str, path: str = "") -> Rule:
         cap=cap,
         floor=floor,
         confidence=_one_of(table.get("confidence", "medium"), CONFIDENCES, "confidence"),
-        needs=table.get("needs", ""),
+        needs=_tables(table),
         aliases=_texts(table, "aliases"),
+        covers=_texts(table, "covers"),
         thresholds={n: _threshold(n, t) for n, t in table.get("thresholds", {}).items()},
         evidence=tuple(_evidence(n, t) for n, t in enumerate(table.get("evidence", []), 1)),
         advice=tuple(_advice(n, t) for n, t in enumerate(table.get("advice", []), 1)),

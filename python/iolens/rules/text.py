@@ -72,7 +72,8 @@ def write(value: Any, unit: str) -> str:
         return f"{_count(value)} {unit[2:]}{'' if value == 1 else 's'}"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return str(value)
+    # Names come from logs: what a terminal would obey is shown, not obeyed.
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
 def fields(template: str) -> list[tuple[str, str]]:

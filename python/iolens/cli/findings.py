@@ -1,0 +1,141 @@
+"""iolens findings: what the rules find in logs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from iolens.cli.command import print_rows, to_json, warn
+from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
+
+if TYPE_CHECKING:
+    from iolens.rules import Catalog, Finding
+
+_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_FIELDS = "log rule title severity message time_lost share gain_low gain_high confidence topic aliases advice".split()
+
+
+def _number(key: str, text: object) -> float:
+    """A threshold's value; sizes may be written as 64KiB, 1M."""
+    found = re.fullmatch(
+        r"\s*(\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text), re.IGNORECASE
+    )
+    if not found or isinstance(text, bool):
+        raise IolensError(f'threshold {key}: "{text}" is no number', exit_code=USAGE)
+    return float(found[1]) * _SIZES[found[2].lower()]
+
+
+def _settings(given: Iterable[str], file: str | None) -> dict[str, float]:
+    settings: dict[str, float] = {}
+    if file:
+        from iolens.rules.rule import RuleError, read_toml
+
+        try:
+            table = read_toml(Path(file).read_text(encoding="utf-8"))
+        except (RuleError, UnicodeDecodeError) as error:
+            raise IolensError(str(error), file, exit_code=USAGE) from error
+        for rule, values in table.items():
+            named = (
+                {f"{rule}.{n}": v for n, v in values.items()} if isinstance(values, dict) else {rule: values}
+            )
+            settings |= {key: _number(key, value) for key, value in named.items()}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise IolensError(f'threshold "{one}": write RULE.NAME=VALUE', exit_code=USAGE)
+        settings[key] = _number(key, value)
+    return settings
+
+
+def _chosen(catalog: Catalog, only: Iterable[str], skip: Iterable[str]) -> Catalog:
+    def ids(given: Iterable[str]) -> set[str]:
+        return {catalog.find(name).id for text in given for name in text.split(",") if name}
+
+    wanted, unwanted = ids(only) or set(catalog.rules), ids(skip)
+    return catalog.of(name for name in catalog.rules if name in wanted and name not in unwanted)
+
+
+def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
+    low, high = one.gain or (None, None)
+    values = {**vars(one), "log": paths[one.log], "gain_low": low, "gain_high": high}
+    values["aliases"] = " ".join(one.aliases)
+    values["advice"] = " ".join(advice.text for advice in one.advice)
+    return [values[name] for name in _FIELDS]
+
+
+def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: bool) -> None:
+    if form == "json":
+        print(to_json([{**asdict(one), "path": paths[one.log]} for one in found]))
+    elif form == "csv":
+        print_rows(_FIELDS, [_row(one, paths) for one in found], "csv")
+    else:
+        from iolens.cli.finding_text import finding_lines
+
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+        for number, path in enumerate(paths):
+            if len(paths) > 1:
+                click.secho(f"{path}\n", bold=True, color=color)
+            for line in finding_lines([f for f in found if f.log == number], width, verbose):
+                click.echo(line, color=color)
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="All advice with code, evidence, assumptions and references."
+)
+@click.option("--json", "form", flag_value="json", help="All of it as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="One row per finding.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(("high", "medium", "low")),
+    help="Exit with 1 if there are findings of this severity or a higher one.",
+)
+@click.option(
+    "--only", multiple=True, metavar="RULE,...", help="These rules only, by name or Drishti's code."
+)
+@click.option("--skip", multiple=True, metavar="RULE,...", help="All rules but these.")
+@click.option(
+    "--rules",
+    "directories",
+    multiple=True,
+    type=click.Path(),
+    envvar="IOLENS_RULES",
+    metavar="DIR",
+    help="Rules of the site (several: repeat, or IOLENS_RULES=DIR:DIR).",
+)
+@click.option(
+    "--threshold", "given", multiple=True, metavar="RULE.NAME=VALUE", help="For instance 64KiB, 0.2."
+)
+@click.option("--thresholds", "file", metavar="FILE", help="The same as TOML: a table per rule.")
+def findings(
+    logs: tuple[str, ...], form: str | None, verbose: bool, fail_on: str | None, **options: Any
+) -> int:
+    """What costs time in LOG, and what to change: the most severe first.
+
+    `iolens explain RULE` tells what a rule looks at, and its thresholds. Exit code 1: findings of --fail-on.
+    """
+    from iolens.metrics import Dataset
+    from iolens.rules import SEVERITIES, find, load
+
+    catalog = _chosen(load(options["directories"]), options["only"], options["skip"])
+    catalog = catalog.with_thresholds(_settings(options["given"], options["file"]))
+    problems: list[str] = []
+    with Dataset(logs) as data:
+        found = find(data, catalog=catalog, problems=problems)
+        _print(found, data.paths, form or "text", verbose)
+        for line in [*problems, *(str(p) for p in data.problems)]:
+            warn(line)
+        partial = bool(data.problems)
+    if fail_on and any(SEVERITIES.index(f.severity) <= SEVERITIES.index(fail_on) for f in found):
+        return FINDINGS
+    return PARTIAL if partial else OK

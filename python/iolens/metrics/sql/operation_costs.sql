@@ -1,0 +1,17 @@
+-- title: Calls that move no data, and what each kind costs
+-- topic: time
+-- layout: table
+-- definition: count and errors: sums over ranks. time: seconds of the run, as time_basis has it: of a process tree the sum, scaled;
+--   of an MPI job the slowest rank's. mean: seconds of one call.
+-- unit: calls, seconds
+-- needs: section operation (logs of iolens)
+-- source: iolens
+SELECT log, interface, name, sum(count)::BIGINT AS count, sum(errors)::BIGINT AS errors,
+    any_value(scale) * CASE WHEN any_value(tree) THEN sum(time) ELSE max(time) END AS time,
+    sum(time) / nullif(sum(count), 0) AS mean
+FROM (
+    SELECT log, interface, name, rank, sum(count) AS count, sum(errors) AS errors, sum(time) AS time
+    FROM operation WHERE interface IN ('posix', 'stdio', 'mpiio') GROUP BY ALL
+) JOIN metric.time_basis USING (log, interface)
+GROUP BY log, interface, name
+ORDER BY log, interface, time DESC

@@ -1,0 +1,30 @@
+-- title: What a job does through POSIX, and what kinds of access cost it
+-- topic: time
+-- layout: table
+-- definition: counts: sums over ranks. Seconds (columns that end in _time): of the run, as time_basis has it. Two rows per log: shared = false is everything, shared = true
+--   only the files that all ranks share. Columns as in posix_rank_costs.
+-- unit: calls, bytes, seconds
+-- needs: posix
+-- caveats: Kinds of access overlap: a small access may also be unaligned and out of order. Their seconds must not be added.
+-- source: iolens
+WITH side AS (
+    SELECT scope.shared, tree, scale, c.*
+    FROM metric.posix_rank_costs AS c JOIN metric.time_basis USING (log)
+    CROSS JOIN (SELECT unnest([false, true]) AS shared) AS scope
+    WHERE interface = 'posix' AND (NOT scope.shared OR rank < 0)
+), counts AS (
+    SELECT log, shared, any_value(tree) AS tree, max(file_alignment) AS file_alignment,
+        sum(meta_sum) AS meta_sum, sum(data_sum) AS data_sum,
+        sum(COLUMNS(c -> regexp_matches(c, '^(files|opens|reads|writes|seeks|stats|mmaps|syncs|bytes|consec|seq|random|rw_|mem_not|file_not)')
+            AND NOT ends_with(c, '_time')))::BIGINT
+    FROM side GROUP BY log, shared
+), times AS (
+    SELECT log, shared, sum(COLUMNS(c -> ends_with(c, '_time'))) FROM (
+        SELECT log, shared, sum(scale * COLUMNS(c -> ends_with(c, '_time'))) FROM side
+        WHERE rank < 0 OR tree GROUP BY log, shared
+        UNION ALL
+        SELECT log, shared, max(scale * COLUMNS(c -> ends_with(c, '_time'))) FROM side
+        WHERE rank >= 0 AND NOT tree GROUP BY log, shared
+    ) GROUP BY log, shared
+)
+SELECT * FROM counts JOIN times USING (log, shared) ORDER BY log, shared

@@ -1,0 +1,77 @@
+-- title: What each rank does through POSIX, and what kinds of access cost it
+-- topic: ranks and layers
+-- layout: table
+-- definition: sums over the rank's records; rank -1 = files that all ranks share, where seconds are those of the slowest rank in the
+--   file: its metadata the mean of all ranks', the rest reading and writing as far as there is any. An access costs as much for itself as 256 KiB do: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
+--   bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB (100 KiB, less than 1 MiB), and the seconds that they take for
+--   themselves; X_random_time: of accesses that do not go forwards.
+-- unit: calls, bytes, seconds
+-- needs: posix
+-- caveats: Seconds of kinds of access are estimates: logs have seconds per file only.
+-- source: iolens
+WITH divided AS (
+    -- What the slowest rank of a shared file did is not recorded: its share of the metadata, and data as far as there is any.
+    SELECT posix.*, nprocs,
+        CASE WHEN rank >= 0 THEN read_time + write_time
+            WHEN slowest_rank_time > 0
+            THEN least(greatest(0, slowest_rank_time - meta_time / nprocs), read_time + write_time)
+            ELSE (read_time + write_time) / nprocs END AS wall_data,
+        CASE WHEN rank >= 0 THEN meta_time
+            WHEN slowest_rank_time > 0 THEN slowest_rank_time - wall_data
+            ELSE meta_time / nprocs END AS wall_meta,
+        coalesce(wall_data / nullif(read_time + write_time, 0), 0) AS wall
+    FROM posix JOIN job USING (log)
+), weighted AS (
+    SELECT * EXCLUDE (reads, writes, bytes_read, bytes_written),
+        greatest(reads, 0) AS reads, greatest(writes, 0) AS writes,
+        greatest(bytes_read, 0) AS bytes_read, greatest(bytes_written, 0) AS bytes_written,
+        size_read[1] + size_read[2] + size_read[3] AS read_10k,
+        size_write[1] + size_write[2] + size_write[3] AS write_10k,
+        CASE WHEN list_contains(access, 1048576)
+            THEN access_count[list_position(access, 1048576)] ELSE 0 END AS exact_1m
+    FROM divided
+), classed AS (
+    SELECT *,
+        read_10k + size_read[4] AS read_100k, write_10k + size_write[4] AS write_100k,
+        -- The class ends at 1 MiB and includes it. Which direction such accesses had is not recorded: the larger class first.
+        CASE WHEN size_read[5] >= size_write[5] THEN least(exact_1m, size_read[5])
+            ELSE greatest(0, exact_1m - size_write[5]) END AS read_exact,
+        CASE WHEN size_read[5] >= size_write[5] THEN greatest(0, exact_1m - size_read[5])
+            ELSE least(exact_1m, size_write[5]) END AS write_exact,
+        coalesce(wall * read_time / nullif(262144 * reads + bytes_read, 0), 0) * 262144 AS read_cost,
+        coalesce(wall * write_time / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_cost
+    FROM weighted
+)
+SELECT log, rank,
+    count(*) AS files,
+    count(*) FILTER (bytes_read > 0) AS files_read, count(*) FILTER (bytes_written > 0) AS files_written,
+    sum(greatest(opens, 0))::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(writes)::BIGINT AS writes,
+    sum(greatest(seeks, 0))::BIGINT AS seeks, sum(greatest(stats, 0))::BIGINT AS stats,
+    sum(greatest(mmaps, 0))::BIGINT AS mmaps, sum(greatest(fsyncs, 0) + greatest(fdsyncs, 0))::BIGINT AS syncs,
+    sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+    sum(wall * read_time) AS read_time, sum(wall * write_time) AS write_time, sum(wall_meta) AS meta_time,
+    sum(meta_time) AS meta_sum, sum(read_time + write_time) AS data_sum,
+    sum(consec_reads)::BIGINT AS consec_reads, sum(consec_writes)::BIGINT AS consec_writes,
+    sum(seq_reads)::BIGINT AS seq_reads, sum(seq_writes)::BIGINT AS seq_writes,
+    -- The first access of each open goes nowhere: it is not out of order.
+    sum(greatest(0, reads - seq_reads - greatest(opens, 1)))::BIGINT AS random_reads,
+    sum(greatest(0, writes - seq_writes - greatest(opens, 1)))::BIGINT AS random_writes,
+    sum(greatest(0, reads - seq_reads - greatest(opens, 1)) * read_cost) AS random_read_time,
+    sum(greatest(0, writes - seq_writes - greatest(opens, 1)) * write_cost) AS random_write_time,
+    sum(rw_switches)::BIGINT AS rw_switches, sum(mem_not_aligned)::BIGINT AS mem_not_aligned,
+    sum(file_not_aligned)::BIGINT AS file_not_aligned, max(file_alignment) AS file_alignment,
+    sum(wall * (read_time + write_time) * coalesce(least(1, file_not_aligned / nullif(reads + writes, 0)), 0)) AS not_aligned_time,
+    sum(size_read[1] + size_read[2])::BIGINT AS reads_small_1k, sum(size_write[1] + size_write[2])::BIGINT AS writes_small_1k,
+    sum(read_10k)::BIGINT AS reads_small_10k, sum(write_10k)::BIGINT AS writes_small_10k,
+    sum(read_100k)::BIGINT AS reads_small_100k, sum(write_100k)::BIGINT AS writes_small_100k,
+    sum(read_100k + size_read[5] - read_exact)::BIGINT AS reads_small_1m,
+    sum(write_100k + size_write[5] - write_exact)::BIGINT AS writes_small_1m,
+    sum((size_read[1] + size_read[2]) * read_cost) AS read_small_1k_time,
+    sum((size_write[1] + size_write[2]) * write_cost) AS write_small_1k_time,
+    sum(read_10k * read_cost) AS read_small_10k_time, sum(write_10k * write_cost) AS write_small_10k_time,
+    sum(read_100k * read_cost) AS read_small_100k_time, sum(write_100k * write_cost) AS write_small_100k_time,
+    sum((read_100k + size_read[5] - read_exact) * read_cost) AS read_small_1m_time,
+    sum((write_100k + size_write[5] - write_exact) * write_cost) AS write_small_1m_time
+FROM classed
+GROUP BY log, rank
+ORDER BY log, rank

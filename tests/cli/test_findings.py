@@ -1,0 +1,108 @@
+"""iolens findings: what it prints, its options, its exit codes, and iolens explain RULE."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from jobs import Job, KiB, MiB
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """24 s of 100 s in small reads: a high finding."""
+    return Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0).save(tmp_path / "a.darshan")
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Path:
+    return (
+        Job(nprocs=1).posix("/scratch/a", 0, read={MiB: 40}, read_time=1.0).save(tmp_path / "quiet.darshan")
+    )
+
+
+def test_the_most_severe_comes_first_with_its_cost_and_advice(run_iolens: Run, log: Path) -> None:
+    done = run_iolens(["findings", log])
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines[0].split() == ["high", "Many", "small", "reads", "[small_reads]"]
+    assert lines[1].startswith("  4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB in the mean")
+    assert "costs 24 s, 24 % of the run time; can save 12 s to 22.8 s (confidence: medium)." in done.stdout
+    assert "  -> Read a few megabytes at a time" in done.stdout
+    assert "file.read(RECORD)" not in done.stdout
+    verbose = run_iolens(["findings", "-v", log]).stdout
+    assert "       with open(name, " in verbose and "Files with most reads:" in verbose
+    assert "/scratch/a  4,000" in verbose
+
+
+def test_exit_codes(run_iolens: Run, log: Path, quiet: Path, tmp_path: Path) -> None:
+    assert run_iolens(["findings", log, "--fail-on", "high"]).returncode == 1
+    assert run_iolens(["findings", quiet, "--fail-on", "low"]).returncode == 0
+    assert run_iolens(["findings", quiet, log, "--fail-on", "low"]).returncode == 1
+    assert run_iolens(["findings", log, "--fail-on", "high", "--skip", "P05"]).returncode == 0
+    for wrong, code in (
+        (["--only", "small"], 2),
+        (["--threshold", "small_reads.count"], 2),
+        (["--threshold", "small_reads.count=many"], 2),
+        (["--threshold", "small_reads.counts=1"], 2),
+        (["--rules", tmp_path / "none"], 2),
+        (["--thresholds", tmp_path / "none.toml"], 3),
+        ([tmp_path / "none.darshan"], 3),
+    ):
+        done = run_iolens(["findings", log, *wrong])
+        assert (done.returncode, done.stderr.count("\n")) == (code, 1), done.stderr
+        assert done.stderr.startswith("iolens: ")
+
+
+def test_thresholds_of_the_command_line_and_a_file(run_iolens: Run, log: Path, tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text('[small_reads]\nsmall_bytes = "10KiB"\n')
+    for option in (["--threshold", "small_reads.count=5e3"], ["--thresholds", tmp_path / "site.toml"]):
+        assert "small_reads" not in run_iolens(["findings", log, *option]).stdout
+    severe = run_iolens(["findings", log, "--threshold", "severity.high=0.5", "--only", "small_reads"])
+    assert severe.stdout.startswith("medium")
+
+
+def test_json_and_csv_have_everything(run_iolens: Run, log: Path, quiet: Path) -> None:
+    rows = json.loads(run_iolens(["findings", quiet, log, "--json", "--only", "P05"]).stdout)
+    assert [(row["path"], row["rule"], row["time_lost"]) for row in rows] == [(str(log), "small_reads", 24.0)]
+    assert rows[0]["evidence"][0]["rows"][0][:3] == ["/scratch/a", 4000, 4000 * 65536]
+    table = list(csv.DictReader(run_iolens(["findings", log, "--csv", "--only", "P05"]).stdout.splitlines()))
+    assert [(row["severity"], row["aliases"]) for row in table] == [("high", "P05")]
+    assert float(table[0]["gain_high"]) == pytest.approx(22.8)
+
+
+def test_rules_of_the_site(run_iolens: Run, log: Path, tmp_path: Path) -> None:
+    (tmp_path / "wide.toml").write_text(
+        'title = "Few ranks"\ntopic = "data"\nwhy = "Ours."\nmessage = "{ranks:# rank}"\n'
+        'condition = "SELECT log, nprocs AS ranks FROM job"\nseverity = { cap = "info" }\n'
+    )
+    (tmp_path / "broken.toml").write_text("title = 3")
+    done = run_iolens(["findings", log], env={"IOLENS_RULES": str(tmp_path)})
+    assert done.returncode == 0
+    assert "8 ranks [wide]" in done.stdout
+    assert done.stderr == f'iolens: {tmp_path}/broken.toml: "title" must be a string\n'
+
+
+def test_names_cannot_command_the_terminal(run_iolens: Run, tmp_path: Path) -> None:
+    job = Job().posix("/scratch/\x1b[31mred", 0, read={64 * KiB: 4000}, read_time=30.0)
+    done = run_iolens(["findings", "-v", job.save(tmp_path / "a.darshan")])
+    assert "\x1b" not in done.stdout and "\\x1b[31mred" in done.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_text_fits_the_terminal(run_iolens: Run, log: Path, columns: int) -> None:
+    out = run_iolens(["findings", log], env={"COLUMNS": str(columns)}).stdout
+    assert max(len(line) for line in out.splitlines()) <= min(columns, 110)
+
+
+def test_rules_are_explained(run_iolens: Run) -> None:
+    text = run_iolens(["explain", "P05"]).stdout
+    assert text.startswith("small_reads: Many small reads\n")
+    assert "1.04858e+06" not in text and "FROM metric.posix_costs" in text
+    assert json.loads(run_iolens(["explain", "small_reads", "--json"]).stdout)["aliases"] == ["P05"]

@@ -1,0 +1,300 @@
+"""For each rule a job in which it fires, with a part of what it says, and one in which it must not.
+
+Jobs: 8 ranks, 100 s, unless said otherwise. The second job of a pair is the first one's near miss, or a false result
+of another tool.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs import GiB, Job, KiB, MiB
+
+Case = tuple[Job, str, Job]
+
+
+def process(rank: int, **values: Any) -> dict[str, Any]:
+    """A row of the process table."""
+    return {
+        **{"rank": rank, "pid": 100 + rank, "host": "n1", "exe": "/bin/program", "start": 0.0, "end": 90.0},
+        **{"ended": "exit", "signal": 0, "io_time": 1.0, "mpi": "MPICH", "seen_read": 0, "seen_written": 0},
+        **{"unseen_read": 0, "unseen_written": 0, **values},
+    }
+
+
+def operation(name: str, count: int, time: float, errors: int = 0, rank: int = 0) -> dict[str, Any]:
+    """A row of the table of operations."""
+    common = {"rank": rank, "interface": "posix", "name": name}
+    return {**common, "count": count, "errors": errors, "bytes": 0, "time": time}
+
+
+def many(job: Job, count: int, name: str = "/scratch/f", **values: Any) -> Job:
+    """So many files, dealt out to the ranks."""
+    for i in range(count):
+        job.posix(f"{name}{i}", i % job.nprocs, **values)
+    return job
+
+
+def split(job: Job, name: str, ranks: int, **values: Any) -> Job:
+    """A file with a record of each of so many ranks."""
+    for rank in range(ranks):
+        job.posix(name, rank, **values)
+    return job
+
+
+SUMMARY: dict[str, Case] = {
+    "io_is_small": (
+        Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=4.0),
+        "4.0 % of the run time go into I/O (4 s of 100 s)",
+        Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=6.0),
+    ),
+    "io_is_large": (
+        Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=30.0, meta_time=10.0),
+        "40 % of the run time go into I/O (40 s of 100 s): reading 30 %, writing 0.0 %, metadata 10 %",
+        Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=20.0),
+    ),
+    "no_io": (Job().posix("/scratch/a", 0), "No byte", Job().posix("/scratch/a", 0, read={1: 1})),
+    "mostly_writes": (
+        Job().posix("/scratch/a", write={MiB: 12}, read={MiB: 8}),
+        "12 MiB written in 12 writes, 8 MiB read in 8 reads",
+        Job().posix("/scratch/a", write={MiB: 10}, read={MiB: 10}),
+    ),
+    "mostly_reads": (
+        Job().posix("/scratch/a", write={MiB: 8}, read={MiB: 12}),
+        "12 MiB read in 12 reads, 8 MiB written in 8 writes",
+        Job().posix("/scratch/a", write={MiB: 10}, read={MiB: 10}),
+    ),
+    "console_output": (
+        Job().add("stdio", "<STDOUT>", 0, writes=200_000, bytes_written=8_000_000, write_time=5.0),
+        "7.6 MiB in 200,000 writes to standard output and error; this takes 5 s",
+        Job().add("stdio", "/scratch/log", 0, writes=200_000, bytes_written=8_000_000, write_time=5.0),
+    ),
+    "screen_redundant_reads": (
+        Job().posix("/scratch/a", read={GiB: 2000}, max_byte_read=GiB - 1),
+        "2.0 TiB read beyond the size of 1 file",
+        Job().posix("/scratch/a", read={GiB: 1000}, max_byte_read=GiB - 1),
+    ),
+    "screen_metadata": (
+        Job(nprocs=192).posix("/scratch/a", meta_time=192 * 31.0, write={MiB: 8}, write_time=192 * 60.0),
+        "34 % of the time in POSIX calls is metadata, 31 s per rank",
+        # As in a log of 65,536 ranks: 99.3 % metadata, half a second per rank.
+        Job(nprocs=65536).posix("/scratch/a", meta_time=35282.0, write={MiB: 8}, write_time=264.0),
+    ),
+    "screen_small_writes": (
+        Job().posix("/scratch/a", write={MiB - 1: 1_200_000}),
+        "1,200,000 writes smaller than 1 MiB to files that more than one rank uses, none collective (notice)",
+        Job().posix("/scratch/a", write={MiB: 200_000_000}),
+    ),
+}
+
+SIZE: dict[str, Case] = {
+    "small_reads": (
+        Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0),
+        "4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB in the mean of all reads; they take 24 s",
+        Job().posix("/scratch/a", 0, read={MiB: 4000}, read_time=30.0),
+    ),
+    "small_writes": (
+        Job().posix("/scratch/a", 0, write={64 * KiB: 4000}, write_time=30.0),
+        "4,000 of 4,000 writes (100 %) are smaller than 1 MiB, 64 KiB in the mean of all writes; they take 24 s",
+        Job().posix("/scratch/a", 0, write={MiB: 100_968, 100: 33}, write_time=30.0),
+    ),
+    "small_shared_reads": (
+        Job().posix("/scratch/a", read={64 * KiB: 4000}, read_time=240.0),
+        "4,000 of 4,000 reads (100 %) of files that all ranks share are smaller than 1 MiB; they take 24 s",
+        Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0),
+    ),
+    "small_shared_writes": (
+        Job().posix("/scratch/a", write={64 * KiB: 4000}, write_time=240.0),
+        "4,000 of 4,000 writes (100 %) to files that all ranks share are smaller than 1 MiB; they take 24 s",
+        # As of collective buffering: blocks of exactly 1 MiB.
+        Job().posix("/scratch/a", write={MiB: 41_600, 100: 32}, write_time=240.0),
+    ),
+    "tiny_writes": (
+        Job().posix("/scratch/a", 0, write={100: 50_000}, write_time=10.0),
+        "50,000 of 50,000 writes (100 %) have at most 1 KiB; they take 10 s",
+        Job().posix("/scratch/a", 0, write={4 * KiB: 50_000}, write_time=10.0),
+    ),
+    "tiny_reads": (
+        Job().posix("/scratch/a", 0, read={100: 50_000}, read_time=10.0),
+        "50,000 of 50,000 reads (100 %) have at most 1 KiB; they take 10 s",
+        Job().posix("/scratch/a", 0, read={4 * KiB: 50_000}, read_time=10.0),
+    ),
+    "small_random_reads": (
+        Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=4000, consec_reads=0),
+        "60 % of 10,000 reads, 32 KiB in the mean, jump about in 1 file; such reads take 24 s",
+        Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=9000),
+    ),
+    "stdio_share": (
+        Job()
+        .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=400_000_000, write_time=20.0)
+        .posix("/scratch/a", write={MiB: 100}),
+        "381.5 MiB (79 % of all data) go through stdio in 100,000 calls; buffering costs about 9.42 s",
+        Job()
+        .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=10_000_000, write_time=20.0)
+        .posix("/scratch/a", write={MiB: 100}),
+    ),
+    "small_stdio": (
+        Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=16_000_000, write_time=20.0),
+        "1,000,000 stdio calls move 16 B each; they take 19.9 s",
+        Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=512_000_000, write_time=20.0),
+    ),
+}
+
+PATTERN: dict[str, Case] = {
+    "random_reads": (
+        Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=5000),
+        "4,999 of 10,000 reads (50 %) do not go forwards in their file; they take 5 s",
+        Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=9000),
+    ),
+    "random_writes": (
+        Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000),
+        "4,999 of 10,000 writes (50 %) do not go forwards in their file; they take 5 s",
+        # The first write after each open has no predecessor.
+        Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, opens=5000),
+    ),
+    "reads_in_order": (
+        Job().posix("/scratch/a", 0, read={MiB: 200}, seq_reads=180, consec_reads=100),
+        "9.5 % of 200 reads go backwards, 50 % begin where the last one ended",
+        Job().posix("/scratch/a", 0, read={MiB: 200}, seq_reads=100, consec_reads=100),
+    ),
+    "writes_in_order": (
+        Job().posix("/scratch/a", 0, write={MiB: 200}, seq_writes=180, consec_writes=100),
+        "9.5 % of 200 writes go backwards, 50 % begin where the last one ended",
+        Job().posix("/scratch/a", 0, write={MiB: 200}, seq_writes=100, consec_writes=100),
+    ),
+    "redundant_reads": (
+        Job().posix("/scratch/a", read={MiB: 100}, max_byte_read=50 * MiB - 1, read_time=80.0),
+        "50 MiB of 100 MiB (50 %) are read a second time or more often, from 1 file; this takes 5 s",
+        # Read once, in parts: bytes read are less than the highest offset.
+        Job().posix("/scratch/a", read={MiB: 100}, max_byte_read=200 * MiB, read_time=80.0),
+    ),
+    "rescanned_file": (
+        Job().posix("/scratch/db", 0, read={64 * KiB: 4000}, max_byte_read=5 * MiB - 1, read_time=40.0),
+        "/scratch/db is read up to 50 times over by one process (in all 1 such file, 245 MiB more than they hold); "
+        "this takes 39.2 s",
+        Job().posix("/scratch/db", 0, read={64 * KiB: 4000}, max_byte_read=125 * MiB - 1, read_time=40.0),
+    ),
+    "read_by_every_rank": (
+        Job().posix("/scratch/in", read={MiB: 800}, max_byte_read=100 * MiB - 1, read_time=80.0),
+        "8 ranks read 1 file whole: 800 MiB of 100 MiB of data; this takes 8.75 s more than reading once",
+        Job().posix("/scratch/in", read={MiB: 100}, max_byte_read=100 * MiB - 1, read_time=80.0),
+    ),
+    "rewritten_data": (
+        Job().posix("/scratch/a", 0, write={MiB: 100}, max_byte_written=10 * MiB - 1, write_time=10.0),
+        "90 MiB are written over what was written before, in 1 file of up to 10 times their size; this takes 9 s",
+        Job().posix("/scratch/a", 0, write={MiB: 100}, write_time=10.0),
+    ),
+    "seek_heavy": (
+        Job().posix("/scratch/a", 0, read={MiB: 20_000}, seeks=20_000, meta_time=4.0),
+        "20,000 seeks, 1.0 for each read or write, take 4 s",
+        Job().posix("/scratch/a", 0, read={MiB: 20_000}, seeks=9_000, meta_time=4.0),
+    ),
+    "read_write_switches": (
+        Job().posix("/scratch/a", 0, read={MiB: 2000}, write={MiB: 2000}, rw_switches=4000, read_time=20.0),
+        "4,000 times a file changes between reading and writing, 100 % of all accesses; this takes about 10 s",
+        Job().posix("/scratch/a", 0, read={MiB: 20_000}, write={MiB: 20_000}, rw_switches=1000),
+    ),
+    "write_then_read": (
+        Job().posix(
+            *("/scratch/a", 0, {MiB: 100}, {MiB: 100}),
+            **{
+                "write_time": 5.0,
+                "read_time": 10.0,
+                "write_start_timestamp": 1.0,
+                "read_end_timestamp": 50.0,
+            },
+        ),
+        "100 MiB are read back from 1 file that the job has written itself; this takes 10 s",
+        Job().posix(
+            *("/scratch/a", 0, {MiB: 100}, {MiB: 100}),
+            **{
+                "write_time": 5.0,
+                "read_time": 10.0,
+                "write_start_timestamp": 60.0,
+                "read_end_timestamp": 50.0,
+            },
+        ),
+    ),
+    "unaligned_accesses": (
+        Job().posix("/scratch/a", write={MiB: 8000}, file_not_aligned=8000, write_time=80.0),
+        "8,000 accesses (100 %) do not begin at a multiple of 1 MiB; this costs about 2 s",
+        Job().posix("/scratch/a", write={MiB: 8000}, file_not_aligned=700, write_time=80.0),
+    ),
+    "unaligned_memory": (
+        Job().posix("/scratch/a", write={MiB: 8000}, mem_not_aligned=8000),
+        "8,000 accesses (100 %) use a buffer that is not aligned in memory",
+        Job().posix("/scratch/a", write={MiB: 8000}, mem_not_aligned=700),
+    ),
+}
+
+METADATA: dict[str, Case] = {
+    "metadata_time": (
+        Job().posix("/scratch/a", 0, meta_time=40.0, write={MiB: 10}, write_time=10.0, opens=90),
+        "40 s go into metadata calls, 80 % of the time in POSIX calls: 90 opens",
+        # A sum over many ranks is no time that anybody waits.
+        Job(nprocs=65536, run_time=37517).posix(
+            *("/scratch/a",), write={MiB: 41600}, meta_time=35282.0, write_time=264.0, slowest_rank_time=264.2
+        ),
+    ),
+    "open_close_storm": (
+        many(Job(), 40, opens=250, read={100: 10}, meta_time=1.0),
+        "10,000 opens of 40 files, for 4 B each; opening and closing takes 5 s",
+        many(Job(), 40, opens=250, read={MiB: 25}, meta_time=1.0),
+    ),
+    "reopened_files": (
+        Job().posix("/scratch/log", 0, opens=5000, write={100: 5000}, meta_time=10.0),
+        "5,000 opens of 1 file, up to 5,000 of one file by one process; this takes 10 s",
+        Job().posix("/scratch/log", opens=800, write={100: 5000}, meta_time=10.0),
+    ),
+    "stat_storm": (
+        Job().posix("/scratch/a", 0, stats=50_000, opens=10, meta_time=10.0),
+        "50,000 times a file is asked for (stat, access), against 10 opens; this takes 10 s",
+        Job().posix("/scratch/a", 0, stats=50_000, opens=30_000, meta_time=10.0),
+    ),
+    "failed_lookups": (
+        Job()
+        .section("process", process(0))
+        .section("operation", operation("open", 4000, 8.0, errors=2000), operation("stat", 1000, 1.0)),
+        "2,000 of 5,000 questions for files (40 %) find nothing; this takes 4 s",
+        Job()
+        .section("process", process(0))
+        .section("operation", operation("open", 4000, 8.0, errors=900), operation("stat", 1000, 1.0)),
+    ),
+    "python_imports": (
+        split(Job(), "/home/u/env/module.py", 8, opens=100, stats=100, read={KiB: 100}, meta_time=5.0),
+        "Python's modules are 1 file, opened 800 times and asked for 800 times; this takes 5 s",
+        split(Job(), "/home/u/env/module.txt", 8, opens=100, stats=100, read={KiB: 100}, meta_time=5.0),
+    ),
+    "many_small_files": (
+        many(Job(), 1200, read={10 * KiB: 1}, meta_time=0.02),
+        "1,200 files hold 10 KiB each; opening, closing and small accesses take 3 s",
+        many(Job(), 1200, read={MiB: 1}, meta_time=0.02),
+    ),
+    "file_per_process": (
+        many(Job(nprocs=256), 512, write={MiB: 100}, meta_time=1.0),
+        "256 ranks write 512 files of their own, 2.0 each, of 100 MiB; metadata calls take 2 s",
+        many(Job(nprocs=255), 512, write={MiB: 100}, meta_time=1.0),
+    ),
+    "opened_not_used": (
+        many(Job(), 600, meta_time=0.08),
+        "600 files are opened (600 times) without a read or a write; this takes 6 s",
+        many(Job(), 600, meta_time=0.08, read={1: 1}),
+    ),
+    "sync_storm": (
+        Job().posix("/scratch/a", 0, write={KiB: 500}, fsyncs=500, write_time=20.0),
+        "500 times data is forced to storage (fsync), every 1 KiB; this takes 10 s",
+        Job().posix("/scratch/a", 0, write={100 * MiB: 500}, fsyncs=500, write_time=20.0),
+    ),
+    "stdio_flushes": (
+        Job().add("stdio", "/scratch/log", 0, writes=5000, flushes=5000, write_time=6.0, meta_time=4.0),
+        "5,000 flushes for 5,000 writes to streams; this takes 10 s",
+        Job().add("stdio", "/scratch/log", 0, writes=100_000, flushes=5000, write_time=6.0, meta_time=4.0),
+    ),
+    "directory_churn": (
+        Job()
+        .section("process", process(0))
+        .section("operation", operation("unlink", 3000, 6.0), operation("mkdir", 500, 2.0)),
+        "3,500 changes and lists of directories (3000 unlink, 500 mkdir) take 8 s",
+        Job().section("process", process(0)).section("operation", operation("unlink", 900, 6.0)),
+    ),
+}

@@ -1,0 +1,54 @@
+"""Every rule fires where it should, saying the right numbers, and is silent where it should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cases
+import cases_parallel
+import pytest
+from iolens.metrics import Dataset
+from iolens.rules import Finding, find, load
+from jobs import Job
+
+CASES = {
+    **{**cases.SUMMARY, **cases.SIZE, **cases.PATTERN, **cases.METADATA},
+    **{**cases_parallel.SHARING, **cases_parallel.BALANCE, **cases_parallel.LAYOUT},
+    **{**cases_parallel.LIBRARY, **cases_parallel.DATA},
+}
+
+
+def findings(job: Job, folder: Path) -> list[Finding]:
+    with Dataset(job.save(folder / "job.darshan")) as data:
+        assert not data.problems
+        return find(data)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert sorted(CASES) == sorted(load().rules)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_it_fires(rule: str, tmp_path: Path) -> None:
+    found = {f.rule: f for f in findings(CASES[rule][0], tmp_path)}
+    assert rule in found, [f"{f.rule}: {f.message}" for f in found.values()]
+    one = found[rule]
+    assert CASES[rule][1] in one.message
+    assert one.severity in ("high", "medium", "low") or one.gain is None
+    assert all(row for evidence in one.evidence for row in evidence.rows)
+    assert all(len(evidence.rows) <= 10 for evidence in one.evidence)
+    if one.gain is not None:
+        assert one.assumptions and 0 <= one.gain[0] <= one.gain[1]
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_it_must_not_fire(rule: str, tmp_path: Path) -> None:
+    assert rule not in {f.rule for f in findings(CASES[rule][2], tmp_path)}
+
+
+def test_rules_say_what_they_are() -> None:
+    for rule in load().rules.values():
+        problem = rule.cap not in ("info", "good")
+        assert rule.why and (rule.advice or not problem), rule.id
+        assert rule.gain or not problem or "Nobody can say" in rule.why, rule.id
+        assert all(t.reason for t in rule.thresholds.values()), rule.id
