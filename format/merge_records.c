@@ -70,6 +70,7 @@ struct pass {
 	struct reduce_state *states;
 	size_t nrecords;
 	struct merge_heat heat;
+	struct merge_head head;        /* of several runs */
 	const struct merge_part *part; /* at hand */
 	struct log_records *reader;
 	bool header_written;
@@ -148,7 +149,9 @@ static int write_header(struct pass *x)
 	if (code <= 0)
 		return code;
 	x->header_written = true;
-	return log_write_record(x->g->writer, r.data, r.size);
+	memcpy(x->other, r.data, r.size);
+	merge_head_set(&x->head, x->module, x->other);
+	return log_write_record(x->g->writer, x->other, r.size);
 }
 
 /* Layouts of Lustre files are not added up: the first one stays. */
@@ -160,6 +163,12 @@ static int write_first(struct pass *x, const struct log_record *r, struct joined
 	j->place = 1;
 	memcpy(x->copy + 8, &shared, sizeof shared);
 	return log_write_record(x->g->writer, x->copy, r->size);
+}
+
+static int see_head(struct pass *x, const struct log_record *r)
+{
+	merge_head_see(&x->head, r);
+	return 0;
 }
 
 static int copy_record(struct pass *x, const struct log_record *r)
@@ -225,8 +234,8 @@ static int pass_part(struct pass *x, int (*see)(struct pass *x, const struct log
 		merge_place(g, x->part, x->module, x->copy);
 		code = see(x, &r);
 	}
-	if (code >= 0)
-		code = x->module->header ? write_header(x) : 0;
+	if (code >= 0 && x->module->header && see == copy_record)
+		code = write_header(x);
 	log_records_close(x->reader);
 	log_close(log);
 	return code;
@@ -260,6 +269,8 @@ static int run_passes(struct pass *x)
 	int code = log_write_module(x->g->writer, x->id, newest_version(x->id));
 	if (code >= 0 && x->module->layout == LAYOUT_HEATMAP)
 		code = merge_heat_plan(x->g, &x->heat);
+	if (code >= 0 && x->module->header && x->g->nruns > 1)
+		code = pass_all(x, see_head);
 	if (code >= 0 && joining)
 		code = pass_all(x, count_record);
 	if (code >= 0 && joining && x->module->layout == LAYOUT_PLAIN)

@@ -79,6 +79,20 @@ int merge_heat_plan(struct merging *g, struct merge_heat *h);
 /* The record in the bins of the merged log; out has room for MERGE_HEAT bytes. Returns its size. */
 size_t merge_heat_record(const struct merge_heat *h, const struct log_record *r, double shift, uint8_t *out);
 
+/* ---- the record that a region begins with ---- */
+
+enum { MERGE_HEAD_FIELDS = 16 };
+
+/* Of the counters whose variance it has. */
+struct merge_head {
+	int64_t records;
+	double mean[MERGE_HEAD_FIELDS], deviation[MERGE_HEAD_FIELDS];
+};
+
+void merge_head_see(struct merge_head *h, const struct log_record *r);
+/* The variances over all records that were seen. */
+void merge_head_set(const struct merge_head *h, const struct schema_module *m, uint8_t *header);
+
 enum { MERGE_RECORD = 81920 /* no record of a log is longer */ };
 
 int merge_trailer(struct merging *g);

@@ -225,6 +225,24 @@ def test_shared_records_of_two_jobs_are_one(merge: Callable[..., Path], run_iole
     assert (row["POSIX_SLOWEST_RANK"], row["POSIX_FASTEST_RANK"]) == ("4", "0")
 
 
+def test_the_variance_of_two_jobs_time_in_mpi_is_that_of_all_ranks(
+    run_iolens: Run, corpus: Path, tmp_path: Path
+) -> None:
+    log, new = corpus / "logs" / "apmpi.darshan", tmp_path / "new"
+    assert run_iolens(["merge", "--new-ranks", "-o", new, log, log]).returncode == 0
+    times = [
+        float(line.split("\t")[4]) for line in base(run_iolens, new) if "\tMPI_TOTAL_COMM_TIME\t" in line
+    ]
+    stated = [
+        line.split("\t")[4] for line in base(run_iolens, new) if "\tMPI_TOTAL_COMM_TIME_VARIANCE\t" in line
+    ]
+    mean = sum(times) / len(times)
+    assert len(times) == 256
+    assert [float(value) for value in stated] == [
+        pytest.approx(sum((t - mean) ** 2 for t in times) / 256, rel=1e-6)
+    ]
+
+
 def bins(run_iolens: Run, log: Path, rank: int, kind: str) -> list[int]:
     lines = [line.split("\t") for line in base(run_iolens, log)]
     cells = {row[3]: int(row[4]) for row in lines if row[1] == str(rank) and f"_{kind}_BIN_" in row[3]}

@@ -1,0 +1,83 @@
+"""The native command on one large log: 250,000 POSIX records. Needs numpy.
+
+usage: run.py [DIRECTORY] [REPEATS]     makes the log there first (default: a new directory), prints a table
+
+Every figure is the best of the repeats (default 5), each a process of its own; its text goes to /dev/null. Darshan's
+tools cannot be installed everywhere: what of theirs is worth a comparison stands in docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RECORDS = 250_000
+IOLENS = os.environ.get("IOLENS_BIN", str(ROOT / "build" / "cli" / "iolens"))
+
+COMMANDS = {
+    "show": ["show", "large"],
+    "show --total": ["show", "--total", "large"],
+    "show --perf --file": ["show", "--perf", "--file", "large"],
+    "show --json": ["show", "--json", "large"],
+    "show --csv": ["show", "--csv", "large"],
+    "convert": ["convert", "large", "new"],
+    "convert --bzip2": ["convert", "--bzip2", "large", "new"],
+    "merge two": ["merge", "-o", "new", "large", "other"],
+    "diff with itself": ["diff", "large", "large"],
+}
+
+
+def measure(command: list[str], folder: Path) -> tuple[float, float, float]:
+    """Wall and processor seconds, peak MB."""
+    (folder / "new").unlink(missing_ok=True)
+    begin = time.perf_counter()
+    process = subprocess.Popen([IOLENS, *command], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"iolens {' '.join(command)} ended with {process.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def text_size(command: list[str], folder: Path) -> int:
+    if command[0] in ("convert", "merge"):
+        return (folder / "new").stat().st_size
+    pipe = subprocess.Popen([IOLENS, *command], cwd=folder, stdout=subprocess.PIPE)
+    assert pipe.stdout
+    size = sum(len(part) for part in iter(lambda: pipe.stdout.read(1 << 20), b""))
+    pipe.wait()
+    return size
+
+
+def make(folder: Path) -> None:
+    sys.path.insert(0, str(HERE.parent / "decode"))
+    from make_logs import write
+
+    for name, seed in (("large", 1), ("other", 2)):
+        if not (folder / name).exists():
+            write(folder / name, RECORDS, seed)
+
+
+def main(arguments: list[str]) -> None:
+    folder = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="iolens-show-"))
+    repeats = int(arguments[1]) if len(arguments) > 1 else 5
+    make(folder)
+    print(f"{RECORDS} records, {(folder / 'large').stat().st_size / 1e6:.1f} MB\n")
+    print("| command | s | CPU, s | peak memory, MB | output, MB |\n|---|---|---|---|---|")
+    for name, command in COMMANDS.items():
+        runs = [measure(command, folder) for _ in range(repeats)]
+        best = [min(run[i] for run in runs) for i in range(3)]
+        size = text_size(command, folder) / 1e6
+        print(f"| {name} | {best[0]:.2f} | {best[1]:.2f} | {best[2]:.0f} | {size:.1f} |", flush=True)
+    (folder / "new").unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
