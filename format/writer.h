@@ -1,5 +1,5 @@
 /*
- * Writing a log that every released Darshan tool reads: container 3.41, zlib or bzip2, one stream per region.
+ * Writing a log that every released Darshan tool reads: container 3.41, zlib or bzip2, one or more streams per region.
  *
  *	log_writer_file(&w, "/logs/a.darshan", &err);
  *	log_write_job(w, &job);
@@ -47,6 +47,8 @@ int log_write_job(struct log_writer *w, const struct log_job_text *job);
 int log_write_name(struct log_writer *w, uint64_t id, const char *name);
 int log_write_module(struct log_writer *w, int module, uint32_t version);
 int log_write_record(struct log_writer *w, const void *record, size_t size);
+/* Finished zlib streams of whole records, or of names, as they are; they stand behind what was written before. */
+int log_write_packed(struct log_writer *w, const void *streams, size_t size);
 /* The module lacks data; it need not have any. */
 int log_write_partial(struct log_writer *w, int module);
 int log_write_section(struct log_writer *w, const struct trailer_section *s);

@@ -1,0 +1,101 @@
+#include "huffman.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct leaf {
+	uint32_t count;
+	int symbol;
+};
+
+static int by_count(const void *x, const void *y)
+{
+	const struct leaf *a = x, *b = y;
+	return a->count != b->count ? (a->count < b->count ? -1 : 1) : a->symbol - b->symbol;
+}
+
+static int collect(struct leaf *leaf, const uint32_t *count, int symbols)
+{
+	int n = 0;
+	for (int s = 0; s < symbols; s++)
+		if (count[s])
+			leaf[n++] = (struct leaf){count[s], s};
+	for (int s = 0; n < 2; s++)
+		if (!count[s])
+			leaf[n++] = (struct leaf){1, s};
+	qsort(leaf, (size_t)n, sizeof *leaf, by_count);
+	return n;
+}
+
+/* Depth of every leaf, the rarest first; Huffman's tree by two queues: leaves, and the nodes made of them. */
+static void measure(const struct leaf *leaf, int n, uint8_t *depth)
+{
+	uint64_t weight[HUFFMAN_SYMBOLS];
+	int parent[2 * HUFFMAN_SYMBOLS], level[HUFFMAN_SYMBOLS];
+	int next_leaf = 0, next_node = 0;
+	for (int made = 0; made < n - 1; made++) {
+		weight[made] = 0;
+		for (int k = 0; k < 2; k++) {
+			bool node = next_leaf == n || (next_node < made && weight[next_node] < leaf[next_leaf].count);
+			weight[made] += node ? weight[next_node] : leaf[next_leaf].count;
+			parent[node ? n + next_node++ : next_leaf++] = made;
+		}
+	}
+	level[n - 2] = 0;
+	for (int node = n - 3; node >= 0; node--)
+		level[node] = level[parent[n + node]] + 1;
+	for (int l = 0; l < n; l++)
+		depth[l] = (uint8_t)(level[parent[l]] + 1 < 255 ? level[parent[l]] + 1 : 255);
+}
+
+/* Cuts what is too deep, and pays for it with the deepest of the others. */
+static void limit(uint8_t *depth, int n, int longest)
+{
+	int64_t spent = 0, all = INT64_C(1) << longest;
+	for (int l = 0; l < n; l++) {
+		depth[l] = depth[l] > longest ? (uint8_t)longest : depth[l];
+		spent += all >> depth[l];
+	}
+	for (int l = 0; spent > all; l = l + 1 < n ? l + 1 : 0) {
+		if (depth[l] == longest)
+			continue;
+		depth[l]++;
+		spent -= all >> depth[l];
+	}
+	for (int l = n - 1; l >= 0; l--)
+		while (depth[l] > 1 && spent + (all >> depth[l]) <= all) {
+			spent += all >> depth[l];
+			depth[l]--;
+		}
+}
+
+void huffman_assign(struct huffman_code *c, int symbols)
+{
+	uint32_t next[HUFFMAN_LONGEST + 2] = {0}, code = 0;
+	uint32_t used[HUFFMAN_LONGEST + 1] = {0};
+	for (int s = 0; s < symbols; s++)
+		used[c->length[s]]++;
+	used[0] = 0;
+	for (int n = 1; n <= HUFFMAN_LONGEST; n++)
+		next[n] = code = (code + used[n - 1]) << 1;
+	for (int s = 0; s < symbols; s++) {
+		uint32_t plain = c->length[s] ? next[c->length[s]]++ : 0, turned = 0;
+		for (int k = 0; k < c->length[s]; k++)
+			turned |= (plain >> k & 1) << (c->length[s] - 1 - k);
+		c->bits[s] = (uint16_t)turned;
+	}
+}
+
+void huffman_make(struct huffman_code *c, const uint32_t *count, int symbols, int longest)
+{
+	struct leaf leaf[HUFFMAN_SYMBOLS];
+	uint8_t depth[HUFFMAN_SYMBOLS];
+	int n = collect(leaf, count, symbols);
+	measure(leaf, n, depth);
+	limit(depth, n, longest);
+	memset(c->length, 0, sizeof c->length);
+	for (int l = 0; l < n; l++)
+		c->length[leaf[l].symbol] = depth[l];
+	huffman_assign(c, symbols);
+}

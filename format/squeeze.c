@@ -1,0 +1,421 @@
+#include "squeeze.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "error.h"
+
+enum {
+	END = 256,
+	SHORTEST = 3,
+	NUMBER = 8,
+	LONGEST = 258,
+	WINDOW = 32768,
+	TOKEN_BITS = 48,
+	HEAD_BITS = 3000,
+};
+
+/* ---- lengths and distances as deflate writes them ---- */
+
+struct class
+{
+	uint16_t symbol;
+	uint8_t bits; /* extra ones */
+	uint16_t base;
+};
+
+static struct class length_class(uint32_t length)
+{
+	if (length < 11)
+		return (struct class){(uint16_t)(254 + length), 0, (uint16_t)length};
+	if (length == LONGEST)
+		return (struct class){285, 0, LONGEST};
+	unsigned bits = 29u - (unsigned)__builtin_clz(length - 3); /* of the value without its top three */
+	uint32_t top = (length - 3) >> bits;
+	return (struct class){(uint16_t)(257 + 4 * bits + top), (uint8_t)bits, (uint16_t)((top << bits) + 3)};
+}
+
+static struct class distance_class(uint32_t distance)
+{
+	if (distance < 5)
+		return (struct class){(uint16_t)(distance - 1), 0, (uint16_t)distance};
+	unsigned bits = 30u - (unsigned)__builtin_clz(distance - 1);
+	uint32_t top = (distance - 1) >> bits;
+	return (struct class){(uint16_t)(2 * bits + top), (uint8_t)bits, (uint16_t)((top << bits) + 1)};
+}
+
+/* ---- a block: its tokens are counted, then written ---- */
+
+static void put_code(struct squeeze *s, const struct huffman_code *c, unsigned symbol)
+{
+	bits_put(&s->sink, c->bits[symbol], c->length[symbol]);
+}
+
+static void put_tokens(struct squeeze *s, const struct huffman_code *lengths, const struct huffman_code *distances)
+{
+	for (uint32_t k = 0; k < s->tokens; k++) {
+		uint32_t length = s->token[k] >> 16, distance = s->token[k] & 0xffff;
+		if (!length) {
+			put_code(s, lengths, distance);
+			continue;
+		}
+		struct class l = length_class(length), d = distance_class(distance);
+		put_code(s, lengths, l.symbol);
+		bits_put(&s->sink, length - l.base, l.bits);
+		put_code(s, distances, d.symbol);
+		bits_put(&s->sink, distance - d.base, d.bits);
+	}
+	put_code(s, lengths, END);
+}
+
+/* The lengths of the codes as a sequence with runs: symbol, and the bits that follow it. */
+struct runs {
+	int n;
+	uint8_t symbol[SQUEEZE_LENGTHS + SQUEEZE_DISTANCES], extra[SQUEEZE_LENGTHS + SQUEEZE_DISTANCES];
+};
+
+static void add_run(struct runs *r, uint8_t symbol, int extra)
+{
+	r->symbol[r->n] = symbol;
+	r->extra[r->n++] = (uint8_t)extra;
+}
+
+static void find_runs(struct runs *r, const uint8_t *length, int n)
+{
+	for (int at = 0; at < n;) {
+		int same = 1, zero = !length[at];
+		while (at + same < n && length[at + same] == length[at] && same < (zero ? 138 : 7))
+			same++;
+		if (zero && same >= 3) {
+			add_run(r, same > 10 ? 18 : 17, same - (same > 10 ? 11 : 3));
+		} else {
+			add_run(r, length[at], 0);
+			same = !zero && same >= 4 ? same : 1;
+			if (same > 1)
+				add_run(r, 16, same - 4);
+		}
+		at += same;
+	}
+}
+
+static int used_symbols(const struct huffman_code *c, int n, int least)
+{
+	while (n > least && !c->length[n - 1])
+		n--;
+	return n;
+}
+
+static void put_head(struct squeeze *s, const struct huffman_code *lengths, const struct huffman_code *distances)
+{
+	static const uint8_t order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+	static const uint8_t extra_bits[19] = {[16] = 2, [17] = 3, [18] = 7};
+	int nlengths = used_symbols(lengths, SQUEEZE_LENGTHS, 257);
+	int ndistances = used_symbols(distances, SQUEEZE_DISTANCES, 1), norder = 19;
+	uint8_t all[SQUEEZE_LENGTHS + SQUEEZE_DISTANCES];
+	uint32_t count[19] = {0};
+	struct runs runs = {0};
+	struct huffman_code code;
+	memcpy(all, lengths->length, (size_t)nlengths);
+	memcpy(all + nlengths, distances->length, (size_t)ndistances);
+	find_runs(&runs, all, nlengths + ndistances);
+	for (int k = 0; k < runs.n; k++)
+		count[runs.symbol[k]]++;
+	huffman_make(&code, count, 19, 7);
+	while (norder > 4 && !code.length[order[norder - 1]])
+		norder--;
+	bits_put(&s->sink, (uint32_t)(nlengths - 257), 5);
+	bits_put(&s->sink, (uint32_t)(ndistances - 1), 5);
+	bits_put(&s->sink, (uint32_t)(norder - 4), 4);
+	for (int k = 0; k < norder; k++)
+		bits_put(&s->sink, code.length[order[k]], 3);
+	for (int k = 0; k < runs.n; k++) {
+		put_code(s, &code, runs.symbol[k]);
+		bits_put(&s->sink, runs.extra[k], extra_bits[runs.symbol[k]]);
+	}
+}
+
+/* The codes that need no head. */
+static void fixed_codes(struct huffman_code *lengths, struct huffman_code *distances)
+{
+	for (int k = 0; k < HUFFMAN_SYMBOLS; k++)
+		lengths->length[k] = k < 144 ? 8 : k < 256 ? 9 : k < 280 ? 7 : 8;
+	memset(distances->length, 0, sizeof distances->length);
+	memset(distances->length, 5, 32);
+	huffman_assign(lengths, HUFFMAN_SYMBOLS);
+	huffman_assign(distances, 32);
+}
+
+static uint64_t cost(const struct squeeze *s, const struct huffman_code *lengths, const struct huffman_code *distances)
+{
+	uint64_t bits = 0;
+	for (int k = 0; k < SQUEEZE_LENGTHS; k++)
+		bits += (uint64_t)s->lengths[k] * lengths->length[k];
+	for (int k = 0; k < SQUEEZE_DISTANCES; k++)
+		bits += (uint64_t)s->distances[k] * distances->length[k];
+	return bits;
+}
+
+enum { FIXED_TOKENS = 400, HEAD_GUESS = 400 };
+
+static int put_block(struct squeeze *s, bool last)
+{
+	struct huffman_code lengths, distances, fixed[2];
+	bool plain = false;
+	if (log_bytes_room(&s->out, ((size_t)s->tokens * TOKEN_BITS + HEAD_BITS) / 8) < 0)
+		return LOG_E_MEMORY;
+	s->sink.out = &s->out;
+	s->lengths[END] = 1;
+	huffman_make(&lengths, s->lengths, SQUEEZE_LENGTHS, HUFFMAN_LONGEST);
+	huffman_make(&distances, s->distances, SQUEEZE_DISTANCES, HUFFMAN_LONGEST);
+	if (s->tokens < FIXED_TOKENS) {
+		fixed_codes(&fixed[0], &fixed[1]);
+		plain = cost(s, &fixed[0], &fixed[1]) < cost(s, &lengths, &distances) + HEAD_GUESS;
+	}
+	bits_put(&s->sink, (uint32_t)last | (plain ? 1 : 2) << 1, 3);
+	if (!plain)
+		put_head(s, &lengths, &distances);
+	put_tokens(s, plain ? &fixed[0] : &lengths, plain ? &fixed[1] : &distances);
+	s->tokens = 0;
+	memset(s->lengths, 0, sizeof s->lengths);
+	memset(s->distances, 0, sizeof s->distances);
+	return 0;
+}
+
+/* ---- tokens ---- */
+
+static void literal(struct squeeze *s, uint8_t byte)
+{
+	s->token[s->tokens++] = byte;
+	s->lengths[byte]++;
+}
+
+/* Pieces of the longest length, and no rest that is too short for one. */
+static void match(struct squeeze *s, size_t n, uint32_t distance)
+{
+	unsigned symbol = distance_class(distance).symbol;
+	while (n) {
+		uint32_t piece = n <= LONGEST ? (uint32_t)n : n < LONGEST + 3 ? LONGEST - 3 : LONGEST;
+		s->token[s->tokens++] = piece << 16 | distance;
+		s->lengths[length_class(piece).symbol]++;
+		s->distances[symbol]++;
+		n -= piece;
+	}
+}
+
+static uint64_t word(const uint8_t *at)
+{
+	uint64_t w;
+	memcpy(&w, at, sizeof w);
+	return w;
+}
+
+static size_t equal(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	size_t at = 0;
+	for (; at + 8 <= n; at += 8) {
+		uint64_t differ = word(a + at) ^ word(b + at);
+		if (differ)
+			return at + (size_t)__builtin_ctzll(differ) / 8;
+	}
+	while (at < n && a[at] == b[at])
+		at++;
+	return at;
+}
+
+static size_t zeros(const uint8_t *a, size_t n)
+{
+	size_t at = 0;
+	for (; at + 8 <= n; at += 8)
+		if (word(a + at))
+			return at + (size_t)__builtin_ctzll(word(a + at)) / 8;
+	while (at < n && !a[at])
+		at++;
+	return at;
+}
+
+enum { LONG_ZEROS = 48 };
+
+/* What is equal to the record before: long runs of zeros in it are cheaper at distance 1. */
+static void repeat(struct squeeze *s, const uint8_t *at, size_t n, uint32_t distance)
+{
+	size_t tail = n;
+	while (tail >= 8 && !word(at + tail - 8))
+		tail -= 8;
+	if (n - tail < LONG_ZEROS || !tail || at[tail - 1]) {
+		match(s, n, distance);
+		return;
+	}
+	if (tail >= SHORTEST)
+		match(s, tail, distance);
+	else
+		for (size_t k = 0; k < tail; k++)
+			literal(s, at[k]);
+	match(s, n - tail, 1);
+}
+
+/* How much from `at` on is as it was where the same number was before; *distance tells how far that is. */
+static size_t recall(struct squeeze *s, uint32_t at, uint32_t end, uint32_t *distance)
+{
+	uint64_t number = word(s->window + at);
+	uint32_t *seen = &s->seen[number * UINT64_C(0x9e3779b97f4a7c15) >> 52], before = *seen;
+	*seen = at + 1;
+	if (!before || at + 1 - before > WINDOW || word(s->window + before - 1) != number)
+		return 0;
+	*distance = at + 1 - before;
+	return 8 + equal(s->window + at + 8, s->window + before + 7, end - at - 8);
+}
+
+struct found {
+	size_t length;
+	uint32_t distance;
+};
+
+/* As it was `distance` before. */
+static void consider(const struct squeeze *s, uint32_t at, uint32_t end, uint32_t distance, struct found *best)
+{
+	const uint8_t *here = s->window + at;
+	if (!distance || distance > at || distance > WINDOW || here[0] != here[-(ptrdiff_t)distance])
+		return;
+	size_t length = equal(here, here - distance, end - at);
+	if (length > best->length || (length == best->length && distance < best->distance))
+		*best = (struct found){length, distance};
+}
+
+/* Where what is being written began and ends, and where the record before began as this one does, or ended as it will. */
+struct span {
+	uint32_t from, end, back, tail;
+	bool numbers;
+};
+
+static struct found find(struct squeeze *s, const struct span *p, uint32_t at)
+{
+	const uint8_t *here = s->window + at;
+	struct found best = {0, p->back}, other;
+	if (p->numbers && at && !here[0] && !here[-1])
+		best = (struct found){zeros(here, p->end - at), 1};
+	consider(s, at, p->end, p->back, &best);
+	if (best.length >= NUMBER)
+		return best;
+	consider(s, at, p->end, p->numbers ? NUMBER : p->tail, &best);
+	bool whole = p->end - at >= NUMBER && (!p->numbers || (at - p->from) % NUMBER == 0);
+	if (whole && best.length < NUMBER && (other.length = recall(s, at, p->end, &other.distance)) > best.length)
+		best = other;
+	return best;
+}
+
+static void tokens_of(struct squeeze *s, uint32_t from, uint32_t end)
+{
+	uint32_t back = from - s->last, tail = end - from;
+	struct span span = {from, end, back, tail, tail % NUMBER == 0 && (!back || back == tail)};
+	for (uint32_t at = from; at < end;) {
+		struct found f = find(s, &span, at);
+		if (f.length < SHORTEST)
+			literal(s, s->window[at++]);
+		else if (f.distance == back && span.numbers)
+			repeat(s, s->window + at, f.length, back);
+		else
+			match(s, f.length, f.distance);
+		at += f.length < SHORTEST ? 0 : (uint32_t)f.length;
+	}
+}
+
+/* ---- the stream ---- */
+
+enum { ADLER = 65521, ADLER_BYTES = 4096 };
+
+static void sum(struct squeeze *s, const uint8_t *at, size_t n)
+{
+	uint64_t ones = s->ones, sums = s->sums;
+	while (n) {
+		size_t piece = n < ADLER_BYTES ? n : ADLER_BYTES, k = 0;
+		for (; k + 8 <= piece; k += 8) {
+			if (word(at + k))
+				for (size_t b = k; b < k + 8; b++)
+					sums += ones += at[b];
+			else
+				sums += 8 * ones;
+		}
+		for (; k < piece; k++)
+			sums += ones += at[k];
+		ones %= ADLER;
+		sums %= ADLER;
+		at += piece;
+		n -= piece;
+	}
+	s->ones = (uint32_t)ones;
+	s->sums = (uint32_t)sums;
+}
+
+struct squeeze *squeeze_make(void)
+{
+	struct squeeze *s = log_alloc.get(sizeof *s);
+	if (s)
+		memset(s, 0, offsetof(struct squeeze, token));
+	return s;
+}
+
+static int begin(struct squeeze *s)
+{
+	s->begun = true;
+	s->ones = 1;
+	s->sums = 0;
+	s->used = s->last = 0;
+	memset(s->seen, 0, sizeof s->seen);
+	s->sink = (struct bit_sink){0};
+	return log_bytes_add(&s->out, "\x78\x5e", 2); /* deflate, 32 KiB window, fast */
+}
+
+/* Makes room for n more bytes in the window, whose older half goes. */
+static void slide(struct squeeze *s, uint32_t n)
+{
+	if (s->used + n <= SQUEEZE_WINDOW)
+		return;
+	uint32_t gone = s->used - WINDOW;
+	memmove(s->window, s->window + gone, WINDOW);
+	s->used = WINDOW;
+	s->last = s->last > gone ? s->last - gone : WINDOW;
+	for (int k = 0; k < SQUEEZE_SEEN; k++)
+		s->seen[k] = s->seen[k] > gone ? s->seen[k] - gone : 0;
+}
+
+static int add_piece(struct squeeze *s, const uint8_t *at, uint32_t n)
+{
+	if (n > SQUEEZE_TOKENS - s->tokens && put_block(s, false) < 0)
+		return LOG_E_MEMORY;
+	slide(s, n);
+	uint32_t from = s->used;
+	memcpy(s->window + from, at, n);
+	s->used += n;
+	tokens_of(s, from, s->used);
+	s->last = from;
+	return 0;
+}
+
+int squeeze_add(struct squeeze *s, const void *record, size_t n)
+{
+	const uint8_t *at = record;
+	int code = s->begun ? 0 : begin(s);
+	sum(s, at, n);
+	for (size_t done = 0; code >= 0 && done < n; done += SQUEEZE_TOKENS)
+		code = add_piece(s, at + done, n - done < SQUEEZE_TOKENS ? (uint32_t)(n - done) : SQUEEZE_TOKENS);
+	return code;
+}
+
+int squeeze_end(struct squeeze *s)
+{
+	if (!s->begun)
+		return 0;
+	s->begun = false;
+	if (put_block(s, true) < 0 || log_bytes_room(&s->out, 16) < 0)
+		return LOG_E_MEMORY;
+	bits_end(&s->sink);
+	const uint8_t check[] = {(uint8_t)(s->sums >> 8), (uint8_t)s->sums, (uint8_t)(s->ones >> 8), (uint8_t)s->ones};
+	return log_bytes_add(&s->out, check, sizeof check);
+}
+
+void squeeze_free(struct squeeze *s)
+{
+	if (s)
+		log_bytes_free(&s->out);
+	log_put(s);
+}
