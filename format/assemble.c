@@ -13,7 +13,7 @@
 
 /* ---- the images, one open at a time: there may be thousands ---- */
 
-static void name_file(const struct assembly *a, const struct assembly_source *s, char *path, size_t room)
+void assembly_name_file(const struct assembly *a, const struct assembly_source *s, char *path, size_t room)
 {
 	snprintf(path, room, "%s%s%s", a->directory ? a->directory : "", a->directory ? "/" : "", s->name);
 }
@@ -25,7 +25,7 @@ static int open_source(struct assembly *a, const struct assembly_source *s, stru
 		return image_open_memory(i, a->memory, a->memory_size, err);
 	if (s->copy.used)
 		return image_open_memory(i, s->copy.at, s->copy.used, err);
-	name_file(a, s, path, sizeof path);
+	assembly_name_file(a, s, path, sizeof path);
 	return image_open_file(i, path, err);
 }
 
@@ -78,6 +78,13 @@ static int add_source(struct assembly *a, const char *name)
 	return code;
 }
 
+static void forget_source(struct assembly_source *s)
+{
+	log_bytes_free(&s->copy);
+	log_put(s->name);
+	log_put(s->pack);
+}
+
 static int list_sources(struct assembly *a)
 {
 	DIR *dir = opendir(a->directory);
@@ -120,7 +127,7 @@ static int measure(struct image *i, struct assembly_source *s, struct log_error 
 		return files;
 	s->has_records = files;
 	if (!p->kernel_at_end[LIVE_IO_READS])
-		return assembly_seen(i, s->moved, err);
+		return assembly_seen(s, i, s->moved, err);
 	memcpy(s->moved, &p->kernel_at_end[LIVE_IO_READ], sizeof s->moved);
 	s->moved[LIVE_READ] += p->own_read;
 	return 0;
@@ -136,6 +143,36 @@ static int note_deaths(struct assembly *a, const struct image *i, const struct a
 	return code;
 }
 
+/* ---- what ranks have done ahead ---- */
+
+/* Packs hold what the first rank to come has not. */
+static void know_first(struct assembly *a)
+{
+	struct log_error err;
+	struct log *log;
+	if (!a->job->first || log_open_file(&log, a->job->first, &err) < 0)
+		return;
+	if (pack_ids(&a->common, log, &err) < 0)
+		id_set_free(&a->common);
+	log_close(log);
+}
+
+static void find_pack(const struct assembly *a, struct assembly_source *s, struct image *i)
+{
+	char path[4096 + sizeof PACK_SUFFIX];
+	if (!a->common.used || !(s->pack = log_get(sizeof *s->pack)))
+		return;
+	assembly_name_file(a, s, path, sizeof path - sizeof PACK_SUFFIX);
+	strcat(path, PACK_SUFFIX);
+	if (pack_load(s->pack, i->log, path)) {
+		memcpy(s->totals, s->pack->totals, sizeof s->totals);
+		memset(s->counted, 1, sizeof s->counted);
+		return;
+	}
+	log_put(s->pack);
+	s->pack = NULL;
+}
+
 static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
 	struct image i;
@@ -145,6 +182,8 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		code = image_load_live(&i, err);
 	if (code >= 0)
 		code = log_job(i.log, &job, err);
+	if (code >= 0 && !s->pack)
+		find_pack(a, s, &i);
 	if (code >= 0)
 		code = measure(&i, s, err);
 	if (code >= 0) {
@@ -164,7 +203,7 @@ static int take_copy(struct assembly *a, struct assembly_source *s, struct log_e
 {
 	char path[4096];
 	struct snapshot copy;
-	name_file(a, s, path, sizeof path);
+	assembly_name_file(a, s, path, sizeof path);
 	int code = snapshot_take(&copy, path, err);
 	if (code < 0)
 		return code;
@@ -206,6 +245,7 @@ static void lose(struct assembly *a, const struct assembly_source *s, const stru
 static void survey(struct assembly *a)
 {
 	size_t kept = 0;
+	know_first(a);
 	for (size_t n = 0; n < a->nsources; n++) {
 		struct log_error err = {0};
 		if (survey_one(a, &a->sources[n], &err) >= 0) {
@@ -213,8 +253,7 @@ static void survey(struct assembly *a)
 			continue;
 		}
 		lose(a, &a->sources[n], &err);
-		log_bytes_free(&a->sources[n].copy);
-		log_put(a->sources[n].name);
+		forget_source(&a->sources[n]);
 	}
 	a->nsources = kept;
 	if (kept)
@@ -293,10 +332,10 @@ static int assemble(struct assembly *a, const char *path, struct log_error *err)
 	int code = write_parts(a, path);
 	int64_t images = (int64_t)a->nsources;
 	for (size_t n = 0; n < a->nsources; n++) {
-		log_bytes_free(&a->sources[n].copy);
-		log_put(a->sources[n].name);
+		forget_source(&a->sources[n]);
 	}
 	log_put(a->sources);
+	id_set_free(&a->common);
 	log_bytes_free(&a->lost);
 	log_bytes_free(&a->deaths);
 	assembly_forget_plan(a);

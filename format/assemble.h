@@ -35,6 +35,7 @@ struct assemble_job {
 	int64_t ended;      /* ns since 1970; 0 = the latest end known */
 	const struct assemble_phase *phases;
 	size_t nphases;
+	const char *first;                              /* the store that packs were made against; NULL = no packs */
 	int64_t deadline;                               /* ns, monotonic clock: when to give up; 0 = never */
 	int64_t command;                                /* pid of the command, 0 = not known; */
 	int status;                                     /* how it ended, as of waitpid */

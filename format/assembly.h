@@ -3,7 +3,9 @@
 #define IOLENS_ASSEMBLY_H
 
 #include "assemble.h"
+#include "id_set.h"
 #include "image.h"
+#include "pack.h"
 #include "records.h"
 #include "shared.h"
 #include "snapshot.h"
@@ -26,8 +28,11 @@ struct assembly_source {
 	int64_t epoch;              /* ns since 1970 */
 	int64_t mpi_size, mpi_rank; /* 0, 0 = no rank */
 	uint64_t world;
-	bool has_records; /* of files: standard streams do not count */
-	int around;       /* the part whose ranks it started, ASSEMBLY_NOWHERE or ASSEMBLY_SEVERAL */
+	bool has_records;  /* of files: standard streams do not count */
+	struct pack *pack; /* what its process has done ahead; NULL = nothing */
+	struct pack_totals totals[PACK_PARTS];
+	bool counted[PACK_PARTS]; /* they are known */
+	int around;               /* the part whose ranks it started, ASSEMBLY_NOWHERE or ASSEMBLY_SEVERAL */
 };
 
 /* A store that cannot be read. */
@@ -87,11 +92,11 @@ struct assembly {
 	struct log_bytes deaths; /* struct assembly_death */
 	struct assembly_part *parts;
 	size_t nparts, parts_room;
-	size_t worlds;                        /* the first parts */
-	const struct assembly_part *part;     /* being written */
-	const struct assembly_source *source; /* being visited */
-	int64_t epoch;                        /* of that part, ns since 1970 */
-	double end;                           /* of that part, s since the epoch */
+	size_t worlds;                    /* the first parts */
+	const struct assembly_part *part; /* being written */
+	struct assembly_source *source;   /* being visited */
+	int64_t epoch;                    /* of that part, ns since 1970 */
+	double end;                       /* of that part, s since the epoch */
 	struct log_writer *writer;
 	struct log_error err;
 	bool job_written;
@@ -102,8 +107,9 @@ struct assembly {
 	struct assemble_phase phase[ASSEMBLY_PHASES];
 	const char *in_phase;
 	double phase_began;
-	uint64_t *ids; /* names written so far: open addressing */
-	size_t ids_size, ids_used;
+	struct id_set names;    /* written so far */
+	struct id_set common;   /* what the first rank to come has: no pack holds it */
+	struct log_bytes piece; /* of a pack */
 	struct trailer_section section[ASSEMBLY_SECTIONS];
 	uint8_t record[8192] __attribute__((aligned(8)));
 };
@@ -124,19 +130,14 @@ int assembly_write(struct assembly *a, const char *path);
 /* What follows is another step of the work: its time goes into the trailer. */
 void assembly_clock(struct assembly *a, const char *phase);
 
-bool assembly_standard_stream(uint64_t id);
-
 /* True when the image has a record of a file; a negative code if it cannot be read. */
 int assembly_has_files(struct image *i, struct log_error *err);
 
-/* 1 if the id is new, 0 if it was there, or a negative code. */
-int assembly_new_id(struct assembly *a, uint64_t id);
-
-/* Standard streams have a record from the start, inherited files from the fork: one that was not used says nothing. */
-bool assembly_unused(int module, const struct log_record *r);
+/* Path of a source's file. */
+void assembly_name_file(const struct assembly *a, const struct assembly_source *s, char *path, size_t room);
 
 /* Bytes that the image's records and classes account for, by live_kind. */
-int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err);
+int assembly_seen(struct assembly_source *s, struct image *i, int64_t seen[2], struct log_error *err);
 
 int assembly_sections_begin(struct assembly *a);
 int assembly_sections_add(struct assembly *a, struct image *i);

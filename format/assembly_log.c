@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "assembly.h"
 #include "hash.h"
+#include "reader.h"
 #include "shared.h"
 
 /* ---- how long each step took: in the trailer ---- */
@@ -82,22 +83,44 @@ static int describe_job(struct assembly *a)
 	return code < 0 || a->job_written ? code : write_job(a, &a->first);
 }
 
-static int write_name(struct assembly *a, uint64_t id, const char *name)
+static int write_name(void *assembly, uint64_t id, const char *name)
 {
-	int code = assembly_new_id(a, id);
+	struct assembly *a = assembly;
+	const struct pack *pack = a->source ? a->source->pack : NULL;
+	if (pack && !id_set_has(&a->common, id))
+		return 0;
+	int code = id_set_add(&a->names, id);
 	return code > 0 ? log_write_name(a->writer, id, name) : code;
 }
 
+/* ---- what a process has squeezed ahead ---- */
+
+static bool all_packed(const struct pack *p, enum pack_part part)
+{
+	return p && !p->part[part].left;
+}
+
+static int copy_packed(struct assembly *a, enum pack_part part)
+{
+	char path[4096 + sizeof PACK_SUFFIX];
+	const struct pack *p = a->source->pack;
+	if (!p || !p->part[part].stored)
+		return 0;
+	assembly_name_file(a, a->source, path, sizeof path - sizeof PACK_SUFFIX);
+	strcat(path, PACK_SUFFIX);
+	int code = pack_read(p, path, part, &a->piece);
+	if (code < 0)
+		return log_fail(&a->err, code, LOG_NOWHERE, "what a rank has packed cannot be read");
+	return log_write_packed(a->writer, a->piece.at, a->piece.used);
+}
+
+/* ---- names ---- */
+
 static int copy_names(struct assembly *a, struct image *i)
 {
-	log_names(i->log, NULL);
-	int code = 0;
-	for (size_t n = 0; code >= 0 && n < log_names_count(i->log); n++) {
-		uint64_t id;
-		const char *name = log_name_at(i->log, n, &id);
-		code = write_name(a, id, name);
-	}
-	return code;
+	struct log_error damage;
+	int code = all_packed(a->source->pack, PACK_NAMES) ? 0 : names_walk(i->log, write_name, a, &damage);
+	return code == LOG_E_MEMORY ? code : copy_packed(a, PACK_NAMES);
 }
 
 static const struct {
@@ -113,54 +136,36 @@ static const struct {
 static int write_heat_names(struct assembly *a)
 {
 	int code = 0;
+	a->source = NULL;
 	for (int h = 0; code >= 0 && h < LIVE_HEAT_COUNT; h++)
 		code = write_name(a, log_id(heats[h].name), heats[h].name);
 	return code;
 }
 
-bool assembly_standard_stream(uint64_t id)
-{
-	static const char *const names[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
-	for (int k = 0; k < 3; k++)
-		if (id == log_id(names[k]))
-			return true;
-	return false;
-}
-
-static bool unused_stream(const struct log_record *r)
-{
-	const struct stdio_record *s = r->data;
-	int64_t used = s->reads | s->writes;
-	return !(assembly_standard_stream(r->id) ? used : used | s->opens | s->seeks | s->flushes);
-}
-
-static bool unused_file(const struct posix_record *p)
-{
-	int64_t used = p->opens | p->reads | p->writes | p->seeks | p->stats | p->mmaps | p->fsyncs | p->fdsyncs;
-	return !(used | p->rename_sources | p->rename_targets);
-}
-
-bool assembly_unused(int module, const struct log_record *r)
-{
-	return (module == LOG_MOD_STDIO && unused_stream(r)) || (module == LOG_MOD_POSIX && unused_file(r->data));
-}
-
-/* Calls with every used record of one module of an image, its rank set, in a->record. */
+/* Calls with every used record of one module of an image, its rank set, in a->record. The first time they are summed, too. */
 static int each_record(struct assembly *a, struct image *i, int (*see)(struct assembly *a, const struct log_record *r))
 {
 	struct log_records *records;
 	struct log_record r;
+	const struct pack *pack = a->source->pack;
+	enum pack_part part = pack_part_of(a->module);
+	bool count = !a->source->counted[part];
+	if (all_packed(pack, part))
+		return 0;
 	int code = log_records_open(&records, i->log, a->module, &a->err);
 	if (code < 0)
 		return code;
 	while ((code = log_records_next(records, &r, &a->err)) > 0) {
-		if (assembly_unused(a->module, &r))
+		if (pack_unused(a->module, &r) || (pack && !id_set_has(&a->common, r.id)))
 			continue;
+		if (count)
+			pack_total_add(&a->source->totals[part], &r);
 		memcpy(a->record, r.data, r.size);
 		memcpy(a->record + 8, &i->rank, sizeof i->rank);
 		if ((code = see(a, &r)) < 0)
 			break;
 	}
+	a->source->counted[part] |= code >= 0;
 	log_records_close(records);
 	return code;
 }
@@ -177,14 +182,32 @@ static int add_rank(struct assembly *a, struct image *i)
 	return each_record(a, i, add_record);
 }
 
-/* Only what all ranks had is shared; a rank that left nothing makes every file somebody's own. */
-static int reduce_shared(struct assembly *a)
+/* Only what all ranks had is shared; a rank that left nothing, or has packed all, makes every file somebody's own. */
+static bool may_share(const struct assembly *a)
 {
 	int64_t ranks = 0;
-	for (size_t m = 0; m < a->part->nmembers; m++)
-		ranks += a->part->members[m].rank >= 0;
+	for (size_t m = 0; m < a->part->nmembers; m++) {
+		const struct assembly_member *member = &a->part->members[m];
+		ranks += member->rank >= 0;
+		if (member->rank >= 0 && all_packed(a->sources[member->source].pack, pack_part_of(a->module)))
+			return false;
+	}
+	return a->part->mpi && ranks == a->part->nprocs && schema_modules[a->module].layout == LAYOUT_PLAIN;
+}
+
+/* Of one rank everything is: nothing has to be looked up. */
+static int share_alone(struct assembly *a, const struct log_record *r)
+{
+	struct reduce_state state;
+	reduce_begin(r->schema, a->record, &state);
+	reduce_end(r->schema, a->record, &state);
+	return log_write_record(a->writer, a->record, r->size);
+}
+
+static int reduce_shared(struct assembly *a)
+{
 	shared_begin(&a->shared, &schema_modules[a->module]);
-	if (!a->part->mpi || ranks != a->part->nprocs || schema_modules[a->module].layout != LAYOUT_PLAIN)
+	if (a->part->nprocs == 1 || !may_share(a))
 		return 0;
 	int code = assembly_each(a, ASSEMBLY_RANKS, add_rank);
 	if (code >= 0)
@@ -201,7 +224,13 @@ static int copy_record(struct assembly *a, const struct log_record *r)
 
 static int copy_records(struct assembly *a, struct image *i)
 {
-	int code = each_record(a, i, copy_record);
+	enum pack_part part = pack_part_of(a->module);
+	bool alone = a->part->nprocs == 1 && may_share(a);
+	bool all_shared = a->shared.used && a->source->counted[part] && !a->source->pack &&
+			  a->source->totals[part].records == (int64_t)a->shared.used;
+	int code = all_shared ? 0 : each_record(a, i, alone ? share_alone : copy_record);
+	if (code >= 0)
+		code = copy_packed(a, part);
 	if (code >= 0 && log_container(i->log)->partial >> a->module & 1)
 		code = log_write_partial(a->writer, a->module);
 	return code;

@@ -53,40 +53,31 @@ int assembly_sections_begin(struct assembly *a)
 
 /* ---- totals ---- */
 
-struct totals {
-	int64_t records, opens, reads, writes, bytes_read, bytes_written;
-	double read_time, write_time, meta_time;
-};
-
-static int sum_records(struct image *i, int module, struct totals *t, struct log_error *err)
+/* Where the records have been gone through already, or packed, their sums are known. */
+static int sum_records(struct assembly_source *s, struct image *i, int module, struct log_error *err)
 {
 	struct log_records *records;
 	struct log_record r;
+	enum pack_part part = pack_part_of(module);
+	if (s->counted[part])
+		return 0;
 	int code = log_records_open(&records, i->log, module, err);
 	if (code < 0)
 		return code;
-	while ((code = log_records_next(records, &r, err)) > 0) {
-		if (assembly_unused(module, &r))
-			continue;
-		t->records++;
-		t->opens += reduce_i64(r.schema, r.data, ROLE_OPENS);
-		t->reads += reduce_i64(r.schema, r.data, ROLE_READS);
-		t->writes += reduce_i64(r.schema, r.data, ROLE_WRITES);
-		t->bytes_read += reduce_i64(r.schema, r.data, ROLE_BYTES_READ);
-		t->bytes_written += reduce_i64(r.schema, r.data, ROLE_BYTES_WRITTEN);
-		t->read_time += reduce_f64(r.schema, r.data, ROLE_READ_TIME);
-		t->write_time += reduce_f64(r.schema, r.data, ROLE_WRITE_TIME);
-		t->meta_time += reduce_f64(r.schema, r.data, ROLE_META_TIME);
-	}
+	s->totals[part] = (struct pack_totals){0};
+	while ((code = log_records_next(records, &r, err)) > 0)
+		if (!pack_unused(module, &r))
+			pack_total_add(&s->totals[part], &r);
 	log_records_close(records);
+	s->counted[part] = code >= 0;
 	return code;
 }
 
 static int add_total(struct assembly *a, struct image *i, int module)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_TOTAL];
-	struct totals t = {0};
-	int code = sum_records(i, module, &t, &a->err);
+	int code = sum_records(a->source, i, module, &a->err);
+	struct pack_totals t = a->source->totals[pack_part_of(module)];
 	if (code < 0 || !t.records)
 		return code;
 	section_row(s);
@@ -113,22 +104,24 @@ int assembly_has_files(struct image *i, struct log_error *err)
 		if ((code = log_records_open(&records, i->log, modules[m], err)) < 0)
 			return code;
 		while ((code = log_records_next(records, &r, err)) > 0)
-			if (!assembly_unused(modules[m], &r) && !assembly_standard_stream(r.id))
+			if (!pack_unused(modules[m], &r) && !pack_standard_stream(r.id))
 				break;
 		log_records_close(records);
 	}
 	return code;
 }
 
-int assembly_seen(struct image *i, int64_t seen[2], struct log_error *err)
+int assembly_seen(struct assembly_source *s, struct image *i, int64_t seen[2], struct log_error *err)
 {
 	static const int modules[] = {LOG_MOD_POSIX, LOG_MOD_STDIO};
-	struct totals t = {0};
 	int code = 0;
-	for (size_t m = 0; code >= 0 && m < sizeof modules / sizeof *modules; m++)
-		code = sum_records(i, modules[m], &t, err);
-	seen[LIVE_READ] = t.bytes_read;
-	seen[LIVE_WRITE] = t.bytes_written;
+	seen[LIVE_READ] = seen[LIVE_WRITE] = 0;
+	for (size_t m = 0; code >= 0 && m < sizeof modules / sizeof *modules; m++) {
+		const struct pack_totals *t = &s->totals[pack_part_of(modules[m])];
+		code = sum_records(s, i, modules[m], err);
+		seen[LIVE_READ] += t->bytes_read;
+		seen[LIVE_WRITE] += t->bytes_written;
+	}
 	for (int c = 1; c < LIVE_CLASS_COUNT; c++)
 		for (int k = 0; k < 2; k++)
 			seen[k] += image_class(i, c).bytes[k];
@@ -429,7 +422,7 @@ static int add_folded(struct assembly *a, const struct image *i)
 int assembly_sections_add(struct assembly *a, struct image *i)
 {
 	int64_t seen[2];
-	int code = assembly_seen(i, seen, &a->err);
+	int code = assembly_seen(a->source, i, seen, &a->err);
 	if (code >= 0)
 		code = add_process(a, i, seen);
 	if (code >= 0)
@@ -495,48 +488,10 @@ int assembly_sections_write(struct assembly *a)
 	return code;
 }
 
-/* ---- names ---- */
-
-static uint64_t *slot_for(uint64_t *ids, size_t size, uint64_t id)
-{
-	size_t at = id & (size - 1);
-	while (ids[at] && ids[at] != id)
-		at = (at + 1) & (size - 1);
-	return &ids[at];
-}
-
-static int grow_ids(struct assembly *a)
-{
-	size_t size = a->ids_size ? 2 * a->ids_size : 1024;
-	uint64_t *ids = log_get(size * sizeof *ids);
-	if (!ids)
-		return LOG_E_MEMORY;
-	for (size_t n = 0; n < a->ids_size; n++)
-		if (a->ids[n])
-			*slot_for(ids, size, a->ids[n]) = a->ids[n];
-	log_put(a->ids);
-	a->ids = ids;
-	a->ids_size = size;
-	return 0;
-}
-
-int assembly_new_id(struct assembly *a, uint64_t id)
-{
-	if (2 * a->ids_used >= a->ids_size && grow_ids(a) < 0)
-		return LOG_E_MEMORY;
-	uint64_t *slot = slot_for(a->ids, a->ids_size, id);
-	if (*slot == id)
-		return !id; /* 0 marks a free slot: such a name may come twice, which readers allow */
-	*slot = id;
-	a->ids_used++;
-	return 1;
-}
-
 void assembly_free(struct assembly *a)
 {
 	for (int s = 0; s < ASSEMBLY_SECTIONS; s++)
 		section_free(&a->section[s]);
-	log_put(a->ids);
-	a->ids = NULL;
-	a->ids_size = a->ids_used = 0;
+	id_set_free(&a->names);
+	log_bytes_free(&a->piece);
 }

@@ -115,6 +115,21 @@ static int read_text(struct log *log, struct log_error *err)
 	return code;
 }
 
+int names_walk(struct log *log, int (*see)(void *context, uint64_t id, const char *name), void *context,
+	       struct log_error *err)
+{
+	struct log_bytes *t = &log->names_text;
+	log_bytes_free(t);
+	int code = read_text(log, err);
+	for (size_t at = 0, size; code >= 0 && at < t->used; at += size) {
+		size = entry_size(log, t->at + at, t->used - at);
+		if (!size)
+			return log_fail(err, LOG_E_DAMAGED, log->container.names.offset, "name table is damaged");
+		code = see(context, container_u64(&log->container, t->at + at), entry_text(log, t->at + at, size));
+	}
+	return code;
+}
+
 int log_names(struct log *log, struct log_error *err)
 {
 	if (!log->names_read) {

@@ -41,6 +41,12 @@ struct log {
 	bool uncounted_read;
 };
 
+/* ---- names.c ---- */
+
+/* Every entry in the order of the log, until `see` returns a negative code; afterwards the names are not sorted. */
+int names_walk(struct log *log, int (*see)(void *context, uint64_t id, const char *name), void *context,
+	       struct log_error *err);
+
 /* ---- job.c: texts of the job record, which they cut into pieces ---- */
 
 /* Cuts the next line off *text; NULL at the end. */

@@ -25,6 +25,9 @@ const char *session_host(void);
 /* Outside a session the ranks of an MPI job on one node share a private directory; a store that exists moves there. */
 void session_enter_world(uint64_t world);
 
+/* Where the ranks of a job on one node meet: the same file for all, wherever their stores are. */
+void session_meeting_path(uint64_t meeting, char *path, size_t room);
+
 /* True when some rank of that job on this node has come so far. */
 bool session_world_exists(uint64_t world);
 

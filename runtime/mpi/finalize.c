@@ -31,8 +31,7 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 	struct patience p = patience_from_now(config.finalize_timeout);
 	if (!b->may_communicate())
 		return;
-	bool done = on_one_node(world) ? meet_in_directory(world, has_store, &p)
-				       : meet_by_messages(b, world, has_store, &p);
+	bool done = on_one_node(world) ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
 	if (!done)
 		patience_give_up();
 }

@@ -1,6 +1,6 @@
 /*
- * The ranks of an MPI job make one log of their stores, inside MPI_Finalize and in bounded time. On one node they meet in the
- * directory of their stores, without a message; on several by messages (gather.c). Whatever goes wrong, the stores stay for
+ * The ranks of an MPI job make one log of their stores, inside MPI_Finalize and in bounded time. On one node they meet
+ * without a message (meet_on_node.c); on several by messages (messages.c). Whatever goes wrong, the stores stay for
  * `iolens recover`.
  */
 #ifndef IOLENS_MPI_FINALIZE_H
@@ -16,7 +16,7 @@
 void finalize_world(const struct mpi_backend *b, const struct life_world *world, bool has_store);
 
 /* The two ways to meet; false when not all came, or the log was not written: the stores are still there. */
-bool meet_in_directory(const struct life_world *world, bool has_store, struct patience *p);
+bool meet_on_node(const struct life_world *world, bool has_store, struct patience *p);
 bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p);
 
 /* The line about ranks that did not come; from one rank. */

@@ -8,6 +8,7 @@
 #include "life.h"
 #include "logname.h"
 #include "note.h"
+#include "pack.h"
 #include "session.h"
 #include "sys.h"
 
@@ -41,6 +42,7 @@ bool job_log_write(const char *path, const char *const *stores, size_t n, const 
 		.ended = sys_nanoseconds(CLOCK_REALTIME),
 		.phases = phases,
 		.nphases = nphases,
+		.first = n > 1 ? stores[0] : NULL,
 		.deadline = (int64_t)deadline,
 	};
 	int code = assemble_stores(&job, stores, n, path, &err);
@@ -50,6 +52,13 @@ bool job_log_write(const char *path, const char *const *stores, size_t n, const 
 	return false;
 }
 
+static void remove_pack(const char *store)
+{
+	char path[1024];
+	snprintf(path, sizeof path, "%s%s", store, PACK_SUFFIX);
+	sys_unlink_at(AT_FDCWD, path);
+}
+
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 	     uint64_t deadline)
 {
@@ -57,9 +66,11 @@ bool job_log(const char *const *stores, size_t n, const struct assemble_phase *p
 	if (!n)
 		return true;
 	job_log_name(path, sizeof path);
-	if (!job_log_write(path, stores, n, phases, nphases, deadline))
-		return false;
-	for (size_t k = 0; k < n; k++)
-		sys_unlink_at(AT_FDCWD, stores[k]);
-	return true;
+	bool done = job_log_write(path, stores, n, phases, nphases, deadline);
+	for (size_t k = 0; k < n; k++) {
+		remove_pack(stores[k]);
+		if (done)
+			sys_unlink_at(AT_FDCWD, stores[k]);
+	}
+	return done;
 }

@@ -13,7 +13,7 @@ void job_log_name(char *path, size_t room);
 bool job_log_write(const char *path, const char *const *stores, size_t n, const struct assemble_phase *phases,
 		   size_t nphases, uint64_t deadline);
 
-/* Writes it and removes the stores; false when they had to be kept. */
+/* Writes it and removes the stores, and the packs beside them (made against the first store); false when they had to be kept. */
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 	     uint64_t deadline);
 

@@ -131,9 +131,10 @@ static bool others_wait(void)
 {
 	int size, rank;
 	ask_launcher(&size, &rank);
-	if (size < 2 || !session_world_exists(mpi_meeting_id(environ, mpi_world_id(environ, size))))
+	uint64_t meeting = size < 2 ? 0 : mpi_meeting_id(environ, mpi_world_id(environ, size));
+	if (size < 2 || !session_world_exists(meeting))
 		return false;
-	mpi.world = (struct life_world){.size = size, .rank = rank};
+	mpi.world = (struct life_world){.size = size, .rank = rank, .meeting = meeting};
 	return mpi_load();
 }
 

@@ -103,6 +103,20 @@ def test_threads(job: Job, way: str) -> None:
     assert job.counters("BYTES_WRITTEN") == own(2) | shared(2) | threads
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_many_files(job: Job, way: str) -> None:
+    ranks = 4
+    run(job, way, job.command(ranks, "job", "many"))
+    many = {(f"many.{1000 * rank + n}", rank): 10 + n for rank in range(ranks) for n in range(300)}
+    everybodys = {(f"all.{n}", -1): 7 * ranks for n in range(50)}
+    some = {(f"some.{1000 * (rank or ranks - 1) + n}", rank): 3 for rank in range(ranks) for n in range(20)}
+    assert job.counters("BYTES_WRITTEN") == own(ranks) | shared(ranks) | many | everybodys | some
+    totals = [row for row in shown.sections(job.show())["total"] if row["interface"] == "posix"]
+    written = {int(row["rank"]): int(row["bytes_written"]) for row in totals if int(row["rank"]) >= 0}
+    mine = sum(10 + n for n in range(300)) + 50 * 7 + 20 * 3
+    assert written == {rank: mine + 200 * (rank + 1) for rank in range(ranks)}
+
+
 def test_a_rank_that_forks(job: Job) -> None:
     run(job, "alone", job.command(2, "job", "fork"))
     assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)

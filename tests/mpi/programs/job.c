@@ -107,13 +107,24 @@ static void habit_threads(void)
 		pthread_join(threads[n], NULL);
 }
 
+/* More than a rank keeps to itself: 300 files of its own, 50 of everybody, 20 of its own and the first rank. */
+static void habit_many(void)
+{
+	for (int n = 0; n < 300; n++)
+		put("many", 1000 * rank + n, 10 + n, 0);
+	for (int n = 0; n < 50; n++)
+		put("all", n, 7, 7 * rank);
+	for (int n = 0; n < 20; n++)
+		put("some", 1000 * (rank ? rank : size - 1) + n, 3, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } habits[] = {
-	{"stop", habit_stop},       {"late", habit_late},   {"abort", habit_abort},
-	{"kill", habit_kill},       {"quit", habit_quit},   {"fork", habit_fork},
-	{"threads", habit_threads}, {"spawn", habit_spawn}, {"spawned", habit_spawned},
+	{"stop", habit_stop},       {"late", habit_late}, {"abort", habit_abort},     {"kill", habit_kill},
+	{"quit", habit_quit},       {"fork", habit_fork}, {"threads", habit_threads}, {"spawn", habit_spawn},
+	{"spawned", habit_spawned}, {"many", habit_many},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,148 @@
+#include "node.h"
+
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "session.h"
+#include "sys.h"
+
+enum { HEAD = 64, LINE = 800 };
+
+/* The first bytes of the file. */
+struct head {
+	uint32_t come, gone;
+	uint32_t outcome; /* enum node_outcome; who waits, waits for its change */
+};
+
+static struct {
+	int fd;
+	char path[256];
+	struct head *head;
+} node = {.fd = -1};
+
+static bool ours(int fd)
+{
+	struct stat s;
+	return sys_fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & 077);
+}
+
+/* A full file system must refuse here: in the mapping it would be a signal. */
+static bool has_head(int fd)
+{
+	return sys_call(SYS_pwrite64, fd, (long)"", 1, HEAD - 1, 0, 0) == 1;
+}
+
+bool node_enter(uint64_t meeting)
+{
+	session_meeting_path(meeting, node.path, sizeof node.path);
+	node.fd = sys_open(node.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (node.fd >= 0 && ours(node.fd) && has_head(node.fd))
+		node.head = sys_map(NULL, HEAD, PROT_READ | PROT_WRITE, MAP_SHARED, node.fd);
+	if (!node.head && node.fd >= 0)
+		sys_close(node.fd);
+	return node.head;
+}
+
+static ssize_t read_lines(char *text, size_t n, int64_t at)
+{
+	return sys_call(SYS_pread64, node.fd, (long)text, (long)n, at, 0, 0);
+}
+
+void node_first_store(char *path, size_t room)
+{
+	ssize_t got = read_lines(path, room - 1, HEAD);
+	path[got > 0 ? got : 0] = '\0';
+	char *end = strchr(path, '\n');
+	*(end ? end : path) = '\0';
+}
+
+bool node_register_store(const char *path)
+{
+	char line[LINE];
+	int n = snprintf(line, sizeof line, "%s\n", path);
+	int fd = sys_open(node.path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0);
+	bool done = n < LINE && fd >= 0 && sys_write(fd, line, (size_t)n) == n;
+	if (fd >= 0)
+		sys_close(fd);
+	return done;
+}
+
+bool node_come(int64_t ranks)
+{
+	uint32_t open = NODE_OPEN;
+	bool last = __atomic_add_fetch(&node.head->come, 1, __ATOMIC_ACQ_REL) == ranks;
+	return last && __atomic_compare_exchange_n(&node.head->outcome, &open, NODE_MAKING, false, __ATOMIC_ACQ_REL,
+						   __ATOMIC_ACQUIRE);
+}
+
+char **node_stores(size_t *n)
+{
+	struct stat s;
+	*n = 0;
+	if (sys_fstat(node.fd, &s) != 0 || s.st_size < HEAD)
+		return NULL;
+	size_t size = (size_t)(s.st_size - HEAD);
+	char *text = malloc(size + 1), **paths = NULL;
+	if (text && read_lines(text, size, HEAD) == (ssize_t)size) {
+		text[size] = '\0';
+		for (char *c = text; (c = strchr(c, '\n')); c++)
+			++*n;
+		paths = calloc(*n + 1, sizeof *paths);
+		char *rest = text;
+		for (size_t k = 0; paths && k < *n; k++)
+			paths[k] = strdup(strsep(&rest, "\n"));
+	}
+	free(text);
+	return paths;
+}
+
+static void wake_all(void)
+{
+	sys_call(SYS_futex, (long)&node.head->outcome, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+void node_settle(enum node_outcome outcome)
+{
+	__atomic_store_n(&node.head->outcome, outcome, __ATOMIC_RELEASE);
+	wake_all();
+}
+
+/* At most a second at a time: it costs nothing to look again. */
+static void sleep_on(uint32_t value, uint64_t until)
+{
+	uint64_t now = clock_monotonic(), most = UINT64_C(1000000000);
+	uint64_t left = until > now ? until - now : 1;
+	struct timespec t = {.tv_sec = left >= most, .tv_nsec = left >= most ? 0 : (long)left};
+	sys_call(SYS_futex, (long)&node.head->outcome, FUTEX_WAIT, value, (long)&t, 0, 0);
+}
+
+enum node_outcome node_await(const struct patience *p)
+{
+	for (;;) {
+		uint32_t now = __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE);
+		if (now != NODE_OPEN && now != NODE_MAKING)
+			return (enum node_outcome)now;
+		if (clock_monotonic() < p->until) {
+			sleep_on(now, p->until);
+			continue;
+		}
+		if (now == NODE_MAKING)
+			return NODE_KEPT; /* or it is written a little later: the one who writes it will say */
+		if (__atomic_compare_exchange_n(&node.head->outcome, &now, NODE_LEFT, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			wake_all();
+	}
+}
+
+void node_leave(void)
+{
+	uint32_t gone = __atomic_add_fetch(&node.head->gone, 1, __ATOMIC_ACQ_REL);
+	if (gone == __atomic_load_n(&node.head->come, __ATOMIC_ACQUIRE))
+		sys_unlink_at(AT_FDCWD, node.path);
+	sys_unmap(node.head, HEAD);
+	sys_close(node.fd);
+	node.head = NULL;
+}

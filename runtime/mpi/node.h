@@ -1,0 +1,47 @@
+/*
+ * What the ranks of one node share while they make their log: a small file in /dev/shm, wherever their stores are. It tells
+ * how many have come, what has become of the log, and behind that the path of every store, a line each. Who waits sleeps in
+ * the kernel.
+ */
+#ifndef IOLENS_MPI_NODE_H
+#define IOLENS_MPI_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "patience.h"
+
+enum node_outcome {
+	NODE_OPEN,   /* not all have come */
+	NODE_MAKING, /* the last one makes the log */
+	NODE_MADE,
+	NODE_KEPT, /* the log could not be written: the stores are kept */
+	NODE_LEFT, /* somebody has left before the last one came */
+};
+
+/* False when that cannot be: no rank can then know of this one. */
+bool node_enter(uint64_t meeting);
+
+/* The path of the first store that was registered, "" = none yet. */
+void node_first_store(char *path, size_t room);
+
+/* Before node_come. */
+bool node_register_store(const char *path);
+
+/* This rank is there; true when it is the last of `ranks`: the log is its to make. */
+bool node_come(int64_t ranks);
+
+/* Every registered store; the caller frees the paths and the list. */
+char **node_stores(size_t *n);
+
+/* For the last one. */
+void node_settle(enum node_outcome outcome);
+
+/* For the others; NODE_OPEN and NODE_MAKING are no answers: who has waited too long leaves, and says so to all. */
+enum node_outcome node_await(const struct patience *p);
+
+/* The file goes with the last one that does. */
+void node_leave(void);
+
+#endif
