@@ -94,25 +94,40 @@ def text(summary: Summary) -> str:
     return "\n".join([head, *(line for row in summary["rows"] for line in lines(row))])
 
 
+def short(values: list[float]) -> str:
+    return ms(values) if values[0] < values[-1] else ms(values[:1])
+
+
+def cells(*found: object) -> str:
+    return f"| {' | '.join(map(str, found))} |"
+
+
 def markdown(summary: Summary) -> str:
     """The tables of docs/performance.md: times, then phases and sizes."""
     rows = [row for row in summary["rows"] if "own" in row]
-    found = [
-        "| ranks | files | bare, ms | iolens' part, ms | of bare | Darshan's part of bare | quotient | samples |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    heads = (
+        "way",
+        "ranks",
+        "files",
+        "bare, ms",
+        "iolens' part, ms",
+        "of bare",
+        "Darshan's",
+        "quotient",
+        "samples",
+    )
+    found = [cells(*heads), "|---" * len(heads) + "|"]
     for row in rows:
-        beside = f"{row['darshan_ratio']:.2f} | {row['of_darshan']:.2f}" if "of_darshan" in row else " | "
-        found.append(
-            f"| {row['ranks']} | {row['scene']} | {ms(row['bare'])} | {ms(row['own'])} | {row['ratio']:.2f} "
-            f"| {beside} | {row['samples']} |"
-        )
-    found += ["", "| ranks | files | phases, ms | log, B | per file | without trailer, B | per file |"]
-    found.append("|---|---|---|---|---|---|---|")
+        beside = [
+            f"{row[name]:.2f}" if row.get(name) else "" for name in ("ratio", "darshan_ratio", "of_darshan")
+        ]
+        names = row["finalize"] or "one node", row["ranks"], row["scene"]
+        found.append(cells(*names, short(row["bare"]), short(row["own"]), *beside, row["samples"]))
+    heads = ("way", "ranks", "files", "phases, ms", "log, B", "per file", "without trailer, B", "per file")
+    found += ["", cells(*heads), "|---" * len(heads) + "|"]
     for row in rows:
         phases = ", ".join(f"{name} {box[2] * 1e3:.3g}" for name, box in row["phases"].items())
-        found.append(
-            f"| {row['ranks']} | {row['scene']} | {phases} | {row['log']:.0f} | {row['log_per_file']:.1f} "
-            f"| {row['regions']:.0f} | {row['regions_per_file']:.1f} |"
-        )
+        sizes = [f"{row['log']:.0f}", f"{row['log_per_file']:.1f}"]
+        sizes += [f"{row['regions']:.0f}", f"{row['regions_per_file']:.1f}"]
+        found.append(cells(row["finalize"] or "one node", row["ranks"], row["scene"], phases, *sizes))
     return "\n".join(found)

@@ -54,7 +54,7 @@ def test_a_measurement_in_pieces(iolens: Path, tmp_path: Path) -> None:
     assert json.loads(results.read_text())["series"][0]["samples"][:2] == first["series"][0]["samples"]
     text = bench("--results", results, "--report")
     assert "1 ranks, 1 shared: 3 samples" in text
-    assert "| 1 | 1 shared |" in bench("--results", results, "--report", "--markdown")
+    assert "| one node | 1 | 1 shared |" in bench("--results", results, "--report", "--markdown")
 
 
 @pytest.mark.parametrize("wrong", [["--messages"], ["--report"], ["--scenes", "2 shared"]])
