@@ -55,7 +55,7 @@ static int gather_exe(struct merging *g, struct gathered *j)
 	for (size_t i = 0; code >= 0 && i < g->nparts && j->exe.used < 8192; i++) {
 		bool known = false;
 		for (size_t k = 0; k < i && !known; k++)
-			known = !strcmp(g->parts[k].exe, g->parts[i].exe);
+			known = g->parts[k].command == g->parts[i].command;
 		if (known)
 			continue;
 		code = j->exe.used ? log_bytes_add(&j->exe, " ; ", 3) : 0;

@@ -135,6 +135,7 @@ static int survey_log(struct merging *g, struct merge_part *p, struct log *log)
 	p->nprocs = job->nprocs < 1 ? 1 : job->nprocs;
 	p->begin = nanoseconds(job->start, job->start_ns);
 	p->precise = job->start_ns != 0;
+	p->command = log_hash(job->exe, strlen(job->exe), 0);
 	p->exe = keep_text(job->exe, strlen(job->exe));
 	p->metadata = keep_metadata(job);
 	if (!p->exe || !p->metadata)
@@ -182,24 +183,34 @@ static uint64_t key_of(int64_t module, uint64_t id, int64_t rank)
 	return log_hash(words, sizeof words, 0);
 }
 
-/* Calls with every key of the part until `see` returns what is not 0. */
-static int each_key(struct merging *g, size_t part,
-		    int (*see)(struct merge_run *run, size_t part, uint64_t key, int kind), struct merge_run *run)
+/* Of the part whose keys were read last. */
+static int add_key(struct merging *g, uint64_t key, bool of_rank)
+{
+	if (!index_grow(&g->keys, g->nkeys, sizeof *g->keys))
+		return LOG_E_MEMORY;
+	g->keys[g->nkeys++] = (struct merge_key){key, of_rank};
+	return 0;
+}
+
+static int read_keys(struct merging *g, size_t part)
 {
 	const struct merge_part *p = &g->parts[part];
 	struct log *log;
 	struct log_records *records;
 	struct log_record r;
+	if (g->keys_known && g->keys_part == part)
+		return 0;
+	g->nkeys = 0;
+	g->keys_known = true;
+	g->keys_part = part;
 	int code = merging_open(g, p, &log);
 	for (int m = 0; code == 0 && m < LOG_MAX_MODULES; m++) {
 		if (!(p->modules >> m & 1) || (code = log_records_open(&records, log, m, g->err)) < 0)
 			continue;
 		while (code >= 0 && (code = log_records_next(records, &r, g->err)) > 0) {
-			code = see(run, p->given, key_of(m, r.id, r.rank), m);
+			code = add_key(g, key_of(m, r.id, r.rank), false);
 			if (!code && r.rank >= 0)
-				code = see(run, p->given, key_of(KEY_OF_RANK, 0, r.rank), KEY_OF_RANK);
-			if (code > 0)
-				break;
+				code = add_key(g, key_of(KEY_OF_RANK, 0, r.rank), true);
 		}
 		log_records_close(records);
 	}
@@ -207,25 +218,18 @@ static int each_key(struct merging *g, size_t part,
 	return code;
 }
 
-static int add_key(struct merge_run *run, size_t part, uint64_t key, int kind)
+static int give_keys(struct merging *g, struct merge_run *run, size_t part)
 {
-	bool is_new;
-	size_t n = index_number(&run->keys, key, &is_new);
-	if (n == SIZE_MAX || (is_new && !index_grow(&run->owner, n, sizeof *run->owner)))
-		return LOG_E_MEMORY;
-	if (is_new)
-		run->owner[n] = part;
-	return 0;
-}
-
-static int meets_any(struct merge_run *run, size_t part, uint64_t key, int kind)
-{
-	return index_find(&run->keys, key) != SIZE_MAX;
-}
-
-static int meets_record(struct merge_run *run, size_t part, uint64_t key, int kind)
-{
-	return kind != KEY_OF_RANK && index_find(&run->keys, key) != SIZE_MAX;
+	int code = read_keys(g, part);
+	for (size_t i = 0; code >= 0 && i < g->nkeys; i++) {
+		bool is_new;
+		size_t n = index_number(&run->keys, g->keys[i].key, &is_new);
+		if (n == SIZE_MAX || (is_new && !index_grow(&run->owner, n, sizeof *run->owner)))
+			return LOG_E_MEMORY;
+		if (is_new)
+			run->owner[n] = g->parts[part].given;
+	}
+	return code;
 }
 
 static int know_keys(struct merging *g, size_t run)
@@ -234,9 +238,18 @@ static int know_keys(struct merging *g, size_t run)
 	int code = 0;
 	for (size_t i = 0; code >= 0 && !r->keys_known && i < g->nparts; i++)
 		if (g->parts[i].run == run)
-			code = each_key(g, i, add_key, r);
+			code = give_keys(g, r, i);
 	r->keys_known = true;
 	return code;
+}
+
+/* Has the part, whose keys are read, a record or (where they matter) a rank of the run? */
+static bool meets(const struct merging *g, const struct merge_run *run, bool ranks_matter)
+{
+	for (size_t i = 0; i < g->nkeys; i++)
+		if ((ranks_matter || !g->keys[i].of_rank) && index_find(&run->keys, g->keys[i].key) != SIZE_MAX)
+			return true;
+	return false;
 }
 
 bool merge_repeats(const struct merging *g, const struct merge_part *p, int module, const struct log_record *r)
@@ -252,7 +265,7 @@ bool merge_repeats(const struct merging *g, const struct merge_part *p, int modu
 
 static bool same_job(const struct merge_part *a, const struct merge_part *b)
 {
-	return a->id == b->id && a->uid == b->uid && a->nprocs == b->nprocs && !strcmp(a->exe, b->exe);
+	return a->id == b->id && a->uid == b->uid && a->nprocs == b->nprocs && a->command == b->command;
 }
 
 /* 1 = the part belongs to the run, 0 = not, or a negative code. */
@@ -270,8 +283,8 @@ static int belongs(struct merging *g, size_t run, size_t part)
 		return 0;
 	int code = know_keys(g, run);
 	if (code >= 0)
-		code = each_key(g, part, same_time ? meets_record : meets_any, r);
-	return code < 0 ? code : !code;
+		code = read_keys(g, part);
+	return code < 0 ? code : !meets(g, r, !same_time);
 }
 
 static int join_run(struct merging *g, size_t run, size_t part)
@@ -284,7 +297,7 @@ static int join_run(struct merging *g, size_t run, size_t part)
 	r->end = p->end > r->end ? p->end : r->end;
 	r->nprocs = p->nprocs > r->nprocs ? p->nprocs : r->nprocs;
 	if (r->keys_known)
-		return each_key(g, part, add_key, r);
+		return give_keys(g, r, part);
 	return p->source && r->parts > 1 ? know_keys(g, run) : 0;
 }
 
@@ -391,6 +404,7 @@ void merge_forget(struct merging *g)
 		index_free(&g->runs[i].keys);
 		free(g->runs[i].owner);
 	}
+	free(g->keys);
 	log_put(g->parts);
 	log_put(g->runs);
 	log_put(g->intervals);

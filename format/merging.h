@@ -15,7 +15,8 @@ struct merge_part {
 	double shift;       /* s: where its time 0 is in the merged log */
 	bool precise;       /* it began at a known nanosecond */
 	uint64_t modules, partial;
-	uint64_t source; /* the log that it is a part of, 0 = none known */
+	uint64_t source;  /* the log that it is a part of, 0 = none known */
+	uint64_t command; /* hash of exe */
 	char *exe, *metadata;
 };
 
@@ -34,6 +35,11 @@ struct merge_interval {
 	int64_t at;         /* ns, in the merged log */
 };
 
+struct merge_key {
+	uint64_t key;
+	bool of_rank; /* not of a record */
+};
+
 struct merging {
 	struct merge *options;
 	struct log_writer *writer;
@@ -47,6 +53,9 @@ struct merging {
 	int64_t nprocs;
 	int64_t length; /* ns */
 	struct trailer_section uncounted;
+	struct merge_key *keys; /* of one part at a time */
+	size_t nkeys, keys_part;
+	bool keys_known;
 	bool shifted; /* some part begins later than the merged log */
 };
 
