@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from iolens.metrics import Dataset, metrics
 from logmaker import LogMaker
+from made_log import Make
 from observed import Observe
 
 
@@ -93,3 +94,17 @@ def test_it_takes_a_log_with_all_sections(observe: Observe, tmp_path: Path) -> N
         assert {"headline", "tree", "ranks", "timeline_union", "unseen"} <= {
             m for m in metrics() if data.metric(m)
         }
+
+
+def test_counters_that_no_sum_can_hold_are_a_problem_and_no_crash(tmp_path: Path) -> None:
+    huge = {
+        "bytes_read": 1 << 62,
+        "reads": 1 << 62,
+        "size_read": [1 << 62] * 10,
+        "max_byte_read": (1 << 63) - 1,
+    }
+    log = Make(tmp_path)(posix=[{"id": n, "rank": n % 4, **huge} for n in range(12)], nprocs=4)
+    with Dataset(log) as data:
+        for metric in metrics():
+            assert isinstance(data.metric(metric), list)
+        assert data.problems and all("counters are too large" in str(p) for p in data.problems)

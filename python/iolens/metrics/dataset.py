@@ -17,7 +17,7 @@ from iolens.error import USAGE, IolensError
 from iolens.log import open as open_log
 from iolens.log import scan
 from iolens.log.table import Table
-from iolens.metrics.metric import Metric, find_metric, metrics
+from iolens.metrics.metric import find_metric, metrics
 from iolens.metrics.sections import SECTIONS
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, record_columns, record_select
@@ -101,6 +101,7 @@ class Dataset:
         self._connection = duckdb.connect(place, config=config)
         self._made: set[str] = set()
         self._words: set[str] = set()
+        self._out_of_range: list[IolensError] = []
         self._every_column = every_column
         self._left_out: dict[str, set[str]] = {}
         self._connection.execute("CREATE SCHEMA metric")
@@ -111,8 +112,8 @@ class Dataset:
 
     @property
     def problems(self) -> list[IolensError]:
-        """Damage met while reading: what came before it is in the tables."""
-        return self._scan.errors
+        """Damage met while reading: what came before it is in the tables, what needs it is empty."""
+        return self._scan.errors + self._out_of_range
 
     # ---- tables ----
 
@@ -146,9 +147,12 @@ class Dataset:
         elif name in DERIVED:
             kind, query = DERIVED[name]
             self._prepare(query)
-            self._connection.execute(f"CREATE {kind} {name} AS {query}")
+            if kind == "TABLE":
+                self._compute(name, query)
+            else:
+                self._connection.execute(f"CREATE VIEW {name} AS {query}")
         elif name.startswith("metric."):
-            self._metric(find_metric(name.removeprefix("metric.")))
+            self._compute(name, find_metric(name.removeprefix("metric.")).sql)
 
     def _module(self, module: str) -> None:
         table = self._scan.table(module, batch_rows=_BATCH)
@@ -201,8 +205,14 @@ class Dataset:
             FROM ({parts})
         """)
 
-    def _metric(self, metric: Metric) -> None:
-        self._run(f"CREATE TABLE metric.{metric.name} AS {metric.sql}")
+    def _compute(self, name: str, query: str) -> None:
+        """The table of a query; without rows if a damaged log has numbers that no sum can hold."""
+        try:
+            self._run(f"CREATE TABLE {name} AS ({query})")
+        except (duckdb.OutOfRangeException, duckdb.ConversionException):
+            where = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} logs"
+            self._out_of_range.append(IolensError(f"counters are too large to compute {name}", where))
+            self._run(f"CREATE TABLE {name} AS ({query}) WITH NO DATA")
 
     def servers(self, oss_of: Iterable[tuple[int, str]]) -> None:
         """Which server each storage target belongs to: (number of the target, name of the server)."""
