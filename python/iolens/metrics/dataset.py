@@ -96,7 +96,7 @@ class Dataset:
         self._folder = tempfile.mkdtemp(prefix="iolens-") if self.large else None
         config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": memory}
         if self._folder:
-            config |= {"temp_directory": f"{self._folder}/spill", "preserve_insertion_order": False}
+            config["temp_directory"] = f"{self._folder}/spill"
         place = f"{self._folder}/logs.duckdb" if self._folder else ":memory:"
         self._connection = duckdb.connect(place, config=config)
         self._made: set[str] = set()

@@ -24,14 +24,15 @@ WITH upper AS (
     SELECT log, id, CASE WHEN interface = 'h5f' THEN 'hdf5' WHEN interface = 'pnetcdf_file' THEN 'pnetcdf' ELSE interface END,
         CASE WHEN interface IN ('h5f', 'pnetcdf_file') THEN 0 ELSE bytes_read + bytes_written END,
         CASE WHEN interface IN ('h5f', 'pnetcdf_file') THEN 0 ELSE reads + writes END, total_time
-    FROM file_of WHERE interface IN ('h5f', 'pnetcdf_file', 'mpiio', 'posix')
+    FROM file_of WHERE interface IN ('h5f', 'pnetcdf_file', 'mpiio')
+        OR interface = 'posix' AND (log, id) IN (SELECT (log, id) FROM file_of WHERE interface IN ('h5f', 'pnetcdf_file', 'mpiio'))
 ), chain AS (
     SELECT log, id,
         sum(bytes) FILTER (layer = 'hdf5') AS hdf5_bytes, sum(ops) FILTER (layer = 'hdf5') AS hdf5_ops, sum(time) FILTER (layer = 'hdf5') AS hdf5_time,
         sum(bytes) FILTER (layer = 'pnetcdf') AS pnetcdf_bytes, sum(ops) FILTER (layer = 'pnetcdf') AS pnetcdf_ops, sum(time) FILTER (layer = 'pnetcdf') AS pnetcdf_time,
         sum(bytes) FILTER (layer = 'mpiio') AS mpiio_bytes, sum(ops) FILTER (layer = 'mpiio') AS mpiio_ops, sum(time) FILTER (layer = 'mpiio') AS mpiio_time,
         sum(bytes) FILTER (layer = 'posix') AS posix_bytes, sum(ops) FILTER (layer = 'posix') AS posix_ops, sum(time) FILTER (layer = 'posix') AS posix_time
-    FROM upper GROUP BY log, id HAVING count(DISTINCT layer) > 1
+    FROM upper GROUP BY log, id HAVING min(layer) <> max(layer)
 ), traced AS (
     SELECT log, id, count(DISTINCT rank) AS ranks FROM dxt_posix GROUP BY ALL
 ), aggregator AS (

@@ -8,26 +8,23 @@
 -- needs: posix, mpiio, stdio, h5d, pnetcdf_var, dfs or daos
 -- caveats: A rank that only opened the file is among the fastest.
 -- source: darshan-job-summary
-WITH part AS (
-    SELECT r.* FROM record AS r
-    SEMI JOIN (SELECT log, interface, id FROM file_of WHERE shared AND NOT all_ranks) AS f USING (log, interface, id)
-    WHERE r.rank >= 0
-), by_rank AS (
-    SELECT log, interface, id, rank, sum(io_time) AS time, sum(coalesce(bytes_read, 0) + coalesce(bytes_written, 0)) AS bytes
-    FROM part GROUP BY ALL
+WITH top AS (
+    SELECT log, interface, id, all_ranks FROM file_of WHERE shared AND interface NOT IN ('h5f', 'pnetcdf_file')
+    QUALIFY row_number() OVER (PARTITION BY log ORDER BY slowest_time DESC, interface, id) <= 20
+), part AS (
+    SELECT r.*, all_ranks, coalesce(bytes_read, 0) + coalesce(bytes_written, 0) AS bytes
+    FROM record AS r JOIN top USING (log, interface, id)
 ), found AS (
     SELECT log, interface, id, nprocs AS ranks,
         fastest_rank, fastest_bytes, fastest_time, slowest_rank, slowest_bytes, slowest_time,
         sqrt(variance_time) AS sd_time, sqrt(variance_bytes) AS sd_bytes
-    FROM record JOIN job USING (log)
+    FROM part JOIN job USING (log)
     WHERE rank < 0 AND slowest_rank >= 0
     UNION ALL
-    SELECT log, interface, id, count(*), arg_min(rank, (time, rank)), arg_min(bytes, (time, rank))::BIGINT, min(time),
-        arg_max(rank, (time, -rank)), arg_max(bytes, (time, -rank))::BIGINT, max(time), stddev_pop(time), stddev_pop(bytes)
-    FROM by_rank GROUP BY log, interface, id
-), top AS (
-    SELECT * FROM found QUALIFY row_number() OVER (PARTITION BY log ORDER BY slowest_time DESC, interface, id) <= 20
+    SELECT log, interface, id, count(*), arg_min(rank, (io_time, rank)), arg_min(bytes, (io_time, rank)), min(io_time),
+        arg_max(rank, (io_time, -rank)), arg_max(bytes, (io_time, -rank)), max(io_time), stddev_pop(io_time), stddev_pop(bytes)
+    FROM part WHERE NOT all_ranks GROUP BY log, interface, id
 )
-SELECT top.log, coalesce(name, '<unnamed ' || id || '>') AS name, * EXCLUDE (log, id, name)
-FROM top LEFT JOIN name_of USING (log, id)
-ORDER BY top.log, slowest_time DESC, interface, name
+SELECT found.log, coalesce(name, '<unnamed ' || id || '>') AS name, * EXCLUDE (log, name)
+FROM found LEFT JOIN name_of USING (log, id)
+ORDER BY found.log, slowest_time DESC, interface, name
