@@ -1,0 +1,80 @@
+"""The analysis on logs of 2,048, 250,000 and 10,000,000 records: loading, the whole metric set, memory.
+
+The logs are made by make_log.c, the same on every machine. Each measurement is a process of its own; seconds are
+wall-clock of everything after the imports, and the processor time of all threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZES = (2_048, 250_000, 10_000_000)
+
+MEASURED = """
+import json, resource, sys, time
+from iolens.metrics import Dataset, metrics
+start = time.perf_counter()
+with Dataset(sys.argv[1]) as data:
+    data.metric("headline")
+    first = time.perf_counter() - start
+    for name in metrics():
+        data.query(f"SELECT count(*) FROM metric.{name}").fetchall()
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({
+    "first": first, "all": time.perf_counter() - start, "cpu": used.ru_utime + used.ru_stime,
+    "mb": used.ru_maxrss / 1024, "metrics": len(metrics()),
+}))
+"""
+
+
+def build(folder: Path) -> Path:
+    """The program that makes logs, from the log library of the build."""
+    program = folder / "make_log"
+    build = ROOT / "build" / "format"
+    include = [f"-I{build}", f"-I{ROOT / 'format'}"]
+    sources = [ROOT / "bench" / "report" / "make_log.c", build / "libiolens-log.a"]
+    subprocess.run(
+        ["cc", "-O2", "-D_GNU_SOURCE", *include, *sources, "-o", program, "-lz", "-lpthread"], check=True
+    )
+    return program
+
+
+def measure(log: Path) -> dict[str, float]:
+    done = subprocess.run([sys.executable, "-c", MEASURED, log], check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--rounds", type=int, default=3, help="the best of so many")
+    parser.add_argument("--keep", type=Path, help="folder in which the logs are made, and stay")
+    arguments = parser.parse_args()
+    print("| records | log, MB | first metric, s | all metrics, s | processor, s | memory, MB |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.keep or Path(scratch)
+        folder.mkdir(exist_ok=True)
+        program = build(Path(scratch))
+        for records in arguments.records:
+            log = folder / f"{records}.darshan"
+            if not log.exists():
+                subprocess.run([program, log, str(records)], check=True)
+            rounds = 1 if records > 1_000_000 else arguments.rounds
+            best = min((measure(log) for _ in range(rounds)), key=lambda found: found["all"])
+            print(
+                f"| {records:,} | {log.stat().st_size / 1e6:.1f} | {best['first']:.2f} | {best['all']:.2f} "
+                f"| {best['cpu']:.1f} | {best['mb']:.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
