@@ -24,6 +24,7 @@ static const struct command {
 	/* Written in Python: python/iolens/cli has a file of this name for each. */
 	{"compare", python_main, "what differs between runs, by how much, and which files it is from"},
 	{"explain", python_main, "what a metric is: definition, unit, source, caveats"},
+	{"export", python_main, "a log for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics"},
 	{"findings", python_main, "what costs time, and what to change; with exit codes for automatic checks"},
 	{"report", python_main, "one page about a job, opens in any browser: is I/O a problem, why, what to change"},
 	{"sql", python_main, "ask one or more logs in SQL"},

@@ -64,18 +64,36 @@ def terms_of(row: dict[str, Any]) -> list[float]:
     return [1, stores, stores * shared, stores * own]
 
 
-def timed(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of jobs on one node: their phases are those of one assembly."""
-    return [row for row in summary["rows"] if "phases" in row and not row["finalize"] and row["ranks"] > 1]
+ON_NODE, APART = (
+    "",
+    "messages-apart",
+)  # ways of bench/shutdown: ranks of one node, each rank a node of its own
+
+
+def timed(summary: dict[str, Any], finalize: str = ON_NODE) -> list[dict[str, Any]]:
+    """The rows of one way that have phases: those of one assembly."""
+    rows = [row for row in summary["rows"] if "phases" in row and row["ranks"] > 1]
+    return [row for row in rows if row["finalize"] == finalize]
 
 
 def counted(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in summary["rows"] if "messages" in row and row["ranks"] > 1]
 
 
-def work(summary: dict[str, Any], ranks_at_most: int | None = None) -> Work:
+def squeezing(rows: list[dict[str, Any]]) -> float:
+    """Seconds per file that a rank spends on its own ones before it comes: what no phase of the assembly has.
+
+    From two ranks, each with a processor; beside the same with one file.
+    """
+    beside = {row["scene"]: row["own"][2] - assembly_seconds(row) for row in rows if row["ranks"] == 2}
+    if not {"1 own", "1024 own"} <= set(beside):
+        return 0.0
+    return max(beside["1024 own"] - beside["1 own"], 0.0) / 1023
+
+
+def work(summary: dict[str, Any], finalize: str = ON_NODE, ranks_at_most: int | None = None) -> Work:
     """The factors of iolens' own work; of no more than so many ranks, to see how far they hold."""
-    rows = [row for row in timed(summary) if not ranks_at_most or row["ranks"] <= ranks_at_most]
+    rows = [row for row in timed(summary, finalize) if not ranks_at_most or row["ranks"] <= ranks_at_most]
     seconds = [assembly_seconds(row) for row in rows]
     once, store, shared_record, own_record = least_squares([terms_of(row) for row in rows], seconds)
     trailers = [row["log"] - row["regions"] for row in rows]
@@ -91,6 +109,7 @@ def work(summary: dict[str, Any], ranks_at_most: int | None = None) -> Work:
         store=store,
         shared_record=shared_record,
         own_record=own_record,
+        squeeze=squeezing(rows) if finalize == ON_NODE else 0.0,
         log_once=log_once + regions_once,
         log_store=log_store,
         log_file=files,

@@ -126,7 +126,10 @@ class Work:
     once: float  # seconds of one assembly whatever is in it
     store: float  # seconds per store in it
     shared_record: float  # seconds per store and file that all ranks share: found, merged
-    own_record: float  # seconds per file of one rank: found, packed, deflated, named
+    own_record: (
+        float  # seconds per file of one rank: found, packed, deflated unless its rank has done so, named
+    )
+    squeeze: float  # seconds per file of its own that a rank spends itself, all ranks at the same time
     log_once: float  # bytes of a log whatever is in it
     log_store: float  # bytes of it per rank: the extension trailer
     log_file: dict[str, float]  # bytes of it per file, by scene
@@ -146,7 +149,7 @@ def assembly(w: Work, core: float, scene: str, stores: int) -> float:
 
 
 def one_root(m: Machine, w: Work, scene: str, ranks: int) -> Phases:
-    """The first rank receives every store of another node and makes the log."""
+    """The first rank receives every store of another node, deflates all and makes the log."""
     shared, own = SCENES[scene]
     remote = max(ranks - m.cores_per_node, 0)
     parcel = w.parcel_once + (shared + own) * w.parcel_file
@@ -159,14 +162,15 @@ def one_root(m: Machine, w: Work, scene: str, ranks: int) -> Phases:
 
 
 def leaders(m: Machine, w: Work, scene: str, ranks: int, aggregators: int = 4) -> Phases:
-    """One rank per node assembles what is on it; records that all share go up a tree; a few write for all."""
-    shared, _ = SCENES[scene]
+    """Ranks squeeze what is their own, one per node assembles; shared records go up a tree; a few write for all."""
+    shared, own = SCENES[scene]
     here = min(ranks, m.cores_per_node)
     nodes = math.ceil(ranks / m.cores_per_node)
     log = log_size(w, scene, ranks)
     level = shared * (IOLENS_RECORD / m.link + m.core * w.shared_record)
     received = math.ceil(nodes / aggregators)
     return {
+        "squeeze": m.core * w.squeeze * own,
         "meet": 8 * rounds(ranks) * m.round,
         "assemble": assembly(w, m.core, scene, here),
         "reduce": rounds(nodes) * (m.round + level),

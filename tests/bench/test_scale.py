@@ -93,6 +93,7 @@ def row(ranks: int, scene: str, seconds: float, **more: Any) -> dict[str, Any]:
         "scene": scene,
         "finalize": "",
         "phases": phases,
+        "own": [seconds + 1e-3 + 2e-6 * files / ranks] * 5,
         "log": regions + 1700 + 180 * ranks,
         "regions": regions,
         "regions_per_file": regions / files,
@@ -115,6 +116,7 @@ def test_the_fit_finds_the_factors_that_made_the_times(model: ModuleType, fit: M
             rows.append({"ranks": ranks, "scene": scene, "finalize": "messages-apart", "messages": sent})
     work = fit.work({"rows": rows})
     assert [work.once, work.store, work.shared_record, work.own_record] == pytest.approx(true, rel=1e-6)
+    assert work.squeeze == pytest.approx(2e-6)
     assert work.log_store == pytest.approx(180)
     assert work.log_file["1024 own"] == pytest.approx(36, rel=0.01)
     assert work.messages == pytest.approx(3)
@@ -135,7 +137,7 @@ def test_no_factor_becomes_negative(fit: ModuleType) -> None:
 
 def test_the_root_does_everybodys_work_and_leaders_their_nodes(model: ModuleType) -> None:
     machine = model.hopper()
-    work = model.Work(1e-3, 1e-4, 1e-6, 1e-6, 3000, 180, dict.fromkeys(model.SCENES, 36.0), 3, 1000, 50)
+    work = model.Work(1e-3, 1e-4, 1e-6, 1e-6, 0, 3000, 180, dict.fromkeys(model.SCENES, 36.0), 3, 1000, 50)
     for scene in model.SCENES:
         root = [model.one_root(machine, work, scene, ranks)["assemble"] for ranks in (24, 24000)]
         leaders = [model.leaders(machine, work, scene, ranks)["assemble"] for ranks in (24, 24000)]

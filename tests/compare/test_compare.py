@@ -86,6 +86,18 @@ def test_groups_are_tested_against_chance(observe: Observe, tmp_path: Path, comm
     assert "not interleaved" not in done.stdout
 
 
+def test_a_page_shows_the_same(observe: Observe, tmp_path: Path, command: Path) -> None:
+    logs = [copy_with(observe, tmp_path / "<b>out", 4096, 8 * n) for n in (1, 2)]
+    page = tmp_path / "page.html"
+    done = run(command, *logs, "--html", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert done.stdout.splitlines()[0] in text
+    assert "bytes written" in text
+    assert "<b>out" not in text
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
 def test_wrong_input_is_one_line(observe: Observe, command: Path, tmp_path: Path) -> None:
     log = observe(["true"]).log
     for args, code, words in (

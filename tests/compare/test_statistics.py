@@ -87,4 +87,4 @@ def test_words_for_numbers() -> None:
     ]
     assert quantity(3 * 2**30, "bytes/s") == "3 GiB/s"
     assert quantity(12345, "calls") == "12,345"
-    assert [change(r) for r in (1, 1.1, 0.5, 4, None)] == ["=", "+10 %", "-50 %", "x 4", "-"]
+    assert [change(r) for r in (1, 1.1, 0.5, 4, None)] == ["=", "+10.0 %", "-50.0 %", "x 4", "-"]

@@ -26,7 +26,7 @@ ROOMS = [*MAY_INCLUDE, "tools", "tests", "bench"]
 GENERATED = {"records.h": "format"}
 
 # Lower layers know nothing of the ones above. What is not listed (commands) stands on top of all of them.
-LAYERS = ["log", "metrics", "rules", "compare", "report", "fleet", "portal"]
+LAYERS = ["log", "metrics", "rules", "compare", "export", "report", "fleet", "portal"]
 
 NO_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 

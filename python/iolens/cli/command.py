@@ -18,7 +18,7 @@ from iolens.error import OK, UNREADABLE, USAGE, IolensError
 
 __all__ = ["FORMATS", "fail", "main", "print_rows", "to_json", "warn"]
 
-COMMANDS = ("compare", "explain", "findings", "report", "sql")
+COMMANDS = ("compare", "explain", "export", "findings", "report", "sql")
 """A command is the function of its name in the file of its name."""
 
 FORMATS = ("table", "json", "csv")

@@ -48,6 +48,9 @@ def _name(path: str, taken: set[str]) -> str:
     "--fail-on", type=click.Choice(list(_FAIL_ON)), help="Exit with 1 if a run is slower, or differs at all."
 )
 @click.option("--all", "everything", is_flag=True, help="All measures and files, not those that differ.")
+@click.option(
+    "--html", metavar="FILE", help="A page too, with box plots and a table of files to sort and search."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def compare(  # noqa: PLR0913, PLR0917 -- one per option
     logs: tuple[str, ...],
@@ -56,6 +59,7 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
     tolerance: float,
     fail_on: str | None,
     everything: bool,
+    html: str | None,
     as_json: bool,
 ) -> int:
     """Compares runs with the first one: what differs, by how much, and which files it is from.
@@ -84,6 +88,12 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
         to_json(to_plain(result)) if as_json else to_text(result, everything=everything),
         end="\n" if as_json else "",
     )
+    if html:
+        from iolens.report.build import own_version
+        from iolens.report.html import to_html
+        from iolens.report.sections.compared import compared
+
+        Path(html).write_text(to_html(compared(result, own_version())), encoding="utf-8")
     for problem in result.problems:
         warn(str(problem))
     if fail_on and any(verdict in _FAIL_ON[fail_on] for verdict in result.verdicts):

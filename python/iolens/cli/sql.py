@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
 import click
 
 from iolens.cli.command import FORMATS, print_rows, warn
 from iolens.error import PARTIAL, USAGE, IolensError
 
+_ROWS = 10_000
+
+
+def _rows(result: Any) -> Iterator[Sequence[Any]]:
+    while rows := result.fetchmany(_ROWS):
+        yield from rows
+
+
+def _print_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Rows that are wider than the terminal: a line per column."""
+    width = max(map(len, names), default=0)
+    for number, row in enumerate(rows):
+        print(f"{'' if number == 0 else chr(10)}row {number + 1}")
+        for name, value in zip(names, row):
+            print(f"  {name:<{width}}  {'-' if value is None else value}")
+
+
+def _too_wide(names: Sequence[str]) -> bool:
+    least = sum(max(len(name), 4) + 2 for name in names)
+    return sys.stdout.isatty() and least > shutil.get_terminal_size().columns
+
 
 @click.command()
 @click.argument("arguments", nargs=-1, required=True, metavar="LOG... STATEMENT")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", help="How rows are printed.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice((*FORMATS, "lines")),
+    default="table",
+    help="How rows are printed; lines: one per column, as a terminal gets rows that are too wide for it.",
+)
 def sql(arguments: tuple[str, ...], form: str) -> int:
     """Asks the logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
 
     Tables: job, file, record, name, mount, module, metadata, one per module (posix, mpiio, stdio, ...), one per
     section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log = number of the log.
+    "show tables" and "describe file" list what there is. The statement reaches no files and no network.
     """
     import duckdb
 
@@ -24,14 +57,32 @@ def sql(arguments: tuple[str, ...], form: str) -> int:
     *logs, statement = arguments
     if not logs:
         raise click.UsageError("a log and a statement are needed")
-    with Dataset(logs) as data:
+    with Dataset(logs, every_column=True) as data:
+        data.seal()
         try:
             result = data.query(statement)
             names = [column[0] for column in result.description or ()]
-            rows = result.fetchall()
+            if form == "lines" or (form == "table" and _too_wide(names)):
+                _print_lines(names, _rows(result))
+            else:
+                print_rows(names, _rows(result), form)
         except duckdb.Error as error:
-            raise IolensError(str(error).splitlines()[0], exit_code=USAGE) from error
-        print_rows(names, rows, form)
+            raise IolensError(_told(error), exit_code=USAGE) from error
         for problem in data.problems:
             warn(str(problem))
         return PARTIAL if data.problems else 0
+
+
+def _told(error: Exception) -> str:
+    """One line: what is wrong, and what may have been meant."""
+    import difflib
+    import re
+
+    from iolens.export import table_names
+
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    table = re.search(r"Table with name (\w+) does not exist", lines[0])
+    if table:
+        near = difflib.get_close_matches(table[1], [*table_names(), "name"], 2)
+        return f"{lines[0]} {'Did you mean ' + ', '.join(near) + '?' if near else ''}".strip()
+    return " ".join([lines[0], *(line for line in lines[1:] if line.startswith("Candidate"))])

@@ -8,38 +8,30 @@ from typing import Any
 
 from iolens.compare.comparison import Comparison, RoleRow, Row
 from iolens.compare.statistics import Sample
+from iolens.rules.text import write
 
-__all__ = ["box_plot", "change", "quantity", "to_plain", "to_text"]
+__all__ = ["box_plot", "change", "quantity", "sentence", "to_plain", "to_text"]
 
-_PREFIXES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10))
+_UNITS = {"s": "seconds", "bytes": "bytes", "bytes/s": "rate"}
 _SIGNS = {"better": "+", "worse": "!", "different": "*", "same": " ", "unknown": "?"}
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit, short enough for a table: 1.25 GiB, 13.2 ms, 4,200."""
+    """A number of a measure with its unit: 1.2 GiB, 13.2 ms, 4,200."""
     if value is None:
         return "-"
-    if unit == "s":
-        for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-            if abs(value) >= scale:
-                return f"{value / scale:.4g} {name}" if abs(value) < 1e4 else f"{value:,.0f} s"
-        return "0 s" if value == 0 else f"{value:.2g} s"
-    if unit.startswith("bytes"):
-        per = unit[5:]
-        for name, scale in _PREFIXES:
-            if abs(value) >= scale:
-                return f"{value / scale:.4g} {name}{per}"
-        return f"{value:.4g} B{per}"
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    if unit not in _UNITS:
+        return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    return ("-" if value < 0 else "") + write(abs(value), _UNITS[unit])
 
 
 def change(ratio: float | None) -> str:
-    """A ratio as people say it: +12 %, -50 %, x 3.2."""
+    """A ratio as people say it: +12.0 %, -50.0 %, x 3.2."""
     if ratio is None:
         return "-"
     if ratio >= 2:
         return f"x {ratio:.3g}"
-    return f"{100 * (ratio - 1):+.3g} %" if ratio != 1 else "="
+    return f"{100 * (ratio - 1):+.1f} %" if ratio != 1 else "="
 
 
 def box_plot(sample: Sample, low: float, high: float, width: int) -> str:
@@ -126,7 +118,8 @@ def _statistics(comparison: Comparison) -> Iterator[str]:
     yield ""
 
 
-def _sentence(comparison: Comparison, number: int) -> str:
+def sentence(comparison: Comparison, number: int) -> str:
+    """What a group is against the first, in one sentence without a full stop."""
     group, first = comparison.groups[number].name, comparison.groups[0].name
     verdict = comparison.verdicts[number]
     if verdict == "same":
@@ -157,7 +150,7 @@ def _role_change(row: RoleRow, number: int) -> float:
 
 def to_text(comparison: Comparison, *, everything: bool = False, files: int = 12) -> str:
     """The verdict first, then measures, statistics of repeated runs, and files."""
-    lines = [_sentence(comparison, number) for number in range(1, len(comparison.groups))]
+    lines = [sentence(comparison, number) for number in range(1, len(comparison.groups))]
     lines += [f"note: {note}" for note in comparison.notes] + [""]
     differ = [
         r for r in comparison.rows if everything or any(v not in ("same", "unknown") for v in r.verdicts)

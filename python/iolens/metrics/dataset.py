@@ -41,6 +41,7 @@ _PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": 
 _KNOWN = {*_PLAIN, *MODULES, *SECTIONS, *DERIVED, "record"}
 
 _NAMED = re.compile(r"\b(?:from|join|describe|summarize|pivot|unpivot)\s+\(*\s*\"?(metric\.\w+|\w+)", re.I)
+_LISTS = re.compile(r"^\s*show\b|\b(?:information_schema|duckdb_(?:tables|views|columns))\b", re.I)
 _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _NO_COLUMN = re.compile(r"column (?:named )?\"(\w+)\"", re.I)
 
@@ -219,6 +220,11 @@ class Dataset:
         for ost, server in oss_of:
             self._connection.execute(f"INSERT INTO oss_of VALUES ({int(ost)}, {_literal(server)})")
 
+    def seal(self) -> None:
+        """From now on statements reach the logs' tables and nothing else: no files, no network, no settings."""
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
     # ---- asking ----
 
     def expect(self, statements: Iterable[str]) -> None:
@@ -231,6 +237,9 @@ class Dataset:
 
     def _run(self, statement: str) -> duckdb.DuckDBPyConnection:
         self._prepare(statement)
+        if _LISTS.search(statement):
+            for name in sorted(_KNOWN):
+                self._make(name)
         while True:
             try:
                 return self._connection.execute(statement)

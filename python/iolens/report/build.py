@@ -21,13 +21,13 @@ from iolens.report.sections.time import time
 from iolens.report.source import Source, stamp
 from iolens.report.units import write
 
-__all__ = ["JOBS", "build"]
+__all__ = ["JOBS", "build", "own_version"]
 
 JOBS = 20
 """Logs that get pages of their own; of more, those with most time in I/O."""
 
 
-def _version() -> str:
+def own_version() -> str:
     try:
         return version("iolens")
     except PackageNotFoundError:
@@ -93,5 +93,5 @@ def build(data: Dataset, findings: Sequence[Any] = ()) -> Document:
         damage = [str(p.problem) for p in data.problems if str(p.path) == data.paths[log]]
         jobs.append(_job(source, damage))
     head = f"{len(data.paths)} jobs" if several else jobs[0].title
-    document = Document(head, _version(), jobs, overview(data, findings) if several else [])
+    document = Document(head, own_version(), jobs, overview(data, findings) if several else [])
     return Document(head, document.version, jobs, document.overview, _definitions(document))

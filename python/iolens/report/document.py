@@ -221,6 +221,8 @@ class Job:
     """problem, look, good or unknown."""
     headline: str
     sections: list[Section]
+    label: str = ""
+    """Stands above the headline; by default what the verdict says of a job."""
 
 
 @dataclass(frozen=True)

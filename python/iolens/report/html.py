@@ -317,8 +317,8 @@ def _job(job: Job, number: int, several: bool) -> str:
     return (
         f'<div data-job="{number}"><header><{head} '
         f'class="title">{_text(job.title)}</{head}><p>{_text(job.subtitle)}</p>'
-        '<div class="verdict '
-        f'{job.verdict}"><strong>{_VERDICTS[job.verdict]}</strong>{_text(job.headline)}</div></header>'
+        f'<div class="verdict {job.verdict}"><strong>{_text(job.label or _VERDICTS[job.verdict])}</strong>'
+        f"{_text(job.headline)}</div></header>"
         f"{''.join(_section(s) for s in job.sections)}</div>"
     )
 

@@ -1,0 +1,34 @@
+"""Tables as files: one for each that has rows, written by DuckDB row group by row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from iolens.metrics import MODULES, SECTIONS, Dataset, metrics
+
+__all__ = ["FORMATS", "table_names", "write_tables"]
+
+FORMATS = {
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+    "csv": "FORMAT csv, HEADER",
+    "json": "FORMAT json, ARRAY",
+}
+"""Format and file extension -> how DuckDB is told."""
+
+
+def table_names() -> list[str]:
+    """Everything that can be written: tables of the logs, then metrics."""
+    plain = ["job", "module", "mount", "metadata", "file", "record"]
+    return [*plain, *MODULES, *SECTIONS, *(f"metric.{name}" for name in metrics())]
+
+
+def write_tables(data: Dataset, folder: Path, form: str, names: Iterable[str] = ()) -> Iterator[Path]:
+    """The named tables (all without names), those without rows left out; ``metric.x`` becomes ``metric_x``."""
+    for name in names or table_names():
+        if not data.query(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
+            continue
+        path = folder / f"{name.replace('.', '_')}.{form}"
+        quoted = str(path).replace("'", "''")
+        data.query(f"COPY (SELECT * FROM {name}) TO '{quoted}' ({FORMATS[form]})")
+        yield path

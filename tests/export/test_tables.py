@@ -1,0 +1,85 @@
+"""Tables as Parquet, CSV and JSON: the same rows as in the dataset."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from iolens.metrics import Dataset, metrics
+from logmaker import LogMaker
+
+Export = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def log(corpus: Path) -> Path:
+    return corpus / "logs" / "mpi-io-test-dxt.darshan"
+
+
+def test_parquet_has_every_row_and_column(export: Export, log: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert export("parquet", log).returncode == 0
+    with Dataset(log, every_column=True) as data:
+        for path in (tmp_path / "out").iterdir():
+            table = parquet.read_table(path)
+            name = path.stem.replace("metric_", "metric.", 1)
+            (row,) = data.rows(f"SELECT count(*) AS n FROM {name}")
+            assert table.num_rows == row["n"] > 0, name
+        posix = parquet.read_table(tmp_path / "out" / "posix.parquet")
+        assert posix.num_columns == len(data.query("SELECT * FROM posix").description or ())
+        (row,) = data.rows("SELECT sum(bytes_read)::BIGINT AS n FROM posix")
+        assert sum(posix.column("bytes_read").to_pylist()) == row["n"]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_text_forms_have_the_same_rows(export: Export, log: Path, tmp_path: Path, form: str) -> None:
+    assert export(form, log).returncode == 0
+    path = tmp_path / "out" / f"metric_perf.{form}"
+    with path.open() as file:
+        rows = json.load(file) if form == "json" else list(csv.DictReader(file))
+    with Dataset(log) as data:
+        expected = data.metric("perf")
+    assert [row["interface"] for row in rows] == [row["interface"] for row in expected]
+    assert [float(row["time_by_slowest"]) for row in rows] == [row["time_by_slowest"] for row in expected]
+
+
+def test_chosen_tables_of_several_logs(export: Export, corpus: Path, tmp_path: Path) -> None:
+    logs = [corpus / "logs" / f"release-x86_64-3.{minor}.darshan" for minor in ("4.0", "4.7")]
+    done = export("csv", *logs, "--table", "job", "--table", "metric.headline")
+    assert sorted(Path(line).name for line in done.stdout.splitlines()) == ["job.csv", "metric_headline.csv"]
+    with (tmp_path / "out" / "job.csv").open() as file:
+        assert [row["log"] for row in csv.DictReader(file)] == ["0", "1"]
+
+
+def test_a_log_without_data_has_its_job(export: Export, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(bytes(LogMaker()))
+    names = {Path(line).stem for line in export("csv", tmp_path / "log").stdout.splitlines()}
+    assert {"job", "mount", "metric_headline", "metric_missing"} <= names
+    assert not names & {"posix", "record", "file"}
+
+
+def test_wrong_use_is_one_line(export: Export, log: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("kept")
+    done = export("csv", log)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and "is not empty; --force" in done.stderr
+    done = export("csv", log, "--table", "possix", "--force")
+    assert done.returncode == 2 and 'no table "possix"' in done.stderr and done.stderr.count("\n") == 1
+    done = export("perfetto", log, "--table", "posix", "--force")
+    assert done.returncode == 2 and "--table goes with parquet" in done.stderr
+    (tmp_path / "text").write_text("no log")
+    assert export("csv", tmp_path / "text", "--force").returncode == 3
+    assert (tmp_path / "out" / "mine").read_text() == "kept"
+
+
+def test_every_metric_is_among_the_tables() -> None:
+    from iolens.export import table_names
+
+    assert {name for name in table_names() if name.startswith("metric.")} == {
+        f"metric.{m}" for m in metrics()
+    }

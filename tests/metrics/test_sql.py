@@ -1,0 +1,96 @@
+"""iolens sql: the tables of logs, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from iolens.metrics import MODULES, SECTIONS
+
+Sql = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def sql(run_iolens: Sql, corpus: Path) -> Sql:
+    def ask(statement: str, *options: str, log: str = "ior-hdf5") -> subprocess.CompletedProcess[str]:
+        return run_iolens(["sql", corpus / "logs" / f"{log}.darshan", statement, *options])
+
+    return ask
+
+
+def test_the_same_rows_in_all_forms(sql: Sql) -> None:
+    statement = "select interface, bytes from metric.perf order by interface"
+    expected = [{"interface": "mpiio", "bytes": 8398304}, {"interface": "posix", "bytes": 8398304}]
+    expected.append({"interface": "stdio", "bytes": 2050})
+    assert json.loads(sql(statement, "--format", "json").stdout) == expected
+    rows = list(csv.DictReader(sql(statement, "--format", "csv").stdout.splitlines()))
+    assert [{**row, "bytes": int(row["bytes"])} for row in rows] == expected
+    assert [line.split() for line in sql(statement).stdout.splitlines()[3:] if line.strip()] == [
+        [str(value) for value in row.values()] for row in expected
+    ]
+    lines = sql(statement, "--format", "lines").stdout.splitlines()
+    assert lines[:3] == ["row 1", "  interface  mpiio", "  bytes      8398304"]
+
+
+def test_tables_can_be_listed(sql: Sql) -> None:
+    rows = json.loads(sql("show tables", "--format", "json").stdout)
+    assert {row["name"] for row in rows} >= {*MODULES, *SECTIONS, "job", "file", "record", "name"}
+    columns = json.loads(sql("describe file", "--format", "json").stdout)
+    assert {"name", "bytes_read", "total_time"} <= {row["column_name"] for row in columns}
+
+
+def test_all_counters_are_there(sql: Sql) -> None:
+    assert json.loads(sql("select sum(rw_switches)::bigint as n from posix", "--format", "json").stdout) == [
+        {"n": 4}
+    ]
+
+
+def test_many_logs_are_told_apart(run_iolens: Sql, corpus: Path) -> None:
+    logs = sorted((corpus / "logs").glob("release-*.darshan"))
+    done = run_iolens(
+        ["sql", *logs, "select log, count(*) as n from record group by log order by log", "--format", "csv"]
+    )
+    assert [line.split(",")[0] for line in done.stdout.splitlines()[1:]] == [str(n) for n in range(len(logs))]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from read_csv('/etc/passwd')",
+        "select * from read_text('{secret}')",
+        "copy (select * from job) to '{target}'",
+        "attach '{target}'",
+        "export database '{target}'",
+        "set enable_external_access = true",
+        "set memory_limit = '100GB'",
+        "install httpfs",
+        "select * from glob('/etc/*')",
+    ],
+)
+def test_statements_reach_nothing_but_the_logs(sql: Sql, tmp_path: Path, statement: str) -> None:
+    (tmp_path / "secret").write_text("secret")
+    done = sql(statement.format(target=tmp_path / "target", secret=tmp_path / "secret"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_wrong_statement_is_one_line(sql: Sql) -> None:
+    done = sql("select byte_read from file")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert '"bytes_read"' in done.stderr
+    assert "Did you mean file" in sql("select * from files").stderr
+    assert "syntax error" in sql("selec").stderr
+
+
+def test_a_result_of_any_width_fits_the_terminal(iolens: Path, corpus: Path) -> None:
+    command = f"stty cols 80; {iolens} sql {corpus}/logs/ior-hdf5.darshan 'select * from file limit 1'"
+    done = subprocess.run(
+        ["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0].strip() == "row 1"
+    assert any(line.split()[:1] == ["interface"] for line in done.stdout.splitlines())
