@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Callable
 
 import duckdb
 import pytest
@@ -13,6 +14,8 @@ from iolens.log import open as open_log
 from iolens.metrics import MODULES, SECTIONS, Dataset, find_metric, metrics
 from iolens.metrics.metric import parse
 from observed import Observe
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def perf(data: Dataset, interface: str) -> dict[str, float]:
@@ -55,6 +58,18 @@ def test_two_logs_are_told_apart(observe: Observe) -> None:
     with Dataset(logs) as data:
         assert [row["log"] for row in data.rows("SELECT log FROM job ORDER BY log")] == [0, 1]
         assert [row["value"] for row in data.metric("redundant_reads")] == [0, 0]
+
+
+def test_a_merged_log_knows_its_parts(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    logs = [observe(["true"]).log, observe(["sh", "-c", "true"]).log]
+    assert run_iolens(["merge", "-o", tmp_path / "merged.darshan", *logs]).returncode == 0
+    with Dataset(tmp_path / "merged.darshan") as data:
+        rows = data.rows("SELECT log, log_name, command FROM part ORDER BY first_rank")
+        assert [(r["log"], Path(r["log_name"]).name, r["command"]) for r in rows] == [
+            (0, logs[0].name, "true"),
+            (0, logs[1].name, "sh -c true"),
+        ]
+        assert data.rows("SELECT count(*) AS n FROM interval") == [{"n": 2}]
 
 
 def test_wrong_input_is_named(tmp_path: Path) -> None:

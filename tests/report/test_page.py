@@ -162,7 +162,7 @@ def test_names_of_files_are_never_code(open_page: Open, tmp_path: Path) -> None:
         {n + 1: f"/d/{name}".encode() for n, name in enumerate(names)},
         exe=f"/bin/{HOSTILE} {names[1]}".encode(),
         metadata=b"key=" + hostile.replace(b"\n", b" ") + b"\n",
-        mounts=f"{HOSTILE}\t/".encode(),
+        mounts=[(HOSTILE, "/")],
     )
     page = open_page(document_of(log)).page
     page.hover("#timeline-dxt_posix canvas")

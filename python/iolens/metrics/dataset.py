@@ -186,10 +186,13 @@ class Dataset:
         if not any(section in log.trailer for log in self.logs):
             return
         source = self._scan.section(section)
-        here = ", ".join(f'"{n}"' for n in source.schema.names if n == "log" or n in SECTIONS[section])
+        names = list(source.schema.names)  # the last one is the number of the log
+        names = ["log_name" if name == "log" else name for name in names[:-1]] + names[-1:]
+        here = ", ".join(f'"{name}"' for name in names if name == "log" or name in SECTIONS[section])
+        given = ", ".join(f'"{name}"' for name in names)
         self._connection.register("source", source.__arrow_c_stream__())
         try:
-            self._connection.execute(f"INSERT INTO {section} BY NAME SELECT {here} FROM source")
+            self._connection.execute(f"INSERT INTO {section} BY NAME SELECT {here} FROM source AS s({given})")
         finally:
             self._connection.unregister("source")
 

@@ -24,6 +24,11 @@ _COLUMNS = {
     "unobserved": "rank i, program s, reason s, count i",
     "phase": "name s, time f",
     "environment": "name s, value s",
+    "part": """
+        run i, first_rank i, nprocs i, log_name s, job i, uid i, command s, begin i, end i, offset f, metadata s""",
+    "interval": "begin i, end i, offset f",
+    "selection": "source i",
+    "uncounted": "module s, counter s",
 }
 
 _TYPES = {"i": "BIGINT", "f": "DOUBLE", "s": "VARCHAR"}
