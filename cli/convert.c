@@ -21,6 +21,8 @@ static const char help[] =
 	"\n"
 	"      --module NAME[,NAME...]  only these modules\n"
 	"      --file ID|NAME           only this record id or file name; may be repeated\n"
+	"      --name GLOB              only files whose path matches, as in '*.h5'\n"
+	"      --regex REGEX            only files whose path matches an extended regular expression\n"
 	"      --rank LIST              only records of these ranks, as in 0,4-7; \"shared\" = records of all ranks\n"
 	"      --bzip2                  compress with bzip2 instead of zlib\n"
 	"      --drop-trailer           without the tables that iolens adds\n"
@@ -54,6 +56,22 @@ static int set_modules(struct conversion *c, const char *value)
 	bool known = filter_set_modules(&c->filter, value);
 	c->rewrite.modules = c->filter.modules;
 	return known ? 0 : cli_fail(CLI_USAGE, "convert: %s: not a list of module names", value);
+}
+
+static bool wants_name(const void *context, const char *name)
+{
+	return filter_name(context, name);
+}
+
+static int set_names(struct conversion *c, const char *value, bool regex)
+{
+	c->rewrite.wants_name = wants_name;
+	c->rewrite.context = &c->filter;
+	if (!regex)
+		c->filter.glob = value;
+	else if (!filter_set_regex(&c->filter, value))
+		return cli_fail(CLI_USAGE, "convert: %s: not a regular expression", value);
+	return 0;
 }
 
 static int set_ranks(struct conversion *c, const char *value)
@@ -102,6 +120,8 @@ static int take_value(struct conversion *c, const char *option, char *value)
 		return set_modules(c, value);
 	if (!strcmp(option, "--rank"))
 		return set_ranks(c, value);
+	if (!strcmp(option, "--name") || !strcmp(option, "--regex"))
+		return set_names(c, value, option[2] == 'r');
 	if (!strcmp(option, "--file"))
 		return add_file(c, value);
 	if (!strcmp(option, "--annotate"))

@@ -22,7 +22,7 @@ static int64_t nanoseconds(int64_t s, int64_t ns)
 static char *keep_text(const char *text, size_t n)
 {
 	char *copy = log_get(n + 1);
-	if (copy)
+	if (copy && n)
 		memcpy(copy, text, n);
 	return copy;
 }

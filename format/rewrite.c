@@ -28,6 +28,13 @@ static bool wanted_id(const struct rewrite *r, uint64_t id)
 	return !r->ids;
 }
 
+/* By its name, where the log has one. */
+static bool wanted(const struct rewriting *w, uint64_t id)
+{
+	const struct rewrite *r = w->options;
+	return wanted_id(r, id) && (!r->wants_name || r->wants_name(r->context, log_name(w->log, id)));
+}
+
 static bool wanted_rank(const struct rewrite *r, int64_t rank)
 {
 	for (size_t i = 0; i < r->nranks; i++)
@@ -69,7 +76,7 @@ static int write_names(struct rewriting *w)
 	for (size_t i = 0; code >= 0 && i < log_names_count(w->log); i++) {
 		uint64_t id;
 		const char *old = log_name_at(w->log, i, &id);
-		if (!wanted_id(w->options, id))
+		if (!wanted(w, id))
 			continue;
 		bool renamed = w->options->key && anonymous_name(w, old, name);
 		code = log_write_name(w->writer, new_id(w, id), renamed ? name : old);
@@ -178,7 +185,7 @@ static int copy_records(struct rewriting *w, struct log_records *records)
 	int code = copy ? write_header(w, records, copy) : LOG_E_MEMORY;
 	code = code < 0 ? code : 1;
 	while (code > 0 && (code = log_records_next(records, &r, w->err)) > 0) {
-		if (!wanted_id(w->options, r.id) || !wanted_rank(w->options, r.rank))
+		if (!wanted(w, r.id) || !wanted_rank(w->options, r.rank))
 			continue;
 		bool trace = newest_is_trace(r.schema);
 		r.size = trace ? r.schema->size : r.size;
@@ -305,7 +312,7 @@ static int mark_part(struct rewriting *w, struct trailer *trailer)
 {
 	const struct rewrite *r = w->options;
 	struct trailer_section s;
-	if (r->key || !(r->modules || r->ids || r->ranks) || trailer_entry_named(trailer, "selection"))
+	if (r->key || !(r->modules || r->ids || r->ranks || r->wants_name) || trailer_entry_named(trailer, "selection"))
 		return 0;
 	int code = section_begin(&s, "selection", "source u64\n");
 	section_row(&s);

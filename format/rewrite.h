@@ -17,6 +17,9 @@ struct rewrite {
 	uint64_t modules;    /* bit per module id; 0 = all */
 	const uint64_t *ids; /* only these records and names; NULL = all */
 	size_t nids;
+	bool (*wants_name)(const void *context,
+			   const char *name); /* only these names; NULL = any; its name may be NULL */
+	const void *context;
 	const struct rewrite_range *ranks; /* only records of these ranks, -1 = of all of them; NULL = any */
 	size_t nranks;
 	bool drop_trailer;

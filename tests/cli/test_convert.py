@@ -94,6 +94,15 @@ def test_ranks_can_be_chosen(run_iolens: Run, log: Path) -> None:
     assert run_iolens(["check", some]).returncode == 0
 
 
+@pytest.mark.parametrize("option", [["--name", "*/out.[12]"], ["--regex", "out.(1|2)$"]])
+def test_names_can_be_chosen(run_iolens: Run, log: Path, option: list[str]) -> None:
+    some = log.with_name("some")
+    assert run_iolens(["convert", *option, log, some]).returncode == 0
+    names = {name.rpartition("/")[2] for _, name, _ in shown.records(run_iolens(["show", some]).stdout)}
+    assert names == {"out.1", "out.2"}
+    assert "sorted-names" not in run_iolens(["show", some]).stdout
+
+
 def test_bzip2(run_iolens: Run, log: Path, oracle: ModuleType) -> None:
     packed = log.with_name("packed")
     assert run_iolens(["convert", "--bzip2", log, packed]).returncode == 0
@@ -165,6 +174,7 @@ def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> N
         (["log"], 2, "a log and a new name are needed"),
         (["--frobnicate", "log", "new"], 2, "--frobnicate"),
         (["--module", "NOSUCH", "log", "new"], 2, "not a list of module names"),
+        (["--regex", "(", "log", "new"], 2, "not a regular expression"),
         (["--rank", "x", "log", "new"], 2, "not a list of ranks"),
         (["--rank", "5-2", "log", "new"], 2, "not a list of ranks"),
         (["--annotate", "novalue", "log", "new"], 2, "KEY=VALUE"),
