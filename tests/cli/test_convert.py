@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -100,7 +101,8 @@ def test_names_can_be_chosen(run_iolens: Run, log: Path, option: list[str]) -> N
     assert run_iolens(["convert", *option, log, some]).returncode == 0
     names = {name.rpartition("/")[2] for _, name, _ in shown.records(run_iolens(["show", some]).stdout)}
     assert names == {"out.1", "out.2"}
-    assert "sorted-names" not in run_iolens(["show", some]).stdout
+    counted = [json.loads(run_iolens(["info", "--json", path]).stdout)["names"] for path in (log, some)]
+    assert counted[1] == 2 < counted[0]
 
 
 def test_bzip2(run_iolens: Run, log: Path, oracle: ModuleType) -> None:
