@@ -107,19 +107,29 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 	lock_drop(&f->lock);
 }
 
-static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
+/* The first time in these letters. NULL and a class for a path that gets no record, NULL and none for what is no path. */
+__attribute__((noinline)) static struct stdio_file *file_at(const char *path, enum live_class_id *class)
 {
 	struct path p;
 	if (!names_path(&p, AT_FDCWD, path))
+		return NULL;
+	*class = names_class(LOG_MOD_STDIO, &p);
+	struct stdio_file *file = *class ? NULL : stdio_file_of(&p);
+	if (!file && !*class)
+		*class = config_module_on(LOG_MOD_STDIO) ? LIVE_CLASS_NO_ROOM : LIVE_CLASS_FILTERED;
+	return file;
+}
+
+static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
+{
+	enum live_class_id class;
+	struct name *n = names_recall(LOG_MOD_STDIO, path, &class);
+	struct stdio_file *file = n ? n->file[NAMES_STDIO] : NULL;
+	file = file || class ? file : file_at(path, &class);
+	if (class)
+		enter_class(f, class);
+	if (!file)
 		return;
-	enum live_class_id class = names_class(LOG_MOD_STDIO, &p);
-	struct stdio_file *file = class ? NULL : stdio_file_of(&p);
-	if (!file) {
-		enter_class(f, class                             ? class
-			       : config_module_on(LOG_MOD_STDIO) ? LIVE_CLASS_NO_ROOM
-								 : LIVE_CLASS_FILTERED);
-		return;
-	}
 	count_open(file, false, start, end);
 	enter_stream(f, file, LIVE_CLASS_NONE, 0, mode[0] == 'a');
 }

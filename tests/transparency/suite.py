@@ -88,8 +88,9 @@ CASES = {
     "cpython-multiprocessing-forkserver": cpython("test_multiprocessing_forkserver"),
     "cpython-multiprocessing-main": cpython("test_multiprocessing_main_handling", "test_concurrent_futures"),
     "cpython-threads": cpython(
-        "test_threading", "test_select", "test_selectors", "test_socket", "test_asyncio.test_subprocess"
+        "test_threading", "test_select", "test_selectors", "test_asyncio.test_subprocess"
     ),
+    "cpython-sockets": cpython("-i '*VSOCK*'", "test_socket"),  # in a virtual machine those wait for ever
     "cpython-archives": cpython(
         "test_tarfile", "test_zipfile", "test_gzip", "test_bz2", "test_lzma", "test_dbm", "test_sqlite3"
     ),

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 VERDICT = re.compile(
-    r"^(test_\w+) \(([\w.]+)\)(?:\n[^\n]*?)? \.\.\. (?:(?!^test_\w+ \().)*?(ok|FAIL|ERROR|skipped|expected failure)\b",
+    r"^(test\w+) \(([\w.]+)\)(?:\n[^\n]*?)? \.\.\. (?:(?!^test\w+ \().)*?(ok|FAIL|ERROR|skipped|expected failure)\b",
     re.MULTILINE | re.DOTALL,
 )
 
