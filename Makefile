@@ -46,6 +46,7 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/modgen.py --docs format/registry.toml docs/reference/counters.md $(wildcard modules/*/*.toml)
 	$(bin)/python tools/modgen.py --docs-old format/registry.toml docs/reference/old-logs.md $(wildcard modules/*/*.toml) format/cp.toml
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
+	$(bin)/python tools/rulepage.py docs/reference/rules.md
 
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh

@@ -45,7 +45,8 @@ def test_exit_codes(run_iolens: Run, log: Path, quiet: Path, tmp_path: Path) -> 
     assert run_iolens(["findings", log, "--fail-on", "high"]).returncode == 1
     assert run_iolens(["findings", quiet, "--fail-on", "low"]).returncode == 0
     assert run_iolens(["findings", quiet, log, "--fail-on", "low"]).returncode == 1
-    assert run_iolens(["findings", log, "--fail-on", "high", "--skip", "P05"]).returncode == 0
+    assert run_iolens(["findings", log, "--fail-on", "high", "--only", "P12"]).returncode == 0
+    assert "small_reads" not in run_iolens(["findings", log, "--skip", "P05"]).stdout
     for wrong, code in (
         (["--only", "small"], 2),
         (["--threshold", "small_reads.count"], 2),

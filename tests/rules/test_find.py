@@ -45,6 +45,19 @@ def test_thresholds_are_settable_and_wrong_ones_named(reread: Path) -> None:
             find(data, thresholds={"redundant_reads.excess": 1})
 
 
+def test_the_guide_s_rule_works(root: Path, reread: Path, tmp_path: Path) -> None:
+    blocks = (root / "docs" / "guide" / "findings.md").read_text().split("```toml\n")[1:]
+    rule = next(block.split("```")[0] for block in blocks if block.startswith("title"))
+    (tmp_path / "guide.toml").write_text(
+        rule.replace("/scratch/old", "/").replace("default = 10", "default = 0")
+    )
+    problems: list[str] = []
+    with Dataset(reread) as data:
+        found = of(find(data, directories=[tmp_path], problems=problems), "guide")
+    assert problems == [] and found.evidence[0].columns == ("name", "bytes_read")
+    assert found.message.startswith(f"{found.values['files']} file")
+
+
 SITE = """
 title = "Ranks"
 topic = "data"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import cases
@@ -52,3 +54,9 @@ def test_rules_say_what_they_are() -> None:
         assert rule.why and (rule.advice or not problem), rule.id
         assert rule.gain or not problem or "Nobody can say" in rule.why, rule.id
         assert all(t.reason for t in rule.thresholds.values()), rule.id
+
+
+def test_the_reference_page_is_up_to_date(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "rules.md"
+    subprocess.run([sys.executable, root / "tools" / "rulepage.py", page], check=True)
+    assert page.read_text() == (root / "docs" / "reference" / "rules.md").read_text(), "run make docs"
