@@ -179,8 +179,10 @@ def observing(case: Case, log: Path) -> list[str]:
     """What stands before the command; alone, every job leaves a log of its own in the directory."""
     if not case.alone:
         return [str(places.BIN), "run", "-q", "-o", str(log), "--"]
+    stores = log.with_name("stores")  # of programs that end without MPI_Finalize
     log.mkdir()
-    return ["env", f"LD_PRELOAD={places.PRELOAD}", f"IOLENS_LOGPATH={log}"]
+    stores.mkdir()
+    return ["env", f"LD_PRELOAD={places.PRELOAD}", f"IOLENS_LOGPATH={log}", f"IOLENS_TMPDIR={stores}"]
 
 
 def compare_once(case: Case) -> str:
