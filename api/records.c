@@ -75,20 +75,24 @@ EXPORT int iolens_field_number(int module, const char *name)
 	return find_field(module, name, &p);
 }
 
+/* Fields of a module with structs in arrays, at most. */
+enum { MEMBERS = 32 };
+
 EXPORT int iolens_field(int module, size_t i, struct iolens_field *out, size_t size)
 {
 	static const int32_t types[] = {
 		[FIELD_I64] = IOLENS_I64, [FIELD_U64] = IOLENS_U64,   [FIELD_F64] = IOLENS_F64,
 		[FIELD_U32] = IOLENS_U64, [FIELD_TEXT] = IOLENS_TEXT, [FIELD_UUID] = IOLENS_BYTES,
 	};
-	static _Thread_local char name[128];
+	static char names[LOG_MOD_COUNT][MEMBERS][64]; /* the same whoever writes them */
 	struct place p;
-	if (!place_at(module_of(module), i, &p))
+	if (!place_at(module_of(module), i, &p) || (p.member && i >= MEMBERS))
 		return 0;
 	const struct schema_field *f = p.member ? p.member : p.field;
-	name_of(&p, name, sizeof name);
+	if (p.member)
+		name_of(&p, names[module][i], sizeof names[module][i]);
 	struct iolens_field made = {
-		.name = p.member ? name : f->name,
+		.name = p.member ? names[module][i] : f->name,
 		.darshan = f->nlabels ? f->labels[0].darshan : NULL,
 		.unit = f->unit,
 		.doc = f->doc,

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "cli.h"
+#include "hash.h"
+#include "index.h"
 #include "merge.h"
 
 enum option_id {
@@ -117,6 +121,26 @@ static int parse(int argc, char **argv, struct request *r, int *code)
 	return -1;
 }
 
+/* By mistake: everything in it would count twice. */
+static int check_twice(const struct request *r, char **paths, int n)
+{
+	struct index seen = {0};
+	int code = CLI_OK;
+	for (int i = 0; i < n && !code && r->merge.ranks != MERGE_RANKS_NEW; i++) {
+		struct stat s;
+		bool is_new = true;
+		if (stat(paths[i], &s))
+			continue; /* opening it says more */
+		const uint64_t file[] = {s.st_dev, s.st_ino};
+		if (index_number(&seen, log_hash(file, sizeof file, 0), &is_new) != SIZE_MAX && !is_new)
+			code = cli_fail(CLI_USAGE,
+					"merge: %s is there twice: leave one out, or --new-ranks to count it twice",
+					paths[i]);
+	}
+	index_free(&seen);
+	return code;
+}
+
 static int report(const struct request *r)
 {
 	const struct merge *m = &r->merge;
@@ -138,6 +162,9 @@ int merge_main(int argc, char **argv)
 	struct log_writer *w;
 	int exit, at = parse(argc, argv, &r, &exit);
 	if (at < 0)
+		return exit;
+	exit = check_twice(&r, argv + at, argc - at);
+	if (exit)
 		return exit;
 	int code = log_writer_file(&w, r.output, &err);
 	if (code >= 0) {

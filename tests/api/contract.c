@@ -56,6 +56,9 @@ static void modules_and_fields(iolens_log *log)
 	assert(iolens_field_number(1, "POSIX_SIZE_READ_1G_PLUS") == number);
 	assert(iolens_field(8, (size_t)iolens_field_number(8, "component.stripe_size"), &f, sizeof f));
 	assert(!strcmp(f.name, "component.stripe_size") && !f.count && !strcmp(f.unit, "bytes"));
+	struct iolens_field other;
+	assert(iolens_field(8, (size_t)iolens_field_number(8, "component.flags"), &other, sizeof other));
+	assert(!strcmp(f.name, "component.stripe_size") && !strcmp(other.name, "component.flags"));
 	assert(!iolens_field(1, 100000, &f, sizeof f) && !iolens_field(99, 0, &f, sizeof f));
 }
 

@@ -20,7 +20,7 @@ COMMANDS = [
     ["diff", "--json", "bad", "good"],
     ["diff", "good", "bad"],
     ["merge", "-o", "new", "good", "bad"],
-    ["merge", "--keep-ranks", "--shared-redux", "-o", "new", "bad", "bad"],
+    ["merge", "--keep-ranks", "--shared-redux", "-o", "new", "bad", "same"],
     ["convert", "--bzip2", "--rank", "0-3", "bad", "new"],
     ["convert", "--anonymize", "key", "bad", "new"],
 ]
@@ -52,6 +52,7 @@ def test_damage_is_told_and_nothing_else_happens(
     whole = Maker(Kind(41, noise.choice("<>"), 2), seed, oracle.jenkins64).log(versions)
     (tmp_path / "good").write_bytes(whole)
     (tmp_path / "bad").write_bytes(damaged(whole, noise))
+    (tmp_path / "same").write_bytes((tmp_path / "bad").read_bytes())
     for command in COMMANDS:
         done = run_iolens(command, cwd=tmp_path)
         assert done.returncode in (0, 1, 3, 4), (command, done.stderr)
