@@ -161,3 +161,38 @@ def test_categories_are_pydarshans(corpus: Path, log: str) -> None:
     with Dataset(path) as data:
         ours = {row[0]: row[1:] for row in table(data, "path_categories", *columns)}
     assert ours == _pydarshans_categories(path)
+
+
+PYDARSHANS_CATEGORIES = {
+    "total": [0],
+    "read_only": [1],
+    "write_only": [2],
+    "read_write": [3],
+    "unique": [4],
+    "shared": [5, 6],
+}
+
+
+@pytest.mark.parametrize("log", ["example", "imbalanced-io", "ior-hdf5", "mpi-io-test-dxt", "dlio-1"])
+def test_file_categories_are_pydarshans(corpus: Path, log: str) -> None:
+    """Its categories "shared by all" and "shared by some" are our "shared"."""
+    darshan = pytest.importorskip("darshan")
+    from darshan.backend.cffi_backend import accumulate_records
+
+    path = corpus / "logs" / f"{log}.darshan"
+    with Dataset(path) as data, darshan.DarshanReport(str(path)) as report:
+        for module, interface in (("POSIX", "posix"), ("MPI-IO", "mpiio"), ("STDIO", "stdio")):
+            if module not in report.modules:
+                continue
+            frames = report.records[module].to_df()
+            derived = accumulate_records(frames, module, report.metadata["job"]["nprocs"]).derived_metrics
+            rows = {
+                row["category"]: row
+                for row in data.metric("file_categories")
+                if row["interface"] == interface
+            }
+            for category, numbers in PYDARSHANS_CATEGORIES.items():
+                theirs = [derived.category_counters[number] for number in numbers]
+                moved = sum(c.total_read_volume_bytes + c.total_write_volume_bytes for c in theirs)
+                assert rows[category]["files"] == sum(c.count for c in theirs), category
+                assert rows[category]["bytes"] == moved, category
