@@ -80,11 +80,11 @@ class Dataset:
     * ``oss_of`` (ost, oss): servers of storage targets, as given by ``servers()``
     * ``metric.X``: the result of metric X (see ``metrics()``)
 
-    Memory stays bounded: large logs are kept in a temporary file. Raises IolensError for a file that is no log.
+    Memory stays bounded: large logs are kept in a temporary file, and large results have no order of rows then. Raises IolensError for a file that is no log.
     """
 
     def __init__(
-        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "400MB", every_column: bool = False
+        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "300MB", every_column: bool = False
     ) -> None:
         listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not listed:
@@ -97,7 +97,7 @@ class Dataset:
         self._folder = tempfile.mkdtemp(prefix="iolens-") if self.large else None
         config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": memory}
         if self._folder:
-            config["temp_directory"] = f"{self._folder}/spill"
+            config |= {"temp_directory": f"{self._folder}/spill", "preserve_insertion_order": False}
         place = f"{self._folder}/logs.duckdb" if self._folder else ":memory:"
         self._connection = duckdb.connect(place, config=config)
         self._made: set[str] = set()

@@ -6,18 +6,19 @@
 -- unit: seconds
 -- needs: any interface
 -- source: darshan-job-summary
-WITH part AS (
-    SELECT log, rank, rank < 0 OR shared AS shared, r.read_start, r.read_end, r.write_start, r.write_end
-    FROM own_record AS r LEFT JOIN (SELECT log, interface, id, shared FROM file_of WHERE shared) AS f USING (log, interface, id)
+WITH shared AS (
+    SELECT log, interface, id, true AS shared FROM file_of WHERE shared AND NOT all_ranks
+), wide AS (
+    SELECT log, rank < 0 OR coalesce(shared, false) AS shared, rank,
+        min(nullif(r.read_start, 0)) AS read_start, max(nullif(r.read_end, 0)) AS read_end,
+        min(nullif(r.write_start, 0)) AS write_start, max(nullif(r.write_end, 0)) AS write_end
+    FROM own_record AS r LEFT JOIN shared USING (log, interface, id)
+    GROUP BY ALL
 ), span AS (
-    SELECT log, CASE WHEN coalesce(shared, false) THEN 'shared' ELSE 'independent' END AS access, 'read' AS direction, rank,
-        min(nullif(read_start, 0)) AS first, max(nullif(read_end, 0)) AS last
-    FROM part GROUP BY ALL
+    SELECT log, shared, 'read' AS direction, rank, read_start AS first, read_end AS last FROM wide
     UNION ALL
-    SELECT log, CASE WHEN coalesce(shared, false) THEN 'shared' ELSE 'independent' END, 'write', rank,
-        min(nullif(write_start, 0)), max(nullif(write_end, 0))
-    FROM part GROUP BY ALL
+    SELECT log, shared, 'write', rank, write_start, write_end FROM wide
 )
-SELECT log, access, direction, rank, first, last FROM span
+SELECT log, CASE WHEN shared THEN 'shared' ELSE 'independent' END AS access, direction, rank, first, last FROM span
 WHERE first IS NOT NULL AND last IS NOT NULL
 ORDER BY log, access, direction, rank
