@@ -110,15 +110,36 @@ static void find_modules(struct merging *g, struct merge_part *p, struct log *lo
 	}
 }
 
+/* A table of the log's trailer; NULL = there is none. */
+static int load_table(struct merging *g, struct trailer *trailer, const char *name, struct trailer_table **t)
+{
+	*t = NULL;
+	return trailer_entry_named(trailer, name) ? trailer_find(trailer, name, t, g->err) : 0;
+}
+
+static bool has_all_ranks(const struct merge_part *p, const struct trailer_table *t)
+{
+	const struct trailer_field *rank = trailer_field(t, "rank");
+	int64_t ranks = 0;
+	for (uint64_t row = 0; rank && row < trailer_rows(t); row++)
+		ranks += trailer_i64(t, row, rank, 0) >= 0;
+	return ranks >= p->nprocs;
+}
+
 static int find_source(struct merging *g, struct merge_part *p, struct log *log)
 {
 	struct trailer *trailer;
 	struct trailer_table *t = NULL;
 	int code = trailer_open(&trailer, log, g->err);
 	if (code >= 0)
-		code = trailer_find(trailer, "selection", &t, g->err);
+		code = load_table(g, trailer, "selection", &t);
 	if (code >= 0 && t && trailer_rows(t))
 		p->source = (uint64_t)trailer_i64(t, 0, trailer_field(t, "source"), 0);
+	trailer_free(t);
+	t = NULL;
+	if (code >= 0)
+		code = load_table(g, trailer, "process", &t);
+	p->whole = code >= 0 && t && has_all_ranks(p, t);
 	trailer_free(t);
 	trailer_close(trailer);
 	return code;
@@ -277,6 +298,8 @@ static int belongs(struct merging *g, size_t run, size_t part)
 		return g->options->ranks == MERGE_RANKS_KEPT;
 	if (p->source || first->source)
 		return p->source == first->source;
+	if (p->whole || first->whole)
+		return 0;
 	bool together = p->nprocs > 1 && p->begin <= r->end && p->end >= r->begin;
 	bool same_time = p->precise && p->begin == first->begin && p->end == first->end;
 	if (!same_job(p, first) || !(together || same_time))

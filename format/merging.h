@@ -14,6 +14,7 @@ struct merge_part {
 	int64_t begin, end; /* ns since 1970 */
 	double shift;       /* s: where its time 0 is in the merged log */
 	bool precise;       /* it began at a known nanosecond */
+	bool whole;         /* its process table has all its ranks */
 	uint64_t modules, partial;
 	uint64_t source;  /* the log that it is a part of, 0 = none known */
 	uint64_t command; /* hash of exe */

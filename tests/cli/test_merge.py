@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
@@ -289,6 +290,29 @@ def test_traces_keep_their_order_and_get_their_times(merge: Callable[..., Path],
         ("1", "write", 11.0, 11.5),
         ("1", "read", 12.0, 12.5),
     ]
+
+
+def test_what_ran_on_two_nodes_keeps_its_processes_apart(run_iolens: Run, tmp_path: Path) -> None:
+    """One and the same command with one and the same job id at one and the same time, each with two processes."""
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        folder.mkdir()
+    script = "sleep 0.3; cat /etc/passwd > ./x"
+    jobs = [
+        subprocess.Popen(
+            [str(places.BIN), "run", "-q", "-o", "log", "--", "sh", "-c", script],
+            cwd=folder,
+            env={**os.environ, "SLURM_JOB_ID": "77"},
+        )
+        for folder in folders
+    ]
+    assert [job.wait() for job in jobs] == [0, 0]
+    processes = [len(sections(run_iolens, folder / "log")["process"]) for folder in folders]
+    new = tmp_path / "new"
+    assert run_iolens(["merge", "-o", new, *(folder / "log" for folder in folders)]).returncode == 0
+    rows = sections(run_iolens, new)["process"]
+    assert [row["rank"] for row in rows] == [str(n) for n in range(sum(processes))]
+    assert len(sections(run_iolens, new)["interval"]) == 1
 
 
 def test_what_one_log_lacks_the_merged_log_lacks(merge: Callable[..., Path], run_iolens: Run) -> None:
