@@ -80,7 +80,8 @@ class Dataset:
     * ``oss_of`` (ost, oss): servers of storage targets, as given by ``servers()``
     * ``metric.X``: the result of metric X (see ``metrics()``)
 
-    Memory stays bounded: large logs are kept in a temporary file, and large results have no order of rows then. Raises IolensError for a file that is no log.
+    Memory stays bounded: large logs are kept in a temporary file, and large results have no order of rows then.
+    Raises IolensError for a file that is no log.
     """
 
     def __init__(
