@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "both.h"
+#include "ahead.h"
 #include "rows.h"
-#include "whole.h"
 
-enum { BLOCK = 64, BASE = 2 /* id, rank */, WORTH_A_THREAD = 8192 };
+enum { BLOCK = 32, BASE = 2 /* id, rank */, RUN = 4096 };
 
 /* How a column is made of a record. */
 enum making { MAKE_NUMBERS, MAKE_TEXT, MAKE_UUID, MAKE_LIST, MAKE_MEMBERS };
@@ -28,9 +27,9 @@ struct origin {
 
 struct record_rows {
 	struct rows base;
-	struct log_records *records; /* NULL where all of them are in `whole` */
-	struct whole whole;
-	size_t whole_at;
+	struct log_records *records; /* NULL while they come from `ahead` */
+	struct ahead *ahead;
+	int64_t delivered;
 	const struct schema_module *schema;
 	bool one_by_one; /* some columns are not numbers at a fixed place */
 	size_t norigins;
@@ -206,20 +205,25 @@ static int open_records(struct record_rows *r, struct log_error *err)
 {
 	struct handle *h = r->base.handle;
 	const struct view *v = r->base.view;
-	if (r->schema->layout == LAYOUT_PLAIN && !r->one_by_one && !v->frugal)
-		r->whole = whole_records(h, v->module, !v->scan);
 	pthread_mutex_lock(&h->lock);
-	for (size_t i = 0; i < r->norigins && r->whole.bytes; i++)
-		r->origins[i].absent = r->origins[i].field && !log_counted(h->log, r->origins[i].field);
-	if (r->whole.bytes) {
-		pthread_mutex_unlock(&h->lock);
-		return LOG_OK;
-	}
 	int code = log_records_open(&r->records, h->log, v->module, err);
 	pthread_mutex_unlock(&h->lock);
 	for (size_t i = 0; i < r->norigins && code >= 0; i++)
 		r->origins[i].absent = r->origins[i].field && !log_records_have(r->records, r->origins[i].field);
 	return code;
+}
+
+static int open_ahead(struct record_rows *r, struct log_error *err)
+{
+	struct handle *h = r->base.handle;
+	r->ahead = r->one_by_one ? NULL : ahead_open(h, r->base.view->module, !r->base.view->scan);
+	if (!r->ahead)
+		return open_records(r, err);
+	pthread_mutex_lock(&h->lock);
+	for (size_t i = 0; i < r->norigins; i++)
+		r->origins[i].absent = r->origins[i].field && !log_counted(h->log, r->origins[i].field);
+	pthread_mutex_unlock(&h->lock);
+	return LOG_OK;
 }
 
 static int records_open(struct rows *base, const struct form *form, struct log_error *err)
@@ -233,27 +237,30 @@ static int records_open(struct rows *base, const struct form *form, struct log_e
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	if (r->name >= 0 || r->mount >= 0)
 		code = handle_index_names(base->handle, r->mount >= 0, err);
-	return code < 0 ? code : open_records(r, err);
+	return code < 0 ? code : open_ahead(r, err);
 }
 
 static void records_close(struct rows *base)
 {
 	struct record_rows *r = (struct record_rows *)base;
 	log_records_close(r->records);
-	whole_free(&r->whole);
+	ahead_close(r->ahead);
 	log_bytes_free(&r->scratch);
 	free(r->origins);
 	free(r->block);
 }
 
-/* n records become the elements of a column from `row`. */
+/*
+ * n records become the elements of a column from `row`. Zeros are not written where memory is zero: a page that nobody writes
+ * costs nothing, and most counters of most records are zero.
+ */
 static int scatter(const struct record_rows *r, const struct origin *o, struct table *t, int64_t row,
 		   const uint8_t *records, int64_t n)
 {
 	size_t stride = r->schema->size;
 	const uint8_t *from = records + o->offset;
 	uint8_t *to = table_at(t, o->slot, row);
-	uint64_t missing = 0, value;
+	uint64_t values[BLOCK], any = 0, missing = 0;
 	if (o->absent) {
 		memset(to, 0, (size_t)n * o->bytes);
 		return table_null(t, o->slot, row, n);
@@ -264,10 +271,12 @@ static int scatter(const struct record_rows *r, const struct origin *o, struct t
 		return LOG_OK;
 	}
 	for (int64_t i = 0; i < n; i++, from += stride) {
-		memcpy(&value, from, 8);
-		memcpy(to + 8 * i, &value, 8);
-		missing |= (uint64_t)(value == UINT64_MAX) << i;
+		memcpy(&values[i], from, 8);
+		any |= values[i];
+		missing |= (uint64_t)(values[i] == UINT64_MAX) << i;
 	}
+	if (any || !t->zeroed)
+		memcpy(to, values, 8 * (size_t)n);
 	int code = LOG_OK;
 	for (int64_t i = 0; o->sentinel && missing && code >= 0; i++, missing >>= 1)
 		if (missing & 1)
@@ -320,6 +329,18 @@ static int put_names_of(const struct record_rows *r, struct table *t, const uint
 	return code;
 }
 
+/* n records that lie one behind the other, block by block. */
+static int put_records(struct record_rows *r, struct table *t, const uint8_t *records, int64_t n)
+{
+	int code = put_names_of(r, t, records, n);
+	for (int64_t i = 0; i < n && code >= 0; i += BLOCK, records += BLOCK * (size_t)r->schema->size) {
+		int64_t now = n - i < BLOCK ? n - i : BLOCK;
+		for (size_t k = 0; k < r->norigins && code >= 0; k++)
+			code = scatter(r, &r->origins[k], t, t->rows + i, records, now);
+	}
+	return code;
+}
+
 static int out_of_memory(struct log_error *err)
 {
 	return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
@@ -347,56 +368,52 @@ static int fill_fixed(struct record_rows *r, struct table *t, struct log_error *
 		n = gather(r, n, err);
 		if (n <= 0)
 			return (int)n;
-		int code = put_names_of(r, t, r->block, n);
-		for (size_t i = 0; i < r->norigins && code >= 0; i++)
-			code = scatter(r, &r->origins[i], t, t->rows, r->block, n);
-		if (code < 0)
+		if (put_records(r, t, r->block, n) < 0)
 			return out_of_memory(err);
 		table_grown(t, n);
 	}
 }
 
-struct transposition {
-	const struct record_rows *r;
-	struct table *t;
-	const uint8_t *records;
-	int64_t n;
-	int code[2];
-};
-
-/* Half of the columns: the halves share no column, and hardly a cache line of the records. */
-static void transpose(void *arg, int half)
+/* 1 = the table is full, 0 = there are no more, -1 = from here on by log_records_next. */
+static int take_ahead(struct record_rows *r, struct table *t, struct log_error *err)
 {
-	struct transposition *w = arg;
-	size_t middle = w->r->norigins / 2, from = half ? middle : 0, end = half ? w->r->norigins : middle;
-	int code = LOG_OK;
-	for (int64_t i = 0; i < w->n; i += BLOCK) {
-		const uint8_t *records = w->records + (size_t)i * w->r->schema->size;
-		int64_t n = w->n - i < BLOCK ? w->n - i : BLOCK;
-		for (size_t k = from; k < end && code >= 0; k++)
-			code = scatter(w->r, &w->r->origins[k], w->t, w->t->rows + i, records, n);
+	for (;;) {
+		const uint8_t *records;
+		int64_t n = table_room(t, RUN);
+		if (n <= 0)
+			return n < 0 ? out_of_memory(err) : 1;
+		n = ahead_next(r->ahead, n, &records);
+		if (n <= 0)
+			return (int)n;
+		if (put_records(r, t, records, n) < 0)
+			return out_of_memory(err);
+		table_grown(t, n);
+		r->delivered += n;
 	}
-	w->code[half] = code;
 }
 
-static int fill_whole(struct record_rows *r, struct table *t, struct log_error *err)
+/* Past what has been delivered, to find what is wrong behind it. */
+static int go_on_slowly(struct record_rows *r, struct log_error *err)
 {
-	int64_t left = (int64_t)((r->whole.used - r->whole_at) / r->schema->size);
-	int64_t n = table_room(t, left);
-	struct transposition w = {r, t, r->whole.bytes + r->whole_at, n, {0}};
-	if (n < 0 || put_names_of(r, t, w.records, n) < 0)
-		return out_of_memory(err);
-	if (n < WORTH_A_THREAD || r->base.view->scan) {
-		transpose(&w, 0);
-		transpose(&w, 1);
-	} else {
-		both_halves(transpose, &w);
-	}
-	if (w.code[0] < 0 || w.code[1] < 0)
-		return out_of_memory(err);
-	table_grown(t, n);
-	r->whole_at += (size_t)n * r->schema->size;
-	return n < left;
+	struct log_record unwanted;
+	ahead_close(r->ahead);
+	r->ahead = NULL;
+	int code = open_records(r, err);
+	for (; r->delivered && code >= 0; r->delivered--)
+		code = log_records_next(r->records, &unwanted, err);
+	return code;
+}
+
+static int fill_ahead(struct record_rows *r, struct table *t, struct log_error *err)
+{
+	*err = (struct log_error){0};
+	ahead_start(r->ahead);
+	int code = take_ahead(r, t, err);
+	ahead_stop(r->ahead);
+	if (code >= 0 || err->code)
+		return code;
+	code = go_on_slowly(r, err);
+	return code < 0 ? code : fill_fixed(r, t, err);
 }
 
 static int add_uuid(struct log_bytes *to, const uint8_t *bytes)
@@ -482,8 +499,8 @@ static int fill_one_by_one(struct record_rows *r, struct table *t, struct log_er
 static int records_fill(struct rows *base, struct table *t, struct log_error *err)
 {
 	struct record_rows *r = (struct record_rows *)base;
-	if (r->whole.bytes)
-		return fill_whole(r, t, err);
+	if (r->ahead)
+		return fill_ahead(r, t, err);
 	return r->one_by_one ? fill_one_by_one(r, t, err) : fill_fixed(r, t, err);
 }
 
@@ -491,8 +508,6 @@ static int records_fill(struct rows *base, struct table *t, struct log_error *er
 static int64_t records_guess(const struct rows *base)
 {
 	const struct record_rows *r = (const struct record_rows *)base;
-	if (r->whole.bytes)
-		return (int64_t)((r->whole.used - r->whole_at) / r->schema->size);
 	const struct log_container *c = log_container(base->handle->log);
 	uint64_t stored = c->module[base->view->module].length;
 	uint64_t size = schema_modules[base->view->module].size;

@@ -16,7 +16,6 @@ struct view {
 	bool names;                   /* with a column `name` */
 	bool mounts;                  /* with columns `mount` and `file_system` */
 	bool scan;                    /* with a column `log` */
-	bool frugal;                  /* in pieces even where that takes longer */
 	const char *const *selection; /* columns wanted, ended by NULL; NULL = all */
 };
 

@@ -7,7 +7,7 @@
 
 #include "scan.h"
 
-enum { FIRST_ROOM = 16, USUAL_BATCH = 65536 };
+enum { FIRST_ROOM = 16 };
 
 struct stream {
 	atomic_int refs;
@@ -73,7 +73,6 @@ static int make(struct stream **out, const struct stream_spec *spec, bool scan, 
 	s->view = (struct view){
 		.kind = spec->kind, .module = spec->module, .names = spec->names, .mounts = spec->mounts, .scan = scan};
 	s->batch_rows = spec->batch_rows;
-	s->view.frugal = spec->batch_rows < USUAL_BATCH;
 	int code = copy_texts(s, spec);
 	if (code < 0)
 		log_fail(err, code, LOG_NOWHERE, "not enough memory");

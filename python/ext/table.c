@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, HUGE = 2 << 20 };
+enum { ALIGNMENT = 64, MAPPED = 1 << 20 };
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -14,18 +14,15 @@ static size_t round_up(size_t n, size_t unit)
 
 static uint8_t *slab_get(size_t size)
 {
-	if (size < HUGE)
+	if (size < MAPPED)
 		return aligned_alloc(ALIGNMENT, size);
-	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		return NULL;
-	madvise(at, size, MADV_HUGEPAGE);
-	return at;
+	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return at == MAP_FAILED ? NULL : at;
 }
 
 static void slab_put(uint8_t *at, size_t size)
 {
-	if (size < HUGE)
+	if (size < MAPPED)
 		free(at);
 	else
 		munmap(at, size);
@@ -41,7 +38,7 @@ static size_t slab_bytes(const struct form *f, int64_t room)
 	size_t size = ALIGNMENT;
 	for (size_t i = 0; i < f->ncolumns; i++)
 		size += column_bytes(&f->columns[i], room);
-	return size < HUGE ? size : round_up(size, HUGE);
+	return size < MAPPED ? size : round_up(size, MAPPED);
 }
 
 static int move_columns(struct table *t, uint8_t *slab, int64_t room)
@@ -79,6 +76,7 @@ static int table_resize(struct table *t, int64_t room)
 	t->slab = slab;
 	t->slab_size = size;
 	t->room = room;
+	t->zeroed = size >= MAPPED;
 	if (old)
 		slab_put(old, old_size);
 	return code;

@@ -1,6 +1,6 @@
 /*
- * A batch of rows in Arrow's layout, growing at its end. Fixed-width columns lie in one piece of memory (huge pages where
- * it is large: page faults would cost more than decoding), which lives until the last exported column is released.
+ * A batch of rows in Arrow's layout, growing at its end. Fixed-width columns lie in one piece of memory, which lives
+ * until the last exported column is released.
  */
 #ifndef IOLENS_TABLE_H
 #define IOLENS_TABLE_H
@@ -44,6 +44,7 @@ struct table {
 	int64_t limit; /* rows it may have */
 	uint8_t *slab;
 	size_t slab_size;
+	bool zeroed; /* rows that are not there yet are zero */
 	struct column columns[];
 };
 
