@@ -51,19 +51,19 @@ struct inflate {
 
 /* ---- bits ---- */
 
-#define LOAD(bits, left, in)                                                                                           \
-	do {                                                                                                           \
-		uint64_t word_;                                                                                        \
-		memcpy(&word_, in, sizeof word_);                                                                      \
-		(bits) |= word_ << (left);                                                                             \
-		(in) += (63 - (left)) >> 3;                                                                            \
-		(left) |= 56;                                                                                          \
+#define LOAD(bits, left, in)                      \
+	do {                                      \
+		uint64_t word_;                   \
+		memcpy(&word_, in, sizeof word_); \
+		(bits) |= word_ << (left);        \
+		(in) += (63 - (left)) >> 3;       \
+		(left) |= 56;                     \
 	} while (0)
 
-#define TAKE(bits, left, entry)                                                                                        \
-	do {                                                                                                           \
-		(bits) >>= (entry) & 63;                                                                               \
-		(left) -= (entry) & 63;                                                                                \
+#define TAKE(bits, left, entry)        \
+	do {                           \
+		(bits) >>= (entry)&63; \
+		(left) -= (entry)&63;  \
 	} while (0)
 
 /* At most 32 at a time, while the input has HEADER_MAX more or is at its end. */
@@ -110,7 +110,8 @@ static int supply(struct inflate *z, size_t n)
 
 static const uint16_t length_base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
 				       31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-static const uint8_t length_extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+static const uint8_t length_extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+				       2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
 
 static uint32_t literal_entry(unsigned symbol, unsigned bits)
 {
@@ -231,7 +232,7 @@ static bool make_table(const struct table_plan *p, const uint8_t *lengths, unsig
 static bool make_tables(struct inflate *z, const uint8_t *lengths, unsigned nliterals, unsigned ndistances)
 {
 	const struct table_plan literals = {z->literals,   LITERAL_ENTRIES, LITERAL_BITS,
-					    literal_entry, SPECIAL,	    SPECIAL | INVALID};
+					    literal_entry, SPECIAL,         SPECIAL | INVALID};
 	const struct table_plan distances = {z->distances,   DISTANCE_ENTRIES, DISTANCE_BITS,
 					     distance_entry, FAR_SPECIAL,      FAR_SPECIAL | INVALID};
 	return lengths[END_OF_BLOCK] && make_table(&literals, lengths, nliterals) &&
@@ -286,7 +287,8 @@ static bool read_tables(struct inflate *z)
 		return false;
 	for (unsigned i = 0; i < ncodes; i++)
 		code_lengths[order[i]] = (uint8_t)take(z, 3);
-	return make_table(&plan, code_lengths, sizeof order) && codes[1] != INVALID && read_lengths(z, codes, lengths, nliterals + ndistances) &&
+	return make_table(&plan, code_lengths, sizeof order) && codes[1] != INVALID &&
+	       read_lengths(z, codes, lengths, nliterals + ndistances) &&
 	       make_tables(z, lengths, nliterals, ndistances);
 }
 

@@ -266,6 +266,8 @@ static int scatter(const struct record_rows *r, const struct origin *o, struct t
 		return table_null(t, o->slot, row, n);
 	}
 	if (o->bytes != 8) {
+		if (t->zeroed)
+			table_ready(t, o->slot, to, o->bytes * (size_t)n);
 		for (int64_t i = 0; i < n; i++, from += stride, to += o->bytes)
 			memcpy(to, from, o->bytes);
 		return LOG_OK;
@@ -275,6 +277,8 @@ static int scatter(const struct record_rows *r, const struct origin *o, struct t
 		any |= values[i];
 		missing |= (uint64_t)(values[i] == UINT64_MAX) << i;
 	}
+	if (any && t->zeroed)
+		table_ready(t, o->slot, to, 8 * (size_t)n);
 	if (any || !t->zeroed)
 		memcpy(to, values, 8 * (size_t)n);
 	int code = LOG_OK;

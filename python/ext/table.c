@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, MAPPED = 1 << 20 };
+enum { ALIGNMENT = 64, MAPPED = 1 << 20, PAGE = 4096, PAGES_AT_ONCE = 64 << 10 };
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -52,6 +52,7 @@ static int move_columns(struct table *t, uint8_t *slab, int64_t room)
 		else
 			memset(slab, 0, column_width(&f->is));
 		c->values = slab;
+		c->ready = slab;
 		slab += column_bytes(f, room);
 		if (!c->valid)
 			continue;
@@ -120,6 +121,20 @@ int64_t table_room(struct table *t, int64_t n)
 	int64_t room = t->room * 2 > t->rows + n ? t->room * 2 : t->rows + n;
 	int code = table_resize(t, room < t->limit ? room : t->limit);
 	return code < 0 ? code : n;
+}
+
+void table_ready(struct table *t, int slot, uint8_t *at, size_t n)
+{
+	struct column *c = &t->columns[slot];
+	if (at + n <= c->ready)
+		return;
+	uint8_t *from = at > c->ready ? at : c->ready;
+	from = t->slab + (size_t)(from - t->slab) / PAGE * PAGE;
+	size_t most = (size_t)(t->slab + t->slab_size - from);
+	c->ready = from + (most < PAGES_AT_ONCE ? most : PAGES_AT_ONCE);
+#ifdef MADV_POPULATE_WRITE
+	madvise(from, (size_t)(c->ready - from), MADV_POPULATE_WRITE);
+#endif
 }
 
 static int make_nullable(struct table *t, int slot)

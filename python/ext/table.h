@@ -32,6 +32,7 @@ struct column {
 	uint8_t *values; /* in the slab; offsets for text and lists */
 	uint8_t *valid;  /* bitmap; NULL = no nulls so far */
 	int64_t nulls;
+	uint8_t *ready;         /* pages before this have been asked for */
 	struct log_bytes bytes; /* text, or elements of lists */
 	struct dictionary *dictionary;
 };
@@ -63,6 +64,9 @@ static inline uint8_t *table_at(const struct table *t, int slot, int64_t row)
 {
 	return t->columns[slot].values + (size_t)row * column_width(&t->form->columns[slot].is);
 }
+
+/* Where memory is zero: has the kernel give pages for what is to be written, many at a time. */
+void table_ready(struct table *t, int slot, uint8_t *at, size_t n);
 
 /* Makes n rows from `row` null. 0 or a negative code. */
 int table_null(struct table *t, int slot, int64_t row, int64_t n);

@@ -284,8 +284,7 @@ class Log:
 
         names adds a column ``name``, mounts the columns ``mount`` and ``file_system`` (dictionary-encoded;
         null where the log has none; bytes that are not UTF-8 as ``\\\\xNN``).
-        columns: only these are decoded. batch_rows: rows in memory at a time, for consumers that take batches;
-        with fewer than 65536, records are unpacked piece by piece, else up to 256 MB of them at once, which is faster.
+        columns: only these are decoded. batch_rows: rows in memory at a time, for consumers that take batches.
         Raises KeyError for an unknown name, IolensError for a column that there is not.
         """
         return Table(self.open_stream, module_spec(name, names, mounts, columns, batch_rows))
