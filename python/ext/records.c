@@ -383,13 +383,13 @@ static int take_ahead(struct record_rows *r, struct table *t, struct log_error *
 {
 	for (;;) {
 		const uint8_t *records;
-		int64_t n = table_room(t, RUN);
-		if (n <= 0)
-			return n < 0 ? out_of_memory(err) : 1;
+		int64_t n = t->limit - t->rows < RUN ? t->limit - t->rows : RUN;
+		if (!n)
+			return 1;
 		n = ahead_next(r->ahead, n, &records);
 		if (n <= 0)
 			return (int)n;
-		if (put_records(r, t, records, n) < 0)
+		if (table_room(t, n) < 0 || put_records(r, t, records, n) < 0)
 			return out_of_memory(err);
 		table_grown(t, n);
 		r->delivered += n;

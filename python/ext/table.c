@@ -41,6 +41,12 @@ static size_t slab_bytes(const struct form *f, int64_t room)
 	return size < MAPPED ? size : round_up(size, MAPPED);
 }
 
+/* One more than there are rows. */
+static bool has_offsets(const struct column_form *c)
+{
+	return c->type == COLUMN_TEXT || c->shape == SHAPE_LIST;
+}
+
 static int move_columns(struct table *t, uint8_t *slab, int64_t room)
 {
 	int code = LOG_OK;
@@ -48,7 +54,7 @@ static int move_columns(struct table *t, uint8_t *slab, int64_t room)
 		struct column *c = &t->columns[i];
 		const struct form_column *f = &t->form->columns[i];
 		if (c->values)
-			memcpy(slab, c->values, ((size_t)t->rows + 1) * column_width(&f->is));
+			memcpy(slab, c->values, ((size_t)t->rows + has_offsets(&f->is)) * column_width(&f->is));
 		else
 			memset(slab, 0, column_width(&f->is));
 		c->values = slab;
