@@ -94,3 +94,11 @@ def test_a_result_of_any_width_fits_the_terminal(iolens: Path, corpus: Path) -> 
     )
     assert done.stdout.splitlines()[0].strip() == "row 1"
     assert any(line.split()[:1] == ["interface"] for line in done.stdout.splitlines())
+
+
+def test_slow_statements_print_rows_only(sql: Sql) -> None:
+    statement = (
+        "select count(*) as n from range(25000000) t(a) where hash(a) % 7 = 3 and md5(a::varchar) > 'f'"
+    )
+    rows = json.loads(sql(statement, "--format", "json").stdout)
+    assert len(rows) == 1

@@ -106,6 +106,9 @@ class Dataset:
         self._out_of_range: list[IolensError] = []
         self._every_column = every_column
         self._left_out: dict[str, set[str]] = {}
+        self._connection.execute(
+            "SET enable_progress_bar = false"
+        )  # it would be among the rows of a slow query
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE TABLE oss_of (ost BIGINT, oss VARCHAR)")
         self._connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
