@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 bin := .venv/bin
+logs = $(or $(LOGS),../shared/corpus/logs)
 meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
 c_sources = $(shell find format runtime cli api modules python tests bench -name '*.[ch]')
 
@@ -48,10 +49,14 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
 
+pictures: build ## take the pictures of docs/pictures again (needs Chromium, and logs in LOGS=../shared/corpus/logs)
+	$(bin)/python tools/screenshots.py docs/pictures $(logs)/dlio-4.darshan=report \
+		"$(logs)/mpi-io-test-dxt.darshan=timeline:#timeline-dxt_mpiio"
+
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format sanitize transparency fuzz bench docs fresh-machine clean
+.PHONY: help build test lint demo format sanitize transparency fuzz bench docs pictures fresh-machine clean

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from iolens.metrics import Dataset, metrics
+from iolens.metrics import Dataset
 from iolens.report.document import Column, Table
 
 __all__ = ["INTERFACE_TITLES", "Source", "stamp"]
@@ -93,7 +93,7 @@ class Source:
 
     def metric(self, name: str) -> list[dict[str, Any]]:
         """The metric's rows of this log."""
-        return [row for row in self.data.metric(name) if row["log"] == self.log] if name in metrics() else []
+        return [row for row in self.data.metric(name) if row["log"] == self.log]
 
     def table(  # noqa: PLR0913 -- a table is that much
         self,
@@ -110,8 +110,6 @@ class Source:
 
         In the statement ``{log}`` is the log's number and ``{limit}`` where rows may be cut before names are joined.
         """
-        if metric and metric not in metrics():
-            return []
         whole = sql.replace("{log}", str(self.log))
         listed = ", ".join(f'"{column.name}"' for column in columns)
         cut = f"SELECT {listed} FROM ({whole.replace('{limit}', f'LIMIT {cap + 1}')}) LIMIT {cap + 1}"

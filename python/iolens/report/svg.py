@@ -209,10 +209,12 @@ def spans(chart: Spans) -> str:
     for span in chart.spans:
         x = left + place(span.start) * (right - left)
         width = max(1.5, place(span.end) * (right - left) + left - x)
-        y = _TOP + step * span.row
+        lane = next((n for n, (name, _) in enumerate(chart.legend) if name == span.series), 0)
+        high = step / max(1, len(chart.legend))
+        y = _TOP + step * span.row + lane * high
         parts.append(
-            f'<rect class="s-{span.series}" x="{x:.1f}" y="{y + step * 0.1:.1f}" width="{width:.1f}" '
-            f'height="{step * 0.8:.1f}" rx="1"><title>{escape(span.title)}</title></rect>'
+            f'<rect class="s-{span.series}" x="{x:.1f}" y="{y + high * 0.08:.1f}" width="{width:.1f}" '
+            f'height="{high * 0.84:.1f}" rx="1"><title>{escape(span.title)}</title></rect>'
         )
     return "".join((*parts, "</svg>"))
 

@@ -13,6 +13,9 @@ __all__ = ["answer", "headline"]
 PROBLEM, LOOK = 0.25, 0.05
 """Shares of the run time from which I/O is a problem, from which it is worth a look."""
 
+SHORT = 1.0
+"""Seconds of I/O that are no problem, whatever their share."""
+
 _ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
 
 
@@ -57,14 +60,28 @@ def headline(source: Source) -> tuple[str, str]:
             f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
         )
         return "unknown", f"{known}; the run time is not known, so its share is not. {_amounts(row)}.{why}"
-    estimate = "" if "union" in str(row.get("basis", "")) else "about "
+    estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
+    kinds = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
+    most = max(kinds, key=lambda name: kinds[name])
+    if share >= LOOK and kinds[most] > 0.5 * share:
+        took += {
+            "read": ", most of it reading",
+            "write": ", most of it writing",
+            "meta": ", most of it metadata",
+        }[most]
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
+    verdict, words = _judge(share, spent)
+    return verdict, f"{took}: {words}.{why}"
+
+
+def _judge(share: float, spent: float) -> tuple[str, str]:
+    """What this share of the run time, and so many seconds, mean."""
+    if share >= LOOK and spent < SHORT:
+        return "look", "a part worth a look, in a run too short to matter"
     if share >= PROBLEM:
-        return "problem", f"{took}: it is a problem.{why}"
-    if share >= LOOK:
-        return "look", f"{took}: worth a look.{why}"
-    return "good", f"{took}: it is not what makes this job slow.{why}"
+        return "problem", "it is a problem"
+    return ("look", "worth a look") if share >= LOOK else ("good", "it is not what makes this job slow")
 
 
 def _evidence(source: Source, number: int, finding: Any) -> list[Table]:

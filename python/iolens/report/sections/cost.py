@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iolens.report.document import Bars, Block, Column, Section, Series
+from iolens.report.document import Bars, Block, Column, Facts, Section, Series
 from iolens.report.source import INTERFACE_TITLES, Source
 
 __all__ = ["cost"]
@@ -65,8 +65,28 @@ def _split(source: Source) -> list[Block]:
     ]
 
 
+def _screening(source: Source) -> list[Block]:
+    """The three numbers by which sites find the jobs worth a look."""
+    again, ratio, small = (
+        next(iter(source.metric(name)), {})
+        for name in ("redundant_reads", "metadata_ratio", "small_shared_writes")
+    )
+    return [
+        Facts(
+            f"{source.prefix}screening",
+            "Screening",
+            [
+                ("Bytes read more than once", again.get("value"), "bytes"),
+                ("Part of I/O time that is metadata", ratio.get("value"), "percent"),
+                ("Metadata per process", ratio.get("per_rank"), "seconds"),
+                ("Small writes to shared files, not collective", small.get("value"), "count"),
+            ],
+        )
+    ]
+
+
 def cost(source: Source) -> Section:
-    blocks = _bars(source) + _split(source)
+    blocks = _bars(source) + _split(source) + _screening(source)
     blocks += source.table(
         "perf",
         "Bytes, time and bandwidth of each interface",

@@ -154,6 +154,34 @@ def _shared(source: Source) -> list[Block]:
             metric="shared_files",
         ),
         *source.table(
+            "imbalance",
+            "How unevenly ranks share files",
+            (
+                Column("name", "File", "path"),
+                Column("interface", "Interface"),
+                Column("ranks", "Processes", "count"),
+                Column("mean_time", "Average time", "seconds"),
+                Column("slowest_rank", "Slowest rank", "number"),
+                Column("slowest_time", "its time", "seconds"),
+                Column(
+                    "time_imbalance",
+                    "Slowest to fastest",
+                    "percent",
+                    "(slowest - fastest) / slowest, of time",
+                ),
+                Column("bytes_imbalance", "the same of bytes", "percent"),
+                Column("time_lost", "Lost if all wait", "seconds"),
+            ),
+            f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.imbalance WHERE log = {{log}} "
+            "ORDER BY time_lost DESC NULLS LAST",
+            metric="imbalance",
+        ),
+    ]
+
+
+def _again(source: Source) -> list[Block]:
+    return [
+        *source.table(
             "read-again",
             "Files read more than once over",
             (
@@ -161,8 +189,11 @@ def _shared(source: Source) -> list[Block]:
                 Column("size", "Size", "bytes"),
                 Column("bytes_read", "Read", "bytes"),
                 Column("factor", "Times over", "factor"),
+                Column("excess", "Read again", "bytes"),
+                Column("ranks", "Processes", "count"),
+                Column("time", "Time reading", "seconds"),
             ),
-            "SELECT * FROM metric.redundant_files WHERE log = {log} ORDER BY bytes_read - size DESC",
+            "SELECT * FROM metric.redundant_files WHERE log = {log} ORDER BY excess DESC",
             metric="redundant_files",
         ),
     ]
@@ -211,6 +242,7 @@ def _layers(source: Source) -> list[Block]:
                     for what, unit in (("bytes", "bytes"), ("ops", "count"), ("time", "seconds"))
                 ),
                 Column("amplification", "Bytes, POSIX / top", "factor"),
+                Column("operations_ratio", "Operations, POSIX / top", "factor"),
                 Column("posix_ranks", "Ranks doing POSIX", "count"),
                 Column("outside_posix", "MPI-IO time not in POSIX", "percent"),
             ),
@@ -222,6 +254,12 @@ def _layers(source: Source) -> list[Block]:
 
 
 def files(source: Source) -> Section:
-    blocks: list[Block] = [*_all(source), *_shared(source), *_grouped(source), *_file_systems(source)]
+    blocks: list[Block] = [
+        *_all(source),
+        *_shared(source),
+        *_again(source),
+        *_grouped(source),
+        *_file_systems(source),
+    ]
     blocks += _categories(source) + _datasets(source) + _layers(source)
     return Section(f"{source.prefix}files", "Files", blocks)

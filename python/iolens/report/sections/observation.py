@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from iolens.report.document import Block, Column, Note, Section
-from iolens.report.source import Source
+from iolens.report.document import Block, Column, Note, Section, Table
+from iolens.report.source import INTERFACE_TITLES, Source
 from iolens.report.units import write
 
 __all__ = ["limits", "observation"]
@@ -13,17 +11,6 @@ __all__ = ["limits", "observation"]
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _partial(source: Source) -> list[str]:
-    rows = source.ask("SELECT darshan FROM module WHERE log = {log} AND partial <> 0 ORDER BY id")
-    names = ", ".join(str(row[0]) for row in rows)
-    if not names:
-        return []
-    return [
-        f"Partial: {names}. The memory for records was full; files first used after that are not in the log, "
-        "so totals are lower bounds and interfaces may disagree."
-    ]
 
 
 def _folded(source: Source) -> list[str]:
@@ -52,11 +39,6 @@ def _unseen(source: Source) -> list[str]:
 
 def _shape(source: Source) -> list[str]:
     texts = []
-    if source.job["run_time"] is None:
-        texts.append(
-            "The run time is not known (start and end are the same second, or the end is missing): shares of "
-            "it cannot be given."
-        )
     own = source.ask("SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}")[0]
     parallel = own[1] > 0 if own[0] else (source.job["nprocs"] or 1) > 1
     if "mpiio" not in source.interfaces and parallel:
@@ -79,22 +61,46 @@ def _shape(source: Source) -> list[str]:
     return texts
 
 
+def _missing(source: Source) -> list[Note]:
+    """What the metric of that name says, all incomplete modules in one note."""
+    rows = source.metric("missing")
+    notes = []
+    incomplete = [row for row in rows if row["kind"] == "incomplete"]
+    if incomplete:
+        names = ", ".join(INTERFACE_TITLES.get(row["what"], row["what"]) for row in incomplete)
+        lost = max((row["lost_bytes"] or 0 for row in incomplete), default=0)
+        more = f" MPI-IO moved {write(lost, 'bytes')} that POSIX does not show." if lost else ""
+        notes.append(Note("warning", f"{names}: partial. {incomplete[0]['meaning']}{more}"))
+    unobserved = [row["meaning"] for row in rows if row["kind"] == "not observed"]
+    if unobserved:
+        rest = f" and {len(unobserved) - 3} more" if len(unobserved) > 3 else ""
+        notes.append(
+            Note("missing", f"Programs that could not be followed: {'; '.join(unobserved[:3])}{rest}.")
+        )
+    others = [row for row in rows if row["kind"] not in ("incomplete", "not observed", "none")]
+    return notes + [Note("missing", row["meaning"]) for row in others]
+
+
 def limits(source: Source, problems: list[str]) -> list[Note]:
     """What must be known before anything else is believed."""
-    known = [Note("warning", text) for text in _partial(source)]
-    known += [Note("warning", f"Damaged: {text}") for text in problems]
-    known += [Note("missing", text) for text in (*_folded(source), *_unseen(source), *_shape(source))]
-    seen = {note.text for note in known}
-    for row in source.metric("missing"):
-        text = _sentence(row)
-        if text and text not in seen:
-            known.append(Note("missing", text))
-    return known
+    known = [Note("warning", f"Damaged: {text}") for text in problems] + _missing(source)
+    return known + [Note("missing", text) for text in (*_folded(source), *_unseen(source), *_shape(source))]
 
 
-def _sentence(row: dict[str, Any]) -> str:
-    parts = [str(row[key]) for key in ("what", "meaning") if row.get(key)]
-    return ": ".join(parts)
+def _metadata(source: Source) -> list[Table]:
+    """Of logs that time no operation: how often metadata was asked for."""
+    return source.table(
+        "metadata-operations",
+        "Metadata operations",
+        (
+            Column("interface", "Interface"),
+            Column("operation", "Operation"),
+            Column("count", "Calls", "count"),
+        ),
+        "SELECT * FROM metric.metadata_operations WHERE log = {log} ORDER BY count DESC",
+        note="Their times are not in the log one by one.",
+        metric="metadata_operations",
+    )
 
 
 def _not_followed(source: Source) -> list[Block]:
@@ -159,6 +165,8 @@ def observation(source: Source) -> Section:
         "sum(time) AS time, sum(time) / nullif(sum(count), 0) AS mean FROM operation WHERE log = {log} "
         "GROUP BY interface, name ORDER BY time DESC",
     )
+    if not any(isinstance(block, Table) and block.id.endswith("operation-times") for block in blocks):
+        blocks += _metadata(source)
     blocks += _not_followed(source)
     blocks += _own_cost(source)
     blocks += source.table(

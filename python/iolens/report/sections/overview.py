@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from iolens.metrics import Dataset, metrics
+from iolens.metrics import Dataset
 from iolens.report.document import Block, Column, Facts, Section, Span, Spans, Table
 from iolens.report.source import stamp
 from iolens.report.units import write
 
-__all__ = ["busy", "overview"]
+__all__ = ["overview"]
 
 _COLUMNS = (
     Column("log", "Log", "path"),
@@ -27,21 +27,12 @@ _COLUMNS = (
 )
 
 
-def busy(intervals: list[tuple[float, float]]) -> float:
-    """Seconds in which at least one of the intervals runs."""
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(intervals):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total
-
-
 def _rows(data: Dataset, findings: Sequence[Any]) -> list[dict[str, Any]]:
     jobs = data.rows(
         'SELECT log, path, exe, job_id, nprocs, epoch(start) AS start, epoch("end") AS "end", run_time FROM '
         "job ORDER BY start, log"
     )
-    spent = {row["log"]: row for row in data.metric("headline")} if "headline" in metrics() else {}
+    spent = {row["log"]: row for row in data.metric("headline")}
     for row in jobs:
         row.update({k: v for k, v in spent.get(row["log"], {}).items() if k.startswith(("io_", "bytes_"))})
         row["finding"] = next((f.title for f in findings if f.log == row["log"]), "")
@@ -82,17 +73,19 @@ def _lives(rows: list[dict[str, Any]]) -> list[Block]:
 def overview(data: Dataset, findings: Sequence[Any]) -> list[Section]:
     """All jobs: a table of them, when they ran, what they are together."""
     rows = _rows(data, findings)
-    running = [(r["start"], max(r["end"] or 0, r["start"])) for r in rows if r["start"]]
+    whole = data.metric("workflow")[0]
     total = Facts(
         "overview-facts",
         "Together",
         [
-            ("Jobs", len(rows), "count"),
-            ("Processes, added", sum(r["nprocs"] or 0 for r in rows), "count"),
-            ("Time in which at least one job ran", busy(running), "seconds"),
-            ("Run time, added", sum(r["run_time"] or 0 for r in rows), "seconds"),
-            ("Read", sum(r.get("bytes_read") or 0 for r in rows), "bytes"),
-            ("Written", sum(r.get("bytes_written") or 0 for r in rows), "bytes"),
+            ("Jobs", whole["jobs"], "count"),
+            ("Times in which jobs ran", whole["intervals"], "count"),
+            ("Time in which at least one job ran", whole["busy"], "seconds"),
+            ("Jobs at once, on average", whole["concurrency"], "number"),
+            ("Processes, added", whole["processes"], "count"),
+            ("Files, by name", whole["files"], "count"),
+            ("Read", whole["bytes_read"], "bytes"),
+            ("Written", whole["bytes_written"], "bytes"),
         ],
     )
     cells = []

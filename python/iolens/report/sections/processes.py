@@ -19,12 +19,9 @@ _TREE = (
     Column("start", "Start", "seconds"),
     Column("end", "End", "seconds"),
     Column("ended", "Ended"),
-    Column("threads", "Threads", "count"),
     Column("io_time", "In I/O", "seconds"),
     Column("bytes_read", "Read", "bytes"),
     Column("bytes_written", "Written", "bytes"),
-    Column("unseen_read", "Unseen read", "bytes"),
-    Column("unseen_written", "Unseen written", "bytes"),
 )
 
 
@@ -36,74 +33,40 @@ def _ended(row: dict[str, Any]) -> str:
     return str(row["ended"] or "")
 
 
-def _ordered(rows: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """The rows as a tree: each with its depth, children behind their parent in order of start.
-
-    A process that execs is several rows with one pid, one after the other; children belong to the image that ran then.
-    """
-    parents: dict[int, int] = {}
-    for number, row in enumerate(rows):
-        same = [
-            n for n, other in enumerate(rows) if other["pid"] == row["pid"] and other["start"] < row["start"]
-        ]
-        # The image before an exec stands for the parent's parent: the tree goes on beside it.
-        above = [n for n, other in enumerate(rows) if other["pid"] == row["parent"] and n != number]
-        before = [n for n in above if rows[n]["start"] <= row["start"]] or above
-        if same and rows[same[-1]]["pid"] == row["pid"]:
-            parents[number] = parents.get(same[-1], -1)
-        elif before:
-            parents[number] = max(before, key=lambda n: rows[n]["start"])
-    children: dict[int, list[int]] = {}
-    for number in range(len(rows)):
-        children.setdefault(parents.get(number, -1), []).append(number)
-    found: list[tuple[int, dict[str, Any]]] = []
-    waiting = [(0, number) for number in reversed(children.get(-1, []))]
-    seen: set[int] = set()
-    while waiting:
-        depth, number = waiting.pop()
-        if number in seen:
-            continue
-        seen.add(number)
-        found.append((depth, rows[number]))
-        waiting += [(depth + 1, child) for child in reversed(children.get(number, []))]
-    found += [(0, row) for number, row in enumerate(rows) if number not in seen]
-    return found
-
-
 def _tree(source: Source) -> list[Block]:
     rows = source.data.rows(
-        "SELECT *, seen_read AS bytes_read, seen_written AS bytes_written FROM process "
-        f"WHERE log = {source.log} ORDER BY start, rank LIMIT {TREE_CAP}"
+        f"SELECT * FROM metric.tree WHERE log = {source.log} ORDER BY position LIMIT {TREE_CAP}"
     )
     if not rows:
         return []
-    total = source.ask("SELECT count(*) FROM process WHERE log = {log}")[0][0]
-    ordered = _ordered(rows)
+    total = source.ask("SELECT count(*) FROM metric.tree WHERE log = {log}")[0][0]
     cells = []
-    for _, row in ordered:
+    for row in rows:
         shown = {**row, "ended": _ended(row), "rank": row["rank"] if row["rank"] >= 0 else None}
         shown["command"] = row["command"] or row["exe"] or f"process {row['pid']}"
         cells.append([shown[column.name] for column in _TREE])
+    listed = ", ".join(f'"{column.name}"' for column in _TREE)
     table = Table(
         f"{source.prefix}process-tree",
         "Process tree",
         _TREE,
         cells,
-        note="Bytes: all reads and writes that were seen, pipes included. Unseen: what the kernel counted beyond them.",
+        note="Bytes: all reads and writes that were seen, pipes included.",
         total=total,
-        sql=f"SELECT * FROM process WHERE log = {source.log} ORDER BY start, rank",
-        indent=tuple(depth for depth, _ in ordered),
+        sql=f"SELECT {listed} FROM metric.tree WHERE log = {source.log} ORDER BY position",
+        indent=tuple(row["depth"] for row in rows),
+        metric="tree",
     )
-    return [table, *_lives(source, ordered)]
+    return [table, *_lives(source, rows)]
 
 
-def _lives(source: Source, ordered: list[tuple[int, dict[str, Any]]]) -> list[Block]:
-    shown = ordered[:100]
+def _lives(source: Source, rows: list[dict[str, Any]]) -> list[Block]:
+    shown = rows[:100]
     if len(shown) < 2:
         return []
-    names = [str(row["command"] or row["exe"] or row["pid"])[:40] for _, row in shown]
+    names = [str(row["command"] or row["exe"] or row["pid"])[:40] for row in shown]
     spans = []
-    for place, (_, row) in enumerate(shown):
+    for place, row in enumerate(shown):
         end = row["end"] if row["end"] and row["end"] >= row["start"] else source.span
         text = (
             f"{names[place]}: {write(row['start'], 'seconds')} to {write(end, 'seconds')}, in I/O "
@@ -119,7 +82,7 @@ def _lives(source: Source, ordered: list[tuple[int, dict[str, Any]]]) -> list[Bl
             0.0,
             source.span,
             [("other", "running")],
-            note="" if len(shown) == len(ordered) else f"The first {len(shown)} of {len(ordered)}.",
+            note="" if len(shown) == len(rows) else f"The first {len(shown)} of {len(rows)}.",
         )
     ]
 
@@ -144,5 +107,19 @@ def processes(source: Source) -> Section:
         note="Records that all ranks share are one record in the log: they say the fastest and the slowest "
         "rank's part only.",
         metric="ranks",
+    )
+    blocks += source.table(
+        "busy",
+        "Time in I/O by rank, overlapping calls counted once",
+        (
+            Column("rank", "Rank", "number"),
+            Column("busy", "Busy", "seconds"),
+            Column("share", "of the run time", "percent"),
+            Column("time", "Calls added up", "seconds"),
+            Column("overlap", "Overlap", "factor"),
+        ),
+        "SELECT u.*, busy / run_time AS share FROM metric.timeline_union AS u JOIN job USING (log) "
+        "WHERE log = {log} ORDER BY busy DESC, rank",
+        metric="timeline_union",
     )
     return Section(f"{source.prefix}processes", "Processes", blocks)

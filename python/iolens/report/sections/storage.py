@@ -36,15 +36,34 @@ def storage(source: Source) -> Section:
         "Storage targets",
         (
             Column("ost", "OST", "number"),
+            Column("oss", "Server"),
             Column("files", "Files", "count"),
             Column("ranks", "Ranks", "count"),
             Column("bytes", "Bytes (estimated)", "bytes"),
             Column("q1", "Time: first quartile", "seconds"),
             Column("median", "median", "seconds"),
             Column("q3", "third quartile", "seconds"),
+            Column("slow", "Slow"),
         ),
         "SELECT * FROM metric.ost_occupancy WHERE log = {log} ORDER BY ost",
         note="Bytes: spread over a file's targets by its layout.",
         metric="ost_occupancy",
+    )
+    blocks += source.table(
+        "stripes",
+        "Accesses and stripes",
+        (
+            Column("name", "File", "path"),
+            Column("stripe_size", "Stripe size", "bytes"),
+            Column("stripes", "Stripes", "count"),
+            Column("access_size", "Most frequent access", "bytes"),
+            Column("access_count", "how often", "count"),
+            Column("fits", "Fits"),
+            Column("unaligned", "Unaligned accesses", "count"),
+            Column("accesses", "of", "count"),
+        ),
+        "SELECT * FROM metric.stripe_mismatch WHERE log = {log} ORDER BY fits, unaligned DESC, name",
+        note="Fits: the size is a multiple or a divisor of the stripe's.",
+        metric="stripe_mismatch",
     )
     return Section(f"{source.prefix}storage", "Storage targets", blocks)

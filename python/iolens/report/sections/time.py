@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spans, Timeline
@@ -12,8 +13,7 @@ from iolens.report.units import write
 __all__ = ["time"]
 
 HEAT_ROWS = 256
-_HEATS = ("mpiio", "dxt_mpiio", "posix", "dxt_posix", "dfs", "daos", "stdio")
-_KINDS = {"read": 0, "write": 1}
+_HEATS = ("mpiio", "posix", "dfs", "daos", "stdio")
 
 
 def _row_names(source: Source, group: int) -> list[str]:
@@ -32,45 +32,30 @@ def _row_names(source: Source, group: int) -> list[str]:
 
 
 def _heats(source: Source) -> Iterator[Block]:
-    known = (
-        {row[0] for row in source.ask(_heat_sql("SELECT DISTINCT interface FROM heat"))}
-        if _has_heat(source)
-        else set()
+    rows = source.ask(
+        'SELECT interface, any_value(source), max("end" - start), max(bin) FROM metric.heat '
+        "WHERE log = {log} GROUP BY interface"
     )
+    known = {interface: (origin, width, last) for interface, origin, width, last in rows}
     for interface in (i for i in _HEATS if i in known):
-        yield _heat(source, interface)
+        yield _heat(source, interface, *known[interface])
 
 
-def _has_heat(source: Source) -> bool:
-    from iolens.metrics import metrics
-
-    return "heat" in metrics()
-
-
-def _heat_sql(select: str) -> str:
-    return f"WITH heat AS (SELECT * FROM metric.heat WHERE log = {{log}}) {select}"
-
-
-def _heat(source: Source, interface: str) -> Heat:
+def _heat(source: Source, interface: str, origin: str, width: float, last: int) -> Heat:
+    # Bins without bytes have no row: the map goes on to the end of the job all the same.
+    bins = max(last + 1, min(200, math.ceil(source.span / width - 1e-6)))
+    end = bins * width
     group = per_row(source.ranks, HEAT_ROWS)
-    width, end = source.ask(
-        _heat_sql(f'SELECT max("end" - start), max("end") FROM heat WHERE interface = \'{interface}\'')
-    )[0]
-    bins = max(1, round(end / width)) if width else 1
-    cells = source.ask(
-        _heat_sql(f"""
-            SELECT rank // {group} AS row, least({bins - 1}, round(start / {width or 1!r}))::INTEGER AS bin,
-                sum(bytes_read)::BIGINT, sum(bytes_written)::BIGINT
-            FROM heat WHERE interface = '{interface}' AND bytes_read + bytes_written > 0 GROUP BY ALL ORDER BY ALL
-        """)
-    )
-    busiest = source.ask(
-        _heat_sql(f"""
-            SELECT rank, sum(bytes_read + bytes_written) AS bytes FROM heat WHERE interface = '{interface}'
-            GROUP BY rank ORDER BY bytes DESC, rank LIMIT 1
-        """)
-    )
-    note = f"{bins} stretches of {write(width, 'seconds')}."
+    cells = source.ask(f"""
+        SELECT rank // {group} AS row, bin, sum(bytes_read)::BIGINT, sum(bytes_written)::BIGINT
+        FROM metric.heat WHERE log = {{log}} AND interface = '{interface}' GROUP BY ALL ORDER BY ALL
+    """)
+    busiest = source.ask(f"""
+        SELECT rank, sum(bytes_read + bytes_written) AS bytes FROM metric.heat
+        WHERE log = {{log}} AND interface = '{interface}' GROUP BY rank ORDER BY bytes DESC, rank LIMIT 1
+    """)
+    note = f"{bins} stretches of {write(width, 'seconds')}"
+    note += ", from the trace." if origin == "dxt" else "."
     if group > 1:
         note += f" {group} ranks in a row."
     if busiest and busiest[0][1]:
@@ -193,10 +178,13 @@ def time(source: Source) -> Section:
         "phases",
         "Phases of I/O",
         (
-            Column("kind", "Phase"),
+            Column("phase", "Phase", "number"),
+            Column("kind", "Kind"),
             Column("start", "From", "seconds"),
             Column("end", "To", "seconds"),
-            Column("bytes", "Bytes", "bytes"),
+            Column("bytes_read", "Read", "bytes"),
+            Column("bytes_written", "Written", "bytes"),
+            Column("busy_ranks", "Busy ranks", "count"),
         ),
         "SELECT * FROM metric.phases WHERE log = {log} ORDER BY start",
         metric="phases",
