@@ -25,8 +25,8 @@ def main(folder: Path, wanted: list[str]) -> None:
             name, *options = rest.split(":")
             page_file = Path(scratch) / f"{name}.html"
             subprocess.run([IOLENS, "report", "-o", page_file, log], check=True, stdout=subprocess.DEVNULL)
-            scheme = "dark" if "dark" in options else "light"
-            page = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme=scheme)
+            page = browser.new_page(viewport={"width": 1200, "height": 760})
+            page.emulate_media(color_scheme="dark" if "dark" in options else "light")
             page.goto(page_file.as_uri())
             page.wait_for_selector("html[data-ready]")
             page.wait_for_timeout(300)
