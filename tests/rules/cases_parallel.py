@@ -204,7 +204,7 @@ LIBRARY: dict[str, Case] = {
         Job()
         .mpiio("/scratch/a", write={MiB: 80}, write_time=320.0, kind="coll")
         .posix("/scratch/a", write={MiB: 80}, write_time=80.0),
-        "MPI-IO takes 40 s, of which 10 s are in the file system; 75 % are locks, exchange and waiting",
+        "Reading and writing by MPI-IO takes 40 s, of which 10 s are in the file system; 75 % are locks",
         Job()
         .mpiio("/scratch/a", write={MiB: 80}, write_time=120.0, kind="coll")
         .posix("/scratch/a", write={MiB: 80}, write_time=80.0),

@@ -60,3 +60,8 @@ def test_the_reference_page_is_up_to_date(root: Path, tmp_path: Path) -> None:
     page = tmp_path / "rules.md"
     subprocess.run([sys.executable, root / "tools" / "rulepage.py", page], check=True)
     assert page.read_text() == (root / "docs" / "reference" / "rules.md").read_text(), "run make docs"
+
+
+def test_rules_cover_rules_that_are_there() -> None:
+    rules = load().rules
+    assert [(r.id, name) for r in rules.values() for name in r.covers if name not in rules] == []
