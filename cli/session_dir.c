@@ -175,10 +175,15 @@ bool session_dir_empty(const struct session_dir *s)
 
 static const char note_name[] = "note";
 
+/* Empty where /proc is not there. */
 static void read_namespace(char *text, size_t room)
 {
-	ssize_t n = readlink("/proc/self/ns/pid", text, room - 1);
-	text[n > 0 ? n : 0] = '\0';
+	char numbers[64];
+	struct utsname u;
+	ssize_t n = readlink("/proc/self/ns/pid", numbers, sizeof numbers - 1);
+	text[0] = '\0';
+	if (n > 0 && uname(&u) == 0)
+		snprintf(text, room, "%.64s %.*s", u.nodename, (int)n, numbers);
 }
 
 void session_dir_note(const struct session_dir *s, const char *log)

@@ -16,8 +16,8 @@ struct session_dir {
 
 /* What somebody who finds the session after we were killed needs to know. */
 struct session_note {
-	char namespace[64]; /* of process numbers */
-	char log[4096];     /* where the log shall go: a path, or a directory with a slash at its end */
+	char namespace[160]; /* the machine, and its process numbers: only there can be told who is alive */
+	char log[4096];      /* where the log shall go: a path, or a directory with a slash at its end */
 };
 
 enum { SESSION_PARENTS = 5 };

@@ -227,6 +227,10 @@ static int survey_one(struct assembly *a, struct assembly_source *s, struct log_
 	if (code < 0 || !s->copy.used)
 		return code;
 	bool running = s->running;
+	if (!s->pack) { /* the sums of the first look are those of another moment */
+		memset(s->totals, 0, sizeof s->totals);
+		memset(s->counted, 0, sizeof s->counted);
+	}
 	code = examine(a, s, &settled, err);
 	s->running |= running;
 	return code;

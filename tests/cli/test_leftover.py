@@ -162,7 +162,7 @@ def test_nothing_to_do(run_iolens: Run, tmp_path: Path) -> None:
     assert "nothing to do" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["open to others", "without a note", "of other process numbers", "a link"])
+@pytest.mark.parametrize("what", ["open to others", "without a note", "of other process numbers", "of another machine", "a link"])
 def test_what_may_be_somebody_elses_is_not_touched(
     what: str, iolens: Path, run_iolens: Run, place: Path, tmp_path: Path
 ) -> None:
@@ -175,6 +175,8 @@ def test_what_may_be_somebody_elses_is_not_touched(
     elif what == "of other process numbers":
         note = session / "note"
         note.write_bytes(note.read_bytes().replace(b"pid:[", b"pid:[9"))
+    elif what == "of another machine":
+        (session / "note").write_bytes(b"x" + (session / "note").read_bytes()[1:])
     else:
         session.rename(tmp_path / "elsewhere")
         session.symlink_to(tmp_path / "elsewhere")
