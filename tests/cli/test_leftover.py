@@ -162,7 +162,9 @@ def test_nothing_to_do(run_iolens: Run, tmp_path: Path) -> None:
     assert "nothing to do" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["open to others", "without a note", "of other process numbers", "of another machine", "a link"])
+@pytest.mark.parametrize(
+    "what", ["open to others", "without a note", "of other process numbers", "of another machine", "a link"]
+)
 def test_what_may_be_somebody_elses_is_not_touched(
     what: str, iolens: Path, run_iolens: Run, place: Path, tmp_path: Path
 ) -> None:
