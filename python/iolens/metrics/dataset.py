@@ -85,7 +85,7 @@ class Dataset:
     """
 
     def __init__(
-        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "300MB", every_column: bool = False
+        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "400MB", every_column: bool = False
     ) -> None:
         listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not listed:
