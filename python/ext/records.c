@@ -511,7 +511,6 @@ static int records_fill(struct rows *base, struct table *t, struct log_error *er
 /* From the compressed size: too much costs nothing where memory is only reserved. */
 static int64_t records_guess(const struct rows *base)
 {
-	const struct record_rows *r = (const struct record_rows *)base;
 	const struct log_container *c = log_container(base->handle->log);
 	uint64_t stored = c->module[base->view->module].length;
 	uint64_t size = schema_modules[base->view->module].size;
