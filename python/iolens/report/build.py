@@ -50,7 +50,7 @@ def _job(source: Source, problems: list[str]) -> Job:
     sections = [
         Section(first.id, first.title, [*notes, *first.blocks]),
         time(source),
-        cost(source),
+        *([cost(source)] if source.interfaces else []),
         files(source),
         *interfaces(source),
         storage(source),

@@ -15,7 +15,7 @@ __all__ = ["overview"]
 
 _COLUMNS = (
     Column("log", "Log", "path"),
-    Column("exe", "Command line"),
+    Column("exe", "Program"),
     Column("job_id", "Job ID"),
     Column("nprocs", "Processes", "count"),
     Column("start", "Start"),
@@ -90,7 +90,8 @@ def overview(data: Dataset, findings: Sequence[Any]) -> list[Section]:
     )
     cells = []
     for row in rows:
-        shown = {**row, "log": Path(row["path"]).name, "start": stamp(row["start"])}
+        program = str(row["exe"] or "").split(" ")[0].rsplit("/", 1)[-1]
+        shown = {**row, "exe": program, "log": Path(row["path"]).name, "start": stamp(row["start"])}
         cells.append([shown.get(column.name) for column in _COLUMNS])
     table = Table("overview-jobs", "Jobs", _COLUMNS, cells, total=len(cells))
     return [Section("overview", "All jobs", [total, table, *_lives(rows)])]
