@@ -247,3 +247,8 @@ def test_every_log_of_every_version_gives_a_small_report(corpus: Path) -> None:
         ids = [block.id for block in walk(document) if not isinstance(block, Note)]
         assert len(ids) == len(set(ids)), log
         json.dumps(to_plain(document), default=str)
+
+
+def test_bytes_that_old_logs_count_at_posix_alone_are_in_the_headline(corpus: Path) -> None:
+    document = document_of(corpus / "logs" / "v2-x86_64-2.3.1.darshan.gz")
+    assert "16 MiB read, 16 MiB written" in document.jobs[0].headline

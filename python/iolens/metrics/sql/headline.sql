@@ -5,16 +5,21 @@
 --   io_time is the wall-clock that the process longest in I/O calls spent there; for programs without MPI that follow
 --   each other or run side by side, the time in which at least one of them was in an I/O call. basis says where it is
 --   from: "process" or "timeline" (measured), "records" (the estimate of perf, at most the run time). meta_share,
---   read_share and write_share are parts of the run time and add up to io_share.
+--   read_share and write_share are parts of the run time and add up to io_share. Of files whose MPI-IO bytes were not
+--   counted (Darshan 1.x and 2.x) the bytes are POSIX's.
 -- unit: seconds, bytes, parts of 1
 -- needs: any log
 -- caveats: An estimate from records adds up calls of threads that overlap, and shared files that are used at once.
 --   unseen_read and unseen_written are what the kernel counted and no wrapper saw; null where nobody counted.
 -- source: iolens; estimate: darshan-parser --perf
-WITH moved AS (
-    SELECT log, sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+WITH below AS (
+    SELECT log, id, bytes_read AS below_read, bytes_written AS below_written FROM file_of
+    WHERE interface = 'posix' AND (log, id) IN (SELECT (log, id) FROM mpiio WHERE bytes_read IS NULL)
+), moved AS (
+    SELECT log, sum(bytes_read + coalesce(below_read, 0))::BIGINT AS bytes_read,
+        sum(bytes_written + coalesce(below_written, 0))::BIGINT AS bytes_written,
         sum(read_time) AS read_time, sum(write_time) AS write_time, sum(meta_time) AS meta_time
-    FROM own_file GROUP BY log
+    FROM own_file LEFT JOIN below USING (log, id) GROUP BY log
 ), by_rank AS (
     SELECT log, rank, sum(io_time) AS io_time FROM own_record GROUP BY log, rank
 ), estimated AS (
