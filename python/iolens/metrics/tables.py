@@ -32,7 +32,7 @@ _NAME = """
 """
 
 # One row per log, interface and object: its records of all ranks together. A rank has one record of an object; counting
-# distinct ranks would take longer than all the rest.
+# distinct ranks would take longer than all the rest. small_writes: below 1 MiB; the fifth class ends with it.
 _FILE_OF = """
     SELECT log, interface, id,
         CASE WHEN min(rank) < 0 THEN any_value(job.nprocs) ELSE least(count(*), max(rank) - min(rank) + 1) END AS ranks,
@@ -40,6 +40,11 @@ _FILE_OF = """
         min(rank) < 0 OR min(rank) <> max(rank) AS shared,
         sum(opens)::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(writes)::BIGINT AS writes,
         sum(syncs)::BIGINT AS syncs, sum(meta_ops)::BIGINT AS meta_ops,
+        sum(
+            size_write[1] + size_write[2] + size_write[3] + size_write[4] + size_write[5]
+            - least(size_write[5], CASE 1048576 WHEN access[1] THEN access_count[1] WHEN access[2] THEN access_count[2]
+                WHEN access[3] THEN access_count[3] WHEN access[4] THEN access_count[4] ELSE 0 END)
+        )::BIGINT AS small_writes,
         coalesce(sum(bytes_read), 0)::BIGINT AS bytes_read, coalesce(sum(bytes_written), 0)::BIGINT AS bytes_written,
         coalesce(sum(read_time), 0) AS read_time, coalesce(sum(write_time), 0) AS write_time,
         coalesce(sum(meta_time), 0) AS meta_time,

@@ -11,18 +11,10 @@
 -- source: NERSC screening study
 WITH collective AS (
     SELECT log, id FROM mpiio GROUP BY log, id HAVING sum(coalesce(coll_writes, 0) + coalesce(split_writes, 0)) > 0
-), small AS (
-    SELECT log, id, sum(
-        size_write[1] + size_write[2] + size_write[3] + size_write[4] + size_write[5]
-            - least(size_write[5], CASE WHEN access[1] = 1048576 THEN access_count[1] WHEN access[2] = 1048576 THEN access_count[2]
-                WHEN access[3] = 1048576 THEN access_count[3] WHEN access[4] = 1048576 THEN access_count[4] ELSE 0 END)
-        ) AS writes
-    FROM record WHERE interface = 'posix' GROUP BY log, id
 ), counted AS (
-    SELECT log, sum(small.writes)::BIGINT AS writes, count(*) AS files
-    FROM small JOIN (SELECT log, id FROM file_of WHERE interface = 'posix' AND shared) USING (log, id)
-        ANTI JOIN collective USING (log, id)
-    WHERE small.writes > 0 GROUP BY log
+    SELECT log, sum(small_writes)::BIGINT AS writes, count(*) AS files
+    FROM file_of ANTI JOIN collective USING (log, id)
+    WHERE interface = 'posix' AND shared AND small_writes > 0 GROUP BY log
 )
 SELECT log, CASE WHEN log IN (SELECT log FROM posix) THEN coalesce(writes, 0) END AS value, coalesce(files, 0) AS files,
     coalesce(writes >= 1000000, false) AS notice, coalesce(writes >= 100000000, false) AS matches
