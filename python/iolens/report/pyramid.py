@@ -18,7 +18,7 @@ ROWS = 128
 
 FINEST = 16384
 LEVELS = (256, 1024, 4096, FINEST)
-CELLS = 40_000
+CELLS = 150_000
 """A level with more cells than this is left out, but for the coarsest."""
 
 EXACT = 12_000

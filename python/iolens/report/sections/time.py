@@ -20,7 +20,9 @@ def _row_names(source: Source, group: int) -> list[str]:
     """A row per rank, or per group of ranks; processes by their program where the log knows it."""
     if group == 1:
         programs = dict(
-            source.ask("SELECT rank, any_value(exe) FROM process WHERE log = {log} GROUP BY rank")
+            source.ask(
+                "SELECT rank, any_value(exe) FROM process WHERE log = {log} AND rank >= 0 GROUP BY rank"
+            )
         )
         different = len({p for p in programs.values() if p}) > 1
         names = []
