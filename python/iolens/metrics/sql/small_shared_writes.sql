@@ -16,7 +16,7 @@ WITH collective AS (
     FROM file_of ANTI JOIN collective USING (log, id)
     WHERE interface = 'posix' AND shared AND small_writes > 0 GROUP BY log
 )
-SELECT log, CASE WHEN log IN (SELECT log FROM posix) THEN coalesce(writes, 0) END AS value, coalesce(files, 0) AS files,
+SELECT log, CASE WHEN log IN (SELECT DISTINCT log FROM posix) THEN coalesce(writes, 0) END AS value, coalesce(files, 0) AS files,
     coalesce(writes >= 1000000, false) AS notice, coalesce(writes >= 100000000, false) AS matches
 FROM job LEFT JOIN counted USING (log)
 ORDER BY log
