@@ -25,7 +25,7 @@ UNION ALL
 SELECT log, 'name', 'lost', count(*) || ' files have records but no name.', NULL
 FROM (SELECT DISTINCT log, id FROM file_of ANTI JOIN name_of USING (log, id)) GROUP BY log
 UNION ALL
-SELECT log, 'records', 'none', 'No interface recorded anything.', NULL FROM job WHERE log NOT IN (SELECT log FROM file_of)
+SELECT log, 'records', 'none', 'No interface recorded anything.', NULL FROM job WHERE log NOT IN (SELECT DISTINCT log FROM file_of)
 UNION ALL
 SELECT log, 'process', 'not observed', program || ': ' || reason, NULL FROM unobserved
 ORDER BY log, kind, what
