@@ -84,14 +84,25 @@ def _judge(share: float, spent: float) -> tuple[str, str]:
     return ("look", "worth a look") if share >= LOOK else ("good", "it is not what makes this job slow")
 
 
+def _unit(name: str, unit: str, values: list[Any]) -> str:
+    """Rules name units where there is one; the rest is told by name and values."""
+    if unit:
+        return unit
+    if name in ("name", "file", "directory"):
+        return "path"
+    known = [value for value in values if value is not None]
+    plain = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known)
+    return "number" if known and plain else "text"
+
+
 def _evidence(source: Source, number: int, finding: Any) -> list[Table]:
     tables = []
     for place, evidence in enumerate(finding.evidence):
-        units = list(evidence.units) + ["text"] * len(evidence.columns)
-        columns = tuple(
-            Column(name, name.replace("_", " "), unit) for name, unit in zip(evidence.columns, units)
-        )
         rows = [list(row) for row in evidence.rows]
+        columns = tuple(
+            Column(name, name.replace("_", " "), _unit(name, unit, [row[n] for row in rows]))
+            for n, (name, unit) in enumerate(zip(evidence.columns, evidence.units))
+        )
         name = f"{source.prefix}finding-{number}-{place}"
         tables.append(Table(id=name, title=evidence.title, columns=columns, rows=rows, total=len(rows)))
     return tables
