@@ -50,7 +50,7 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
 
 pictures: build ## take the pictures of docs/pictures again (needs Chromium, and logs in LOGS=../shared/corpus/logs)
-	$(bin)/python tools/screenshots.py docs/pictures $(logs)/dlio-4.darshan=report \
+	$(bin)/python tools/screenshots.py docs/pictures $(logs)/imbalanced-io.darshan=report \
 		"$(logs)/mpi-io-test-dxt.darshan=timeline:#timeline-dxt_mpiio"
 
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
