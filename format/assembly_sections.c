@@ -43,6 +43,18 @@ static const struct {
 	/* clang-format on */
 };
 
+/*
+ * Clocks tell nanoseconds: what a double has beyond them is noise that does not compress. Multiples of 2^-32 s
+ * (0.23 ns) end in zeros.
+ */
+static int set_time(struct trailer_section *s, const char *field, double seconds)
+{
+	double unit = 0x1p-32, scaled = seconds / unit;
+	bool fits = scaled > -0x1p52 && scaled < 0x1p52;
+	return section_set_f64(s, field, 0,
+			       fits ? (double)(int64_t)(scaled + (scaled < 0 ? -0.5 : 0.5)) * unit : seconds);
+}
+
 int assembly_sections_begin(struct assembly *a)
 {
 	int code = 0;
@@ -89,9 +101,9 @@ static int add_total(struct assembly *a, struct image *i, int module)
 	section_set_i64(s, "writes", 0, t.writes);
 	section_set_i64(s, "bytes_read", 0, t.bytes_read);
 	section_set_i64(s, "bytes_written", 0, t.bytes_written);
-	section_set_f64(s, "read_time", 0, t.read_time);
-	section_set_f64(s, "write_time", 0, t.write_time);
-	return section_set_f64(s, "meta_time", 0, t.meta_time);
+	set_time(s, "read_time", t.read_time);
+	set_time(s, "write_time", t.write_time);
+	return set_time(s, "meta_time", t.meta_time);
 }
 
 int assembly_has_files(struct image *i, struct log_error *err)
@@ -183,7 +195,7 @@ static int add_operations(struct assembly *a, struct image *i)
 		section_set_i64(s, "count", 0, sum.count);
 		section_set_i64(s, "errors", 0, sum.errors);
 		section_set_i64(s, "bytes", 0, sum.bytes);
-		section_set_f64(s, "time", 0, sum.time);
+		set_time(s, "time", sum.time);
 	}
 	return s->failed;
 }
@@ -230,8 +242,8 @@ static int add_completion(struct assembly *a, struct image *i, int way, int kind
 	section_set_i64(s, "count", 0, sum.count);
 	section_set_i64(s, "errors", 0, sum.errors);
 	section_set_i64(s, "bytes", 0, sum.bytes);
-	section_set_f64(s, "wait_time", 0, sum.wait);
-	return section_set_f64(s, "span_time", 0, sum.span);
+	set_time(s, "wait_time", sum.wait);
+	return set_time(s, "span_time", sum.span);
 }
 
 static int add_mpiio(struct assembly *a, struct image *i)
@@ -257,11 +269,11 @@ static int add_timeline(struct assembly *a, struct image *i)
 			section_row(s);
 			section_set_i64(s, "rank", 0, i->rank);
 			section_set_i64(s, "thread", 0, t);
-			section_set_f64(s, "start", 0, line->segment[k].start);
-			section_set_f64(s, "end", 0, line->segment[k].end);
-			section_set_f64(s, "read", 0, line->segment[k].busy[LIVE_READ]);
-			section_set_f64(s, "write", 0, line->segment[k].busy[LIVE_WRITE]);
-			section_set_f64(s, "meta", 0, line->segment[k].busy[LIVE_META]);
+			set_time(s, "start", line->segment[k].start);
+			set_time(s, "end", line->segment[k].end);
+			set_time(s, "read", line->segment[k].busy[LIVE_READ]);
+			set_time(s, "write", line->segment[k].busy[LIVE_WRITE]);
+			set_time(s, "meta", line->segment[k].busy[LIVE_META]);
 		}
 	}
 	return s->failed;
@@ -337,10 +349,10 @@ static int set_times(struct trailer_section *s, struct image *i)
 {
 	struct occupancy o = {0};
 	int code = image_occupancy(i, &o);
-	section_set_f64(s, "io_time", 0, o.total);
-	section_set_f64(s, "read_time", 0, o.by_kind[LIVE_READ]);
-	section_set_f64(s, "write_time", 0, o.by_kind[LIVE_WRITE]);
-	section_set_f64(s, "meta_time", 0, o.by_kind[LIVE_META]);
+	set_time(s, "io_time", o.total);
+	set_time(s, "read_time", o.by_kind[LIVE_READ]);
+	set_time(s, "write_time", o.by_kind[LIVE_WRITE]);
+	set_time(s, "meta_time", o.by_kind[LIVE_META]);
 	return code;
 }
 
@@ -371,8 +383,8 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	set_text(s, "exe", p->exe, sizeof p->exe);
 	section_set_text(s, "command", 0, job->exe);
 	set_text(s, "directory", p->directory, sizeof p->directory);
-	section_set_f64(s, "start", 0, p->start);
-	section_set_f64(s, "end", 0, p->end_reason ? p->end : image_last(i));
+	set_time(s, "start", p->start);
+	set_time(s, "end", p->end_reason ? p->end : image_last(i));
 	struct assembly_end end = assembly_end_of(a, p);
 	section_set_text(s, "ended", 0, end.how);
 	section_set_i64(s, "signal", 0, end.signal);
@@ -381,10 +393,10 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	section_set_i64(s, "nested_calls", 0, image_operation(i, LIVE_OP_NESTED).count);
 	section_set_i64(s, "folded_opens", 0, i->live->fold.opens);
 	section_set_i64(s, "budget", 0, p->budget);
-	section_set_f64(s, "start_cost", 0, p->init_time);
+	set_time(s, "start_cost", p->init_time);
 	set_text(s, "mpi", p->mpi, sizeof p->mpi);
-	section_set_f64(s, "mpi_start", 0, p->mpi_start);
-	section_set_f64(s, "mpi_end", 0, p->mpi_end);
+	set_time(s, "mpi_start", p->mpi_start);
+	set_time(s, "mpi_end", p->mpi_end);
 	set_kernel(a, s, p, seen);
 	return set_times(s, i);
 }
@@ -472,7 +484,7 @@ static void add_phases(struct assembly *a, const struct assemble_phase *phases, 
 	for (size_t p = 0; p < n && phases[p].name; p++) {
 		section_row(s);
 		section_set_text(s, "name", 0, phases[p].name);
-		section_set_f64(s, "time", 0, phases[p].seconds);
+		set_time(s, "time", phases[p].seconds);
 	}
 }
 

@@ -102,9 +102,25 @@ int section_set_f64(struct trailer_section *s, const char *field, uint32_t at, d
 	return LOG_OK;
 }
 
+/* As in the row before: the text is there already. */
+static bool repeats(const struct trailer_section *s, const uint8_t *p, const char *text, size_t n, uint32_t *ref)
+{
+	if (s->nrows < 2)
+		return false;
+	memcpy(ref, p - s->row_size, 2 * sizeof *ref);
+	return ref[1] == n && ref[0] <= s->heap.used && n <= s->heap.used - ref[0] &&
+	       (!n || memcmp(s->heap.at + ref[0], text, n) == 0);
+}
+
 static int set_reference(struct trailer_section *s, void *p, const char *text, size_t n)
 {
-	uint32_t ref[2] = {(uint32_t)s->heap.used, (uint32_t)n};
+	uint32_t ref[2];
+	if (repeats(s, p, text, n, ref)) {
+		memcpy(p, ref, sizeof ref);
+		return LOG_OK;
+	}
+	ref[0] = (uint32_t)s->heap.used;
+	ref[1] = (uint32_t)n;
 	if (s->heap.used + n > UINT32_MAX || section_fail(s, log_bytes_add(&s->heap, text, n)) < 0)
 		return section_fail(s, LOG_E_MEMORY);
 	memcpy(p, ref, sizeof ref);
@@ -123,6 +139,42 @@ int section_set_text(struct trailer_section *s, const char *field, uint32_t at, 
 	memset(p, 0, f->count);
 	memcpy(p, text, n < f->count ? n : f->count);
 	return LOG_OK;
+}
+
+/* ---- rows as columns ---- */
+
+static uint64_t word_at(const uint8_t *rows, uint64_t row, uint32_t row_size, uint32_t at)
+{
+	uint64_t word;
+	memcpy(&word, rows + row * row_size + at, sizeof word);
+	return word;
+}
+
+void section_to_columns(const uint8_t *rows, uint64_t nrows, uint32_t row_size, uint8_t *to)
+{
+	for (uint32_t at = 0; at < row_size; at += 8) {
+		uint64_t before = 0;
+		for (uint64_t row = 0; row < nrows; row++) {
+			uint64_t word = word_at(rows, row, row_size, at), differs = word - before;
+			for (uint32_t byte = 0; byte < 8; byte++)
+				to[(at + byte) * nrows + row] = (uint8_t)(differs >> 8 * byte);
+			before = word;
+		}
+	}
+}
+
+void section_from_columns(const uint8_t *columns, uint64_t nrows, uint32_t row_size, uint8_t *to)
+{
+	for (uint32_t at = 0; at < row_size; at += 8) {
+		uint64_t word = 0;
+		for (uint64_t row = 0; row < nrows; row++) {
+			uint64_t differs = 0;
+			for (uint32_t byte = 0; byte < 8; byte++)
+				differs |= (uint64_t)columns[(at + byte) * nrows + row] << 8 * byte;
+			word += differs;
+			memcpy(to + row * row_size + at, &word, sizeof word);
+		}
+	}
 }
 
 static bool live_shape(const char *schema, uint32_t *row_size, size_t *text)

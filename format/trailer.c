@@ -141,7 +141,8 @@ int trailer_read_row(struct trailer *t, const struct trailer_entry *e, uint64_t 
 	int code = check_entry(s, e, err);
 	if (code < 0)
 		return code;
-	if (e->compression != LOG_PLAIN || !e->rows || from > e->row_size || n > e->row_size - from)
+	if (e->compression != LOG_PLAIN || e->flags & TRAILER_COLUMNS || !e->rows || from > e->row_size ||
+	    n > e->row_size - from)
 		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
 	return source_read(s, e->offset + e->schema + from, out, n, err);
 }
@@ -178,12 +179,26 @@ static int parse_table(struct trailer_table *t, const struct trailer_entry *e, s
 	return LOG_OK;
 }
 
+static int rows_of_columns(struct trailer_table *t, const struct trailer_entry *e, struct log_error *err)
+{
+	size_t n = (size_t)(e->rows * e->row_size);
+	uint8_t *rows = log_get(n);
+	if (!rows)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	section_from_columns(t->bytes.at + e->schema, e->rows, e->row_size, rows);
+	memcpy(t->bytes.at + e->schema, rows, n);
+	log_put(rows);
+	return LOG_OK;
+}
+
 static int load(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *table,
 		struct log_error *err)
 {
 	int code = check_entry(&t->log->source, e, err);
 	if (code >= 0)
 		code = load_bytes(table, &t->log->source, e, err);
+	if (code >= 0 && e->flags & TRAILER_COLUMNS)
+		code = rows_of_columns(table, e, err);
 	return code < 0 ? code : parse_table(table, e, err);
 }
 

@@ -8,6 +8,10 @@
  * strings) and char (text in place, NUL-padded; count is a multiple of 8). Elements have 8 bytes and no gaps, but a row
  * may be wider than its fields. Readers find fields by name. Everything is little-endian.
  *
+ * The rows of a section with TRAILER_COLUMNS are stored column by column, which compresses better: a row is a sequence of
+ * 8-byte words; of each word there is the difference to the row before (modulo 2^64), and of all rows first the lowest bytes
+ * of the first word, then its second lowest, and so on.
+ *
  * A section of a running program's store is live: not compressed, no CRC, `rows` grows in place.
  */
 #ifndef IOLENS_TRAILER_H
@@ -18,7 +22,7 @@
 #include "alloc.h"
 #include "log.h"
 
-enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_LIVE = 1 };
+enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_LIVE = 1, TRAILER_COLUMNS = 2 };
 enum trailer_type { TRAILER_I64, TRAILER_U64, TRAILER_F64, TRAILER_STR, TRAILER_CHAR };
 
 #define TRAILER_MAGIC "iolens\0"
@@ -33,7 +37,7 @@ struct trailer_entry {
 	uint32_t schema;      /* bytes of schema text with its padding: where the rows begin */
 	uint32_t row_size;    /* bytes */
 	uint32_t compression; /* enum log_compression, LOG_ZLIB or LOG_PLAIN */
-	uint32_t flags;       /* TRAILER_LIVE */
+	uint32_t flags;       /* TRAILER_LIVE, TRAILER_COLUMNS */
 	uint32_t crc;         /* CRC-32C of the stored bytes */
 	uint32_t reserved;
 };
@@ -121,6 +125,10 @@ int section_set_text(struct trailer_section *s, const char *field, uint32_t at, 
 /* Appends a whole row of row_size bytes as it is (its str fields must be 0, or refer to this section's strings). */
 int section_add_row(struct trailer_section *s, const void *row);
 void section_free(struct trailer_section *s);
+
+/* Rows of whole words as columns, and back; `to` has room for as much. */
+void section_to_columns(const uint8_t *rows, uint64_t nrows, uint32_t row_size, uint8_t *to);
+void section_from_columns(const uint8_t *columns, uint64_t nrows, uint32_t row_size, uint8_t *to);
 
 /* ---- live sections, laid out in the mapping of a store ---- */
 

@@ -386,13 +386,19 @@ int log_write_section(struct log_writer *w, const struct trailer_section *s)
 		.schema = (uint32_t)s->schema.used,
 		.row_size = s->row_size,
 		.compression = LOG_ZLIB,
+		.flags = TRAILER_COLUMNS,
 	};
+	uint8_t *columns = log_get(s->rows.used);
+	if (!columns)
+		return fail(w, LOG_E_MEMORY, "not enough memory");
+	section_to_columns(s->rows.at, s->nrows, s->row_size, columns);
 	memcpy(e.name, s->name, sizeof e.name);
 	w->crc = 0;
 	stream_add(w, s->schema.at, s->schema.used);
-	stream_add(w, s->rows.at, s->rows.used);
+	stream_add(w, columns, s->rows.used);
 	stream_add(w, s->heap.at, s->heap.used);
 	stream_end(w);
+	log_put(columns);
 	e.stored = w->sink.at - e.offset;
 	e.crc = w->crc;
 	if (log_bytes_add(&w->directory, &e, sizeof e) < 0)
