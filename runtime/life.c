@@ -27,7 +27,9 @@ static struct {
 	bool in_session;
 	bool ended;
 	bool allowed;
-	bool rank; /* of an MPI job */
+	bool rank;      /* of an MPI job */
+	bool silent;    /* a rank that is not to be recorded */
+	bool storeless; /* there was no room for its store */
 	int argc;
 	char **argv, **environment;
 	int64_t job;
@@ -39,7 +41,7 @@ extern const struct life_module *const __start_iolens_modules[], *const __stop_i
 
 bool life_observed(void)
 {
-	return __builtin_expect(life.state != OFF, 1);
+	return __builtin_expect(life.state != OFF && !life.silent, 1);
 }
 
 int life_pid(void)
@@ -123,7 +125,8 @@ static void start_observing(int argc, char **argv, char **environment)
 	clock_start(&life.epoch);
 	life.job = job_id(environment);
 	remember_command(argc, argv);
-	if (!make_store())
+	life.storeless = !make_store();
+	if (life.storeless)
 		return;
 	self_start();
 	self.gate = SELF_OWN;
@@ -170,6 +173,11 @@ bool life_is_rank(void)
 	return life.rank && sys_pid() == life.pid;
 }
 
+bool life_storeless(void)
+{
+	return life.storeless;
+}
+
 bool life_in_session(void)
 {
 	return life.in_session;
@@ -185,12 +193,27 @@ const struct epoch *life_epoch(void)
 	return &life.epoch;
 }
 
+static bool rank_left_out(int64_t rank)
+{
+	return filter_hits_number(&config.rank.exclude, rank) && !filter_hits_number(&config.rank.include, rank);
+}
+
+/* What was recorded while nobody knew which rank this is goes; the process itself stays in its store. */
+static void fall_silent(void)
+{
+	life.silent = true;
+	self.gate = SELF_NEW;
+	store_forget();
+}
+
 void life_join_world(const struct life_world *w)
 {
 	if (!life.allowed)
 		return;
 	if (!life.in_session)
 		session_enter_world(w->meeting);
+	if (rank_left_out(w->rank) && life.state == OFF)
+		return;
 	if (life.state == OFF && !life.pid)
 		start_observing(life.argc, life.argv, life.environment);
 	if (!life_wake())
@@ -202,6 +225,8 @@ void life_join_world(const struct life_world *w)
 	memcpy(p->mpi, w->mpi, strnlen(w->mpi, sizeof p->mpi - 1));
 	__atomic_store_n(&p->mpi_size, w->size, __ATOMIC_RELEASE);
 	life.rank = true;
+	if (rank_left_out(w->rank))
+		fall_silent();
 }
 
 enum life_keeping life_leave_world(void)

@@ -77,6 +77,9 @@ bool life_forbidden(void);
 /* This process is an observed rank, not a child of one. */
 bool life_is_rank(void);
 
+/* True when this process was to be observed, and its store could not be made. */
+bool life_storeless(void);
+
 /* `iolens run` makes the log, whether or not this process has a store. */
 bool life_in_session(void);
 

@@ -242,6 +242,18 @@ void store_partial(int module)
 	__atomic_fetch_or(&header()->partial, UINT64_C(1) << module, __ATOMIC_RELAXED);
 }
 
+void store_forget(void)
+{
+	lock_take(&store.lock);
+	store.budget = 0;
+	header()->names.length = 0;
+	for (int i = 0; i < STORED; i++)
+		header()->module[stored[i]].length = 0;
+	for (struct live_shard *s = store.row->shard; s < store.row->shard + store.row->shards; s++)
+		memset(s->class, 0, sizeof *s - offsetof(struct live_shard, class));
+	lock_drop(&store.lock);
+}
+
 bool store_touch(const void *at, size_t n)
 {
 	lock_take(&store.lock);

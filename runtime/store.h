@@ -35,6 +35,9 @@ void store_job(int64_t uid, int64_t started, int64_t job, const char *command);
 /* Appends one mount entry to the job region. */
 void store_mount(const char *type, const char *point);
 
+/* Takes back everything that was recorded, and records no more. */
+void store_forget(void);
+
 bool store_touch(const void *at, size_t n);
 struct live *store_live(void);
 const void *store_image(size_t *size);

@@ -13,7 +13,7 @@
 	X(Comm_size) X(Comm_rank) X(Comm_get_parent) X(Comm_idup) X(Comm_free) \
 	X(Comm_set_errhandler) X(Type_size_x) X(Get_elements_x) X(Initialized) X(Finalized) \
 	X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) X(Cancel) X(File_get_position) \
-	X(File_get_position_shared) X(File_get_byte_offset) X(File_open) X(File_write_at_all) \
+	X(File_get_position_shared) X(File_get_byte_offset) X(File_open) X(File_iwrite_at_all) \
 	X(File_close) X(File_set_errhandler) X(Info_create) X(Info_set) X(Info_free)
 /* clang-format on */
 
@@ -282,9 +282,9 @@ static int file_open(const char *path, const char *hints)
 	return code;
 }
 
-static int file_write_all(int64_t at, const void *from, int64_t bytes)
+static int file_write_all(int request, int64_t at, const void *from, int64_t bytes)
 {
-	return mpi.File_write_at_all(file, at, from, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+	return mpi.File_iwrite_at_all(file, at, from, (int)bytes, MPI_BYTE, &requests[request]);
 }
 
 static int file_close(void)

@@ -22,7 +22,7 @@ void finalize_not_all(const struct life_world *world)
 /* All ranks decide alike, because the launcher has told all of them the same. */
 static bool on_one_node(const struct life_world *world)
 {
-	return session_world_directory()[0] && mpi_local_size(environ, (int)world->size) == world->size &&
+	return mpi_local_size(environ, (int)world->size) == world->size &&
 	       !(config.finalize && config.finalize[0] == 'm');
 }
 
@@ -31,7 +31,8 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 	struct patience p = patience_from_now(config.finalize_timeout);
 	if (!b->may_communicate())
 		return;
-	bool done = on_one_node(world) ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
+	bool near = on_one_node(world);
+	bool done = near ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
 	if (!done)
-		patience_give_up();
+		patience_give_up(near ? 0 : world->id);
 }

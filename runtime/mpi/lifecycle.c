@@ -9,6 +9,7 @@
 #include "life.h"
 #include "load.h"
 #include "note.h"
+#include "patience.h"
 #include "self.h"
 #include "session.h"
 #include "store.h"
@@ -55,6 +56,7 @@ static void keep(const char *why)
 static void at_exit(int status, void *nothing)
 {
 	(void)status, (void)nothing;
+	patience_forget();
 	if (mpi.begun && !mpi.ended && !life_in_session() && life_is_rank() && mpi_local_rank(environ) == 0)
 		keep("no MPI_Finalize");
 }
@@ -161,7 +163,7 @@ void mpi_ending(void)
 		keep_stores(b ? "IOLENS_FINALIZE=deferred" : mpi_load_failure());
 	else
 		finalize_world(b, &mpi.world, keeping == LIFE_STORE);
-	self.gate = gate;
+	self.gate = keeping == LIFE_STORE ? SELF_NEW : gate;
 }
 
 void mpi_aborting(int code)

@@ -85,7 +85,14 @@ static bool meet(const struct life_world *world, bool has_store, struct patience
 		node_settle(NODE_LEFT);
 		return false;
 	}
+	if (life_storeless())
+		node_lack_store();
 	if (node_come(world->size)) {
+		if (node_lacking())
+			note("%u of %lld ranks could not make their store (no room, or not allowed; IOLENS_TMPDIR "
+			     "tells where): "
+			     "the log is without them",
+			     node_lacking(), (long long)world->size);
 		bool done = make_log((double)(clock_monotonic() - p->begun) * 1e-9, p);
 		node_settle(done ? NODE_MADE : NODE_KEPT);
 		return done;

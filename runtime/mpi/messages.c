@@ -17,7 +17,7 @@
 #include "session.h"
 #include "sys.h"
 
-enum request { OPEN, WHERE, GATHER, PARCEL, OUTCOME };
+enum request { OPEN, WHERE, GATHER, PARCEL, OUTCOME, WRITE };
 enum { ROOT = 0, STORE_PATH = 176, TAG = 1, PHASES = 3, PIECE = 16 << 20 };
 
 /* What a rank tells the root. */
@@ -27,11 +27,22 @@ struct hello {
 	char store[STORE_PATH]; /* "" = it has none */
 };
 
+/* What the root tells everybody. */
+struct outcome {
+	int64_t bytes;   /* of the log that all write together; 0 = the root has written it, or has not */
+	int32_t done;    /* what the stores held is in a log */
+	char path[1020]; /* of the log that all write together */
+};
+
+/* Not on the stack: a message may come into it after this rank has left, and then it stays. */
 struct meeting {
 	const struct mpi_backend *mpi;
 	const struct life_world *world;
 	struct patience *patience;
+	uint64_t root; /* where it is */
 	struct hello mine;
+	struct outcome outcome;
+	int64_t agreed;
 	struct parcel parcel;
 	struct hello *all; /* at the root */
 	char **stores;     /* at the root: paths that it can read */
@@ -70,13 +81,13 @@ static uint64_t place(const struct meeting *m)
 	return log_id(session_host()) + (apart ? (uint64_t)m->world->rank : 0);
 }
 
-static void introduce(struct meeting *m, bool has_store, uint64_t root)
+static void introduce(struct meeting *m, bool has_store)
 {
 	const char *path = session_store_path();
 	if (!has_store || strlen(path) >= sizeof m->mine.store)
 		return;
 	memcpy(m->mine.store, path, strlen(path));
-	if (place(m) == root)
+	if (place(m) == m->root)
 		return;
 	m->parcel = parcel_pack(path);
 	m->mine.packed = (int64_t)m->parcel.size;
@@ -85,14 +96,14 @@ static void introduce(struct meeting *m, bool has_store, uint64_t root)
 
 static bool gather(struct meeting *m, bool has_store)
 {
-	uint64_t root = place(m);
+	m->root = place(m);
 	m->begun = clock_monotonic();
 	if (m->mpi->open_begin(OPEN) != 0 || !await(m, OPEN) || m->mpi->open_end() != 0)
 		return false;
 	clock_phase(m, 0, "open");
-	if (m->mpi->broadcast(WHERE, &root, sizeof root, ROOT) != 0 || !await(m, WHERE))
+	if (m->mpi->broadcast(WHERE, &m->root, sizeof m->root, ROOT) != 0 || !await(m, WHERE))
 		return false;
-	introduce(m, has_store, root);
+	introduce(m, has_store);
 	if (m->world->rank == ROOT && !(m->all = calloc((size_t)m->world->size, sizeof *m->all)))
 		return false;
 	if (m->mpi->gather(GATHER, &m->mine, m->all, sizeof m->mine, ROOT) != 0 || !await(m, GATHER))
@@ -153,13 +164,6 @@ static bool deliver(struct meeting *m)
 
 /* ---- the log ---- */
 
-/* What the root tells everybody. */
-struct outcome {
-	int64_t bytes;   /* of the log that all write together; 0 = the root has written it, or has not */
-	int32_t done;    /* what the stores held is in a log */
-	char path[1020]; /* of the log that all write together */
-};
-
 static bool lead(struct meeting *m)
 {
 	return collect(m) && job_log((const char *const *)m->stores, m->nstores, m->phase, PHASES, m->patience->until);
@@ -172,9 +176,9 @@ static void forget_stores(struct meeting *m)
 	free(m->stores);
 }
 
-static bool tell(struct meeting *m, struct outcome *o)
+static bool tell(struct meeting *m)
 {
-	return m->mpi->broadcast(OUTCOME, o, sizeof *o, ROOT) == 0 && await(m, OUTCOME);
+	return m->mpi->broadcast(OUTCOME, &m->outcome, sizeof m->outcome, ROOT) == 0 && await(m, OUTCOME);
 }
 
 /* ---- the log by collective MPI-IO, for file systems that want it so: the root's draft goes through the aggregators ---- */
@@ -208,26 +212,40 @@ static struct outcome draft(struct meeting *m)
 	return o;
 }
 
+/* True on all ranks when it is on all of them. What blocks comes right after: nobody enters it alone. */
+static bool all_agree(struct meeting *m, bool mine)
+{
+	bool root = m->world->rank == ROOT;
+	int64_t *all = root ? calloc((size_t)m->world->size, sizeof *all) : NULL;
+	m->agreed = mine;
+	if ((root && !all) || m->mpi->gather(GATHER, &m->agreed, all, sizeof m->agreed, ROOT) != 0 || !await(m, GATHER))
+		return false;
+	for (int64_t r = 0; root && r < m->world->size; r++)
+		m->agreed &= all[r];
+	free(all);
+	return m->mpi->broadcast(OUTCOME, &m->agreed, sizeof m->agreed, ROOT) == 0 && await(m, OUTCOME) && m->agreed;
+}
+
 /* Every rank takes part in every write; only the root has bytes. */
 static bool write_together(struct meeting *m, const struct outcome *o)
 {
-	bool root = m->world->rank == ROOT, good = true;
+	bool root = m->world->rank == ROOT, good = all_agree(m, true);
 	char path[512];
 	draft_path(path, sizeof path);
 	int fd = root ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
 	uint8_t *piece = root ? malloc(PIECE) : NULL;
-	if (m->mpi->file_open(o->path, config.log_hints ? config.log_hints : "") != 0)
-		good = false;
+	good = good && m->mpi->file_open(o->path, config.log_hints ? config.log_hints : "") == 0;
 	for (int64_t at = 0; good && at < o->bytes; at += PIECE) {
 		int64_t n = o->bytes - at < PIECE ? o->bytes - at : PIECE;
 		bool have = root && piece && sys_call(SYS_pread64, fd, (long)piece, n, at, 0, 0) == n;
-		good = m->mpi->file_write_all(at, piece, have ? n : 0) == 0 && (have || !root);
+		good = m->mpi->file_write_all(WRITE, at, piece, have ? n : 0) == 0 && await(m, WRITE) &&
+		       (have || !root);
 	}
-	if (good)
-		good = m->mpi->file_close() == 0;
+	good = all_agree(m, good) && m->mpi->file_close() == 0;
 	if (fd >= 0)
 		sys_close(fd);
-	free(piece);
+	if (good)
+		free(piece);
 	return good;
 }
 
@@ -255,40 +273,44 @@ static bool settle(struct meeting *m, const struct outcome *o, bool written)
 
 static bool finish(struct meeting *m)
 {
-	struct outcome o = {0};
+	struct outcome *o = &m->outcome;
 	bool root = m->world->rank == ROOT;
 	if (root && together())
-		o = draft(m);
+		*o = draft(m);
 	else if (root)
-		o.done = lead(m);
+		o->done = lead(m);
 	else if (!deliver(m))
 		return false;
-	if (!tell(m, &o))
+	if (!tell(m))
 		return false;
-	if (o.bytes) {
-		bool written = write_together(m, &o);
-		o.done = root && settle(m, &o, written);
-		if (!tell(m, &o))
+	if (o->bytes) {
+		bool written = write_together(m, o);
+		o->done = root && settle(m, o, written);
+		if (!tell(m))
 			return false;
 	}
-	if (o.done && m->parcel.size)
+	if (o->done && m->parcel.size)
 		session_drop_store();
 	forget_stores(m);
 	sys_remove_directory(session_world_directory());
 	m->mpi->close();
-	return o.done;
+	return true;
 }
 
 bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p)
 {
-	struct meeting m = {.mpi = b, .world = world, .patience = p};
-	bool all = !patience_given_up() && gather(&m, has_store);
+	struct meeting *m = calloc(1, sizeof *m);
+	if (!m)
+		return false;
+	*m = (struct meeting){.mpi = b, .world = world, .patience = p};
+	bool all = !patience_given_up() && !patience_given_up_elsewhere(world->id) && gather(m, has_store);
 	if (!all)
 		finalize_not_all(world);
-	bool done = all && finish(&m);
-	if (done) {
-		free(m.parcel.at);
-		free(m.all);
-	} /* else an operation may be under way on them */
+	if (!all || !finish(m))
+		return false; /* an operation may be under way on its memory */
+	bool done = m->outcome.done;
+	free(m->parcel.at);
+	free(m->all);
+	free(m);
 	return done;
 }

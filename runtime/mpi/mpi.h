@@ -122,7 +122,7 @@ static inline bool mpi_inside(uintptr_t frame)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
 
-enum { MPI_BACKEND_VERSION = 1 };
+enum { MPI_BACKEND_VERSION = 2 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
@@ -168,9 +168,12 @@ struct mpi_backend {
 	int (*test)(int request, bool *done);
 	int (*cancel)(int request); /* a receive that nobody answered */
 
-	/* -- and the other way to write: collective MPI-IO with hints "key=value;key=value" -- */
+	/*
+	 * -- and the other way to write: collective MPI-IO with hints "key=value;key=value". MPI cannot open and close files
+	 * without blocking --
+	 */
 	int (*file_open)(const char *path, const char *hints);
-	int (*file_write_all)(int64_t at, const void *from, int64_t bytes);
+	int (*file_write_all)(int request, int64_t at, const void *from, int64_t bytes);
 	int (*file_close)(void);
 };
 

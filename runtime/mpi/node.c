@@ -15,6 +15,7 @@ enum { HEAD = 64, LINE = 800 };
 struct head {
 	uint32_t come, gone;
 	uint32_t outcome; /* enum node_outcome; who waits, waits for its change */
+	uint32_t lacking; /* ranks whose store could not be made */
 };
 
 static struct {
@@ -68,6 +69,16 @@ bool node_register_store(const char *path)
 	if (fd >= 0)
 		sys_close(fd);
 	return done;
+}
+
+void node_lack_store(void)
+{
+	__atomic_add_fetch(&node.head->lacking, 1, __ATOMIC_ACQ_REL);
+}
+
+uint32_t node_lacking(void)
+{
+	return __atomic_load_n(&node.head->lacking, __ATOMIC_ACQUIRE);
 }
 
 bool node_come(int64_t ranks)

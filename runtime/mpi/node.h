@@ -29,6 +29,12 @@ void node_first_store(char *path, size_t room);
 /* Before node_come. */
 bool node_register_store(const char *path);
 
+/* Likewise when it has none to register, against its will. */
+void node_lack_store(void);
+
+/* How many ranks said so. */
+uint32_t node_lacking(void);
+
 /* This rank is there; true when it is the last of `ranks`: the log is its to make. */
 bool node_come(int64_t ranks);
 

@@ -19,8 +19,13 @@ void patience_again(struct patience *p);
 /* Sleeps a little, the longer the wait has been; false when it is over, or a rank on this node has given up before. */
 bool patience_rest(struct patience *p);
 
-/* Tells the ranks on this node that this one has left without them. */
-void patience_give_up(void);
+/*
+ * Tells the ranks that this one has left without them: on this node by a mark beside the stores, on others by one in the
+ * directory of the log, which is taken away when this process ends. Who comes later must not begin to communicate.
+ */
+void patience_give_up(uint64_t world);
 bool patience_given_up(void);
+bool patience_given_up_elsewhere(uint64_t world);
+void patience_forget(void);
 
 #endif

@@ -1,0 +1,93 @@
+"""Jobs on several hosts: namespaces of this machine with a host name, a /dev/shm and a /tmp of their own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpi_job import Ended, Job
+
+# Stands for ssh: HOST COMMAND...
+REMOTE_SHELL = """#!/bin/sh
+[ "$1" = -x ] && shift
+host=$1
+shift
+exec unshare --uts --ipc --mount sh -c '
+hostname "$1"
+mount -t tmpfs tmpfs /dev/shm
+shift
+exec sh -c "$*"' sh "$host" "$@"
+"""
+
+
+@pytest.fixture(scope="module")
+def remote_shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shell = tmp_path_factory.mktemp("hosts") / "shell"
+    shell.write_text(REMOTE_SHELL)
+    shell.chmod(0o755)
+    tried = subprocess.run([shell, "node7", "hostname"], check=False, capture_output=True, text=True)
+    if tried.stdout != "node7\n":
+        pytest.skip(f"this user may not make namespaces: {tried.stderr.strip()}")
+    return shell
+
+
+def on_hosts(job: Job, shell: Path, hosts: int, each: int, *program: str, **env: str) -> Ended:
+    """The job on so many hosts, with so many ranks on each, its stores in their /dev/shm."""
+    ranks, places = hosts * each, ",".join(f"node{n}:{each}" for n in range(hosts))
+    build, *arguments = program
+    if job.mpi == "mpich":
+        command = ["mpiexec.mpich", "-hosts", places, "-launcher", "ssh", "-launcher-exec", str(shell)]
+    else:
+        command = [
+            "mpirun.openmpi",
+            "--allow-run-as-root",
+            "--mca",
+            "plm_rsh_agent",
+            str(shell),
+            "--host",
+            places,
+        ]
+        command += ["--oversubscribe", "--mca", "btl", "tcp,self", "--mca", "pml", "ob1"]
+    settings = [f"{key}={value}" for key, value in {**job.observed, **env}.items()]
+    command += ["-n", str(ranks), "env", "-u", "IOLENS_TMPDIR", *settings]
+    return job.end(job.start([*command, str(job.build(build)), *arguments]))
+
+
+def expected(ranks: int) -> dict[tuple[str, int], int]:
+    own = {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(ranks)}
+    return own | {("shared", -1): 50 * ranks * (ranks + 1)}
+
+
+# MPICH over UCX cannot end more ranks on such hosts, iolens or not: they have no shared memory but look as if they had.
+SHAPES = {"mpich": [(2, 1), (4, 1)], "openmpi": [(2, 1), (4, 2), (2, 4)]}
+
+
+@pytest.mark.parametrize("shape", range(3))
+def test_ranks_of_several_hosts_make_one_log(job: Job, remote_shell: Path, shape: int) -> None:
+    if not shutil.which("unshare"):
+        pytest.skip("no unshare")
+    if shape >= len(SHAPES[job.mpi]):
+        pytest.skip("no further shape")
+    hosts, each = SHAPES[job.mpi][shape]
+    ranks = hosts * each
+    ended = on_hosts(job, remote_shell, hosts, each, "job")
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert not ended.notes
+    assert job.counters("BYTES_WRITTEN") == expected(ranks)
+    rows = {int(row["rank"]): row["host"] for row in job.processes()}
+    assert rows == {rank: f"node{rank // each}" for rank in range(ranks)}
+    assert job.log.stat().st_mode & 0o777 == 0o400
+    apart = job.counters("OPENS"), job.counters("MAX_BYTE_WRITTEN")
+    job.log.unlink()
+    assert job.alone(job.command(ranks, "job")).code == 0
+    assert apart == (job.counters("OPENS"), job.counters("MAX_BYTE_WRITTEN"))
+
+
+def test_a_host_that_is_late(job: Job, remote_shell: Path) -> None:
+    ended = on_hosts(job, remote_shell, 2, 1, "job", "late", IOLENS_FINALIZE_TIMEOUT="2")
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert len(ended.notes) == 1
+    assert "iolens recover" in ended.notes[0]
+    assert not job.log.exists()

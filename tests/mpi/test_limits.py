@@ -1,0 +1,103 @@
+"""What MPI jobs meet on real machines: full directories, ranks left out, many ranks, programs of sessions."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpi_job import Ended, Job
+
+MOUNT = 'd=$1 o=$2; shift 2; mount -t tmpfs -o "$o" none "$d" && exec "$@"'
+
+
+def own(*ranks: int) -> dict[tuple[str, int], int]:
+    return {(f"own.{rank}", rank): 100 * (rank + 1) for rank in ranks}
+
+
+def private(counters: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+    return {key: size for key, size in counters.items() if key[0] != "shared"}
+
+
+@pytest.fixture(scope="module")
+def may_mount() -> None:
+    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("this user may not mount")
+
+
+def on_a_small_disk(job: Job, directory: Path, options: str, command: list[str], **env: str) -> Ended:
+    """The job, with a file system of its own at the directory."""
+    directory.mkdir(exist_ok=True)
+    shell = ["unshare", "--mount", "sh", "-c", MOUNT, "sh", str(directory), options]
+    return job.alone([*shell, *command], **env)
+
+
+@pytest.mark.usefixtures("may_mount")
+@pytest.mark.parametrize("options", ["size=4k", "ro"])
+def test_no_room_for_the_log(job: Job, tmp_path: Path, options: str) -> None:
+    logs = tmp_path / "logs"
+    command = job.command(3, "job", "many")
+    ended = on_a_small_disk(job, logs, options, command, IOLENS_LOGFILE=str(logs / "log.darshan"))
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert len(ended.notes) == 1
+    assert "log not written" in ended.notes[0]
+    job.recover()
+    assert private(job.counters("BYTES_WRITTEN")).items() >= own(0, 1, 2).items()
+
+
+@pytest.mark.usefixtures("may_mount")
+@pytest.mark.parametrize("size", ["0", "16k", "128k", "512k"])
+def test_no_room_for_the_stores(job: Job, tmp_path: Path, size: str) -> None:
+    options = "size=1,nr_inodes=1" if size == "0" else f"size={size}"
+    ended = on_a_small_disk(
+        job, tmp_path / "small", options, job.command(3, "job", "many"), IOLENS_TMPDIR=str(tmp_path / "small")
+    )
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert len(ended.notes) <= 1
+    assert job.log.exists() or ended.notes
+
+
+def test_ranks_that_are_left_out(job: Job) -> None:
+    ended = job.alone(job.command(4, "job"), IOLENS_RANK_EXCLUDE="1:", IOLENS_RANK_INCLUDE="3")
+    assert (ended.code, ended.out, ended.notes) == (0, "done\n", [])
+    assert private(job.counters("BYTES_WRITTEN")) == own(0, 3)
+    assert "# nprocs: 4\n" in job.show()
+    job.log.unlink()
+    ended = job.session(job.command(4, "job"), IOLENS_RANK_EXCLUDE="1:", IOLENS_RANK_INCLUDE="3")
+    assert (ended.code, ended.out) == (0, "done\n")
+    assert private(job.counters("BYTES_WRITTEN")) == own(0, 3)
+    assert {row["rank"] for row in job.processes()} >= {"0", "1", "2", "3"}
+
+
+def test_ranks_with_stores_in_different_places(job: Job, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    command = job.command(2, "job")
+    elsewhere = ["env", f"IOLENS_TMPDIR={other}", command[-1]]
+    ended = job.alone([*command, ":", "-n", "1", *elsewhere])
+    assert (ended.code, ended.out, ended.notes) == (0, "done\n", [])
+    assert private(job.counters("BYTES_WRITTEN")) == own(0, 1, 2)
+    assert not job.kept()
+    assert not list(other.iterdir())
+
+
+def test_sessions_without_a_world_leave_their_stores(job: Job) -> None:
+    if job.mpi == "openmpi":
+        pytest.skip("Open MPI 4 has no sessions")
+    ended = job.alone(job.command(3, "sessions"))
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert len(ended.notes) == 1
+    job.recover()
+    assert private(job.counters("BYTES_WRITTEN")) == own(0, 1, 2)
+    assert "# nprocs: 3\n" in job.show()
+    job.log.unlink()
+    assert job.session(job.command(3, "sessions")).code == 0
+    assert private(job.counters("BYTES_WRITTEN")) == own(0, 1, 2)
+
+
+def test_sixty_four_ranks(job: Job) -> None:
+    idle = {"UCX_TLS": "self,sysv", "OMPI_MCA_mpi_yield_when_idle": "1", "IOLENS_FINALIZE_TIMEOUT": "60"}
+    ended = job.alone(job.command(64, "job"), **idle)
+    assert (ended.code, ended.out, ended.notes) == (0, "done\n", []), ended.err
+    assert job.counters("BYTES_WRITTEN") == own(*range(64)) | {("shared", -1): 100 * 64 * 65 // 2}
