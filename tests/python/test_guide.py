@@ -31,5 +31,5 @@ def test_the_examples(
     assert (
         "/bin/program --with arguments 8" in printed and "bytes_read bytes bytes_read Bytes read." in printed
     )
-    assert "/scratch/a" in printed
+    assert "/scratch/a" in printed and "bytes read: 10000" in printed
     assert len(names["jobs"]) == 2 and len(names["posix"]) == 10  # type: ignore[arg-type]
