@@ -1,0 +1,54 @@
+"""The wheel, in an environment of its own: what somebody has after `pip install iolens`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import iolens
+import pytest
+
+OFFLINE = ("NewConnectionError", "name resolution", "ConnectTimeout", "No matching distribution")
+
+READ = """
+import sys, iolens
+log = iolens.open(sys.argv[1])
+print(log.job.nprocs, list(log.modules), log["posix"].num_records, log.names[11])
+print(len(list(log["posix"].batches())), iolens.__version__, iolens.preload_path().exists())
+print(iolens.__file__)
+"""
+
+
+def pip(python: Path | str, *arguments: object) -> None:
+    command = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and any(word in done.stderr for word in OFFLINE):
+        pytest.skip("the wheel's dependencies cannot be had: pip reaches no index")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_wheel_in_a_fresh_environment(root: Path, tmp_path: Path, small_log: bytes) -> None:
+    pytest.importorskip("mesonpy", reason="meson-python is not installed")
+    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, root)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "-abi3-" in wheel.name
+    venv.create(tmp_path / "env", with_pip=True)
+    programs = tmp_path / "env" / "bin"
+    pip(programs / "python", "install", wheel)
+    log = tmp_path / "job.darshan"
+    log.write_bytes(small_log)
+
+    def run(*command: object) -> str:
+        words = list(map(str, command))
+        done = subprocess.run(words, capture_output=True, check=True, cwd=tmp_path)
+        return done.stdout.decode(errors="replace")  # a name of the log is not UTF-8
+
+    first, second, place = run(programs / "python", "-I", "-c", READ, log).splitlines()
+    assert first == "8 ['posix'] 5 /home/b"
+    assert second == f"1 {iolens.__version__} True"
+    assert Path(place).is_relative_to(tmp_path / "env")
+    assert run(programs / "iolens", "--version") == f"iolens {iolens.__version__}\n"
+    assert "POSIX_OPENS" in run(programs / "iolens", "show", log)
+    assert "select" in run(programs / "iolens", "sql", "--help").lower()
