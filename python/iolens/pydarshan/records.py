@@ -272,7 +272,7 @@ class LayoutRecords(RecordDicts):
         import numpy as np
 
         for row in self._wanted().to_pylist():
-            number = row["num_components"] or 0
+            number = len(row["component_stripe_size"] or ())  # what is there, whatever the log says
             lists = [row[column] or [missing] * number for _, column, missing in COMPONENT]
             # A word per component.
             pools = (row["component_pool_name"] or "").split(",")
