@@ -94,6 +94,10 @@ static int supply(struct inflate *z, size_t n)
 	size_t have = z->in < z->end ? (size_t)(z->end - z->in) : 0;
 	if (have >= n || z->at == z->file_end || z->in > z->end)
 		return LOG_OK;
+	z->in -= z->left / 8; /* align() may go back over whole bytes: they move as well */
+	have += z->left / 8;
+	z->left &= 7;
+	z->bits &= (1u << z->left) - 1;
 	memmove(z->input, z->in, have);
 	size_t more = z->input_room - have, rest = (size_t)(z->file_end - z->at);
 	more = more < rest ? more : rest;
