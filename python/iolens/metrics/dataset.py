@@ -122,12 +122,25 @@ class Dataset:
 
     # ---- tables ----
 
-    def _load(self, name: str, source: Table, columns: str = "*") -> None:
+    def _with_source(self, source: Table, statement: str) -> None:
         self._connection.register("source", source.__arrow_c_stream__())
         try:
-            self._connection.execute(f"CREATE TABLE {name} AS SELECT {columns} FROM source")
+            self._connection.execute(statement)
         finally:
             self._connection.unregister("source")
+
+    def _load(self, name: str, source: Table, columns: str = "*") -> None:
+        self._with_source(source, f"CREATE TABLE {name} AS SELECT {columns} FROM source")
+
+    def pass_module(self, module: str, statement: str) -> bool:
+        """Runs a statement over all rows of a module, which it calls ``source``, without keeping them in a table.
+
+        False, and nothing is run, if no log has data of the module, or its table is there already.
+        """
+        if module in self._made or not any(module in log for log in self.logs):
+            return False
+        self._with_source(self._scan.table(module, batch_rows=_BATCH), statement)
+        return True
 
     def _make(self, name: str) -> None:
         """Makes the table or view of this name if it is one of ours and not there yet."""
@@ -194,11 +207,7 @@ class Dataset:
         names = ["log_name" if name == "log" else name for name in names[:-1]] + names[-1:]
         here = ", ".join(f'"{name}"' for name in names if name == "log" or name in SECTIONS[section])
         given = ", ".join(f'"{name}"' for name in names)
-        self._connection.register("source", source.__arrow_c_stream__())
-        try:
-            self._connection.execute(f"INSERT INTO {section} BY NAME SELECT {here} FROM source AS s({given})")
-        finally:
-            self._connection.unregister("source")
+        self._with_source(source, f"INSERT INTO {section} BY NAME SELECT {here} FROM source AS s({given})")
 
     def _record(self) -> None:
         here = [i for i in INTERFACES if any(i in log for log in self.logs)] or ["posix"]
