@@ -34,8 +34,18 @@ def logged(job: Job) -> list[Counter[str]]:
     return found
 
 
+def still_running(job: Job) -> set[int]:
+    """Ranks that outlived mpiexec, which does not wait for those that it kills: what they had done by then is there."""
+    return {int(row["rank"]) for row in job.processes() if row["ended"] == "running"}
+
+
 def nothing_is_lost(job: Job) -> None:
-    for done, found in zip(accounts(job), logged(job), strict=True):
+    running = still_running(job)
+    assert len(running) < RANKS
+    for rank, (done, found) in enumerate(zip(accounts(job), logged(job), strict=True)):
+        if rank in running:
+            assert 0 < found["WRITES"] <= done["WRITES"] + 1
+            continue
         assert done["WRITES"] > 1000
         for counter, slack in (("OPENS", 1), ("WRITES", 1), ("BYTES_WRITTEN", 10)):
             assert done[counter] <= found[counter] <= done[counter] + slack
