@@ -11,7 +11,7 @@ from typing import Any
 from iolens.metrics import Dataset
 from iolens.report.document import Column, Table
 
-__all__ = ["INTERFACE_TITLES", "Source", "stamp"]
+__all__ = ["INTERFACE_SQL", "INTERFACE_TITLES", "Source", "stamp"]
 
 INTERFACE_TITLES = {
     "posix": "POSIX",
@@ -28,6 +28,9 @@ INTERFACE_TITLES = {
     "dxt_posix": "POSIX (trace)",
     "dxt_mpiio": "MPI-IO (trace)",
 }
+
+INTERFACE_SQL = "CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END"
+"""An interface as tables write it, in SQL."""
 
 CAP = 2000
 """Rows of a table in the page; all of them are in what --csv writes."""

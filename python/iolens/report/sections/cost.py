@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from iolens.report.document import Bars, Block, Column, Facts, Section, Series
-from iolens.report.source import INTERFACE_TITLES, Source
+from iolens.report.source import INTERFACE_SQL, INTERFACE_TITLES, Source
 
 __all__ = ["cost"]
 
@@ -103,11 +103,10 @@ def cost(source: Source) -> Section:
             Column("slowest_rank_meta_time", "of it metadata", "seconds"),
             Column("shared_by_slowest", "Time in shared files", "seconds"),
         ),
-        """SELECT *,
-        CASE interface WHEN 'posix' THEN 'POSIX' WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END AS name,
+        f"""SELECT *, {INTERFACE_SQL} AS name,
         1048576 * mib_per_s_by_slowest AS by_slowest, 1048576 * mib_per_s_by_cumul AS by_cumul,
         1048576 * mib_per_s_by_open AS by_open, 1048576 * mib_per_s_by_open_lastio AS by_open_lastio
-        FROM metric.perf WHERE log = {log}""",
+        FROM metric.perf WHERE log = {{log}}""",
         note="The time by slowest rank is an upper bound, its rate a lower one: shared files are added up though they "
         "may have been used at the same time. Interfaces must not be added.",
         metric="perf",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from iolens.report.document import Bars, Block, Column, Section, Series, Table
-from iolens.report.source import Source
+from iolens.report.source import INTERFACE_SQL, Source
 
 __all__ = ["files"]
 
 FILES_CAP = 5000
 
 _READ, _WRITTEN = Column("bytes_read", "Read", "bytes"), Column("bytes_written", "Written", "bytes")
-_INTERFACE = "CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END"
 
 
 def _all(source: Source) -> list[Table]:
@@ -39,7 +38,7 @@ def _all(source: Source) -> list[Table]:
             Column("file_system", "File system"),
         ),
         f"""
-        SELECT * REPLACE ({_INTERFACE} AS interface),
+        SELECT * REPLACE ({INTERFACE_SQL} AS interface),
             nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
         FROM (
             SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system
@@ -148,7 +147,7 @@ def _shared(source: Source) -> list[Block]:
                 Column("sd_time", "σ of time", "seconds"),
                 Column("sd_bytes", "σ of bytes", "bytes"),
             ),
-            f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.shared_files WHERE log = {{log}} "
+            f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.shared_files WHERE log = {{log}} "
             "ORDER BY slowest_time DESC",
             note="σ: standard deviation over the file's processes.",
             metric="shared_files",
@@ -172,7 +171,7 @@ def _shared(source: Source) -> list[Block]:
                 Column("bytes_imbalance", "the same of bytes", "percent"),
                 Column("time_lost", "Lost if all wait", "seconds"),
             ),
-            f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.imbalance WHERE log = {{log}} "
+            f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.imbalance WHERE log = {{log}} "
             "ORDER BY time_lost DESC NULLS LAST",
             metric="imbalance",
         ),
@@ -217,7 +216,7 @@ def _datasets(source: Source) -> list[Block]:
                 Column("meta_time", "Time in metadata", "seconds"),
                 Column("collective", "Collective", "percent"),
             ),
-            f"SELECT * REPLACE ({_INTERFACE} AS interface) FROM metric.datasets WHERE log = {{log}} "
+            f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.datasets WHERE log = {{log}} "
             "ORDER BY read_time + write_time + meta_time DESC",
             metric="datasets",
         )

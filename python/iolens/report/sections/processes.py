@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from iolens.report.document import Block, Column, Section, Span, Spans, Table
-from iolens.report.source import Source
+from iolens.report.source import INTERFACE_SQL, Source
 from iolens.report.units import write
 
 __all__ = ["processes"]
@@ -102,7 +102,7 @@ def processes(source: Source) -> Section:
             Column("meta_time", "Time in metadata", "seconds"),
             Column("files", "Files", "count"),
         ),
-        "SELECT * REPLACE (CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END AS interface) "
+        f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) "
         "FROM metric.ranks WHERE log = {log} ORDER BY read_time + write_time + meta_time DESC NULLS LAST, rank",
         note="Records that all ranks share are one record in the log: they say the fastest and the slowest "
         "rank's part only.",
