@@ -145,7 +145,8 @@ def observation(source: Source) -> Section:
         ),
         "SELECT description, sum(opens)::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(writes)::BIGINT AS writes, "
         "sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written "
-        "FROM excluded WHERE log = {log} GROUP BY description ORDER BY 5 + 6 DESC",
+        "FROM excluded WHERE log = {log} GROUP BY description "
+        "ORDER BY sum(bytes_read) + sum(bytes_written) DESC",
         note="Pipes, sockets, devices and files that were told to be left out have no records, but are counted.",
     )
     blocks += source.table(
