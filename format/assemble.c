@@ -64,7 +64,7 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 	return 0;
 }
 
-static int add_source(struct assembly *a, const char *name)
+int assembly_add_source(struct assembly *a, const char *name)
 {
 	struct assembly_source s = {.name = log_get(strlen(name) + 1)};
 	if (!s.name)
@@ -93,7 +93,7 @@ static int list_sources(struct assembly *a)
 	while (code >= 0 && (entry = readdir(dir))) {
 		size_t n = strlen(entry->d_name);
 		if (n > 6 && strcmp(entry->d_name + n - 6, ".store") == 0)
-			code = add_source(a, entry->d_name);
+			code = assembly_add_source(a, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -246,7 +246,7 @@ static void lose(struct assembly *a, const struct assembly_source *s, const stru
 }
 
 /* A store of which nothing can be read is left out, and named. */
-static void survey(struct assembly *a)
+void assembly_survey(struct assembly *a)
 {
 	size_t kept = 0;
 	know_first(a);
@@ -328,21 +328,25 @@ static int write_parts(struct assembly *a, const char *path)
 	return code;
 }
 
-static int assemble(struct assembly *a, const char *path, struct log_error *err)
+void assembly_forget(struct assembly *a)
 {
-	assembly_clock(a, "survey");
-	survey(a);
-	tell(a);
-	int code = write_parts(a, path);
-	int64_t images = (int64_t)a->nsources;
-	for (size_t n = 0; n < a->nsources; n++) {
+	for (size_t n = 0; n < a->nsources; n++)
 		forget_source(&a->sources[n]);
-	}
 	log_put(a->sources);
 	id_set_free(&a->common);
 	log_bytes_free(&a->lost);
 	log_bytes_free(&a->deaths);
 	assembly_forget_plan(a);
+}
+
+static int assemble(struct assembly *a, const char *path, struct log_error *err)
+{
+	assembly_clock(a, "survey");
+	assembly_survey(a);
+	tell(a);
+	int code = write_parts(a, path);
+	int64_t images = (int64_t)a->nsources;
+	assembly_forget(a);
 	if (err)
 		*err = a->err;
 	return code < 0 ? code : (int)images;
@@ -364,7 +368,7 @@ int assemble_stores(const struct assemble_job *job, const char *const *stores, s
 {
 	struct assembly a = {.job = job};
 	for (size_t i = 0; i < n; i++)
-		if (add_source(&a, stores[i]) < 0)
+		if (assembly_add_source(&a, stores[i]) < 0)
 			return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	return assemble(&a, path, err);
 }
@@ -373,6 +377,6 @@ int assemble_memory(const struct assemble_job *job, const void *store, size_t si
 		    struct log_error *err)
 {
 	struct assembly a = {.job = job, .memory = store, .memory_size = size};
-	int code = add_source(&a, "");
+	int code = assembly_add_source(&a, "");
 	return code < 0 ? code : assemble(&a, path, err);
 }

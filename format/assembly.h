@@ -104,6 +104,10 @@ struct assembly {
 	char command[4096];   /* of the first image: the session's command */
 	int module;           /* being copied */
 	struct shared shared;
+	const int64_t *ranks; /* the stores of these, in order, are to be here; NULL = of all */
+	size_t nranks;
+	struct shared *reduced;       /* by pack_part: made before, and written by somebody else; NULL = not so */
+	const struct id_set *unnamed; /* somebody else writes the names of these; may be NULL */
 	struct assemble_phase phase[ASSEMBLY_PHASES];
 	const char *in_phase;
 	double phase_began;
@@ -116,7 +120,14 @@ struct assembly {
 
 /* Sets a->parts, worlds first and in order of their start, and marks every source. */
 int assembly_plan(struct assembly *a);
+/* A part without members. */
+int assembly_plan_nothing(struct assembly *a, int64_t nprocs);
 void assembly_forget_plan(struct assembly *a);
+
+int assembly_add_source(struct assembly *a, const char *name);
+/* Reads what is to be known of every source before the plan, and leaves out those that cannot be read. */
+void assembly_survey(struct assembly *a);
+void assembly_forget(struct assembly *a);
 
 enum assembly_who { ASSEMBLY_RANKS, ASSEMBLY_ALL_LIVE };
 typedef int assembly_visit(struct assembly *a, struct image *i);
@@ -126,6 +137,13 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 
 /* Writes the log of a->part. */
 int assembly_write(struct assembly *a, const char *path);
+
+/* Steps of that. What all ranks have of a->module, into a->shared; its records are operands still (shared_end). */
+int assembly_reduce(struct assembly *a);
+/* Names, records and heat maps to a->writer, rows into the sections. */
+int assembly_write_regions(struct assembly *a);
+/* Of a->first and a->command; the mounts are `job`'s. */
+int assembly_write_job(struct assembly *a, const struct log_job *job);
 
 /* What follows is another step of the work: its time goes into the trailer. */
 void assembly_clock(struct assembly *a, const char *phase);
@@ -154,6 +172,7 @@ int assembly_add_missing(struct assembly *a);
 
 int assembly_add_unobserved(struct assembly *a, const struct image *i);
 
+/* With what is said of the log as a whole. */
 int assembly_sections_write(struct assembly *a);
 
 void assembly_free(struct assembly *a);

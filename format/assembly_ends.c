@@ -77,7 +77,9 @@ int assembly_add_missing(struct assembly *a)
 	int code = 0, rows = 0;
 	for (size_t n = 0; code >= 0 && p == a->parts && n < a->lost.used / sizeof *lost && rows++ < MISSING_MAX; n++)
 		code = add_row(a, -1, lost[n].name, lost[n].why);
-	for (int64_t rank = 0; code >= 0 && p->mpi && rank < p->nprocs && rows < MISSING_MAX; rank++) {
+	int64_t ranks = a->ranks ? (int64_t)a->nranks : p->nprocs;
+	for (int64_t n = 0; code >= 0 && p->mpi && n < ranks && rows < MISSING_MAX; n++) {
+		int64_t rank = a->ranks ? a->ranks[n] : n;
 		if (has_rank(p, rank))
 			continue;
 		code = add_row(a, rank, "", "no store");

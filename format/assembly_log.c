@@ -39,7 +39,7 @@ void assembly_clock(struct assembly *a, const char *phase)
 /* Darshan's tools show no command line where there is no mount entry. */
 static const struct log_pair unknown_mount = {"/", "unknown"};
 
-static int write_job(struct assembly *a, const struct log_job *job)
+int assembly_write_job(struct assembly *a, const struct log_job *job)
 {
 	int64_t end = a->epoch + (int64_t)(a->end * 1e9);
 	a->job_written = true;
@@ -71,7 +71,7 @@ static int find_job(struct assembly *a, struct image *i)
 	}
 	if (!job->nmounts)
 		return 0;
-	code = write_job(a, job);
+	code = assembly_write_job(a, job);
 	return code < 0 ? code : ASSEMBLY_STOP;
 }
 
@@ -80,13 +80,15 @@ static int describe_job(struct assembly *a)
 	a->command[0] = '\0';
 	a->job_written = false;
 	int code = assembly_each(a, ASSEMBLY_RANKS, find_job);
-	return code < 0 || a->job_written ? code : write_job(a, &a->first);
+	return code < 0 || a->job_written ? code : assembly_write_job(a, &a->first);
 }
 
 static int write_name(void *assembly, uint64_t id, const char *name)
 {
 	struct assembly *a = assembly;
 	const struct pack *pack = a->source ? a->source->pack : NULL;
+	if (a->unnamed && id_set_has(a->unnamed, id))
+		return 0;
 	if (pack && !id_set_has(&a->common, id))
 		return 0;
 	int code = id_set_add(&a->names, id);
@@ -137,7 +139,7 @@ static int write_heat_names(struct assembly *a)
 {
 	int code = 0;
 	a->source = NULL;
-	for (int h = 0; code >= 0 && h < LIVE_HEAT_COUNT; h++)
+	for (int h = 0; !a->unnamed && code >= 0 && h < LIVE_HEAT_COUNT; h++)
 		code = write_name(a, log_id(heats[h].name), heats[h].name);
 	return code;
 }
@@ -192,7 +194,8 @@ static bool may_share(const struct assembly *a)
 		if (member->rank >= 0 && all_packed(a->sources[member->source].pack, pack_part_of(a->module)))
 			return false;
 	}
-	return a->part->mpi && ranks == a->part->nprocs && schema_modules[a->module].layout == LAYOUT_PLAIN;
+	return a->part->mpi && ranks == (a->ranks ? (int64_t)a->nranks : a->part->nprocs) &&
+	       schema_modules[a->module].layout == LAYOUT_PLAIN;
 }
 
 /* Of one rank everything is: nothing has to be looked up. */
@@ -204,14 +207,22 @@ static int share_alone(struct assembly *a, const struct log_record *r)
 	return log_write_record(a->writer, a->record, r->size);
 }
 
-static int reduce_shared(struct assembly *a)
+int assembly_reduce(struct assembly *a)
 {
 	shared_begin(&a->shared, &schema_modules[a->module]);
 	if (a->part->nprocs == 1 || !may_share(a))
 		return 0;
 	int code = assembly_each(a, ASSEMBLY_RANKS, add_rank);
 	if (code >= 0)
-		shared_settle(&a->shared, a->part->nprocs);
+		shared_keep(&a->shared, a->shared.ranks);
+	return code;
+}
+
+static int write_shared(struct assembly *a)
+{
+	assembly_clock(a, "reduce");
+	int code = assembly_reduce(a);
+	shared_end(&a->shared);
 	for (size_t n = 0; code >= 0 && n < a->shared.used; n++)
 		code = log_write_record(a->writer, shared_record(&a->shared, n), a->shared.module->size);
 	return code;
@@ -239,13 +250,15 @@ static int copy_records(struct assembly *a, struct image *i)
 static int write_module(struct assembly *a)
 {
 	int code = log_write_module(a->writer, a->module, schema_modules[a->module].version);
-	assembly_clock(a, "reduce");
-	if (code >= 0)
-		code = reduce_shared(a);
+	if (code >= 0 && !a->reduced)
+		code = write_shared(a);
+	else if (code >= 0)
+		a->shared = a->reduced[pack_part_of(a->module)];
 	assembly_clock(a, "records");
 	if (code >= 0)
 		code = assembly_each(a, ASSEMBLY_RANKS, copy_records);
-	shared_free(&a->shared);
+	if (!a->reduced)
+		shared_free(&a->shared);
 	return code;
 }
 
@@ -294,12 +307,10 @@ static int add_live(struct assembly *a, struct image *i)
 	return code < 0 ? code : assembly_sections_add(a, i);
 }
 
-static int write_log(struct assembly *a)
+int assembly_write_regions(struct assembly *a)
 {
 	assembly_clock(a, "names");
-	int code = describe_job(a);
-	if (code >= 0)
-		code = assembly_each(a, ASSEMBLY_RANKS, copy_names);
+	int code = assembly_each(a, ASSEMBLY_RANKS, copy_names);
 	if (code >= 0)
 		code = write_heat_names(a);
 	if (code >= 0)
@@ -312,6 +323,15 @@ static int write_log(struct assembly *a)
 	if (code >= 0)
 		code = assembly_each(a, ASSEMBLY_ALL_LIVE, add_live);
 	assembly_clock(a, NULL);
+	return code;
+}
+
+static int write_log(struct assembly *a)
+{
+	assembly_clock(a, "names");
+	int code = describe_job(a);
+	if (code >= 0)
+		code = assembly_write_regions(a);
 	return code >= 0 ? assembly_sections_write(a) : code;
 }
 

@@ -230,6 +230,11 @@ int assembly_plan(struct assembly *a)
 	return code < 0 ? log_fail(&a->err, code, LOG_NOWHERE, "not enough memory") : code;
 }
 
+int assembly_plan_nothing(struct assembly *a, int64_t nprocs)
+{
+	return add_part(a, &(struct assembly_part){.mpi = true, .nprocs = nprocs}) ? 0 : LOG_E_MEMORY;
+}
+
 void assembly_forget_plan(struct assembly *a)
 {
 	for (size_t n = 0; n < a->nparts; n++)

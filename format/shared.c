@@ -107,17 +107,17 @@ int shared_add(struct shared *s, const void *record)
 	return 0;
 }
 
-void shared_settle(struct shared *s, int64_t ranks)
+/* `ids` NULL: all. */
+static void keep(struct shared *s, int64_t ranks, const struct id_set *ids)
 {
 	size_t kept = 0, size = s->module->size;
 	for (size_t n = 0; n < s->used; n++) {
-		if (s->entries[n].ranks != ranks)
+		if (s->entries[n].ranks != ranks || (ids && !id_set_has(ids, s->entries[n].id)))
 			continue;
 		if (kept != n) {
 			s->entries[kept] = s->entries[n];
 			memcpy(s->records + kept * size, s->records + n * size, size);
 		}
-		reduce_end(s->module, s->records + kept * size, &s->entries[kept].state);
 		kept++;
 	}
 	s->used = kept;
@@ -128,12 +128,34 @@ void shared_settle(struct shared *s, int64_t ranks)
 		index_entry(s, n);
 }
 
+void shared_keep(struct shared *s, int64_t ranks)
+{
+	keep(s, ranks, NULL);
+}
+
+void shared_keep_ids(struct shared *s, const struct id_set *ids)
+{
+	keep(s, s->ranks, ids);
+}
+
+void shared_end(struct shared *s)
+{
+	for (size_t n = 0; n < s->used; n++)
+		reduce_end(s->module, shared_record(s, n), &s->entries[n].state);
+}
+
 bool shared_has(const struct shared *s, uint64_t id)
 {
 	return find(s, id) >= 0;
 }
 
-const void *shared_record(const struct shared *s, size_t n)
+const struct shared_entry *shared_entry(const struct shared *s, uint64_t id)
+{
+	int64_t n = find(s, id);
+	return n < 0 ? NULL : &s->entries[n];
+}
+
+void *shared_record(const struct shared *s, size_t n)
 {
 	return s->records + n * s->module->size;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "id_set.h"
 #include "reduce.h"
 
 struct shared_entry {
@@ -34,12 +35,18 @@ void shared_rank(struct shared *s);
 /* A record of that rank, of the module's plain size, its rank set. */
 int shared_add(struct shared *s, const void *record);
 
-/* After the last rank: entries that not all `ranks` had are dropped, the others get rank -1 and their variances. */
-void shared_settle(struct shared *s, int64_t ranks);
+/* After the last rank: entries that not all `ranks` had are dropped. */
+void shared_keep(struct shared *s, int64_t ranks);
+/* The same of entries that are not in `ids`. */
+void shared_keep_ids(struct shared *s, const struct id_set *ids);
 
-/* After shared_settle. */
+/* After that. */
 bool shared_has(const struct shared *s, uint64_t id);
-const void *shared_record(const struct shared *s, size_t n); /* n < used */
+const struct shared_entry *shared_entry(const struct shared *s, uint64_t id); /* NULL = it has none */
+void *shared_record(const struct shared *s, size_t n);                        /* n < used */
+
+/* The records get rank -1 and their variances. */
+void shared_end(struct shared *s);
 
 void shared_free(struct shared *s);
 
