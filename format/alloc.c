@@ -5,14 +5,11 @@
 
 #include "error.h"
 
-struct log_alloc log_alloc = {malloc, free};
+struct log_alloc log_alloc = {malloc, calloc, free};
 
 void *log_get(size_t size)
 {
-	void *block = log_alloc.get(size ? size : 1);
-	if (block)
-		memset(block, 0, size);
-	return block;
+	return log_alloc.get_zeroed(1, size ? size : 1);
 }
 
 void log_put(void *block)

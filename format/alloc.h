@@ -10,10 +10,12 @@
 
 struct log_alloc {
 	void *(*get)(size_t size); /* NULL when there is none; aligned to 16 */
-	void (*put)(void *block);  /* block may be NULL */
+	void *(*get_zeroed)(size_t n,
+			    size_t size); /* n times size; what is fresh from the kernel need not be touched */
+	void (*put)(void *block);         /* block may be NULL */
 };
 
-extern struct log_alloc log_alloc; /* malloc and free unless changed */
+extern struct log_alloc log_alloc; /* malloc, calloc and free unless changed */
 
 /* Zeroed memory. */
 void *log_get(size_t size);

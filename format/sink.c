@@ -103,9 +103,26 @@ static int file_write(struct sink *s, uint64_t at, const uint8_t *data, size_t n
 	return LOG_OK;
 }
 
+enum { BUFFER = 65536 };
+
+static int flush(struct sink *s, struct log_error *err)
+{
+	size_t n = s->memory.used;
+	s->memory.used = 0;
+	return n ? file_write(s, s->at - n, s->memory.at, n, err) : LOG_OK;
+}
+
+static int file_add(struct sink *s, const void *data, size_t n, struct log_error *err)
+{
+	int code = s->memory.used + n > BUFFER ? flush(s, err) : log_bytes_room(&s->memory, BUFFER - s->memory.used);
+	if (code < 0)
+		return code;
+	return n < BUFFER ? log_bytes_add(&s->memory, data, n) : file_write(s, s->at, data, n, err);
+}
+
 int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err)
 {
-	int code = s->path ? file_write(s, s->at, data, n, err) : log_bytes_add(&s->memory, data, n);
+	int code = s->path ? file_add(s, data, n, err) : log_bytes_add(&s->memory, data, n);
 	if (code == LOG_E_MEMORY)
 		log_fail(err, code, LOG_NOWHERE, "not enough memory");
 	s->at += n;
@@ -114,10 +131,12 @@ int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err
 
 int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err)
 {
-	if (s->path)
-		return file_write(s, at, data, n, err);
-	memcpy(s->memory.at + at, data, n);
-	return LOG_OK;
+	if (!s->path) {
+		memcpy(s->memory.at + at, data, n);
+		return LOG_OK;
+	}
+	int code = flush(s, err);
+	return code < 0 ? code : file_write(s, at, data, n, err);
 }
 
 /* Where the kernel or the file system cannot rename without replacing, a hard link does the same. */
@@ -143,6 +162,9 @@ int sink_finish(struct sink *s, struct log_error *err)
 {
 	if (!s->path)
 		return LOG_OK;
+	int code = flush(s, err);
+	if (code < 0)
+		return code;
 	int closed = close(s->fd);
 	s->fd = -1;
 	if (closed < 0)

@@ -10,20 +10,20 @@
 struct sink {
 	int fd; /* -1 = memory, or closed */
 	uint64_t at;
-	struct log_bytes memory;
-	char *path;    /* final name; NULL = memory */
-	char *partial; /* name while being written; NULL once it is gone */
+	struct log_bytes memory; /* of a file: what is not written yet */
+	char *path;              /* final name; NULL = memory */
+	char *partial;           /* name while being written; NULL once it is gone */
 };
 
 int sink_open_file(struct sink *s, const char *path, struct log_error *err);
 void sink_open_memory(struct sink *s);
 int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err);
-/* Overwrites earlier bytes. */
+/* Overwrites earlier bytes, after all that came before is written. */
 int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err);
-/* Gives the file its final name, which must be free. */
 /* Permissions of the file. */
 void sink_mode(const struct sink *s, unsigned mode);
 
+/* Gives the file its final name, which must be free. */
 int sink_finish(struct sink *s, struct log_error *err);
 void sink_close(struct sink *s);
 

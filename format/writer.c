@@ -32,11 +32,13 @@ struct log_writer {
 	z_stream deflate;
 	bool deflating; /* a stream has begun */
 	bool deflate_made;
+	int deflate_state; /* of states[] */
+	uint64_t coming;   /* bytes of the next stream, 0 = not known */
 	struct squeeze *squeeze;
 	struct log_bytes entry; /* of a name */
 	uint32_t crc;           /* of what the section has stored */
 	struct log_bytes directory;
-	uint8_t output[OUTPUT_SIZE];
+	uint8_t *output; /* of OUTPUT_SIZE */
 };
 
 static int fail(struct log_writer *w, int code, const char *what)
@@ -56,7 +58,7 @@ static int store(struct log_writer *w, const void *data, size_t n)
 static voidpf zlib_get(voidpf unused, uInt n, uInt size)
 {
 	(void)unused;
-	return log_get((size_t)n * size);
+	return log_alloc.get((size_t)n * size);
 }
 
 static void zlib_put(voidpf unused, voidpf block)
@@ -65,14 +67,31 @@ static void zlib_put(voidpf unused, voidpf block)
 	log_put(block);
 }
 
+/* What a stream needs, and has cleared for each: the state for short ones fits into a few pages. */
+static const struct {
+	uint64_t most;
+	int window, memory;
+} states[] = {{16384, 14, 5}, {UINT64_MAX, 15, 8}};
+
+static int make_deflate(struct log_writer *w, int state)
+{
+	if (w->deflate_made)
+		deflateEnd(&w->deflate);
+	w->deflate = (z_stream){.zalloc = zlib_get, .zfree = zlib_put};
+	w->deflate_made = deflateInit2(&w->deflate, LEVEL, Z_DEFLATED, states[state].window, states[state].memory,
+				       Z_DEFAULT_STRATEGY) == Z_OK;
+	w->deflate_state = state;
+	return w->deflate_made ? Z_OK : Z_MEM_ERROR;
+}
+
 static int stream_begin(struct log_writer *w)
 {
-	w->deflate.zalloc = zlib_get;
-	w->deflate.zfree = zlib_put;
-	int got = w->deflate_made ? deflateReset(&w->deflate) : deflateInit(&w->deflate, LEVEL);
-	if (got != Z_OK)
+	int state = !w->coming || w->coming > states[0].most;
+	bool fits = w->deflate_made && w->deflate_state >= state;
+	if ((fits ? deflateReset(&w->deflate) : make_deflate(w, state)) != Z_OK)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
-	w->deflate_made = w->deflating = true;
+	w->coming = 0;
+	w->deflating = true;
 	return LOG_OK;
 }
 
@@ -157,9 +176,11 @@ static int stream_end(struct log_writer *w)
 static struct log_writer *make_writer(struct log_error *err)
 {
 	struct log_writer *w = log_get(sizeof *w);
-	if (!w)
-		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	return w;
+	if (w && (w->output = log_alloc.get(OUTPUT_SIZE)))
+		return w;
+	log_put(w);
+	log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return NULL;
 }
 
 /* The header is written last: until then a reader sees zeros, an unfinished log. */
@@ -186,6 +207,7 @@ int log_writer_file(struct log_writer **out, const char *path, struct log_error 
 	int code = sink_open_file(&w->sink, path, err);
 	if (code >= 0)
 		return begin(out, w, err);
+	log_put(w->output);
 	log_put(w);
 	return code;
 }
@@ -294,8 +316,8 @@ int log_write_job(struct log_writer *w, const struct log_job_text *job)
 	char text[CONTAINER_JOB_MAX] = {0};
 	if (w->stage != STAGE_JOB)
 		return fail(w, LOG_E_USAGE, "the job comes first, once");
-	stream_add(w, text, 0);
-	stream_add(w, text, job_region(text, job));
+	w->coming = job_region(text, job);
+	stream_add(w, text, w->coming);
 	stream_end(w);
 	w->names.offset = w->sink.at;
 	w->stage = STAGE_NAMES;
@@ -394,6 +416,7 @@ int log_write_section(struct log_writer *w, const struct trailer_section *s)
 	section_to_columns(s->rows.at, s->nrows, s->row_size, columns);
 	memcpy(e.name, s->name, sizeof e.name);
 	w->crc = 0;
+	w->coming = e.raw;
 	stream_add(w, s->schema.at, s->schema.used);
 	stream_add(w, columns, s->rows.used);
 	stream_add(w, s->heap.at, s->heap.used);
@@ -496,5 +519,6 @@ void log_writer_free(struct log_writer *w)
 	log_bytes_free(&w->directory);
 	log_bytes_free(&w->entry);
 	sink_close(&w->sink);
+	log_put(w->output);
 	log_put(w);
 }

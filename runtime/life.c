@@ -13,6 +13,7 @@
 #include "mounts.h"
 #include "names.h"
 #include "own_log.h"
+#include "scratch.h"
 #include "self.h"
 #include "session.h"
 #include "store.h"
@@ -255,6 +256,7 @@ void life_forked(void)
 static bool restart(void)
 {
 	arena_reset();
+	scratch_reset();
 	EACH_MODULE(m)
 		if ((*m)->fork_save)
 			(*m)->fork_save();

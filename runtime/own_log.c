@@ -5,34 +5,15 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "alloc.h"
 #include "assemble.h"
 #include "config.h"
 #include "logname.h"
+#include "scratch.h"
 #include "session.h"
 #include "store.h"
 #include "sys.h"
 
 static char written[4096];
-
-/* Whole mappings: the program may be ending inside malloc. The size is kept in front. */
-enum { HEAD = 16 };
-
-static void *get(size_t n)
-{
-	size_t *block = sys_map(NULL, n + HEAD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (!block)
-		return NULL;
-	*block = n + HEAD;
-	return (char *)block + HEAD;
-}
-
-static void put(void *at)
-{
-	size_t *block = at ? (size_t *)((char *)at - HEAD) : NULL;
-	if (block)
-		sys_unmap(block, *block);
-}
 
 static void complain(const char *path, const struct log_error *err)
 {
@@ -55,7 +36,7 @@ static void write_now(const struct epoch *epoch, int64_t id)
 	else
 		logname_make(written, sizeof written, config.logpath, program_invocation_short_name, epoch->realtime,
 			     id, sys_pid());
-	log_alloc = (struct log_alloc){get, put};
+	scratch_use();
 	if (assemble_memory(&job, store, size, written, &err) < 0)
 		complain(written, &err);
 	else

@@ -4,6 +4,7 @@
 
 #include "config.h"
 #include "note.h"
+#include "scratch.h"
 #include "session.h"
 #include "world.h"
 
@@ -31,6 +32,7 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 	struct patience p = patience_from_now(config.finalize_timeout);
 	if (!b->may_communicate())
 		return;
+	scratch_use();
 	bool near = on_one_node(world);
 	bool done = near ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
 	if (!done)
