@@ -4,23 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "hash.h"
 #include "log.h"
 #include "reduce.h"
 #include "trailer.h"
-
-static const char help[] =
-	"usage: iolens check [--quiet] LOG...\n"
-	"\n"
-	"Reads every byte of a log and says what breaks the format, one line per fault with its place:\n"
-	"damaged regions, records without a name, ranks beyond the job's, values that cannot be, incomplete modules.\n"
-	"\n"
-	"  -q, --quiet  no line for logs without fault\n"
-	"  -h, --help   this text\n"
-	"\n"
-	"Exit codes: 0 sound, 1 faults that leave everything readable, 2 wrong usage, 3 unreadable, 4 partly "
-	"readable.\n";
 
 enum { SHOWN = 20 }; /* faults of one kind that are printed */
 
@@ -160,24 +149,29 @@ static int worse(int a, int b)
 	return CLI_OK;
 }
 
+static const struct choice table[] = {
+	{"quiet", NULL, choice_flag, "no line for logs without fault", .letter = 'q'},
+};
+
+static const struct choices choices = {
+	.command = "check",
+	.before = "check [OPTION...] LOG...\n\n"
+		  "Reads every byte of a log and says what breaks the format, one line per fault with its place:\n"
+		  "damaged regions, records without a name, ranks beyond the job's, values that cannot be, incomplete "
+		  "modules.\n",
+	.after = "Exit codes: 0 sound, 1 faults that leave everything readable, 2 wrong usage, 3 unreadable, 4 partly "
+		 "readable.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.wanted = "no log given",
+};
+
 int check_main(int argc, char **argv)
 {
 	bool quiet = false;
-	int code = CLI_OK, logs = 0;
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			fputs(help, stdout);
-			return CLI_OK;
-		}
-		if (!strcmp(argv[i], "--quiet") || !strcmp(argv[i], "-q"))
-			quiet = true;
-		else if (argv[i][0] == '-')
-			return cli_fail(CLI_USAGE, "check: unexpected \"%s\": see iolens check --help", argv[i]);
-		else
-			logs++;
-	}
-	for (int i = 1; i < argc; i++)
-		if (argv[i][0] != '-')
-			code = worse(code, check_log(argv[i], quiet));
-	return logs ? code : cli_fail(CLI_USAGE, "check: no log given: see iolens check --help");
+	int code, at = choices_parse(&choices, argc, argv, &quiet, &code);
+	for (int i = at; at >= 0 && i < argc; i++)
+		code = worse(code, check_log(argv[i], quiet));
+	return code;
 }

@@ -1,42 +1,19 @@
 /* iolens convert: a log written again, in the newest format, in part, annotated or anonymized. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "filter.h"
 #include "hash.h"
 #include "leak.h"
 #include "rewrite.h"
-
-static const char help[] =
-	"usage: iolens convert [OPTION...] LOG NEWLOG\n"
-	"\n"
-	"Writes LOG again in the newest format (3.41), each region as one compressed stream. NEWLOG must not exist.\n"
-	"Traces are written as released Darshan tools read them: without the thread handles of development versions.\n"
-	"\n"
-	"      --module NAME[,NAME...]  only these modules\n"
-	"      --file ID|NAME           only this record id or file name; may be repeated\n"
-	"      --name GLOB              only files whose path matches, as in '*.h5'\n"
-	"      --regex REGEX            only files whose path matches an extended regular expression\n"
-	"      --rank LIST              only records of these ranks, as in 0,4-7; \"shared\" = records of all ranks\n"
-	"      --bzip2                  compress with bzip2 instead of zlib\n"
-	"      --drop-trailer           without the tables that iolens adds\n"
-	"      --smaller                copy LOG as it is if writing it again would not make it smaller\n"
-	"      --reset-md               without the old metadata\n"
-	"      --annotate KEY=VALUE     add to the metadata; may be repeated\n"
-	"      --anonymize PASSPHRASE   pseudonyms for path components, record ids, command line, user, job and "
-	"hosts;\n"
-	"                               the same passphrase gives the same pseudonyms. Mount points stay. The result "
-	"is\n"
-	"                               searched for what should have gone; nothing is left when something is found\n"
-	"  -h, --help                   this text\n"
-	"\n"
-	"Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but a module was left out.\n";
 
 enum { MANY = 256 };
 
@@ -47,122 +24,102 @@ struct conversion {
 	struct log_pair annotations[MANY];
 	struct pseudonym_key key;
 	bool smaller;
-	const char *paths[2];
-	size_t npaths;
+	char **paths; /* of the log, and of the new one */
 };
 
-static int set_modules(struct conversion *c, const char *value)
+static bool add_file(void *target, const struct choice *choice, char *text)
 {
-	bool known = filter_set_modules(&c->filter, value);
-	c->rewrite.modules = c->filter.modules;
-	return known ? 0 : cli_fail(CLI_USAGE, "convert: %s: not a list of module names", value);
+	struct conversion *c = target;
+	char *end;
+	if (c->rewrite.nids == MANY)
+		return false;
+	errno = 0;
+	uint64_t id = strtoull(text, &end, 10);
+	c->ids[c->rewrite.nids++] = *text && !*end && !errno ? id : log_id(text);
+	return true;
 }
+
+static bool add_annotation(void *target, const struct choice *choice, char *text)
+{
+	struct conversion *c = target;
+	char *equals = strchr(text, '=');
+	if (!equals || equals == text || strchr(text, '\n') || c->rewrite.nannotations == MANY)
+		return false;
+	*equals = '\0';
+	c->annotations[c->rewrite.nannotations++] = (struct log_pair){text, equals + 1};
+	return true;
+}
+
+static bool set_key(void *target, const struct choice *choice, char *text)
+{
+	struct conversion *c = target;
+	c->key = pseudonym_key(text);
+	c->rewrite.key = &c->key;
+	return *text;
+}
+
+static bool set_bzip2(void *target, const struct choice *choice, char *unused)
+{
+	struct conversion *c = target;
+	c->rewrite.compression = LOG_BZIP2;
+	return true;
+}
+
+static const struct choice table[] = {
+	FILTER_MODULE_CHOICE(offsetof(struct conversion, filter)),
+	{"file", "ID|NAME", add_file, "only this record id or file name; may be repeated",
+	 .expect = "an id or a name, at most 256 times"},
+	FILTER_CHOICES(offsetof(struct conversion, filter)),
+	{"bzip2", NULL, set_bzip2, .about = "compress with bzip2 instead of zlib"},
+	{"drop-trailer", NULL, choice_flag, "without the tables that iolens adds",
+	 .at = offsetof(struct conversion, rewrite.drop_trailer)},
+	{"smaller", NULL, choice_flag, "copy LOG as it is if writing it again would not make it smaller",
+	 .at = offsetof(struct conversion, smaller)},
+	{"reset-md", NULL, choice_flag, "without the old metadata",
+	 .at = offsetof(struct conversion, rewrite.reset_metadata)},
+	{"annotate", "KEY=VALUE", add_annotation, "add to the metadata; may be repeated",
+	 .expect = "KEY=VALUE on one line, at most 256 times"},
+	{"anonymize", "PASSPHRASE", set_key,
+	 "pseudonyms for path components, record ids, command line, user, job and hosts;\n"
+	 "the same passphrase gives the same pseudonyms. Mount points stay. The result is\n"
+	 "searched for what should have gone; nothing is left when something is found",
+	 .expect = "a passphrase: an empty one protects nothing"},
+};
+
+static const struct choices choices = {
+	.command = "convert",
+	.before = "convert [OPTION...] LOG NEWLOG\n\n"
+		  "Writes LOG again in the newest format (3.41), each region as one compressed stream. NEWLOG must not "
+		  "exist.\n"
+		  "Traces are written as released Darshan tools read them: without the thread handles of development "
+		  "versions.\n",
+	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but a module was left "
+		 "out.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 2,
+	.most = 2,
+	.wanted = "a log and a new name are needed",
+};
 
 static bool wants_name(const void *context, const char *name)
 {
 	return filter_name(context, name);
 }
 
-static int set_names(struct conversion *c, const char *value, bool regex)
+/* What is to be rewritten, from what was read into the filter and the lists. */
+static void select_parts(struct conversion *c)
 {
-	c->rewrite.wants_name = wants_name;
-	c->rewrite.context = &c->filter;
-	if (!regex)
-		c->filter.glob = value;
-	else if (!filter_set_regex(&c->filter, value))
-		return cli_fail(CLI_USAGE, "convert: %s: not a regular expression", value);
-	return 0;
-}
-
-static int set_ranks(struct conversion *c, const char *value)
-{
-	bool valid = filter_set_ranks(&c->filter, value);
-	c->rewrite.ranks = c->filter.ranks;
-	c->rewrite.nranks = c->filter.nranks;
-	return valid ? 0 : cli_fail(CLI_USAGE, "convert: %s: not a list of ranks, as in 0,4-7,shared", value);
-}
-
-static int add_file(struct conversion *c, const char *value)
-{
-	char *end;
-	if (c->rewrite.nids == MANY)
-		return cli_fail(CLI_USAGE, "convert: more than %d files", MANY);
-	errno = 0;
-	uint64_t id = strtoull(value, &end, 10);
-	c->ids[c->rewrite.nids++] = *value && !*end && !errno ? id : log_id(value);
-	c->rewrite.ids = c->ids;
-	return 0;
-}
-
-static int add_annotation(struct conversion *c, char *value)
-{
-	char *equals = strchr(value, '=');
-	if (!equals || equals == value || strchr(value, '\n'))
-		return cli_fail(CLI_USAGE, "convert: %s: an annotation is KEY=VALUE on one line", value);
-	if (c->rewrite.nannotations == MANY)
-		return cli_fail(CLI_USAGE, "convert: more than %d annotations", MANY);
-	*equals = '\0';
-	c->annotations[c->rewrite.nannotations++] = (struct log_pair){value, equals + 1};
-	c->rewrite.annotations = c->annotations;
-	return 0;
-}
-
-static int set_key(struct conversion *c, const char *value)
-{
-	c->key = pseudonym_key(value);
-	c->rewrite.key = &c->key;
-	return *value ? 0 : cli_fail(CLI_USAGE, "convert: an empty passphrase protects nothing");
-}
-
-static int take_value(struct conversion *c, const char *option, char *value)
-{
-	if (!strcmp(option, "--module"))
-		return set_modules(c, value);
-	if (!strcmp(option, "--rank"))
-		return set_ranks(c, value);
-	if (!strcmp(option, "--name") || !strcmp(option, "--regex"))
-		return set_names(c, value, option[2] == 'r');
-	if (!strcmp(option, "--file"))
-		return add_file(c, value);
-	if (!strcmp(option, "--annotate"))
-		return add_annotation(c, value);
-	if (!strcmp(option, "--anonymize"))
-		return set_key(c, value);
-	return -1;
-}
-
-static bool take_flag(struct conversion *c, const char *option)
-{
-	if (!strcmp(option, "--bzip2")) {
-		c->rewrite.compression = LOG_BZIP2;
-		return true;
+	struct rewrite *w = &c->rewrite;
+	w->modules = c->filter.modules;
+	w->ranks = c->filter.nranks ? c->filter.ranks : NULL;
+	w->nranks = c->filter.nranks;
+	w->ids = w->nids ? c->ids : NULL;
+	w->annotations = c->annotations;
+	if (c->filter.glob || c->filter.has_regex) {
+		w->wants_name = wants_name;
+		w->context = &c->filter;
 	}
-	bool *flag = !strcmp(option, "--drop-trailer") ? &c->rewrite.drop_trailer
-		     : !strcmp(option, "--reset-md")   ? &c->rewrite.reset_metadata
-		     : !strcmp(option, "--smaller")    ? &c->smaller
-						       : NULL;
-	if (flag)
-		*flag = true;
-	return flag;
-}
-
-static int parse(struct conversion *c, char **argv)
-{
-	int code = 0;
-	for (; *argv && !code; argv++) {
-		if (**argv != '-' && c->npaths < 2) {
-			c->paths[c->npaths++] = *argv;
-		} else if (!take_flag(c, *argv)) {
-			code = argv[1] ? take_value(c, *argv, argv[1]) : -1;
-			if (code < 0)
-				return cli_fail(CLI_USAGE, "convert: unexpected \"%s\": see iolens convert --help",
-						*argv);
-			argv++;
-		}
-	}
-	if (!code && c->npaths < 2)
-		return cli_fail(CLI_USAGE, "convert: a log and a new name are needed: see iolens convert --help");
-	return code;
 }
 
 /* ---- doing it ---- */
@@ -250,11 +207,12 @@ static int convert(struct conversion *c)
 int convert_main(int argc, char **argv)
 {
 	static struct conversion c;
-	(void)argc;
-	if (argv[1] && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(help, stdout);
-		return CLI_OK;
-	}
-	int code = parse(&c, argv + 1);
-	return code ? code : convert(&c);
+	int code, at = choices_parse(&choices, argc, argv, &c, &code);
+	if (at < 0)
+		return code;
+	c.paths = argv + at;
+	select_parts(&c);
+	code = convert(&c);
+	filter_close(&c.filter);
+	return code;
 }

@@ -1,25 +1,15 @@
 /* iolens files: one line per file, the longest in I/O first. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "digest.h"
 #include "digest_json.h"
 #include "output.h"
 #include "units.h"
-
-static const char help[] =
-	"usage: iolens files [--top N] [--json] LOG\n"
-	"\n"
-	"One line per file, over all processes and interfaces, the one with the most time in I/O first:\n"
-	"size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read factor:\n"
-	"bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
-	"The last line is the sum over all files.\n"
-	"\n"
-	"  --top N  only the first N files (default: all)\n"
-	"  --json   as JSON, with numbers in bytes and seconds\n"
-	"  --help   this text\n";
 
 struct request {
 	const char *log;
@@ -86,39 +76,40 @@ static int print_files(const struct request *r)
 	return exit;
 }
 
-static bool positive(const char *text, size_t *value)
+static bool set_top(void *target, const struct choice *c, char *text)
 {
+	struct request *r = target;
 	char *end;
-	*value = strtoull(text ? text : "", &end, 10);
-	return text && *text >= '0' && *text <= '9' && !*end && *value;
+	r->top = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && r->top;
 }
 
-static int parse(struct request *r, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0) {
-			r->json = true;
-		} else if (strcmp(argv[i], "--top") == 0) {
-			if (!positive(argv[++i], &r->top))
-				return cli_fail(CLI_USAGE,
-						"files: --top wants a number above 0: see iolens files --help");
-		} else if (argv[i][0] == '-' || r->log) {
-			return cli_fail(CLI_USAGE, "files: unexpected \"%s\": see iolens files --help", argv[i]);
-		} else {
-			r->log = argv[i];
-		}
-	}
-	return r->log ? CLI_OK : cli_fail(CLI_USAGE, "files: no log given: see iolens files --help");
-}
+static const struct choice table[] = {
+	{"top", "N", set_top, "only the first N files (default: all)", .expect = "a number above 0"},
+	{"json", NULL, choice_flag, "as JSON, with numbers in bytes and seconds", .at = offsetof(struct request, json)},
+};
+
+static const struct choices choices = {
+	.command = "files",
+	.before = "files [OPTION...] LOG\n\n"
+		  "One line per file, over all processes and interfaces, the one with the most time in I/O first:\n"
+		  "size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read "
+		  "factor:\n"
+		  "bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
+		  "The last line is the sum over all files.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.most = 1,
+	.wanted = "give one log",
+};
 
 int files_main(int argc, char **argv)
 {
 	struct request r = {.top = SIZE_MAX};
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(help, stdout);
-			return CLI_OK;
-		}
-	int code = parse(&r, argc, argv);
-	return code ? code : print_files(&r);
+	int code, at = choices_parse(&choices, argc, argv, &r, &code);
+	if (at < 0)
+		return code;
+	r.log = argv[at];
+	return print_files(&r);
 }

@@ -17,21 +17,34 @@ static uint64_t module_bit(const char *name, size_t n)
 	return 0;
 }
 
-bool filter_set_modules(struct filter *f, const char *names)
+static struct filter *filter_at(void *target, const struct choice *c)
 {
+	return (struct filter *)((char *)target + c->at);
+}
+
+bool filter_choose_modules(void *target, const struct choice *c, char *text)
+{
+	struct filter *f = filter_at(target, c);
 	do {
-		size_t n = strcspn(names, ",");
-		uint64_t bit = module_bit(names, n);
+		size_t n = strcspn(text, ",");
+		uint64_t bit = module_bit(text, n);
 		if (!bit)
 			return false;
 		f->modules |= bit;
-		names += n + (names[n] == ',');
-	} while (*names);
+		text += n + (text[n] == ',');
+	} while (*text);
 	return true;
 }
 
-bool filter_set_regex(struct filter *f, const char *text)
+bool filter_choose_glob(void *target, const struct choice *c, char *text)
 {
+	filter_at(target, c)->glob = text;
+	return true;
+}
+
+bool filter_choose_regex(void *target, const struct choice *c, char *text)
+{
+	struct filter *f = filter_at(target, c);
 	if (f->has_regex)
 		regfree(&f->regex);
 	f->has_regex = !regcomp(&f->regex, text, REG_EXTENDED | REG_NOSUB);
@@ -59,12 +72,14 @@ static const char *parse_range(const char *text, struct rewrite_range *r)
 	return *end == ',' ? end + 1 : *end ? NULL : end;
 }
 
-bool filter_set_ranks(struct filter *f, const char *text)
+bool filter_choose_ranks(void *target, const struct choice *c, char *text)
 {
+	struct filter *f = filter_at(target, c);
+	const char *rest = text;
 	do
-		text = f->nranks < FILTER_RANGES ? parse_range(text, &f->ranks[f->nranks++]) : NULL;
-	while (text && *text);
-	return text;
+		rest = f->nranks < FILTER_RANGES ? parse_range(rest, &f->ranks[f->nranks++]) : NULL;
+	while (rest && *rest);
+	return rest;
 }
 
 void filter_close(struct filter *f)

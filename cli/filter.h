@@ -4,6 +4,7 @@
 
 #include <regex.h>
 
+#include "choices.h"
 #include "log.h"
 #include "rewrite.h"
 
@@ -18,10 +19,24 @@ struct filter {
 	size_t nranks; /* 0 = all */
 };
 
-/* False: the text is none of the kind. */
-bool filter_set_modules(struct filter *f, const char *names); /* posix,MPI-IO */
-bool filter_set_regex(struct filter *f, const char *text);
-bool filter_set_ranks(struct filter *f, const char *text); /* 0,4-7,shared */
+/* For rows of options that set the filter at c->at. */
+bool filter_choose_modules(void *target, const struct choice *c, char *text); /* posix,MPI-IO */
+bool filter_choose_glob(void *target, const struct choice *c, char *text);
+bool filter_choose_regex(void *target, const struct choice *c, char *text);
+bool filter_choose_ranks(void *target, const struct choice *c, char *text); /* 0,4-7,shared */
+
+/* clang-format off */
+#define FILTER_MODULE_CHOICE(place) \
+	{"module", "NAME,...", filter_choose_modules, "only these modules, as in posix,stdio", \
+	 .at = (place), .expect = "names of modules, as in posix,stdio"}
+#define FILTER_CHOICES(place) \
+	{"name", "GLOB", filter_choose_glob, "only files whose path matches, as in '*.h5'", .at = (place)}, \
+	{"regex", "REGEX", filter_choose_regex, "only files whose path matches an extended regular expression", \
+	 .at = (place), .expect = "a regular expression"}, \
+	{"rank", "LIST", filter_choose_ranks, "only these ranks, as in 0,4-7; \"shared\" = records of all ranks", \
+	 .at = (place), .expect = "a list of ranks, as in 0,4-7,shared"}
+/* clang-format on */
+
 void filter_close(struct filter *f);
 
 bool filter_module(const struct filter *f, int module);

@@ -4,21 +4,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "json.h"
 #include "reduce.h"
 #include "trailer.h"
 #include "units.h"
-
-static const char help[] =
-	"usage: iolens info [--json] LOG\n"
-	"\n"
-	"One page about a log: job, command, modules with their records, sizes and bytes moved, extension tables.\n"
-	"\n"
-	"      --json  the same as JSON\n"
-	"  -h, --help  this text\n"
-	"\n"
-	"Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n";
 
 struct info_module {
 	const char *name;
@@ -286,25 +277,32 @@ static void print_json(struct info *i)
 	json_close(&out);
 }
 
+static const struct choice table[] = {
+	{"json", NULL, choice_flag, .about = "the same as JSON"},
+};
+
+static const struct choices choices = {
+	.command = "info",
+	.before = "info [OPTION...] LOG\n\n"
+		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
+		  "tables.\n",
+	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.most = 1,
+	.wanted = "give one log",
+};
+
 int info_main(int argc, char **argv)
 {
 	struct info i = {0};
 	struct log_error err;
 	bool json = false;
-	for (int k = 1; k < argc; k++) {
-		if (!strcmp(argv[k], "--help") || !strcmp(argv[k], "-h")) {
-			fputs(help, stdout);
-			return CLI_OK;
-		}
-		if (!strcmp(argv[k], "--json"))
-			json = true;
-		else if (argv[k][0] == '-' || i.path)
-			return cli_fail(CLI_USAGE, "info: unexpected %s: see iolens info --help", argv[k]);
-		else
-			i.path = argv[k];
-	}
-	if (!i.path)
-		return cli_fail(CLI_USAGE, "info: give one log: see iolens info --help");
+	int at = choices_parse(&choices, argc, argv, &json, &i.exit);
+	if (at < 0)
+		return i.exit;
+	i.path = argv[at];
 	if (log_open_file(&i.log, i.path, &err) < 0) {
 		cli_log_error(i.path, &err);
 		return CLI_INPUT;

@@ -1,123 +1,85 @@
 /* iolens merge: several logs as one. */
 #include <errno.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sys/stat.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "hash.h"
 #include "index.h"
 #include "merge.h"
-
-enum option_id {
-	OPTION_OUTPUT,
-	OPTION_SHARED,
-	OPTION_KEEP,
-	OPTION_RENUMBER,
-	OPTION_GAPS,
-	OPTION_END,
-	OPTION_BZIP2,
-	OPTION_DROP,
-	OPTION_HELP,
-	OPTIONS
-};
-
-static const struct choice {
-	const char *name, *value, *about;
-} choices[OPTIONS] = {
-	[OPTION_OUTPUT] = {"output", "NEWLOG", "the log to write; it must not exist (also -o)"},
-	[OPTION_SHARED] = {"shared-redux", NULL, "a file that all processes used gets one record of rank -1"},
-	[OPTION_KEEP] = {"keep-ranks", NULL, "all logs are parts of one job: ranks stay"},
-	[OPTION_RENUMBER] = {"new-ranks", NULL, "every log has ranks of its own"},
-	[OPTION_GAPS] = {"keep-gaps", NULL, "times as on the clock: also the time in which nothing ran"},
-	[OPTION_END] = {"job-end-time", "SECONDS", "end of logs that have none, in seconds since 1970"},
-	[OPTION_BZIP2] = {"bzip2", NULL, "compress with bzip2 instead of zlib"},
-	[OPTION_DROP] = {"drop-trailer", NULL, "without the tables that iolens adds"},
-	[OPTION_HELP] = {"help", NULL, "this text"},
-};
-
-static void print_help(void)
-{
-	puts("usage: iolens merge [OPTION...] --output NEWLOG LOG...\n\n"
-	     "Writes several logs as one: of the processes, nodes or steps of a job, parts that iolens convert made, "
-	     "or\n"
-	     "different jobs. Parts of one job keep their ranks; otherwise the ranks of a log follow those of the one "
-	     "that\n"
-	     "began before it. Time in which nothing ran is left out.\n");
-	for (int i = 0; i < OPTIONS; i++) {
-		char option[40];
-		snprintf(option, sizeof option, "%s %s", choices[i].name, choices[i].value ? choices[i].value : "");
-		printf("  --%-22s %s\n", option, choices[i].about);
-	}
-	puts("\nExit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but some data are missing.");
-}
 
 struct request {
 	struct merge merge;
 	const char *output;
 };
 
-static int set_end(struct request *r, const char *text)
+static bool set_end(void *target, const struct choice *c, char *text)
 {
+	struct request *r = target;
 	char *end;
 	errno = 0;
 	r->merge.end = strtoll(text, &end, 10);
-	if (errno || *end || r->merge.end <= 0)
-		return cli_fail(CLI_USAGE,
-				"merge: --job-end-time %s: expected seconds since 1970: see iolens merge --help", text);
-	return 0;
+	return !errno && !*end && r->merge.end > 0;
 }
 
-static int set_option(struct request *r, int option)
+static bool set_ranks(void *target, const struct choice *c, char *unused)
 {
-	struct merge *m = &r->merge;
-	if (option == OPTION_OUTPUT)
-		r->output = optarg;
-	else if (option == OPTION_SHARED)
-		m->reduce_shared = true;
-	else if (option == OPTION_KEEP)
-		m->ranks = MERGE_RANKS_KEPT;
-	else if (option == OPTION_RENUMBER)
-		m->ranks = MERGE_RANKS_NEW;
-	else if (option == OPTION_GAPS)
-		m->keep_gaps = true;
-	else if (option == OPTION_BZIP2)
-		m->compression = LOG_BZIP2;
-	else if (option == OPTION_DROP)
-		m->drop_trailer = true;
-	else
-		return set_end(r, optarg);
-	return 0;
+	struct request *r = target;
+	r->merge.ranks = c->bits;
+	return true;
 }
+
+static bool set_bzip2(void *target, const struct choice *c, char *unused)
+{
+	struct request *r = target;
+	r->merge.compression = LOG_BZIP2;
+	return true;
+}
+
+static const struct choice table[] = {
+	{"output", "NEWLOG", choice_text, "the log to write; it must not exist", .letter = 'o',
+	 .at = offsetof(struct request, output)},
+	{"shared-redux", NULL, choice_flag, "a file that all processes used gets one record of rank -1",
+	 .at = offsetof(struct request, merge.reduce_shared)},
+	{"keep-ranks", NULL, set_ranks, "all logs are parts of one job: ranks stay", .bits = MERGE_RANKS_KEPT},
+	{"new-ranks", NULL, set_ranks, "every log has ranks of its own", .bits = MERGE_RANKS_NEW},
+	{"keep-gaps", NULL, choice_flag, "times as on the clock: also the time in which nothing ran",
+	 .at = offsetof(struct request, merge.keep_gaps)},
+	{"job-end-time", "SECONDS", set_end, "end of logs that have none, in seconds since 1970",
+	 .expect = "seconds since 1970"},
+	{"bzip2", NULL, set_bzip2, .about = "compress with bzip2 instead of zlib"},
+	{"drop-trailer", NULL, choice_flag, "without the tables that iolens adds",
+	 .at = offsetof(struct request, merge.drop_trailer)},
+};
+
+static const struct choices choices = {
+	.command = "merge",
+	.before = "merge [OPTION...] --output NEWLOG LOG...\n\n"
+		  "Writes several logs as one: of the processes, nodes or steps of a job, parts that iolens convert "
+		  "made, or\n"
+		  "different jobs. Parts of one job keep their ranks; otherwise the ranks of a log follow those of the "
+		  "one\n"
+		  "that began before it. Time in which nothing ran is left out.\n",
+	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but some data are "
+		 "missing.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.wanted = "give the logs to merge",
+};
 
 /* Returns the place of the first log in argv, or -1 with *code set. */
 static int parse(int argc, char **argv, struct request *r, int *code)
 {
-	struct option options[OPTIONS + 1] = {0};
-	for (int i = 0; i < OPTIONS; i++)
-		options[i] =
-			(struct option){choices[i].name, choices[i].value ? required_argument : no_argument, NULL, i};
-	opterr = 0;
-	for (int got; (got = getopt_long(argc, argv, "ho:", options, NULL)) >= 0;) {
-		*code = CLI_OK;
-		if (got == OPTION_HELP || got == 'h') {
-			print_help();
-			return -1;
-		}
-		if (got >= OPTIONS && got != 'o')
-			*code = cli_fail(CLI_USAGE, "merge: %s: see iolens merge --help", argv[optind - 1]);
-		else
-			*code = set_option(r, got == 'o' ? OPTION_OUTPUT : got);
-		if (*code)
-			return -1;
-	}
-	if (r->output && optind < argc)
-		return optind;
-	*code = cli_fail(CLI_USAGE, "merge: %s: see iolens merge --help",
-			 r->output ? "give the logs to merge" : "--output NEWLOG is missing");
+	int at = choices_parse(&choices, argc, argv, r, code);
+	if (at < 0 || r->output)
+		return at;
+	*code = cli_fail(CLI_USAGE, "merge: --output NEWLOG is missing: see iolens merge --help");
 	return -1;
 }
 

@@ -1,30 +1,15 @@
 /* iolens recover: the log of a job whose stores are still there: killed, deferred, or too slow to finish together. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "leftover.h"
 #include "recovery.h"
-
-static const char help[] =
-	"usage: iolens recover [-o LOG] [--remove] STORE|DIRECTORY...\n"
-	"       iolens recover\n"
-	"\n"
-	"Makes the log of a job from the stores that its processes left: given one by one, or all of a directory.\n"
-	"Without arguments: the logs of all your sessions on this machine whose iolens run was killed, where their "
-	"logs\n"
-	"should have gone. Sessions with processes that still run are named and left alone; the others are removed.\n"
-	"\n"
-	"  -o, --output LOG  write the log to LOG, which must not exist\n"
-	"      --remove      remove the stores when the log is written\n"
-	"  -h, --help        this text\n"
-	"\n"
-	"Where the stores are of several MPI jobs, each gets a log: LOG-mpi1, LOG-mpi2, and LOG-serial for the rest.\n"
-	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
-	"scheme.\n";
 
 struct options {
 	struct recovery of;
@@ -40,29 +25,35 @@ static int add_argument(struct options *o, const char *path)
 	return S_ISDIR(s.st_mode) ? recovery_add_directory(&o->of, path) : recovery_add_store(&o->of, "", path);
 }
 
-static int parse(struct options *o, char **at)
-{
-	int code = 0;
-	for (; *at && !code; at++) {
-		if (strcmp(*at, "-h") == 0 || strcmp(*at, "--help") == 0) {
-			fputs(help, stdout);
-			return -1;
-		} else if ((strcmp(*at, "-o") == 0 || strcmp(*at, "--output") == 0) && at[1]) {
-			o->log = *++at;
-		} else if (strncmp(*at, "--output=", 9) == 0) {
-			o->log = *at + 9;
-		} else if (strcmp(*at, "--remove") == 0) {
-			o->remove = true;
-		} else if (**at == '-') {
-			code = cli_fail(CLI_USAGE, "recover: unknown option %s (see iolens recover --help)", *at);
-		} else {
-			code = add_argument(o, *at);
-		}
-	}
-	if (!code && !o->of.used)
-		code = cli_fail(CLI_USAGE, "recover: no store given, or none there (see iolens recover --help)");
-	return code;
-}
+static const struct choice table[] = {
+	{"output", "LOG", choice_text, "write the log to LOG, which must not exist", .letter = 'o',
+	 .at = offsetof(struct options, log)},
+	{"remove", NULL, choice_flag, "remove the stores when the log is written",
+	 .at = offsetof(struct options, remove)},
+};
+
+static const struct choices choices = {
+	.command = "recover",
+	.before = "recover [OPTION...] STORE|DIRECTORY...\n"
+		  "       iolens recover\n\n"
+		  "Makes the log of a job from the stores that its processes left: given one by one, or all of a "
+		  "directory.\n"
+		  "Without arguments: the logs of all your sessions on this machine whose iolens run was killed, where "
+		  "their\n"
+		  "logs should have gone. Sessions with processes that still run are named and left alone; the others "
+		  "are\n"
+		  "removed.\n",
+	.after =
+		"Where the stores are of several MPI jobs, each gets a log: LOG-mpi1, LOG-mpi2, and LOG-serial for the "
+		"rest.\n"
+		"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's "
+		"naming "
+		"scheme.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.wanted = "no store given",
+};
 
 static void announce(void *nothing, const char *path)
 {
@@ -117,9 +108,15 @@ int recover_main(int argc, char **argv)
 	struct options o = {0};
 	if (argc == 1)
 		return recover_all();
-	int code = parse(&o, argv + 1);
+	int code, at = choices_parse(&choices, argc, argv, &o, &code);
+	if (at < 0)
+		return code;
+	for (int i = at; i < argc && !code; i++)
+		code = add_argument(&o, argv[i]);
+	if (!code && !o.of.used)
+		code = cli_fail(CLI_USAGE, "recover: no store there: see iolens recover --help");
 	if (!code)
 		code = recover(&o);
 	recovery_free(&o.of);
-	return code < 0 ? 0 : code;
+	return code;
 }

@@ -1,99 +1,62 @@
-#include <getopt.h>
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
+#include "choices.h"
 #include "cli.h"
 #include "show.h"
 
-static bool set_glob(struct show *s, const char *text)
+static bool set_parts(void *target, const struct choice *c, char *unused)
 {
-	s->filter.glob = text;
+	struct show *s = target;
+	s->parts |= c->bits;
 	return true;
 }
 
-static bool set_regex(struct show *s, const char *text)
+static bool set_json(void *target, const struct choice *c, char *unused)
 {
-	return filter_set_regex(&s->filter, text);
-}
-
-static bool set_modules(struct show *s, const char *text)
-{
-	return filter_set_modules(&s->filter, text);
-}
-
-static bool set_ranks(struct show *s, const char *text)
-{
-	return filter_set_ranks(&s->filter, text);
-}
-
-static bool set_json(struct show *s, const char *unused)
-{
+	struct show *s = target;
 	s->form = SHOW_JSON;
 	return true;
 }
 
-static bool set_csv(struct show *s, const char *unused)
+static bool set_csv(void *target, const struct choice *c, char *unused)
 {
+	struct show *s = target;
 	s->form = SHOW_CSV;
 	return true;
 }
 
-static bool set_folder(struct show *s, const char *text)
-{
-	s->folder = text;
-	return *text;
-}
-
-static const struct choice {
-	const char *name, *value;
-	unsigned parts;
-	bool (*set)(struct show *s, const char *text);
-	const char *about;
-} choices[] = {
-	{"base", NULL, SHOW_BASE, NULL, "every counter of every record, one per line (default)"},
-	{"total", NULL, SHOW_TOTAL, NULL, "all records of a module summed up"},
-	{"file", NULL, SHOW_FILE, NULL, "number of files, bytes and highest offset by kind of file"},
-	{"perf", NULL, SHOW_PERF, NULL, "I/O time and bandwidth"},
-	{"all", NULL, SHOW_BASE | SHOW_TOTAL | SHOW_FILE | SHOW_PERF | SHOW_EXT | SHOW_INCOMPLETE, NULL,
-	 "all of the above, with --show-incomplete and --ext"},
-	{"show-incomplete", NULL, SHOW_INCOMPLETE, NULL, "show modules that lack data too"},
-	{"file-list", NULL, SHOW_FILE_LIST, NULL, "one line per file: processes, slowest, average time"},
-	{"file-list-detailed", NULL, SHOW_FILE_LIST | SHOW_FILE_DETAIL, NULL,
-	 "the same with time stamps, opens and access sizes"},
-	{"ext", NULL, SHOW_EXT, NULL, "the tables that iolens adds to a log, as comment lines"},
-	{"json", NULL, 0, set_json, "all of it as one JSON object"},
-	{"csv", NULL, 0, set_csv, "records as CSV, a table for each module"},
-	{"out", "DIR", 0, set_folder, "with --csv: write DIR/posix.csv, ... instead of standard output"},
-	{"module", "NAME,...", 0, set_modules, "only these modules, as in posix,stdio"},
-	{"name", "GLOB", 0, set_glob, "only files whose path matches, as in '*.h5'"},
-	{"regex", "REGEX", 0, set_regex, "only files whose path matches an extended regular expression"},
-	{"rank", "LIST", 0, set_ranks, "only these ranks, as in 0,4-7; \"shared\" = records of all ranks"},
+static const struct choice table[] = {
+	{"base", NULL, set_parts, "every counter of every record, one per line (default)", .bits = SHOW_BASE},
+	{"total", NULL, set_parts, "all records of a module summed up", .bits = SHOW_TOTAL},
+	{"file", NULL, set_parts, "number of files, bytes and highest offset by kind of file", .bits = SHOW_FILE},
+	{"perf", NULL, set_parts, "I/O time and bandwidth", .bits = SHOW_PERF},
+	{"all", NULL, set_parts, "all of the above, with --show-incomplete and --ext",
+	 .bits = SHOW_BASE | SHOW_TOTAL | SHOW_FILE | SHOW_PERF | SHOW_EXT | SHOW_INCOMPLETE},
+	{"show-incomplete", NULL, set_parts, "show modules that lack data too", .bits = SHOW_INCOMPLETE},
+	{"file-list", NULL, set_parts, "one line per file: processes, slowest, average time", .bits = SHOW_FILE_LIST},
+	{"file-list-detailed", NULL, set_parts, "the same with time stamps, opens and access sizes",
+	 .bits = SHOW_FILE_LIST | SHOW_FILE_DETAIL},
+	{"ext", NULL, set_parts, "the tables that iolens adds to a log, as comment lines", .bits = SHOW_EXT},
+	{"json", NULL, set_json, .about = "all of it as one JSON object"},
+	{"csv", NULL, set_csv, .about = "records as CSV, a table for each module"},
+	{"out", "DIR", choice_text, "with --csv: write DIR/posix.csv, ... instead of standard output",
+	 .at = offsetof(struct show, folder)},
+	FILTER_MODULE_CHOICE(offsetof(struct show, filter)),
+	FILTER_CHOICES(offsetof(struct show, filter)),
 };
 
-enum { CHOICES = sizeof choices / sizeof *choices, HELP = CHOICES, VERSION };
-
-static void print_help(void)
-{
-	puts("usage: iolens show [OPTION...] LOG\n\n"
-	     "Prints a log in the layout of darshan-parser. Lines that are no data begin with #.\n");
-	for (int i = 0; i < CHOICES; i++) {
-		char option[40];
-		snprintf(option, sizeof option, "%s %s", choices[i].name, choices[i].value ? choices[i].value : "");
-		printf("  --%-20s %s\n", option, choices[i].about);
-	}
-	puts("  --help                 this text\n\n"
-	     "Tabs and other control characters in names are shown as \\t, \\n, \\xNN.\n"
-	     "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.");
-}
-
-static bool take(struct show *s, const struct choice *c)
-{
-	s->parts |= c->parts;
-	if (!c->set || c->set(s, optarg))
-		return true;
-	s->exit = cli_fail(CLI_USAGE, "show: --%s %s: expected %s: see iolens show --help", c->name, optarg, c->value);
-	return false;
-}
+static const struct choices choices = {
+	.command = "show",
+	.before = "show [OPTION...] LOG\n\n"
+		  "Prints a log in the layout of darshan-parser. Lines that are no data begin with #.\n",
+	.after = "Tabs and other control characters in names are shown as \\t, \\n, \\xNN.\n"
+		 "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.most = 1,
+	.wanted = "give one log",
+};
 
 static int check(struct show *s)
 {
@@ -107,35 +70,10 @@ static int check(struct show *s)
 	return CLI_OK;
 }
 
-/* Long options alone, shortened at will. */
 int show_parse(int argc, char **argv, struct show *s)
 {
-	struct option options[CHOICES + 3] = {
-		[HELP] = {"help", no_argument, NULL, HELP},
-		[VERSION] = {"version", no_argument, NULL, VERSION},
-	};
-	for (int i = 0; i < CHOICES; i++)
-		options[i] =
-			(struct option){choices[i].name, choices[i].value ? required_argument : no_argument, NULL, i};
-	opterr = 0;
-	for (int got; (got = getopt_long(argc, argv, ":h", options, NULL)) >= 0;) {
-		s->exit = CLI_OK;
-		if (got < CHOICES) {
-			if (!take(s, &choices[got]))
-				return -1;
-			continue;
-		}
-		if (got == HELP || got == 'h')
-			print_help();
-		else if (got == VERSION)
-			puts("iolens show " IOLENS_VERSION);
-		else
-			s->exit = cli_fail(CLI_USAGE, "show: %s %s: see iolens show --help", argv[optind - 1],
-					   got == ':' ? "wants a value" : "is no option");
-		return -1;
-	}
-	s->exit = check(s);
-	if (!s->exit && optind != argc - 1)
-		s->exit = cli_fail(CLI_USAGE, "show: give one log: see iolens show --help");
-	return s->exit ? -1 : optind;
+	int at = choices_parse(&choices, argc, argv, s, &s->exit);
+	if (at >= 0)
+		s->exit = check(s);
+	return s->exit ? -1 : at;
 }

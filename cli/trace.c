@@ -1,16 +1,17 @@
 /* iolens trace: every read and write that a log has traced (Darshan's DXT). */
 #include "trace.h"
 
-#include <getopt.h>
 #include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "choices.h"
 #include "cli.h"
 
-static bool set_module(struct trace *t, const char *text)
+static bool set_module(void *target, const struct choice *c, char *text)
 {
+	struct trace *t = target;
 	static const struct {
 		const char *name;
 		int module;
@@ -24,25 +25,10 @@ static bool set_module(struct trace *t, const char *text)
 	return t->filter.module;
 }
 
-static bool set_glob(struct trace *t, const char *text)
-{
-	t->filter.records.glob = text;
-	return true;
-}
-
-static bool set_regex(struct trace *t, const char *text)
-{
-	return filter_set_regex(&t->filter.records, text);
-}
-
-static bool set_ranks(struct trace *t, const char *text)
-{
-	return filter_set_ranks(&t->filter.records, text);
-}
-
 /* "a:b", either of them may be left out */
-static bool set_time(struct trace *t, const char *text)
+static bool set_time(void *target, const struct choice *c, char *text)
 {
+	struct trace *t = target;
 	const char *colon = strchr(text, ':');
 	char *end;
 	if (!colon)
@@ -55,15 +41,17 @@ static bool set_time(struct trace *t, const char *text)
 	return !colon[1] || !*end;
 }
 
-static bool set_operation(struct trace *t, const char *text)
+static bool set_operation(void *target, const struct choice *c, char *text)
 {
+	struct trace *t = target;
 	t->filter.operation = *text;
 	return !strcmp(text, "read") || !strcmp(text, "write");
 }
 
 /* 4096, 64k, 1M, 2G */
-static bool set_size(struct trace *t, const char *text)
+static bool set_size(void *target, const struct choice *c, char *text)
 {
+	struct trace *t = target;
 	static const char units[] = "kmgt";
 	char *end;
 	t->filter.min_size = strtoll(text, &end, 10);
@@ -75,82 +63,50 @@ static bool set_size(struct trace *t, const char *text)
 	return true;
 }
 
-static bool set_csv(struct trace *t, const char *unused)
+static bool set_csv(void *target, const struct choice *c, char *unused)
 {
+	struct trace *t = target;
 	t->form = TRACE_CSV;
 	return true;
 }
 
-static bool set_json(struct trace *t, const char *unused)
+static bool set_json(void *target, const struct choice *c, char *unused)
 {
+	struct trace *t = target;
 	t->form = TRACE_JSON;
 	return true;
 }
 
-static bool set_incomplete(struct trace *t, const char *unused)
+static bool set_incomplete(void *target, const struct choice *c, char *unused)
 {
+	struct trace *t = target;
 	t->show.parts |= SHOW_INCOMPLETE;
 	return true;
 }
 
-static const struct choice {
-	const char *name, *value;
-	bool (*set)(struct trace *t, const char *text);
-	const char *about;
-} choices[] = {
-	{"csv", NULL, set_csv, "one line per access, in the order they began, times to the nanosecond"},
-	{"json", NULL, set_json, "the same as JSON"},
-	{"module", "NAME", set_module, "posix or mpiio"},
-	{"name", "GLOB", set_glob, "files whose path matches, as in '*.h5'"},
-	{"regex", "REGEX", set_regex, "files whose path matches an extended regular expression"},
-	{"rank", "LIST", set_ranks, "ranks, as in 0,4-7"},
-	{"time", "A:B", set_time, "accesses between two times, in seconds since the start; either may be left out"},
-	{"op", "read|write", set_operation, "reads or writes alone"},
-	{"min-size", "N", set_size, "accesses of at least N bytes; k, M, G are 1024, ..."},
-	{"show-incomplete", NULL, set_incomplete, "show modules that lack data too"},
+static const struct choice table[] = {
+	{"csv", NULL, set_csv, .about = "one line per access, in the order they began, times to the nanosecond"},
+	{"json", NULL, set_json, .about = "the same as JSON"},
+	{"module", "NAME", set_module, "posix or mpiio", .expect = "posix or mpiio"},
+	FILTER_CHOICES(offsetof(struct trace, filter.records)),
+	{"time", "A:B", set_time,
+	 .about = "accesses between two times, in seconds since the start; either may be left out"},
+	{"op", "read|write", set_operation, .about = "reads or writes alone"},
+	{"min-size", "N", set_size, .about = "accesses of at least N bytes; k, M, G are 1024, ..."},
+	{"show-incomplete", NULL, set_incomplete, .about = "show modules that lack data too"},
 };
 
-enum { CHOICES = sizeof choices / sizeof *choices, HELP = CHOICES };
-
-static void print_help(void)
-{
-	puts("usage: iolens trace [OPTION...] LOG\n\n"
-	     "Prints every access that a log has traced, in the layout of darshan-dxt-parser.\n");
-	for (int i = 0; i < CHOICES; i++) {
-		char option[40];
-		snprintf(option, sizeof option, "%s %s", choices[i].name, choices[i].value ? choices[i].value : "");
-		printf("  --%-18s %s\n", option, choices[i].about);
-	}
-	puts("  --help               this text\n\n"
-	     "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.");
-}
-
-/* Returns the log's place in argv, or -1 with *code set. */
-static int parse(int argc, char **argv, struct trace *t, int *code)
-{
-	struct option options[CHOICES + 2] = {[HELP] = {"help", no_argument, NULL, HELP}};
-	for (int i = 0; i < CHOICES; i++)
-		options[i] =
-			(struct option){choices[i].name, choices[i].value ? required_argument : no_argument, NULL, i};
-	opterr = 0;
-	for (int got; (got = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
-		*code = CLI_OK;
-		if (got == HELP || got == 'h')
-			print_help();
-		else if (got >= CHOICES)
-			*code = cli_fail(CLI_USAGE, "trace: %s: see iolens trace --help", argv[optind - 1]);
-		else if (choices[got].set(t, optarg))
-			continue;
-		else
-			*code = cli_fail(CLI_USAGE, "trace: --%s %s: expected %s: see iolens trace --help",
-					 choices[got].name, optarg, choices[got].value);
-		return -1;
-	}
-	if (optind == argc - 1)
-		return optind;
-	*code = cli_fail(CLI_USAGE, "trace: give one log: see iolens trace --help");
-	return -1;
-}
+static const struct choices choices = {
+	.command = "trace",
+	.before = "trace [OPTION...] LOG\n\n"
+		  "Prints every access that a log has traced, in the layout of darshan-dxt-parser.\n",
+	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.most = 1,
+	.wanted = "give one log",
+};
 
 void trace_describe(struct trace *t, const struct stripes *stripes, int module, const struct log_record *r,
 		    struct trace_record *out)
@@ -191,7 +147,7 @@ int trace_main(int argc, char **argv)
 	struct trace t = {0};
 	struct show *s = &t.show;
 	struct log_error err;
-	int at = parse(argc, argv, &t, &s->exit);
+	int at = choices_parse(&choices, argc, argv, &t, &s->exit);
 	if (at < 0)
 		return s->exit;
 	s->path = argv[at];

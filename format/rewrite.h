@@ -32,13 +32,13 @@ struct rewrite {
 	int left_out; /* modules that this version does not decode */
 };
 
-/* Writes everything into `w`, which the caller finishes. 0 or a negative code. */
 /*
  * A part of a log says in its trailer which log it is a part of, so that parts can be put together again: section
  * "selection", field "source".
  */
 uint64_t rewrite_source(struct log *log);
 
+/* Writes everything into `w`, which the caller finishes. 0 or a negative code. */
 int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *w, struct log_error *err);
 
 #endif

@@ -87,13 +87,13 @@ def test_a_name_stays_on_its_line(run_iolens: Any, observe: Observe, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "no log given"),
-        (["--top"], "--top wants a number above 0"),
-        (["--top", "0", "a"], "--top wants a number above 0"),
-        (["--top", "-1", "a"], "--top wants a number above 0"),
-        (["--top", "x", "a"], "--top wants a number above 0"),
-        (["a", "b"], 'unexpected "b"'),
-        (["--nonsense", "a"], 'unexpected "--nonsense"'),
+        ([], "give one log"),
+        (["--top"], "--top wants a value"),
+        (["--top", "0", "a"], "expected a number above 0"),
+        (["--top", "-1", "a"], "expected a number above 0"),
+        (["--top", "x", "a"], "expected a number above 0"),
+        (["a", "b"], "give one log"),
+        (["--nonsense", "a"], "--nonsense is no option"),
     ],
 )
 def test_wrong_use(run_iolens: Any, arguments: list[str], complaint: str) -> None:
