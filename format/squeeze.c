@@ -233,24 +233,19 @@ static size_t zeros(const uint8_t *a, size_t n)
 	return at;
 }
 
-enum { LONG_ZEROS = 48 };
-
-/* What is equal to the record before: long runs of zeros in it are cheaper at distance 1. */
+/* What is equal to the record before: of its long tail of zeros all but the first pieces are cheaper at distance 1. */
 static void repeat(struct squeeze *s, const uint8_t *at, size_t n, uint32_t distance)
 {
 	size_t tail = n;
 	while (tail >= 8 && !word(at + tail - 8))
 		tail -= 8;
-	if (n - tail < LONG_ZEROS || !tail || at[tail - 1]) {
+	size_t first = (tail + LONGEST - 1) / LONGEST * LONGEST;
+	if (!tail || at[tail - 1] || n < first + SHORTEST) {
 		match(s, n, distance);
 		return;
 	}
-	if (tail >= SHORTEST)
-		match(s, tail, distance);
-	else
-		for (size_t k = 0; k < tail; k++)
-			literal(s, at[k]);
-	match(s, n - tail, 1);
+	match(s, first, distance);
+	match(s, n - first, 1);
 }
 
 /* How much from `at` on is as it was where the same number was before; *distance tells how far that is. */
