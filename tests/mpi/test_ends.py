@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import shown
+from memory_group import memory_group
 from mpi_job import Job
 
 RANKS, PAGE = 3, 4096
@@ -106,27 +107,14 @@ def test_the_wall_time_is_over(accounted: Job, way: str) -> None:
 
 @pytest.mark.parametrize("way", ["alone", "session"])
 def test_one_rank_takes_all_memory(accounted: Job, way: str) -> None:
-    group = Path("/sys/fs/cgroup/memory") / f"iolens-mpi-{os.getpid()}"
-    limit = "memory.limit_in_bytes"
-    if not group.parent.is_dir():
-        group, limit = Path("/sys/fs/cgroup") / group.name, "memory.max"
-    try:
-        group.mkdir()
-        (group / limit).write_text(str(64 << 20))
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            group.rmdir()
-        pytest.skip(f"no memory cgroup here: {error}")
     *launcher, program, habit = accounted.command(RANKS, "account", "memory")
-    script = f"[ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} != 1 ] || echo $$ >{group}/cgroup.procs; exec {program} {habit}"
-    try:
+    with memory_group(64 << 20) as members:
+        script = (
+            f"[ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} != 1 ] || echo $$ >{members}; exec {program} {habit}"
+        )
         command = [*launcher, "sh", "-c", script]
         ended = accounted.alone(command) if way == "alone" else accounted.session(command)
         assert ended.code != 0
         if way == "alone":
             accounted.recover()
         nothing_is_lost(accounted)
-    finally:
-        while (group / "cgroup.procs").read_text():
-            time.sleep(0.01)
-        group.rmdir()

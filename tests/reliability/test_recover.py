@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import shown
+from memory_group import memory_group
 
 Compile = Callable[[str], Path]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -399,25 +400,12 @@ int main(void)
 
 
 def test_killed_for_its_memory(compile_program: Compile, run_iolens: Run, tmp_path: Path) -> None:
-    group = Path("/sys/fs/cgroup/memory") / f"iolens-test-{os.getpid()}"
-    limit = "memory.limit_in_bytes"
-    if not group.parent.is_dir():
-        group, limit = Path("/sys/fs/cgroup") / group.name, "memory.max"
-    try:
-        group.mkdir()
-        (group / limit).write_text(str(48 << 20))
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            group.rmdir()
-        pytest.skip(f"no memory cgroup here: {error}")
-    try:
-        program = compile_program(EATER)
-        script = f"echo $$ >{group}/cgroup.procs && exec {program}"
+    program = compile_program(EATER)
+    with memory_group(48 << 20) as members:
+        script = f"echo $$ >{members} && exec {program}"
         done = run_iolens(["run", "-q", "-o", "log", "--", "sh", "-c", script], cwd=tmp_path)
         assert done.returncode == -signal.SIGKILL, done.stderr
         rows = shown.sections(table(run_iolens, tmp_path / "log"))["process"]
         assert (rows[-1]["ended"], rows[-1]["signal"]) == ("signal", "9")
         found = counts(table(run_iolens, tmp_path / "log"))
         assert found["POSIX", f"{tmp_path}/work", 1]["POSIX_BYTES_WRITTEN"] == "10000"
-    finally:
-        group.rmdir()
