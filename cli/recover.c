@@ -95,6 +95,17 @@ static int recover(struct options *o)
 	return tell(&found, o);
 }
 
+/* Their stores are nobody's any more. */
+static void tell_logged(struct recovery *r, bool remove)
+{
+	for (struct recovery logged; (logged = recovery_take_logged(r)).used; recovery_free(&logged)) {
+		cli_fail(0, "recover: %zu store%s of an MPI job whose ranks have written its log: %s", logged.used,
+			 logged.used == 1 ? "" : "s", remove ? "removed" : "left out (--remove removes them)");
+		for (size_t n = 0; remove && n < logged.used; n++)
+			recovery_remove_store(logged.stores[n]);
+	}
+}
+
 static int recover_all(void)
 {
 	struct leftover_found found = leftover_collect("recover", announce, LEFTOVER_ALL);
@@ -116,6 +127,8 @@ int recover_main(int argc, char **argv)
 	if (!code && !o.of.used)
 		code = cli_fail(CLI_USAGE, "recover: no store there: see iolens recover --help");
 	if (!code)
+		tell_logged(&o.of, o.remove);
+	if (!code && o.of.used)
 		code = recover(&o);
 	recovery_free(&o.of);
 	return code;

@@ -91,6 +91,41 @@ size_t recovery_running(const struct recovery *r)
 	return running;
 }
 
+/* ---- jobs that have their log ---- */
+
+/* Of an MPI job's rank, else 0. */
+static uint64_t world_of(const char *store, bool *logged)
+{
+	struct image i;
+	struct log_error err;
+	bool good = image_open_file(&i, store, &err) >= 0 && image_load_live(&i, &err) >= 0;
+	uint64_t world = good && i.live->process.mpi_size > 0 ? i.live->process.mpi_world : 0;
+	*logged = world && i.live->process.end_reason == LIVE_END_LOGGED;
+	image_close(&i);
+	return world;
+}
+
+struct recovery recovery_take_logged(struct recovery *r)
+{
+	struct recovery taken = {0};
+	uint64_t world = 0;
+	bool logged = false;
+	for (size_t n = 0; n < r->used && !logged; n++)
+		world = world_of(r->stores[n], &logged);
+	if (!logged)
+		return taken;
+	size_t kept = 0;
+	for (size_t n = 0; n < r->used; n++) {
+		char *store = r->stores[n];
+		if (world_of(store, &logged) != world)
+			r->stores[kept++] = store;
+		else if (recovery_add_store(&taken, "", store) == 0)
+			free(store);
+	}
+	r->used = kept;
+	return taken;
+}
+
 static bool holds_store(const char *directory)
 {
 	DIR *dir = opendir(directory);

@@ -16,6 +16,9 @@ struct recovery {
 int recovery_add_store(struct recovery *r, const char *directory, const char *name);
 int recovery_add_directory(struct recovery *r, const char *path);
 
+/* Leaves out the stores of MPI jobs whose ranks have written their log and were killed, or stopped, before they could remove them. */
+struct recovery recovery_take_logged(struct recovery *r);
+
 /* Names the log after the process that began first; below root, NULL = the current directory. */
 void recovery_name(const struct recovery *r, const char *root, char *path, size_t room);
 

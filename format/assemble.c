@@ -29,7 +29,7 @@ static int open_source(struct assembly *a, const struct assembly_source *s, stru
 	return image_open_file(i, path, err);
 }
 
-static int check_time(struct assembly *a)
+int assembly_check_time(struct assembly *a)
 {
 	struct timespec t;
 	if (!a->job->deadline)
@@ -47,7 +47,7 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 		struct image i;
 		if (who == ASSEMBLY_RANKS && m->rank < 0)
 			continue;
-		int code = check_time(a);
+		int code = assembly_check_time(a);
 		if (code < 0)
 			return code;
 		code = open_source(a, &a->sources[m->source], &i, &a->err);
@@ -188,7 +188,8 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		code = measure(&i, s, err);
 	if (code >= 0) {
 		/* A rank in MPI_Finalize still runs, and has sealed its store. */
-		bool sealed = i.live->process.end_reason == LIVE_END_FINALIZE;
+		int64_t end = i.live->process.end_reason;
+		bool sealed = end == LIVE_END_FINALIZE || end == LIVE_END_LOGGED;
 		s->running = !a->memory && !sealed && snapshot_process_runs(&i.live->process);
 		*settled = a->memory || (i.live->process.end_reason && !s->running);
 		note_deaths(a, &i, s);
@@ -245,6 +246,29 @@ static void lose(struct assembly *a, const struct assembly_source *s, const stru
 	log_bytes_add(&a->lost, &lost, sizeof lost);
 }
 
+static bool same_image(const struct assembly_source *a, const struct assembly_source *b)
+{
+	return a->start == b->start && a->epoch == b->epoch && a->host == b->host && a->pid == b->pid;
+}
+
+/* A store and its copy, for instance at the rank that was about to make the log. In order of start they stand side by side. */
+static void drop_copies(struct assembly *a)
+{
+	size_t kept = 0;
+	for (size_t n = 0; n < a->nsources; n++) {
+		struct assembly_source *s = &a->sources[n], *before = &a->sources[kept - (kept > 0)];
+		if (!kept || !same_image(before, s)) {
+			a->sources[kept++] = *s;
+			continue;
+		}
+		struct assembly_source worse = before->torn ? *before : *s;
+		if (before->torn)
+			*before = *s;
+		forget_source(&worse);
+	}
+	a->nsources = kept;
+}
+
 /* A store of which nothing can be read is left out, and named. */
 void assembly_survey(struct assembly *a)
 {
@@ -262,6 +286,7 @@ void assembly_survey(struct assembly *a)
 	a->nsources = kept;
 	if (kept)
 		qsort(a->sources, kept, sizeof *a->sources, by_start);
+	drop_copies(a);
 }
 
 static void tell(const struct assembly *a)

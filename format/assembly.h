@@ -135,6 +135,9 @@ typedef int assembly_visit(struct assembly *a, struct image *i);
 /* Opens the part's images one after the other; the first only ranks and their records, the second all with i->live. */
 int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see);
 
+/* An error when the job's deadline is over. */
+int assembly_check_time(struct assembly *a);
+
 /* Writes the log of a->part. */
 int assembly_write(struct assembly *a, const char *path);
 

@@ -6,7 +6,7 @@
 
 enum { MISSING_MAX = 4096 }; /* rows for ranks that left nothing */
 
-static const char *const ends[] = {"unknown", "exit", "quick_exit", "exec", "finalize", "abort"};
+static const char *const ends[] = {"unknown", "exit", "quick_exit", "exec", "finalize", "abort", "finalize"};
 
 static int64_t death_of(const struct assembly *a, const struct assembly_source *s)
 {

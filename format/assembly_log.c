@@ -343,8 +343,13 @@ int assembly_write(struct assembly *a, const char *path)
 	if (a->group_readable)
 		log_writer_group_readable(a->writer);
 	code = write_log(a);
-	int finished = log_writer_finish(a->writer, code < 0 ? NULL : &a->err);
+	if (code >= 0)
+		code = assembly_check_time(a);
+	if (code >= 0) /* what is not whole must not get the log's name */
+		code = log_writer_finish(a->writer, &a->err);
+	else if (!a->err.code)
+		log_writer_error(a->writer, &a->err);
 	log_writer_free(a->writer);
 	assembly_free(a);
-	return code < 0 ? code : finished;
+	return code;
 }

@@ -181,7 +181,8 @@ enum live_end {
 	LIVE_END_QUICK,
 	LIVE_END_EXEC,
 	LIVE_END_FINALIZE,
-	LIVE_END_ABORT
+	LIVE_END_ABORT,
+	LIVE_END_LOGGED /* finalize, and this rank has written the log of its job: the stores of all are left over */
 };
 
 /* /proc/self/io: rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes. */

@@ -73,7 +73,9 @@ int sink_open_file(struct sink *s, const char *path, struct log_error *err)
 	int code = make_names(s, path, err);
 	if (code >= 0) {
 		s->fd = create(s->partial);
-		if (s->fd < 0)
+		if (s->fd < 0 && errno == EWOULDBLOCK)
+			code = log_fail(err, LOG_E_EXISTS, LOG_NOWHERE, "another process is writing it");
+		else if (s->fd < 0)
 			code = log_fail_system(err, "temporary file of the log cannot be made");
 	}
 	if (code < 0) {

@@ -501,6 +501,11 @@ int log_writer_finish(struct log_writer *w, struct log_error *err)
 	return code;
 }
 
+void log_writer_error(const struct log_writer *w, struct log_error *err)
+{
+	*err = w->error;
+}
+
 const void *log_writer_data(const struct log_writer *w, size_t *size)
 {
 	*size = w->sink.memory.used;

@@ -59,6 +59,8 @@ int log_writer_compression(struct log_writer *w, enum log_compression compressio
 void log_writer_group_readable(struct log_writer *w);
 
 int log_writer_finish(struct log_writer *w, struct log_error *err);
+/* The first error, for who does not finish because of it. */
+void log_writer_error(const struct log_writer *w, struct log_error *err);
 /* The finished log of log_writer_memory; belongs to the writer. */
 const void *log_writer_data(const struct log_writer *w, size_t *size);
 /* Removes what was written unless it was finished. */

@@ -6,14 +6,16 @@
 #include "note.h"
 #include "scratch.h"
 #include "session.h"
+#include "sys.h"
 #include "world.h"
 
 extern char **environ;
 
-void finalize_not_all(const struct life_world *world)
+void finalize_not_all(void)
 {
 	const char *directory = session_world_directory();
-	if (world->rank == 0)
+	bool collected = *directory && !sys_exists(directory); /* by `iolens recover`, while this rank was stopped */
+	if (!collected)
 		note("not all ranks came to MPI_Finalize within %g s: the stores are kept in %s: `iolens recover %s` "
 		     "makes "
 		     "the log",
@@ -34,7 +36,7 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 		return;
 	scratch_use();
 	bool near = on_one_node(world);
-	bool done = near ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
-	if (!done)
+	bool all = near ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
+	if (!all)
 		patience_give_up(near ? 0 : world->id);
 }

@@ -15,11 +15,11 @@
 /* Every rank calls this, also one that is not observed or has no store. */
 void finalize_world(const struct mpi_backend *b, const struct life_world *world, bool has_store);
 
-/* The two ways to meet; false when not all came, or the log was not written: the stores are still there. */
+/* The two ways to meet; false when not all came: who is still to come must not wait. */
 bool meet_on_node(const struct life_world *world, bool has_store, struct patience *p);
 bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p);
 
-/* The line about ranks that did not come; from one rank. */
-void finalize_not_all(const struct life_world *world);
+/* The line about ranks that did not come; for one rank to say. */
+void finalize_not_all(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include "note.h"
 #include "pack.h"
 #include "session.h"
+#include "store.h"
 #include "sys.h"
 
 void job_log_name(char *path, size_t room)
@@ -24,6 +25,8 @@ void job_log_name(char *path, size_t room)
 static void explain(const char *path, int code, const struct log_error *err)
 {
 	const char *directory = session_world_directory();
+	if (*directory && !sys_exists(directory)) /* this rank was stopped for long, and `iolens recover` has been here */
+		return;
 	if (code < 0)
 		note("%s: log not written: %s%s%s: the stores are kept in %s: `iolens recover %s` makes the log", path,
 		     err->message, err->system ? ": " : "", err->system ? strerror(err->system) : "", directory,
@@ -52,11 +55,28 @@ bool job_log_write(const char *path, const char *const *stores, size_t n, const 
 	return false;
 }
 
-static void remove_pack(const char *store)
+static void remove_packs(const char *const *stores, size_t n)
 {
 	char path[1024];
-	snprintf(path, sizeof path, "%s%s", store, PACK_SUFFIX);
-	sys_unlink_at(AT_FDCWD, path);
+	for (size_t k = 0; k < n; k++) {
+		snprintf(path, sizeof path, "%s%s", stores[k], PACK_SUFFIX);
+		sys_unlink_at(AT_FDCWD, path);
+	}
+}
+
+/* Should we end before all stores are removed, `iolens recover` must not make the log again: ours says so, and goes last. */
+static void remove_stores(const char *const *stores, size_t n)
+{
+	const char *mine = life_is_rank() ? session_store_path() : "";
+	if (*mine)
+		store_live()->process.end_reason = LIVE_END_LOGGED;
+	remove_packs(stores, n);
+	for (size_t k = 0; k < n; k++)
+		if (strcmp(stores[k], mine) != 0)
+			sys_unlink_at(AT_FDCWD, stores[k]);
+	for (size_t k = 0; k < n; k++)
+		if (strcmp(stores[k], mine) == 0)
+			sys_unlink_at(AT_FDCWD, mine);
 }
 
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
@@ -67,10 +87,9 @@ bool job_log(const char *const *stores, size_t n, const struct assemble_phase *p
 		return true;
 	job_log_name(path, sizeof path);
 	bool done = job_log_write(path, stores, n, phases, nphases, deadline);
-	for (size_t k = 0; k < n; k++) {
-		remove_pack(stores[k]);
-		if (done)
-			sys_unlink_at(AT_FDCWD, stores[k]);
-	}
+	if (done)
+		remove_stores(stores, n);
+	else
+		remove_packs(stores, n);
 	return done;
 }

@@ -80,9 +80,9 @@ static bool make_log(double waited, const struct patience *p)
 static bool meet(const struct life_world *world, bool has_store, struct patience *p)
 {
 	if (has_store && !bring_store(world)) {
-		note("no room for what the ranks tell each other: the stores are kept in %s",
-		     session_world_directory());
-		node_settle(NODE_LEFT);
+		if (node_give_up())
+			note("no room for what the ranks tell each other: the stores are kept in %s",
+			     session_world_directory());
 		return false;
 	}
 	if (life_storeless())
@@ -95,19 +95,28 @@ static bool meet(const struct life_world *world, bool has_store, struct patience
 			     node_lacking(), (long long)world->size);
 		bool done = make_log((double)(clock_monotonic() - p->begun) * 1e-9, p);
 		node_settle(done ? NODE_MADE : NODE_KEPT);
-		return done;
+		return true;
 	}
-	enum node_outcome outcome = node_await(p);
-	if (outcome == NODE_LEFT)
-		finalize_not_all(world);
-	return outcome == NODE_MADE;
+	bool first_to_leave;
+	enum node_outcome outcome = node_await(p, &first_to_leave);
+	if (first_to_leave)
+		finalize_not_all();
+	return outcome != NODE_LEFT;
+}
+
+/* This rank was stopped for so long that `iolens recover` has been here: nobody waits for it. */
+static bool is_collected(bool has_store)
+{
+	return has_store && !sys_exists(session_store_path());
 }
 
 bool meet_on_node(const struct life_world *world, bool has_store, struct patience *p)
 {
+	if (is_collected(has_store))
+		return true;
 	if (patience_given_up() || !node_enter(world->meeting))
 		return false;
-	bool done = meet(world, has_store, p);
+	bool all = meet(world, has_store, p);
 	node_leave();
-	return done;
+	return all;
 }

@@ -304,13 +304,12 @@ bool meet_by_messages(const struct mpi_backend *b, const struct life_world *worl
 		return false;
 	*m = (struct meeting){.mpi = b, .world = world, .patience = p};
 	bool all = !patience_given_up() && !patience_given_up_elsewhere(world->id) && gather(m, has_store);
-	if (!all)
-		finalize_not_all(world);
+	if (!all && world->rank == ROOT)
+		finalize_not_all();
 	if (!all || !finish(m))
 		return false; /* an operation may be under way on its memory */
-	bool done = m->outcome.done;
 	free(m->parcel.at);
 	free(m->all);
 	free(m);
-	return done;
+	return true;
 }

@@ -121,6 +121,16 @@ void node_settle(enum node_outcome outcome)
 	wake_all();
 }
 
+bool node_give_up(void)
+{
+	uint32_t open = NODE_OPEN;
+	bool first = __atomic_compare_exchange_n(&node.head->outcome, &open, NODE_LEFT, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE);
+	if (first)
+		wake_all();
+	return first;
+}
+
 /* At most a second at a time: it costs nothing to look again. */
 static void sleep_on(uint32_t value, uint64_t until)
 {
@@ -130,9 +140,9 @@ static void sleep_on(uint32_t value, uint64_t until)
 	sys_call(SYS_futex, (long)&node.head->outcome, FUTEX_WAIT, value, (long)&t, 0, 0);
 }
 
-enum node_outcome node_await(const struct patience *p)
+enum node_outcome node_await(const struct patience *p, bool *first_to_leave)
 {
-	for (;;) {
+	for (*first_to_leave = false;;) {
 		uint32_t now = __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE);
 		if (now != NODE_OPEN && now != NODE_MAKING)
 			return (enum node_outcome)now;
@@ -142,9 +152,7 @@ enum node_outcome node_await(const struct patience *p)
 		}
 		if (now == NODE_MAKING)
 			return NODE_KEPT; /* or it is written a little later: the one who writes it will say */
-		if (__atomic_compare_exchange_n(&node.head->outcome, &now, NODE_LEFT, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
-			wake_all();
+		*first_to_leave = node_give_up();
 	}
 }
 

@@ -41,11 +41,14 @@ bool node_come(int64_t ranks);
 /* Every registered store; the caller frees the paths and the list. */
 char **node_stores(size_t *n);
 
+/* This rank cannot take part: there will be no log now. True when nobody has left before. */
+bool node_give_up(void);
+
 /* For the last one. */
 void node_settle(enum node_outcome outcome);
 
-/* For the others; NODE_OPEN and NODE_MAKING are no answers: who has waited too long leaves, and says so to all. */
-enum node_outcome node_await(const struct patience *p);
+/* For the others; NODE_OPEN and NODE_MAKING are no answers: who has waited too long leaves, as the first or not, and says so to all. */
+enum node_outcome node_await(const struct patience *p, bool *first_to_leave);
 
 /* The file goes with the last one that does. */
 void node_leave(void);

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -200,29 +198,6 @@ def test_a_late_rank_does_not_wait_again(job: Job, meeting: str) -> None:
     assert ended.code == 0, ended.err
     assert len(ended.notes) == 1
     assert ended.seconds < 6
-    job.recover()
-    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
-
-
-def stopped(pids: set[str]) -> set[str]:
-    return {pid for pid in pids if "\nState:\tT" in Path(f"/proc/{pid}/status").read_text()}
-
-
-@pytest.mark.parametrize("meeting", ["", "messages"])
-def test_a_stopped_rank_holds_nobody_in_iolens(job: Job, meeting: str) -> None:
-    env = {**job.observed, "IOLENS_FINALIZE_TIMEOUT": "1", "IOLENS_FINALIZE": meeting}
-    process = job.start(job.command(3, "job", "stop"), **env)
-    time.sleep(5)
-    marks = list(job.stores.rglob("left"))
-    stores = {
-        store.name.removesuffix(".done.store").removesuffix(".store").split(".")[-2] for store in job.kept()
-    }
-    for pid in stopped(stores):
-        os.kill(int(pid), signal.SIGCONT)
-    ended = job.end(process)
-    assert marks, "the others have not left"
-    assert ended.code == 0, ended.err
-    assert len(ended.notes) == 1
     job.recover()
     assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
 

@@ -1,6 +1,7 @@
 /*
- * An MPI program with a habit: job [HABIT]. Rank r writes 100 * (r + 1) bytes to `own.<r>`, and as many at 10000 * r of
- * `shared`; then comes the habit, which is the last rank's alone where it can be.
+ * An MPI program with a habit: job [HABIT [RANK [SECONDS]]]. Rank r writes 100 * (r + 1) bytes to `own.<r>`, and as many at 10000 * r of
+ * `shared`; then comes the habit, which is one rank's alone where it can be, the last one's if nothing else is said. Where
+ * MARKS names a directory, each rank leaves a file `<r>` there as soon as the MPI's own MPI_Finalize begins.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -25,27 +26,30 @@ static void put(const char *stem, int number, int bytes, long at)
 	close(fd);
 }
 
-static int is_last(void)
+static int odd; /* the rank that the habit is of */
+static int seconds; /* that it is late */
+
+static int is_odd(void)
 {
-	return rank == size - 1;
+	return rank == odd;
 }
 
 static void habit_stop(void)
 {
-	if (is_last())
+	if (is_odd())
 		raise(SIGSTOP);
 }
 
 static void habit_late(void)
 {
-	if (is_last())
-		sleep(4);
+	if (is_odd())
+		sleep(seconds);
 }
 
 static void habit_abort(void)
 {
 	sleep(1);
-	if (is_last())
+	if (is_odd())
 		MPI_Abort(MPI_COMM_WORLD, 7);
 	sleep(60);
 }
@@ -53,7 +57,7 @@ static void habit_abort(void)
 static void habit_kill(void)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
-	if (is_last())
+	if (is_odd())
 		raise(SIGKILL);
 	sleep(60);
 }
@@ -66,7 +70,7 @@ static void habit_quit(void)
 
 static void habit_fork(void)
 {
-	if (!is_last())
+	if (!is_odd())
 		return;
 	pid_t child = fork();
 	if (!child) {
@@ -118,6 +122,24 @@ static void habit_many(void)
 		put("some", 1000 * (rank ? rank : size - 1) + n, 3, 0);
 }
 
+/* The attributes of MPI_COMM_SELF go first: the MPI's MPI_Finalize has been called. */
+static int leave_mark(MPI_Comm comm, int key, void *directory, void *nothing)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s/%d", (char *)directory, rank);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	return MPI_SUCCESS;
+}
+
+static void mark_the_end(void)
+{
+	int key;
+	if (!getenv("MARKS"))
+		return;
+	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave_mark, &key, NULL);
+	MPI_Comm_set_attr(MPI_COMM_SELF, key, getenv("MARKS"));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -134,6 +156,9 @@ int main(int argc, char **argv)
 	MPI_Init_thread(&argc, &argv, strcmp(habit, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	odd = argc > 2 ? atoi(argv[2]) : size - 1;
+	seconds = argc > 3 ? atoi(argv[3]) : 4;
+	mark_the_end();
 	put(strcmp(habit, "spawned") ? "own" : "spawned", rank, 100 * (rank + 1), 0);
 	put("shared", -1, 100 * (rank + 1), 10000L * rank);
 	for (size_t n = 0; n < sizeof habits / sizeof *habits; n++)
