@@ -25,7 +25,8 @@ void job_log_name(char *path, size_t room)
 static void explain(const char *path, int code, const struct log_error *err)
 {
 	const char *directory = session_world_directory();
-	if (*directory && !sys_exists(directory)) /* this rank was stopped for long, and `iolens recover` has been here */
+	if (*directory &&
+	    !sys_exists(directory)) /* this rank was stopped for long, and `iolens recover` has been here */
 		return;
 	if (code < 0)
 		note("%s: log not written: %s%s%s: the stores are kept in %s: `iolens recover %s` makes the log", path,

@@ -26,7 +26,7 @@ static void put(const char *stem, int number, int bytes, long at)
 	close(fd);
 }
 
-static int odd; /* the rank that the habit is of */
+static int odd;     /* the rank that the habit is of */
 static int seconds; /* that it is late */
 
 static int is_odd(void)
