@@ -44,6 +44,21 @@ static void name_log(const struct recovery *r, const struct session_note *note, 
 		snprintf(path, room, "%s-recovered%d", note->log, copy);
 }
 
+/* What the note names is only ours when nobody else can have made it. */
+static bool has_shared(const struct session_note *note)
+{
+	struct stat s;
+	return note->shared[0] == '/' && strstr(note->shared, "/.iolens-") && lstat(note->shared, &s) == 0 &&
+	       S_ISDIR(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & 077);
+}
+
+static void clear(const char *path, const struct session_note *note)
+{
+	if (has_shared(note))
+		session_dir_clear(note->shared);
+	session_dir_clear(path);
+}
+
 static void assemble(struct search *s, const char *path, const struct session_note *note, const struct recovery *r)
 {
 	char log[4096 + 256], why[2 * 4096];
@@ -58,7 +73,7 @@ static void assemble(struct search *s, const char *path, const struct session_no
 		return;
 	}
 	s->found.logs++;
-	session_dir_clear(path);
+	clear(path, note);
 }
 
 /* The directory is locked by us. */
@@ -66,7 +81,7 @@ static void collect(struct search *s, const char *path, const struct session_not
 {
 	struct recovery r = {0};
 	char why[128];
-	if (recovery_add_directory(&r, path))
+	if (recovery_add_directory(&r, path) || (has_shared(note) && recovery_add_directory(&r, note->shared)))
 		return;
 	size_t running = recovery_running(&r);
 	if (running) {
@@ -77,7 +92,7 @@ static void collect(struct search *s, const char *path, const struct session_not
 	} else if (r.used) {
 		assemble(s, path, note, &r);
 	} else {
-		session_dir_clear(path);
+		clear(path, note);
 	}
 	recovery_free(&r);
 }

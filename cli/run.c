@@ -15,6 +15,7 @@
 #include "epoch.h"
 #include "leftover.h"
 #include "logname.h"
+#include "other_nodes.h"
 #include "recovery.h"
 #include "session_dir.h"
 #include "summary.h"
@@ -175,6 +176,20 @@ static void tell(const struct options *o, const struct child_end *end, const str
 			 found->running == 1 ? "it does" : "they do");
 }
 
+/* With what processes on other nodes have left. */
+static int assemble(const struct assemble_job *job, const struct session_dir *session, const char *path,
+		    struct log_error *err)
+{
+	struct recovery all = {0};
+	int code = LOG_E_MEMORY;
+	if (!session->shared[0])
+		return assemble_directory(job, session->path, path, err);
+	if (!recovery_add_directory(&all, session->path) && !recovery_add_directory(&all, session->shared))
+		code = assemble_stores(job, (const char *const *)all.stores, all.used, path, err);
+	recovery_free(&all);
+	return code;
+}
+
 static int write_log(const struct options *o, const struct session_dir *session, const struct child_end *end,
 		     const char *path, struct assemble_found *found, struct written *w)
 {
@@ -185,11 +200,11 @@ static int write_log(const struct options *o, const struct session_dir *session,
 				   .found = found,
 				   .wrote = remember_log,
 				   .context = w};
-	struct log_error err;
+	struct log_error err = {0};
 	int code = 0;
 	if (session_dir_empty(session))
 		code = cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s", o->command[0], why_unobserved());
-	else if (assemble_directory(&job, session->path, path, &err) < 0)
+	else if (assemble(&job, session, path, &err) < 0)
 		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s", path,
 				err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
 				session->path);
@@ -228,6 +243,22 @@ static void ignore_leftover(void *nothing, const char *path)
 	(void)path;
 }
 
+/* The directory of the log is the one that other nodes are most likely to see. */
+static void share(const struct options *o, struct session_dir *session)
+{
+	char place[4096];
+	const char *root = recovery_root();
+	if (!other_nodes_likely(o->command[0]))
+		return;
+	snprintf(place, sizeof place, "%s", o->log ? o->log : "");
+	char *slash = strrchr(place, '/');
+	if (slash)
+		slash[slash == place] = '\0';
+	else
+		snprintf(place, sizeof place, "%s", o->log || !root ? "." : root);
+	session_dir_share(session, place);
+}
+
 static int prepare(struct options *o, struct session_dir *session, char **arguments)
 {
 	int code = parse(o, arguments);
@@ -235,11 +266,13 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 		code = session_dir_make(session);
 	if (code)
 		return code;
-	if ((code = check_outputs(o, session)))
+	if ((code = check_outputs(o, session))) {
 		session_dir_remove(session);
-	else
-		leave_note(o, session);
-	return code;
+		return code;
+	}
+	share(o, session);
+	leave_note(o, session);
+	return 0;
 }
 
 int run_main(int argc, char **argv)

@@ -124,6 +124,7 @@ int session_dir_make(struct session_dir *s)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
+	s->shared[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
 				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
@@ -134,6 +135,16 @@ int session_dir_make(struct session_dir *s)
 	snprintf(s->host, sizeof s->host, "%.64s", u.nodename);
 	calibrate(&s->epoch);
 	return code;
+}
+
+void session_dir_share(struct session_dir *s, const char *directory)
+{
+	char *whole = realpath(directory, NULL);
+	s->shared[0] = '\0';
+	if (!whole || (size_t)snprintf(s->shared, sizeof s->shared, "%s/.iolens-XXXXXX", whole) >= sizeof s->shared ||
+	    !mkdtemp(s->shared))
+		s->shared[0] = '\0';
+	free(whole);
 }
 
 /* In front of what the caller preloads; in a session within a session it is there already. */
@@ -155,13 +166,17 @@ void session_dir_environment(const struct session_dir *s)
 	char text[EPOCH_TEXT];
 	epoch_print(&s->epoch, s->host, text);
 	setenv("IOLENS_SESSION", s->path, 1);
+	if (s->shared[0])
+		setenv("IOLENS_SESSION_SHARED", s->shared, 1);
+	else
+		unsetenv("IOLENS_SESSION_SHARED");
 	setenv("IOLENS_EPOCH", text, 1);
 	add_preload(s->preload);
 }
 
-bool session_dir_empty(const struct session_dir *s)
+static bool holds_no_store(const char *path)
 {
-	DIR *dir = opendir(s->path);
+	DIR *dir = opendir(path);
 	struct dirent *entry;
 	bool empty = true;
 	while (dir && empty && (entry = readdir(dir)))
@@ -169,6 +184,11 @@ bool session_dir_empty(const struct session_dir *s)
 	if (dir)
 		closedir(dir);
 	return empty;
+}
+
+bool session_dir_empty(const struct session_dir *s)
+{
+	return holds_no_store(s->path) && (!s->shared[0] || holds_no_store(s->shared));
 }
 
 /* ---- for whoever comes after us ---- */
@@ -189,6 +209,7 @@ static void read_namespace(char *text, size_t room)
 void session_dir_note(const struct session_dir *s, const char *log)
 {
 	struct session_note note = {0};
+	memcpy(note.shared, s->shared, sizeof note.shared);
 	char here[4096] = "";
 	read_namespace(note.namespace, sizeof note.namespace);
 	int fd = s->lock < 0 ? -1 : openat(s->lock, note_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -213,7 +234,8 @@ static bool read_note(int dir, struct session_note *note)
 	if (fd >= 0)
 		close(fd);
 	read_namespace(namespace, sizeof namespace);
-	return whole && note->log[0] == '/' && !note->log[sizeof note->log - 1] && namespace[0] &&
+	return whole && note->log[0] == '/' && !note->log[sizeof note->log - 1] &&
+	       !note->shared[sizeof note->shared - 1] && namespace[0] &&
 	       strncmp(note->namespace, namespace, sizeof namespace) == 0;
 }
 
@@ -239,5 +261,7 @@ void session_dir_clear(const char *path)
 
 void session_dir_remove(const struct session_dir *s)
 {
+	if (s->shared[0])
+		session_dir_clear(s->shared);
 	session_dir_clear(s->path);
 }

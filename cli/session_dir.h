@@ -8,6 +8,7 @@
 
 struct session_dir {
 	char path[256];
+	char shared[4096]; /* for stores of other nodes; "" = none are expected */
 	char host[65];
 	char preload[4096];
 	struct epoch epoch;
@@ -18,6 +19,7 @@ struct session_dir {
 struct session_note {
 	char namespace[160]; /* the machine, and its process numbers: only there can be told who is alive */
 	char log[4096];      /* where the log shall go: a path, or a directory with a slash at its end */
+	char shared[4096];   /* where stores of other nodes are, or "" */
 };
 
 enum { SESSION_PARENTS = 5 };
@@ -27,6 +29,9 @@ void session_dir_parents(const char *parents[SESSION_PARENTS]);
 
 /* Makes it; 0 or an exit code, the reason printed. */
 int session_dir_make(struct session_dir *s);
+
+/* Processes on other nodes leave their stores below this directory: they see it, too. */
+void session_dir_share(struct session_dir *s, const char *directory);
 
 /* Leaves a note in it: where the log shall go. */
 void session_dir_note(const struct session_dir *s, const char *log);

@@ -10,6 +10,7 @@
 #include "alloc.h"
 #include "assembly.h"
 #include "hash.h"
+#include "launcher.h"
 
 /* ---- the images, one open at a time: there may be thousands ---- */
 
@@ -122,6 +123,7 @@ static int measure(struct image *i, struct assembly_source *s, struct log_error 
 	s->mpi_size = p->mpi_size;
 	s->mpi_rank = p->mpi_rank;
 	s->world = p->mpi_world;
+	s->launcher = launcher_program(memchr(p->exe, 0, sizeof p->exe) ? p->exe : "");
 	int files = assembly_has_files(i, err);
 	if (files < 0)
 		return files;

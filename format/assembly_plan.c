@@ -162,6 +162,50 @@ static void mark_ancestors(struct assembly *a, const struct pid *pids, size_t n,
 	}
 }
 
+/*
+ * Some launchers have daemons start the ranks, which are then no children of theirs. Most likely it was the last one that began
+ * before the ranks did.
+ */
+static bool forked_by_launcher(const struct assembly *a, const struct assembly_source *child)
+{
+	for (size_t k = 0; k < a->nsources; k++) {
+		const struct assembly_source *s = &a->sources[k];
+		if (s->launcher && s->host == child->host && s->pid == child->parent)
+			return true;
+	}
+	return false;
+}
+
+static const struct assembly_source *launcher_of(const struct assembly *a, const struct assembly_part *part)
+{
+	const struct assembly_source *found = NULL;
+	for (size_t k = 0; k < a->nsources; k++) {
+		const struct assembly_source *s = &a->sources[k];
+		if (s->launcher && s->around == ASSEMBLY_NOWHERE && s->start <= part->start && s->end >= part->start &&
+		    !forked_by_launcher(a, s))
+			found = s;
+	}
+	return found;
+}
+
+static void mark_launcher(struct assembly *a, int part)
+{
+	const struct assembly_source *launcher = launcher_of(a, &a->parts[part]);
+	for (size_t k = 0; launcher && k < a->nsources; k++) {
+		struct assembly_source *s = &a->sources[k];
+		if (s == launcher || (s->launcher && s->host == launcher->host && s->parent == launcher->pid))
+			mark(s, part);
+	}
+}
+
+static bool has_launcher(const struct assembly *a, int part)
+{
+	for (size_t k = 0; k < a->nsources; k++)
+		if (a->sources[k].launcher && a->sources[k].around == part)
+			return true;
+	return false;
+}
+
 static int mark_around(struct assembly *a)
 {
 	size_t n = a->nsources;
@@ -178,6 +222,9 @@ static int mark_around(struct assembly *a)
 	for (size_t part = 0; part < a->nparts; part++)
 		for (size_t m = 0; m < a->parts[part].nmembers; m++)
 			mark_ancestors(a, pids, n, a->parts[part].members[m].source, (int)part);
+	for (size_t part = 0; part < a->nparts; part++)
+		if (!has_launcher(a, (int)part))
+			mark_launcher(a, (int)part);
 	log_put(pids);
 	return 0;
 }

@@ -191,6 +191,7 @@ static const struct setting settings[] = {
 	{"ENABLE_NONMPI", NULL, FIELD(nonmpi), FLAG, NULL, "observe programs without MPI outside a session too"},
 	{"CONFIG_PATH", NULL, FIELD(config_path), TEXT, NULL, "configuration file"},
 	{"SESSION", NULL, FIELD(session), TEXT, NULL, "directory of the session, set by iolens run"},
+	{"SESSION_SHARED", NULL, FIELD(session_shared), TEXT, NULL, "the same for other nodes, set by iolens run"},
 	{"EPOCH", NULL, FIELD(epoch), TEXT, NULL, "start of the session, set by iolens run"},
 	{"LOGFILE", NULL, FIELD(logfile), TEXT, NULL, "path of the log, used as it is"},
 	{"LOGPATH", NULL, FIELD(logpath), TEXT, NULL, "directory of logs, with or without year/month/day below it"},

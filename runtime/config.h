@@ -20,6 +20,7 @@ struct config {
 	bool group_readable;
 	const char *config_path;
 	const char *session;
+	const char *session_shared;
 	const char *epoch;
 	const char *logfile;
 	const char *logpath;

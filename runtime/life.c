@@ -310,7 +310,9 @@ void life_end(enum live_end reason, int code)
 	p->exit_code = code;
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 	life.ended = true;
-	if (!life.in_session && !life.rank)
+	if (life.in_session && reason != LIVE_END_EXEC) /* which may fail: the next program of the process does it */
+		session_deliver();
+	else if (!life.in_session && !life.rank)
 		own_log_write(&life.epoch, life.job);
 	self.gate = saved;
 }

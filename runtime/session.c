@@ -6,38 +6,30 @@
 #include <sys/utsname.h>
 
 #include "config.h"
+#include "delivery.h"
 #include "store.h"
 #include "sys.h"
 
 static struct {
 	bool joined;
+	char elsewhere
+		[256]; /* directory of this node's stores, when that of the session is on another node; "" = it is not */
 	char store[512]; /* path of this process's store */
 	char world[256]; /* directory of an MPI job's stores, "" = none */
 	char host[65];
 } session;
 
-/* Ours alone: another user's directory, or one that others may write to, could redirect the store. */
-static int open_private(const char *path)
+static const char *temporary(void)
 {
-	struct stat s;
-	int dir = sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (dir < 0)
-		return -1;
-	if (sys_fstat(dir, &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & 077))
-		return dir;
-	sys_close(dir);
-	return -1;
+	return config.tmpdir && config.tmpdir[0] == '/' ? config.tmpdir : "/dev/shm";
 }
 
 bool session_join(void)
 {
 	if (!config.session || config.session[0] != '/' || strlen(config.session) > 400)
 		return false;
-	int dir = open_private(config.session);
-	if (dir < 0)
-		return false;
-	sys_close(dir);
-	return session.joined = true;
+	return session.joined = sys_private(config.session) ||
+				delivery_expected(session.elsewhere, sizeof session.elsewhere, temporary());
 }
 
 const char *session_host(void)
@@ -58,13 +50,10 @@ struct epoch session_epoch(void)
 	return e;
 }
 
-static const char *temporary(void)
-{
-	return config.tmpdir && config.tmpdir[0] == '/' ? config.tmpdir : "/dev/shm";
-}
-
 static const char *directory(void)
 {
+	if (session.elsewhere[0])
+		return session.elsewhere;
 	return session.joined ? config.session : session.world[0] ? session.world : temporary();
 }
 
@@ -73,7 +62,9 @@ bool session_store(void)
 	char name[128];
 	snprintf(name, sizeof name, "%.32s.%d.%llx.store", session_host(), sys_pid(),
 		 (unsigned long long)clock_monotonic());
-	int dir = session.joined || session.world[0] ? open_private(directory())
+	if (session.elsewhere[0])
+		sys_make_directory(session.elsewhere, 0700); /* it went with the store of the last process that ended */
+	int dir = session.joined || session.world[0] ? sys_open_private(directory())
 						     : sys_open(directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (dir < 0)
 		return false;
@@ -109,23 +100,17 @@ void session_meeting_path(uint64_t meeting, char *path, size_t room)
 bool session_world_exists(uint64_t world)
 {
 	name_world(world);
-	int dir = open_private(session.world);
-	if (dir >= 0)
-		sys_close(dir);
-	return dir >= 0;
+	return sys_private(session.world);
 }
 
 void session_enter_world(uint64_t world)
 {
 	name_world(world);
 	sys_make_directory(session.world, 0700);
-	int dir = open_private(session.world);
-	if (dir < 0) {
+	if (sys_private(session.world))
+		move_store();
+	else
 		session.world[0] = '\0';
-		return;
-	}
-	sys_close(dir);
-	move_store();
 }
 
 const char *session_world_directory(void)
@@ -153,4 +138,10 @@ bool session_mark_store(char *path, size_t room)
 void session_drop_store(void)
 {
 	sys_unlink_at(AT_FDCWD, session.store);
+}
+
+void session_deliver(void)
+{
+	if (session.elsewhere[0])
+		delivery_of(session.elsewhere);
 }

@@ -40,6 +40,9 @@ bool session_mark_store(char *path, size_t room);
 /* Removes the store of a process that has written its own log. */
 void session_drop_store(void);
 
+/* The process ends: on another node than `iolens run` its store goes to where that finds it. */
+void session_deliver(void);
+
 /* Where the store is: its directory and name. */
 const char *session_store_path(void);
 

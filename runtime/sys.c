@@ -38,3 +38,23 @@ long sys_call(long number, long a, long b, long c, long d, long e, long f)
 #else
 #error "iolens knows the system call convention of x86-64 and AArch64 only"
 #endif
+
+int sys_open_private(const char *path)
+{
+	struct stat s;
+	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (directory < 0)
+		return -1;
+	if (sys_fstat(directory, &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & 077))
+		return directory;
+	sys_close(directory);
+	return -1;
+}
+
+bool sys_private(const char *path)
+{
+	int directory = sys_open_private(path);
+	if (directory >= 0)
+		sys_close(directory);
+	return directory >= 0;
+}

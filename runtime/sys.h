@@ -140,6 +140,10 @@ static inline int sys_parent(void)
 	return sys_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
 }
 
+/* A directory of ours alone: another user's, or one that others may write to, could redirect what we put there. -1 = it is not. */
+int sys_open_private(const char *path);
+bool sys_private(const char *path);
+
 static inline int64_t sys_nanoseconds(int clock)
 {
 	struct timespec t;

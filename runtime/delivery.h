@@ -1,0 +1,17 @@
+/*
+ * A session's process on another node than `iolens run` does not find the session's directory. Its store is in one of its own
+ * node. Who ends there brings the stores of all that have ended to a directory that all nodes of the session see.
+ */
+#ifndef IOLENS_DELIVERY_H
+#define IOLENS_DELIVERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* True when the session expects stores of other nodes: `directory` is where this process keeps its own until then. */
+bool delivery_expected(char *directory, size_t room, const char *temporary);
+
+/* This process ends: its store, and those of processes that are gone, leave the directory. Ours stays mapped. */
+void delivery_of(const char *directory);
+
+#endif
