@@ -123,7 +123,10 @@ static int measure(struct image *i, struct assembly_source *s, struct log_error 
 	s->mpi_size = p->mpi_size;
 	s->mpi_rank = p->mpi_rank;
 	s->world = p->mpi_world;
-	s->launcher = launcher_program(memchr(p->exe, 0, sizeof p->exe) ? p->exe : "");
+	if (memchr(p->exe, 0, sizeof p->exe)) {
+		s->launcher = launcher_program(p->exe);
+		s->remote_shell = launcher_remote_shell(p->exe);
+	}
 	int files = assembly_has_files(i, err);
 	if (files < 0)
 		return files;

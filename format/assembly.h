@@ -25,7 +25,8 @@ struct assembly_source {
 	/* Bytes since the process was made, by the kernel's count or else by ours; with its children's. */
 	int64_t moved[2];
 	bool last;                  /* image of its process */
-	bool launcher;              /* its program starts parallel jobs */
+	bool launcher;              /* its program starts parallel jobs, */
+	bool remote_shell;          /* or is what these start others with */
 	int64_t epoch;              /* ns since 1970 */
 	int64_t mpi_size, mpi_rank; /* 0, 0 = no rank */
 	uint64_t world;

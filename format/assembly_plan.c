@@ -162,10 +162,21 @@ static void mark_ancestors(struct assembly *a, const struct pid *pids, size_t n,
 	}
 }
 
-/*
- * Some launchers have daemons start the ranks, which are then no children of theirs. Most likely it was the last one that began
- * before the ranks did.
- */
+/* ---- launchers: the ranks need not be below them ---- */
+
+static bool is_below(const struct assembly *a, const struct pid *pids, size_t n, const struct assembly_source *s,
+		     const struct assembly_source *launcher)
+{
+	int64_t pid = s->pid;
+	for (int up = 0; up < 64 && s->host == launcher->host && pid != launcher->pid; up++) {
+		const struct pid *p = find_pid(pids, n, s->host, pid);
+		if (!p)
+			return false;
+		pid = a->sources[p->source].parent;
+	}
+	return pid == launcher->pid;
+}
+
 static bool forked_by_launcher(const struct assembly *a, const struct assembly_source *child)
 {
 	for (size_t k = 0; k < a->nsources; k++) {
@@ -176,7 +187,8 @@ static bool forked_by_launcher(const struct assembly *a, const struct assembly_s
 	return false;
 }
 
-static const struct assembly_source *launcher_of(const struct assembly *a, const struct assembly_part *part)
+/* Daemons have started the ranks: most likely for the last launcher that began before they did. */
+static const struct assembly_source *launcher_before(const struct assembly *a, const struct assembly_part *part)
 {
 	const struct assembly_source *found = NULL;
 	for (size_t k = 0; k < a->nsources; k++) {
@@ -188,22 +200,25 @@ static const struct assembly_source *launcher_of(const struct assembly *a, const
 	return found;
 }
 
-static void mark_launcher(struct assembly *a, int part)
-{
-	const struct assembly_source *launcher = launcher_of(a, &a->parts[part]);
-	for (size_t k = 0; launcher && k < a->nsources; k++) {
-		struct assembly_source *s = &a->sources[k];
-		if (s == launcher || (s->launcher && s->host == launcher->host && s->parent == launcher->pid))
-			mark(s, part);
-	}
-}
-
-static bool has_launcher(const struct assembly *a, int part)
+static const struct assembly_source *launcher_above(const struct assembly *a, int part)
 {
 	for (size_t k = 0; k < a->nsources; k++)
 		if (a->sources[k].launcher && a->sources[k].around == part)
-			return true;
-	return false;
+			return &a->sources[k];
+	return NULL;
+}
+
+/* With what it has started others by: with ranks below it, anything else there may be the user's. */
+static void mark_launcher(struct assembly *a, const struct pid *pids, size_t n, int part)
+{
+	const struct assembly_source *above = launcher_above(a, part);
+	const struct assembly_source *launcher = above ? above : launcher_before(a, &a->parts[part]);
+	for (size_t k = 0; launcher && k < a->nsources; k++) {
+		struct assembly_source *s = &a->sources[k];
+		if (s->around == ASSEMBLY_NOWHERE && !is_rank(s) && (!above || s->remote_shell) &&
+		    is_below(a, pids, n, s, launcher))
+			mark(s, part);
+	}
 }
 
 static int mark_around(struct assembly *a)
@@ -223,8 +238,7 @@ static int mark_around(struct assembly *a)
 		for (size_t m = 0; m < a->parts[part].nmembers; m++)
 			mark_ancestors(a, pids, n, a->parts[part].members[m].source, (int)part);
 	for (size_t part = 0; part < a->nparts; part++)
-		if (!has_launcher(a, (int)part))
-			mark_launcher(a, (int)part);
+		mark_launcher(a, pids, n, (int)part);
 	log_put(pids);
 	return 0;
 }

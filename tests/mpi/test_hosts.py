@@ -84,3 +84,20 @@ def test_a_host_that_is_late(job: Job, remote_shell: Path) -> None:
     assert len(ended.notes) == 1
     assert "iolens recover" in ended.notes[0]
     assert not job.log.exists()
+
+
+def test_one_session_of_several_hosts(job: Job, remote_shell: Path) -> None:
+    """`iolens run` is on a third host; mpirun hands on what it is told to."""
+    if job.mpi == "mpich":
+        pytest.skip("the same with MPICH is a job of Slurm: test_slurm.py")
+    handed_on = ("LD_PRELOAD", "IOLENS_SESSION", "IOLENS_SESSION_SHARED", "IOLENS_EPOCH")
+    command = ["mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", str(remote_shell)]
+    command += ["--host", "node0:2,node1:2", "--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "-n", "4"]
+    command += [word for name in handed_on for word in ("-x", name)]
+    run = ["env", "-u", "IOLENS_TMPDIR", str(job.iolens), "run", "--quiet", "-o", str(job.log)]
+    ended = job.end(job.start([*run, *command, str(job.build("job"))]))
+    assert (ended.code, ended.out, ended.notes) == (0, "done\n", []), ended.err
+    assert job.counters("BYTES_WRITTEN") == expected(4)
+    rows = {int(row["rank"]): row["host"] for row in job.processes() if int(row["rank"]) >= 0}
+    assert rows == {rank: f"node{rank // 2}" for rank in range(4)}
+    assert [path.name for path in job.log.parent.glob("*.darshan")] == [job.log.name]
