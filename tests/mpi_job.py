@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 import shown
-
-OPTIONS = {"mpich": [], "openmpi": ["--allow-run-as-root", "--oversubscribe"]}
+from mpis import MPI
 
 Counters = dict[tuple[str, int], int]
 
@@ -37,7 +36,7 @@ class Ended:
 class Job:
     """How jobs of one MPI are started: their programs, directory, stores and log."""
 
-    mpi: str
+    which: MPI
     build: Callable[[str], Path]
     iolens: Path
     preload: Path
@@ -46,19 +45,17 @@ class Job:
     env: dict[str, str] = field(default_factory=dict)
 
     @property
+    def mpi(self) -> str:
+        """Whose launcher and habits it has."""
+        return self.which.family
+
+    @property
     def log(self) -> Path:
         return self.cwd.parent / "log.darshan"
 
     def command(self, ranks: int, *program: str) -> list[str]:
         build, *arguments = program
-        return [
-            f"mpirun.{self.mpi}",
-            *OPTIONS[self.mpi],
-            "-n",
-            str(ranks),
-            str(self.build(build)),
-            *arguments,
-        ]
+        return [*self.which.launcher(ranks), str(self.build(build)), *arguments]
 
     def start(self, command: list[str], **env: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -67,7 +64,7 @@ class Job:
             env={
                 **os.environ,
                 "IOLENS_TMPDIR": str(self.stores),
-                "UCX_LOG_LEVEL": "error",
+                **self.which.environment,
                 **self.env,
                 **env,
             },

@@ -101,7 +101,7 @@ static void opened(struct mpiio_file *f, uintptr_t communicator, int mode, uintp
 	lock_take(&f->lock);
 	++*(size > 1 ? &r->coll_opens : &r->indep_opens);
 	r->hints += hints;
-	r->mode = mode;
+	r->mode = mpi_backend()->mode(mode);
 	mpiio_stamp(&r->open_start_timestamp, &r->open_end_timestamp, start, end);
 	mpiio_time(f, LIVE_META, start, end);
 	lock_drop(&f->lock);

@@ -1,8 +1,8 @@
 /*
- * What an MPI can be asked, for one ABI: compiled once with each mpi.h there is, linked with no MPI. Every function,
- * and in Open MPI every constant, is found by name in the library that the process uses.
+ * What an MPI can be asked, for one ABI: compiled once with each header there is (MPI_HEADER), linked with no MPI. Every
+ * function, and in Open MPI every constant, is found by name in the library that the process uses.
  */
-#include <mpi.h>
+#include MPI_HEADER
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +11,24 @@
 /* clang-format off */
 #define FUNCTIONS(X) \
 	X(Comm_size) X(Comm_rank) X(Comm_get_parent) X(Comm_idup) X(Comm_free) \
-	X(Comm_set_errhandler) X(Type_size_x) X(Get_elements_x) X(Initialized) X(Finalized) \
-	X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) X(Cancel) X(File_get_position) \
-	X(File_get_position_shared) X(File_get_byte_offset) X(File_open) X(File_iwrite_at_all) \
-	X(File_close) X(File_set_errhandler) X(Info_create) X(Info_set) X(Info_free)
+	X(Comm_set_errhandler) X(Initialized) X(Finalized) X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) \
+	X(Cancel) X(File_open) X(File_iwrite_at_all) X(File_close) X(File_set_errhandler) \
+	X(Info_create) X(Info_set) X(Info_free)
 /* clang-format on */
 
-#ifdef OPEN_MPI
-#define IDENTITY       "openmpi"
-#define CONVERSIONS(X) X(Comm_f2c) X(File_f2c) X(Info_f2c) X(Type_f2c) X(Request_f2c)
+#if defined MPI_ABI_VERSION
+#define IDENTITY     "abi"
+#define COUNTED(X)   X(Type_size_c) X(Get_elements_c)
+#define TYPE_SIZE    Type_size_c
+#define GET_ELEMENTS Get_elements_c
+#else
+#define COUNTED(X)   X(Type_size_x) X(Get_elements_x) /* also before MPI 4 */
+#define TYPE_SIZE    Type_size_x
+#define GET_ELEMENTS Get_elements_x
+#endif
+
+#if defined OPEN_MPI
+#define IDENTITY "openmpi"
 /* clang-format off */
 #define CONSTANTS(X) \
 	X(ompi_mpi_comm_world) X(ompi_mpi_comm_null) X(ompi_mpi_byte) X(ompi_mpi_datatype_null) \
@@ -29,19 +38,19 @@
 CONSTANTS(DECLARE_CONSTANT)
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, name) ((type)constant_##name)
-#define TO_C(kind, value)                  mpi.kind##_f2c(value)
 #else
-#define IDENTITY       "mpich"
-#define CONVERSIONS(X) X(File_f2c)
 #define CONSTANTS(X)
-#define TO_C(kind, value) MPI_##kind##_f2c(value)
+#endif
+
+#ifndef IDENTITY
+#define IDENTITY "mpich"
 #endif
 
 #define DECLARE_FUNCTION(name) __typeof__(PMPI_##name) *name;
 
 static struct {
 	FUNCTIONS(DECLARE_FUNCTION)
-	CONVERSIONS(DECLARE_FUNCTION)
+	COUNTED(DECLARE_FUNCTION)
 #if MPI_VERSION >= 4
 	__typeof__(PMPI_Group_from_session_pset) *Group_from_session_pset;
 	__typeof__(PMPI_Group_size) *Group_size;
@@ -55,7 +64,7 @@ static bool start(void *(*find)(const char *name))
 	bool all = true;
 #define FIND_FUNCTION(name) all = (mpi.name = (__typeof__(mpi.name))find("PMPI_" #name)) && all;
 	FUNCTIONS(FIND_FUNCTION)
-	CONVERSIONS(FIND_FUNCTION)
+	COUNTED(FIND_FUNCTION)
 #define FIND_CONSTANT(name) all = (constant_##name = find(#name)) && all;
 	CONSTANTS(FIND_CONSTANT)
 #if MPI_VERSION >= 4
@@ -78,12 +87,24 @@ static int comm(uintptr_t handle, int *size, int *rank)
 static int64_t type_size(uintptr_t handle)
 {
 	MPI_Count n = -1;
-	return mpi.Type_size_x((MPI_Datatype)handle, &n) == MPI_SUCCESS ? (int64_t)n : -1;
+	return mpi.TYPE_SIZE((MPI_Datatype)handle, &n) == MPI_SUCCESS ? (int64_t)n : -1;
 }
 
 static bool info_is_null(uintptr_t handle)
 {
 	return (MPI_Info)handle == MPI_INFO_NULL;
+}
+
+static int mode(int given)
+{
+	static const int bits[] = {
+		MPI_MODE_CREATE,      MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR,       MPI_MODE_DELETE_ON_CLOSE,
+		MPI_MODE_UNIQUE_OPEN, MPI_MODE_EXCL,   MPI_MODE_APPEND, MPI_MODE_SEQUENTIAL,
+	};
+	int mode = 0;
+	for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+		mode |= given & bits[i] ? 1 << i : 0;
+	return mode;
 }
 
 #define KEY(type, null, handle) ((type)(handle) == (null) ? 0 : (uintptr_t)(type)(handle))
@@ -119,46 +140,12 @@ static uintptr_t load(enum mpi_handle kind, const void *at)
 	return key(kind, handle);
 }
 
-static uintptr_t from_fortran(enum mpi_handle kind, int value)
-{
-	switch (kind) {
-	case MPI_HANDLE_COMM:
-		return (uintptr_t)TO_C(Comm, value);
-	case MPI_HANDLE_FILE:
-		return (uintptr_t)mpi.File_f2c(value);
-	case MPI_HANDLE_INFO:
-		return (uintptr_t)TO_C(Info, value);
-	case MPI_HANDLE_TYPE:
-		return (uintptr_t)TO_C(Type, value);
-	case MPI_HANDLE_REQUEST:
-		return (uintptr_t)TO_C(Request, value);
-	}
-	return 0;
-}
-
-static int position(uintptr_t file, bool shared, int64_t *out)
-{
-	MPI_Offset at = 0;
-	int code =
-		shared ? mpi.File_get_position_shared((MPI_File)file, &at) : mpi.File_get_position((MPI_File)file, &at);
-	*out = at;
-	return code;
-}
-
-static int byte_offset(uintptr_t file, int64_t offset, int64_t *out)
-{
-	MPI_Offset at = 0;
-	int code = mpi.File_get_byte_offset((MPI_File)file, offset, &at);
-	*out = at;
-	return code;
-}
-
 static int64_t status_bytes(const void *status)
 {
 	MPI_Count n = MPI_UNDEFINED;
 	if (!status || status == (const void *)MPI_STATUS_IGNORE)
 		return -1;
-	int code = mpi.Get_elements_x((MPI_Status *)status, MPI_BYTE, &n);
+	int code = mpi.GET_ELEMENTS((MPI_Status *)status, MPI_BYTE, &n);
 	return code == MPI_SUCCESS && n != MPI_UNDEFINED ? (int64_t)n : -1;
 }
 
@@ -302,12 +289,10 @@ const struct mpi_backend iolens_mpi_backend = {
 	.comm = comm,
 	.type_size = type_size,
 	.info_is_null = info_is_null,
+	.mode = mode,
 	.key = key,
 	.load = load,
 	.handle_size = handle_size,
-	.from_fortran = from_fortran,
-	.position = position,
-	.byte_offset = byte_offset,
 	.status_bytes = status_bytes,
 	.world = world,
 	.session_world = session_world,

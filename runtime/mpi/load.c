@@ -6,13 +6,13 @@
 
 #include "resolve.h"
 
-/* By the SONAME that owns PMPI_Init: the ABI families. The standard ABI of MPI 5 has a row and, without its headers, no object yet. */
+/* By the SONAME that owns PMPI_Init: the ABI families. */
 static const struct family {
 	const char *prefix, *number; /* of the SONAME: begins with, contains */
 	const char *symbol;          /* must be there, NULL = any */
 	const char *backend;
 } families[] = {
-	{"libmpi_abi.", ".so.", NULL, "abi"},
+	{"libmpi_abi.", ".so.", NULL, "abi"}, /* the standard ABI of MPI 5, whosever library it is */
 	{"libmpi.", ".so.40", "ompi_mpi_comm_world", "openmpi"},
 	{"libmpi.", ".so.20", "ompi_mpi_comm_world", "openmpi"},
 	{"libmpi", ".so.12", NULL, "mpich"}, /* MPICH, MVAPICH, Intel MPI, Cray MPICH: libmpi, libmpich, libmpi_cray */

@@ -122,7 +122,7 @@ static inline bool mpi_inside(uintptr_t frame)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
 
-enum { MPI_BACKEND_VERSION = 2 };
+enum { MPI_BACKEND_VERSION = 3 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
@@ -130,7 +130,7 @@ enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_
 struct mpi_backend {
 	uint32_t version;
 	uint32_t size;    /* of this struct */
-	const char *name; /* "mpich", "openmpi" */
+	const char *name; /* "mpich", "openmpi", "abi" */
 
 	/* Finds every function that the others need; false when one is missing. Called once, by the runtime. */
 	bool (*start)(void *(*find)(const char *name));
@@ -139,6 +139,7 @@ struct mpi_backend {
 	int (*comm)(uintptr_t comm, int *size, int *rank);
 	int64_t (*type_size)(uintptr_t type); /* bytes, -1 = unknown; 64 bits */
 	bool (*info_is_null)(uintptr_t info);
+	int (*mode)(int mode); /* of a file, in the bits of MPICH and Open MPI, which are those of the log */
 
 	/*
 	 * A handle as a key: 0 for the null handle, else the same for the same object as long as it lives. `key` takes what
@@ -147,11 +148,6 @@ struct mpi_backend {
 	uintptr_t (*key)(enum mpi_handle kind, uintptr_t handle);
 	uintptr_t (*load)(enum mpi_handle kind, const void *at);
 	size_t (*handle_size)(enum mpi_handle kind);
-	/* The C handle of a Fortran one. */
-	uintptr_t (*from_fortran)(enum mpi_handle kind, int value);
-
-	int (*position)(uintptr_t file, bool shared, int64_t *out);       /* in etypes, of the file pointer */
-	int (*byte_offset)(uintptr_t file, int64_t offset, int64_t *out); /* etypes in the view -> bytes in the file */
 	int64_t (*status_bytes)(const void *status); /* moved by a finished operation; -1 = ignored or unknown */
 
 	/* -- for the runtime's finalize: a communicator of our own, and requests with numbers from 0 -- */

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import shown
 from mpi_job import Job
+from mpis import MPIS
 
 MELT = Path("/usr/share/lammps/examples/melt/in.melt")
 SILICON = Path("/usr/share/espresso/pseudo/Si.pz-vbc.UPF")
@@ -128,7 +129,7 @@ def application(request: pytest.FixtureRequest) -> Application:
 def openmpi_job(iolens: Path, preload: Path, tmp_path: Path) -> Job:
     cwd, stores = tmp_path.resolve() / "cwd", tmp_path.resolve() / "stores"
     stores.mkdir()
-    return Job("openmpi", Path, iolens, preload, cwd, stores, {"OMP_NUM_THREADS": "1"})
+    return Job(MPIS["openmpi"], Path, iolens, preload, cwd, stores, {"OMP_NUM_THREADS": "1"})
 
 
 def run(job: Job, app: Application, way: str) -> tuple[int, bytes, str, dict[str, bytes]]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import shown
 from mpi_job import Job
+from mpis import MPI, MPIS, and_abi, every_mpi
 
 WAYS = ["session", "alone"]
+Build = Callable[[MPI, str], Path]
 
 
 def own(ranks: int) -> dict[tuple[str, int], int]:
@@ -31,6 +35,7 @@ def run(job: Job, way: str, command: list[str], **env: str) -> None:
     assert not job.kept()
 
 
+@every_mpi
 @pytest.mark.parametrize("ranks", [1, 2, 4, 16])
 @pytest.mark.parametrize("way", WAYS)
 def test_ranks_and_shared_files(job: Job, way: str, ranks: int) -> None:
@@ -73,14 +78,16 @@ def test_other_readers_agree(job: Job, oracle: ModuleType) -> None:
     assert frame["POSIX_BYTES_WRITTEN"].sum() == 2000
 
 
+@every_mpi
 def test_launchers_are_no_ranks(job: Job) -> None:
     run(job, "session", job.command(2, "job"))
     ranks = {row["rank"]: Path(row["exe"]).name for row in job.processes() if int(row["rank"]) >= 0}
     around = {Path(row["exe"]).name for row in job.processes() if row["rank"] == "-1"}
     assert ranks == {"0": "job", "1": "job"}
-    assert around & {"mpiexec.hydra", "orterun"}
+    assert around & {"mpiexec.hydra", "orterun", "mpirun"}
 
 
+@every_mpi
 def test_two_worlds_and_the_rest(job: Job) -> None:
     one, two = " ".join(job.command(2, "job")), " ".join(job.command(3, "job"))
     (job.cwd / "steps").write_text(f"cp steps copy\n{one}\n{two}\n")
@@ -94,6 +101,38 @@ def test_two_worlds_and_the_rest(job: Job) -> None:
     assert serial["copy", 1] == len(f"cp steps copy\n{one}\n{two}\n")
 
 
+@pytest.mark.parametrize("job", ["mpich"], indirect=True)
+def test_every_mpi_in_one_session(built: Build, job: Job) -> None:
+    steps = [[*mpi.launcher(2), str(built(mpi, "job"))] for mpi in MPIS.values() if shutil.which(mpi.launch)]
+    (job.cwd / "steps").write_text("".join(f"{' '.join(step)}\n" for step in steps))
+    ended = job.session(["sh", "steps"])
+    assert (ended.code, ended.out) == (0, "done\n" * len(steps)), ended.err
+    logs = sorted(job.cwd.parent.glob("log-mpi*.darshan"))
+    assert len(logs) == len(steps)
+    for log in logs:
+        assert job.counters("BYTES_WRITTEN", log) == own(2) | shared(2)
+
+
+@pytest.mark.parametrize("job", ["mpich"], indirect=True)
+def test_an_mpi_of_an_unknown_name(job: Job, tmp_path: Path) -> None:
+    """The standard ABI's library under another SONAME of the same length."""
+    library = MPIS["abi"].library()
+    other = tmp_path / "libmpi_xyz.so.1"
+    other.write_bytes(library.read_bytes().replace(b"libmpi_abi.so.1", b"libmpi_xyz.so.1"))
+    (tmp_path / "mpich").symlink_to(library.parent / "mpich")
+    program = tmp_path / "job"
+    source = Path(__file__).parent / "programs" / "job.c"
+    flags = ["-DMPI_ABI", f"-I{library.parent.parent / 'include'}", f"-Wl,-rpath,{tmp_path}", "-lpthread"]
+    subprocess.run(["cc", source, "-o", program, *flags, other], check=True)
+    ended = job.alone([*MPIS["abi"].launcher(3), str(program)])
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert len(ended.notes) == 1
+    assert "no backend for the MPI of libmpi_xyz.so.1" in ended.notes[0]
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+
+
+@and_abi
 @pytest.mark.parametrize("way", WAYS)
 def test_threads(job: Job, way: str) -> None:
     run(job, way, job.command(2, "job", "threads"))
@@ -101,6 +140,7 @@ def test_threads(job: Job, way: str) -> None:
     assert job.counters("BYTES_WRITTEN") == own(2) | shared(2) | threads
 
 
+@and_abi
 @pytest.mark.parametrize("way", WAYS)
 def test_many_files(job: Job, way: str) -> None:
     ranks = 4
@@ -125,6 +165,7 @@ def test_a_rank_that_forks(job: Job) -> None:
     assert job.counters("BYTES_WRITTEN", serial) == {("child.1", 0): 50}
 
 
+@and_abi
 @pytest.mark.parametrize(("habit", "code"), [("abort", 7), ("kill", None), ("quit", None)])
 def test_without_finalize_nothing_is_lost(job: Job, habit: str, code: int | None) -> None:
     ended = job.alone(job.command(3, "job", habit))
@@ -139,8 +180,9 @@ def test_without_finalize_nothing_is_lost(job: Job, habit: str, code: int | None
         assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
 
 
+@every_mpi
 def test_spawned_ranks_are_a_world_of_their_own(job: Job) -> None:
-    if job.mpi == "mpich":
+    if job.which.name == "mpich":
         pytest.skip("Debian's MPICH cannot spawn")
     os.link(job.build("job"), job.cwd / "job")
     ended = job.session(job.command(2, "job", "spawn"))
@@ -163,6 +205,7 @@ ODD_ONES = {
 }
 
 
+@and_abi
 @pytest.mark.parametrize("meeting", ["", "messages"])
 @pytest.mark.parametrize("odd", ODD_ONES)
 def test_one_rank_is_not_observed(job: Job, odd: str, meeting: str) -> None:
@@ -183,6 +226,7 @@ def test_one_rank_is_not_observed(job: Job, odd: str, meeting: str) -> None:
     assert "# nprocs: 3\n" in job.show()
 
 
+@every_mpi
 @pytest.mark.parametrize("ranks", [1, 3, 16])
 @pytest.mark.parametrize("meeting", ["messages", "messages-apart", "mpiio"])
 def test_ranks_meet_by_messages(job: Job, meeting: str, ranks: int) -> None:
@@ -202,12 +246,13 @@ def test_a_late_rank_does_not_wait_again(job: Job, meeting: str) -> None:
     assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
 
 
+@every_mpi
 @pytest.mark.parametrize("way", WAYS)
 def test_an_mpi_out_of_the_global_scope(job: Job, way: str, tmp_path: Path) -> None:
     programs = Path(__file__).parent / "programs"
     loader, plugin = tmp_path / "loader", tmp_path / "plugin.so"
     subprocess.run(["cc", programs / "loader.c", "-o", loader], check=True)
-    compiler = [f"mpicc.{job.mpi}", "-shared", "-fPIC", "-Dmain=job_main"]
+    compiler = [job.which.compiler(".c"), "-shared", "-fPIC", "-Dmain=job_main"]
     subprocess.run([*compiler, programs / "job.c", "-o", plugin, "-lpthread"], check=True)
     command = job.command(2, "job")
     run(job, way, [*command[:-1], str(loader), str(plugin)])
@@ -223,6 +268,7 @@ def test_deferred(job: Job) -> None:
     assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
 
 
+@every_mpi
 def test_an_mpi_without_backend(job: Job, tmp_path: Path) -> None:
     copy = tmp_path / "libiolens.so"
     copy.write_bytes(job.preload.read_bytes())

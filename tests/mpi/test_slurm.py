@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import slurm
 from mpi_job import Job
+from mpis import MPI, MPIS
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +23,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm.Slurm]:
 
 
 @pytest.fixture
-def steps(built: Callable[[str, str], Path], iolens: Path, preload: Path, tmp_path: Path) -> Job:
+def steps(built: Callable[[MPI, str], Path], iolens: Path, preload: Path, tmp_path: Path) -> Job:
     """The programs are MPICH's: they speak the PMI that Slurm has of its own."""
     cwd, stores = tmp_path.resolve() / "cwd", tmp_path.resolve() / "stores"
     cwd.mkdir()
     stores.mkdir()
-    return Job("mpich", lambda name: built("mpich", name), iolens, preload, cwd, stores)
+    mpich = MPIS["mpich"]
+    return Job(mpich, lambda name: built(mpich, name), iolens, preload, cwd, stores)
 
 
 def own_and_shared(ranks: int) -> dict[tuple[str, int], int]:
