@@ -1,6 +1,7 @@
 #include "assemble.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +13,49 @@
 #include "hash.h"
 #include "launcher.h"
 
-/* ---- the images, one open at a time: there may be thousands ---- */
+/* ---- the images: a few stay open from one reading to the next, but there may be thousands ---- */
+
+enum { KEPT = 16 };
 
 void assembly_name_file(const struct assembly *a, const struct assembly_source *s, char *path, size_t room)
 {
 	snprintf(path, room, "%s%s%s", a->directory ? a->directory : "", a->directory ? "/" : "", s->name);
 }
 
-static int open_source(struct assembly *a, const struct assembly_source *s, struct image *i, struct log_error *err)
+static void close_all(struct assembly *a)
+{
+	for (size_t n = 0; n < a->nsources; n++)
+		image_close(&a->sources[n].image);
+}
+
+static int open_file(struct assembly *a, struct assembly_source *s, struct log_error *err)
 {
 	char path[4096];
-	if (a->memory)
-		return image_open_memory(i, a->memory, a->memory_size, err);
-	if (s->copy.used)
-		return image_open_memory(i, s->copy.at, s->copy.used, err);
 	assembly_name_file(a, s, path, sizeof path);
-	return image_open_file(i, path, err);
+	int code = image_open_file(&s->image, path, err);
+	if (code >= 0 || (err->system != EMFILE && err->system != ENFILE))
+		return code;
+	close_all(a);
+	return image_open_file(&s->image, path, err);
+}
+
+static int open_source(struct assembly *a, struct assembly_source *s, struct log_error *err)
+{
+	if (s->image.log)
+		return 0;
+	if (s->copy.used)
+		return image_open_memory(&s->image, s->copy.at, s->copy.used, err);
+	if (s->memory)
+		return image_open_memory(&s->image, s->memory, s->memory_size, err);
+	return open_file(a, s, err);
+}
+
+static void leave_source(struct assembly *a, struct assembly_source *s)
+{
+	if (a->nsources > KEPT)
+		image_close(&s->image);
+	else
+		image_drop_live(&s->image);
 }
 
 int assembly_check_time(struct assembly *a)
@@ -45,20 +73,19 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 {
 	for (size_t n = 0; n < a->part->nmembers; n++) {
 		const struct assembly_member *m = &a->part->members[n];
-		struct image i;
+		struct assembly_source *s = a->source = &a->sources[m->source];
 		if (who == ASSEMBLY_RANKS && m->rank < 0)
 			continue;
 		int code = assembly_check_time(a);
 		if (code < 0)
 			return code;
-		code = open_source(a, &a->sources[m->source], &i, &a->err);
+		code = open_source(a, s, &a->err);
 		if (code >= 0 && who != ASSEMBLY_RANKS)
-			code = image_load_live(&i, &a->err);
-		i.rank = m->rank;
-		a->source = &a->sources[m->source];
+			code = image_load_live(&s->image, &a->err);
+		s->image.rank = m->rank;
 		if (code >= 0)
-			code = see(a, &i);
-		image_close(&i);
+			code = see(a, &s->image);
+		leave_source(a, s);
 		if (code)
 			return code < 0 ? code : 0;
 	}
@@ -71,6 +98,10 @@ int assembly_add_source(struct assembly *a, const char *name)
 	if (!s.name)
 		return LOG_E_MEMORY;
 	strcpy(s.name, name);
+	if (a->job->own && strcmp(name, a->job->own) == 0) {
+		s.memory = a->job->image;
+		s.memory_size = a->job->size;
+	}
 	struct log_bytes list = {(uint8_t *)a->sources, a->nsources * sizeof s, a->room};
 	int code = log_bytes_add(&list, &s, sizeof s);
 	a->sources = (struct assembly_source *)list.at;
@@ -81,6 +112,7 @@ int assembly_add_source(struct assembly *a, const char *name)
 
 static void forget_source(struct assembly_source *s)
 {
+	image_close(&s->image);
 	log_bytes_free(&s->copy);
 	log_put(s->name);
 	log_put(s->pack);
@@ -151,25 +183,26 @@ static int note_deaths(struct assembly *a, const struct image *i, const struct a
 /* ---- what ranks have done ahead ---- */
 
 /* Packs hold what the first rank to come has not. */
-static void know_first(struct assembly *a)
+static bool know_first(struct assembly *a)
 {
 	struct log_error err;
 	struct log *log;
-	if (!a->job->first || log_open_file(&log, a->job->first, &err) < 0)
-		return;
+	if (a->common.used || log_open_file(&log, a->job->first, &err) < 0)
+		return a->common.used;
 	if (pack_ids(&a->common, log, &err) < 0)
 		id_set_free(&a->common);
 	log_close(log);
+	return a->common.used;
 }
 
-static void find_pack(const struct assembly *a, struct assembly_source *s, struct image *i)
+static void find_pack(struct assembly *a, struct assembly_source *s)
 {
 	char path[4096 + sizeof PACK_SUFFIX];
-	if (!a->common.used || !(s->pack = log_get(sizeof *s->pack)))
+	if (!a->job->first || !(s->pack = log_get(sizeof *s->pack)))
 		return;
 	assembly_name_file(a, s, path, sizeof path - sizeof PACK_SUFFIX);
 	strcat(path, PACK_SUFFIX);
-	if (pack_load(s->pack, i->log, path)) {
+	if (pack_load(s->pack, s->image.log, path) && know_first(a)) {
 		memcpy(s->totals, s->pack->totals, sizeof s->totals);
 		memset(s->counted, 1, sizeof s->counted);
 		return;
@@ -180,27 +213,27 @@ static void find_pack(const struct assembly *a, struct assembly_source *s, struc
 
 static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
-	struct image i;
+	struct image *i = &s->image;
 	const struct log_job *job;
-	int code = open_source(a, s, &i, err);
+	int code = open_source(a, s, err);
 	if (code >= 0)
-		code = image_load_live(&i, err);
+		code = image_load_live(i, err);
 	if (code >= 0)
-		code = log_job(i.log, &job, err);
+		code = log_job(i->log, &job, err);
 	if (code >= 0 && !s->pack)
-		find_pack(a, s, &i);
+		find_pack(a, s);
 	if (code >= 0)
-		code = measure(&i, s, err);
+		code = measure(i, s, err);
 	if (code >= 0) {
 		/* A rank in MPI_Finalize still runs, and has sealed its store. */
-		int64_t end = i.live->process.end_reason;
+		int64_t end = i->live->process.end_reason;
 		bool sealed = end == LIVE_END_FINALIZE || end == LIVE_END_LOGGED;
-		s->running = !a->memory && !sealed && snapshot_process_runs(&i.live->process);
-		*settled = a->memory || (i.live->process.end_reason && !s->running);
-		note_deaths(a, &i, s);
-		a->group_readable |= i.live->process.group_readable == 1;
+		s->running = !s->memory && !sealed && snapshot_process_runs(&i->live->process);
+		*settled = s->memory || (i->live->process.end_reason && !s->running);
+		note_deaths(a, i, s);
+		a->group_readable |= i->live->process.group_readable == 1;
 	}
-	image_close(&i);
+	leave_source(a, s);
 	return code;
 }
 
@@ -226,8 +259,9 @@ static int survey_one(struct assembly *a, struct assembly_source *s, struct log_
 {
 	bool settled = false;
 	int code = examine(a, s, &settled, err);
-	if (a->memory || settled || code == LOG_E_MEMORY)
+	if (s->memory || settled || code == LOG_E_MEMORY)
 		return code;
+	image_close(&s->image);
 	s->torn = code < 0;
 	code = take_copy(a, s, err);
 	if (code < 0 || !s->copy.used)
@@ -278,7 +312,6 @@ static void drop_copies(struct assembly *a)
 void assembly_survey(struct assembly *a)
 {
 	size_t kept = 0;
-	know_first(a);
 	for (size_t n = 0; n < a->nsources; n++) {
 		struct log_error err = {0};
 		if (survey_one(a, &a->sources[n], &err) >= 0) {
@@ -406,7 +439,11 @@ int assemble_stores(const struct assemble_job *job, const char *const *stores, s
 int assemble_memory(const struct assemble_job *job, const void *store, size_t size, const char *path,
 		    struct log_error *err)
 {
-	struct assembly a = {.job = job, .memory = store, .memory_size = size};
+	struct assemble_job own = *job;
+	own.own = "";
+	own.image = store;
+	own.size = size;
+	struct assembly a = {.job = &own};
 	int code = assembly_add_source(&a, "");
 	return code < 0 ? code : assemble(&a, path, err);
 }

@@ -14,7 +14,10 @@
 enum { ASSEMBLY_NOWHERE = -1, ASSEMBLY_SEVERAL = -2, ASSEMBLY_STOP = 1, ASSEMBLY_PHASES = 16 };
 
 struct assembly_source {
-	char *name; /* of the store's file */
+	char *name;         /* of the store's file */
+	const void *memory; /* read instead of it: the store of this process */
+	size_t memory_size;
+	struct image image; /* while it is open */
 	uint64_t host;
 	bool running; /* or still being written by somebody whom we cannot see */
 	bool torn;
@@ -85,8 +88,6 @@ enum {
 struct assembly {
 	const struct assemble_job *job;
 	const char *directory;
-	const void *memory; /* instead of a directory: one store */
-	size_t memory_size;
 	struct assembly_source *sources;
 	size_t nsources, room;
 	struct log_bytes lost;   /* struct assembly_lost: stores left out */

@@ -7,7 +7,7 @@
 /* A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. */
 static struct live *load_row(struct image *i, const struct trailer_entry *e, size_t n, struct log_error *err)
 {
-	struct live *row = log_get(n);
+	struct live *row = log_alloc.get(n);
 	if (!row)
 		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	else if (trailer_read_row(i->trailer, e, 0, row, n, err) < 0) {
@@ -51,16 +51,17 @@ static void mend_times(struct live *live, size_t shards)
 /* The shards that were used, after what lies before them. */
 static int load_used(struct image *i, const struct trailer_entry *e, struct log_error *err)
 {
-	size_t head = offsetof(struct live, shard);
-	struct live *first = load_row(i, e, head, err);
-	if (!first)
-		return err->code;
-	bool ours = first->version == LIVE_VERSION && first->size == sizeof(struct live);
-	i->shards = first->shards < LIVE_SHARDS ? first->shards : LIVE_SHARDS;
-	log_put(first);
-	if (!ours)
+	struct {
+		uint64_t version, size, shards;
+	} head;
+	_Static_assert(offsetof(struct live, process) == sizeof head, "what a row begins with");
+	int code = trailer_read_row(i->trailer, e, 0, &head, sizeof head, err);
+	if (code < 0)
+		return code;
+	i->shards = head.shards < LIVE_SHARDS ? head.shards : LIVE_SHARDS;
+	if (head.version != LIVE_VERSION || head.size != sizeof(struct live))
 		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
-	struct live *live = load_row(i, e, head + i->shards * sizeof(struct live_shard), err);
+	struct live *live = load_row(i, e, offsetof(struct live, shard) + i->shards * sizeof(struct live_shard), err);
 	if (live)
 		mend_times(live, i->shards);
 	i->live = live;
@@ -69,7 +70,7 @@ static int load_used(struct image *i, const struct trailer_entry *e, struct log_
 
 int image_load_live(struct image *i, struct log_error *err)
 {
-	int code = trailer_open(&i->trailer, i->log, err);
+	int code = i->trailer ? 0 : trailer_open(&i->trailer, i->log, err);
 	const struct trailer_entry *e = code < 0 ? NULL : trailer_entry_named(i->trailer, "live");
 	if (code < 0)
 		return code;
@@ -90,9 +91,15 @@ int image_open_memory(struct image *i, const void *data, size_t size, struct log
 	return log_open_memory(&i->log, data, size, err);
 }
 
-void image_close(struct image *i)
+void image_drop_live(struct image *i)
 {
 	log_put((void *)i->live);
+	i->live = NULL;
+}
+
+void image_close(struct image *i)
+{
+	image_drop_live(i);
 	if (i->trailer)
 		trailer_close(i->trailer);
 	if (i->log)

@@ -18,8 +18,9 @@ struct image {
 int image_open_file(struct image *i, const char *path, struct log_error *err);
 int image_open_memory(struct image *i, const void *data, size_t size, struct log_error *err);
 
-/* Loads what lies beside the records: i->live, over a megabyte. */
+/* Loads what lies beside the records: i->live, up to a megabyte. */
 int image_load_live(struct image *i, struct log_error *err);
+void image_drop_live(struct image *i);
 void image_close(struct image *i);
 
 /* Sums over the threads' shards. */

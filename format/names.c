@@ -123,10 +123,11 @@ int names_walk(struct log *log, int (*see)(void *context, uint64_t id, const cha
 	int code = read_text(log, err);
 	for (size_t at = 0, size; code >= 0 && at < t->used; at += size) {
 		size = entry_size(log, t->at + at, t->used - at);
-		if (!size)
-			return log_fail(err, LOG_E_DAMAGED, log->container.names.offset, "name table is damaged");
-		code = see(context, container_u64(&log->container, t->at + at), entry_text(log, t->at + at, size));
+		code = size ? see(context, container_u64(&log->container, t->at + at),
+				  entry_text(log, t->at + at, size))
+			    : log_fail(err, LOG_E_DAMAGED, log->container.names.offset, "name table is damaged");
 	}
+	log_bytes_free(t);
 	return code;
 }
 

@@ -1,7 +1,7 @@
 #include "old.h"
 #include "uncounted.h"
 
-enum { BUFFER_SIZE = 262144 };
+enum { BUFFER_SIZE = 262144, PLAIN_SIZE = 65536 };
 
 static const struct schema_history *find_history(const struct schema_module *m, uint32_t version)
 {
@@ -46,7 +46,7 @@ int decode_room(struct log_records *r, size_t n, struct log_error *err)
 
 static int make_buffer(struct log_records *r, struct log_error *err)
 {
-	r->room = BUFFER_SIZE;
+	r->room = r->log->container.compression == LOG_PLAIN ? PLAIN_SIZE : BUFFER_SIZE;
 	r->buffer = log_alloc.get(r->room);
 	return r->buffer ? LOG_OK : log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "config.h"
+#include "job_log.h"
 #include "note.h"
 #include "scratch.h"
 #include "session.h"
@@ -29,12 +30,24 @@ static bool on_one_node(const struct life_world *world)
 	       !(config.finalize && config.finalize[0] == 'm');
 }
 
+/* Nobody to wait for, and nothing to tell. */
+static void finalize_alone(bool has_store)
+{
+	const char *store = session_store_path();
+	if (has_store && sys_exists(store) && job_log(&store, 1, NULL, 0, 0))
+		sys_remove_directory(session_world_directory());
+}
+
 void finalize_world(const struct mpi_backend *b, const struct life_world *world, bool has_store)
 {
 	struct patience p = patience_from_now(config.finalize_timeout);
 	if (!b->may_communicate())
 		return;
 	scratch_use();
+	if (world->size == 1) {
+		finalize_alone(has_store);
+		return;
+	}
 	bool near = on_one_node(world);
 	bool all = near ? meet_on_node(world, has_store, &p) : meet_by_messages(b, world, has_store, &p);
 	if (!all)

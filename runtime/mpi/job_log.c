@@ -49,6 +49,10 @@ bool job_log_write(const char *path, const char *const *stores, size_t n, const 
 		.first = n > 1 ? stores[0] : NULL,
 		.deadline = (int64_t)deadline,
 	};
+	if (life_is_rank()) {
+		job.own = session_store_path();
+		job.image = store_image(&job.size);
+	}
 	int code = assemble_stores(&job, stores, n, path, &err);
 	if (code >= 0 && (size_t)code == n)
 		return true;
