@@ -23,18 +23,23 @@ void finalize_not_all(void)
 		     config.finalize_timeout, directory, directory);
 }
 
+/* messages, mpiio */
+static bool by_messages(void)
+{
+	return config.finalize && config.finalize[0] == 'm';
+}
+
 /* All ranks decide alike, because the launcher has told all of them the same. */
 static bool on_one_node(const struct life_world *world)
 {
-	return mpi_local_size(environ, (int)world->size) == world->size &&
-	       !(config.finalize && config.finalize[0] == 'm');
+	return mpi_local_size(environ, (int)world->size) == world->size && !by_messages();
 }
 
 /* Nobody to wait for, and nothing to tell. */
-static void finalize_alone(bool has_store)
+static void finalize_alone(bool has_store, const struct patience *p)
 {
 	const char *store = session_store_path();
-	if (has_store && sys_exists(store) && job_log(&store, 1, NULL, 0, 0))
+	if (has_store && sys_exists(store) && job_log(&store, 1, NULL, 0, p->until))
 		sys_remove_directory(session_world_directory());
 }
 
@@ -44,8 +49,8 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 	if (!b->may_communicate())
 		return;
 	scratch_use();
-	if (world->size == 1) {
-		finalize_alone(has_store);
+	if (world->size == 1 && !by_messages()) {
+		finalize_alone(has_store, &p);
 		return;
 	}
 	bool near = on_one_node(world);
