@@ -178,8 +178,9 @@ int assembly_add_missing(struct assembly *a);
 
 int assembly_add_unobserved(struct assembly *a, const struct image *i);
 
-/* With what is said of the log as a whole. */
 int assembly_sections_write(struct assembly *a);
+/* The last step of that: with what is said of the log as a whole. */
+int assembly_sections_end(struct assembly *a, int64_t lost);
 
 void assembly_free(struct assembly *a);
 

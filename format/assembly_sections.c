@@ -464,7 +464,7 @@ static void add_environment(struct assembly *a, const char *name, const char *va
 	section_set_text(s, "value", 0, value);
 }
 
-static void describe_environment(struct assembly *a)
+static void describe_environment(struct assembly *a, int64_t lost)
 {
 	struct utsname u;
 	char number[32];
@@ -474,7 +474,7 @@ static void describe_environment(struct assembly *a)
 		add_environment(a, "kernel", u.release);
 		add_environment(a, "machine", u.machine);
 	}
-	snprintf(number, sizeof number, "%lld", (long long)(a->lost.used / sizeof(struct assembly_lost)));
+	snprintf(number, sizeof number, "%lld", (long long)lost);
 	add_environment(a, "unreadable_stores", number);
 }
 
@@ -491,7 +491,13 @@ static void add_phases(struct assembly *a, const struct assemble_phase *phases, 
 int assembly_sections_write(struct assembly *a)
 {
 	int code = assembly_add_missing(a);
-	describe_environment(a);
+	return code < 0 ? code : assembly_sections_end(a, (int64_t)(a->lost.used / sizeof(struct assembly_lost)));
+}
+
+int assembly_sections_end(struct assembly *a, int64_t lost)
+{
+	int code = 0;
+	describe_environment(a, lost);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);
 	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++)

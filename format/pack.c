@@ -20,6 +20,11 @@ enum pack_part pack_part_of(int module)
 	return PACK_PARTS;
 }
 
+int pack_module(enum pack_part part)
+{
+	return modules[part];
+}
+
 /* ---- what a record says ---- */
 
 bool pack_standard_stream(uint64_t id)

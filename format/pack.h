@@ -45,6 +45,8 @@ int pack_read(const struct pack *p, const char *path, enum pack_part part, struc
 
 /* PACK_PARTS for a module that is never packed. */
 enum pack_part pack_part_of(int module);
+/* -1 for the names. */
+int pack_module(enum pack_part part);
 
 bool pack_standard_stream(uint64_t id);
 

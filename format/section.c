@@ -42,6 +42,53 @@ int section_begin(struct trailer_section *s, const char *name, const char *schem
 	return section_fail(s, log_bytes_add(&s->schema, "\0\0\0\0\0\0\0", round_up(n, 8) - n));
 }
 
+/* As in the row before: the text is there already. */
+static bool repeats(const struct trailer_section *s, const uint8_t *p, const char *text, size_t n, uint32_t *ref)
+{
+	if (s->nrows < 2)
+		return false;
+	memcpy(ref, p - s->row_size, 2 * sizeof *ref);
+	return ref[1] == n && ref[0] <= s->heap.used && n <= s->heap.used - ref[0] &&
+	       (!n || memcmp(s->heap.at + ref[0], text, n) == 0);
+}
+
+static int set_reference(struct trailer_section *s, void *p, const char *text, size_t n)
+{
+	uint32_t ref[2];
+	if (repeats(s, p, text, n, ref)) {
+		memcpy(p, ref, sizeof ref);
+		return LOG_OK;
+	}
+	ref[0] = (uint32_t)s->heap.used;
+	ref[1] = (uint32_t)n;
+	if (s->heap.used + n > UINT32_MAX || section_fail(s, log_bytes_add(&s->heap, text, n)) < 0)
+		return section_fail(s, LOG_E_MEMORY);
+	memcpy(p, ref, sizeof ref);
+	return LOG_OK;
+}
+
+static int add_text(struct trailer_section *s, uint8_t *p, const char *heap, size_t size)
+{
+	uint32_t ref[2];
+	memcpy(ref, p, sizeof ref);
+	if (ref[0] > size || ref[1] > size - ref[0])
+		return section_fail(s, LOG_E_DAMAGED);
+	return set_reference(s, p, heap + ref[0], ref[1]);
+}
+
+int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size)
+{
+	for (uint64_t row = 0; row < nrows; row++) {
+		if (section_add_row(s, (const uint8_t *)rows + row * s->row_size) < 0)
+			return s->failed;
+		uint8_t *at = s->rows.at + s->rows.used - s->row_size;
+		for (size_t f = 0; f < s->nfields; f++)
+			for (uint32_t n = 0; s->fields[f].type == TRAILER_STR && n < s->fields[f].count; n++)
+				add_text(s, at + s->fields[f].offset + 8 * (size_t)n, heap, size);
+	}
+	return s->failed;
+}
+
 void section_free(struct trailer_section *s)
 {
 	log_bytes_free(&s->schema);
@@ -99,31 +146,6 @@ int section_set_f64(struct trailer_section *s, const char *field, uint32_t at, d
 	if (!p || f->type != TRAILER_F64)
 		return section_fail(s, LOG_E_USAGE);
 	memcpy(p, &value, 8);
-	return LOG_OK;
-}
-
-/* As in the row before: the text is there already. */
-static bool repeats(const struct trailer_section *s, const uint8_t *p, const char *text, size_t n, uint32_t *ref)
-{
-	if (s->nrows < 2)
-		return false;
-	memcpy(ref, p - s->row_size, 2 * sizeof *ref);
-	return ref[1] == n && ref[0] <= s->heap.used && n <= s->heap.used - ref[0] &&
-	       (!n || memcmp(s->heap.at + ref[0], text, n) == 0);
-}
-
-static int set_reference(struct trailer_section *s, void *p, const char *text, size_t n)
-{
-	uint32_t ref[2];
-	if (repeats(s, p, text, n, ref)) {
-		memcpy(p, ref, sizeof ref);
-		return LOG_OK;
-	}
-	ref[0] = (uint32_t)s->heap.used;
-	ref[1] = (uint32_t)n;
-	if (s->heap.used + n > UINT32_MAX || section_fail(s, log_bytes_add(&s->heap, text, n)) < 0)
-		return section_fail(s, LOG_E_MEMORY);
-	memcpy(p, ref, sizeof ref);
 	return LOG_OK;
 }
 

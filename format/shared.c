@@ -149,7 +149,7 @@ bool shared_has(const struct shared *s, uint64_t id)
 	return find(s, id) >= 0;
 }
 
-const struct shared_entry *shared_entry(const struct shared *s, uint64_t id)
+struct shared_entry *shared_entry(const struct shared *s, uint64_t id)
 {
 	int64_t n = find(s, id);
 	return n < 0 ? NULL : &s->entries[n];

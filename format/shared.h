@@ -42,7 +42,7 @@ void shared_keep_ids(struct shared *s, const struct id_set *ids);
 
 /* After that. */
 bool shared_has(const struct shared *s, uint64_t id);
-const struct shared_entry *shared_entry(const struct shared *s, uint64_t id); /* NULL = it has none */
+struct shared_entry *shared_entry(const struct shared *s, uint64_t id); /* NULL = it has none */
 void *shared_record(const struct shared *s, size_t n);                        /* n < used */
 
 /* The records get rank -1 and their variances. */

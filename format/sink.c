@@ -11,6 +11,8 @@
 #define SUFFIX  ".darshan"
 #define PARTIAL ".darshan_partial"
 
+enum { CREATED = 0400 /* its permissions */ };
+
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
@@ -59,9 +61,9 @@ static bool remove_stale(const char *partial)
 static int create(const char *partial)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = open(partial, flags, 0400);
+	int fd = open(partial, flags, CREATED);
 	if (fd < 0 && errno == EEXIST && remove_stale(partial))
-		fd = open(partial, flags, 0400);
+		fd = open(partial, flags, CREATED);
 	if (fd >= 0)
 		flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
@@ -154,10 +156,31 @@ static int rename_new(const char *from, const char *to)
 	return 0;
 }
 
-void sink_mode(const struct sink *s, unsigned mode)
+void sink_mode(struct sink *s, unsigned mode)
 {
-	if (s->fd >= 0)
-		fchmod(s->fd, mode);
+	s->mode = mode;
+}
+
+int sink_skip(struct sink *s, uint64_t n, struct log_error *err)
+{
+	if (!s->path)
+		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "nobody else writes into memory");
+	int code = flush(s, err);
+	s->at += n;
+	return code;
+}
+
+int sink_share(struct sink *s, uint64_t *inode, int64_t *changed, struct log_error *err)
+{
+	struct stat f;
+	if (s->fd < 0)
+		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "nobody else writes into memory");
+	if (fchmod(s->fd, 0600) < 0 || fstat(s->fd, &f) < 0)
+		return log_fail_system(err, "temporary file of the log cannot be shared");
+	*inode = f.st_ino;
+	*changed = f.st_ctim.tv_sec * INT64_C(1000000000) + f.st_ctim.tv_nsec;
+	s->mode = s->mode ? s->mode : CREATED;
+	return LOG_OK;
 }
 
 int sink_finish(struct sink *s, struct log_error *err)
@@ -167,6 +190,8 @@ int sink_finish(struct sink *s, struct log_error *err)
 	int code = flush(s, err);
 	if (code < 0)
 		return code;
+	if (s->mode && fchmod(s->fd, s->mode) < 0)
+		return log_fail_system(err, "log cannot get its permissions");
 	int closed = close(s->fd);
 	s->fd = -1;
 	if (closed < 0)

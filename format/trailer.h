@@ -124,6 +124,8 @@ int section_set_f64(struct trailer_section *s, const char *field, uint32_t at, d
 int section_set_text(struct trailer_section *s, const char *field, uint32_t at, const char *text);
 /* Appends a whole row of row_size bytes as it is (its str fields must be 0, or refer to this section's strings). */
 int section_add_row(struct trailer_section *s, const void *row);
+/* Rows of a section with the same schema, whose strings are in `heap`. */
+int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size);
 void section_free(struct trailer_section *s);
 
 /* Rows of whole words as columns, and back; `to` has room for as much. */

@@ -386,6 +386,15 @@ int log_write_packed(struct log_writer *w, const void *streams, size_t size)
 	return store(w, streams, size);
 }
 
+int log_write_room(struct log_writer *w, uint64_t size, uint64_t *at)
+{
+	if ((w->stage != STAGE_NAMES && w->stage != STAGE_MODULES) || w->compression == LOG_BZIP2)
+		return fail(w, LOG_E_USAGE, "room belongs to the names or to a module");
+	squeeze_out(w);
+	*at = w->sink.at;
+	return w->error.code ? w->error.code : sink_skip(&w->sink, size, &w->error);
+}
+
 int log_write_partial(struct log_writer *w, int module)
 {
 	if (module < 0 || module >= LOG_MAX_MODULES)
@@ -485,6 +494,13 @@ int log_writer_compression(struct log_writer *w, enum log_compression compressio
 		return fail(w, LOG_E_UNSUPPORTED, "this build of iolens writes no bzip2");
 	w->compression = compression;
 	return LOG_OK;
+}
+
+int log_writer_share(struct log_writer *w, struct log_shared_file *out)
+{
+	out->path = w->sink.partial;
+	int code = w->error.code ? w->error.code : sink_share(&w->sink, &out->inode, &out->changed, &w->error);
+	return code;
 }
 
 void log_writer_group_readable(struct log_writer *w)

@@ -49,12 +49,23 @@ int log_write_module(struct log_writer *w, int module, uint32_t version);
 int log_write_record(struct log_writer *w, const void *record, size_t size);
 /* Finished zlib streams of whole records, or of names, as they are; they stand behind what was written before. */
 int log_write_packed(struct log_writer *w, const void *streams, size_t size);
+/* So many bytes of the same kind, which somebody else writes at *at of the file (log_writer_share). */
+int log_write_room(struct log_writer *w, uint64_t size, uint64_t *at);
 /* The module lacks data; it need not have any. */
 int log_write_partial(struct log_writer *w, int module);
 int log_write_section(struct log_writer *w, const struct trailer_section *s);
 
 /* LOG_ZLIB unless called, or LOG_BZIP2 (log_enable_bzip2); before the job. */
 int log_writer_compression(struct log_writer *w, enum log_compression compression);
+
+/* Others of the same user may open the file for writing until it is finished: where it is, and what tells it from others. */
+struct log_shared_file {
+	const char *path;
+	uint64_t inode;
+	int64_t changed; /* ns since 1970 */
+};
+int log_writer_share(struct log_writer *w, struct log_shared_file *out);
+
 /* The log shall have mode 0440 instead of 0400. */
 void log_writer_group_readable(struct log_writer *w);
 

@@ -1,0 +1,112 @@
+/* The first place: the log's file, with what is the job's, and room for the regions of all places. */
+#include <stdio.h>
+#include <string.h>
+
+#include "joining.h"
+#include "reader.h"
+
+int join_begin(struct join *j, const char *path, struct join_file *file)
+{
+	struct log_shared_file shared;
+	int code = log_writer_file(&j->log, path, &j->a.err);
+	if (code < 0)
+		return code;
+	if (j->survey.group_readable)
+		log_writer_group_readable(j->log);
+	code = log_writer_share(j->log, &shared);
+	if (code < 0)
+		return log_writer_finish(j->log, &j->a.err);
+	*file = (struct join_file){.inode = shared.inode, .changed = shared.changed};
+	size_t n = strlen(shared.path);
+	if (n >= sizeof file->path)
+		return joining_fail(j, LOG_E_USAGE, "path of the log is too long");
+	memcpy(file->path, shared.path, n + 1);
+	return 0;
+}
+
+/* ---- the job's data ---- */
+
+/* Texts with their NULs, alternating; at most `room` pairs. */
+static size_t pairs_of(const char *text, const char *end, struct log_pair *out, size_t room)
+{
+	size_t n = 0;
+	while (text < end && n < room) {
+		const char *value = text + strlen(text) + 1;
+		if (value >= end)
+			break;
+		out[n++] = (struct log_pair){text, value};
+		text = value + strlen(value) + 1;
+	}
+	return n;
+}
+
+enum { MOUNTS = 256 };
+
+static int write_job(struct join *j)
+{
+	struct assembly *a = &j->a;
+	struct log_pair mounts[MOUNTS];
+	struct log_job job = {.mounts = mounts};
+	struct join_text t;
+	for (size_t at = 0; at + sizeof t <= j->texts.used; at += sizeof t + t.size) {
+		memcpy(&t, j->texts.at + at, sizeof t);
+		const char *text = (const char *)j->texts.at + at + sizeof t, *end = text + t.size;
+		if (t.size > j->texts.used - at - sizeof t || !t.size || end[-1])
+			return joining_fail(j, LOG_E_DAMAGED, "the job's data cannot be read");
+		if (t.place == j->decision.job) {
+			a->first.uid = t.uid;
+			a->first.id = t.id;
+			snprintf(a->command, sizeof a->command, "%s", text);
+		}
+		if (t.place == j->decision.mounts)
+			job.nmounts = pairs_of(text + strlen(text) + 1, end, mounts, MOUNTS);
+	}
+	return assembly_write_job(a, &job);
+}
+
+/* ---- the regions ---- */
+
+static int write_shared(struct join *j, int module)
+{
+	enum pack_part part = pack_part_of(module);
+	struct shared *s = part < PACK_PARTS ? &j->reduced[part] : NULL;
+	int code = 0;
+	if (!s || !s->used)
+		return 0;
+	shared_end(s);
+	for (size_t n = 0; code >= 0 && n < s->used; n++)
+		code = log_write_record(j->log, shared_record(s, n), s->module->size);
+	return code;
+}
+
+int join_lay_out(struct join *j, uint64_t at[JOIN_REGIONS])
+{
+	int code = 0;
+	j->a.writer = j->log;
+	write_job(j);
+	for (int r = 0; code >= 0 && r < JOIN_REGIONS; r++) {
+		int module = joining_module((enum join_region)r);
+		if (module < LOG_MAX_MODULES && !schema_modules[module].version)
+			continue;
+		if (module < LOG_MAX_MODULES) {
+			log_write_module(j->log, module, schema_modules[module].version);
+			write_shared(j, module);
+			if (j->share.partial >> module & 1)
+				log_write_partial(j->log, module);
+		}
+		code = log_write_room(j->log, j->share.sizes[r], &at[r]);
+	}
+	return code < 0 ? log_writer_finish(j->log, &j->a.err) : code;
+}
+
+int join_finish(struct join *j)
+{
+	struct assembly *a = &j->a;
+	a->writer = j->log;
+	memset(a->phase, 0, sizeof a->phase);
+	for (int p = 0; p < ASSEMBLY_PHASES && j->share.phase[p].name[0]; p++)
+		a->phase[p] = (struct assemble_phase){j->share.phase[p].name, j->share.phase[p].seconds};
+	int code = assembly_sections_end(a, j->survey.lost);
+	int finished = log_writer_finish(j->log, code < 0 ? NULL : &a->err);
+	return code < 0 ? code : finished;
+}
