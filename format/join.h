@@ -81,5 +81,7 @@ const void *join_region(const struct join *j, enum join_region region, size_t *s
 /* at: where in the file the regions of the places begin. */
 int join_lay_out(struct join *j, uint64_t at[JOIN_REGIONS]);
 int join_finish(struct join *j);
+/* Removes the unfinished log; the memory of the regions stays. */
+void join_give_up(struct join *j);
 
 #endif

@@ -99,6 +99,14 @@ int join_lay_out(struct join *j, uint64_t at[JOIN_REGIONS])
 	return code < 0 ? log_writer_finish(j->log, &j->a.err) : code;
 }
 
+void join_give_up(struct join *j)
+{
+	if (!j)
+		return;
+	log_writer_free(j->log);
+	j->log = NULL;
+}
+
 int join_finish(struct join *j)
 {
 	struct assembly *a = &j->a;

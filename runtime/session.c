@@ -91,10 +91,15 @@ static void name_world(uint64_t world)
 		 (unsigned long long)world);
 }
 
+const char *session_meeting_directory(void)
+{
+	return sys_exists("/dev/shm") ? "/dev/shm" : temporary();
+}
+
 void session_meeting_path(uint64_t meeting, char *path, size_t room)
 {
-	snprintf(path, room, "%.180s/iolens-%u-%016llx.meeting", sys_exists("/dev/shm") ? "/dev/shm" : temporary(),
-		 (unsigned)geteuid(), (unsigned long long)meeting);
+	snprintf(path, room, "%.180s/iolens-%u-%016llx.meeting", session_meeting_directory(), (unsigned)geteuid(),
+		 (unsigned long long)meeting);
 }
 
 bool session_world_exists(uint64_t world)

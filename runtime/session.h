@@ -26,6 +26,7 @@ const char *session_host(void);
 void session_enter_world(uint64_t world);
 
 /* Where the ranks of a job on one node meet: the same file for all, wherever their stores are. */
+const char *session_meeting_directory(void);
 void session_meeting_path(uint64_t meeting, char *path, size_t room);
 
 /* True when some rank of that job on this node has come so far. */

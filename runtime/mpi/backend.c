@@ -11,9 +11,9 @@
 /* clang-format off */
 #define FUNCTIONS(X) \
 	X(Comm_size) X(Comm_rank) X(Comm_get_parent) X(Comm_idup) X(Comm_free) \
-	X(Comm_set_errhandler) X(Initialized) X(Finalized) X(Igather) X(Ibcast) X(Isend) X(Irecv) X(Test) \
-	X(Cancel) X(File_open) X(File_iwrite_at_all) X(File_close) X(File_set_errhandler) \
-	X(Info_create) X(Info_set) X(Info_free)
+	X(Comm_set_errhandler) X(Initialized) X(Finalized) X(Iallgather) X(Isend) X(Irecv) X(Test) X(Cancel) \
+	X(File_open) X(File_iwrite_at_all) X(File_close) X(File_set_errhandler) X(Comm_group) X(Group_incl) \
+	X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free)
 /* clang-format on */
 
 #if defined MPI_ABI_VERSION
@@ -55,7 +55,6 @@ static struct {
 	__typeof__(PMPI_Group_from_session_pset) *Group_from_session_pset;
 	__typeof__(PMPI_Group_size) *Group_size;
 	__typeof__(PMPI_Group_rank) *Group_rank;
-	__typeof__(PMPI_Group_free) *Group_free;
 #endif
 } mpi;
 
@@ -71,7 +70,6 @@ static bool start(void *(*find)(const char *name))
 	mpi.Group_from_session_pset = (__typeof__(mpi.Group_from_session_pset))find("PMPI_Group_from_session_pset");
 	mpi.Group_size = (__typeof__(mpi.Group_size))find("PMPI_Group_size");
 	mpi.Group_rank = (__typeof__(mpi.Group_rank))find("PMPI_Group_rank");
-	mpi.Group_free = (__typeof__(mpi.Group_free))find("PMPI_Group_free");
 #endif
 	return all;
 }
@@ -163,7 +161,7 @@ static int world(int *size, int *rank, bool *spawned)
 static int session_world(const void *session, int *size, int *rank)
 {
 	MPI_Group all;
-	if (!mpi.Group_from_session_pset || !mpi.Group_size || !mpi.Group_rank || !mpi.Group_free)
+	if (!mpi.Group_from_session_pset || !mpi.Group_size || !mpi.Group_rank)
 		return -1;
 	int code = mpi.Group_from_session_pset(*(const MPI_Session *)session, "mpi://WORLD", &all);
 	if (code)
@@ -206,14 +204,9 @@ static int close_own(void)
 	return mpi.Comm_free(&own);
 }
 
-static int gather(int request, const void *from, void *to, int bytes, int root)
+static int gather(int request, const void *from, void *to, int bytes)
 {
-	return mpi.Igather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, root, own, &requests[request]);
-}
-
-static int broadcast(int request, void *at, int bytes, int root)
-{
-	return mpi.Ibcast(at, bytes, MPI_BYTE, root, own, &requests[request]);
+	return mpi.Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, own, &requests[request]);
 }
 
 static int send(int request, const void *from, int64_t bytes, int to, int tag)
@@ -242,6 +235,7 @@ static int cancel(int request)
 /* ---- writing by MPI-IO ---- */
 
 static MPI_File file;
+static MPI_Comm writers;
 
 static void set_hints(MPI_Info info, const char *hints)
 {
@@ -258,12 +252,30 @@ static void set_hints(MPI_Info info, const char *hints)
 	}
 }
 
-static int file_open(const char *path, const char *hints)
+static int gather_writers(const int *ranks, int n)
+{
+	MPI_Group all, some;
+	int code = mpi.Comm_group(own, &all);
+	if (code)
+		return code;
+	code = mpi.Group_incl(all, n, ranks, &some);
+	mpi.Group_free(&all);
+	if (code)
+		return code;
+	code = mpi.Comm_create_group(own, some, 0, &writers);
+	mpi.Group_free(&some);
+	return code;
+}
+
+static int file_open(const char *path, const char *hints, const int *ranks, int n)
 {
 	MPI_Info info = MPI_INFO_NULL;
+	int grouped = gather_writers(ranks, n);
+	if (grouped)
+		return grouped;
 	if (mpi.Info_create(&info) == MPI_SUCCESS)
 		set_hints(info, hints);
-	int code = mpi.File_open(own, path, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_EXCL, info, &file);
+	int code = mpi.File_open(writers, path, MPI_MODE_WRONLY, info, &file);
 	if (info != MPI_INFO_NULL)
 		mpi.Info_free(&info);
 	return code;
@@ -276,7 +288,9 @@ static int file_write_all(int request, int64_t at, const void *from, int64_t byt
 
 static int file_close(void)
 {
-	return mpi.File_close(&file);
+	int code = mpi.File_close(&file);
+	int freed = mpi.Comm_free(&writers);
+	return code ? code : freed;
 }
 
 extern const struct mpi_backend iolens_mpi_backend __attribute__((visibility("default")));
@@ -301,7 +315,6 @@ const struct mpi_backend iolens_mpi_backend = {
 	.open_end = open_end,
 	.close = close_own,
 	.gather = gather,
-	.broadcast = broadcast,
 	.send = send,
 	.receive = receive,
 	.test = test,

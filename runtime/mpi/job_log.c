@@ -22,22 +22,23 @@ void job_log_name(char *path, size_t room)
 			     life_job(), sys_pid());
 }
 
-static void explain(const char *path, int code, const struct log_error *err)
+void job_log_failed(const char *path, const struct log_error *err)
 {
 	const char *directory = session_world_directory();
 	if (*directory &&
 	    !sys_exists(directory)) /* this rank was stopped for long, and `iolens recover` has been here */
 		return;
-	if (code < 0)
-		note("%s: log not written: %s%s%s: the stores are kept in %s: `iolens recover %s` makes the log", path,
-		     err->message, err->system ? ": " : "", err->system ? strerror(err->system) : "", directory,
-		     directory);
-	else
-		note("%s: log incomplete: some stores could not be read: they are kept in %s", path, directory);
+	note("%s: log not written: %s%s%s: the stores are kept in %s: `iolens recover %s` makes the log", path,
+	     err->message, err->system ? ": " : "", err->system ? strerror(err->system) : "", directory, directory);
 }
 
-bool job_log_write(const char *path, const char *const *stores, size_t n, const struct assemble_phase *phases,
-		   size_t nphases, uint64_t deadline)
+void job_log_incomplete(const char *path)
+{
+	note("%s: log incomplete: some stores could not be read: they are kept in %s", path, session_world_directory());
+}
+
+static bool write_log(const char *path, const char *const *stores, size_t n, const struct assemble_phase *phases,
+		      size_t nphases, uint64_t deadline)
 {
 	struct log_error err = {0};
 	struct assemble_job job = {
@@ -56,7 +57,10 @@ bool job_log_write(const char *path, const char *const *stores, size_t n, const 
 	int code = assemble_stores(&job, stores, n, path, &err);
 	if (code >= 0 && (size_t)code == n)
 		return true;
-	explain(path, code, &err);
+	if (code < 0)
+		job_log_failed(path, &err);
+	else
+		job_log_incomplete(path);
 	return false;
 }
 
@@ -69,6 +73,17 @@ static void remove_packs(const char *const *stores, size_t n)
 	}
 }
 
+static void remove_store(const char *store)
+{
+	char directory[1024];
+	snprintf(directory, sizeof directory, "%s", store);
+	char *slash = strrchr(directory, '/');
+	sys_unlink_at(AT_FDCWD, store);
+	if (slash)
+		*slash = '\0';
+	sys_remove_directory(directory);
+}
+
 /* Should we end before all stores are removed, `iolens recover` must not make the log again: ours says so, and goes last. */
 static void remove_stores(const char *const *stores, size_t n)
 {
@@ -78,10 +93,18 @@ static void remove_stores(const char *const *stores, size_t n)
 	remove_packs(stores, n);
 	for (size_t k = 0; k < n; k++)
 		if (strcmp(stores[k], mine) != 0)
-			sys_unlink_at(AT_FDCWD, stores[k]);
+			remove_store(stores[k]);
 	for (size_t k = 0; k < n; k++)
 		if (strcmp(stores[k], mine) == 0)
-			sys_unlink_at(AT_FDCWD, mine);
+			remove_store(mine);
+}
+
+void job_log_settle(const char *const *stores, size_t n, bool done)
+{
+	if (done)
+		remove_stores(stores, n);
+	else
+		remove_packs(stores, n);
 }
 
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
@@ -91,10 +114,7 @@ bool job_log(const char *const *stores, size_t n, const struct assemble_phase *p
 	if (!n)
 		return true;
 	job_log_name(path, sizeof path);
-	bool done = job_log_write(path, stores, n, phases, nphases, deadline);
-	if (done)
-		remove_stores(stores, n);
-	else
-		remove_packs(stores, n);
+	bool done = write_log(path, stores, n, phases, nphases, deadline);
+	job_log_settle(stores, n, done);
 	return done;
 }

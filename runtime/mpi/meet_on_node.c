@@ -48,7 +48,7 @@ static void pack(const char *store, const char *first, int64_t rank)
 }
 
 /* The mark on the store says that its rank has come: what else is in the directory is some child's. */
-static bool bring_store(const struct life_world *world)
+bool meet_bring_store(const struct life_world *world)
 {
 	char mark[768], first[768];
 	if (!session_mark_store(mark, sizeof mark))
@@ -65,21 +65,13 @@ static bool make_log(double waited, const struct patience *p)
 	const struct assemble_phase phase = {"wait", waited};
 	char **paths = node_stores(&n);
 	bool done = paths && job_log((const char *const *)paths, n, &phase, 1, p->until);
-	for (size_t k = 0; paths && k < n; k++) {
-		char *slash = strrchr(paths[k], '/');
-		if (done && slash) {
-			*slash = '\0';
-			sys_remove_directory(paths[k]);
-		}
-		free(paths[k]);
-	}
-	free(paths);
+	node_forget_stores(paths, n);
 	return done;
 }
 
 static bool meet(const struct life_world *world, bool has_store, struct patience *p)
 {
-	if (has_store && !bring_store(world)) {
+	if (has_store && !meet_bring_store(world)) {
 		if (node_give_up())
 			note("no room for what the ranks tell each other: the stores are kept in %s",
 			     session_world_directory());

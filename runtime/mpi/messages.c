@@ -1,7 +1,7 @@
 /*
- * Ranks of several nodes meet by messages, over a communicator of our own: the root says where it is, who is elsewhere packs
- * its store and sends it, the root makes the log and says how it went. Every operation is non-blocking and is waited for no
- * longer than the deadline.
+ * Ranks of several nodes make one log (docs/decisions/0011). On each node they meet as ranks of one node do; then the leaders
+ * of the nodes talk to each other, over a communicator of our own: twice up and down a tree for what the log holds and where,
+ * then the writing, then once more for the outcome.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,291 +10,437 @@
 #include "clock.h"
 #include "config.h"
 #include "finalize.h"
-#include "hash.h"
 #include "job_log.h"
+#include "node.h"
 #include "note.h"
-#include "parcel.h"
+#include "places.h"
 #include "session.h"
 #include "sys.h"
+#include "writers.h"
 
-enum request { OPEN, WHERE, GATHER, PARCEL, OUTCOME, WRITE };
-enum { ROOT = 0, STORE_PATH = 176, TAG = 1, PHASES = 3, PIECE = 16 << 20 };
+enum { PHASES = 8, LEVELS = 64 };
+enum verdict { GO_ON, KEEP, DONE };
 
-/* What a rank tells the root. */
-struct hello {
-	int64_t packed,
-		raw; /* bytes of the parcel that follows; 0 = none: the root can read the store, or there is none */
-	char store[STORE_PATH]; /* "" = it has none */
+/* Before a survey. */
+struct surveyed {
+	int64_t lacking; /* ranks that could not make their store */
 };
 
-/* What the root tells everybody. */
-struct outcome {
-	int64_t bytes;   /* of the log that all write together; 0 = the root has written it, or has not */
-	int32_t done;    /* what the stores held is in a log */
-	char path[1020]; /* of the log that all write together */
+/* Before the decision. */
+struct decided {
+	int64_t verdict;
+	uint64_t inode;
+	int64_t changed;
+	uint64_t path; /* bytes, behind it */
+};
+
+/* Before a share. */
+struct made {
+	uint64_t able;
+	int64_t rounds;
+};
+
+struct placed {
+	int64_t verdict;
+	uint64_t able;
+	int64_t rounds;
+	uint64_t at[JOIN_REGIONS];
 };
 
 /* Not on the stack: a message may come into it after this rank has left, and then it stays. */
 struct meeting {
-	const struct mpi_backend *mpi;
 	const struct life_world *world;
 	struct patience *patience;
-	uint64_t root; /* where it is */
-	struct hello mine;
-	struct outcome outcome;
-	int64_t agreed;
-	struct parcel parcel;
-	struct hello *all; /* at the root */
-	char **stores;     /* at the root: paths that it can read */
-	size_t nstores;
+	uint64_t name, *names; /* of this rank's node, of all */
+	struct places places;
+	struct tree tree;
+	struct writers writers;
+	struct assemble_job job;
 	struct assemble_phase phase[PHASES];
 	uint64_t begun; /* of the phase */
+	char **stores;
+	size_t nstores;
+	struct join *join;
+	char path[4096]; /* of the log, at the first leader */
+	struct join_file file;
+	struct log_bytes decision;
+	struct surveyed surveyed;
+	struct made made;
+	struct placed placed;
+	uint64_t before[LEVELS][JOIN_REGIONS]; /* what stands before a node below, by level */
+	bool written, done;
 };
 
-static bool await(struct meeting *m, enum request request)
+static bool is_first(const struct meeting *m)
 {
-	patience_again(m->patience);
-	for (;;) {
-		bool done = false;
-		if (m->mpi->test(request, &done) != 0)
-			return false;
-		if (done)
-			return true;
-		if (!patience_rest(m->patience))
-			return false;
-	}
+	return m->tree.mine == 0;
 }
 
-static void clock_phase(struct meeting *m, int phase, const char *name)
+static void clock_phase(struct meeting *m, const char *name)
 {
 	uint64_t now = clock_monotonic();
-	m->phase[phase] = (struct assemble_phase){name, (double)(now - m->begun) * 1e-9};
+	if (m->job.nphases < PHASES)
+		m->phase[m->job.nphases++] = (struct assemble_phase){name, (double)(now - m->begun) * 1e-9};
 	m->begun = now;
 }
 
-/* ---- who is where ---- */
-
-/* "messages-apart" lets every rank think that it is on another node: for tests. */
-static uint64_t place(const struct meeting *m)
+static int level_of(const struct meeting *m, int64_t node)
 {
-	bool apart = config.finalize && strcmp(config.finalize, "messages-apart") == 0;
-	return log_id(session_host()) + (apart ? (uint64_t)m->world->rank : 0);
+	return __builtin_ctzll((uint64_t)(node - m->tree.mine));
 }
 
-static void introduce(struct meeting *m, bool has_store)
-{
-	const char *path = session_store_path();
-	if (!has_store || strlen(path) >= sizeof m->mine.store)
-		return;
-	memcpy(m->mine.store, path, strlen(path));
-	if (place(m) == m->root)
-		return;
-	m->parcel = parcel_pack(path);
-	m->mine.packed = (int64_t)m->parcel.size;
-	m->mine.raw = (int64_t)m->parcel.raw;
-}
+/* ---- what the stores hold: up; what becomes of it: down ---- */
 
-static bool gather(struct meeting *m, bool has_store)
+static bool add_survey(void *context, int64_t node, const void *from, size_t n)
 {
-	m->root = place(m);
-	m->begun = clock_monotonic();
-	if (m->mpi->open_begin(OPEN) != 0 || !await(m, OPEN) || m->mpi->open_end() != 0)
+	struct meeting *m = context;
+	struct surveyed s;
+	(void)node;
+	if (n < sizeof s)
 		return false;
-	clock_phase(m, 0, "open");
-	if (m->mpi->broadcast(WHERE, &m->root, sizeof m->root, ROOT) != 0 || !await(m, WHERE))
-		return false;
-	introduce(m, has_store);
-	if (m->world->rank == ROOT && !(m->all = calloc((size_t)m->world->size, sizeof *m->all)))
-		return false;
-	if (m->mpi->gather(GATHER, &m->mine, m->all, sizeof m->mine, ROOT) != 0 || !await(m, GATHER))
-		return false;
-	clock_phase(m, 1, "gather");
+	memcpy(&s, from, sizeof s);
+	m->surveyed.lacking += s.lacking;
+	if (join_survey_add(m->join, (const uint8_t *)from + sizeof s, n - sizeof s) < 0)
+		join_fail(m->join, join_error(m->join)->message);
 	return true;
 }
 
-/* ---- the stores ---- */
-
-static void keep_path(struct meeting *m, const char *path)
+/* A message of ours, and behind it one of the join. */
+static bool put(struct log_bytes *out, const void *head, size_t n, const struct log_bytes *rest)
 {
-	char *copy = strdup(path);
-	if (copy)
-		m->stores[m->nstores++] = copy;
+	out->used = 0;
+	return log_bytes_add(out, head, n) >= 0 && log_bytes_add(out, rest->at, rest->used) >= 0;
 }
 
-static bool fetch(struct meeting *m, int64_t rank)
+static bool tell_survey(void *context, int64_t node, struct log_bytes *out)
 {
-	char path[512];
-	const struct hello *h = &m->all[rank];
-	struct parcel p = {.at = malloc((size_t)h->packed), .size = (size_t)h->packed, .raw = (size_t)h->raw};
-	bool good = p.at && m->mpi->receive(PARCEL, p.at, h->packed, (int)rank, TAG) == 0;
-	if (good && !await(m, PARCEL)) {
-		m->mpi->cancel(PARCEL);
-		return false; /* its memory stays: the message may still come */
-	}
-	snprintf(path, sizeof path, "%s/rank%lld.store", session_world_directory(), (long long)rank);
-	good = good && parcel_unpack(&p, path);
-	if (good)
-		keep_path(m, path);
-	free(p.at);
+	struct meeting *m = context;
+	struct log_bytes survey = {0};
+	(void)node;
+	bool good = join_survey(m->join, &survey) >= 0 && put(out, &m->surveyed, sizeof m->surveyed, &survey);
+	log_bytes_free(&survey);
 	return good;
 }
 
-static bool collect(struct meeting *m)
+static enum verdict judge(struct meeting *m)
 {
-	m->stores = calloc((size_t)m->world->size, sizeof *m->stores);
-	bool good = m->stores;
-	for (int64_t r = 0; good && r < m->world->size; r++) {
-		struct hello *h = &m->all[r];
-		h->store[STORE_PATH - 1] = '\0';
-		if (h->packed > 0)
-			good = fetch(m, r);
-		else if (h->store[0])
-			keep_path(m, h->store);
-	}
-	clock_phase(m, 2, "stores");
+	struct join_found f = join_found(m->join);
+	struct log_error err = {0};
+	job_log_name(m->path, sizeof m->path);
+	if (!f.failed && !f.stores && !f.lost)
+		return DONE;
+	if (!f.failed && !f.stores)
+		join_fail(m->join, "no process left a readable store");
+	else if (!f.failed && join_begin(m->join, m->path, &m->file) >= 0)
+		return GO_ON;
+	f = join_found(m->join);
+	if (f.failed)
+		memcpy(err.message, f.why, sizeof err.message);
+	job_log_failed(m->path, f.failed ? &err : join_error(m->join));
+	return KEEP;
+}
+
+static bool tell_decision(void *context, int64_t node, struct log_bytes *out)
+{
+	struct meeting *m = context;
+	(void)node;
+	return put(out, m->decision.at, m->decision.used, &(struct log_bytes){0});
+}
+
+static bool decide(struct meeting *m)
+{
+	struct log_bytes decision = {0};
+	struct decided d = {.verdict = judge(m)};
+	if (d.verdict == GO_ON && join_decide(m->join, &decision) < 0)
+		d.verdict = KEEP;
+	d.inode = m->file.inode;
+	d.changed = m->file.changed;
+	d.path = strlen(m->file.path) + 1;
+	bool good = put(&m->decision, &d, sizeof d, &(struct log_bytes){(uint8_t *)m->file.path, d.path, 0}) &&
+		    log_bytes_add(&m->decision, decision.at, decision.used) >= 0;
+	log_bytes_free(&decision);
 	return good;
 }
 
-static bool deliver(struct meeting *m)
+static bool hear_decision(void *context, const void *from, size_t n)
 {
-	if (!m->parcel.size)
-		return true;
-	return m->mpi->send(PARCEL, m->parcel.at, (int64_t)m->parcel.size, ROOT, TAG) == 0 && await(m, PARCEL);
+	struct meeting *m = context;
+	return put(&m->decision, from, n, &(struct log_bytes){0});
 }
 
-/* ---- the log ---- */
-
-static bool lead(struct meeting *m)
+/* Takes the decision apart; false when it cannot be. */
+static bool read_decision(struct meeting *m, enum verdict *verdict, size_t *at)
 {
-	return collect(m) && job_log((const char *const *)m->stores, m->nstores, m->phase, PHASES, m->patience->until);
+	struct decided d;
+	if (m->decision.used < sizeof d)
+		return false;
+	memcpy(&d, m->decision.at, sizeof d);
+	if (!d.path || d.path > sizeof m->file.path || d.path > m->decision.used - sizeof d)
+		return false;
+	m->file.inode = d.inode;
+	m->file.changed = d.changed;
+	memcpy(m->file.path, m->decision.at + sizeof d, d.path);
+	m->file.path[d.path - 1] = '\0';
+	*verdict = (enum verdict)d.verdict;
+	*at = sizeof d + d.path;
+	return true;
 }
 
-static void forget_stores(struct meeting *m)
-{
-	for (size_t n = 0; n < m->nstores; n++)
-		free(m->stores[n]);
-	free(m->stores);
-}
-
-static bool tell(struct meeting *m)
-{
-	return m->mpi->broadcast(OUTCOME, &m->outcome, sizeof m->outcome, ROOT) == 0 && await(m, OUTCOME);
-}
-
-/* ---- the log by collective MPI-IO, for file systems that want it so: the root's draft goes through the aggregators ---- */
+/* ---- what has been made: up; where it is to be: down ---- */
 
 static bool together(void)
 {
-	return config.finalize && strcmp(config.finalize, "mpiio") == 0;
+	return config.finalize && strncmp(config.finalize, "mpiio", 5) == 0;
 }
 
-static void draft_path(char *path, size_t room)
+static bool add_share(void *context, int64_t node, const void *from, size_t n)
 {
-	snprintf(path, room, "%s/draft.darshan", session_world_directory());
-}
-
-#define PARTIAL "_partial" /* while it is being written */
-
-static struct outcome draft(struct meeting *m)
-{
-	char path[512];
-	struct stat s;
-	struct outcome o = {0};
-	draft_path(path, sizeof path);
-	job_log_name(o.path, sizeof o.path - sizeof PARTIAL);
-	bool exists = sys_exists(o.path);
-	if (exists)
-		note("%s: log not written: it exists already", o.path);
-	strcat(o.path, PARTIAL);
-	if (!exists && collect(m) &&
-	    job_log_write(path, (const char *const *)m->stores, m->nstores, m->phase, PHASES, m->patience->until))
-		o.bytes = sys_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, 0, 0, 0) == 0 ? s.st_size : 0;
-	return o;
-}
-
-/* True on all ranks when it is on all of them. What blocks comes right after: nobody enters it alone. */
-static bool all_agree(struct meeting *m, bool mine)
-{
-	bool root = m->world->rank == ROOT;
-	int64_t *all = root ? calloc((size_t)m->world->size, sizeof *all) : NULL;
-	m->agreed = mine;
-	if ((root && !all) || m->mpi->gather(GATHER, &m->agreed, all, sizeof m->agreed, ROOT) != 0 || !await(m, GATHER))
+	struct meeting *m = context;
+	struct made made;
+	if (n < sizeof made)
 		return false;
-	for (int64_t r = 0; root && r < m->world->size; r++)
-		m->agreed &= all[r];
-	free(all);
-	return m->mpi->broadcast(OUTCOME, &m->agreed, sizeof m->agreed, ROOT) == 0 && await(m, OUTCOME) && m->agreed;
+	memcpy(&made, from, sizeof made);
+	m->made.able |= made.able;
+	m->made.rounds = made.rounds > m->made.rounds ? made.rounds : m->made.rounds;
+	memcpy(m->before[level_of(m, node)], join_sizes(m->join), sizeof m->before[0]);
+	join_share_add(m->join, (const uint8_t *)from + sizeof made, n - sizeof made);
+	return true;
 }
 
-/* Every rank takes part in every write; only the root has bytes. */
-static bool write_together(struct meeting *m, const struct outcome *o)
+static bool tell_share(void *context, int64_t node, struct log_bytes *out)
 {
-	bool root = m->world->rank == ROOT, good = all_agree(m, true);
-	char path[512];
-	draft_path(path, sizeof path);
-	int fd = root ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
-	uint8_t *piece = root ? malloc(PIECE) : NULL;
-	good = good && m->mpi->file_open(o->path, config.log_hints ? config.log_hints : "") == 0;
-	for (int64_t at = 0; good && at < o->bytes; at += PIECE) {
-		int64_t n = o->bytes - at < PIECE ? o->bytes - at : PIECE;
-		bool have = root && piece && sys_call(SYS_pread64, fd, (long)piece, n, at, 0, 0) == n;
-		good = m->mpi->file_write_all(WRITE, at, piece, have ? n : 0) == 0 && await(m, WRITE) &&
-		       (have || !root);
-	}
-	good = all_agree(m, good) && m->mpi->file_close() == 0;
-	if (fd >= 0)
-		sys_close(fd);
-	if (good)
-		free(piece);
+	struct meeting *m = context;
+	struct log_bytes share = {0};
+	(void)node;
+	bool good = join_share(m->join, &share) >= 0 && put(out, &m->made, sizeof m->made, &share);
+	log_bytes_free(&share);
 	return good;
 }
 
-/* The root looks at what has become of it. */
-static bool settle(struct meeting *m, const struct outcome *o, bool written)
+static enum verdict lay_out(struct meeting *m)
 {
-	char path[1024];
-	struct stat s = {0};
-	draft_path(path, sizeof path);
-	bool whole = written && sys_call(SYS_newfstatat, AT_FDCWD, (long)o->path, (long)&s, 0, 0, 0) == 0 &&
-		     s.st_size == o->bytes;
-	sys_unlink_at(AT_FDCWD, path);
-	if (!whole) {
-		note("%s: log not written by MPI-IO: the stores are kept in %s", o->path, session_world_directory());
+	struct join_found f = join_found(m->join);
+	struct log_error err = {0};
+	if (!f.failed && !(m->made.able & 1) && !together())
+		join_fail(m->join, "its file cannot be opened a second time");
+	f = join_found(m->join);
+	if (!f.failed && join_lay_out(m->join, m->placed.at) >= 0)
+		return GO_ON;
+	if (f.failed)
+		memcpy(err.message, f.why, sizeof err.message);
+	job_log_failed(m->path, f.failed ? &err : join_error(m->join));
+	return KEEP;
+}
+
+static bool tell_place(void *context, int64_t node, struct log_bytes *out)
+{
+	const struct meeting *m = context;
+	struct placed p = m->placed;
+	for (int r = 0; r < JOIN_REGIONS; r++)
+		p.at[r] += m->before[level_of(m, node)][r];
+	return put(out, &p, sizeof p, &(struct log_bytes){0});
+}
+
+static bool hear_place(void *context, const void *from, size_t n)
+{
+	struct meeting *m = context;
+	if (n != sizeof m->placed)
 		return false;
-	}
-	sys_call(SYS_fchmodat, AT_FDCWD, (long)o->path, 0400, 0, 0, 0);
-	snprintf(path, sizeof path, "%.*s", (int)(strlen(o->path) - strlen(PARTIAL)), o->path);
-	if (sys_rename(o->path, path) != 0)
-		return false;
-	for (size_t n = 0; n < m->nstores; n++)
-		sys_unlink_at(AT_FDCWD, m->stores[n]);
+	memcpy(&m->placed, from, n);
 	return true;
 }
 
+/* ---- the steps of a leader; false: somebody did not answer in time ---- */
+
+static void take_part(struct meeting *m)
+{
+	struct join_place place = {
+		.number = m->places.mine,
+		.nprocs = m->world->size,
+		.ranks = m->places.ranks,
+		.nranks = m->places.nranks,
+	};
+	bool all = node_await_all(m->patience);
+	m->surveyed.lacking = node_lacking();
+	m->stores = node_stores(&m->nstores);
+	clock_phase(m, "wait");
+	place.stores = (const char *const *)m->stores;
+	place.nstores = m->stores ? m->nstores : 0;
+	m->job.epoch = *life_epoch();
+	m->job.id = life_job();
+	m->job.ended = sys_nanoseconds(CLOCK_REALTIME);
+	m->job.phases = m->phase;
+	m->job.first = m->nstores > 1 && m->stores ? m->stores[0] : NULL;
+	m->job.deadline = (int64_t)m->patience->until;
+	join_open(&m->join, &m->job, &place);
+	if (m->join && (!all || !m->stores))
+		join_fail(m->join, "not all ranks of a node have come");
+	m->begun = clock_monotonic();
+}
+
+static bool agree(struct meeting *m, enum verdict *verdict)
+{
+	size_t at;
+	if (!m->join || !tree_up(&m->tree, add_survey, tell_survey, m))
+		return false;
+	if (is_first(m) && !decide(m))
+		return false;
+	if (!tree_down(&m->tree, hear_decision, tell_decision, m) || !read_decision(m, verdict, &at))
+		return false;
+	clock_phase(m, "agree");
+	if (*verdict != GO_ON)
+		return true;
+	writers_choose(&m->writers, config.log_hints, m->tree.nodes, m->tree.mine);
+	if (!together())
+		writers_open(&m->writers, &m->file);
+	join_make(m->join, m->decision.at + at, m->decision.used - at);
+	m->made = (struct made){m->writers.able, together_rounds(m->join)};
+	m->begun = clock_monotonic();
+	return true;
+}
+
+static bool arrange(struct meeting *m, enum verdict *verdict)
+{
+	if (!tree_up(&m->tree, add_share, tell_share, m))
+		return false;
+	clock_phase(m, "gather");
+	if (is_first(m))
+		m->placed.verdict = lay_out(m);
+	if (is_first(m)) {
+		m->placed.able = m->made.able;
+		m->placed.rounds = m->made.rounds;
+	}
+	if (!tree_down(&m->tree, hear_place, tell_place, m))
+		return false;
+	*verdict = (enum verdict)m->placed.verdict;
+	m->writers.able = m->placed.able;
+	clock_phase(m, "shared");
+	return true;
+}
+
+static bool write_regions(struct meeting *m)
+{
+	bool good;
+	m->written = true;
+	if (together())
+		good = together_write(&m->tree, m->file.path, config.log_hints ? config.log_hints : "",
+				      m->placed.rounds, m->join, m->placed.at, &m->written);
+	else
+		good = writers_write(&m->writers, &m->tree, m->join, m->placed.at, &m->written);
+	writers_close(&m->writers, &m->written);
+	good = good && tree_all(&m->tree, &m->written);
+	clock_phase(m, "write");
+	return good;
+}
+
+/* The first leader, when all is written. */
 static bool finish(struct meeting *m)
 {
-	struct outcome *o = &m->outcome;
-	bool root = m->world->rank == ROOT;
-	if (root && together())
-		*o = draft(m);
-	else if (root)
-		o->done = lead(m);
-	else if (!deliver(m))
+	struct join_found f = join_found(m->join);
+	if (!m->written) {
+		note("%s: log not written: a node could not write its part: the stores are kept in %s", m->path,
+		     session_world_directory());
 		return false;
-	if (!tell(m))
-		return false;
-	if (o->bytes) {
-		bool written = write_together(m, o);
-		o->done = root && settle(m, o, written);
-		if (!tell(m))
-			return false;
 	}
-	if (o->done && m->parcel.size)
-		session_drop_store();
-	forget_stores(m);
-	sys_remove_directory(session_world_directory());
-	m->mpi->close();
-	return true;
+	if (join_finish(m->join) < 0) {
+		job_log_failed(m->path, join_error(m->join));
+		return false;
+	}
+	if (m->surveyed.lacking)
+		note("%lld of %lld ranks could not make their store (no room, or not allowed; IOLENS_TMPDIR tells "
+		     "where): the log is without them",
+		     (long long)m->surveyed.lacking, (long long)m->world->size);
+	if (f.lost)
+		job_log_incomplete(m->path);
+	return !f.lost;
+}
+
+static bool lead(struct meeting *m)
+{
+	enum verdict verdict;
+	take_part(m);
+	if (!agree(m, &verdict) || (verdict == GO_ON && !arrange(m, &verdict)))
+		return false;
+	if (verdict != GO_ON) {
+		m->done = verdict == DONE;
+		return true;
+	}
+	if (!write_regions(m))
+		return false;
+	m->done = is_first(m) && finish(m);
+	return tree_all_hear(&m->tree, &m->done);
+}
+
+/* ---- all ranks ---- */
+
+/* False, for all ranks alike, when one of them cannot meet its node. */
+static bool find_places(struct meeting *m)
+{
+	const struct mpi_backend *mpi = m->tree.mpi;
+	if (!tree_await(&m->tree, TREE_OPEN) || mpi->open_end() != 0)
+		return false;
+	clock_phase(m, "open");
+	m->names = calloc((size_t)m->world->size, sizeof *m->names);
+	if (!m->names || mpi->gather(TREE_GATHER, &m->name, m->names, sizeof m->name) != 0 ||
+	    !tree_await(&m->tree, TREE_GATHER))
+		return false;
+	bool good = places_find(&m->places, m->names, m->world->size, m->world->rank);
+	free(m->names);
+	m->tree.leader = m->places.leader;
+	m->tree.nodes = m->places.nodes;
+	m->tree.mine = m->places.mine;
+	clock_phase(m, "places");
+	return good;
+}
+
+/* The name stays 0 when this rank cannot meet its node. */
+static void enter(struct meeting *m, bool has_store)
+{
+	uint64_t name = places_name(m->world->rank);
+	if (!node_enter(m->world->meeting ^ name))
+		return;
+	if (has_store && !meet_bring_store(m->world)) {
+		node_abandon();
+		return;
+	}
+	if (life_storeless())
+		node_lack_store();
+	m->name = name;
+}
+
+static bool meet(struct meeting *m, bool has_store)
+{
+	m->begun = clock_monotonic();
+	if (m->tree.mpi->open_begin(TREE_OPEN) != 0)
+		return false;
+	enter(m, has_store);
+	if (!find_places(m)) {
+		if (m->name)
+			node_abandon();
+		return false;
+	}
+	if (node_come((int64_t)m->places.nranks))
+		node_call();
+	bool answered = true;
+	if (m->places.leader[m->places.mine] == m->world->rank) {
+		answered = lead(m);
+		node_settle(m->done ? NODE_MADE : answered ? NODE_KEPT : NODE_LEFT);
+		job_log_settle((const char *const *)m->stores, m->stores ? m->nstores : 0, m->done);
+	} else {
+		bool first;
+		answered = node_await(m->patience, &first) != NODE_LEFT;
+	}
+	node_leave();
+	return answered;
+}
+
+static void forget(struct meeting *m)
+{
+	node_forget_stores(m->stores, m->nstores);
+	join_close(m->join);
+	places_forget(&m->places);
+	log_bytes_free(&m->decision);
+	free(m);
 }
 
 bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p)
@@ -302,14 +448,15 @@ bool meet_by_messages(const struct mpi_backend *b, const struct life_world *worl
 	struct meeting *m = calloc(1, sizeof *m);
 	if (!m)
 		return false;
-	*m = (struct meeting){.mpi = b, .world = world, .patience = p};
-	bool all = !patience_given_up() && !patience_given_up_elsewhere(world->id) && gather(m, has_store);
-	if (!all && world->rank == ROOT)
-		finalize_not_all();
-	if (!all || !finish(m))
+	*m = (struct meeting){.world = world, .patience = p, .tree = {.mpi = b, .patience = p}};
+	bool all = !patience_given_up() && !patience_given_up_elsewhere(world->id) && meet(m, has_store);
+	if (!all) {
+		join_give_up(m->join);
+		if (world->rank == 0)
+			finalize_not_all();
 		return false; /* an operation may be under way on its memory */
-	free(m->parcel.at);
-	free(m->all);
-	free(m);
+	}
+	b->close();
+	forget(m);
 	return true;
 }

@@ -157,18 +157,17 @@ struct mpi_backend {
 	int (*open_begin)(int request); /* duplicates MPI_COMM_WORLD */
 	int (*open_end)(void);          /* when that request is done: errors are returned from now on */
 	int (*close)(void);
-	int (*gather)(int request, const void *from, void *to, int bytes, int root);
-	int (*broadcast)(int request, void *at, int bytes, int root);
+	int (*gather)(int request, const void *from, void *to, int bytes); /* of every rank, to all */
 	int (*send)(int request, const void *from, int64_t bytes, int to, int tag);
 	int (*receive)(int request, void *to, int64_t bytes, int from, int tag);
 	int (*test)(int request, bool *done);
 	int (*cancel)(int request); /* a receive that nobody answered */
 
 	/*
-	 * -- and the other way to write: collective MPI-IO with hints "key=value;key=value". MPI cannot open and close files
-	 * without blocking --
+	 * -- and the other way to write: collective MPI-IO of these ranks into a file that is there, with hints
+	 * "key=value;key=value". MPI cannot open and close files without blocking --
 	 */
-	int (*file_open)(const char *path, const char *hints);
+	int (*file_open)(const char *path, const char *hints, const int *ranks, int n);
 	int (*file_write_all)(int request, int64_t at, const void *from, int64_t bytes);
 	int (*file_close)(void);
 };

@@ -110,9 +110,22 @@ char **node_stores(size_t *n)
 	return paths;
 }
 
+void node_forget_stores(char **paths, size_t n)
+{
+	for (size_t k = 0; paths && k < n; k++)
+		free(paths[k]);
+	free(paths);
+}
+
+static void wake(const uint32_t *word)
+{
+	sys_call(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
 static void wake_all(void)
 {
-	sys_call(SYS_futex, (long)&node.head->outcome, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+	wake(&node.head->outcome);
+	wake(&node.head->come);
 }
 
 void node_settle(enum node_outcome outcome)
@@ -132,12 +145,12 @@ bool node_give_up(void)
 }
 
 /* At most a second at a time: it costs nothing to look again. */
-static void sleep_on(uint32_t value, uint64_t until)
+static void sleep_on(const uint32_t *word, uint32_t value, uint64_t until)
 {
 	uint64_t now = clock_monotonic(), most = UINT64_C(1000000000);
 	uint64_t left = until > now ? until - now : 1;
 	struct timespec t = {.tv_sec = left >= most, .tv_nsec = left >= most ? 0 : (long)left};
-	sys_call(SYS_futex, (long)&node.head->outcome, FUTEX_WAIT, value, (long)&t, 0, 0);
+	sys_call(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&t, 0, 0);
 }
 
 enum node_outcome node_await(const struct patience *p, bool *first_to_leave)
@@ -147,7 +160,7 @@ enum node_outcome node_await(const struct patience *p, bool *first_to_leave)
 		if (now != NODE_OPEN && now != NODE_MAKING)
 			return (enum node_outcome)now;
 		if (clock_monotonic() < p->until) {
-			sleep_on(now, p->until);
+			sleep_on(&node.head->outcome, now, p->until);
 			continue;
 		}
 		if (now == NODE_MAKING)
@@ -156,12 +169,43 @@ enum node_outcome node_await(const struct patience *p, bool *first_to_leave)
 	}
 }
 
+bool node_await_all(const struct patience *p)
+{
+	for (;;) {
+		uint32_t come = __atomic_load_n(&node.head->come, __ATOMIC_ACQUIRE);
+		uint32_t now = __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE);
+		if (now != NODE_OPEN)
+			return now == NODE_MAKING;
+		if (clock_monotonic() < p->until)
+			sleep_on(&node.head->come, come, p->until);
+		else
+			node_give_up();
+	}
+}
+
+void node_call(void)
+{
+	wake(&node.head->come);
+}
+
+static void forget(void)
+{
+	sys_unmap(node.head, HEAD);
+	sys_close(node.fd);
+	node.head = NULL;
+}
+
 void node_leave(void)
 {
 	uint32_t gone = __atomic_add_fetch(&node.head->gone, 1, __ATOMIC_ACQ_REL);
 	if (gone == __atomic_load_n(&node.head->come, __ATOMIC_ACQUIRE))
 		sys_unlink_at(AT_FDCWD, node.path);
-	sys_unmap(node.head, HEAD);
-	sys_close(node.fd);
-	node.head = NULL;
+	forget();
+}
+
+void node_abandon(void)
+{
+	node_settle(NODE_LEFT);
+	sys_unlink_at(AT_FDCWD, node.path);
+	forget();
 }

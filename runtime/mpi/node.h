@@ -38,13 +38,19 @@ uint32_t node_lacking(void);
 /* This rank is there; true when it is the last of `ranks`: the log is its to make. */
 bool node_come(int64_t ranks);
 
-/* Every registered store; the caller frees the paths and the list. */
+/* Every registered store; node_forget_stores frees them. */
 char **node_stores(size_t *n);
+
+void node_forget_stores(char **paths, size_t n);
 
 /* This rank cannot take part: there will be no log now. True when nobody has left before. */
 bool node_give_up(void);
 
-/* For the last one. */
+/* Where one rank of the node makes the log: it waits for the others, and the last one to come calls it. */
+bool node_await_all(const struct patience *p);
+void node_call(void);
+
+/* For the one who makes the log. */
 void node_settle(enum node_outcome outcome);
 
 /* For the others; NODE_OPEN and NODE_MAKING are no answers: who has waited too long leaves, as the first or not, and says so to all. */
@@ -52,5 +58,7 @@ enum node_outcome node_await(const struct patience *p, bool *first_to_leave);
 
 /* The file goes with the last one that does. */
 void node_leave(void);
+/* Before node_come: nobody need wait for this one. */
+void node_abandon(void);
 
 #endif
