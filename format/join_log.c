@@ -114,7 +114,9 @@ int join_finish(struct join *j)
 	memset(a->phase, 0, sizeof a->phase);
 	for (int p = 0; p < ASSEMBLY_PHASES && j->share.phase[p].name[0]; p++)
 		a->phase[p] = (struct assemble_phase){j->share.phase[p].name, j->share.phase[p].seconds};
-	int code = assembly_sections_end(a, j->survey.lost);
+	int code = assembly_check_time(a);
+	if (code >= 0)
+		code = assembly_sections_end(a, j->survey.lost);
 	int finished = log_writer_finish(j->log, code < 0 ? NULL : &a->err);
 	return code < 0 ? code : finished;
 }

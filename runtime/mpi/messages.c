@@ -15,6 +15,7 @@
 #include "note.h"
 #include "places.h"
 #include "session.h"
+#include "store.h"
 #include "sys.h"
 #include "writers.h"
 
@@ -272,6 +273,10 @@ static void take_part(struct meeting *m)
 	m->job.phases = m->phase;
 	m->job.first = m->nstores > 1 && m->stores ? m->stores[0] : NULL;
 	m->job.deadline = (int64_t)m->patience->until;
+	if (life_is_rank()) {
+		m->job.own = session_store_path();
+		m->job.image = store_image(&m->job.size);
+	}
 	join_open(&m->join, &m->job, &place);
 	if (m->join && (!all || !m->stores))
 		join_fail(m->join, "not all ranks of a node have come");
