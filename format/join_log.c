@@ -14,8 +14,10 @@ int join_begin(struct join *j, const char *path, struct join_file *file)
 	if (j->survey.group_readable)
 		log_writer_group_readable(j->log);
 	code = log_writer_share(j->log, &shared);
-	if (code < 0)
-		return log_writer_finish(j->log, &j->a.err);
+	if (code < 0) {
+		log_writer_error(j->log, &j->a.err);
+		return code;
+	}
 	*file = (struct join_file){.inode = shared.inode, .changed = shared.changed};
 	size_t n = strlen(shared.path);
 	if (n >= sizeof file->path)
@@ -96,7 +98,9 @@ int join_lay_out(struct join *j, uint64_t at[JOIN_REGIONS])
 		}
 		code = log_write_room(j->log, j->share.sizes[r], &at[r]);
 	}
-	return code < 0 ? log_writer_finish(j->log, &j->a.err) : code;
+	if (code < 0)
+		log_writer_error(j->log, &j->a.err);
+	return code;
 }
 
 void join_give_up(struct join *j)
@@ -117,6 +121,9 @@ int join_finish(struct join *j)
 	int code = assembly_check_time(a);
 	if (code >= 0)
 		code = assembly_sections_end(a, j->survey.lost);
-	int finished = log_writer_finish(j->log, code < 0 ? NULL : &a->err);
-	return code < 0 ? code : finished;
+	if (code >= 0) /* what is not whole must not get the log's name */
+		code = log_writer_finish(j->log, &a->err);
+	else if (!a->err.code)
+		log_writer_error(j->log, &a->err);
+	return code;
 }
