@@ -209,9 +209,24 @@ static uint64_t word(const uint8_t *at)
 	return w;
 }
 
+enum { STRIDE = 32 };
+
+static uint64_t difference(const uint8_t *a, const uint8_t *b)
+{
+	return (word(a) ^ word(b)) | (word(a + 8) ^ word(b + 8)) | (word(a + 16) ^ word(b + 16)) |
+	       (word(a + 24) ^ word(b + 24));
+}
+
+static uint64_t contents(const uint8_t *a)
+{
+	return word(a) | word(a + 8) | word(a + 16) | word(a + 24);
+}
+
 static size_t equal(const uint8_t *a, const uint8_t *b, size_t n)
 {
 	size_t at = 0;
+	while (at + STRIDE <= n && !difference(a + at, b + at))
+		at += STRIDE;
 	for (; at + 8 <= n; at += 8) {
 		uint64_t differ = word(a + at) ^ word(b + at);
 		if (differ)
@@ -225,6 +240,8 @@ static size_t equal(const uint8_t *a, const uint8_t *b, size_t n)
 static size_t zeros(const uint8_t *a, size_t n)
 {
 	size_t at = 0;
+	while (at + STRIDE <= n && !contents(a + at))
+		at += STRIDE;
 	for (; at + 8 <= n; at += 8)
 		if (word(a + at))
 			return at + (size_t)__builtin_ctzll(word(a + at)) / 8;
@@ -237,6 +254,8 @@ static size_t zeros(const uint8_t *a, size_t n)
 static void repeat(struct squeeze *s, const uint8_t *at, size_t n, uint32_t distance)
 {
 	size_t tail = n;
+	while (tail >= STRIDE && !contents(at + tail - STRIDE))
+		tail -= STRIDE;
 	while (tail >= 8 && !word(at + tail - 8))
 		tail -= 8;
 	size_t first = (tail + LONGEST - 1) / LONGEST * LONGEST;
@@ -318,17 +337,38 @@ static void tokens_of(struct squeeze *s, uint32_t from, uint32_t end)
 
 enum { ADLER = 65521, ADLER_BYTES = 4096 };
 
+/* The bytes of a word, each in 16 bits, times what the four of them count in the sum of sums, added up in the topmost. */
+static uint64_t weigh(uint64_t number, uint64_t even, uint64_t odd)
+{
+	const uint64_t mask = UINT64_C(0x00ff00ff00ff00ff);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	number = __builtin_bswap64(number);
+#endif
+	return ((number & mask) * even + (number >> 8 & mask) * odd) >> 48;
+}
+
+static void sum_word(uint64_t number, uint64_t *ones, uint64_t *sums)
+{
+	*sums += 8 * *ones;
+	if (!number)
+		return;
+	*sums += weigh(number, UINT64_C(0x0008000600040002), UINT64_C(0x0007000500030001));
+	*ones += weigh(number, UINT64_C(0x0001000100010001), UINT64_C(0x0001000100010001));
+}
+
 static void sum(struct squeeze *s, const uint8_t *at, size_t n)
 {
 	uint64_t ones = s->ones, sums = s->sums;
 	while (n) {
 		size_t piece = n < ADLER_BYTES ? n : ADLER_BYTES, k = 0;
-		for (; k + 8 <= piece; k += 8) {
-			if (word(at + k))
-				for (size_t b = k; b < k + 8; b++)
-					sums += ones += at[b];
-			else
-				sums += 8 * ones;
+		while (k + 8 <= piece) {
+			if (k + STRIDE <= piece && !contents(at + k)) {
+				sums += STRIDE * ones;
+				k += STRIDE;
+				continue;
+			}
+			sum_word(word(at + k), &ones, &sums);
+			k += 8;
 		}
 		for (; k < piece; k++)
 			sums += ones += at[k];
