@@ -144,7 +144,7 @@ static int write_heat_names(struct assembly *a)
 	return code;
 }
 
-/* Calls with every used record of one module of an image, its rank set, in a->record. The first time they are summed, too. */
+/* Calls with every used record of one module of an image, and its rank. The first time they are summed, too. */
 static int each_record(struct assembly *a, struct image *i, int (*see)(struct assembly *a, const struct log_record *r))
 {
 	struct log_records *records;
@@ -162,8 +162,7 @@ static int each_record(struct assembly *a, struct image *i, int (*see)(struct as
 			continue;
 		if (count)
 			pack_total_add(&a->source->totals[part], &r);
-		memcpy(a->record, r.data, r.size);
-		memcpy(a->record + 8, &i->rank, sizeof i->rank);
+		r.rank = i->rank;
 		if ((code = see(a, &r)) < 0)
 			break;
 	}
@@ -174,8 +173,7 @@ static int each_record(struct assembly *a, struct image *i, int (*see)(struct as
 
 static int add_record(struct assembly *a, const struct log_record *r)
 {
-	(void)r;
-	return shared_add(&a->shared, a->record);
+	return shared_add(&a->shared, r->data, r->rank);
 }
 
 static int add_rank(struct assembly *a, struct image *i)
@@ -198,10 +196,17 @@ static bool may_share(const struct assembly *a)
 	       schema_modules[a->module].layout == LAYOUT_PLAIN;
 }
 
+static void take_record(struct assembly *a, const struct log_record *r)
+{
+	memcpy(a->record, r->data, r->size);
+	memcpy(a->record + 8, &r->rank, sizeof r->rank);
+}
+
 /* Of one rank everything is: nothing has to be looked up. */
 static int share_alone(struct assembly *a, const struct log_record *r)
 {
 	struct reduce_state state;
+	take_record(a, r);
 	reduce_begin(r->schema, a->record, &state);
 	reduce_end(r->schema, a->record, &state);
 	return log_write_record(a->writer, a->record, r->size);
@@ -230,7 +235,10 @@ static int write_shared(struct assembly *a)
 
 static int copy_record(struct assembly *a, const struct log_record *r)
 {
-	return shared_has(&a->shared, r->id) ? 0 : log_write_record(a->writer, a->record, r->size);
+	if (shared_has(&a->shared, r->id))
+		return 0;
+	take_record(a, r);
+	return log_write_record(a->writer, a->record, r->size);
 }
 
 static int copy_records(struct assembly *a, struct image *i)

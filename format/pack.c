@@ -56,15 +56,17 @@ bool pack_unused(int module, const struct log_record *r)
 
 void pack_total_add(struct pack_totals *t, const struct log_record *r)
 {
+	struct reduce_sums s;
+	reduce_sums(r->schema, r->data, &s);
 	t->records++;
-	t->opens += reduce_i64(r->schema, r->data, ROLE_OPENS);
-	t->reads += reduce_i64(r->schema, r->data, ROLE_READS);
-	t->writes += reduce_i64(r->schema, r->data, ROLE_WRITES);
-	t->bytes_read += reduce_i64(r->schema, r->data, ROLE_BYTES_READ);
-	t->bytes_written += reduce_i64(r->schema, r->data, ROLE_BYTES_WRITTEN);
-	t->read_time += reduce_f64(r->schema, r->data, ROLE_READ_TIME);
-	t->write_time += reduce_f64(r->schema, r->data, ROLE_WRITE_TIME);
-	t->meta_time += reduce_f64(r->schema, r->data, ROLE_META_TIME);
+	t->opens += s.opens;
+	t->reads += s.reads;
+	t->writes += s.writes;
+	t->bytes_read += s.bytes_read;
+	t->bytes_written += s.bytes_written;
+	t->read_time += s.read_time;
+	t->write_time += s.write_time;
+	t->meta_time += s.meta_time;
 }
 
 /* ---- going through a store ---- */

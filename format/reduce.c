@@ -2,20 +2,22 @@
 
 #include <string.h>
 
+#include "reduce_plan.h"
+
 union cell {
 	int64_t i;
 	uint64_t u;
 	double d;
 };
 
-static union cell *cell(void *record, const struct schema_field *f)
+static union cell *cell(void *record, uint16_t at)
 {
-	return (union cell *)((uint8_t *)record + f->offset);
+	return (union cell *)((uint8_t *)record + at);
 }
 
-static const union cell *peek(const void *record, const struct schema_field *f)
+static const union cell *peek(const void *record, uint16_t at)
 {
-	return (const union cell *)((const uint8_t *)record + f->offset);
+	return (const union cell *)((const uint8_t *)record + at);
 }
 
 /* Unsigned arithmetic: sums of damaged logs may wrap. */
@@ -24,111 +26,169 @@ static int64_t add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+/* ---- what a record says ---- */
+
 int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role)
 {
 	int64_t sum = 0;
 	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f))
 		if (f->count == 1 && f->type != FIELD_F64)
-			sum = add(sum, peek(record, f)->i);
+			sum = add(sum, peek(record, f->offset)->i);
 	return sum;
 }
 
 double reduce_f64(const struct schema_module *m, const void *record, enum field_role role)
 {
 	const struct schema_field *f = schema_by_role(m, role);
-	return f ? peek(record, f)->d : 0;
+	return f ? peek(record, f->offset)->d : 0;
+}
+
+static int64_t sum_of(const struct reduce_role *r, const void *record)
+{
+	int64_t sum = 0;
+	for (int k = 0; k < r->n; k++)
+		sum = add(sum, peek(record, r->at[k])->i);
+	return sum;
+}
+
+static double time_of(const struct reduce_role *r, const void *record)
+{
+	return r->n ? peek(record, r->at[0])->d : 0;
+}
+
+void reduce_sums(const struct schema_module *m, const void *record, struct reduce_sums *s)
+{
+	struct reduce_plan room;
+	const struct reduce_plan *p = reduce_plan(m, &room);
+	*s = (struct reduce_sums){
+		.opens = sum_of(&p->opens, record),
+		.reads = sum_of(&p->reads, record),
+		.writes = sum_of(&p->writes, record),
+		.bytes_read = sum_of(&p->read_bytes, record),
+		.bytes_written = sum_of(&p->written_bytes, record),
+		.read_time = time_of(&p->times[0], record),
+		.write_time = time_of(&p->times[1], record),
+		.meta_time = time_of(&p->times[2], record),
+	};
+}
+
+static double io_time(const struct reduce_plan *p, const void *record)
+{
+	return time_of(&p->times[0], record) + time_of(&p->times[1], record) + time_of(&p->times[2], record);
+}
+
+static int64_t io_bytes(const struct reduce_plan *p, const void *record)
+{
+	return add(sum_of(&p->read_bytes, record), sum_of(&p->written_bytes, record));
 }
 
 double reduce_io_time(const struct schema_module *m, const void *record)
 {
-	return reduce_f64(m, record, ROLE_READ_TIME) + reduce_f64(m, record, ROLE_WRITE_TIME) +
-	       reduce_f64(m, record, ROLE_META_TIME);
+	struct reduce_plan room;
+	return io_time(reduce_plan(m, &room), record);
 }
 
 int64_t reduce_bytes(const struct schema_module *m, const void *record)
 {
-	return add(reduce_i64(m, record, ROLE_BYTES_READ), reduce_i64(m, record, ROLE_BYTES_WRITTEN));
+	struct reduce_plan room;
+	return io_bytes(reduce_plan(m, &room), record);
 }
 
-static bool less(const struct schema_field *f, const union cell *a, const union cell *b)
+/* ---- runs of cells ---- */
+
+static void sum_cells(union cell *a, const union cell *b, int n)
 {
-	return f->type == FIELD_F64 ? a->d < b->d : a->i < b->i;
+	for (int i = 0; i < n; i++)
+		a[i].u += b[i].u;
 }
 
-static bool is_zero(const struct schema_field *f, const union cell *a)
+static void sum_f64(union cell *a, const union cell *b, int n)
 {
-	return f->type == FIELD_F64 ? a->d == 0 : !a->i;
+	for (int i = 0; i < n; i++)
+		a[i].d += b[i].d;
 }
 
-static bool is_positive(const struct schema_field *f, const union cell *a)
+static void clamp(union cell *a, int n)
 {
-	return f->type == FIELD_F64 ? a->d > 0 : a->i > 0;
-}
-
-static void merge_sum(const struct schema_field *f, union cell *a, const union cell *b)
-{
-	for (int i = 0; i < f->count; i++)
-		if (f->type == FIELD_F64)
-			a[i].d += b[i].d;
-		else
-			a[i].i = add(a[i].i, b[i].i);
-}
-
-static void clamp(const struct schema_field *f, union cell *a)
-{
-	for (int i = 0; i < f->count; i++)
+	for (int i = 0; i < n; i++)
 		if (a[i].i < 0)
 			a[i].i = -1;
 }
 
-static void merge_sum_or_missing(const struct schema_field *f, union cell *a, const union cell *b)
+static void sum_or_missing(union cell *a, const union cell *b, int n)
 {
-	merge_sum(f, a, b);
-	clamp(f, a);
+	sum_cells(a, b, n);
+	clamp(a, n);
 }
 
-static void merge_max(const struct schema_field *f, union cell *a, const union cell *b)
+static void max_cells(union cell *a, const union cell *b, int n)
 {
-	if (less(f, a, b))
-		*a = *b;
+	for (int i = 0; i < n; i++)
+		if (a[i].i < b[i].i)
+			a[i] = b[i];
 }
 
-static void merge_min_nonzero(const struct schema_field *f, union cell *a, const union cell *b)
+static void max_f64(union cell *a, const union cell *b, int n)
 {
-	if (is_positive(f, b) && (!is_positive(f, a) || less(f, b, a)))
-		*a = *b;
+	for (int i = 0; i < n; i++)
+		if (a[i].d < b[i].d)
+			a[i] = b[i];
 }
 
-static void merge_first(const struct schema_field *f, union cell *a, const union cell *b)
+static void min_nonzero(union cell *a, const union cell *b, int n)
 {
-	if (is_zero(f, a))
-		*a = *b;
+	for (int i = 0; i < n; i++)
+		if (b[i].i > 0 && (a[i].i <= 0 || b[i].i < a[i].i))
+			a[i] = b[i];
 }
 
-static void merge_any(const struct schema_field *f, union cell *a, const union cell *b)
+static void min_nonzero_f64(union cell *a, const union cell *b, int n)
 {
-	memcpy(a, b, sizeof *a * f->count);
+	for (int i = 0; i < n; i++)
+		if (b[i].d > 0 && (!(a[i].d > 0) || b[i].d < a[i].d))
+			a[i] = b[i];
 }
 
-/* Rules that look at one field alone; the others are below. */
-static void (*const merge[REDUCE_COUNT])(const struct schema_field *, union cell *, const union cell *) = {
+static void take_first(union cell *a, const union cell *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!a[i].i)
+			a[i] = b[i];
+}
+
+static void first_f64(union cell *a, const union cell *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (a[i].d == 0)
+			a[i] = b[i];
+}
+
+static void take_any(union cell *a, const union cell *b, int n)
+{
+	memcpy(a, b, sizeof *a * (size_t)n);
+}
+
+static void (*const merge[])(union cell *, const union cell *, int) = {
 	/* clang-format off */
-	[REDUCE_SUM] = merge_sum,
-	[REDUCE_SUM_OR_MISSING] = merge_sum_or_missing,
-	[REDUCE_MAX] = merge_max,
-	[REDUCE_MIN_NONZERO] = merge_min_nonzero,
-	[REDUCE_LATEST] = merge_max,
-	[REDUCE_FIRST] = merge_first,
-	[REDUCE_ANY] = merge_any,
+	[OP_SUM] = sum_cells,
+	[OP_SUM_F64] = sum_f64,
+	[OP_SUM_OR_MISSING] = sum_or_missing,
+	[OP_MAX] = max_cells,
+	[OP_MAX_F64] = max_f64,
+	[OP_MIN_NONZERO] = min_nonzero,
+	[OP_MIN_NONZERO_F64] = min_nonzero_f64,
+	[OP_FIRST] = take_first,
+	[OP_FIRST_F64] = first_f64,
+	[OP_ANY] = take_any,
 	/* clang-format on */
 };
 
 /* A counter that accompanies another comes from the operand that the other one comes from. */
-static void merge_follower(const struct schema_module *m, const struct schema_field *f, void *into, const void *from)
+static void merge_follower(const struct reduce_follower *f, void *into, const void *from)
 {
-	const struct schema_field *leader = &m->fields[f->follows];
-	if (less(leader, peek(into, leader), peek(from, leader)))
-		merge_any(f, cell(into, f), peek(from, f));
+	const union cell *a = peek(into, f->leader), *b = peek(from, f->leader);
+	if (f->f64 ? a->d < b->d : a->i < b->i)
+		take_any(cell(into, f->at), peek(from, f->at), f->n);
 }
 
 enum { TOP = 4 };
@@ -165,71 +225,66 @@ static void rank_sort(struct ranked *list, int n)
 		}
 }
 
-/* f holds the counts of the values it follows. */
-static void merge_top4(const struct schema_module *m, const struct schema_field *f, void *into, const void *from)
+static bool nothing(const union cell *values, const union cell *counts)
 {
-	const struct schema_field *values = &m->fields[f->follows];
-	struct ranked list[2 * TOP] = {0};
+	uint64_t any = 0;
+	for (int i = 0; i < TOP; i++)
+		any |= values[i].u | counts[i].u;
+	return !any;
+}
+
+static void merge_top4(const struct reduce_run *r, void *into, const void *from)
+{
+	union cell *values = cell(into, r->leader), *counts = cell(into, r->at);
+	const union cell *more = peek(from, r->leader), *times = peek(from, r->at);
+	struct ranked list[2 * TOP];
 	int n = 0;
+	if (nothing(values, counts) && nothing(more, times))
+		return;
 	for (int i = 0; i < TOP; i++)
-		rank_add(list, &n, peek(into, values)[i].i, peek(into, f)[i].i);
+		rank_add(list, &n, values[i].i, counts[i].i);
 	for (int i = 0; i < TOP; i++)
-		rank_add(list, &n, peek(from, values)[i].i, peek(from, f)[i].i);
+		rank_add(list, &n, more[i].i, times[i].i);
 	rank_sort(list, n);
 	for (int i = 0; i < TOP; i++) {
-		cell(into, values)[i].i = i < n ? list[i].value : 0;
-		cell(into, f)[i].i = i < n ? list[i].count : 0;
+		values[i].i = i < n ? list[i].value : 0;
+		counts[i].i = i < n ? list[i].count : 0;
 	}
 }
 
-/* Fastest or slowest: three fields of one role. */
-struct extreme {
-	const struct schema_field *rank, *bytes, *time;
+/* ---- fastest and slowest ---- */
+
+struct candidate {
+	int64_t rank, bytes;
+	double time;
 };
 
-static struct extreme find_extreme(const struct schema_module *m, enum field_role role)
+static void set_extreme(const struct reduce_extreme *e, void *record, const struct candidate *c)
 {
-	struct extreme e = {0};
-	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f)) {
-		if (f->type == FIELD_F64)
-			e.time = f;
-		else if (!strcmp(f->unit, "rank"))
-			e.rank = f;
-		else
-			e.bytes = f;
-	}
-	return e;
-}
-
-static bool is_whole(const struct extreme *e)
-{
-	return e->rank && e->bytes && e->time;
-}
-
-static void set_extreme(const struct extreme *e, void *record, int64_t rank, int64_t bytes, double time)
-{
-	if (!is_whole(e))
+	if (!e->whole)
 		return;
-	cell(record, e->rank)->i = rank;
-	cell(record, e->bytes)->i = bytes;
-	cell(record, e->time)->d = time;
+	cell(record, e->rank)->i = c->rank;
+	cell(record, e->bytes)->i = c->bytes;
+	cell(record, e->time)->d = c->time;
 }
 
-static void merge_extreme(const struct schema_module *m, enum field_role role, void *into, const void *from)
+static struct candidate get_extreme(const struct reduce_extreme *e, const void *record)
 {
-	struct extreme e = find_extreme(m, role);
-	if (!is_whole(&e))
-		return;
-	double a = peek(into, e.time)->d, b = peek(from, e.time)->d;
-	if (role == ROLE_FASTEST ? b < a : b > a)
-		set_extreme(&e, into, peek(from, e.rank)->i, peek(from, e.bytes)->i, b);
+	if (!e->whole)
+		return (struct candidate){0};
+	return (struct candidate){peek(record, e->rank)->i, peek(record, e->bytes)->i, peek(record, e->time)->d};
 }
 
-static void set_extremes(const struct schema_module *m, void *record, int64_t rank, int64_t bytes, double time)
+static void merge_fastest(const struct reduce_extreme *e, void *into, const struct candidate *c)
 {
-	struct extreme fastest = find_extreme(m, ROLE_FASTEST), slowest = find_extreme(m, ROLE_SLOWEST);
-	set_extreme(&fastest, record, rank, bytes, time);
-	set_extreme(&slowest, record, rank, bytes, time);
+	if (e->whole && c->time < peek(into, e->time)->d)
+		set_extreme(e, into, c);
+}
+
+static void merge_slowest(const struct reduce_extreme *e, void *into, const struct candidate *c)
+{
+	if (e->whole && c->time > peek(into, e->time)->d)
+		set_extreme(e, into, c);
 }
 
 static void merge_moments(struct reduce_moments *a, const struct reduce_moments *b)
@@ -253,14 +308,23 @@ static int64_t rank_of(const void *record)
 	return rank;
 }
 
+static struct candidate begin(const struct reduce_plan *p, const void *record, int64_t rank, struct reduce_state *s)
+{
+	struct candidate c = {rank, io_bytes(p, record), io_time(p, record)};
+	s->time = (struct reduce_moments){1, c.time, 0};
+	s->bytes = (struct reduce_moments){1, (double)c.bytes, 0};
+	return c;
+}
+
 void reduce_begin(const struct schema_module *m, void *record, struct reduce_state *s)
 {
-	double time = reduce_io_time(m, record);
-	int64_t bytes = reduce_bytes(m, record);
-	s->time = (struct reduce_moments){1, time, 0};
-	s->bytes = (struct reduce_moments){1, (double)bytes, 0};
-	if (rank_of(record) != -1)
-		set_extremes(m, record, rank_of(record), bytes, time);
+	struct reduce_plan room;
+	const struct reduce_plan *p = reduce_plan(m, &room);
+	struct candidate c = begin(p, record, rank_of(record), s);
+	if (c.rank == -1)
+		return;
+	set_extreme(&p->fastest, record, &c);
+	set_extreme(&p->slowest, record, &c);
 }
 
 void reduce_begin_shared(const struct schema_module *m, const void *record, struct reduce_state *s, int64_t ranks)
@@ -270,27 +334,51 @@ void reduce_begin_shared(const struct schema_module *m, const void *record, stru
 	s->bytes = (struct reduce_moments){n, (double)reduce_bytes(m, record), 0};
 	for (const struct schema_field *f = schema_by_role(m, ROLE_VARIANCE); f; f = schema_next(m, f)) {
 		struct reduce_moments *to = strcmp(f->unit, "bytes^2") ? &s->time : &s->bytes;
-		to->deviation = peek(record, f)->d * n;
+		to->deviation = peek(record, f->offset)->d * n;
 	}
+}
+
+static void merge_cells(const struct reduce_plan *p, void *into, const void *from)
+{
+	for (int k = 0; k < p->nfollowers; k++)
+		merge_follower(&p->follower[k], into, from);
+	for (const struct reduce_run *r = p->run; r < p->run + p->nruns; r++) {
+		if (r->op == OP_TOP4)
+			merge_top4(r, into, from);
+		else
+			merge[r->op](cell(into, r->at), peek(from, r->at), r->n);
+	}
+}
+
+static void merge_state(struct reduce_state *into, const struct reduce_state *from)
+{
+	merge_moments(&into->time, &from->time);
+	merge_moments(&into->bytes, &from->bytes);
 }
 
 void reduce_merge(const struct schema_module *m, void *into, struct reduce_state *is, const void *from,
 		  const struct reduce_state *fs)
 {
-	for (uint32_t i = 0; i < m->nfields; i++)
-		if (m->fields[i].follows >= 0 && m->fields[i].reduce == REDUCE_ANY)
-			merge_follower(m, &m->fields[i], into, from);
-	for (uint32_t i = 0; i < m->nfields; i++) {
-		const struct schema_field *f = &m->fields[i];
-		if (f->reduce == REDUCE_TOP4 && f->follows >= 0)
-			merge_top4(m, f, into, from);
-		else if (merge[f->reduce] && f->follows < 0 && f->count)
-			merge[f->reduce](f, cell(into, f), peek(from, f));
-	}
-	merge_extreme(m, ROLE_FASTEST, into, from);
-	merge_extreme(m, ROLE_SLOWEST, into, from);
-	merge_moments(&is->time, &fs->time);
-	merge_moments(&is->bytes, &fs->bytes);
+	struct reduce_plan room;
+	const struct reduce_plan *p = reduce_plan(m, &room);
+	struct candidate fast = get_extreme(&p->fastest, from), slow = get_extreme(&p->slowest, from);
+	merge_cells(p, into, from);
+	merge_fastest(&p->fastest, into, &fast);
+	merge_slowest(&p->slowest, into, &slow);
+	merge_state(is, fs);
+}
+
+void reduce_merge_rank(const struct schema_module *m, void *into, struct reduce_state *is, const void *from,
+		       int64_t rank)
+{
+	struct reduce_plan room;
+	struct reduce_state fs;
+	const struct reduce_plan *p = reduce_plan(m, &room);
+	struct candidate c = begin(p, from, rank, &fs);
+	merge_cells(p, into, from);
+	merge_fastest(&p->fastest, into, &c);
+	merge_slowest(&p->slowest, into, &c);
+	merge_state(is, &fs);
 }
 
 static double variance(const struct reduce_moments *m)
@@ -298,38 +386,41 @@ static double variance(const struct reduce_moments *m)
 	return m->n ? m->deviation / m->n : 0;
 }
 
-static void set_variances(const struct schema_module *m, void *record, double time, double bytes)
+static void set_variances(const struct reduce_plan *p, void *record, double time, double bytes)
 {
-	for (uint32_t i = 0; i < m->nfields; i++) {
-		const struct schema_field *f = &m->fields[i];
-		if (f->reduce == REDUCE_MOMENTS)
-			cell(record, f)->d = strcmp(f->unit, "bytes^2") ? time : bytes;
-	}
+	for (int k = 0; k < p->nvariances; k++)
+		cell(record, p->variance[k].at)->d = p->variance[k].bytes ? bytes : time;
 }
 
 void reduce_end(const struct schema_module *m, void *record, const struct reduce_state *s)
 {
 	const int64_t shared = -1;
-	set_variances(m, record, variance(&s->time), variance(&s->bytes));
+	struct reduce_plan room;
+	set_variances(reduce_plan(m, &room), record, variance(&s->time), variance(&s->bytes));
 	memcpy((uint8_t *)record + 8, &shared, sizeof shared);
 }
 
 void reduce_total_add(const struct schema_module *m, struct reduce_total *t, void *record, const void *one,
 		      void *scratch)
 {
+	static const struct candidate nobody = {-1, -1, 0};
+	struct reduce_plan room;
 	struct reduce_state state;
+	const struct reduce_plan *p = reduce_plan(m, &room);
 	void *operand = t->used ? scratch : record;
 	memcpy(operand, one, m->size);
-	for (uint32_t i = 0; i < m->nfields; i++)
-		if (m->fields[i].reduce == REDUCE_SUM_OR_MISSING)
-			clamp(&m->fields[i], cell(operand, &m->fields[i]));
+	for (const struct reduce_run *r = p->run; r < p->run + p->nruns; r++)
+		if (r->op == OP_SUM_OR_MISSING)
+			clamp(cell(operand, r->at), r->n);
 	reduce_begin(m, operand, &state);
 	if (t->used) {
 		t->several_files |= memcmp(record, one, 8) != 0;
 		reduce_merge(m, record, &t->state, operand, &state);
 	}
-	if (t->several_files)
-		set_extremes(m, record, -1, -1, 0);
-	set_variances(m, record, 0, 0);
+	if (t->several_files) {
+		set_extreme(&p->fastest, record, &nobody);
+		set_extreme(&p->slowest, record, &nobody);
+	}
+	set_variances(p, record, 0, 0);
 	t->used = true;
 }

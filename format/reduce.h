@@ -35,6 +35,10 @@ void reduce_begin_shared(const struct schema_module *m, const void *record, stru
 void reduce_merge(const struct schema_module *m, void *into, struct reduce_state *is, const void *from,
 		  const struct reduce_state *fs);
 
+/* The same with a rank's record as it is, not begun; its own rank does not count. */
+void reduce_merge_rank(const struct schema_module *m, void *into, struct reduce_state *is, const void *from,
+		       int64_t rank);
+
 /* Stores the variances and makes the record shared: rank -1. */
 void reduce_end(const struct schema_module *m, void *record, const struct reduce_state *s);
 
@@ -52,6 +56,14 @@ void reduce_total_add(const struct schema_module *m, struct reduce_total *t, voi
 /* Seconds and bytes of a record by the roles of its fields. */
 double reduce_io_time(const struct schema_module *m, const void *record);
 int64_t reduce_bytes(const struct schema_module *m, const void *record);
+
+/* What most tables ask for, of one record. */
+struct reduce_sums {
+	int64_t opens, reads, writes, bytes_read, bytes_written;
+	double read_time, write_time, meta_time;
+};
+
+void reduce_sums(const struct schema_module *m, const void *record, struct reduce_sums *s);
 
 /* Sum of the integer counters with that role, 0 if the module has none. */
 int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role);

@@ -12,6 +12,7 @@ void shared_begin(struct shared *s, const struct schema_module *m)
 void shared_rank(struct shared *s)
 {
 	s->ranks++;
+	s->next = 0;
 }
 
 static uint64_t id_of(const void *record)
@@ -76,7 +77,7 @@ static int grow(struct shared *s)
 	return LOG_E_MEMORY;
 }
 
-static int add_first(struct shared *s, const void *record)
+static int add_first(struct shared *s, const void *record, int64_t rank)
 {
 	int code = s->used == s->room ? grow(s) : 0;
 	if (code < 0)
@@ -84,25 +85,25 @@ static int add_first(struct shared *s, const void *record)
 	uint8_t *copy = s->records + s->used * s->module->size;
 	struct shared_entry *e = &s->entries[s->used];
 	memcpy(copy, record, s->module->size);
+	memcpy(copy + 8, &rank, sizeof rank);
 	*e = (struct shared_entry){.id = id_of(record), .ranks = 1};
 	reduce_begin(s->module, copy, &e->state);
 	index_entry(s, s->used++);
 	return 0;
 }
 
-int shared_add(struct shared *s, const void *record)
+int shared_add(struct shared *s, const void *record, int64_t rank)
 {
-	uint8_t operand[4096] __attribute__((aligned(8)));
-	struct reduce_state state;
-	int64_t n = find(s, id_of(record));
+	uint64_t id = id_of(record);
+	bool follows = s->next < s->used && s->entries[s->next].id == id;
+	int64_t n = follows ? (int64_t)s->next : find(s, id);
 	if (n < 0)
-		return s->ranks == 1 && s->module->size <= sizeof operand ? add_first(s, record) : 0;
+		return s->ranks == 1 ? add_first(s, record, rank) : 0;
 	struct shared_entry *e = &s->entries[n];
+	s->next = (size_t)n + 1;
 	if (e->ranks != s->ranks - 1)
 		return 0;
-	memcpy(operand, record, s->module->size);
-	reduce_begin(s->module, operand, &state);
-	reduce_merge(s->module, s->records + (size_t)n * s->module->size, &e->state, operand, &state);
+	reduce_merge_rank(s->module, s->records + (size_t)n * s->module->size, &e->state, record, rank);
 	e->ranks++;
 	return 0;
 }

@@ -23,6 +23,7 @@ struct shared {
 	struct shared_entry *entries;
 	uint8_t *records; /* entry n's record is the n-th */
 	size_t used, room;
+	size_t next;     /* the entry that comes next if this rank has the same files in the same order */
 	uint32_t *index; /* open addressing by id: entry + 1 */
 	size_t index_size;
 };
@@ -32,8 +33,8 @@ void shared_begin(struct shared *s, const struct schema_module *m);
 /* The next rank's records follow. */
 void shared_rank(struct shared *s);
 
-/* A record of that rank, of the module's plain size, its rank set. */
-int shared_add(struct shared *s, const void *record);
+/* A record of that rank, of the module's plain size; the rank in it does not count. */
+int shared_add(struct shared *s, const void *record, int64_t rank);
 
 /* After the last rank: entries that not all `ranks` had are dropped. */
 void shared_keep(struct shared *s, int64_t ranks);

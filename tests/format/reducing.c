@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "make.h"
+#include "reduce_plan.h"
 #include "unit.h"
 
 static const struct schema_module *const posix = &schema_modules[LOG_MOD_POSIX];
@@ -197,6 +198,52 @@ TEST(merging_does_not_depend_on_order_or_grouping)
 		NEAR(left.write_time, right.write_time);
 		size_t integers = offsetof(struct posix_record, open_start_timestamp);
 		CHECK(!memcmp(&left, &right, integers));
+	}
+}
+
+TEST(a_ranks_record_is_merged_as_it_is)
+{
+	uint64_t seed = 7;
+	for (int64_t rank = 1; rank < 50; rank++) {
+		struct posix_record one, begun, slow, quick;
+		struct reduce_state os, ss, qs;
+		make_posix(&slow, &seed, 1, 0);
+		make_posix(&one, &seed, 1, 99);
+		slow.read_time = 5;
+		one.read_time = (double)(rank % 11);
+		reduce_begin(posix, &slow, &ss);
+		quick = slow, qs = ss;
+		begun = one;
+		begun.rank = rank;
+		reduce_begin(posix, &begun, &os);
+		reduce_merge(posix, &slow, &ss, &begun, &os);
+		reduce_merge_rank(posix, &quick, &qs, &one, rank);
+		reduce_end(posix, &slow, &ss);
+		reduce_end(posix, &quick, &qs);
+		CHECK(!memcmp(&slow, &quick, sizeof slow));
+	}
+}
+
+/* Every cell of every record is merged by some run, or by one of those that look at several. */
+TEST(a_plan_has_room_for_every_module)
+{
+	static struct reduce_plan room;
+	for (int k = 0; k < LOG_MOD_COUNT; k++) {
+		const struct schema_module *m = &schema_modules[k];
+		const struct reduce_plan *p = reduce_plan(m, &room);
+		uint32_t cells = 0, planned = 0;
+		for (uint32_t f = 0; f < m->nfields; f++)
+			if (m->fields[f].follows < 0 && m->fields[f].count && m->fields[f].reduce < REDUCE_TOP4)
+				cells += m->fields[f].reduce == REDUCE_SUM || m->fields[f].reduce == REDUCE_ANY ||
+							 m->fields[f].reduce == REDUCE_SUM_OR_MISSING
+						 ? m->fields[f].count
+						 : 1;
+		for (int r = 0; r < p->nruns; r++)
+			planned += p->run[r].op == OP_TOP4 ? 0 : p->run[r].n;
+		EQUAL(planned, cells);
+		CHECK(p->nruns < REDUCE_RUNS && p->nfollowers < REDUCE_FOLLOWERS && p->nvariances < REDUCE_VARIANCES);
+		CHECK(p->opens.n < 15 && p->reads.n < 15 && p->writes.n < 15);
+		CHECK(p->read_bytes.n < 15 && p->written_bytes.n < 15);
 	}
 }
 
