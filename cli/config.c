@@ -1,5 +1,6 @@
 /* iolens config: the settings that a program would run with, as the library itself sees them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,21 @@ static const char help[] =
 	"FILE is used instead of $IOLENS_CONFIG_PATH. Settings that are wrong are listed at the end;\n"
 	"they never stop a program, but they change nothing. Exit code 1 when there are any.\n";
 
+/* A name that the loader would take apart becomes that of a descriptor. */
+static void name_library(const char *library)
+{
+	char name[32];
+	if (!preload_loadable(library)) {
+		snprintf(name, sizeof name, "/proc/self/fd/%d", open(library, O_RDONLY));
+		library = name;
+	}
+	setenv("LD_PRELOAD", library, 1);
+}
+
 static void become_witness(const char *library, const char *file, int out)
 {
 	static char *const argv[] = {"true", NULL};
-	setenv("LD_PRELOAD", library, 1);
+	name_library(library);
 	setenv("IOLENS_DUMP_CONFIG", "", 1);
 	unsetenv("IOLENS_SESSION");
 	unsetenv("IOLENS_ENABLE_NONMPI");

@@ -47,3 +47,8 @@ bool preload_find(char *path, size_t room)
 	}
 	return false;
 }
+
+bool preload_loadable(const char *path)
+{
+	return !strpbrk(path, " :;$");
+}

@@ -97,20 +97,14 @@ static int make_somewhere(struct session_dir *s)
 			strerror(errno));
 }
 
-/* The dynamic loader ends a name at these, or replaces what follows. */
-static bool loadable(const char *path)
-{
-	return !strpbrk(path, " :;$");
-}
-
 /* A link of the session stands for an installation below a name that the loader would take apart. */
 static int link_preload(struct session_dir *s)
 {
 	char link[sizeof s->path + 32];
-	if (loadable(s->preload))
+	if (preload_loadable(s->preload))
 		return 0;
 	snprintf(link, sizeof link, "%s/libiolens.so", s->path);
-	if (!loadable(link) || symlink(s->preload, link) != 0) {
+	if (!preload_loadable(link) || symlink(s->preload, link) != 0) {
 		session_dir_remove(s);
 		return cli_fail(CLI_INPUT,
 				"run: %s: LD_PRELOAD cannot name this: set IOLENS_TMPDIR to a directory without blanks",

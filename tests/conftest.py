@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,17 @@ from observed import Observe
 # What the caller has set for own use must not reach the programs under test.
 for _name in [n for n in os.environ if n.startswith(("IOLENS_", "DARSHAN_")) or n == "LD_PRELOAD"]:
     del os.environ[_name]
+
+# Started in the background or by nohup, this process ignores signals, and all that it starts would, too.
+for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_signal) == signal.SIG_IGN:
+        signal.signal(_signal, signal.default_int_handler if _signal == signal.SIGINT else signal.SIG_DFL)
+
+# MPICH over UCX takes 4 MiB of /dev/shm for each rank, and containers often have 64 in all.
+# What lies below /var has no records.
+_shm = os.statvfs("/dev/shm") if Path("/dev/shm").is_dir() else None
+if _shm and _shm.f_bavail * _shm.f_frsize < 1 << 30:
+    os.environ.setdefault("UCX_POSIX_DIR", "/var/tmp")
 
 
 # A product that is missing is a broken build, material that is missing (the corpus) a reason to skip.
@@ -45,9 +57,14 @@ def iolens() -> Path:
 
 
 @pytest.fixture(scope="session")
-def preload() -> Path:
-    """The preload library."""
-    return _product(places.PRELOAD)
+def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The preload library, by a name that LD_PRELOAD can have wherever the repository is."""
+    built = _product(places.PRELOAD)
+    if not set(" :;$") & set(str(built)):
+        return built
+    link = tmp_path_factory.mktemp("preload") / built.name
+    link.symlink_to(built)
+    return link
 
 
 @pytest.fixture(scope="session")

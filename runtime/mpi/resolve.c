@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi.h"
@@ -116,9 +118,10 @@ bool mpi_find_owner(struct mpi_owner *out)
 bool mpi_own_directory(char *out, size_t room)
 {
 	Dl_info info;
-	if (!dladdr((const void *)mpi_resolve, &info) || strlen(info.dli_fname) >= room)
+	char real[PATH_MAX]; /* a session may have preloaded a link */
+	if (!dladdr((const void *)mpi_resolve, &info) || !realpath(info.dli_fname, real) || strlen(real) >= room)
 		return false;
-	strcpy(out, info.dli_fname);
+	strcpy(out, real);
 	char *slash = strrchr(out, '/');
 	if (slash)
 		slash[1] = '\0';

@@ -39,12 +39,14 @@ def test_an_installation_below_any_name(iolens: Path, preload: Path, tmp_path: P
     seen = Observe(home / "bin" / "iolens", tmp_path)(["sh", "-c", "echo text >file"], cwd=tmp_path)
     assert (seen.done.returncode, seen.done.stderr) == (0, b"")
     assert seen.files("POSIX") == {str(tmp_path / "file")}
+    settings = subprocess.run([seen.iolens, "config"], capture_output=True, text=True, check=True)
+    assert "\nBUDGET " in settings.stdout and "ERROR" not in settings.stdout
 
 
-def test_a_directory_of_stores_below_any_name(observe: Observe, tmp_path: Path) -> None:
+def test_a_directory_of_stores_below_any_name(observe: Observe, preload: Path, tmp_path: Path) -> None:
     place = tmp_path / "with blank: and colon"
     place.mkdir()
-    env = {"IOLENS_TMPDIR": str(place)}
+    env = {"IOLENS_TMPDIR": str(place), "IOLENS_PRELOAD": str(preload)}
     seen = observe(["sh", "-c", "echo $IOLENS_SESSION >file"], cwd=tmp_path, env=env)
     assert (tmp_path / "file").read_text().startswith(f"{place}/iolens-")
     assert seen.files("POSIX") == {str(tmp_path / "file")}

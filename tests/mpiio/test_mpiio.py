@@ -348,6 +348,21 @@ def test_program(bench: Bench, mpi: MPI, expected: Expectation, n: int) -> None:
 
 
 @pytest.mark.parametrize("mpi", ALL)
+def test_an_installation_below_a_name_with_blanks(
+    bench: Bench, mpi: MPI, preload: Path, tmp_path: Path
+) -> None:
+    """LD_PRELOAD cannot have such a name, the session preloads a link: the backends lie beside what that leads to."""
+    place = tmp_path / "with blanks"
+    place.mkdir()
+    for library in preload.resolve().parent.glob("*.so"):
+        shutil.copy(library, place)
+    expected = load("collective")
+    log = bench.observe(mpi, 2, bench.command(mpi, expected.source), IOLENS_PRELOAD=str(place / preload.name))
+    wrong = list(check(log, expected, 2))
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("mpi", ALL)
 def test_mpi4py_from_the_package_index(bench: Bench, mpi: MPI, tmp_path: Path) -> None:
     """It loads the MPI itself, out of the global scope, and probes for functions that this MPI may lack."""
     found = importlib.util.find_spec("mpi4py")
