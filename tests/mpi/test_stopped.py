@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def stopped(job: Job) -> list[int]:
             if is_rank and re.search(r"\nState:\t[Tt]", (entry / "status").read_text()):
                 found.append(int(entry.name))
     return found
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left_behind(job: Job) -> Iterator[None]:
+    """A test that has failed leaves a stopped rank, which nothing but this ends."""
+    yield
+    for pid in stopped(job):
+        os.kill(pid, signal.SIGKILL)
 
 
 class Stop:
