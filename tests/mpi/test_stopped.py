@@ -39,9 +39,9 @@ def in_finalize(rank: int, *at: str) -> Scene:
 BEFORE = {rank: Scene(rank, ("stop", str(rank))) for rank in range(RANKS)}
 # It has marked its store as complete.
 REGISTERED = in_finalize(1, "-e", "inject=renameat2:signal=SIGSTOP:when=1")
-# It has written some of the log; it has written all of it, and removed no store.
+# It has begun to write the log; it has written all of it, and removed no store.
 PARTIAL = ("-P", "log.darshan_partial", "-e")
-HALF_WAY = (*PARTIAL, "inject=pwrite64:signal=SIGSTOP:when=2")
+MAKING = (*PARTIAL, "inject=flock:signal=SIGSTOP:when=1")
 LOGGED = ("-e", "inject=unlinkat:signal=SIGSTOP:when=1")
 
 
@@ -162,7 +162,7 @@ def test_its_store_is_taken_away_meanwhile(job: Job) -> None:
 
 @pytest.mark.parametrize("meeting", MEETINGS)
 def test_a_rank_stopped_while_it_makes_the_log(job: Job, meeting: str) -> None:
-    stop = Stop(job, in_finalize(2 if not meeting else 0, *HALF_WAY), meeting)
+    stop = Stop(job, in_finalize(2 if not meeting else 0, *MAKING), meeting)
     time.sleep(4)  # its own patience is over, too
     ended = stop.go_on()
     assert len(ended.notes) == 1
@@ -174,7 +174,7 @@ def test_a_rank_stopped_while_it_makes_the_log(job: Job, meeting: str) -> None:
 
 @pytest.mark.parametrize("meeting", MEETINGS)
 def test_the_log_is_made_by_others_meanwhile(job: Job, meeting: str) -> None:
-    stop = Stop(job, in_finalize(2 if not meeting else 0, *HALF_WAY), meeting)
+    stop = Stop(job, in_finalize(2 if not meeting else 0, *MAKING), meeting)
     locked = stop.recover()
     assert locked.returncode == 3
     assert "another process is writing it" in locked.stderr
