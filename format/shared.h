@@ -44,7 +44,7 @@ void shared_keep_ids(struct shared *s, const struct id_set *ids);
 /* After that. */
 bool shared_has(const struct shared *s, uint64_t id);
 struct shared_entry *shared_entry(const struct shared *s, uint64_t id); /* NULL = it has none */
-void *shared_record(const struct shared *s, size_t n);                        /* n < used */
+void *shared_record(const struct shared *s, size_t n);                  /* n < used */
 
 /* The records get rank -1 and their variances. */
 void shared_end(struct shared *s);
