@@ -431,6 +431,7 @@ static bool meet(struct meeting *m, bool has_store)
 		answered = lead(m);
 		node_settle(m->done ? NODE_MADE : answered ? NODE_KEPT : NODE_LEFT);
 		job_log_settle((const char *const *)m->stores, m->stores ? m->nstores : 0, m->done);
+		sys_remove_directory(session_world_directory());
 	} else {
 		bool first;
 		answered = node_await(m->patience, &first) != NODE_LEFT;

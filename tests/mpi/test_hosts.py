@@ -98,6 +98,30 @@ def test_ranks_of_several_hosts_make_one_log(job: Job, remote_shell: Path, hosts
     assert apart == (job.counters("OPENS"), job.counters("MAX_BYTE_WRITTEN"))
 
 
+@pytest.mark.parametrize("other", ["", "touch $0/log.darshan_partial; chmod 600 $0/log.darshan_partial"])
+@pytest.mark.parametrize(("hosts", "each"), [(4, 2), (3, 1)])
+def test_only_the_first_host_sees_the_directory_of_the_log(
+    job: Job, remote_shell: Path, hosts: int, each: int, other: str
+) -> None:
+    """Those that cannot open its file, or find another one there, leave the writing to the first."""
+    logs, shell = job.cwd.parent / "logs", job.cwd.parent / "shell"
+    logs.mkdir()
+    private = f'sh -c "mount -t tmpfs tmpfs $0; {other or ":"}" {logs}'
+    script = remote_shell.read_text().replace(
+        "\nshift\nexec sh -c", f"\n[ $1 = node0 ] || {private}\nshift\nexec sh -c"
+    )
+    assert str(logs) in script
+    shell.write_text(script)
+    shell.chmod(0o755)
+    log = logs / "log.darshan"
+    ended = on_hosts(job, shell, hosts, each, "job", "many", IOLENS_LOGFILE=str(log))
+    assert (ended.code, ended.out, ended.notes) == (0, "done\n", []), ended.err
+    found = job.counters("BYTES_WRITTEN", log)
+    assert found.items() >= expected(hosts * each).items()
+    assert len(found) == hosts * each * 321 + 51
+    assert list(logs.iterdir()) == [log]
+
+
 def test_a_host_that_is_late(job: Job, remote_shell: Path) -> None:
     ended = on_hosts(job, remote_shell, 2, 1, "job", "late", IOLENS_FINALIZE_TIMEOUT="2")
     assert (ended.code, ended.out) == (0, "done\n"), ended.err

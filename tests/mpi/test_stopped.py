@@ -116,7 +116,7 @@ def the_log_is_whole(job: Job) -> None:
 # ---- before MPI_Finalize ----
 
 
-@pytest.mark.parametrize("meeting", MEETINGS)
+@pytest.mark.parametrize("meeting", [*MEETINGS, "messages-apart=2"])
 @pytest.mark.parametrize("rank", BEFORE)
 def test_a_rank_stopped_before_finalize(job: Job, rank: int, meeting: str) -> None:
     stop = Stop(job, BEFORE[rank], meeting)
