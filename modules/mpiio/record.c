@@ -138,18 +138,28 @@ void mpiio_on_operation(struct mpiio_span s, enum live_operation_id operation, i
 	self_leave();
 }
 
-void mpiio_complete(enum live_way way, const struct mpiio_begun *b, bool failed, double wait, double end)
+void mpiio_complete(enum live_way way, const struct mpiio_begun *b, int64_t moved, double wait, double end)
 {
 	struct live_completion *c = &self_shard()->completion[way][b->kind];
+	bool failed = moved == MPI_MOVED_FAILED;
 	c->count++;
 	c->errors += failed;
-	c->bytes += failed ? 0 : b->size;
+	c->bytes += moved >= 0 ? moved : failed ? 0 : b->size;
 	c->wait += wait;
 	c->span += end - b->start;
 	self_shard_done();
 }
 
-void mpiio_on_end(struct mpiio_span s, int code)
+void *mpiio_status(struct mpiio_span s, int64_t *room, void *status)
+{
+	const struct mpi_backend *mpi = mpi_backend();
+	if (!s.open || !mpi->statuses_ignored(status))
+		return status;
+	mpi->statuses_prepare(room, 1);
+	return room;
+}
+
+void mpiio_on_end(struct mpiio_span s, const void *status, int code)
 {
 	if (!s.open)
 		return;
@@ -160,7 +170,8 @@ void mpiio_on_end(struct mpiio_span s, int code)
 	s.open->split.on = false;
 	lock_drop(&s.open->file->lock);
 	if (begun.on) {
-		mpiio_complete(LIVE_WAY_SPLIT, &begun, code, end - s.start, end);
+		int64_t moved = mpi_backend()->status_moved(code, status, 0);
+		mpiio_complete(LIVE_WAY_SPLIT, &begun, moved, end - s.start, end);
 		mpiio_timeline(begun.kind, s.start, end);
 	}
 	self_leave();

@@ -41,8 +41,13 @@ static inline void mpiio_on_access(struct mpiio_span s, enum live_way way, enum 
 		mpiio_access(s, way, kind, count, type);
 }
 
+enum { MPIIO_STATUS_ROOM = 64 }; /* words: of sixteen statuses and more */
+
+/* What to give the real call for `status`: the same, or room of ours (of one status) where the program ignores it. */
+void *mpiio_status(struct mpiio_span s, int64_t *room, void *status);
+
 /* The second half of a split collective access. */
-void mpiio_on_end(struct mpiio_span s, int code);
+void mpiio_on_end(struct mpiio_span s, const void *status, int code);
 
 /* A non-blocking access was posted as *request. */
 void mpiio_on_post(struct mpiio_span s, enum live_kind kind, int64_t count, uintptr_t type, const void *request,
@@ -62,28 +67,45 @@ void mpiio_on_operation(struct mpiio_span s, enum live_operation_id operation, i
 /* Non-blocking accesses whose completion was not seen yet: the only cost of a program's other requests. */
 extern int mpiio_pending __attribute__((visibility("hidden")));
 
-/* A Wait or Test call that may complete some of ours. */
+/* A Wait or Test call that may complete some of ours. Only `marked` is set while there are none. */
 struct mpiio_wait {
 	struct mpiio_posted *marked;
 	double start;
+	void *statuses; /* what the MPI was given for them */
+	size_t mapped;  /* bytes of a mapping of our own for them, 0 = none */
+	int64_t room[MPIIO_STATUS_ROOM];
 };
 
-struct mpiio_wait mpiio_wait_look(const void *requests, int64_t count);
-void mpiio_wait_seen(struct mpiio_wait *w, bool failed);
+/* What a call says about its requests. */
+struct mpiio_said {
+	int code;
+	bool one;                  /* it completes one of them at most, to which its status belongs */
+	const int *done, *indices; /* the i-th status is that of request indices[i]; NULL: the i-th request's */
+};
+
+void mpiio_wait_look(struct mpiio_wait *w, const void *requests, int64_t count);
+void *mpiio_wait_statuses(struct mpiio_wait *w, int64_t count, void *statuses);
+void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said);
 void mpiio_request_freed(const void *request);
 
 /* Before the real call, which overwrites the requests that it completes. */
-static inline struct mpiio_wait mpiio_wait(const void *requests, int64_t count)
+static inline void mpiio_wait(struct mpiio_wait *w, const void *requests, int64_t count)
 {
-	if (__builtin_expect(!__atomic_load_n(&mpiio_pending, __ATOMIC_RELAXED), 1))
-		return (struct mpiio_wait){0};
-	return mpiio_wait_look(requests, count);
+	w->marked = NULL;
+	if (__builtin_expect(__atomic_load_n(&mpiio_pending, __ATOMIC_RELAXED), 0))
+		mpiio_wait_look(w, requests, count);
 }
 
-static inline void mpiio_on_wait(struct mpiio_wait *w, bool failed)
+/* What to give the real call for `statuses`: the same, or room of ours where the program ignores them. */
+static inline void *mpiio_statuses(struct mpiio_wait *w, int64_t count, void *statuses)
+{
+	return __builtin_expect(w->marked != NULL, 0) ? mpiio_wait_statuses(w, count, statuses) : statuses;
+}
+
+static inline void mpiio_on_wait(struct mpiio_wait *w, struct mpiio_said said)
 {
 	if (__builtin_expect(w->marked != NULL, 0))
-		mpiio_wait_seen(w, failed);
+		mpiio_wait_seen(w, said);
 }
 
 /* Before a request is freed: nobody will see it complete. */

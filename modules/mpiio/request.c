@@ -2,11 +2,14 @@
  * Non-blocking accesses from their post to the Wait or Test call that completes them. A call marks those of
  * its requests that are ours; after it, a marked one whose handle has changed is complete.
  */
+#include <sys/mman.h>
+
 #include "arena.h"
 #include "clock.h"
 #include "mpi/mpi.h"
 #include "self.h"
 #include "state.h"
+#include "sys.h"
 
 enum { BUCKETS = 1024 };
 
@@ -16,6 +19,7 @@ struct mpiio_posted {
 	struct mpiio_posted *next; /* in its bucket */
 	struct mpiio_posted *next_marked;
 	const void *at; /* where the waiting call holds the request */
+	int64_t index;  /* of it there */
 };
 
 int mpiio_pending;
@@ -87,13 +91,12 @@ static void forget(struct mpiio_posted *newest)
 	}
 }
 
-struct mpiio_wait mpiio_wait_look(const void *requests, int64_t count)
+void mpiio_wait_look(struct mpiio_wait *w, const void *requests, int64_t count)
 {
-	struct mpiio_wait w = {0};
 	if (!requests || !mpi_backend() || !self_ready())
-		return w;
+		return;
 	size_t stride = mpi_backend()->handle_size(MPI_HANDLE_REQUEST);
-	w.start = clock_now();
+	w->start = clock_now();
 	self_enter();
 	lock_take(&lock);
 	for (int64_t i = 0; i < count; i++) {
@@ -102,12 +105,37 @@ struct mpiio_wait mpiio_wait_look(const void *requests, int64_t count)
 		if (!p || p->at)
 			continue;
 		p->at = at;
-		p->next_marked = w.marked;
-		w.marked = p;
+		p->index = i;
+		p->next_marked = w->marked;
+		w->marked = p;
 	}
 	lock_drop(&lock);
 	self_leave();
-	return w;
+}
+
+/* Which of several failed and what each of them moved, only their statuses tell. */
+void *mpiio_wait_statuses(struct mpiio_wait *w, int64_t count, void *statuses)
+{
+	size_t size = (size_t)count * mpi_backend()->status_size();
+	w->statuses = statuses;
+	w->mapped = 0;
+	if (!mpi_backend()->statuses_ignored(statuses))
+		return statuses;
+	bool small = size <= sizeof w->room;
+	void *own = small ? w->room : sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!own)
+		return statuses;
+	mpi_backend()->statuses_prepare(own, count);
+	w->mapped = small ? 0 : size;
+	return w->statuses = own;
+}
+
+static int64_t status_of(const struct mpiio_posted *p, const struct mpiio_said *said)
+{
+	for (int i = 0; said->done && i < *said->done; i++)
+		if (said->indices[i] == p->index)
+			return i;
+	return said->one ? 0 : p->index;
 }
 
 /* Drops the marks of those that go on; the others stay in the list. Inside the lock. */
@@ -127,10 +155,18 @@ static int sort_out(struct mpiio_wait *w)
 	return done;
 }
 
-void mpiio_wait_seen(struct mpiio_wait *w, bool failed)
+static void take_back(struct mpiio_wait *w)
 {
-	if (!self_ready())
+	if (w->mapped)
+		sys_unmap(w->statuses, w->mapped);
+}
+
+void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said)
+{
+	if (!self_ready()) {
+		take_back(w);
 		return;
+	}
 	double end = clock_now();
 	self_enter();
 	lock_take(&lock);
@@ -138,10 +174,12 @@ void mpiio_wait_seen(struct mpiio_wait *w, bool failed)
 	enum live_kind kind = done ? w->marked->begun.kind : LIVE_READ;
 	for (struct mpiio_posted *p = w->marked, *next; p; p = next) {
 		next = p->next_marked;
-		mpiio_complete(LIVE_WAY_NONBLOCKING, &p->begun, failed, (end - w->start) / done, end);
+		int64_t moved = mpi_backend()->status_moved(said.code, w->statuses, status_of(p, &said));
+		mpiio_complete(LIVE_WAY_NONBLOCKING, &p->begun, moved, (end - w->start) / done, end);
 		forget(p);
 	}
 	lock_drop(&lock);
+	take_back(w);
 	if (done)
 		mpiio_timeline(kind, w->start, end);
 	self_leave();

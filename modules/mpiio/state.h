@@ -52,8 +52,11 @@ void mpiio_time(struct mpiio_file *f, enum live_kind kind, double start, double 
 /* Counts an operation by name in the thread's shard. Inside self_enter. */
 void mpiio_count_operation(enum live_operation_id operation, bool failed, int64_t bytes, double time);
 
-/* Counts the second half of an access in the thread's shard; `wait` = seconds in the call that completed it. */
-void mpiio_complete(enum live_way way, const struct mpiio_begun *b, bool failed, double wait, double end);
+/*
+ * Counts the second half of an access in the thread's shard: bytes that it moved or a value of mpi_moved, seconds in the call
+ * that completed it, when.
+ */
+void mpiio_complete(enum live_way way, const struct mpiio_begun *b, int64_t moved, double wait, double end);
 void mpiio_timeline(enum live_kind kind, double start, double end);
 
 /* ---- requests ---- */

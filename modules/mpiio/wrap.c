@@ -94,8 +94,10 @@ BOTH(POST, iwrite_shared, NONBLOCKING, WRITE)
 	WRAP_MPI(MPI_File_##name, (uintptr_t file, void *buffer, void *status), (file, buffer, status)) \
 	{                                                                                               \
 		struct mpiio_span s = mpiio_span_file(file);                                            \
-		int code = next(file, buffer, status);                                                  \
-		mpiio_on_end(s, code);                                                                  \
+		int64_t room[MPIIO_STATUS_ROOM / 8];                                                    \
+		void *kept = mpiio_status(s, room, status);                                             \
+		int code = next(file, buffer, kept);                                                    \
+		mpiio_on_end(s, kept, code);                                                            \
 		return code;                                                                            \
 	}
 

@@ -5,69 +5,76 @@
 
 WRAP_MPI(MPI_Wait, (void *request, void *status), (request, status))
 {
-	struct mpiio_wait w = mpiio_wait(request, 1);
-	int code = next(request, status);
-	mpiio_on_wait(&w, code);
+	struct mpiio_wait w;
+	mpiio_wait(&w, request, 1);
+	int code = next(request, mpiio_statuses(&w, 1, status));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .one = true});
 	return code;
 }
 
 WRAP_MPI(MPI_Test, (void *request, int *flag, void *status), (request, flag, status))
 {
-	struct mpiio_wait w = mpiio_wait(request, 1);
-	int code = next(request, flag, status);
-	mpiio_on_wait(&w, code);
-	return code;
-}
-
-/* Which of several failed, only their statuses tell: they count as done. */
-WRAP_MPI(MPI_Waitall, (int count, void *requests, void *statuses), (count, requests, statuses))
-{
-	struct mpiio_wait w = mpiio_wait(requests, count);
-	int code = next(count, requests, statuses);
-	mpiio_on_wait(&w, false);
-	return code;
-}
-
-WRAP_MPI(MPI_Testall, (int count, void *requests, int *flag, void *statuses), (count, requests, flag, statuses))
-{
-	struct mpiio_wait w = mpiio_wait(requests, count);
-	int code = next(count, requests, flag, statuses);
-	mpiio_on_wait(&w, false);
+	struct mpiio_wait w;
+	mpiio_wait(&w, request, 1);
+	int code = next(request, flag, mpiio_statuses(&w, 1, status));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .one = true});
 	return code;
 }
 
 WRAP_MPI(MPI_Waitany, (int count, void *requests, int *index, void *status), (count, requests, index, status))
 {
-	struct mpiio_wait w = mpiio_wait(requests, count);
-	int code = next(count, requests, index, status);
-	mpiio_on_wait(&w, code);
+	struct mpiio_wait w;
+	mpiio_wait(&w, requests, count);
+	int code = next(count, requests, index, mpiio_statuses(&w, 1, status));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .one = true});
 	return code;
 }
 
 WRAP_MPI(MPI_Testany, (int count, void *requests, int *index, int *flag, void *status),
 	 (count, requests, index, flag, status))
 {
-	struct mpiio_wait w = mpiio_wait(requests, count);
-	int code = next(count, requests, index, flag, status);
-	mpiio_on_wait(&w, code);
+	struct mpiio_wait w;
+	mpiio_wait(&w, requests, count);
+	int code = next(count, requests, index, flag, mpiio_statuses(&w, 1, status));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .one = true});
+	return code;
+}
+
+WRAP_MPI(MPI_Waitall, (int count, void *requests, void *statuses), (count, requests, statuses))
+{
+	struct mpiio_wait w;
+	mpiio_wait(&w, requests, count);
+	int code = next(count, requests, mpiio_statuses(&w, count, statuses));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code});
+	return code;
+}
+
+WRAP_MPI(MPI_Testall, (int count, void *requests, int *flag, void *statuses), (count, requests, flag, statuses))
+{
+	struct mpiio_wait w;
+	mpiio_wait(&w, requests, count);
+	int code = next(count, requests, flag, mpiio_statuses(&w, count, statuses));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code});
 	return code;
 }
 
 WRAP_MPI(MPI_Waitsome, (int count, void *requests, int *done, int *indices, void *statuses),
 	 (count, requests, done, indices, statuses))
 {
-	struct mpiio_wait w = mpiio_wait(requests, count);
-	int code = next(count, requests, done, indices, statuses);
-	mpiio_on_wait(&w, false);
+	struct mpiio_wait w;
+	mpiio_wait(&w, requests, count);
+	int code = next(count, requests, done, indices, mpiio_statuses(&w, count, statuses));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .indices = indices, .done = done});
 	return code;
 }
 
 WRAP_MPI(MPI_Testsome, (int count, void *requests, int *done, int *indices, void *statuses),
 	 (count, requests, done, indices, statuses))
 {
-	struct mpiio_wait w = mpiio_wait(requests, count);
-	int code = next(count, requests, done, indices, statuses);
-	mpiio_on_wait(&w, false);
+	struct mpiio_wait w;
+	mpiio_wait(&w, requests, count);
+	int code = next(count, requests, done, indices, mpiio_statuses(&w, count, statuses));
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .indices = indices, .done = done});
 	return code;
 }
 

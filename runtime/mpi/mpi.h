@@ -126,6 +126,8 @@ enum { MPI_BACKEND_VERSION = 3 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
+enum mpi_moved { MPI_MOVED_UNKNOWN = -1, MPI_MOVED_FAILED = -2 };
+
 /* Functions of type int return 0, or another number when the MPI reports an error; none of them prints or aborts. */
 struct mpi_backend {
 	uint32_t version;
@@ -148,7 +150,15 @@ struct mpi_backend {
 	uintptr_t (*key)(enum mpi_handle kind, uintptr_t handle);
 	uintptr_t (*load)(enum mpi_handle kind, const void *at);
 	size_t (*handle_size)(enum mpi_handle kind);
-	int64_t (*status_bytes)(const void *status); /* moved by a finished operation; -1 = ignored or unknown */
+
+	/*
+	 * Statuses of finished operations: one, or an array. `prepare` makes room of ours one that says nothing yet; `moved` is
+	 * how the i-th operation of a call that returned `code` ended: bytes, or a value of mpi_moved.
+	 */
+	bool (*statuses_ignored)(const void *statuses);
+	size_t (*status_size)(void);
+	void (*statuses_prepare)(void *statuses, int64_t count);
+	int64_t (*status_moved)(int code, const void *statuses, int64_t i);
 
 	/* -- for the runtime's finalize: a communicator of our own, and requests with numbers from 0 -- */
 	int (*world)(int *size, int *rank, bool *spawned);
