@@ -16,6 +16,7 @@
 #include "leftover.h"
 #include "logname.h"
 #include "other_nodes.h"
+#include "outlived.h"
 #include "recovery.h"
 #include "session_dir.h"
 #include "summary.h"
@@ -295,6 +296,7 @@ int run_main(int argc, char **argv)
 		cli_fail(0, "run: %s: %s", o.command[0], strerror(end.start_error));
 		child_same_end(end.status);
 	}
+	outlived_await(session.path);
 	written.quiet = o.quiet;
 	name_log(&o, &session, end.pid, path, sizeof path);
 	if (write_log(&o, &session, &end, path, &found, &written) == 0)

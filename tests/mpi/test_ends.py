@@ -84,6 +84,30 @@ def test_one_rank_aborts(accounted: Job, way: str) -> None:
     nothing_is_lost(accounted)
 
 
+LAUNCH_AND_LEAVE = '"$@" >out 2>&1 & while [ ! -e may-end ]; do sleep 0.01; done; exit 7'
+
+
+def test_a_rank_outlives_its_launcher_for_a_moment(job: Job) -> None:
+    """`iolens run` waits for it: what it does at its end is in the log."""
+    rank = [str(job.build("job")), "outlive"]
+    ended = job.session(["sh", "-c", LAUNCH_AND_LEAVE, "sh", *rank])
+    assert ended.code == 7
+    assert job.counters("BYTES_WRITTEN")["outlived.0", -1] == 50
+    ends = [(row["ended"], row["exit_code"]) for row in job.processes() if row["rank"] == "0"]
+    assert ends == [("exit", "5")]
+
+
+def test_a_rank_outlives_its_launcher_for_long(job: Job) -> None:
+    """Half a second is all that `iolens run` waits."""
+    rank = [str(job.build("job")), "stop"]
+    script = LAUNCH_AND_LEAVE.replace("may-end", "shared")
+    ended = job.session(["sh", "-c", script, "sh", *rank])
+    for process in processes(job):
+        os.kill(process, signal.SIGKILL)
+    assert ended.code == 7
+    assert [row["ended"] for row in job.processes() if row["rank"] == "0"] == ["running"]
+
+
 @pytest.mark.parametrize("way", ["alone", "session"])
 def test_the_wall_time_is_over(accounted: Job, way: str) -> None:
     """SIGTERM to all, SIGKILL to what is left of them."""

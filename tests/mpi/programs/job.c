@@ -140,13 +140,24 @@ static void mark_the_end(void)
 	MPI_Comm_set_attr(MPI_COMM_SELF, key, getenv("MARKS"));
 }
 
+/* Its launcher does not wait for it. */
+static void habit_outlive(void)
+{
+	pid_t launcher = getppid();
+	close(open("may-end", O_WRONLY | O_CREAT, 0600));
+	while (getppid() == launcher)
+		usleep(1000);
+	put("outlived", rank, 50, 0);
+	_exit(5);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } habits[] = {
-	{"stop", habit_stop},       {"late", habit_late}, {"abort", habit_abort},     {"kill", habit_kill},
-	{"quit", habit_quit},       {"fork", habit_fork}, {"threads", habit_threads}, {"spawn", habit_spawn},
-	{"spawned", habit_spawned}, {"many", habit_many},
+	{"stop", habit_stop},       {"late", habit_late},       {"abort", habit_abort},     {"kill", habit_kill},
+	{"quit", habit_quit},       {"fork", habit_fork},       {"threads", habit_threads}, {"spawn", habit_spawn},
+	{"spawned", habit_spawned}, {"outlive", habit_outlive}, {"many", habit_many},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,58 @@
+#include "outlived.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "image.h"
+#include "recovery.h"
+#include "snapshot.h"
+
+enum { PATIENCE_MS = 500, NAP_MS = 2 };
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* By the store's name, host.pid.time.store, and without opening it: there may be thousands. */
+static bool may_run(const char *store)
+{
+	const char *name = strrchr(store, '/') + 1, *at = strstr(name, ".store");
+	for (int dots = 0; at && at > name && dots < 2; dots += *at == '.')
+		at--; /* to the one before the time, to the one before the pid */
+	long pid = at && at > name ? strtol(at + 1, NULL, 10) : 0;
+	return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+static bool is_running_rank(const char *path, struct live_process *out)
+{
+	struct image i;
+	struct log_error err;
+	bool good = image_open_file(&i, path, &err) >= 0 && image_load_live(&i, &err) >= 0;
+	if (good)
+		*out = i.live->process;
+	image_close(&i);
+	return good && out->mpi_size > 0 && !out->end_reason && snapshot_process_runs(out);
+}
+
+void outlived_await(const char *directory)
+{
+	struct recovery stores = {0};
+	struct live_process rank;
+	if (recovery_add_directory(&stores, directory))
+		return;
+	int64_t until = now_ms() + PATIENCE_MS;
+	for (size_t n = 0; n < stores.used && now_ms() < until; n++) {
+		bool waits = may_run(stores.stores[n]) && is_running_rank(stores.stores[n], &rank);
+		while (waits && now_ms() < until && snapshot_process_runs(&rank))
+			nanosleep(&(struct timespec){0, NAP_MS * 1000000}, NULL);
+	}
+	recovery_free(&stores);
+}
