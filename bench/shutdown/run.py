@@ -42,8 +42,18 @@ class Bench:
         self.mpi, self.finalize, self.directory = mpi, finalize, directory
         self.preload, self.iolens = build / "runtime" / "libiolens.so", build / "cli" / "iolens"
         self.log, self.yielding = directory / "log.darshan", directory / "yield.so"
+        runtime = ROOT / "runtime"
         for command in (
-            [f"mpicc.{mpi}", "-O2", HERE / "shutdown.c", "-o", directory / "shutdown"],
+            [
+                f"mpicc.{mpi}",
+                "-O2",
+                "-I",
+                runtime,
+                HERE / "shutdown.c",
+                runtime / "sys.c",
+                "-o",
+                directory / "shutdown",
+            ],
             ["cc", "-O2", "-shared", "-fPIC", HERE / "yield.c", "-o", self.yielding],
         ):
             subprocess.run(command, check=True)

@@ -4,25 +4,32 @@
  * the bare run). No file is opened. Rank r prints "<r> <seconds until the MPI's own MPI_Finalize begins> <seconds of all>":
  * the first thing that an MPI_Finalize does is to delete the attributes of MPI_COMM_SELF.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+
+#include "sys.h"
 
 enum { NAMES = 32, POSIX = 48 + 16 * 1, MPIIO = 48 + 16 * 2, POSIX_SIZE = 704, MPIIO_SIZE = 560 };
 
+/* Around iolens, which would count it: no file is opened here. */
 static char *find_store(void)
 {
-	char line[1024], *base = NULL;
-	FILE *maps = fopen("/proc/self/maps", "r");
-	while (!base && maps && fgets(line, sizeof line, maps))
-		if (strstr(line, ".store\n"))
-			base = (char *)strtoull(line, NULL, 16);
-	if (maps)
-		fclose(maps);
-	return base;
+	static char maps[1 << 20];
+	long got, used = 0, fd = sys_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY, 0, 0, 0);
+	while (fd >= 0 &&
+	       (got = sys_call(SYS_read, fd, (long)(maps + used), (long)sizeof maps - 1 - used, 0, 0, 0)) > 0)
+		used += got;
+	sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	char *line = strstr(maps, ".store\n");
+	while (line && line > maps && line[-1] != '\n')
+		line--;
+	return line ? (char *)strtoull(line, NULL, 16) : NULL;
 }
 
 static double seconds(void)
