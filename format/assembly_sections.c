@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "assembly.h"
+#include "precision.h"
 #include "reduce.h"
 
 static const struct {
@@ -43,16 +44,14 @@ static const struct {
 	/* clang-format on */
 };
 
-/*
- * Clocks tell nanoseconds: what a double has beyond them is noise that does not compress. Multiples of 2^-32 s
- * (0.23 ns) end in zeros.
- */
-static int set_time(struct trailer_section *s, const char *field, double seconds)
+static int set_moment(struct trailer_section *s, const char *field, double seconds)
 {
-	double unit = 0x1p-32, scaled = seconds / unit;
-	bool fits = scaled > -0x1p52 && scaled < 0x1p52;
-	return section_set_f64(s, field, 0,
-			       fits ? (double)(int64_t)(scaled + (scaled < 0 ? -0.5 : 0.5)) * unit : seconds);
+	return section_set_f64(s, field, 0, precise_moment(seconds));
+}
+
+static int set_duration(struct trailer_section *s, const char *field, double seconds)
+{
+	return section_set_f64(s, field, 0, precise_duration(seconds));
 }
 
 int assembly_sections_begin(struct assembly *a)
@@ -101,9 +100,9 @@ static int add_total(struct assembly *a, struct image *i, int module)
 	section_set_i64(s, "writes", 0, t.writes);
 	section_set_i64(s, "bytes_read", 0, t.bytes_read);
 	section_set_i64(s, "bytes_written", 0, t.bytes_written);
-	set_time(s, "read_time", t.read_time);
-	set_time(s, "write_time", t.write_time);
-	return set_time(s, "meta_time", t.meta_time);
+	set_duration(s, "read_time", t.read_time);
+	set_duration(s, "write_time", t.write_time);
+	return set_duration(s, "meta_time", t.meta_time);
 }
 
 int assembly_has_files(struct image *i, struct log_error *err)
@@ -195,7 +194,7 @@ static int add_operations(struct assembly *a, struct image *i)
 		section_set_i64(s, "count", 0, sum.count);
 		section_set_i64(s, "errors", 0, sum.errors);
 		section_set_i64(s, "bytes", 0, sum.bytes);
-		set_time(s, "time", sum.time);
+		set_duration(s, "time", sum.time);
 	}
 	return s->failed;
 }
@@ -242,8 +241,8 @@ static int add_completion(struct assembly *a, struct image *i, int way, int kind
 	section_set_i64(s, "count", 0, sum.count);
 	section_set_i64(s, "errors", 0, sum.errors);
 	section_set_i64(s, "bytes", 0, sum.bytes);
-	set_time(s, "wait_time", sum.wait);
-	return set_time(s, "span_time", sum.span);
+	set_duration(s, "wait_time", sum.wait);
+	return set_duration(s, "span_time", sum.span);
 }
 
 static int add_mpiio(struct assembly *a, struct image *i)
@@ -260,20 +259,28 @@ static int add_mpiio(struct assembly *a, struct image *i)
 
 /* ---- timeline ---- */
 
+static void set_segment(struct trailer_section *s, const struct live_segment *segment, double left[LIVE_KINDS])
+{
+	static const char *const kinds[LIVE_KINDS] = {"read", "write", "meta"};
+	double start = precise_moment(segment->start), end = precise_moment(segment->end);
+	double room = (end - start) / PRECISION_UNIT;
+	section_set_f64(s, "start", 0, start);
+	section_set_f64(s, "end", 0, end);
+	for (int kind = 0; kind < LIVE_KINDS; kind++)
+		section_set_f64(s, kinds[kind], 0, precise_share(segment->busy[kind], &left[kind], &room));
+}
+
 static int add_timeline(struct assembly *a, struct image *i)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_TIMELINE];
 	for (int t = 0; t < (int)i->shards; t++) {
 		const struct live_timeline *line = &i->live->shard[t].timeline;
+		double left[LIVE_KINDS] = {0};
 		for (uint32_t k = 0; k < line->used && k < LIVE_SEGMENTS; k++) {
 			section_row(s);
 			section_set_i64(s, "rank", 0, i->rank);
 			section_set_i64(s, "thread", 0, t);
-			set_time(s, "start", line->segment[k].start);
-			set_time(s, "end", line->segment[k].end);
-			set_time(s, "read", line->segment[k].busy[LIVE_READ]);
-			set_time(s, "write", line->segment[k].busy[LIVE_WRITE]);
-			set_time(s, "meta", line->segment[k].busy[LIVE_META]);
+			set_segment(s, &line->segment[k], left);
 		}
 	}
 	return s->failed;
@@ -349,10 +356,10 @@ static int set_times(struct trailer_section *s, struct image *i)
 {
 	struct occupancy o = {0};
 	int code = image_occupancy(i, &o);
-	set_time(s, "io_time", o.total);
-	set_time(s, "read_time", o.by_kind[LIVE_READ]);
-	set_time(s, "write_time", o.by_kind[LIVE_WRITE]);
-	set_time(s, "meta_time", o.by_kind[LIVE_META]);
+	set_duration(s, "io_time", o.total);
+	set_duration(s, "read_time", o.by_kind[LIVE_READ]);
+	set_duration(s, "write_time", o.by_kind[LIVE_WRITE]);
+	set_duration(s, "meta_time", o.by_kind[LIVE_META]);
 	return code;
 }
 
@@ -383,8 +390,8 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	set_text(s, "exe", p->exe, sizeof p->exe);
 	section_set_text(s, "command", 0, job->exe);
 	set_text(s, "directory", p->directory, sizeof p->directory);
-	set_time(s, "start", p->start);
-	set_time(s, "end", p->end_reason ? p->end : image_last(i));
+	set_moment(s, "start", p->start);
+	set_moment(s, "end", p->end_reason ? p->end : image_last(i));
 	struct assembly_end end = assembly_end_of(a, p);
 	section_set_text(s, "ended", 0, end.how);
 	section_set_i64(s, "signal", 0, end.signal);
@@ -393,10 +400,10 @@ static int add_process(struct assembly *a, struct image *i, const int64_t seen[2
 	section_set_i64(s, "nested_calls", 0, image_operation(i, LIVE_OP_NESTED).count);
 	section_set_i64(s, "folded_opens", 0, i->live->fold.opens);
 	section_set_i64(s, "budget", 0, p->budget);
-	set_time(s, "start_cost", p->init_time);
+	set_moment(s, "start_cost", p->init_time);
 	set_text(s, "mpi", p->mpi, sizeof p->mpi);
-	set_time(s, "mpi_start", p->mpi_start);
-	set_time(s, "mpi_end", p->mpi_end);
+	set_moment(s, "mpi_start", p->mpi_start);
+	set_moment(s, "mpi_end", p->mpi_end);
 	set_kernel(a, s, p, seen);
 	return set_times(s, i);
 }
@@ -484,7 +491,7 @@ static void add_phases(struct assembly *a, const struct assemble_phase *phases, 
 	for (size_t p = 0; p < n && phases[p].name; p++) {
 		section_row(s);
 		section_set_text(s, "name", 0, phases[p].name);
-		set_time(s, "time", phases[p].seconds);
+		set_duration(s, "time", phases[p].seconds);
 	}
 }
 

@@ -163,41 +163,7 @@ int section_set_text(struct trailer_section *s, const char *field, uint32_t at, 
 	return LOG_OK;
 }
 
-/* ---- rows as columns ---- */
-
-static uint64_t word_at(const uint8_t *rows, uint64_t row, uint32_t row_size, uint32_t at)
-{
-	uint64_t word;
-	memcpy(&word, rows + row * row_size + at, sizeof word);
-	return word;
-}
-
-void section_to_columns(const uint8_t *rows, uint64_t nrows, uint32_t row_size, uint8_t *to)
-{
-	for (uint32_t at = 0; at < row_size; at += 8) {
-		uint64_t before = 0;
-		for (uint64_t row = 0; row < nrows; row++) {
-			uint64_t word = word_at(rows, row, row_size, at), differs = word - before;
-			for (uint32_t byte = 0; byte < 8; byte++)
-				to[(at + byte) * nrows + row] = (uint8_t)(differs >> 8 * byte);
-			before = word;
-		}
-	}
-}
-
-void section_from_columns(const uint8_t *columns, uint64_t nrows, uint32_t row_size, uint8_t *to)
-{
-	for (uint32_t at = 0; at < row_size; at += 8) {
-		uint64_t word = 0;
-		for (uint64_t row = 0; row < nrows; row++) {
-			uint64_t differs = 0;
-			for (uint32_t byte = 0; byte < 8; byte++)
-				differs |= (uint64_t)columns[(at + byte) * nrows + row] << 8 * byte;
-			word += differs;
-			memcpy(to + row * row_size + at, &word, sizeof word);
-		}
-	}
-}
+/* ---- live sections ---- */
 
 static bool live_shape(const char *schema, uint32_t *row_size, size_t *text)
 {

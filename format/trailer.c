@@ -2,19 +2,19 @@
 
 #include <string.h>
 
+#include "compact.h"
 #include "crc32c.h"
 #include "reader.h"
 #include "trailer_schema.h"
 
 /* More than any job needs; a hostile directory must not make us allocate what it says. */
-enum { SECTIONS_MAX = 1024 };
+enum { SECTIONS_MAX = 1024, DIRECTORY_LIMIT = 1 << 17 };
 #define SECTION_LIMIT ((uint64_t)1 << 30)
 
 struct trailer {
 	struct log *log;
-	struct trailer_footer footer;
 	size_t count;
-	struct trailer_entry entries[];
+	struct trailer_entry *entries;
 };
 
 struct trailer_table {
@@ -48,42 +48,92 @@ static int read_footer(const struct source *s, struct trailer_footer *f, struct 
 	return 1;
 }
 
-static int read_directory(struct trailer *t, struct log_error *err)
+static int read_directory(struct trailer *t, const struct trailer_footer *f, struct log_error *err)
 {
-	const struct trailer_footer *f = &t->footer;
+	t->count = f->length / sizeof *t->entries;
+	t->entries = log_get(f->length);
+	if (!t->entries)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	int code = source_read(&t->log->source, f->directory, t->entries, f->length, err);
 	if (code < 0)
 		return code;
 	if (!(f->flags & TRAILER_LIVE) && f->directory_crc != log_crc32c(0, t->entries, f->length))
 		return log_fail(err, LOG_E_DAMAGED, f->directory, "trailer's directory is damaged");
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count; i++) {
 		t->entries[i].name[TRAILER_NAME - 1] = 0;
+		t->entries[i].flags &= ~(uint32_t)TRAILER_COMPACT;
+	}
 	return LOG_OK;
+}
+
+/* ---- of a compact trailer ---- */
+
+/* 1 = there is a footer, 0 = no trailer of this kind. */
+static int read_compact_footer(const struct source *s, struct compact_footer *f, struct log_error *err)
+{
+	enum { LETTERS = sizeof f->magic - 1 };
+	if (s->size < sizeof *f)
+		return 0;
+	uint64_t at = s->size - sizeof *f;
+	int code = source_read(s, at, f, sizeof *f, err);
+	if (code < 0 || memcmp(f->magic, COMPACT_MAGIC, LETTERS) != 0)
+		return code;
+	if (f->magic[LETTERS] != COMPACT_MAGIC[LETTERS])
+		return log_fail(err, LOG_E_UNSUPPORTED, at, "trailer of an unknown version");
+	if (f->length > at || f->length > DIRECTORY_LIMIT)
+		return log_fail(err, LOG_E_DAMAGED, at, "trailer's footer is damaged");
+	return 1;
+}
+
+static int read_compact_directory(struct trailer *t, const struct compact_footer *f, struct log_error *err)
+{
+	const struct source *s = &t->log->source;
+	uint64_t at = s->size - sizeof *f - f->length;
+	uint8_t *bytes = log_get(f->length);
+	if (!bytes)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = source_read(s, at, bytes, f->length, err);
+	uint32_t crc = log_crc32c(log_crc32c(0, bytes, f->length), &f->length, sizeof f->length);
+	if (code >= 0 && crc != f->crc)
+		code = log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
+	if (code >= 0 && compact_read_directory(bytes, f->length, at, &t->entries, &t->count) < 0)
+		code = log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
+	log_put(bytes);
+	return code;
+}
+
+static int open_trailer(struct trailer *t, struct log_error *err)
+{
+	struct trailer_footer footer;
+	struct compact_footer compact;
+	int code = read_compact_footer(&t->log->source, &compact, err);
+	if (code)
+		return code < 0 ? code : read_compact_directory(t, &compact, err) < 0 ? err->code : 1;
+	code = read_footer(&t->log->source, &footer, err);
+	return code <= 0 ? code : read_directory(t, &footer, err) < 0 ? err->code : 1;
 }
 
 int trailer_open(struct trailer **out, struct log *log, struct log_error *err)
 {
-	struct trailer_footer footer;
+	struct log_error unwanted;
+	err = err ? err : &unwanted;
 	*out = NULL;
-	int code = read_footer(&log->source, &footer, err);
-	if (code <= 0)
-		return code;
-	struct trailer *t = log_get(sizeof *t + footer.length);
+	struct trailer *t = log_get(sizeof *t);
 	if (!t)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	t->log = log;
-	t->footer = footer;
-	t->count = footer.length / sizeof(struct trailer_entry);
-	code = read_directory(t, err);
-	if (code < 0)
+	int code = open_trailer(t, err);
+	if (code <= 0)
 		trailer_close(t);
 	else
 		*out = t;
-	return code;
+	return code < 0 ? code : LOG_OK;
 }
 
 void trailer_close(struct trailer *t)
 {
+	if (t)
+		log_put(t->entries);
 	log_put(t);
 }
 
@@ -116,6 +166,8 @@ static int check_crc(const struct source *s, const struct trailer_entry *e, stru
 static int check_entry(const struct source *s, const struct trailer_entry *e, struct log_error *err)
 {
 	bool bad = e->offset > s->size || e->stored > s->size - e->offset || e->raw > SECTION_LIMIT;
+	if (!bad && e->flags & TRAILER_COMPACT)
+		return check_crc(s, e, err);
 	bad |= e->compression != LOG_ZLIB && e->compression != LOG_PLAIN;
 	bad |= e->compression == LOG_PLAIN && e->raw != e->stored;
 	bad |= e->schema > e->raw || e->schema % 8 || e->row_size % 8 || e->heap > e->raw || e->heap < e->schema;
@@ -141,8 +193,8 @@ int trailer_read_row(struct trailer *t, const struct trailer_entry *e, uint64_t 
 	int code = check_entry(s, e, err);
 	if (code < 0)
 		return code;
-	if (e->compression != LOG_PLAIN || e->flags & TRAILER_COLUMNS || !e->rows || from > e->row_size ||
-	    n > e->row_size - from)
+	if (e->compression != LOG_PLAIN || e->flags & (TRAILER_COLUMNS | TRAILER_COMPACT) || !e->rows ||
+	    from > e->row_size || n > e->row_size - from)
 		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
 	return source_read(s, e->offset + e->schema + from, out, n, err);
 }
@@ -179,22 +231,62 @@ static int parse_table(struct trailer_table *t, const struct trailer_entry *e, s
 	return LOG_OK;
 }
 
+static void rows_of_words(const uint8_t *columns, uint64_t nrows, uint32_t row_size, uint8_t *to)
+{
+	for (uint32_t at = 0; at < row_size; at += 8) {
+		uint64_t word = 0;
+		for (uint64_t row = 0; row < nrows; row++) {
+			uint64_t differs = 0;
+			for (uint32_t byte = 0; byte < 8; byte++)
+				differs |= (uint64_t)columns[(at + byte) * nrows + row] << 8 * byte;
+			word += differs;
+			memcpy(to + row * row_size + at, &word, sizeof word);
+		}
+	}
+}
+
 static int rows_of_columns(struct trailer_table *t, const struct trailer_entry *e, struct log_error *err)
 {
 	size_t n = (size_t)(e->rows * e->row_size);
 	uint8_t *rows = log_get(n);
 	if (!rows)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	section_from_columns(t->bytes.at + e->schema, e->rows, e->row_size, rows);
+	rows_of_words(t->bytes.at + e->schema, e->rows, e->row_size, rows);
 	memcpy(t->bytes.at + e->schema, rows, n);
 	log_put(rows);
 	return LOG_OK;
+}
+
+static int load_compact(struct trailer_table *t, const struct source *s, const struct trailer_entry *e,
+			struct log_error *err)
+{
+	struct compact_table table = {0};
+	uint8_t *stored = log_alloc.get(e->stored + 1);
+	if (!stored)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = source_read(s, e->offset, stored, (size_t)e->stored, err);
+	if (code >= 0 && (code = compact_read(&table, stored, (size_t)e->stored, e->rows, e->raw)) < 0)
+		log_fail(err, code, e->offset, "trailer section ", e->name,
+			 code == LOG_E_MEMORY ? " does not fit into memory" : " is damaged");
+	log_put(stored);
+	t->bytes = table.bytes;
+	t->fields = table.fields;
+	t->nfields = table.nfields;
+	t->row_size = table.row_size;
+	t->rows = e->rows;
+	t->first_row = t->bytes.at;
+	size_t rows = (size_t)e->rows * t->row_size;
+	t->heap = (const char *)t->bytes.at + rows;
+	t->heap_size = code < 0 ? 0 : t->bytes.used - rows;
+	return code;
 }
 
 static int load(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *table,
 		struct log_error *err)
 {
 	int code = check_entry(&t->log->source, e, err);
+	if (code >= 0 && e->flags & TRAILER_COMPACT)
+		return load_compact(table, &t->log->source, e, err);
 	if (code >= 0)
 		code = load_bytes(table, &t->log->source, e, err);
 	if (code >= 0 && e->flags & TRAILER_COLUMNS)

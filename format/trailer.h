@@ -1,18 +1,18 @@
 /*
  * The extension trailer: tables behind the last region of a log, where Darshan's tools do not look.
  *
- *	sections..., directory (struct trailer_entry each), footer (struct trailer_footer) at the very end of the file
+ *	sections..., directory, footer at the very end of the file
  *
  * A section is a table that describes itself: schema text, rows of fixed width, strings. The schema has one line per
  * field, `name type[count] unit`, with the types i64, u64, f64, str (u32 offset and u32 length into the section's
  * strings) and char (text in place, NUL-padded; count is a multiple of 8). Elements have 8 bytes and no gaps, but a row
  * may be wider than its fields. Readers find fields by name. Everything is little-endian.
  *
- * The rows of a section with TRAILER_COLUMNS are stored column by column, which compresses better: a row is a sequence of
- * 8-byte words; of each word there is the difference to the row before (modulo 2^64), and of all rows first the lowest bytes
- * of the first word, then its second lowest, and so on.
- *
- * A section of a running program's store is live: not compressed, no CRC, `rows` grows in place.
+ * What is written is compact (compact.h). The store of a running program has a directory of struct trailer_entry and a struct
+ * trailer_footer instead, and live sections: not compressed, no CRC, `rows` grows in place. Finished logs of that form are
+ * read, too: their sections are zlib streams, and the rows of one with TRAILER_COLUMNS stand column by column: of each 8-byte
+ * word of a row there is the difference to the row before (modulo 2^64), and of all rows first the lowest bytes of the first
+ * word, then its second lowest, and so on.
  */
 #ifndef IOLENS_TRAILER_H
 #define IOLENS_TRAILER_H
@@ -22,7 +22,7 @@
 #include "alloc.h"
 #include "log.h"
 
-enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_LIVE = 1, TRAILER_COLUMNS = 2 };
+enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_LIVE = 1, TRAILER_COLUMNS = 2, TRAILER_COMPACT = 4 };
 enum trailer_type { TRAILER_I64, TRAILER_U64, TRAILER_F64, TRAILER_STR, TRAILER_CHAR };
 
 #define TRAILER_MAGIC "iolens\0"
@@ -37,7 +37,7 @@ struct trailer_entry {
 	uint32_t schema;      /* bytes of schema text with its padding: where the rows begin */
 	uint32_t row_size;    /* bytes */
 	uint32_t compression; /* enum log_compression, LOG_ZLIB or LOG_PLAIN */
-	uint32_t flags;       /* TRAILER_LIVE, TRAILER_COLUMNS */
+	uint32_t flags;       /* TRAILER_LIVE, TRAILER_COLUMNS; in memory TRAILER_COMPACT */
 	uint32_t crc;         /* CRC-32C of the stored bytes */
 	uint32_t reserved;
 };
@@ -127,10 +127,6 @@ int section_add_row(struct trailer_section *s, const void *row);
 /* Rows of a section with the same schema, whose strings are in `heap`. */
 int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size);
 void section_free(struct trailer_section *s);
-
-/* Rows of whole words as columns, and back; `to` has room for as much. */
-void section_to_columns(const uint8_t *rows, uint64_t nrows, uint32_t row_size, uint8_t *to);
-void section_from_columns(const uint8_t *columns, uint64_t nrows, uint32_t row_size, uint8_t *to);
 
 /* ---- live sections, laid out in the mapping of a store ---- */
 

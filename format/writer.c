@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "codec.h"
+#include "compact.h"
 #include "container.h"
 #include "crc32c.h"
 #include "sink.h"
@@ -13,7 +14,7 @@ enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_DONE }
 
 enum {
 	OUTPUT_SIZE = 65536,
-	LEVEL = 6,          /* of texts and tables: records and names are squeezed */
+	LEVEL = 6,          /* of the job: records and names are squeezed */
 	RECORD_MAX = 81920, /* a fixed buffer of released readers */
 	EXE_MAX = CONTAINER_JOB_MAX - CONTAINER_JOB,
 };
@@ -27,7 +28,7 @@ struct log_writer {
 	uint32_t version[LOG_MAX_MODULES];
 	uint64_t partial;
 	int current;          /* module being written */
-	uint32_t compression; /* enum log_compression; sections are always zlib */
+	uint32_t compression; /* enum log_compression; sections are compact */
 	void *packing;        /* state of encoder_bzip2 while a stream is open */
 	z_stream deflate;
 	bool deflating; /* a stream has begun */
@@ -35,10 +36,9 @@ struct log_writer {
 	int deflate_state; /* of states[] */
 	uint64_t coming;   /* bytes of the next stream, 0 = not known */
 	struct squeeze *squeeze;
-	struct log_bytes entry; /* of a name */
-	uint32_t crc;           /* of what the section has stored */
-	struct log_bytes directory;
-	uint8_t *output; /* of OUTPUT_SIZE */
+	struct log_bytes entry;     /* a name, a section */
+	struct log_bytes directory; /* struct trailer_entry */
+	uint8_t *output;            /* of OUTPUT_SIZE */
 };
 
 static int fail(struct log_writer *w, int code, const char *what)
@@ -50,8 +50,6 @@ static int store(struct log_writer *w, const void *data, size_t n)
 {
 	if (w->error.code)
 		return w->error.code;
-	if (w->stage == STAGE_SECTIONS)
-		w->crc = log_crc32c(w->crc, data, n);
 	return sink_write(&w->sink, data, n, &w->error);
 }
 
@@ -112,7 +110,7 @@ static int pump(struct log_writer *w, int flush)
 
 static bool is_packed(const struct log_writer *w)
 {
-	return w->compression == LOG_BZIP2 && w->stage != STAGE_SECTIONS;
+	return w->compression == LOG_BZIP2;
 }
 
 static int pack(struct log_writer *w, const void *data, size_t n, bool last)
@@ -409,30 +407,14 @@ int log_write_section(struct log_writer *w, const struct trailer_section *s)
 		return fail(w, s->failed ? s->failed : LOG_E_USAGE, "trailer section could not be made");
 	leave(w);
 	w->stage = STAGE_SECTIONS;
-	struct trailer_entry e = {
-		.offset = w->sink.at,
-		.raw = s->schema.used + s->rows.used + s->heap.used,
-		.rows = s->nrows,
-		.heap = s->schema.used + s->rows.used,
-		.schema = (uint32_t)s->schema.used,
-		.row_size = s->row_size,
-		.compression = LOG_ZLIB,
-		.flags = TRAILER_COLUMNS,
-	};
-	uint8_t *columns = log_get(s->rows.used);
-	if (!columns)
+	struct trailer_entry e = {.rows = s->nrows, .raw = s->rows.used + s->heap.used};
+	w->entry.used = 0;
+	if (w->error.code || compact_write(&w->entry, s, &w->squeeze) < 0)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
-	section_to_columns(s->rows.at, s->nrows, s->row_size, columns);
 	memcpy(e.name, s->name, sizeof e.name);
-	w->crc = 0;
-	w->coming = e.raw;
-	stream_add(w, s->schema.at, s->schema.used);
-	stream_add(w, columns, s->rows.used);
-	stream_add(w, s->heap.at, s->heap.used);
-	stream_end(w);
-	log_put(columns);
-	e.stored = w->sink.at - e.offset;
-	e.crc = w->crc;
+	e.stored = w->entry.used;
+	e.crc = log_crc32c(0, w->entry.at, w->entry.used);
+	store(w, w->entry.at, w->entry.used);
 	if (log_bytes_add(&w->directory, &e, sizeof e) < 0)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
 	return w->error.code;
@@ -440,16 +422,11 @@ int log_write_section(struct log_writer *w, const struct trailer_section *s)
 
 static int write_directory(struct log_writer *w)
 {
-	struct trailer_footer f = {
-		.magic = TRAILER_MAGIC,
-		.version = TRAILER_VERSION,
-		.directory = w->sink.at,
-		.length = w->directory.used,
-		.directory_crc = log_crc32c(0, w->directory.at, w->directory.used),
-	};
-	f.crc = log_crc32c(0, &f, offsetof(struct trailer_footer, crc));
-	store(w, w->directory.at, w->directory.used);
-	return store(w, &f, sizeof f);
+	const struct trailer_entry *entries = (const struct trailer_entry *)w->directory.at;
+	w->entry.used = 0;
+	if (compact_write_directory(&w->entry, entries, w->directory.used / sizeof *entries) < 0)
+		return fail(w, LOG_E_MEMORY, "not enough memory");
+	return store(w, w->entry.at, w->entry.used);
 }
 
 static void put(uint8_t *header, size_t at, const void *value, size_t n)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -97,53 +95,3 @@ def test_pydarshan_reads_the_heat_map(made: Made) -> None:
     heat = report.heatmaps["POSIX"]
     written = [int(v) for k, v in made.counters.items() if "WRITE_BIN" in k[3]]
     assert int(heat.to_df(["write"]).to_numpy().sum()) == sum(written)
-
-
-def crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def rows_of_columns(columns: bytes, rows: int, width: int) -> bytes:
-    """Columns of byte planes, of differences to the row before."""
-    table = bytearray(rows * width)
-    for at in range(0, width, 8):
-        word = 0
-        for row in range(rows):
-            planes = bytes(columns[(at + byte) * rows + row] for byte in range(8))
-            word = (word + int.from_bytes(planes, "little")) % 2**64
-            table[row * width + at : row * width + at + 8] = word.to_bytes(8, "little")
-    return bytes(table)
-
-
-def test_the_trailer_is_what_its_reference_page_says(made: Made) -> None:
-    log = made.path.read_bytes()
-    footer = log[-64:]
-    magic, version, flags, at, length, crc = struct.unpack("<8sIIQQI", footer[:36])
-    assert (magic, version, flags) == (b"iolens\0\0", 1, 0)
-    assert struct.unpack("<I", footer[60:])[0] == crc32c(footer[:60])
-    directory = log[at : at + length]
-    assert at + length == len(log) - 64
-    assert crc == crc32c(directory)
-    name, at, stored, raw, rows, heap, schema, width, packed, flags, crc, _ = struct.unpack(
-        "<32s5Q6I", directory
-    )
-    assert (name.rstrip(b"\0"), packed, flags) == (b"process", 0, 2)
-    assert crc == crc32c(log[at : at + stored])
-    section = zlib.decompress(log[at : at + stored])
-    assert len(section) == raw
-    assert section[:schema].decode().rstrip("\0").splitlines()[2:5] == [
-        "start f64 s",
-        "host str",
-        "calls i64[3] calls",
-    ]
-    assert schema + rows * width == heap
-    table = rows_of_columns(section[schema:heap], rows, width)
-    for row in range(rows):
-        pid, _, start, host, length = struct.unpack_from("<qQdII", table, row * width)
-        assert (pid, start) == (100 + row, 0.5 * row)
-        assert section[heap + host : heap + host + length] == b"node%03d" % row

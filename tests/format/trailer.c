@@ -1,8 +1,10 @@
 #include "trailer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compact.h"
 #include "make.h"
 #include "unit.h"
 
@@ -139,11 +141,69 @@ TEST(a_trailer_of_a_later_version_is_unsupported)
 {
 	struct opened o = open_log();
 	close_log(&o);
-	o.data[o.size - sizeof(struct trailer_footer) + 8] = 2;
+	o.data[o.size - 1]++;
 	reopen(&o);
 	EQUAL(o.code, LOG_E_UNSUPPORTED);
 	close_log(&o);
 	free(o.data);
+}
+
+/* Rows that are all equal take no room in a log, but memory: a small log cannot ask for much of it. */
+TEST(a_section_asks_for_memory_in_proportion_to_its_size)
+{
+	enum { ROWS = 3 << 20 };
+	struct trailer_section s;
+	struct log_bytes out = {0};
+	struct squeeze *squeeze = NULL;
+	struct compact_table t = {0};
+	EQUAL(section_begin(&s, "x", "pid i64\n"), 0);
+	for (int i = 0; i < ROWS; i++)
+		section_row(&s);
+	EQUAL(compact_write(&out, &s, &squeeze), 0);
+	CHECK(out.used >= 8 * ROWS / 1024 && out.used < 8 * ROWS / 1024 + 512);
+	EQUAL(compact_read(&t, out.at, 8 * ROWS / 1024 - 1, ROWS, 8 * ROWS), LOG_E_DAMAGED);
+	EQUAL(compact_read(&t, out.at, out.used, ROWS, 8 * ROWS), 0);
+	EQUAL(t.bytes.used, 8 * ROWS);
+	log_bytes_free(&t.bytes);
+	log_put(t.fields);
+	log_bytes_free(&out);
+	section_free(&s);
+	squeeze_free(squeeze);
+}
+
+static void many_texts(struct trailer_section *s, int rows)
+{
+	char text[64];
+	EQUAL(section_begin(s, "x", "command str\nrank i64\n"), 0);
+	for (int i = 0; i < rows; i++) {
+		snprintf(text, sizeof text, "/usr/lib/gcc/cc1 -quiet source-%d.c -o object-%d.o", i % 50, i % 50);
+		section_row(s);
+		section_set_text(s, "command", 0, text);
+		section_set_i64(s, "rank", 0, i);
+	}
+}
+
+TEST(a_text_is_stored_once)
+{
+	struct squeeze *squeeze = NULL;
+	size_t size[2];
+	for (int times = 0; times < 2; times++) {
+		struct trailer_section s;
+		struct compact_table t = {0};
+		struct log_bytes out = {0};
+		many_texts(&s, times ? 500 : 50);
+		EQUAL(compact_write(&out, &s, &squeeze), 0);
+		EQUAL(compact_read(&t, out.at, out.used, s.nrows, s.rows.used + s.heap.used), 0);
+		CHECK(t.bytes.used <= s.rows.used + s.heap.used);
+		size[times] = out.used;
+		log_bytes_free(&out);
+		log_bytes_free(&t.bytes);
+		log_put(t.fields);
+		section_free(&s);
+	}
+	CHECK(size[0] < 50 * 20);
+	CHECK(size[1] < size[0] + 500 * 6 / 8 + 16);
+	squeeze_free(squeeze);
 }
 
 TEST(wrong_schemas_are_refused)

@@ -1,7 +1,9 @@
-/* Writes small logs into a directory: the fuzzer's starting points. */
+/* Writes small logs into a directory, or with --trailer sections and a directory of a trailer: the fuzzers' starting points. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "compact.h"
 #include "make.h"
 
 static void save(const char *directory, int number, uint8_t *data, size_t size)
@@ -16,6 +18,31 @@ static void save(const char *directory, int number, uint8_t *data, size_t size)
 	free(data);
 }
 
+/* As trailer.c takes them. */
+static void save_sections(const char *directory)
+{
+	static const int rows[] = {1, 2, 7, 300};
+	struct squeeze *squeeze = NULL;
+	struct trailer_entry entries[] = {{.name = "process", .stored = 90, .raw = 700, .rows = 3},
+					  {.name = "no known word", .stored = 9, .raw = 8, .rows = 1}};
+	struct log_bytes out = {0};
+	int n = 0;
+	for (; n < (int)(sizeof rows / sizeof *rows); n++) {
+		struct trailer_section s;
+		make_section(&s, "process", rows[n]);
+		const uint16_t head[] = {(uint16_t)rows[n], (uint16_t)((s.rows.used + s.heap.used) / 16 + 1)};
+		out = (struct log_bytes){0};
+		log_bytes_add(&out, head, sizeof head);
+		compact_write(&out, &s, &squeeze);
+		section_free(&s);
+		save(directory, n, out.at, out.used);
+	}
+	out = (struct log_bytes){0};
+	compact_write_directory(&out, entries, 2);
+	save(directory, n, out.at, out.used - sizeof(struct compact_footer));
+	squeeze_free(squeeze);
+}
+
 int main(int argc, char **argv)
 {
 	static const int minors[] = {0, 10, 21, 41};
@@ -23,6 +50,10 @@ int main(int argc, char **argv)
 	struct posix_record p;
 	size_t size;
 	int n = 0;
+	if (argc == 3 && !strcmp(argv[1], "--trailer")) {
+		save_sections(argv[2]);
+		return 0;
+	}
 	if (argc != 2)
 		return 2;
 	uint8_t *log = make_log(&size);
