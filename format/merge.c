@@ -36,6 +36,7 @@ struct gathered {
 	size_t nmetadata, nmounts;
 	const char *version; /* of the runtime that wrote the first log */
 	struct log_bytes exe;
+	struct index commands; /* that are in exe */
 };
 
 /* What is not there yet, by its key. */
@@ -49,24 +50,21 @@ static int gather(struct log_pair *pairs, size_t *n, const struct log_pair *from
 }
 
 /* Command lines that differ stand one behind the other. */
-static int gather_exe(struct merging *g, struct gathered *j)
+static int add_command(void *gathered, const char *command, size_t length)
 {
-	int code = 0;
-	for (size_t i = 0; code >= 0 && i < g->nparts && j->exe.used < 8192; i++) {
-		bool known = false;
-		for (size_t k = 0; k < i && !known; k++)
-			known = g->parts[k].command == g->parts[i].command;
-		if (known)
-			continue;
-		code = j->exe.used ? log_bytes_add(&j->exe, " ; ", 3) : 0;
-		code = code < 0 ? code : log_bytes_add(&j->exe, g->parts[i].exe, strlen(g->parts[i].exe));
-	}
-	return code < 0 ? code : log_bytes_add(&j->exe, "", 1);
+	struct gathered *j = gathered;
+	bool is_new = false;
+	if (index_number(&j->commands, log_hash(command, length, 0), &is_new) == SIZE_MAX)
+		return LOG_E_MEMORY;
+	if (!is_new || j->exe.used >= 8192)
+		return 0;
+	int code = j->exe.used ? log_bytes_add(&j->exe, " ; ", 3) : 0;
+	return code < 0 ? code : log_bytes_add(&j->exe, command, length);
 }
 
 static int gather_job(struct merging *g, struct gathered *j)
 {
-	int code = gather_exe(g, j);
+	int code = 0;
 	for (size_t i = 0; code >= 0 && i < g->nparts; i++) {
 		struct log *log;
 		const struct log_job *job;
@@ -74,12 +72,14 @@ static int gather_job(struct merging *g, struct gathered *j)
 		if (code >= 0)
 			code = log_job(log, &job, g->err);
 		if (code >= 0)
+			code = merge_commands(g, log, job->exe, add_command, j);
+		if (code >= 0)
 			code = gather(j->metadata, &j->nmetadata, job->metadata, job->nmetadata);
 		if (code >= 0)
 			code = gather(j->mounts, &j->nmounts, job->mounts, job->nmounts);
 		log_close(log);
 	}
-	return code;
+	return code < 0 ? code : log_bytes_add(&j->exe, "", 1);
 }
 
 static void forget_job(struct gathered *j)
@@ -89,6 +89,7 @@ static void forget_job(struct gathered *j)
 	for (size_t i = 0; i < j->nmounts; i++)
 		log_put((void *)j->mounts[i].key);
 	log_bytes_free(&j->exe);
+	index_free(&j->commands);
 }
 
 static void take_version(struct gathered *j)

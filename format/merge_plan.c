@@ -140,6 +140,7 @@ static int find_source(struct merging *g, struct merge_part *p, struct log *log)
 	if (code >= 0)
 		code = load_table(g, trailer, "process", &t);
 	p->whole = code >= 0 && t && has_all_ranks(p, t);
+	p->merged = trailer_entry_named(trailer, "part") && trailer_entry_named(trailer, "interval");
 	trailer_free(t);
 	trailer_close(trailer);
 	return code;
@@ -380,7 +381,7 @@ static void find_intervals(struct merging *g)
 		const struct merge_run *r = &g->runs[i];
 		struct merge_interval *last = g->nintervals ? &g->intervals[g->nintervals - 1] : NULL;
 		if (!last || r->begin > last->end)
-			g->intervals[g->nintervals++] = (struct merge_interval){r->begin, r->end, 0};
+			g->intervals[g->nintervals++] = (struct merge_interval){.begin = r->begin, .end = r->end};
 		else if (r->end > last->end)
 			last->end = r->end;
 	}
@@ -395,9 +396,11 @@ static void give_times(struct merging *g)
 {
 	for (size_t i = 0; i < g->nparts; i++) {
 		struct merge_part *p = &g->parts[i];
-		const struct merge_interval *v = g->intervals;
+		struct merge_interval *v = g->intervals;
 		while (v + 1 < g->intervals + g->nintervals && v[1].begin <= p->begin)
 			v++;
+		p->interval = (size_t)(v - g->intervals);
+		v->merged |= p->merged;
 		p->shift = (double)(v->at + p->begin - v->begin) / 1e9;
 		g->shifted |= p->shift != 0;
 	}

@@ -1,4 +1,4 @@
-/* The tables of iolens' logs, united; and what was merged: sections "part" and "interval". */
+/* The tables of iolens' logs, united. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ struct uniting {
 	const struct merge_part *part;
 	struct united *tables;
 	size_t ntables;
+	struct merge_origins origins;
 };
 
 /* ---- rows that several parts of one log have ---- */
@@ -95,8 +96,6 @@ static int add_rows(struct uniting *x, struct united *u, const struct trailer_ta
 		if ((run->parts > 1 || everywhere) && repeats(x, u, row_hash(t, row)))
 			continue;
 		section_copy_row(s, t, row, NULL, NULL);
-		if (!strcmp(s->name, "part"))
-			continue;
 		move_rank(s, t, row, run->rank);
 		if (x->part->shift != 0)
 			move_seconds(s, t, row, x->part->shift);
@@ -147,6 +146,8 @@ static int unite_part(struct uniting *x)
 	int code = merging_open(x->g, x->part, &log);
 	if (code >= 0)
 		code = trailer_open(&trailer, log, x->g->err);
+	if (code >= 0)
+		code = merge_origins_add(&x->origins, x->g, x->part, trailer);
 	for (size_t i = 0; code >= 0 && i < trailer_count(trailer); i++)
 		if (!is_left_out(x->g, trailer_at(trailer, i)))
 			code = unite_section(x, trailer, trailer_at(trailer, i)->name);
@@ -171,57 +172,17 @@ static int unite_all(struct uniting *x)
 	return code;
 }
 
-/* ---- what was merged ---- */
-
-static int write_parts(struct merging *g)
-{
-	struct trailer_section s;
-	int code = section_begin(&s, "part",
-				 "run i64\nfirst_rank i64\nnprocs i64\nlog str\njob i64\nuid i64\ncommand str\n"
-				 "begin i64 ns\nend i64 ns\noffset f64 s\nmetadata str\n");
-	for (size_t i = 0; code >= 0 && i < g->nparts; i++) {
-		const struct merge_part *p = &g->parts[i];
-		section_row(&s);
-		section_set_i64(&s, "run", 0, (int64_t)p->run);
-		section_set_i64(&s, "first_rank", 0, g->runs[p->run].rank);
-		section_set_i64(&s, "nprocs", 0, p->nprocs);
-		section_set_text(&s, "log", 0, p->path);
-		section_set_i64(&s, "job", 0, p->id);
-		section_set_i64(&s, "uid", 0, p->uid);
-		section_set_text(&s, "command", 0, p->exe);
-		section_set_i64(&s, "begin", 0, p->begin);
-		section_set_i64(&s, "end", 0, p->end);
-		section_set_f64(&s, "offset", 0, p->shift);
-		code = section_set_text(&s, "metadata", 0, p->metadata);
-	}
-	code = code < 0 ? code : log_write_section(g->writer, &s);
-	section_free(&s);
-	return code;
-}
-
-static int write_intervals(struct merging *g)
-{
-	struct trailer_section s;
-	int code = section_begin(&s, "interval", "begin i64 ns\nend i64 ns\noffset f64 s\n");
-	for (size_t i = 0; code >= 0 && i < g->nintervals; i++) {
-		section_row(&s);
-		section_set_i64(&s, "begin", 0, g->intervals[i].begin);
-		section_set_i64(&s, "end", 0, g->intervals[i].end);
-		code = section_set_f64(&s, "offset", 0, (double)g->intervals[i].at / 1e9);
-	}
-	code = code < 0 ? code : log_write_section(g->writer, &s);
-	section_free(&s);
-	return code;
-}
-
 int merge_trailer(struct merging *g)
 {
 	struct uniting x = {.g = g, .tables = log_get(SECTIONS * sizeof *x.tables)};
-	int code = x.tables ? unite_all(&x) : LOG_E_MEMORY;
+	int code = merge_origins_begin(&x.origins);
+	if (code >= 0)
+		code = x.tables ? unite_all(&x) : LOG_E_MEMORY;
 	log_put(x.tables);
 	if (code >= 0 && g->uncounted.nrows)
 		code = log_write_section(g->writer, &g->uncounted);
 	if (code >= 0)
-		code = write_parts(g);
-	return code < 0 ? code : write_intervals(g);
+		code = merge_origins_write(&x.origins, g);
+	merge_origins_free(&x.origins);
+	return code;
 }

@@ -15,6 +15,8 @@ struct merge_part {
 	double shift;       /* s: where its time 0 is in the merged log */
 	bool precise;       /* it began at a known nanosecond */
 	bool whole;         /* its process table has all its ranks */
+	bool merged;        /* it says what it was merged of */
+	size_t interval;    /* that it begins in */
 	uint64_t modules, partial;
 	uint64_t source;  /* the log that it is a part of, 0 = none known */
 	uint64_t command; /* hash of exe */
@@ -34,6 +36,7 @@ struct merge_run {
 struct merge_interval {
 	int64_t begin, end; /* ns since 1970 */
 	int64_t at;         /* ns, in the merged log */
+	bool merged;        /* one of its parts is a merged log */
 };
 
 struct merge_key {
@@ -102,6 +105,25 @@ struct merge_head {
 void merge_head_see(struct merge_head *h, const struct log_record *r);
 /* The variances over all records that were seen. */
 void merge_head_set(const struct merge_head *h, const struct schema_module *m, uint8_t *header);
+
+/* ---- what was merged ---- */
+
+struct merge_origins {
+	struct trailer_section parts, intervals;
+	size_t run, interval;        /* of the part that was added last */
+	int64_t first_run, next_run; /* numbers of what that run consists of */
+};
+
+int merge_origins_begin(struct merge_origins *o);
+void merge_origins_free(struct merge_origins *o);
+/* The parts come run by run. */
+int merge_origins_add(struct merge_origins *o, const struct merging *g, const struct merge_part *p,
+		      struct trailer *trailer);
+int merge_origins_write(struct merge_origins *o, const struct merging *g);
+
+/* Calls each with the command lines of a log: those of its parts, or exe. */
+int merge_commands(struct merging *g, struct log *log, const char *exe,
+		   int (*each)(void *context, const char *command, size_t length), void *context);
 
 enum { MERGE_RECORD = 81920 /* no record of a log is longer */ };
 

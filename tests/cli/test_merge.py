@@ -135,6 +135,78 @@ def test_two_jobs_months_apart_are_two_intervals(merge: Callable[..., Path], run
     ]
 
 
+def jobs(tmp_path: Path) -> list[Path]:
+    """Three jobs, months apart, of 2, 3 and 1 ranks; each with a file of its own and one name in all."""
+    paths = []
+    for n, (ranks, start, exe) in enumerate(
+        ((2, 1_000_000_000, b"./a"), (3, 1_005_000_000, b"./b ; ./c"), (1, 1_012_000_000, b"./a"))
+    ):
+        log = LogMaker(start=start, end=start + 10 * (n + 1), nprocs=ranks, job_id=n, exe=exe)
+        log.names = {5: b"/all", 6 + n: b"/own.%d" % n}
+        own = posix(6 + n, rank=ranks - 1, opens=n + 1, open_start_timestamp=1.0 + n)
+        log.regions = {POSIX: (4, posix(5, rank=0, reads=7, read_start_timestamp=2.0) + own)}
+        paths.append(tmp_path / f"job{n}.darshan")
+        paths[-1].write_bytes(bytes(log))
+    return paths
+
+
+@pytest.mark.parametrize("steps", ["01 2", "0 12", "0 1 2", "012", "01 2 ."])
+def test_merged_logs_are_merged_as_their_parts_are(run_iolens: Run, tmp_path: Path, steps: str) -> None:
+    def merged(name: str, logs: Sequence[Path]) -> Path:
+        new = tmp_path / name
+        done = run_iolens(["merge", "-o", new, *logs])
+        assert (done.returncode, done.stderr) == (0, "")
+        return new
+
+    paths = jobs(tmp_path)
+    at_once = merged("once", paths)
+    groups = [
+        merged(f"group{i}", [paths[int(n)] for n in g]) for i, g in enumerate(steps.split()) if g != "."
+    ]
+    again = merged("again", groups)
+    again = merged("third", [again]) if steps.endswith(".") else again
+    assert header(run_iolens, at_once)["exe"] == "./a ; ./b ; ./c"
+    shown_of = [
+        {k: v for k, v in header(run_iolens, log).items() if "(" not in v} for log in (again, at_once)
+    ]
+    assert shown_of[0] == shown_of[1]
+    assert base(run_iolens, again) == base(run_iolens, at_once)
+    for name in ("part", "interval"):
+        assert sections(run_iolens, again)[name] == sections(run_iolens, at_once)[name]
+    assert [row["first_rank"] for row in sections(run_iolens, again)["part"]] == ["0", "2", "5"]
+
+
+def test_a_log_between_the_parts_of_a_merged_one_keeps_its_time(run_iolens: Run, tmp_path: Path) -> None:
+    """The time of the merged log is used up, so the other one follows; which time that was is told."""
+    paths = jobs(tmp_path)
+    outer, new = tmp_path / "outer", tmp_path / "new"
+    assert run_iolens(["merge", "-o", outer, paths[0], paths[2]]).returncode == 0
+    assert run_iolens(["merge", "-o", new, outer, paths[1]]).returncode == 0
+    tables = sections(run_iolens, new)
+    begins = [f"{path}000000000" for path in (1_000_000_000, 1_012_000_000, 1_005_000_000)]
+    assert [(row["begin"], row["offset"]) for row in tables["interval"]] == [*zip(begins, ("0", "10", "40"))]
+    assert [(row["begin"], row["first_rank"], row["run"]) for row in tables["part"]] == [
+        *zip(begins, "023", "012")
+    ]
+    found = shown.records(run_iolens(["show", new]).stdout)
+    times = [
+        found["POSIX", f"/own.{n}", r]["POSIX_F_OPEN_START_TIMESTAMP"] for n, r in ((0, 1), (2, 2), (1, 5))
+    ]
+    assert times == ["1.000000", "13.000000", "42.000000"]
+
+
+def test_a_part_of_a_merged_log_knows_of_it(run_iolens: Run, tmp_path: Path) -> None:
+    whole, new = tmp_path / "whole", tmp_path / "new"
+    parts = [tmp_path / "low", tmp_path / "high"]
+    assert run_iolens(["merge", "-o", whole, *jobs(tmp_path)]).returncode == 0
+    for part, ranks in zip(parts, ("0-2", "3-5")):
+        assert run_iolens(["convert", "--rank", ranks, whole, part]).returncode == 0
+    assert run_iolens(["merge", "-o", new, *parts]).returncode == 0
+    assert everything(run_iolens, new) == everything(run_iolens, whole)
+    for name in ("part", "interval"):
+        assert sections(run_iolens, new)[name] == sections(run_iolens, whole)[name]
+
+
 def test_gaps_stay_on_request(merge: Callable[..., Path], run_iolens: Run) -> None:
     logs = [LogMaker(start=start, end=start + 10, exe=b"./step") for start in (1000, 2000)]
     logs[1].regions = {POSIX: (4, posix(5, open_start_timestamp=1.0))}
