@@ -343,8 +343,7 @@ static bool finish(struct meeting *m)
 {
 	struct join_found f = join_found(m->join);
 	if (!m->written) {
-		note("%s: log not written: a node could not write its part: the stores are kept in %s", m->path,
-		     session_world_directory());
+		job_log_failed(m->path, &(struct log_error){.message = "a node could not write its part"});
 		return false;
 	}
 	if (join_finish(m->join) < 0) {

@@ -16,7 +16,10 @@ def guide(root: Path) -> Path:
     return root / "docs" / "guide"
 
 
-@pytest.mark.parametrize(("command", "page"), [("run", "run"), ("files", "files"), ("show", "show")])
+PAGES = [("run", "run"), ("files", "files"), ("show", "show"), ("recover", "recover")]
+
+
+@pytest.mark.parametrize(("command", "page"), PAGES)
 def test_every_option_has_its_place(run_iolens: Any, guide: Path, command: str, page: str) -> None:
     options = set(re.findall(r"--[a-z-]+[a-z]", run_iolens([command, "--help"]).stdout)) - {"--help"}
     text = (guide / f"{page}.md").read_text()

@@ -61,8 +61,13 @@ def end(job: Job, process: subprocess.Popen[str], marks: Path, ranks: int) -> En
     return job.end(process)
 
 
-def on_hosts(job: Job, shell: Path, hosts: int, each: int, *program: str, **env: str) -> Ended:
-    """The job on so many hosts, with so many ranks on each, its stores in their /dev/shm."""
+KEEP_APART = 'export IOLENS_TMPDIR="$1/$(hostname)"; mkdir -p "$IOLENS_TMPDIR"; shift; exec "$@"'
+
+
+def on_hosts(
+    job: Job, shell: Path, hosts: int, each: int, *program: str, keep: Path | None = None, **env: str
+) -> Ended:
+    """The job on so many hosts, with so many ranks on each, its stores in their /dev/shm, or below `keep`."""
     ranks = hosts * each
     build, *arguments = program
     marks = job.cwd.parent / "marks"
@@ -70,6 +75,7 @@ def on_hosts(job: Job, shell: Path, hosts: int, each: int, *program: str, **env:
     settings = {**job.observed, "MARKS": str(marks), **env}
     command = [*launcher(job, shell, hosts, each), "-n", str(ranks), "env", "-u", "IOLENS_TMPDIR"]
     command += [f"{key}={value}" for key, value in settings.items()]
+    command += ["sh", "-c", KEEP_APART, "sh", str(keep)] if keep else []
     return end(job, job.start([*command, str(job.build(build)), *arguments]), marks, ranks)
 
 
@@ -128,6 +134,22 @@ def test_a_host_that_is_late(job: Job, remote_shell: Path) -> None:
     assert len(ended.notes) == 1
     assert "iolens recover" in ended.notes[0]
     assert not job.log.exists()
+
+
+def test_the_stores_of_several_hosts_become_one_log(job: Job, remote_shell: Path, tmp_path: Path) -> None:
+    """Brought to one place, each host's below a directory of its own."""
+    ended = on_hosts(job, remote_shell, 2, 2, "job", keep=tmp_path / "kept", IOLENS_FINALIZE="deferred")
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    kept = sorted((tmp_path / "kept").glob("node*/iolens-*"))
+    assert [path.parent.name for path in kept] == ["node0", "node1"]
+    half = tmp_path / "half.darshan"
+    subprocess.run([job.iolens, "recover", "-o", half, kept[0]], check=True)
+    assert "# nprocs: 4\n" in job.show(half)
+    assert [row["rank"] for row in job.processes(half) if row["ended"] == "missing"] == ["2", "3"]
+    subprocess.run([job.iolens, "recover", "--remove", "-o", job.log, *kept], check=True)
+    assert job.counters("BYTES_WRITTEN") == expected(4)
+    assert "# nprocs: 4\n" in job.show()
+    assert not list((tmp_path / "kept").glob("node*/*"))
 
 
 def test_one_session_of_several_hosts(job: Job, remote_shell: Path) -> None:

@@ -26,33 +26,65 @@ def may_mount() -> None:
         pytest.skip("this user may not mount")
 
 
-def on_a_small_disk(job: Job, directory: Path, options: str, command: list[str], **env: str) -> Ended:
-    """The job, with a file system of its own at the directory."""
+def on_a_small_disk(directory: Path, options: str, command: list[str]) -> list[str]:
+    """The command, with a file system of its own at the directory."""
     directory.mkdir(exist_ok=True)
-    shell = ["unshare", "--mount", "sh", "-c", MOUNT, "sh", str(directory), options]
-    return job.alone([*shell, *command], **env)
+    return ["unshare", "--mount", "sh", "-c", MOUNT, "sh", str(directory), options, *command]
 
 
-@pytest.mark.usefixtures("may_mount")
-@pytest.mark.parametrize("options", ["size=4k", "ro"])
-def test_no_room_for_the_log(job: Job, tmp_path: Path, options: str) -> None:
-    logs = tmp_path / "logs"
-    command = job.command(3, "job", "many")
-    ended = on_a_small_disk(job, logs, options, command, IOLENS_LOGFILE=str(logs / "log.darshan"))
+def is_whole_but_for_the_log(job: Job, ended: Ended, ranks: int) -> None:
+    """One line, whatever the number of ranks, and the stores are there."""
     assert (ended.code, ended.out) == (0, "done\n"), ended.err
     assert len(ended.notes) == 1
     assert "log not written" in ended.notes[0]
+    assert "iolens recover" in ended.notes[0]
     job.recover()
-    assert private(job.counters("BYTES_WRITTEN")).items() >= own(0, 1, 2).items()
+    if ranks > 1:
+        assert private(job.counters("BYTES_WRITTEN")).items() >= own(*range(ranks)).items()
+    assert f"# nprocs: {ranks}\n" in job.show()
+
+
+# A directory that is full, read-only, not there: options of its mount.
+NO_PLACE = {"full": "size=4k", "read-only": "ro", "missing": ""}
+MANY = [(place, ranks) for place in NO_PLACE for ranks in (1, 4, 16) if place == "full" or ranks == 4]
+
+
+@pytest.mark.usefixtures("may_mount")
+@pytest.mark.parametrize("meeting", ["", "messages-apart"])
+@pytest.mark.parametrize(("place", "ranks"), MANY)
+def test_no_place_for_the_log(job: Job, tmp_path: Path, place: str, ranks: int, meeting: str) -> None:
+    logs = tmp_path / "logs"
+    command = job.command(ranks, "job", "many")
+    if NO_PLACE[place]:
+        command = on_a_small_disk(logs, NO_PLACE[place], command)
+    ended = job.alone(command, IOLENS_LOGFILE=str(logs / "log.darshan"), IOLENS_FINALIZE=meeting)
+    is_whole_but_for_the_log(job, ended, ranks)
+
+
+@pytest.mark.usefixtures("may_mount")
+@pytest.mark.parametrize("ranks", [1, 4, 16])
+def test_no_room_for_the_log_of_a_session(job: Job, tmp_path: Path, ranks: int) -> None:
+    logs = tmp_path / "logs"
+    run = [str(job.iolens), "run", "--quiet", "-o", str(logs / "log.darshan"), "--"]
+    command = on_a_small_disk(logs, NO_PLACE["full"], [*run, *job.command(ranks, "job", "many")])
+    is_whole_but_for_the_log(job, job.end(job.start(command)), ranks)
+
+
+def test_the_directory_of_a_sessions_log_is_removed(job: Job, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    run = [str(job.iolens), "run", "--quiet", "-o", str(logs / "log.darshan"), "--"]
+    script = ["sh", "-c", 'rm -r "$1"; shift; exec "$@"', "sh", str(logs), *job.command(3, "job")]
+    is_whole_but_for_the_log(job, job.end(job.start([*run, *script])), 3)
 
 
 @pytest.mark.usefixtures("may_mount")
 @pytest.mark.parametrize("size", ["0", "16k", "128k", "512k"])
 def test_no_room_for_the_stores(job: Job, tmp_path: Path, size: str) -> None:
     options = "size=1,nr_inodes=1" if size == "0" else f"size={size}"
-    ended = on_a_small_disk(
-        job, tmp_path / "small", options, job.command(3, "job", "many"), IOLENS_TMPDIR=str(tmp_path / "small")
-    )
+    small = tmp_path / "small"
+    command = on_a_small_disk(small, options, job.command(3, "job", "many"))
+    ended = job.alone(command, IOLENS_TMPDIR=str(small))
     assert (ended.code, ended.out) == (0, "done\n"), ended.err
     assert len(ended.notes) <= 1
     assert job.log.exists() or ended.notes
