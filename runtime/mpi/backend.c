@@ -229,7 +229,7 @@ static int close_own(void)
 
 static int gather(int request, const void *from, void *to, int bytes)
 {
-	return mpi.Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, own, &requests[request]);
+	return mpi.Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, MPI_COMM_WORLD, &requests[request]);
 }
 
 static int send(int request, const void *from, int64_t bytes, int to, int tag)

@@ -381,12 +381,13 @@ static bool lead(struct meeting *m)
 static bool find_places(struct meeting *m)
 {
 	const struct mpi_backend *mpi = m->tree.mpi;
+	m->names = calloc((size_t)m->world->size, sizeof *m->names);
+	if (!m->names || mpi->gather(TREE_GATHER, &m->name, m->names, sizeof m->name) != 0)
+		return false;
 	if (!tree_await(&m->tree, TREE_OPEN) || mpi->open_end() != 0)
 		return false;
 	clock_phase(m, "open");
-	m->names = calloc((size_t)m->world->size, sizeof *m->names);
-	if (!m->names || mpi->gather(TREE_GATHER, &m->name, m->names, sizeof m->name) != 0 ||
-	    !tree_await(&m->tree, TREE_GATHER))
+	if (!tree_await(&m->tree, TREE_GATHER))
 		return false;
 	bool good = places_find(&m->places, m->names, m->world->size, m->world->rank);
 	free(m->names);

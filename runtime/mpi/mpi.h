@@ -167,7 +167,8 @@ struct mpi_backend {
 	int (*open_begin)(int request); /* duplicates MPI_COMM_WORLD */
 	int (*open_end)(void);          /* when that request is done: errors are returned from now on */
 	int (*close)(void);
-	int (*gather)(int request, const void *from, void *to, int bytes); /* of every rank, to all */
+	/* Of every rank, to all: needs no communicator of our own, and goes on beside its making. */
+	int (*gather)(int request, const void *from, void *to, int bytes);
 	int (*send)(int request, const void *from, int64_t bytes, int to, int tag);
 	int (*receive)(int request, void *to, int64_t bytes, int from, int tag);
 	int (*test)(int request, bool *done);
