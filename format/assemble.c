@@ -182,27 +182,46 @@ static int note_deaths(struct assembly *a, const struct image *i, const struct a
 
 /* ---- what ranks have done ahead ---- */
 
-/* Packs hold what the first rank to come has not. */
-static bool know_first(struct assembly *a)
+static bool nothing_left(const struct pack *p)
 {
+	uint64_t left = 0;
+	for (int part = 0; part < PACK_PARTS; part++)
+		left += p->part[part].left;
+	return !left;
+}
+
+/* Packs hold what the rank that they were made against has not. */
+static bool know_common(struct assembly *a, const struct assembly_source *s)
+{
+	const char *path = s->against ? a->job->second : a->job->first;
+	struct id_set *ids = &a->common[s->against];
 	struct log_error err;
 	struct log *log;
-	if (a->common.used || log_open_file(&log, a->job->first, &err) < 0)
-		return a->common.used;
-	if (pack_ids(&a->common, log, &err) < 0)
-		id_set_free(&a->common);
+	if (nothing_left(s->pack) || ids->used || log_open_file(&log, path, &err) < 0)
+		return nothing_left(s->pack) || ids->used;
+	if (pack_ids(ids, log, &err) < 0)
+		id_set_free(ids);
 	log_close(log);
-	return a->common.used;
+	return ids->used;
+}
+
+bool assembly_is_packed(const struct assembly *a, uint64_t id)
+{
+	const struct assembly_source *s = a->source;
+	return s && s->pack && !id_set_has(&a->common[s->against], id);
 }
 
 static void find_pack(struct assembly *a, struct assembly_source *s)
 {
 	char path[4096 + sizeof PACK_SUFFIX];
-	if (!a->job->first || !(s->pack = log_get(sizeof *s->pack)))
+	if (!a->job->first)
+		return;
+	s->against = strcmp(s->name, a->job->first) == 0;
+	if ((s->against && !a->job->second) || !(s->pack = log_get(sizeof *s->pack)))
 		return;
 	assembly_name_file(a, s, path, sizeof path - sizeof PACK_SUFFIX);
 	strcat(path, PACK_SUFFIX);
-	if (pack_load(s->pack, s->image.log, path) && know_first(a)) {
+	if (pack_load(s->pack, s->image.log, path) && know_common(a, s)) {
 		memcpy(s->totals, s->pack->totals, sizeof s->totals);
 		memset(s->counted, 1, sizeof s->counted);
 		return;
@@ -396,7 +415,8 @@ void assembly_forget(struct assembly *a)
 	for (size_t n = 0; n < a->nsources; n++)
 		forget_source(&a->sources[n]);
 	log_put(a->sources);
-	id_set_free(&a->common);
+	id_set_free(&a->common[0]);
+	id_set_free(&a->common[1]);
 	log_bytes_free(&a->lost);
 	log_bytes_free(&a->deaths);
 	assembly_forget_plan(a);

@@ -35,9 +35,10 @@ struct assemble_job {
 	int64_t ended;      /* ns since 1970; 0 = the latest end known */
 	const struct assemble_phase *phases;
 	size_t nphases;
-	const char *first; /* the store that packs were made against; NULL = no packs */
-	const char *own;   /* the store of this process, NULL = none: */
-	const void *image; /* where it is in memory */
+	const char *first;  /* the store that packs were made against; NULL = no packs */
+	const char *second; /* the one that the first store\'s was; NULL = it has none */
+	const char *own;    /* the store of this process, NULL = none: */
+	const void *image;  /* where it is in memory */
 	size_t size;
 	int64_t deadline;                               /* ns, monotonic clock: when to give up; 0 = never */
 	int64_t command;                                /* pid of the command, 0 = not known; */

@@ -35,6 +35,7 @@ struct assembly_source {
 	uint64_t world;
 	bool has_records;  /* of files: standard streams do not count */
 	struct pack *pack; /* what its process has done ahead; NULL = nothing */
+	int against;       /* which of `common` */
 	struct pack_totals totals[PACK_PARTS];
 	bool counted[PACK_PARTS]; /* they are known */
 	int around;               /* the part whose ranks it started, ASSEMBLY_NOWHERE or ASSEMBLY_SEVERAL */
@@ -114,8 +115,9 @@ struct assembly {
 	struct assemble_phase phase[ASSEMBLY_PHASES];
 	const char *in_phase;
 	double phase_began;
-	struct id_set names;    /* written so far */
-	struct id_set common;   /* what the first rank to come has: no pack holds it */
+	struct id_set names; /* written so far */
+	struct id_set
+		common[2]; /* what the first rank to come has, and the second: no pack made against it holds that */
 	struct log_bytes piece; /* of a pack */
 	struct trailer_section section[ASSEMBLY_SECTIONS];
 	uint8_t record[8192] __attribute__((aligned(8)));
@@ -156,6 +158,9 @@ void assembly_clock(struct assembly *a, const char *phase);
 
 /* True when the image has a record of a file; a negative code if it cannot be read. */
 int assembly_has_files(struct image *i, struct log_error *err);
+
+/* Is it in the pack of the source that is visited? */
+bool assembly_is_packed(const struct assembly *a, uint64_t id);
 
 /* Path of a source's file. */
 void assembly_name_file(const struct assembly *a, const struct assembly_source *s, char *path, size_t room);

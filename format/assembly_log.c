@@ -86,10 +86,9 @@ static int describe_job(struct assembly *a)
 static int write_name(void *assembly, uint64_t id, const char *name)
 {
 	struct assembly *a = assembly;
-	const struct pack *pack = a->source ? a->source->pack : NULL;
 	if (a->unnamed && id_set_has(a->unnamed, id))
 		return 0;
-	if (pack && !id_set_has(&a->common, id))
+	if (assembly_is_packed(a, id))
 		return 0;
 	int code = id_set_add(&a->names, id);
 	return code > 0 ? log_write_name(a->writer, id, name) : code;
@@ -158,7 +157,7 @@ static int each_record(struct assembly *a, struct image *i, int (*see)(struct as
 	if (code < 0)
 		return code;
 	while ((code = log_records_next(records, &r, &a->err)) > 0) {
-		if (pack_unused(a->module, &r) || (pack && !id_set_has(&a->common, r.id)))
+		if (pack_unused(a->module, &r) || assembly_is_packed(a, r.id))
 			continue;
 		if (count)
 			pack_total_add(&a->source->totals[part], &r);
@@ -351,6 +350,8 @@ int assembly_write(struct assembly *a, const char *path)
 	if (a->group_readable)
 		log_writer_group_readable(a->writer);
 	code = write_log(a);
+	if (code >= 0)
+		code = log_writer_flush(a->writer);
 	if (code >= 0)
 		code = assembly_check_time(a);
 	if (code >= 0) /* what is not whole must not get the log's name */

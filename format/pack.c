@@ -109,6 +109,28 @@ int pack_ids(struct id_set *ids, struct log *store, struct log_error *err)
 	return code;
 }
 
+static bool same_id(struct log *a, struct log *b, int part, uint64_t at)
+{
+	struct log_error err;
+	uint64_t x, y;
+	return source_read(&a->source, region_of(a, part)->offset + at, &x, sizeof x, &err) >= 0 &&
+	       source_read(&b->source, region_of(b, part)->offset + at, &y, sizeof y, &err) >= 0 && x == y;
+}
+
+bool pack_alike(struct log *a, struct log *b)
+{
+	enum { SAMPLES = 8 };
+	for (int part = PACK_POSIX; part < PACK_PARTS; part++) {
+		uint64_t size = schema_modules[modules[part]].size, n = region_of(a, part)->length / size;
+		if (region_of(b, part)->length / size != n)
+			return false;
+		for (uint64_t k = 0; n && k < SAMPLES; k++)
+			if (!same_id(a, b, part, k * (n - 1) / (SAMPLES - 1) * size))
+				return false;
+	}
+	return true;
+}
+
 /* ---- making one ---- */
 
 struct packing {

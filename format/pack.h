@@ -34,6 +34,9 @@ struct pack {
 /* Ids of the records and names of a store. */
 int pack_ids(struct id_set *ids, struct log *store, struct log_error *err);
 
+/* Do two ranks have the same files in the same order, as far as some samples tell? Then there is nothing to pack. */
+bool pack_alike(struct log *a, struct log *b);
+
 /* Writes the pack of a rank's store: what is not in `shared`. */
 int pack_make(struct log *store, const struct id_set *shared, int64_t rank, const char *path, struct log_error *err);
 

@@ -109,16 +109,19 @@ static int file_write(struct sink *s, uint64_t at, const uint8_t *data, size_t n
 
 enum { BUFFER = 65536 };
 
-static int flush(struct sink *s, struct log_error *err)
+int sink_flush(struct sink *s, struct log_error *err)
 {
 	size_t n = s->memory.used;
+	if (!s->path)
+		return LOG_OK;
 	s->memory.used = 0;
 	return n ? file_write(s, s->at - n, s->memory.at, n, err) : LOG_OK;
 }
 
 static int file_add(struct sink *s, const void *data, size_t n, struct log_error *err)
 {
-	int code = s->memory.used + n > BUFFER ? flush(s, err) : log_bytes_room(&s->memory, BUFFER - s->memory.used);
+	int code =
+		s->memory.used + n > BUFFER ? sink_flush(s, err) : log_bytes_room(&s->memory, BUFFER - s->memory.used);
 	if (code < 0)
 		return code;
 	return n < BUFFER ? log_bytes_add(&s->memory, data, n) : file_write(s, s->at, data, n, err);
@@ -139,7 +142,7 @@ int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct l
 		memcpy(s->memory.at + at, data, n);
 		return LOG_OK;
 	}
-	int code = flush(s, err);
+	int code = sink_flush(s, err);
 	return code < 0 ? code : file_write(s, at, data, n, err);
 }
 
@@ -165,7 +168,7 @@ int sink_skip(struct sink *s, uint64_t n, struct log_error *err)
 {
 	if (!s->path)
 		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "nobody else writes into memory");
-	int code = flush(s, err);
+	int code = sink_flush(s, err);
 	s->at += n;
 	return code;
 }
@@ -187,7 +190,7 @@ int sink_finish(struct sink *s, struct log_error *err)
 {
 	if (!s->path)
 		return LOG_OK;
-	int code = flush(s, err);
+	int code = sink_flush(s, err);
 	if (code < 0)
 		return code;
 	if (s->mode && fchmod(s->fd, s->mode) < 0)

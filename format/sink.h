@@ -19,6 +19,8 @@ struct sink {
 int sink_open_file(struct sink *s, const char *path, struct log_error *err);
 void sink_open_memory(struct sink *s);
 int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err);
+/* All of it is in the file. */
+int sink_flush(struct sink *s, struct log_error *err);
 /* Overwrites earlier bytes, after all that came before is written. */
 int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err);
 /* Leaves room for n bytes that somebody else writes. */

@@ -10,7 +10,7 @@
 #include "sink.h"
 #include "squeeze.h"
 
-enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_DONE };
+enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_WHOLE, STAGE_DONE };
 
 enum {
 	OUTPUT_SIZE = 65536,
@@ -403,7 +403,7 @@ int log_write_partial(struct log_writer *w, int module)
 
 int log_write_section(struct log_writer *w, const struct trailer_section *s)
 {
-	if (s->failed || w->stage == STAGE_JOB || w->stage == STAGE_DONE)
+	if (s->failed || w->stage == STAGE_JOB || w->stage >= STAGE_WHOLE)
 		return fail(w, s->failed ? s->failed : LOG_E_USAGE, "trailer section could not be made");
 	leave(w);
 	w->stage = STAGE_SECTIONS;
@@ -450,15 +450,21 @@ static int write_header(struct log_writer *w)
 	return sink_patch(&w->sink, 0, header, sizeof header, &w->error);
 }
 
-static int finish(struct log_writer *w)
+int log_writer_flush(struct log_writer *w)
 {
-	if (w->stage == STAGE_JOB || w->stage == STAGE_DONE)
+	if (w->error.code || w->stage == STAGE_JOB || w->stage == STAGE_DONE)
 		return fail(w, LOG_E_USAGE, "no job was written");
-	if (leave(w) < 0)
+	if (w->stage == STAGE_WHOLE || leave(w) < 0)
 		return w->error.code;
 	if (w->directory.used && write_directory(w) < 0)
 		return w->error.code;
-	if (write_header(w) < 0)
+	w->stage = STAGE_WHOLE;
+	return sink_flush(&w->sink, &w->error);
+}
+
+static int finish(struct log_writer *w)
+{
+	if (log_writer_flush(w) < 0 || write_header(w) < 0)
 		return w->error.code;
 	return sink_finish(&w->sink, &w->error);
 }

@@ -69,6 +69,8 @@ int log_writer_share(struct log_writer *w, struct log_shared_file *out);
 /* The log shall have mode 0440 instead of 0400. */
 void log_writer_group_readable(struct log_writer *w);
 
+/* All but the header is in the file: what is left to do takes hardly any time. */
+int log_writer_flush(struct log_writer *w);
 int log_writer_finish(struct log_writer *w, struct log_error *err);
 /* The first error, for who does not finish because of it. */
 void log_writer_error(const struct log_writer *w, struct log_error *err);

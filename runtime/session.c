@@ -128,18 +128,6 @@ const char *session_store_path(void)
 	return session.store;
 }
 
-bool session_mark_store(char *path, size_t room)
-{
-	size_t n = strlen(session.store);
-	if (n < 6 || strcmp(session.store + n - 6, ".store") != 0)
-		return false;
-	snprintf(path, room, "%.*s.done.store", (int)n - 6, session.store);
-	if (sys_rename(session.store, path) != 0)
-		return false;
-	snprintf(session.store, sizeof session.store, "%s", path);
-	return true;
-}
-
 void session_drop_store(void)
 {
 	sys_unlink_at(AT_FDCWD, session.store);

@@ -35,9 +35,6 @@ bool session_world_exists(uint64_t world);
 /* Where those stores are, whether or not this process has one; "" = nowhere. */
 const char *session_world_directory(void);
 
-/* Marks the store as complete by its name; the new path. */
-bool session_mark_store(char *path, size_t room);
-
 /* Removes the store of a process that has written its own log. */
 void session_drop_store(void);
 

@@ -273,6 +273,14 @@ const void *store_image(size_t *size)
 	return store.base;
 }
 
+size_t store_bytes(void)
+{
+	size_t n = header()->names.length;
+	for (int i = 0; i < STORED; i++)
+		n += header()->module[stored[i]].length;
+	return n;
+}
+
 /* ---- the job region: 56 bytes of numbers, the metadata, the command line with the mounts ---- */
 
 struct job {

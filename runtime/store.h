@@ -42,4 +42,7 @@ bool store_touch(const void *at, size_t n);
 struct live *store_live(void);
 const void *store_image(size_t *size);
 
+/* Of names and records. */
+size_t store_bytes(void);
+
 #endif

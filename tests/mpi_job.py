@@ -105,7 +105,7 @@ class Job:
 
     def recover(self) -> None:
         directories = {str(store.parent) for store in self.kept()}
-        names = [store.name.removesuffix(".store").removesuffix(".done") for store in self.kept()]
+        names = [store.name.removesuffix(".store") for store in self.kept()]
         pids = {name.split(".")[-2] for name in names if "." in name}  # a copy at the root has no process
         until = time.monotonic() + 5
         while any(Path("/proc", pid).exists() for pid in pids) and time.monotonic() < until:

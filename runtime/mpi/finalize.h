@@ -19,8 +19,11 @@ void finalize_world(const struct mpi_backend *b, const struct life_world *world,
 bool meet_on_node(const struct life_world *world, bool has_store, struct patience *p);
 bool meet_by_messages(const struct mpi_backend *b, const struct life_world *world, bool has_store, struct patience *p);
 
-/* Registers this rank's store at its node, and does ahead what it can for the log. */
-bool meet_bring_store(const struct life_world *world);
+/*
+ * Registers this rank's store at its node, and does ahead what it can for the log. The first rank to come can only when it
+ * waits for the second: not without patience.
+ */
+bool meet_bring_store(const struct life_world *world, const struct patience *p);
 
 /* The line about ranks that did not come; for one rank to say. */
 void finalize_not_all(void);

@@ -37,9 +37,20 @@ void job_log_incomplete(const char *path)
 	note("%s: log incomplete: some stores could not be read: they are kept in %s", path, session_world_directory());
 }
 
-static bool write_log(const char *path, const char *const *stores, size_t n, const struct assemble_phase *phases,
-		      size_t nphases, uint64_t deadline)
+/* Should we end before the stores are removed, `iolens recover` must not make the log again: ours says so, and goes last. */
+static void say_logged(const char *mine)
 {
+	if (*mine)
+		store_live()->process.end_reason = LIVE_END_LOGGED;
+}
+
+bool job_log_write(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
+		   uint64_t deadline)
+{
+	char path[4096];
+	if (!n)
+		return true;
+	job_log_name(path, sizeof path);
 	struct log_error err = {0};
 	struct assemble_job job = {
 		.epoch = *life_epoch(),
@@ -48,15 +59,19 @@ static bool write_log(const char *path, const char *const *stores, size_t n, con
 		.phases = phases,
 		.nphases = nphases,
 		.first = n > 1 ? stores[0] : NULL,
+		.second = n > 1 ? stores[1] : NULL,
 		.deadline = (int64_t)deadline,
 	};
-	if (life_is_rank()) {
-		job.own = session_store_path();
+	const char *mine = life_is_rank() ? session_store_path() : "";
+	if (*mine) {
+		job.own = mine;
 		job.image = store_image(&job.size);
 	}
 	int code = assemble_stores(&job, stores, n, path, &err);
-	if (code >= 0 && (size_t)code == n)
+	if (code >= 0 && (size_t)code == n) {
+		say_logged(mine);
 		return true;
+	}
 	if (code < 0)
 		job_log_failed(path, &err);
 	else
@@ -84,12 +99,10 @@ static void remove_store(const char *store)
 	sys_remove_directory(directory);
 }
 
-/* Should we end before all stores are removed, `iolens recover` must not make the log again: ours says so, and goes last. */
 static void remove_stores(const char *const *stores, size_t n)
 {
 	const char *mine = life_is_rank() ? session_store_path() : "";
-	if (*mine)
-		store_live()->process.end_reason = LIVE_END_LOGGED;
+	say_logged(mine);
 	remove_packs(stores, n);
 	for (size_t k = 0; k < n; k++)
 		if (strcmp(stores[k], mine) != 0)
@@ -110,11 +123,7 @@ void job_log_settle(const char *const *stores, size_t n, bool done)
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 	     uint64_t deadline)
 {
-	char path[4096];
-	if (!n)
-		return true;
-	job_log_name(path, sizeof path);
-	bool done = write_log(path, stores, n, phases, nphases, deadline);
+	bool done = job_log_write(stores, n, phases, nphases, deadline);
 	job_log_settle(stores, n, done);
 	return done;
 }

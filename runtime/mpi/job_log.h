@@ -13,10 +13,14 @@ void job_log_name(char *path, size_t room);
 void job_log_failed(const char *path, const struct log_error *err);
 void job_log_incomplete(const char *path);
 
+/* Writes it; false when it could not be, or not of all stores. The packs were made against the first store, its own against the second. */
+bool job_log_write(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
+		   uint64_t deadline);
+
 /* Removes the packs beside the stores, and when their data is in a log the stores and their directory. */
 void job_log_settle(const char *const *stores, size_t n, bool done);
 
-/* Writes it and removes the stores, and the packs beside them (made against the first store); false when they had to be kept. */
+/* Both; false when the stores had to be kept. */
 bool job_log(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 	     uint64_t deadline);
 

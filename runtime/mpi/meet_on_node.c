@@ -19,16 +19,13 @@
 /* Of records: below that one stream for all ranks is smaller, and as fast. */
 enum { WORTH_PACKING = 128 << 10 };
 
-static bool worth_packing(const struct log *store)
+static bool worth_packing(void)
 {
-	const struct log_container *c = log_container(store);
-	uint64_t bytes = 0;
-	for (int m = 0; m < LOG_MAX_MODULES; m++)
-		bytes += c->module[m].length;
-	return bytes >= WORTH_PACKING;
+	return store_bytes() >= WORTH_PACKING;
 }
 
-static void pack(const char *store, const char *first, int64_t rank)
+/* Beside the store, what the other one does not have. */
+static void pack(const char *store, const char *with, int64_t rank)
 {
 	char path[768 + sizeof PACK_SUFFIX];
 	struct log_error err;
@@ -36,10 +33,10 @@ static void pack(const char *store, const char *first, int64_t rank)
 	struct id_set shared = {0};
 	size_t size;
 	const void *image = store_image(&size);
-	if (log_open_memory(&mine, image, size, &err) < 0)
+	if (!with[0] || log_open_memory(&mine, image, size, &err) < 0)
 		return;
 	snprintf(path, sizeof path, "%s%s", store, PACK_SUFFIX);
-	if (worth_packing(mine) && log_open_file(&other, first, &err) >= 0 && pack_ids(&shared, other, &err) >= 0)
+	if (log_open_file(&other, with, &err) >= 0 && !pack_alike(mine, other) && pack_ids(&shared, other, &err) >= 0)
 		pack_make(mine, &shared, rank, path, &err);
 	id_set_free(&shared);
 	if (other)
@@ -47,31 +44,36 @@ static void pack(const char *store, const char *first, int64_t rank)
 	log_close(mine);
 }
 
-/* The mark on the store says that its rank has come: what else is in the directory is some child's. */
-bool meet_bring_store(const struct life_world *world)
+bool meet_bring_store(const struct life_world *world, const struct patience *p)
 {
-	char mark[768], first[768];
-	if (!session_mark_store(mark, sizeof mark))
+	const char *store = session_store_path();
+	char with[768];
+	uint32_t order;
+	if (!node_register_store(store, &order))
 		return false;
-	node_first_store(first, sizeof first);
-	if (first[0])
-		pack(mark, first, world->rank);
-	return node_register_store(mark);
+	if (!worth_packing() || (!order && (!p || !node_await_second(p))))
+		return true;
+	node_store(!order, with, sizeof with);
+	pack(store, with, world->rank);
+	return true;
 }
 
-static bool make_log(double waited, const struct patience *p)
+/* The others need not wait until the stores are removed. */
+static void make_log(double waited, const struct patience *p)
 {
 	size_t n;
 	const struct assemble_phase phase = {"wait", waited};
 	char **paths = node_stores(&n);
-	bool done = paths && job_log((const char *const *)paths, n, &phase, 1, p->until);
+	const char *const *stores = (const char *const *)paths;
+	bool done = paths && job_log_write(stores, n, &phase, 1, p->until);
+	node_settle(done ? NODE_MADE : NODE_KEPT);
+	job_log_settle(stores, n, done);
 	node_forget_stores(paths, n);
-	return done;
 }
 
 static bool meet(const struct life_world *world, bool has_store, struct patience *p)
 {
-	if (has_store && !meet_bring_store(world)) {
+	if (has_store && !meet_bring_store(world, p)) {
 		if (node_give_up())
 			note("no room for what the ranks tell each other: the stores are kept in %s",
 			     session_world_directory());
@@ -85,8 +87,7 @@ static bool meet(const struct life_world *world, bool has_store, struct patience
 			     "tells where): "
 			     "the log is without them",
 			     node_lacking(), (long long)world->size);
-		bool done = make_log((double)(clock_monotonic() - p->begun) * 1e-9, p);
-		node_settle(done ? NODE_MADE : NODE_KEPT);
+		make_log((double)(clock_monotonic() - p->begun) * 1e-9, p);
 		return true;
 	}
 	bool first_to_leave;

@@ -404,7 +404,7 @@ static void enter(struct meeting *m, bool has_store)
 	uint64_t name = places_name(m->world->rank);
 	if (!node_enter(m->world->meeting ^ name))
 		return;
-	if (has_store && !meet_bring_store(m->world)) {
+	if (has_store && !meet_bring_store(m->world, NULL)) {
 		node_abandon();
 		return;
 	}

@@ -1,6 +1,7 @@
 #include "node.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,15 @@ struct head {
 	uint32_t come, gone;
 	uint32_t outcome; /* enum node_outcome; who waits, waits for its change */
 	uint32_t lacking; /* ranks whose store could not be made */
+	uint32_t stores;  /* registered; the first waits for its change */
+	uint32_t lines;   /* bytes behind this head that are taken */
 };
 
 static struct {
 	int fd;
 	char path[256];
 	struct head *head;
+	bool crowded; /* more ranks than processors */
 } node = {.fd = -1};
 
 static bool ours(int fd)
@@ -47,28 +51,41 @@ bool node_enter(uint64_t meeting)
 	return node.head;
 }
 
+static void wake(const uint32_t *word)
+{
+	sys_call(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
 static ssize_t read_lines(char *text, size_t n, int64_t at)
 {
 	return sys_call(SYS_pread64, node.fd, (long)text, (long)n, at, 0, 0);
 }
 
-void node_first_store(char *path, size_t room)
-{
-	ssize_t got = read_lines(path, room - 1, HEAD);
-	path[got > 0 ? got : 0] = '\0';
-	char *end = strchr(path, '\n');
-	*(end ? end : path) = '\0';
-}
-
-bool node_register_store(const char *path)
+bool node_register_store(const char *path, uint32_t *order)
 {
 	char line[LINE];
 	int n = snprintf(line, sizeof line, "%s\n", path);
-	int fd = sys_open(node.path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0);
-	bool done = n < LINE && fd >= 0 && sys_write(fd, line, (size_t)n) == n;
-	if (fd >= 0)
-		sys_close(fd);
-	return done;
+	if (n >= LINE)
+		return false;
+	uint32_t at = __atomic_fetch_add(&node.head->lines, (uint32_t)n, __ATOMIC_ACQ_REL);
+	*order = at > 0;
+	if (sys_call(SYS_pwrite64, node.fd, (long)line, n, HEAD + (long)at, 0, 0) != n)
+		return false;
+	if (__atomic_fetch_add(&node.head->stores, 1, __ATOMIC_ACQ_REL) == 1)
+		wake(&node.head->stores);
+	return true;
+}
+
+void node_store(uint32_t order, char *path, size_t room)
+{
+	char text[2 * LINE] = "";
+	read_lines(text, sizeof text - 1, HEAD);
+	char *at = text, *end = strchr(text, '\n');
+	for (; end && order; order--) {
+		at = end + 1;
+		end = strchr(at, '\n');
+	}
+	snprintf(path, room, "%.*s", end ? (int)(end - at) : 0, at);
 }
 
 void node_lack_store(void)
@@ -81,9 +98,20 @@ uint32_t node_lacking(void)
 	return __atomic_load_n(&node.head->lacking, __ATOMIC_ACQUIRE);
 }
 
+static int64_t processors(void)
+{
+	uint64_t mask[128] = {0};
+	int64_t n = 0;
+	sys_call(SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0, 0, 0);
+	for (size_t k = 0; k < sizeof mask / sizeof *mask; k++)
+		n += __builtin_popcountll(mask[k]);
+	return n;
+}
+
 bool node_come(int64_t ranks)
 {
 	uint32_t open = NODE_OPEN;
+	node.crowded = processors() < ranks;
 	bool last = __atomic_add_fetch(&node.head->come, 1, __ATOMIC_ACQ_REL) == ranks;
 	return last && __atomic_compare_exchange_n(&node.head->outcome, &open, NODE_MAKING, false, __ATOMIC_ACQ_REL,
 						   __ATOMIC_ACQUIRE);
@@ -117,15 +145,11 @@ void node_forget_stores(char **paths, size_t n)
 	free(paths);
 }
 
-static void wake(const uint32_t *word)
-{
-	sys_call(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
-}
-
 static void wake_all(void)
 {
 	wake(&node.head->outcome);
 	wake(&node.head->come);
+	wake(&node.head->stores);
 }
 
 void node_settle(enum node_outcome outcome)
@@ -153,8 +177,32 @@ static void sleep_on(const uint32_t *word, uint32_t value, uint64_t until)
 	sys_call(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&t, 0, 0);
 }
 
+bool node_await_second(const struct patience *p)
+{
+	for (;;) {
+		uint32_t stores = __atomic_load_n(&node.head->stores, __ATOMIC_ACQUIRE);
+		if (stores > 1)
+			return true;
+		if (__atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE) != NODE_OPEN || clock_monotonic() > p->until)
+			return false;
+		sleep_on(&node.head->stores, stores, p->until);
+	}
+}
+
+/* To be woken takes as long as a small log. */
+enum { LOOK_NS = 3000000 };
+
+static void look(void)
+{
+	uint64_t until = clock_monotonic() + LOOK_NS;
+	while (!node.crowded && __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE) <= NODE_MAKING &&
+	       clock_monotonic() < until)
+		sched_yield();
+}
+
 enum node_outcome node_await(const struct patience *p, bool *first_to_leave)
 {
+	look();
 	for (*first_to_leave = false;;) {
 		uint32_t now = __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE);
 		if (now != NODE_OPEN && now != NODE_MAKING)

@@ -23,11 +23,14 @@ enum node_outcome {
 /* False when that cannot be: no rank can then know of this one. */
 bool node_enter(uint64_t meeting);
 
-/* The path of the first store that was registered, "" = none yet. */
-void node_first_store(char *path, size_t room);
+/* Before node_come. *order: how many are before it. */
+bool node_register_store(const char *path, uint32_t *order);
 
-/* Before node_come. */
-bool node_register_store(const char *path);
+/* The path of a store that was registered, by its order: 0 or 1; "" = not there yet. */
+void node_store(uint32_t order, char *path, size_t room);
+
+/* For the first: sleeps until there is a second. */
+bool node_await_second(const struct patience *p);
 
 /* Likewise when it has none to register, against its will. */
 void node_lack_store(void);
@@ -53,7 +56,7 @@ void node_call(void);
 /* For the one who makes the log. */
 void node_settle(enum node_outcome outcome);
 
-/* For the others; NODE_OPEN and NODE_MAKING are no answers: who has waited too long leaves, as the first or not, and says so to all. */
+/* For the others; where each of them has a processor they look again and again before they sleep. NODE_OPEN and NODE_MAKING are no answers: who has waited too long leaves, as the first or not, and says so to all. */
 enum node_outcome node_await(const struct patience *p, bool *first_to_leave);
 
 /* The file goes with the last one that does. */

@@ -37,8 +37,8 @@ def in_finalize(rank: int, *at: str) -> Scene:
 
 
 BEFORE = {rank: Scene(rank, ("stop", str(rank))) for rank in range(RANKS)}
-# It has marked its store as complete.
-REGISTERED = in_finalize(1, "-e", "inject=renameat2:signal=SIGSTOP:when=1")
+# It has told its node where its store is: two writes of its own come before, and that of the page.
+REGISTERED = in_finalize(1, "-e", "inject=pwrite64:signal=SIGSTOP:when=4")
 # It has begun to write the log; it has written all of it, and removed no store.
 PARTIAL = ("-P", "log.darshan_partial", "-e")
 MAKING = (*PARTIAL, "inject=flock:signal=SIGSTOP:when=1")
