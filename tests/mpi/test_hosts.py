@@ -87,7 +87,7 @@ def expected(ranks: int) -> dict[tuple[str, int], int]:
 SHAPES = [(2, 1), (4, 2), (2, 4)]
 
 
-@pytest.mark.parametrize("job", [*FAMILIES, "mpich5"], indirect=True)
+@pytest.mark.parametrize("job", [*FAMILIES, "mpich5", "abi"], indirect=True)
 @pytest.mark.parametrize(("hosts", "each"), SHAPES)
 def test_ranks_of_several_hosts_make_one_log(job: Job, remote_shell: Path, hosts: int, each: int) -> None:
     ranks = hosts * each

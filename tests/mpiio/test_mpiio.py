@@ -93,10 +93,23 @@ def load(name: str) -> Expectation:
 EXPECTATIONS = [load(path.stem) for path in sorted(HERE.glob("*.toml"))]
 
 
+# What Intel MPI 2021.19 does not do without iolens either; through the standard ABI it ignores error handlers of files, and
+# reads nothing by iread and read_ordered_begin.
+SHORT = {"short_reads", "short_writes"}
+CANNOT = {
+    "intel": SHORT,
+    "intel-abi": {
+        *SHORT,
+        *("failed_accesses", "failed_messages", "file_operations", "large_counts", "nonblocking", "split"),
+        *("ior_shared_strided", "ior_shared_strided_independent"),
+    },
+}
+
+
 def ranks_under(mpi: MPI, expected: Expectation) -> list[int]:
     """All numbers of ranks for each of the ABIs, one for another release of the same library."""
     ranks: list[int] = expected.run.get("ranks", [1, 2, 4])
-    if mpi.family not in expected.run.get("mpi", [mpi.family]):
+    if mpi.family not in expected.run.get("mpi", [mpi.family]) or expected.name in CANNOT.get(mpi.name, ()):
         return []
     if mpi.name in FAMILIES:
         return ranks

@@ -40,6 +40,7 @@ int main(int argc, char **argv)
 	MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
 
 	MUST(MPI_File_seek(file, 0, MPI_SEEK_SET));
+	MUST(MPI_File_set_size(file, 8192));
 	MUST(MPI_File_read_c(file, data, 16, MPI_INT, MPI_STATUS_IGNORE));
 	MUST(MPI_File_read_at_c(file, at, data, 16, MPI_INT, MPI_STATUS_IGNORE));
 	MUST(MPI_File_read_shared_c(file, data, 16, MPI_INT, MPI_STATUS_IGNORE));
