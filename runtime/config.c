@@ -29,9 +29,10 @@ static const char *set_flag(void *field, const char *value)
 	return NULL;
 }
 
+/* Set to nothing is not set. */
 static const char *set_text(void *field, const char *value)
 {
-	*(const char **)field = arena_copy(value, strlen(value));
+	*(const char **)field = *value ? arena_copy(value, strlen(value)) : NULL;
 	return NULL;
 }
 

@@ -10,8 +10,6 @@
 #include "sys.h"
 #include "world.h"
 
-extern char **environ;
-
 void finalize_not_all(void)
 {
 	const char *directory = session_world_directory();
@@ -32,7 +30,7 @@ static bool by_messages(void)
 /* All ranks decide alike, because the launcher has told all of them the same. */
 static bool on_one_node(const struct life_world *world)
 {
-	return mpi_local_size(environ, (int)world->size) == world->size && !by_messages();
+	return world->local_size == world->size && !by_messages();
 }
 
 /* Nobody to wait for, and nothing to tell. */

@@ -15,10 +15,14 @@
 
 void job_log_name(char *path, size_t room)
 {
+	const char *given = config.logfile ? config.logfile : config.logpath ? config.logpath : "";
+	const char *begun_in = *given == '/' || !life_is_rank() ? "" : store_live()->process.directory;
+	char place[4096];
+	snprintf(place, sizeof place, "%s%s%s", begun_in, *begun_in && *given ? "/" : "", given);
 	if (config.logfile)
-		snprintf(path, room, "%s", config.logfile);
+		snprintf(path, room, "%s", place);
 	else
-		logname_make(path, room, config.logpath, program_invocation_short_name, life_epoch()->realtime,
+		logname_make(path, room, *place ? place : NULL, program_invocation_short_name, life_epoch()->realtime,
 			     life_job(), sys_pid());
 }
 

@@ -57,7 +57,7 @@ static void at_exit(int status, void *nothing)
 {
 	(void)status, (void)nothing;
 	patience_forget();
-	if (mpi.begun && !mpi.ended && !life_in_session() && life_is_rank() && mpi_local_rank(environ) == 0)
+	if (mpi.begun && !mpi.ended && !life_in_session() && life_is_rank() && mpi.world.local_rank == 0)
 		keep("no MPI_Finalize");
 }
 
@@ -73,9 +73,12 @@ static void join(const void *session)
 		ask_launcher(&size, &rank);
 	uint64_t id = size > 1 && mpi.world.id ? mpi.world.id : mpi_world_id(environ, size);
 	uint64_t meeting = id == mpi.world.id ? mpi.world.meeting : mpi_meeting_id(environ, id);
+	/* Now: a program may clear its environment. */
 	mpi.world = (struct life_world){
 		.size = size,
 		.rank = rank,
+		.local_size = mpi_local_size(environ, size),
+		.local_rank = mpi_local_rank(environ),
 		.id = id,
 		.meeting = meeting,
 		.mpi = b ? b->name : "",
@@ -136,7 +139,8 @@ static bool others_wait(void)
 	uint64_t meeting = size < 2 ? 0 : mpi_meeting_id(environ, mpi_world_id(environ, size));
 	if (size < 2 || !session_world_exists(meeting))
 		return false;
-	mpi.world = (struct life_world){.size = size, .rank = rank, .meeting = meeting};
+	mpi.world = (struct life_world){
+		.size = size, .rank = rank, .local_size = mpi_local_size(environ, size), .meeting = meeting};
 	return mpi_load();
 }
 
