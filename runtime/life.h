@@ -56,9 +56,9 @@ struct life_world {
 	int64_t size, rank; /* 0, 0 = unknown */
 	int64_t local_size; /* ranks on this node, 0 = the launcher does not say */
 	int64_t local_rank;
-	uint64_t id;        /* the same in all ranks */
-	uint64_t meeting;   /* the same in all ranks on this node, and unique */
-	const char *mpi;    /* name of the backend, "" = none */
+	uint64_t id;      /* the same in all ranks */
+	uint64_t meeting; /* the same in all ranks on this node, and unique */
+	const char *mpi;  /* name of the backend, "" = none */
 };
 
 enum life_keeping {
