@@ -17,18 +17,16 @@
 /* clang-format on */
 
 #if defined MPI_ABI_VERSION
-#define IDENTITY     "abi"
-#define COUNTED(X)   X(Type_size_c) X(Get_elements_c)
-#define TYPE_SIZE    Type_size_c
-#define GET_ELEMENTS Get_elements_c
-#else
-#define COUNTED(X)   X(Type_size_x) X(Get_elements_x) /* also before MPI 4 */
-#define TYPE_SIZE    Type_size_x
-#define GET_ELEMENTS Get_elements_x
-#endif
-
-#if defined OPEN_MPI
-#define IDENTITY "openmpi"
+#define IDENTITY          "abi"
+#define COUNTED(X)        X(Type_size_c) X(Get_elements_c)
+#define TYPE_SIZE         Type_size_c
+#define GET_ELEMENTS      Get_elements_c
+#define SESSION_X(X)      X(Session_fromint)
+#define SESSION_OF(value) mpi.Session_fromint(value)
+#elif defined OPEN_MPI
+#define IDENTITY               "openmpi"
+#define SESSION_X(X)           X(Session_f2c)
+#define SESSION_OF(value)      mpi.Session_f2c(value)
 /* clang-format off */
 #define CONSTANTS(X) \
 	X(ompi_mpi_comm_world) X(ompi_mpi_comm_null) X(ompi_mpi_byte) X(ompi_mpi_datatype_null) \
@@ -39,12 +37,21 @@ CONSTANTS(DECLARE_CONSTANT)
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, name) ((type)constant_##name)
 #else
+#define IDENTITY "mpich"
+#define SESSION_X(X)
+#define SESSION_OF(value) (value)
+#endif
+
+#ifndef COUNTED /* before MPI 4 there are no others */
+#define COUNTED(X)   X(Type_size_x) X(Get_elements_x)
+#define TYPE_SIZE    Type_size_x
+#define GET_ELEMENTS Get_elements_x
+#endif
+#ifndef CONSTANTS
 #define CONSTANTS(X)
 #endif
 
-#ifndef IDENTITY
-#define IDENTITY "mpich"
-#endif
+#define OF_SESSIONS(X) X(Group_from_session_pset) X(Group_size) X(Group_rank) SESSION_X(X)
 
 #define DECLARE_FUNCTION(name) __typeof__(PMPI_##name) *name;
 
@@ -52,9 +59,8 @@ static struct {
 	FUNCTIONS(DECLARE_FUNCTION)
 	COUNTED(DECLARE_FUNCTION)
 #if MPI_VERSION >= 4
-	__typeof__(PMPI_Group_from_session_pset) *Group_from_session_pset;
-	__typeof__(PMPI_Group_size) *Group_size;
-	__typeof__(PMPI_Group_rank) *Group_rank;
+	OF_SESSIONS(DECLARE_FUNCTION)
+	bool has_sessions;
 #endif
 } mpi;
 
@@ -67,9 +73,10 @@ static bool start(void *(*find)(const char *name))
 #define FIND_CONSTANT(name) all = (constant_##name = find(#name)) && all;
 	CONSTANTS(FIND_CONSTANT)
 #if MPI_VERSION >= 4
-	mpi.Group_from_session_pset = (__typeof__(mpi.Group_from_session_pset))find("PMPI_Group_from_session_pset");
-	mpi.Group_size = (__typeof__(mpi.Group_size))find("PMPI_Group_size");
-	mpi.Group_rank = (__typeof__(mpi.Group_rank))find("PMPI_Group_rank");
+	mpi.has_sessions = true;
+#define FIND_OF_SESSIONS(name) \
+	mpi.has_sessions = (mpi.name = (__typeof__(mpi.name))find("PMPI_" #name)) && mpi.has_sessions;
+	OF_SESSIONS(FIND_OF_SESSIONS)
 #endif
 	return all;
 }
@@ -181,12 +188,13 @@ static int world(int *size, int *rank, bool *spawned)
 }
 
 #if MPI_VERSION >= 4
-static int session_world(const void *session, int *size, int *rank)
+static int session_world(const void *at, bool fortran, int *size, int *rank)
 {
 	MPI_Group all;
-	if (!mpi.Group_from_session_pset || !mpi.Group_size || !mpi.Group_rank)
+	if (!mpi.has_sessions)
 		return -1;
-	int code = mpi.Group_from_session_pset(*(const MPI_Session *)session, "mpi://WORLD", &all);
+	MPI_Session session = fortran ? SESSION_OF(*(const int *)at) : *(const MPI_Session *)at;
+	int code = mpi.Group_from_session_pset(session, "mpi://WORLD", &all);
 	if (code)
 		return code;
 	mpi.Group_size(all, size);
@@ -194,9 +202,9 @@ static int session_world(const void *session, int *size, int *rank)
 	return mpi.Group_free(&all);
 }
 #else
-static int session_world(const void *session, int *size, int *rank)
+static int session_world(const void *at, bool fortran, int *size, int *rank)
 {
-	(void)session, (void)size, (void)rank;
+	(void)at, (void)fortran, (void)size, (void)rank;
 	return -1;
 }
 #endif

@@ -61,14 +61,16 @@ static void at_exit(int status, void *nothing)
 		keep("no MPI_Finalize");
 }
 
-static void join(const void *session)
+static void join(const void *session, bool fortran)
 {
 	int size = 1, rank = 0;
 	bool spawned = false;
 	uint32_t gate = self.gate;
 	self.gate = SELF_OWN;
 	const struct mpi_backend *b = mpi_load();
-	int code = !b ? -1 : session ? b->session_world(session, &size, &rank) : b->world(&size, &rank, &spawned);
+	int code = !b        ? -1
+		   : session ? b->session_world(session, fortran, &size, &rank)
+			     : b->world(&size, &rank, &spawned);
 	if (code)
 		ask_launcher(&size, &rank);
 	uint64_t id = size > 1 && mpi.world.id ? mpi.world.id : mpi_world_id(environ, size);
@@ -106,18 +108,18 @@ void mpi_begun(void)
 	if (mpi.begun && !mpi.by_session)
 		return;
 	if (!mpi.begun && !life_forbidden())
-		join(NULL);
+		join(NULL, false);
 	mpi.begun = true;
 	mpi.by_session = false;
 }
 
-void mpi_session_begun(const void *session)
+void mpi_session_begun(const void *session, bool fortran)
 {
 	if (mpi.begun)
 		return;
 	mpi.begun = mpi.by_session = true;
 	if (!life_forbidden())
-		join(session);
+		join(session, fortran);
 }
 
 static void keep_stores(const char *why)

@@ -162,7 +162,7 @@ struct mpi_backend {
 
 	/* -- for the runtime's finalize: a communicator of our own, and requests with numbers from 0 -- */
 	int (*world)(int *size, int *rank, bool *spawned);
-	int (*session_world)(const void *session, int *size, int *rank); /* where its handle lies */
+	int (*session_world)(const void *session, bool fortran, int *size, int *rank); /* where its handle lies */
 	bool (*may_communicate)(void);  /* initialized by MPI_Init, not finalized, and this thread is allowed to */
 	int (*open_begin)(int request); /* duplicates MPI_COMM_WORLD */
 	int (*open_end)(void);          /* when that request is done: errors are returned from now on */

@@ -31,7 +31,7 @@ WRAP_MPI_OR(no_session, MPI_Session_init, (uintptr_t info, uintptr_t handler, vo
 {
 	int code = next(info, handler, session);
 	if (code == 0)
-		mpi_session_begun(session);
+		mpi_session_begun(session, false);
 	return code;
 }
 
@@ -77,7 +77,8 @@ MPI_FORTRAN(session_init, SESSION_INIT, (int *info, int *handler, int *session, 
 	    (info, handler, session, code))
 {
 	next(info, handler, session, code);
-	mpi_session_begun(session);
+	if (!code || *code == 0)
+		mpi_session_begun(session, true);
 }
 
 MPI_FORTRAN(abort, ABORT, (int *comm, int *value, int *code), (comm, value, code))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mpi_job import Ended, Job
+from mpis import every_mpi
 
 MOUNT = 'd=$1 o=$2; shift 2; mount -t tmpfs -o "$o" none "$d" && exec "$@"'
 
@@ -114,8 +115,9 @@ def test_ranks_with_stores_in_different_places(job: Job, tmp_path: Path) -> None
     assert not list(other.iterdir())
 
 
+@every_mpi
 def test_sessions_without_a_world_leave_their_stores(job: Job) -> None:
-    if job.mpi == "openmpi":
+    if job.which.name == "openmpi":
         pytest.skip("Open MPI 4 has no sessions")
     ended = job.alone(job.command(3, "sessions"))
     assert (ended.code, ended.out) == (0, "done\n"), ended.err
@@ -126,6 +128,18 @@ def test_sessions_without_a_world_leave_their_stores(job: Job) -> None:
     job.log.unlink()
     assert job.session(job.command(3, "sessions")).code == 0
     assert private(job.counters("BYTES_WRITTEN")) == own(0, 1, 2)
+
+
+@pytest.mark.parametrize("job", ["mpich5", "abi"], indirect=True)
+def test_sessions_of_fortran(job: Job, tmp_path: Path) -> None:
+    programs = Path(__file__).parent / "programs"
+    compiler, binding, program = job.which.compiler(".c"), tmp_path / "binding.so", tmp_path / "program"
+    subprocess.run([compiler, "-shared", "-fPIC", programs / "binding.c", "-o", binding], check=True)
+    subprocess.run([compiler, programs / "fortran_sessions.c", binding, "-o", program], check=True)
+    ended = job.session([*job.which.launcher(3), str(program)])
+    assert ended.code == 0, ended.err
+    assert job.counters("BYTES_WRITTEN", module="STDIO") == {(f"own.{rank}", rank): 8 for rank in range(3)}
+    assert "# nprocs: 3\n" in job.show()
 
 
 def test_sixty_four_ranks(job: Job) -> None:

@@ -93,8 +93,8 @@ def load(name: str) -> Expectation:
 EXPECTATIONS = [load(path.stem) for path in sorted(HERE.glob("*.toml"))]
 
 
-# What Intel MPI 2021.19 does not do without iolens either; through the standard ABI it ignores error handlers of files, and
-# reads nothing by iread and read_ordered_begin.
+# What Intel MPI 2021.19 does not do without iolens either; through the standard ABI it does not heed error handlers of
+# files, and some reads read nothing.
 SHORT = {"short_reads", "short_writes"}
 CANNOT = {
     "intel": SHORT,

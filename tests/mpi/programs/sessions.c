@@ -6,7 +6,7 @@
 
 int main(void)
 {
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5
 	static const char data[65536];
 	MPI_Session session;
 	MPI_Group group;
