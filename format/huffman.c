@@ -70,6 +70,16 @@ static void limit(uint8_t *depth, int n, int longest)
 		}
 }
 
+/* The last `length` bits the other way round. */
+static uint16_t turned(uint32_t code, int length)
+{
+	code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+	code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+	code = (code & 0x0f0f) << 4 | (code >> 4 & 0x0f0f);
+	code = (code & 0x00ff) << 8 | (code >> 8 & 0x00ff);
+	return (uint16_t)(code >> (16 - length));
+}
+
 void huffman_assign(struct huffman_code *c, int symbols)
 {
 	uint32_t next[HUFFMAN_LONGEST + 2] = {0}, code = 0;
@@ -79,12 +89,8 @@ void huffman_assign(struct huffman_code *c, int symbols)
 	used[0] = 0;
 	for (int n = 1; n <= HUFFMAN_LONGEST; n++)
 		next[n] = code = (code + used[n - 1]) << 1;
-	for (int s = 0; s < symbols; s++) {
-		uint32_t plain = c->length[s] ? next[c->length[s]]++ : 0, turned = 0;
-		for (int k = 0; k < c->length[s]; k++)
-			turned |= (plain >> k & 1) << (c->length[s] - 1 - k);
-		c->bits[s] = (uint16_t)turned;
-	}
+	for (int s = 0; s < symbols; s++)
+		c->bits[s] = c->length[s] ? turned(next[c->length[s]]++, c->length[s]) : 0;
 }
 
 void huffman_make(struct huffman_code *c, const uint32_t *count, int symbols, int longest)

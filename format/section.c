@@ -19,15 +19,16 @@ static size_t round_up(size_t n, size_t unit)
 static int parse_fields(struct trailer_section *s, const char *schema, size_t n)
 {
 	uint64_t row_size;
-	int64_t fields = trailer_parse_schema(schema, n, NULL, &row_size);
-	if (fields <= 0)
-		return LOG_E_USAGE;
-	s->fields = log_get((size_t)fields * sizeof *s->fields);
+	size_t lines = 1;
+	for (size_t at = 0; at < n; at++)
+		lines += schema[at] == '\n';
+	s->fields = log_alloc.get(lines * sizeof *s->fields);
 	if (!s->fields)
 		return LOG_E_MEMORY;
-	s->nfields = (size_t)trailer_parse_schema(schema, n, s->fields, &row_size);
+	int64_t fields = trailer_parse_schema(schema, n, s->fields, &row_size);
+	s->nfields = fields > 0 ? (size_t)fields : 0;
 	s->row_size = (uint32_t)row_size;
-	return LOG_OK;
+	return fields > 0 ? LOG_OK : LOG_E_USAGE;
 }
 
 int section_begin(struct trailer_section *s, const char *name, const char *schema)

@@ -135,14 +135,29 @@ static void put_head(struct squeeze *s, const struct huffman_code *lengths, cons
 }
 
 /* The codes that need no head. */
+static uint8_t fixed_length(int symbol)
+{
+	return symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8;
+}
+
 static void fixed_codes(struct huffman_code *lengths, struct huffman_code *distances)
 {
 	for (int k = 0; k < HUFFMAN_SYMBOLS; k++)
-		lengths->length[k] = k < 144 ? 8 : k < 256 ? 9 : k < 280 ? 7 : 8;
+		lengths->length[k] = fixed_length(k);
 	memset(distances->length, 0, sizeof distances->length);
 	memset(distances->length, 5, 32);
 	huffman_assign(lengths, HUFFMAN_SYMBOLS);
 	huffman_assign(distances, 32);
+}
+
+static uint64_t fixed_cost(const struct squeeze *s)
+{
+	uint64_t bits = 0;
+	for (int k = 0; k < SQUEEZE_LENGTHS; k++)
+		bits += (uint64_t)s->lengths[k] * fixed_length(k);
+	for (int k = 0; k < SQUEEZE_DISTANCES; k++)
+		bits += (uint64_t)s->distances[k] * 5;
+	return bits;
 }
 
 static uint64_t cost(const struct squeeze *s, const struct huffman_code *lengths, const struct huffman_code *distances)
@@ -157,24 +172,32 @@ static uint64_t cost(const struct squeeze *s, const struct huffman_code *lengths
 
 enum { FIXED_TOKENS = 400, HEAD_GUESS = 400 };
 
+/* True: without a head. */
+static bool choose_codes(struct squeeze *s, struct huffman_code *lengths, struct huffman_code *distances)
+{
+	uint64_t fixed = s->tokens < FIXED_TOKENS ? fixed_cost(s) : UINT64_MAX;
+	if (fixed >= HEAD_GUESS) {
+		huffman_make(lengths, s->lengths, SQUEEZE_LENGTHS, HUFFMAN_LONGEST);
+		huffman_make(distances, s->distances, SQUEEZE_DISTANCES, HUFFMAN_LONGEST);
+		if (fixed >= cost(s, lengths, distances) + HEAD_GUESS)
+			return false;
+	}
+	fixed_codes(lengths, distances);
+	return true;
+}
+
 static int put_block(struct squeeze *s, bool last)
 {
-	struct huffman_code lengths, distances, fixed[2];
-	bool plain = false;
+	struct huffman_code lengths, distances;
 	if (log_bytes_room(&s->out, ((size_t)s->tokens * TOKEN_BITS + HEAD_BITS) / 8) < 0)
 		return LOG_E_MEMORY;
 	s->sink.out = &s->out;
 	s->lengths[END] = 1;
-	huffman_make(&lengths, s->lengths, SQUEEZE_LENGTHS, HUFFMAN_LONGEST);
-	huffman_make(&distances, s->distances, SQUEEZE_DISTANCES, HUFFMAN_LONGEST);
-	if (s->tokens < FIXED_TOKENS) {
-		fixed_codes(&fixed[0], &fixed[1]);
-		plain = cost(s, &fixed[0], &fixed[1]) < cost(s, &lengths, &distances) + HEAD_GUESS;
-	}
+	bool plain = choose_codes(s, &lengths, &distances);
 	bits_put(&s->sink, (uint32_t)last | (plain ? 1 : 2) << 1, 3);
 	if (!plain)
 		put_head(s, &lengths, &distances);
-	put_tokens(s, plain ? &fixed[0] : &lengths, plain ? &fixed[1] : &distances);
+	put_tokens(s, &lengths, &distances);
 	s->tokens = 0;
 	memset(s->lengths, 0, sizeof s->lengths);
 	memset(s->distances, 0, sizeof s->distances);
@@ -272,11 +295,14 @@ static size_t recall(struct squeeze *s, uint32_t at, uint32_t end, uint32_t *dis
 {
 	uint64_t number = word(s->window + at);
 	uint32_t *seen = &s->seen[number * UINT64_C(0x9e3779b97f4a7c15) >> 52], before = *seen;
-	*seen = at + 1;
-	if (!before || at + 1 - before > WINDOW || word(s->window + before - 1) != number)
+	*seen = s->base + at + 1;
+	if (before <= s->base)
 		return 0;
-	*distance = at + 1 - before;
-	return 8 + equal(s->window + at + 8, s->window + before + 7, end - at - 8);
+	before -= s->base + 1;
+	if (at - before > WINDOW || word(s->window + before) != number)
+		return 0;
+	*distance = at - before;
+	return 8 + equal(s->window + at + 8, s->window + before + 8, end - at - 8);
 }
 
 struct found {
@@ -383,10 +409,17 @@ static void sum(struct squeeze *s, const uint8_t *at, size_t n)
 
 struct squeeze *squeeze_make(void)
 {
-	struct squeeze *s = log_alloc.get(sizeof *s);
-	if (s)
-		memset(s, 0, offsetof(struct squeeze, token));
-	return s;
+	return log_get(sizeof(struct squeeze));
+}
+
+/* The first n bytes of the window go: what was seen there counts no more. */
+static void forget(struct squeeze *s, uint32_t n)
+{
+	s->base += n;
+	if (s->base < UINT32_MAX / 2)
+		return;
+	memset(s->seen, 0, sizeof s->seen);
+	s->base = 0;
 }
 
 static int begin(struct squeeze *s)
@@ -394,8 +427,8 @@ static int begin(struct squeeze *s)
 	s->begun = true;
 	s->ones = 1;
 	s->sums = 0;
+	forget(s, s->used);
 	s->used = s->last = 0;
-	memset(s->seen, 0, sizeof s->seen);
 	s->sink = (struct bit_sink){0};
 	return log_bytes_add(&s->out, "\x78\x5e", 2); /* deflate, 32 KiB window, fast */
 }
@@ -409,8 +442,7 @@ static void slide(struct squeeze *s, uint32_t n)
 	memmove(s->window, s->window + gone, WINDOW);
 	s->used = WINDOW;
 	s->last = s->last > gone ? s->last - gone : WINDOW;
-	for (int k = 0; k < SQUEEZE_SEEN; k++)
-		s->seen[k] = s->seen[k] > gone ? s->seen[k] - gone : 0;
+	forget(s, gone);
 }
 
 static int add_piece(struct squeeze *s, const uint8_t *at, uint32_t n)

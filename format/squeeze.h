@@ -30,7 +30,8 @@ struct squeeze {
 	uint32_t lengths[SQUEEZE_LENGTHS];
 	uint32_t distances[SQUEEZE_DISTANCES];
 	uint32_t token[SQUEEZE_TOKENS]; /* a byte, or length << 16 | distance */
-	uint32_t seen[SQUEEZE_SEEN];    /* where a number was, by its hash: place in the window + 1 */
+	uint32_t base;                  /* bytes that are no longer in the window */
+	uint32_t seen[SQUEEZE_SEEN];    /* where a number was, by its hash: base + place in the window + 1 */
 	uint8_t window[SQUEEZE_WINDOW];
 };
 

@@ -61,14 +61,14 @@ static int write_text(struct log_bytes *out, struct word text, struct word befor
 
 int texts_write(struct log_bytes *out, const struct word *text, size_t n)
 {
-	struct words w;
+	struct words room;
+	const struct words *w = words_all(&room);
 	struct word before = {0};
 	int code = LOG_OK;
 	uint64_t next = 0;
-	words_number(&w);
 	for (size_t i = 0; i < n && code >= 0;) {
-		uint64_t number = words_find(&w, text[i], next);
-		size_t run = number == WORDS_NONE ? 0 : run_length(&w, text + i, n - i, number);
+		uint64_t number = words_find(w, text[i], next);
+		size_t run = number == WORDS_NONE ? 0 : run_length(w, text + i, n - i, number);
 		if (run) {
 			code = add_number(out, number << 2 | (run > 1 ? TEXT_RUN : TEXT_WORD));
 			if (code >= 0 && run > 1)
@@ -141,17 +141,17 @@ static int place_text(struct texts *t, uint64_t length, bool rest)
 
 int texts_read(struct cut *from, size_t n, struct log_bytes *out, struct text_place *places, size_t limit)
 {
-	struct words w;
+	struct words room;
+	const struct words *w = words_all(&room);
 	struct texts t = {from, out, places, {0}, out->used, n, limit};
 	int code = log_bytes_room(out, 1); /* it is somewhere, even if all texts are empty */
-	words_number(&w);
 	while (t.n && code >= 0) {
 		uint64_t what;
 		if ((code = cut_number(from, &what)) < 0)
 			break;
 		unsigned kind = what & 3;
 		if (kind == TEXT_WORD || kind == TEXT_RUN)
-			code = place_words(&t, &w, what >> 2, kind == TEXT_RUN);
+			code = place_words(&t, w, what >> 2, kind == TEXT_RUN);
 		else
 			code = place_text(&t, what >> 2, kind == TEXT_REST);
 	}

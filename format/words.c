@@ -1,5 +1,6 @@
 #include "words.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST = 60 };
@@ -60,13 +61,41 @@ static const char words[] =
 	"/\n/bin/sh\nsh\n/usr/bin/bash\nbash\n/usr/bin/python3\npython3\nlocalhost\n";
 /* clang-format on */
 
-void words_number(struct words *w)
+static uint32_t kind_of(struct word w)
+{
+	uint8_t first = w.length ? (uint8_t)w.at[0] : 0, last = w.length ? (uint8_t)w.at[w.length - 1] : 0;
+	return (first * 37u + last * 11u + (uint32_t)w.length * 101u) % WORDS_KINDS;
+}
+
+static void work_out(struct words *w)
 {
 	const char *at = words;
-	for (int number = 0; number <= WORDS; number++) {
+	memset(w->kinds, 0, sizeof w->kinds);
+	for (int number = 0; number < WORDS; number++) {
+		const char *end = strchr(at, '\n');
+		uint32_t kind = kind_of((struct word){at, (size_t)(end - at)});
 		w->begin[number] = (uint16_t)(at - words);
-		at = number < WORDS ? strchr(at, '\n') + 1 : at;
+		w->kinds[kind / 64] |= UINT64_C(1) << kind % 64;
+		at = end + 1;
 	}
+	w->begin[WORDS] = (uint16_t)(at - words);
+}
+
+const struct words *words_all(struct words *room)
+{
+	enum { NEW, BEING_MADE, MADE };
+	static struct words all;
+	static int state;
+	int now = NEW;
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == MADE)
+		return &all;
+	if (!__atomic_compare_exchange_n(&state, &now, BEING_MADE, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		work_out(room);
+		return room;
+	}
+	work_out(&all);
+	__atomic_store_n(&state, MADE, __ATOMIC_RELEASE);
+	return &all;
 }
 
 struct word words_at(const struct words *w, uint64_t number)
@@ -78,7 +107,9 @@ struct word words_at(const struct words *w, uint64_t number)
 
 uint64_t words_find(const struct words *w, struct word wanted, uint64_t first)
 {
-	for (uint64_t tried = 0; tried < WORDS && wanted.length <= LONGEST; tried++) {
+	uint32_t kind = kind_of(wanted);
+	bool may_be = wanted.length <= LONGEST && w->kinds[kind / 64] >> kind % 64 & 1;
+	for (uint64_t tried = 0; may_be && tried < WORDS; tried++) {
 		uint64_t number = (first + tried) % WORDS;
 		struct word one = words_at(w, number);
 		if (one.length == wanted.length && !memcmp(one.at, wanted.at, wanted.length))

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WORDS = 265 };
+enum { WORDS = 265, WORDS_KINDS = 1024 };
 #define WORDS_NONE UINT64_MAX
 
 struct words {
 	uint16_t begin[WORDS + 1];
+	uint64_t kinds[WORDS_KINDS / 64]; /* bits: some word has such ends and such a length */
 };
 
 struct word {
@@ -20,7 +21,8 @@ struct word {
 	size_t length;
 };
 
-void words_number(struct words *w);
+/* `room` is for what another thread is still working out. */
+const struct words *words_all(struct words *room);
 
 /* .at = NULL: there is no word of that number. */
 struct word words_at(const struct words *w, uint64_t number);

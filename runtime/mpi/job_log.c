@@ -86,7 +86,7 @@ bool job_log_write(const char *const *stores, size_t n, const struct assemble_ph
 static void remove_packs(const char *const *stores, size_t n)
 {
 	char path[1024];
-	for (size_t k = 0; k < n; k++) {
+	for (size_t k = 0; n > 1 && k < n; k++) {
 		snprintf(path, sizeof path, "%s%s", stores[k], PACK_SUFFIX);
 		sys_unlink_at(AT_FDCWD, path);
 	}
