@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "image.h"
 #include "logname.h"
+#include "pack.h"
 #include "snapshot.h"
 
 int recovery_add_store(struct recovery *r, const char *directory, const char *name)
@@ -145,6 +146,8 @@ void recovery_remove_store(char *path)
 {
 	char mark[4096];
 	unlink(path);
+	if ((size_t)snprintf(mark, sizeof mark, "%s%s", path, PACK_SUFFIX) < sizeof mark)
+		unlink(mark);
 	char *slash = strrchr(path, '/');
 	if (!slash || !strstr(path, "/iolens-"))
 		return;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import shutil
 import signal
@@ -206,3 +207,71 @@ def test_there_is_no_second_log(job: Job) -> None:
     assert not stop.go_on().notes
     the_log_is_whole(job)
     assert not list(job.stores.iterdir())
+
+
+# ---- at any moment ----
+
+STOPS = int(os.environ.get("STOPS", "1"))
+MANY = {(f"many.{1000 * rank + n}", rank): 10 + n for rank in range(RANKS) for n in range(300)}
+
+
+def rank_pid(job: Job, rank: int) -> int:
+    """Once it has begun its work."""
+    until = time.monotonic() + 60
+    while not (job.cwd / f"own.{rank}").exists():
+        assert time.monotonic() < until
+        time.sleep(0.0002)
+    number = re.compile(rb"(?:PMI_RANK|OMPI_COMM_WORLD_RANK)=%d\0" % rank)
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            is_rank = (entry / "cwd").readlink() == job.cwd and (entry / "exe").readlink().name == "job"
+            if is_rank and number.search((entry / "environ").read_bytes() + b"\0"):
+                return int(entry.name)
+    return 0  # it is over
+
+
+def stop_somewhere(job: Job, meeting: str, chance: random.Random) -> None:
+    marks = job.cwd.parent / "marks"
+    marks.mkdir()
+    rank = chance.randrange(RANKS)
+    settings = {"IOLENS_FINALIZE_TIMEOUT": "1", "IOLENS_FINALIZE": meeting, "MARKS": str(marks)}
+    process = job.start(job.command(RANKS, "job", "many"), **{**job.observed, **settings})
+    pid = rank_pid(job, rank)
+    time.sleep(chance.choice([0.02, 0.1, 0.4]) * chance.random())
+    with contextlib.suppress(ProcessLookupError):
+        if pid:
+            os.kill(pid, signal.SIGSTOP)
+    others = {str(other) for other in range(RANKS)} - {str(rank)}
+    until = time.monotonic() + 60
+    while not {mark.name for mark in marks.iterdir()} >= others:
+        assert time.monotonic() < until, "the others are held up"
+        time.sleep(0.01)
+    recovered = None
+    if job.kept() and chance.random() < 0.5:
+        options = ["--remove"] if chance.random() < 0.5 else []
+        directories = sorted({str(store.parent) for store in job.kept()})
+        command = [str(job.iolens), "recover", *options, "-o", str(job.log), *directories]
+        recovered = subprocess.run(command, check=False, capture_output=True, text=True)
+    with contextlib.suppress(ProcessLookupError):
+        if pid:
+            os.kill(pid, signal.SIGCONT)
+    ended = job.end(process)
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert len(ended.notes) <= 1, ended.notes
+    if not job.log.exists():
+        job.recover()
+    assert list(job.cwd.parent.glob("log*")) == [job.log]
+    found = job.counters("BYTES_WRITTEN")
+    if not (recovered and "still run" in recovered.stderr):
+        assert found.items() >= (MANY | EXPECTED).items()
+
+
+@pytest.mark.parametrize("meeting", MEETINGS)
+def test_a_rank_stopped_at_any_moment(job: Job, meeting: str) -> None:
+    for seed in range(STOPS):
+        stop_somewhere(job, meeting, random.Random(f"{job.mpi} {meeting} {seed}"))
+        for name in ("marks", "cwd", "stores"):
+            shutil.rmtree(job.cwd.parent / name)
+        job.cwd.mkdir()
+        job.stores.mkdir()
+        job.log.unlink()
