@@ -11,6 +11,7 @@
 #include "alloc.h"
 
 enum {
+	COLUMNS_TILE = 64,
 	COLUMNS_GROUP = 64, /* rows of a group at most */
 	COLUMNS_BACK = 64,  /* how far the column may be that another one is compared with */
 	COLUMNS_UNARY = 32, /* a quotient as large as this: the number follows as it is */

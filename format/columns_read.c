@@ -109,15 +109,15 @@ static void take_column(struct reading *r, uint32_t column)
 	}
 }
 
-/* Words w of all rows from multiples of 2^-scale to doubles. */
-static void to_real(uint64_t *rows, uint64_t n, uint32_t width, uint32_t w, unsigned scale)
+/* From multiples of 2^-scale to doubles. */
+static void to_real(uint64_t *at, uint64_t n, unsigned scale)
 {
 	uint64_t bits = (uint64_t)(1023 - scale) << 52;
 	double unit;
 	memcpy(&unit, &bits, sizeof unit);
 	for (uint64_t i = 0; i < n; i++) {
-		double real = (double)(int64_t)rows[i * width + w] * unit;
-		memcpy(&rows[i * width + w], &real, sizeof real);
+		double real = (double)(int64_t)at[i] * unit;
+		memcpy(&at[i], &real, sizeof real);
 	}
 }
 
@@ -132,11 +132,15 @@ static void take_scales(struct bit_source *in, uint8_t *scale, uint32_t width, c
 	}
 }
 
+/* Some rows at a time, which stay in the processor's cache. */
 static void to_rows(const struct reading *r, uint64_t *rows)
 {
-	for (uint32_t c = 0; c < r->columns; c++)
-		for (uint64_t i = 0; i < r->n; i++)
-			rows[i * r->columns + c] = r->at[c * r->n + i];
+	for (uint64_t from = 0; from < r->n; from += COLUMNS_TILE) {
+		uint64_t to = from + COLUMNS_TILE < r->n ? from + COLUMNS_TILE : r->n;
+		for (uint32_t c = 0; c < r->columns; c++)
+			for (uint64_t i = from; i < to; i++)
+				rows[i * r->columns + c] = r->at[c * r->n + i];
+	}
 }
 
 int columns_read(const uint8_t *at, size_t size, uint64_t *rows, uint64_t n, uint32_t width, const bool *real)
@@ -153,10 +157,10 @@ int columns_read(const uint8_t *at, size_t size, uint64_t *rows, uint64_t n, uin
 		take_scales(&r.in, scale, width, real);
 		for (uint32_t c = 0; c < r.columns && !r.in.failed; c++)
 			take_column(&r, c);
+		for (uint32_t c = 0; c < r.columns; c++)
+			if (scale[c % width] != SCALE_NONE)
+				to_real(r.at + c * r.n, r.n, scale[c % width]);
 		to_rows(&r, rows);
-		for (uint32_t w = 0; w < width; w++)
-			if (real[w] && scale[w] != SCALE_NONE)
-				to_real(rows, n, width, w, scale[w]);
 	}
 	int code = !r.at || !scale ? LOG_E_MEMORY : r.in.failed ? LOG_E_DAMAGED : LOG_OK;
 	log_put(r.at);

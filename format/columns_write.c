@@ -132,7 +132,8 @@ static uint64_t middle(struct numbers x)
 	return (uint64_t)some[n / 2];
 }
 
-static struct coding choose_code(struct numbers x)
+/* Of codes only those that are wanted, and CODE_WIDTH. */
+static struct coding best_code(struct numbers x, unsigned wanted)
 {
 	struct coding best = {.bits = UINT64_MAX};
 	int64_t least = INT64_MAX, most = INT64_MIN;
@@ -146,11 +147,28 @@ static struct coding choose_code(struct numbers x)
 		return (struct coding){CODE_SAME, 0, 0, false, base, 3 + number_bits(base)};
 	unsigned k = bit_length(range) - 1;
 	consider(&best, (struct coding){CODE_WIDTH, k, 0, false, base, 9 + number_bits(base) + x.n * (k + 1)});
-	consider_rice(&best, x, base, false);
-	consider_rice(&best, x, middle(x), true);
-	consider_rare(&best, x, middle(x));
-	consider_lengths(&best, x, least < 0);
+	if (wanted & 1 << CODE_RICE)
+		consider_rice(&best, x, base, false);
+	if (wanted & 1 << CODE_SIGNED_RICE)
+		consider_rice(&best, x, middle(x), true);
+	if (wanted & 1 << CODE_RARE)
+		consider_rare(&best, x, middle(x));
+	if (wanted & 1 << CODE_LENGTH)
+		consider_lengths(&best, x, least < 0);
 	return best;
+}
+
+/* Of many numbers some, from all over, tell which code is best. */
+static struct coding choose_code(struct numbers x)
+{
+	enum { ALL = ~0 };
+	uint64_t some[SAMPLE];
+	if (x.n <= 4 * SAMPLE)
+		return best_code(x, (unsigned)ALL);
+	for (uint64_t i = 0; i < SAMPLE; i++)
+		some[i] = x.at[i * x.n / SAMPLE];
+	enum column_code code = best_code((struct numbers){some, SAMPLE}, (unsigned)ALL).code;
+	return best_code(x, code == CODE_SAME ? 1u << CODE_RARE | 1u << CODE_LENGTH : 1u << code | 1u << CODE_RARE);
 }
 
 struct way {
@@ -304,31 +322,59 @@ static unsigned scale_of(uint64_t bits)
 	return exponent > 52 || need >= SCALE_NONE ? SCALE_NONE : need < 0 ? 0 : (unsigned)need;
 }
 
-static unsigned scale_of_words(const uint64_t *rows, uint64_t n, uint32_t width)
+/* Some rows at a time, which stay in the processor's cache. */
+static void fill_columns(struct writing *w, const uint64_t *rows)
+{
+	for (uint64_t from = 0; from < w->n; from += COLUMNS_TILE) {
+		uint64_t to = from + COLUMNS_TILE < w->n ? from + COLUMNS_TILE : w->n;
+		for (uint32_t c = 0; c < w->columns; c++)
+			for (uint64_t i = from; i < to; i++)
+				w->at[c * w->n + i] = rows[i * w->columns + c];
+	}
+}
+
+/* That of all the columns of a word. */
+static unsigned scale_of_word(const struct writing *w, uint32_t word)
 {
 	unsigned scale = SCALE_FIRST, most = 0;
-	for (uint64_t i = 0; i < n && scale < SCALE_NONE; i++) {
-		uint64_t bits = rows[i * width];
-		unsigned need = scale_of(bits), size = (unsigned)(bits >> 52 & 0x7ff);
-		scale = need > scale ? need : scale;
-		most = size > most ? size : most;
+	for (uint32_t c = word; c < w->columns; c += w->width) {
+		const uint64_t *at = w->at + c * w->n;
+		for (uint64_t i = 0; i < w->n && scale < SCALE_NONE; i++) {
+			unsigned need = scale_of(at[i]), size = (unsigned)(at[i] >> 52 & 0x7ff);
+			scale = need > scale ? need : scale;
+			most = size > most ? size : most;
+		}
 	}
 	return most + scale > 1023 + 52 ? SCALE_NONE : scale;
 }
 
-/* Columns of whole numbers. */
-static void fill_columns(struct writing *w, const uint64_t *rows)
+/* To whole numbers. */
+static void scale_column(struct writing *w, uint32_t column, unsigned scale)
 {
+	uint64_t *at = w->at + column * w->n;
+	double unit = (double)(UINT64_C(1) << scale), real;
+	for (uint64_t i = 0; i < w->n; i++) {
+		memcpy(&real, &at[i], sizeof real);
+		at[i] = (uint64_t)(int64_t)(real * unit);
+	}
+}
+
+static bool does_vary(const uint64_t *at, uint64_t n)
+{
+	uint64_t i = 1;
+	while (i < n && at[i] == at[0])
+		i++;
+	return i < n;
+}
+
+static void scale_columns(struct writing *w, const bool *real)
+{
+	for (uint32_t i = 0; i < w->width; i++)
+		w->scale[i] = real[i] ? (uint8_t)scale_of_word(w, i) : NO_SCALE;
 	for (uint32_t c = 0; c < w->columns; c++) {
-		uint64_t *to = w->at + c * w->n;
-		unsigned scale = w->scale[c % w->width];
-		double unit = scale < SCALE_NONE ? (double)(UINT64_C(1) << scale) : 0;
-		for (uint64_t i = 0; i < w->n; i++) {
-			double real;
-			memcpy(&real, &rows[i * w->columns + c], sizeof real);
-			to[i] = scale < SCALE_NONE ? (uint64_t)(int64_t)(real * unit) : rows[i * w->columns + c];
-			w->varies[c] |= to[i] != to[0];
-		}
+		if (w->scale[c % w->width] < SCALE_NONE)
+			scale_column(w, c, w->scale[c % w->width]);
+		w->varies[c] = does_vary(w->at + c * w->n, w->n);
 	}
 }
 
@@ -351,9 +397,8 @@ static int put_table(struct writing *w, const uint64_t *rows, uint64_t group, co
 	if (code < 0)
 		return code;
 	w->sink.out = w->out;
-	for (uint32_t i = 0; i < w->width; i++)
-		w->scale[i] = real[i] ? (uint8_t)scale_of_words(rows + i, w->n * group, w->width) : NO_SCALE;
 	fill_columns(w, rows);
+	scale_columns(w, real);
 	bits_put(&w->sink, (uint32_t)group - 1, 6);
 	put_scales(w, real);
 	for (uint32_t c = 0; c < w->columns && code >= 0; c++)

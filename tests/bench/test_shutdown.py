@@ -41,6 +41,14 @@ def test_every_scene_is_measured_and_its_records_take_little_room(iolens: Path) 
     assert found["1024 shared"]["log_per_file"] < 42
 
 
+def test_the_log_of_128_ranks_is_as_small_as_promised(iolens: Path) -> None:
+    """The whole file, with its header and the tables of the extension."""
+    found = rows("--ranks", "128", "--scenes", "1 own", "1024 own", "--samples", "1")
+    assert all(row["failed"] == [] for row in found.values())
+    assert found["1 own"]["log_per_file"] <= 60
+    assert found["1024 own"]["log_per_file"] <= 42
+
+
 def test_a_measurement_in_pieces(iolens: Path, tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     one = ["--ranks", "1", "--scenes", "1 shared", "--results", results]
