@@ -220,6 +220,39 @@ def test_filters_reach_every_module(corpus: Path, mode: str) -> None:
         )
 
 
+def test_all_of_it_as_a_dict(reports: Pair) -> None:
+    def snippet(report: Any) -> object:
+        whole = report.to_dict()
+        assert json.loads(report.to_json()) == json.loads(json.dumps(whole))
+        whole["metadata"]["job"]["run_time"] = round(whole["metadata"]["job"]["run_time"], 3)
+        whole["modules"] = {m: whole["modules"][m] for m in compared(reports)}
+        for part in (
+            "records",
+            "counters",
+        ):  # as numbers and texts: PyDarshan says "Not implemented." of the others
+            whole[part] = {m: json.dumps(whole[part][m]) for m in compared(reports) if is_new(reports, m)}
+        return whole
+
+    both(reports, snippet)
+
+
+def is_new(reports: Pair, mod: str) -> bool:
+    """PyDarshan's values are those of the log."""
+    return mod != "POSIX" or reports[1].modules[mod]["ver"] >= 4
+
+
+def test_the_dict_has_traces_and_layouts(corpus: Path) -> None:
+    report = ours.DarshanReport(corpus / "logs" / "mpi-io-test-dxt.darshan")
+    records = json.loads(report.to_json())["records"]
+    assert records["DXT_POSIX"] == report.records["DXT_POSIX"].to_list()
+    assert len(records["DXT_POSIX"]) == 64 and records["DXT_POSIX"][0]["write_segments"][0]["length"] == 40
+    report = ours.DarshanReport(corpus / "logs" / "dlio-1.darshan")
+    first = json.loads(report.to_json())["records"]["LUSTRE"][0]
+    assert first["components"] == [
+        {"counters": [1048576, 1, 0, 0, 0, -1, 0], "pool_name": "", "ost_ids": [4]}
+    ]
+
+
 def test_modules_that_are_not_there(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(corpus / "logs" / "ior-hdf5.darshan")
     for library in (theirs, ours):

@@ -92,7 +92,8 @@ class DarshanRecordCollection(Sequence[Record]):
         import pyarrow as pa
 
         table = pa.table(self._table)
-        out: dict[str, Any] = {"id": _numbers(table["id"], 0), "rank": _numbers(table["rank"], 0)}
+        names = [name for name in ("id", "rank", "file_rec_id") if name in table.column_names]
+        out: dict[str, Any] = {name: _numbers(table[name], 0) for name in names}
         rows = len(table)
         for part, dtype in zip(_PARTS, (np.int64, np.float64)):
             out[part] = np.empty((rows, len(self._labels[part])), dtype)
@@ -119,8 +120,7 @@ class DarshanRecordCollection(Sequence[Record]):
             part.__dict__["_matrices"] = {k: v[index] for k, v in self._matrices.items()}
             return part
         m = self._matrices
-        record: Record = {"id": int(m["id"][index]), "rank": int(m["rank"][index])}
-        return {**record, **{part: m[part][index] for part in _PARTS}}
+        return {key: values[index] if key in _PARTS else int(values[index]) for key, values in m.items()}
 
     def to_numpy(self) -> list[Record]:
         """A list of dicts: id, rank, counters (int64), fcounters (float64)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +33,24 @@ if TYPE_CHECKING:
 __all__ = ["DarshanReport"]
 
 _SPECIAL = {"HEATMAP", "LUSTRE", *TRACES, *AUTOPERF}
+
+
+def _plain(value: Any) -> Any:
+    """Without numpy's types."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity, which a damaged record may hold."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class DarshanReport:
@@ -303,6 +323,26 @@ class DarshanReport:
         for name in dict.fromkeys(table["interface"].to_pylist()):
             rows = table.filter(pc.equal(table["interface"], name))
             self.heatmaps[name.upper()] = Heatmap(name.upper(), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that was read but heat maps, as lists and dicts of Python's own types.
+
+        PyDarshan has only the records of counters in it.
+        """
+        return {
+            "version": 1,
+            "metadata": self.metadata,
+            "records": {mod: _plain(records.to_list()) for mod, records in self.records.items()},
+            "summary": self.summary,
+            "modules": self.modules,
+            "counters": self.counters,
+            "name_records": dict(self.name_records),
+            "mounts": self.mounts,
+        }
+
+    def to_json(self) -> str:
+        """The same as JSON: ids of names are texts, mount points lists; what is no number is null."""
+        return json.dumps(_finite(self.to_dict()))
 
     def info(self, metadata: bool = False) -> None:
         """Prints what it is."""
