@@ -139,6 +139,14 @@ static bool holds_store(const char *directory)
 	return holds;
 }
 
+/* What ranks that were killed in MPI_Finalize were about to tell each other; named as the directory of their stores. */
+static void remove_meeting(const char *slash)
+{
+	char path[512];
+	if (slash && (size_t)snprintf(path, sizeof path, "/dev/shm%s.meeting", slash) < sizeof path)
+		unlink(path);
+}
+
 /* What else is in the directory of a session, or of the ranks of an MPI job. */
 static const char *const marks[] = {"note", "libiolens.so", "left"};
 
@@ -157,7 +165,8 @@ void recovery_remove_store(char *path)
 	for (size_t n = 0; n < sizeof marks / sizeof *marks; n++)
 		if ((size_t)snprintf(mark, sizeof mark, "%s/%s", path, marks[n]) < sizeof mark)
 			unlink(mark);
-	rmdir(path);
+	if (rmdir(path) == 0)
+		remove_meeting(strrchr(path, '/'));
 }
 
 void recovery_free(struct recovery *r)

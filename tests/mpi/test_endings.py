@@ -125,10 +125,9 @@ def test_two_programs_in_one_world(job: Job, way: str) -> None:
     assert programs == {0: "endings", 1: "endings", 2: "job"}
 
 
+@pytest.mark.parametrize("job", ["openmpi", "mpich5"], indirect=True)
 def test_spawned_ranks_without_a_session(job: Job) -> None:
-    """Two worlds, two logs, named by what began them."""
-    if job.mpi == "mpich":
-        pytest.skip("Debian's MPICH cannot spawn")
+    """Two worlds, two logs, named by what began them. Debian's MPICH cannot spawn."""
     shutil.copy(job.build("job"), job.cwd / "job")
     logs = job.cwd.parent / "logs"
     logs.mkdir()

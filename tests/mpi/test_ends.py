@@ -129,6 +129,28 @@ def test_the_wall_time_is_over(accounted: Job, way: str) -> None:
     nothing_is_lost(accounted)
 
 
+def test_killed_while_the_others_wait(job: Job) -> None:
+    """In MPI_Finalize, for one that does not come: nothing is lost, and nothing stays behind."""
+    process = job.start(
+        job.command(RANKS, "job", "late", "2", "60"), **{**job.observed, "IOLENS_FINALIZE_TIMEOUT": "60"}
+    )
+    meetings: set[Path] = set()
+    while not any(struct.unpack("I", meeting.read_bytes()[:4])[0] == RANKS - 1 for meeting in meetings):
+        time.sleep(0.01)
+        worlds = {path.name for path in job.stores.glob("iolens-*")}
+        meetings = {path for path in Path("/dev/shm").glob("iolens-*.meeting") if path.stem in worlds}
+    signal_all(job, signal.SIGKILL)
+    job.end(process)
+    job.recover()
+    assert job.counters("BYTES_WRITTEN") == {
+        ("own.0", 0): 100,
+        ("own.1", 1): 200,
+        ("own.2", 2): 300,
+        ("shared", -1): 600,
+    }
+    assert not any(meeting.exists() for meeting in meetings)
+
+
 @pytest.mark.parametrize("way", ["alone", "session"])
 def test_one_rank_takes_all_memory(accounted: Job, way: str) -> None:
     *launcher, program, habit = accounted.command(RANKS, "account", "memory")
