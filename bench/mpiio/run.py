@@ -21,7 +21,8 @@ WITHOUT_POSIX = {"IOLENS_MOD_DISABLE": "POSIX"}
 
 def once(program: Path, iolens: Path | None, directory: Path, extra: dict[str, str]) -> dict[str, float]:
     log = directory / "log.darshan"
-    log.unlink(missing_ok=True)
+    for old in directory.glob("log*.darshan"):  # Open MPI starts a server beside a single process: log-serial
+        old.unlink()
     command = [iolens, "run", "--quiet", "-o", log, "--"] if iolens else []
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     environment = {**os.environ, **as_root, **extra}

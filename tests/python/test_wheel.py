@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import iolens
@@ -29,11 +30,15 @@ def pip(python: Path | str, *arguments: object) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_wheel_in_a_fresh_environment(root: Path, tmp_path: Path, small_log: bytes) -> None:
+def test_a_wheel_in_a_fresh_environment(
+    root: Path, build_dir: Path, tmp_path: Path, small_log: bytes
+) -> None:
     pytest.importorskip("mesonpy", reason="meson-python is not installed")
     pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, root)
     (wheel,) = tmp_path.glob("*.whl")
     assert "-abi3-" in wheel.name
+    libraries = {path.name for path in (build_dir / "runtime").glob("libiolens*.so")}
+    assert {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "/lib/" in name} == libraries
     venv.create(tmp_path / "env", with_pip=True)
     programs = tmp_path / "env" / "bin"
     pip(programs / "python", "install", wheel)
