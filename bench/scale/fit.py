@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from model import SCENES, Work
+from model import SCENES, Join, Work
 
 # Phases that are spent on other ranks, not on what they have brought.
-WAITING = {"wait", "open", "gather", "stores", "meet"}
+WAITING = {"wait"}
 
 
 def solve(rows: list[list[float]], right: list[float]) -> list[float] | None:
@@ -64,20 +64,20 @@ def terms_of(row: dict[str, Any]) -> list[float]:
     return [1, stores, stores * shared, stores * own]
 
 
-ON_NODE, APART = (
-    "",
-    "messages-apart",
-)  # ways of bench/shutdown: ranks of one node, each rank a node of its own
+ON_NODE = ""  # the way of bench/shutdown: ranks of one node
 
 
-def timed(summary: dict[str, Any], finalize: str = ON_NODE) -> list[dict[str, Any]]:
-    """The rows of one way that have phases: those of one assembly."""
+def timed(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one node that have phases: those of one assembly."""
     rows = [row for row in summary["rows"] if "phases" in row and row["ranks"] > 1]
-    return [row for row in rows if row["finalize"] == finalize]
+    return [row for row in rows if row["finalize"] == ON_NODE]
 
 
 def counted(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for row in summary["rows"] if "messages" in row and row["ranks"] > 1]
+    """Rows with messages, and how many nodes there were: messages-apart=N has N ranks on each."""
+    rows = [row for row in summary["rows"] if "messages" in row and row["ranks"] > 1]
+    each = [int(row["finalize"].partition("=")[2] or 1) for row in rows]
+    return [{**row, "nodes": -(-row["ranks"] // n)} for row, n in zip(rows, each)]
 
 
 def squeezing(rows: list[dict[str, Any]]) -> float:
@@ -91,9 +91,9 @@ def squeezing(rows: list[dict[str, Any]]) -> float:
     return max(beside["1024 own"] - beside["1 own"], 0.0) / 1023
 
 
-def work(summary: dict[str, Any], finalize: str = ON_NODE, ranks_at_most: int | None = None) -> Work:
+def work(summary: dict[str, Any], ranks_at_most: int | None = None) -> Work:
     """The factors of iolens' own work; of no more than so many ranks, to see how far they hold."""
-    rows = [row for row in timed(summary, finalize) if not ranks_at_most or row["ranks"] <= ranks_at_most]
+    rows = [row for row in timed(summary) if not ranks_at_most or row["ranks"] <= ranks_at_most]
     seconds = [assembly_seconds(row) for row in rows]
     once, store, shared_record, own_record = least_squares([terms_of(row) for row in rows], seconds)
     trailers = [row["log"] - row["regions"] for row in rows]
@@ -109,30 +109,19 @@ def work(summary: dict[str, Any], finalize: str = ON_NODE, ranks_at_most: int | 
         store=store,
         shared_record=shared_record,
         own_record=own_record,
-        squeeze=squeezing(rows) if finalize == ON_NODE else 0.0,
+        squeeze=squeezing(rows),
         log_once=log_once + regions_once,
         log_store=log_store,
         log_file=files,
-        messages=messages_per_store(summary),
-        parcel_once=parcel(summary)[0],
-        parcel_file=parcel(summary)[1],
     )
 
 
-def messages_per_store(summary: dict[str, Any]) -> float:
-    """That the root receives for each store of another node, those of collective operations included."""
-    rows = counted(summary)
-    if not rows:
-        return 0.0
-    got = [row["messages"]["root_messages"] for row in rows]
-    return least_squares([[1, row["ranks"] - 1] for row in rows], got)[1]
-
-
-def parcel(summary: dict[str, Any]) -> tuple[float, float]:
-    """Bytes that the root receives for each such store: once, and per file in it."""
-    rows = counted(summary)
-    if not rows:
-        return 0.0, 0.0
-    each = [row["messages"]["root_bytes"] / (row["ranks"] - 1) for row in rows]
-    once, per_file = least_squares([[1, sum(SCENES[row["scene"]])] for row in rows], each)
-    return once, per_file
+def join(summary: dict[str, Any]) -> Join:
+    found = summary["join"]
+    one, small, large = found["1 own"], found["1 shared"], found["1024 shared"]
+    return Join(
+        row=one["add"] + one["finish"],
+        row_bytes=one["share"],
+        merge=(large["add"] - small["add"]) / 1023,
+        record_bytes=(large["share"] - small["share"]) / 1023,
+    )

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 DARSHAN_RECORD = 1328  # of one file, Darshan 2.3: Snyder et al. 2016, Table II
-IOLENS_RECORD = 704 + 560  # of one file, POSIX and MPI-IO
 SCENES = {"1 shared": (1, 0), "1024 shared": (1024, 0), "1 own": (0, 1), "1024 own": (0, 1024)}
 
 Phases = dict[str, float]
@@ -63,6 +62,10 @@ MESSAGE = 2e-6
 # Collective calls of Darshan's shutdown that all ranks take part in, those that go up and down counted twice: barrier,
 # active modules, name ids and masks of shared records, log name, three reductions, scan of the sizes, three outcomes.
 ROUNDS = 18
+# Exchanges among all ranks of iolens' shutdown: a communicator is made, names of nodes gathered. Passes up or down the
+# tree of node leaders: survey, decision, shares, offsets, written, outcome. Both by what Open MPI counts (--messages).
+EXCHANGES, PASSES = 5, 6
+AGGREGATORS = 4
 
 
 def rounds(ranks: int) -> int:
@@ -133,9 +136,16 @@ class Work:
     log_once: float  # bytes of a log whatever is in it
     log_store: float  # bytes of it per rank: the extension trailer
     log_file: dict[str, float]  # bytes of it per file, by scene
-    messages: float  # that the root receives for a store of another node
-    parcel_once: float  # bytes of such a store on the wire whatever is in it
-    parcel_file: float  # and per file
+
+
+@dataclass(frozen=True)
+class Join:
+    """What the first node does with the others' shares; measured by joining.py."""
+
+    row: float  # seconds per rank: its rows of the trailer are added and, at the end, deflated
+    row_bytes: float
+    merge: float  # seconds per file that all ranks share, POSIX and MPI-IO records
+    record_bytes: float
 
 
 def log_size(w: Work, scene: str, ranks: int) -> float:
@@ -148,33 +158,27 @@ def assembly(w: Work, core: float, scene: str, stores: int) -> float:
     return core * (w.once + stores * (w.store + shared * w.shared_record + own * w.own_record))
 
 
-def one_root(m: Machine, w: Work, scene: str, ranks: int) -> Phases:
-    """The first rank receives every store of another node, deflates all and makes the log."""
-    shared, own = SCENES[scene]
-    remote = max(ranks - m.cores_per_node, 0)
-    parcel = w.parcel_once + (shared + own) * w.parcel_file
-    return {
-        "meet": 4 * rounds(ranks) * m.round,
-        "gather": remote * (w.messages * MESSAGE * m.core + parcel / m.link),
-        "assemble": assembly(w, m.core, scene, ranks),
-        "store": m.create + log_size(w, scene, ranks) / m.write,
-    }
+def messages(ranks: int, nodes: int) -> int:
+    """That all ranks send in all, as long as none is cut in two."""
+    loads = max(nodes - AGGREGATORS, 0)
+    return EXCHANGES * ranks * rounds(ranks) + PASSES * (nodes - 1) + loads
 
 
-def leaders(m: Machine, w: Work, scene: str, ranks: int, aggregators: int = 4) -> Phases:
-    """Ranks squeeze what is their own, one per node assembles; shared records go up a tree; a few write for all."""
+def leaders(m: Machine, w: Work, j: Join, scene: str, ranks: int) -> Phases:
+    """Ranks squeeze their own files, one per node makes its share; shared records go up a tree; a few write."""
     shared, own = SCENES[scene]
     here = min(ranks, m.cores_per_node)
     nodes = math.ceil(ranks / m.cores_per_node)
     log = log_size(w, scene, ranks)
-    level = shared * (IOLENS_RECORD / m.link + m.core * w.shared_record)
-    received = math.ceil(nodes / aggregators)
+    level = shared * (j.record_bytes / m.link + m.core * j.merge)
     return {
         "squeeze": m.core * w.squeeze * own,
-        "meet": 8 * rounds(ranks) * m.round,
+        "meet": EXCHANGES * rounds(ranks) * m.round + 8 * ranks * here / m.link,
         "assemble": assembly(w, m.core, scene, here),
-        "reduce": rounds(nodes) * (m.round + level),
-        "gather": received * MESSAGE * m.core + log / aggregators / m.link if nodes > 1 else 0.0,
+        "agree": PASSES * rounds(nodes) * m.round,
+        "reduce": rounds(nodes) * level,
+        "rows": (ranks - here) * (j.row_bytes / m.link + m.core * j.row),
+        "gather": (nodes * MESSAGE * m.core + log / m.link) / AGGREGATORS if nodes > 1 else 0.0,
         "store": m.create + log / m.write,
     }
 

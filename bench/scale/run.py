@@ -45,15 +45,14 @@ def beside_published(machine: model.Machine) -> list[dict[str, Any]]:
 
 
 def predicted(
-    machine: model.Machine, node: model.Work, apart: model.Work, ranks: list[int]
+    machine: model.Machine, node: model.Work, join: model.Join, ranks: list[int]
 ) -> list[dict[str, Any]]:
     rows = []
     for number in ranks:
         for scene in model.SCENES:
             ways = {
                 "Darshan": model.darshan(machine, scene, number),
-                "one root": model.one_root(machine, apart, scene, number),
-                "node leaders": model.leaders(machine, node, scene, number),
+                "iolens": model.leaders(machine, node, join, scene, number),
             }
             rows.append(
                 {
@@ -88,6 +87,20 @@ def held_out(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def sent(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Messages of small jobs, counted and by the model."""
+    rows = [row for row in fit.counted(summary) if row["scene"] == "1 own"]
+    return [
+        {
+            "ranks": row["ranks"],
+            "nodes": row["nodes"],
+            "counted": row["messages"]["messages"],
+            "model": model.messages(row["ranks"], row["nodes"]),
+        }
+        for row in rows
+    ]
+
+
 def text(found: dict[str, Any]) -> str:
     lines = ["machine: " + ", ".join(f"{name} {value:.3g}" for name, value in found["machine"].items())]
     for where, work in found["work"].items():
@@ -106,6 +119,11 @@ def text(found: dict[str, Any]) -> str:
         lines.append(
             f"  {row['ranks']:4} {row['scene']:12} measured {duration(row['measured'])}, "
             f"model {duration(row['model'])}, {row['error']:+.0%}"
+        )
+    lines.append("\nMessages with one file of each rank: counted by Open MPI, and by the model")
+    for row in found["messages"]:
+        lines.append(
+            f"  {row['ranks']:4} ranks on {row['nodes']:4} nodes: {row['counted']}, model {row['model']}"
         )
     lines.append("\nPrediction: MPI_Finalize beside the bare one")
     for row in found["predicted"]:
@@ -154,13 +172,14 @@ def main() -> None:
     summary = json.loads(chosen.measured.read_text())
     costs = {c.name: getattr(chosen, c.name) for c in dataclasses.fields(hopper) if c.name != "name"}
     machine = dataclasses.replace(hopper, **costs)
-    node, apart = fit.work(summary), fit.work(summary, fit.APART)
+    node, join = fit.work(summary), fit.join(summary)
     found = {
         "machine": costs,
-        "work": {"on one node": dataclasses.asdict(node), "apart": dataclasses.asdict(apart)},
+        "work": {"on one node": dataclasses.asdict(node), "joining": dataclasses.asdict(join)},
         "published": beside_published(hopper),
         "held_out": held_out(summary),
-        "predicted": predicted(machine, node, apart, chosen.ranks),
+        "messages": sent(summary),
+        "predicted": predicted(machine, node, join, chosen.ranks),
     }
     written = markdown if chosen.markdown else text
     print(json.dumps(found, indent=1) if chosen.json else written(found))

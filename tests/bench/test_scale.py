@@ -109,18 +109,11 @@ def test_the_fit_finds_the_factors_that_made_the_times(model: ModuleType, fit: M
             rows.append(row(ranks, scene, 0.0))
             terms = fit.terms_of(rows[-1])
             rows[-1] = row(ranks, scene, sum(a * b for a, b in zip(true, terms)))
-            sent = {
-                "root_messages": 3 * (ranks - 1),
-                "root_bytes": (1000 + 50 * sum(model.SCENES[scene])) * (ranks - 1),
-            }
-            rows.append({"ranks": ranks, "scene": scene, "finalize": "messages-apart", "messages": sent})
     work = fit.work({"rows": rows})
     assert [work.once, work.store, work.shared_record, work.own_record] == pytest.approx(true, rel=1e-6)
     assert work.squeeze == pytest.approx(2e-6)
     assert work.log_store == pytest.approx(180)
     assert work.log_file["1024 own"] == pytest.approx(36, rel=0.01)
-    assert work.messages == pytest.approx(3)
-    assert (work.parcel_once, work.parcel_file) == pytest.approx((1000, 50))
     for some in rows:
         if "phases" in some:
             said = model.assembly(work, 1.0, some["scene"], some["ranks"])
@@ -135,14 +128,27 @@ def test_no_factor_becomes_negative(fit: ModuleType) -> None:
     assert 1 < found[1] < 2
 
 
-def test_the_root_does_everybodys_work_and_leaders_their_nodes(model: ModuleType) -> None:
+def test_leaders_do_the_work_of_their_nodes_and_the_first_that_of_the_rows(model: ModuleType) -> None:
     machine = model.hopper()
-    work = model.Work(1e-3, 1e-4, 1e-6, 1e-6, 0, 3000, 180, dict.fromkeys(model.SCENES, 36.0), 3, 1000, 50)
+    work = model.Work(1e-3, 1e-4, 1e-6, 1e-6, 0, 3000, 180, dict.fromkeys(model.SCENES, 36.0))
+    join = model.Join(row=2e-6, row_bytes=600, merge=1e-6, record_bytes=1360)
     for scene in model.SCENES:
-        root = [model.one_root(machine, work, scene, ranks)["assemble"] for ranks in (24, 24000)]
-        leaders = [model.leaders(machine, work, scene, ranks)["assemble"] for ranks in (24, 24000)]
-        assert root[0] == leaders[0] == leaders[1]
-        assert root[1] > 900 * (root[0] - machine.core * work.once)
+        small, large = (model.leaders(machine, work, join, scene, ranks) for ranks in (24, 24000))
+        assert small["assemble"] == large["assemble"]
+        assert (small["reduce"], small["rows"], small["agree"]) == (0, 0, 0)
+        levels = 10  # of a thousand nodes
+        shared = model.SCENES[scene][0]
+        assert large["reduce"] == pytest.approx(levels * shared * (1360 / 6e9 + machine.core * 1e-6))
+        assert large["rows"] == pytest.approx(23976 * (600 / 6e9 + machine.core * 2e-6))
+
+
+def test_messages_are_as_many_as_were_counted(model: ModuleType, fit: ModuleType) -> None:
+    summary = json.loads((SCALE / "measured.json").read_text())
+    small = [row for row in fit.counted(summary) if row["scene"] == "1 own"]
+    assert {(row["ranks"], row["nodes"]) for row in small} >= {(2, 2), (16, 16), (16, 4)}
+    for row in small:
+        said = model.messages(row["ranks"], row["nodes"])
+        assert said == pytest.approx(row["messages"]["messages"], rel=0.25)
 
 
 def test_the_command_says_what_stands_in_the_measured_file() -> None:
