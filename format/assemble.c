@@ -46,7 +46,7 @@ static int open_source(struct assembly *a, struct assembly_source *s, struct log
 	if (s->copy.used)
 		return image_open_memory(&s->image, s->copy.at, s->copy.used, err);
 	if (s->memory)
-		return image_open_memory(&s->image, s->memory, s->memory_size, err);
+		return image_open_own(&s->image, s->memory, s->memory_size, err);
 	return open_file(a, s, err);
 }
 

@@ -13,7 +13,7 @@ static uint64_t *slot_for(uint64_t *ids, size_t size, uint64_t id)
 
 static int grow(struct id_set *s)
 {
-	size_t size = s->size ? 2 * s->size : 1024;
+	size_t size = s->size ? 2 * s->size : 128;
 	uint64_t *ids = log_get(size * sizeof *ids);
 	if (!ids)
 		return LOG_E_MEMORY;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "reader.h"
 
 /* A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. */
 static struct live *load_row(struct image *i, const struct trailer_entry *e, size_t n, struct log_error *err)
@@ -61,6 +62,10 @@ static int load_used(struct image *i, const struct trailer_entry *e, struct log_
 	i->shards = head.shards < LIVE_SHARDS ? head.shards : LIVE_SHARDS;
 	if (head.version != LIVE_VERSION || head.size != sizeof(struct live))
 		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
+	if (i->own) {
+		i->live = (const struct live *)(i->log->source.memory + e->offset + e->schema);
+		return 0;
+	}
 	struct live *live = load_row(i, e, offsetof(struct live, shard) + i->shards * sizeof(struct live_shard), err);
 	if (live)
 		mend_times(live, i->shards);
@@ -91,9 +96,17 @@ int image_open_memory(struct image *i, const void *data, size_t size, struct log
 	return log_open_memory(&i->log, data, size, err);
 }
 
+int image_open_own(struct image *i, const void *store, size_t size, struct log_error *err)
+{
+	int code = image_open_memory(i, store, size, err);
+	i->own = true;
+	return code;
+}
+
 void image_drop_live(struct image *i)
 {
-	log_put((void *)i->live);
+	if (!i->own)
+		log_put((void *)i->live);
 	i->live = NULL;
 }
 
@@ -200,9 +213,9 @@ int image_occupancy(const struct image *i, struct occupancy *out)
 	struct occupancy_edge *scratch = log_get((2 * n + 1) * sizeof *scratch);
 	if (all && scratch) {
 		EACH_SHARD(i, s)
-			for (uint32_t k = 0; k < segments_of(s); k++)
+			for (uint32_t k = 0; k < segments_of(s) && at < n; k++)
 				all[at++] = s->timeline.segment[k];
-		*out = occupancy_union(all, n, scratch);
+		*out = occupancy_union(all, at, scratch);
 	}
 	int code = all && scratch ? 0 : LOG_E_MEMORY;
 	log_put(all);

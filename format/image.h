@@ -12,11 +12,13 @@ struct image {
 	struct trailer *trailer;
 	const struct live *live; /* NULL until loaded; has only the first shards */
 	size_t shards;
+	bool own; /* of this process: what lies beside the records is read where it is, and may still change */
 	int64_t rank;
 };
 
 int image_open_file(struct image *i, const char *path, struct log_error *err);
 int image_open_memory(struct image *i, const void *data, size_t size, struct log_error *err);
+int image_open_own(struct image *i, const void *store, size_t size, struct log_error *err);
 
 /* Loads what lies beside the records: i->live, up to a megabyte. */
 int image_load_live(struct image *i, struct log_error *err);

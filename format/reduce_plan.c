@@ -106,8 +106,9 @@ enum { PLANS = 64 };
 static struct {
 	const struct schema_module *of;
 	bool made;
-	struct reduce_plan plan;
 } known[PLANS];
+
+static struct reduce_plan plans[PLANS];
 
 const struct reduce_plan *reduce_plan(const struct schema_module *m, struct reduce_plan *room)
 {
@@ -117,12 +118,12 @@ const struct reduce_plan *reduce_plan(const struct schema_module *m, struct redu
 		if (of && of != m)
 			continue;
 		if (of && __atomic_load_n(&known[k].made, __ATOMIC_ACQUIRE))
-			return &known[k].plan;
+			return &plans[k];
 		if (!of &&
 		    __atomic_compare_exchange_n(&known[k].of, &none, m, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			work_out(&known[k].plan, m);
+			work_out(&plans[k], m);
 			__atomic_store_n(&known[k].made, true, __ATOMIC_RELEASE);
-			return &known[k].plan;
+			return &plans[k];
 		}
 		if (of == m || none == m)
 			break;

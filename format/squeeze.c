@@ -290,11 +290,16 @@ static void repeat(struct squeeze *s, const uint8_t *at, size_t n, uint32_t dist
 	match(s, n - first, 1);
 }
 
+enum { FEW = 4096, FEW_BITS = 9, SEEN_BITS = 12 };
+
+_Static_assert(1 << SEEN_BITS == SQUEEZE_SEEN, "the table is used as a whole");
+
 /* How much from `at` on is as it was where the same number was before; *distance tells how far that is. */
 static size_t recall(struct squeeze *s, uint32_t at, uint32_t end, uint32_t *distance)
 {
 	uint64_t number = word(s->window + at);
-	uint32_t *seen = &s->seen[number * UINT64_C(0x9e3779b97f4a7c15) >> 52], before = *seen;
+	int bits = s->used <= FEW ? FEW_BITS : SEEN_BITS; /* what has just begun is not spread over several pages */
+	uint32_t *seen = &s->seen[number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits)], before = *seen;
 	*seen = s->base + at + 1;
 	if (before <= s->base)
 		return 0;

@@ -17,6 +17,7 @@ enum {
 	LEVEL = 6,          /* of the job: records and names are squeezed */
 	RECORD_MAX = 81920, /* a fixed buffer of released readers */
 	EXE_MAX = CONTAINER_JOB_MAX - CONTAINER_JOB,
+	SHORT_JOB = CONTAINER_JOB + 200, /* without the state of zlib, at the price of some bytes */
 };
 
 struct log_writer {
@@ -314,9 +315,16 @@ int log_write_job(struct log_writer *w, const struct log_job_text *job)
 	char text[CONTAINER_JOB_MAX] = {0};
 	if (w->stage != STAGE_JOB)
 		return fail(w, LOG_E_USAGE, "the job comes first, once");
-	w->coming = job_region(text, job);
-	stream_add(w, text, w->coming);
-	stream_end(w);
+	size_t n = job_region(text, job);
+	w->coming = n;
+	if (n <= SHORT_JOB && w->compression != LOG_BZIP2) {
+		squeeze_in(w, text, n);
+		squeeze_out(w);
+	} else {
+		stream_add(w, text, n);
+		stream_end(w);
+	}
+	w->coming = 0;
 	w->names.offset = w->sink.at;
 	w->stage = STAGE_NAMES;
 	return w->error.code;
