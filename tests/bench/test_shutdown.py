@@ -19,7 +19,7 @@ def bench(*options: str | Path, code: int = 0) -> str:
     if not shutil.which("mpicc.mpich"):
         pytest.skip("no mpicc.mpich")
     command = [sys.executable, RUN, "--build", places.BUILD, *options]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert ended.returncode == code, ended.stderr
     return ended.stdout
 
