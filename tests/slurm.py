@@ -88,6 +88,8 @@ def _configure(at: Path) -> dict[str, str]:
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)
     configuration = at / "slurm.conf"
+    # Nothing here needs cgroups, but slurmd ends where it is to choose and none are mounted, as in containers.
+    (at / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
     configuration.write_text(CONFIGURATION.format(host=socket.gethostname(), at=at, ports=_free_ports(3)))
     kept = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
     return {**kept, "SLURM_CONF": str(configuration)}
