@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -207,32 +209,39 @@ def test_a_log_of_that_name(job: Job, meeting: str) -> None:
 
 
 def test_one_store_is_damaged(job: Job) -> None:
-    """Rank 1 has come, and its store is cut, before the last one comes: the log has the others, all stores are kept."""
-    process = job.start(
-        job.command(4, "job", "late"),
-        **{**job.observed, "IOLENS_FINALIZE": "messages-apart=2", "IOLENS_FINALIZE_TIMEOUT": "20"},
-    )
-    until = time.monotonic() + 20
-    while len(complete := [store for store in job.kept() if ".done." in store.name]) < 3:
+    """Before the last rank goes on another file takes the place of rank 1's store: the log has the others."""
+    settings = {"IOLENS_FINALIZE": "messages-apart=2", "IOLENS_FINALIZE_TIMEOUT": "60"}
+    process = job.start(job.command(4, "job", "stop"), **{**job.observed, **settings})
+    until = time.monotonic() + 60
+    while set(found := {rank_of(store): store for store in job.kept()}) != {0, 1, 2, 3} or not stopped(
+        found[3]
+    ):
         assert time.monotonic() < until
         time.sleep(0.05)
-    shown_of = {store: rank_of(store) for store in complete}
-    cut = next(store for store, rank in shown_of.items() if rank == 1)
-    with cut.open("r+b") as file:
-        file.truncate(100)
+    other = job.cwd.parent / "other"
+    other.write_bytes(b"no store")
+    other.rename(found[1])
+    os.kill(process_of(found[3]), signal.SIGCONT)
     ended = job.end(process)
     assert (ended.code, ended.out) == (0, "done\n"), ended.err
     assert len(ended.notes) == 1
     assert "log incomplete" in ended.notes[0]
-    found = job.counters("BYTES_WRITTEN")
-    assert {key: size for key, size in found.items() if key[0] != "shared"} == own(0, 2, 3)
+    counters = job.counters("BYTES_WRITTEN")
+    assert {key: size for key, size in counters.items() if key[0] != "shared"} == own(0, 2, 3)
     assert len(job.kept()) == 4
     missing = [row for row in job.processes() if row["ended"] == "missing"]
     assert sorted(row["rank"] for row in missing) == ["-1", "1"]
 
 
 def rank_of(store: Path) -> int:
-    """By the file that is this rank's alone."""
+    """By the file that is this rank's alone; -1 = it is not there yet."""
     found = re.search(rb"/own\.(\d+)\0", store.read_bytes()[:65536])
-    assert found
-    return int(found[1])
+    return int(found[1]) if found else -1
+
+
+def process_of(store: Path) -> int:
+    return int(store.name.split(".")[-3])
+
+
+def stopped(store: Path) -> bool:
+    return "\nState:\tT" in Path(f"/proc/{process_of(store)}/status").read_text()
