@@ -1,6 +1,6 @@
 /*
- * account HABIT RANKS: every rank writes, and adds up in a mapped file what it has finished, until the job is ended: by
- * MPI_Abort of rank 1, by rank 1 taking all memory, or from outside.
+ * account HABIT: every rank writes, and adds up in a mapped file what it has finished, until the job is ended: by MPI_Abort
+ * of rank 1, by rank 1 taking all memory, or from outside. Rank 1 ends it when all have done enough, the slowest too.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -25,8 +25,24 @@ static struct account *enter_account(int rank)
 	return at;
 }
 
+/* The ranks' accounts are pages of one file. */
+static void wait_for_all(int ranks)
+{
+	int fd = open("account", O_RDONLY);
+	const char *at = mmap(NULL, PAGE * (size_t)ranks, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	for (int rank = 0; rank < ranks; rank++) {
+		const struct account *one = (const struct account *)(at + PAGE * (size_t)rank);
+		while (__atomic_load_n(&one->writes, __ATOMIC_RELAXED) < ENOUGH)
+			usleep(1000);
+	}
+}
+
 static void end_it(const char *habit)
 {
+	int ranks;
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	wait_for_all(ranks);
 	if (!strcmp(habit, "abort"))
 		MPI_Abort(MPI_COMM_WORLD, 7);
 	while (!strcmp(habit, "memory"))
