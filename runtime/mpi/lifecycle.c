@@ -96,7 +96,7 @@ void mpi_beginning(void)
 	if (mpi.begun || mpi.world.id || life_forbidden() || life_in_session())
 		return;
 	ask_launcher(&size, &rank);
-	if (size < 2)
+	if (size < 2 || mpi_is_spawned(environ))
 		return;
 	mpi.world.id = mpi_world_id(environ, size);
 	mpi.world.meeting = mpi_meeting_id(environ, mpi.world.id);

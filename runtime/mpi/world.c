@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,45 @@ static int by_proxy(uint64_t *id)
 	return 0;
 }
 
+/*
+ * Hydra of MPICH 5 serves all worlds of a job by one proxy. Ranks that were spawned tell theirs by the memory that they share on
+ * this node: its name is the world's. 0 = there is none (yet).
+ */
+static uint64_t by_shared_memory(void)
+{
+	static const char prefix[] = "mpich_shm_";
+	char text[4096];
+	size_t kept = 0;
+	ssize_t got;
+	uint64_t id = 0;
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	while (fd >= 0 && !id && (got = sys_read(fd, text + kept, sizeof text - kept)) > 0) {
+		size_t n = kept + (size_t)got;
+		char *at = memmem(text, n, prefix, sizeof prefix - 1);
+		size_t length = sizeof prefix - 1; /* behind the name there may be " (deleted)" */
+		while (at && at + length < text + n && isalnum((unsigned char)at[length]))
+			length++;
+		if (at && at + length < text + n)
+			id = log_hash(at, length, 4);
+		kept = n < sizeof text / 2 ? n : sizeof text / 2;
+		memmove(text, text + n - kept, kept);
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	return id;
+}
+
+bool mpi_is_spawned(char **environment)
+{
+	return config_variable(environment, "PMI_SPAWNED");
+}
+
+static uint64_t spawned_world(char **environment, int size, uint64_t proxy)
+{
+	uint64_t key[] = {proxy, mpi_local_size(environment, size) == size ? by_shared_memory() : 0};
+	return log_hash(key, sizeof key, 5);
+}
+
 static uint64_t by_parent(void)
 {
 	unsigned long long began, mine;
@@ -117,8 +157,10 @@ uint64_t mpi_world_id(char **environment, int size)
 	uint64_t id;
 	if (size == 1)
 		return alone();
-	if (by_environment(environment, &id) || by_proxy(&id))
+	if (by_environment(environment, &id))
 		return id;
+	if (by_proxy(&id))
+		return mpi_is_spawned(environment) ? spawned_world(environment, size, id) : id;
 	return by_parent();
 }
 
@@ -137,6 +179,8 @@ uint64_t mpi_meeting_id(char **environment, uint64_t world)
 	int proxy = by_proxy(&ignored);
 	if (proxy)
 		parent_of(proxy, &began);
+	if (mpi_is_spawned(environment))
+		began += by_shared_memory();
 	return log_hash(&began, sizeof began, world);
 }
 

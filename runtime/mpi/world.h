@@ -2,10 +2,14 @@
 #ifndef IOLENS_MPI_WORLD_H
 #define IOLENS_MPI_WORLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The same number in all ranks, and another one for another start; of a process without launcher, its own. */
 uint64_t mpi_world_id(char **environment, int size);
+
+/* The MPI has started this rank itself, in a way that only it can tell its world: not before MPI_Init. */
+bool mpi_is_spawned(char **environment);
 
 /* The same number in all ranks of a world on this node, and never again: names their directory. */
 uint64_t mpi_meeting_id(char **environment, uint64_t world);

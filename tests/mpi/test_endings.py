@@ -125,16 +125,21 @@ def test_two_programs_in_one_world(job: Job, way: str) -> None:
     assert programs == {0: "endings", 1: "endings", 2: "job"}
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("job", ["openmpi", "mpich5"], indirect=True)
-def test_spawned_ranks_without_a_session(job: Job) -> None:
-    """Two worlds, two logs, named by what began them. Debian's MPICH cannot spawn."""
-    shutil.copy(job.build("job"), job.cwd / "job")
+def test_worlds_that_are_spawned_at_once(job: Job, way: str) -> None:
+    """A log for each; Debian's MPICH cannot spawn. Hydra says to no rank which of the two is its own."""
+    shutil.copy(job.build("endings"), job.cwd / "endings")
     logs = job.cwd.parent / "logs"
     logs.mkdir()
-    ended = job.alone(job.command(2, "job", "spawn"), IOLENS_LOGFILE="", IOLENS_LOGPATH=str(logs))
+    command = job.command(RANKS, "endings", "spawns")
+    ended = getattr(job, way)(command, IOLENS_LOGFILE="", IOLENS_LOGPATH=str(logs))
     assert (ended.code, ended.notes) == (0, []), ended.err
-    found = [job.counters("BYTES_WRITTEN", log) for log in logs.glob("*.darshan")]
-    assert sorted(sorted(name for name, rank in log if rank >= 0) for log in found) == [
-        ["own.0", "own.1"],
-        ["spawned.0", "spawned.1"],
-    ]
+    written = logs.glob("*.darshan") if way == "alone" else job.cwd.parent.glob("log-mpi*.darshan")
+    found = {log: job.counters("BYTES_WRITTEN", log) for log in written}
+    child = {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(2)}
+    child |= {(f"spawned.{rank}", rank): 30 for rank in range(2)}
+    assert sorted(map(sorted, found.values())) == [sorted(OWN), sorted(child), sorted(child)]
+    for log, counters in found.items():
+        assert counters in (OWN, child)
+        assert f"# nprocs: {RANKS if counters == OWN else 2}\n" in job.show(log)

@@ -133,13 +133,35 @@ static void in_a_root(void)
 	MPI_Finalize();
 }
 
+/* Two worlds at once, beside ours. */
+static void spawns(void)
+{
+	MPI_Comm children[2];
+	char *arguments[] = {"spawned", NULL};
+	for (int n = 0; n < 2; n++)
+		MPI_Comm_spawn("./endings", arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children[n],
+			       MPI_ERRCODES_IGNORE);
+	for (int n = 0; n < 2; n++)
+		MPI_Comm_disconnect(&children[n]);
+	MPI_Finalize();
+}
+
+static void spawned(void)
+{
+	MPI_Comm parent;
+	MPI_Comm_get_parent(&parent);
+	put("spawned", rank, 30, 0);
+	MPI_Comm_disconnect(&parent);
+	MPI_Finalize();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } ways[] = {
 	{"by_atexit", by_atexit}, {"after", after},       {"threads", threads},     {"child", child},
 	{"at_once", at_once},     {"again", again},       {"elsewhere", elsewhere}, {"no_environment", no_environment},
-	{"in_a_root", in_a_root}, {"finalize", finalize},
+	{"in_a_root", in_a_root}, {"finalize", finalize}, {"spawns", spawns},       {"spawned", spawned},
 };
 
 int main(int argc, char **argv)
