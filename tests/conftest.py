@@ -19,6 +19,9 @@ from observed import Observe
 for _name in [n for n in os.environ if n.startswith(("IOLENS_", "DARSHAN_")) or n == "LD_PRELOAD"]:
     del os.environ[_name]
 
+# Open MPI 5 does nothing for who has no home.
+os.environ.setdefault("HOME", str(Path.home()))
+
 # Started in the background or by nohup, this process ignores signals, and all that it starts would, too.
 for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_signal) == signal.SIG_IGN:

@@ -29,6 +29,8 @@ class MPI:
     def require(self) -> None:
         if not shutil.which(self.launch):
             pytest.skip(f"no {self.launch}")
+        if " " in self.launch:
+            pytest.skip(f"{self.name}'s compilers do not work below a name with blanks: {self.launch}")
 
     def library(self) -> Path:
         """What its programs link."""
