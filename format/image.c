@@ -5,17 +5,18 @@
 #include "alloc.h"
 #include "reader.h"
 
-/* A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. */
+/*
+ * A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. It is
+ * aligned as in the store, which is more than an allocator promises.
+ */
 static struct live *load_row(struct image *i, const struct trailer_entry *e, size_t n, struct log_error *err)
 {
-	struct live *row = log_alloc.get(n);
-	if (!row)
+	const size_t align = _Alignof(struct live);
+	i->row = log_alloc.get(n + align);
+	struct live *row = (struct live *)(((uintptr_t)i->row + align - 1) / align * align);
+	if (!i->row)
 		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	else if (trailer_read_row(i->trailer, e, 0, row, n, err) < 0) {
-		log_put(row);
-		row = NULL;
-	}
-	return row;
+	return i->row && trailer_read_row(i->trailer, e, 0, row, n, err) >= 0 ? row : NULL;
 }
 
 /* Of a damaged store any bits may be a time: what no job can have lived through is none. */
@@ -105,8 +106,8 @@ int image_open_own(struct image *i, const void *store, size_t size, struct log_e
 
 void image_drop_live(struct image *i)
 {
-	if (!i->own)
-		log_put((void *)i->live);
+	log_put(i->row);
+	i->row = NULL;
 	i->live = NULL;
 }
 

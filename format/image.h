@@ -11,6 +11,7 @@ struct image {
 	struct log *log;
 	struct trailer *trailer;
 	const struct live *live; /* NULL until loaded; has only the first shards */
+	void *row;               /* the memory that it lies in; NULL = the store's own */
 	size_t shards;
 	bool own; /* of this process: what lies beside the records is read where it is, and may still change */
 	int64_t rank;

@@ -14,6 +14,7 @@ FIXED_TIME = 1_600_000_000
 
 MULTIPROCESSING = """
 import multiprocessing, os, sys
+from multiprocessing import resource_tracker
 
 def work(n):
     with open(f"part{n}", "wb", buffering=0) as out:
@@ -27,6 +28,8 @@ if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[1])
     with multiprocessing.Pool(3) as pool:
         print(pool.map(work, range(6)))
+    if sys.argv[1] == "spawn":
+        resource_tracker._resource_tracker._stop()  # it would outlive the command
     sys.exit(len(os.listdir(".")))
 """
 
