@@ -59,6 +59,16 @@ static void clear(const char *path, const struct session_note *note)
 	session_dir_clear(path);
 }
 
+/* Killed while its first process made a store: nothing was recorded. */
+static bool holds_nothing(const struct recovery *r)
+{
+	struct stat s;
+	for (size_t n = 0; n < r->used; n++)
+		if (lstat(r->stores[n], &s) != 0 || s.st_size)
+			return false;
+	return true;
+}
+
 static void assemble(struct search *s, const char *path, const struct session_note *note, const struct recovery *r)
 {
 	char log[4096 + 256], why[2 * 4096];
@@ -89,7 +99,7 @@ static void collect(struct search *s, const char *path, const struct session_not
 		keep(s, path, why);
 	} else if (r.used > s->most) {
 		keep(s, path, "make the log with iolens recover");
-	} else if (r.used) {
+	} else if (r.used && !holds_nothing(&r)) {
 		assemble(s, path, note, &r);
 	} else {
 		clear(path, note);

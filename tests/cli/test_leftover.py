@@ -156,6 +156,15 @@ def test_where_the_log_cannot_be_written_the_stores_stay(
     assert written(run_iolens, tmp_path / "log") == "6"
 
 
+def test_killed_before_anything_was_recorded(run_iolens: Run, iolens: Path, place: Path) -> None:
+    kill(start(iolens, place), place)
+    for store in sessions(place)[0].glob("*.store"):
+        os.truncate(store, 0)
+    done = run_iolens(["recover"], env=settings(place))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert sessions(place) == []
+
+
 def test_nothing_to_do(run_iolens: Run, tmp_path: Path) -> None:
     done = run_iolens(["recover"], env={"IOLENS_TMPDIR": str(tmp_path)})
     assert (done.returncode, done.stdout) == (0, "")
