@@ -4,13 +4,12 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "image.h"
 #include "recovery.h"
 #include "snapshot.h"
+#include "storename.h"
 
 enum { PATIENCE_MS = 500, NAP_MS = 2 };
 
@@ -21,14 +20,11 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* By the store's name, host.pid.time.store, and without opening it: there may be thousands. */
+/* By the name alone: there may be thousands. */
 static bool may_run(const char *store)
 {
-	const char *name = strrchr(store, '/') + 1, *at = strstr(name, ".store");
-	for (int dots = 0; at && at > name && dots < 2; dots += *at == '.')
-		at--; /* to the one before the time, to the one before the pid */
-	long pid = at && at > name ? strtol(at + 1, NULL, 10) : 0;
-	return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+	pid_t pid = (pid_t)storename_pid(store);
+	return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
 }
 
 static bool is_running_rank(const char *path, struct live_process *out)

@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "image.h"
 #include "logname.h"
+#include "session_dir.h"
 #include "pack.h"
 #include "snapshot.h"
 
@@ -127,18 +128,6 @@ struct recovery recovery_take_logged(struct recovery *r)
 	return taken;
 }
 
-static bool holds_store(const char *directory)
-{
-	DIR *dir = opendir(directory);
-	struct dirent *entry;
-	bool holds = false;
-	while (dir && !holds && (entry = readdir(dir)))
-		holds = strstr(entry->d_name, ".store");
-	if (dir)
-		closedir(dir);
-	return holds;
-}
-
 /* What ranks that were killed in MPI_Finalize were about to tell each other; named as the directory of their stores. */
 static void remove_meeting(const char *slash)
 {
@@ -160,7 +149,7 @@ void recovery_remove_store(char *path)
 	if (!slash || !strstr(path, "/iolens-"))
 		return;
 	*slash = '\0';
-	if (holds_store(path))
+	if (session_dir_holds_store(path))
 		return;
 	for (size_t n = 0; n < sizeof marks / sizeof *marks; n++)
 		if ((size_t)snprintf(mark, sizeof mark, "%s/%s", path, marks[n]) < sizeof mark)

@@ -168,21 +168,21 @@ void session_dir_environment(const struct session_dir *s)
 	add_preload(s->preload);
 }
 
-static bool holds_no_store(const char *path)
+bool session_dir_holds_store(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
-	bool empty = true;
-	while (dir && empty && (entry = readdir(dir)))
-		empty = !strstr(entry->d_name, ".store");
+	bool holds = false;
+	while (dir && !holds && (entry = readdir(dir)))
+		holds = strstr(entry->d_name, ".store");
 	if (dir)
 		closedir(dir);
-	return empty;
+	return holds;
 }
 
 bool session_dir_empty(const struct session_dir *s)
 {
-	return holds_no_store(s->path) && (!s->shared[0] || holds_no_store(s->shared));
+	return !session_dir_holds_store(s->path) && !(s->shared[0] && session_dir_holds_store(s->shared));
 }
 
 /* ---- for whoever comes after us ---- */

@@ -42,6 +42,9 @@ int session_dir_adopt(const char *path, struct session_note *note);
 /* In the child that becomes the command: lets the session's processes find it. */
 void session_dir_environment(const struct session_dir *s);
 
+/* Some process has left a store there; where the directory is gone none has. */
+bool session_dir_holds_store(const char *path);
+
 /* No process has left a store. */
 bool session_dir_empty(const struct session_dir *s);
 

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "hash.h"
+#include "storename.h"
 #include "sys.h"
 
 bool delivery_expected(char *directory, size_t room, const char *temporary)
@@ -68,17 +68,11 @@ static void deliver(int directory, const char *name)
 		sys_close(shared);
 }
 
-/* <host>.<pid>.<time>.store of a process that is gone, or that was another program before it became this one. */
+/* The store of a process that is gone, or that was another program before it became this one. */
 static bool has_ended(const char *name)
 {
-	size_t n = strlen(name);
-	if (n < 6 || strcmp(name + n - 6, ".store") != 0)
-		return false;
-	const char *at = name + n - 6;
-	for (int dots = 0; at > name && dots < 2;)
-		dots += *--at == '.';
-	int pid = atoi(at + 1);
-	return pid == sys_pid() || (pid > 0 && sys_call(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH);
+	int64_t pid = storename_pid(name);
+	return pid && (pid == sys_pid() || sys_call(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH);
 }
 
 /* What getdents64 fills in. */
