@@ -123,10 +123,20 @@ static bool tell_survey(void *context, int64_t node, struct log_bytes *out)
 	return good;
 }
 
-static enum verdict judge(struct meeting *m)
+/* Why there is no log: what some place has said, or what went wrong here. */
+static enum verdict keep_stores(const struct meeting *m)
 {
 	struct join_found f = join_found(m->join);
 	struct log_error err = {0};
+	if (f.failed)
+		memcpy(err.message, f.why, sizeof err.message);
+	job_log_failed(m->path, f.failed ? &err : join_error(m->join));
+	return KEEP;
+}
+
+static enum verdict judge(struct meeting *m)
+{
+	struct join_found f = join_found(m->join);
 	job_log_name(m->path, sizeof m->path);
 	if (!f.failed && !f.stores && !f.lost)
 		return DONE;
@@ -134,11 +144,7 @@ static enum verdict judge(struct meeting *m)
 		join_fail(m->join, "no process left a readable store");
 	else if (!f.failed && join_begin(m->join, m->path, &m->file) >= 0)
 		return GO_ON;
-	f = join_found(m->join);
-	if (f.failed)
-		memcpy(err.message, f.why, sizeof err.message);
-	job_log_failed(m->path, f.failed ? &err : join_error(m->join));
-	return KEEP;
+	return keep_stores(m);
 }
 
 static bool tell_decision(void *context, int64_t node, struct log_bytes *out)
@@ -220,17 +226,11 @@ static bool tell_share(void *context, int64_t node, struct log_bytes *out)
 
 static enum verdict lay_out(struct meeting *m)
 {
-	struct join_found f = join_found(m->join);
-	struct log_error err = {0};
-	if (!f.failed && !(m->made.able & 1) && !together())
+	if (!join_found(m->join).failed && !(m->made.able & 1) && !together())
 		join_fail(m->join, "its file cannot be opened a second time");
-	f = join_found(m->join);
-	if (!f.failed && join_lay_out(m->join, m->placed.at) >= 0)
+	if (!join_found(m->join).failed && join_lay_out(m->join, m->placed.at) >= 0)
 		return GO_ON;
-	if (f.failed)
-		memcpy(err.message, f.why, sizeof err.message);
-	job_log_failed(m->path, f.failed ? &err : join_error(m->join));
-	return KEEP;
+	return keep_stores(m);
 }
 
 static bool tell_place(void *context, int64_t node, struct log_bytes *out)
