@@ -17,6 +17,20 @@ from mpis import MPI
 Counters = dict[tuple[str, int], int]
 
 
+def own(*ranks: int) -> Counters:
+    """What ranks of programs/job.c write to files of their own."""
+    return {(f"own.{rank}", rank): 100 * (rank + 1) for rank in ranks}
+
+
+def shared(ranks: int) -> Counters:
+    """What all of them together write to the one that they share."""
+    return {("shared", -1): 50 * ranks * (ranks + 1)}
+
+
+def all_written(ranks: int) -> Counters:
+    return own(*range(ranks)) | shared(ranks)
+
+
 @dataclass
 class Ended:
     """A job that is over."""
@@ -129,3 +143,7 @@ class Job:
 
     def processes(self, log: Path | None = None) -> list[shown.Row]:
         return shown.sections(self.show(log))["process"]
+
+    def hosts(self, log: Path | None = None) -> dict[int, str]:
+        """Where each rank ran."""
+        return {int(row["rank"]): row["host"] for row in self.processes(log) if int(row["rank"]) >= 0}

@@ -28,17 +28,22 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[MPI, str], Path
     return build
 
 
+@pytest.fixture
+def job_of(
+    built: Callable[[MPI, str], Path], iolens: Path, preload: Path, tmp_path: Path
+) -> Callable[[MPI], Job]:
+    """A place for the jobs of one MPI."""
+
+    def make(mpi: MPI) -> Job:
+        mpi.require()
+        cwd, stores = tmp_path.resolve() / "cwd", tmp_path.resolve() / "stores"
+        cwd.mkdir()
+        stores.mkdir()
+        return Job(mpi, lambda name: built(mpi, name), iolens, preload, cwd, stores)
+
+    return make
+
+
 @pytest.fixture(params=FAMILIES)
-def job(
-    request: pytest.FixtureRequest,
-    built: Callable[[MPI, str], Path],
-    iolens: Path,
-    preload: Path,
-    tmp_path: Path,
-) -> Job:
-    cwd, stores = tmp_path.resolve() / "cwd", tmp_path.resolve() / "stores"
-    mpi = MPIS[request.param]
-    mpi.require()
-    cwd.mkdir()
-    stores.mkdir()
-    return Job(mpi, lambda name: built(mpi, name), iolens, preload, cwd, stores)
+def job(request: pytest.FixtureRequest, job_of: Callable[[MPI], Job]) -> Job:
+    return job_of(MPIS[request.param])

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from mpi_job import Job
+from mpi_job import Job, own
 
 WAYS = ["session", "alone"]
 RANKS = 3
-OWN = {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(RANKS)}
+OWN = own(*range(RANKS))
 
 
 def each(stem: str, size: int) -> dict[tuple[str, int], int]:
@@ -137,8 +137,7 @@ def test_worlds_that_are_spawned_at_once(job: Job, way: str) -> None:
     assert (ended.code, ended.notes) == (0, []), ended.err
     written = logs.glob("*.darshan") if way == "alone" else job.cwd.parent.glob("log-mpi*.darshan")
     found = {log: job.counters("BYTES_WRITTEN", log) for log in written}
-    child = {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(2)}
-    child |= {(f"spawned.{rank}", rank): 30 for rank in range(2)}
+    child = own(0, 1) | {(f"spawned.{rank}", rank): 30 for rank in range(2)}
     assert sorted(map(sorted, found.values())) == [sorted(OWN), sorted(child), sorted(child)]
     for log, counters in found.items():
         assert counters in (OWN, child)

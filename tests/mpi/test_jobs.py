@@ -12,19 +12,11 @@ from types import ModuleType
 
 import pytest
 import shown
-from mpi_job import Job
+from mpi_job import Job, all_written, own, shared
 from mpis import MPI, MPIS, and_abi, every_mpi
 
 WAYS = ["session", "alone"]
 Build = Callable[[MPI, str], Path]
-
-
-def own(ranks: int) -> dict[tuple[str, int], int]:
-    return {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(ranks)}
-
-
-def shared(ranks: int) -> dict[tuple[str, int], int]:
-    return {("shared", -1): 100 * ranks * (ranks + 1) // 2}
 
 
 def run(job: Job, way: str, command: list[str], **env: str) -> None:
@@ -41,7 +33,7 @@ def run(job: Job, way: str, command: list[str], **env: str) -> None:
 def test_ranks_and_shared_files(job: Job, way: str, ranks: int) -> None:
     run(job, way, job.command(ranks, "job"))
     alone = {("own.0", -1): 100}
-    assert job.counters("BYTES_WRITTEN") == (alone if ranks == 1 else own(ranks)) | shared(ranks)
+    assert job.counters("BYTES_WRITTEN") == (alone if ranks == 1 else own(*range(ranks))) | shared(ranks)
     text = job.show()
     assert f"# nprocs: {ranks}\n" in text
     record = shown.records(text)["POSIX", str(job.cwd / "shared"), -1]
@@ -95,8 +87,8 @@ def test_two_worlds_and_the_rest(job: Job) -> None:
     assert ended.code == 0
     log = str(job.log).removesuffix(".darshan")
     assert not job.log.exists()
-    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi1.darshan")) == own(2) | shared(2)
-    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi2.darshan")) == own(3) | shared(3)
+    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi1.darshan")) == all_written(2)
+    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi2.darshan")) == all_written(3)
     serial = job.counters("BYTES_WRITTEN", Path(f"{log}-serial.darshan"))
     assert serial["copy", 1] == len(f"cp steps copy\n{one}\n{two}\n")
 
@@ -110,7 +102,7 @@ def test_every_mpi_in_one_session(built: Build, job: Job) -> None:
     logs = sorted(job.cwd.parent.glob("log-mpi*.darshan"))
     assert len(logs) == len(steps)
     for log in logs:
-        assert job.counters("BYTES_WRITTEN", log) == own(2) | shared(2)
+        assert job.counters("BYTES_WRITTEN", log) == all_written(2)
 
 
 @pytest.mark.parametrize("job", ["mpich"], indirect=True)
@@ -129,7 +121,7 @@ def test_an_mpi_of_an_unknown_name(job: Job, tmp_path: Path) -> None:
     assert len(ended.notes) == 1
     assert "no backend for the MPI of libmpi_xyz.so.1" in ended.notes[0]
     job.recover()
-    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+    assert job.counters("BYTES_WRITTEN") == all_written(3)
 
 
 @and_abi
@@ -137,7 +129,7 @@ def test_an_mpi_of_an_unknown_name(job: Job, tmp_path: Path) -> None:
 def test_threads(job: Job, way: str) -> None:
     run(job, way, job.command(2, "job", "threads"))
     threads = {(f"thread.{10 * rank + n}", rank): 10 for rank in range(2) for n in range(4)}
-    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2) | threads
+    assert job.counters("BYTES_WRITTEN") == all_written(2) | threads
 
 
 @and_abi
@@ -148,7 +140,7 @@ def test_many_files(job: Job, way: str) -> None:
     many = {(f"many.{1000 * rank + n}", rank): 10 + n for rank in range(ranks) for n in range(300)}
     everybodys = {(f"all.{n}", -1): 7 * ranks for n in range(50)}
     some = {(f"some.{1000 * (rank or ranks - 1) + n}", rank): 3 for rank in range(ranks) for n in range(20)}
-    assert job.counters("BYTES_WRITTEN") == own(ranks) | shared(ranks) | many | everybodys | some
+    assert job.counters("BYTES_WRITTEN") == all_written(ranks) | many | everybodys | some
     totals = [row for row in shown.sections(job.show())["total"] if row["interface"] == "posix"]
     written = {int(row["rank"]): int(row["bytes_written"]) for row in totals if int(row["rank"]) >= 0}
     mine = sum(10 + n for n in range(300)) + 50 * 7 + 20 * 3
@@ -157,10 +149,10 @@ def test_many_files(job: Job, way: str) -> None:
 
 def test_a_rank_that_forks(job: Job) -> None:
     run(job, "alone", job.command(2, "job", "fork"))
-    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)
+    assert job.counters("BYTES_WRITTEN") == all_written(2)
     job.log.unlink()
     run(job, "session", job.command(2, "job", "fork"))
-    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)
+    assert job.counters("BYTES_WRITTEN") == all_written(2)
     serial = Path(str(job.log).replace(".darshan", "-serial.darshan"))
     assert job.counters("BYTES_WRITTEN", serial) == {("child.1", 0): 50}
 
@@ -173,11 +165,11 @@ def test_without_finalize_nothing_is_lost(job: Job, habit: str, code: int | None
     assert not job.log.exists()
     job.recover()
     if habit != "quit" or job.mpi == "openmpi":  # Hydra kills the others as soon as one is gone
-        assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+        assert job.counters("BYTES_WRITTEN") == all_written(3)
     job.log.unlink()
     ended = job.session(job.command(3, "job", habit))
     if habit != "quit" or job.mpi == "openmpi":
-        assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+        assert job.counters("BYTES_WRITTEN") == all_written(3)
 
 
 @every_mpi
@@ -222,7 +214,7 @@ def test_one_rank_is_not_observed(job: Job, odd: str, meeting: str) -> None:
         assert 3 <= ended.seconds < 8
         job.recover()
     found = {key: size for key, size in job.counters("BYTES_WRITTEN").items() if key[0] != "shared"}
-    assert found == own(2)
+    assert found == own(*range(2))
     assert "# nprocs: 3\n" in job.show()
 
 
@@ -232,7 +224,7 @@ def test_one_rank_is_not_observed(job: Job, odd: str, meeting: str) -> None:
 def test_ranks_meet_by_messages(job: Job, meeting: str, ranks: int) -> None:
     run(job, "alone", job.command(ranks, "job"), IOLENS_FINALIZE=meeting)
     found = {key: size for key, size in job.counters("BYTES_WRITTEN").items() if key[0] != "shared"}
-    assert found == ({("own.0", -1): 100} if ranks == 1 else own(ranks))
+    assert found == ({("own.0", -1): 100} if ranks == 1 else own(*range(ranks)))
     assert not list(job.stores.iterdir())
 
 
@@ -243,7 +235,7 @@ def test_a_late_rank_does_not_wait_again(job: Job, meeting: str) -> None:
     assert len(ended.notes) == 1
     assert ended.seconds < 6
     job.recover()
-    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+    assert job.counters("BYTES_WRITTEN") == all_written(3)
 
 
 @every_mpi
@@ -256,7 +248,7 @@ def test_an_mpi_out_of_the_global_scope(job: Job, way: str, tmp_path: Path) -> N
     subprocess.run([*compiler, programs / "job.c", "-o", plugin, "-lpthread"], check=True)
     command = job.command(2, "job")
     run(job, way, [*command[:-1], str(loader), str(plugin)])
-    assert job.counters("BYTES_WRITTEN") == own(2) | shared(2)
+    assert job.counters("BYTES_WRITTEN") == all_written(2)
 
 
 def test_deferred(job: Job) -> None:
@@ -265,7 +257,7 @@ def test_deferred(job: Job) -> None:
     assert len(ended.notes) == 1
     assert not job.log.exists()
     job.recover()
-    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+    assert job.counters("BYTES_WRITTEN") == all_written(3)
 
 
 @every_mpi
@@ -277,7 +269,7 @@ def test_an_mpi_without_backend(job: Job, tmp_path: Path) -> None:
     assert ended.out == "done\n"
     assert len(ended.notes) == 1
     job.recover()
-    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+    assert job.counters("BYTES_WRITTEN") == all_written(3)
 
 
 @pytest.mark.parametrize("where", ["/nowhere/log.darshan", "/proc/log.darshan"])
@@ -287,7 +279,7 @@ def test_a_log_that_cannot_be_written(job: Job, where: str) -> None:
     assert len(ended.notes) == 1
     assert re.search("log not written", ended.notes[0])
     job.recover()
-    assert job.counters("BYTES_WRITTEN") == own(3) | shared(3)
+    assert job.counters("BYTES_WRITTEN") == all_written(3)
 
 
 def test_programs_without_mpi_find_none(preload: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from mpi_job import Job
+from mpi_job import Job, all_written
 from mpis import MPI, MPIS
 
 
@@ -23,26 +23,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm.Slurm]:
 
 
 @pytest.fixture
-def steps(
-    request: pytest.FixtureRequest,
-    built: Callable[[MPI, str], Path],
-    iolens: Path,
-    preload: Path,
-    tmp_path: Path,
-) -> Job:
+def steps(request: pytest.FixtureRequest, job_of: Callable[[MPI], Job]) -> Job:
     """The programs are MPICH's: they speak the PMI that Slurm has of its own."""
-    mpich = MPIS[getattr(request, "param", "mpich")]
-    mpich.require()
-    cwd, stores = tmp_path.resolve() / "cwd", tmp_path.resolve() / "stores"
-    cwd.mkdir()
-    stores.mkdir()
-    return Job(mpich, lambda name: built(mpich, name), iolens, preload, cwd, stores)
-
-
-def own_and_shared(ranks: int) -> dict[tuple[str, int], int]:
-    return {(f"own.{rank}", rank): 100 * (rank + 1) for rank in range(ranks)} | {
-        ("shared", -1): 50 * ranks * (ranks + 1)
-    }
+    return job_of(MPIS[getattr(request, "param", "mpich")])
 
 
 def left_behind(cluster: slurm.Slurm, job: Job) -> list[str]:
@@ -54,18 +37,14 @@ def left_behind(cluster: slurm.Slurm, job: Job) -> list[str]:
     return [name for name in (*found.stdout.split(), *beside) if name.startswith((".iolens", "iolens-"))]
 
 
-def hosts_of_ranks(job: Job, log: Path | None = None) -> dict[int, str]:
-    return {int(row["rank"]): row["host"] for row in job.processes(log) if int(row["rank"]) >= 0}
-
-
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_one_log_of_all_nodes(cluster: slurm.Slurm, steps: Job, nodes: int) -> None:
     command = ["srun", "-Q", f"-N{nodes}", "-n4", "--distribution=block", str(steps.build("job"))]
     ended = cluster.run(steps.iolens, "run", "-q", "-o", steps.log, *command, cwd=steps.cwd)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")
     assert [path.name for path in steps.log.parent.glob("*.darshan")] == [steps.log.name]
-    assert steps.counters("BYTES_WRITTEN") == own_and_shared(4)
-    assert set(hosts_of_ranks(steps).values()) == set(slurm.NODES[:nodes])
+    assert steps.counters("BYTES_WRITTEN") == all_written(4)
+    assert set(steps.hosts().values()) == set(slurm.NODES[:nodes])
     around = {Path(row["exe"]).name for row in steps.processes() if int(row["rank"]) < 0}
     assert around == {"srun"}
     assert {row["ended"] for row in steps.processes()} == {"exit"}
@@ -83,8 +62,8 @@ def test_the_library_alone(cluster: slurm.Slurm, steps: Job, nodes: int, ranks: 
     settings = [f"{key}={value}" for key, value in steps.observed.items()]
     ended = cluster.run("srun", "-Q", f"-N{nodes}", f"-n{ranks}", "env", *settings, program, cwd=steps.cwd)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")
-    assert steps.counters("BYTES_WRITTEN") == own_and_shared(ranks)
-    assert set(hosts_of_ranks(steps).values()) == set(slurm.NODES[:nodes])
+    assert steps.counters("BYTES_WRITTEN") == all_written(ranks)
+    assert set(steps.hosts().values()) == set(slurm.NODES[:nodes])
     assert left_behind(cluster, steps) == []
 
 
@@ -104,7 +83,7 @@ def test_steps_of_a_batch_script(cluster: slurm.Slurm, steps: Job) -> None:
     assert ended.returncode == 0
     assert (steps.cwd / "out").read_text() == "done\ndone\n"
     first, second, rest = (steps.log.with_name(f"log-{name}.darshan") for name in ("mpi1", "mpi2", "serial"))
-    assert steps.counters("BYTES_WRITTEN", first) == own_and_shared(4)
+    assert steps.counters("BYTES_WRITTEN", first) == all_written(4)
     assert steps.counters("BYTES_WRITTEN", second)[("shared", -1)] == 300
     assert [Path(row["exe"]).name for row in steps.processes(first) if row["rank"] == "-1"] == ["srun"] * 2
     tasks = steps.counters("BYTES_WRITTEN", rest)
@@ -146,6 +125,6 @@ def test_what_a_killed_iolens_run_leaves_on_all_nodes(cluster: slurm.Slurm, step
     script = KILLED.format(iolens=steps.iolens, log=steps.log, job=steps.build("job"))
     ended = cluster.run("unshare", "--mount", "sh", "-c", script, cwd=steps.cwd)
     assert (ended.returncode, ended.stdout) == (0, f"done\n{steps.log}\n"), ended.stderr
-    assert steps.counters("BYTES_WRITTEN") == own_and_shared(4)
-    assert set(hosts_of_ranks(steps).values()) == set(slurm.NODES)
+    assert steps.counters("BYTES_WRITTEN") == all_written(4)
+    assert set(steps.hosts().values()) == set(slurm.NODES)
     assert left_behind(cluster, steps) == []
