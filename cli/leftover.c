@@ -71,14 +71,15 @@ static bool holds_nothing(const struct recovery *r)
 
 static void assemble(struct search *s, const char *path, const struct session_note *note, const struct recovery *r)
 {
-	char log[4096 + 256], why[2 * 4096];
+	char log[4096 + 256], why[3 * 4096];
 	struct log_error err;
 	struct assemble_found found = {0};
 	struct assemble_job job = {.found = &found, .wrote = s->wrote};
 	name_log(r, note, log, sizeof log);
 	if (assemble_stores(&job, (const char *const *)r->stores, r->used, log, &err) < 0) {
-		snprintf(why, sizeof why, "log %s not written: %s%s%s: make it with iolens recover -o LOG %s", log,
-			 err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "", path);
+		snprintf(why, sizeof why, "log %s not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,
+			 err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "", path,
+			 has_shared(note) ? " " : "", has_shared(note) ? note->shared : "");
 		keep(s, path, why);
 		return;
 	}

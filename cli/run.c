@@ -206,9 +206,9 @@ static int write_log(const struct options *o, const struct session_dir *session,
 	if (session_dir_empty(session))
 		code = cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s", o->command[0], why_unobserved());
 	else if (assemble(&job, session, path, &err) < 0)
-		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s", path,
+		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s%s%s", path,
 				err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
-				session->path);
+				session->path, session->shared[0] ? " " : "", session->shared);
 	session_dir_remove(session);
 	return code;
 }
