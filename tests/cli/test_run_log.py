@@ -87,6 +87,19 @@ def test_the_name_is_taken_meanwhile(run_iolens, tmp_path: Path) -> None:
     shutil.rmtree(stores)
 
 
+def test_the_name_is_taken_while_a_launcher_runs(run_iolens, tmp_path: Path) -> None:
+    """Other nodes may have left stores beside the log: what is said leads to all."""
+    launcher = tmp_path / "mpirun"
+    launcher.write_text("#!/bin/sh\necho precious >a\n")
+    launcher.chmod(0o755)
+    done = run_iolens(["run", "-q", "-o", "a", "--", launcher], cwd=tmp_path)
+    near, shared = done.stderr.split("iolens recover ")[1].split()
+    assert Path(shared).parent == tmp_path
+    assert run_iolens(["recover", "-o", tmp_path / "b.darshan", near, shared]).returncode == 0
+    assert (tmp_path / "b.darshan").exists()
+    shutil.rmtree(near)
+
+
 def test_the_file_system_is_full(run_iolens, mounts: Path) -> None:
     small = tmpfs(mounts / "small", "size=256k")
     script = FULL.format(small / "filler")
