@@ -4,6 +4,7 @@ MAKEFLAGS += --no-print-directory
 bin := .venv/bin
 logs = $(or $(LOGS),../shared/corpus/logs)
 meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
+module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
 c_sources = $(shell find format runtime cli api modules python tests bench -name '*.[ch]')
 
 help: ## print this list
@@ -21,24 +22,42 @@ lint: ## formatting, ruff, mypy, architecture
 demo: ## observe a real program (HMMER)
 	./bootstrap demo
 
-format: build ## format C and Python in place
+format: build ## format C and Python in place, wrap the prose of the pages
 	$(bin)/clang-format -i $(c_sources)
 	$(bin)/ruff check -q --fix . || true
 	$(bin)/ruff format -q .
+	$(bin)/python tools/wrap.py
 
-sanitize: ## unit tests under ASan + UBSan, then under TSan
+sanitize: ## unit tests and the preload library under ASan + UBSan, then under TSan
 	@$(MAKE) sanitize-asan kinds=address,undefined
 	@$(MAKE) sanitize-tsan kinds=thread
+	STRESS_SECONDS=$(or $(SECONDS),60) $(bin)/python -m pytest -q tests/transparency/test_hostile.py \
+		tests/reliability/test_stress.py -k sanitizer
 
 sanitize-%: build
 	[ -d build-$* ] || $(meson) setup build-$* -Db_sanitize=$(kinds) -Db_lundef=false
 	$(meson) test -C build-$* --print-errorlogs
 
+stress: build ## threads at work while others fork, exec, spawn and jump: SECONDS=60
+	STRESS_SECONDS=$(or $(SECONDS),60) $(bin)/python -m pytest -q tests/reliability/test_stress.py
+
 transparency: build ## other people's tests, with and without iolens: CASES="NAME..."
 	$(bin)/python tests/transparency/suite.py $(CASES)
 
+pydarshan: build ## PyDarshan's own tests, on its reader and on iolens.pydarshan: ARGS="-k report"
+	$(bin)/python tests/interop/pydarshan_suite.py $(ARGS)
+
 fuzz: build ## fuzz the log reader for SECONDS=60 (needs clang)
 	tests/fuzz/run $(or $(SECONDS),60)
+
+damage: build ## every command on COUNT=20000 damaged logs, SEED=1, those in Python on a tenth of them
+	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $(or $(COUNT),20000)
+	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $(or $(COUNT),20000) --python
+	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $$(($(or $(COUNT),20000) / 10)) --analysis
+
+truth: build ## programs with one known cause each: is it named, and is the gain as predicted? beside Drishti. WORDS="..." REPEAT=3
+	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
+	$(bin)/python tests/truth/injected.py --repeat $(or $(REPEAT),3) --drishti .venv/truth/bin/drishti $(if $(WORDS),,--page docs/findings-truth.md) $(WORDS)
 
 bench: build ## measure what observing costs (bench/run)
 	bench/run
@@ -47,9 +66,12 @@ intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs 
 	$(bin)/python -m pip install -q --no-deps --prefix .venv/mpi/intel impi-rt==2021.19.0
 	$(bin)/python -m pytest -q tests/mpi tests/mpiio -k intel
 
+module: ## start a module: NAME=x copies modules/template to modules/x
+	@python3 tools/newmodule.py modules "$(NAME)"
+
 docs: build ## write the generated pages below docs/reference
-	$(bin)/python tools/modgen.py --docs format/registry.toml docs/reference/counters.md $(wildcard modules/*/*.toml)
-	$(bin)/python tools/modgen.py --docs-old format/registry.toml docs/reference/old-logs.md $(wildcard modules/*/*.toml) format/cp.toml
+	$(bin)/python tools/modgen --docs format/registry.toml docs/reference/counters.md $(module_tomls)
+	$(bin)/python tools/modgen --docs-old format/registry.toml docs/reference/old-logs.md $(module_tomls) format/records/cp.toml
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
 
@@ -63,4 +85,4 @@ fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootst
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format sanitize transparency fuzz bench docs pictures fresh-machine clean
+.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs pictures fresh-machine clean

@@ -37,7 +37,7 @@ static iolens_log *opened(iolens_log *log, int code, const struct log_error *err
 EXPORT iolens_log *iolens_open(const char *path)
 {
 	struct log_error err = {.offset = LOG_NOWHERE};
-	iolens_log *log = log_get(sizeof *log);
+	iolens_log *log = log_alloc(sizeof *log);
 	enable();
 	return log ? opened(log, log_open_file(&log->log, path, &err), &err) : NULL;
 }
@@ -45,7 +45,7 @@ EXPORT iolens_log *iolens_open(const char *path)
 EXPORT iolens_log *iolens_open_memory(const void *data, size_t size)
 {
 	struct log_error err = {.offset = LOG_NOWHERE};
-	iolens_log *log = log_get(sizeof *log);
+	iolens_log *log = log_alloc(sizeof *log);
 	enable();
 	return log ? opened(log, log_open_memory(&log->log, data, size, &err), &err) : NULL;
 }
@@ -56,7 +56,7 @@ EXPORT void iolens_close(iolens_log *log)
 		return;
 	trailer_close(log->trailer);
 	log_close(log->log);
-	log_put(log);
+	log_free(log);
 }
 
 EXPORT int iolens_error(const iolens_log *log)

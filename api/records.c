@@ -84,7 +84,7 @@ EXPORT int iolens_field(int module, size_t i, struct iolens_field *out, size_t s
 		[FIELD_I64] = IOLENS_I64, [FIELD_U64] = IOLENS_U64,   [FIELD_F64] = IOLENS_F64,
 		[FIELD_U32] = IOLENS_U64, [FIELD_TEXT] = IOLENS_TEXT, [FIELD_UUID] = IOLENS_BYTES,
 	};
-	static char names[LOG_MOD_COUNT][MEMBERS][64]; /* the same whoever writes them */
+	static char names[LOG_MOD_COUNT][MEMBERS][64]; /* every writer puts the same */
 	struct place p;
 	if (!place_at(module_of(module), i, &p) || (p.member && i >= MEMBERS))
 		return 0;
@@ -112,7 +112,7 @@ EXPORT iolens_records *iolens_records_open(iolens_log *log, int module)
 	struct log_error err = {.offset = LOG_NOWHERE};
 	if (!log || !log->log)
 		return NULL;
-	iolens_records *r = log_get(sizeof *r);
+	iolens_records *r = log_alloc(sizeof *r);
 	if (!r) {
 		handle_failed(log, LOG_E_MEMORY, NULL);
 		return NULL;
@@ -121,7 +121,7 @@ EXPORT iolens_records *iolens_records_open(iolens_log *log, int module)
 	r->module = module;
 	if (handle_failed(log, log_records_open(&r->reader, log->log, module, &err), &err) >= 0)
 		return r;
-	log_put(r);
+	log_free(r);
 	return NULL;
 }
 
@@ -130,7 +130,7 @@ EXPORT void iolens_records_close(iolens_records *r)
 	if (!r)
 		return;
 	log_records_close(r->reader);
-	log_put(r);
+	log_free(r);
 }
 
 EXPORT int iolens_next(iolens_records *r)

@@ -24,7 +24,7 @@ EXPORT iolens_table *iolens_table_open(iolens_log *log, const char *name)
 	struct trailer *trailer = trailer_of(log);
 	if (!trailer || handle_failed(log, trailer_find(trailer, name, &table, &err), &err) < 0 || !table)
 		return NULL;
-	iolens_table *t = log_get(sizeof *t);
+	iolens_table *t = log_alloc(sizeof *t);
 	if (t)
 		t->table = table;
 	else
@@ -37,7 +37,7 @@ EXPORT void iolens_table_close(iolens_table *t)
 	if (!t)
 		return;
 	trailer_free(t->table);
-	log_put(t);
+	log_free(t);
 }
 
 EXPORT uint64_t iolens_rows(const iolens_table *t)

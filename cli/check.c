@@ -131,7 +131,7 @@ static int check_log(const char *path, bool quiet)
 	if (c.job->nprocs < 1)
 		fault(&c, "job", "number of processes", (long long)c.job->nprocs);
 	if (log_names(c.log, &err) < 0)
-		damaged(&c, "name table", &err);
+		damaged(&c, log_old_version(c.log) ? "records" : "name table", &err);
 	for (int m = 0; m < LOG_MAX_MODULES; m++)
 		check_module(&c, m);
 	check_trailer(&c);

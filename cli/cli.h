@@ -29,6 +29,12 @@ int merge_main(int argc, char **argv);
 /* Hands over to the command of this name in python/iolens/cli. */
 int python_main(int argc, char **argv);
 
+/*
+ * From now on memory runs out at 1 GiB (or what IOLENS_MEMORY says) and 32 bytes for each byte of the files among the
+ * arguments. Returns an exit code.
+ */
+int cli_limit_memory(int argc, char **argv);
+
 /* Prints "iolens: <text>" on standard error, one line, and returns code. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -12,7 +12,7 @@
 #include "cli.h"
 #include "filter.h"
 #include "hash.h"
-#include "leak.h"
+#include "anonymization_check.h"
 #include "rewrite.h"
 
 enum { MANY = 256 };

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "digest.h"
 #include "digest_json.h"
+#include "moved.h"
 #include "output.h"
 #include "units.h"
 
@@ -17,7 +18,8 @@ struct request {
 	bool json;
 };
 
-static void print_row(struct output *out, const struct digest_file *f)
+/* With two columns of what MPI-IO was asked for, where it was. */
+static void print_row(struct output *out, const struct digest_file *f, bool upper)
 {
 	char size[UNITS_TEXT], moved[UNITS_TEXT], time[UNITS_TEXT], calls[UNITS_TEXT], seeks[UNITS_TEXT];
 	char factor[16] = "-";
@@ -27,24 +29,33 @@ static void print_row(struct output *out, const struct digest_file *f)
 		      units_bytes(moved, (double)(f->bytes_read + f->bytes_written)),
 		      units_seconds(time, digest_file_time(f)), units_count(calls, f->reads + f->writes),
 		      units_count(seeks, f->seeks), factor);
+	if (upper && f->mpiio.records)
+		output_format(out, "%10s %11s  ",
+			      units_bytes(moved, (double)(f->mpiio.bytes_read + f->mpiio.bytes_written)),
+			      units_seconds(time, digest_interface_time(&f->mpiio)));
+	else if (upper)
+		output_format(out, "%10s %11s  ", "-", "-");
 	put_escaped(out, f->name);
-	output_text(out, "\n");
+	output_text(out, f->directory ? "/\n" : "\n");
 }
 
 static void print_table(struct output *out, const struct digest *d, size_t top)
 {
 	struct digest_file total = {.name = "all files"};
-	output_format(out, "%10s %10s %11s %14s %11s %9s  %s\n", "size", "moved", "time", "operations", "seeks",
-		      "re-read", "file");
+	bool upper = false;
+	for (size_t n = 0; n < d->nfiles; n++)
+		upper = upper || d->files[n].mpiio.records;
+	output_format(out, "%10s %10s %11s %14s %11s %9s  %s%s\n", "size", "moved", "time", "operations", "seeks",
+		      "re-read", upper ? "by MPI-IO        time  " : "", "file");
 	for (size_t n = 0; n < d->nfiles; n++) {
 		const struct digest_file *f = &d->files[n];
 		struct digest_file sum = {.size = total.size + f->size, .read_size = total.read_size + f->read_size};
 		digest_add_file(&total, f);
 		digest_add_file(&total, &sum);
 		if (n < top)
-			print_row(out, f);
+			print_row(out, f, upper);
 	}
-	print_row(out, &total);
+	print_row(out, &total, upper);
 }
 
 static void print_json(const struct digest *d, size_t top)
@@ -54,6 +65,12 @@ static void print_json(const struct digest *d, size_t top)
 	for (size_t n = 0; n < d->nfiles && n < top; n++)
 		digest_json_file(&j, &d->files[n]);
 	json_close(&j);
+}
+
+static int print_ways(const struct digest *d)
+{
+	moved_print(stdout, d);
+	return fflush(stdout);
 }
 
 static int print_files(const struct request *r)
@@ -70,7 +87,13 @@ static int print_files(const struct request *r)
 		exit = fflush(stdout) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
 	} else if (output_open(&out, 1)) {
 		print_table(&out, &d, r->top);
-		exit = output_close(&out) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
+		exit = output_close(&out) == 0 && print_ways(&d) == 0
+			       ? CLI_OK
+			       : cli_fail(CLI_INPUT, "files: cannot write the table");
+	}
+	if (exit == CLI_OK && d.damage.code) {
+		cli_log_error(r->log, &d.damage);
+		exit = CLI_PARTIAL;
 	}
 	digest_close(&d);
 	return exit;
@@ -92,11 +115,15 @@ static const struct choice table[] = {
 static const struct choices choices = {
 	.command = "files",
 	.before = "files [OPTION...] LOG\n\n"
-		  "One line per file, over all processes and interfaces, the one with the most time in I/O first:\n"
+		  "One line per file, over all processes, the one with the most time in I/O first:\n"
 		  "size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read "
 		  "factor:\n"
 		  "bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
-		  "The last line is the sum over all files.\n",
+		  "Numbers are those of the lowest layer that was seen; of files of MPI-IO what was asked of it\n"
+		  "stands beside them. A name that ends in / is a directory that was forced to storage.\n"
+		  "The last line is the sum over all files.\n"
+		  "After it, in logs of iolens, what moved by its way: files, sockets, programs not observed, "
+		  "unexplained.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,

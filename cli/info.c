@@ -7,11 +7,13 @@
 #include "choices.h"
 #include "cli.h"
 #include "json.h"
+#include "moved.h"
 #include "reduce.h"
 #include "trailer.h"
 #include "units.h"
 
 struct info_module {
+	int id;
 	const char *name;
 	uint32_t version;
 	int64_t records;                    /* -1 = not decoded */
@@ -65,6 +67,7 @@ static void read_module(struct info *i, int id)
 	struct log_records *records;
 	struct log_error err;
 	*m = (struct info_module){
+		.id = id,
 		.name = log_module_name(id),
 		.version = i->container->module_version[id],
 		.stored = i->container->module[id].length,
@@ -182,12 +185,25 @@ static void print_trailer(const struct info *i)
 		const struct trailer_entry *e = trailer_at(i->trailer, k);
 		printf("%-20s %11s %11s %11s%s\n", e->name, units_count(rows, (int64_t)e->rows),
 		       units_bytes(stored, (double)e->stored), units_bytes(unpacked, (double)e->raw),
-		       e->flags & TRAILER_LIVE ? "  live" : "");
+		       e->flags & TRAILER_IN_PLACE ? "  live" : "");
 	}
+}
+
+/* From the modules' sums and the extension. */
+static void digest_ways(struct info *i, struct digest *d)
+{
+	struct log_error err;
+	*d = (struct digest){.log = i->log, .job = i->job};
+	for (int k = 0; k < i->nmodules; k++)
+		digest_set_moved(d, i->module[k].id, (int64_t)i->module[k].bytes_read,
+				 (int64_t)i->module[k].bytes_written);
+	if (i->trailer && digest_read_trailer(d, &err) < 0)
+		info_error(i, "trailer", &err);
 }
 
 static void print_info(struct info *i)
 {
+	struct digest ways;
 	char size[UNITS_TEXT], count[UNITS_TEXT];
 	printf("log         ");
 	print_text(i->path);
@@ -199,6 +215,8 @@ static void print_info(struct info *i)
 	printf("names       %s\n", units_count(count, (int64_t)log_names_count(i->log)));
 	print_modules(i);
 	print_trailer(i);
+	digest_ways(i, &ways);
+	moved_print(stdout, &ways);
 }
 
 static void json_job(struct json *out, struct info *i)
@@ -260,6 +278,7 @@ static void json_trailer(struct json *out, const struct info *i)
 static void print_json(struct info *i)
 {
 	struct json out = {.out = stdout};
+	struct digest ways;
 	json_open(&out, NULL, '{');
 	json_text(&out, "log", i->path);
 	json_text(&out, "format", i->container->version);
@@ -274,6 +293,8 @@ static void print_json(struct info *i)
 		json_module(&out, &i->module[k]);
 	json_close(&out);
 	json_trailer(&out, i);
+	digest_ways(i, &ways);
+	moved_json(&out, &ways);
 	json_close(&out);
 }
 
@@ -285,7 +306,7 @@ static const struct choices choices = {
 	.command = "info",
 	.before = "info [OPTION...] LOG\n\n"
 		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
-		  "tables.\n",
+		  "tables, and in logs of iolens what moved by its way.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -9,7 +9,7 @@
 
 #include "choices.h"
 #include "cli.h"
-#include "hash.h"
+#include "index.h"
 #include "index.h"
 #include "merge.h"
 
@@ -86,7 +86,7 @@ static int parse(int argc, char **argv, struct request *r, int *code)
 /* By mistake: everything in it would count twice. */
 static int check_twice(const struct request *r, char **paths, int n)
 {
-	struct index seen = {0};
+	struct text_index seen = {0};
 	int code = CLI_OK;
 	for (int i = 0; i < n && !code && r->merge.ranks != MERGE_RANKS_NEW; i++) {
 		struct stat s;
@@ -94,12 +94,12 @@ static int check_twice(const struct request *r, char **paths, int n)
 		if (stat(paths[i], &s))
 			continue; /* opening it says more */
 		const uint64_t file[] = {s.st_dev, s.st_ino};
-		if (index_number(&seen, log_hash(file, sizeof file, 0), &is_new) != SIZE_MAX && !is_new)
+		if (text_number(&seen, file, sizeof file, &is_new) != SIZE_MAX && !is_new)
 			code = cli_fail(CLI_USAGE,
 					"merge: %s is there twice: leave one out, or --new-ranks to count it twice",
 					paths[i]);
 	}
-	index_free(&seen);
+	text_index_free(&seen);
 	return code;
 }
 
@@ -108,8 +108,10 @@ static int report(const struct request *r)
 	const struct merge *m = &r->merge;
 	int code = CLI_OK;
 	if (m->renamed)
-		code = cli_fail(CLI_PARTIAL, "merge: %zu names are not the same in all logs: the first of each is kept",
-				m->renamed);
+		code = cli_fail(
+			CLI_PARTIAL,
+			"merge: %zu files got a new id: their logs have it for a name that is another one elsewhere",
+			m->renamed);
 	for (int i = 0; i < LOG_MAX_MODULES; i++)
 		if (m->left_out >> i & 1)
 			code = cli_fail(CLI_PARTIAL, "merge: module %s left out: this version does not decode it",

@@ -30,6 +30,25 @@ static int beside(char *path, size_t size)
 	return access(path, X_OK) == 0;
 }
 
+/* Python takes an empty entry for the working directory, whose files are not ours. */
+static void drop_empty_entries(void)
+{
+	const char *path = getenv("PYTHONPATH");
+	char *kept = path ? calloc(1, strlen(path) + 2) : NULL, *to = kept;
+	for (size_t n; kept && *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if (n && to != kept)
+			*to++ = ':';
+		memcpy(to, path, n);
+		to += n;
+	}
+	if (kept && *kept)
+		setenv("PYTHONPATH", kept, 1);
+	else if (kept)
+		unsetenv("PYTHONPATH");
+	free(kept);
+}
+
 int python_main(int argc, char **argv)
 {
 	char path[PATH_MAX];
@@ -43,6 +62,7 @@ int python_main(int argc, char **argv)
 	args[1] = "-c";
 	args[2] = (char *)start;
 	memcpy(args + 3, argv, (size_t)argc * sizeof *argv);
+	drop_empty_entries();
 	execvp(interpreter, args);
 	int error = errno;
 	free(args);

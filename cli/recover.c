@@ -8,7 +8,7 @@
 
 #include "choices.h"
 #include "cli.h"
-#include "leftover.h"
+#include "abandoned.h"
 #include "recovery.h"
 
 struct options {
@@ -95,8 +95,8 @@ static int recover(struct options *o)
 	return tell(&found, o);
 }
 
-/* Their stores are nobody's any more. */
-static void tell_logged(struct recovery *r, bool remove)
+/* Their stores are abandoned. */
+static void report_logged(struct recovery *r, bool remove)
 {
 	for (struct recovery logged; (logged = recovery_take_logged(r)).used; recovery_free(&logged)) {
 		cli_fail(0, "recover: %zu store%s of an MPI job whose ranks have written its log: %s", logged.used,
@@ -108,7 +108,7 @@ static void tell_logged(struct recovery *r, bool remove)
 
 static int recover_all(void)
 {
-	struct leftover_found found = leftover_collect("recover", announce, LEFTOVER_ALL);
+	struct abandoned_found found = abandoned_collect("recover", announce, LEFTOVER_ALL);
 	if (!found.logs && !found.kept)
 		cli_fail(0, "recover: no iolens run of yours was killed here: nothing to do");
 	return found.kept ? CLI_PARTIAL : CLI_OK;
@@ -127,7 +127,7 @@ int recover_main(int argc, char **argv)
 	if (!code && !o.of.used)
 		code = cli_fail(CLI_USAGE, "recover: no store there: see iolens recover --help");
 	if (!code)
-		tell_logged(&o.of, o.remove);
+		report_logged(&o.of, o.remove);
 	if (!code && o.of.used)
 		code = recover(&o);
 	recovery_free(&o.of);

@@ -10,26 +10,30 @@
 #include <unistd.h>
 
 #include "assemble.h"
+#include "bounded_stderr.h"
 #include "child.h"
 #include "cli.h"
 #include "epoch.h"
-#include "leftover.h"
+#include "abandoned.h"
 #include "logname.h"
 #include "other_nodes.h"
-#include "outlived.h"
+#include "preload.h"
+#include "stragglers.h"
 #include "recovery.h"
 #include "session_dir.h"
 #include "summary.h"
+#include "units.h"
 
 struct options {
 	const char *log;  /* NULL: named after the command */
 	const char *json; /* NULL: none */
 	bool quiet;
+	bool trace;
 	char **command;
 };
 
 static const char help[] =
-	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--] COMMAND [ARGUMENT...]\n"
+	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace] [--] COMMAND [ARGUMENT...]\n"
 	"\n"
 	"Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
 	"Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on standard error.\n"
@@ -37,6 +41,7 @@ static const char help[] =
 	"  -o, --output LOG  write the log to LOG, which must not exist\n"
 	"  -q, --quiet       no summary\n"
 	"      --json FILE   write the summary to FILE as JSON\n"
+	"      --trace       record every read and write, too: iolens trace LOG prints them\n"
 	"  -h, --help        this text\n"
 	"\n"
 	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
@@ -72,6 +77,8 @@ static int parse(struct options *o, char **at)
 			return -1;
 		} else if (strcmp(*at, "-q") == 0 || strcmp(*at, "--quiet") == 0) {
 			o->quiet = true;
+		} else if (strcmp(*at, "--trace") == 0) {
+			o->trace = true;
 		} else if ((value = value_of(&at, "-o", "--output"))) {
 			o->log = value;
 		} else if ((value = value_of(&at, NULL, "--json"))) {
@@ -138,25 +145,46 @@ static int check_outputs(const struct options *o, const struct session_dir *sess
 	return !code && o->json ? check_json(o->json) : code;
 }
 
-static const char *why_unobserved(void)
+static const char *why_unobserved(const char *command)
 {
+	static const char *const kinds[] = {
+		[PROGRAM_STATIC] = "it is statically linked",
+		[PROGRAM_MACHINE] = "it is for another machine or word size than the library",
+		[PROGRAM_LIBC] = "it uses another C library than glibc",
+	};
+	enum program_kind kind = preload_kind(command);
 	struct rlimit files;
 	if (getenv("IOLENS_DISABLE") || getenv("DARSHAN_DISABLE"))
 		return "IOLENS_DISABLE or DARSHAN_DISABLE is set";
+	if (kind < sizeof kinds / sizeof *kinds && kinds[kind])
+		return kinds[kind];
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
 		return "ulimit -f may leave no room for its store";
-	return "is it statically linked or setuid?";
+	return "is it setuid, or without a way to the library?";
+}
+
+enum { WORTH_SAYING = 1 << 20 }; /* bytes */
+
+static int fail_unobserved(const struct options *o, const struct child_end *end)
+{
+	char moved[128] = "";
+	if (end->io[STATE_IO_READ] + end->io[STATE_IO_WRITTEN] >= WORTH_SAYING)
+		snprintf(moved, sizeof moved, "; it read %s and wrote %s",
+			 units_bytes((char[UNITS_TEXT]){0}, (double)end->io[STATE_IO_READ]),
+			 units_bytes((char[UNITS_TEXT]){0}, (double)end->io[STATE_IO_WRITTEN]));
+	return cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s%s", o->command[0],
+			why_unobserved(o->command[0]), moved);
 }
 
 /* Several MPI jobs in one session: the summary is of the first log, the others are named. */
-struct written {
+struct logs_written {
 	char first[4096];
 	bool quiet;
 };
 
 static void remember_log(void *context, const char *path)
 {
-	struct written *w = context;
+	struct logs_written *w = context;
 	if (!w->first[0])
 		snprintf(w->first, sizeof w->first, "%s", path);
 	else if (!w->quiet)
@@ -177,38 +205,43 @@ static void tell(const struct options *o, const struct child_end *end, const str
 			 found->running == 1 ? "it does" : "they do");
 }
 
-/* With what processes on other nodes have left. */
+/* With what processes on other nodes, and of other users, have left. */
 static int assemble(const struct assemble_job *job, const struct session_dir *session, const char *path,
 		    struct log_error *err)
 {
 	struct recovery all = {0};
 	int code = LOG_E_MEMORY;
-	if (!session->shared[0])
+	if (!session->shared[0] && !session->others[0])
 		return assemble_directory(job, session->path, path, err);
-	if (!recovery_add_directory(&all, session->path) && !recovery_add_directory(&all, session->shared))
+	if (!recovery_add_directory(&all, session->path) &&
+	    (!session->shared[0] || !recovery_add_directory(&all, session->shared)) &&
+	    !recovery_add_others(&all, session->others))
 		code = assemble_stores(job, (const char *const *)all.stores, all.used, path, err);
 	recovery_free(&all);
 	return code;
 }
 
 static int write_log(const struct options *o, const struct session_dir *session, const struct child_end *end,
-		     const char *path, struct assemble_found *found, struct written *w)
+		     const char *path, struct assemble_found *found, struct logs_written *w)
 {
 	struct assemble_job job = {.epoch = session->epoch,
 				   .ended = epoch_now().realtime,
 				   .command = end->pid,
 				   .status = end->status,
+				   .command_io = end->io[STATE_IO_READS] ? end->io : NULL,
 				   .found = found,
 				   .wrote = remember_log,
 				   .context = w};
 	struct log_error err = {0};
+	const char *others = session->others[0] && session_dir_holds_store(session->others) ? session->others : "";
 	int code = 0;
 	if (session_dir_empty(session))
-		code = cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s", o->command[0], why_unobserved());
+		code = fail_unobserved(o, end);
 	else if (assemble(&job, session, path, &err) < 0)
-		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s%s%s", path,
-				err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
-				session->path, session->shared[0] ? " " : "", session->shared);
+		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s%s%s%s%s",
+				path, err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
+				session->path, session->shared[0] ? " " : "", session->shared, others[0] ? " " : "",
+				others);
 	session_dir_remove(session);
 	return code;
 }
@@ -221,7 +254,7 @@ static void report(const struct options *o, const char *path)
 		summary_json(o->json, path);
 }
 
-static void leave_note(const struct options *o, const struct session_dir *session)
+static void leave_pointer(const struct options *o, const struct session_dir *session)
 {
 	char place[4096];
 	const char *root = recovery_root();
@@ -229,7 +262,7 @@ static void leave_note(const struct options *o, const struct session_dir *sessio
 		snprintf(place, sizeof place, "%s", o->log);
 	else
 		snprintf(place, sizeof place, "%s%s", root ? root : "", root ? "/" : "");
-	session_dir_note(session, place);
+	session_dir_leave_pointer(session, place);
 }
 
 static void announce_leftover(void *nothing, const char *path)
@@ -272,7 +305,9 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 		return code;
 	}
 	share(o, session);
-	leave_note(o, session);
+	leave_pointer(o, session);
+	if (o->trace)
+		setenv("IOLENS_TRACE", "on", 1);
 	return 0;
 }
 
@@ -282,9 +317,10 @@ int run_main(int argc, char **argv)
 	struct session_dir session;
 	struct child_end end = {0};
 	char path[4096];
-	struct written written = {0};
+	struct logs_written written = {0};
 	struct assemble_found found = {0};
 	(void)argc;
+	child_ignore_file_size();
 	int code = prepare(&o, &session, argv + 1);
 	if (code)
 		return code < 0 ? 0 : code;
@@ -292,16 +328,17 @@ int run_main(int argc, char **argv)
 		session_dir_remove(&session);
 	if (code)
 		return code;
+	bounded_stderr();
 	if (end.start_error) {
 		cli_fail(0, "run: %s: %s", o.command[0], strerror(end.start_error));
 		child_same_end(end.status);
 	}
-	outlived_await(session.path);
+	stragglers_await(session.path);
 	written.quiet = o.quiet;
 	name_log(&o, &session, end.pid, path, sizeof path);
 	if (write_log(&o, &session, &end, path, &found, &written) == 0)
 		report(&o, written.first);
 	tell(&o, &end, &found);
-	leftover_collect(o.quiet ? NULL : "run", o.quiet ? ignore_leftover : announce_leftover, LEFTOVER_FEW);
+	abandoned_collect(o.quiet ? NULL : "run", o.quiet ? ignore_leftover : announce_leftover, LEFTOVER_FEW);
 	child_same_end(end.status);
 }

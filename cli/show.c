@@ -5,41 +5,10 @@
 #include "cli.h"
 #include "show.h"
 
-void show_error(struct show *s, const char *where, const struct log_error *err)
-{
-	struct log_error placed = *err;
-	output_flush(&s->out);
-	snprintf(placed.message, sizeof placed.message, "%s: %.120s", where, err->message);
-	cli_log_error(s->path, &placed);
-	s->exit = CLI_PARTIAL;
-}
-
 static void show_banner(struct show *s, const char *name)
 {
 	static const char stars[] = "# *******************************************************\n";
 	output_format(&s->out, "\n%s# %s module data\n%s", stars, name, stars);
-}
-
-bool show_partial(struct show *s, int module)
-{
-	const char *name = log_module_name(module);
-	if (!(log_container(s->log)->partial >> module & 1))
-		return true;
-	output_format(&s->out, "\n# *WARNING*: The %s module contains incomplete data!\n", name);
-	output_text(&s->out, "#            The program used more files than there was memory to record.\n");
-	if (s->parts & SHOW_INCOMPLETE)
-		return true;
-	output_text(&s->out, "#            It is shown with --show-incomplete.\n");
-	output_flush(&s->out);
-	s->exit = cli_fail(CLI_PARTIAL, "%s: %s module is incomplete and left out: add --show-incomplete to see it",
-			   s->path, name);
-	return false;
-}
-
-bool show_wants(const struct show *s, const struct log_record *r)
-{
-	const struct filter *f = &s->filter;
-	return filter_rank(f, r->rank) && ((!f->glob && !f->has_regex) || filter_name(f, log_name(s->log, r->id)));
 }
 
 static void show_records(struct show *s, struct log_records *records, const struct base_lines *b, struct sums *u)
@@ -88,6 +57,7 @@ static void show_body(struct show *s, int module, struct log_records *records, c
 	if (s->parts & SHOW_BASE)
 		show_region_header(s, records);
 	show_records(s, records, b, u);
+	sums_end(u);
 	show_sums(s, u);
 }
 

@@ -4,24 +4,31 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "choices.h"
 #include "cli.h"
 
+/* The traced interface by its key or Darshan's name. */
+static bool traces(const struct schema_module *m, const char *name)
+{
+	int traced = LOG_MOD_COUNT - 1;
+	while (traced > 0 &&
+	       (!schema_modules[traced].key || strcmp(schema_modules[traced].key, m->interface->traces) != 0))
+		traced--;
+	return !strcasecmp(m->interface->traces, name) || !strcasecmp(schema_modules[traced].name, name);
+}
+
 static bool set_module(void *target, const struct choice *c, char *text)
 {
 	struct trace *t = target;
-	static const struct {
-		const char *name;
-		int module;
-	} modules[] = {
-		{"posix", LOG_MOD_DXT_POSIX},     {"mpiio", LOG_MOD_DXT_MPIIO},     {"mpi-io", LOG_MOD_DXT_MPIIO},
-		{"dxt_posix", LOG_MOD_DXT_POSIX}, {"dxt_mpiio", LOG_MOD_DXT_MPIIO},
-	};
-	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-		if (!strcasecmp(modules[i].name, text))
-			t->filter.module = modules[i].module;
+	for (int i = 0; i < LOG_MOD_COUNT; i++) {
+		const struct schema_module *m = &schema_modules[i];
+		if (m->layout == LAYOUT_DXT && (!strcasecmp(m->key, text) || traces(m, text)))
+			t->filter.module = i;
+	}
 	return t->filter.module;
 }
 
@@ -107,27 +114,6 @@ static const struct choices choices = {
 	.most = 1,
 	.wanted = "give one log",
 };
-
-void trace_describe(struct trace *t, const struct stripes *stripes, int module, const struct log_record *r,
-		    struct trace_record *out)
-{
-	struct dxt_posix_record head;
-	const struct schema_field *thread = schema_by_name(r->schema, "write_segment")->element->fields + 4;
-	const char *name = log_name(t->show.log, r->id);
-	memcpy(&head, r->data, sizeof head);
-	*out = (struct trace_record){
-		.id = r->id,
-		.rank = r->rank,
-		.module = module,
-		.name = name ? name : "",
-		.mount = name && t->show.job ? log_mount_of(t->show.job, name) : NULL,
-		.writes = head.writes,
-		.reads = head.reads,
-		.has_threads = log_record_has(r, thread),
-		.lustre = stripes ? stripes_of(stripes, r->id) : NULL,
-	};
-	memcpy(out->host, head.hostname, sizeof head.hostname);
-}
 
 static void trace_log(struct trace *t)
 {

@@ -56,6 +56,6 @@ say "Its files"
 "$iolens" files search.darshan
 
 say "Both" "First hmmscan, then hmmsearch."
-"$iolens" files scan.darshan | sed -n '1p;$p'
-"$iolens" files search.darshan | sed -n '$p'
+"$iolens" files scan.darshan | sed -n '1p;/  all files$/p'
+"$iolens" files search.darshan | sed -n '/  all files$/p'
 say "The logs" "$place/scan.darshan" "$place/search.darshan"

@@ -38,12 +38,13 @@ struct assemble_job {
 	const char *first;  /* the store that packs were made against; NULL = no packs */
 	const char *second; /* the one that the first store\'s was; NULL = it has none */
 	const char *own;    /* the store of this process, NULL = none: */
-	const void *image;  /* where it is in memory */
+	const void *memory; /* where it is in memory */
 	size_t size;
-	int64_t deadline;                               /* ns, monotonic clock: when to give up; 0 = never */
-	int64_t command;                                /* pid of the command, 0 = not known; */
-	int status;                                     /* how it ended, as of waitpid */
-	struct assemble_found *found;                   /* may be NULL */
+	int64_t deadline;             /* ns, monotonic clock: when to give up; 0 = never */
+	int64_t command;              /* pid of the command, 0 = not known; */
+	int status;                   /* how it ended, as of waitpid */
+	const int64_t *command_io;    /* the kernel's counts of it then (STATE_IO_), NULL = not known */
+	struct assemble_found *found; /* may be NULL */
 	void (*wrote)(void *context, const char *path); /* called for every log; may be NULL */
 	void *context;
 };

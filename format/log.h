@@ -21,11 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec.h"
 #include "error.h"
 #include "schema.h"
 
 enum { LOG_MAX_MODULES = 64 };
-enum log_compression { LOG_ZLIB, LOG_BZIP2, LOG_PLAIN, LOG_COMPRESSIONS };
 
 struct log;
 
@@ -102,10 +102,10 @@ struct log_record {
 	size_t size;
 	uint64_t id;
 	int64_t rank;
-	const struct schema_history *history;  /* the layout it had in the log; NULL = the current one */
-	const struct schema_map *map;          /* made from a record of a 1.x or 2.x log; NULL = not so */
-	const void *header;                    /* of its region: struct <module>_header; NULL = there is none */
-	const struct log_uncounted *uncounted; /* what the log that it was made from did not have; NULL = nothing */
+	const struct schema_history *history; /* the layout it had in the log; NULL = the current one */
+	const struct schema_map *map;         /* made from a record of a 1.x or 2.x log; NULL = not so */
+	const void *header;                   /* of its region: struct <module>_header; NULL = there is none */
+	const struct log_missing *missing;    /* what the log that it was made from did not have; NULL = nothing */
 };
 
 struct log_records;
@@ -171,8 +171,5 @@ struct log_old_mount {
 /* In the order in which they are searched. */
 const struct log_old_mount *log_old_mounts(const struct log *log, size_t *n);
 const struct log_old_mount *log_old_mount_of(const struct log *log, const struct cp_record *cp);
-
-/* Makes bzip2 regions readable (separate because it needs libbz2, which the preload library must not). */
-void log_enable_bzip2(void);
 
 #endif

@@ -30,7 +30,7 @@ struct merge {
 	size_t parts, runs, intervals;
 	int64_t nprocs;
 	double seconds;       /* run time of the merged log */
-	size_t renamed;       /* names that were something else in another log: the first was kept */
+	size_t renamed;       /* files that got another id: theirs was another file's in an earlier log */
 	uint64_t left_out;    /* bit per module that this version does not decode */
 	const char *offender; /* path that an error is about; NULL = the new log */
 };

@@ -8,11 +8,8 @@
  * strings) and char (text in place, NUL-padded; count is a multiple of 8). Elements have 8 bytes and no gaps, but a row
  * may be wider than its fields. Readers find fields by name. Everything is little-endian.
  *
- * What is written is compact (compact.h). The store of a running program has a directory of struct trailer_entry and a struct
- * trailer_footer instead, and live sections: not compressed, no CRC, `rows` grows in place. Finished logs of that form are
- * read, too: their sections are zlib streams, and the rows of one with TRAILER_COLUMNS stand column by column: of each 8-byte
- * word of a row there is the difference to the row before (modulo 2^64), and of all rows first the lowest bytes of the first
- * word, then its second lowest, and so on.
+ * In a log they are compact (compact.h). The store of a running program has a directory of struct trailer_entry and a struct
+ * trailer_footer instead, and sections in place: not compressed, no CRC, `rows` grows in place.
  */
 #ifndef IOLENS_TRAILER_H
 #define IOLENS_TRAILER_H
@@ -22,7 +19,7 @@
 #include "alloc.h"
 #include "log.h"
 
-enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_LIVE = 1, TRAILER_COLUMNS = 2, TRAILER_COMPACT = 4 };
+enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_IN_PLACE = 1, TRAILER_COMPACT = 4 };
 enum trailer_type { TRAILER_I64, TRAILER_U64, TRAILER_F64, TRAILER_STR, TRAILER_CHAR };
 
 #define TRAILER_MAGIC "iolens\0"
@@ -31,25 +28,24 @@ struct trailer_entry {
 	char name[TRAILER_NAME];
 	uint64_t offset; /* in the file */
 	uint64_t stored; /* bytes in the file */
-	uint64_t raw;    /* bytes after decompression */
+	uint64_t raw;    /* the same without compression */
 	uint64_t rows;
 	uint64_t heap;        /* where the strings begin, counted from the start of the raw section */
 	uint32_t schema;      /* bytes of schema text with its padding: where the rows begin */
 	uint32_t row_size;    /* bytes */
-	uint32_t compression; /* enum log_compression, LOG_ZLIB or LOG_PLAIN */
-	uint32_t flags;       /* TRAILER_LIVE, TRAILER_COLUMNS; in memory TRAILER_COMPACT */
-	uint32_t crc;         /* CRC-32C of the stored bytes */
+	uint32_t compression; /* LOG_PLAIN */
+	uint32_t flags;       /* TRAILER_IN_PLACE; in memory TRAILER_COMPACT */
+	uint32_t crc;         /* CRC-32C of the stored bytes; 0 when in place */
 	uint32_t reserved;
 };
 
 struct trailer_footer {
 	char magic[8];
 	uint32_t version;
-	uint32_t flags; /* TRAILER_LIVE: entries change in place */
+	uint32_t flags; /* TRAILER_IN_PLACE: entries change in place */
 	uint64_t directory;
 	uint64_t length; /* of the directory */
-	uint32_t directory_crc;
-	uint32_t reserved[6];
+	uint32_t reserved[7];
 	uint32_t crc; /* of the footer before this field */
 };
 
@@ -128,18 +124,18 @@ int section_add_row(struct trailer_section *s, const void *row);
 int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size);
 void section_free(struct trailer_section *s);
 
-/* ---- live sections, laid out in the mapping of a store ---- */
+/* ---- sections in place, laid out in the mapping of a store ---- */
 
 /* Bytes the section takes: a multiple of 64. 0 if the schema is wrong or does not fit row_size. */
-size_t live_section_size(const char *schema, uint32_t row_size, uint64_t capacity, size_t heap);
+size_t section_in_place_size(const char *schema, uint32_t row_size, uint64_t capacity, size_t heap);
 /*
  * Writes the schema at base + offset and fills the entry, with no rows. row_size 0 = just the fields. Returns where the
  * rows begin, NULL if the schema is wrong; `capacity` rows and `heap` bytes of strings fit. Raise entry->rows when a
  * row is complete.
  */
-void *live_section(struct trailer_entry *entry, void *base, uint64_t offset, const char *name, const char *schema,
-		   uint32_t row_size, uint64_t capacity, size_t heap);
+void *section_in_place(struct trailer_entry *entry, void *base, uint64_t offset, const char *name, const char *schema,
+		       uint32_t row_size, uint64_t capacity, size_t heap);
 /* Footer for `entries` entries at `directory`; it belongs at the end of the file. */
-void live_footer(struct trailer_footer *footer, uint64_t directory, size_t entries);
+void footer_in_place(struct trailer_footer *footer, uint64_t directory, size_t entries);
 
 #endif

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -59,6 +58,10 @@ def crc32c(data: bytes) -> int:
         for _ in range(8):
             crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
     return crc ^ 0xFFFFFFFF
+
+
+# The plain rows of a running program's store, which need no packing.
+PLAIN, LIVE = 2, 1
 
 
 def _section(rows: Sequence[Mapping[str, Any]]) -> tuple[bytes, int, int, int]:
@@ -174,14 +177,11 @@ class Job:
         body, directory = b"", b""
         for name, rows in self.sections.items():
             raw, begin, heap, width = _section(rows)
-            stored = zlib.compress(raw)
-            place = struct.pack("<5Q", at + len(body), len(stored), len(raw), len(rows), heap)
+            place = struct.pack("<5Q", at + len(body), len(raw), len(raw), len(rows), heap)
             directory += name.encode().ljust(32, b"\0") + place
-            directory += struct.pack("<6I", begin, width, 0, 0, crc32c(stored), 0)
-            body += stored
-        footer = b"iolens\0\0" + struct.pack(
-            "<IIQQI", 1, 0, at + len(body), len(directory), crc32c(directory)
-        )
+            directory += struct.pack("<6I", begin, width, PLAIN, LIVE, 0, 0)
+            body += raw
+        footer = b"iolens\0\0" + struct.pack("<IIQQI", 1, LIVE, at + len(body), len(directory), 0)
         footer += bytes(24)
         return body + directory + footer + struct.pack("<I", crc32c(footer))
 

@@ -51,14 +51,14 @@ class LogMaker:
         return b"".join(self.pack("Q", number) + name + b"\0" for number, name in self.names.items())
 
     def __bytes__(self) -> bytes:
-        squeeze = PACK[self.compression]
-        job = squeeze(self.job())
+        compress = PACK[self.compression]
+        job = compress(self.job())
         places, versions, body = [(0, 0)] * (1 + MODULES), [0] * MODULES, [job]
         at = HEADER + len(job)
         parts = [(0, 0, self.name_region())]
         parts += [(number + 1, version, raw) for number, (version, raw) in sorted(self.regions.items())]
         for place, version, raw in parts:
-            stored = squeeze(raw) if raw else b""
+            stored = compress(raw) if raw else b""
             places[place] = (at, len(stored))
             if place:
                 versions[place - 1] = version
@@ -79,6 +79,9 @@ def record(schema: Mapping[str, object], order: str = "<", **values: object) -> 
     assert isinstance(fields, list)
     for one in fields:
         count = one["count"]
+        if one["type"] == "uuid":
+            out += bytes(16 * count)
+            continue
         value = values.pop(one["name"], 0)
         items = list(value) if isinstance(value, (list, tuple)) else [value] * count
         out += struct.pack(order + str(count) + {"i64": "q", "u64": "Q", "f64": "d"}[one["type"]], *items)

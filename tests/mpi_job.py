@@ -125,7 +125,8 @@ class Job:
         while any(Path("/proc", pid).exists() for pid in pids) and time.monotonic() < until:
             time.sleep(0.05)  # killed ranks may take a moment to die
         command = [self.iolens, "recover", "--remove", "-o", self.log, *directories]
-        subprocess.run(command, check=True, capture_output=True)
+        recovered = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert recovered.returncode == 0, recovered.stderr
         assert not list(self.stores.iterdir())
 
     def show(self, log: Path | None = None) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import shown
-
-INTERFACES = ("POSIX", "STDIO")
+from interfaces import LIBC
 
 
 @dataclass
@@ -41,7 +40,16 @@ class Observed:
 
     def files(self, *interfaces: str) -> set[str]:
         """Names of the records of these interfaces, by default all."""
-        return {name for (module, name, _) in self.records if module in (interfaces or INTERFACES)}
+        return {name for (module, name, _) in self.records if module in (interfaces or LIBC)}
+
+    def listed_files(self) -> set[str]:
+        """Without standard streams that were only flushed, which most programs do at their end."""
+        moved = ("READS", "WRITES", "SEEKS")
+        return {
+            name
+            for name in self.files()
+            if not name.startswith("<") or any(self.total("STDIO", counter, name) for counter in moved)
+        }
 
     def total(self, interface: str, counter: str, name: str | None = None) -> int:
         """A counter over all ranks, of one file or all."""

@@ -22,6 +22,8 @@ TRACED = ",".join(sorted(READS | WRITES | BETWEEN | FORKS | {"execve", "execveat
 # Before an exec the runtime looks at the program's header.
 PEEK = ", 1024, 0"
 
+OWN = ("io", "mounts", "pagemap", "smaps", "statm")
+
 CALL = re.compile(r"(\w+)\((.*)\) += (-?\d+|\?)")
 DESCRIPTOR = re.compile(r"(\d+)<(.*?)>(\(deleted\))?(?=[,)]|$)")
 
@@ -58,8 +60,8 @@ def of_call(name: str, arguments: str, result: int) -> Iterator[tuple[str, str, 
 
 
 def is_own(path: str, process: int) -> bool:
-    """Read by the runtime: its bookkeeping, and the clock's source."""
-    return path in (f"/proc/{process}/io", f"/proc/{process}/mounts") or "clocksource" in path
+    """Read by the runtime: its bookkeeping, the pages of mapped files, and the clock's source."""
+    return path in {f"/proc/{process}/{name}" for name in OWN} or "clocksource" in path
 
 
 def of_process(file: Path, process: int, is_command: bool) -> Iterator[Moved]:

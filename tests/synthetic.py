@@ -198,10 +198,10 @@ class Maker:
         """As several processes leave it: a stream each."""
         if self.kind.compression == 2:
             return b"".join(pieces)
-        squeeze = bz2.compress if self.kind.compression else zlib.compress
+        compress = bz2.compress if self.kind.compression else zlib.compress
         cut = self.noise.randrange(len(pieces) + 1)
         halves = [b"".join(pieces[:cut]), b"".join(pieces[cut:])]
-        return b"".join(squeeze(half) for half in halves if half)
+        return b"".join(compress(half) for half in halves if half)
 
     def job(self) -> bytes:
         metadata = b"lib_ver=3.4.1\nh=romio_no_indep_rw=true;cb_nodes=4\n".ljust(1024, b"\0")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROW = re.compile(r'\{"([\w-]+)",\s*(\w+)_main,\s*"((?:[^"\\]|\\.)*)"\}')
+ROW = re.compile(r'\{"([\w-]+)",\s*(\w+)_main,\s*"((?:[^"\\]|\\.)*)"(?:,\s*\w+)?\}')
 
 
 def roff(text: str) -> str:

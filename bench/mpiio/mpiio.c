@@ -1,4 +1,7 @@
-/* Nanoseconds per call of small MPI-IO accesses in one process: prints one line per operation. */
+/*
+ * Nanoseconds per call of small MPI-IO accesses in one process: prints one line per operation. mpiio OPERATION CALLS: so many of
+ * one of them.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +65,10 @@ int main(int argc, char **argv)
 	MPI_File_open(MPI_COMM_SELF, "file", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
 	write_at();
 	for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+		for (int k = 0; argc == 3 && !strcmp(argv[1], operations[i].name) && k < atoi(argv[2]); k++)
+			operations[i].call();
+		if (argc == 3)
+			continue;
 		for (int k = 0; k < operations[i].calls / 10; k++)
 			operations[i].call();
 		double start = MPI_Wtime();

@@ -5,13 +5,17 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <libaio.h>
+#include <liburing.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,7 +28,7 @@ enum { FILE_SIZE = 4 << 20, NAMES = 10000 };
 struct job {
 	char path[512];
 	long calls;
-	int fd;
+	int fd, peer;
 	FILE *stream;
 	double took;     /* ns */
 	double children; /* ns that the children took */
@@ -81,6 +85,14 @@ static void open_excluded(struct job *j)
 	MUST(j->fd >= 0);
 }
 
+static void make_socket(struct job *j)
+{
+	int ends[2];
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	j->fd = ends[0];
+	j->peer = ends[1];
+}
+
 static void nothing(struct job *j)
 {
 	(void)j;
@@ -103,6 +115,37 @@ LOOP(do_lseek, lseek(j->fd, i &(FILE_SIZE - 1), SEEK_SET) >= 0)
 LOOP(do_fstat, fstat(j->fd, &(struct stat){0}) == 0)
 LOOP(do_stat, stat(j->path, &(struct stat){0}) == 0)
 LOOP(do_excluded, pread(j->fd, buffer, 1, 0) == 1)
+
+LOOP(do_flock, flock(j->fd, LOCK_EX) == 0 && flock(j->fd, LOCK_UN) == 0)
+
+LOOP(do_socket, send(j->fd, buffer, 1, 0) == 1 && recv(j->peer, buffer, 1, 0) == 1)
+
+/* One request, submitted and waited for. */
+static void do_libaio(struct job *j)
+{
+	io_context_t context = 0;
+	struct iocb block, *list[] = {&block};
+	struct io_event event;
+	MUST(io_setup(1, &context) == 0);
+	for (long i = 0; i < j->calls; i++) {
+		io_prep_pread(&block, j->fd, buffer, 1, i & (FILE_SIZE - 1));
+		MUST(io_submit(context, 1, list) == 1 && io_getevents(context, 1, 1, &event, NULL) == 1);
+	}
+	io_destroy(context);
+}
+
+static void do_uring(struct job *j)
+{
+	struct io_uring ring;
+	struct io_uring_cqe *done;
+	MUST(io_uring_queue_init(4, &ring, 0) == 0);
+	for (long i = 0; i < j->calls; i++) {
+		io_uring_prep_read(io_uring_get_sqe(&ring), j->fd, buffer, 1, (unsigned long)i & (FILE_SIZE - 1));
+		MUST(io_uring_submit_and_wait(&ring, 1) == 1 && io_uring_wait_cqe(&ring, &done) == 0);
+		io_uring_cqe_seen(&ring, done);
+	}
+	io_uring_queue_exit(&ring);
+}
 
 /* From the start again before the file ends. */
 #define AGAIN(size) (i & (FILE_SIZE / (size)-1) ? (void)0 : rewind(j->stream))
@@ -189,6 +232,10 @@ static const struct operation operations[] = {
 	{"stat", make_file, do_stat},
 	{"fstat", make_file, do_fstat},
 	{"excluded-pread", open_excluded, do_excluded},
+	{"send+recv", make_socket, do_socket},
+	{"libaio-pread", make_file, do_libaio},
+	{"io_uring-read", make_file, do_uring},
+	{"flock", make_file, do_flock},
 	{"excluded-open+close", nothing, do_excluded_open},
 	{"fgetc", make_stream, do_fgetc},
 	{"fputc", make_stream, do_fputc},

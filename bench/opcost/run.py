@@ -33,6 +33,10 @@ OPERATIONS: list[tuple[str, int, int, float | None]] = [
     ("lseek", 80_000, 1, 50),
     ("excluded-pread", 100_000, 1, 3),
     ("excluded-pread" + FORWARDED, 100_000, 1, None),
+    ("send+recv", 100_000, 1, None),
+    ("libaio-pread", 20_000, 1, None),
+    ("io_uring-read", 20_000, 1, None),
+    ("flock", 20_000, 1, None),
     ("excluded-open+close", 20_000, 1, 100),
     ("excluded-open+close" + FORWARDED, 20_000, 1, None),
     ("fgetc", 1_000_000, 1, 25),
@@ -65,7 +69,9 @@ class Bench:
         forward = source.with_name("forward.c")
         self.forward = directory / "forward.so"
         compiler = os.environ.get("CC", "cc")
-        subprocess.run([compiler, "-O2", "-o", self.program, source, "-lpthread"], check=True)
+        subprocess.run(
+            [compiler, "-O2", "-o", self.program, source, "-lpthread", "-laio", "-luring"], check=True
+        )
         subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", self.forward, forward], check=True)
 
     def run(self, observed: bool, name: str, calls: int, threads: int, tool: Sequence[str] = ()) -> str:

@@ -80,7 +80,7 @@ def counted(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**row, "nodes": -(-row["ranks"] // n)} for row, n in zip(rows, each)]
 
 
-def squeezing(rows: list[dict[str, Any]]) -> float:
+def deflating(rows: list[dict[str, Any]]) -> float:
     """Seconds per file that a rank spends on its own ones before it comes: what no phase of the assembly has.
 
     From two ranks, each with a processor; beside the same with one file.
@@ -109,7 +109,7 @@ def work(summary: dict[str, Any], ranks_at_most: int | None = None) -> Work:
         store=store,
         shared_record=shared_record,
         own_record=own_record,
-        squeeze=squeezing(rows),
+        deflate=deflating(rows),
         log_once=log_once + regions_once,
         log_store=log_store,
         log_file=files,

@@ -29,7 +29,7 @@ static const struct assemble_job job = {.id = 1};
 static struct join *open_place(int64_t number, const int64_t *rank, const char *const *store)
 {
 	struct join *j;
-	const struct join_place place = {number, 2, rank, 1, store, 1};
+	const struct join_node place = {number, 2, rank, 1, store, 1};
 	need(join_open(&j, &job, &place));
 	return j;
 }

@@ -25,8 +25,11 @@ FIELDS = ("add", "finish", "share", "log")  # s, s, bytes, bytes; each of one sh
 def stores(directory: Path, build: Path, scene: str) -> list[Path]:
     """What two ranks leave that make no log."""
     program = directory / "shutdown"
-    sources = [HERE.parent / "shutdown" / "shutdown.c", ROOT / "runtime" / "sys.c"]
-    subprocess.run(["mpicc.mpich", "-O2", "-I", ROOT / "runtime", *sources, "-o", program], check=True)
+    sources = [HERE.parent / "shutdown" / "shutdown.c", ROOT / "runtime" / "base" / "sys.c"]
+    subprocess.run(
+        ["mpicc.mpich", "-O2", "-D_GNU_SOURCE", "-I", ROOT / "runtime" / "base", *sources, "-o", program],
+        check=True,
+    )
     kept = directory / scene.replace(" ", "-")
     kept.mkdir()
     env = {

@@ -132,7 +132,7 @@ class Work:
     own_record: (
         float  # seconds per file of one rank: found, packed, deflated unless its rank has done so, named
     )
-    squeeze: float  # seconds per file of its own that a rank spends itself, all ranks at the same time
+    deflate: float  # seconds per file of its own that a rank spends itself, all ranks at the same time
     log_once: float  # bytes of a log whatever is in it
     log_store: float  # bytes of it per rank: the extension trailer
     log_file: dict[str, float]  # bytes of it per file, by scene
@@ -165,14 +165,14 @@ def messages(ranks: int, nodes: int) -> int:
 
 
 def leaders(m: Machine, w: Work, j: Join, scene: str, ranks: int) -> Phases:
-    """Ranks squeeze their own files, one per node makes its share; shared records go up a tree; a few write."""
+    """Ranks deflate their own files, one per node makes its share; shared records go up a tree; a few write."""
     shared, own = SCENES[scene]
     here = min(ranks, m.cores_per_node)
     nodes = math.ceil(ranks / m.cores_per_node)
     log = log_size(w, scene, ranks)
     level = shared * (j.record_bytes / m.link + m.core * j.merge)
     return {
-        "squeeze": m.core * w.squeeze * own,
+        "deflate": m.core * w.deflate * own,
         "meet": EXCHANGES * rounds(ranks) * m.round + 8 * ranks * here / m.link,
         "assemble": assembly(w, m.core, scene, here),
         "agree": PASSES * rounds(nodes) * m.round,

@@ -42,11 +42,12 @@ class Bench:
         self.mpi, self.finalize, self.directory = mpi, finalize, directory
         self.preload, self.iolens = build / "runtime" / "libiolens.so", build / "cli" / "iolens"
         self.log, self.yielding = directory / "log.darshan", directory / "yield.so"
-        runtime = ROOT / "runtime"
+        runtime = ROOT / "runtime" / "base"
         for command in (
             [
                 f"mpicc.{mpi}",
                 "-O2",
+                "-D_GNU_SOURCE",
                 "-I",
                 runtime,
                 HERE / "shutdown.c",

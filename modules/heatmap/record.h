@@ -2,7 +2,7 @@
 #ifndef IOLENS_HEATMAP_RECORD_H
 #define IOLENS_HEATMAP_RECORD_H
 
-#include "live.h"
+#include "process_state.h"
 
 /* The bin that the calling thread was in last. Its next operation mostly falls into it again: no division, no call. */
 struct heatmap_near {
@@ -12,22 +12,22 @@ struct heatmap_near {
 	int bin;
 };
 
-extern __thread struct heatmap_near heatmap_near[LIVE_HEAT_COUNT]
+extern __thread struct heatmap_near heatmap_near[STATE_HEAT_COUNT]
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Adds an operation wherever it falls, and remembers the bin of its end. */
-void heatmap_find(struct live_heat *h, struct heatmap_near *near, enum live_kind kind, int64_t bytes, double start,
+void heatmap_find(struct state_heat *h, struct heatmap_near *near, enum io_op op, int64_t bytes, double start,
 		  double end);
 
-static inline void heatmap_add(struct live_shard *s, enum live_heat_id map, enum live_kind kind, int64_t bytes,
+static inline void heatmap_add(struct state_shard *s, enum state_heat_id map, enum io_op op, int64_t bytes,
 			       double start, double end)
 {
-	struct live_heat *h = &s->heat[map];
+	struct state_heat *h = &s->heat[map];
 	struct heatmap_near *near = &heatmap_near[map];
 	if (__builtin_expect(start >= near->from && end < near->until && h->width == near->width, 1))
-		h->bytes[kind][near->bin] += bytes;
+		h->bytes[op][near->bin] += bytes;
 	else if (bytes > 0)
-		heatmap_find(h, near, kind, bytes, start, end);
+		heatmap_find(h, near, op, bytes, start, end);
 }
 
 #endif

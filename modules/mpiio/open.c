@@ -1,6 +1,7 @@
 /* Files: how handles and their records come and go, and what is done to whole files. */
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "clock.h"
@@ -14,6 +15,9 @@
 
 /* ---- spans ---- */
 
+/* Values of MPI_File. */
+static struct handles handles = {.size = sizeof(struct mpiio_open)};
+
 struct mpiio_span mpiio_span(void)
 {
 	struct mpiio_span s = {NULL, self_ready(), 0};
@@ -26,63 +30,64 @@ struct mpiio_span mpiio_span_file(uintptr_t handle)
 {
 	struct mpiio_span s = mpiio_span();
 	if (s.on)
-		s.open = mpiio_handle_find(handle);
+		s.open = handles_find(&handles, handle);
 	return s;
 }
 
 struct mpiio_span mpiio_span_close(uintptr_t handle)
 {
-	struct mpiio_span s = mpiio_span_file(handle);
-	if (!s.open)
+	struct mpiio_span s = mpiio_span();
+	if (!s.on || !handles_find(&handles, handle))
 		return s;
 	self_enter();
-	mpiio_handle_remove(handle);
+	s.open = handles_remove(&handles, handle);
 	self_leave();
 	return s;
 }
 
 /* ---- records ---- */
 
-static struct mpiio_file *file_of_name(struct name *n)
+static void made(struct file *f)
 {
-	if (!n || n->file[NAMES_MPIIO])
-		return n ? n->file[NAMES_MPIIO] : NULL;
-	struct mpiio_file *f = arena_take(sizeof *f);
-	struct mpiio_record *r = f ? store_record(LOG_MOD_MPIIO, sizeof *r, n->id, names_is_fold(n)) : NULL;
-	if (!r)
-		return NULL;
-	*f = (struct mpiio_file){.name = n, .record = r, .last_kind = -1};
-	return n->file[NAMES_MPIIO] = f;
+	((struct mpiio_file *)f)->last_op = -1;
 }
 
-static struct mpiio_file *file_of(const struct path *p)
+static const struct file_kind kind = {WRITTEN_MPIIO, sizeof(struct mpiio_file), made};
+
+/* MPICH and those that come from it have nothing but ROMIO, Open MPI where it was asked for. */
+static bool romio_opens(void)
 {
-	names_lock();
-	struct mpiio_file *f = file_of_name(names_entry(p));
-	f = f ? f : file_of_name(names_fold(LOG_MOD_MPIIO, p));
-	names_unlock();
-	return f;
+	if (strcmp(mpi_backend()->name, "openmpi") != 0)
+		return true;
+	const char *asked = config_variable(environ, "OMPI_MCA_io");
+	return asked && strncmp(asked, "romio", 5) == 0;
+}
+
+static bool is_there(const char *name)
+{
+	return sys_call(SYS_faccessat, AT_FDCWD, (long)name, F_OK, 0, 0, 0) == 0;
 }
 
 /*
  * ROMIO takes a file system's name in front ("ufs:/scratch/x") and opens what follows; OMPIO opens a file of
- * the whole name. The record has the name that POSIX sees.
+ * the whole name. The record has the name that POSIX sees. There may be a file of either name.
  */
 static const char *without_prefix(const char *name)
 {
 	size_t n = strcspn(name, ":/");
-	if (n < 2 || name[n] != ':' || sys_call(SYS_faccessat, AT_FDCWD, (long)name, F_OK, 0, 0, 0) == 0)
+	if (n < 2 || name[n] != ':')
 		return name;
-	return name + n + 1;
+	const char *rest = name + n + 1;
+	const char *likely = romio_opens() ? rest : name, *other = likely == name ? rest : name;
+	return is_there(likely) || !is_there(other) ? likely : other;
 }
 
 static struct mpiio_file *file_at(const char *name)
 {
 	struct path p;
-	if (!config_module_on(LOG_MOD_MPIIO) || !name || !names_path(&p, AT_FDCWD, without_prefix(name)) ||
-	    names_class(LOG_MOD_MPIIO, &p))
+	if (!name || !names_path(&p, AT_FDCWD, without_prefix(name)) || names_class(LOG_MOD_MPIIO, &p))
 		return NULL;
-	return file_of(&p);
+	return file_of(&kind, &p);
 }
 
 /* ---- operations on files ---- */
@@ -98,75 +103,81 @@ static void opened(struct mpiio_file *f, uintptr_t communicator, int mode, uintp
 	int size = 1, rank;
 	mpi_backend()->comm(communicator, &size, &rank);
 	bool hints = has_hints(info);
-	lock_take(&f->lock);
+	if (!lock_take(&f->lock))
+		return;
 	++*(size > 1 ? &r->coll_opens : &r->indep_opens);
 	r->hints += hints;
 	r->mode = mpi_backend()->mode(mode);
-	mpiio_stamp(&r->open_start_timestamp, &r->open_end_timestamp, start, end);
-	mpiio_time(f, LIVE_META, start, end);
+	file_stamp(&r->open_start_timestamp, &r->open_end_timestamp, start, end);
+	FILE_TIME(f, IO_META, start, end);
 	lock_drop(&f->lock);
 }
 
 void mpiio_on_open(struct mpiio_span s, uintptr_t handle, uintptr_t communicator, const char *name, int mode,
 		   uintptr_t info, int code)
 {
-	mpiio_on_operation(s, LIVE_OP_MPIIO_OPEN, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_OPEN, 0, code);
 	if (!s.on || code || !mpi_backend())
 		return;
 	double end = clock_now();
 	self_enter();
 	struct mpiio_file *f = file_at(name);
-	if (f && mpiio_handle_add(handle, f))
+	struct mpiio_open open = {.file = f};
+	if (f && handles_add(&handles, handle, &open))
 		opened(f, communicator, mode, info, s.start, end);
 	self_leave();
 }
 
 void mpiio_on_close(struct mpiio_span s, int code)
 {
-	mpiio_on_operation(s, LIVE_OP_MPIIO_CLOSE, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_CLOSE, 0, code);
 	if (!s.open)
 		return;
 	double end = clock_now();
 	struct mpiio_file *f = s.open->file;
 	self_enter();
-	lock_take(&f->lock);
-	mpiio_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, s.start, end);
-	mpiio_time(f, LIVE_META, s.start, end);
-	lock_drop(&f->lock);
+	if (lock_take(&f->lock)) {
+		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, s.start, end);
+		FILE_TIME(f, IO_META, s.start, end);
+		lock_drop(&f->lock);
+	}
+	handles_release(&handles, s.open);
 	self_leave();
 }
 
 /* Only views that come with hints are in the meta time, as Darshan has it; the trailer times all of them. */
 void mpiio_on_set_view(struct mpiio_span s, uintptr_t info, int code)
 {
-	mpiio_on_operation(s, LIVE_OP_MPIIO_SET_VIEW, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_SET_VIEW, 0, code);
 	if (!s.open || code)
 		return;
 	double end = clock_now();
 	struct mpiio_file *f = s.open->file;
 	bool hints = has_hints(info);
 	self_enter();
-	lock_take(&f->lock);
-	f->record->views++;
-	f->record->hints += hints;
-	if (hints)
-		mpiio_time(f, LIVE_META, s.start, end);
-	lock_drop(&f->lock);
+	if (lock_take(&f->lock)) {
+		f->record->views++;
+		f->record->hints += hints;
+		if (hints)
+			FILE_TIME(f, IO_META, s.start, end);
+		lock_drop(&f->lock);
+	}
 	self_leave();
 }
 
 void mpiio_on_sync(struct mpiio_span s, int code)
 {
-	mpiio_on_operation(s, LIVE_OP_MPIIO_SYNC, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_SYNC, 0, code);
 	if (!s.open || code)
 		return;
 	double end = clock_now();
 	struct mpiio_file *f = s.open->file;
 	self_enter();
-	lock_take(&f->lock);
-	f->record->syncs++;
-	mpiio_time(f, LIVE_WRITE, s.start, end);
-	lock_drop(&f->lock);
+	if (lock_take(&f->lock)) {
+		f->record->syncs++;
+		FILE_TIME(f, IO_WRITE, s.start, end);
+		lock_drop(&f->lock);
+	}
 	self_leave();
 }
 
@@ -174,7 +185,7 @@ void mpiio_on_sync(struct mpiio_span s, int code)
 
 static void fork_restore(void)
 {
-	mpiio_handles_forget();
+	handles_forget(&handles);
 	mpiio_requests_forget();
 }
 

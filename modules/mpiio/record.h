@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "live.h"
+#include "process_state.h"
+#include "thread.h"
 
 struct mpiio_open;
 struct mpiio_posted;
@@ -31,14 +32,33 @@ struct mpiio_span mpiio_span(void);
 /* Like mpiio_span_file; from here on the handle is unknown. */
 struct mpiio_span mpiio_span_close(uintptr_t handle);
 
-/* An access or the first half of one that returned `code`: `count` elements of `type`. */
-void mpiio_access(struct mpiio_span s, enum live_way way, enum live_kind kind, int64_t count, uintptr_t type);
+/*
+ * Before an access of a process that traces: where in the file it will begin. `at` is its offset in the view, NULL where that
+ * is the file pointer's; a shared pointer is not asked for, since others move it.
+ */
+void mpiio_ask_offset(struct mpiio_span s, uintptr_t handle, const int64_t *at);
+void mpiio_forget_offset(void);
 
-static inline void mpiio_on_access(struct mpiio_span s, enum live_way way, enum live_kind kind, int64_t count,
+static inline void mpiio_locate(struct mpiio_span s, uintptr_t handle, const int64_t *at)
+{
+	if (__builtin_expect(self.special, 0))
+		mpiio_ask_offset(s, handle, at);
+}
+
+static inline void mpiio_locate_shared(void)
+{
+	if (__builtin_expect(self.special, 0))
+		mpiio_forget_offset();
+}
+
+/* An access or the first half of one that returned `code`: `count` elements of `type`. */
+void mpiio_access(struct mpiio_span s, enum access_mode mode, enum io_op op, int64_t count, uintptr_t type);
+
+static inline void mpiio_on_access(struct mpiio_span s, enum access_mode mode, enum io_op op, int64_t count,
 				   uintptr_t type, int code)
 {
 	if (s.open && !code)
-		mpiio_access(s, way, kind, count, type);
+		mpiio_access(s, mode, op, count, type);
 }
 
 enum { MPIIO_STATUS_ROOM = 64 }; /* words: of sixteen statuses and more */
@@ -50,8 +70,7 @@ void *mpiio_status(struct mpiio_span s, int64_t *room, void *status);
 void mpiio_on_end(struct mpiio_span s, const void *status, int code);
 
 /* A non-blocking access was posted as *request. */
-void mpiio_on_post(struct mpiio_span s, enum live_kind kind, int64_t count, uintptr_t type, const void *request,
-		   int code);
+void mpiio_on_post(struct mpiio_span s, enum io_op op, int64_t count, uintptr_t type, const void *request, int code);
 
 void mpiio_on_open(struct mpiio_span s, uintptr_t handle, uintptr_t communicator, const char *name, int mode,
 		   uintptr_t info, int code);
@@ -60,7 +79,7 @@ void mpiio_on_set_view(struct mpiio_span s, uintptr_t info, int code);
 void mpiio_on_sync(struct mpiio_span s, int code);
 
 /* An operation without a counter in the log: counted by name. */
-void mpiio_on_operation(struct mpiio_span s, enum live_operation_id operation, int64_t bytes, int code);
+void mpiio_on_operation(struct mpiio_span s, enum state_operation_id operation, int64_t bytes, int code);
 
 /* ---- requests: what Wait and Test calls complete ---- */
 
@@ -81,6 +100,7 @@ struct mpiio_said {
 	int code;
 	bool one;                  /* it completes one of them at most, to which its status belongs */
 	const int *done, *indices; /* the i-th status is that of request indices[i]; NULL: the i-th request's */
+	int count;                 /* room there is for indices; after an error *done may be anything */
 };
 
 void mpiio_wait_look(struct mpiio_wait *w, const void *requests, int64_t count);
@@ -108,7 +128,7 @@ static inline void mpiio_on_wait(struct mpiio_wait *w, struct mpiio_said said)
 		mpiio_wait_seen(w, said);
 }
 
-/* Before a request is freed: nobody will see it complete. */
+/* Before a request is freed: its completion will not be seen. */
 static inline void mpiio_on_free(const void *request)
 {
 	if (__builtin_expect(__atomic_load_n(&mpiio_pending, __ATOMIC_RELAXED), 0))

@@ -52,14 +52,15 @@ void mpiio_request_add(const void *request, struct mpiio_begun begun)
 	uintptr_t key = load(request);
 	if (!key)
 		return;
-	lock_take(&lock);
+	if (!lock_take_deep(&lock))
+		return;
 	struct mpiio_posted *p = take_unused(), **b = bucket_of(key);
 	if (p) {
 		*p = (struct mpiio_posted){.request = key, .begun = begun, .next = *b};
 		*b = p;
 		__atomic_fetch_add(&mpiio_pending, 1, __ATOMIC_RELAXED);
 	}
-	lock_drop(&lock);
+	lock_drop_deep(&lock);
 }
 
 /* The latest one of that handle: an older one was completed out of our sight. Inside the lock. */
@@ -91,25 +92,30 @@ static void forget(struct mpiio_posted *newest)
 	}
 }
 
+/* Inside the lock. */
+static void mark(struct mpiio_wait *w, const char *at, int64_t index)
+{
+	struct mpiio_posted *p = find(load(at));
+	if (!p || p->at)
+		return;
+	p->at = at;
+	p->index = index;
+	p->next_marked = w->marked;
+	w->marked = p;
+}
+
 void mpiio_wait_look(struct mpiio_wait *w, const void *requests, int64_t count)
 {
 	if (!requests || !mpi_backend() || !self_ready())
 		return;
-	size_t stride = mpi_backend()->handle_size(MPI_HANDLE_REQUEST);
+	int64_t stride = (int64_t)mpi_backend()->handle_size(MPI_HANDLE_REQUEST);
 	w->start = clock_now();
 	self_enter();
-	lock_take(&lock);
-	for (int64_t i = 0; i < count; i++) {
-		const char *at = (const char *)requests + (size_t)i * stride;
-		struct mpiio_posted *p = find(load(at));
-		if (!p || p->at)
-			continue;
-		p->at = at;
-		p->index = i;
-		p->next_marked = w->marked;
-		w->marked = p;
+	if (lock_take_deep(&lock)) {
+		for (int64_t i = 0; i < count; i++)
+			mark(w, (const char *)requests + i * stride, i);
+		lock_drop_deep(&lock);
 	}
-	lock_drop(&lock);
 	self_leave();
 }
 
@@ -130,9 +136,35 @@ void *mpiio_wait_statuses(struct mpiio_wait *w, int64_t count, void *statuses)
 	return w->statuses = own;
 }
 
+/* ---- completion ---- */
+
+void mpiio_timeline(enum io_op op, double start, double end)
+{
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	state_timeline_add(&shard->timeline, op, start, end);
+	self_shard_done();
+}
+
+void mpiio_complete(enum access_mode mode, const struct mpiio_begun *b, int64_t moved, double wait, double end)
+{
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	struct state_completion *c = &shard->completion[mode][b->op];
+	bool failed = moved == MPI_MOVED_FAILED;
+	c->count++;
+	c->errors += failed;
+	c->bytes += moved >= 0 ? moved : failed ? 0 : b->size;
+	c->wait += wait;
+	c->span += end - b->start;
+	self_shard_done();
+}
+
 static int64_t status_of(const struct mpiio_posted *p, const struct mpiio_said *said)
 {
-	for (int i = 0; said->done && i < *said->done; i++)
+	for (int i = 0; said->done && said->indices && i < *said->done && i < said->count; i++)
 		if (said->indices[i] == p->index)
 			return i;
 	return said->one ? 0 : p->index;
@@ -161,6 +193,17 @@ static void take_back(struct mpiio_wait *w)
 		sys_unmap(w->statuses, w->mapped);
 }
 
+/* Inside the lock. */
+static void complete_marked(struct mpiio_wait *w, const struct mpiio_said *said, int done, double end)
+{
+	for (struct mpiio_posted *p = w->marked, *next; p; p = next) {
+		next = p->next_marked;
+		int64_t moved = mpi_backend()->status_moved(said->code, w->statuses, status_of(p, said));
+		mpiio_complete(ACCESS_MODE_NONBLOCKING, &p->begun, moved, (end - w->start) / done, end);
+		forget(p);
+	}
+}
+
 void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said)
 {
 	if (!self_ready()) {
@@ -169,19 +212,17 @@ void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said)
 	}
 	double end = clock_now();
 	self_enter();
-	lock_take(&lock);
-	int done = sort_out(w);
-	enum live_kind kind = done ? w->marked->begun.kind : LIVE_READ;
-	for (struct mpiio_posted *p = w->marked, *next; p; p = next) {
-		next = p->next_marked;
-		int64_t moved = mpi_backend()->status_moved(said.code, w->statuses, status_of(p, &said));
-		mpiio_complete(LIVE_WAY_NONBLOCKING, &p->begun, moved, (end - w->start) / done, end);
-		forget(p);
+	int done = 0;
+	enum io_op op = IO_READ;
+	if (lock_take_deep(&lock)) {
+		done = sort_out(w);
+		op = done ? w->marked->begun.op : IO_READ;
+		complete_marked(w, &said, done, end);
+		lock_drop_deep(&lock);
 	}
-	lock_drop(&lock);
 	take_back(w);
 	if (done)
-		mpiio_timeline(kind, w->start, end);
+		mpiio_timeline(op, w->start, end);
 	self_leave();
 }
 
@@ -190,17 +231,17 @@ void mpiio_request_freed(const void *request)
 	if (!request || !mpi_backend() || !self_ready())
 		return;
 	self_enter();
-	lock_take(&lock);
-	struct mpiio_posted *p = find(load(request));
-	if (p)
-		forget(p);
-	lock_drop(&lock);
+	if (lock_take_deep(&lock)) {
+		struct mpiio_posted *p = find(load(request));
+		if (p)
+			forget(p);
+		lock_drop_deep(&lock);
+	}
 	self_leave();
 }
 
 void mpiio_requests_forget(void)
 {
-	lock_drop(&lock);
 	for (int i = 0; i < BUCKETS; i++)
 		bucket[i] = NULL;
 	unused = NULL;

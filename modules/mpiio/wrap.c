@@ -23,72 +23,78 @@
 #define PASS_POST(count)      (file, buffer, count, type, request)
 #define PASS_POST_AT(count)   (file, at, buffer, count, type, request)
 
-#define RECORD_ACCESS(way, kind)    mpiio_on_access(s, LIVE_WAY_##way, LIVE_##kind, count, type, code)
-#define RECORD_ACCESS_AT(way, kind) RECORD_ACCESS(way, kind)
-#define RECORD_BEGIN(way, kind)     RECORD_ACCESS(way, kind)
-#define RECORD_BEGIN_AT(way, kind)  RECORD_ACCESS(way, kind)
-#define RECORD_POST(way, kind)      mpiio_on_post(s, LIVE_##kind, count, type, request, code)
-#define RECORD_POST_AT(way, kind)   RECORD_POST(way, kind)
+/* Where it begins: at the file's pointer, at a given offset, at the pointer that all ranks share. */
+#define AT_POINTER mpiio_locate(s, file, NULL)
+#define AT_OFFSET  mpiio_locate(s, file, &at)
+#define AT_SHARED  mpiio_locate_shared()
+
+#define RECORD_ACCESS(mode, op)    mpiio_on_access(s, ACCESS_MODE_##mode, IO_##op, count, type, code)
+#define RECORD_ACCESS_AT(mode, op) RECORD_ACCESS(mode, op)
+#define RECORD_BEGIN(mode, op)     RECORD_ACCESS(mode, op)
+#define RECORD_BEGIN_AT(mode, op)  RECORD_ACCESS(mode, op)
+#define RECORD_POST(mode, op)      mpiio_on_post(s, IO_##op, count, type, request, code)
+#define RECORD_POST_AT(mode, op)   RECORD_POST(mode, op)
 /* clang-format on */
 
-#define CALL(instead, shape, name, integer, way, kind)                          \
+#define CALL(instead, shape, where, name, integer, mode, op)                    \
 	WRAP_MPI_OR(instead, name, GIVEN_##shape(integer), PASS_##shape(count)) \
 	{                                                                       \
 		struct mpiio_span s = mpiio_span_file(file);                    \
+		AT_##where;                                                     \
 		int code = next PASS_##shape(count);                            \
-		RECORD_##shape(way, kind);                                      \
+		RECORD_##shape(mode, op);                                       \
 		return code;                                                    \
 	}
 
 /* Stands in for the 64-bit function of an MPI before 4, as far as its 32-bit one goes. */
-#define NARROW(shape, name)                                                    \
-	static int narrow_##name GIVEN_##shape(int64_t)                        \
-	{                                                                      \
-		static struct mpi_wrap wrap = {"MPI_File_" #name, NULL, NULL}; \
-		typedef int narrow GIVEN_##shape(int);                         \
-		if (count > INT_MAX)                                           \
-			return ERROR_COUNT;                                    \
-		return ((narrow *)mpi_next(&wrap))PASS_##shape((int)count);    \
+#define NARROW(shape, name)                                                           \
+	static int narrow_##name GIVEN_##shape(int64_t)                               \
+	{                                                                             \
+		static struct late late = MPI_LATE(MPI_File_##name, NULL);            \
+		typedef int narrow GIVEN_##shape(int);                                \
+		if (count > INT_MAX)                                                  \
+			return ERROR_COUNT;                                           \
+		return ((narrow *)resolve_next(&late, NULL))PASS_##shape((int)count); \
 	}
 
 enum { ERROR_COUNT = 2 }; /* MPI_ERR_COUNT: in MPICH, Open MPI and the standard ABI */
 
-#define BOTH(shape, name, way, kind)                       \
-	CALL(NULL, shape, MPI_File_##name, int, way, kind) \
-	NARROW(shape, name)                                \
-	CALL(narrow_##name, shape, MPI_File_##name##_c, int64_t, way, kind)
+#define BOTH(shape, where, name, mode, op)                       \
+	CALL(NULL, shape, where, MPI_File_##name, int, mode, op) \
+	NARROW(shape, name)                                      \
+	CALL(narrow_##name, shape, where, MPI_File_##name##_c, int64_t, mode, op)
 
-BOTH(ACCESS, read, INDEPENDENT, READ)
-BOTH(ACCESS, write, INDEPENDENT, WRITE)
-BOTH(ACCESS_AT, read_at, INDEPENDENT, READ)
-BOTH(ACCESS_AT, write_at, INDEPENDENT, WRITE)
-BOTH(ACCESS, read_shared, INDEPENDENT, READ)
-BOTH(ACCESS, write_shared, INDEPENDENT, WRITE)
+BOTH(ACCESS, POINTER, read, INDEPENDENT, READ)
+BOTH(ACCESS, POINTER, write, INDEPENDENT, WRITE)
+BOTH(ACCESS_AT, OFFSET, read_at, INDEPENDENT, READ)
+BOTH(ACCESS_AT, OFFSET, write_at, INDEPENDENT, WRITE)
+BOTH(ACCESS, SHARED, read_shared, INDEPENDENT, READ)
+BOTH(ACCESS, SHARED, write_shared, INDEPENDENT, WRITE)
 
-BOTH(ACCESS, read_all, COLLECTIVE, READ)
-BOTH(ACCESS, write_all, COLLECTIVE, WRITE)
-BOTH(ACCESS_AT, read_at_all, COLLECTIVE, READ)
-BOTH(ACCESS_AT, write_at_all, COLLECTIVE, WRITE)
-BOTH(ACCESS, read_ordered, COLLECTIVE, READ)
-BOTH(ACCESS, write_ordered, COLLECTIVE, WRITE)
+BOTH(ACCESS, POINTER, read_all, COLLECTIVE, READ)
+BOTH(ACCESS, POINTER, write_all, COLLECTIVE, WRITE)
+BOTH(ACCESS_AT, OFFSET, read_at_all, COLLECTIVE, READ)
+BOTH(ACCESS_AT, OFFSET, write_at_all, COLLECTIVE, WRITE)
+BOTH(ACCESS, SHARED, read_ordered, COLLECTIVE, READ)
+BOTH(ACCESS, SHARED, write_ordered, COLLECTIVE, WRITE)
 
-BOTH(BEGIN, read_all_begin, SPLIT, READ)
-BOTH(BEGIN, write_all_begin, SPLIT, WRITE)
-BOTH(BEGIN_AT, read_at_all_begin, SPLIT, READ)
-BOTH(BEGIN_AT, write_at_all_begin, SPLIT, WRITE)
-BOTH(BEGIN, read_ordered_begin, SPLIT, READ)
-BOTH(BEGIN, write_ordered_begin, SPLIT, WRITE)
+BOTH(BEGIN, POINTER, read_all_begin, SPLIT, READ)
+BOTH(BEGIN, POINTER, write_all_begin, SPLIT, WRITE)
+BOTH(BEGIN_AT, OFFSET, read_at_all_begin, SPLIT, READ)
+BOTH(BEGIN_AT, OFFSET, write_at_all_begin, SPLIT, WRITE)
+BOTH(BEGIN, SHARED, read_ordered_begin, SPLIT, READ)
+BOTH(BEGIN, SHARED, write_ordered_begin, SPLIT, WRITE)
 
-BOTH(POST, iread, NONBLOCKING, READ)
-BOTH(POST, iwrite, NONBLOCKING, WRITE)
-BOTH(POST_AT, iread_at, NONBLOCKING, READ)
-BOTH(POST_AT, iwrite_at, NONBLOCKING, WRITE)
-BOTH(POST, iread_all, NONBLOCKING, READ)
-BOTH(POST, iwrite_all, NONBLOCKING, WRITE)
-BOTH(POST_AT, iread_at_all, NONBLOCKING, READ)
-BOTH(POST_AT, iwrite_at_all, NONBLOCKING, WRITE)
-BOTH(POST, iread_shared, NONBLOCKING, READ)
-BOTH(POST, iwrite_shared, NONBLOCKING, WRITE)
+BOTH(POST, POINTER, iread, NONBLOCKING, READ)
+BOTH(POST, POINTER, iwrite, NONBLOCKING, WRITE)
+BOTH(POST_AT, OFFSET, iread_at, NONBLOCKING, READ)
+BOTH(POST_AT, OFFSET, iwrite_at, NONBLOCKING, WRITE)
+BOTH(POST, POINTER, iread_all, NONBLOCKING, READ)
+BOTH(POST, POINTER, iwrite_all, NONBLOCKING, WRITE)
+BOTH(POST_AT, OFFSET, iread_at_all, NONBLOCKING, READ)
+BOTH(POST_AT, OFFSET, iwrite_at_all, NONBLOCKING, WRITE)
+BOTH(POST, SHARED, iread_shared, NONBLOCKING, READ)
+BOTH(POST, SHARED, iwrite_shared, NONBLOCKING, WRITE)
 
 #define END(name)                                                                                       \
 	WRAP_MPI(MPI_File_##name, (uintptr_t file, void *buffer, void *status), (file, buffer, status)) \

@@ -8,13 +8,13 @@ WRAP_MPI(MPI_File_open, (uintptr_t communicator, const char *name, int mode, uin
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(communicator, name, mode, info, file);
-	mpiio_on_open(s, code ? 0 : *file, communicator, name, mode, info, code);
+	mpiio_on_open(s, code || !file ? 0 : *file, communicator, name, mode, info, code);
 	return code;
 }
 
 WRAP_MPI(MPI_File_close, (uintptr_t * file), (file))
 {
-	struct mpiio_span s = mpiio_span_close(*file);
+	struct mpiio_span s = mpiio_span_close(file ? *file : 0);
 	int code = next(file);
 	mpiio_on_close(s, code);
 	return code;
@@ -42,7 +42,7 @@ WRAP_MPI(MPI_File_set_size, (uintptr_t file, int64_t size), (file, size))
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(file, size);
-	mpiio_on_operation(s, LIVE_OP_MPIIO_SET_SIZE, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_SET_SIZE, 0, code);
 	return code;
 }
 
@@ -50,7 +50,7 @@ WRAP_MPI(MPI_File_preallocate, (uintptr_t file, int64_t size), (file, size))
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(file, size);
-	mpiio_on_operation(s, LIVE_OP_MPIIO_PREALLOCATE, size, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_PREALLOCATE, size, code);
 	return code;
 }
 
@@ -58,7 +58,7 @@ WRAP_MPI(MPI_File_seek, (uintptr_t file, int64_t at, int whence), (file, at, whe
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(file, at, whence);
-	mpiio_on_operation(s, LIVE_OP_MPIIO_SEEK, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_SEEK, 0, code);
 	return code;
 }
 
@@ -66,7 +66,7 @@ WRAP_MPI(MPI_File_seek_shared, (uintptr_t file, int64_t at, int whence), (file, 
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(file, at, whence);
-	mpiio_on_operation(s, LIVE_OP_MPIIO_SEEK_SHARED, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_SEEK_SHARED, 0, code);
 	return code;
 }
 
@@ -74,6 +74,6 @@ WRAP_MPI(MPI_File_delete, (const char *name, uintptr_t info), (name, info))
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(name, info);
-	mpiio_on_operation(s, LIVE_OP_MPIIO_DELETE, 0, code);
+	mpiio_on_operation(s, STATE_OP_MPIIO_DELETE, 0, code);
 	return code;
 }

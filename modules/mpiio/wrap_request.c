@@ -64,7 +64,7 @@ WRAP_MPI(MPI_Waitsome, (int count, void *requests, int *done, int *indices, void
 	struct mpiio_wait w;
 	mpiio_wait(&w, requests, count);
 	int code = next(count, requests, done, indices, mpiio_statuses(&w, count, statuses));
-	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .indices = indices, .done = done});
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .indices = indices, .done = done, .count = count});
 	return code;
 }
 
@@ -74,7 +74,7 @@ WRAP_MPI(MPI_Testsome, (int count, void *requests, int *done, int *indices, void
 	struct mpiio_wait w;
 	mpiio_wait(&w, requests, count);
 	int code = next(count, requests, done, indices, mpiio_statuses(&w, count, statuses));
-	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .indices = indices, .done = done});
+	mpiio_on_wait(&w, (struct mpiio_said){.code = code, .indices = indices, .done = done, .count = count});
 	return code;
 }
 

@@ -1,72 +1,54 @@
-/* Open file descriptions: how they come, are shared, inherited and go. */
+/* Open file descriptions: how they come, are shared and go. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "arena.h"
 #include "config.h"
-#include "life.h"
+#include "operation.h"
 #include "record.h"
 #include "state.h"
+#include "watcher.h"
 #include "store.h"
 #include "sys.h"
 
 static struct lock free_lock;
 static struct posix_open *free_list;
 
-static struct posix_file *file_make(struct name *n)
+static void made(struct file *f)
 {
-	struct posix_record *r = store_record(LOG_MOD_POSIX, sizeof *r, n->id, names_is_fold(n));
-	struct posix_file *f = r ? arena_take(sizeof *f) : NULL;
-	if (!f)
-		return NULL;
-	r->mem_alignment = config.alignment;
-	r->file_alignment = n->alignment;
-	*f = (struct posix_file){.name = n, .record = r, .last_kind = -1};
-	return n->file[NAMES_POSIX] = f;
+	struct posix_file *file = (struct posix_file *)f;
+	file->record->mem_alignment = config.alignment;
+	file->record->file_alignment = f->name->alignment;
+	file->last_op = -1;
 }
 
-static struct posix_file *file_of_name(struct name *n)
-{
-	if (n && n->file[NAMES_POSIX])
-		return n->file[NAMES_POSIX];
-	return n ? file_make(n) : NULL;
-}
+static const struct file_kind kind = {WRITTEN_POSIX, sizeof(struct posix_file), made};
 
-/* Not excluded, and yet without a record. */
-static enum live_class_id without_record(void)
+enum state_class_id posix_without_record(void)
 {
-	return config_module_on(LOG_MOD_POSIX) ? LIVE_CLASS_NO_ROOM : LIVE_CLASS_FILTERED;
+	return config_module_on(LOG_MOD_POSIX) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
 }
 
 struct posix_file *posix_file_of(const struct path *p)
 {
-	if (!config_module_on(LOG_MOD_POSIX))
-		return NULL;
-	names_lock();
-	struct posix_file *f = file_of_name(names_entry(p));
-	f = f ? f : file_of_name(names_fold(LOG_MOD_POSIX, p));
-	names_unlock();
-	return f;
+	return file_of(&kind, p);
 }
 
 struct posix_file *posix_file_known(const struct path *p)
 {
-	names_lock();
-	struct name *n = names_find(p);
-	struct posix_file *f = n ? n->file[NAMES_POSIX] : NULL;
-	names_unlock();
-	return f;
+	return file_known(&kind, names_find(p));
 }
 
 static struct posix_open *open_take(void)
 {
-	lock_take(&free_lock);
-	struct posix_open *o = free_list;
-	if (o)
-		free_list = o->next_free;
-	lock_drop(&free_lock);
+	struct posix_open *o = NULL;
+	if (lock_take(&free_lock)) {
+		o = free_list;
+		if (o)
+			free_list = o->next_free;
+		lock_drop(&free_lock);
+	}
 	return o ? o : arena_take(sizeof *o);
 }
 
@@ -79,34 +61,34 @@ struct posix_open *posix_open_make(struct posix_file *f)
 }
 
 /* The memory stays an open file description for ever: a thread that raced with close may still look at it. */
-static void open_release(uintptr_t at)
+void posix_open_release(uintptr_t at)
 {
 	struct posix_open *o = (struct posix_open *)at;
-	if (at < LIVE_CLASS_COUNT || __atomic_sub_fetch(&o->references, 1, __ATOMIC_ACQ_REL))
+	if (at < STATE_CLASS_COUNT || __atomic_sub_fetch(&o->references, 1, __ATOMIC_ACQ_REL))
 		return;
-	lock_take(&free_lock);
+	if (!lock_take(&free_lock))
+		return;
 	o->next_free = free_list;
 	free_list = o;
 	lock_drop(&free_lock);
 }
 
-static void set_entry(int fd, uintptr_t at)
+void posix_open_hold(uintptr_t at)
 {
-	open_release(fds_set(fd, at));
+	if (at >= STATE_CLASS_COUNT)
+		__atomic_add_fetch(&((struct posix_open *)at)->references, 1, __ATOMIC_ACQ_REL);
 }
 
-static void stamp(double *first, double *last, double start, double end)
+static void set_entry(int fd, uintptr_t at)
 {
-	if (*first == 0 || *first > start)
-		*first = start;
-	*last = end;
+	posix_open_release(fds_set(fd, at));
 }
 
 static void count_open(struct posix_file *f, double start, double end)
 {
 	f->record->opens++;
-	stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, start, end);
-	posix_time(f, LIVE_META, start, end);
+	file_stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, start, end);
+	FILE_TIME(f, IO_META, start, end);
 }
 
 static bool creates(int flags)
@@ -119,39 +101,47 @@ static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double 
 	struct posix_open *o = posix_open_make(f);
 	if (o)
 		o->append = flags & O_APPEND;
-	lock_take(&f->lock);
-	count_open(f, start, end);
-	if (creates(flags))
-		f->record->mode = mode & 07777;
-	lock_drop(&f->lock);
+	if (lock_take(&f->lock)) {
+		count_open(f, start, end);
+		if (creates(flags))
+			f->record->mode = mode & 07777;
+		lock_drop(&f->lock);
+	}
 	return (uintptr_t)o;
 }
 
 /* The first time in these letters; apart, for the room that a path takes on the stack. */
-__attribute__((noinline)) static struct posix_file *file_at(int dir, const char *path, enum live_class_id *class)
+__attribute__((noinline)) static struct posix_file *file_at(int dir, const char *path, enum state_class_id *class)
 {
 	struct path p;
 	if (!names_path(&p, dir, path))
 		return NULL;
-	*class = names_class(LOG_MOD_POSIX, &p);
+	*class = names_open_class(LOG_MOD_POSIX, &p);
 	struct posix_file *f = *class ? NULL : posix_file_of(&p);
 	if (!f && !*class)
-		*class = without_record();
+		*class = posix_without_record();
 	return f;
 }
 
-struct posix_file *posix_file_at(int dir, const char *path, enum live_class_id *class)
+static inline __attribute__((always_inline)) struct posix_file *known_or_made(int dir, const char *path,
+									      enum state_class_id *class)
 {
 	struct name *n = names_recall(LOG_MOD_POSIX, path, class);
 	if (*class)
 		return NULL;
-	return n && n->file[NAMES_POSIX] ? n->file[NAMES_POSIX] : file_at(dir, path, class);
+	struct posix_file *f = file_known(&kind, n);
+	return f ? f : file_at(dir, path, class);
+}
+
+struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
+{
+	return known_or_made(dir, path, class);
 }
 
 static uintptr_t entry_for(int dir, const char *path, int flags, int mode, double start, double end)
 {
-	enum live_class_id class;
-	struct posix_file *f = posix_file_at(dir, path, &class);
+	enum state_class_id class;
+	struct posix_file *f = known_or_made(dir, path, &class);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
 	if (class)
@@ -165,7 +155,7 @@ void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, 
 		return;
 	double end = clock_now();
 	self_enter();
-	posix_count_operation(LIVE_OP_OPEN, fd < 0, 0, s.start, end);
+	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
 	if (fd >= 0) {
 		uintptr_t at = entry_for(dir, path, flags, mode, s.start, end);
 		if (!fds_foreign())
@@ -178,8 +168,10 @@ void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, 
 struct span posix_span_close(int fd)
 {
 	struct span s = {0, 0, fd};
-	if ((unsigned)fd >= FDS_MAX || !self_ready() || !fds_table[fd] || fds_foreign())
+	if (!self_ready() || !fds_peek(fd) || fds_foreign())
 		return s;
+	if (posix_watcher.closing && fds_peek(fd) >= STATE_CLASS_COUNT)
+		posix_watcher.closing();
 	s.at = fds_set(fd, 0);
 	if (span_tracked(s))
 		s.start = clock_now();
@@ -194,12 +186,13 @@ void posix_on_close(struct span s)
 	double end = clock_now();
 	struct posix_file *f = o->file;
 	self_enter();
-	lock_take(&f->lock);
-	stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, s.start, end);
-	posix_time(f, LIVE_META, s.start, end);
-	lock_drop(&f->lock);
-	open_release(s.at);
-	posix_count_operation(LIVE_OP_CLOSE, false, 0, s.start, end);
+	if (lock_take(&f->lock)) {
+		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, s.start, end);
+		FILE_TIME(f, IO_META, s.start, end);
+		lock_drop(&f->lock);
+	}
+	posix_open_release(s.at);
+	operation_count(STATE_OP_POSIX_CLOSE, IO_META, false, 0, s.start, end);
 	self_leave();
 }
 
@@ -215,11 +208,12 @@ void posix_on_dup(struct span s, int fd)
 		set_entry(fd, s.at);
 	if (o) {
 		double end = clock_now();
-		lock_take(&o->file->lock);
-		o->file->record->dups++;
-		count_open(o->file, s.start, end);
-		lock_drop(&o->file->lock);
-		posix_count_operation(LIVE_OP_DUP, false, 0, s.start, end);
+		if (lock_take(&o->file->lock)) {
+			o->file->record->dups++;
+			count_open(o->file, s.start, end);
+			lock_drop(&o->file->lock);
+		}
+		operation_count(STATE_OP_POSIX_DUP, IO_META, false, 0, s.start, end);
 	}
 	self_leave();
 }
@@ -232,16 +226,16 @@ void posix_on_flags(struct span s, int flags)
 
 void posix_on_stream(int fd)
 {
-	uintptr_t at = (unsigned)fd < FDS_MAX ? fds_table[fd] : 0;
-	if (at >= LIVE_CLASS_COUNT)
+	uintptr_t at = fds_peek(fd);
+	if (at >= STATE_CLASS_COUNT)
 		((struct posix_open *)at)->shared = true;
 }
 
 static struct posix_open *open_of_stream(int fd, const char *name)
 {
 	struct path p;
-	uintptr_t at = fds_table[fd];
-	if (at >= LIVE_CLASS_COUNT)
+	uintptr_t at = fds_peek(fd);
+	if (at >= STATE_CLASS_COUNT)
 		return (struct posix_open *)at;
 	struct posix_file *f = names_path(&p, AT_FDCWD, name) ? posix_file_of(&p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
@@ -259,10 +253,11 @@ void posix_on_fileno(struct span s, int fd, const char *name)
 	struct posix_open *o = open_of_stream(fd, name);
 	if (o) {
 		o->shared = true;
-		lock_take(&o->file->lock);
-		o->file->record->filenos++;
-		count_open(o->file, s.start, end);
-		lock_drop(&o->file->lock);
+		if (lock_take(&o->file->lock)) {
+			o->file->record->filenos++;
+			count_open(o->file, s.start, end);
+			lock_drop(&o->file->lock);
+		}
 	}
 	self_leave();
 }
@@ -272,113 +267,36 @@ void posix_forget(unsigned first, unsigned last)
 	if (!self_ready() || fds_foreign())
 		return;
 	self_enter();
-	unsigned end = (unsigned)fds_end();
-	for (unsigned fd = first; fd <= last && fd < end; fd++)
-		if (fds_table[fd])
-			open_release(fds_set((int)fd, 0));
+	int fd = first < FDS_MAX ? fds_next((int)first) : -1;
+	for (; fd >= 0 && (unsigned)fd <= last; fd = fds_next(fd + 1))
+		posix_open_release(fds_set(fd, 0));
 	self_leave();
 }
 
-/* ---- descriptors from elsewhere ---- */
+/* ---- fork ---- */
 
-static bool in_memory_only(const struct path *p)
+static void share_all(void)
 {
-	return strncmp(p->text, "/memfd:", 7) == 0 || strncmp(p->text, "/SYSV", 5) == 0;
-}
-
-static void cut_deleted(struct path *p)
-{
-	static const char mark[] = " (deleted)";
-	size_t n = sizeof mark - 1;
-	if (p->length > n && memcmp(p->text + p->length - n, mark, n) == 0)
-		p->length -= (uint32_t)n;
-	p->text[p->length] = '\0';
-}
-
-static uintptr_t adopt(int fd)
-{
-	struct path p;
-	if (!names_path_of_fd(&p, fd))
-		return LIVE_CLASS_SPECIAL;
-	cut_deleted(&p);
-	if (in_memory_only(&p))
-		return LIVE_CLASS_SPECIAL;
-	enum live_class_id class = names_class(LOG_MOD_POSIX, &p);
-	struct posix_file *f = class ? NULL : posix_file_of(&p);
-	struct posix_open *o = f ? posix_open_make(f) : NULL;
-	if (!o)
-		return class ? class : without_record();
-	o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
-	o->shared = true;
-	return (uintptr_t)o;
-}
-
-/* ---- fork: the child's descriptors in the child's own store ---- */
-
-struct inherited {
-	struct posix_open *open;
-	const char *name;
-	struct inherited *next;
-};
-
-static struct inherited *inherited;
-
-static void save_one(struct posix_open *o)
-{
-	struct inherited *i = arena_take(sizeof *i);
-	if (!i)
-		return;
-	*i = (struct inherited){o, arena_copy(o->head.name->text, strlen(o->head.name->text)), inherited};
-	inherited = i;
-	o->file = NULL;
-}
-
-static void fork_save(void)
-{
-	inherited = NULL;
-	for (int fd = 0; fd < fds_end(); fd++) {
-		struct posix_open *o = (struct posix_open *)fds_table[fd];
-		if ((uintptr_t)o < LIVE_CLASS_COUNT)
-			continue;
-		if (o->file)
-			save_one(o);
+	for (int fd = fds_next(0); fd >= 0; fd = fds_next(fd + 1)) {
+		uintptr_t at = fds_peek(fd); /* once: another thread may close it */
+		if (at >= STATE_CLASS_COUNT)
+			__atomic_store_n(&((struct posix_open *)at)->shared, true, __ATOMIC_RELAXED);
 	}
 }
 
-static void restore_one(struct inherited *i)
+/*
+ * In the parent: the child may move the offsets it shares, so the kernel is asked for them from now on. The lock keeps a
+ * closed description from becoming another open.
+ */
+void posix_opens_share(void)
 {
-	struct path p;
-	struct posix_file *f = i->name && names_path(&p, AT_FDCWD, i->name) ? posix_file_of(&p) : NULL;
-	bool append = i->open->append;
-	uint32_t references = i->open->references;
-	*i->open = (struct posix_open){.file = f, .append = append, .shared = true, .references = references};
-	i->open->head.name = f ? f->name : NULL;
+	bool locked = self_enter_locked(&free_lock);
+	share_all();
+	if (locked)
+		self_leave_locked(&free_lock);
 }
 
-static void fork_restore(void)
+void posix_opens_forget(void)
 {
-	lock_drop(&free_lock);
 	free_list = NULL;
-	posix_aio_forget();
-	for (struct inherited *i = inherited; i; i = i->next)
-		restore_one(i);
-	for (int fd = 0; fd < fds_end(); fd++)
-		if (fds_table[fd] >= LIVE_CLASS_COUNT && !((struct posix_open *)fds_table[fd])->file)
-			fds_table[fd] = without_record();
 }
-
-/* In the parent: the child may move the offsets it shares, so the kernel is asked for them from now on. */
-static void fork_share(void)
-{
-	for (int fd = 0; fd < fds_end(); fd++)
-		if (fds_table[fd] >= LIVE_CLASS_COUNT)
-			((struct posix_open *)fds_table[fd])->shared = true;
-}
-
-static void start(void)
-{
-	fds_adopt = adopt;
-	pthread_atfork(NULL, fork_share, NULL);
-}
-
-LIFE_MODULE(posix, .module = LOG_MOD_POSIX, .start = start, .fork_save = fork_save, .fork_restore = fork_restore);

@@ -2,32 +2,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "operation.h"
 #include "record.h"
 #include "state.h"
+#include "store.h"
 #include "sys.h"
-
-static void count(struct live_shard *shard, enum live_operation_id operation, bool failed, int64_t bytes, double time)
-{
-	struct live_operation *o = &shard->operation[operation];
-	o->count++;
-	o->errors += failed;
-	o->bytes += bytes;
-	o->time += time;
-}
-
-static void count_kind(enum live_operation_id operation, enum live_kind kind, bool failed, int64_t bytes, double start,
-		       double end)
-{
-	struct live_shard *shard = self_shard();
-	count(shard, operation, failed, bytes, end - start);
-	live_timeline_add(&shard->timeline, kind, start, end);
-	self_shard_done();
-}
-
-void posix_count_operation(enum live_operation_id operation, bool failed, int64_t bytes, double start, double end)
-{
-	count_kind(operation, LIVE_META, failed, bytes, start, end);
-}
 
 struct span span_again(struct span s, int fd)
 {
@@ -47,27 +26,78 @@ struct span posix_span_operation(int fd)
 	return s;
 }
 
-void posix_on_operation(struct span s, enum live_operation_id operation, int64_t result, int64_t bytes)
+void posix_on_operation(struct span s, enum state_operation_id operation, int64_t result, int64_t bytes)
 {
 	if (!s.at)
 		return;
 	double end = clock_now();
 	self_enter();
-	posix_count_operation(operation, result < 0, result < 0 ? 0 : bytes, s.start, end);
+	operation_count(operation, IO_META, result < 0, result < 0 ? 0 : bytes, s.start, end);
 	self_leave();
 }
 
+/* ---- locks ---- */
+
+static struct lock rows; /* of the store: files without a row of their own share one */
+
+/* The row of a file. Few are locked: nothing is kept with each file for it. */
+static struct state_locks *locks_of(const struct posix_file *f)
+{
+	struct process_state *state = store_state();
+	int row = 0;
+	while (row < state->locked && state->locks[row].file != f->name->id)
+		row++;
+	if (row < state->locked)
+		return &state->locks[row];
+	if (row == STATE_LOCKED - 1) /* what all others share */
+		return &state->locks[row];
+	state->locks[row].file = f->name->id;
+	state->locked++;
+	return &state->locks[row];
+}
+
+static void count_lock(struct state_locks *l, enum posix_lock what, bool refused, double seconds)
+{
+	l->refused += refused;
+	l->shared += !refused && what == POSIX_LOCK_SHARED;
+	l->exclusive += !refused && what == POSIX_LOCK_EXCLUSIVE;
+	l->released += what == POSIX_LOCK_RELEASED;
+	if (what == POSIX_LOCK_RELEASED)
+		return;
+	l->wait += seconds;
+	l->longest = seconds > l->longest ? seconds : l->longest;
+}
+
+void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
+{
+	if (!s.at || what == POSIX_LOCK_NONE)
+		return;
+	double end = clock_now();
+	struct posix_open *o = posix_open_of(s);
+	bool refused = result < 0 && (error == EAGAIN || error == EACCES);
+	self_enter();
+	if (o && (result >= 0 || refused) && lock_take_deep(&rows)) {
+		count_lock(locks_of(o->file), what, refused, end - s.start);
+		lock_drop_deep(&rows);
+	}
+	operation_count(STATE_OP_POSIX_FLOCK, IO_META, result < 0, 0, s.start, end);
+	self_leave();
+}
+
+/* ---- operations on descriptors ---- */
+
 /* An operation on a tracked descriptor: its record's meta time, and one of the record's counters. */
-static void on_record(struct span s, enum live_operation_id operation, enum live_kind kind, int64_t *counter)
+static void on_record(struct span s, enum state_operation_id operation, enum io_op op, int64_t *counter)
 {
 	double end = clock_now();
 	struct posix_file *f = posix_open_of(s)->file;
 	self_enter();
-	lock_take(&f->lock);
-	++*counter;
-	posix_time(f, kind, s.start, end);
-	lock_drop(&f->lock);
-	count_kind(operation, kind, false, 0, s.start, end);
+	if (lock_take(&f->lock)) {
+		++*counter;
+		FILE_TIME(f, op, s.start, end);
+		lock_drop(&f->lock);
+	}
+	operation_count(operation, op, false, 0, s.start, end);
 	self_leave();
 }
 
@@ -83,21 +113,21 @@ void posix_on_seek(struct span s, int64_t result)
 	if (!r || result < 0)
 		return;
 	posix_open_of(s)->offset = result;
-	on_record(s, LIVE_OP_SEEK, LIVE_META, &r->seeks);
+	on_record(s, STATE_OP_POSIX_SEEK, IO_META, &r->seeks);
 }
 
 void posix_on_sync(struct span s, bool data_only, int result)
 {
 	struct posix_record *r = record_of(s);
 	if (r && result == 0)
-		on_record(s, LIVE_OP_FSYNC, LIVE_WRITE, data_only ? &r->fdsyncs : &r->fsyncs);
+		on_record(s, STATE_OP_POSIX_FSYNC, IO_WRITE, data_only ? &r->fdsyncs : &r->fsyncs);
 }
 
 void posix_on_fstat(struct span s, unsigned mode, int result)
 {
 	struct posix_record *r = record_of(s);
 	if (r && result == 0 && S_ISREG(mode))
-		on_record(s, LIVE_OP_STAT, LIVE_META, &r->stats);
+		on_record(s, STATE_OP_POSIX_STAT, IO_META, &r->stats);
 }
 
 void posix_on_map(struct span s, int64_t bytes, bool done)
@@ -107,10 +137,11 @@ void posix_on_map(struct span s, int64_t bytes, bool done)
 		return;
 	double end = clock_now();
 	self_enter();
-	lock_take(&posix_open_of(s)->file->lock);
-	r->mmaps++;
-	lock_drop(&posix_open_of(s)->file->lock);
-	posix_count_operation(LIVE_OP_MMAP, false, bytes, s.start, end);
+	if (lock_take(&posix_open_of(s)->file->lock)) {
+		r->mmaps++;
+		lock_drop(&posix_open_of(s)->file->lock);
+	}
+	operation_count(STATE_OP_POSIX_MMAP, IO_META, false, bytes, s.start, end);
 	self_leave();
 }
 
@@ -120,13 +151,12 @@ void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int 
 		return;
 	double end = clock_now();
 	self_enter();
-	posix_count_operation(LIVE_OP_STAT, result != 0, 0, s.start, end);
-	enum live_class_id class;
+	operation_count(STATE_OP_POSIX_STAT, IO_META, result != 0, 0, s.start, end);
+	enum state_class_id class;
 	struct posix_file *f = result == 0 && S_ISREG(mode) ? posix_file_at(dir, path, &class) : NULL;
-	if (f) {
-		lock_take(&f->lock);
+	if (f && lock_take(&f->lock)) {
 		f->record->stats++;
-		posix_time(f, LIVE_META, s.start, end);
+		FILE_TIME(f, IO_META, s.start, end);
 		lock_drop(&f->lock);
 	}
 	self_leave();
@@ -134,15 +164,15 @@ void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int 
 
 static void renamed(struct posix_file *from, int dir, const char *new, double start, double end)
 {
-	lock_take(&from->lock);
-	from->record->rename_sources++;
-	posix_time(from, LIVE_META, start, end);
-	lock_drop(&from->lock);
-	enum live_class_id class;
+	if (lock_take(&from->lock)) {
+		from->record->rename_sources++;
+		FILE_TIME(from, IO_META, start, end);
+		lock_drop(&from->lock);
+	}
+	enum state_class_id class;
 	struct posix_file *to = posix_file_at(dir, new, &class);
-	if (!to)
+	if (!to || !lock_take(&to->lock))
 		return;
-	lock_take(&to->lock);
 	to->record->rename_targets++;
 	if (!to->record->renamed_from)
 		to->record->renamed_from = from->name->id;
@@ -155,7 +185,7 @@ void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, c
 		return;
 	double end = clock_now();
 	self_enter();
-	posix_count_operation(LIVE_OP_RENAME, result != 0, 0, s.start, end);
+	operation_count(STATE_OP_POSIX_RENAME, IO_META, result != 0, 0, s.start, end);
 	struct path p;
 	if (result == 0 && names_path(&p, old_dir, old)) {
 		struct posix_file *from = posix_file_known(&p);
@@ -165,12 +195,12 @@ void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, c
 	self_leave();
 }
 
-static void transfer_end(struct span s, enum live_kind kind, int64_t at, int64_t moved, double end)
+static void transfer_end(struct span s, enum io_op op, int64_t at, int64_t moved, double end)
 {
 	if (span_tracked(s))
-		posix_access_until(s, kind, NULL, at, moved, end);
+		posix_access_until(s, op, NULL, at, moved, end);
 	else if (s.at)
-		fds_count((enum live_class_id)s.at, kind, moved);
+		fds_count((enum state_class_id)s.at, op, moved);
 }
 
 static void transfer(double start, double end, int from, int64_t from_at, int to, int64_t to_at, int64_t moved)
@@ -179,12 +209,12 @@ static void transfer(double start, double end, int from, int64_t from_at, int to
 	double turn = end;
 	if (span_tracked(source) && span_tracked(target))
 		turn = target.start = start + (end - start) / 2;
-	transfer_end(source, LIVE_READ, from_at, moved, turn);
-	transfer_end(target, LIVE_WRITE, to_at, moved, end);
+	transfer_end(source, IO_READ, from_at, moved, turn);
+	transfer_end(target, IO_WRITE, to_at, moved, end);
 }
 
 /* Its time is that of the reading and the writing. */
-void posix_on_transfer(struct span s, enum live_operation_id operation, int from, int64_t from_at, int to,
+void posix_on_transfer(struct span s, enum state_operation_id operation, int from, int64_t from_at, int to,
 		       int64_t to_at, int64_t moved)
 {
 	if (!s.at)
@@ -193,7 +223,6 @@ void posix_on_transfer(struct span s, enum live_operation_id operation, int from
 	if (moved >= 0)
 		transfer(s.start, end, from, from_at, to, to_at, moved);
 	self_enter();
-	count(self_shard(), operation, moved < 0, moved < 0 ? 0 : moved, end - s.start);
-	self_shard_done();
+	operation_count_only(operation, moved < 0, moved < 0 ? 0 : moved, end - s.start);
 	self_leave();
 }

@@ -1,6 +1,7 @@
 #include "record.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "../heatmap/record.h"
@@ -8,23 +9,15 @@
 #include "sizes.h"
 #include "state.h"
 #include "sys.h"
+#include "trace.h"
 
-/* Read and write counters are neighbours in the record: READ first. */
-#define BY_KIND(record, field) ((&(record)->field)[kind])
-
-void posix_time(struct posix_file *f, enum live_kind kind, double start, double end)
-{
-	double from = start > f->ended[kind] ? start : f->ended[kind];
-	if (end <= from)
-		return;
-	(&f->record->read_time)[kind] += end - from;
-	f->ended[kind] = end;
-}
+/* What records an access is there twice: for threads that are special, and for all others, who pay nothing for that. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* The offset of an access at the cursor; moves the cursor. */
-static int64_t cursor(struct posix_open *o, enum live_kind kind, int fd, int64_t got)
+ALWAYS_INLINE int64_t cursor(struct posix_open *o, enum io_op op, int fd, int64_t got)
 {
-	if (o->shared || (o->append && kind == LIVE_WRITE))
+	if (__atomic_load_n(&o->shared, __ATOMIC_RELAXED) || (o->append && op == IO_WRITE))
 		o->offset = sys_seek(fd, 0, SEEK_CUR) - got;
 	int64_t at = o->offset;
 	o->offset += got;
@@ -38,38 +31,24 @@ static int64_t end_of_file(int fd, int64_t got)
 	return sys_fstat(fd, &s) == 0 ? s.st_size - got : 0;
 }
 
-static void count_pattern(struct posix_file *f, struct posix_open *o, enum live_kind kind, int64_t at, int64_t got)
+ALWAYS_INLINE void count_pattern(struct posix_file *f, struct posix_open *o, enum io_op op, int64_t at, int64_t got)
 {
 	struct posix_record *r = f->record;
-	int64_t last = o->last[kind], end = at + got - 1;
+	int64_t last = o->last[op], end = at + got - 1;
 	int64_t stride = 0;
 	if (at > last) {
-		BY_KIND(r, seq_reads)++;
+		FILE_BY_OP(r, op, seq_reads, seq_writes)++;
 		if (at > 0 && last != 0)
 			stride = at - last - 1;
 	}
-	BY_KIND(r, consec_reads) += at == last + 1;
-	o->last[kind] = end;
-	if (end > BY_KIND(r, max_byte_read))
-		BY_KIND(r, max_byte_read) = end;
-	r->rw_switches += f->last_kind >= 0 && f->last_kind != (int)kind;
-	f->last_kind = (int)kind;
+	FILE_BY_OP(r, op, consec_reads, consec_writes) += at == last + 1;
+	o->last[op] = end;
+	if (end > FILE_BY_OP(r, op, max_byte_read, max_byte_written))
+		FILE_BY_OP(r, op, max_byte_read, max_byte_written) = end;
+	r->rw_switches += f->last_op >= 0 && f->last_op != (int)op;
+	f->last_op = (int)op;
 	frequent_add(&f->stride, stride, r->stride, r->stride_count);
 	frequent_add(&f->access, got, r->access, r->access_count);
-}
-
-static void count_time(struct posix_file *f, enum live_kind kind, int64_t got, double start, double end)
-{
-	struct posix_record *r = f->record;
-	posix_time(f, kind, start, end);
-	double *first = &BY_KIND(r, read_start_timestamp);
-	if (*first == 0 || *first > start)
-		*first = start;
-	BY_KIND(r, read_end_timestamp) = end;
-	if (end - start > BY_KIND(r, max_read_time)) {
-		BY_KIND(r, max_read_time) = end - start;
-		BY_KIND(r, max_read_time_size) = got;
-	}
 }
 
 static bool unaligned(int64_t at, int64_t alignment)
@@ -79,45 +58,153 @@ static bool unaligned(int64_t at, int64_t alignment)
 	return at % alignment != 0;
 }
 
-static void count_access(struct posix_file *f, enum live_kind kind, const void *buffer, int64_t at, int64_t got)
+ALWAYS_INLINE void count_access(struct posix_file *f, enum io_op op, const void *buffer, int64_t at, int64_t got)
 {
 	struct posix_record *r = f->record;
-	BY_KIND(r, reads)++;
-	BY_KIND(r, bytes_read) += got;
-	(kind == LIVE_READ ? r->size_read : r->size_write)[sizes_class(got)]++;
+	FILE_BY_OP(r, op, reads, writes)++;
+	FILE_BY_OP(r, op, bytes_read, bytes_written) += got;
+	(op == IO_READ ? r->size_read : r->size_write)[sizes_class(got)]++;
 	r->mem_not_aligned += buffer && unaligned((int64_t)(uintptr_t)buffer, r->mem_alignment);
 	r->file_not_aligned += r->file_alignment > 0 && unaligned(at, r->file_alignment);
 }
 
-static void access_shard(enum live_kind kind, int64_t got, double start, double end)
+ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double start, double end)
 {
-	struct live_shard *shard = self_shard();
-	heatmap_add(shard, LIVE_HEAT_POSIX, kind, got, start, end);
-	live_timeline_add(&shard->timeline, kind, start, end);
-	self_shard_done();
+	struct state_shard *shard = special ? self_shard() : self.shard;
+	if (!shard)
+		return;
+	heatmap_add(shard, STATE_HEAT_POSIX, op, got, start, end);
+	state_timeline_add(&shard->timeline, op, start, end);
+	if (special)
+		self_shard_done();
 }
 
-void posix_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got)
+ALWAYS_INLINE void record_access(bool special, const struct span *s, enum io_op op, const void *buffer, int64_t at,
+				 int64_t got, double end)
 {
-	if (got >= 0)
-		posix_access_until(s, kind, buffer, at, got, clock_now());
+	struct posix_open *o = posix_open_of(*s);
+	struct posix_file *f = o->file;
+	self_enter();
+	if (lock_take(&f->lock)) {
+		if (at == AT_CURSOR)
+			at = cursor(o, op, s->fd, got);
+		else if (o->append && op == IO_WRITE)
+			at = end_of_file(s->fd, got);
+		count_access(f, op, buffer, at, got);
+		count_pattern(f, o, op, at, got);
+		FILE_ACCESS_TIME(f, op, got, s->start, end);
+		if (special && self.special)
+			trace_access(&f->file, TRACE_POSIX, op, at, got, s->start, end);
+		lock_drop(&f->lock);
+	} else {
+		o->shared = true; /* the kernel knows where its cursor is now */
+	}
+	access_shard(special, op, got, s->start, end);
+	self_leave();
 }
 
-void posix_access_until(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got, double end)
+__attribute__((noinline)) static void record_special(const struct span *s, enum io_op op, const void *buffer,
+						     int64_t at, int64_t got, double end)
+{
+	record_access(true, s, op, buffer, at, got, end);
+}
+
+void posix_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got)
+{
+	if (got < 0)
+		return;
+	double end = clock_now();
+	if (__builtin_expect(self.special, 0))
+		record_special(&s, op, buffer, at, got, end);
+	else
+		record_access(false, &s, op, buffer, at, got, end);
+}
+
+void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end)
+{
+	record_special(&s, op, buffer, at, got, end);
+}
+
+/* Asynchronous accesses have no cursor of their own: -1 is the description's, as the kernel takes it. */
+static int64_t request_offset(struct posix_open *o, enum io_op op, int fd, int64_t at, int64_t got)
+{
+	if (o->append && op == IO_WRITE)
+		return end_of_file(fd, got);
+	return at < 0 ? cursor(o, op, fd, got) : at;
+}
+
+void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double submitted,
+		      double end)
 {
 	struct posix_open *o = posix_open_of(s);
 	struct posix_file *f = o->file;
 	self_enter();
-	lock_take(&f->lock);
-	if (at == AT_CURSOR)
-		at = cursor(o, kind, s.fd, got);
-	else if (o->append && kind == LIVE_WRITE)
-		at = end_of_file(s.fd, got);
-	count_access(f, kind, buffer, at, got);
-	count_pattern(f, o, kind, at, got);
-	count_time(f, kind, got, s.start, end);
-	lock_drop(&f->lock);
-	access_shard(kind, got, s.start, end);
+	if (lock_take(&f->lock)) {
+		struct posix_record *r = f->record;
+		at = request_offset(o, op, s.fd, at, got);
+		count_access(f, op, buffer, at, got);
+		count_pattern(f, o, op, at, got);
+		file_stamp(&FILE_BY_OP(r, op, read_start_timestamp, write_start_timestamp),
+			   &FILE_BY_OP(r, op, read_end_timestamp, write_end_timestamp), submitted, end);
+		FILE_ACCESS_TIME(f, op, got, s.start, end);
+		if (self.special)
+			trace_access(&f->file, TRACE_POSIX, op, at, got, submitted, end);
+		lock_drop(&f->lock);
+	}
+	struct state_shard *shard = self_shard();
+	if (shard) {
+		heatmap_add(shard, STATE_HEAT_POSIX, op, got, submitted, end);
+		self_shard_done();
+	}
+	self_leave();
+}
+
+void posix_on_submit(struct span s, enum io_op op, double end)
+{
+	struct posix_file *f = posix_open_of(s)->file;
+	self_enter();
+	if (lock_take(&f->lock)) {
+		FILE_TIME(f, op, s.start, end);
+		lock_drop(&f->lock);
+	}
+	self_leave();
+}
+
+/* What one access has added since `was`, `more` times more. */
+static void count_again(struct posix_file *f, const struct posix_record *was, int64_t more)
+{
+	static const size_t counters[] = {
+		offsetof(struct posix_record, reads),        offsetof(struct posix_record, writes),
+		offsetof(struct posix_record, bytes_read),   offsetof(struct posix_record, bytes_written),
+		offsetof(struct posix_record, consec_reads), offsetof(struct posix_record, consec_writes),
+		offsetof(struct posix_record, seq_reads),    offsetof(struct posix_record, seq_writes),
+		offsetof(struct posix_record, rw_switches),  offsetof(struct posix_record, file_not_aligned),
+	};
+	struct posix_record *r = f->record;
+	for (size_t c = 0; c < sizeof counters / sizeof *counters; c++) {
+		int64_t *now = (int64_t *)((char *)r + counters[c]);
+		*now += more * (*now - *(const int64_t *)((const char *)was + counters[c]));
+	}
+	for (size_t s = 0; s < sizeof r->size_read / sizeof *r->size_read; s++) {
+		r->size_read[s] += more * (r->size_read[s] - was->size_read[s]);
+		r->size_write[s] += more * (r->size_write[s] - was->size_write[s]);
+	}
+	frequent_repeat(&f->stride, more, r->stride, r->stride_count);
+	frequent_repeat(&f->access, more, r->access, r->access_count);
+}
+
+void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, int64_t times)
+{
+	struct posix_open *o = posix_open_of(s);
+	struct posix_file *f = o->file;
+	self_enter();
+	if (lock_take(&f->lock)) {
+		struct posix_record was = *f->record;
+		count_access(f, op, NULL, at, bytes);
+		count_pattern(f, o, op, at, bytes);
+		count_again(f, &was, times - 1);
+		lock_drop(&f->lock);
+	}
 	self_leave();
 }
 

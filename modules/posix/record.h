@@ -12,47 +12,60 @@
 #include <sys/uio.h>
 
 #include "fds.h"
-#include "live.h"
+#include "process_state.h"
 
 #define AT_CURSOR INT64_MIN
 
 /* A read or write on a tracked descriptor that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
-void posix_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got);
+void posix_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got);
 
 /* The same for one that ended at `end` and has a result. */
-void posix_access_until(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got, double end);
+void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end);
 
-static inline void posix_on_access(struct span s, enum live_kind kind, const void *buffer, int64_t at, int64_t got)
+/*
+ * A request that was submitted at `submitted` and has moved `got` bytes; the program spent [s.start, end] in the call that
+ * learned of it. The module that counts requests keeps the timeline, which has a call once for all of its requests.
+ */
+void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double submitted,
+		      double end);
+
+/* The program spent [s.start, end] in a call that submits requests for the file. */
+void posix_on_submit(struct span s, enum io_op op, double end);
+
+/* `times` accesses of which one is known. */
+void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, int64_t times);
+
+static inline void posix_on_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got)
 {
 	if (span_tracked(s))
-		posix_access(s, kind, buffer, at, got);
+		posix_access(s, op, buffer, at, got);
 	else if (s.at)
-		fds_count((enum live_class_id)s.at, kind, got);
+		fds_count((enum state_class_id)s.at, op, got);
 }
 
 static inline void posix_on_read(struct span s, const void *buffer, int64_t at, int64_t got)
 {
-	posix_on_access(s, LIVE_READ, buffer, at, got);
+	posix_on_access(s, IO_READ, buffer, at, got);
 }
 
 static inline void posix_on_write(struct span s, const void *buffer, int64_t at, int64_t got)
 {
-	posix_on_access(s, LIVE_WRITE, buffer, at, got);
+	posix_on_access(s, IO_WRITE, buffer, at, got);
 }
 
-/* The address to test for alignment: that of the first unaligned element, else of the first. */
+/* The address to test for alignment: that of the first unaligned element, else of the first. Only of a vector that the kernel has read. */
 const void *posix_vector_buffer(const struct iovec *vector, int count);
 
 static inline void posix_on_read_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
 {
-	if (s.at)
-		posix_on_access(s, LIVE_READ, posix_vector_buffer(v, count), at, got);
+	if (s.at && got >= 0)
+		posix_on_access(s, IO_READ, span_tracked(s) ? posix_vector_buffer(v, count) : NULL, at, got);
 }
 
 static inline void posix_on_write_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
 {
-	if (s.at)
-		posix_on_access(s, LIVE_WRITE, posix_vector_buffer(v, count), at, got);
+	if (s.at && got >= 0)
+		posix_on_access(s, IO_WRITE, span_tracked(s) ? posix_vector_buffer(v, count) : NULL, at, got);
 }
 
 void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, int mode);
@@ -69,6 +82,9 @@ void posix_on_seek(struct span s, int64_t result);
 void posix_on_sync(struct span s, bool data_only, int result);
 void posix_on_map(struct span s, int64_t bytes, bool done);
 
+/* Inside libc's mmap, munmap or mremap, which those that hook them make by syscall(): the same call. */
+extern __thread bool posix_mapping __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 struct stat;
 /* stat by path (dir, path) of something whose mode the caller knows. */
 void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result);
@@ -76,22 +92,38 @@ void posix_on_fstat(struct span s, unsigned mode, int result);
 void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, const char *new, int result);
 
 /* An operation without a Darshan counter: counted by name only, with bytes where it moves any. */
-void posix_on_operation(struct span s, enum live_operation_id operation, int64_t result, int64_t bytes);
+void posix_on_operation(struct span s, enum state_operation_id operation, int64_t result, int64_t bytes);
 
 /* The same start, for a descriptor that is known only now. */
 struct span span_again(struct span s, int fd);
+
+enum posix_lock { POSIX_LOCK_NONE, POSIX_LOCK_SHARED, POSIX_LOCK_EXCLUSIVE, POSIX_LOCK_RELEASED };
+
+/* An advisory lock was asked for, or given back; `error`: errno of a call that failed. The span is posix_span_operation's. */
+void posix_on_lock(struct span s, enum posix_lock what, int result, int error);
 
 /* The start of such an operation on a descriptor that may be untracked: time is taken all the same. */
 struct span posix_span_operation(int fd);
 
 /* Bytes that went from one descriptor to another inside the kernel: a read there, a write here, half of the time each. */
-void posix_on_transfer(struct span s, enum live_operation_id operation, int from, int64_t from_at, int to,
+void posix_on_transfer(struct span s, enum state_operation_id operation, int from, int64_t from_at, int to,
 		       int64_t to_at, int64_t moved);
 
-/* Asynchronous I/O: remembered at submission, recorded when the result is fetched. */
+/* Where a call began that moved `moved` bytes: an offset is read only when the kernel has taken it, and moved it on. */
+static inline int64_t posix_began(const int64_t *at, int64_t moved)
+{
+	return at && moved >= 0 ? *at - moved : AT_CURSOR;
+}
+
+/*
+ * Asynchronous I/O: remembered before it is submitted, recorded when its result is known: returned, or by the control block
+ * of one that is done. At the end, what is done without its result having been asked for.
+ */
 struct aiocb;
-void posix_aio_submitted(const struct aiocb *control, enum live_kind kind);
+void posix_aio_submit(const struct aiocb *control, enum io_op op);
 void posix_aio_returned(const struct aiocb *control, int64_t got);
+void posix_aio_done(const struct aiocb *control);
+void posix_aio_end(void);
 
 /* In a forked child: what the parent submitted is the parent's. */
 void posix_aio_forget(void);

@@ -2,19 +2,14 @@
 #ifndef IOLENS_POSIX_STATE_H
 #define IOLENS_POSIX_STATE_H
 
+#include "file.h"
 #include "fds.h"
 #include "frequent.h"
-#include "lock.h"
-#include "names.h"
-#include "records.h"
 
 /* A file: one per record. */
 struct posix_file {
-	struct name *name;
-	struct posix_record *record;
-	struct lock lock;         /* guards the record and the fields below */
-	int last_kind;            /* of the last access, -1 = none yet */
-	double ended[LIVE_KINDS]; /* end of the latest operation by kind: overlapping ones count once */
+	FILE_HEAD(struct posix_record);
+	int last_op; /* of the last access, -1 = none yet */
 	struct frequent access;
 	struct frequent stride;
 };
@@ -35,24 +30,29 @@ struct posix_open {
 struct posix_file *posix_file_of(const struct path *p);
 
 /* The same for a path as a program gave it; NULL and a class for one that has no record, NULL and none for what is no path. Inside self_enter. */
-struct posix_file *posix_file_at(int dir, const char *path, enum live_class_id *class);
+struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class);
 
 /* The state of a file that already has a record, or NULL. */
 struct posix_file *posix_file_known(const struct path *p);
 
+/* The class of what is not excluded, and yet has no record. */
+enum state_class_id posix_without_record(void);
+
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);
+
+/* One reference more or less of what an entry says: without references it may become another open. */
+void posix_open_hold(uintptr_t at);
+void posix_open_release(uintptr_t at);
+
+/* A fork: all descriptions are shared from now on; in the child, no thread has one that was closed. */
+void posix_opens_share(void);
+void posix_opens_forget(void);
 
 /* The descriptor's open file description, NULL if it has none. */
 static inline struct posix_open *posix_open_of(struct span s)
 {
 	return span_tracked(s) ? (struct posix_open *)s.at : NULL;
 }
-
-/* Adds [start, end] to one of the record's timers, what overlaps with earlier operations only once. */
-void posix_time(struct posix_file *f, enum live_kind kind, double start, double end);
-
-/* Counts an operation by name in the thread's shard. Inside self_enter. */
-void posix_count_operation(enum live_operation_id operation, bool failed, int64_t bytes, double start, double end);
 
 #endif

@@ -1,7 +1,6 @@
 /* Reading, writing and moving in files by descriptor. */
 #include "wrap.h"
 
-#include <aio.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,17 +124,11 @@ ALIAS(lseek64, lseek);
 
 /* ---- from descriptor to descriptor ---- */
 
-static int64_t given(const off_t *at)
-{
-	return at ? *at : AT_CURSOR;
-}
-
 WRAP(ssize_t, sendfile, int to, int from, off_t *from_at, size_t n)
 {
 	struct span s = span_path();
-	int64_t at = given(from_at);
 	ssize_t got = REAL(sendfile)(to, from, from_at, n);
-	posix_on_transfer(s, LIVE_OP_SENDFILE, from, at, to, AT_CURSOR, got);
+	posix_on_transfer(s, STATE_OP_POSIX_SENDFILE, from, posix_began(from_at, got), to, AT_CURSOR, got);
 	return got;
 }
 ALIAS(sendfile64, sendfile);
@@ -143,18 +136,17 @@ ALIAS(sendfile64, sendfile);
 WRAP(ssize_t, splice, int from, off_t *from_at, int to, off_t *to_at, size_t n, unsigned flags)
 {
 	struct span s = span_path();
-	int64_t read_at = given(from_at), write_at = given(to_at);
 	ssize_t got = REAL(splice)(from, from_at, to, to_at, n, flags);
-	posix_on_transfer(s, LIVE_OP_SPLICE, from, read_at, to, write_at, got);
+	posix_on_transfer(s, STATE_OP_POSIX_SPLICE, from, posix_began(from_at, got), to, posix_began(to_at, got), got);
 	return got;
 }
 
 WRAP(ssize_t, copy_file_range, int from, off_t *from_at, int to, off_t *to_at, size_t n, unsigned flags)
 {
 	struct span s = span_path();
-	int64_t read_at = given(from_at), write_at = given(to_at);
 	ssize_t got = REAL(copy_file_range)(from, from_at, to, to_at, n, flags);
-	posix_on_transfer(s, LIVE_OP_COPY_FILE_RANGE, from, read_at, to, write_at, got);
+	posix_on_transfer(s, STATE_OP_POSIX_COPY_FILE_RANGE, from, posix_began(from_at, got), to,
+			  posix_began(to_at, got), got);
 	return got;
 }
 
@@ -162,7 +154,7 @@ WRAP(ssize_t, tee, int from, int to, size_t n, unsigned flags)
 {
 	struct span s = span_path();
 	ssize_t got = REAL(tee)(from, to, n, flags);
-	posix_on_operation(s, LIVE_OP_TEE, got, got);
+	posix_on_operation(s, STATE_OP_POSIX_TEE, got, got);
 	return got;
 }
 
@@ -170,7 +162,7 @@ WRAP(ssize_t, vmsplice, int fd, const struct iovec *v, size_t count, unsigned fl
 {
 	struct span s = span_path();
 	ssize_t got = REAL(vmsplice)(fd, v, count, flags);
-	posix_on_operation(s, LIVE_OP_SPLICE, got, got);
+	posix_on_operation(s, STATE_OP_POSIX_VMSPLICE, got, got);
 	return got;
 }
 
@@ -178,7 +170,7 @@ WRAP(ssize_t, readahead, int fd, off_t at, size_t n)
 {
 	struct span s = posix_span_operation(fd);
 	ssize_t got = REAL(readahead)(fd, at, n);
-	posix_on_operation(s, LIVE_OP_READAHEAD, got, (int64_t)n);
+	posix_on_operation(s, STATE_OP_POSIX_READAHEAD, got, (int64_t)n);
 	return got;
 }
 
@@ -186,45 +178,7 @@ WRAP(int, posix_fadvise, int fd, off_t at, off_t n, int advice)
 {
 	struct span s = posix_span_operation(fd);
 	int got = REAL(posix_fadvise)(fd, at, n, advice);
-	posix_on_operation(s, LIVE_OP_READAHEAD, -got, advice == POSIX_FADV_WILLNEED ? n : 0);
+	posix_on_operation(s, STATE_OP_POSIX_READAHEAD, -got, advice == POSIX_FADV_WILLNEED ? n : 0);
 	return got;
 }
 ALIAS(posix_fadvise64, posix_fadvise);
-
-/* ---- asynchronous ---- */
-
-WRAP(int, aio_read, struct aiocb *control)
-{
-	int got = REAL(aio_read)(control);
-	if (got == 0)
-		posix_aio_submitted(control, LIVE_READ);
-	return got;
-}
-ALIAS(aio_read64, aio_read);
-
-WRAP(int, aio_write, struct aiocb *control)
-{
-	int got = REAL(aio_write)(control);
-	if (got == 0)
-		posix_aio_submitted(control, LIVE_WRITE);
-	return got;
-}
-ALIAS(aio_write64, aio_write);
-
-WRAP(ssize_t, aio_return, struct aiocb *control)
-{
-	ssize_t got = REAL(aio_return)(control);
-	posix_aio_returned(control, got);
-	return got;
-}
-ALIAS(aio_return64, aio_return);
-
-WRAP(int, lio_listio, int mode, struct aiocb *const list[], int count, struct sigevent *event)
-{
-	int got = REAL(lio_listio)(mode, list, count, event);
-	for (int i = 0; got == 0 && i < count; i++)
-		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)
-			posix_aio_submitted(list[i], list[i]->aio_lio_opcode == LIO_READ ? LIVE_READ : LIVE_WRITE);
-	return got;
-}
-ALIAS(lio_listio64, lio_listio);

@@ -4,12 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <utime.h>
 
+#include "map.h"
 #include "record.h"
 #include "sys.h"
 
@@ -44,7 +46,7 @@ ALIAS(fstat64, fstat);
 
 static void on_stat_at(struct span s, int dir, const char *path, int flags, unsigned mode, int result)
 {
-	if (flags & AT_EMPTY_PATH && path && !*path)
+	if (flags & AT_EMPTY_PATH && result == 0 && (!path || !*path))
 		posix_on_fstat(span_again(s, dir), mode, result);
 	else
 		posix_on_stat(s, dir, path, mode, result);
@@ -130,13 +132,13 @@ WRAP(int, renameat2, int old_dir, const char *old, int new_dir, const char *new,
 }
 
 /* A call that is only counted: parameters and arguments in brackets. */
-#define COUNTED(operation, name, parameters, arguments)                \
-	WRAP(int, name, UNPACK parameters)                             \
-	{                                                              \
-		struct span s = span_path();                           \
-		int result = REAL(name) arguments;                     \
-		posix_on_operation(s, LIVE_OP_##operation, result, 0); \
-		return result;                                         \
+#define COUNTED(operation, name, parameters, arguments)                       \
+	WRAP(int, name, UNPACK parameters)                                    \
+	{                                                                     \
+		struct span s = span_path();                                  \
+		int result = REAL(name) arguments;                            \
+		posix_on_operation(s, STATE_OP_POSIX_##operation, result, 0); \
+		return result;                                                \
 	}
 #define UNPACK(...) __VA_ARGS__
 
@@ -165,20 +167,16 @@ COUNTED(UTIME, utimes, (const char *path, const struct timeval t[2]), (path, t))
 COUNTED(UTIME, utime, (const char *path, const struct utimbuf *t), (path, t))
 COUNTED(TRUNCATE, truncate, (const char *path, off_t size), (path, size))
 COUNTED(TRUNCATE, ftruncate, (int fd, off_t size), (fd, size))
-COUNTED(FLOCK, flock, (int fd, int operation), (fd, operation))
-COUNTED(FLOCK, lockf, (int fd, int operation, off_t n), (fd, operation, n))
 COUNTED(SYNC, sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
 COUNTED(SYNC, syncfs, (int fd), (fd))
-COUNTED(MSYNC, msync, (void *at, size_t n, int flags), (at, n, flags))
 ALIAS(truncate64, truncate);
 ALIAS(ftruncate64, ftruncate);
-ALIAS(lockf64, lockf);
 
 WRAP(int, unlinkat, int dir, const char *path, int flags)
 {
 	struct span s = span_path();
 	int result = REAL(unlinkat)(dir, path, flags);
-	posix_on_operation(s, flags & AT_REMOVEDIR ? LIVE_OP_RMDIR : LIVE_OP_UNLINK, result, 0);
+	posix_on_operation(s, flags & AT_REMOVEDIR ? STATE_OP_POSIX_RMDIR : STATE_OP_POSIX_UNLINK, result, 0);
 	return result;
 }
 
@@ -186,7 +184,7 @@ WRAP(ssize_t, readlink, const char *path, char *to, size_t n)
 {
 	struct span s = span_path();
 	ssize_t got = REAL(readlink)(path, to, n);
-	posix_on_operation(s, LIVE_OP_READLINK, got, 0);
+	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
 	return got;
 }
 
@@ -194,7 +192,7 @@ WRAP(ssize_t, readlinkat, int dir, const char *path, char *to, size_t n)
 {
 	struct span s = span_path();
 	ssize_t got = REAL(readlinkat)(dir, path, to, n);
-	posix_on_operation(s, LIVE_OP_READLINK, got, 0);
+	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
 	return got;
 }
 
@@ -202,7 +200,7 @@ WRAP(void, sync, void)
 {
 	struct span s = span_path();
 	REAL(sync)();
-	posix_on_operation(s, LIVE_OP_SYNC, 0, 0);
+	posix_on_operation(s, STATE_OP_POSIX_SYNC, 0, 0);
 }
 
 /* ---- space ---- */
@@ -211,7 +209,7 @@ WRAP(int, fallocate, int fd, int mode, off_t at, off_t n)
 {
 	struct span s = span_path();
 	int result = REAL(fallocate)(fd, mode, at, n);
-	posix_on_operation(s, LIVE_OP_FALLOCATE, result, n);
+	posix_on_operation(s, STATE_OP_POSIX_FALLOCATE, result, n);
 	return result;
 }
 ALIAS(fallocate64, fallocate);
@@ -220,7 +218,7 @@ WRAP(int, posix_fallocate, int fd, off_t at, off_t n)
 {
 	struct span s = span_path();
 	int error = REAL(posix_fallocate)(fd, at, n);
-	posix_on_operation(s, LIVE_OP_FALLOCATE, -error, n);
+	posix_on_operation(s, STATE_OP_POSIX_FALLOCATE, -error, n);
 	return error;
 }
 ALIAS(posix_fallocate64, posix_fallocate);
@@ -243,14 +241,68 @@ WRAP(int, fdatasync, int fd)
 	return result;
 }
 
+__thread bool posix_mapping;
+
 WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t from)
 {
 	struct span s = flags & MAP_ANONYMOUS || fd < 0 ? (struct span){0, 0, fd} : span_fd(fd);
+	posix_mapping = true;
 	void *got = REAL(mmap)(at, n, protection, flags, fd, from);
+	posix_mapping = false;
 	posix_on_map(s, (int64_t)n, got != MAP_FAILED);
+	if (got != MAP_FAILED && s.at)
+		map_began(s, got, n, protection, flags, from);
 	return got;
 }
 ALIAS(mmap64, mmap);
+
+WRAP(int, munmap, void *at, size_t n)
+{
+	map_unmapping(at, n);
+	posix_mapping = true;
+	int result = REAL(munmap)(at, n);
+	posix_mapping = false;
+	if (result == 0)
+		map_ended(at, n);
+	return result;
+}
+
+WRAP(void *, mremap, void *old, size_t n, size_t room, int flags, ...)
+{
+	va_list rest;
+	va_start(rest, flags);
+	void *to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
+	va_end(rest);
+	if (room < n)
+		map_unmapping((char *)old + room, n - room);
+	posix_mapping = true;
+	void *got = REAL(mremap)(old, n, room, flags, to);
+	posix_mapping = false;
+	if (got != MAP_FAILED && room < n)
+		map_ended((char *)old + room, n - room);
+	if (got != MAP_FAILED)
+		map_moved(old, room < n ? room : n, got, room);
+	return got;
+}
+
+WRAP(int, madvise, void *at, size_t n, int advice)
+{
+	if (advice == MADV_DONTNEED)
+		map_measure(at, n);
+	int result = REAL(madvise)(at, n, advice);
+	if (advice == MADV_DONTNEED && result == 0)
+		map_renewed(at, n);
+	return result;
+}
+
+WRAP(int, msync, void *at, size_t n, int flags)
+{
+	map_measure_written(at, n);
+	struct span s = span_path();
+	int result = REAL(msync)(at, n, flags);
+	posix_on_operation(s, STATE_OP_POSIX_MSYNC, result, 0);
+	return result;
+}
 
 /* ---- directories ---- */
 
@@ -258,7 +310,7 @@ WRAP(DIR *, opendir, const char *path)
 {
 	struct span s = span_path();
 	DIR *got = REAL(opendir)(path);
-	posix_on_operation(s, LIVE_OP_OPENDIR, got ? 0 : -1, 0);
+	posix_on_operation(s, STATE_OP_POSIX_OPENDIR, got ? 0 : -1, 0);
 	return got;
 }
 
@@ -266,7 +318,7 @@ WRAP(DIR *, fdopendir, int fd)
 {
 	struct span s = span_path();
 	DIR *got = REAL(fdopendir)(fd);
-	posix_on_operation(s, LIVE_OP_OPENDIR, got ? 0 : -1, 0);
+	posix_on_operation(s, STATE_OP_POSIX_OPENDIR, got ? 0 : -1, 0);
 	return got;
 }
 
@@ -274,7 +326,7 @@ WRAP(struct dirent *, readdir, DIR *dir)
 {
 	struct span s = span_path();
 	struct dirent *got = REAL(readdir)(dir);
-	posix_on_operation(s, LIVE_OP_READDIR, 0, 0);
+	posix_on_operation(s, STATE_OP_POSIX_READDIR, 0, 0);
 	return got;
 }
 ALIAS(readdir64, readdir);
@@ -284,7 +336,7 @@ WRAP(int, scandir, const char *path, struct dirent ***list, int (*keep)(const st
 {
 	struct span s = span_path();
 	int got = REAL(scandir)(path, list, keep, order);
-	posix_on_operation(s, LIVE_OP_READDIR, got, 0);
+	posix_on_operation(s, STATE_OP_POSIX_READDIR, got, 0);
 	return got;
 }
 ALIAS(scandir64, scandir);

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "record.h"
 #include "sys.h"
@@ -179,20 +181,37 @@ WRAP(int, dup3, int fd, int to, int flags)
 	return copy;
 }
 
+static bool locks(int command)
+{
+	return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+}
+
+/* What a lock is for stands in the program's memory, which the kernel has read unless it says otherwise. */
+static enum posix_lock asked_for(const struct flock *lock, int result)
+{
+	if (result < 0 && errno != EAGAIN && errno != EACCES)
+		return POSIX_LOCK_EXCLUSIVE; /* of which it counts as an error */
+	return lock->l_type == F_UNLCK   ? POSIX_LOCK_RELEASED
+	       : lock->l_type == F_RDLCK ? POSIX_LOCK_SHARED
+					 : POSIX_LOCK_EXCLUSIVE;
+}
+
 static void after_fcntl(struct span s, int command, void *argument, int result)
 {
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		posix_on_dup(s, result);
 	else if (command == F_SETFL && result == 0)
 		posix_on_flags(s, (int)(intptr_t)argument);
-	else if (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW)
-		posix_on_operation(s, LIVE_OP_FLOCK, result, 0);
+	else if (locks(command))
+		posix_on_lock(s, asked_for(argument, result), result, errno);
 }
 
-static bool watched(int command)
+static struct span span_fcntl(int fd, int command)
 {
-	return command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL || command == F_SETLK ||
-	       command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+	if (locks(command))
+		return posix_span_operation(fd);
+	bool watched = command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL;
+	return watched ? span_fd(fd) : (struct span){0, 0, fd};
 }
 
 /* The third argument is at most one pointer wide. */
@@ -202,7 +221,7 @@ WRAP(int, fcntl, int fd, int command, ...)
 	va_start(arguments, command);
 	void *argument = va_arg(arguments, void *);
 	va_end(arguments);
-	struct span s = watched(command) ? span_fd(fd) : (struct span){0, 0, fd};
+	struct span s = span_fcntl(fd, command);
 	int result = REAL(fcntl)(fd, command, argument);
 	after_fcntl(s, command, argument, result);
 	return result;
@@ -214,8 +233,31 @@ WRAP(int, fcntl64, int fd, int command, ...)
 	va_start(arguments, command);
 	void *argument = va_arg(arguments, void *);
 	va_end(arguments);
-	struct span s = watched(command) ? span_fd(fd) : (struct span){0, 0, fd};
+	struct span s = span_fcntl(fd, command);
 	int result = REAL(fcntl64)(fd, command, argument);
 	after_fcntl(s, command, argument, result);
 	return result;
 }
+
+WRAP(int, flock, int fd, int operation)
+{
+	enum posix_lock what = operation & LOCK_UN   ? POSIX_LOCK_RELEASED
+			       : operation & LOCK_SH ? POSIX_LOCK_SHARED
+						     : POSIX_LOCK_EXCLUSIVE;
+	struct span s = posix_span_operation(fd);
+	int result = REAL(flock)(fd, operation);
+	posix_on_lock(s, what, result, errno);
+	return result;
+}
+
+WRAP(int, lockf, int fd, int operation, off_t n)
+{
+	enum posix_lock what = operation == F_ULOCK  ? POSIX_LOCK_RELEASED
+			       : operation == F_TEST ? POSIX_LOCK_NONE
+						     : POSIX_LOCK_EXCLUSIVE;
+	struct span s = posix_span_operation(fd);
+	int result = REAL(lockf)(fd, operation, n);
+	posix_on_lock(s, what, result, errno);
+	return result;
+}
+ALIAS(lockf64, lockf);

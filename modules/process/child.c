@@ -1,47 +1,84 @@
 /* How children start and end, as their parent sees it. */
+#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "blind.h"
+#include "fds.h"
+#include "kernel.h"
+#include "untraced.h"
 #include "life.h"
 #include "self.h"
 #include "store.h"
+#include "sys.h"
 #include "wrap.h"
 
 /* A killed process cannot write down how it ended; its parent is told. */
-static void note_death(int pid, int signal)
+static void add_death(int pid, int signal)
 {
 	if (!self_ready())
 		return;
-	struct live *live = store_live();
-	int64_t at = __atomic_fetch_add(&live->deaths, 1, __ATOMIC_RELAXED);
-	if (at >= LIVE_DEATHS)
+	struct process_state *state = store_state();
+	int64_t at = __atomic_fetch_add(&state->deaths, 1, __ATOMIC_RELAXED);
+	if (at >= STATE_DEATHS)
 		return;
-	live->death[at].pid = pid;
-	__atomic_store_n(&live->death[at].signal, signal, __ATOMIC_RELEASE);
+	state->death[at].pid = pid;
+	__atomic_store_n(&state->death[at].signal, signal, __ATOMIC_RELEASE);
 }
 
-static void note_status(int pid, int status)
+static void add_status(int pid, int status)
 {
 	if (pid <= 0 || !WIFSIGNALED(status))
 		return;
 	int saved = errno;
-	note_death(pid, WTERMSIG(status));
+	add_death(pid, WTERMSIG(status));
 	errno = saved;
 }
 
-#define WAIT(name, parameters, arguments)          \
-	WRAP(pid_t, name, UNPACK parameters)       \
-	{                                          \
-		int own;                           \
-		status = status ? status : &own;   \
-		pid_t pid = REAL(name) arguments;  \
-		if (pid > 0)                       \
-			note_status(pid, *status); \
-		return pid;                        \
+/*
+ * The kernel adds what a child has read and written to its parent's count as the parent's wait returns: with what observed
+ * children have counted themselves, that leaves what the others moved. With other threads at work it is unknown.
+ */
+struct waiting {
+	bool alone;
+	int64_t before[STATE_IO_COUNT];
+};
+
+extern char __libc_single_threaded __attribute__((weak));
+
+static struct waiting begin_waiting(void)
+{
+	struct waiting w = {.alone = false};
+	if (&__libc_single_threaded && __libc_single_threaded && !sys_confined && self_ready() && !fds_foreign()) {
+		w.alone = true;
+		kernel_io(w.before);
+	}
+	return w;
+}
+
+static void end_waiting(const struct waiting *w, bool child)
+{
+	int64_t after[STATE_IO_COUNT];
+	if (!w->alone || !child || !self_ready())
+		return;
+	kernel_io(after);
+	for (int i = 0; i < STATE_IO_COUNT && after[STATE_IO_READS]; i++)
+		store_state()->process.waited[i] += after[i] - w->before[i];
+}
+
+#define WAIT(name, parameters, arguments)           \
+	WRAP(pid_t, name, UNPACK parameters)        \
+	{                                           \
+		int own;                            \
+		struct waiting w = begin_waiting(); \
+		status = status ? status : &own;    \
+		pid_t pid = REAL(name) arguments;   \
+		end_waiting(&w, pid > 0);           \
+		if (pid > 0)                        \
+			add_status(pid, *status);   \
+		return pid;                         \
 	}
 #define UNPACK(...) __VA_ARGS__
 
@@ -52,24 +89,28 @@ WAIT(wait4, (pid_t of, int *status, int options, struct rusage *usage), (of, sta
 
 WRAP(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
 {
+	struct waiting w = begin_waiting();
 	int result = REAL(waitid)(type, id, info, options);
+	end_waiting(&w, result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT));
 	bool dead = result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT) &&
 		    (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED);
 	if (dead)
-		note_status(info->si_pid, info->si_status & 0x7f);
+		add_status(info->si_pid, info->si_status & 0x7f);
 	return result;
 }
 
 WRAP(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	blind_note(AT_FDCWD, path, envp, 0);
+	if (untraced_record(AT_FDCWD, path, envp, 0))
+		envp = (char **)untraced_environment(envp, alloca(untraced_room(envp)));
 	return REAL(posix_spawn)(pid, path, actions, attributes, argv, envp);
 }
 
 WRAP(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	blind_note(AT_FDCWD, file, envp, 1);
+	if (untraced_record(AT_FDCWD, file, envp, 1))
+		envp = (char **)untraced_environment(envp, alloca(untraced_room(envp)));
 	return REAL(posix_spawnp)(pid, file, actions, attributes, argv, envp);
 }

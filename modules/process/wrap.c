@@ -5,19 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "blind.h"
+#include "untraced.h"
 #include "fds.h"
 #include "life.h"
 #include "names.h"
+#include "readable.h"
+#include "self.h"
 
 WRAP(void, _exit, int code)
 {
-	life_end(LIVE_END_EXIT, code);
+	life_end(STATE_END_EXIT, code);
 	REAL(_exit)(code);
 	__builtin_unreachable();
 }
@@ -25,33 +28,42 @@ ALIAS(_Exit, _exit);
 
 WRAP(void, quick_exit, int code)
 {
-	life_end(LIVE_END_QUICK, code);
+	life_end(STATE_END_QUICK, code);
 	REAL(quick_exit)(code);
 	__builtin_unreachable();
 }
 
 /* ---- exec: the image ends here, unless the call comes back ---- */
 
-#define EXEC(name, parameters, arguments, noted)   \
-	WRAP(int, name, UNPACK parameters)         \
-	{                                          \
-		blind_note noted;                  \
-		life_end(LIVE_END_EXEC, 0);        \
-		int result = REAL(name) arguments; \
-		int saved = errno;                 \
-		life_go_on();                      \
-		errno = saved;                     \
-		return result;                     \
+#define WITHOUT_US(given) untraced_environment(given, alloca(untraced_room(given)))
+
+/* `instead`: the same, with the environment given in words. */
+#define EXEC(name, parameters, arguments, noted, instead)                \
+	WRAP(int, name, UNPACK parameters)                               \
+	{                                                                \
+		bool without = untraced_record noted;                    \
+		life_end(STATE_END_EXEC, 0);                             \
+		int result = without ? (instead) : REAL(name) arguments; \
+		int saved = errno;                                       \
+		life_go_on();                                            \
+		errno = saved;                                           \
+		return result;                                           \
 	}
 #define UNPACK(...) __VA_ARGS__
 
-EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), (AT_FDCWD, path, envp, 0))
-EXEC(execv, (const char *path, char *const argv[]), (path, argv), (AT_FDCWD, path, environ, 0))
-EXEC(execvp, (const char *file, char *const argv[]), (file, argv), (AT_FDCWD, file, environ, 1))
-EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp), (AT_FDCWD, file, envp, 1))
-EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), (fd, NULL, envp, 0))
+EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), (AT_FDCWD, path, envp, 0),
+     REAL(execve)(path, argv, WITHOUT_US(envp)))
+EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp), (AT_FDCWD, file, envp, 1),
+     REAL(execvpe)(file, argv, WITHOUT_US(envp)))
+EXEC(execv, (const char *path, char *const argv[]), (path, argv), (AT_FDCWD, path, environ, 0),
+     REAL(execve)(path, argv, WITHOUT_US(environ)))
+EXEC(execvp, (const char *file, char *const argv[]), (file, argv), (AT_FDCWD, file, environ, 1),
+     REAL(execvpe)(file, argv, WITHOUT_US(environ)))
+EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), (fd, NULL, envp, 0),
+     REAL(fexecve)(fd, argv, WITHOUT_US(envp)))
 EXEC(execveat, (int dir, const char *path, char *const argv[], char *const envp[], int flags),
-     (dir, path, argv, envp, flags), (dir, path &&*path ? path : NULL, envp, 0))
+     (dir, path, argv, envp, flags), (dir, readable_text(path) && !*path ? NULL : path, envp, 0),
+     REAL(execveat)(dir, path, argv, WITHOUT_US(envp), flags))
 
 /* The list forms become the vector forms, on the stack as in libc: exec must work where malloc does not. */
 static size_t count_arguments(va_list list)
@@ -128,9 +140,12 @@ __asm__(".globl vfork\n.type vfork, @function\n"
 /* Runs no atfork handlers. */
 WRAP(int, _Fork, void)
 {
+	life_share();
 	int pid = REAL(_Fork)();
-	if (pid == 0)
-		life_forked();
+	if (pid == 0) {
+		resolve_forked();
+		self_admit_none();
+	}
 	return pid;
 }
 
@@ -140,7 +155,10 @@ WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...
 	va_start(rest, argument);
 	void *parent_tid = va_arg(rest, void *), *tls = va_arg(rest, void *), *child_tid = va_arg(rest, void *);
 	va_end(rest);
-	fds_vfork_seen();
+	if (flags & CLONE_VM)
+		fds_vfork_seen();
+	else
+		life_share();
 	return REAL(clone)(run, stack, flags, argument, parent_tid, tls, child_tid);
 }
 

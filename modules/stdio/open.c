@@ -1,8 +1,8 @@
 /* How streams come and go: files, standard streams, descriptors, pipes; and what a forked child keeps of them. */
+#include "operation.h"
 #include "record.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "../posix/record.h"
@@ -16,30 +16,11 @@ static const char temporary[] = "<tmpfile>"; /* what all tmpfile() streams share
 
 /* ---- files ---- */
 
-static struct stdio_file *file_make(struct name *n)
-{
-	struct stdio_file *f = arena_take(sizeof *f);
-	struct stdio_record *r = f ? store_record(LOG_MOD_STDIO, sizeof *r, n->id, names_is_fold(n)) : NULL;
-	if (!r)
-		return NULL;
-	*f = (struct stdio_file){.name = n, .record = r};
-	return n->file[NAMES_STDIO] = f;
-}
-
-static struct stdio_file *file_of_name(struct name *n)
-{
-	if (n && n->file[NAMES_STDIO])
-		return n->file[NAMES_STDIO];
-	return n ? file_make(n) : NULL;
-}
+static const struct file_kind kind = {WRITTEN_STDIO, sizeof(struct stdio_file), NULL};
 
 struct stdio_file *stdio_file_of(const struct path *p)
 {
-	names_lock();
-	struct stdio_file *f = file_of_name(names_entry(p));
-	f = f ? f : file_of_name(names_fold(LOG_MOD_STDIO, p));
-	names_unlock();
-	return f;
+	return file_of(&kind, p);
 }
 
 /* ---- streams ---- */
@@ -51,20 +32,21 @@ static struct stdio_stream *free_list;
 
 static struct stdio_stream *stream_take(void)
 {
-	lock_take(&free_lock);
-	struct stdio_stream *t = free_list;
-	if (t)
-		free_list = t->next_free;
-	lock_drop(&free_lock);
+	struct stdio_stream *t = NULL;
+	if (lock_take(&free_lock)) {
+		t = free_list;
+		if (t)
+			free_list = t->next_free;
+		lock_drop(&free_lock);
+	}
 	return t ? t : arena_take(sizeof *t);
 }
 
 /* The memory stays a stream for ever: a thread that raced with fclose may still look at it. */
 static void stream_release(struct stdio_stream *t)
 {
-	if (!t)
+	if (!t || !lock_take(&free_lock))
 		return;
-	lock_take(&free_lock);
 	t->next_free = free_list;
 	free_list = t;
 	lock_drop(&free_lock);
@@ -77,7 +59,7 @@ static int32_t first_timed(void)
 	return 1 + (int32_t)(__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) * 23 % STDIO_TIMED);
 }
 
-static void enter_stream(FILE *f, struct stdio_file *file, enum live_class_id class, int64_t offset, bool asks)
+static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id class, int64_t offset, bool asks)
 {
 	struct stdio_stream *t = stream_take();
 	if (!t)
@@ -88,7 +70,7 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum live_class_id cl
 }
 
 /* A stream whose path gets no record is only counted. */
-static void enter_class(FILE *f, enum live_class_id class)
+static void enter_class(FILE *f, enum state_class_id class)
 {
 	names_count_class(class);
 	enter_stream(f, NULL, class, 0, false);
@@ -97,48 +79,49 @@ static void enter_class(FILE *f, enum live_class_id class)
 static void count_open(struct stdio_file *f, bool from_descriptor, double start, double end)
 {
 	struct stdio_record *r = f->record;
-	lock_take(&f->lock);
+	if (!lock_take(&f->lock))
+		return;
 	r->opens++;
 	r->fdopens += from_descriptor;
 	if (r->open_start_timestamp == 0 || r->open_start_timestamp > start)
 		r->open_start_timestamp = start;
 	r->open_end_timestamp = end;
-	stdio_time(f, LIVE_META, start, end);
+	FILE_TIME(f, IO_META, start, end);
 	lock_drop(&f->lock);
 }
 
 /* The first time in these letters. NULL and a class for a path that gets no record, NULL and none for what is no path. */
-__attribute__((noinline)) static struct stdio_file *file_at(const char *path, enum live_class_id *class)
+__attribute__((noinline)) static struct stdio_file *file_at(const char *path, enum state_class_id *class)
 {
 	struct path p;
 	if (!names_path(&p, AT_FDCWD, path))
 		return NULL;
-	*class = names_class(LOG_MOD_STDIO, &p);
+	*class = names_open_class(LOG_MOD_STDIO, &p);
 	struct stdio_file *file = *class ? NULL : stdio_file_of(&p);
 	if (!file && !*class)
-		*class = config_module_on(LOG_MOD_STDIO) ? LIVE_CLASS_NO_ROOM : LIVE_CLASS_FILTERED;
+		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
 	return file;
 }
 
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
 {
-	enum live_class_id class;
+	enum state_class_id class;
 	struct name *n = names_recall(LOG_MOD_STDIO, path, &class);
-	struct stdio_file *file = n ? n->file[NAMES_STDIO] : NULL;
+	struct stdio_file *file = file_known(&kind, n);
 	file = file || class ? file : file_at(path, &class);
 	if (class)
 		enter_class(f, class);
 	if (!file)
 		return;
 	count_open(file, false, start, end);
-	enter_stream(f, file, LIVE_CLASS_NONE, 0, mode[0] == 'a');
+	enter_stream(f, file, STATE_CLASS_NONE, 0, mode[0] == 'a');
 }
 
 /* A number that was closed out of our sight may still have its old entry. */
 static void forget_descriptor(FILE *f)
 {
 	int fd = f->_fileno;
-	if (fd >= 0 && fd < FDS_MAX && fds_table[fd])
+	if (fds_peek(fd))
 		posix_forget((unsigned)fd, (unsigned)fd);
 }
 
@@ -150,7 +133,7 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 	if (f)
 		forget_descriptor(f);
 	self_enter();
-	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
+	operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
 	if (f)
 		open_path(f, path, mode, s.start, end);
 	self_leave();
@@ -160,18 +143,18 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 static void open_descriptor(FILE *f, uintptr_t at, int fd, double start, double end)
 {
 	struct path p;
-	if (at < LIVE_CLASS_COUNT) {
+	if (at < STATE_CLASS_COUNT) {
 		enter_stream(f, NULL, at, 0, false);
 		return;
 	}
-	const char *name = fds_name(fd);
+	const char *name = names_of_fd(fd);
 	struct stdio_file *file = name && names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
 	if (!file)
 		return;
 	int64_t offset = stdio_tell(f);
 	posix_on_stream(fd);
 	count_open(file, true, start, end);
-	enter_stream(f, file, LIVE_CLASS_NONE, offset > 0 ? offset : 0, true);
+	enter_stream(f, file, STATE_CLASS_NONE, offset > 0 ? offset : 0, true);
 }
 
 void stdio_on_fdopen(struct span s, FILE *f, int fd)
@@ -181,7 +164,7 @@ void stdio_on_fdopen(struct span s, FILE *f, int fd)
 	double end = clock_now();
 	uintptr_t at = f ? fds_get(fd) : 0;
 	self_enter();
-	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
+	operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
 	if (at)
 		open_descriptor(f, at, fd, s.start, end);
 	self_leave();
@@ -198,20 +181,21 @@ void stdio_on_popen(struct span s, FILE *f)
 		return;
 	double end = clock_now();
 	self_enter();
-	stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, s.start, end);
+	operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
 	if (f)
-		enter_class(f, LIVE_CLASS_PIPE);
+		enter_class(f, STATE_CLASS_PIPE);
 	self_leave();
 }
 
 /* What is still in the buffer goes to where the file ends now. */
 static void reach_end(struct stdio_stream *t, FILE *f)
 {
-	if (!t->file || !t->asks || f->_IO_write_ptr <= f->_IO_write_base)
+	if (!t->file || !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) || f->_IO_write_ptr <= f->_IO_write_base)
 		return;
 	int64_t reached = stdio_tell(f);
 	struct stdio_record *r = t->file->record;
-	lock_take(&t->file->lock);
+	if (!lock_take(&t->file->lock))
+		return;
 	if (reached > r->max_byte_written + 1)
 		r->max_byte_written = reached - 1;
 	lock_drop(&t->file->lock);
@@ -255,9 +239,10 @@ static void stamp_close(struct stdio_file *f, double start, double end)
 
 static void close_record(struct stdio_file *f, double start, double end)
 {
-	lock_take(&f->lock);
+	if (!lock_take(&f->lock))
+		return;
 	stamp_close(f, start, end);
-	stdio_time(f, LIVE_META, start, end);
+	FILE_TIME(f, IO_META, start, end);
 	lock_drop(&f->lock);
 }
 
@@ -269,7 +254,7 @@ void stdio_on_close(struct stdio_span s, int result)
 	self_enter();
 	if (s.stream->file)
 		close_record(s.stream->file, s.start, end);
-	stdio_count_operation(LIVE_OP_STDIO_CLOSE, LIVE_META, result != 0, s.start, end);
+	operation_count(STATE_OP_STDIO_CLOSE, IO_META, result != 0, 0, s.start, end);
 	stream_release(s.stream);
 	self_leave();
 }
@@ -289,8 +274,7 @@ static void open_again(FILE *f, struct stdio_stream *old, const char *mode, doub
 void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const char *path, const char *mode)
 {
 	struct stdio_stream *old = s.stream;
-	if (old && old->file && opened.at) {
-		lock_take(&old->file->lock);
+	if (old && old->file && opened.at && lock_take(&old->file->lock)) {
 		stamp_close(old->file, s.start, opened.start);
 		lock_drop(&old->file->lock);
 	}
@@ -299,7 +283,7 @@ void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const cha
 	} else if (opened.at && on) {
 		double end = clock_now();
 		self_enter();
-		stdio_count_operation(LIVE_OP_STDIO_OPEN, LIVE_META, !f, opened.start, end);
+		operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, opened.start, end);
 		if (f)
 			open_again(f, old, mode, opened.start, end);
 		self_leave();
@@ -310,12 +294,12 @@ void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const cha
 const char *stdio_shared_name(FILE *f)
 {
 	struct stdio_stream *t = f && self_ready() ? stdio_stream_of(f) : NULL;
-	if (!t || (t->file && names_is_fold(t->file->name)))
+	if (!t || (t->file && names_is_overflow(t->file->name)))
 		return NULL;
 	const char *name = t->file ? t->file->name->text : t->inherited;
 	if (!name || name[0] == '<')
 		return NULL;
-	t->asks = true;
+	__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
 	return name;
 }
 
@@ -341,7 +325,7 @@ static bool is_standard(const char *name)
 static void standard_stream(struct stdio_stream *t, FILE *f, const char *name)
 {
 	*t = (struct stdio_stream){
-		.class = LIVE_CLASS_FILTERED, .until_timed = first_timed(), .inherited = name, .attention = true};
+		.class = STATE_CLASS_FILTERED, .until_timed = first_timed(), .inherited = name, .attention = true};
 	stdio_table_set(f, t);
 }
 
@@ -358,7 +342,7 @@ static void adopt(struct stdio_stream *t, FILE *f)
 	if (file && is_standard(t->inherited))
 		file->record->opens = 1;
 	t->offset = first_offset(t, f);
-	t->class = file ? LIVE_CLASS_NONE : LIVE_CLASS_FILTERED;
+	t->class = file ? STATE_CLASS_NONE : STATE_CLASS_FILTERED;
 	t->file = file;
 	t->inherited = NULL;
 }
@@ -369,11 +353,22 @@ static struct lock adopting;
 void stdio_adopt(struct stdio_stream *t, FILE *f)
 {
 	self_enter();
-	lock_take(&adopting);
-	if (t->inherited)
-		adopt(t, f);
-	lock_drop(&adopting);
+	if (lock_take_deep(&adopting)) {
+		if (t->inherited)
+			adopt(t, f);
+		lock_drop_deep(&adopting);
+	}
 	self_leave();
+}
+
+void stdio_attend(struct stdio_stream *t, FILE *f)
+{
+	if (t->inherited)
+		stdio_adopt(t, f);
+	if (t->inlined)
+		stdio_settle(t, f);
+	else
+		t->attention = false;
 }
 
 /* ---- fork: the child's streams in the child's own store ---- */
@@ -383,16 +378,13 @@ static void inherit(struct stdio_stream *t)
 	t->asks = t->asks || t->file->name->text[0] != '<';
 	t->inherited = arena_copy(t->file->name->text, strlen(t->file->name->text));
 	t->file = NULL;
-	t->class = LIVE_CLASS_FILTERED;
-	t->seen[LIVE_READ] = t->seen[LIVE_WRITE] = NULL;
+	t->class = STATE_CLASS_FILTERED;
+	t->seen[IO_READ] = t->seen[IO_WRITE] = NULL;
 	t->attention = t->inherited;
 }
 
 static void fork_save(void)
 {
-	stdio_table_reset();
-	lock_drop(&free_lock);
-	lock_drop(&adopting);
 	for (size_t i = 0; i <= stdio_table->mask; i++) {
 		struct stdio_stream *t = stdio_table->slot[i].stream;
 		if (t && t->file)
@@ -400,14 +392,23 @@ static void fork_save(void)
 	}
 }
 
-/* In the parent: the child may move the offsets that they share. */
+static void share_all(void)
+{
+	struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i <= table->mask; i++) {
+		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
+		if (t && t->file && t->file->name->text[0] != '<')
+			__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
+	}
+}
+
+/* In the parent: the child may move the offsets that they share. The lock keeps a closed stream from becoming another. */
 static void fork_share(void)
 {
-	for (size_t i = 0; i <= stdio_table->mask; i++) {
-		struct stdio_stream *t = stdio_table->slot[i].stream;
-		if (t && t->file && t->file->name->text[0] != '<')
-			t->asks = true;
-	}
+	bool locked = self_enter_locked(&free_lock);
+	share_all();
+	if (locked)
+		self_leave_locked(&free_lock);
 }
 
 /* ---- start and end ---- */
@@ -420,7 +421,6 @@ static void start(void)
 	standard_stream(&born[0], stdin, standard[0]);
 	standard_stream(&born[1], stdout, standard[1]);
 	standard_stream(&born[2], stderr, standard[2]);
-	pthread_atfork(NULL, fork_share, NULL);
 }
 
 static void end_stream(struct stdio_stream *t, FILE *f)
@@ -439,4 +439,5 @@ static void end(void)
 			end_stream(stdio_table->slot[i].stream, stdio_table->slot[i].key);
 }
 
-LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_save = fork_save, .end = end);
+LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_share = fork_share, .fork_save = fork_save,
+	    .end = end);

@@ -1,13 +1,10 @@
+#include "operation.h"
 #include "record.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "../heatmap/record.h"
-
-/* Neighbours in the record by kind: read, write; or the other way round, with meta time before them. */
-#define BY_KIND(record, field)      ((&(record)->field)[kind])
-#define BACK_BY_KIND(record, field) ((&(record)->field)[-(int)kind])
 
 /* What two readings of the clock at once are apart: more than a getc takes. */
 static double clock_cost;
@@ -32,18 +29,9 @@ void stdio_record_start(void)
 	single_threaded = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
 }
 
-void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double end)
-{
-	double from = start > f->ended[kind] ? start : f->ended[kind];
-	if (end <= from)
-		return;
-	BACK_BY_KIND(f->record, read_time) += end - from;
-	f->ended[kind] = end;
-}
-
 /*
  * Never waits: the stream may belong to a thread that sits in a read of a terminal. (With one thread there
- * is nobody to wait for, and ftrylockfile would make the program's own calls lock from then on.)
+ * is no other to wait for, and ftrylockfile would make the program's own calls lock from then on.)
  */
 int64_t stdio_tell(FILE *f)
 {
@@ -58,25 +46,25 @@ int64_t stdio_tell(FILE *f)
 	return at;
 }
 
-static const char *position(const FILE *f, enum live_kind kind)
+static const char *position(const FILE *f, enum io_op op)
 {
-	return kind == LIVE_READ ? f->_IO_read_ptr : f->_IO_write_ptr;
+	return op == IO_READ ? f->_IO_read_ptr : f->_IO_write_ptr;
 }
 
-static void remember(struct stdio_stream *t, const FILE *f, enum live_kind kind)
+static void remember(struct stdio_stream *t, const FILE *f, enum io_op op)
 {
-	t->seen[kind] = position(f, kind);
-	t->seen[!kind] = NULL;
+	t->seen[op] = position(f, op);
+	t->seen[!op] = NULL;
 }
 
-static void count(struct stdio_stream *t, enum live_kind kind, int64_t calls, int64_t bytes)
+static inline void count(struct stdio_stream *t, enum io_op op, int64_t calls, int64_t bytes)
 {
 	struct stdio_record *r = t->file->record;
-	BY_KIND(r, reads) += calls;
-	BACK_BY_KIND(r, bytes_read) += bytes;
+	FILE_BY_OP(r, op, reads, writes) += calls;
+	FILE_BY_OP(r, op, bytes_read, bytes_written) += bytes;
 	t->offset += bytes;
-	if (t->offset > BY_KIND(r, max_byte_read) + 1)
-		BY_KIND(r, max_byte_read) = t->offset - 1;
+	if (t->offset > FILE_BY_OP(r, op, max_byte_read, max_byte_written) + 1)
+		FILE_BY_OP(r, op, max_byte_read, max_byte_written) = t->offset - 1;
 }
 
 /*
@@ -85,64 +73,73 @@ static void count(struct stdio_stream *t, enum live_kind kind, int64_t calls, in
  */
 #define STAMP_LAG 1e-3 /* s */
 
-static void stamp_access(struct stdio_file *f, enum live_kind kind, double start, double end)
+static inline void stamp_access(struct stdio_file *f, enum io_op op, double start, double end)
 {
-	f->latest[kind] = end;
-	if (end < f->due[kind] && start >= f->first[kind])
+	f->latest[op] = end;
+	if (end < f->due[op] && start >= f->first[op])
 		return;
-	if (f->first[kind] == 0 || start < f->first[kind])
-		f->first[kind] = start;
-	BACK_BY_KIND(f->record, read_start_timestamp) = f->first[kind];
-	BACK_BY_KIND(f->record, read_end_timestamp) = end;
-	f->due[kind] = end + STAMP_LAG;
+	if (f->first[op] == 0 || start < f->first[op])
+		f->first[op] = start;
+	FILE_BY_OP(f->record, op, read_start_timestamp, write_start_timestamp) = f->first[op];
+	FILE_BY_OP(f->record, op, read_end_timestamp, write_end_timestamp) = end;
+	f->due[op] = end + STAMP_LAG;
 }
 
 void stdio_stamp(struct stdio_file *f)
 {
-	f->record->read_end_timestamp = f->latest[LIVE_READ];
-	f->record->write_end_timestamp = f->latest[LIVE_WRITE];
+	f->record->read_end_timestamp = f->latest[IO_READ];
+	f->record->write_end_timestamp = f->latest[IO_WRITE];
 }
 
-static void shard_access(enum live_kind kind, int64_t bytes, double start, double end)
+static void shard_access(enum io_op op, int64_t bytes, double start, double end)
 {
-	struct live_shard *shard = self_shard();
-	heatmap_add(shard, LIVE_HEAT_STDIO, kind, bytes, start, end);
-	live_timeline_add(&shard->timeline, kind, start, end);
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	heatmap_add(shard, STATE_HEAT_STDIO, op, bytes, start, end);
+	state_timeline_add(&shard->timeline, op, start, end);
 	self_shard_done();
 }
 
 /* One call stands for STDIO_TIMED, of which the others have no place in the timeline but before it. */
-static void shard_estimate(enum live_kind kind, double start, double end)
+static void shard_estimate(enum io_op op, double start, double end)
 {
-	struct live_timeline *t = &self_shard()->timeline;
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	struct state_timeline *t = &shard->timeline;
 	double latest = t->used ? t->segment[t->used - 1].end : 0;
-	live_timeline_add(t, kind, start > latest ? start : latest, end);
+	state_timeline_add(t, op, start > latest ? start : latest, end);
 	self_shard_done();
 }
 
-static void shard_buffered(enum live_kind kind, int64_t bytes, double now)
+static void shard_buffered(enum io_op op, int64_t bytes, double now)
 {
-	heatmap_add(self_shard(), LIVE_HEAT_STDIO, kind, bytes, now, now);
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	heatmap_add(shard, STATE_HEAT_STDIO, op, bytes, now, now);
 	self_shard_done();
 }
 
 /* Served from the buffer: start 0, or negative where the call was timed. */
-static void access_buffered(struct stdio_span s, FILE *f, enum live_kind kind, int64_t bytes)
+static void access_buffered(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
 	double now = clock_now();
 	double all = s.start < 0 ? (now + s.start - clock_cost) * STDIO_TIMED : 0;
 	self_enter();
-	lock_take(&t->file->lock);
-	count(t, kind, 1, bytes);
-	remember(t, f, kind);
-	stamp_access(t->file, kind, now, now);
+	if (lock_take(&t->file->lock)) {
+		count(t, op, 1, bytes);
+		remember(t, f, op);
+		stamp_access(t->file, op, now, now);
+		if (all > 0)
+			FILE_TIME(t->file, op, now - all, now);
+		lock_drop(&t->file->lock);
+	}
+	shard_buffered(op, bytes, now);
 	if (all > 0)
-		stdio_time(t->file, kind, now - all, now);
-	lock_drop(&t->file->lock);
-	shard_buffered(kind, bytes, now);
-	if (all > 0)
-		shard_estimate(kind, now - all, now);
+		shard_estimate(op, now - all, now);
 	self_leave();
 }
 
@@ -150,67 +147,68 @@ static void access_buffered(struct stdio_span s, FILE *f, enum live_kind kind, i
  * Where the access ended, from libc; -1 where the offset is right by itself: also a stream that asks
  * has not left its buffer since it last did.
  */
-static int64_t asked(const struct stdio_stream *t, FILE *f, enum live_kind kind, int64_t bytes)
+static int64_t asked(const struct stdio_stream *t, FILE *f, enum io_op op, int64_t bytes)
 {
-	if (!t->asks || (t->seen[kind] && position(f, kind) == t->seen[kind] + bytes))
+	if (!__atomic_load_n(&t->asks, __ATOMIC_RELAXED) || (t->seen[op] && position(f, op) == t->seen[op] + bytes))
 		return -1;
 	return stdio_tell(f);
 }
 
-static void access_timed(struct stdio_span s, FILE *f, enum live_kind kind, int64_t bytes)
+static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
 	double end = clock_now();
 	self_enter();
-	int64_t reached = asked(t, f, kind, bytes);
-	lock_take(&t->file->lock);
-	if (reached >= bytes)
-		t->offset = reached - bytes;
-	count(t, kind, 1, bytes);
-	remember(t, f, kind);
-	stamp_access(t->file, kind, s.start, end);
-	stdio_time(t->file, kind, s.start, end);
-	lock_drop(&t->file->lock);
-	shard_access(kind, bytes, s.start, end);
+	int64_t reached = asked(t, f, op, bytes);
+	if (lock_take(&t->file->lock)) {
+		if (reached >= bytes)
+			t->offset = reached - bytes;
+		count(t, op, 1, bytes);
+		remember(t, f, op);
+		stamp_access(t->file, op, s.start, end);
+		FILE_TIME(t->file, op, s.start, end);
+		lock_drop(&t->file->lock);
+	}
+	shard_access(op, bytes, s.start, end);
 	self_leave();
 }
 
-void stdio_access(struct stdio_span s, FILE *f, enum live_kind kind, int64_t bytes)
+void stdio_access(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	if (bytes < 0 || !s.stream->file) {
-		remember(s.stream, f, kind);
+		remember(s.stream, f, op);
 		if (bytes >= 0)
-			fds_count(s.stream->class, kind, bytes);
+			fds_count(s.stream->class, op, bytes);
 		return;
 	}
 	if (s.start > 0)
-		access_timed(s, f, kind, bytes);
+		access_timed(s, f, op, bytes);
 	else
-		access_buffered(s, f, kind, bytes);
+		access_buffered(s, f, op, bytes);
 }
 
 /* Part of an item was moved too, which the call does not tell. */
-static void tell_again(struct stdio_stream *t, FILE *f)
+static void ask_position(struct stdio_stream *t, FILE *f)
 {
 	int64_t at = stdio_tell(f);
 	if (at >= 0)
 		t->offset = at;
 }
 
-void stdio_on_items(struct stdio_span s, FILE *f, enum live_kind kind, size_t size, size_t asked, size_t done)
+void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done)
 {
 	if (!s.stream)
 		return;
-	stdio_access(s, f, kind, done ? (int64_t)(size * done) : STDIO_NOTHING);
+	stdio_access(s, f, op, done ? (int64_t)(size * done) : STDIO_NOTHING);
 	if (done < asked && size > 1 && s.stream->file)
-		tell_again(s.stream, f);
+		ask_position(s.stream, f);
 }
 
 /* ---- calls that do not say what they moved ---- */
 
-struct stdio_moving stdio_span_moving(FILE *f)
+struct stdio_moving stdio_moving_from(struct stdio_span s, FILE *f)
 {
-	struct stdio_moving m = {.span = stdio_span(f)};
+	struct stdio_moving m = {.span = s};
 	if (m.span.stream) {
 		m.read = f->_IO_read_ptr;
 		m.end = f->_IO_read_end;
@@ -236,7 +234,7 @@ void stdio_on_scan(struct stdio_moving m, FILE *f, int converted)
 		return;
 	int64_t at = t->file ? stdio_tell(f) : -1;
 	int64_t moved = at >= 0 ? at - t->offset : taken_from_buffer(m, f);
-	stdio_access(m.span, f, LIVE_READ, converted > 0 && moved >= 0 ? moved : STDIO_NOTHING);
+	stdio_access(m.span, f, IO_READ, converted > 0 && moved >= 0 ? moved : STDIO_NOTHING);
 	if (at >= 0)
 		t->offset = at;
 }
@@ -246,70 +244,64 @@ void stdio_on_print_wide(struct stdio_moving m, FILE *f, int printed)
 	struct stdio_stream *t = m.span.stream;
 	if (!t)
 		return;
-	int64_t at = t->file && !t->asks ? stdio_tell(f) : -1;
+	int64_t at = t->file && !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) ? stdio_tell(f) : -1;
 	int64_t moved = at > t->offset ? at - t->offset : printed;
-	stdio_access(m.span, f, LIVE_WRITE, printed > 0 ? moved : STDIO_NOTHING);
+	stdio_access(m.span, f, IO_WRITE, printed > 0 ? moved : STDIO_NOTHING);
 }
 
 /* ---- characters that move inside the program ---- */
 
-static const char *buffer_start(const FILE *f, enum live_kind kind)
+static const char *buffer_start(const FILE *f, enum io_op op)
 {
-	return kind == LIVE_READ ? f->_IO_read_base : f->_IO_write_base;
+	return op == IO_READ ? f->_IO_read_base : f->_IO_write_base;
 }
 
-static int64_t unseen(const struct stdio_stream *t, const FILE *f, enum live_kind kind)
+static int64_t unseen(const struct stdio_stream *t, const FILE *f, enum io_op op)
 {
-	const char *seen = t->seen[kind], *now = position(f, kind);
-	return seen && seen >= buffer_start(f, kind) && seen < now ? now - seen : 0;
+	const char *seen = t->seen[op], *now = position(f, op);
+	return seen && seen >= buffer_start(f, op) && seen < now ? now - seen : 0;
 }
 
-static void settle_class(enum live_class_id class, enum live_kind kind, int64_t n)
+static void settle_class(enum state_class_id class, enum io_op op, int64_t n)
 {
-	struct live_class *c = &self_shard()->class[class];
-	c->calls[kind] += n;
-	c->bytes[kind] += n;
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	struct state_class *c = &shard->class[class];
+	c->calls[op] += n;
+	c->bytes[op] += n;
 	self_shard_done();
 }
 
-static void settle_record(struct stdio_stream *t, const FILE *f, enum live_kind kind, int64_t n)
+static void settle_record(struct stdio_stream *t, const FILE *f, enum io_op op, int64_t n)
 {
 	double now = clock_now();
-	lock_take(&t->file->lock);
-	count(t, kind, n, n);
-	remember(t, f, kind);
-	stamp_access(t->file, kind, now, now);
-	lock_drop(&t->file->lock);
-	shard_buffered(kind, n, now);
+	if (lock_take(&t->file->lock)) {
+		count(t, op, n, n);
+		remember(t, f, op);
+		stamp_access(t->file, op, now, now);
+		lock_drop(&t->file->lock);
+	}
+	shard_buffered(op, n, now);
 }
 
-static void settle(struct stdio_stream *t, const FILE *f, enum live_kind kind)
+static void settle(struct stdio_stream *t, const FILE *f, enum io_op op)
 {
-	int64_t n = unseen(t, f, kind);
+	int64_t n = unseen(t, f, op);
 	if (!n)
 		return;
 	self_enter();
 	if (t->file)
-		settle_record(t, f, kind, n);
+		settle_record(t, f, op, n);
 	else
-		settle_class(t->class, kind, n);
+		settle_class(t->class, op, n);
 	self_leave();
 }
 
 void stdio_settle(struct stdio_stream *t, FILE *f)
 {
-	settle(t, f, LIVE_READ);
-	settle(t, f, LIVE_WRITE);
-}
-
-void stdio_attend(struct stdio_stream *t, FILE *f)
-{
-	if (t->inherited)
-		stdio_adopt(t, f);
-	if (t->inlined)
-		stdio_settle(t, f);
-	else
-		t->attention = false;
+	settle(t, f, IO_READ);
+	settle(t, f, IO_WRITE);
 }
 
 void stdio_on_inlined(FILE *f)
@@ -324,21 +316,10 @@ void stdio_on_unget(struct stdio_stream *t, FILE *f, int64_t bytes)
 	if (!t || bytes < 0)
 		return;
 	t->offset -= t->offset >= bytes ? bytes : t->offset;
-	remember(t, f, LIVE_READ);
+	remember(t, f, IO_READ);
 }
 
 /* ---- operations that move no data ---- */
-
-void stdio_count_operation(enum live_operation_id operation, enum live_kind kind, bool failed, double start, double end)
-{
-	struct live_shard *shard = self_shard();
-	struct live_operation *o = &shard->operation[operation];
-	o->count++;
-	o->errors += failed;
-	o->time += end - start;
-	live_timeline_add(&shard->timeline, kind, start, end);
-	self_shard_done();
-}
 
 static int64_t new_position(const struct stdio_stream *t, FILE *f, int64_t to, int whence)
 {
@@ -348,11 +329,12 @@ static int64_t new_position(const struct stdio_stream *t, FILE *f, int64_t to, i
 
 static void seek_record(struct stdio_stream *t, int64_t at, double start, double end)
 {
-	lock_take(&t->file->lock);
+	if (!lock_take(&t->file->lock))
+		return;
 	t->file->record->seeks++;
 	t->offset = at;
 	stdio_stamp(t->file);
-	stdio_time(t->file, LIVE_META, start, end);
+	FILE_TIME(t->file, IO_META, start, end);
 	lock_drop(&t->file->lock);
 }
 
@@ -363,26 +345,27 @@ void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int res
 		return;
 	double end = clock_now();
 	self_enter();
-	remember(t, f, LIVE_READ);
+	remember(t, f, IO_READ);
 	if (t->file && result == 0)
 		seek_record(t, new_position(t, f, to, whence), s.start, end);
-	stdio_count_operation(LIVE_OP_STDIO_SEEK, LIVE_META, result != 0, s.start, end);
+	operation_count(STATE_OP_STDIO_SEEK, IO_META, result != 0, 0, s.start, end);
 	self_leave();
 }
 
 static void flush_record(struct stdio_stream *t, int64_t reached, double start, double end)
 {
 	struct stdio_record *r = t->file->record;
-	lock_take(&t->file->lock);
+	if (!lock_take(&t->file->lock))
+		return;
 	r->flushes++;
 	if (reached > 0) {
 		t->offset = reached;
 		if (reached > r->max_byte_written + 1)
 			r->max_byte_written = reached - 1;
 	}
-	stamp_access(t->file, LIVE_WRITE, start, end);
+	stamp_access(t->file, IO_WRITE, start, end);
 	stdio_stamp(t->file);
-	stdio_time(t->file, LIVE_WRITE, start, end);
+	FILE_TIME(t->file, IO_WRITE, start, end);
 	lock_drop(&t->file->lock);
 }
 
@@ -393,10 +376,11 @@ void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 		return;
 	double end = clock_now();
 	self_enter();
-	bool written = t->seen[LIVE_WRITE] && t->seen[LIVE_WRITE] != f->_IO_write_ptr;
+	bool written = t->seen[IO_WRITE] && t->seen[IO_WRITE] != f->_IO_write_ptr;
 	if (t->file && result == 0)
-		flush_record(t, t->asks && written ? stdio_tell(f) : -1, s.start, end);
-	remember(t, f, t->seen[LIVE_WRITE] ? LIVE_WRITE : LIVE_READ);
-	stdio_count_operation(LIVE_OP_STDIO_FLUSH, LIVE_WRITE, result != 0, s.start, end);
+		flush_record(t, __atomic_load_n(&t->asks, __ATOMIC_RELAXED) && written ? stdio_tell(f) : -1, s.start,
+			     end);
+	remember(t, f, t->seen[IO_WRITE] ? IO_WRITE : IO_READ);
+	operation_count(STATE_OP_STDIO_FLUSH, IO_WRITE, result != 0, 0, s.start, end);
 	self_leave();
 }

@@ -18,7 +18,7 @@
 
 #include "clock.h"
 #include "fds.h"
-#include "live.h"
+#include "process_state.h"
 #include "self.h"
 #include "state.h"
 
@@ -92,22 +92,22 @@ static inline struct stdio_span stdio_span_write(FILE *f, size_t n)
 }
 
 /* A read or write that moved `bytes`, or STDIO_NOTHING. */
-void stdio_access(struct stdio_span s, FILE *f, enum live_kind kind, int64_t bytes);
+void stdio_access(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes);
 
 static inline void stdio_on_read(struct stdio_span s, FILE *f, int64_t bytes)
 {
 	if (s.stream)
-		stdio_access(s, f, LIVE_READ, bytes);
+		stdio_access(s, f, IO_READ, bytes);
 }
 
 static inline void stdio_on_write(struct stdio_span s, FILE *f, int64_t bytes)
 {
 	if (s.stream)
-		stdio_access(s, f, LIVE_WRITE, bytes);
+		stdio_access(s, f, IO_WRITE, bytes);
 }
 
 /* A read or write of complete items; of a partial one only libc knows. */
-void stdio_on_items(struct stdio_span s, FILE *f, enum live_kind kind, size_t size, size_t asked, size_t done);
+void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done);
 
 /* The start of a call whose bytes only the stream's position tells. */
 struct stdio_moving {
@@ -116,7 +116,13 @@ struct stdio_moving {
 	const char *end;
 };
 
-struct stdio_moving stdio_span_moving(FILE *f);
+struct stdio_moving stdio_moving_from(struct stdio_span s, FILE *f);
+
+static inline struct stdio_moving stdio_span_moving(FILE *f)
+{
+	return stdio_moving_from(stdio_span(f), f);
+}
+
 void stdio_on_scan(struct stdio_moving m, FILE *f, int converted);
 void stdio_on_print_wide(struct stdio_moving m, FILE *f, int printed);
 
@@ -147,12 +153,8 @@ void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const cha
 /* The program asks for the stream's descriptor: the name of its file, NULL if it is none. */
 const char *stdio_shared_name(FILE *f);
 
-/* Meta operations count by name too. Inside self_enter. */
-void stdio_count_operation(enum live_operation_id operation, enum live_kind kind, bool failed, double start,
-			   double end);
-
 /* Adds [start, end] to one of the record's timers, what overlaps with earlier operations only once. */
-void stdio_time(struct stdio_file *f, enum live_kind kind, double start, double end);
+void stdio_time(struct stdio_file *f, enum io_op op, double start, double end);
 
 /* Brings the record's time stamps of accesses up to date. */
 void stdio_stamp(struct stdio_file *f);

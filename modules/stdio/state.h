@@ -6,26 +6,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "live.h"
-#include "lock.h"
-#include "names.h"
-#include "records.h"
+#include "file.h"
+#include "process_state.h"
 
 /* A file: one per record. */
 struct stdio_file {
-	struct name *name;
-	struct stdio_record *record;
-	struct lock lock;         /* guards the record, the fields below and the streams' offsets */
-	double ended[LIVE_KINDS]; /* end of the latest operation by kind: overlapping ones count once */
-	double first[2];          /* start of the first access by kind */
-	double latest[2];         /* end of the latest */
-	double due[2];            /* when the record's stamps must have that end */
+	FILE_HEAD(struct stdio_record);
+	double first[2];  /* start of the first access by kind */
+	double latest[2]; /* end of the latest */
+	double due[2];    /* when the record's stamps must have that end */
 };
 
 /* A stream that the program opened, or was born with. */
 struct stdio_stream {
 	struct stdio_file *file; /* NULL: only counted, by class */
-	enum live_class_id class;
+	enum state_class_id class;
 	int32_t until_timed;   /* calls that the buffer serves until one of them is timed */
 	int64_t offset;        /* of the next byte */
 	const char *seen[2];   /* libc's position in the buffer, by kind, after the last call that we saw */
@@ -75,10 +70,10 @@ static inline struct stdio_stream *stdio_stream_of(FILE *f)
 	}
 }
 
-/* Puts a stream in place of what was known by this key, which is returned; NULL takes it out. */
+/*
+ * Puts a stream in place of what was known by this key, which is returned; NULL takes it out. What is not in the table
+ * afterwards, for want of room, is not recorded.
+ */
 struct stdio_stream *stdio_table_set(FILE *f, struct stdio_stream *stream);
-
-/* In a forked child, where another thread may have been inside stdio_table_set. */
-void stdio_table_reset(void);
 
 #endif

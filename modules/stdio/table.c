@@ -38,7 +38,7 @@ static void tidy(struct stdio_table *t, size_t i)
 }
 
 /* A new table: twice as large, or where mostly closed streams fill the old one, as large. Readers may still be in that. */
-static bool renew(void)
+__attribute__((cold, noinline)) static bool renew(void)
 {
 	struct stdio_table *old = stdio_table;
 	unsigned larger = 4 * open_streams > old->mask;
@@ -63,21 +63,32 @@ static bool renew(void)
 static struct stdio_stream *replace(struct stdio_slot *at, FILE *f, struct stdio_stream *stream)
 {
 	struct stdio_stream *before = at->stream;
-	at->stream = stream;
+	taken += !at->key; /* first: a slot that is counted and not taken does no harm */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&at->stream, stream, __ATOMIC_RELEASE);
 	open_streams += !before && stream;
 	open_streams -= before && !stream;
-	if (!at->key) {
+	if (!at->key)
 		__atomic_store_n(&at->key, f, __ATOMIC_RELEASE);
-		taken++;
-	}
 	return before;
+}
+
+/* Without the lock: what was known by the key is no more, its memory is not used again. */
+static void forget(FILE *f)
+{
+	struct stdio_slot *at = find(stdio_table, f);
+	if (at->key)
+		__atomic_store_n(&at->stream, NULL, __ATOMIC_RELEASE);
 }
 
 /* Beyond the largest table a stream stays unknown. */
 struct stdio_stream *stdio_table_set(FILE *f, struct stdio_stream *stream)
 {
 	struct stdio_stream *before = NULL;
-	lock_take(&lock);
+	if (!lock_take(&lock)) {
+		forget(f);
+		return NULL;
+	}
 	bool room = !stream || 2 * taken <= stdio_table->mask || renew();
 	struct stdio_slot *at = find(stdio_table, f);
 	if (at->key || (stream && room))
@@ -86,9 +97,4 @@ struct stdio_stream *stdio_table_set(FILE *f, struct stdio_stream *stream)
 		tidy(stdio_table, (size_t)(at - stdio_table->slot));
 	lock_drop(&lock);
 	return before;
-}
-
-void stdio_table_reset(void)
-{
-	lock_drop(&lock);
 }

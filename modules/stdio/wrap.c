@@ -145,7 +145,7 @@ WRAP(size_t, fread, void *to, size_t size, size_t n, FILE *f)
 {
 	struct stdio_span s = stdio_span_read(f, size * n);
 	size_t got = REAL(fread)(to, size, n, f);
-	stdio_on_items(s, f, LIVE_READ, size, n, got);
+	stdio_on_items(s, f, IO_READ, size, n, got);
 	return got;
 }
 
@@ -153,7 +153,7 @@ WRAP(size_t, fread_unlocked, void *to, size_t size, size_t n, FILE *f)
 {
 	struct stdio_span s = stdio_span_read(f, size * n);
 	size_t got = REAL(fread_unlocked)(to, size, n, f);
-	stdio_on_items(s, f, LIVE_READ, size, n, got);
+	stdio_on_items(s, f, IO_READ, size, n, got);
 	return got;
 }
 
@@ -161,7 +161,7 @@ WRAP(size_t, __fread_chk, void *to, size_t room, size_t size, size_t n, FILE *f)
 {
 	struct stdio_span s = stdio_span_read(f, size * n);
 	size_t got = REAL(__fread_chk)(to, room, size, n, f);
-	stdio_on_items(s, f, LIVE_READ, size, n, got);
+	stdio_on_items(s, f, IO_READ, size, n, got);
 	return got;
 }
 
@@ -169,7 +169,7 @@ WRAP(size_t, __fread_unlocked_chk, void *to, size_t room, size_t size, size_t n,
 {
 	struct stdio_span s = stdio_span_read(f, size * n);
 	size_t got = REAL(__fread_unlocked_chk)(to, room, size, n, f);
-	stdio_on_items(s, f, LIVE_READ, size, n, got);
+	stdio_on_items(s, f, IO_READ, size, n, got);
 	return got;
 }
 
@@ -177,7 +177,7 @@ WRAP(size_t, fwrite, const void *from, size_t size, size_t n, FILE *f)
 {
 	struct stdio_span s = stdio_span_write(f, size * n);
 	size_t done = REAL(fwrite)(from, size, n, f);
-	stdio_on_items(s, f, LIVE_WRITE, size, n, done);
+	stdio_on_items(s, f, IO_WRITE, size, n, done);
 	return done;
 }
 
@@ -185,7 +185,7 @@ WRAP(size_t, fwrite_unlocked, const void *from, size_t size, size_t n, FILE *f)
 {
 	struct stdio_span s = stdio_span_write(f, size * n);
 	size_t done = REAL(fwrite_unlocked)(from, size, n, f);
-	stdio_on_items(s, f, LIVE_WRITE, size, n, done);
+	stdio_on_items(s, f, IO_WRITE, size, n, done);
 	return done;
 }
 

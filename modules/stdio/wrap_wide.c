@@ -32,65 +32,41 @@ static int64_t wide_length(const wchar_t *line)
 
 /* ---- characters ---- */
 
-WRAP(wint_t, fgetwc, FILE *f)
-{
-	struct stdio_span s = stdio_span(f);
-	wint_t c = REAL(fgetwc)(f);
-	if (s.stream)
-		stdio_on_read(s, f, wide_one(c));
-	return c;
-}
-ALIAS(getwc, fgetwc);
+/* No two of these are the same in libc: getwc and putwc do not mind the orientation that fgetwc and fputwc ask for. */
+#define WRAP_GET(symbol, parameters, on, arguments)        \
+	WRAP(wint_t, symbol, parameters)                   \
+	{                                                  \
+		struct stdio_span s = stdio_span(on);      \
+		wint_t c = REAL(symbol) arguments;         \
+		if (s.stream)                              \
+			stdio_on_read(s, on, wide_one(c)); \
+		return c;                                  \
+	}
 
-WRAP(wint_t, fgetwc_unlocked, FILE *f)
-{
-	struct stdio_span s = stdio_span(f);
-	wint_t c = REAL(fgetwc_unlocked)(f);
-	if (s.stream)
-		stdio_on_read(s, f, wide_one(c));
-	return c;
-}
-ALIAS(getwc_unlocked, fgetwc_unlocked);
+#define WRAP_PUT(symbol, parameters, on, arguments)            \
+	WRAP(wint_t, symbol, UNPACK parameters)                \
+	{                                                      \
+		struct stdio_span s = stdio_span(on);          \
+		wint_t done = REAL(symbol) arguments;          \
+		if (s.stream)                                  \
+			stdio_on_write(s, on, wide_one(done)); \
+		return done;                                   \
+	}
+#define UNPACK(...) __VA_ARGS__
 
-WRAP(wint_t, getwchar, void)
-{
-	return wrap_fgetwc(stdin);
-}
+WRAP_GET(fgetwc, FILE *f, f, (f))
+WRAP_GET(fgetwc_unlocked, FILE *f, f, (f))
+WRAP_GET(getwc, FILE *f, f, (f))
+WRAP_GET(getwc_unlocked, FILE *f, f, (f))
+WRAP_GET(getwchar, void, stdin, ())
+WRAP_GET(getwchar_unlocked, void, stdin, ())
 
-WRAP(wint_t, getwchar_unlocked, void)
-{
-	return wrap_fgetwc_unlocked(stdin);
-}
-
-WRAP(wint_t, fputwc, wchar_t c, FILE *f)
-{
-	struct stdio_span s = stdio_span(f);
-	wint_t done = REAL(fputwc)(c, f);
-	if (s.stream)
-		stdio_on_write(s, f, wide_one(done));
-	return done;
-}
-ALIAS(putwc, fputwc);
-
-WRAP(wint_t, fputwc_unlocked, wchar_t c, FILE *f)
-{
-	struct stdio_span s = stdio_span(f);
-	wint_t done = REAL(fputwc_unlocked)(c, f);
-	if (s.stream)
-		stdio_on_write(s, f, wide_one(done));
-	return done;
-}
-ALIAS(putwc_unlocked, fputwc_unlocked);
-
-WRAP(wint_t, putwchar, wchar_t c)
-{
-	return wrap_fputwc(c, stdout);
-}
-
-WRAP(wint_t, putwchar_unlocked, wchar_t c)
-{
-	return wrap_fputwc_unlocked(c, stdout);
-}
+WRAP_PUT(fputwc, (wchar_t c, FILE *f), f, (c, f))
+WRAP_PUT(fputwc_unlocked, (wchar_t c, FILE *f), f, (c, f))
+WRAP_PUT(putwc, (wchar_t c, FILE *f), f, (c, f))
+WRAP_PUT(putwc_unlocked, (wchar_t c, FILE *f), f, (c, f))
+WRAP_PUT(putwchar, (wchar_t c), stdout, (c))
+WRAP_PUT(putwchar_unlocked, (wchar_t c), stdout, (c))
 
 WRAP(wint_t, ungetwc, wint_t c, FILE *f)
 {

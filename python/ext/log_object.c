@@ -168,6 +168,7 @@ static PyObject *log_object_name(struct log_object *self, PyObject *id)
 	return text_of(log_name(h->log, number));
 }
 
+/* (id, name, where it is): they are by id, and by the last in the order of the log, which has them in one block. */
 static PyObject *log_object_name_at(struct log_object *self, PyObject *number)
 {
 	struct handle *h = need(self);
@@ -180,7 +181,7 @@ static PyObject *log_object_name_at(struct log_object *self, PyObject *number)
 		return NULL;
 	}
 	const char *name = log_name_at(h->log, (size_t)i, &id);
-	return Py_BuildValue("(KN)", (unsigned long long)id, text_of(name));
+	return Py_BuildValue("(KNK)", (unsigned long long)id, text_of(name), (unsigned long long)(uintptr_t)name);
 }
 
 /* (name, rows, bytes) of the trailer's sections. */

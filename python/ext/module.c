@@ -1,41 +1,34 @@
 /* The extension module iolens.log._native: the log library for Python. Everything public is in iolens.log. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "budget.h"
 #include "python.h"
+#include "reduce.h"
 
-PyObject *raise_error(const struct log_error *err, const char *path)
+static bool plays_roles(const struct schema_module *m)
 {
-	PyObject *module = PyImport_ImportModule("iolens.error");
-	PyObject *make = module ? PyObject_GetAttrString(module, "of_native") : NULL;
-	PyObject *where =
-		err->offset == LOG_NOWHERE ? (Py_INCREF(Py_None), Py_None) : PyLong_FromUnsignedLongLong(err->offset);
-	PyObject *name = text_of(path), *message = text_of(err->message);
-	PyObject *error = NULL;
-	if (make && where && name && message)
-		error = PyObject_CallFunction(make, "iOOOi", err->code, message, name, where, err->system);
-	if (error)
-		PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-	Py_XDECREF(error);
-	Py_XDECREF(name);
-	Py_XDECREF(message);
-	Py_XDECREF(where);
-	Py_XDECREF(make);
-	Py_XDECREF(module);
-	return NULL;
+	for (int role = 1; m->roles && role < ROLE_COUNT; role++)
+		if (m->roles[role] >= 0)
+			return true;
+	return false;
 }
 
-PyObject *text_of(const char *text)
-{
-	if (!text)
-		Py_RETURN_NONE;
-	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
-}
-
-/* (id, Darshan's name, key, version, columns can be had) of every module of the schema. */
+/*
+ * (id, Darshan's name, key, version, kind of table, counters have roles, is recorded by this version, and the fields of struct
+ * schema_interface) of every module of the schema.
+ */
 static PyObject *list_modules(PyObject *module, PyObject *unused)
 {
+	static const struct schema_interface unsaid;
 	PyObject *list = PyList_New(0);
 	for (int i = 0; list && i < LOG_MOD_COUNT; i++) {
 		const struct schema_module *m = &schema_modules[i];
-		PyObject *one = Py_BuildValue("(iszIs)", i, m->name, m->key, m->version, module_kind(i)->name);
+		const struct schema_interface *of = m->interface ? m->interface : &unsaid;
+		PyObject *one =
+			Py_BuildValue("(iszIsNNzzzzzzz)", i, m->name, m->key, m->version, module_kind(i)->name,
+				      PyBool_FromLong(plays_roles(m)), PyBool_FromLong(written_slot(i) >= 0), of->title,
+				      of->level, of->library, of->library_title, of->over, of->within, of->traces);
 		if (!one || PyList_Append(list, one) < 0)
 			Py_CLEAR(list);
 		Py_XDECREF(one);
@@ -43,9 +36,109 @@ static PyObject *list_modules(PyObject *module, PyObject *unused)
 	return list;
 }
 
+static void add_all(const struct schema_module *m, const char *data, Py_ssize_t n, Py_ssize_t width, uint8_t *room)
+{
+	uint8_t *record = room, *one = room + m->size, *scratch = one + m->size;
+	struct reduce_total total = {0};
+	for (Py_ssize_t i = 0; i < n; i++) {
+		memcpy(one, data + i * width, (size_t)width);
+		reduce_total_add(m, &total, record, one, scratch);
+	}
+	reduce_total_end(m, &total, record);
+}
+
+/* (module's number, records, bytes of each) -> the record that they make together, in as many bytes. */
+static PyObject *total_of(PyObject *module, PyObject *args)
+{
+	int number;
+	const char *data;
+	Py_ssize_t size, width;
+	PyObject *records, *made = NULL;
+	if (!PyArg_ParseTuple(args, "iSn", &number, &records, &width))
+		return NULL;
+	data = PyBytes_AsString(records);
+	size = PyBytes_Size(records);
+	const struct schema_module *m = number >= 0 && number < LOG_MOD_COUNT ? &schema_modules[number] : NULL;
+	if (!m || width < 16 || (size_t)width > m->size || size % width) {
+		PyErr_SetString(PyExc_ValueError, "no records of this module");
+		return NULL;
+	}
+	uint8_t *room = calloc(3, m->size);
+	if (!room)
+		return PyErr_NoMemory();
+	add_all(m, data, size / width, width, room);
+	made = PyBytes_FromStringAndSize((const char *)room, width);
+	free(room);
+	return made;
+}
+
+static const char **parse_paths(PyObject *list, size_t *n)
+{
+	const char **paths;
+	if (!PyTuple_Check(list)) {
+		PyErr_SetString(PyExc_TypeError, "paths must be a tuple");
+		return NULL;
+	}
+	*n = (size_t)PyTuple_Size(list);
+	paths = calloc(*n + 1, sizeof *paths);
+	if (!paths)
+		PyErr_NoMemory();
+	for (size_t i = 0; paths && i < *n; i++) {
+		paths[i] = PyBytes_AsString(PyTuple_GetItem(list, (Py_ssize_t)i));
+		if (!paths[i]) {
+			free(paths);
+			return NULL;
+		}
+	}
+	return paths;
+}
+
+/* scan(paths, spec, threads, stop_on_error, log for the columns or None) */
+static PyObject *scan_logs(PyObject *module, PyObject *args)
+{
+	PyObject *list, *spec, *form_log;
+	int threads, stop;
+	struct parsed_spec p;
+	struct log_error err = {0};
+	struct stream *s = NULL;
+	size_t n;
+	if (!PyArg_ParseTuple(args, "OOipO", &list, &spec, &threads, &stop, &form_log))
+		return NULL;
+	const char **paths = parse_paths(list, &n);
+	if (!paths)
+		return NULL;
+	if (!parse_spec(spec, &p)) {
+		free(paths);
+		return NULL;
+	}
+	struct handle *h = form_log == Py_None ? NULL : handle_of(form_log);
+	if (h)
+		handle_hold(h);
+	Py_BEGIN_ALLOW_THREADS stream_of_logs(&s, paths, n, threads, stop, h ? h->log : NULL, &p.spec, &err);
+	Py_END_ALLOW_THREADS handle_drop(h);
+	free(paths);
+	free_spec(&p);
+	return s ? stream_object(s) : raise_error(&err, NULL);
+}
+
+/* memory(usual) -> bytes */
+static PyObject *memory_allowed(PyObject *module, PyObject *usual)
+{
+	uint64_t allowed;
+	struct log_error err = {0};
+	unsigned long long bytes = PyLong_AsUnsignedLongLong(usual);
+	if (PyErr_Occurred())
+		return NULL;
+	if (budget_spare(&allowed, bytes, &err) < 0)
+		return raise_error(&err, NULL);
+	return PyLong_FromUnsignedLongLong(allowed);
+}
+
 static PyMethodDef functions[] = {
+	{"memory", memory_allowed, METH_O, NULL},
 	{"modules", list_modules, METH_NOARGS, NULL},
 	{"scan", scan_logs, METH_VARARGS, NULL},
+	{"total", total_of, METH_VARARGS, NULL},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -28,8 +28,6 @@ struct parsed_spec {
 bool parse_spec(PyObject *arguments, struct parsed_spec *out);
 void free_spec(struct parsed_spec *p);
 
-PyObject *scan_logs(PyObject *module, PyObject *args);
-
 struct handle *handle_of(PyObject *log);
 
 #endif

@@ -25,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("iolens")
+    if name == "log":  # `import iolens` is enough for iolens.log.open
+        import importlib
+
+        return importlib.import_module("iolens.log")
     if name in _FROM_LOG:
         from iolens import log
 
@@ -34,3 +38,7 @@ def __getattr__(name: str) -> Any:
 
         return error.IolensError
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__", "log"})

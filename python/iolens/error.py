@@ -8,8 +8,13 @@ __all__ = ["FINDINGS", "OK", "PARTIAL", "UNREADABLE", "USAGE", "IolensError"]
 
 OK, FINDINGS, USAGE, UNREADABLE, PARTIAL = 0, 1, 2, 3, 4
 
-# Of the log library's codes (format/error.h), all others mean that the log cannot be read.
+# Of the log library's codes (format/base/error.h), all others mean that the log cannot be read.
 _USAGE_CODES = {-10, -11}
+
+BUDGET_CODE = -12
+"""A log unpacks to more than is allowed."""
+
+MORE_MEMORY = "if it is sound (iolens check tells), IOLENS_MEMORY=4G allows more"
 
 
 class IolensError(Exception):
@@ -38,4 +43,6 @@ class IolensError(Exception):
 def of_native(code: int, message: str, path: str | None, offset: int | None, system: int) -> IolensError:
     """The error for a failure of the log library; called by the extension module."""
     problem = f"{message}: {os.strerror(system)}" if system else message
+    if code == BUDGET_CODE:
+        problem = f"{message}: {MORE_MEMORY}"
     return IolensError(problem, path or None, offset, USAGE if code in _USAGE_CODES else UNREADABLE)

@@ -13,6 +13,7 @@
 	X(Comm_size) X(Comm_rank) X(Comm_get_parent) X(Comm_idup) X(Comm_free) \
 	X(Comm_set_errhandler) X(Error_class) X(Initialized) X(Finalized) X(Iallgather) X(Isend) X(Irecv) \
 	X(Test) X(Cancel) X(File_open) X(File_iwrite_at_all) X(File_close) X(File_set_errhandler) \
+	X(File_get_position) X(File_get_byte_offset) \
 	X(Comm_group) X(Group_incl) X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free)
 /* clang-format on */
 
@@ -98,6 +99,14 @@ static int64_t type_size(uintptr_t handle)
 static bool info_is_null(uintptr_t handle)
 {
 	return (MPI_Info)handle == MPI_INFO_NULL;
+}
+
+static int64_t file_offset(uintptr_t handle, const int64_t *at)
+{
+	MPI_Offset in_view = at ? *at : -1, offset = -1;
+	if (!at && mpi.File_get_position((MPI_File)handle, &in_view) != MPI_SUCCESS)
+		return -1;
+	return mpi.File_get_byte_offset((MPI_File)handle, in_view, &offset) == MPI_SUCCESS ? (int64_t)offset : -1;
 }
 
 static int mode(int given)
@@ -334,6 +343,7 @@ const struct mpi_backend iolens_mpi_backend = {
 	.comm = comm,
 	.type_size = type_size,
 	.info_is_null = info_is_null,
+	.file_offset = file_offset,
 	.mode = mode,
 	.key = key,
 	.load = load,

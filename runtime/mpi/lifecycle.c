@@ -8,11 +8,13 @@
 #include "finalize.h"
 #include "life.h"
 #include "load.h"
-#include "note.h"
-#include "patience.h"
+#include "own_stack.h"
+#include "warn.h"
+#include "deadline.h"
 #include "self.h"
 #include "session.h"
 #include "store.h"
+#include "sys.h"
 #include "world.h"
 
 extern char **environ;
@@ -22,6 +24,7 @@ __thread uintptr_t mpi_outermost;
 static struct {
 	bool begun, ended;
 	bool by_session; /* MPI_Session_init alone: there is no MPI_COMM_WORLD */
+	int pid;         /* of the process that began MPI */
 	struct life_world world;
 } mpi;
 
@@ -48,25 +51,79 @@ static void ask_launcher(int *size, int *rank)
 static void keep(const char *why)
 {
 	if (session_world_directory()[0])
-		note("the ranks' stores are kept in %s (%s): `iolens recover %s` makes the log",
+		warn("the ranks' stores are kept in %s (%s): `iolens recover %s` makes the log",
 		     session_world_directory(), why, session_world_directory());
+}
+
+static bool deferred(void)
+{
+	return config.finalize && config.finalize[0] == 'd';
+}
+
+/* A rank that must not be observed still answers when others of its job on this node are: they would wait for it. */
+static bool others_wait(void)
+{
+	int size, rank;
+	ask_launcher(&size, &rank);
+	uint64_t meeting = size < 2 ? 0 : mpi_meeting_id(environ, mpi_world_id(environ, size));
+	if (size < 2 || !session_world_exists(meeting))
+		return false;
+	mpi.world = (struct life_world){
+		.size = size, .rank = rank, .local_size = mpi_local_size(environ, size), .meeting = meeting};
+	return mpi_load();
+}
+
+/* ---- programs of sessions alone: a session may follow the last one, so that the log is made when the ranks end ---- */
+
+static bool makes_log_at_exit(void)
+{
+	return mpi.begun && mpi.by_session && !life_in_session() && !deferred() && mpi_backend() &&
+	       finalize_possible_without_mpi(&mpi.world);
+}
+
+static void leave(void *has_store)
+{
+	finalize_without_mpi(&mpi.world, has_store);
+}
+
+static void on_rank_end(void)
+{
+	if (makes_log_at_exit())
+		own_stack_call(leave, &mpi);
+}
+
+/* A rank without a store is not waited for, but counted. */
+static void leave_without_store(void)
+{
+	if ((!life_forbidden() || others_wait()) && makes_log_at_exit())
+		own_stack_call(leave, NULL);
 }
 
 /* The program ends, and its ranks have not met: one of them says where their data is. */
 static void at_exit(int status, void *nothing)
 {
 	(void)status, (void)nothing;
-	patience_forget();
-	if (mpi.begun && !mpi.ended && !life_in_session() && life_is_rank() && mpi.world.local_rank == 0)
+	deadline_forget();
+	if (!mpi.begun || mpi.ended || life_in_session() || sys_pid() != mpi.pid)
+		return;
+	if (!life_is_rank() && mpi.by_session)
+		leave_without_store();
+	else if (life_is_rank() && mpi.world.local_rank == 0 && !makes_log_at_exit())
 		keep("no MPI_Finalize");
+}
+
+static void watch_end(void)
+{
+	mpi.pid = sys_pid();
+	life_on_rank_end = on_rank_end;
+	on_exit(at_exit, NULL);
 }
 
 static void join(const void *session, bool fortran)
 {
 	int size = 1, rank = 0;
 	bool spawned = false;
-	uint32_t gate = self.gate;
-	self.gate = SELF_OWN;
+	uint64_t gate = self_work();
 	const struct mpi_backend *b = mpi_load();
 	int code = !b        ? -1
 		   : session ? b->session_world(session, fortran, &size, &rank)
@@ -87,7 +144,7 @@ static void join(const void *session, bool fortran)
 	};
 	self.gate = gate;
 	life_join_world(&mpi.world);
-	on_exit(at_exit, NULL);
+	watch_end();
 }
 
 void mpi_beginning(void)
@@ -118,7 +175,9 @@ void mpi_session_begun(const void *session, bool fortran)
 	if (mpi.begun)
 		return;
 	mpi.begun = mpi.by_session = true;
-	if (!life_forbidden())
+	if (life_forbidden())
+		watch_end();
+	else
 		join(session, fortran);
 }
 
@@ -126,24 +185,6 @@ static void keep_stores(const char *why)
 {
 	if (mpi.world.rank == 0)
 		keep(why);
-}
-
-static bool deferred(void)
-{
-	return config.finalize && config.finalize[0] == 'd';
-}
-
-/* A rank that must not be observed still answers when others of its job on this node are: they would wait for it. */
-static bool others_wait(void)
-{
-	int size, rank;
-	ask_launcher(&size, &rank);
-	uint64_t meeting = size < 2 ? 0 : mpi_meeting_id(environ, mpi_world_id(environ, size));
-	if (size < 2 || !session_world_exists(meeting))
-		return false;
-	mpi.world = (struct life_world){
-		.size = size, .rank = rank, .local_size = mpi_local_size(environ, size), .meeting = meeting};
-	return mpi_load();
 }
 
 /* Under `iolens run` the log is made from the stores when all is over: nothing to do here. */
@@ -159,8 +200,7 @@ void mpi_ending(void)
 		return;
 	mpi.ended = true;
 	enum life_keeping keeping = life_leave_world();
-	uint32_t gate = self.gate;
-	self.gate = SELF_OWN;
+	uint64_t gate = self_work();
 	bool nothing = has_nothing_to_say(keeping);
 	const struct mpi_backend *b = mpi_backend();
 	if (nothing || mpi.by_session)
@@ -176,7 +216,7 @@ void mpi_aborting(int code)
 {
 	if (!mpi.begun || mpi.ended)
 		return;
-	life_end(LIVE_END_ABORT, code);
+	life_end(STATE_END_ABORT, code);
 	if (!life_in_session() && life_is_rank())
 		keep("MPI_Abort");
 }

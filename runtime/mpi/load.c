@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "resolve.h"
+#include "sys.h"
 
 /* By the SONAME that owns PMPI_Init: the ABI families. */
 static const struct family {
@@ -34,7 +35,7 @@ const char *mpi_load_failure(void)
 	return load.failure;
 }
 
-static const struct family *family_of(const struct mpi_owner *o)
+static const struct family *family_of(const struct resolve_owner *o)
 {
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
 		const struct family *f = &families[i];
@@ -61,9 +62,11 @@ static const struct mpi_backend *fail(const char *why, const char *of)
 static const struct mpi_backend *open_backend(const char *name)
 {
 	char path[4096];
-	size_t n = mpi_own_directory(path, sizeof path - 64) ? strlen(path) : 0;
+	size_t n = resolve_own_directory(path, sizeof path - 64) ? strlen(path) : 0;
 	snprintf(path + n, sizeof path - n, "libiolens-mpi-%s.so", name);
+	unsigned held = sys_hold_standard();
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	sys_let_standard_go(held);
 	const struct mpi_backend *b = object ? dlsym(object, "iolens_mpi_backend") : NULL;
 	if (!b)
 		return fail("no usable", path);
@@ -74,10 +77,12 @@ static const struct mpi_backend *open_backend(const char *name)
 
 const struct mpi_backend *mpi_load(void)
 {
-	struct mpi_owner owner;
+	struct resolve_owner owner;
 	if (load.backend || load.failure[0])
 		return load.backend;
-	if (!mpi_find_owner(&owner))
+	if (resolve_torn())
+		return fail("forked from a process with threads", "");
+	if (!resolve_find_owner("PMPI_Init", MPI_LIBRARY, &owner))
 		return fail("no MPI library found", "");
 	load.owner = owner.handle;
 	const struct family *f = family_of(&owner);

@@ -19,25 +19,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "resolve.h"
+
 /* ---- wrapping ---- */
 
-struct mpi_wrap {
-	const char *name;
-	void *real;    /* NULL until found */
-	void *instead; /* what answers where this MPI has no such function, or NULL */
-};
-
 /*
- * Searches; retried at every call until there is an MPI. A name that it has not got is answered by `instead`; without one
- * the process ends as by the linker's "undefined symbol".
+ * Searched at every call until there is an MPI. A name that it has not got is answered by `instead_`; without one the
+ * process ends as by the linker's "undefined symbol".
  */
-void *mpi_resolve(struct mpi_wrap *w);
+#define MPI_LATE(name_, instead_)                                                                      \
+	{                                                                                              \
+		.name = #name_, .instead = (void *)(instead_), .library = MPI_LIBRARY, .single = true, \
+	}
 
-static inline void *mpi_next(struct mpi_wrap *w)
-{
-	void *real = __atomic_load_n(&w->real, __ATOMIC_ACQUIRE);
-	return __builtin_expect(real != NULL, 1) ? real : mpi_resolve(w);
-}
+/* Part of the file name of every MPI's library. */
+#define MPI_LIBRARY "mpi"
 
 /* The stack address of the outermost MPI call of this thread, 0 = none. Deeper addresses are calls from inside it. */
 extern __thread uintptr_t mpi_outermost __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -56,8 +52,8 @@ static inline bool mpi_inside(uintptr_t frame)
 	int mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
 	int mpi_entry_##name parameters                                                        \
 	{                                                                                      \
-		static struct mpi_wrap wrap_ = {#name, NULL, (void *)(instead_)};              \
-		type_##symbol *next = (type_##symbol *)mpi_next(&wrap_);                       \
+		static struct late late_ = MPI_LATE(name, instead_);                           \
+		type_##symbol *next = (type_##symbol *)resolve_next(&late_, NULL);             \
 		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                      \
 		if (mpi_inside(frame_))                                                        \
 			return next arguments;                                                 \
@@ -94,8 +90,8 @@ static inline bool mpi_inside(uintptr_t frame)
 	void mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
 	void mpi_entry_##name parameters                                                        \
 	{                                                                                       \
-		static struct mpi_wrap wrap_ = {#name, NULL, NULL};                             \
-		type_f_##symbol *next = (type_f_##symbol *)mpi_next(&wrap_);                    \
+		static struct late late_ = MPI_LATE(name, NULL);                                \
+		type_f_##symbol *next = (type_f_##symbol *)resolve_next(&late_, NULL);          \
 		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                       \
 		if (mpi_inside(frame_)) {                                                       \
 			next arguments;                                                         \
@@ -122,7 +118,7 @@ static inline bool mpi_inside(uintptr_t frame)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
 
-enum { MPI_BACKEND_VERSION = 3 };
+enum { MPI_BACKEND_VERSION = 4 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
@@ -141,6 +137,8 @@ struct mpi_backend {
 	int (*comm)(uintptr_t comm, int *size, int *rank);
 	int64_t (*type_size)(uintptr_t type); /* bytes, -1 = unknown; 64 bits */
 	bool (*info_is_null)(uintptr_t info);
+	/* Where in the file the offset `at` of its view lies, in bytes; that of its pointer without one. -1 = unknown. */
+	int64_t (*file_offset)(uintptr_t file, const int64_t *at);
 	int (*mode)(int mode); /* of a file, in the bits of MPICH and Open MPI, which are those of the log */
 
 	/*
@@ -172,7 +170,7 @@ struct mpi_backend {
 	int (*send)(int request, const void *from, int64_t bytes, int to, int tag);
 	int (*receive)(int request, void *to, int64_t bytes, int from, int tag);
 	int (*test)(int request, bool *done);
-	int (*cancel)(int request); /* a receive that nobody answered */
+	int (*cancel)(int request); /* a receive without a matching message */
 
 	/*
 	 * -- and the other way to write: collective MPI-IO of these ranks into a file that is there, with hints

@@ -17,7 +17,7 @@ uint64_t mpi_meeting_id(char **environment, uint64_t world);
 /* Ranks on this node, 0 = the launcher does not say. */
 int mpi_local_size(char **environment, int size);
 
-/* This node's first rank, as far as the launcher says: the one who speaks to the user. */
+/* This process's rank on its node, as far as the launcher says: the first one prints the messages to the user. */
 int mpi_local_rank(char **environment);
 
 #endif

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import shown
+from interfaces import RECORDED
 from logmaker import DXT_POSIX, HEATMAP, POSIX, STDIO, LogMaker, dxt_posix, heatmap, posix
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -110,7 +111,7 @@ def test_example_files_of_the_corpus(build: Compile, root: Path, corpus: Path, r
             (int(rank), int(row[prefix + "READ"]), int(row[prefix + "WRITTEN"]))
             for (module, _, rank), row in shown.records(text).items()
             for prefix in [f"{module.replace('-', '')}_BYTES_"]
-            if module in ("POSIX", "MPI-IO", "STDIO") and prefix + "READ" in row
+            if module in RECORDED and prefix + "READ" in row
         )
         lines = [line.split("\t") for line in output([program, path], errors="replace").splitlines()]
         found = sorted((int(line[1]), int(line[2]), int(line[3])) for line in lines)

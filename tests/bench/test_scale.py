@@ -111,7 +111,7 @@ def test_the_fit_finds_the_factors_that_made_the_times(model: ModuleType, fit: M
             rows[-1] = row(ranks, scene, sum(a * b for a, b in zip(true, terms)))
     work = fit.work({"rows": rows})
     assert [work.once, work.store, work.shared_record, work.own_record] == pytest.approx(true, rel=1e-6)
-    assert work.squeeze == pytest.approx(2e-6)
+    assert work.deflate == pytest.approx(2e-6)
     assert work.log_store == pytest.approx(180)
     assert work.log_file["1024 own"] == pytest.approx(36, rel=0.01)
     for some in rows:

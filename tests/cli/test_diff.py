@@ -188,6 +188,16 @@ def test_what_an_old_version_did_not_count_is_no_difference(diff: Diff) -> None:
     assert diff(a, b).stdout.startswith("posix /data/x, rank 0\n    opens: 3 -> 4")
 
 
+def test_a_log_and_its_conversion_are_the_same(run_iolens: Run, corpus: Path, tmp_path: Path) -> None:
+    logs = [log for log in sorted((corpus / "logs").iterdir()) if log.stat().st_size < 20_000]
+    assert len(logs) > 20
+    for log in logs:
+        new = tmp_path / log.name
+        assert run_iolens(["convert", log, new]).returncode == 0
+        done = run_iolens(["diff", log, new])
+        assert done.returncode == 0, done.stdout
+
+
 def test_brief_is_a_line_per_module(diff: Diff) -> None:
     assert diff(one(opens=1), one(opens=2), "--brief").stdout.count("\n") == 1
 

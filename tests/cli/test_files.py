@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interfaces import LIBC
+from jobs import Job, MiB
 from observed import Observe, Observed
 
 HEAD = "      size      moved        time     operations       seeks   re-read  file"
@@ -29,10 +31,15 @@ def columns(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("  ") if cell.strip()]
 
 
+def table(output: str) -> list[str]:
+    """Without what moved by its way, which follows it."""
+    return output.split("\n\n", maxsplit=1)[0].splitlines()
+
+
 def test_the_table(run_iolens: Any, seen: Observed, tmp_path: Path) -> None:
     done = run_iolens(["files", seen.log])
     assert (done.returncode, done.stderr) == (0, "")
-    head, *rows, total = done.stdout.splitlines()
+    head, *rows, total = table(done.stdout)
     assert head == HEAD
     by_name = {columns(row)[-1].removeprefix(f"{tmp_path}/"): columns(row) for row in rows}
     assert set(by_name) == {"input", "output", "looked at"}
@@ -53,20 +60,144 @@ def test_the_longest_in_io_is_first(run_iolens: Any, seen: Observed) -> None:
 
 
 def test_top_cuts_the_lines_and_not_the_sum(run_iolens: Any, seen: Observed) -> None:
-    whole = run_iolens(["files", seen.log]).stdout.splitlines()
-    assert run_iolens(["files", "--top", "1", seen.log]).stdout.splitlines() == [*whole[:2], whole[-1]]
-    assert run_iolens(["files", seen.log, "--top", "100"]).stdout.splitlines() == whole
+    whole = table(run_iolens(["files", seen.log]).stdout)
+    assert table(run_iolens(["files", "--top", "1", seen.log]).stdout) == [*whole[:2], whole[-1]]
+    assert table(run_iolens(["files", seen.log, "--top", "100"]).stdout) == whole
     assert len(json.loads(run_iolens(["files", "--json", "--top", "2", seen.log]).stdout)) == 2
 
 
 def test_json_has_the_numbers_of_the_log(run_iolens: Any, seen: Observed, tmp_path: Path) -> None:
     found = {file["name"]: file for file in json.loads(run_iolens(["files", "--json", seen.log]).stdout)}
-    assert found.keys() == seen.files()
+    assert found.keys() == seen.listed_files()
     for name, file in found.items():
         for counter in ("reads", "writes", "opens", "seeks", "bytes_read", "bytes_written"):
-            wanted = sum(seen.total(interface, counter.upper(), name) for interface in ("POSIX", "STDIO"))
+            wanted = sum(seen.total(interface, counter.upper(), name) for interface in LIBC)
             assert file[counter] == wanted, (name, counter)
     assert found[str(tmp_path / "input")]["size"] == found[str(tmp_path / "input")]["read_size"] == 10_000
+
+
+def job_of_layers() -> Job:
+    """A file that four ranks write by MPI-IO and data sieving, one that POSIX has no record of, one without MPI-IO."""
+    job = Job(nprocs=4)
+    job.mpiio("/scratch/out", -1, write={MiB: 64}, read={MiB: 16}, kind="coll", write_time=4.0, read_time=1.0)
+    job.posix(
+        "/scratch/out", -1, write={4 * MiB: 20}, read={MiB: 32}, write_time=1.5, read_time=0.5, meta_time=0.1
+    )
+    job.mpiio("/scratch/elsewhere", -1, write={MiB: 8}, write_time=2.5)
+    return job.posix("/scratch/plain", 1, write={MiB: 3}, write_time=0.25)
+
+
+def test_a_file_has_the_numbers_of_its_lowest_layer(run_iolens: Any, tmp_path: Path) -> None:
+    log = job_of_layers().save(tmp_path / "job.darshan")
+    found = {file["name"]: file for file in json.loads(run_iolens(["files", "--json", log]).stdout)}
+    out, elsewhere, plain = (found[f"/scratch/{name}"] for name in ("out", "elsewhere", "plain"))
+    names = ("bytes_read", "bytes_written", "reads", "writes", "read_time", "write_time", "meta_time")
+    assert [out[name] for name in names] == [32 * MiB, 80 * MiB, 32, 20, 0.5, 1.5, 0.1]
+    assert [out["mpiio"][name] for name in names] == [16 * MiB, 64 * MiB, 16, 64, 1.0, 4.0, 0.0]
+    assert (out["size"], out["read_size"]) == (80 * MiB, 32 * MiB)
+    assert [elsewhere[name] for name in names] == [0, 8 * MiB, 0, 8, 0.0, 2.5, 0.0]
+    assert (elsewhere["size"], elsewhere["read_size"]) == (0, 0)  # MPI-IO has no offsets
+    assert "mpiio" not in elsewhere and "mpiio" not in plain
+    assert list(found) == [f"/scratch/{name}" for name in ("elsewhere", "out", "plain")]
+
+
+def test_what_mpi_io_was_asked_for_stands_beside(run_iolens: Any, tmp_path: Path) -> None:
+    done = run_iolens(["files", job_of_layers().save(tmp_path / "job.darshan")])
+    head, *rows, total = done.stdout.splitlines()
+    assert head == HEAD.replace("  file", "  by MPI-IO        time  file")
+    by_name = {columns(row)[-1]: columns(row) for row in [*rows, total]}
+    assert by_name["/scratch/out"] == [
+        *("80.0 MiB", "112.0 MiB", "2.100 s", "52", "0", "1.00", "80.0 MiB", "5.000 s", "/scratch/out")
+    ]
+    assert by_name["/scratch/plain"][5:8] == ["-", "-", "-"]
+    assert by_name["all files"][:4] == ["83.0 MiB", "123.0 MiB", "4.850 s", "63"]
+
+
+def test_posix_records_that_were_lost_are_no_layer(run_iolens: Any, tmp_path: Path) -> None:
+    job = Job(nprocs=4, partial=["posix"]).mpiio("/scratch/out", -1, write={MiB: 64}, write_time=4.0)
+    job.posix("/scratch/out", 0, write={MiB: 2}, write_time=0.1)
+    (file,) = json.loads(run_iolens(["files", "--json", job.save(tmp_path / "job.darshan")]).stdout)
+    assert (file["bytes_written"], file["write_time"]) == (64 * MiB, 4.0)
+    job.partial = []
+    (file,) = json.loads(run_iolens(["files", "--json", job.save(tmp_path / "job.darshan")]).stdout)
+    assert (file["bytes_written"], file["mpiio"]["bytes_written"]) == (2 * MiB, 64 * MiB)
+
+
+def test_what_was_not_counted_is_not_subtracted(run_iolens: Any, tmp_path: Path) -> None:
+    job = Job(nprocs=4).posix("/scratch/a", -1, write={MiB: 2}, seeks=-4, reads=-4)
+    (file,) = json.loads(run_iolens(["files", "--json", job.save(tmp_path / "job.darshan")]).stdout)
+    assert (file["reads"], file["writes"], file["seeks"]) == (0, 2, 0)
+
+
+WAYS = {
+    "posix": ("posix", MiB, 0),
+    "mpiio": ("mpiio, through posix", MiB, 0),
+    "io_uring": ("io_uring", 0, 6 * MiB),
+    "mapped": ("mapped files", 7 * MiB, 0),
+    "socket_public": ("sockets: public network", 2 * MiB, 0),
+    "not_files": ("not files", 3 * MiB, 0),
+    "system_files": ("system files", 9 * MiB, 0),
+    "unobserved": ("not observed", 0, 8 * MiB),
+    "unexplained": ("unexplained", 4 * MiB, 0),
+}
+
+
+def job_of_ways(**unexplained: int) -> Job:
+    job = Job().mpiio("/scratch/a", 0, read={MiB: 1}).posix("/scratch/a", 0, read={MiB: 1})
+    job.section(
+        "process",
+        {"rank": 0, "pid": 1, "ended": "exit", "unseen_read": 12 * MiB, "unseen_written": 0, **unexplained},
+    )
+    for way, name, size in (("io_uring", "write", 6), ("mapped", "read", 7), ("unobserved", "write", 8)):
+        job.section(
+            "operation",
+            {"rank": 0, "interface": way, "name": name, "count": 1, "bytes": size * MiB, "time": 0.0},
+        )
+    for size, name in ((2, "socket_public"), (3, "pipe"), (4, "python"), (5, "kernel")):
+        both = {"bytes_read": size * MiB, "bytes_written": 0}
+        job.section(
+            "excluded",
+            {"rank": 0, "class": name, "description": "", "opens": 1, "reads": 1, "writes": 0, **both},
+        )
+    return job
+
+
+def test_what_moved_by_its_way_follows_and_is_on_the_page_of_the_log(run_iolens: Any, tmp_path: Path) -> None:
+    log = job_of_ways(unexplained_read=4 * MiB, unexplained_written=0).save(tmp_path / "job.darshan")
+    texts = [run_iolens([command, log]).stdout for command in ("files", "info")]
+    said = texts[0].split("\n\n")[1]
+    assert texts[1].endswith(f"\n\n{said}")
+    head, *lines, warning = said.splitlines()
+    assert head.split() == ["moved", "read", "written"]
+    shown = {columns(line)[0]: columns(line)[1:] for line in lines}
+    cell = {0: "0 B"}
+    assert shown == {
+        text: [cell.get(n, f"{n // MiB}.0 MiB") for n in (read, written)]
+        for text, read, written in WAYS.values()
+    }
+    assert warning.startswith("10 % of what moved is unexplained")
+    found = json.loads(run_iolens(["info", "--json", log]).stdout)["moved"]
+    assert {way: (n["bytes_read"], n["bytes_written"]) for way, n in found.items()} == {
+        way: (read, written) for way, (_, read, written) in WAYS.items()
+    }
+
+
+def test_what_is_explained_is_no_warning_and_old_logs_take_all_that_was_unseen(
+    run_iolens: Any, tmp_path: Path
+) -> None:
+    log = job_of_ways(unexplained_read=0, unexplained_written=0).save(tmp_path / "job.darshan")
+    assert "unexplained" not in run_iolens(["files", log]).stdout
+    assert (
+        "25 % of what moved is unexplained"
+        in run_iolens(["info", job_of_ways().save(tmp_path / "old")]).stdout
+    )
+
+
+def test_logs_of_other_tools_say_nothing_of_ways(run_iolens: Any, tmp_path: Path) -> None:
+    log = job_of_layers().save(tmp_path / "job.darshan")
+    for command in (["files"], ["info"], ["info", "--json"]):
+        assert 'moved":' not in run_iolens([*command, log]).stdout
+        assert "system files" not in run_iolens([*command, log]).stdout
 
 
 def test_a_log_without_files(run_iolens: Any, observe: Observe) -> None:
@@ -123,3 +254,40 @@ def test_logs_of_every_darshan_version(run_iolens: Any, corpus: Path) -> None:
         done = run_iolens(["files", log])
         assert done.returncode in (0, 3), log
         assert done.stderr.count("\n") <= 1
+
+
+FORCING = """
+import os
+os.makedirs("results-1/deep")
+with open("results-1/deep/file", "w") as file:
+    file.write("x" * 100)
+for name in ("results-1", "results-1/deep", "results-1/deep/file", "alone"):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT if name == "alone" else os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+"""
+
+
+def test_directories_that_were_forced_to_storage_are_no_files(
+    observe: Observe, run_iolens: Any, tmp_path: Path
+) -> None:
+    seen = observe(["/usr/bin/python3", "-S", "-c", FORCING], cwd=tmp_path)
+    listed = {columns(line)[-1] for line in table(run_iolens(["files", seen.log]).stdout)}
+    wanted = {"results-1/deep/", "results-1/deep/file", "alone"}
+    assert {f"{tmp_path}/{name}" for name in wanted} <= listed
+    asked = json.loads(run_iolens(["files", "--json", seen.log]).stdout)
+    assert [f["name"] for f in asked if f["directory"]].count(f"{tmp_path}/results-1/deep") == 1
+    assert not any(f["directory"] for f in asked if f["name"].endswith(("file", "alone")))
+
+
+def test_redirected_output_is_a_file_of_the_program(
+    observe: Observe, run_iolens: Any, tmp_path: Path
+) -> None:
+    """By its name where descriptors are written to, as <STDOUT> where stdio's stream is."""
+    for command, name in (
+        ("dd if=/dev/zero bs=3893 count=1 status=none", f"{tmp_path}/out"),
+        ("seq 1000", "<STDOUT>"),
+    ):
+        seen = observe(["sh", "-c", f"{command} > out"], cwd=tmp_path)
+        out = [f for f in json.loads(run_iolens(["files", "--json", seen.log]).stdout) if f["writes"]]
+        assert [(f["name"], f["bytes_written"]) for f in out] == [(name, 3893)]

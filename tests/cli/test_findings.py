@@ -33,11 +33,12 @@ def test_the_most_severe_comes_first_with_its_cost_and_advice(run_iolens: Run, l
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0].split() == ["high", "Many", "small", "reads", "[small_reads]"]
     assert lines[1].startswith("  4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB in the mean")
-    assert "costs 24 s, 24 % of the run time; can save 12 s to 22.8 s (confidence: medium)." in done.stdout
+    assert "costs 24 s, 24 % of the run time; can save 706 ms to 22.8 s (confidence: medium)." in done.stdout
     assert "  -> Read a few megabytes at a time" in done.stdout
     assert "file.read(RECORD)" not in done.stdout
     verbose = run_iolens(["findings", "-v", log]).stdout
-    assert "       with open(name, " in verbose and "Files with most reads:" in verbose
+    assert "Files with most reads:" in verbose
+    assert "with open(" not in verbose  # the job is not Python's
     assert "/scratch/a  4,000" in verbose
 
 

@@ -45,7 +45,9 @@ def settings(place: Path) -> dict[str, str]:
 
 
 def sessions(place: Path) -> list[Path]:
-    return sorted((place.parent / "sessions").iterdir())
+    """With what a session of root has beside it for other users where the session itself is gone."""
+    found = sorted((place.parent / "sessions").iterdir())
+    return [path for path in found if path.with_name(path.name[1:].removesuffix(".others")) not in found]
 
 
 def start(iolens: Path, place: Path, *options: str) -> subprocess.Popen[bytes]:

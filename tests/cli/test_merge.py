@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import subprocess
@@ -9,9 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
+import collision
 import places
 import pytest
 import shown
+from interfaces import HDF5, RECORDED
 from logmaker import POSIX, STDIO, LogMaker, dxt_posix, heatmap, posix
 from synthetic import VERSIONS, Kind, Maker
 
@@ -28,6 +31,7 @@ def merge(run_iolens: Run, tmp_path: Path) -> Callable[..., Path]:
         for path, log in zip(paths, logs):
             path.write_bytes(bytes(log))
         new = tmp_path / "merged.darshan"
+        new.unlink(missing_ok=True)
         done = run_iolens(["merge", *options, "--output", new, *paths])
         assert (done.returncode, done.stderr == "") == (code, code == 0), done.stderr
         return new
@@ -84,8 +88,7 @@ def test_a_log_in_parts_becomes_the_log_again(
     for part, selection in zip(parts, SPLITS[split]):
         assert run_iolens(["convert", *selection, whole, part]).returncode == 0
     if split == "modules":
-        left = modules - {"POSIX", "MPI-IO", "DXT_POSIX", "LUSTRE"}
-        left -= {"STDIO", "H5F", "H5D", "BG/Q", "APMPI", "HEATMAP"}
+        left = modules - {*RECORDED, *HDF5, "DXT_POSIX", "LUSTRE", "BG/Q", "APMPI", "HEATMAP"}
         if left:
             parts.append(tmp_path / "rest")
             assert run_iolens(["convert", "--module", ",".join(left), whole, parts[-1]]).returncode == 0
@@ -399,7 +402,91 @@ def test_names_that_contradict_each_other_are_told(merge: Callable[..., Path], r
         LogMaker(exe=b"./b", names={5: b"/y"}, regions={POSIX: (4, posix(5))}),
     ]
     found = shown.records(run_iolens(["show", merge(logs, code=4)]).stdout)
-    assert set(found) == {("POSIX", "/x", 0), ("POSIX", "/x", 1)}
+    assert set(found) == {("POSIX", "/x", 0), ("POSIX", "/y", 1)}
+
+
+def test_one_id_of_two_names_is_two_files(merge: Callable[..., Path], run_iolens: Run) -> None:
+    """In every module, in references, and in each log that has the second name; one without a name is the first."""
+
+    def log(name: bytes, opens: int, rank: int = -1) -> LogMaker:
+        trace = dxt_posix(5, 0, [(0, 10 * opens, 1.0, 2.0)], [])
+        records = posix(5, rank, opens=opens) + posix(6, rank, opens=1, renamed_from=5)
+        return LogMaker(
+            exe=name,
+            nprocs=2,
+            names={5: name, 6: b"/to"},
+            regions={POSIX: (4, records), DXT_POSIX: (1, trace)},
+        )
+
+    logs = [log(b"/x", 1), log(b"", 20), log(b"/y", 300), log(b"/x", 4000), log(b"/y", 50000, rank=1)]
+    new = merge(logs, code=4)
+    found = shown.records(run_iolens(["show", new]).stdout)
+    opens = {
+        (name, rank): values["POSIX_OPENS"] for (_, name, rank), values in found.items() if name != "/to"
+    }
+    assert opens == {("/x", -1): "4021", ("/y", -1): "300", ("/y", 9): "50000"}
+    text = run_iolens(["show", "--base", new]).stdout
+    ids = {
+        line.split("\t")[5]: int(line.split("\t")[2]) for line in text.splitlines() if line[:6] == "POSIX\t"
+    }
+    assert ids["/x"] == 5 and ids["/y"] != 5
+    refers = {
+        rank: values["POSIX_RENAMED_FROM"] for (_, name, rank), values in found.items() if name == "/to"
+    }
+    assert refers[9] == str(ids["/y"])
+    rows = csv.DictReader(run_iolens(["trace", "--csv", new]).stdout.splitlines())
+    assert sorted((row["name"], int(row["length"])) for row in rows) == [
+        ("/x", 10),
+        ("/x", 200),
+        ("/x", 40000),
+        ("/y", 3000),
+        ("/y", 500000),
+    ]
+
+
+def test_an_id_that_was_given_away_is_not_met_by_chance(merge: Callable[..., Path], run_iolens: Run) -> None:
+    def log(name: bytes, number: int, opens: int) -> LogMaker:
+        return LogMaker(exe=name, names={number: name}, regions={POSIX: (4, posix(number, -1, opens=opens))})
+
+    def taken(path: Path) -> int:
+        lines = run_iolens(["show", "--base", path]).stdout.splitlines()
+        return next(int(line.split("\t")[2]) for line in lines if "\t/y\t" in line)
+
+    given = taken(merge([log(b"/x", 5, 1), log(b"/y", 5, 20)], code=4))
+    new = merge([log(b"/x", 5, 1), log(b"/z", given, 300), log(b"/y", 5, 20)], code=4)
+    found = shown.records(run_iolens(["show", new]).stdout)
+    assert {name: int(v["POSIX_OPENS"]) for (_, name, _), v in found.items()} == {
+        "/x": 1,
+        "/y": 20,
+        "/z": 300,
+    }
+
+
+def test_the_end_of_a_name_is_no_other_name(merge: Callable[..., Path], run_iolens: Run) -> None:
+    """As logs of Darshan 2.x have them: the mount point, and the last 15 bytes."""
+
+    def log(name: bytes) -> LogMaker:
+        return LogMaker(exe=name, names={5: name}, regions={POSIX: (4, posix(5, -1, opens=1))})
+
+    names = [b"/scratch/project/run-0042.dat", b"/scratch/...t/run-0042.dat"]
+    for order in (names, names[::-1]):
+        found = shown.records(run_iolens(["show", merge([log(name) for name in order])]).stdout)
+        assert [v["POSIX_OPENS"] for v in found.values()] == ["2"]
+    other = merge([log(names[0]), log(b"/scratch/...t/run-0043.dat")], code=4)
+    assert len(shown.records(run_iolens(["show", other]).stdout)) == 2
+
+
+def test_commands_of_one_hash_are_two(merge: Callable[..., Path], run_iolens: Run) -> None:
+    """Ranks of one job only when the command is the same, whatever its hash; both commands are in the new log."""
+    first = b"/scratch/project/bin/simulation --steps=0000000042"[:48]
+    second = collision.of(first)
+    logs = [
+        LogMaker(nprocs=4, exe=exe, regions={POSIX: (4, posix(5, rank))})
+        for rank, exe in enumerate([first, second])
+    ]
+    text = header(run_iolens, merge(logs))
+    assert text["nprocs"] == "8"
+    assert text["exe"].encode(errors="surrogateescape").startswith(first + b" ; other-")
 
 
 def test_our_tables_are_united(run_iolens: Run, tmp_path: Path) -> None:
@@ -431,7 +518,7 @@ def test_pydarshan_reads_merged_logs(run_iolens: Run, corpus: Path, tmp_path: Pa
     report.read_all_heatmap_records()
     single = [darshan.DarshanReport(str(log), read_all=True) for log in logs]
     assert report.metadata["job"]["nprocs"] == sum(r.metadata["job"]["nprocs"] for r in single)
-    for module in ("POSIX", "STDIO", "MPI-IO"):
+    for module in RECORDED:
         bytes_read = [
             sum(r.records[module].to_df()["counters"].filter(regex="_BYTES_READ$").to_numpy().sum() for r in group)
             for group in ([report], [r for r in single if module in r.records])

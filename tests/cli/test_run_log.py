@@ -71,7 +71,7 @@ def test_we_are_killed(run_iolens, iolens: Path, tmp_path: Path) -> None:
     deadline = time.monotonic() + 30
     while not (tmp_path / "more").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    (session,) = stores.iterdir()
+    (session,) = (place for place in stores.iterdir() if not place.name.startswith("."))
     made = run_iolens(["recover", "-o", "b.darshan", session], cwd=tmp_path)
     assert (made.returncode, made.stderr) == (0, "")
     shown = run_iolens(["show", tmp_path / "b.darshan"]).stdout

@@ -264,7 +264,7 @@ def test_an_incomplete_module_is_said_to_be(run_iolens: Run, tmp_path: Path) -> 
         (["--rank", "-3", "log"], 2, "--rank -3"),
         (["--regex", "[", "log"], 2, "--regex ["),
         (["--name"], 2, "--name"),
-        (["--csv", "--out", "no/such/folder", "log"], 3, "no/such/folder/posix.csv"),
+        (["--csv", "--out", "no/such/folder", "log"], 3, "no/such/folder: No such file or directory"),
     ],
 )
 def test_wrong_use(run_iolens: Run, tmp_path: Path, arguments: list[str], code: int, complaint: str) -> None:

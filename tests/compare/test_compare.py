@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iolens.compare import Group, compare, match, parse_substitution, role
+from iolens.compare import Comparison, Group, compare, match, parse_substitution, role
+from iolens.compare.text import sentence, to_text
 from iolens.error import IolensError
+from jobs import Job, MiB
 from observed import Observe
 
 
@@ -120,3 +122,52 @@ def test_a_log_is_as_itself(corpus: Path) -> None:
         assert result.verdicts == ("same", "same"), log
         assert {v for row in result.rows for v in row.verdicts} <= {"same", "unknown"}, log
         assert all(row.parts[0] == row.parts[1] for row in result.roles), log
+
+
+def of_run_times(folder: Path, *groups: list[int]) -> Comparison:
+    """Groups of jobs that took so many seconds, and did the same I/O."""
+    made = []
+    for number, seconds in enumerate(groups):
+        logs = [Job(nprocs=1, run_time=s).posix("/a", 0, write={MiB: 10}, write_time=0.1) for s in seconds]
+        paths = tuple(str(j.save(folder / f"{number}-{n}.darshan")) for n, j in enumerate(logs))
+        made.append(Group("AB"[number], paths))
+    return compare(made)
+
+
+def test_of_few_runs_the_order_excludes_chance(tmp_path: Path) -> None:
+    """p = 0.06 of Welch's test, yet all three take longer than all of the others."""
+    result = of_run_times(tmp_path, [1, 1, 1], [20, 50, 100])
+    test = result.row("run_time").tests[1]
+    assert test and 0.05 < test.p < 0.2
+    assert result.verdicts == ("same", "slower")
+    assert sentence(result, 1).startswith("B is slower than A: run time 56.7 s against 1 s (x 56.7)")
+
+
+def test_what_is_not_proven_is_not_equal(tmp_path: Path, command: Path) -> None:
+    result = of_run_times(tmp_path, [10, 11], [30, 90])
+    assert result.row("run_time").verdicts == ("same", "unproven")
+    assert result.verdicts == ("same", "unproven")
+    said = sentence(result, 1)
+    assert said.startswith(
+        "B may be slower than A: run time 60 s against 10.5 s (x 5.71), but 2 and 2 runs do not"
+    )
+    assert "about as long" not in to_text(result) and " ~" in to_text(result)
+    page = tmp_path / "page.html"
+    groups = [w for name, n in (("A", 0), ("B", 1)) for w in ("--group", f"{name}={tmp_path}/{n}-*.darshan")]
+    done = run(command, *groups, "--html", page, "--fail-on", "slower")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, said)
+    assert "Not proven" in page.read_text(encoding="utf-8")
+
+
+def test_runs_that_overlap_are_not_told_apart_by_their_order(tmp_path: Path) -> None:
+    result = of_run_times(tmp_path, [10, 30, 20], [25, 40, 90])
+    assert result.row("run_time").verdicts[1] == "unproven"
+
+
+def test_the_bandwidth_of_seconds_below_the_limit_is_no_difference(tmp_path: Path) -> None:
+    logs = [Job(nprocs=1).posix("/a", 0, write={MiB: 10}, write_time=t) for t in (0.010, 0.050, 0.200)]
+    paths = [str(job.save(tmp_path / f"{n}.darshan")) for n, job in enumerate(logs)]
+    result = compare([Group(name, (path,)) for name, path in zip("abc", paths)])
+    assert result.row("io_time").verdicts == ("same", "same", "worse")
+    assert result.row("bandwidth").verdicts == ("same", "same", "worse")
+    assert result.verdicts == ("same", "same", "slower")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from iolens.compare import interleaved, sample, welch
+from iolens.compare import interleaved, order_chance, sample, welch
 from iolens.compare.text import box_plot, change, quantity
 
 
@@ -63,6 +63,23 @@ def test_one_run_is_judged_by_the_spread_of_the_others() -> None:
     assert unusual.p < 0.001
     assert welch(sample([1.0]), sample([2.0])) is None
     assert welch(sample([1.0, 1.0]), sample([2.0, 2.0])) is None
+
+
+def test_equal_values_have_no_spread() -> None:
+    for value in (0.1, 1 / 3, 7.3e-9, 1e15 + 0.1):
+        same = sample([value] * 3)
+        assert (same.mean, same.sd) == (value, 0)
+        assert welch(same, sample([value] * 7)) is None
+    almost = sample([0.3, 0.1 + 0.2, 0.3])
+    assert almost.sd > 0
+    assert welch(sample([0.3, 0.3, 0.3]), almost) is None
+
+
+def test_the_order_of_few_runs() -> None:
+    low, high = sample([1.0, 1.1, 0.9]), sample([5.0, 90.0, 61.0])
+    assert order_chance(low, high) == order_chance(high, low) == 1 / 20
+    assert order_chance(low, sample([1.1, 2.0])) is None
+    assert order_chance(sample([1.0, 2.0]), sample([3.0, 4.0])) == 1 / 6
 
 
 def test_interleaving() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from iolens.log.modules import TRACES
 from iolens.metrics import Dataset
 from logmaker import LogMaker
 from observed import Observe
@@ -62,7 +63,7 @@ def test_every_access_of_a_trace_is_a_slice(export: Export, corpus: Path, tmp_pa
     assert export("perfetto", log).returncode == 0
     slices = [event for event in checked(tmp_path / "out" / "trace.json") if event["ph"] == "X"]
     with Dataset(log) as data:
-        for interface in ("posix", "mpiio"):
+        for interface in (m.traces for m in TRACES):
             (row,) = data.rows(
                 f'SELECT count(*) AS n, sum(length)::BIGINT AS s, max("end") AS e FROM dxt_{interface}'
             )

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "texts.h"
+#include "string_table.h"
 #include "unit.h"
 
 enum { WIDTH = 6, KINDS = 9 };
@@ -21,7 +21,7 @@ static uint64_t bits_of(double real)
 static uint64_t number(int kind, uint64_t row, uint64_t left, unsigned shift)
 {
 	uint64_t random = unit_random(&seed);
-	const uint64_t by_kind[KINDS] = {
+	const uint64_t by_op[KINDS] = {
 		[0] = 0,
 		[1] = 7,
 		[2] = row / 3,
@@ -32,7 +32,7 @@ static uint64_t number(int kind, uint64_t row, uint64_t left, unsigned shift)
 		[7] = random % 20 ? 4 : random,
 		[8] = UINT64_C(0) - row,
 	};
-	return by_kind[kind];
+	return by_op[kind];
 }
 
 /* Columns of all kinds, whole and real, at random. */
@@ -167,16 +167,16 @@ TEST(texts_come_back_and_known_words_take_a_byte_or_two)
 					     "no_room",  "a\nword\nlist", "process",    "rank i64 byte"};
 	enum { TEXTS = sizeof wanted / sizeof *wanted };
 	struct word text[TEXTS];
-	struct text_place place[TEXTS];
+	struct string_place place[TEXTS];
 	struct log_bytes out = {0}, back = {0};
 	for (size_t i = 0; i < TEXTS; i++)
 		text[i] = (struct word){wanted[i], strlen(wanted[i])};
-	EQUAL(texts_write(&out, text, 4), LOG_OK);
+	EQUAL(string_table_write(&out, text, 4), LOG_OK);
 	CHECK(out.used <= 4);
 	out.used = 0;
-	EQUAL(texts_write(&out, text, TEXTS), LOG_OK);
+	EQUAL(string_table_write(&out, text, TEXTS), LOG_OK);
 	struct cut from = {out.at, out.at + out.used};
-	EQUAL(texts_read(&from, TEXTS, &back, place, 1000), LOG_OK);
+	EQUAL(string_table_read(&from, TEXTS, &back, place, 1000), LOG_OK);
 	CHECK(from.at == from.end);
 	for (size_t i = 0; i < TEXTS; i++) {
 		EQUAL(place[i].length, strlen(wanted[i]));
@@ -185,11 +185,11 @@ TEST(texts_come_back_and_known_words_take_a_byte_or_two)
 	for (size_t n = 0; n < out.used; n++) {
 		from = (struct cut){out.at, out.at + n};
 		back.used = 0;
-		EQUAL(texts_read(&from, TEXTS, &back, NULL, 1000), LOG_E_DAMAGED);
+		EQUAL(string_table_read(&from, TEXTS, &back, NULL, 1000), LOG_E_DAMAGED);
 	}
 	from = (struct cut){out.at, out.at + out.used};
 	back.used = 0;
-	EQUAL(texts_read(&from, TEXTS, &back, NULL, 20), LOG_E_DAMAGED);
+	EQUAL(string_table_read(&from, TEXTS, &back, NULL, 20), LOG_E_DAMAGED);
 	log_bytes_free(&out);
 	log_bytes_free(&back);
 }

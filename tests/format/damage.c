@@ -111,7 +111,7 @@ TEST(running_out_of_memory_is_an_error_like_any_other)
 	size_t size;
 	uint8_t *data = make_log(&size);
 	struct walked w = {0};
-	log_alloc.get = scarce_get;
+	log_memory.alloc = scarce_get;
 	for (long n = 0; n < 200; n++) {
 		allowed = n;
 		w = walk_log(data, size);
@@ -119,7 +119,7 @@ TEST(running_out_of_memory_is_an_error_like_any_other)
 	}
 	EQUAL(w.errors, 0);
 	EQUAL(w.records, RECORDS);
-	log_alloc.get = malloc;
+	log_memory.alloc = malloc;
 	free(data);
 }
 
@@ -149,14 +149,14 @@ static int write_scarcely(void)
 TEST(a_writer_without_memory_fails_cleanly)
 {
 	int code = -1, failed = 0;
-	log_alloc.get = scarce_get;
+	log_memory.alloc = scarce_get;
 	for (long n = 0; n < 60; n++) {
 		allowed = n;
 		code = write_scarcely();
 		CHECK(code == 0 || code == LOG_E_MEMORY);
 		failed += code < 0;
 	}
-	log_alloc.get = malloc;
+	log_memory.alloc = malloc;
 	EQUAL(code, 0);
 	CHECK(failed > 5);
 }

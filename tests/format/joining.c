@@ -12,7 +12,7 @@
 #include "hash.h"
 #include "log.h"
 #include "make_store.h"
-#include "pack.h"
+#include "precompressed.h"
 #include "records.h"
 #include "trailer.h"
 #include "unit.h"
@@ -21,7 +21,7 @@ enum { RANKS_MAX = 16 };
 
 /* Ranks of a job, and who can read whose store. */
 struct jobs {
-	int ranks, places;
+	int ranks, nodes;
 	bool cyclic; /* rank r is at place r % places, not in blocks */
 	char *directory;
 	char store[RANKS_MAX][128];
@@ -30,10 +30,10 @@ struct jobs {
 	struct assemble_job job;
 };
 
-static struct jobs *begin(int ranks, int places, bool cyclic)
+static struct jobs *begin(int ranks, int nodes, bool cyclic)
 {
 	struct jobs *j = calloc(1, sizeof *j);
-	*j = (struct jobs){.ranks = ranks, .places = places, .cyclic = cyclic, .directory = unit_directory()};
+	*j = (struct jobs){.ranks = ranks, .nodes = nodes, .cyclic = cyclic, .directory = unit_directory()};
 	for (int r = 0; r < ranks; r++) {
 		snprintf(j->store[r], sizeof j->store[r], "%s/%d.store", j->directory, r);
 		make_store(j->store[r], r, ranks);
@@ -66,7 +66,7 @@ static void make_at_once(const struct jobs *j)
 
 struct place {
 	struct join *join;
-	struct join_place place;
+	struct join_node place;
 	struct assemble_job job;
 	int64_t ranks[RANKS_MAX];
 	const char *stores[RANKS_MAX];
@@ -77,7 +77,7 @@ static void open_place(const struct jobs *j, struct place *p, int number)
 {
 	*p = (struct place){.place = {.number = number, .nprocs = j->ranks, .ranks = p->ranks, .stores = p->stores}};
 	for (int r = 0; r < j->ranks; r++) {
-		int home = j->cyclic ? r % j->places : r * j->places / j->ranks;
+		int home = j->cyclic ? r % j->nodes : r * j->nodes / j->ranks;
 		if (home != number)
 			continue;
 		p->ranks[p->place.nranks++] = r;
@@ -96,8 +96,8 @@ typedef int tells(struct join *j, struct log_bytes *out);
 static void go_up(const struct jobs *j, struct place *p, tells *tell, told *add)
 {
 	struct log_bytes b = {0};
-	for (int step = 1; step < j->places; step *= 2) {
-		for (int to = 0; to + step < j->places; to += 2 * step) {
+	for (int step = 1; step < j->nodes; step *= 2) {
+		for (int to = 0; to + step < j->nodes; to += 2 * step) {
 			memcpy(p[to].before[to + step], join_sizes(p[to].join), sizeof p->at);
 			EQUAL(tell(p[to + step].join, &b), 0);
 			EQUAL(add(p[to].join, b.at, b.used), 0);
@@ -109,10 +109,10 @@ static void go_up(const struct jobs *j, struct place *p, tells *tell, told *add)
 static void go_down(const struct jobs *j, struct place *p)
 {
 	int step = 1;
-	while (step < j->places)
+	while (step < j->nodes)
 		step *= 2;
 	for (step /= 2; step; step /= 2)
-		for (int from = 0; from + step < j->places; from += 2 * step)
+		for (int from = 0; from + step < j->nodes; from += 2 * step)
 			for (int r = 0; r < JOIN_REGIONS; r++)
 				p[from + step].at[r] = p[from].at[r] + p[from].before[from + step][r];
 }
@@ -121,7 +121,7 @@ static void write_places(const struct jobs *j, const struct place *p, const stru
 {
 	int fd = open(file->path, O_WRONLY);
 	CHECK(fd >= 0);
-	for (int n = 0; n < j->places; n++) {
+	for (int n = 0; n < j->nodes; n++) {
 		for (int r = 0; r < JOIN_REGIONS; r++) {
 			size_t size;
 			const void *region = join_region(p[n].join, (enum join_region)r, &size);
@@ -133,15 +133,15 @@ static void write_places(const struct jobs *j, const struct place *p, const stru
 
 static void make_joined(const struct jobs *j)
 {
-	struct place *p = calloc((size_t)j->places, sizeof *p);
+	struct place *p = calloc((size_t)j->nodes, sizeof *p);
 	struct log_bytes decision = {0};
 	struct join_file file;
-	for (int n = 0; n < j->places; n++)
+	for (int n = 0; n < j->nodes; n++)
 		open_place(j, &p[n], n);
 	go_up(j, p, join_survey, join_survey_add);
 	EQUAL(join_begin(p->join, j->joined, &file), 0);
 	EQUAL(join_decide(p->join, &decision), 0);
-	for (int n = 0; n < j->places; n++)
+	for (int n = 0; n < j->nodes; n++)
 		EQUAL(join_make(p[n].join, decision.at, decision.used), 0);
 	go_up(j, p, join_share, join_share_add);
 	EQUAL(join_lay_out(p->join, p->at), 0);
@@ -149,7 +149,7 @@ static void make_joined(const struct jobs *j)
 	write_places(j, p, &file);
 	EQUAL(join_finish(p->join), 0);
 	TEXT(join_error(p->join)->message, "");
-	for (int n = 0; n < j->places; n++)
+	for (int n = 0; n < j->nodes; n++)
 		join_close(p[n].join);
 	log_bytes_free(&decision);
 	free(p);
@@ -286,13 +286,12 @@ static void same_names(struct log *a, struct log *b)
 
 static void compare(const struct jobs *j)
 {
-	static const int modules[] = {LOG_MOD_POSIX, LOG_MOD_MPIIO, LOG_MOD_STDIO, LOG_MOD_HEATMAP};
 	struct log *a, *b;
 	struct stat s;
 	EQUAL(log_open_file(&a, j->at_once, NULL), 0);
 	EQUAL(log_open_file(&b, j->joined, NULL), 0);
-	for (size_t m = 0; m < sizeof modules / sizeof *modules; m++)
-		EQUAL(count_in(b, a, modules[m]), count_in(a, b, modules[m]));
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		EQUAL(count_in(b, a, written_modules[i].module), count_in(a, b, written_modules[i].module));
 	same_names(a, b);
 	same_tables(a, b);
 	same_jobs(a, b);
@@ -322,9 +321,9 @@ static void has_all_records(const struct jobs *j, int64_t stores)
 	EQUAL(own, stores * (40 + 3 + (all ? 0 : 25)));
 }
 
-static void check(int ranks, int places, bool cyclic, int absent)
+static void check(int ranks, int nodes, bool cyclic, int absent)
 {
-	struct jobs *j = begin(ranks, places, cyclic);
+	struct jobs *j = begin(ranks, nodes, cyclic);
 	if (absent >= 0)
 		j->absent[absent] = true;
 	make_at_once(j);
@@ -342,8 +341,8 @@ TEST(one_place_makes_the_log_alone)
 
 TEST(ranks_in_blocks)
 {
-	for (int places = 2; places <= 7; places++)
-		check(7, places, false, -1);
+	for (int nodes = 2; nodes <= 7; nodes++)
+		check(7, nodes, false, -1);
 }
 
 TEST(ranks_dealt_out_to_the_places)
@@ -368,7 +367,7 @@ TEST(a_rank_without_a_store_shares_nothing)
 	check(4, 4, false, 2);
 }
 
-TEST(what_ranks_have_squeezed_ahead)
+TEST(what_ranks_have_deflated_ahead)
 {
 	struct jobs *j = begin(6, 2, false);
 	struct log_error err;
@@ -377,11 +376,11 @@ TEST(what_ranks_have_squeezed_ahead)
 		char path[160];
 		struct log *log, *other;
 		struct id_set shared = {0};
-		snprintf(path, sizeof path, "%s%s", j->store[r], PACK_SUFFIX);
+		snprintf(path, sizeof path, "%s%s", j->store[r], PRECOMPRESSED_SUFFIX);
 		EQUAL(log_open_file(&log, j->store[r], &err), 0);
 		EQUAL(log_open_file(&other, j->store[r / 3 * 3], &err), 0);
-		EQUAL(pack_ids(&shared, other, &err), 0);
-		EQUAL(r % 3 ? pack_make(log, &shared, r, path, &err) : 0, 0);
+		EQUAL(precompressed_ids(&shared, other, &err), 0);
+		EQUAL(r % 3 ? precompressed_make(log, &shared, r, path, &err) : 0, 0);
 		id_set_free(&shared);
 		log_close(log);
 		log_close(other);
@@ -459,7 +458,7 @@ TEST(a_store_of_a_rank_of_another_place)
 {
 	struct jobs *j = begin(3, 3, false);
 	struct place p = {.ranks = {1}, .stores = {j->store[2]}};
-	p.place = (struct join_place){
+	p.place = (struct join_node){
 		.number = 1, .nprocs = 3, .ranks = p.ranks, .nranks = 1, .stores = p.stores, .nstores = 1};
 	CHECK(join_open(&p.join, &j->job, &p.place) < 0);
 	CHECK(join_found(p.join).failed);

@@ -151,24 +151,24 @@ uint8_t *make_log(size_t *size)
 
 /* ---- other containers ---- */
 
-struct image {
+struct store_reader {
 	uint8_t at[65536];
 	size_t used;
 	const struct other_log *o;
 };
 
-static uint64_t turn(const struct image *m, uint64_t v, size_t bytes)
+static uint64_t turn(const struct store_reader *m, uint64_t v, size_t bytes)
 {
 	return m->o->swapped ? __builtin_bswap64(v) >> 8 * (8 - bytes) : v;
 }
 
-static void place(struct image *m, size_t at, uint64_t v, size_t bytes)
+static void place(struct store_reader *m, size_t at, uint64_t v, size_t bytes)
 {
 	v = turn(m, v, bytes);
 	memcpy(m->at + at, &v, bytes);
 }
 
-static void append_stream(struct image *m, const void *data, size_t n)
+static void append_stream(struct store_reader *m, const void *data, size_t n)
 {
 	uLongf room = sizeof m->at - m->used;
 	if (m->o->compression == LOG_ZLIB)
@@ -186,7 +186,7 @@ static void append_stream(struct image *m, const void *data, size_t n)
 }
 
 /* Two streams, cut within a record, as no writer does but readers must expect. */
-static void append(struct image *m, const void *data, size_t n)
+static void append(struct store_reader *m, const void *data, size_t n)
 {
 	size_t first = n > 24 ? n / 2 - n / 2 % 8 + 4 : n;
 	append_stream(m, data, first);
@@ -194,7 +194,7 @@ static void append(struct image *m, const void *data, size_t n)
 		append_stream(m, (const uint8_t *)data + first, n - first);
 }
 
-static void append_words(struct image *m, const void *words, size_t n)
+static void append_words(struct store_reader *m, const void *words, size_t n)
 {
 	uint64_t *copy = malloc(n + 8);
 	memcpy(copy, words, n);
@@ -204,7 +204,7 @@ static void append_words(struct image *m, const void *words, size_t n)
 	free(copy);
 }
 
-static void append_job(struct image *m)
+static void append_job(struct store_reader *m)
 {
 	static const int64_t with_ns[] = {7, 1000, 500000000, 1100, 750000000, 4, 42};
 	static const int64_t without[] = {7, 1000, 1100, 4, 42};
@@ -220,7 +220,7 @@ static void append_job(struct image *m)
 	append(m, text, m->o->compression == LOG_PLAIN ? sizeof text : fixed + 1024 + 40);
 }
 
-static void append_name(struct image *m)
+static void append_name(struct store_reader *m)
 {
 	static const char name[] = "/five";
 	uint8_t entry[64];
@@ -232,7 +232,7 @@ static void append_name(struct image *m)
 	append(m, entry, head + strlen(name) + (m->o->minor > 0));
 }
 
-static void region_at(struct image *m, size_t map_at, size_t start)
+static void region_at(struct store_reader *m, size_t map_at, size_t start)
 {
 	place(m, map_at, start, 8);
 	place(m, map_at + 8, m->used - start, 8);
@@ -240,7 +240,7 @@ static void region_at(struct image *m, size_t map_at, size_t start)
 
 uint8_t *make_other_log(const struct other_log *o, size_t *size)
 {
-	static struct image m;
+	static struct store_reader m;
 	bool new = o->minor >= 41;
 	memset(&m, 0, sizeof m);
 	m.o = o;

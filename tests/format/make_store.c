@@ -6,7 +6,7 @@
 
 #include "container.h"
 #include "hash.h"
-#include "live.h"
+#include "process_state.h"
 #include "records.h"
 #include "schema.h"
 #include "trailer.h"
@@ -15,7 +15,7 @@
 enum {
 	NAMES = CONTAINER_HEADER + CONTAINER_JOB_MAX,
 	RECORDS = 65536,
-	LIVE = 1 << 20,
+	STATE = 1 << 20,
 	TAIL = 4096,
 	OWN = 40,
 	SHARED = 25,
@@ -91,51 +91,54 @@ static void add_record(struct making *m, int module, const char *name)
 	m->at += s->size;
 }
 
-static void fill_live(const struct making *m, struct live *live)
+static void fill_state(const struct making *m, struct process_state *state)
 {
-	live->version = LIVE_VERSION;
-	live->size = sizeof *live;
-	live->shards = 1;
-	live->process = (struct live_process){.pid = 1000 + m->rank,
-					      .parent = 999,
-					      .started = 1700000000000000000 + m->rank,
-					      .end = 2 + (double)m->rank / 8,
-					      .end_reason = LIVE_END_FINALIZE,
-					      .mpi_size = m->nprocs,
-					      .mpi_rank = m->rank,
-					      .mpi_world = 77,
-					      .host = "unit",
-					      .exe = "/bin/program"};
-	live_timeline_add(&live->shard[0].timeline, LIVE_READ, 0.25, 0.5);
-	live->shard[0].heat[0].width = 0.125;
-	live_heat_add(&live->shard[0].heat[0], LIVE_READ, 300 + m->rank, 0.25, 0.5 + (double)m->rank / 16);
-	live->shard[0].operation[LIVE_OP_OPEN] = (struct live_operation){4 + m->rank, 1, 0, 0.5};
+	state->version = STATE_VERSION;
+	state->size = sizeof *state;
+	state->shards = 1;
+	state->process = (struct state_process){.pid = 1000 + m->rank,
+						.parent = 999,
+						.started = 1700000000000000000 + m->rank,
+						.end = 2 + (double)m->rank / 8,
+						.end_reason = STATE_END_FINALIZE,
+						.mpi_size = m->nprocs,
+						.mpi_rank = m->rank,
+						.mpi_world = 77,
+						.host = "unit",
+						.exe = "/bin/program"};
+	state_timeline_add(&state->shard[0].timeline, IO_READ, 0.25, 0.5);
+	state->shard[0].heat[0].width = 0.125;
+	state_heat_add(&state->shard[0].heat[0], IO_READ, 300 + m->rank, 0.25, 0.5 + (double)m->rank / 16);
+	state->shard[0].operation[STATE_OP_POSIX_OPEN] = (struct state_operation){4 + m->rank, 1, 0, 0.5};
 }
 
 static void fill_regions(struct making *m)
 {
-	static const int modules[] = {LOG_MOD_POSIX, LOG_MOD_MPIIO, LOG_MOD_STDIO};
 	m->at = NAMES;
 	each_file(m, LOG_MAX_MODULES, add_name);
 	set_u64(m, 32, NAMES);
 	set_u64(m, 40, m->at - NAMES);
 	m->at = RECORDS;
-	for (size_t k = 0; k < sizeof modules / sizeof *modules; k++) {
-		size_t begun = m->at, place = 48 + 16 * (size_t)modules[k];
-		each_file(m, modules[k], add_record);
+	for (int i = 0; i < WRITTEN_COUNT; i++) {
+		int module = written_modules[i].module;
+		const struct schema_interface *of = schema_modules[module].interface;
+		size_t begun = m->at, place = 48 + 16 * (size_t)module;
+		if (!of || strcmp(of->level, "library") == 0)
+			continue;
+		each_file(m, module, add_record);
 		set_u64(m, place, begun);
 		set_u64(m, place + 8, m->at - begun);
-		memcpy(m->image + 1072 + 4 * modules[k], &schema_modules[modules[k]].version, 4);
+		memcpy(m->image + 1072 + 4 * module, &schema_modules[module].version, 4);
 	}
-	CHECK(m->at <= LIVE);
+	CHECK(m->at <= STATE);
 }
 
 void make_store(const char *path, int64_t rank, int64_t nprocs)
 {
 	static const char schema[] = "version u64\nsize u64\n";
-	size_t live = live_section_size(schema, sizeof(struct live), 1, 0);
+	size_t state = section_in_place_size(schema, sizeof(struct process_state), 1, 0);
 	const int64_t magic = CONTAINER_MAGIC;
-	size_t size = (LIVE + live + 2 * TAIL) & ~(size_t)(TAIL - 1);
+	size_t size = (STATE + state + 2 * TAIL) & ~(size_t)(TAIL - 1);
 	struct making m = {.image = calloc(1, size), .rank = rank, .nprocs = nprocs};
 	strcpy((char *)m.image, "3.41");
 	memcpy(m.image + 8, &magic, sizeof magic);
@@ -145,9 +148,9 @@ void make_store(const char *path, int64_t rank, int64_t nprocs)
 	fill_regions(&m);
 	size_t tail = size - sizeof(struct trailer_entry) - sizeof(struct trailer_footer);
 	struct trailer_entry *entry = (struct trailer_entry *)(m.image + tail);
-	fill_live(&m, live_section(entry, m.image, LIVE, "live", schema, sizeof(struct live), 1, 0));
+	fill_state(&m, section_in_place(entry, m.image, STATE, "live", schema, sizeof(struct process_state), 1, 0));
 	entry->rows = 1;
-	live_footer((struct trailer_footer *)(entry + 1), tail, 1);
+	footer_in_place((struct trailer_footer *)(entry + 1), tail, 1);
 	FILE *file = fopen(path, "w");
 	CHECK(file && fwrite(m.image, 1, size, file) == size);
 	if (file)

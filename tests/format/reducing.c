@@ -1,3 +1,4 @@
+#include "precision.h"
 #include "reduce.h"
 
 #include <string.h>
@@ -53,6 +54,58 @@ TEST(fastest_and_slowest_rank_come_with_their_bytes_and_time)
 	EQUAL(all.slowest_rank, 7);
 	EQUAL(all.slowest_rank_bytes, 30);
 	NEAR(all.slowest_rank_time, 9);
+}
+
+TEST(every_module_has_room_in_its_plan)
+{
+	static struct reduce_plan room;
+	for (int m = 0; m < LOG_MOD_COUNT; m++)
+		if (schema_modules[m].nfields)
+			CHECK(reduce_plan(&schema_modules[m], &room)->nruns < REDUCE_RUNS);
+}
+
+TEST(stored_times_are_on_a_grid_and_never_stays_never)
+{
+	struct posix_record r = {
+		.open_start_timestamp = 1.0000001,
+		.write_start_timestamp = 1e-9,
+		.close_end_timestamp = 5.5 * 0x1p-20,
+		.write_time = 0.123456789,
+		.meta_time = 1e-9,
+		.read_time = 1.03e-6,
+		.max_read_time = 3.1e-6,
+		.max_write_time = -1,
+		.fastest_rank_time = 0.0000033,
+		.slowest_rank_time = 0.123456789,
+		.variance_rank_time = 1.0 / 3,
+		.variance_rank_bytes = 1.0 / 3,
+		.bytes_written = 12345,
+	};
+	reduce_to_grid(posix, &r);
+	EQUAL(r.open_start_timestamp == 1, 1);
+	EQUAL(r.read_start_timestamp == 0, 1);
+	EQUAL(r.write_start_timestamp == 0x1p-19, 1);
+	EQUAL(r.close_end_timestamp == 3 * 0x1p-19, 1);
+	EQUAL(r.write_time == 129454 * 0x1p-20, 1);
+	EQUAL(r.read_time == 9 * 0x1p-23, 1);
+	EQUAL(r.max_read_time == 13 * 0x1p-22, 1);
+	EQUAL(r.fastest_rank_time == 14 * 0x1p-22, 1);
+	EQUAL(r.slowest_rank_time == 64727 * 0x1p-19, 1);
+	EQUAL(r.meta_time == 0x1p-24, 1);
+	EQUAL(r.max_write_time == -1, 1);
+	EQUAL(r.variance_rank_time == 5461 * 0x1p-14, 1);
+	EQUAL(r.variance_rank_bytes == 1.0 / 3, 1);
+	EQUAL(r.bytes_written, 12345);
+}
+
+TEST(a_process_begins_no_later_and_ends_no_earlier_than_it_did)
+{
+	EQUAL(precise_begin(0.0141) == 1848 * 0x1p-17, 1);
+	EQUAL(precise_end(0.0141) == 1849 * 0x1p-17, 1);
+	EQUAL(precise_begin(1848 * 0x1p-17) == 1848 * 0x1p-17, 1);
+	EQUAL(precise_end(1848 * 0x1p-17) == 1848 * 0x1p-17, 1);
+	EQUAL(precise_begin(0) == 0 && precise_end(0) == 0, 1);
+	EQUAL(precise_cost(0.0002831) == 296 * 0x1p-20, 1);
 }
 
 TEST(a_rank_that_did_nothing_is_the_fastest)
@@ -162,7 +215,94 @@ TEST(the_value_zero_is_never_common)
 	EQUAL(all.access_count[1], 0);
 }
 
-/* Everything but the common values gives the same in any order and grouping. */
+/* Records of ranks that used few of many sizes, in the order that `turn` gives, pairwise or one after the other. */
+static struct posix_record reduce_sizes(const struct posix_record *ranks, int n, int turn, bool pairwise)
+{
+	struct posix_record r[64];
+	struct reduce_state s[64];
+	for (int i = 0; i < n; i++) {
+		r[i] = ranks[(i * turn + turn) % n];
+		reduce_begin(posix, &r[i], &s[i]);
+		s[i].most = REDUCE_MOST_OF_RANKS;
+	}
+	for (int step = 1; pairwise && step < n; step *= 2)
+		for (int i = 0; i + step < n; i += 2 * step)
+			reduce_merge(posix, &r[i], &s[i], &r[i + step], &s[i + step]);
+	for (int i = 1; !pairwise && i < n; i++)
+		reduce_merge(posix, &r[0], &s[0], &r[i], &s[i]);
+	for (int i = 1; i < n; i++)
+		reduce_forget(&s[i]);
+	reduce_end(posix, &r[0], &s[0]);
+	return r[0];
+}
+
+/* Folded into four slots, 32 is displaced each time it comes. */
+TEST(what_most_ranks_used_is_found_however_few_times_each_did)
+{
+	struct posix_record ranks[8] = {{.access = {104, 103, 102, 101}, .access_count = {1, 1, 1, 1}}};
+	for (int i = 1; i < 8; i++)
+		ranks[i] = (struct posix_record){
+			.access = {32}, .access_count = {1}, .stride = {1000 + i, 8}, .stride_count = {2, 1}};
+	struct posix_record all = reduce_sizes(ranks, 8, 1, false);
+	EQUAL(all.access[0], 32);
+	EQUAL(all.access_count[0], 7);
+	EQUAL(all.access[3], 102);
+	EQUAL(all.stride[0], 8);
+	EQUAL(all.stride_count[0], 7);
+	EQUAL(all.stride[1], 1007);
+}
+
+TEST(common_values_of_ranks_do_not_depend_on_order_or_grouping)
+{
+	enum { RANKS = 61, SIZES = 200 }; /* a prime: every turn visits all */
+	struct posix_record ranks[RANKS] = {{0}};
+	int64_t count[SIZES] = {0};
+	uint64_t seed = 9;
+	for (int i = 0; i < RANKS; i++)
+		for (int k = 0; k < 4; k++) {
+			int64_t size =
+				1 + (int64_t)((seed = seed * 6364136223846793005u + 1) >> 33) % (k ? SIZES - 1 : 9);
+			ranks[i].access[k] = size;
+			count[size] += ranks[i].access_count[k] = 1 + (i + k) % 5;
+		}
+	struct posix_record first = reduce_sizes(ranks, RANKS, 1, false);
+	for (int i = 0; i < 4; i++) {
+		EQUAL(first.access_count[i], count[first.access[i]]);
+		for (int64_t size = 1; size < SIZES; size++) {
+			bool shown = false;
+			for (int k = 0; k <= i; k++)
+				shown |= first.access[k] == size;
+			CHECK(shown || count[size] <= first.access_count[i]);
+		}
+	}
+	for (int turn = 1; turn < RANKS; turn++)
+		for (int pairwise = 0; pairwise < 2; pairwise++) {
+			struct posix_record all = reduce_sizes(ranks, RANKS, turn, pairwise);
+			CHECK(!memcmp(all.access, first.access, sizeof all.access));
+			CHECK(!memcmp(all.access_count, first.access_count, sizeof all.access_count));
+		}
+}
+
+/* Beyond the bound: what is dropped are the least, and the memory is that of the bound. */
+TEST(frequent_values_survive_the_bound)
+{
+	struct common *c = common_make(REDUCE_MOST_OF_RANKS);
+	struct common_value shown[COMMON_SHOWN];
+	for (int64_t i = 1; i <= 100000; i++) {
+		CHECK(common_add(c, 1000000 + i, 1) == 0);
+		CHECK(common_add(c, 1 + i % 4, 1) == 0);
+	}
+	common_show(c, shown);
+	CHECK(c->bound);
+	CHECK(c->size <= 4 * REDUCE_MOST_OF_RANKS);
+	for (int i = 0; i < COMMON_SHOWN; i++) {
+		EQUAL(shown[i].value, COMMON_SHOWN - i);
+		EQUAL(shown[i].count, 25000);
+	}
+	common_free(c);
+}
+
+/* Everything but the common values, which are kept to four here, gives the same in any order and grouping. */
 TEST(merging_does_not_depend_on_order_or_grouping)
 {
 	enum { RANKS = 6 };

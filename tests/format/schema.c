@@ -50,10 +50,9 @@ TEST(interfaces_that_move_bytes_play_the_same_roles)
 	static const enum field_role roles[] = {ROLE_OPENS,         ROLE_READS,     ROLE_WRITES,     ROLE_BYTES_READ,
 						ROLE_BYTES_WRITTEN, ROLE_READ_TIME, ROLE_WRITE_TIME, ROLE_META_TIME,
 						ROLE_OPEN_START,    ROLE_CLOSE_END, ROLE_FASTEST,    ROLE_SLOWEST};
-	static const int modules[] = {LOG_MOD_POSIX, LOG_MOD_STDIO};
-	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-		for (size_t k = 0; k < sizeof roles / sizeof *roles; k++)
-			CHECK(schema_by_role(&schema_modules[modules[i]], roles[k]));
+	for (const struct schema_module *m = schema_modules; m < schema_modules + LOG_MOD_COUNT; m++)
+		for (size_t k = 0; k < sizeof roles / sizeof *roles && m->interface && m->interface->level; k++)
+			CHECK(strcmp(m->interface->level, "libc") != 0 || schema_by_role(m, roles[k]));
 }
 
 TEST(all_modules_of_the_format_have_a_name)

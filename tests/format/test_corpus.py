@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
 import places
 import pytest
+from interfaces import AUTOPERF
 
 NAMES = sorted(path.stem for path in (places.CORPUS / "logs").glob("*.darshan")) or [
     pytest.param("", marks=pytest.mark.skip(reason=f"no corpus of released logs at {places.CORPUS}"))
@@ -32,10 +34,12 @@ REFERENCE_DIFFERS: dict[str, str] = {
 }
 # Loses common values on the way: see docs/decisions/0006.
 for _n in range(4, 9):
-    REFERENCE_DIFFERS[f"dlio-{_n}"] = r"total_POSIX_ACCESS\d_"
+    REFERENCE_DIFFERS[f"dlio-{_n}"] = r"total_POSIX_(ACCESS|STRIDE)\d_"
+for _name in ("dlio-2", "nonmpi-dxt-anonymized"):
+    REFERENCE_DIFFERS[_name] = r"total_\w+_(ACCESS|STRIDE)\d_"
 
 # The reference was built without a decoder for them.
-NOT_IN_REFERENCE = {"APMPI", "APXC", "total_MPI", "total_APXC"}
+NOT_IN_REFERENCE = {*AUTOPERF, "total_MPI", "total_APXC"}
 # What was not measured: its sum is -1 here, any negative number there; its time stamp -1 here, 0 there.
 NOT_MEASURED = re.compile(r"total_\w+?_(FDOPENS: -|F_(CLOSE_START|OPEN_END)_TIMESTAMP: (0|-1)\.0)")
 # Of old logs the reference shows the size that a new header would have.
@@ -164,3 +168,30 @@ def test_a_trace_is_what_darshan_dxt_parser_prints(
     same = [line for line in zip(done.stdout.splitlines(), wanted) if not line[1].startswith("# header: ")]
     assert len(done.stdout.splitlines()) == len(wanted)
     assert [a for a, _ in same] == [b for _, b in same]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_common_values_of_totals_are_those_of_all_records(
+    name: str, show: Callable[[str], list[str]]
+) -> None:
+    lines = show(name)
+    tables: dict[str, dict[str, dict[str, int]]] = {}
+    totals = dict(line.removeprefix("total_").split(": ") for line in lines if line.startswith("total_"))
+    for line in lines:
+        cells = line.split("\t")
+        found = re.fullmatch(
+            r"((?:POSIX|MPIIO)_(?:ACCESS|STRIDE)\d_)(ACCESS|STRIDE|COUNT)", cells[3] if len(cells) > 4 else ""
+        )
+        if found:
+            tables.setdefault(found[1], {}).setdefault(cells[1] + cells[2], {})[found[2]] = int(cells[4])
+    merged: dict[str, Counter[int]] = {}
+    for table, records in tables.items():
+        kind = table.split("_")[1][:-1]
+        for record in records.values():
+            if record[kind]:
+                merged.setdefault(table[:-2], Counter())[record[kind]] += record["COUNT"]
+    for table, counts in merged.items():
+        kind = table.split("_")[1]
+        order = sorted(((n, value) for value, n in counts.items() if n), reverse=True)[:4]
+        shown = [(int(totals[f"{table}{i}_COUNT"]), int(totals[f"{table}{i}_{kind}"])) for i in range(1, 5)]
+        assert [(n, value) for n, value in shown if n] == order, table

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import places
 import pytest
+from interfaces import LIBC
 
 Key = tuple[str, int, int, str]  # module, rank, record id, counter
 
@@ -73,7 +74,7 @@ def test_pydarshan_reads_what_was_written(made: Made) -> None:
     assert report.metadata["exe"].startswith("./program")
     assert [m[0] for m in report.mounts] == ["/data/fast", "/data", "/"]
     compared = 0
-    for module in ("POSIX", "STDIO"):
+    for module in LIBC:
         frames = report.records[module].to_df()
         for frame in (frames["counters"], frames["fcounters"]):
             for row in frame.to_dict("records"):
@@ -85,7 +86,7 @@ def test_pydarshan_reads_what_was_written(made: Made) -> None:
                     else:
                         assert value == float(written) if "_F_" in counter else int(value) == int(written)
                     compared += 1
-    assert compared == sum(key[0] in ("POSIX", "STDIO") for key in made.counters)
+    assert compared == sum(key[0] in LIBC for key in made.counters)
 
 
 def test_pydarshan_reads_the_heat_map(made: Made) -> None:

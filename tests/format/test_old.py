@@ -38,6 +38,20 @@ def test_counters_are_what_an_independent_decoder_says(
     assert show(run_iolens, path) == list(oracle.Old(str(path)).lines())
 
 
+LIMITS = {"not counted from MPI_Init": 2.03, "POSIX calls alone": 2.04, "the end of the first open": 2.05}
+
+
+@pytest.mark.parametrize("version", list(OLD))
+def test_what_its_version_did_not_do_is_said(version: str, tmp_path: Path, run_iolens: Run) -> None:
+    path = tmp_path / "old.darshan.gz"
+    path.write_bytes(gzip.compress(old_log(version, OLD[version][0][0], 1, len)))
+    text = run_iolens(["show", path]).stdout  # type: ignore[attr-defined]
+    said = [line for line in text.splitlines() if line.startswith("# *WARNING*")]
+    wanted = [words for words, since in LIMITS.items() if float(version) < since]
+    wanted += ["mount points of 1.23"] if version == "1.23" else []
+    assert len(said) == len(wanted) and all(words in line for words, line in zip(wanted, said))
+
+
 def test_members_and_missing_compression_make_no_difference(
     plain: bytes, tmp_path: Path, run_iolens: Run
 ) -> None:

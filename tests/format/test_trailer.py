@@ -1,10 +1,9 @@
-"""The trailer's tables: as their reference page says, and of logs as iolens wrote them before (zlib streams)."""
+"""The trailer's tables are what their reference page says."""
 
 from __future__ import annotations
 
 import struct
 import subprocess
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +11,6 @@ import places
 import pytest
 import trailer_page
 from trailer_page import crc32c
-
-BEFORE = Path(__file__).with_name("zlib-trailer.darshan")  # format-make-log 1 1 6
-FOOTER = 64
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -63,85 +59,37 @@ def test_so_is_that_of_a_job(run_iolens: Run, tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_words_that_the_library_knows() -> None:
-    source = (places.ROOT / "format" / "words.c").read_text()
+    source = (places.ROOT / "format" / "trailer" / "dictionary.c").read_text()
     text = source[source.index("words[] =") : source.index("/* clang-format on")]
     known = "".join(line.strip().strip(';"') for line in text.splitlines()[2:]).split(r"\n")
-    assert known[:-1] == trailer_page.words() and len(known) == 265 + 1
+    assert known[:-1] == trailer_page.words() and len(known) == 284 + 1
 
 
-def tables(shown: str) -> list[str]:
-    """What `iolens show --ext` prints of the trailer."""
-    return shown[shown.index("# iolens extension") :].splitlines()
-
-
-def test_a_trailer_of_before_is_read_like_one_of_today(tmp_path: Path, run_iolens: Run) -> None:
+def test_a_trailer_of_the_version_before_is_read_and_one_of_the_next_is_refused(
+    tmp_path: Path, run_iolens: Run
+) -> None:
     made = make(tmp_path / "made.darshan", 1, 1, 6)
-    assert made.read_bytes()[-8:] == b"iolens\0\2"
-    before, today = (tables(run_iolens(["show", "--ext", log]).stdout) for log in (BEFORE, made))
-    assert len(today) == 6 + 3
-    assert before == today
+    log = made.read_bytes()
+    now = run_iolens(["show", "--ext", made])
+    made.write_bytes(log[:-1] + b"\2")
+    before = run_iolens(["show", "--ext", made])
+    assert (before.returncode, before.stdout) == (0, now.stdout)
+    for unknown in (b"\1", b"\4"):
+        made.write_bytes(log[:-1] + unknown)
+        shown = run_iolens(["show", "--ext", made])
+        assert shown.returncode in {3, 4} and "trailer of an unknown version" in shown.stderr
 
 
-def test_every_reader_takes_it(run_iolens: Run, tmp_path: Path) -> None:
-    iolens, pa = pytest.importorskip("iolens.log"), pytest.importorskip("pyarrow")
-    with iolens.Log(BEFORE) as log:
-        table = pa.table(log.trailer["process"])
-    assert table.column("pid").to_pylist() == [100 + row for row in range(6)]
-    assert table.column("host").to_pylist()[5] == "node005"
-    done = run_iolens(["convert", BEFORE, tmp_path / "copy.darshan"])
-    assert done.returncode == 0, done.stderr
-    copy = (tmp_path / "copy.darshan").read_bytes()
-    assert copy[-8:] == b"iolens\0\2" and len(copy) < len(BEFORE.read_bytes())
-
-
-def test_what_is_damaged_in_it_is_told(tmp_path: Path, run_iolens: Run) -> None:
-    data = BEFORE.read_bytes()
-    directory, length = struct.unpack_from("<QQ", data, len(data) - FOOTER + 16)
-    (section,) = struct.unpack_from("<Q", data, directory + 32)
-    for at in (section + 20, directory + 5, directory + length - 30, len(data) - 40):
-        log = tmp_path / f"{at}.darshan"
-        log.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
-        done = run_iolens(["show", "--ext", log])
-        assert done.returncode in {3, 4}
-        assert done.stderr.count("\n") == 1 and "damaged" in done.stderr and "at byte" in done.stderr
-
-
-def rows_of_columns(columns: bytes, rows: int, width: int) -> bytes:
-    """Columns of byte planes, of differences to the row before."""
-    table = bytearray(rows * width)
-    for at in range(0, width, 8):
-        word = 0
-        for row in range(rows):
-            planes = bytes(columns[(at + byte) * rows + row] for byte in range(8))
-            word = (word + int.from_bytes(planes, "little")) % 2**64
-            table[row * width + at : row * width + at + 8] = word.to_bytes(8, "little")
-    return bytes(table)
-
-
-def test_the_trailer_of_before_is_what_the_reference_page_says() -> None:
-    log = BEFORE.read_bytes()
-    footer = log[-64:]
-    magic, version, flags, at, length, crc = struct.unpack("<8sIIQQI", footer[:36])
-    assert (magic, version, flags) == (b"iolens\0\0", 1, 0)
-    assert struct.unpack("<I", footer[60:])[0] == crc32c(footer[:60])
-    directory = log[at : at + length]
-    assert at + length == len(log) - 64
-    assert crc == crc32c(directory)
-    name, at, stored, raw, rows, heap, schema, width, packed, flags, crc, _ = struct.unpack(
-        "<32s5Q6I", directory
-    )
-    assert (name.rstrip(b"\0"), packed, flags) == (b"process", 0, 2)
-    assert crc == crc32c(log[at : at + stored])
-    section = zlib.decompress(log[at : at + stored])
-    assert len(section) == raw
-    assert section[:schema].decode().rstrip("\0").splitlines()[2:5] == [
-        "start f64 s",
-        "host str",
-        "calls i64[3] calls",
-    ]
-    assert schema + rows * width == heap
-    table = rows_of_columns(section[schema:heap], rows, width)
-    for row in range(rows):
-        pid, _, start, host, length = struct.unpack_from("<qQdII", table, row * width)
-        assert (pid, start) == (100 + row, 0.5 * row)
-        assert section[heap + host : heap + host + length] == b"node%03d" % row
+def test_a_trailer_of_before_the_first_release_is_named_and_the_records_are_read(
+    tmp_path: Path, run_iolens: Run
+) -> None:
+    made = make(tmp_path / "made.darshan", 1, 1, 6)
+    log = made.read_bytes()
+    assert log[-8:] == b"iolens\0\3"
+    footer = struct.pack("<8sIIQQ28x", b"iolens", 1, 0, len(log), 0)
+    made.write_bytes(log + footer + struct.pack("<I", crc32c(footer)))
+    shown = run_iolens(["show", "--base", made])
+    assert shown.returncode == 0 and "POSIX_OPENS" in shown.stdout
+    done = run_iolens(["show", "--ext", made])
+    assert done.returncode in {3, 4}
+    assert done.stderr.count("\n") == 1 and "trailer of before the first release" in done.stderr

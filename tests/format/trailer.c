@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compact.h"
+#include "hash.h"
 #include "make.h"
 #include "unit.h"
 
@@ -154,21 +155,21 @@ TEST(a_section_asks_for_memory_in_proportion_to_its_size)
 	enum { ROWS = 3 << 20 };
 	struct trailer_section s;
 	struct log_bytes out = {0};
-	struct squeeze *squeeze = NULL;
+	struct deflater *deflater = NULL;
 	struct compact_table t = {0};
 	EQUAL(section_begin(&s, "x", "pid i64\n"), 0);
 	for (int i = 0; i < ROWS; i++)
 		section_row(&s);
-	EQUAL(compact_write(&out, &s, &squeeze), 0);
+	EQUAL(compact_write(&out, &s, &deflater), 0);
 	CHECK(out.used >= 8 * ROWS / 1024 && out.used < 8 * ROWS / 1024 + 512);
 	EQUAL(compact_read(&t, out.at, 8 * ROWS / 1024 - 1, ROWS, 8 * ROWS), LOG_E_DAMAGED);
 	EQUAL(compact_read(&t, out.at, out.used, ROWS, 8 * ROWS), 0);
 	EQUAL(t.bytes.used, 8 * ROWS);
 	log_bytes_free(&t.bytes);
-	log_put(t.fields);
+	log_free(t.fields);
 	log_bytes_free(&out);
 	section_free(&s);
-	squeeze_free(squeeze);
+	deflater_free(deflater);
 }
 
 static void many_texts(struct trailer_section *s, int rows)
@@ -185,25 +186,88 @@ static void many_texts(struct trailer_section *s, int rows)
 
 TEST(a_text_is_stored_once)
 {
-	struct squeeze *squeeze = NULL;
+	struct deflater *deflater = NULL;
 	size_t size[2];
 	for (int times = 0; times < 2; times++) {
 		struct trailer_section s;
 		struct compact_table t = {0};
 		struct log_bytes out = {0};
 		many_texts(&s, times ? 500 : 50);
-		EQUAL(compact_write(&out, &s, &squeeze), 0);
+		EQUAL(compact_write(&out, &s, &deflater), 0);
 		EQUAL(compact_read(&t, out.at, out.used, s.nrows, s.rows.used + s.heap.used), 0);
 		CHECK(t.bytes.used <= s.rows.used + s.heap.used);
 		size[times] = out.used;
 		log_bytes_free(&out);
 		log_bytes_free(&t.bytes);
-		log_put(t.fields);
+		log_free(t.fields);
 		section_free(&s);
 	}
 	CHECK(size[0] < 50 * 20);
 	CHECK(size[1] < size[0] + 500 * 6 / 8 + 16);
-	squeeze_free(squeeze);
+	deflater_free(deflater);
+}
+
+/* Of 48 bytes: whatever the first 24 are, the others lead to the same hash. */
+static void mix(uint64_t s[3])
+{
+	static const uint8_t shift[4][3] = {{43, 9, 8}, {38, 23, 5}, {35, 49, 11}, {12, 18, 22}};
+	for (int i = 0; i < 4; i++) {
+		s[0] = (s[0] - s[1] - s[2]) ^ (s[2] >> shift[i][0]);
+		s[1] = (s[1] - s[2] - s[0]) ^ (s[0] << shift[i][1]);
+		s[2] = (s[2] - s[0] - s[1]) ^ (s[1] >> shift[i][2]);
+	}
+}
+
+static void state_after(const char *first, uint64_t s[3])
+{
+	uint64_t words[3];
+	memcpy(words, first, sizeof words);
+	s[0] = words[0];
+	s[1] = words[1];
+	s[2] = 0x9e3779b97f4a7c13 + words[2];
+	mix(s);
+}
+
+static void make_collision(const char *text, char *other)
+{
+	uint64_t from[3], to[3], rest[3];
+	state_after(text, from);
+	for (int k = 0; k == 0 || strlen(other) != 48; k++) {
+		char first[25];
+		snprintf(first, sizeof first, "other-%018d", k);
+		memcpy(other, first, 24);
+		memcpy(rest, text + 24, sizeof rest);
+		state_after(other, to);
+		for (int i = 0; i < 3; i++)
+			rest[i] += from[i] - to[i];
+		memcpy(other + 24, rest, sizeof rest);
+		other[48] = '\0';
+	}
+}
+
+TEST(texts_of_one_hash_stay_apart)
+{
+	const char *text = "/scratch/project/run-0001/checkpoint-0000000042.";
+	char other[49];
+	struct deflater *deflater = NULL;
+	struct trailer_section s;
+	struct compact_table t = {0};
+	struct log_bytes out = {0};
+	make_collision(text, other);
+	CHECK(log_hash(text, 48, 0) == log_hash(other, 48, 0) && strcmp(text, other) != 0);
+	EQUAL(section_begin(&s, "x", "command str\n"), 0);
+	for (int i = 0; i < 4; i++) {
+		section_row(&s);
+		section_set_text(&s, "command", 0, i % 2 ? other : text);
+	}
+	EQUAL(compact_write(&out, &s, &deflater), 0);
+	EQUAL(compact_read(&t, out.at, out.used, s.nrows, s.rows.used + s.heap.used), 0);
+	CHECK(memmem(t.bytes.at, t.bytes.used, text, 48) && memmem(t.bytes.at, t.bytes.used, other, 48));
+	log_bytes_free(&out);
+	log_bytes_free(&t.bytes);
+	log_free(t.fields);
+	section_free(&s);
+	deflater_free(deflater);
 }
 
 TEST(wrong_schemas_are_refused)
@@ -261,7 +325,7 @@ TEST(whole_rows_can_be_added)
 }
 
 /* A store as the runtime lays it out: a log without compression, live sections behind it, the footer at the end. */
-TEST(live_sections_grow_in_place)
+TEST(sections_grow_in_place)
 {
 	enum { AT = 8192, DIRECTORY = 12288, SIZE = 16384 };
 	static const char schema[] = "pid i64\nhost char[64]\n";
@@ -273,9 +337,9 @@ TEST(live_sections_grow_in_place)
 	memcpy(o.data, log, used);
 	free(log);
 	struct trailer_entry *entry = (struct trailer_entry *)(o.data + DIRECTORY);
-	EQUAL(live_section_size(schema, 80, 4, 0), 64 + 4 * 80);
-	int64_t *rows = live_section(entry, o.data, AT, "process", schema, 80, 4, 0);
-	live_footer((struct trailer_footer *)(o.data + SIZE) - 1, DIRECTORY, 1);
+	EQUAL(section_in_place_size(schema, 80, 4, 0), 64 + 4 * 80);
+	int64_t *rows = section_in_place(entry, o.data, AT, "process", schema, 80, 4, 0);
+	footer_in_place((struct trailer_footer *)(o.data + SIZE) - 1, DIRECTORY, 1);
 	for (uint64_t n = 0; n < 4; n++) {
 		struct trailer_table *t;
 		rows[10 * n] = 500 + (int64_t)n;
@@ -299,11 +363,11 @@ TEST(live_sections_grow_in_place)
 	free(o.data);
 }
 
-TEST(live_sections_with_a_wrong_schema_are_refused)
+TEST(sections_in_place_with_a_wrong_schema_are_refused)
 {
 	struct trailer_entry entry;
 	uint8_t base[256];
-	CHECK(!live_section(&entry, base, 0, "x", "pid i32\n", 0, 1, 0));
-	CHECK(!live_section(&entry, base, 0, "x", "pid i64[4]\n", 16, 1, 0));
-	EQUAL(live_section_size("pid i32\n", 0, 1, 0), 0);
+	CHECK(!section_in_place(&entry, base, 0, "x", "pid i32\n", 0, 1, 0));
+	CHECK(!section_in_place(&entry, base, 0, "x", "pid i64[4]\n", 16, 1, 0));
+	EQUAL(section_in_place_size("pid i32\n", 0, 1, 0), 0);
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Damaged logs by the thousand: each is read by one command, and must be shown or refused in one line that says where.
 
-usage: tests/fuzz/mutate.py [--seed N] [--first N] [--count N] [--python] [--keep DIRECTORY]
+usage: tests/fuzz/mutate.py [--seed N] [--first N] [--count N] [--python | --analysis] [--keep DIRECTORY]
 
 The n-th log of a seed is always the same: a sound one (made here, or of the corpus), damaged once to four times by
 flipped bits, cuts, pieces of other logs, absurd numbers, the same inside compressed regions, or regions that unpack to
 half a gigabyte. A command may not crash, hang, or take more than MEMORY; what it cannot read it says in one line with
-the place. With --python the logs are read by the Python package instead. Logs that break something are kept.
+the place. With --python the logs are read by the Python package instead, with --analysis by the commands that are
+written in Python (analysis.py). Logs that break something are kept.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import places
@@ -34,15 +36,24 @@ MEMORY = 256 << 20
 SECONDS = 60
 LARGEST = 100_000  # bytes of a log that is damaged: larger ones take the time of many small ones
 
-# Command and the exit codes that it may give.
-COMMANDS: list[tuple[list[str], tuple[int, ...]]] = [
-    (["show", "--all"], (0, 3, 4)),
-    (["show", "--file-list-detailed"], (0, 3, 4)),
-    (["info", "--json"], (0, 3, 4)),
-    (["trace"], (0, 3, 4)),
-    (["files"], (0, 3, 4)),
-    (["check"], (0, 1, 3, 4)),
-    (["convert"], (0, 3, 4)),
+# Command and the exit codes that it may give. LOG is the damaged log, GOOD a sound one, NEW what the command makes.
+COMMANDS: list[tuple[str, tuple[int, ...]]] = [
+    ("show --all LOG", (0, 3, 4)),
+    ("show --file-list-detailed LOG", (0, 3, 4)),
+    ("show --json --all LOG", (0, 3, 4)),
+    ("show --csv LOG", (0, 3, 4)),
+    ("info --json LOG", (0, 3, 4)),
+    ("trace LOG", (0, 3, 4)),
+    ("files LOG", (0, 3, 4)),
+    ("files --json LOG", (0, 3, 4)),
+    ("check LOG", (0, 1, 3, 4)),
+    ("diff LOG GOOD", (0, 1, 3, 4)),
+    ("diff --json GOOD LOG", (0, 1, 3, 4)),
+    ("merge -o NEW LOG GOOD", (0, 3, 4)),
+    ("merge --keep-ranks -o NEW LOG", (0, 3, 4)),
+    ("convert LOG NEW", (0, 3, 4)),
+    ("convert --anonymize key LOG NEW", (0, 3, 4)),
+    ("convert --bzip2 LOG NEW", (0, 3, 4)),
 ]
 ABSURD = [0, 1, -1, 1 << 31, 1 << 32, (1 << 63) - 1, -(1 << 63), 1 << 40, 0x7FF8000000000000]
 
@@ -122,8 +133,8 @@ def absurd(pick: random.Random, log: bytearray, others: list[bytes]) -> None:
 
 @cache
 def bomb(megabytes: int, fill: bytes) -> bytes:
-    squeeze = zlib.compressobj(9)
-    return b"".join([*(squeeze.compress(fill * (1 << 20)) for _ in range(megabytes)), squeeze.flush()])
+    compressor = zlib.compressobj(9)
+    return b"".join([*(compressor.compress(fill * (1 << 20)) for _ in range(megabytes)), compressor.flush()])
 
 
 def streams(log: bytes) -> list[int]:
@@ -207,6 +218,7 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.child = folder, 0
+        (folder / "good").write_bytes(made()[0])
         self.codes: Counter[str] = Counter()
         self.memory = self.largest = 0
         signal.signal(signal.SIGALRM, lambda *_: os.kill(self.child, signal.SIGKILL))
@@ -226,18 +238,23 @@ class Reader:
         return os.waitstatus_to_exitcode(status), errors.read_text(errors="replace")
 
     def wrong(self, n: int, log: bytes) -> str:
-        arguments, allowed = COMMANDS[n % len(COMMANDS)]
-        path, out = self.folder / "log", self.folder / "out"
-        path.write_bytes(log)
-        out.unlink(missing_ok=True)
-        more = [str(out)] if arguments == ["convert"] else []
-        code, text = self.spawn([str(places.BIN), *arguments, str(path), *more])
-        self.codes[f"{arguments[0]} {code}"] += 1
+        text, allowed = COMMANDS[n % len(COMMANDS)]
+        names = {"LOG": self.folder / "log", "GOOD": self.folder / "good", "NEW": self.folder / "new"}
+        names["LOG"].write_bytes(log)
+        names["NEW"].unlink(missing_ok=True)
+        code, errors = self.spawn([str(places.BIN), *(str(names.get(word, word)) for word in text.split())])
+        self.codes[f"{text.split()[0]} {code}"] += 1
         if code not in allowed:
-            return f"{arguments}: exit code {code}: {text[-300:]}"
+            return f"{text}: exit code {code}: {errors[-300:]}"
         if self.memory > MEMORY:
-            return f"{arguments}: {self.memory >> 20} MiB"
-        return f"{arguments}: {text}" if code == 3 and not refused_well(text, len(log)) else ""
+            return f"{text}: {self.memory >> 20} MiB"
+        if any(not line.startswith("iolens: ") for line in errors.splitlines()):
+            return f"{text}: {errors}"
+        if names["NEW"].exists():
+            checked, said = self.spawn([str(places.BIN), "check", str(names["NEW"])])
+            if checked not in (0, 1):
+                return f"{text}: check of what it made: {checked}: {said}"
+        return f"{text}: {errors}" if code == 3 and not refused_well(errors, len(log)) else ""
 
 
 def refused_well(text: str, size: int) -> bool:
@@ -286,12 +303,23 @@ class PythonReader:
         return answer or "the interpreter died"
 
 
+def reader_of(given: argparse.Namespace, folder: Path) -> Any:
+    if given.analysis:
+        from analysis import AnalysisReader
+
+        return AnalysisReader(folder)
+    return PythonReader(folder) if given.python else Reader(folder)
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description="damaged logs by the thousand")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--first", type=int, default=0)
     arguments.add_argument("--count", type=int, default=2000)
     arguments.add_argument("--python", action="store_true", help="read by the Python package")
+    arguments.add_argument(
+        "--analysis", action="store_true", help="read by report, compare, findings, export"
+    )
     arguments.add_argument(
         "--keep", type=Path, default=Path("broken-logs"), help="where logs that break it go"
     )
@@ -300,7 +328,7 @@ def main() -> int:
     bad = 0
     try:
         logs = [*made(), *released(), *recorded(folder)]
-        reader = PythonReader(folder) if given.python else Reader(folder)
+        reader = reader_of(given, folder)
         for n in range(given.first, given.first + given.count):
             log = damaged(given.seed, n, logs)
             wrong = reader.wrong(n, log)

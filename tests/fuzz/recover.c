@@ -12,7 +12,7 @@
 #include "assemble.h"
 #include "container.h"
 #include "hash.h"
-#include "live.h"
+#include "process_state.h"
 #include "records.h"
 #include "schema.h"
 #include "trailer.h"
@@ -22,7 +22,7 @@ enum {
 	POSIX = 16384,
 	MPIIO = 24576,
 	STDIO = 32768,
-	LIVE = 40960,
+	STATE = 40960,
 	TAIL = 4096
 };
 
@@ -63,34 +63,34 @@ static void fill_records(void)
 	set_region(LOG_MOD_STDIO, STDIO, sizeof *s);
 }
 
-static void fill_live(struct live *live)
+static void fill_state(struct process_state *state)
 {
-	live->version = LIVE_VERSION;
-	live->size = sizeof *live;
-	live->shards = 2;
-	live->process = (struct live_process){.pid = 77,
-					      .parent = 76,
-					      .started = 1700000000000000000,
-					      .start = 0.1,
-					      .end = 2,
-					      .host = "fuzz",
-					      .exe = "/bin/x"};
-	live->fold.opens = 3;
-	live->fold.directory[0] = (struct fold_directory){3, 0, "/folded"};
-	live->deaths = 1;
-	live->death[0] = (struct live_death){78, 9};
-	live->unobserved[0] = (struct live_unobserved){1, LIVE_BLIND_STATIC, "/bin/static"};
-	live_timeline_add(&live->shard[0].timeline, LIVE_READ, 0.2, 0.3);
-	live_heat_add(&live->shard[0].heat[0], LIVE_READ, 300, 0.2, 0.3);
-	live->shard[1].operation[LIVE_OP_OPEN] = (struct live_operation){4, 1, 0, 0.01};
+	state->version = STATE_VERSION;
+	state->size = sizeof *state;
+	state->shards = 2;
+	state->process = (struct state_process){.pid = 77,
+						.parent = 76,
+						.started = 1700000000000000000,
+						.start = 0.1,
+						.end = 2,
+						.host = "fuzz",
+						.exe = "/bin/x"};
+	state->overflow.opens = 3;
+	state->overflow.directory[0] = (struct overflow_directory){3, 0, "/folded"};
+	state->deaths = 1;
+	state->death[0] = (struct state_death){78, 9};
+	state->unobserved[0] = (struct state_unobserved){1, UNTRACED_STATIC, "/bin/static"};
+	state_timeline_add(&state->shard[0].timeline, IO_READ, 0.2, 0.3);
+	state_heat_add(&state->shard[0].heat[0], IO_READ, 300, 0.2, 0.3);
+	state->shard[1].operation[STATE_OP_POSIX_OPEN] = (struct state_operation){4, 1, 0, 0.01};
 }
 
 static void make_sound(void)
 {
 	static const char schema[] = "version u64\nsize u64\n";
-	size_t live = live_section_size(schema, sizeof(struct live), 1, 0);
+	size_t state = section_in_place_size(schema, sizeof(struct process_state), 1, 0);
 	const int64_t magic = CONTAINER_MAGIC;
-	sound_size = (LIVE + live + 2 * TAIL) & ~(size_t)(TAIL - 1);
+	sound_size = (STATE + state + 2 * TAIL) & ~(size_t)(TAIL - 1);
 	sound = calloc(1, sound_size);
 	strcpy((char *)sound, "3.41");
 	memcpy(sound + 8, &magic, sizeof magic);
@@ -99,10 +99,10 @@ static void make_sound(void)
 	fill_records();
 	size_t tail = sound_size - sizeof(struct trailer_entry) - sizeof(struct trailer_footer);
 	struct trailer_entry *entry = (struct trailer_entry *)(sound + tail);
-	fill_live(live_section(entry, sound, LIVE, "live", schema, sizeof(struct live), 1, 0));
+	fill_state(section_in_place(entry, sound, STATE, "live", schema, sizeof(struct process_state), 1, 0));
 	entry->rows = 1;
-	live_footer((struct trailer_footer *)(entry + 1), tail, 1);
-	used = LIVE + 64 + offsetof(struct live, shard) + 2 * sizeof(struct live_shard);
+	footer_in_place((struct trailer_footer *)(entry + 1), tail, 1);
+	used = STATE + 64 + offsetof(struct process_state, shard) + 2 * sizeof(struct state_shard);
 }
 
 static uint32_t take_u24(const uint8_t *from)

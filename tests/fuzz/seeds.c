@@ -22,7 +22,7 @@ static void save(const char *directory, int number, uint8_t *data, size_t size)
 static void save_sections(const char *directory)
 {
 	static const int rows[] = {1, 2, 7, 300};
-	struct squeeze *squeeze = NULL;
+	struct deflater *deflater = NULL;
 	struct trailer_entry entries[] = {{.name = "process", .stored = 90, .raw = 700, .rows = 3},
 					  {.name = "no known word", .stored = 9, .raw = 8, .rows = 1}};
 	struct log_bytes out = {0};
@@ -33,14 +33,14 @@ static void save_sections(const char *directory)
 		const uint16_t head[] = {(uint16_t)rows[n], (uint16_t)((s.rows.used + s.heap.used) / 16 + 1)};
 		out = (struct log_bytes){0};
 		log_bytes_add(&out, head, sizeof head);
-		compact_write(&out, &s, &squeeze);
+		compact_write(&out, &s, &deflater);
 		section_free(&s);
 		save(directory, n, out.at, out.used);
 	}
 	out = (struct log_bytes){0};
 	compact_write_directory(&out, entries, 2);
 	save(directory, n, out.at, out.used - sizeof(struct compact_footer));
-	squeeze_free(squeeze);
+	deflater_free(deflater);
 }
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@ static void read_section(const uint8_t *at, size_t size)
 	if (code >= 0 && t.bytes.used < head[0] * t.row_size + (sum == 1))
 		abort();
 	log_bytes_free(&t.bytes);
-	log_put(t.fields);
+	log_free(t.fields);
 }
 
 static void read_directory(const uint8_t *at, size_t size)
@@ -32,7 +32,7 @@ static void read_directory(const uint8_t *at, size_t size)
 	for (size_t i = 0; code >= 0 && i < n; i++)
 		if (entries[i].offset > size * UNIT || strlen(entries[i].name) >= TRAILER_NAME)
 			abort();
-	log_put(entries);
+	log_free(entries);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size);

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from interfaces import LIBC
 from observed import Observe, Observed
 
-INTERFACES = ("POSIX", "STDIO")
 C_PROGRAM = "f = open('{}', 'wb', buffering=0); [f.write(b'x' * n) for n in range(0, 200000, 977)]"
 
 # kind: (command, how it ends)
@@ -52,7 +52,7 @@ def test_pydarshan_reads_every_counter(seen: Observed, darshan: ModuleType) -> N
     report = darshan.DarshanReport(str(seen.log), read_all=True)
     ids = {(module, rank, name): row for (module, name, rank), row in seen.records.items()}
     compared = 0
-    for module in INTERFACES:
+    for module in LIBC:
         if module not in report.records:
             continue
         frames = report.records[module].to_df()
@@ -67,7 +67,7 @@ def test_pydarshan_reads_every_counter(seen: Observed, darshan: ModuleType) -> N
                     else:
                         assert int(value) % 2**64 == int(wanted) % 2**64, counter
                     compared += 1
-    assert compared == sum(len(row) for (module, _, _), row in seen.records.items() if module in INTERFACES)
+    assert compared == sum(len(row) for (module, _, _), row in seen.records.items() if module in LIBC)
 
 
 def test_pydarshan_sees_the_same_job(seen: Observed, darshan: ModuleType) -> None:
@@ -84,7 +84,7 @@ def test_pydarshan_sees_the_same_job(seen: Observed, darshan: ModuleType) -> Non
 
 def test_pydarshan_reads_the_heat_maps(seen: Observed, darshan: ModuleType) -> None:
     report = darshan.DarshanReport(str(seen.log), read_all=True)
-    assert set(report.heatmaps) == {m for m in INTERFACES if moved(seen, m)}
+    assert set(report.heatmaps) == {m for m in LIBC if moved(seen, m)}
     for module, heatmap in report.heatmaps.items():
         assert int(heatmap.to_df(["read", "write"]).to_numpy().sum()) == moved(seen, module)
 
@@ -103,5 +103,5 @@ def test_an_independent_decoder_reads_every_counter(seen: Observed, oracle: Modu
     log = oracle.Log(str(seen.log))
     wanted = {line for line in seen.text.splitlines() if line and not line.startswith("#")}
     found = {line for line in oracle.parser_lines(log) if line and not line.startswith("#")}
-    assert {line.split("\t")[0] for line in wanted} <= {"POSIX", "STDIO", "HEATMAP"}
+    assert {line.split("\t")[0] for line in wanted} <= {*LIBC, "HEATMAP"}
     assert found == wanted

@@ -82,7 +82,10 @@ def wrong_pipes(a: Accounts) -> Iterator[str]:
     read = sum(
         n for (path, kind), n in a.kernel.items() if kind == "read" and path.startswith(("pipe:", "socket:"))
     )
-    counted = a.seen.class_total("bytes_read", "pipe", "socket") + a.stdio["<STDIN>", "read"]
+    counted = (
+        a.seen.class_total("bytes_read", "pipe", "socket", "socket_unix", "socket_loopback")
+        + a.stdio["<STDIN>", "read"]
+    )
     if read != counted:
         yield f"pipes and sockets: read {read}, the log says {counted}"
 

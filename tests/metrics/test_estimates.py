@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from interfaces import RECORDED
 from iolens.metrics import Dataset
+from iolens.metrics.views import LISTS
 from made_log import Make
 
 MIB = 1 << 20
@@ -76,7 +78,7 @@ def test_bandwidth_is_pydarshans(corpus: Path, log: str) -> None:
     path = corpus / "logs" / f"{log}.darshan"
     with Dataset(path) as data, darshan.DarshanReport(str(path)) as report:
         for row in data.metric("perf"):
-            module = {"posix": "POSIX", "mpiio": "MPI-IO", "stdio": "STDIO"}[row["interface"]]
+            module = dict(zip(LISTS["recorded_interfaces"], RECORDED))[row["interface"]]
             frames = report.records[module].to_df()
             derived = accumulate_records(frames, module, report.metadata["job"]["nprocs"]).derived_metrics
             assert row["bytes"] == derived.total_bytes

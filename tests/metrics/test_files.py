@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interfaces import LIBC, RECORDED
 from iolens.metrics import Dataset
+from iolens.metrics.views import LISTS
 from observed import Observe
 
 
@@ -138,7 +140,7 @@ def _pydarshans_categories(path: Path) -> dict[str, tuple[int, ...]]:
     figure = pytest.importorskip("darshan.experimental.plots.data_access_by_filesystem")
     with darshan.DarshanReport(str(path)) as report:
         names = report.data["name_records"]
-        modules = [m for m in ("POSIX", "STDIO") if m in report.modules]
+        modules = [m for m in LIBC if m in report.modules]
         ids = {i for m in modules for i in report.records[m].to_df()["counters"]["id"]}
         names = {i: names[i] for i in ids}
         roots = figure.identify_filesystems(file_id_dict=names, verbose=False)
@@ -181,7 +183,7 @@ def test_file_categories_are_pydarshans(corpus: Path, log: str) -> None:
 
     path = corpus / "logs" / f"{log}.darshan"
     with Dataset(path) as data, darshan.DarshanReport(str(path)) as report:
-        for module, interface in (("POSIX", "posix"), ("MPI-IO", "mpiio"), ("STDIO", "stdio")):
+        for module, interface in zip(RECORDED, LISTS["recorded_interfaces"]):
             if module not in report.modules:
                 continue
             frames = report.records[module].to_df()

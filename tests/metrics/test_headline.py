@@ -44,7 +44,7 @@ def test_time_of_programs_one_after_another_is_counted_together(observe: Observe
         (row,) = data.metric("headline")
         (time,) = data.rows("SELECT sum(io_time) AS total, max(io_time) AS longest FROM process")
         assert row["basis"] == "timeline"
-        assert time["longest"] * 1.5 < row["io_time"] <= time["total"] * 1.000001
+        assert time["longest"] * 1.5 < row["io_time"] <= time["total"] * 1.001  # stretches are on a grid
         assert row["bytes_written"] >= 3 * 100 * 102400
         assert row["unseen_written"] is not None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import shown
+from interfaces import LIBC
 from mpi_job import Job
 from mpis import MPIS
 
@@ -152,7 +153,7 @@ def written(job: Job) -> Sizes:
     darshan = pytest.importorskip("darshan", reason="PyDarshan is not installed")
     report = darshan.DarshanReport(str(job.log), read_all=True)
     sizes: Sizes = {}
-    for module in {"POSIX", "STDIO"} & set(report.records):
+    for module in set(LIBC) & set(report.records):
         counters = report.records[module].to_df()["counters"]
         for record, size in zip(counters["id"], counters[f"{module}_BYTES_WRITTEN"]):
             name = Path(report.name_records[record])

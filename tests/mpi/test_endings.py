@@ -74,9 +74,12 @@ def test_a_child_that_outlives_its_rank(job: Job, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ranks_that_end_at_once(job: Job, way: str) -> None:
+    """MPICH's launcher kills the others of those that leave without MPI_Finalize, when it is fast enough to."""
     bare = job.end(job.start(job.command(RANKS, "endings", "at_once")))
     ended = getattr(job, way)(job.command(RANKS, "endings", "at_once"))
-    assert (ended.code == 0, ended.out) == (bare.code == 0, bare.out)
+    killed = [run for run in (bare, ended) if "BAD TERMINATION" in run.out]
+    assert killed or (ended.code == 0, ended.out) == (bare.code == 0, bare.out)
+    assert job.mpi == "mpich" or not killed
     if way == "alone":
         job.recover()
     assert job.counters("BYTES_WRITTEN") == OWN | each("at_once", 10)

@@ -139,6 +139,8 @@ def test_killed_while_the_others_wait(job: Job) -> None:
         time.sleep(0.01)
         worlds = {path.name for path in job.stores.glob("iolens-*")}
         meetings = {path for path in Path("/dev/shm").glob("iolens-*.meeting") if path.stem in worlds}
+    while not (job.cwd / "late").exists():
+        time.sleep(0.01)
     signal_all(job, signal.SIGKILL)
     job.end(process)
     job.recover()

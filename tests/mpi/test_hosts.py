@@ -19,7 +19,7 @@ host=$1
 shift
 exec unshare --uts --ipc --mount sh -c '
 hostname "$1"
-mount -t tmpfs tmpfs /dev/shm
+env -u LD_PRELOAD mount -t tmpfs tmpfs /dev/shm
 shift
 exec sh -c "$*"' sh "$host" "$@"
 """

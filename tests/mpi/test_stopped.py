@@ -29,7 +29,7 @@ class Scene:
     rank: int
     habit: tuple[str, ...]
     at: tuple[str, ...] = ()
-    seconds: int = 1  # of patience
+    seconds: int = 1  # until its deadline
 
 
 def in_finalize(rank: int, *at: str) -> Scene:
@@ -164,7 +164,7 @@ def test_its_store_is_taken_away_meanwhile(job: Job) -> None:
 @pytest.mark.parametrize("meeting", MEETINGS)
 def test_a_rank_stopped_while_it_makes_the_log(job: Job, meeting: str) -> None:
     stop = Stop(job, in_finalize(2 if not meeting else 0, *MAKING), meeting)
-    time.sleep(4)  # its own patience is over, too
+    time.sleep(4)  # its own deadline has passed, too
     ended = stop.go_on()
     assert len(ended.notes) == 1
     assert ("not all ranks came" if meeting else "there was not enough time") in ended.notes[0]

@@ -13,10 +13,10 @@ from mpis import MPI, MPIS
 # What must be seen of an MPI, under both of its names.
 SEEN = re.compile(
     r"P?MPI_(File_(open|close|set_view|set_size|preallocate|sync|delete|seek\w*|i?(read|write)\w*)"
-    r"|(Wait|Test)(|all|any|some)|Request_free|Init|Init_thread|Session_init|Abort|Finalize)"
+    r"|(Wait|Test)(|all|any|some)|Request_free|Init|Init_thread|Session_init|Session_finalize|Abort|Finalize)"
 )
 # What an MPI before 4 has not got, and we answer for it.
-STANDS_IN = re.compile(r"P?MPI_(Session_init|File_i?(read|write)\w*_c)")
+STANDS_IN = re.compile(r"P?MPI_(Session_(init|finalize)|File_i?(read|write)\w*_c)")
 
 
 @cache

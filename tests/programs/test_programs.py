@@ -33,6 +33,7 @@ from typing import Any
 
 import pytest
 import shown
+from interfaces import LIBC
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,7 +43,6 @@ else:
 HERE = Path(__file__).resolve().parent
 PROGRAMS = sorted(path.stem for path in HERE.glob("*.c"))
 VARIANTS = {"plain": "", "fortified": ".fortified", "lfs": ".lfs"}
-MODULES = ("POSIX", "STDIO")
 # Upper edges of the size classes, inclusive.
 BINS = {
     "0_100": 100,
@@ -95,7 +95,7 @@ class Expectation:
     def prepare(self, cwd: Path) -> None:
         for name, content in self.files.items():
             path = cwd / name
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("" if isinstance(content, int) else content)
             if isinstance(content, int):
                 os.truncate(path, content)
@@ -156,7 +156,7 @@ def parse_records(text: str, cwd: Path) -> tuple[dict[tuple[str, str, int], Coun
         if not line or line.startswith("#"):
             continue
         module, rank, record, counter, value, name = line.split("\t")[:6]
-        name = name.removeprefix(f"{cwd}/")
+        name = "." if name == str(cwd) else name.removeprefix(f"{cwd}/")
         ids[name] = int(record)
         prefix = f"{module}_"
         number = float(value) if "." in value else int(value)
@@ -311,7 +311,7 @@ def check_heat(module: str, log: Log) -> Iterator[str]:
 def check_totals(log: Log) -> Iterator[str]:
     """The trailer's totals are the sums of the records, by interface."""
     totals = add_up(log.sections.get("total", []), "interface")
-    for module in MODULES:
+    for module in LIBC:
         for counter in ("OPENS", *map(str.upper, TRAFFIC)):
             total, records = totals[module.lower()][counter.lower()], sum(log.values(module, counter))
             if total != records:
@@ -394,12 +394,15 @@ def check(expected: Expectation, log: Log) -> Iterator[str]:
         found = [row[name] for row in processes]
         if found != [str(value) for value in wanted]:
             yield f"process: {name} is {found}, not {wanted}"
-    for module in MODULES:
+    for module in LIBC:
         yield from check_records(expected, module, log)
         yield from check_heat(module, log)
     yield from check_totals(log)
     yield from check_section(
-        expected.total, add_up(log.sections.get("total", []), "interface"), [], {"posix", "stdio"}
+        expected.total,
+        add_up(log.sections.get("total", []), "interface"),
+        [],
+        {name.lower() for name in LIBC},
     )
     yield from check_stamps(log)
     operations = [row for row in log.sections.get("operation", []) if row["interface"] == "posix"]

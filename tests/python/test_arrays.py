@@ -9,6 +9,7 @@ from typing import Any
 import iolens
 import places
 import pytest
+from interfaces import TRACES
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -21,7 +22,7 @@ def pair(request: pytest.FixtureRequest, corpus: Path, oracle: ModuleType) -> tu
     return iolens.open(path), oracle.Log(str(path))
 
 
-@pytest.mark.parametrize("module", ["dxt_posix", "dxt_mpiio"])
+@pytest.mark.parametrize("module", [name.lower() for name in TRACES])
 def test_accesses_equal_the_independent_decoders(pair: tuple[iolens.Log, Any], module: str) -> None:
     log, wanted = pair
     if module not in log:

@@ -151,3 +151,25 @@ def test_nothing_leaks(tmp_path: Path, small_log: bytes) -> None:
 def resident() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
+
+
+def test_tables_of_damaged_logs_end_with_our_error(tmp_path: Path, small_log: bytes) -> None:
+    """Also where pyarrow makes them, and in PyDarshan's interface, which is made of such tables."""
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    from iolens.pydarshan import DarshanReport
+
+    path = tmp_path / "cut.darshan"
+    path.write_bytes(small_log[:-10])
+    with pytest.raises(iolens.IolensError) as caught:
+        iolens.open(path)["posix"].to_arrow()
+    assert caught.value.offset == len(small_log) - 10
+    with pytest.raises(iolens.IolensError):
+        report = DarshanReport(str(path), read_all=True)
+        list(report.records["POSIX"])
+
+
+def test_a_table_without_rows_has_its_columns(posix_log: Make) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = iolens.open(posix_log([]))["posix"].to_arrow()
+    assert (len(table), table.column_names[:2]) == (0, ["id", "rank"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -11,6 +13,7 @@ from typing import Any
 
 import iolens
 import pytest
+from interfaces import AUTOPERF
 from iolens.log import Log, Table
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -234,7 +237,7 @@ def test_records_equal_the_independent_decoders(corpus: Path, oracle: ModuleType
             or "id" not in log[module.key].schema.names
         ):
             continue
-        if module.key in ("apmpi", "apxc"):
+        if module.darshan in AUTOPERF:
             del records[0]  # the region's header
         if module.key.startswith("dxt"):
             continue  # below
@@ -298,3 +301,34 @@ def test_a_log_that_iolens_wrote(tmp_path: Path, run_iolens: Callable[..., Any])
     assert sum(t["bytes_read"] for t in totals if t["interface"] == "posix") >= 100_000
     shown_rows = sum(len(pa.table(Log(written).trailer[s])) for s in log.trailer)
     assert shown_rows == sum(len(log.trailer[s]) for s in log.trailer)
+
+
+def test_import_iolens_is_enough() -> None:
+    code = "import iolens; print(iolens.log.open is iolens.open, {'open', 'scan', 'log'} <= set(dir(iolens)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
+def message_of(get: Callable[[], object]) -> str:
+    with pytest.raises(KeyError) as caught:
+        get()
+    return str(caught.value)
+
+
+def test_names_that_are_not_there_come_with_the_nearest(small_log: bytes) -> None:
+    log = iolens.open(small_log)
+    assert message_of(lambda: log["posx"]) == "no table posx: did you mean posix?"
+    assert message_of(lambda: log["POSIX_DXT"]).startswith("no table POSIX_DXT: ")
+    assert "did you mean bytes_read" in message_of(lambda: log["posix"].schema["byte_read"])
+    assert message_of(lambda: log.trailer["process"]) == "no section process: there is none"
+
+
+def test_tables_as_frames(small_log: bytes) -> None:
+    table = iolens.open(small_log).table("posix", names=True)
+    opens = table.to_arrow()["opens"].to_pylist()
+    assert table.to_pandas()["opens"].tolist() == opens == table.to_polars()["opens"].to_list() != []
+
+
+def test_a_notebook_shows_the_columns(small_log: bytes) -> None:
+    page = iolens.open(small_log)["posix"]._repr_html_()
+    assert "<td>bytes_read</td><td>int64</td><td>bytes</td><td>Bytes read.</td>" in page

@@ -11,6 +11,7 @@ from typing import Any
 import iolens
 import places
 import pytest
+from interfaces import HDF5, RECORDED
 from synthetic import IDS, VERSIONS, Kind, Maker
 
 pa = pytest.importorskip("pyarrow")
@@ -104,7 +105,7 @@ def test_pydarshan_reads_what_is_converted(run_iolens: Run, corpus: Path, tmp_pa
         ours = iolens.log.open(new)
         assert report.metadata["job"]["nprocs"] == ours.job.nprocs
         for key, module in ours.modules.items():
-            if module.darshan not in ("POSIX", "MPI-IO", "STDIO", "H5F", "H5D"):
+            if module.darshan not in {*RECORDED, *HDF5}:
                 continue
             report.mod_read_all_records(module.darshan)
             if module.darshan not in report.records:

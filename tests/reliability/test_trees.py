@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from interfaces import LIBC
 from observed import Observe, Observed
 
 Compile = Callable[[str], Path]
@@ -20,7 +22,7 @@ def written(seen: Observed, folder: Path) -> dict[str, int]:
     """Bytes written by file name, over all processes and interfaces."""
     found: dict[str, int] = {}
     for (module, name, _), row in seen.records.items():
-        if module in ("POSIX", "STDIO") and name.startswith(f"{folder}/"):
+        if module in LIBC and name.startswith(f"{folder}/"):
             n = int(row[f"{module}_BYTES_WRITTEN"])
             found[name[len(str(folder)) + 1 :]] = found.get(name[len(str(folder)) + 1 :], 0) + n
     return {name: n for name, n in found.items() if n}
@@ -267,6 +269,12 @@ def test_a_static_child_is_named_and_its_bytes_are_unseen(
     assert sum(int(row["unseen_written"]) for row in seen.sections["process"]) == 10000 * runs
 
 
+def by_unobserved(seen: Observed, direction: str) -> int:
+    """Bytes that the log says programs out of reach moved."""
+    rows = [row for row in seen.sections["operation"] if row["interface"] == "unobserved"]
+    return sum(int(row["bytes"]) for row in rows if row["name"] == direction)
+
+
 def test_a_go_program_is_named(observe: Observe, tmp_path: Path) -> None:
     go = shutil.which("go") or next(iter(map(str, Path("/usr/local/go/bin").glob("go"))), None)
     if not go:
@@ -287,6 +295,7 @@ def test_a_go_program_is_named(observe: Observe, tmp_path: Path) -> None:
     seen = observe(["sh", "-c", "./hello; true"], cwd=tmp_path)
     assert unobserved(seen) == {"hello": ("static", 1)}
     assert sum(int(row["unseen_written"]) for row in seen.sections["process"]) == 54321
+    assert by_unobserved(seen, "write") == 54321
 
 
 def test_a_cleared_environment_is_named(observe: Observe, tmp_path: Path) -> None:
@@ -305,16 +314,20 @@ def test_a_setuid_program_is_named(observe: Observe, tmp_path: Path, iolens: Pat
     try:
         shutil.copy("/bin/cat", place / "setuid-cat")
         (place / "setuid-cat").chmod(0o4755)
+        (place / "data").write_bytes(bytes(70_000))
         shutil.chown(place, "nobody")
         for product in (iolens, preload):
             shutil.copy(product, place / product.name)
-        run = "./iolens run -q -o log -- bash -c './setuid-cat /etc/hostname >out; true'"
+        run = "./iolens run -q -o log -- bash -c './setuid-cat data >out; true'"
         line = f"cd {place} && IOLENS_PRELOAD={place}/{preload.name} {run}"
         done = subprocess.run(
             ["runuser", "-u", "nobody", "--", "sh", "-c", line], capture_output=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        assert unobserved(Observed(done, place / "log", iolens)) == {"setuid-cat": ("setuid", 1)}
+        seen = Observed(done, place / "log", iolens)
+        assert unobserved(seen) == {"setuid-cat": ("setuid", 1)}
+        assert by_unobserved(seen, "write") == 70_000
+        assert 70_000 <= by_unobserved(seen, "read") < 70_000 + (16 << 10)  # its loader reads, too
     finally:
         shutil.rmtree(place)
 
@@ -325,11 +338,11 @@ def test_a_child_that_a_signal_ended(observe: Observe, tmp_path: Path) -> None:
     seen = observe(["bash", "-c", script], cwd=tmp_path)
     assert seen.done.returncode == 0
     assert written(seen, tmp_path) == {"a": 50}
-    # The shell's own echo is a stream's, whatever its descriptor is redirected to.
+    # The shell's own echo is a stream's, whatever its descriptor is redirected to; other streams were flushed only.
     streams = [
         int(row["STDIO_BYTES_WRITTEN"]) for (_, name, _), row in seen.records.items() if name == "<STDOUT>"
     ]
-    assert streams == [2]
+    assert [size for size in streams if size] == [2]
     ends = [(row["ended"], int(row["signal"])) for row in seen.sections["process"]]
     assert ends[0] == ("exit", 0) and ("signal", 15) in ends
 
@@ -483,3 +496,55 @@ int main(void)
     (process,) = seen.sections["process"]
     assert (process["ended"], process["exit_code"]) == ("exit", "3")
     assert (process["unseen_written"], process["unseen_read"]) == ("700", "10")
+
+
+TIME_ZONE = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *ask(void *nothing)
+{
+	for (struct tm day;;)
+		localtime_r(&(time_t){time(NULL)}, &day);
+	return nothing;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread, NULL, ask, NULL);
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+		if (!child) {
+			int fd = open("out", O_CREAT | O_WRONLY, 0600);
+			_exit(write(fd, "x", 1) != 1);
+		}
+		int status;
+		if (waitpid(child, &status, 0) != child || status)
+			_exit(1);
+	}
+	_exit(0);
+}
+"""
+
+
+def test_a_child_forked_while_a_thread_asks_for_the_day_ends(
+    compile_program: Compile, preload: Path, tmp_path: Path
+) -> None:
+    """The library alone: a child names its log by the day, without a lock that nobody holds any more."""
+    program = compile_program(TIME_ZONE)
+    environment = dict(
+        os.environ, LD_PRELOAD=str(preload), IOLENS_ENABLE_NONMPI="1", IOLENS_LOGPATH=str(tmp_path)
+    )
+    environment["IOLENS_ABANDONED"] = "keep"  # what other programs left is not counted here
+    started = subprocess.Popen([program], cwd=tmp_path, env=environment, start_new_session=True)
+    try:
+        assert started.wait(timeout=60) == 0
+    finally:
+        if started.poll() is None:
+            os.killpg(started.pid, signal.SIGKILL)
+    assert len(list(tmp_path.glob("*.darshan"))) == 21

@@ -189,6 +189,15 @@ def test_python_and_javascript_write_values_alike(open_page: Open) -> None:
         5e-7,
         1.5e-5,
         0.000999,
+        0.99996,
+        0.0009999,
+        99.97,
+        9.97,
+        0.0998,
+        1_048_566,
+        2_147_484_648,
+        12345.6,
+        2e-7,
     ]
     numbers += [
         0.001,

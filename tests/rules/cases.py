@@ -28,6 +28,12 @@ def operation(name: str, count: int, time: float, errors: int = 0, rank: int = 0
     return {**common, "count": count, "errors": errors, "bytes": 0, "time": time}
 
 
+def locks(file: str, rank: int, wait: float) -> dict[str, Any]:
+    """A row of the table of locks."""
+    counts = {"shared": 0, "exclusive": 10, "released": 10, "refused": 1}
+    return {"rank": rank, "file": file, **counts, "wait_time": wait, "longest": wait / 2}
+
+
 def many(job: Job, count: int, name: str = "/scratch/f", **values: Any) -> Job:
     """So many files, dealt out to the ranks."""
     for i in range(count):
@@ -71,7 +77,7 @@ SUMMARY: dict[str, Case] = {
     ),
     "screen_redundant_reads": (
         Job().posix("/scratch/a", read={GiB: 2000}, max_byte_read=GiB - 1),
-        "2.0 TiB read beyond the size of 1 file",
+        "2 TiB read beyond the size of 1 file",
         Job().posix("/scratch/a", read={GiB: 1000}, max_byte_read=GiB - 1),
     ),
     "screen_metadata": (
@@ -121,14 +127,14 @@ SIZE: dict[str, Case] = {
     ),
     "small_random_reads": (
         Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=4000, consec_reads=0),
-        "60 % of 10,000 reads, 32 KiB in the mean, jump about in 1 file; such reads take 24 s",
+        "100 % of 10,000 reads, 32 KiB in the mean, jump about in 1 file; such reads take 40 s",
         Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=9000),
     ),
     "stdio_share": (
         Job()
         .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=400_000_000, write_time=20.0)
         .posix("/scratch/a", write={MiB: 100}),
-        "381.5 MiB (79 % of all data) go through stdio in 100,000 calls; buffering costs about 9.42 s",
+        "381.5 MiB (79 % of all data) go through stdio in 100,000 calls; buffering costs about 18.8 s",
         Job()
         .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=10_000_000, write_time=20.0)
         .posix("/scratch/a", write={MiB: 100}),
@@ -142,24 +148,46 @@ SIZE: dict[str, Case] = {
 
 PATTERN: dict[str, Case] = {
     "random_reads": (
-        Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=5000),
-        "4,999 of 10,000 reads (50 %) do not go forwards in their file; they take 5 s",
+        Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=5000, consec_reads=0),
+        "9,999 of 10,000 reads (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
+        "they take 10 s",
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=9000),
     ),
     "random_writes": (
-        Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000),
-        "4,999 of 10,000 writes (50 %) do not go forwards in their file; they take 5 s",
+        Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, consec_writes=0),
+        "9,999 of 10,000 writes (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
+        "they take 10 s",
         # The first write after each open has no predecessor.
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, opens=5000),
     ),
+    "strided_reads": (
+        Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0, consec_reads=0),
+        "3,999 of 4,000 reads (100 %), 64 KiB in the mean, skip forwards in their file; they take 24 s",
+        Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0),
+    ),
+    "strided_writes": (
+        Job().posix("/scratch/a", 0, write={64 * KiB: 4000}, write_time=30.0, consec_writes=0),
+        "3,999 of 4,000 writes (100 %), 64 KiB in the mean, skip forwards in their file; they take 24 s",
+        # A file for each write: none has a predecessor.
+        Job().posix(
+            *("/scratch/a", 0),
+            **{
+                "write": {64 * KiB: 4000},
+                "write_time": 30.0,
+                "consec_writes": 0,
+                "seq_writes": 0,
+                "opens": 4000,
+            },
+        ),
+    ),
     "reads_in_order": (
         Job().posix("/scratch/a", 0, read={MiB: 200}, seq_reads=180, consec_reads=100),
-        "9.5 % of 200 reads go backwards, 50 % begin where the last one ended",
+        "50 % of 200 reads begin where the last one ended, 9.5 % go backwards",
         Job().posix("/scratch/a", 0, read={MiB: 200}, seq_reads=100, consec_reads=100),
     ),
     "writes_in_order": (
         Job().posix("/scratch/a", 0, write={MiB: 200}, seq_writes=180, consec_writes=100),
-        "9.5 % of 200 writes go backwards, 50 % begin where the last one ended",
+        "50 % of 200 writes begin where the last one ended, 9.5 % go backwards",
         Job().posix("/scratch/a", 0, write={MiB: 200}, seq_writes=100, consec_writes=100),
     ),
     "redundant_reads": (
@@ -246,6 +274,28 @@ METADATA: dict[str, Case] = {
         "5,000 opens of 1 file, up to 5,000 of one file by one process; this takes 10 s",
         Job().posix("/scratch/log", opens=800, write={100: 5000}, meta_time=10.0),
     ),
+    "database_commits": (
+        Job()
+        .posix(
+            "/s/base.sqlite-journal",
+            0,
+            opens=500,
+            fsyncs=500,
+            write={512: 1000},
+            write_time=6.0,
+            meta_time=2.0,
+        )
+        .posix("/s/base.sqlite", 0, opens=1, fsyncs=500, write={4096: 1000}, write_time=4.0),
+        "The journal of /s/base.sqlite is opened or forced to storage 1,000 times; commits take 12 s",
+        Job().posix("/s/base.sqlite-journal", 0, opens=1, fsyncs=90, write={512: 1000}, write_time=6.0),
+    ),
+    "lock_waits": (
+        Job()
+        .posix("/s/base", 0, opens=1, meta_time=40.0)
+        .section("locks", locks("/s/base", 0, 20.0), locks("/s/base", 1, 30.0), locks("/s/other", 1, 2.0)),
+        "32 s go into waiting for locks on 2 files, most for /s/base",
+        Job().posix("/s/base", 0, opens=1, meta_time=1.0).section("locks", locks("/s/base", 0, 0.09)),
+    ),
     "stat_storm": (
         Job().posix("/scratch/a", 0, stats=50_000, opens=10, meta_time=10.0),
         "50,000 times a file is asked for (stat, access), against 10 opens; this takes 10 s",
@@ -253,11 +303,11 @@ METADATA: dict[str, Case] = {
     ),
     "failed_lookups": (
         Job()
-        .section("process", process(0))
+        .section("process", process(0, io_time=10.0))
         .section("operation", operation("open", 4000, 8.0, errors=2000), operation("stat", 1000, 1.0)),
         "2,000 of 5,000 questions for files (40 %) find nothing; this takes 4 s",
         Job()
-        .section("process", process(0))
+        .section("process", process(0, io_time=10.0))
         .section("operation", operation("open", 4000, 8.0, errors=900), operation("stat", 1000, 1.0)),
     ),
     "python_imports": (
@@ -282,7 +332,7 @@ METADATA: dict[str, Case] = {
     ),
     "sync_storm": (
         Job().posix("/scratch/a", 0, write={KiB: 500}, fsyncs=500, write_time=20.0),
-        "500 times data is forced to storage (fsync), every 1 KiB; this takes 10 s",
+        "500 times data is forced to storage (fsync), every 1 KiB; this takes 19.7 s",
         Job().posix("/scratch/a", 0, write={100 * MiB: 500}, fsyncs=500, write_time=20.0),
     ),
     "stdio_flushes": (
@@ -292,9 +342,11 @@ METADATA: dict[str, Case] = {
     ),
     "directory_churn": (
         Job()
-        .section("process", process(0))
+        .section("process", process(0, io_time=10.0))
         .section("operation", operation("unlink", 3000, 6.0), operation("mkdir", 500, 2.0)),
         "3,500 changes and lists of directories (3000 unlink, 500 mkdir) take 8 s",
-        Job().section("process", process(0)).section("operation", operation("unlink", 900, 6.0)),
+        Job()
+        .section("process", process(0, io_time=10.0))
+        .section("operation", operation("unlink", 900, 6.0)),
     ),
 }

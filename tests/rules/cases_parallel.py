@@ -11,13 +11,13 @@ def nodes(job: Job, count: int) -> Job:
     return job.section("process", *(process(r, host=f"n{r % count}") for r in range(job.nprocs)))
 
 
-def hinted(nprocs: int, aggregators: int, count: int) -> Job:
-    """A job with so many aggregators on so many nodes."""
-    job = Job(
-        nprocs=nprocs, metadata=f"lib_ver=3.4.7\nh=romio_no_indep_rw=true;cb_nodes={aggregators}\n".encode()
-    )
+def aggregating(nprocs: int, aggregators: int, count: int) -> Job:
+    """A job with so many aggregators on so many nodes; its log was written by four, which says nothing of it."""
+    job = Job(nprocs=nprocs, metadata=b"lib_ver=3.4.7\nh=romio_no_indep_rw=true;cb_nodes=4\n")
     job.mpiio("/scratch/a", write={MiB: 100}, kind="coll", write_time=80.0)
-    return nodes(job.posix("/scratch/a", write={4 * MiB: 25}, write_time=80.0), count)
+    for rank in range(aggregators):
+        job.posix("/scratch/a", rank, write={4 * MiB: 25}, write_time=80.0 / aggregators)
+    return nodes(job, count)
 
 
 def placed(slow: float, size: int = 100 * MiB) -> Job:
@@ -113,7 +113,7 @@ BALANCE: dict[str, Case] = {
     ),
     "stragglers": (
         Job().posix("/scratch/a", write={MiB: 800}, write_time=80.0, slowest_rank_time=30.0, slowest_rank=5),
-        "In 1 shared file the slowest rank takes longer than the others: rank 5 30 s, the mean is 10 s",
+        "In 1 shared file the slowest rank takes longer than the others: rank 5 30 s, the mean of the others is 7.14 s",
         Job().posix("/scratch/a", write={MiB: 800}, write_time=80.0, slowest_rank_time=11.0),
     ),
     "shared_data_imbalance": (
@@ -194,7 +194,7 @@ LAYOUT: dict[str, Case] = {
 LIBRARY: dict[str, Case] = {
     "data_sieving": (
         Job()
-        .mpiio("/scratch/a", write={KiB: 8192})
+        .mpiio("/scratch/a", write={KiB: 8192}, write_time=88.0)
         .posix("/scratch/a", read={MiB: 40}, write={MiB: 48}, write_time=88.0),
         "80 MiB more than the 8 MiB that were asked for pass between MPI-IO and the file system (11 times as much); "
         "this takes 10 s",
@@ -209,17 +209,46 @@ LIBRARY: dict[str, Case] = {
         .mpiio("/scratch/a", write={MiB: 80}, write_time=120.0, kind="coll")
         .posix("/scratch/a", write={MiB: 80}, write_time=80.0),
     ),
-    "few_aggregators": (hinted(8, 1, 4), "The hint cb_nodes is 1, the job has 4 nodes", hinted(8, 4, 4)),
+    "one_aggregator": (
+        Job(nprocs=64)
+        .mpiio(
+            "/scratch/a", write={MiB: 1024}, kind="coll", write_time=64 * 60.0, slowest_rank_bytes=16 * MiB
+        )
+        .posix(
+            "/scratch/a",
+            write={4 * MiB: 256},
+            write_time=40.0,
+            slowest_rank_bytes=GiB,
+            slowest_rank_time=40.0,
+        ),
+        "Rank 0 alone reads and writes 1 file (1 GiB) for 64 ranks that call collectively; with four aggregators",
+        # Sixteen aggregators.
+        Job(nprocs=64)
+        .mpiio(
+            "/scratch/a", write={MiB: 1024}, kind="coll", write_time=64 * 60.0, slowest_rank_bytes=16 * MiB
+        )
+        .posix(
+            "/scratch/a",
+            write={4 * MiB: 256},
+            write_time=640.0,
+            slowest_rank_bytes=64 * MiB,
+            slowest_rank_time=40.0,
+        ),
+    ),
+    "few_aggregators": (
+        aggregating(8, 2, 4),
+        "2 ranks of 8 read and write what all move collectively, the job has 4 nodes",
+        aggregating(8, 4, 4),
+    ),
     "many_aggregators": (
-        hinted(8, 8, 4),
-        "The hint cb_nodes is 8, the job has 4 nodes only",
-        hinted(8, 4, 4),
+        aggregating(8, 8, 4),
+        "8 ranks read and write what all move collectively, the job has 4 nodes only",
+        aggregating(8, 4, 4),
     ),
     "aggregators_match": (
-        hinted(8, 4, 4),
-        "The hint cb_nodes is 4, as many as there are nodes",
-        # No hint: nothing to compare with.
-        nodes(Job().mpiio("/scratch/a", write={MiB: 100}, kind="coll"), 4),
+        aggregating(8, 4, 4),
+        "4 ranks read and write what all move collectively, one on each of 4 nodes",
+        aggregating(8, 2, 4),
     ),
     "hdf5_independent": (
         dataset(writes=8000, bytes_written=8000 * 400, write_time=80.0),
@@ -296,9 +325,15 @@ DATA: dict[str, Case] = {
         Job().section("process", process(0)),
     ),
     "unseen_io": (
-        Job().section("process", process(0, seen_read=10 * MiB, unseen_read=20 * MiB)),
-        "The kernel counted 20 MiB that iolens did not see, besides 10 MiB that it did",
-        Job().section("process", process(0, seen_read=GiB, unseen_read=20 * MiB)),
+        Job()
+        .posix("/scratch/a", 0, read={MiB: 10})
+        .section(
+            "process", process(0, unseen_read=90 * MiB, unexplained_read=20 * MiB, unexplained_written=0)
+        ),
+        "The kernel counted 20 MiB that have no explanation, besides 10 MiB that have one",
+        Job()
+        .posix("/scratch/a", 0, read={MiB: 10})
+        .section("process", process(0, unseen_read=90 * MiB, unexplained_read=0, unexplained_written=0)),
     ),
     "unobserved_programs": (
         Job()

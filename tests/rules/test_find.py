@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from iolens.error import IolensError
 from iolens.metrics import Dataset
-from iolens.rules import Finding, find
+from iolens.rules import Finding, find, load
 from observed import Observe
 
 
@@ -84,3 +84,50 @@ def test_a_site_adds_rules_and_is_told_what_is_wrong_with_them(reread: Path, tmp
     assert 'message: no column "rank"' in problems[1]
     assert "jobs" in problems[2]
     assert not any("\n" in line for line in problems)
+
+
+REACHING = {
+    "csv": "SELECT 0 AS log, content AS ranks FROM read_csv('{secret}', columns = {{'content': 'VARCHAR'}})",
+    "text": "SELECT 0 AS log, content AS ranks FROM read_text('{secret}')",
+    "blob": "SELECT 0 AS log, content AS ranks FROM read_blob('{secret}')",
+    "json": "SELECT 0 AS log, json AS ranks FROM read_json_objects('{secret}')",
+    "parquet": "SELECT 0 AS log, * FROM parquet_scan('{secret}')",
+    "by name": "SELECT 0 AS log, * FROM '{secret}'",
+    "glob": "SELECT 0 AS log, file AS ranks FROM glob('{folder}/*')",
+    "network": "SELECT 0 AS log, content AS ranks FROM read_text('http://127.0.0.1:9/x')",
+    "getenv": "SELECT 0 AS log, getenv('IOLENS_TEST_SECRET') AS ranks",
+    "variables of Python": "SELECT 0 AS log, * FROM settings",
+    "settings": "SELECT log, nprocs AS ranks FROM job); SET enable_external_access = true; SELECT (1",
+    "copy": "SELECT log, nprocs AS ranks FROM job); COPY job TO '{target}'; SELECT (1",
+    "copy from": "SELECT log, nprocs AS ranks FROM job); COPY path FROM '{secret}'; SELECT (1",
+    "attach": "SELECT log, nprocs AS ranks FROM job); ATTACH '{target}' AS other; SELECT (1",
+    "export": "SELECT log, nprocs AS ranks FROM job); EXPORT DATABASE '{target}'; SELECT (1",
+    "install": "SELECT log, nprocs AS ranks FROM job); INSTALL httpfs; LOAD httpfs; SELECT (1",
+    "load": "SELECT log, nprocs AS ranks FROM job); LOAD '{secret}'; SELECT (1",
+}
+
+
+@pytest.mark.parametrize("place", ["condition", "evidence"])
+@pytest.mark.parametrize("way", REACHING)
+def test_a_rule_of_a_site_reaches_the_logs_alone(
+    way: str, place: str, reread: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IOLENS_TEST_SECRET", "the secret")
+    rules, secret, target = tmp_path / "rules", tmp_path / "secret", tmp_path / "target"
+    rules.mkdir()
+    secret.write_text("the secret\n")
+    sql = REACHING[way].format(secret=secret, target=target, folder=tmp_path)
+    text = SITE
+    if place == "condition":
+        text = text.replace("SELECT log, nprocs AS ranks FROM job", sql)
+        text = text.replace("{ranks:# rank}", "{ranks}")
+    else:
+        text += f'''[[evidence]]\ntitle = "All"\nsql = """{sql}"""\n'''
+    (rules / "reaching.toml").write_text(text)
+    problems: list[str] = []
+    with Dataset(reread) as data:
+        found = find(data, catalog=load([rules]).of(["reaching"]), problems=problems)
+        found += find(data, catalog=load([rules]).of(["reaching"]), problems=problems)
+    assert len(problems) == 2 and problems[0].startswith(f"{rules}/reaching.toml: ")
+    assert not any(f.rule == "reaching" for f in found)
+    assert "the secret" not in f"{found}{problems}" and not target.exists()

@@ -47,7 +47,7 @@ def habit(observe: Observe, tmp_path: Path):  # type: ignore[no-untyped-def]
 
 def test_a_log_opened_for_each_line(habit) -> None:  # type: ignore[no-untyped-def]
     first = habit("reopen")[0]
-    assert (first.rule, first.values["most"]) == ("reopened_files", 4000)
+    assert (first.rule, first.values["most"]) == ("reopened_files", 20_000)
     assert "keep it open" in first.advice[0].text
     assert "reopened_files" not in {f.rule for f in habit("keep_open")}
 

@@ -8,6 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 import shown
+from interfaces import LIBC
 
 Run = Callable[..., "CompletedProcess[str]"]
 
@@ -43,6 +44,12 @@ WRONG = [
     ("NAME_EXCLUDE a NOSUCH", "not a list of module names"),
     ("RANK_EXCLUDE abc", "not a number, a range a:b or *"),
     ("RANK_EXCLUDE 5:2", "not a number, a range a:b or *"),
+    ("TRACE often", "not one of on, off, 1, 0"),
+    ("TRACE_KEEP all", "not one of oldest, newest"),
+    ("TRACE_SMALL 1.5", "not a number from 0 to 1"),
+    ("DXT_UNALIGNED_IO_TRIGGER x", "not a number from 0 to 1"),
+    ("TRACE_WINDOW 5", "not a time A:B in seconds"),
+    ("TRACE_WINDOW 5:2", "not a time A:B in seconds"),
     ("NO_SUCH_KEY 1", "no such setting"),
 ]
 
@@ -76,7 +83,7 @@ def files(run_iolens: Run, folder: Path, env: dict[str, str]) -> dict[tuple[str,
     text = run_iolens(["show", "--base", "--ext", "log"], folder).stdout
     found = {}
     for (module, name, _), r in shown.records(text).items():
-        if module in ("POSIX", "STDIO"):
+        if module in LIBC:
             found[module, Path(name).name] = int(r[f"{module}_BYTES_WRITTEN"])
     for row in shown.sections(text).get("excluded", []):
         found["class", row["class"]] = found.get(("class", row["class"]), 0) + int(row["bytes_written"])

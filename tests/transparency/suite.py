@@ -19,6 +19,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -33,6 +34,10 @@ class Case:
     user: str = ""  # run as this user
     timeout: int = 900
     alone: bool = False  # by the library alone, not by `iolens run`
+    every: bool = False  # alone: programs without MPI too, of all users
+    root: bool = False  # needs root, and changes the user itself
+    prepare: str = ""  # run once, unobserved: what it makes stays
+    holds: tuple[str, ...] = ()  # programs of which the log has processes
 
 
 def cpython(*tests: str) -> Case:
@@ -71,10 +76,46 @@ def romio(mpi: str, own: bool = False, alone: bool = False) -> Case:
     return Case(settings + (HERE / "cases" / "romio.sh").read_text(), needs, alone=alone)
 
 
+SOURCES = HERE.parents[1] / "build" / "sources"
+
+
+def own_tests(
+    name: str, package: str, build: str, done: str, needs: tuple[str, ...] = (), **more: Any
+) -> Case:
+    """A package's own tests (cases/NAME-tests.sh), out of its source, which is fetched and built at the first time."""
+    source = SOURCES / package
+    prepare = f"[ -e {source}/{done} ] && exit 0; {HERE}/source-package {package} {source} && cd {source} && {build}"
+    text = (HERE / "cases" / f"{name}-tests.sh").read_text()
+    needs = ("make", "cc", "apt-get", *needs)
+    return Case(f"source={source}\n{text}", needs, timeout=1800, prepare=prepare, **more)
+
+
+def coreutils(**more: Any) -> Case:
+    build = "FORCE_UNSAFE_CONFIGURE=1 ./configure -q --disable-dependency-tracking && make -s"
+    return own_tests("coreutils", "coreutils", build, "src/ls", holds=("cp", "mv", "dd", "ls"), **more)
+
+
+def postgresql(**more: Any) -> Case:
+    """The server comes from the distribution; its tests and the functions that they load are built."""
+    build = (
+        "./configure -q --without-icu --without-readline --without-zlib && "
+        "make -s -C src/interfaces/libpq all && make -s -C src/test/regress all"
+    )
+    done, holds = "src/test/regress/pg_regress", ("initdb", "postgres", "psql")
+    needs = ("/usr/lib/postgresql", "setpriv")
+    return own_tests("postgresql", "postgresql-15", build, done, needs, holds=holds, root=True, **more)
+
+
 def stdio(flags: str) -> Case:
     """280 calls at the edges of stdio: results, errno, states of the streams, and the files that they leave."""
     build = f"cc {flags} -w -o p {HERE}/cases/stdio.c -pthread || exit 9\n"
     return Case(f"{build}./p; echo $?; rm p; md5sum *", ("cc",), short=True)
+
+
+def hostile() -> Case:
+    """Every wrapped function with bad pointers: results, errno, signals, memory and files."""
+    build = f"cc -O1 -w -o p {HERE}/cases/hostile.c || exit 9\n"
+    return Case(f"{build}./p; echo $?", ("cc",), short=True)
 
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
@@ -96,7 +137,9 @@ CASES = {
     ),
     "stdio": stdio("-O1"),
     "stdio-fortified": stdio("-O2 -D_FORTIFY_SOURCE=2"),
+    "hostile-arguments": hostile(),
     "coreutils": script("coreutils", ("cp", "bash"), short=True),
+    "stress-ng": script("stress-ng", ("stress-ng",)),
     "tar": script("tar", ("tar", "gzip"), short=True),
     "git": script("git", ("git",), short=True),
     "sqlite3": script("sqlite3", ("sqlite3",), short=True),
@@ -104,8 +147,11 @@ CASES = {
     "make": script("make", ("make", "cc"), short=True),
     "hdf5-netcdf": script("hdf5-netcdf", ("h5dump", "ncgen", "nccopy")),
     "pgbench": script("pgbench", ("pgbench", "/usr/lib/postgresql"), user="postgres"),
-    "fio-psync": fio("psync"),
-    "fio-pvsync2": fio("pvsync2"),
+    "coreutils-tests": coreutils(),
+    "coreutils-tests-alone": coreutils(alone=True, every=True),
+    "postgresql-tests": postgresql(),
+    "postgresql-tests-alone": postgresql(alone=True, every=True),
+    **{f"fio-{engine}": fio(engine) for engine in ("sync", "vsync", "psync", "pvsync", "pvsync2", "splice")},
     "fio-libaio": fio("libaio", "--iodepth=8 --direct=0"),
     "fio-io_uring": fio("io_uring", "--iodepth=8"),
     "fio-mmap": fio("mmap"),
@@ -168,6 +214,12 @@ def run_case(case: Case, command: list[str], place: Path) -> tuple[int, list[byt
 
 def compare(case: Case) -> str:
     """`equal`, or what differs. Tests that depend on the time get a second chance, which is said."""
+    if case.prepare:
+        made = subprocess.run(
+            ["bash", "-c", case.prepare], capture_output=True, timeout=case.timeout, check=False
+        )
+        if made.returncode:
+            return f"skipped: {made.stderr[-200:].decode(errors='replace').strip()}"
     first = compare_once(case)
     if first.startswith("equal"):
         return first
@@ -180,9 +232,29 @@ def observing(case: Case, log: Path) -> list[str]:
     if not case.alone:
         return [str(places.BIN), "run", "-q", "-o", str(log), "--"]
     stores = log.with_name("stores")  # of programs that end without MPI_Finalize
-    log.mkdir()
-    stores.mkdir()
-    return ["env", f"LD_PRELOAD={places.PRELOAD}", f"IOLENS_LOGPATH={log}", f"IOLENS_TMPDIR={stores}"]
+    for place in (log, stores):
+        place.mkdir()
+        place.chmod(0o1777)
+    settings = [f"LD_PRELOAD={places.PRELOAD}", f"IOLENS_LOGPATH={log}", f"IOLENS_TMPDIR={stores}"]
+    return ["env", *settings, *(["IOLENS_ENABLE_NONMPI=1"] if case.every else [])]
+
+
+def programs(log: Path) -> set[str]:
+    """The names of the programs that have a process in the log, or a log of their own in the directory."""
+    if log.is_dir():
+        return {one.name.partition("_")[2].rpartition("_id")[0] for one in log.rglob("*.darshan")}
+    found = set()
+    for one in log.parent.glob(f"{log.name}*"):
+        shown = subprocess.run(
+            [str(places.BIN), "show", "--ext", str(one)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        rows = [line.split("\t") for line in shown.stdout.splitlines() if line.startswith("# [process]\t")]
+        found |= {Path(row[6]).name for row in rows[1:]}
+    return found
 
 
 def compare_once(case: Case) -> str:
@@ -198,6 +270,8 @@ def compare_once(case: Case) -> str:
             results.append(run_case(case, observing(case, log) if observed else [], place))
             if observed and not (any(log.iterdir()) if case.alone else list(log.parent.glob(f"{log.name}*"))):
                 return f"no log: {results[1][2][-300:].decode(errors='replace')}"
+            if observed and (lacks := set(case.holds) - programs(log)):
+                return f"no process of {', '.join(sorted(lacks))} in the log"
             place.rename(Path(folder) / f"{observed}")
     (code, lines, _), (code2, lines2, _) = results
     lines2 = [line for line in lines2 if line != b"the.darshan"]
@@ -220,7 +294,7 @@ def main(arguments: list[str]) -> int:
     for name in names:
         began = time.time()
         lacks = missing(CASES[name])
-        if CASES[name].user and os.geteuid() != 0:
+        if (CASES[name].user or CASES[name].root) and os.geteuid() != 0:
             lacks.append("root")
         verdict = f"skipped: no {', '.join(lacks)}" if lacks else compare(CASES[name])
         bad += not verdict.startswith(("equal", "skipped"))

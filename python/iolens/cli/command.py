@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
 
-__all__ = ["FORMATS", "fail", "main", "print_rows", "to_json", "warn"]
+__all__ = ["FORMATS", "fail", "keep_private", "main", "print_rows", "to_json", "warn"]
 
 COMMANDS = ("compare", "explain", "export", "findings", "report", "sql")
 """A command is the function of its name in the file of its name."""
@@ -50,6 +53,16 @@ def warn(text: str) -> None:
     print(f"iolens: {text}", file=sys.stderr)
 
 
+def keep_private(logs: Iterable[str]) -> None:
+    """What is made from now on may be read by those who may read all of the logs, and by nobody else."""
+    readers = 0o044
+    for log in logs:
+        with contextlib.suppress(OSError):
+            readers &= Path(log).stat().st_mode
+    old = os.umask(0o077)
+    os.umask(old | (0o077 & ~(readers | readers >> 2)))
+
+
 def fail(text: str, code: int) -> NoReturn:
     """One line on standard error, and the end."""
     warn(text)
@@ -69,11 +82,20 @@ def main() -> NoReturn:
         fail(f"{error.format_message().rstrip('.')}; see {where} --help", USAGE)
     except IolensError as error:
         fail(str(error), error.exit_code)
+    except MemoryError:
+        fail(
+            "not enough memory for what the log unpacks to; if it is sound (iolens check tells), "
+            "a machine or a job with more memory reads it",
+            UNREADABLE,
+        )
     except BrokenPipeError:  # a pager that was left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)
     except OSError as error:
         fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), UNREADABLE)
+
+
+_UNUSUAL = re.compile(r"[^\n -~]")
 
 
 def _plain(value: Any) -> Any:
@@ -89,14 +111,20 @@ def _plain(value: Any) -> Any:
 
 
 def to_json(value: Any) -> str:
-    """JSON as every command prints it: what JSON has no number for is null, times are ISO 8601."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    """JSON as every command prints it: what JSON has no number for is null, times are ISO 8601.
+
+    What a terminal would obey, and bytes of names that are not UTF-8, stand as escapes.
+    """
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    return _UNUSUAL.sub(lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 
 def _text(value: Any) -> str:
+    from iolens.rules.text import clean
+
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:

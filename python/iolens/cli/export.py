@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from iolens.cli.command import warn
+from iolens.cli.command import keep_private, warn
 from iolens.error import OK, PARTIAL, USAGE, IolensError
 
 _FORMATS = ("parquet", "csv", "json", "perfetto", "openmetrics")
@@ -56,10 +56,13 @@ def export(logs: tuple[str, ...], to: str, form: str, tables: tuple[str, ...], f
     from iolens.metrics import Dataset
 
     _checked(tables, form)
+    keep_private(logs)
     with Dataset(logs, every_column=True) as data:
         folder = _folder(to, force)
         if form == "perfetto":
             written = list(write_perfetto(data, folder))
+            if not written and data.problems:
+                raise data.problems[0]
             if not written:
                 raise IolensError(
                     "there is no trace, timeline or heat map in it", ", ".join(logs), exit_code=USAGE

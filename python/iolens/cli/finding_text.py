@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from iolens.rules import Evidence, Finding, Rule
+from iolens.rules import Evidence, Finding, Rule, overlap
 from iolens.rules.text import write
 
 __all__ = ["finding_lines", "rule_lines"]
@@ -89,6 +89,9 @@ def finding_lines(found: Sequence[Finding], width: int, verbose: bool) -> Iterat
     for one in found:
         if one not in short:
             yield from _whole(one, width, verbose)
+    said = overlap(found)
+    if said:
+        yield from (*_wrapped(said, width, ""), "")
     for one in short:
         lines = _wrapped(f"{one.message} [{one.rule}]", width - 8, "")
         yield f"{_label(one.severity)} {lines[0]}"

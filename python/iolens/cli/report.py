@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import to_json, warn
+from iolens.cli.command import keep_private, to_json, warn
 from iolens.error import PARTIAL
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
     from iolens.report import build
     from iolens.rules import find
 
+    keep_private(logs)
     with Dataset(logs) as data:
         problems: list[str] = []
         document = build(data, find(data, directories=rules, problems=problems))

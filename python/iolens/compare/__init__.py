@@ -3,7 +3,7 @@
 from iolens.compare.comparison import Comparison, Group, Limits, RoleRow, Row, compare
 from iolens.compare.measure import MEASURES, FileRole, Measure
 from iolens.compare.roles import match, parse_substitution, role
-from iolens.compare.statistics import Sample, Welch, interleaved, sample, welch
+from iolens.compare.statistics import Sample, Welch, interleaved, order_chance, sample, welch
 
 __all__ = [
     "MEASURES",
@@ -19,6 +19,7 @@ __all__ = [
     "compare",
     "interleaved",
     "match",
+    "order_chance",
     "parse_substitution",
     "role",
     "sample",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iolens.compare.measure import MEASURES, FileRole, Measure, measure_logs, measure_roles
 from iolens.compare.roles import Substitution, match
-from iolens.compare.statistics import Sample, Welch, interleaved, sample, welch
+from iolens.compare.statistics import Sample, Welch, interleaved, order_chance, sample, welch
 from iolens.error import USAGE, IolensError
 from iolens.metrics import Dataset
+from iolens.rules.text import write
 
 __all__ = ["Comparison", "Group", "Limits", "RoleRow", "Row", "compare"]
 
@@ -24,12 +25,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Limits:
-    """What counts as a difference: both must be passed; with two repeated groups chance must be excluded too."""
+    """What counts as a difference: both must be passed; of repeated runs chance must be excluded too."""
 
     relative: float = 0.05
     seconds: float = 0.05
-    """For times only."""
+    """For times, and for the times that rates are per."""
     p: float = 0.05
+    """Largest probability of chance: of Welch's test, or of the order in which the runs come out."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Row:
     """Mean over the first group's mean; None where that is 0 or unknown."""
     tests: tuple[Welch | None, ...]
     verdicts: tuple[str, ...]
-    """"same", "better", "worse", "different" (no direction is better), or "unknown"."""
+    """"same", "better", "worse", "different" (no direction is better), "unproven" (beyond the limits, but so may chance
+    be), or "unknown"."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ class Comparison:
     roles: tuple[RoleRow, ...]
     """Largest change of time first."""
     verdicts: tuple[str, ...]
-    """Of each group against the first: "same", "faster", "slower" or "different"."""
+    """Of each group against the first: "same", "faster", "slower", "unproven" or "different"."""
+    unexplained: tuple[float, ...]
+    """Of each group: the largest part, among its logs, of what moved without an explanation; 0 where it is little."""
     notes: tuple[str, ...]
     """What the reader has to know before believing it."""
     problems: tuple[IolensError, ...]
@@ -76,18 +81,31 @@ class Comparison:
         return next(row for row in self.rows if row.measure.name == measure)
 
 
+def _is_small(measure: Measure, a: Sample, b: Sample, limits: Limits) -> bool:
+    difference = abs(b.mean - a.mean)
+    if difference <= limits.relative * max(abs(a.mean), abs(b.mean)):
+        return True
+    return measure.unit == "s" and difference < limits.seconds
+
+
+def _by_chance(a: Sample, b: Sample, test: Welch | None, limits: Limits) -> bool:
+    """Is the difference no more than what chance gives? Of few runs Welch's test cannot tell, their order may."""
+    if test is None or test.p < limits.p:
+        return False
+    order = order_chance(a, b) if min(a.n, b.n) > 1 else None
+    return order is None or order > limits.p
+
+
 def _verdict(measure: Measure, a: Sample | None, b: Sample | None, test: Welch | None, limits: Limits) -> str:
     if a is None or b is None:
         return "unknown"
-    difference = b.mean - a.mean
-    small = abs(difference) <= limits.relative * max(abs(a.mean), abs(b.mean))
-    if measure.unit == "s":
-        small = small or abs(difference) < limits.seconds
-    if difference == 0 or small or (test is not None and test.p >= limits.p):
+    if _is_small(measure, a, b, limits):
         return "same"
+    if _by_chance(a, b, test, limits):
+        return "unproven"
     if not measure.direction:
         return "different"
-    return "better" if (difference < 0) == (measure.direction == "lower") else "worse"
+    return "better" if (b.mean < a.mean) == (measure.direction == "lower") else "worse"
 
 
 def _row(measure: Measure, values: Sequence[Sequence[float | None]], limits: Limits) -> Row:
@@ -106,6 +124,28 @@ def _row(measure: Measure, values: Sequence[Sequence[float | None]], limits: Lim
             "same" if number == 0 and s else _verdict(measure, first, s, test, limits)
             for number, (s, test) in enumerate(zip(samples, tests))
         ),
+    )
+
+
+def _of_small_seconds(row: Row, time: Row, limits: Limits) -> Row:
+    """A rate per seconds that do not differ by the limit does not differ either."""
+    first = time.samples[0]
+    verdicts = tuple(
+        "same" if word != "unknown" and first and s and abs(s.mean - first.mean) < limits.seconds else word
+        for word, s in zip(row.verdicts, time.samples)
+    )
+    return replace(row, verdicts=verdicts)
+
+
+def _rows(
+    values: Sequence[dict[str, float | None]], members: Sequence[Sequence[int]], limits: Limits
+) -> tuple[Row, ...]:
+    rows = {
+        m.name: _row(m, [[values[log][m.name] for log in logs] for logs in members], limits) for m in MEASURES
+    }
+    return tuple(
+        _of_small_seconds(row, rows[row.measure.per], limits) if row.measure.per else row
+        for row in rows.values()
     )
 
 
@@ -148,11 +188,33 @@ def _overall(rows: Sequence[Row], group: int) -> str:
         word = {"better": "faster", "worse": "slower"}.get(by_name[name])
         if word:
             return word
-    return "same" if all(v in ("same", "unknown") for v in by_name.values()) else "different"
+    words = set(by_name.values()) - {"same", "unknown"}
+    if words == {"unproven"} or "unproven" in (by_name["run_time"], by_name["io_time"]):
+        return "unproven"
+    return "different" if words else "same"
+
+
+def _unexplained(data: Dataset, members: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    much = {row["log"]: row["share"] for row in data.metric("unexplained") if row["much_unexplained"]}
+    return tuple(max((much.get(log, 0.0) for log in logs), default=0.0) for logs in members)
 
 
 def _notes(data: Dataset, groups: Sequence[Group], members: Sequence[Sequence[int]]) -> list[str]:
     notes = []
+    untimed = {row["log"]: row["untimed"] for row in data.metric("unexplained") if row["partly"]}
+    for group, logs in zip(groups, members):
+        moved = max((untimed.get(log, 0) for log in logs), default=0)
+        if moved:
+            notes.append(
+                f"{write(moved, 'bytes')} of {group.name} moved in ways whose time is not known: "
+                "times and bandwidths are without them"
+            )
+    for group, part in zip(groups, _unexplained(data, members)):
+        if part:
+            notes.append(
+                f"{write(part, 'percent')} of what {group.name} moved has no explanation: "
+                "what is said of its I/O is not the whole"
+            )
     jobs = data.rows("SELECT log, nprocs, partial, run_time, epoch(start) AS start FROM job ORDER BY log")
     if len({job["nprocs"] for job in jobs}) > 1:
         notes.append("the runs have different numbers of processes")
@@ -164,7 +226,7 @@ def _notes(data: Dataset, groups: Sequence[Group], members: Sequence[Sequence[in
         notes.append(
             "one run each: how much runs differ by chance is not known; compare groups of repeated runs"
         )
-    starts = [[float(jobs[log]["start"]) for log in logs] for logs in members]
+    starts = [[float(jobs[log]["start"] or 0) for log in logs] for logs in members]
     for group, own in zip(groups[1:], starts[1:]):
         if not interleaved(starts[0], own):
             notes.append(
@@ -185,14 +247,13 @@ def compare(
     members = [list(range(end - len(group.paths), end)) for group, end in zip(groups, ends)]
     with Dataset(paths) as data:
         values = measure_logs(data)
-        rows = [
-            _row(m, [[values[log][m.name] for log in logs] for logs in members], limits) for m in MEASURES
-        ]
+        rows = _rows(values, members, limits)
         return Comparison(
             groups=tuple(groups),
-            rows=tuple(rows),
+            rows=rows,
             roles=tuple(_roles(data, members, substitutions)),
             verdicts=tuple("same" if n == 0 else _overall(rows, n) for n in range(len(groups))),
+            unexplained=_unexplained(data, members),
             notes=tuple(_notes(data, groups, members)),
             problems=tuple(data.problems),
         )

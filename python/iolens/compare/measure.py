@@ -19,17 +19,20 @@ class Measure:
     unit: str
     direction: str
     title: str
+    per: str = ""
+    """Of a rate: the measure whose seconds it is per."""
 
 
 MEASURES = (
     Measure("run_time", "s", "lower", "run time"),
     Measure("io_time", "s", "lower", "time in I/O"),
-    Measure("read_time", "s", "lower", "reading, per process"),
-    Measure("write_time", "s", "lower", "writing, per process"),
-    Measure("meta_time", "s", "lower", "metadata, per process"),
+    Measure("read_time", "s", "lower", "of it reading"),
+    Measure("write_time", "s", "lower", "of it writing"),
+    Measure("meta_time", "s", "lower", "of it metadata"),
     Measure("bytes_read", "bytes", "", "bytes read"),
     Measure("bytes_written", "bytes", "", "bytes written"),
-    Measure("bandwidth", "bytes/s", "higher", "bandwidth of I/O"),
+    Measure("moved", "bytes", "", "bytes moved, lowest layer"),
+    Measure("bandwidth", "bytes/s", "higher", "bandwidth of I/O", per="io_time"),
     Measure("redundant", "bytes", "lower", "bytes read more than once"),
     Measure("reads", "calls", "lower", "read calls"),
     Measure("writes", "calls", "lower", "write calls"),
@@ -40,29 +43,22 @@ MEASURES = (
     Measure("nprocs", "processes", "", "processes"),
 )
 
-# Interfaces whose calls reach the system one by one; what MPI-IO and HDF5 do arrives in POSIX.
-_LOWEST = "('posix', 'stdio', 'dfs', 'daos')"
-
-_LOGS = f"""
+# Times and bytes are the job's as everywhere (headline); calls and files are those of the lowest layers, which the
+# system gets: collective buffering and data sieving show in them.
+_LOGS = """
     WITH sums AS (
-        SELECT log,
-            sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
-            sum(read_time) AS read_time, sum(write_time) AS write_time, sum(meta_time) AS meta_time,
+        SELECT log, sum(bytes_read + bytes_written) AS moved,
             sum(reads) AS reads, sum(writes) AS writes, sum(opens) AS opens, sum(syncs) AS syncs,
             sum(meta_ops) AS meta_ops, count(DISTINCT id) AS files
-        FROM file_of WHERE interface IN {_LOWEST} GROUP BY log
-    ), slowest AS (
-        SELECT log, sum(time_by_slowest) AS io_time FROM metric.perf WHERE interface IN {_LOWEST} GROUP BY log
+        FROM lowest_file GROUP BY log
     )
-    SELECT log, job.run_time, nprocs, coalesce(io_time, 0) AS io_time,
-        coalesce(read_time, 0) / nprocs AS read_time, coalesce(write_time, 0) / nprocs AS write_time,
-        coalesce(meta_time, 0) / nprocs AS meta_time,
-        coalesce(bytes_read, 0) AS bytes_read, coalesce(bytes_written, 0) AS bytes_written,
-        (bytes_read + bytes_written) / nullif(io_time, 0) AS bandwidth, redundant.value AS redundant,
-        coalesce(reads, 0) AS reads, coalesce(writes, 0) AS writes, coalesce(opens, 0) AS opens,
-        coalesce(syncs, 0) AS syncs, coalesce(meta_ops, 0) AS meta_ops, coalesce(sums.files, 0) AS files
-    FROM job LEFT JOIN sums USING (log) LEFT JOIN slowest USING (log)
-    LEFT JOIN metric.redundant_reads AS redundant USING (log)
+    SELECT log, run_time, nprocs, coalesce(io_time, 0) AS io_time, coalesce(read_time, 0) AS read_time,
+        coalesce(write_time, 0) AS write_time, coalesce(meta_time, 0) AS meta_time, bytes_read, bytes_written,
+        coalesce(moved, 0) AS moved, (bytes_read + bytes_written) / nullif(io_time, 0) AS bandwidth,
+        redundant.value AS redundant, coalesce(reads, 0) AS reads, coalesce(writes, 0) AS writes,
+        coalesce(opens, 0) AS opens, coalesce(syncs, 0) AS syncs, coalesce(meta_ops, 0) AS meta_ops,
+        coalesce(sums.files, 0) AS files
+    FROM metric.headline LEFT JOIN sums USING (log) LEFT JOIN metric.redundant_reads AS redundant USING (log)
     ORDER BY log
 """
 
@@ -74,7 +70,7 @@ def measure_logs(data: Dataset) -> list[dict[str, float | None]]:
 
 @dataclass(frozen=True)
 class FileRole:
-    """What the files of one role did in one log, all processes and interfaces together."""
+    """What the files of one role did in one log, all processes together, at the lowest layer that was seen."""
 
     files: int
     size: int
@@ -82,7 +78,7 @@ class FileRole:
     bytes: int
     """Read and written."""
     time: float
-    """Seconds in calls, summed over processes."""
+    """Seconds in calls, summed over processes and their threads."""
     operations: int
     seeks: int
 
@@ -98,17 +94,17 @@ def measure_roles(data: Dataset, substitutions: Sequence[Substitution] = ()) -> 
             SELECT log, id, 'posix' AS interface, sum(seeks) AS seeks FROM posix GROUP BY ALL
             UNION ALL SELECT log, id, 'stdio', sum(seeks) FROM stdio GROUP BY ALL
         ), part AS (
-            SELECT log, id, name, bytes_read + bytes_written AS bytes, total_time AS time,
+            SELECT log, id, bytes_read + bytes_written AS bytes, total_time AS time,
                 coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) + coalesce(syncs, 0)
                     + coalesce(meta_ops, 0) AS operations,
                 greatest(0, coalesce(max_offset_read + 1, 0) * (bytes_read > 0)::INT,
                     coalesce(max_offset_written + 1, 0) * (bytes_written > 0)::INT) AS size,
                 coalesce(seeks, 0) AS seeks
-            FROM file LEFT JOIN seek USING (log, id, interface) WHERE interface IN {_LOWEST}
+            FROM lowest_file LEFT JOIN seek USING (log, id, interface)
         ), one AS (
-            SELECT log, id, any_value(name) AS name, max(size) AS size, sum(bytes) AS bytes, sum(time) AS time,
-                sum(operations) AS operations, sum(seeks) AS seeks
-            FROM part GROUP BY log, id
+            SELECT log, id, coalesce(any_value(name), '<unnamed ' || id || '>') AS name, max(size) AS size,
+                sum(bytes) AS bytes, sum(time) AS time, sum(operations) AS operations, sum(seeks) AS seeks
+            FROM part LEFT JOIN name_of USING (log, id) GROUP BY log, id
         )
         SELECT log, {role_sql("name", substitutions)} AS role, count(*) AS files, sum(size)::BIGINT AS size,
             sum(bytes)::BIGINT AS bytes, sum(time) AS time, sum(operations)::BIGINT AS operations,

@@ -1,4 +1,4 @@
-"""Statistics of repeated runs: quartiles, outliers, Welch's t-test, effect size."""
+"""Statistics of repeated runs: quartiles, outliers, Welch's t-test, effect size, the chance of an order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Sample", "Welch", "interleaved", "sample", "welch"]
+__all__ = ["Sample", "Welch", "interleaved", "order_chance", "sample", "welch"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def sample(values: Sequence[float]) -> Sample:
     if not values:
         raise ValueError("a sample needs a value")
     ordered = sorted(values)
-    mean = math.fsum(ordered) / len(ordered)
+    mean = min(max(math.fsum(ordered) / len(ordered), ordered[0]), ordered[-1])
     variance = math.fsum((v - mean) ** 2 for v in ordered) / (len(ordered) - 1) if len(ordered) > 1 else 0.0
     q1, median, q3 = (_quantile(ordered, share) for share in (0.25, 0.5, 0.75))
     fence = q3 + 1.5 * (q3 - q1)
@@ -73,6 +73,20 @@ def sample(values: Sequence[float]) -> Sample:
         sd=math.sqrt(variance),
         outliers=tuple(v for v in ordered if v > fence),
     )
+
+
+# Relative spread that arithmetic on doubles makes of equal values.
+_ROUNDING = 1e-12
+
+
+def order_chance(a: Sample, b: Sample) -> float | None:
+    """The chance that all values of one sample lie beyond all of the other's in this direction, if both are alike.
+
+    1 in 20 for three and three values. None if the samples are not apart like that.
+    """
+    if a.maximum < b.minimum or b.maximum < a.minimum:
+        return 1 / math.comb(a.n + b.n, a.n)
+    return None
 
 
 def _two_sided_p(t: float, df: float) -> float:
@@ -95,9 +109,11 @@ def _critical_t(df: float, p: float) -> float:
 def welch(a: Sample, b: Sample) -> Welch | None:
     """Welch's test (Welch 1947; df after Satterthwaite), None where nothing varies or neither sample has two values.
 
+    Spreads that are only rounding of the values are none.
+
     A sample of one value is judged by the other's spread: is it one of those runs?
     """
-    if max(a.n, b.n) < 2 or (a.sd == 0 and b.sd == 0):
+    if max(a.n, b.n) < 2 or max(a.sd, b.sd) <= _ROUNDING * max(abs(a.mean), abs(b.mean)):
         return None
     if min(a.n, b.n) == 1:
         df = float(a.n + b.n - 2)

@@ -13,7 +13,7 @@ from iolens.rules.text import write
 __all__ = ["box_plot", "change", "quantity", "sentence", "to_plain", "to_text"]
 
 _UNITS = {"s": "seconds", "bytes": "bytes", "bytes/s": "rate"}
-_SIGNS = {"better": "+", "worse": "!", "different": "*", "same": " ", "unknown": "?"}
+_SIGNS = {"better": "+", "worse": "!", "different": "*", "same": " ", "unproven": "~", "unknown": "?"}
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -118,12 +118,37 @@ def _statistics(comparison: Comparison) -> Iterator[str]:
     yield ""
 
 
+def _seconds(row: Row, number: int) -> str:
+    a, b = row.samples[0], row.samples[number]
+    assert a and b
+    text = f"{row.measure.title} {quantity(b.mean, 's')} against {quantity(a.mean, 's')}"
+    return text + (f" ({change(row.ratios[number])})" if row.ratios[number] else "")
+
+
+def _unproven(comparison: Comparison, number: int) -> str:
+    """What may differ, and what it takes to know."""
+    group, first = comparison.groups[number].name, comparison.groups[0].name
+    rows = [r for r in comparison.rows if r.verdicts[number] == "unproven"]
+    time = next((r for r in rows if r.measure.name in ("run_time", "io_time")), None)
+    if time is None:
+        return f"{group} may differ from {first} in {', '.join(r.measure.title for r in rows[:4])}: repeat both to know"
+    a, b, test = time.samples[0], time.samples[number], time.tests[number]
+    assert a and b and test
+    word = "slower" if b.mean > a.mean else "faster"
+    runs = f"{b.n} and {a.n} runs do not exclude chance (p = {test.p:.2g}): repeat both to know"
+    return f"{group} may be {word} than {first}: {_seconds(time, number)}, but {runs}"
+
+
 def sentence(comparison: Comparison, number: int) -> str:
     """What a group is against the first, in one sentence without a full stop."""
     group, first = comparison.groups[number].name, comparison.groups[0].name
     verdict = comparison.verdicts[number]
     if verdict == "same":
+        if comparison.unexplained[0] or comparison.unexplained[number]:
+            return f"of what is explained, {group} is as {first}; of the rest nothing is known"
         return f"{group} is as {first}: no difference beyond the limits"
+    if verdict == "unproven":
+        return _unproven(comparison, number)
     if verdict == "different":
         names = [
             r.measure.title for r in comparison.rows if r.verdicts[number] in ("better", "worse", "different")
@@ -134,9 +159,7 @@ def sentence(comparison: Comparison, number: int) -> str:
     )
     a, b = time.samples[0], time.samples[number]
     assert a and b
-    seconds = f"{quantity(b.mean, 's')} against {quantity(a.mean, 's')}"
-    text = f"{group} is {verdict} than {first}: {time.measure.title} {seconds}"
-    text += f" ({change(time.ratios[number])})" if time.ratios[number] else ""
+    text = f"{group} is {verdict} than {first}: {_seconds(time, number)}"
     cause = max(comparison.roles, key=lambda r: abs(_role_change(r, number)), default=None)
     if cause and abs(_role_change(cause, number)) > 0.1 * abs(b.mean - a.mean):
         text += f"; most of the change in calls: {cause.name} {_role_change(cause, number):+.3g} s"
@@ -172,6 +195,7 @@ def to_plain(comparison: Comparison) -> dict[str, Any]:
     return {
         "groups": [asdict(group) for group in comparison.groups],
         "verdicts": list(comparison.verdicts),
+        "unexplained": list(comparison.unexplained),
         "notes": list(comparison.notes),
         "measures": [
             {**asdict(row.measure), "samples": [asdict(s) if s else None for s in row.samples]}

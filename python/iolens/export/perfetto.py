@@ -13,7 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from iolens.log.modules import TRACES
 from iolens.metrics import Dataset
+from iolens.metrics.views import TITLES
 
 __all__ = ["events", "write_perfetto"]
 
@@ -22,9 +24,12 @@ Event = dict[str, Any]
 _ROWS = 10_000
 _LANES = 1000  # thread numbers of an interface
 
-_LAYERS = {"mpiio": 1, "posix": 2, "timeline": 3}
-
-_TITLES = {"mpiio": "MPI-IO", "posix": "POSIX", "timeline": "calls"}
+# Layer -> (number, title), from the top down.
+_TRACED = [m.traces for m in reversed(TRACES) if m.traces]
+_LAYERS = {
+    layer: (1 + number, "calls" if layer == "timeline" else TITLES[layer])
+    for number, layer in enumerate([*_TRACED, "timeline"])
+}
 
 # What a slice tells besides its time: an access of DXT, and a stretch of the timeline.
 _ARGUMENTS = (("file", "offset", "length"), ("read_s", "write_s", "metadata_s"))
@@ -75,11 +80,11 @@ def _slices(rows: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
         lanes: list[float] = []  # when each is free again
         for _, layer, operation, *what, start, end in mine:
             lane = next((n for n, free in enumerate(lanes) if free <= start), len(lanes))
-            thread = _LAYERS[layer] * _LANES + lane
+            thread = _LAYERS[layer][0] * _LANES + lane
             if lane == len(lanes):
                 lanes.append(end)
                 number = f" {lane + 1}" if lane else ""
-                yield _named("thread_name", rank, thread, f"{_TITLES[layer]}{number}")
+                yield _named("thread_name", rank, thread, f"{_LAYERS[layer][1]}{number}")
             lanes[lane] = max(end, start)
             yield {
                 "name": operation,
@@ -116,7 +121,7 @@ def events(data: Dataset, log: int) -> Iterator[Event]:
         )
         yield {"name": "process_sort_index", "ph": "M", "pid": rank, "tid": 0, "args": {"sort_index": rank}}
     traced = False
-    for interface in ("mpiio", "posix"):
+    for interface in _TRACED:
         for event in _slices(_rows(data, _ACCESSES.replace("{interface}", interface), log)):
             traced = True
             yield event

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from iolens.error import IolensError
+from iolens.log.modules import TRACES
 from iolens.metrics import MODULES, SECTIONS, Dataset, metrics
 
 __all__ = ["FORMATS", "table_names", "write_tables"]
@@ -16,7 +18,7 @@ FORMATS = {
 }
 """Format and file extension -> how DuckDB is told."""
 
-_PASSING = ("dxt_posix", "dxt_mpiio")
+_PASSING = [m.key for m in TRACES]
 
 
 def table_names() -> list[str]:
@@ -32,7 +34,12 @@ def write_tables(data: Dataset, folder: Path, form: str, names: Iterable[str] = 
         quoted = str(path).replace("'", "''")
         written = f"TO '{quoted}' ({FORMATS[form]})"
         # Traces may have more rows than memory holds: they pass by.
-        if name not in _PASSING or not data.pass_module(name, f"COPY (SELECT * FROM source) {written}"):
+        try:
+            passed = name in _PASSING and data.pass_module(name, f"COPY (SELECT * FROM source) {written}")
+        except IolensError:
+            path.unlink(missing_ok=True)  # it would be taken for the whole
+            raise
+        if not passed:
             if not data.query(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
                 continue
             data.query(f"COPY (SELECT * FROM {name}) {written}")

@@ -6,7 +6,7 @@ The public counter names, units and roles are those of docs/reference/counters.m
 from __future__ import annotations
 
 from iolens.log.log import Job, Log, Module, Mount, Names, open
-from iolens.log.scan import Scan, scan
+from iolens.log.scan import Scan, memory_allowed, scan
 from iolens.log.table import BATCH_ROWS, Batch, Field, Schema, Table
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Scan",
     "Schema",
     "Table",
+    "memory_allowed",
     "open",
     "scan",
 ]

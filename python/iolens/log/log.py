@@ -12,20 +12,21 @@ from typing import Union
 
 from iolens.error import USAGE, IolensError
 from iolens.log import _native
+from iolens.log.modules import KNOWN
 from iolens.log.table import BATCH_ROWS, Table, TableSpec
+from iolens.log.unknown import unknown
 
 __all__ = ["Job", "Log", "Module", "Mount", "Names", "TrailerSections", "module_spec", "open"]
 
 Path = Union[str, "os.PathLike[str]"]
 
 _COMPRESSIONS = ("zlib", "bzip2", "none")
+_OTHER_TABLES = ("job", "mounts", "metadata", "modules", "names")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 # Every module of the schema under its key and under Darshan's name: (id, columns can be had, kind of table).
 _MODULES = {
-    word.lower(): (number, version > 0, kind)
-    for number, name, key, version, kind in _native.modules()
-    for word in (name, key or name)
+    word.lower(): (m.id, m.version > 0, m.kind) for m in KNOWN for word in (m.darshan, m.key or m.darshan)
 }
 
 
@@ -132,7 +133,7 @@ class TrailerSections(Mapping[str, Table]):
 
     def __getitem__(self, section: str) -> Table:
         if section not in self._rows:
-            raise KeyError(section)
+            raise unknown("section", section, self._rows)
         return Table(self._log.open_stream, TableSpec("section", section=section))
 
     def __iter__(self) -> Iterator[str]:
@@ -158,10 +159,10 @@ def module_spec(
 ) -> TableSpec:
     """The table of a module by its key or Darshan's name, or one of job, mounts, metadata, modules, names."""
     chosen = None if columns is None else tuple(columns)
-    if name in ("job", "mounts", "metadata", "modules", "names"):
+    if name in _OTHER_TABLES:
         return TableSpec(name, columns=chosen, batch_rows=batch_rows)
     if name.lower() not in _MODULES:
-        raise KeyError(name)
+        raise unknown("table", name, (*(key for key in _MODULES if key != "null"), *_OTHER_TABLES))
     number, decoded, kind = _MODULES[name.lower()]
     if not decoded:
         raise IolensError(f"records of {name} are not decoded by this version", exit_code=USAGE)

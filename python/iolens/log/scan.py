@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Union
 
-from iolens.error import USAGE, IolensError, of_native
+from iolens.error import BUDGET_CODE, USAGE, IolensError, of_native
 from iolens.log import _native
 from iolens.log.log import Log, module_spec
 from iolens.log.table import BATCH_ROWS, Table, TableSpec
 
-__all__ = ["Scan", "scan"]
+__all__ = ["Scan", "memory_allowed", "scan"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
@@ -82,6 +82,13 @@ class Scan:
     def __len__(self) -> int:
         return len(self.paths)
 
+    def refuse_large(self) -> None:
+        """Raises IolensError if, in the tables read so far, a log unpacked to more than is allowed."""
+        for stream in self._streams:
+            for log, code, message, offset, system in stream.failures():
+                if code == BUDGET_CODE:
+                    raise of_native(code, message, self.paths[log], offset, system)
+
     @property
     def errors(self) -> list[IolensError]:
         """What was wrong with logs in the tables read so far, in order of the logs, each problem once."""
@@ -94,6 +101,11 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"<Scan of {len(self.paths)} logs>"
+
+
+def memory_allowed(usual: int) -> int:
+    """Bytes that reading logs may take: what IOLENS_MEMORY says (IolensError if it is no size), else the usual."""
+    return _native.memory(usual)
 
 
 def _expand(pattern: AnyPath) -> list[str]:

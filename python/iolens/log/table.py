@@ -9,9 +9,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Callable
+from html import escape
+from typing import TYPE_CHECKING, Callable
 
 from iolens.log import _native
+from iolens.log.unknown import unknown
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 __all__ = ["BATCH_ROWS", "Batch", "Field", "Schema", "Table", "TableSpec"]
 
@@ -116,7 +123,7 @@ class Schema:
         for field in self.fields:
             if field.name == name:
                 return field
-        raise KeyError(name)
+        raise unknown("column", name, self.names)
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
@@ -142,7 +149,7 @@ class Batch:
 
 
 class Table:
-    """Rows that are read when somebody asks for them, batch by batch; every consumer begins with the first.
+    """Rows that are read when asked for, batch by batch; every consumer begins with the first.
 
     Raises IolensError where the data are damaged, after the rows before the damage. A consumer of the Arrow
     stream raises an error of its own with the same text.
@@ -190,6 +197,32 @@ class Table:
         while (rows := stream.next_count()) > 0:
             total += rows
         return total
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as pyarrow's table; needs pyarrow. Raises IolensError where the data are damaged."""
+        import pyarrow
+
+        batches = [pyarrow.record_batch(batch) for batch in self.batches()]
+        return pyarrow.Table.from_batches(batches, schema=pyarrow.schema(self))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows as pandas' data frame; needs pandas and pyarrow."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """All rows as Polars' data frame; needs polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the columns, and what they mean. No rows are read."""
+        cells = (
+            (f.name, f.type if f.count == 1 else f"list of {f.type}", f.unit, f.doc) for f in self.schema
+        )
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in cells)
+        head = "".join(f"<th>{title}</th>" for title in ("column", "type", "unit", "meaning"))
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{rows}</table>"
 
     def __len__(self) -> int:
         return self.num_records

@@ -7,30 +7,32 @@ import os
 import re
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Union
 
 import duckdb
 
-from iolens.error import USAGE, IolensError
+from iolens.error import MORE_MEMORY, USAGE, IolensError
+from iolens.log import memory_allowed, scan
 from iolens.log import open as open_log
-from iolens.log import scan
 from iolens.log.table import Table
 from iolens.metrics.metric import find_metric, metrics
+from iolens.metrics.plausible import implausible
 from iolens.metrics.sections import SECTIONS
 from iolens.metrics.tables import DERIVED
-from iolens.metrics.views import INTERFACES, record_columns, record_select
+from iolens.metrics.views import INTERFACES, MODULES, macros, record_columns, record_select
 
 __all__ = ["LARGE_BYTES", "MODULES", "Dataset"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
-MODULES = (*INTERFACES, "lustre", "heatmap", "dxt_posix", "dxt_mpiio", "apmpi", "apxc", "bgq", "mdhim")
-"""Modules that are a table each, empty if no log has data of them."""
-
 LARGE_BYTES = 8 << 20
 """Logs with more than this many stored bytes of records are kept in a file, not in memory."""
+
+# What DuckDB takes before it writes to temporary files.
+_MEMORY = 400_000_000
 
 # Rows in memory at a time.
 _BATCH = 8192
@@ -77,15 +79,22 @@ class Dataset:
     * ``file``: ``record`` merged per log, interface and object, with its name (``file_of``: without)
     * ``own_record``, ``own_file``: of these, what the program called itself, so that sums count nothing twice:
       MPI-IO where a file was opened through MPI-IO, else POSIX; STDIO; DFS, else DAOS
+    * ``lowest_record``, ``lowest_file``: of these, what reached the system: POSIX where a file has POSIX records that
+      hold what MPI-IO moved, else MPI-IO; STDIO; DAOS, else DFS
+    * ``single_record``, ``single_file``: of these, what stands for one file: not "<other files>", that had no room
+    * ``dxt_access``: the accesses of all traces, with the interface that made them
+    * ``libc_interfaces()``, ``library_of(interface)``, ...: what interfaces are, from the table of modules (``views``)
+    * ``counted(n)``: the sum of counts, those below 0 left out: they mean "not counted"
     * ``oss_of`` (ost, oss): servers of storage targets, as given by ``servers()``
     * ``metric.X``: the result of metric X (see ``metrics()``)
 
     Memory stays bounded: large logs are kept in a temporary file, and large results have no order of rows then.
-    Raises IolensError for a file that is no log.
+    memory: what DuckDB may take ("2GB"); without it IOLENS_MEMORY, else 400 MB.
+    Raises IolensError for a file that is no log, has lost its job, or unpacks to more than is allowed.
     """
 
     def __init__(
-        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "400MB", every_column: bool = False
+        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "", every_column: bool = False
     ) -> None:
         listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not listed:
@@ -93,23 +102,35 @@ class Dataset:
         self.paths = tuple(os.fspath(p) for p in listed)
         self.logs = tuple(open_log(p) for p in self.paths)
         """The open logs."""
+        for log in self.logs:
+            _ = log.job  # without it nothing can be told of a log
         self._scan = scan(self.paths)
         self.large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
-        self._folder = tempfile.mkdtemp(prefix="iolens-") if self.large else None
-        config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": memory}
-        if self._folder:
-            config |= {"temp_directory": f"{self._folder}/spill", "preserve_insertion_order": False}
-        place = f"{self._folder}/logs.duckdb" if self._folder else ":memory:"
-        self._connection = duckdb.connect(place, config=config)
+        self._folder = tempfile.mkdtemp(prefix="iolens-")
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        place = f"{self._folder}/logs.duckdb" if self.large else ":memory:"
+        self._connection = duckdb.connect(
+            place,
+            config={
+                "memory_limit": memory or f"{memory_allowed(_MEMORY)}B",
+                "temp_directory": f"{self._folder}/spill",
+                "preserve_insertion_order": not self.large,
+            },
+        )
+        self._sealed = False
         self._made: set[str] = set()
         self._words: set[str] = set()
         self._out_of_range: list[IolensError] = []
+        self._left_out_rows: list[tuple[int, str]] = []
         self._every_column = every_column
         self._left_out: dict[str, set[str]] = {}
         self._connection.execute(
             "SET enable_progress_bar = false"
         )  # it would be among the rows of a slow query
         self._connection.execute("CREATE SCHEMA metric")
+        self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
+        for macro in macros():
+            self._connection.execute(macro)
         self._connection.execute("CREATE TABLE oss_of (ost BIGINT, oss VARCHAR)")
         self._connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
         named = ", ".join(f"({number}, {_literal(path)})" for number, path in enumerate(self.paths))
@@ -118,19 +139,41 @@ class Dataset:
     @property
     def problems(self) -> list[IolensError]:
         """Damage met while reading: what came before it is in the tables, what needs it is empty."""
-        return self._scan.errors + self._out_of_range
+        implausible = [IolensError(text, self.paths[log]) for log, text in self._left_out_rows]
+        return self._scan.errors + implausible + self._out_of_range
 
     # ---- tables ----
+
+    def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._connection.execute(statement)
+        except duckdb.OutOfMemoryException as error:
+            where = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} logs"
+            raise IolensError(f"not enough memory: {MORE_MEMORY}", where) from error
 
     def _with_source(self, source: Table, statement: str) -> None:
         self._connection.register("source", source.__arrow_c_stream__())
         try:
-            self._connection.execute(statement)
+            self._execute(statement)
         finally:
             self._connection.unregister("source")
+        self._scan.refuse_large()
 
-    def _load(self, name: str, source: Table, columns: str = "*") -> None:
-        self._with_source(source, f"CREATE TABLE {name} AS SELECT {columns} FROM source")
+    def _load(self, name: str, source: Table) -> None:
+        self._with_source(source, f"CREATE TABLE {name} AS SELECT * FROM source")
+
+    def _leave_out(self, name: str, wrong: str) -> None:
+        """Rows that cannot be true would be in every sum: they are reported and left out."""
+        per_log = f"SELECT log, count(*) FROM {name} WHERE {wrong} GROUP BY log ORDER BY log"
+        damaged = [] if wrong == "FALSE" else self._connection.execute(per_log).fetchall()
+        for log, rows in damaged:
+            text = (
+                f"{rows} {'row' if rows == 1 else 'rows'} of {name} left out: no program reaches such numbers"
+            )
+            if (log, text) not in self._left_out_rows:
+                self._left_out_rows.append((log, text))
+        if damaged:
+            self._connection.execute(f"DELETE FROM {name} WHERE {wrong}")
 
     def pass_module(self, module: str, statement: str) -> bool:
         """Runs a statement over all rows of a module, which it calls ``source``, without keeping them in a table.
@@ -179,6 +222,7 @@ class Dataset:
             self._left_out[module] = set(table.schema.names) - set(chosen)
             table = table.select(chosen)
         self._load(module, table)
+        self._leave_out(module, implausible(table.schema, set(table.schema.names)))
 
     def _columns(self, table: Table) -> list[str]:
         """Those that some query asks for: the columns of ``record``, and what is named somewhere."""
@@ -208,6 +252,7 @@ class Dataset:
         here = ", ".join(f'"{name}"' for name in names if name == "log" or name in SECTIONS[section])
         given = ", ".join(f'"{name}"' for name in names)
         self._with_source(source, f"INSERT INTO {section} BY NAME SELECT {here} FROM source AS s({given})")
+        self._leave_out(section, implausible(source.schema, set(SECTIONS[section])))
 
     def _record(self) -> None:
         here = [i for i in INTERFACES if any(i in log for log in self.logs)] or ["posix"]
@@ -238,13 +283,15 @@ class Dataset:
 
     def seal(self) -> None:
         """From now on statements reach the logs' tables and nothing else: no files, no network, no settings."""
-        self._connection.execute("SET enable_external_access = false")
-        self._connection.execute("SET lock_configuration = true")
+        if not self._sealed:
+            self._connection.execute("SET enable_external_access = false")
+            self._connection.execute("SET lock_configuration = true")
+        self._sealed = True
 
     # ---- asking ----
 
     def expect(self, statements: Iterable[str]) -> None:
-        """Statements that will be asked: of a large log only columns that somebody names are loaded."""
+        """Statements that will be asked: of a large log only columns that are named are loaded."""
         self._words |= {word for statement in statements for word in re.findall(r"\w+", statement)}
 
     def _prepare(self, statement: str) -> None:
@@ -258,7 +305,7 @@ class Dataset:
                 self._make(name)
         while True:
             try:
-                return self._connection.execute(statement)
+                return self._execute(statement)
             except duckdb.CatalogException as error:  # named where _tables_of does not look
                 found = _NO_TABLE.search(str(error))
                 name = found[1].lower() if found else ""
@@ -306,8 +353,7 @@ class Dataset:
 
     def close(self) -> None:
         self._connection.close()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
 
     def __enter__(self) -> Dataset:
         return self

@@ -9,6 +9,7 @@ _COLUMNS = {
         rank i, pid i, parent i, forked i, host s, exe s, command s, directory s, start f, end f, ended s, signal i,
         exit_code i, threads i, io_time f, read_time f, write_time f, meta_time f, kernel_read i, kernel_written i,
         storage_read i, storage_written i, seen_read i, seen_written i, unseen_read i, unseen_written i,
+        unexplained_read i, unexplained_written i,
         nested_calls i, folded_opens i, budget i, start_cost f, mpi s, mpi_start f, mpi_end f""",
     "total": """
         rank i, interface s, records i, opens i, reads i, writes i, bytes_read i, bytes_written i, read_time f,
@@ -18,6 +19,14 @@ _COLUMNS = {
     "mpiio_sizes": "rank i, kind s, direction s, size s, count i, bytes i",
     "mpiio_completions": """
         rank i, kind s, direction s, count i, errors i, bytes i, wait_time f, span_time f""",
+    "locks": "rank i, file s, shared i, exclusive i, released i, refused i, wait_time f, longest f",
+    "async": """
+        rank i, interface s, direction s, count i, errors i, bytes i, recorded i, untimed i, fixed_files i,
+        fixed_buffers i, wait_time f, span_time f, longest f, under_10us i, under_100us i, under_1ms i, under_10ms i,
+        under_100ms i, slower i""",
+    "async_batches": """
+        rank i, interface s, calls i, requests i, largest i, size_1 i, size_2_4 i, size_5_16 i, size_17_64 i,
+        size_65_plus i""",
     "timeline": "rank i, thread i, start f, end f, read f, write f, meta f",
     "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from iolens.metrics.views import accesses
+
 __all__ = ["DERIVED"]
 
 _JOB = """
@@ -66,10 +68,30 @@ _FILE = """
 
 # What the program itself did: the calls of a library's own files are not counted a second time below it.
 _OWN_LAYER = """
-    interface IN ('mpiio', 'stdio', 'dfs')
-    OR interface = 'posix' AND (log, id) NOT IN (SELECT (log, id) FROM mpiio)
-    OR interface = 'daos' AND log NOT IN (SELECT log FROM dfs)
+    interface IN data_interfaces()
+    AND (interface <> 'posix' OR (log, id) NOT IN (SELECT (log, id) FROM mpiio))
+    AND (interface <> 'daos' OR log NOT IN (SELECT log FROM dfs))
 """
+
+# Files that MPI-IO moved more of than POSIX can tell: its records were lost, or the way was another.
+_LOST_BELOW = """
+    SELECT m.log, m.id FROM file_of AS m
+    LEFT JOIN file_of AS p ON p.log = m.log AND p.id = m.id AND p.interface = 'posix'
+    WHERE m.interface = 'mpiio' AND m.bytes_read + m.bytes_written > coalesce(p.bytes_read + p.bytes_written, 0)
+        AND (coalesce(p.bytes_read + p.bytes_written, 0) = 0
+            OR m.log IN (SELECT log FROM module WHERE module = 'posix' AND partial))
+"""
+
+# What reached the system: nothing of it is counted a second time above.
+_LOWEST_LAYER = """
+    interface = 'stdio'
+    OR interface = 'posix' AND (log, id) NOT IN (FROM lost_below)
+    OR interface = 'mpiio' AND ((log, id) IN (FROM lost_below) OR (log, id) NOT IN (SELECT (log, id) FROM posix))
+    OR interface = 'daos' OR interface = 'dfs' AND log NOT IN (SELECT log FROM daos)
+"""
+
+# Records that stand for one file, and not for what had no room for a record of its own.
+_SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
 
 DERIVED: dict[str, tuple[str, str]] = {
     "job": ("VIEW", _JOB),
@@ -77,7 +99,13 @@ DERIVED: dict[str, tuple[str, str]] = {
     "name": ("TABLE", _NAME),
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
+    "dxt_access": ("VIEW", accesses()),
     "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),
     "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),
+    "single_record": ("VIEW", f"SELECT * FROM record WHERE {_SINGLE}"),
+    "single_file": ("VIEW", f"SELECT * FROM file_of WHERE {_SINGLE}"),
+    "lost_below": ("TABLE", _LOST_BELOW),
+    "lowest_record": ("VIEW", f"SELECT * FROM record WHERE {_LOWEST_LAYER}"),
+    "lowest_file": ("VIEW", f"SELECT * FROM file_of WHERE {_LOWEST_LAYER}"),
 }
 """Name -> ("TABLE" or "VIEW", query). A table is computed once, a view whenever it is asked."""

@@ -13,7 +13,7 @@ from iolens.report.sections.cost import cost
 from iolens.report.sections.files import files
 from iolens.report.sections.interfaces import interfaces
 from iolens.report.sections.job import job, title
-from iolens.report.sections.observation import limits, observation
+from iolens.report.sections.observation import limits, moved, observation
 from iolens.report.sections.overview import overview
 from iolens.report.sections.processes import processes
 from iolens.report.sections.storage import storage
@@ -48,7 +48,7 @@ def _job(source: Source, problems: list[str]) -> Job:
     notes = limits(source, problems)
     first = answer(source)
     sections = [
-        Section(first.id, first.title, [*notes, *first.blocks]),
+        Section(first.id, first.title, [*notes, *moved(source), *first.blocks]),
         time(source),
         *([cost(source)] if source.interfaces else []),
         files(source),

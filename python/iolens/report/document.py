@@ -152,6 +152,16 @@ class Heat:
     cells: list[tuple[int, int, int, int]]
     """Row, bin, bytes read, bytes written; what is not named is zero."""
     note: str = ""
+    drawn: float = 0.0
+    """Bins up to the end of the run, which ends within the last one; 0: all."""
+
+    @property
+    def drawn_bins(self) -> float:
+        return self.drawn or float(self.bins)
+
+    @property
+    def drawn_end(self) -> float:
+        return self.end * self.drawn_bins / self.bins
 
 
 @dataclass(frozen=True)

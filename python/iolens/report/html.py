@@ -117,6 +117,7 @@ def _heat_data(heat: Heat) -> dict[str, Any]:
         "rows": heat.rows,
         "bins": heat.bins,
         "end": _shorter(heat.end),
+        "drawn": _shorter(heat.drawn_bins),
         "perRow": heat.per_row,
         "ranks": heat.ranks,
         "cells": heat.cells,

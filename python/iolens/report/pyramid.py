@@ -39,6 +39,8 @@ class Trace:
     sql: str
     accesses: int
     end: float
+    shared: bool = False
+    """Are stretches spent in several ways at once? Then none of them can be drawn as one access."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def _cells(data: Dataset, bins: int, group: int) -> list[Cell]:
 def levels(data: Dataset, trace: Trace, ranks: int, name: Callable[[list[int]], dict[int, str]]) -> Pyramid:
     """The trace at several levels of detail; ``name`` gives the names of file ids."""
     group = per_row(ranks)
-    complete = trace.accesses <= EXACT
+    complete = trace.accesses <= EXACT and not trace.shared
     made: list[tuple[int, list[Cell]]] = []
     _finest(data, trace, group)
     for bins in LEVELS:
@@ -128,6 +130,8 @@ def levels(data: Dataset, trace: Trace, ranks: int, name: Callable[[list[int]], 
             break
         made.append((bins, cells))
     data.query("DROP TABLE finest")
+    if trace.shared:
+        return Pyramid(made, [], [], complete)
     most = trace.accesses if complete else LONGEST
     rows = data.query(f"""
         SELECT rank // {group}, start, greatest(0, "end" - start), kind, bytes, place, id FROM ({trace.sql})

@@ -8,26 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from iolens.log.modules import TRACES
 from iolens.metrics import Dataset
+from iolens.metrics.views import TITLES
 from iolens.report.document import Column, Table
 
 __all__ = ["INTERFACE_SQL", "INTERFACE_TITLES", "Source", "stamp"]
 
-INTERFACE_TITLES = {
-    "posix": "POSIX",
-    "mpiio": "MPI-IO",
-    "stdio": "STDIO",
-    "hdf5": "HDF5",
-    "h5f": "HDF5 files",
-    "h5d": "HDF5 datasets",
-    "pnetcdf": "PnetCDF",
-    "pnetcdf_file": "PnetCDF files",
-    "pnetcdf_var": "PnetCDF variables",
-    "dfs": "DFS",
-    "daos": "DAOS",
-    "dxt_posix": "POSIX (trace)",
-    "dxt_mpiio": "MPI-IO (trace)",
-}
+INTERFACE_TITLES = {**TITLES, **{m.key: m.title for m in TRACES if m.key and m.title}}
+"""Libraries, interfaces and traces, in the order in which they are shown."""
 
 INTERFACE_SQL = "CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END"
 """An interface as tables write it, in SQL."""

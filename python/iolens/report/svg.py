@@ -150,11 +150,10 @@ def _bar_rows(chart: Bars, left: float, right: float, place: Scale) -> tuple[lis
                 continue
             row = y + place_in_group * _BAR
             parts.append(_bar(left, row, width, series, text))
-            if value is None or value > 0:
-                label = "unknown" if value is None else write(value, chart.unit)
-                parts.append(
-                    f'<text class="faint" x="{left + width + 5:.1f}" y="{row + 9:.1f}">{escape(label)}</text>'
-                )
+            label = "unknown" if value is None else write(value, chart.unit)
+            parts.append(
+                f'<text class="faint" x="{left + width + 5:.1f}" y="{row + 9:.1f}">{escape(label)}</text>'
+            )
         if chart.stacked:
             label = _end(chart, number)
             parts.append(f'<text class="faint" x="{x + 5:.1f}" y="{y + 9.5:.1f}">{escape(label)}</text>')
@@ -166,10 +165,11 @@ def bars(chart: Bars) -> str:
     values = [v or 0.0 for s in chart.series for v in s.values]
     if chart.stacked:
         values = [sum(s.values[n] or 0 for s in chart.series) for n in range(len(chart.categories))]
-    top = max(values, default=0) or 1.0
+    top = max([0.0, *values]) or 1.0
     logarithmic = _is_logarithmic(values, chart.stacked)
 
     def place(value: float) -> float:
+        value = max(value, 0.0)  # a damaged log may have less
         return math.log1p(value) / math.log1p(top) if logarithmic else value / top
 
     left, right = _label_width(chart.categories), WIDTH - _end_width(chart)
@@ -254,9 +254,9 @@ _TALL = 64
 
 
 def _picture(
-    title: str, names: list[str], end: float, cells: list[tuple[float, float, int, str, float]]
+    title: str, names: list[str], end: float, cells: list[tuple[float, float, float, float, str]]
 ) -> str:
-    """Rows over time; a cell is where it begins and ends (0 to 1), its row, colour and opacity."""
+    """Rows over time; a cell is where it begins and ends (0 to 1), its row and a part of it, its height and colour."""
     rows = len(names)
     step = max(4.0, min(14.0, 260 / rows))
     left, right, bottom = _label_width(names), WIDTH - 14.0, _TOP + step * rows + 4
@@ -268,11 +268,11 @@ def _picture(
         parts.append(
             f'<text x="{left - 8:.1f}" y="{_TOP + step * (row + 0.5) + 3.5:.1f}" text-anchor="end">{text}</text>'
         )
-    for first, last, row, colour, opacity in cells:
+    for first, last, top, height, colour in cells:
         x, width = left + first * (right - left), max(0.7, (last - first) * (right - left))
+        y = _TOP + step * (math.floor(top) + 0.92 * (top - math.floor(top)))
         parts.append(
-            f'<rect x="{x:.1f}" y="{_TOP + step * row:.1f}" width="{width:.1f}" height="{step * 0.92:.1f}" '
-            f'fill="{colour}" fill-opacity="{opacity:.2f}"/>'
+            f'<rect x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{step * 0.92 * height:.2f}" fill="{colour}"/>'
         )
     return "".join((*parts, "</svg>"))
 
@@ -289,29 +289,33 @@ def heat(chart: Heat) -> str:
     names = [str(row * chart.per_row) for row in range(0, chart.rows, together)]
     cells = [
         (
-            place / chart.bins,
-            (place + 1) / chart.bins,
-            row,
-            viridis(0.08 + 0.92 * math.log(v / least) / spread),
+            place / chart.drawn_bins,
+            min(1.0, (place + 1) / chart.drawn_bins),
+            float(row),
             1.0,
+            viridis(0.08 + 0.92 * math.log(v / least) / spread),
         )
         for (row, place), v in sums.items()
         if v > 0
     ]
-    return _picture(chart.title, names, chart.end, cells)
+    return _picture(chart.title, names, chart.drawn_end, cells)
 
 
 def timeline(chart: Timeline) -> str:
-    """A still picture of a timeline, for paper: what each rank mostly did in each stretch."""
+    """A still picture of a timeline, for paper: what each rank did in each stretch, by area."""
     bins, listed = chart.levels[0]
     together = math.ceil(len(chart.rows) / _TALL)
     colours = [SERIES[name][0] for name in ("read", "write", "meta")]
     cells = []
     for row, place, *shares, _ in listed:
-        busy = min(1.0, sum(shares))
-        if row % together == 0 and busy > 0:
-            colour = colours[shares.index(max(shares))]
-            cells.append(
-                (place / bins, (place + 1) / bins, row // together, colour, 0.25 + 0.75 * math.sqrt(busy))
-            )
+        if row % together:
+            continue
+        free, whole = 1.0, max(1.0, sum(shares))
+        for share, colour in zip(shares, colours):
+            height = share / whole
+            free -= height
+            if height > 0:
+                cells.append(
+                    (place / bins, (place + 1) / bins, row // together + max(0.0, free), height, colour)
+                )
     return _picture(chart.title, chart.rows[::together], chart.end, cells)

@@ -8,17 +8,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from iolens.rules.text import FORMATS
+from iolens.rules.text import FORMATS, clean, general
 from iolens.rules.text import write as write_in_words
 
 __all__ = ["UNKNOWN", "clean", "write"]
 
 UNKNOWN = "–"
-
-
-def clean(text: str) -> str:
-    """Text of a log without what would change how a page or a terminal reads on: control and direction characters."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def write(value: Any, unit: str) -> str:
@@ -31,6 +26,6 @@ def write(value: Any, unit: str) -> str:
         if unit == "count":
             return f"{value:,.0f}"
         if unit not in FORMATS:
-            return f"{value:.0f}" if value == int(value) else f"{value:.4g}"
+            return f"{value:.0f}" if value == int(value) else general(value, 4)
         return write_in_words(value, unit)
     return clean(str(value))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 
 from iolens.metrics import Dataset
+from iolens.metrics.views import LISTS
+from iolens.rules.advice import advise, read_facts
 from iolens.rules.finding import SEVERITIES, Evidence, Finding
 from iolens.rules.load import AnyPath, Catalog, load
 from iolens.rules.rule import EvidenceQuery, Rule
@@ -34,25 +37,42 @@ def find(
 
     directories: rules of the site. thresholds: "rule.name" -> value. catalog: the rules, instead of all of the
     directories'. problems: gets a line for each rule of a site that cannot be used.
+    Rules of a site see the logs and nothing else: where there are some, the dataset is sealed.
     Raises IolensError for an unknown threshold or a directory that is none.
     """
     used = (catalog or load(directories)).with_thresholds(dict(thresholds or {}))
     wrong = [] if problems is None else problems
     wrong += used.problems
+    if any(rule.path for rule in used.rules.values()):
+        data.seal()
     found: list[Finding] = []
+    most = {row["log"]: row["io_time"] for row in data.metric("headline")}
+    facts = read_facts(data)
     empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
     for rule in used.rules.values():
         if empty.intersection(rule.needs):
             continue
         try:
-            found += _apply(data, rule, used.severity)
+            limit = {} if _LIBRARIES.intersection(rule.needs) else most
+            found += [
+                replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
+                for f in _apply(data, rule, used.severity, limit)
+            ]
         except (duckdb.Error, KeyError) as error:
             if not rule.path:
                 raise
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
-    found = [f for f in found if not _covered(f, found, used)]
+    partly = _partly_explained(data)
+    found = [
+        f for f in found if not _covered(f, found, used) and (f.severity != "good" or f.log not in partly)
+    ]
     return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
+
+
+def _partly_explained(data: Dataset) -> set[int]:
+    """Logs of which too much moved in ways that nobody timed, or nobody saw, to call their I/O fine."""
+    return {row["log"] for row in data.metric("unexplained") if row["partly"]}
 
 
 def _empty(data: Dataset, tables: Iterable[str]) -> set[str]:
@@ -78,7 +98,14 @@ def _ask(data: Dataset, sql: str, values: Mapping[str, Any]) -> tuple[list[str],
     return [column[0] for column in result.description or ()], result.fetchall()
 
 
-def _apply(data: Dataset, rule: Rule, severity: Mapping[str, float]) -> Iterator[Finding]:
+# Their calls are more than the time in I/O, which is that of the calls below them.
+_LIBRARIES = frozenset(LISTS["library_interfaces"])
+
+
+def _apply(
+    data: Dataset, rule: Rule, severity: Mapping[str, float], most: Mapping[int, float | None]
+) -> Iterator[Finding]:
+    """most: of each log the seconds that no cause can exceed."""
     settings = {name: threshold.default for name, threshold in rule.thresholds.items()}
     gain = f", ({rule.gain.low}) AS gain_low, ({rule.gain.high}) AS gain_high" if rule.gain else ""
     sql = f"""
@@ -89,20 +116,26 @@ def _apply(data: Dataset, rule: Rule, severity: Mapping[str, float]) -> Iterator
     """
     names, rows = _ask(data, sql, settings)
     for row in rows:
-        yield _finding(data, rule, dict(zip(names, row)), settings, severity)
+        values = dict(zip(names, row))
+        yield _finding(data, rule, values, settings, severity, _number(most.get(values["log"])))
 
 
 def _number(value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _finding(
-    data: Dataset, rule: Rule, row: Row, settings: Mapping[str, float], severity: Mapping[str, float]
+def _finding(  # noqa: PLR0913, PLR0917
+    data: Dataset,
+    rule: Rule,
+    row: Row,
+    settings: Mapping[str, float],
+    severity: Mapping[str, float],
+    most: float | None,
 ) -> Finding:
     run_time = _number(row["run_time"])
     lost = _number(row.get("time_lost"))
     if lost is not None:
-        lost = min(max(lost, 0.0), run_time if run_time else math.inf)
+        lost = min(max(lost, 0.0), run_time or math.inf, math.inf if most is None else most)
     share = lost / run_time if lost is not None and run_time else None
     values = {**settings, **row, "time_lost": lost, "share": share}
     return Finding(

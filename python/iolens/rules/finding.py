@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding"]
+__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "overlap"]
 
 SEVERITIES = ("high", "medium", "low", "info", "good")
 """Most severe first. "info" is a fact to know, "good" something that is as it should be."""
@@ -60,3 +61,11 @@ class Finding:
     topic: str
     values: dict[str, Any]
     """What the condition gave, by name: for programs that want numbers and not the sentence."""
+
+
+def overlap(found: Iterable[Finding]) -> str:
+    """A line to say with the findings of one log where several account for time, else ""."""
+    costly = [f for f in found if f.severity in ("high", "medium") and f.time_lost]
+    if len(costly) < 2:
+        return ""
+    return f"{len(costly)} findings may account for the same seconds: what they cost and can save does not add up."

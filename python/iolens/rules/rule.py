@@ -21,7 +21,9 @@ else:
 
 __all__ = [
     "CONFIDENCES",
+    "FACTS",
     "TOPICS",
+    "ConditionalAdvice",
     "EvidenceQuery",
     "Gain",
     "Rule",
@@ -45,6 +47,11 @@ TOPICS = {
 """Topic -> its heading."""
 
 CONFIDENCES = ("high", "medium", "low")
+
+FACTS = ("mpi", "mpiio", "collective", "hdf5", "lustre", "python")
+"""What advice may depend on: facts of the metric "facts"."""
+
+_CONDITIONS = (*FACTS, *(f"not {fact}" for fact in FACTS))
 
 _KEYS = {
     "title": str,
@@ -99,6 +106,16 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class ConditionalAdvice(Advice):
+    """Advice, and for whom: rules/advice.py chooses."""
+
+    when: tuple[str, ...] = ()
+    """Facts of the metric "facts" that must all hold, "not X" for one that must not."""
+    python: str = ""
+    """The snippet for a Python program."""
+
+
+@dataclass(frozen=True)
 class Rule:
     """See docs/guide/findings.md for how to write one."""
 
@@ -122,7 +139,7 @@ class Rule:
     """Rules that say less about the same: their findings are dropped where this one accounts for most of their time."""
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
     evidence: tuple[EvidenceQuery, ...] = ()
-    advice: tuple[Advice, ...] = ()
+    advice: tuple[ConditionalAdvice, ...] = ()
     gain: Gain | None = None
     references: tuple[str, ...] = ()
     path: str = ""
@@ -184,13 +201,13 @@ def _evidence(number: int, table: Any) -> EvidenceQuery:
 
 
 @cache
-def _shared_advice() -> dict[str, Advice]:
+def _shared_advice() -> dict[str, ConditionalAdvice]:
     """Advice that several rules give, by name."""
     table = tomllib.loads(files("iolens.rules").joinpath("advice.toml").read_text(encoding="utf-8"))
     return {name: _advice(0, one) for name, one in table.items()}
 
 
-def _advice(number: int, table: Any) -> Advice:
+def _advice(number: int, table: Any) -> ConditionalAdvice:
     """A piece of advice written here, or one of advice.toml, by ``use``."""
     if not isinstance(table, dict):
         raise RuleError("advice must be a list of tables")
@@ -198,9 +215,12 @@ def _advice(number: int, table: Any) -> Advice:
     if "use" in table:
         _typed(table, where, {"use": str}, ("use",))
         return _shared_advice()[_one_of(table["use"], _shared_advice(), where + "use")]
-    _typed(table, where, {"text": str, "snippet": str, "language": str}, ("text",))
+    known = {"text": str, "snippet": str, "language": str, "when": list, "python": str}
+    _typed(table, where, known, ("text",))
+    when = tuple(_one_of(fact, _CONDITIONS, where + "when") for fact in _texts(table, "when"))
     text = " ".join(table["text"].split())
-    return Advice(text, table.get("snippet", "").strip("\n"), table.get("language", ""))
+    snippet, python = (table.get(key, "").strip("\n") for key in ("snippet", "python"))
+    return ConditionalAdvice(text, snippet, table.get("language", ""), when, python)
 
 
 def _gain(table: Mapping[str, Any]) -> Gain:

@@ -8,35 +8,39 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["FORMATS", "fields", "fill", "write"]
+__all__ = ["FORMATS", "clean", "fields", "fill", "general", "write"]
+
+
+def general(value: float, digits: int) -> str:
+    """So many significant digits, and never a power of ten: 1,000 and not 1e+03."""
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
 
 
 def _count(value: float) -> str:
     if abs(value) >= 1e7:
         for unit, size in (("trillion", 1e12), ("billion", 1e9), ("million", 1e6)):
-            if abs(value) >= size:
-                return f"{value / size:.3g} {unit}"
+            if abs(value) >= 0.9995 * size:
+                return f"{general(value / size, 3)} {unit}"
     return f"{value:,.0f}"
 
 
 def _bytes(value: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if abs(value) < 1024 or unit == "PiB":
+        if abs(value) < 1023.95 or unit == "PiB":
             break
         value /= 1024
-    if unit == "B" or value == int(value):
-        return f"{value:.0f} {unit}"
-    return f"{value:.1f} {unit}"
+    return f"{value:.{0 if unit == 'B' else 1}f}".removesuffix(".0") + f" {unit}"
 
 
 def _seconds(value: float) -> str:
     if value == 0:
         return "0 s"
-    if abs(value) < 0.001:
-        return f"{value * 1e6:.0f} us"
-    if abs(value) < 1:
+    if abs(value) < 0.0009995:
+        return f"{general(value * 1e6, 3) if abs(value) < 1e-6 else format(value * 1e6, '.0f')} us"
+    if abs(value) < 0.9995:
         return f"{value * 1e3:.3g} ms"
-    if abs(value) < 100:
+    if abs(value) < 99.95:
         return f"{value:.3g} s"
     return f"{value:,.0f} s"
 
@@ -45,7 +49,7 @@ def _percent(value: float) -> str:
     part = 100 * value
     if 0 < part < 0.1:
         return "less than 0.1 %"
-    return f"{part:.1f} %" if part < 10 else f"{part:.0f} %"
+    return f"{part:.1f} %" if part < 9.95 else f"{part:.0f} %"
 
 
 FORMATS: dict[str, Callable[[float], str]] = {
@@ -54,7 +58,7 @@ FORMATS: dict[str, Callable[[float], str]] = {
     "seconds": _seconds,
     "percent": _percent,
     "rate": lambda value: f"{_bytes(value)}/s",
-    "factor": lambda value: f"{value:,.1f}" if value < 10 else f"{value:,.0f}",
+    "factor": lambda value: f"{value:,.1f}" if value < 9.95 else f"{value:,.0f}",
 }
 """What may stand behind the colon of a field, and as a unit of a column of evidence."""
 
@@ -71,9 +75,15 @@ def write(value: Any, unit: str) -> str:
     if PLURAL.fullmatch(unit):
         return f"{_count(value)} {unit[2:]}{'' if value == 1 else 's'}"
     if isinstance(value, float):
-        return f"{value:.4g}"
-    # Names come from logs: what a terminal would obey is shown, not obeyed.
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+        return general(value, 4)
+    return clean(str(value))
+
+
+def clean(text: str) -> str:
+    """Text of a log without what would change how a page or a terminal reads on: control and direction characters."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def fields(template: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RECORDS = 4000, SIZE = 1 << 20, QUERIES = 200, RECORD = 100 };
+enum { RECORDS = 4000, OPENS = 20000, SIZE = 1 << 20, QUERIES = 200, RECORD = 100 };
 
 static char path[4096], block[SIZE];
 
@@ -25,7 +25,7 @@ static void scan(int file)
 /* A log that is opened for each line. */
 static void reopen(const char *folder)
 {
-	for (int i = 0; i < RECORDS; i++) {
+	for (int i = 0; i < OPENS; i++) {
 		int file = open(named(folder, "log", 0), O_WRONLY | O_CREAT | O_APPEND, 0644);
 		if (write(file, block, RECORD) != RECORD)
 			exit(1);

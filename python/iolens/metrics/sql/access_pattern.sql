@@ -8,10 +8,10 @@
 -- caveats: The first access of a file is neither.
 -- source: Darshan's counters CONSEC and SEQ
 FROM (
-    SELECT log, 'posix' AS interface, 'read' AS direction, sum(reads)::BIGINT AS total, sum(seq_reads)::BIGINT AS sequential,
-        sum(consec_reads)::BIGINT AS consecutive
+    SELECT log, 'posix' AS interface, 'read' AS direction, counted(reads)::BIGINT AS total, counted(seq_reads)::BIGINT AS sequential,
+        counted(consec_reads)::BIGINT AS consecutive
     FROM posix GROUP BY log
     UNION ALL
-    SELECT log, 'posix', 'write', sum(writes)::BIGINT, sum(seq_writes)::BIGINT, sum(consec_writes)::BIGINT
+    SELECT log, 'posix', 'write', counted(writes)::BIGINT, counted(seq_writes)::BIGINT, counted(consec_writes)::BIGINT
     FROM posix GROUP BY log
 ) ORDER BY log, direction

@@ -8,9 +8,9 @@
 -- needs: posix
 -- source: Darshan's counters MEM_NOT_ALIGNED and FILE_NOT_ALIGNED; Drishti
 SELECT log, sum(coalesce(reads, 0) + coalesce(writes, 0))::BIGINT AS accesses,
-    sum(mem_not_aligned)::BIGINT AS memory_unaligned, sum(file_not_aligned)::BIGINT AS file_unaligned,
-    sum(mem_not_aligned) / nullif(sum(coalesce(reads, 0) + coalesce(writes, 0)), 0) AS memory_share,
-    sum(file_not_aligned) / nullif(sum(coalesce(reads, 0) + coalesce(writes, 0)), 0) AS file_share,
-    mode(nullif(mem_alignment, 0)) AS memory_alignment, mode(nullif(file_alignment, 0)) AS file_alignment
+    counted(mem_not_aligned)::BIGINT AS memory_unaligned, counted(file_not_aligned)::BIGINT AS file_unaligned,
+    counted(mem_not_aligned) / nullif(sum(coalesce(reads, 0) + coalesce(writes, 0)), 0) AS memory_share,
+    counted(file_not_aligned) / nullif(sum(coalesce(reads, 0) + coalesce(writes, 0)), 0) AS file_share,
+    mode(CASE WHEN mem_alignment > 0 THEN mem_alignment END) AS memory_alignment, mode(CASE WHEN file_alignment > 0 THEN file_alignment END) AS file_alignment
 FROM posix GROUP BY log
 ORDER BY log

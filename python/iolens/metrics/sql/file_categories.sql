@@ -4,7 +4,7 @@
 -- definition: a file counts once per interface, its records of all ranks merged. read_only, write_only, read_write: by
 --   the bytes that were moved (a file of which none were is in none of them). unique: used by one rank; shared: by
 --   several; part_shared: of these, by some but not all. created: written, and not read before the first write.
---   size = highest offset + 1 of files that were read or written; max_offset is the highest offset of the category.
+--   size = highest offset + 1 of files that were read or written; sized = how many of the files have one, which mean_size is of; max_offset is the highest offset of the category.
 -- unit: files, bytes
 -- needs: posix, mpiio, stdio, dfs or daos
 -- caveats: A file may be larger than the highest offset that was used. MPI-IO, DFS and DAOS have no offsets: null.
@@ -14,7 +14,7 @@
 WITH sized AS (
     SELECT *, greatest(max_offset_read, max_offset_written) AS max_offset,
         CASE WHEN bytes_read + bytes_written > 0 THEN greatest(max_offset_read, max_offset_written) + 1 END AS size
-    FROM file_of WHERE interface IN ('posix', 'mpiio', 'stdio', 'dfs', 'daos')
+    FROM file_of WHERE interface IN data_interfaces()
 ), sorted AS (
     SELECT *, unnest(list_filter([
         'total',
@@ -27,14 +27,14 @@ WITH sized AS (
     FROM sized JOIN (SELECT log, nprocs FROM job) USING (log)
 ), counted AS (
     SELECT log, interface, category, count(*) AS files, sum(bytes_read + bytes_written)::BIGINT AS bytes,
-        max(max_offset) AS max_offset, avg(size) AS mean_size, max(size) AS max_size
+        max(max_offset) AS max_offset, count(size) AS sized, avg(size) AS mean_size, max(size) AS max_size
     FROM sorted GROUP BY ALL
 ), wanted AS (
     SELECT DISTINCT log, interface, unnest(['total', 'read_only', 'write_only', 'read_write', 'created', 'unique',
         'shared', 'part_shared']) AS category
     FROM sized
 )
-SELECT log, interface, category, coalesce(files, 0) AS files, coalesce(bytes, 0) AS bytes, max_offset, mean_size, max_size
+SELECT log, interface, category, coalesce(files, 0) AS files, coalesce(bytes, 0) AS bytes, max_offset, coalesce(sized, 0) AS sized, mean_size, max_size
 FROM wanted LEFT JOIN counted USING (log, interface, category)
-ORDER BY log, list_position(['posix', 'mpiio', 'stdio', 'dfs', 'daos'], interface),
+ORDER BY log, list_position(data_interfaces(), interface),
     list_position(['total', 'read_only', 'write_only', 'read_write', 'created', 'unique', 'shared', 'part_shared'], category)

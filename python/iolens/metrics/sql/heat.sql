@@ -17,15 +17,12 @@ WITH size AS (
     FROM heatmap JOIN size USING (log, interface)
     WHERE bytes_read > 0 OR bytes_written > 0 GROUP BY log, interface, rank, bin // step, step
 ), width AS (
-    SELECT log, interface, max(greatest("end", 0)) AS last FROM (
-        SELECT log, 'posix' AS interface, "end" FROM dxt_posix UNION ALL SELECT log, 'mpiio', "end" FROM dxt_mpiio
-    ) WHERE (log, interface) NOT IN (SELECT (log, interface) FROM size) GROUP BY ALL
+    SELECT log, interface, max(greatest("end", 0)) AS last FROM dxt_access
+    WHERE (log, interface) NOT IN (SELECT (log, interface) FROM size) GROUP BY ALL
 ), access AS (
     SELECT log, d.interface, rank, operation, length, greatest(d."start", 0) AS "start", greatest(d."end", d."start", 0) AS "end",
         greatest(run_time, last) / 200 AS width
-    FROM (SELECT log, 'posix' AS interface, rank, operation, length, "start", "end" FROM dxt_posix
-        UNION ALL SELECT log, 'mpiio', rank, operation, length, "start", "end" FROM dxt_mpiio) AS d
-    JOIN width USING (log, interface) JOIN job USING (log)
+    FROM dxt_access AS d JOIN width USING (log, interface) JOIN job USING (log)
     WHERE greatest(run_time, last) > 0
 ), placed AS (
     SELECT *, least(199, floor("start" / width))::BIGINT AS first, least(199, floor("end" / width))::BIGINT AS final FROM access

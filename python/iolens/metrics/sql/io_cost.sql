@@ -1,4 +1,4 @@
--- title: What I/O costs the average process
+-- title: Seconds in I/O calls of the average process
 -- topic: time
 -- layout: table
 -- definition: seconds in read, write and metadata calls (and PnetCDF's waiting), summed over all records, divided by the
@@ -10,7 +10,7 @@
 --   contains that of the interfaces below it: do not add up.
 -- source: PyDarshan, darshan-job-summary
 WITH part AS (
-    SELECT log, CASE WHEN interface IN ('h5f', 'h5d') THEN 'hdf5' WHEN interface LIKE 'pnetcdf%' THEN 'pnetcdf' ELSE interface END AS interface,
+    SELECT log, library_of(interface) AS interface,
         coalesce(read_time, 0) AS read, coalesce(write_time, 0) AS write, coalesce(meta_time, 0) AS meta, 0 AS wait
     FROM file_of
     UNION ALL
@@ -20,4 +20,4 @@ SELECT log, interface, sum(read) / nprocs AS read, sum(write) / nprocs AS write,
     (sum(read) + sum(write) + sum(meta) + sum(wait)) / nprocs / any_value(run_time) AS share
 FROM part JOIN job USING (log)
 GROUP BY log, interface, nprocs
-ORDER BY log, list_position(['posix', 'mpiio', 'stdio', 'hdf5', 'pnetcdf', 'dfs', 'daos'], interface)
+ORDER BY log, list_position(libraries(), interface)

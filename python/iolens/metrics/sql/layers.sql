@@ -21,11 +21,10 @@ WITH upper AS (
         sum(coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0))
     FROM pnetcdf_var GROUP BY log, file_rec_id
     UNION ALL
-    SELECT log, id, CASE WHEN interface = 'h5f' THEN 'hdf5' WHEN interface = 'pnetcdf_file' THEN 'pnetcdf' ELSE interface END,
-        CASE WHEN interface IN ('h5f', 'pnetcdf_file') THEN 0 ELSE bytes_read + bytes_written END,
-        CASE WHEN interface IN ('h5f', 'pnetcdf_file') THEN 0 ELSE reads + writes END, total_time
-    FROM file_of WHERE interface IN ('h5f', 'pnetcdf_file', 'mpiio')
-        OR interface = 'posix' AND (log, id) IN (SELECT (log, id) FROM file_of WHERE interface IN ('h5f', 'pnetcdf_file', 'mpiio'))
+    SELECT log, id, library_of(interface), CASE WHEN interface IN library_files() THEN 0 ELSE bytes_read + bytes_written END,
+        CASE WHEN interface IN library_files() THEN 0 ELSE reads + writes END, total_time
+    FROM file_of WHERE interface IN library_files() OR interface = 'mpiio'
+        OR interface = 'posix' AND (log, id) IN (SELECT (log, id) FROM file_of WHERE interface IN library_files() OR interface = 'mpiio')
 ), chain AS (
     SELECT log, id,
         sum(bytes) FILTER (layer = 'hdf5') AS hdf5_bytes, sum(ops) FILTER (layer = 'hdf5') AS hdf5_ops, sum(time) FILTER (layer = 'hdf5') AS hdf5_time,

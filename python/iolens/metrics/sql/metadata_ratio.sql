@@ -10,7 +10,7 @@
 -- source: NERSC screening study, equation 2
 WITH part AS (
     SELECT log, sum(meta_time) AS meta_time, sum(total_time) AS total_time
-    FROM own_file WHERE interface IN ('posix', 'mpiio') GROUP BY log
+    FROM own_file WHERE lowest_of(interface) = 'posix' GROUP BY log
 )
 SELECT log, meta_time / nullif(total_time, 0) AS value, meta_time, meta_time / nprocs AS per_rank,
     coalesce(meta_time / nullif(total_time, 0) >= 0.25 AND meta_time / nprocs > 30 AND nprocs >= 192, false) AS matches

@@ -11,7 +11,7 @@ WITH lower AS (
     FROM (SELECT * FROM file_of WHERE interface = 'mpiio') AS m
     LEFT JOIN (SELECT * FROM file_of WHERE interface = 'posix') AS p USING (log, id) GROUP BY log
 )
-SELECT log, module AS what, 'incomplete' AS kind,
+SELECT log, coalesce(module, darshan) AS what, 'incomplete' AS kind,
     'The memory for records was used up: files and bytes are missing, all sums are lower bounds.' AS meaning,
     CASE WHEN module = 'posix' THEN lost END AS lost_bytes
 FROM module LEFT JOIN lower USING (log) WHERE partial > 0

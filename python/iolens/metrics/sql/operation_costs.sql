@@ -2,7 +2,7 @@
 -- topic: time
 -- layout: table
 -- definition: count and errors: sums over ranks. time: seconds of the run, as time_basis has it: of a process tree the sum, scaled;
---   of an MPI job the slowest rank's. mean: seconds of one call.
+--   of an MPI job the slowest rank's; its launcher's calls are not the program's. mean: seconds of one call.
 -- unit: calls, seconds
 -- needs: section operation (logs of iolens)
 -- source: iolens
@@ -11,7 +11,8 @@ SELECT log, interface, name, sum(count)::BIGINT AS count, sum(errors)::BIGINT AS
     sum(time) / nullif(sum(count), 0) AS mean
 FROM (
     SELECT log, interface, name, rank, sum(count) AS count, sum(errors) AS errors, sum(time) AS time
-    FROM operation WHERE interface IN ('posix', 'stdio', 'mpiio') GROUP BY ALL
+    FROM operation WHERE interface IN recorded_interfaces() GROUP BY ALL
 ) JOIN metric.time_basis USING (log, interface)
+WHERE tree OR rank >= 0 OR log NOT IN (SELECT log FROM operation WHERE rank >= 0)
 GROUP BY log, interface, name
 ORDER BY log, interface, time DESC

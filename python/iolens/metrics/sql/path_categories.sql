@@ -7,13 +7,13 @@
 -- needs: posix or stdio
 -- source: PyDarshan, data access by category
 SELECT log,
-    CASE WHEN name IS NULL THEN '<unnamed>' WHEN regexp_matches(name, '^[0-9]+$') THEN 'anonymized'
+    CASE WHEN coalesce(name, '') = '' THEN '<unnamed>' WHEN regexp_matches(name, '^[0-9]+$') THEN 'anonymized'
         WHEN name NOT LIKE '/%' THEN name
-        WHEN regexp_matches(name, '^/[^/]*$') THEN '/'
-        ELSE regexp_extract(name, '^(/[^/]+)', 1) END AS category,
+        WHEN regexp_matches(name, '^/+[^/]*$') THEN '/'
+        ELSE '/' || regexp_extract(name, '^/+([^/]+)', 1) END AS category,
     sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
     count(DISTINCT f.id) FILTER (bytes_read > 0) AS files_read, count(DISTINCT f.id) FILTER (bytes_written > 0) AS files_written
 FROM file_of AS f LEFT JOIN name USING (log, id)
-WHERE interface IN ('posix', 'stdio')
+WHERE interface IN libc_interfaces()
 GROUP BY log, category
 ORDER BY log, sum(bytes_read + bytes_written) DESC, category

@@ -17,7 +17,7 @@ WITH part AS (
         sum(coalesce(read_time, 0) + coalesce(write_time, 0)) AS rw_time,
         sum(greatest(0, close_end - open_start)) AS open_time,
         sum(greatest(0, greatest(read_end, write_end) - open_start)) AS lastio_time
-    FROM record WHERE interface IN ('posix', 'mpiio', 'stdio', 'dfs', 'daos')
+    FROM record WHERE interface IN data_interfaces()
     GROUP BY ALL
 ), own AS (
     SELECT log, interface,
@@ -48,4 +48,4 @@ SELECT log, interface, bytes,
     coalesce(bytes / 1048576 / nullif(coalesce(slowest_rank_io_time, 0) + coalesce(by_open, 0), 0), 0) AS mib_per_s_by_open,
     coalesce(bytes / 1048576 / nullif(coalesce(slowest_rank_io_time, 0) + coalesce(by_lastio, 0), 0), 0) AS mib_per_s_by_open_lastio
 FROM total LEFT JOIN own USING (log, interface) LEFT JOIN shared USING (log, interface) JOIN job USING (log)
-ORDER BY log, list_position(['posix', 'mpiio', 'stdio', 'dfs', 'daos'], interface)
+ORDER BY log, list_position(data_interfaces(), interface)

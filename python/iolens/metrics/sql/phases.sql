@@ -5,12 +5,13 @@
 --   one phase. kind: "read" or "write" if at least 90 % of the bytes are, else "mixed". busy_ranks: ranks that moved bytes.
 -- unit: seconds, bytes, ranks
 -- needs: heatmap, dxt_posix or dxt_mpiio
--- caveats: No finer than a bin. MPI-IO's bytes where there are any, else POSIX's, with STDIO's.
+-- caveats: No finer than a bin. MPI-IO's bytes where there are any, else POSIX's; DFS's, else DAOS'; with STDIO's.
 -- source: DXT Explorer (gaps); iolens
 WITH heat AS (
     SELECT * FROM metric.heat
-    WHERE interface IN ('mpiio', 'stdio', 'dfs', 'daos')
-        OR interface = 'posix' AND log NOT IN (SELECT log FROM metric.heat WHERE interface = 'mpiio')
+    WHERE interface IN data_interfaces() AND (log, interface) NOT IN (
+        SELECT (log, lowest_of(interface)) FROM metric.heat WHERE lowest_of(interface) <> interface
+    )
 ), busy AS (
     SELECT log, "start", max("end") AS "end", sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written
     FROM heat GROUP BY log, "start"

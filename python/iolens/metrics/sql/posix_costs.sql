@@ -15,7 +15,7 @@ WITH side AS (
 ), counts AS (
     SELECT log, shared, any_value(tree) AS tree, max(file_alignment) AS file_alignment,
         sum(meta_sum) AS meta_sum, sum(data_sum) AS data_sum,
-        sum(COLUMNS(c -> regexp_matches(c, '^(files|opens|reads|writes|seeks|stats|mmaps|syncs|bytes|consec|seq|random|rw_|mem_not|file_not)')
+        sum(COLUMNS(c -> regexp_matches(c, '^(files|opens|reads|writes|empty|following|back|seeks|stats|mmaps|syncs|bytes|consec|seq|random|rw_|mem_not|file_not)')
             AND NOT ends_with(c, '_time')))::BIGINT
     FROM side GROUP BY log, shared
 ), times AS (

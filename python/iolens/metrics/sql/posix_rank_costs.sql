@@ -4,7 +4,10 @@
 -- definition: sums over the rank's records; rank -1 = files that all ranks share, where seconds are those of the slowest rank in the
 --   file: its metadata the mean of all ranks', the rest reading and writing as far as there is any. An access costs as much for itself as 256 KiB do: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
 --   bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB (100 KiB, less than 1 MiB), and the seconds that they take for
---   themselves; X_random_time: of accesses that do not go forwards.
+--   themselves; X_random_time: of random accesses, those that go backwards, and where these are more than a fifth of a record's all that do
+--   not begin where the last one ended: in random order half of them go forwards. empty_reads: of 0 bytes, at the end of a file; they
+--   are no reads of data, and not small. sync_time: of fsync and fdatasync, which logs count as writing: measured, or as if each cost as much
+--   as 16 MiB do; the seconds of kinds of writes do not have it.
 -- unit: calls, bytes, seconds
 -- needs: posix
 -- caveats: Seconds of kinds of access are estimates: logs have seconds per file only.
@@ -21,15 +24,26 @@ WITH divided AS (
             ELSE meta_time / nprocs END AS wall_meta,
         coalesce(wall_data / nullif(read_time + write_time, 0), 0) AS wall
     FROM posix JOIN job USING (log)
+), counted_sync AS (
+    SELECT log, sum(count) AS count, sum(time) / nullif(sum(count), 0) AS seconds FROM operation
+    WHERE interface = 'posix' AND name IN ('fsync', 'fdatasync') GROUP BY log
+), synced AS (
+    SELECT divided.* EXCLUDE (fsyncs, fdsyncs), greatest(fsyncs, 0) + greatest(fdsyncs, 0) AS syncs,
+        least(write_time, syncs * coalesce(seconds,
+            coalesce(write_time / nullif(16777216 * syncs + 262144 * greatest(writes, 0) + greatest(bytes_written, 0), 0), 0) * 16777216
+        )) AS sync_time
+    FROM divided LEFT JOIN counted_sync USING (log)
 ), weighted AS (
-    SELECT * EXCLUDE (reads, writes, bytes_read, bytes_written),
-        greatest(reads, 0) AS reads, greatest(writes, 0) AS writes,
+    SELECT * EXCLUDE (reads, writes, bytes_read, bytes_written, size_read),
+        CASE WHEN list_contains(access, 0) THEN least(greatest(access_count[list_position(access, 0)], 0), size_read[1], reads) ELSE 0 END AS empty_reads,
+        list_prepend(size_read[1] - empty_reads, size_read[2:]) AS size_read,
+        greatest(reads, 0) AS all_reads, greatest(reads, 0) - empty_reads AS reads, greatest(writes, 0) AS writes,
         greatest(bytes_read, 0) AS bytes_read, greatest(bytes_written, 0) AS bytes_written,
-        size_read[1] + size_read[2] + size_read[3] AS read_10k,
+        size_read[1] - empty_reads + size_read[2] + size_read[3] AS read_10k,
         size_write[1] + size_write[2] + size_write[3] AS write_10k,
         CASE WHEN list_contains(access, 1048576)
             THEN access_count[list_position(access, 1048576)] ELSE 0 END AS exact_1m
-    FROM divided
+    FROM synced
 ), classed AS (
     SELECT *,
         read_10k + size_read[4] AS read_100k, write_10k + size_write[4] AS write_100k,
@@ -39,28 +53,33 @@ WITH divided AS (
         CASE WHEN size_read[5] >= size_write[5] THEN greatest(0, exact_1m - size_read[5])
             ELSE least(exact_1m, size_write[5]) END AS write_exact,
         coalesce(wall * read_time / nullif(262144 * reads + bytes_read, 0), 0) * 262144 AS read_cost,
-        coalesce(wall * write_time / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_cost
+        coalesce(wall * (write_time - sync_time) / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_cost,
+        -- The first access of each open goes nowhere: it is not out of order.
+        greatest(0, all_reads - seq_reads - greatest(opens, 1)) AS back_reads, greatest(0, writes - seq_writes - greatest(opens, 1)) AS back_writes,
+        CASE WHEN back_reads > 0.2 * reads THEN greatest(back_reads, all_reads - greatest(consec_reads, 0) - greatest(opens, 1)) ELSE back_reads END AS jumping_reads,
+        CASE WHEN back_writes > 0.2 * writes THEN greatest(back_writes, writes - greatest(consec_writes, 0) - greatest(opens, 1)) ELSE back_writes END AS jumping_writes
     FROM weighted
 )
 SELECT log, rank,
     count(*) AS files,
     count(*) FILTER (bytes_read > 0) AS files_read, count(*) FILTER (bytes_written > 0) AS files_written,
-    sum(greatest(opens, 0))::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(writes)::BIGINT AS writes,
+    sum(greatest(opens, 0))::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(empty_reads)::BIGINT AS empty_reads, sum(writes)::BIGINT AS writes,
     sum(greatest(seeks, 0))::BIGINT AS seeks, sum(greatest(stats, 0))::BIGINT AS stats,
-    sum(greatest(mmaps, 0))::BIGINT AS mmaps, sum(greatest(fsyncs, 0) + greatest(fdsyncs, 0))::BIGINT AS syncs,
+    sum(greatest(mmaps, 0))::BIGINT AS mmaps, sum(syncs)::BIGINT AS syncs,
     sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
     sum(wall * read_time) AS read_time, sum(wall * write_time) AS write_time, sum(wall_meta) AS meta_time,
     sum(meta_time) AS meta_sum, sum(read_time + write_time) AS data_sum,
-    sum(consec_reads)::BIGINT AS consec_reads, sum(consec_writes)::BIGINT AS consec_writes,
-    sum(seq_reads)::BIGINT AS seq_reads, sum(seq_writes)::BIGINT AS seq_writes,
-    -- The first access of each open goes nowhere: it is not out of order.
-    sum(greatest(0, reads - seq_reads - greatest(opens, 1)))::BIGINT AS random_reads,
-    sum(greatest(0, writes - seq_writes - greatest(opens, 1)))::BIGINT AS random_writes,
-    sum(greatest(0, reads - seq_reads - greatest(opens, 1)) * read_cost) AS random_read_time,
-    sum(greatest(0, writes - seq_writes - greatest(opens, 1)) * write_cost) AS random_write_time,
-    sum(rw_switches)::BIGINT AS rw_switches, sum(mem_not_aligned)::BIGINT AS mem_not_aligned,
-    sum(file_not_aligned)::BIGINT AS file_not_aligned, max(file_alignment) AS file_alignment,
-    sum(wall * (read_time + write_time) * coalesce(least(1, file_not_aligned / nullif(reads + writes, 0)), 0)) AS not_aligned_time,
+    counted(consec_reads)::BIGINT AS consec_reads, counted(consec_writes)::BIGINT AS consec_writes,
+    counted(seq_reads)::BIGINT AS seq_reads, counted(seq_writes)::BIGINT AS seq_writes,
+    sum(greatest(all_reads, greatest(opens, 1)) - greatest(opens, 1))::BIGINT AS following_reads,
+    sum(greatest(writes, greatest(opens, 1)) - greatest(opens, 1))::BIGINT AS following_writes,
+    sum(back_reads)::BIGINT AS back_reads, sum(back_writes)::BIGINT AS back_writes,
+    sum(jumping_reads)::BIGINT AS random_reads, sum(jumping_writes)::BIGINT AS random_writes,
+    sum(jumping_reads * read_cost) AS random_read_time, sum(jumping_writes * write_cost) AS random_write_time,
+    sum(wall * sync_time) AS sync_time,
+    counted(rw_switches)::BIGINT AS rw_switches, counted(mem_not_aligned)::BIGINT AS mem_not_aligned,
+    counted(file_not_aligned)::BIGINT AS file_not_aligned, max(file_alignment) AS file_alignment,
+    sum(wall * (read_time + write_time - sync_time) * coalesce(least(1, file_not_aligned / nullif(all_reads + writes, 0)), 0)) AS not_aligned_time,
     sum(size_read[1] + size_read[2])::BIGINT AS reads_small_1k, sum(size_write[1] + size_write[2])::BIGINT AS writes_small_1k,
     sum(read_10k)::BIGINT AS reads_small_10k, sum(write_10k)::BIGINT AS writes_small_10k,
     sum(read_100k)::BIGINT AS reads_small_100k, sum(write_100k)::BIGINT AS writes_small_100k,

@@ -9,7 +9,7 @@
 -- caveats: A rank that only opened the file is among the fastest.
 -- source: darshan-job-summary
 WITH top AS (
-    SELECT log, interface, id, all_ranks FROM file_of WHERE shared AND interface NOT IN ('h5f', 'pnetcdf_file')
+    SELECT log, interface, id, all_ranks FROM file_of WHERE shared AND interface NOT IN library_files()
     QUALIFY row_number() OVER (PARTITION BY log ORDER BY slowest_time DESC, interface, id) <= 20
 ), part AS (
     SELECT r.*, all_ranks, coalesce(bytes_read, 0) + coalesce(bytes_written, 0) AS bytes

@@ -13,8 +13,7 @@ WITH busy AS (
 ), calls AS (
     SELECT log, rank, sum("read" + "write" + meta) AS time FROM timeline GROUP BY ALL
 ), access AS (
-    SELECT log, rank, 'mpiio' AS interface, "start", "end" FROM dxt_mpiio WHERE log NOT IN (SELECT log FROM process)
-    UNION ALL SELECT log, rank, 'posix', "start", "end" FROM dxt_posix WHERE log NOT IN (SELECT log FROM process)
+    SELECT log, rank, interface, "start", "end" FROM dxt_access WHERE log NOT IN (SELECT log FROM process)
 ), lane AS (
     SELECT *, max("end") OVER (PARTITION BY log, rank ORDER BY "start", "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
     FROM access

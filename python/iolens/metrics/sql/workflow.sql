@@ -2,15 +2,17 @@
 -- topic: job
 -- layout: table
 -- definition: busy = seconds in which at least one of the jobs ran; span = first start to last end; concurrency = sum of
---   run times / busy; bytes and files of the lowest layers (POSIX, STDIO, DFS, DAOS), files by name. One row, log = null.
+--   run times / busy; bytes and io_seconds = sums of the jobs' bytes and times in I/O (headline); files by name. One row,
+--   log = null.
 -- unit: seconds, bytes
 -- needs: more than one log makes it interesting
 -- caveats: the span of jobs days apart is no run time; clocks of different machines may differ.
 -- source: iolens
 WITH moved AS (
-    SELECT sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
-        sum(total_time) AS io_seconds, count(DISTINCT name) AS files
-    FROM file WHERE interface IN ('posix', 'stdio', 'dfs', 'daos')
+    SELECT sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written, sum(io_time) AS io_seconds
+    FROM metric.headline
+), named AS (
+    SELECT count(DISTINCT coalesce(name, id::VARCHAR)) AS files FROM own_file LEFT JOIN name_of USING (log, id)
 ), time AS (
     SELECT count(*) AS intervals, sum(jobs)::BIGINT AS jobs, sum(seconds) AS busy, sum(job_seconds) AS job_seconds,
         max("end") - min("start") AS span
@@ -20,4 +22,4 @@ WITH moved AS (
 )
 SELECT NULL::INTEGER AS log, jobs, intervals, busy, span, span - busy AS idle,
     job_seconds / nullif(busy, 0) AS concurrency, processes, users, files, bytes_read, bytes_written, io_seconds
-FROM time, moved, shape
+FROM time, moved, named, shape

@@ -36,7 +36,7 @@ class HeatMap {
   }
 
   draw() {
-    const { rows, bins } = this.data;
+    const { rows, bins, drawn } = this.data;
     const height = HEAT.top + HEAT.bottom + Math.max(60, Math.min(420, rows * 14));
     const { pen, width } = sized(this.canvas, height);
     const [x0, y0] = [HEAT.left, HEAT.top];
@@ -64,19 +64,19 @@ class HeatMap {
       if (value <= 0) continue;
       const [r, g, b] = viridis(0.08 + (0.92 * Math.log(value / least)) / spread);
       pen.fillStyle = `rgb(${r} ${g} ${b})`;
-      const left = Math.floor(x0 + (cell[1] / bins) * w);
+      const left = Math.floor(x0 + (cell[1] / drawn) * w);
       const upper = Math.floor(y0 + (cell[0] / rows) * h);
       pen.fillRect(
         left,
         upper,
-        Math.max(1, Math.ceil(x0 + ((cell[1] + 1) / bins) * w) - left),
+        Math.max(1, Math.ceil(x0 + Math.min(1, (cell[1] + 1) / drawn) * w) - left),
         Math.max(1, Math.ceil(y0 + ((cell[0] + 1) / rows) * h) - upper),
       );
     }
     this.strips(pen, byBin, byRow, width);
     pen.strokeStyle = themed("--line");
     pen.strokeRect(x0 - 0.5, y0 - 0.5, w + 1, h + 1);
-    timeAxis(pen, x0, x0 + w, y0 + h, 0, this.data.end);
+    timeAxis(pen, x0, x0 + w, y0 + h, 0, (this.data.end * drawn) / bins);
     rowAxis(pen, (row) => this.rank(row), x0, y0, h, rows);
     pen.textAlign = "left";
     pen.textBaseline = "top";
@@ -87,12 +87,12 @@ class HeatMap {
 
   strips(pen, byBin, byRow, width) {
     const { x0, y0, w, h } = this.place;
-    const { rows, bins } = this.data;
+    const { rows, bins, drawn } = this.data;
     pen.fillStyle = themed("--first");
     const [mostBin, mostRow] = [Math.max(...byBin) || 1, Math.max(...byRow) || 1];
     byBin.forEach((value, bin) => {
       const tall = (value / mostBin) * (HEAT.top - 18);
-      if (value > 0) pen.fillRect(x0 + (bin / bins) * w, y0 - 4 - Math.max(1, tall), Math.max(1, w / bins - 0.5), Math.max(1, tall));
+      if (value > 0) pen.fillRect(x0 + (bin / drawn) * w, y0 - 4 - Math.max(1, tall), Math.max(1, Math.min(1, drawn - bin) * (w / drawn) - 0.5), Math.max(1, tall));
     });
     if (rows > 1) {
       byRow.forEach((value, row) => {
@@ -124,17 +124,17 @@ class HeatMap {
   mark(pen) {
     if (!this.cursor) return;
     const { x0, y0, w, h } = this.place;
-    const { rows, bins } = this.data;
+    const { rows, bins, drawn } = this.data;
     pen.strokeStyle = themed("--text");
     pen.lineWidth = 2;
-    pen.strokeRect(x0 + (this.cursor[1] / bins) * w - 1, y0 + (this.cursor[0] / rows) * h - 1, w / bins + 2, h / rows + 2);
+    pen.strokeRect(x0 + (this.cursor[1] / drawn) * w - 1, y0 + (this.cursor[0] / rows) * h - 1, Math.min(1, drawn - this.cursor[1]) * (w / drawn) + 2, h / rows + 2);
     pen.lineWidth = 1;
   }
 
   describe(row, bin) {
-    const { bins, end, perRow } = this.data;
+    const { bins, drawn, end, perRow } = this.data;
     const cell = this.grid.get(row * bins + bin);
-    const span = `${secondsText((bin / bins) * end)} to ${secondsText(((bin + 1) / bins) * end)}`;
+    const span = `${secondsText((bin / bins) * end)} to ${secondsText((Math.min(bin + 1, drawn) / bins) * end)}`;
     return [
       `${perRow > 1 ? "ranks" : "rank"} ${this.rank(row)}, ${span}`,
       cell ? `read ${bytesText(cell[2])}, written ${bytesText(cell[3])}` : "nothing",
@@ -144,7 +144,7 @@ class HeatMap {
   point(event) {
     const { x0, y0, w, h } = this.place;
     const row = Math.floor(((event.offsetY - y0) / h) * this.data.rows);
-    const bin = Math.floor(((event.offsetX - x0) / w) * this.data.bins);
+    const bin = Math.floor(((event.offsetX - x0) / w) * this.data.drawn);
     if (row < 0 || bin < 0 || row >= this.data.rows || bin >= this.data.bins) tip.hide();
     else tip.show(event, this.describe(row, bin));
   }
@@ -154,13 +154,13 @@ class HeatMap {
     const step = steps[event.key];
     if (!step) return;
     event.preventDefault();
-    const { rows, bins } = this.data;
+    const { rows, bins, drawn } = this.data;
     const [row, bin] = this.cursor || [0, 0];
     this.cursor = [Math.max(0, Math.min(rows - 1, row + step[0])), Math.max(0, Math.min(bins - 1, bin + step[1]))];
     this.draw();
     const box = this.canvas.getBoundingClientRect();
     const { x0, y0, w, h } = this.place;
-    const clientX = box.left + x0 + ((this.cursor[1] + 1) / bins) * w;
+    const clientX = box.left + x0 + Math.min(1, (this.cursor[1] + 1) / drawn) * w;
     tip.show({ clientX, clientY: box.top + y0 + ((this.cursor[0] + 1) / rows) * h }, this.describe(...this.cursor));
   }
 }

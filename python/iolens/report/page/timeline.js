@@ -161,15 +161,22 @@ class TimelineChart {
     for (const cell of cells) {
       const x = this.x0 + ((cell[1] / bins) * this.data.end - this.from) * perTime;
       if (x + width < this.x0 || x > this.x0 + this.w) continue;
-      const shares = [2, 3, 4].map((n) => (this.shown[n - 2] ? cell[n] : 0));
-      const most = shares.indexOf(Math.max(...shares));
-      const sum = Math.min(1, shares[0] + shares[1] + shares[2]);
-      if (sum <= 0) continue;
-      pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(sum);
-      pen.fillStyle = colours[most];
-      pen.fillRect(x, this.y0 + cell[0] * row + row * 0.08, Math.max(1, width), row * 0.84);
+      const left = Math.round(x);
+      this.drawShares(pen, colours, cell, left, Math.max(1, Math.round(x + width) - left), row);
     }
-    pen.globalAlpha = 1;
+  }
+
+  // Areas are shares of the stretch, one kind on the other; of several threads at once, parts of what they did.
+  drawShares(pen, colours, cell, x, width, row) {
+    const whole = Math.max(1, cell[2] + cell[3] + cell[4]);
+    let y = this.y0 + cell[0] * row + row * 0.92;
+    for (let kind = 0; kind < 3; kind += 1) {
+      const height = (cell[2 + kind] / whole) * row * 0.84;
+      if (!this.shown[kind] || height <= 0) continue;
+      y -= height;
+      pen.fillStyle = colours[kind];
+      pen.fillRect(x, y, width, height);
+    }
   }
 
   drawAccesses(pen, colours) {

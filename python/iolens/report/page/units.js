@@ -5,11 +5,12 @@ function grouped(value) {
   return fixed(value, 0).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-// Python's %.Ng: N significant digits, no trailing zeros.
+// N significant digits, no trailing zeros, and no power of ten but for what is tiny.
 function general(value, digits) {
   if (value === 0) return "0";
   const exponent = Number(value.toExponential(digits - 1).split("e")[1]);
-  if (exponent < -4 || exponent >= digits) {
+  if (exponent >= digits) return grouped(Number(value.toExponential(digits - 1)));
+  if (exponent < -4) {
     const [mantissa, power] = value.toExponential(digits - 1).split("e");
     const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
     const size = String(Math.abs(Number(power))).padStart(2, "0");
@@ -30,25 +31,26 @@ function fixed(value, digits) {
 function bytesText(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let scale = 0;
-  while (Math.abs(value) >= 1024 && scale < units.length - 1) {
+  while (Math.abs(value) >= 1023.95 && scale < units.length - 1) {
     value /= 1024;
     scale += 1;
   }
-  return `${scale === 0 || Number.isInteger(value) ? fixed(value, 0) : fixed(value, 1)} ${units[scale]}`;
+  return `${fixed(value, scale === 0 ? 0 : 1).replace(/\.0$/, "")} ${units[scale]}`;
 }
 
 function secondsText(value) {
   const size = Math.abs(value);
   if (size === 0) return "0 s";
-  if (size < 0.001) return `${fixed(value * 1e6, 0)} us`;
-  if (size < 1) return `${general(value * 1e3, 3)} ms`;
-  return size < 100 ? `${general(value, 3)} s` : `${grouped(value)} s`;
+  if (size < 1e-6) return `${general(value * 1e6, 3)} us`;
+  if (size < 0.0009995) return `${fixed(value * 1e6, 0)} us`;
+  if (size < 0.9995) return `${general(value * 1e3, 3)} ms`;
+  return size < 99.95 ? `${general(value, 3)} s` : `${grouped(value)} s`;
 }
 
 function percentText(value) {
   const part = 100 * value;
   if (part > 0 && part < 0.1) return "less than 0.1 %";
-  return `${fixed(part, part < 10 ? 1 : 0)} %`;
+  return `${fixed(part, part < 9.95 ? 1 : 0)} %`;
 }
 
 function write(value, unit) {
@@ -60,7 +62,7 @@ function write(value, unit) {
     case "seconds": return secondsText(value);
     case "percent": return percentText(value);
     case "rate": return `${bytesText(value)}/s`;
-    case "factor": return value < 10 ? fixed(value, 1).replace(/\B(?=(\d{3})+\.)/g, ",") : grouped(value);
+    case "factor": return value < 9.95 ? fixed(value, 1).replace(/\B(?=(\d{3})+\.)/g, ",") : grouped(value);
     case "count": return grouped(value);
     default: return Number.isInteger(value) ? String(value) : general(value, 4);
   }

@@ -7,6 +7,7 @@ from typing import Any
 from iolens.report.document import Block, Column, FindingBlock, Note, Section, Table
 from iolens.report.source import Source
 from iolens.report.units import write
+from iolens.rules import overlap
 
 __all__ = ["answer", "headline"]
 
@@ -19,25 +20,27 @@ SHORT = 1.0
 _ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
 
 
-def _gain(findings: list[Any]) -> tuple[float, float] | None:
-    """What acting on the findings could save. Findings overlap, so it is the best one's gain, not the sum."""
-    gains = [f.gain for f in findings if f.gain]
-    return max(gains, key=lambda gain: gain[1]) if gains else None
+EXPLAINED = 0.1
+"""Of the time in I/O: what accounts for less does not explain it."""
 
 
 def _amounts(row: dict[str, Any]) -> str:
     return f"{write(row['bytes_read'], 'bytes')} read, {write(row['bytes_written'], 'bytes')} written"
 
 
-def _why(findings: list[Any]) -> str:
+def _why(findings: list[Any], spent: float | None) -> str:
+    """The first cause with its own gain. Findings overlap: neither their sum nor another one's gain belongs to it."""
     serious = [f for f in findings if f.severity in ("high", "medium")]
     if not serious:
         return ""
-    gain = _gain(serious)
-    text = f" First cause: {serious[0].title[0].lower()}{serious[0].title[1:]}."
-    if gain and gain[1] > 0:
-        low, high = (write(v, "seconds") for v in gain)
+    first = serious[0]
+    text = f" First cause: {first.title[0].lower()}{first.title[1:]}."
+    if first.gain and first.gain[1] > 0:
+        low, high = (write(v, "seconds") for v in first.gain)
         text += f" Acting on it could save {high if low == high else f'{low} to {high}'}."
+    most = max(f.time_lost or 0 for f in serious)
+    if spent and most < EXPLAINED * spent:
+        text += f" No rule explains more than {write(most, 'seconds')} of the time in I/O."
     return text
 
 
@@ -53,8 +56,8 @@ def headline(source: Source) -> tuple[str, str]:
         return "unknown", "How much of the run time I/O takes is not known."
     row = rows[0]
     findings = sorted(source.findings, key=lambda f: _ORDER.get(f.severity, 5))
-    why = _why(list(findings))
     share, spent = row["io_share"], row["io_time"]
+    why = _why(list(findings), spent)
     if share is None:
         known = (
             f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
@@ -72,7 +75,24 @@ def headline(source: Source) -> tuple[str, str]:
         }[most]
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
     verdict, words = _judge(share, spent)
-    return verdict, f"{took}: {words}.{why}"
+    if verdict == "problem" and not why:
+        why = " No rule explains it."
+    not_known = _not_known(source)
+    if not_known and verdict != "problem":
+        return "unknown", f"{took}, but {not_known}.{why}"
+    return verdict, f"{took}: {words}.{why}" + (f" But {not_known}." if not_known else "")
+
+
+def _not_known(source: Source) -> str:
+    """What moved without a time or an explanation, where it is too much to say that I/O is fine."""
+    for row in source.metric("unexplained"):
+        if row["much_unexplained"]:
+            return f"{write(row['share'], 'percent')} of what moved has no explanation: this is not the whole"
+        if row["partly"]:
+            return (
+                f"{write(row['untimed'] + row['unexplained'], 'bytes')} moved in ways whose time is not known"
+            )
+    return ""
 
 
 def _judge(share: float, spent: float) -> tuple[str, str]:
@@ -140,6 +160,9 @@ def answer(source: Source) -> Section:
                 references=list(finding.references),
             )
         )
+    overlapping = overlap(source.findings)
+    if overlapping:
+        blocks.append(Note("info", overlapping))
     if not blocks:
         blocks.append(Note("info", "No rule found anything to say about this log."))
     return Section(f"{source.prefix}findings", "Findings", blocks)

@@ -13,8 +13,14 @@ __all__ = ["compared"]
 UNITS = {"s": "seconds", "bytes": "bytes", "bytes/s": "rate"}
 """Of a measure -> of a column; what is not named is a count."""
 
-_WORST = (("slower", "problem"), ("different", "look"), ("faster", "good"), ("same", "good"))
-_LABELS = {"slower": "Slower", "different": "Different", "faster": "Faster", "same": "No difference"}
+_WORST = (
+    ("slower", "problem", "Slower"),
+    ("unproven", "look", "Not proven"),
+    ("different", "look", "Different"),
+    ("faster", "good", "Faster"),
+    ("same", "good", "No difference"),
+)
+"""Verdict of a comparison, worst first: its colour, its label."""
 
 
 def _measures(comparison: Comparison) -> Table:
@@ -98,7 +104,9 @@ def _files(comparison: Comparison, roles: Sequence[RoleRow]) -> Table:
 
 def compared(comparison: Comparison, version: str) -> Document:
     """The verdict first, then measures, distributions of repeated runs, and files."""
-    worst = next((word, kind) for word, kind in _WORST if word in comparison.verdicts)
+    worst = next(one for one in _WORST if one[0] in comparison.verdicts)
+    if worst[0] == "same" and any(comparison.unexplained):
+        worst = ("same", "unknown", "Not known")
     first = Section("verdict", "What differs", [Note("info", note) for note in comparison.notes])
     blocks: list[Block] = [*first.blocks, _measures(comparison)]
     runs = Facts(
@@ -121,6 +129,6 @@ def compared(comparison: Comparison, version: str) -> Document:
         verdict=worst[1],
         headline=". ".join(sentence(comparison, n) for n in range(1, len(comparison.groups))) + ".",
         sections=[s for s in sections if s.blocks],
-        label=_LABELS[worst[0]],
+        label=worst[2],
     )
     return Document(title=title, version=version, jobs=[job], problems=[str(p) for p in comparison.problems])

@@ -18,14 +18,14 @@ def _bars(source: Source) -> list[Block]:
     return [
         Bars(
             f"{source.prefix}io-cost",
-            "Average time in I/O per process",
+            "Seconds in I/O calls, average process",
             [INTERFACE_TITLES.get(row["interface"], row["interface"]) for row in rows],
             [s for s in series if s.name in ("read", "write", "meta") or any(s.values)],
             "seconds",
             stacked=True,
             whole=source.job["run_time"],
-            note="Per cent: of the run time. Interfaces overlap: POSIX does what MPI-IO asks for, which does "
-            "what HDF5 asks for.",
+            note="Per cent: of the run time. Calls of threads that overlap are added. Interfaces overlap: POSIX does "
+            "what MPI-IO asks for, which does what HDF5 asks for.",
             metric="io_cost",
         )
     ]
@@ -39,28 +39,25 @@ def _split(source: Source) -> list[Block]:
     run_time = source.job["run_time"]
     if not rows or rows[0][0] is None or not run_time:
         return []
-    spent = source.ask("""
-        SELECT coalesce(sum(total_time), 0) FROM record
-        WHERE log = {log} AND interface = coalesce(
-            (SELECT min(interface) FROM record WHERE log = {log} AND interface = 'mpiio'), 'posix')
-    """)[0][0]
-    communication = float(rows[0][0])
-    in_files = float(spent) / source.ranks
-    rest = max(0.0, run_time - communication - in_files)
+    spent = source.ask("SELECT coalesce(sum(total_time), 0) FROM own_record WHERE log = {log}")[0][0]
+    communication = min(float(rows[0][0]), run_time)
+    in_files = min(float(spent) / source.ranks, run_time)
+    both = max(0.0, communication + in_files - run_time)
     return [
         Bars(
             f"{source.prefix}split",
             "Computation, communication, I/O",
             ["average process"],
             [
-                Series("other", "Computation and the rest", [rest]),
-                Series("first", "MPI communication", [communication]),
-                Series("second", "I/O", [in_files]),
+                Series("other", "Computation and the rest", [max(0.0, run_time - communication - in_files)]),
+                Series("first", "MPI communication", [communication - both]),
+                *([Series("third", "Both: communication within I/O", [both])] if both else []),
+                Series("second", "I/O", [in_files - both]),
             ],
             "seconds",
             stacked=True,
             whole=run_time,
-            note="Communication as AutoPerf's MPI module counts it.",
+            note="Communication as AutoPerf's MPI module counts it, also inside MPI-IO.",
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from iolens.metrics.views import LIBRARY_OF, TITLES
 from iolens.report.document import Bars, Block, Column, Section, Series, Table
 from iolens.report.source import INTERFACE_SQL, Source
 
@@ -34,6 +35,9 @@ def _all(source: Source) -> list[Table]:
             Column("opens", "Opens", "count"),
             Column("reads", "Reads", "count"),
             Column("writes", "Writes", "count"),
+            Column(
+                "syncs", "Syncs", "count", "fsync, fdatasync and flushes: what a directory's time is, too"
+            ),
             Column("size", "Size", "bytes", "up to the highest offset read or written"),
             Column("file_system", "File system"),
         ),
@@ -223,6 +227,10 @@ def _datasets(source: Source) -> list[Block]:
     ]
 
 
+# From the libraries of data formats down to the operating system.
+_STACK = {name: TITLES[name] for name in (*dict.fromkeys(LIBRARY_OF.values()), "mpiio", "posix")}
+
+
 def _layers(source: Source) -> list[Block]:
     return [
         *source.table(
@@ -232,12 +240,7 @@ def _layers(source: Source) -> list[Block]:
                 Column("name", "File", "path"),
                 *(
                     Column(f"{layer}_{what}", f"{title}: {what}", unit)
-                    for layer, title in (
-                        ("hdf5", "HDF5"),
-                        ("pnetcdf", "PnetCDF"),
-                        ("mpiio", "MPI-IO"),
-                        ("posix", "POSIX"),
-                    )
+                    for layer, title in _STACK.items()
                     for what, unit in (("bytes", "bytes"), ("ops", "count"), ("time", "seconds"))
                 ),
                 Column("amplification", "Bytes, POSIX / top", "factor"),

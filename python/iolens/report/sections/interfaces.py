@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from iolens.metrics.views import LIBRARY_OF
 from iolens.report.document import Bars, Block, Column, Section, Series
 from iolens.report.source import INTERFACE_TITLES, Source
 
 __all__ = ["interfaces"]
 
-_GROUPS = {"hdf5": ("h5f", "h5d"), "pnetcdf": ("pnetcdf_file", "pnetcdf_var")}
 _WORDS = {"coll": "collective", "indep": "independent", "nb": "non-blocking"}
 _CATEGORIES = {
     "total": "all",
@@ -29,7 +29,7 @@ def _groups(source: Source) -> list[tuple[str, tuple[str, ...]]]:
     found: dict[str, tuple[str, ...]] = {}
     for name in INTERFACE_TITLES:
         if name in source.interfaces:
-            group = next((g for g, members in _GROUPS.items() if name in members), name)
+            group = LIBRARY_OF.get(name, name)
             found[group] = (*found.get(group, ()), name)
     return list(found.items())
 
@@ -50,14 +50,17 @@ def _categories(source: Source, group: str, members: tuple[str, ...]) -> list[Bl
                 Column("kind", "Files"),
                 Column("files", "Number", "count"),
                 Column("bytes", "Bytes", "bytes"),
-                Column("mean_size", "Average size", "bytes"),
+                Column(
+                    "sized", "With data", "count", "files that were read or written: of these is the size"
+                ),
+                Column("mean_size", "Their average size", "bytes"),
                 Column("max_size", "Largest", "bytes"),
             ),
             f"SELECT CASE category {words} ELSE category END AS kind, interface AS of, * FROM metric.file_categories "
             f"WHERE log = {{log}} AND interface IN {_in((*members, group))} "
             f"ORDER BY interface, list_position([{order}], category)",
-            note="Size: up to the highest offset read or written. Files that were only opened are in the "
-            "first row alone.",
+            note="Size: up to the highest offset read or written, of files with data. Files that were only opened "
+            "are in the first row alone.",
             metric="file_categories",
         )
     ]

@@ -6,7 +6,7 @@ from iolens.report.document import Block, Column, Note, Section, Table
 from iolens.report.source import INTERFACE_TITLES, Source
 from iolens.report.units import write
 
-__all__ = ["limits", "observation"]
+__all__ = ["limits", "moved", "observation"]
 
 
 def _counted(number: int, noun: str) -> str:
@@ -24,16 +24,20 @@ def _folded(source: Source) -> list[str]:
     return [text + (f" MODMEM={surplus} would hold all." if surplus else "")]
 
 
-def _unseen(source: Source) -> list[str]:
-    read, written = source.ask("SELECT sum(unseen_read), sum(unseen_written) FROM process WHERE log = {log}")[
-        0
+UNEXPLAINED = 1 << 16
+"""Bytes: less is what starting a program takes."""
+
+
+def _unexplained(source: Source) -> list[str]:
+    rows = [
+        row
+        for row in source.metric("moved")
+        if row["way"] == "unexplained" and row["bytes_read"] + row["bytes_written"] >= UNEXPLAINED
     ]
-    if not read and not written:
-        return []
     return [
-        f"Unseen: the kernel counted {write(read or 0, 'bytes')} read and {write(written or 0, 'bytes')} "
-        "written beyond "
-        "what was observed (loader, read-ahead, raw system calls, static programs)."
+        f"Unexplained: the kernel counted {write(row['bytes_read'], 'bytes')} read and "
+        f"{write(row['bytes_written'], 'bytes')} written beyond what iolens saw or knows of other ways."
+        for row in rows
     ]
 
 
@@ -84,7 +88,24 @@ def _missing(source: Source) -> list[Note]:
 def limits(source: Source, problems: list[str]) -> list[Note]:
     """What must be known before anything else is believed."""
     known = [Note("warning", f"Damaged: {text}") for text in problems] + _missing(source)
-    return known + [Note("missing", text) for text in (*_folded(source), *_unseen(source), *_shape(source))]
+    return known + [
+        Note("missing", text) for text in (*_folded(source), *_unexplained(source), *_shape(source))
+    ]
+
+
+def moved(source: Source) -> list[Table]:
+    """Bytes by way; none of logs that tell no more than records do."""
+    return source.table(
+        "moved",
+        "What moved, by its way",
+        (
+            Column("title", "Way"),
+            Column("bytes_read", "Read", "bytes"),
+            Column("bytes_written", "Written", "bytes"),
+        ),
+        "SELECT title, bytes_read, bytes_written FROM metric.moved WHERE log = {log}",
+        metric="moved",
+    )
 
 
 def _metadata(source: Source) -> list[Table]:

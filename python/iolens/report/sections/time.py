@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from iolens.log.modules import TRACES
+from iolens.metrics.views import LISTS, OVER
 from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spans, Timeline
 from iolens.report.pyramid import EXACT, Trace, levels, per_row
 from iolens.report.source import INTERFACE_TITLES, Source
@@ -13,7 +15,8 @@ from iolens.report.units import write
 __all__ = ["time"]
 
 HEAT_ROWS = 256
-_HEATS = ("mpiio", "posix", "dfs", "daos", "stdio")
+# An interface and what is below it, then those that stand alone.
+_HEATS = dict.fromkeys([*(i for pair in OVER.items() for i in pair), *LISTS["data_interfaces"]])
 
 
 def _row_names(source: Source, group: int) -> list[str]:
@@ -72,6 +75,7 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
         ranks=source.ranks,
         cells=cells,
         note=note,
+        drawn=float(bins) if source.span < last * width else min(float(bins), source.span / width),
     )
 
 
@@ -86,8 +90,12 @@ def _traces(source: Source) -> Iterator[tuple[str, str, Trace]]:
             for kind, name in enumerate(("read", "write", "meta"))
         )
         count = source.ask(f"SELECT count(*) FROM ({kinds})")[0][0]
-        yield "processes", "What each process did when", Trace(kinds, count, max(source.span, lost[1]))
-    for table in ("dxt_mpiio", "dxt_posix"):
+        yield (
+            "processes",
+            "What each process did when",
+            Trace(kinds, count, max(source.span, lost[1]), shared=True),
+        )
+    for table in reversed([m.key for m in TRACES if m.key]):
         count, end = source.ask(f'SELECT count(*), max("end") FROM {table} WHERE log = {{log}}')[0]
         if count:
             sql = (
@@ -115,7 +123,10 @@ def _timelines(source: Source) -> Iterator[Block]:
         )
         if group > 1:
             note += f" {group} ranks in a row."
-        if not made.complete:
+        if trace.shared:
+            finest = trace.end / made.levels[-1][0]
+            note += f" Areas are shares of time, down to stretches of {write(finest, 'seconds')}."
+        elif not made.complete:
             finest = trace.end / made.levels[-1][0]
             note += (
                 f" More than {EXACT:,}: drawn as shares of time, down to stretches of {write(finest, 'seconds')}; "

@@ -1,0 +1,230 @@
+/* Records of one module in memory, in an order in which two logs meet. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff.h"
+
+/* ---- names ---- */
+
+/* Every run of digits is one '#'. */
+static void hide_numbers(char *text)
+{
+	char *to = text;
+	for (const char *at = text; *at; at++) {
+		if (!isdigit((unsigned char)*at))
+			*to++ = *at;
+		else if (to == text || to[-1] != '#')
+			*to++ = '#';
+	}
+	*to = '\0';
+}
+
+static size_t add_text(char *out, size_t used, const char *text, size_t n)
+{
+	n = used + n < DIFF_NAME ? n : DIFF_NAME - 1 - used;
+	memcpy(out + used, text, n);
+	out[used + n] = '\0';
+	return used + n;
+}
+
+/* Every match of the expression by its replacement. */
+static void substitute(const struct diff_map *m, const char *text, char *out)
+{
+	regmatch_t at[10];
+	size_t used = add_text(out, 0, "", 0);
+	int flags = 0;
+	while (!regexec(&m->regex, text, 10, at, flags)) {
+		used = add_text(out, used, text, (size_t)at[0].rm_so);
+		for (const char *to = m->to; *to; to++) {
+			int group = *to == '\\' && to[1] >= '0' && to[1] <= '9' ? *++to - '0' : -1;
+			if (group < 0)
+				used = add_text(out, used, to, 1);
+			else if (at[group].rm_so >= 0)
+				used = add_text(out, used, text + at[group].rm_so,
+						(size_t)(at[group].rm_eo - at[group].rm_so));
+		}
+		text += at[0].rm_eo;
+		if (at[0].rm_so == at[0].rm_eo) {
+			if (!*text)
+				break;
+			used = add_text(out, used, text++, 1);
+		}
+		flags = REG_NOTBOL;
+	}
+	add_text(out, used, text, strlen(text));
+}
+
+static const char *map_name(const struct diff_options *o, const char *name)
+{
+	char text[DIFF_NAME], other[DIFF_NAME];
+	if (!o->nmaps && !o->numbers)
+		return name;
+	add_text(text, 0, name, strlen(name));
+	for (size_t i = 0; i < o->nmaps; i++) {
+		substitute(&o->maps[i], text, other);
+		memcpy(text, other, sizeof text);
+	}
+	if (o->numbers)
+		hide_numbers(text);
+	return strdup(text);
+}
+
+const char *diff_mapped(struct diff_side *s, const struct diff_options *o, uint64_t id)
+{
+	bool is_new;
+	const char *name = log_name(s->log, id);
+	if (!name || !*name || (!o->nmaps && !o->numbers))
+		return name && *name ? name : NULL;
+	size_t n = index_number(&s->ids, id, &is_new);
+	if (n == SIZE_MAX || (is_new && !index_grow(&s->mapped, n, sizeof *s->mapped)))
+		return name;
+	if (is_new)
+		s->mapped[n] = map_name(o, name);
+	return s->mapped[n] ? s->mapped[n] : name;
+}
+
+/* ---- records ---- */
+
+static bool keep_bytes(struct diff_side *s, const void *data, size_t n)
+{
+	if (s->used + n > s->room) {
+		size_t room = 2 * s->room > s->used + n ? 2 * s->room : s->used + n + 65536;
+		uint8_t *more = realloc(s->bytes, room);
+		if (!more)
+			return false;
+		s->bytes = more;
+		s->room = room;
+	}
+	memcpy(s->bytes + s->used, data, n);
+	s->used += n;
+	return true;
+}
+
+static int keep_segments(struct diff_side *s, struct diff_record *r, struct log_records *records, struct log_error *err)
+{
+	struct log_segment batch[256];
+	int64_t n;
+	r->segments = s->nsegments;
+	while ((n = log_segments_next(records, batch, 256, err)) > 0)
+		for (int64_t i = 0; i < n; i++) {
+			if (!index_grow(&s->segments, s->nsegments, sizeof *s->segments))
+				return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+			s->segments[s->nsegments++] = batch[i];
+		}
+	r->nsegments = s->nsegments - r->segments;
+	return (int)n;
+}
+
+static int keep_record(struct diff_side *s, const struct diff_options *o, struct log_records *records,
+		       const struct log_record *one, struct log_error *err)
+{
+	const char *name = log_name(s->log, one->id);
+	if (!filter_rank(&o->filter, one->rank) || !filter_name(&o->filter, name))
+		return 0;
+	if (!index_grow(&s->records, s->nrecords, sizeof *s->records))
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	struct diff_record *r = &s->records[s->nrecords++];
+	*r = (struct diff_record){
+		.name = name,
+		.mapped = diff_mapped(s, o, one->id),
+		.id = one->id,
+		.rank = one->rank,
+		.schema = one->schema,
+		.history = one->history,
+		.map = one->map,
+		.missing = one->missing,
+		.at = s->used,
+		.size = one->size,
+	};
+	if (!keep_bytes(s, one->data, one->size))
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return one->schema->layout == LAYOUT_DXT ? keep_segments(s, r, records, err) : 0;
+}
+
+static int keep_header(struct diff_side *s, const struct diff_options *o, struct log_records *records,
+		       struct log_error *err)
+{
+	struct log_record header;
+	int code = log_records_header(records, &header, err);
+	if (code <= 0)
+		return code;
+	s->region_head = malloc(header.size);
+	if (!s->region_head)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	memcpy(s->region_head, header.data, header.size);
+	return o->filter.nranks || o->filter.glob || o->filter.has_regex ? 0 : keep_record(s, o, records, &header, err);
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+static int by_mapped_name(const void *a, const void *b)
+{
+	const struct diff_record *x = a, *y = b;
+	int order = (x->schema->layout > y->schema->layout) - (x->schema->layout < y->schema->layout);
+	order = order ? order : compare_texts(x->mapped, y->mapped);
+	if (!order && !x->mapped && x->id != y->id)
+		order = x->id < y->id ? -1 : 1;
+	if (!order && x->rank != y->rank)
+		order = x->rank < y->rank ? -1 : 1;
+	if (!order)
+		order = compare_texts(x->name, y->name);
+	return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+int diff_load(struct diff_side *s, const struct diff_options *o, int module, struct log_error *err)
+{
+	struct log_records *records;
+	struct log_record one;
+	const struct log_container *c = log_container(s->log);
+	s->there = c->module[module].length > 0;
+	if (!s->there)
+		return 0;
+	int code = log_records_open(&records, s->log, module, err);
+	if (code >= 0)
+		code = keep_header(s, o, records, err);
+	while (code >= 0 && (code = log_records_next(records, &one, err)) > 0)
+		code = keep_record(s, o, records, &one, err);
+	log_records_close(records);
+	if (s->nrecords)
+		qsort(s->records, s->nrecords, sizeof *s->records, by_mapped_name);
+	return code;
+}
+
+struct log_record diff_record_of(const struct diff_side *s, const struct diff_record *r)
+{
+	return (struct log_record){.schema = r->schema,
+				   .data = s->bytes + r->at,
+				   .size = r->size,
+				   .id = r->id,
+				   .rank = r->rank,
+				   .history = r->history,
+				   .map = r->map,
+				   .missing = r->missing,
+				   .header = s->region_head};
+}
+
+void diff_unload(struct diff_side *s)
+{
+	free(s->records);
+	free(s->bytes);
+	free(s->segments);
+	free(s->region_head);
+	s->records = NULL;
+	s->bytes = s->region_head = NULL;
+	s->segments = NULL;
+	s->nrecords = s->used = s->room = s->nsegments = 0;
+}
+
+void diff_close_side(struct diff_side *s)
+{
+	diff_unload(s);
+	for (size_t i = 0; i < s->ids.used; i++)
+		free((void *)s->mapped[i]);
+	free(s->mapped);
+	index_free(&s->ids);
+	log_close(s->log);
+}

@@ -1,0 +1,129 @@
+#include "choices.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* getopt's answers: a row, below all letters; a letter; or this. */
+enum { LARGEST = 31, ASKS_HELP = 256, OPTION_TEXT = 40 };
+
+bool choice_flag(void *target, const struct choice *c, char *text)
+{
+	(void)text;
+	return *(bool *)((char *)target + c->at) = true;
+}
+
+bool choice_text(void *target, const struct choice *c, char *text)
+{
+	*(const char **)((char *)target + c->at) = text;
+	return *text;
+}
+
+/* "  -o, --output NEWLOG", and how wide that is */
+static int option_text(const struct choice *row, char text[OPTION_TEXT])
+{
+	char letter[] = "-?,";
+	letter[1] = row->letter;
+	return snprintf(text, OPTION_TEXT, "  %3s --%s%s%s", row->letter ? letter : "", row->name,
+			row->value ? " " : "", row->value ? row->value : "");
+}
+
+/* Lines after the first of an explanation stand below it. */
+static void print_about(const char *about, int column)
+{
+	for (size_t n; n = strcspn(about, "\n"), about[n]; about += n + 1)
+		printf("%.*s\n%*s", (int)n, about, column, "");
+	puts(about);
+}
+
+static void print_help(const struct choices *c)
+{
+	static const struct choice help = {"help", .letter = 'h', .about = "this text"};
+	char text[OPTION_TEXT];
+	int widest = option_text(&help, text);
+	for (size_t i = 0; i < c->n; i++) {
+		int width = option_text(&c->table[i], text);
+		widest = width > widest ? width : widest;
+	}
+	printf("usage: iolens %s\n", c->before);
+	for (size_t i = 0; i <= c->n; i++) {
+		const struct choice *row = i < c->n ? &c->table[i] : &help;
+		option_text(row, text);
+		printf("%-*s  ", widest, text);
+		print_about(row->about, widest + 2);
+	}
+	if (c->after)
+		printf("\n%s", c->after);
+}
+
+static int option_of_letter(const struct choices *c, int got)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (got > LARGEST && got == c->table[i].letter)
+			return (int)i;
+	return got == 'h' ? ASKS_HELP : got;
+}
+
+/* What getopt complains of: "-x" out of "-axe", or the word "--what=is-this". */
+static const char *offender(char **argv, char letter[3])
+{
+	if (optopt <= LARGEST)
+		return argv[optind - 1];
+	letter[0] = '-';
+	letter[1] = (char)optopt;
+	letter[2] = '\0';
+	return letter;
+}
+
+/* Sets option `got`; CLI_USAGE, and why on standard error, where that cannot be. */
+static int take(const struct choices *c, int got, char **argv, void *target)
+{
+	char letter[3];
+	if (got == ':' || got == '?')
+		return cli_fail(CLI_USAGE, "%s: %s %s: see iolens %s --help", c->command, offender(argv, letter),
+				got == ':' ? "wants a value" : "is no option", c->command);
+	const struct choice *row = &c->table[got];
+	if (row->set(target, row, optarg))
+		return CLI_OK;
+	return cli_fail(CLI_USAGE, "%s: --%s %s: expected %s: see iolens %s --help", c->command, row->name, optarg,
+			row->expect ? row->expect : row->value, c->command);
+}
+
+/* Both have room for what is added to the rows: --help, and an end. */
+static void describe_to_getopt(const struct choices *c, struct option *options, char *letters)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct choice *row = &c->table[i];
+		*options++ = (struct option){row->name, row->value ? required_argument : no_argument, NULL, (int)i};
+		if (row->letter)
+			letters += sprintf(letters, "%c%s", row->letter, row->value ? ":" : "");
+	}
+	options[0] = (struct option){"help", no_argument, NULL, ASKS_HELP};
+	options[1] = (struct option){0};
+}
+
+int choices_parse(const struct choices *c, int argc, char **argv, void *target, int *code)
+{
+	struct option options[LARGEST + 2];
+	char letters[2 * LARGEST + 3] = ":h";
+	if (c->n > LARGEST)
+		abort();
+	describe_to_getopt(c, options, letters + 2);
+	opterr = 0;
+	*code = CLI_OK;
+	for (int got; !*code && (got = getopt_long(argc, argv, letters, options, NULL)) >= 0;) {
+		got = option_of_letter(c, got);
+		if (got == ASKS_HELP) {
+			print_help(c);
+			return -1;
+		}
+		*code = take(c, got, argv, target);
+	}
+	int left = argc - optind;
+	if (!*code && (left < c->least || (c->most && left > c->most)))
+		*code = cli_fail(CLI_USAGE, "%s: %s: see iolens %s --help", c->command, c->wanted, c->command);
+	return *code ? -1 : optind;
+}

@@ -1,0 +1,81 @@
+#include "other_users.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PASSED = 0711 /* known names may be reached, none be listed */, SHARED = 01733, NAME = 32 };
+
+static bool is_roots(const char *path, mode_t mode)
+{
+	struct stat s;
+	return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == 0 && (s.st_mode & 07777) == mode;
+}
+
+/* Hidden beside the session; its length. */
+static size_t place_of(char *path, size_t room, const char *session)
+{
+	const char *name = strrchr(session, '/');
+	return (size_t)snprintf(path, room, "%.*s/.%s.others", name ? (int)(name - session) : 0, session,
+				name ? name + 1 : "");
+}
+
+void other_users_make(char *path, size_t room, const char *session)
+{
+	uint64_t secret[2];
+	path[0] = '\0';
+	if (geteuid() != 0 || getrandom(secret, sizeof secret, GRND_NONBLOCK) != sizeof secret)
+		return;
+	size_t n = place_of(path, room, session);
+	if (mkdir(path, 0700) == 0) {
+		snprintf(path + n, room - n, "/%016llx%016llx", (unsigned long long)secret[0],
+			 (unsigned long long)secret[1]);
+		if (mkdir(path, 0700) == 0 && chmod(path, SHARED) == 0) {
+			path[n] = '\0';
+			chmod(path, PASSED);
+			path[n] = '/';
+			return;
+		}
+		path[n] = '\0';
+		rmdir(path);
+	}
+	path[0] = '\0';
+}
+
+bool other_users_find(char *path, size_t room, const char *session)
+{
+	size_t n = place_of(path, room, session);
+	DIR *dir = n < room && is_roots(path, PASSED) ? opendir(path) : NULL;
+	struct dirent *entry;
+	bool found = false;
+	while (dir && !found && (entry = readdir(dir)))
+		if (strlen(entry->d_name) == NAME)
+			found = (size_t)snprintf(path + n, room - n, "/%s", entry->d_name) < room - n &&
+				is_roots(path, SHARED);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+void stores_remove(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+void other_users_remove(const char *path)
+{
+	char above[512];
+	stores_remove(path);
+	snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
+	rmdir(above);
+}

@@ -1,0 +1,99 @@
+#include "preload.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Relative to the program's directory. */
+static const char *const places[] = {
+	"../runtime/libiolens.so",
+	"../lib/python3*/site-packages/iolens/lib/libiolens.so",
+	"../local/lib/python3*/dist-packages/iolens/lib/libiolens.so",
+	"../lib/iolens/libiolens.so",
+	"../lib/*/iolens/libiolens.so",
+	"libiolens.so",
+};
+
+static bool first_match(const char *pattern, char *path, size_t room)
+{
+	glob_t found;
+	bool any = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
+	if (any && !realpath(found.gl_pathv[0], path))
+		snprintf(path, room, "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return any;
+}
+
+bool preload_find(char *path, size_t room)
+{
+	char program[PATH_MAX], pattern[PATH_MAX + 128];
+	const char *given = getenv("IOLENS_PRELOAD");
+	if (given) {
+		snprintf(path, room, "%s", given);
+		return access(path, R_OK) == 0;
+	}
+	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+	program[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(program, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		snprintf(pattern, sizeof pattern, "%s/%s", program, places[i]);
+		if (first_match(pattern, path, room))
+			return true;
+	}
+	return false;
+}
+
+bool preload_loadable(const char *path)
+{
+	return !strpbrk(path, " :;$");
+}
+
+/* ---- the command ---- */
+
+static ssize_t read_at(int fd, void *to, size_t n, int64_t at)
+{
+	return pread(fd, to, n, (off_t)at);
+}
+
+static int open_command(const char *command)
+{
+	char path[PATH_MAX];
+	const char *at = getenv("PATH");
+	if (strchr(command, '/'))
+		return open(command, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
+		size_t n = strcspn(at, ":");
+		snprintf(path, sizeof path, "%.*s/%s", n ? (int)n : 1, n ? at : ".", command);
+		if (access(path, X_OK) == 0)
+			return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		at += n;
+	}
+	return -1;
+}
+
+enum program_kind preload_kind(const char *command)
+{
+	enum { SCRIPTS = 4 };
+	char interpreter[PROGRAM_PATH];
+	enum program_kind kind = PROGRAM_SCRIPT;
+	int fd = open_command(command);
+	for (int scripts = 0; fd >= 0 && kind == PROGRAM_SCRIPT && scripts <= SCRIPTS; scripts++) {
+		kind = program_kind(fd, read_at, interpreter);
+		close(fd);
+		fd = kind == PROGRAM_SCRIPT ? open(interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	}
+	if (fd >= 0)
+		close(fd);
+	return kind;
+}
+
+bool preload_refused(enum program_kind kind)
+{
+	return kind == PROGRAM_MACHINE || kind == PROGRAM_LIBC;
+}

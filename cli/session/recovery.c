@@ -1,0 +1,196 @@
+#include "recovery.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "store_reader.h"
+#include "logname.h"
+#include "other_users.h"
+#include "session_dir.h"
+#include "precompressed.h"
+#include "snapshot.h"
+
+int recovery_add_store(struct recovery *r, const char *directory, const char *name)
+{
+	if (r->used == r->room) {
+		r->room = r->room ? 2 * r->room : 64;
+		r->stores = realloc(r->stores, r->room * sizeof *r->stores);
+	}
+	size_t n = strlen(directory) + strlen(name) + 2;
+	char *path = r->stores ? malloc(n) : NULL;
+	if (!path)
+		return cli_fail(CLI_INPUT, "recover: not enough memory");
+	snprintf(path, n, "%s%s%s", directory, *directory ? "/" : "", name);
+	r->stores[r->used++] = path;
+	return 0;
+}
+
+int recovery_add_directory(struct recovery *r, const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int code = dir ? 0 : cli_fail(CLI_INPUT, "recover: %s: %s", path, strerror(errno));
+	while (!code && (entry = readdir(dir))) {
+		size_t n = strlen(entry->d_name);
+		if (n > 6 && strcmp(entry->d_name + n - 6, ".store") == 0)
+			code = recovery_add_store(r, path, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return code;
+}
+
+int recovery_add_others(struct recovery *r, const char *path)
+{
+	struct stat s;
+	size_t kept = r->used;
+	int code = *path ? recovery_add_directory(r, path) : 0;
+	for (size_t n = kept; n < r->used; n++)
+		if (lstat(r->stores[n], &s) == 0 && S_ISREG(s.st_mode))
+			r->stores[kept++] = r->stores[n];
+		else
+			free(r->stores[n]);
+	r->used = kept;
+	return code;
+}
+
+const char *recovery_root(void)
+{
+	const char *ours = getenv("IOLENS_LOGPATH"), *alias = getenv("DARSHAN_LOGPATH");
+	return ours && *ours ? ours : alias && *alias ? alias : NULL;
+}
+
+/* What a name is made of, of the store that began first. */
+struct beginning {
+	int64_t started, job, pid;
+	char program[sizeof((struct state_process *)0)->exe];
+};
+
+static void look_at(const char *store, struct beginning *first)
+{
+	struct store_reader i;
+	struct log_error err;
+	const struct log_job *job;
+	if (store_reader_open_file(&i, store, &err) >= 0 && store_reader_load_state(&i, &err) >= 0 &&
+	    log_job(i.log, &job, &err) >= 0 && (!first->started || i.state->process.started < first->started)) {
+		*first = (struct beginning){i.state->process.started, job->id, i.state->process.pid, ""};
+		memcpy(first->program, i.state->process.exe, sizeof first->program - 1);
+	}
+	store_reader_close(&i);
+}
+
+void recovery_name(const struct recovery *r, const char *root, char *path, size_t room)
+{
+	struct beginning first = {0};
+	for (size_t n = 0; n < r->used; n++)
+		look_at(r->stores[n], &first);
+	if (first.started)
+		logname_make(path, room, root, first.program, first.started, first.job, first.pid);
+	else
+		snprintf(path, room, "%s%srecovered.darshan", root ? root : "", root ? "/" : "");
+}
+
+size_t recovery_running(const struct recovery *r)
+{
+	size_t running = 0;
+	for (size_t n = 0; n < r->used; n++) {
+		struct store_reader i;
+		struct log_error err;
+		if (store_reader_open_file(&i, r->stores[n], &err) >= 0 && store_reader_load_state(&i, &err) >= 0)
+			running += !i.state->process.end_reason && snapshot_process_runs(&i.state->process);
+		store_reader_close(&i);
+	}
+	return running;
+}
+
+/* ---- jobs that have their log ---- */
+
+/* Of an MPI job's rank, else 0. */
+static uint64_t world_of(const char *store, bool *logged)
+{
+	struct store_reader i;
+	struct log_error err;
+	bool good = store_reader_open_file(&i, store, &err) >= 0 && store_reader_load_state(&i, &err) >= 0;
+	uint64_t world = good && i.state->process.mpi_size > 0 ? i.state->process.mpi_world : 0;
+	*logged = world && i.state->process.end_reason == STATE_END_LOGGED;
+	store_reader_close(&i);
+	return world;
+}
+
+struct recovery recovery_take_logged(struct recovery *r)
+{
+	struct recovery taken = {0};
+	uint64_t world = 0;
+	bool logged = false;
+	for (size_t n = 0; n < r->used && !logged; n++)
+		world = world_of(r->stores[n], &logged);
+	if (!logged)
+		return taken;
+	size_t kept = 0;
+	for (size_t n = 0; n < r->used; n++) {
+		char *store = r->stores[n];
+		if (world_of(store, &logged) != world)
+			r->stores[kept++] = store;
+		else if (recovery_add_store(&taken, "", store) == 0)
+			free(store);
+	}
+	r->used = kept;
+	return taken;
+}
+
+/* What ranks that were killed in MPI_Finalize were about to tell each other; named as the directory of their stores. */
+static void remove_meeting(const char *slash)
+{
+	char path[512];
+	if (slash && (size_t)snprintf(path, sizeof path, "/dev/shm%s.meeting", slash) < sizeof path)
+		unlink(path);
+}
+
+/* What else is in the directory of a session, or of the ranks of an MPI job. */
+static const char *const marks[] = {"note", "libiolens.so", "left"};
+
+/* Beside a session of root that is gone: what other users have left there is removed with the last store. */
+static void remove_others(const char *session)
+{
+	char others[512];
+	if (other_users_find(others, sizeof others, session) && !session_dir_holds_store(others))
+		other_users_remove(others);
+}
+
+void recovery_remove_store(char *path)
+{
+	char mark[4096];
+	unlink(path);
+	if ((size_t)snprintf(mark, sizeof mark, "%s%s", path, PRECOMPRESSED_SUFFIX) < sizeof mark)
+		unlink(mark);
+	char *slash = strrchr(path, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	if (strstr(path, ".others/") && !session_dir_holds_store(path))
+		other_users_remove(path);
+	if (!strstr(path, "/iolens-"))
+		return;
+	if (session_dir_holds_store(path))
+		return;
+	for (size_t n = 0; n < sizeof marks / sizeof *marks; n++)
+		if ((size_t)snprintf(mark, sizeof mark, "%s/%s", path, marks[n]) < sizeof mark)
+			unlink(mark);
+	if (rmdir(path) == 0)
+		remove_meeting(strrchr(path, '/'));
+	remove_others(path);
+}
+
+void recovery_free(struct recovery *r)
+{
+	for (size_t n = 0; n < r->used; n++)
+		free(r->stores[n]);
+	free(r->stores);
+	*r = (struct recovery){0};
+}

@@ -1,0 +1,30 @@
+/* What is missing or damaged, for the user: the rest is shown. */
+#include <stdio.h>
+
+#include "cli.h"
+#include "show.h"
+
+void show_error(struct show *s, const char *where, const struct log_error *err)
+{
+	struct log_error placed = *err;
+	output_flush(&s->out);
+	snprintf(placed.message, sizeof placed.message, "%s: %.120s", where, err->message);
+	cli_log_error(s->path, &placed);
+	s->exit = CLI_PARTIAL;
+}
+
+bool show_partial(struct show *s, int module)
+{
+	const char *name = log_module_name(module);
+	if (!(log_container(s->log)->partial >> module & 1))
+		return true;
+	output_format(&s->out, "\n# *WARNING*: The %s module contains incomplete data!\n", name);
+	output_text(&s->out, "#            The program used more files than there was memory to record.\n");
+	if (s->parts & SHOW_INCOMPLETE)
+		return true;
+	output_text(&s->out, "#            It is shown with --show-incomplete.\n");
+	output_flush(&s->out);
+	s->exit = cli_fail(CLI_PARTIAL, "%s: %s module is incomplete and left out: add --show-incomplete to see it",
+			   s->path, name);
+	return false;
+}

@@ -1,0 +1,426 @@
+#include "digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "records.h"
+#include "reduce.h"
+
+enum { MANY_RECORDS = 1 << 14 };
+enum { SMALL_CLASSES = 3 };          /* of the ten size classes: up to 10 KiB */
+enum { MUCH_UNEXPLAINED = 1000000 }; /* bytes; loading programs takes as much */
+
+/* ---- files ---- */
+
+static int by_id(const void *x, const void *y)
+{
+	const struct digest_file *a = x, *b = y;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+int64_t digest_moved(const struct digest *d)
+{
+	int64_t sum = digest_unexplained(d);
+	for (int i = 0; i < WRITTEN_COUNT; i++) /* upper layers move what they move through these */
+		if (written_modules[i].descriptors)
+			sum += d->interface[i].bytes_read + d->interface[i].bytes_written;
+	for (size_t c = 0; c < d->nclasses; c++)
+		sum += d->class[c].bytes_read + d->class[c].bytes_written;
+	for (int w = 0; w < DIGEST_WAY_SOCKET; w++)
+		for (int k = 0; k < 2; k++)
+			sum += d->way[w].bytes[k] - d->way[w].recorded[k];
+	return sum;
+}
+
+int64_t digest_unexplained(const struct digest *d)
+{
+	return d->unexplained_read + d->unexplained_written;
+}
+
+void digest_set_moved(struct digest *d, int module, int64_t read, int64_t written)
+{
+	int slot = written_slot(module);
+	if (slot < 0)
+		return;
+	d->interface[slot].name = written_modules[slot].key;
+	d->interface[slot].bytes_read = read;
+	d->interface[slot].bytes_written = written;
+}
+
+bool digest_much_unexplained(const struct digest *d)
+{
+	int64_t unexplained = digest_unexplained(d);
+	return unexplained >= MUCH_UNEXPLAINED && 20 * unexplained > digest_moved(d);
+}
+
+double digest_file_time(const struct digest_file *f)
+{
+	return f->read_time + f->write_time + f->meta_time;
+}
+
+double digest_interface_time(const struct digest_interface *i)
+{
+	return i->read_time + i->write_time + i->meta_time;
+}
+
+double digest_file_factor(const struct digest_file *f)
+{
+	return f->read_size > 0 ? (double)f->bytes_read / (double)f->read_size : 0;
+}
+
+static int by_time(const void *x, const void *y)
+{
+	double a = digest_file_time(x), b = digest_file_time(y);
+	return a != b ? (a < b ? 1 : -1) : by_id(x, y);
+}
+
+static int64_t largest(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A count below 0 was not counted. */
+static int64_t count_of(const struct log_record *r, enum field_role role)
+{
+	return largest(0, reduce_i64(r->schema, r->data, role));
+}
+
+/* Bytes up to the highest offset; 0 = no byte was moved, or the interface has no offsets. */
+static int64_t size_of(const struct log_record *r, int64_t moved, enum field_role role)
+{
+	return moved > 0 && schema_by_role(r->schema, role) ? reduce_i64(r->schema, r->data, role) + 1 : 0;
+}
+
+static int64_t seeks_of(const struct log_record *r)
+{
+	const struct schema_field *f = schema_by_name(r->schema, "seeks");
+	int64_t v = 0;
+	if (f)
+		memcpy(&v, (const char *)r->data + f->offset, sizeof v);
+	return largest(0, v);
+}
+
+static void fill_file(struct digest_file *f, const struct log_record *r)
+{
+	f->id = r->id;
+	f->records = 1;
+	f->bytes_read = count_of(r, ROLE_BYTES_READ);
+	f->bytes_written = count_of(r, ROLE_BYTES_WRITTEN);
+	f->reads = count_of(r, ROLE_READS);
+	f->writes = count_of(r, ROLE_WRITES);
+	f->opens = count_of(r, ROLE_OPENS);
+	f->seeks = seeks_of(r);
+	f->read_time = reduce_f64(r->schema, r->data, ROLE_READ_TIME);
+	f->write_time = reduce_f64(r->schema, r->data, ROLE_WRITE_TIME);
+	f->meta_time = reduce_f64(r->schema, r->data, ROLE_META_TIME);
+	f->read_size = size_of(r, f->bytes_read, ROLE_MAX_OFFSET_READ);
+	f->size = largest(f->read_size, size_of(r, f->bytes_written, ROLE_MAX_OFFSET_WRITTEN));
+}
+
+static void add_interface(struct digest_interface *to, const struct digest_interface *i)
+{
+	to->records += i->records;
+	to->reads += i->reads;
+	to->writes += i->writes;
+	to->opens += i->opens;
+	to->bytes_read += i->bytes_read;
+	to->bytes_written += i->bytes_written;
+	to->read_time += i->read_time;
+	to->write_time += i->write_time;
+	to->meta_time += i->meta_time;
+}
+
+void digest_add_file(struct digest_file *f, const struct digest_file *g)
+{
+	f->records += g->records;
+	f->bytes_read += g->bytes_read;
+	f->bytes_written += g->bytes_written;
+	f->reads += g->reads;
+	f->writes += g->writes;
+	f->opens += g->opens;
+	f->seeks += g->seeks;
+	f->read_time += g->read_time;
+	f->write_time += g->write_time;
+	f->meta_time += g->meta_time;
+	f->size = largest(f->size, g->size);
+	f->read_size = largest(f->read_size, g->read_size);
+	add_interface(&f->mpiio, &g->mpiio);
+}
+
+static size_t unite_files(struct digest *d)
+{
+	size_t kept = 0;
+	if (d->nfiles)
+		qsort(d->files, d->nfiles, sizeof *d->files, by_id);
+	for (size_t n = 0; n < d->nfiles; n++) {
+		if (kept && d->files[kept - 1].id == d->files[n].id)
+			digest_add_file(&d->files[kept - 1], &d->files[n]);
+		else
+			d->files[kept++] = d->files[n];
+	}
+	return kept;
+}
+
+/* Memory is for files, however many records there are: what is of one file is united before more is taken. */
+static struct digest_file *new_file(struct digest *d, size_t *room)
+{
+	bool full = d->nfiles == *room;
+	if (full && *room >= MANY_RECORDS)
+		d->nfiles = unite_files(d);
+	if (full && d->nfiles >= *room / 2) {
+		size_t more = *room ? 2 * *room : 256;
+		struct digest_file *files = realloc(d->files, more * sizeof *files);
+		if (!files)
+			return NULL;
+		d->files = files;
+		*room = more;
+	}
+	struct digest_file *f = &d->files[d->nfiles++];
+	*f = (struct digest_file){0};
+	return f;
+}
+
+static struct digest_interface sums_of(const struct digest_file *f)
+{
+	return (struct digest_interface){
+		.records = f->records,
+		.reads = f->reads,
+		.writes = f->writes,
+		.opens = f->opens,
+		.bytes_read = f->bytes_read,
+		.bytes_written = f->bytes_written,
+		.read_time = f->read_time,
+		.write_time = f->write_time,
+		.meta_time = f->meta_time,
+	};
+}
+
+/* The lowest layer that tells what was moved: MPI-IO, where POSIX saw nothing of it or has lost records. */
+static void settle_layer(struct digest_file *f, bool posix_lost)
+{
+	const struct digest_interface upper = f->mpiio;
+	int64_t above = upper.bytes_read + upper.bytes_written, below = f->bytes_read + f->bytes_written;
+	bool lacks = above > below && (posix_lost || !below);
+	if (!upper.records || (f->records && !lacks))
+		return;
+	*f = (struct digest_file){
+		.id = f->id,
+		.size = f->size,
+		.seeks = f->seeks,
+		.records = upper.records,
+		.reads = upper.reads,
+		.writes = upper.writes,
+		.opens = upper.opens,
+		.bytes_read = upper.bytes_read,
+		.bytes_written = upper.bytes_written,
+		.read_time = upper.read_time,
+		.write_time = upper.write_time,
+		.meta_time = upper.meta_time,
+	};
+}
+
+static void count_sizes(struct digest *d, const struct posix_record *r)
+{
+	for (int c = 0; c < 10; c++) {
+		int64_t n = r->size_read[c] + r->size_write[c];
+		d->accesses += n;
+		d->small += c < SMALL_CLASSES ? n : 0;
+	}
+}
+
+/* A file's own numbers are those of the lowest layer; of those above, MPI-IO's stand beside them. */
+static void add_file(struct digest *d, const struct written_module *w, struct digest_file *f,
+		     const struct digest_interface *sums)
+{
+	uint64_t id = f->id;
+	if (w->module == LOG_MOD_MPIIO)
+		*f = (struct digest_file){.id = id, .mpiio = *sums};
+	else if (!w->descriptors)
+		d->nfiles--;
+}
+
+static int read_interface(struct digest *d, int which, size_t *room, struct log_error *err)
+{
+	struct log_records *records;
+	struct log_record r;
+	const struct written_module *w = &written_modules[which];
+	int module = w->module;
+	d->interface[which].name = w->key;
+	if (!log_container(d->log)->module[module].length)
+		return 0;
+	int code = log_records_open(&records, d->log, module, err);
+	if (code < 0)
+		return code == LOG_E_UNSUPPORTED ? 0 : code;
+	while ((code = log_records_next(records, &r, err)) > 0) {
+		struct digest_file *f = new_file(d, room);
+		if (!f) {
+			code = log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory for the files");
+			break;
+		}
+		fill_file(f, &r);
+		struct digest_interface sums = sums_of(f);
+		add_interface(&d->interface[which], &sums);
+		if (module == LOG_MOD_POSIX)
+			count_sizes(d, r.data);
+		add_file(d, w, f, &sums);
+	}
+	log_records_close(records);
+	return code;
+}
+
+/* Most programs flush their standard output at the end, also when it took nothing: that is no file to speak of. */
+static bool only_flushed(const struct digest_file *f)
+{
+	return f->name[0] == '<' && !(f->reads | f->writes | f->seeks);
+}
+
+static void name_file(struct digest *d, struct digest_file *f)
+{
+	const char *name = log_name(d->log, f->id);
+	f->name = name ? name : "(no name)";
+	const struct log_pair *mount = log_mount_of(d->job, f->name);
+	f->file_system = mount ? mount->value : "unknown";
+}
+
+static void group_files(struct digest *d)
+{
+	size_t kept = unite_files(d);
+	bool posix_lost = log_container(d->log)->partial >> LOG_MOD_POSIX & 1;
+	d->nfiles = 0;
+	for (size_t n = 0; n < kept; n++) {
+		struct digest_file *f = &d->files[d->nfiles];
+		*f = d->files[n];
+		settle_layer(f, posix_lost);
+		name_file(d, f);
+		d->nfiles += !only_flushed(f);
+	}
+	if (d->nfiles)
+		qsort(d->files, d->nfiles, sizeof *d->files, by_time);
+}
+
+/* ---- directories ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Is one of n sorted names below this one? */
+static bool has_below(const char *const *names, size_t n, const char *name)
+{
+	size_t from = 0, length = strlen(name);
+	for (size_t to = n; from < to;) {
+		size_t middle = from + (to - from) / 2;
+		int order = strncmp(names[middle], name, length);
+		if (order < 0 || (!order && (unsigned char)names[middle][length] < '/'))
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < n && !strncmp(names[from], name, length) && names[from][length] == '/';
+}
+
+static bool only_synchronized(const struct digest_file *f)
+{
+	return f->write_time > 0 && !(f->reads | f->writes | f->size);
+}
+
+/* A log has records of directories that were forced to storage, and does not say what they are of. */
+static void find_directories(struct digest *d)
+{
+	size_t candidates = 0;
+	for (size_t n = 0; n < d->nfiles; n++)
+		candidates += only_synchronized(&d->files[n]);
+	const char **names = candidates ? malloc(d->nfiles * sizeof *names) : NULL;
+	if (!names)
+		return;
+	for (size_t n = 0; n < d->nfiles; n++)
+		names[n] = d->files[n].name;
+	qsort(names, d->nfiles, sizeof *names, by_name);
+	for (size_t n = 0; n < d->nfiles; n++)
+		d->files[n].directory =
+			only_synchronized(&d->files[n]) && has_below(names, d->nfiles, d->files[n].name);
+	free(names);
+}
+
+/* ---- findings ---- */
+
+static void find_rereading(struct digest *d)
+{
+	int64_t most = 0;
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		int64_t again = f->read_size ? f->bytes_read - f->read_size : 0;
+		if (again <= 0)
+			continue;
+		d->reread += again;
+		if (again > most) {
+			most = again;
+			d->most_reread = f;
+		}
+	}
+}
+
+static bool ends(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+static bool of_startup(const char *name)
+{
+	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so"};
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (ends(name, suffixes[i]))
+			return true;
+	return strstr(name, ".so.") != NULL;
+}
+
+static void find_startup(struct digest *d)
+{
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		if (!of_startup(f->name) || f->bytes_written)
+			continue;
+		d->startup_opens += f->opens;
+		d->startup_bytes += f->bytes_read;
+	}
+	for (size_t c = 0; c < d->nclasses; c++) {
+		const struct digest_class *k = &d->class[c];
+		if (strcmp(k->name, "python") != 0 && strcmp(k->name, "library") != 0)
+			continue;
+		d->startup_opens += k->opens;
+		d->startup_bytes += k->bytes_read;
+	}
+}
+
+int digest_open(struct digest *d, const char *path, struct log_error *err)
+{
+	size_t room = 0;
+	*d = (struct digest){0};
+	int code = log_open_file(&d->log, path, err);
+	if (code >= 0)
+		code = log_job(d->log, &d->job, err);
+	if (code >= 0)
+		log_names(d->log, &d->damage);
+	for (int i = 0; code >= 0 && i < WRITTEN_COUNT; i++)
+		code = read_interface(d, i, &room, err);
+	if (code < 0)
+		return code;
+	d->run_time = log_run_time(d->log);
+	for (int n = 0; n < TRACE_COUNT; n++)
+		d->incomplete_trace |= log_container(d->log)->partial >> written_traces[n].module & 1;
+	group_files(d);
+	find_directories(d);
+	code = digest_read_trailer(d, err);
+	find_rereading(d);
+	find_startup(d);
+	return code;
+}
+
+void digest_close(struct digest *d)
+{
+	free(d->files);
+	if (d->log)
+		log_close(d->log);
+}

@@ -1,0 +1,136 @@
+/* What a log says in a page: the numbers behind `iolens run`'s summary and `iolens files`. */
+#ifndef IOLENS_DIGEST_H
+#define IOLENS_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "log.h"
+#include "interval_union.h"
+
+struct digest_interface {
+	const char *name; /* posix, stdio, mpiio */
+	int64_t records;
+	int64_t reads, writes, opens;
+	int64_t bytes_read, bytes_written;
+	double read_time, write_time, meta_time; /* s, summed over ranks */
+};
+
+/*
+ * One file, over all ranks. Its numbers are those of the lowest layer: POSIX's (and stdio's) where they hold what MPI-IO
+ * moved, else MPI-IO's.
+ */
+struct digest_file {
+	uint64_t id;
+	const char *name;
+	const char *file_system;
+	bool directory;    /* it was forced to storage, and other files are below it */
+	int64_t size;      /* bytes: highest offset seen + 1, 0 = nothing was moved */
+	int64_t read_size; /* the same for reads alone */
+	int64_t bytes_read, bytes_written;
+	int64_t reads, writes, opens, seeks;
+	double read_time, write_time, meta_time; /* s, summed over ranks */
+	int64_t records;
+	struct digest_interface mpiio; /* beside it; no records: MPI-IO did not use it, or is the lowest layer itself */
+};
+
+struct digest_class {
+	char name[24];
+	char description[80];
+	int64_t opens, calls;
+	int64_t bytes_read, bytes_written;
+};
+
+enum { DIGEST_CLASSES = 32, DIGEST_OPERATIONS = 128 };
+
+/* Other ways than calls on descriptors and streams: their interface in the table of operations, name in reports. */
+#define DIGEST_WAYS(X)                              \
+	X(LIBAIO, "libaio", "libaio")               \
+	X(URING, "io_uring", "io_uring")            \
+	X(MAPPED, "mapped", "mapped files")         \
+	X(UNOBSERVED, "unobserved", "not observed") \
+	X(SOCKET, "socket", "") /* in their classes */
+
+#define DIGEST_WAY_ENUM(id, interface, text) DIGEST_WAY_##id,
+
+enum digest_way_id { DIGEST_WAYS(DIGEST_WAY_ENUM) DIGEST_WAY_COUNT };
+
+struct digest_way {
+	int64_t calls[2], bytes[2]; /* by io_op */
+	int64_t recorded[2];        /* bytes that POSIX records have, too */
+	int64_t untimed[2];         /* bytes of requests whose time is not known */
+	double span[2];             /* s from submission to completion, of all requests that are known */
+};
+
+struct digest_operation {
+	char name[24];
+	int64_t count;
+	double time; /* s */
+};
+
+struct digest {
+	struct log *log;
+	struct log_error damage; /* of the names: those before it are there */
+	const struct log_job *job;
+	bool incomplete_trace;
+	double run_time;           /* s */
+	struct digest_file *files; /* by time, longest first */
+	size_t nfiles;
+	struct digest_interface interface[WRITTEN_COUNT];
+	int64_t small, accesses;               /* reads and writes of at most 10 KiB, and all, through POSIX */
+	int64_t reread;                        /* bytes read beyond each file's size: how much had been read before */
+	const struct digest_file *most_reread; /* NULL = none */
+	/* Python code and shared libraries, what a program reads before its own work. */
+	int64_t startup_opens, startup_bytes;
+	/* From the trailer; absent in logs of other tools. */
+	bool has_trailer;
+	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
+	struct interval_union io;
+	bool mpi;
+	int64_t processes, folded_opens;
+	int64_t unfinished; /* processes whose end was not seen: killed, or still running */
+	int64_t missing;    /* processes and ranks without a usable store */
+	int64_t unobserved; /* programs that a process became or started, out of our reach */
+	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
+	int64_t sufficient_budget;                           /* bytes, 0 = not known */
+	int64_t unseen_read, unseen_written;                 /* bytes */
+	int64_t unexplained_read, unexplained_written;       /* bytes, of them and of what storage moved */
+	struct digest_way way[DIGEST_WAY_COUNT];
+	int64_t unseen_unknown; /* processes of which they are not known */
+	struct digest_class class[DIGEST_CLASSES];
+	size_t nclasses;
+	struct digest_operation operation[DIGEST_OPERATIONS];
+	size_t noperations;
+};
+
+/* 0 or a negative log_code; d must be closed in either case. */
+int digest_open(struct digest *d, const char *path, struct log_error *err);
+void digest_close(struct digest *d);
+
+/* Adds what g has to f; sizes become the larger. */
+void digest_add_file(struct digest_file *f, const struct digest_file *g);
+
+double digest_file_time(const struct digest_file *f);
+double digest_interface_time(const struct digest_interface *i);
+
+/* How often each byte of what was read was read; 0 = nothing was read. */
+double digest_file_factor(const struct digest_file *f);
+
+/* The bytes of a module, for a digest of the trailer alone; modules that are no interface here are left out. */
+void digest_set_moved(struct digest *d, int module, int64_t read, int64_t written);
+
+/* What moved in all, and of it what is unexplained. Bytes. */
+int64_t digest_moved(const struct digest *d);
+int64_t digest_unexplained(const struct digest *d);
+
+/* Too much of it to say anything of the whole. */
+bool digest_much_unexplained(const struct digest *d);
+
+/* Interface of a way in the table of operations, and its name in reports. */
+const char *digest_way_key(int way);
+const char *digest_way_name(int way);
+
+/* Fills what the extension trailer knows; a log without one is no error. */
+int digest_read_trailer(struct digest *d, struct log_error *err);
+
+#endif

@@ -1,0 +1,305 @@
+/* The part of a digest that Darshan's own records do not tell. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digest.h"
+#include "trailer.h"
+
+#define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
+#define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
+
+static void copy_text(char *to, size_t room, const struct trailer_table *t, uint64_t row, const char *field)
+{
+	size_t n;
+	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
+	n = n < room - 1 ? n : room - 1;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
+
+/* ---- processes ---- */
+
+/* An image of a process: what it was before or after an exec is another one. */
+struct image_of {
+	int64_t rank, pid;
+	double start;
+	bool became; /* something else, by exec */
+	bool mpi;
+	struct interval_union io;
+};
+
+static int by_process(const void *x, const void *y)
+{
+	const struct image_of *a = x, *b = y;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool has_row(const struct trailer_table *t, int64_t rank)
+{
+	for (uint64_t row = 0; t && row < trailer_rows(t); row++)
+		if (I64("rank") == rank)
+			return true;
+	return false;
+}
+
+/* Images that became a program which left no store, and did not say so themselves. */
+static int64_t count_lost(struct image_of *images, size_t n, const struct trailer_table *said)
+{
+	int64_t lost = 0;
+	qsort(images, n, sizeof *images, by_process);
+	for (size_t i = 0; i < n; i++) {
+		bool followed = i + 1 < n && images[i + 1].pid == images[i].pid;
+		lost += images[i].became && !followed && !has_row(said, images[i].rank);
+	}
+	return lost;
+}
+
+static void add_unobserved(struct digest *d, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; t && row < trailer_rows(t); row++) {
+		d->unobserved += I64("count");
+		if (*d->unobserved_program)
+			continue;
+		copy_text(d->unobserved_program, sizeof d->unobserved_program, t, row, "program");
+		copy_text(d->unobserved_reason, sizeof d->unobserved_reason, t, row, "reason");
+	}
+}
+
+static bool ended_itself(const char *ended)
+{
+	static const char *const ways[] = {"exit", "quick_exit", "exec", "finalize"};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (strcmp(ended, ways[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Logs from before they were told apart: all that was unseen. */
+static int64_t unexplained(const struct trailer_table *t, uint64_t row, const char *field, int64_t unseen)
+{
+	int64_t value = trailer_field(t, field) ? I64(field) : unseen;
+	return value > 0 ? value : 0;
+}
+
+static void read_process(struct digest *d, const struct trailer_table *t, uint64_t row, struct image_of *image)
+{
+	char ended[24], mpi[24];
+	int64_t read = I64("unseen_read"), written = I64("unseen_written");
+	copy_text(ended, sizeof ended, t, row, "ended");
+	if (strcmp(ended, "missing") == 0) {
+		d->missing++;
+		return;
+	}
+	d->processes++;
+	d->unfinished += !ended_itself(ended);
+	d->folded_opens += I64("folded_opens");
+	d->unseen_unknown += read < 0;
+	d->unseen_read += read > 0 ? read : 0;
+	d->unseen_written += written > 0 ? written : 0;
+	d->unexplained_read += unexplained(t, row, "unexplained_read", read);
+	d->unexplained_written += unexplained(t, row, "unexplained_written", written);
+	copy_text(mpi, sizeof mpi, t, row, "mpi");
+	*image = (struct image_of){
+		.rank = I64("rank"),
+		.pid = I64("pid"),
+		.start = F64("start"),
+		.became = strcmp(ended, "exec") == 0,
+		.mpi = *mpi,
+		.io = {F64("io_time"), {F64("read_time"), F64("write_time"), F64("meta_time")}},
+	};
+}
+
+static int by_rank(const void *x, const void *y)
+{
+	const struct image_of *a = x, *b = y;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* The time in I/O of the MPI rank that is longest in it: what the others wait for. */
+static void find_longest_rank(struct digest *d, struct image_of *images, size_t n)
+{
+	qsort(images, n, sizeof *images, by_rank);
+	for (size_t i = 0; i < n;) {
+		struct image_of rank = images[i];
+		while (++i < n && images[i].rank == rank.rank) {
+			rank.mpi = rank.mpi || images[i].mpi;
+			rank.io.total += images[i].io.total;
+			for (int k = 0; k < IO_OPS; k++)
+				rank.io.by_op[k] += images[i].io.by_op[k];
+		}
+		if (rank.mpi && (!d->mpi || rank.io.total > d->io.total))
+			d->io = rank.io;
+		d->mpi = d->mpi || rank.mpi;
+	}
+}
+
+static void read_processes(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	struct trailer_table *said = NULL;
+	struct log_error err;
+	size_t n = trailer_rows(t);
+	struct image_of *images = calloc(n + 1, sizeof *images);
+	if (!images || trailer_find(trailer, "unobserved", &said, &err) < 0)
+		said = NULL;
+	for (uint64_t row = 0; images && row < n; row++)
+		read_process(d, t, row, &images[row]);
+	if (images)
+		d->unobserved = count_lost(images, n, said);
+	if (images)
+		find_longest_rank(d, images, n);
+	add_unobserved(d, said);
+	trailer_free(said);
+	free(images);
+}
+
+static void read_overflow(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++)
+		if (I64("sufficient_budget") > d->sufficient_budget)
+			d->sufficient_budget = I64("sufficient_budget");
+}
+
+/* ---- sums ---- */
+
+static void read_classes(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		char name[24];
+		size_t c = 0;
+		copy_text(name, sizeof name, t, row, "class");
+		while (c < d->nclasses && strcmp(d->class[c].name, name) != 0)
+			c++;
+		if (c == DIGEST_CLASSES)
+			continue;
+		struct digest_class *k = &d->class[c];
+		if (c == d->nclasses) {
+			d->nclasses++;
+			strcpy(k->name, name);
+			copy_text(k->description, sizeof k->description, t, row, "description");
+		}
+		k->opens += I64("opens");
+		k->calls += I64("reads") + I64("writes");
+		k->bytes_read += I64("bytes_read");
+		k->bytes_written += I64("bytes_written");
+	}
+}
+
+static const struct {
+	const char *interface, *text;
+} ways[] = {
+/* clang-format off */
+#define WAY(id, interface, text) {interface, text},
+	DIGEST_WAYS(WAY)
+	/* clang-format on */
+};
+
+const char *digest_way_key(int way)
+{
+	return ways[way].interface;
+}
+
+const char *digest_way_name(int way)
+{
+	return ways[way].text;
+}
+
+/* True when the row is of a way that has no time. */
+static bool read_way(struct digest *d, const struct trailer_table *t, uint64_t row)
+{
+	char interface[24], name[24];
+	copy_text(interface, sizeof interface, t, row, "interface");
+	copy_text(name, sizeof name, t, row, "name");
+	for (int w = 0; w < DIGEST_WAY_COUNT; w++) {
+		if (strcmp(interface, ways[w].interface) != 0)
+			continue;
+		int kind = strcmp(name, "read") == 0 || strcmp(name, "receive") == 0 ? IO_READ : IO_WRITE;
+		d->way[w].calls[kind] += I64("count");
+		d->way[w].bytes[kind] += I64("bytes");
+		return true;
+	}
+	return false;
+}
+
+static void read_requests(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		char interface[24], direction[24];
+		copy_text(interface, sizeof interface, t, row, "interface");
+		copy_text(direction, sizeof direction, t, row, "direction");
+		int kind = strcmp(direction, "read") == 0 ? IO_READ : IO_WRITE;
+		for (int w = 0; w < DIGEST_WAY_COUNT; w++) {
+			if (strcmp(interface, ways[w].interface) != 0)
+				continue;
+			d->way[w].recorded[kind] += I64("recorded");
+			d->way[w].untimed[kind] += I64("untimed");
+			d->way[w].span[kind] += F64("span_time");
+		}
+	}
+}
+
+static int by_operation_time(const void *x, const void *y)
+{
+	const struct digest_operation *a = x, *b = y;
+	return a->time < b->time ? 1 : a->time > b->time ? -1 : strcmp(a->name, b->name);
+}
+
+static void read_operations(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		char name[24];
+		size_t o = 0;
+		if (read_way(d, t, row))
+			continue;
+		copy_text(name, sizeof name, t, row, "name");
+		while (o < d->noperations && strcmp(d->operation[o].name, name) != 0)
+			o++;
+		if (o == DIGEST_OPERATIONS)
+			continue;
+		if (o == d->noperations)
+			strcpy(d->operation[d->noperations++].name, name);
+		d->operation[o].count += I64("count");
+		d->operation[o].time += F64("time");
+	}
+	qsort(d->operation, d->noperations, sizeof *d->operation, by_operation_time);
+}
+
+static void read_timeline(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	if (d->mpi)
+		return;
+	size_t n = trailer_rows(t);
+	struct state_segment *s = malloc((n + 1) * sizeof *s);
+	struct interval_edge *scratch = malloc((2 * n + 1) * sizeof *scratch);
+	for (uint64_t row = 0; s && row < n; row++)
+		s[row] = (struct state_segment){F64("start"), F64("end"), {F64("read"), F64("write"), F64("meta")}};
+	if (s && scratch)
+		d->io = interval_union_of(s, n, scratch);
+	free(s);
+	free(scratch);
+}
+
+int digest_read_trailer(struct digest *d, struct log_error *err)
+{
+	static const struct {
+		const char *name;
+		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
+	} tables[] = {{"process", read_processes}, {"excluded", read_classes},  {"operation", read_operations},
+		      {"async", read_requests},    {"timeline", read_timeline}, {"folded", read_overflow}};
+	struct trailer *trailer;
+	int code = trailer_open(&trailer, d->log, err);
+	if (code < 0 || !trailer)
+		return code;
+	d->has_trailer = true;
+	for (size_t i = 0; code >= 0 && i < sizeof tables / sizeof *tables; i++) {
+		struct trailer_table *t;
+		code = trailer_find(trailer, tables[i].name, &t, err);
+		if (code >= 0 && t) {
+			tables[i].read(d, trailer, t);
+			trailer_free(t);
+		}
+	}
+	trailer_close(trailer);
+	return code;
+}

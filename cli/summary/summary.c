@@ -1,0 +1,444 @@
+#include "summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "digest.h"
+#include "digest_json.h"
+#include "output.h"
+#include "units.h"
+
+enum { TOP_FILES = 5, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
+
+/* What is worth a line: less than this is how every program is. */
+enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
+
+enum { MIB = 1 << 20 };
+
+#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n) units_count((char[UNITS_TEXT]){0}, n)
+#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static const char *plural(int64_t n, const char *one, const char *more)
+{
+	return n == 1 ? one : more;
+}
+
+static void label(FILE *out, const char *text)
+{
+	fprintf(out, "  %-*s", LABEL, text);
+}
+
+/* Names and command lines come from anywhere: a terminal must not obey them. Bytes of what it may show. */
+static size_t shown_length(const char *text)
+{
+	char shown[OUTPUT_SHOWN];
+	size_t n = 0;
+	while (*text) {
+		text += output_next(text, shown);
+		n += strlen(shown);
+	}
+	return n;
+}
+
+/* Whole characters and escapes, at most `width` bytes. */
+static void print_shown(FILE *out, const char *text, size_t width)
+{
+	char shown[OUTPUT_SHOWN];
+	for (size_t used = 0; *text; used += strlen(shown)) {
+		text += output_next(text, shown);
+		if (used + strlen(shown) > width)
+			return;
+		fputs(shown, out);
+	}
+}
+
+static void print_start(FILE *out, const char *text, size_t width)
+{
+	bool cut = shown_length(text) > width;
+	print_shown(out, text, cut ? width - 3 : width);
+	fputs(cut ? "..." : "", out);
+}
+
+/* The end of a long path tells more than its beginning. */
+static void print_tail(FILE *out, const char *text, size_t width)
+{
+	char shown[OUTPUT_SHOWN];
+	size_t n = shown_length(text);
+	if (n > width) {
+		fputs("...", out);
+		for (; n > width - 3; n -= strlen(shown))
+			text += output_next(text, shown);
+	}
+	print_shown(out, text, width);
+}
+
+/* Pieces of a line, "; " between them: as many as fit, or on several lines. */
+struct pieces {
+	FILE *out;
+	const char *label;
+	bool wrap;
+	bool full;
+	size_t used;
+};
+
+static void add_piece(struct pieces *p, const char *text)
+{
+	size_t n = strlen(text);
+	bool fits = p->used + n + (p->wrap ? 2 : 7) <= WIDTH;
+	if (!n)
+		return;
+	p->full = p->full || (p->used && !fits && !p->wrap);
+	if (p->full)
+		return;
+	if (!p->used)
+		label(p->out, p->label);
+	else if (fits)
+		fputs("; ", p->out);
+	else {
+		fputs(";\n", p->out);
+		label(p->out, "");
+	}
+	p->used = p->used && fits ? p->used + n + 2 : LABEL + 2 + n;
+	fputs(text, p->out);
+}
+
+static void end_pieces(struct pieces *p)
+{
+	if (p->used)
+		fputs(p->full ? "; ...\n" : "\n", p->out);
+}
+
+/* ---- lines ---- */
+
+static void print_time(FILE *out, const struct digest *d)
+{
+	const double *by = d->io.by_op;
+	label(out, "run time");
+	fprintf(out, "%s, %s %s\n", S(d->run_time), N(d->job->nprocs), plural(d->job->nprocs, "process", "processes"));
+	if (!d->has_trailer)
+		return;
+	label(out, "time in I/O");
+	if (d->io.total <= 0) {
+		fputs("none\n", out);
+		return;
+	}
+	fprintf(out, "%s = %.1f %% of the run time: reading %.1f, writing %.1f, metadata %.1f\n", S(d->io.total),
+		percent(d->io.total, d->run_time), percent(by[IO_READ], d->run_time),
+		percent(by[IO_WRITE], d->run_time), percent(by[IO_META], d->run_time));
+}
+
+static void describe_direction(char *text, size_t room, const char *verb, int64_t bytes, int64_t calls, double time)
+{
+	int n = snprintf(text, room, "%s %s in %s %s", verb, B(bytes), N(calls), plural(calls, "call", "calls"));
+	if (time > 0 && bytes > 0)
+		snprintf(text + n, room - (size_t)n, " at %s/s", B((double)bytes / time));
+}
+
+static void print_interfaces(FILE *out, const struct digest *d)
+{
+	for (int i = 0; i < WRITTEN_COUNT; i++) {
+		const struct digest_interface *f = &d->interface[i];
+		char read[128] = "", wrote[128] = "";
+		if (f->reads)
+			describe_direction(read, sizeof read, "read", f->bytes_read, f->reads, f->read_time);
+		if (f->writes)
+			describe_direction(wrote, sizeof wrote, "wrote", f->bytes_written, f->writes, f->write_time);
+		struct pieces p = {.out = out, .label = f->name, .wrap = true};
+		add_piece(&p, read);
+		add_piece(&p, wrote);
+		end_pieces(&p);
+	}
+}
+
+static void describe_requests(char *text, size_t n, const struct digest_way *way, int k)
+{
+	int used = snprintf(text, n, "%s %s", k == IO_READ ? "read" : "wrote", B(way->bytes[k]));
+	if (way->span[k] > 0)
+		snprintf(text + used, n - (size_t)used, ", %s a request", S(way->span[k] / (double)way->calls[k]));
+}
+
+static const char *what_is_known(const struct digest_way *way)
+{
+	if (way->untimed[IO_READ] + way->untimed[IO_WRITE])
+		return "time not known";
+	int64_t apart = 0;
+	for (int k = 0; k < 2; k++)
+		apart += way->bytes[k] - way->recorded[k];
+	if (!(way->span[IO_READ] + way->span[IO_WRITE] > 0))
+		return "time not known";
+	return apart ? "(partly in posix, too)" : "(in posix, too)";
+}
+
+/* What moved in other ways than calls, and what is unexplained. */
+static void print_ways(FILE *out, const struct digest *d)
+{
+	for (int w = 0; w < DIGEST_WAY_SOCKET; w++) {
+		const struct digest_way *way = &d->way[w];
+		struct pieces p = {.out = out, .label = digest_way_name(w), .wrap = true};
+		char text[64];
+		for (int k = 0; k < 2; k++) {
+			describe_requests(text, sizeof text, way, k);
+			if (way->bytes[k])
+				add_piece(&p, text);
+		}
+		if (p.used)
+			add_piece(&p, what_is_known(way));
+		end_pieces(&p);
+	}
+	if (!digest_much_unexplained(d))
+		return;
+	label(out, "unexplained");
+	fprintf(out, "%.0f %% of what moved: what is said of I/O here is not the whole\n",
+		percent((double)digest_unexplained(d), (double)digest_moved(d)));
+}
+
+/* What is neither a read nor a write, the longest first. */
+static void print_operations(FILE *out, const struct digest *d)
+{
+	struct pieces p = {.out = out, .label = "other calls"};
+	for (size_t o = 0; o < d->noperations && o < TOP_OPERATIONS; o++) {
+		char text[128];
+		snprintf(text, sizeof text, "%s %s %s", N(d->operation[o].count), d->operation[o].name,
+			 S(d->operation[o].time));
+		add_piece(&p, text);
+	}
+	p.full = p.full || d->noperations > TOP_OPERATIONS;
+	end_pieces(&p);
+}
+
+static void print_findings(FILE *out, const struct digest *d)
+{
+	int64_t read = 0;
+	for (size_t n = 0; n < d->nfiles; n++)
+		read += d->files[n].bytes_read;
+	if (d->accesses >= MANY_ACCESSES && 2 * d->small >= d->accesses) {
+		label(out, "small");
+		fprintf(out, "%.1f %% of %s reads and writes through posix move at most 10 KiB\n",
+			percent((double)d->small, (double)d->accesses), N(d->accesses));
+	}
+	if (d->reread >= MUCH_REREAD && 10 * d->reread >= read) {
+		label(out, "read again");
+		fprintf(out, "%s of %s, most from ", B(d->reread), B(read));
+		print_tail(out, d->most_reread->name, NAME_WIDTH - 20);
+		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
+	}
+	if (d->startup_bytes >= MUCH_STARTUP || d->startup_opens >= MANY_STARTUP) {
+		label(out, "start-up");
+		fprintf(out, "%s of Python code and libraries in %s %s\n", B(d->startup_bytes), N(d->startup_opens),
+			plural(d->startup_opens, "open", "opens"));
+	}
+}
+
+static const struct {
+	const char *name, *text;
+	bool file;
+} kinds[] = {
+	{"pipe", "pipes", 0},       {"terminal", "terminals", 0}, {"special", "special", 0},
+	{"device", "devices", 0},   {"library", "libraries", 1},  {"python", "Python", 1},
+	{"program", "programs", 1}, {"config", "/etc", 1},        {"kernel", "/proc, /sys", 1},
+	{"state", "/var", 1},       {"filtered", "filtered", 1},  {"mpi", "the MPI's own", 1},
+};
+
+static void add_class(struct pieces *p, const struct digest_class *k, const char *text)
+{
+	char piece[128], written[64] = "";
+	if (!k->bytes_read && !k->bytes_written)
+		return;
+	if (k->bytes_written)
+		snprintf(written, sizeof written, "%s wrote %s", k->bytes_read ? "," : "", B(k->bytes_written));
+	snprintf(piece, sizeof piece, "%s%s%s%s", text, k->bytes_read ? " read " : "",
+		 k->bytes_read ? B(k->bytes_read) : "", written);
+	add_piece(p, piece);
+}
+
+/* By where the other end is. */
+static void print_sockets(FILE *out, const struct digest *d)
+{
+	static const char *const ends[][2] = {{"socket_public", "public network"},
+					      {"socket_private", "private network"},
+					      {"socket_loopback", "loopback"},
+					      {"socket_unix", "unix"},
+					      {"socket", "others"}};
+	struct pieces p = {.out = out, .label = "sockets", .wrap = true};
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		for (size_t c = 0; c < d->nclasses; c++)
+			if (strcmp(d->class[c].name, ends[i][0]) == 0)
+				add_class(&p, &d->class[c], ends[i][1]);
+	end_pieces(&p);
+}
+
+static void print_classes(FILE *out, const struct digest *d, bool files)
+{
+	struct pieces p = {.out = out, .label = files ? "system files" : "not files"};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		for (size_t c = 0; c < d->nclasses && kinds[i].file == files; c++)
+			if (strcmp(d->class[c].name, kinds[i].name) == 0)
+				add_class(&p, &d->class[c], kinds[i].text);
+	end_pieces(&p);
+}
+
+/* ---- what is missing ---- */
+
+static void print_unseen(FILE *out, const struct digest *d)
+{
+	if (!d->has_trailer)
+		return;
+	label(out, "unseen");
+	if (!digest_unexplained(d) && !d->unseen_unknown)
+		fputs("nothing\n", out);
+	else if (d->unseen_unknown < d->processes)
+		fprintf(out, "read %s, wrote %s in other ways (read-ahead, loader, raw system calls)\n",
+			B(d->unexplained_read), B(d->unexplained_written));
+	if (d->unseen_unknown) {
+		if (d->unseen_unknown < d->processes)
+			label(out, "");
+		fprintf(out, "unknown of %s %s: killed, or still running\n", N(d->unseen_unknown),
+			plural(d->unseen_unknown, "process", "processes"));
+	}
+}
+
+static const char *reason_text(const char *reason)
+{
+	static const char *const texts[][2] = {
+		{"static", "statically linked"},       {"setuid", "setuid"},
+		{"environment", "without LD_PRELOAD"}, {"machine", "for another machine or word size"},
+		{"libc", "of another C library"},      {"no_store", "without a way to the library or the session"}};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(reason, texts[i][0]) == 0)
+			return texts[i][1];
+	return "statically linked, setuid, or without LD_PRELOAD";
+}
+
+static void print_unobserved(FILE *out, const struct digest *d)
+{
+	if (!d->unobserved)
+		return;
+	label(out, "unobserved");
+	fprintf(out, "%s %s: ", N(d->unobserved), plural(d->unobserved, "program", "programs"));
+	if (*d->unobserved_program)
+		print_tail(out, d->unobserved_program, NAME_WIDTH - 10);
+	fprintf(out, "%s%s%s\n", *d->unobserved_program ? ", " : "", reason_text(d->unobserved_reason),
+		*d->unobserved_program && d->unobserved > 1 ? ", ..." : "");
+}
+
+static void print_missing(FILE *out, const struct digest *d)
+{
+	if (d->missing) {
+		label(out, "missing");
+		fprintf(out, "%s %s without a usable store: iolens show --ext says why\n", N(d->missing),
+			plural(d->missing, "process", "processes"));
+	}
+	if (d->folded_opens) {
+		label(out, "folded");
+		fprintf(out, "%s %s of files without a record of their own", N(d->folded_opens),
+			plural(d->folded_opens, "open", "opens"));
+		if (d->sufficient_budget)
+			fprintf(out, ": IOLENS_BUDGET=%lld would do",
+				(long long)((d->sufficient_budget + MIB - 1) / MIB));
+		fputc('\n', out);
+	}
+	if (d->incomplete_trace) {
+		label(out, "trace");
+		fputs("incomplete: there was no room for more accesses (IOLENS_TRACE_BUDGET, in MiB)\n", out);
+	}
+}
+
+static void print_moved(FILE *out, double time, int64_t bytes_read, int64_t bytes_written)
+{
+	fprintf(out, "  %11s  read %10s  wrote %10s  ", S(time), B(bytes_read), B(bytes_written));
+}
+
+/* A file's line, and a second one of what MPI-IO was asked for. */
+static void print_file(FILE *out, const struct digest_file *f)
+{
+	const struct digest_interface *above = &f->mpiio;
+	print_moved(out, digest_file_time(f), f->bytes_read, f->bytes_written);
+	print_tail(out, f->name, NAME_WIDTH - f->directory);
+	fputs(f->directory ? "/\n" : "\n", out);
+	if (!above->records)
+		return;
+	print_moved(out, digest_interface_time(above), above->bytes_read, above->bytes_written);
+	fputs("  by its calls of MPI-IO\n", out);
+}
+
+static void print_files(FILE *out, const struct digest *d)
+{
+	if (!d->nfiles)
+		return;
+	fprintf(out, d->nfiles > 1 ? "  slowest of %s files\n" : "  the only file\n", N((int64_t)d->nfiles));
+	for (size_t n = 0; n < d->nfiles && n < TOP_FILES; n++)
+		print_file(out, &d->files[n]);
+}
+
+static void print_digest(FILE *out, const struct digest *d, const char *log)
+{
+	fputs("\niolens: ", out);
+	print_start(out, d->job->exe, WIDTH - 8);
+	fputc('\n', out);
+	print_time(out, d);
+	print_interfaces(out, d);
+	print_ways(out, d);
+	print_sockets(out, d);
+	print_operations(out, d);
+	print_findings(out, d);
+	print_classes(out, d, false);
+	print_classes(out, d, true);
+	print_unseen(out, d);
+	print_unobserved(out, d);
+	print_missing(out, d);
+	print_files(out, d);
+	label(out, "log");
+	fprintf(out, "%s\n", log);
+}
+
+static int fail_log(const char *log, const struct log_error *err)
+{
+	cli_log_error(log, err);
+	return CLI_INPUT;
+}
+
+/* Written at once: it must not be torn apart by what the command's own children still say. */
+int summary_print(FILE *out, const char *log)
+{
+	struct digest d;
+	struct log_error err;
+	char *text = NULL;
+	size_t n = 0;
+	int code = digest_open(&d, log, &err);
+	FILE *memory = code >= 0 ? open_memstream(&text, &n) : NULL;
+	if (memory) {
+		print_digest(memory, &d, log);
+		fclose(memory);
+		fwrite(text, 1, n, out);
+		fflush(out);
+	}
+	free(text);
+	digest_close(&d);
+	return code < 0 ? fail_log(log, &err) : 0;
+}
+
+int summary_json(const char *file, const char *log)
+{
+	struct digest d;
+	struct log_error err;
+	if (digest_open(&d, log, &err) < 0) {
+		digest_close(&d);
+		return fail_log(log, &err);
+	}
+	FILE *out = fopen(file, "w");
+	if (out) {
+		struct json j = {.out = out};
+		digest_json(&j, &d, log);
+	}
+	int failed = !out || fclose(out) != 0;
+	digest_close(&d);
+	return failed ? cli_fail(CLI_INPUT, "run: %s: cannot write the summary: %s", file, strerror(errno)) : 0;
+}

@@ -1,0 +1,54 @@
+/* What goes wrong, as one line on standard error. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+int cli_fail(int code, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	fputs("iolens: ", stderr);
+	vfprintf(stderr, format, list);
+	fputc('\n', stderr);
+	va_end(list);
+	return code;
+}
+
+static const char *advice(const struct log_error *err)
+{
+	switch ((enum log_code)err->code) {
+	case LOG_E_IO:
+		return strerror(err->system);
+	case LOG_E_NOT_LOG:
+		return "give the path of a .darshan log";
+	case LOG_E_UNFINISHED:
+		return "use the log that the job leaves when it ends";
+	case LOG_E_OLD:
+		return "unpack it first";
+	case LOG_E_VERSION:
+		return "a newer iolens may read it";
+	case LOG_E_TRUNCATED:
+		return "the copy is incomplete, get the whole file";
+	case LOG_E_DAMAGED:
+		return "compare it with the original file";
+	case LOG_E_EXISTS:
+		return "take another name, or remove it";
+	case LOG_E_UNSUPPORTED:
+		return "a newer iolens may read it";
+	case LOG_E_MEMORY:
+		return "is it sound? iolens check tells; IOLENS_MEMORY=4G allows more than 1 GiB and 32 times its size";
+	default:
+		return "please report this";
+	}
+}
+
+void cli_log_error(const char *path, const struct log_error *err)
+{
+	if (err->offset == LOG_NOWHERE)
+		cli_fail(0, "%s: %s: %s", path, err->message, advice(err));
+	else
+		cli_fail(0, "%s: %s at byte %llu: %s", path, err->message, (unsigned long long)err->offset,
+			 advice(err));
+}

@@ -1,0 +1,171 @@
+/* What processes moved in ways that leave no record, by the kernel's counts and by ours, and what is left unexplained. */
+#include "assembly.h"
+
+enum {
+	STORAGE_SLACK = 64 << 20 /* programs, libraries and the kernel's reading ahead */
+};
+
+struct children {
+	int64_t sum;     /* of what those moved that moved less than some limit */
+	int64_t largest; /* of them */
+	int64_t fitting; /* the smallest of them that is at least as large as the excess, 0 = none */
+};
+
+static struct children children_below(const struct assembly *a, const struct state_process *p, int kind, int64_t limit,
+				      int64_t excess)
+{
+	struct children found = {0};
+	for (size_t n = 0; n < a->nsources; n++) {
+		const struct assembly_source *c = &a->sources[n];
+		int64_t moved = c->moved[kind];
+		bool earlier = !p->forked && c->start < p->start; /* of what this process was before an exec */
+		if (!c->last || c->host != a->source->host || c->parent != p->pid || earlier || c->end > p->end ||
+		    moved >= limit)
+			continue;
+		found.sum += moved;
+		if (moved > found.largest)
+			found.largest = moved;
+		if (moved >= excess && (!found.fitting || moved < found.fitting))
+			found.fitting = moved;
+	}
+	return found;
+}
+
+/*
+ * What a child moved the kernel adds to its parent once that has waited for it. Where the sum is more than there is
+ * room for, some child was not waited for: most likely the one without which the sum fits best. But where it fits better
+ * with all of them, what is missing is what the process moved itself after its own count: buffers that exit writes.
+ */
+static int64_t moved_by_children(const struct assembly *a, const struct state_process *p, int kind, int64_t most)
+{
+	int64_t limit = INT64_MAX;
+	for (;;) {
+		struct children c = children_below(a, p, kind, limit, 0);
+		if (c.sum <= most || c.sum <= 0)
+			return c.sum;
+		int64_t excess = c.sum - most, fitting = children_below(a, p, kind, limit, excess).fitting;
+		if (fitting)
+			return fitting - excess < excess ? c.sum - fitting : c.sum;
+		limit = c.largest;
+	}
+}
+
+struct moved {
+	bool known;
+	int64_t kernel[2], stored[2]; /* stored: from and to storage, with the children's */
+	int64_t unobserved[2];
+	int64_t unseen[2], unexplained[2];
+};
+
+/* The command's own count after its end, as who waited for it has seen it. NULL: not this process, or not known. */
+static const int64_t *after_end(const struct assembly *a)
+{
+	const struct assembly_source *s = a->source;
+	return s->last && a->job->command && s->pid == a->job->command ? a->job->command_io : NULL;
+}
+
+/* Of unobserved children, and of a program that the process became. */
+static int64_t unobserved(const struct assembly *a, const struct state_process *p, int kind, int64_t became)
+{
+	int64_t waited = p->waited[STATE_IO_READ + kind];
+	int64_t rest = waited > 0 ? waited - moved_by_children(a, p, kind, waited) : 0;
+	return (rest > 0 ? rest : 0) + became;
+}
+
+static int64_t explained_without_records(const struct store_reader *i, int kind)
+{
+	static const enum state_operation_id ways[2][5] = {
+		{STATE_OP_POSIX_SPLICE, STATE_OP_SOCKET_RECEIVE, STATE_OP_LIBAIO_READ, STATE_OP_IO_URING_READ,
+		 STATE_OP_MAPPED_READ},
+		{STATE_OP_POSIX_SPLICE, STATE_OP_SOCKET_SEND, STATE_OP_LIBAIO_WRITE, STATE_OP_IO_URING_WRITE,
+		 STATE_OP_MAPPED_WRITE},
+	};
+	int64_t sum = 0;
+	for (size_t w = 0; w < sizeof ways[kind] / sizeof *ways[kind]; w++)
+		sum += store_reader_operation(i, ways[kind][w]).bytes;
+	return sum;
+}
+
+/*
+ * What was read from storage beyond all that is known of, where it is too much for reading ahead. Not of writing: the kernel
+ * counts large folios as a whole when one byte of them is written.
+ */
+static int64_t read_beyond(const struct assembly *a, const struct state_process *p, int64_t stored, int64_t known)
+{
+	int64_t own = stored - moved_by_children(a, p, 2 + IO_READ, stored);
+	return own > 2 * known + STORAGE_SLACK ? own - known : 0;
+}
+
+/*
+ * What went to and from storage beyond all that is known of: of a process with a ring of its own that was killed before the
+ * ring was counted, it is the only trace.
+ */
+static int64_t lost_with_rings(const struct state_process *p, int64_t stored, int64_t known)
+{
+	return p->own_rings && !p->kernel_at_end[STATE_IO_READS] && stored > known ? stored - known : 0;
+}
+
+static struct moved moved_of(const struct assembly *a, const struct store_reader *i, const int64_t seen[2])
+{
+	const struct state_process *p = &i->state->process;
+	const int64_t *after = after_end(a), *end = p->kernel_at_end;
+	struct moved m = {.known = end[STATE_IO_READS] > 0};
+	bool became = m.known && after && p->end_reason == STATE_END_EXEC;
+	if (!m.known && after) {
+		end = after;
+		m.known = true;
+	}
+	for (int k = 0; k < 2 && m.known; k++) {
+		int64_t own_read = k == IO_READ ? p->own_read : 0;
+		int64_t more = became ? after[STATE_IO_READ + k] - end[STATE_IO_READ + k] - own_read : 0;
+		more = more > 0 ? more : 0;
+		m.kernel[k] = end[STATE_IO_READ + k] - p->kernel_at_start[STATE_IO_READ + k];
+		m.kernel[k] -= moved_by_children(a, p, k, m.kernel[k] - seen[k]);
+		m.kernel[k] += more;
+		m.stored[k] = end[STATE_IO_STORAGE_READ + k] - p->kernel_at_start[STATE_IO_STORAGE_READ + k];
+		m.unseen[k] = m.kernel[k] > seen[k] ? m.kernel[k] - seen[k] : 0;
+		m.unobserved[k] = unobserved(a, p, k, more);
+		if (m.unobserved[k] > m.unseen[k])
+			m.unobserved[k] = m.unseen[k];
+		m.unexplained[k] = m.unseen[k] - m.unobserved[k];
+		int64_t known = seen[k] + m.unseen[k] + explained_without_records(i, k);
+		int64_t lost = lost_with_rings(p, m.stored[k], known);
+		m.unexplained[k] += lost ? lost : k == IO_READ ? read_beyond(a, p, m.stored[k], known) : 0;
+	}
+	return m;
+}
+
+void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64_t seen[2])
+{
+	static const char *const fields[2][5] = {
+		{"kernel_read", "storage_read", "seen_read", "unseen_read", "unexplained_read"},
+		{"kernel_written", "storage_written", "seen_written", "unseen_written", "unexplained_written"},
+	};
+	struct trailer_section *s = &a->section[ASSEMBLY_PROCESS];
+	struct moved m = moved_of(a, i, seen);
+	for (int k = 0; k < 2; k++) {
+		const int64_t values[5] = {m.kernel[k], m.stored[k], seen[k], m.unseen[k], m.unexplained[k]};
+		for (int f = 0; f < 5; f++)
+			section_set_i64(s, fields[k][f], 0, m.known || f == 2 ? values[f] : -1);
+	}
+}
+
+int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t seen[2])
+{
+	static const char *const names[2] = {"read", "write"};
+	struct trailer_section *s = &a->section[ASSEMBLY_OPERATION];
+	struct moved m = moved_of(a, i, seen);
+	for (int k = 0; k < 2; k++) {
+		if (!m.unobserved[k])
+			continue;
+		section_row(s);
+		section_set_i64(s, "rank", 0, i->rank);
+		section_set_text(s, "interface", 0, "unobserved");
+		section_set_text(s, "name", 0, names[k]);
+		section_set_i64(s, "count", 0, 1);
+		section_set_i64(s, "errors", 0, 0);
+		section_set_i64(s, "bytes", 0, m.unobserved[k]);
+		section_set_f64(s, "time", 0, 0);
+	}
+	return s->failed;
+}

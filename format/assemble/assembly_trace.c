@@ -1,0 +1,137 @@
+/* The regions of traces: what processes' stores have of accesses, as Darshan's segments. */
+#include <string.h>
+
+#include "assembly.h"
+#include "trace_reader.h"
+#include "upgrade.h"
+
+int assembly_trace_of(int module)
+{
+	for (int n = 0; n < TRACE_COUNT; n++)
+		if (written_traces[n].module == module)
+			return n;
+	return -1;
+}
+
+static int count_segments(const struct traces *t, size_t file, int64_t count[2], struct log_error *err)
+{
+	struct trace_reader r;
+	struct trace_access access;
+	int code;
+	count[IO_READ] = count[IO_WRITE] = 0;
+	trace_begin(&r, t, file);
+	while ((code = trace_next(&r, &access, err)) > 0)
+		count[access.op]++;
+	return code;
+}
+
+/* Of one kind, in order of completion: at most `left`, as the head says. */
+static int write_segments(struct assembly *a, const struct traces *t, size_t file, int kind)
+{
+	enum { AT_ONCE = 256 };
+	struct newest_segment out[AT_ONCE];
+	struct trace_reader r;
+	struct trace_access access;
+	size_t n = 0;
+	int code;
+	trace_begin(&r, t, file);
+	while ((code = trace_next(&r, &access, &a->err)) > 0) {
+		if (access.op != kind)
+			continue;
+		out[n++] = (struct newest_segment){access.offset, access.length, access.start, access.end};
+		if (n == AT_ONCE && (code = log_write_record(a->writer, out, sizeof out)) < 0)
+			return code;
+		n %= AT_ONCE;
+	}
+	return code < 0 || !n ? code : log_write_record(a->writer, out, n * sizeof *out);
+}
+
+static int write_file(struct assembly *a, const struct store_reader *i, const struct traces *t, size_t file)
+{
+	int64_t count[2];
+	int code = count_segments(t, file, count, &a->err);
+	if (code < 0 || !(count[IO_READ] + count[IO_WRITE]))
+		return code;
+	struct dxt_posix_record head = {
+		.id = t->files[file].id, .rank = i->rank, .writes = count[IO_WRITE], .reads = count[IO_READ]};
+	memcpy(head.hostname, i->state->process.host, sizeof head.hostname);
+	code = log_write_record(a->writer, &head, sizeof head);
+	if (code >= 0)
+		code = write_segments(a, t, file, IO_WRITE);
+	return code < 0 ? code : write_segments(a, t, file, IO_READ);
+}
+
+/* ---- files whose accesses are not what was looked for: by the process's own record of them ---- */
+
+static bool below(int64_t some, int64_t all, double share)
+{
+	return all > 0 && (double)some < share * (double)all;
+}
+
+static bool is_wanted(const struct posix_record *r, const struct state_trace *t)
+{
+	enum { SMALL = 3 }; /* classes up to 10 KiB */
+	int64_t all = r->reads + r->writes, small = 0;
+	for (int class = 0; class < SMALL; class ++)
+		small += r->size_read[class] + r->size_write[class];
+	return !below(small, all, t->small) && !below(r->file_not_aligned, all, t->unaligned);
+}
+
+static int find_unwanted(struct assembly *a, struct store_reader *i, struct id_set *unwanted)
+{
+	struct log_records *records;
+	struct log_record r;
+	const struct state_trace *t = &i->state->trace;
+	if (!(t->small > 0) && !(t->unaligned > 0))
+		return 0;
+	int code = log_records_open(&records, i->log, LOG_MOD_POSIX, &a->err);
+	while (code >= 0 && (code = log_records_next(records, &r, &a->err)) > 0)
+		if (!is_wanted(r.data, t))
+			code = id_set_add(unwanted, r.id);
+	log_records_close(records);
+	return code;
+}
+
+static int write_wanted(struct assembly *a, struct store_reader *i, const struct traces *t,
+			const struct id_set *unwanted)
+{
+	int interface = assembly_trace_of(a->module), code = 0;
+	for (size_t n = 0; code >= 0 && n < t->nfiles; n++)
+		if ((int)t->files[n].interface == interface && !id_set_has(unwanted, t->files[n].id))
+			code = write_file(a, i, t, n);
+	return code;
+}
+
+static int write_traces(struct assembly *a, struct store_reader *i)
+{
+	int interface = assembly_trace_of(a->module);
+	struct id_set unwanted = {0};
+	struct traces traces;
+	if (i->rank < 0 || !i->state->trace.used)
+		return 0;
+	int code = find_unwanted(a, i, &unwanted);
+	if (code >= 0 && (code = traces_open_image(&traces, i, &a->err)) >= 0) {
+		code = write_wanted(a, i, &traces, &unwanted);
+		traces_close(&traces);
+	}
+	id_set_free(&unwanted);
+	if (code >= 0 && i->state->trace.dropped[interface])
+		code = log_write_partial(a->writer, a->module);
+	return code;
+}
+
+static bool any_traced(const struct assembly *a)
+{
+	for (size_t n = 0; n < a->part->nmembers; n++)
+		if (a->sources[a->part->members[n].source].traced)
+			return true;
+	return false;
+}
+
+int assembly_write_trace(struct assembly *a)
+{
+	if (!any_traced(a))
+		return 0;
+	int code = log_write_module(a->writer, a->module, written_traces[assembly_trace_of(a->module)].version);
+	return code < 0 ? code : assembly_each(a, ASSEMBLY_ALL_STATES, write_traces);
+}

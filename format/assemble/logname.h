@@ -1,0 +1,21 @@
+/* The names of logs, by Darshan's scheme: <user>_<program>_id<job>-<pid>_<month>-<day>-<second of the day>-<random>_<n>.darshan */
+#ifndef IOLENS_LOGNAME_H
+#define IOLENS_LOGNAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The path of a new log of `program`, started at `start` (ns since 1970): below `root`, in its
+ * year/month/day directory where there is one; root NULL = the current directory.
+ */
+void logname_make(char *path, size_t room, const char *root, const char *program, int64_t start, int64_t job,
+		  int64_t pid);
+
+/*
+ * Days are from now on those of the time zone as it was at `start`. To look them up takes a lock of the C library that a child
+ * forked from a threaded process may find held for ever, as may a handler that calls _exit.
+ */
+void logname_remember_zone(int64_t start);
+
+#endif

@@ -1,0 +1,81 @@
+#include "epoch.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+#include "hash.h"
+
+static int64_t nanoseconds(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+struct epoch epoch_now(void)
+{
+	return (struct epoch){
+		.realtime = nanoseconds(CLOCK_REALTIME),
+		.monotonic = nanoseconds(CLOCK_MONOTONIC),
+		.counter = epoch_counter(),
+	};
+}
+
+#if defined(__x86_64__)
+/* The kernel compares the counters of all CPUs for as long as it runs; its verdict is the clock source. */
+bool epoch_counter_usable(void)
+{
+	char source[16] = "";
+	int mode = 0;
+	if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE)
+		return false;
+	int fd = descriptor_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY, 0);
+	if (fd < 0)
+		return false;
+	ssize_t got = read(fd, source, sizeof source - 1);
+	close(fd);
+	return got >= 3 && memcmp(source, "tsc", 3) == 0;
+}
+#else
+bool epoch_counter_usable(void)
+{
+	return true;
+}
+#endif
+
+static int64_t host_number(const char *host)
+{
+	return (int64_t)(log_id(host) >> 1);
+}
+
+void epoch_print(const struct epoch *e, const char *host, char text[EPOCH_TEXT])
+{
+	snprintf(text, EPOCH_TEXT, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRId64, host_number(host),
+		 e->realtime, e->monotonic, e->counter, (int64_t)(e->per_tick * 1e18));
+}
+
+bool epoch_parse(struct epoch *out, const char *text, const char *host)
+{
+	int64_t field[5];
+	for (int i = 0; i < 5; i++) {
+		char *end;
+		field[i] = strtoll(text, &end, 10);
+		if (end == text || (*end != ',' && *end != '\0'))
+			return false;
+		text = *end ? end + 1 : end;
+	}
+	*out = (struct epoch){field[1], field[2], (uint64_t)field[3], (double)field[4] * 1e-18};
+	if (field[0] == host_number(host))
+		return true;
+	struct epoch now = epoch_now();
+	out->monotonic = now.monotonic - (now.realtime - out->realtime);
+	out->counter = 0;
+	return true;
+}

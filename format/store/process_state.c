@@ -1,0 +1,159 @@
+#include "process_state.h"
+
+#include <string.h>
+
+#define FIRST_WIDTH 0.1 /* s */
+
+static void heat_halve(struct state_heat *h)
+{
+	for (int op = 0; op < 2; op++) {
+		int64_t *b = h->bytes[op];
+		for (int i = 0; i < STATE_BINS / 2; i++)
+			b[i] = b[2 * i] + b[2 * i + 1];
+		memset(b + STATE_BINS / 2, 0, sizeof *b * (STATE_BINS / 2));
+	}
+	h->width *= 2;
+}
+
+void state_heat_cover(struct state_heat *h, double until)
+{
+	if (h->width <= 0)
+		h->width = FIRST_WIDTH;
+	while (until > h->width * STATE_BINS && h->width < 1e30)
+		heat_halve(h);
+}
+
+static int64_t nearest(double v)
+{
+	return (int64_t)(v + 0.5);
+}
+
+static int bin_of(const struct state_heat *h, double t)
+{
+	int i = (int)(t / h->width);
+	return i < 0 ? 0 : i >= STATE_BINS ? STATE_BINS - 1 : i;
+}
+
+static void heat_spread(struct state_heat *h, int64_t *b, int64_t bytes, double start, double end)
+{
+	double per_second = (double)bytes / (end - start);
+	int last = bin_of(h, end);
+	for (int i = bin_of(h, start); i <= last; i++) {
+		double from = i * h->width;
+		double to = from + h->width;
+		from = from < start ? start : from;
+		to = to > end ? end : to;
+		if (to > from)
+			b[i] += nearest(per_second * (to - from));
+	}
+}
+
+void state_heat_add(struct state_heat *h, enum io_op op, int64_t bytes, double start, double end)
+{
+	if (!(end <= h->width * STATE_BINS) || h->width <= 0)
+		state_heat_cover(h, end);
+	int first = bin_of(h, start);
+	if (end < (first + 1) * h->width || !(end > start))
+		h->bytes[op][first] += bytes;
+	else
+		heat_spread(h, h->bytes[op], bytes, start, end);
+}
+
+/* Halves the number of segments; from then on operations join over gaps that the eye would not see. */
+static void timeline_compress(struct state_timeline *t)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i + 1 < t->used; i += 2) {
+		struct state_segment s = t->segment[i];
+		s.end = t->segment[i + 1].end;
+		for (int k = 0; k < IO_OPS; k++)
+			s.busy[k] += t->segment[i + 1].busy[k];
+		t->segment[kept++] = s;
+	}
+	t->used = kept;
+	t->compressed++;
+	double span = t->segment[kept - 1].end - t->segment[0].start;
+	double gap = span / (4 * STATE_SEGMENTS);
+	t->gap = gap > 2 * t->gap ? gap : 2 * t->gap;
+}
+
+static double segment_busy(const struct state_segment *s)
+{
+	double sum = 0;
+	for (int k = 0; k < IO_OPS; k++)
+		sum += s->busy[k];
+	return sum;
+}
+
+/* An operation that began before the last segment ended holds inner ones (MPI-IO around POSIX): only what they left is new. */
+static void timeline_cover(struct state_timeline *t, enum io_op op, double start, double end)
+{
+	struct state_segment all = {.start = start, .end = end};
+	double known = 0;
+	while (t->used && t->segment[t->used - 1].start >= start) {
+		struct state_segment *s = &t->segment[--t->used];
+		known += segment_busy(s);
+		for (int k = 0; k < IO_OPS; k++)
+			all.busy[k] += s->busy[k];
+		all.end = s->end > all.end ? s->end : all.end;
+	}
+	struct state_segment *before = t->used ? &t->segment[t->used - 1] : NULL;
+	if (before && before->end > start) {
+		double part = (before->end - start) / (before->end - before->start);
+		known += part * segment_busy(before);
+		all.start = before->start;
+		all.end = before->end > all.end ? before->end : all.end;
+		for (int k = 0; k < IO_OPS; k++)
+			all.busy[k] += before->busy[k];
+		t->used--;
+	}
+	if (end - start > known)
+		all.busy[op] += end - start - known;
+	t->segment[t->used++] = all;
+}
+
+void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end)
+{
+	if (!(end >= start))
+		return;
+	struct state_segment *s = t->used ? &t->segment[t->used - 1] : NULL;
+	if (s && start < s->end) {
+		timeline_cover(t, op, start, end);
+		return;
+	}
+	if (!s || start - s->end > t->gap) {
+		if (t->used >= STATE_SEGMENTS)
+			timeline_compress(t);
+		s = &t->segment[t->used++];
+		*s = (struct state_segment){.start = start};
+	}
+	s->busy[op] += end - start;
+	s->end = end;
+}
+
+/* ---- requests ---- */
+
+static int latency_class(double seconds)
+{
+	static const double limit[STATE_LATENCIES - 1] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+	int c = 0;
+	while (c < STATE_LATENCIES - 1 && seconds >= limit[c])
+		c++;
+	return c;
+}
+
+void state_requests_add(struct state_requests *n, int64_t times, int64_t bytes, double after)
+{
+	n->count += times;
+	if (bytes < 0)
+		n->errors += times;
+	else
+		n->bytes += times * bytes;
+	if (after < 0) {
+		n->untimed += bytes > 0 ? times * bytes : 0;
+		return;
+	}
+	n->span += (double)times * after;
+	n->longest = after > n->longest ? after : n->longest;
+	n->latency[latency_class(after)] += times;
+}

@@ -1,0 +1,287 @@
+/*
+ * What a running process keeps in its store beside the Darshan records: the process itself, and one
+ * shard per thread for everything that all files share. Plain memory written by the runtime and read
+ * by the assembly of the job's log; `version` and `size` guard against a mixture of releases.
+ */
+#ifndef IOLENS_PROCESS_STATE_H
+#define IOLENS_PROCESS_STATE_H
+
+#include <stdint.h>
+
+#include "overflow.h"
+#include "trace_chunk.h"
+#include "written.h"
+
+enum {
+	STATE_VERSION = 15,
+	STATE_SHARDS = 64,
+	STATE_SEGMENTS = 128,
+	STATE_BINS = 200,
+	STATE_SIZES = 10,
+	STATE_LATENCIES = 6,
+	STATE_BATCHES = 5,
+	STATE_DEATHS = 64,
+	STATE_UNOBSERVED = 16,
+	STATE_LOCKED = 64
+};
+
+/* What is counted by class only: identifier, name in reports, what it is. */
+#define STATE_CLASSES(X)                                                                   \
+	X(PIPE, "pipe", "pipes and FIFOs")                                                 \
+	X(SOCKET, "socket", "sockets")                                                     \
+	X(SOCKET_UNIX, "socket_unix", "sockets between processes of a node")               \
+	X(SOCKET_LOOPBACK, "socket_loopback", "connections of a node with itself")         \
+	X(SOCKET_PRIVATE, "socket_private", "connections to private addresses")            \
+	X(SOCKET_PUBLIC, "socket_public", "connections to public addresses")               \
+	X(TERMINAL, "terminal", "terminals")                                               \
+	X(SPECIAL, "special", "other descriptors that are no files: event, timer, memory") \
+	X(LIBRARY, "library", "shared libraries (.so) below an excluded directory")        \
+	X(PYTHON, "python", "Python sources and byte code below an excluded directory")    \
+	X(PROGRAM, "program", "other files below /usr /bin /sbin /lib /opt /boot")         \
+	X(CONFIG, "config", "files below /etc")                                            \
+	X(DEVICE, "device", "devices and files below /dev")                                \
+	X(KERNEL, "kernel", "files below /proc and /sys")                                  \
+	X(STATE, "state", "files below /var")                                              \
+	X(FILTERED, "filtered", "files that a filter setting excludes")                    \
+	X(NO_ROOM, "no_room", "files for which the directory of the stores had no room")   \
+	X(MPI, "mpi", "files that the MPI opened while it started or ended")
+
+/* Ways of an MPI-IO access: identifier, name. */
+#define ACCESS_MODES(X)               \
+	X(INDEPENDENT, "independent") \
+	X(COLLECTIVE, "collective")   \
+	X(SPLIT, "split")             \
+	X(NONBLOCKING, "nonblocking")
+
+/* Interfaces whose requests are submitted and complete later: identifier, name. */
+#define STATE_ASYNCS(X)           \
+	X(POSIX_AIO, "posix_aio") \
+	X(LIBAIO, "libaio")       \
+	X(IO_URING, "io_uring")
+
+#define STATE_ENUM(name, ...)       STATE_##name,
+#define STATE_CLASS_ENUM(name, ...) STATE_CLASS_##name,
+#define ACCESS_MODE_ENUM(name, ...) ACCESS_MODE_##name,
+#define STATE_ASYNC_ENUM(name, ...) STATE_ASYNC_##name,
+
+enum state_class_id { STATE_CLASS_NONE, STATE_CLASSES(STATE_CLASS_ENUM) STATE_CLASS_COUNT };
+enum access_mode { ACCESS_MODES(ACCESS_MODE_ENUM) ACCESS_MODE_COUNT };
+enum state_async_id { STATE_ASYNCS(STATE_ASYNC_ENUM) STATE_ASYNC_COUNT };
+
+enum io_op { IO_READ, IO_WRITE, IO_META, IO_OPS };
+
+/* Bytes per time bin; bin i covers [i, i+1) * width seconds. */
+struct state_heat {
+	double width;                 /* s; 0 = never used */
+	int64_t bytes[2][STATE_BINS]; /* by io_op */
+};
+
+struct state_class {
+	int64_t opens;
+	int64_t calls[2];
+	int64_t bytes[2];
+};
+
+struct state_operation {
+	int64_t count;
+	int64_t errors;
+	int64_t bytes;
+	double time;
+};
+
+/* MPI-IO accesses by size class. */
+struct state_sizes {
+	int64_t count[STATE_SIZES];
+	int64_t bytes[STATE_SIZES];
+};
+
+/* Accesses in two halves, counted at the second: split collective ones, and non-blocking ones seen to complete. */
+struct state_completion {
+	int64_t count;
+	int64_t errors;
+	int64_t bytes;
+	double wait; /* s in the calls that completed them */
+	double span; /* s from the first half to the end of the second */
+};
+
+/* Asynchronous requests of one direction. */
+struct state_requests {
+	int64_t count;
+	int64_t errors;
+	int64_t bytes;
+	int64_t recorded; /* bytes that stand in records of files */
+	int64_t untimed;  /* bytes of those whose time is not known */
+	int64_t fixed_files;
+	int64_t fixed_buffers;
+	double wait; /* s in the calls that submitted them and that learned of their results */
+	double span; /* s from submission until the program could know the result */
+	double longest;
+	int64_t latency[STATE_LATENCIES]; /* below 10 us, 100 us, 1 ms, 10 ms, 100 ms, and slower */
+};
+
+/* Calls that submitted requests, by how many. */
+struct state_batches {
+	int64_t calls;
+	int64_t requests;
+	int64_t largest;
+	int64_t size[STATE_BATCHES]; /* 1, up to 4, 16, 64, and more */
+};
+
+/* A stretch of time with I/O in it: busy seconds by kind, which never exceed end - start. */
+struct state_segment {
+	double start;
+	double end;
+	double busy[IO_OPS];
+};
+
+struct state_timeline {
+	uint32_t used;
+	uint32_t compressed; /* how often neighbours were joined to make room */
+	double gap;          /* operations closer than this share a segment */
+	struct state_segment segment[STATE_SEGMENTS];
+};
+
+struct state_shard {
+	uint64_t owned; /* by a thread, of 0 or 1 */
+	struct state_class class[STATE_CLASS_COUNT];
+	struct state_operation operation[STATE_OP_COUNT];
+	struct state_sizes sizes[ACCESS_MODE_COUNT][2];           /* by io_op */
+	struct state_completion completion[ACCESS_MODE_COUNT][2]; /* by io_op; only for the ways that have two halves */
+	struct state_timeline timeline;
+	struct state_heat heat[STATE_HEAT_COUNT];
+	struct state_requests requests[STATE_ASYNC_COUNT][2]; /* by io_op */
+	struct state_batches batches[STATE_ASYNC_COUNT];
+} __attribute__((aligned(64)));
+
+enum state_end {
+	STATE_END_NONE, /* still running, or killed */
+	STATE_END_EXIT,
+	STATE_END_QUICK,
+	STATE_END_EXEC,
+	STATE_END_FINALIZE,
+	STATE_END_ABORT,
+	STATE_END_LOGGED /* finalize, and this rank has written the log of its job: the stores of all are left over */
+};
+
+/* /proc/self/io: rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes. */
+enum {
+	STATE_IO_READ,
+	STATE_IO_WRITTEN,
+	STATE_IO_READS,
+	STATE_IO_WRITES,
+	STATE_IO_STORAGE_READ,
+	STATE_IO_STORAGE_WRITTEN,
+	STATE_IO_CANCELLED,
+	STATE_IO_COUNT
+};
+
+/*
+ * A child that a signal ended, as its parent's wait saw it: what the child itself could not write down.
+ * Entries are taken by counting `deaths` up; beyond STATE_DEATHS they are only counted.
+ */
+struct state_death {
+	int64_t pid;
+	int64_t signal; /* 0 = the entry is not filled (yet) */
+};
+
+/* A program that was started where we could not follow. */
+enum untraced_reason {
+	UNTRACED_NONE,
+	UNTRACED_STATIC,      /* without the dynamic loader */
+	UNTRACED_SETUID,      /* the loader ignores LD_PRELOAD */
+	UNTRACED_ENVIRONMENT, /* LD_PRELOAD or the session taken out of the environment */
+	UNTRACED_MACHINE,     /* for another machine or word size */
+	UNTRACED_STORE,       /* has left no store: no way to the library or to the session, or no room */
+	UNTRACED_LIBC,        /* of another C library: its loader would end it over ours */
+	UNTRACED_COUNT
+};
+
+enum { STATE_UNOBSERVED_TEXT = 112 };
+
+struct state_unobserved {
+	int64_t count;
+	int64_t reason; /* enum untraced_reason */
+	char program[STATE_UNOBSERVED_TEXT];
+};
+
+/* Advisory locks of a file: fcntl's of both kinds, flock and lockf. */
+struct state_locks {
+	uint64_t file;  /* id of its record; 0: of all files for which there was no room */
+	int64_t shared; /* taken */
+	int64_t exclusive;
+	int64_t released;
+	int64_t refused; /* for a lock that is held */
+	double wait;     /* s in calls that took one, or were refused it */
+	double longest;
+};
+
+struct state_process {
+	int64_t pid;
+	int64_t parent;
+	int64_t started; /* ns since 1970 */
+	int64_t ended;   /* ns since 1970, 0 = unknown */
+	double start;    /* s since the job's start */
+	double end;
+	int64_t end_reason;
+	int64_t exit_code;
+	int64_t forked; /* image made by fork (its parent's program), not by exec */
+	int64_t kernel_at_start[STATE_IO_COUNT];
+	int64_t kernel_at_end[STATE_IO_COUNT]; /* all 0 = unknown */
+	int64_t own_read;                      /* bytes read by ourselves, which kernel_at_end leaves out */
+	int64_t waited[STATE_IO_COUNT];        /* what waiting for children added to the kernel's count */
+	int64_t budget;                        /* bytes */
+	double init_time;                      /* s spent in iolens at start */
+	int64_t mpi_size;                      /* of MPI_COMM_WORLD; 0 = no rank of an MPI job */
+	int64_t mpi_rank;
+	uint64_t mpi_world;     /* the same for all ranks of one MPI_COMM_WORLD */
+	double mpi_start;       /* s: MPI_Init returned */
+	double mpi_end;         /* s: MPI_Finalize was called; 0 = not (yet) */
+	int64_t pid_namespace;  /* in which pid and parent count; 0 = unknown */
+	int64_t group_readable; /* the log's mode shall be 0440 */
+	int64_t lost_children;  /* forked, and could make no store */
+	int64_t own_rings;      /* of io_uring, driven by instructions of the program's: counted at their end */
+	char mpi[16];           /* the backend; "" = none fits this MPI */
+	char host[64];
+	char exe[512];
+	char directory[512];
+	char becomes[STATE_UNOBSERVED_TEXT]; /* the program of the last exec; "" = unknown */
+};
+
+/* What is to be known of the trace beside its chunks. */
+struct state_trace {
+	uint64_t used;                /* bytes of chunks */
+	int64_t dropped[TRACE_COUNT]; /* accesses for which there was no room; 0 = all are there */
+	double small, unaligned;      /* shares of a file's accesses below which its trace stays out of the log */
+};
+
+struct process_state {
+	uint64_t version;
+	uint64_t size;
+	uint64_t shards; /* the first ones, that were ever handed out */
+	struct state_process process;
+	struct overflow overflow;
+	struct state_trace trace;
+	int64_t deaths;
+	struct state_death death[STATE_DEATHS];
+	struct state_unobserved unobserved[STATE_UNOBSERVED];
+	int64_t locked; /* rows of files of their own; the last row is all others' */
+	struct state_locks locks[STATE_LOCKED];
+	struct state_shard shard[STATE_SHARDS];
+};
+
+/* Adds the operation [start, end] of one kind; operations of one thread arrive in order of time. */
+void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end);
+
+/*
+ * `times` requests alike of `bytes` each, or failed (below 0); `after` seconds from submission until their results were
+ * known, below 0: it is not known.
+ */
+void state_requests_add(struct state_requests *n, int64_t times, int64_t bytes, double after);
+
+/* Joins neighbouring bins pairwise until the map covers `until` seconds. */
+void state_heat_cover(struct state_heat *h, double until);
+
+/* Spreads `bytes` over the bins that [start, end] overlaps, in proportion to time. */
+void state_heat_add(struct state_heat *h, enum io_op op, int64_t bytes, double start, double end);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * A store that may still change, or that is damaged, as a whole and sound one in memory: a compact copy that every step of an
+ * assembly sees alike. What is cut off or torn is missing from it, and nothing else.
+ */
+#ifndef IOLENS_SNAPSHOT_H
+#define IOLENS_SNAPSHOT_H
+
+#include <stdbool.h>
+
+#include "alloc.h"
+#include "error.h"
+#include "process_state.h"
+
+struct snapshot {
+	struct log_bytes bytes; /* a store, for log_open_memory */
+	bool torn;              /* the file is cut, or holds no account of its process */
+	bool changing;          /* two readings were not alike */
+};
+
+/* Reads until two readings are alike, at most a few times. */
+int snapshot_take(struct snapshot *s, const char *path, struct log_error *err);
+void snapshot_free(struct snapshot *s);
+
+/* True while the process that made the store runs on this machine. */
+bool snapshot_process_runs(const struct state_process *p);
+
+#endif

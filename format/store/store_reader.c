@@ -1,0 +1,273 @@
+#include "store_reader.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "reader.h"
+
+/*
+ * A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. It is
+ * aligned as in the store, which is more than an allocator promises.
+ */
+static struct process_state *load_row(struct store_reader *i, const struct trailer_entry *e, size_t n,
+				      struct log_error *err)
+{
+	const size_t align = _Alignof(struct process_state);
+	i->row = log_memory.alloc(n + align);
+	struct process_state *row = (struct process_state *)(((uintptr_t)i->row + align - 1) / align * align);
+	if (!i->row)
+		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	return i->row && trailer_read_row(i->trailer, e, 0, row, n, err) >= 0 ? row : NULL;
+}
+
+/* Of a damaged store any bits may be a time: what no job can have lived through is none. */
+static void mend_time(double *t)
+{
+	if (!(*t > -1e9 && *t < 1e9))
+		*t = 0;
+}
+
+static void mend_shard(struct state_shard *s)
+{
+	mend_time(&s->timeline.gap);
+	for (uint32_t k = 0; k < s->timeline.used && k < STATE_SEGMENTS; k++) {
+		struct state_segment *segment = &s->timeline.segment[k];
+		mend_time(&segment->start);
+		mend_time(&segment->end);
+		for (int op = 0; op < IO_OPS; op++)
+			mend_time(&segment->busy[op]);
+	}
+	for (int h = 0; h < STATE_HEAT_COUNT; h++)
+		mend_time(&s->heat[h].width);
+}
+
+static void mend_times(struct process_state *state, size_t shards)
+{
+	struct state_process *p = &state->process;
+	double *const times[] = {&p->start, &p->end, &p->mpi_start, &p->mpi_end};
+	for (size_t n = 0; n < sizeof times / sizeof *times; n++)
+		mend_time(times[n]);
+	for (size_t n = 0; n < shards; n++)
+		mend_shard(&state->shard[n]);
+}
+
+/* The shards that were used, after what lies before them. */
+static int load_used(struct store_reader *i, const struct trailer_entry *e, struct log_error *err)
+{
+	struct {
+		uint64_t version, size, shards;
+	} head;
+	_Static_assert(offsetof(struct process_state, process) == sizeof head, "what a row begins with");
+	int code = trailer_read_row(i->trailer, e, 0, &head, sizeof head, err);
+	if (code < 0)
+		return code;
+	i->shards = head.shards < STATE_SHARDS ? head.shards : STATE_SHARDS;
+	if (head.version != STATE_VERSION || head.size != sizeof(struct process_state))
+		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
+	if (i->own) {
+		if (e->row_size < offsetof(struct process_state, shard) + i->shards * sizeof(struct state_shard))
+			return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "image of a store is damaged");
+		i->state = (const struct process_state *)(i->log->source.memory + e->offset + e->schema);
+		return 0;
+	}
+	struct process_state *state =
+		load_row(i, e, offsetof(struct process_state, shard) + i->shards * sizeof(struct state_shard), err);
+	if (state)
+		mend_times(state, i->shards);
+	i->state = state;
+	return state ? 0 : err->code;
+}
+
+int store_reader_load_state(struct store_reader *i, struct log_error *err)
+{
+	int code = i->trailer ? 0 : trailer_open(&i->trailer, i->log, err);
+	const struct trailer_entry *e = code < 0 ? NULL : trailer_entry_named(i->trailer, "live");
+	if (code < 0)
+		return code;
+	if (!e || (e->row_size != sizeof(struct process_state) && !i->own))
+		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "no store of this version of iolens");
+	return load_used(i, e, err);
+}
+
+int store_reader_open_file(struct store_reader *i, const char *path, struct log_error *err)
+{
+	*i = (struct store_reader){0};
+	return log_open_file(&i->log, path, err);
+}
+
+int store_reader_open_memory(struct store_reader *i, const void *data, size_t size, struct log_error *err)
+{
+	*i = (struct store_reader){0};
+	return log_open_memory(&i->log, data, size, err);
+}
+
+int store_reader_open_own(struct store_reader *i, const void *store, size_t size, struct log_error *err)
+{
+	int code = store_reader_open_memory(i, store, size, err);
+	i->own = true;
+	return code;
+}
+
+void store_reader_drop_state(struct store_reader *i)
+{
+	log_free(i->row);
+	i->row = NULL;
+	i->state = NULL;
+}
+
+void store_reader_close(struct store_reader *i)
+{
+	store_reader_drop_state(i);
+	if (i->trailer)
+		trailer_close(i->trailer);
+	if (i->log)
+		log_close(i->log);
+	*i = (struct store_reader){0};
+}
+
+#define EACH_SHARD(i, s) for (const struct state_shard *s = (i)->state->shard; s < (i)->state->shard + (i)->shards; s++)
+
+struct state_class store_reader_class(const struct store_reader *i, int class)
+{
+	struct state_class sum = {0};
+	EACH_SHARD(i, s) {
+		sum.opens += s->class[class].opens;
+		for (int k = 0; k < 2; k++) {
+			sum.calls[k] += s->class[class].calls[k];
+			sum.bytes[k] += s->class[class].bytes[k];
+		}
+	}
+	return sum;
+}
+
+struct state_operation store_reader_operation(const struct store_reader *i, int operation)
+{
+	struct state_operation sum = {0};
+	EACH_SHARD(i, s) {
+		sum.count += s->operation[operation].count;
+		sum.errors += s->operation[operation].errors;
+		sum.bytes += s->operation[operation].bytes;
+		sum.time += s->operation[operation].time;
+	}
+	return sum;
+}
+
+struct state_sizes store_reader_sizes(const struct store_reader *i, int way, int op)
+{
+	struct state_sizes sum = {0};
+	EACH_SHARD(i, s)
+		for (int c = 0; c < STATE_SIZES; c++) {
+			sum.count[c] += s->sizes[way][op].count[c];
+			sum.bytes[c] += s->sizes[way][op].bytes[c];
+		}
+	return sum;
+}
+
+struct state_completion store_reader_completion(const struct store_reader *i, int way, int op)
+{
+	struct state_completion sum = {0};
+	EACH_SHARD(i, s) {
+		const struct state_completion *c = &s->completion[way][op];
+		sum.count += c->count;
+		sum.errors += c->errors;
+		sum.bytes += c->bytes;
+		sum.wait += c->wait;
+		sum.span += c->span;
+	}
+	return sum;
+}
+
+struct state_requests store_reader_requests(const struct store_reader *i, int interface, int op)
+{
+	struct state_requests sum = {0};
+	EACH_SHARD(i, s) {
+		const struct state_requests *r = &s->requests[interface][op];
+		sum.count += r->count;
+		sum.errors += r->errors;
+		sum.bytes += r->bytes;
+		sum.recorded += r->recorded;
+		sum.untimed += r->untimed;
+		sum.fixed_files += r->fixed_files;
+		sum.fixed_buffers += r->fixed_buffers;
+		sum.wait += r->wait;
+		sum.span += r->span;
+		sum.longest = r->longest > sum.longest ? r->longest : sum.longest;
+		for (int c = 0; c < STATE_LATENCIES; c++)
+			sum.latency[c] += r->latency[c];
+	}
+	return sum;
+}
+
+struct state_batches store_reader_batches(const struct store_reader *i, int interface)
+{
+	struct state_batches sum = {0};
+	EACH_SHARD(i, s) {
+		const struct state_batches *b = &s->batches[interface];
+		sum.calls += b->calls;
+		sum.requests += b->requests;
+		sum.largest = b->largest > sum.largest ? b->largest : sum.largest;
+		for (int c = 0; c < STATE_BATCHES; c++)
+			sum.size[c] += b->size[c];
+	}
+	return sum;
+}
+
+bool store_reader_heat(const struct store_reader *i, int heat, double until, struct state_heat *out)
+{
+	bool any = false;
+	*out = (struct state_heat){0};
+	state_heat_cover(out, until);
+	EACH_SHARD(i, s) {
+		struct state_heat one = s->heat[heat];
+		if (!(one.width > 0))
+			continue;
+		state_heat_cover(&one, until);
+		for (int b = 0; b < STATE_BINS; b++)
+			for (int k = 0; k < 2; k++) {
+				out->bytes[k][b] += one.bytes[k][b];
+				any = any || one.bytes[k][b];
+			}
+	}
+	return any;
+}
+
+static uint32_t segments_of(const struct state_shard *s)
+{
+	return s->timeline.used < STATE_SEGMENTS ? s->timeline.used : STATE_SEGMENTS;
+}
+
+int store_reader_threads(const struct store_reader *i)
+{
+	int n = 0;
+	EACH_SHARD(i, s)
+		n += segments_of(s) > 0;
+	return n;
+}
+
+int store_reader_busy(const struct store_reader *i, struct interval_union *out)
+{
+	size_t n = 0, at = 0;
+	EACH_SHARD(i, s)
+		n += segments_of(s);
+	struct state_segment *all = log_alloc((n + 1) * sizeof *all);
+	struct interval_edge *scratch = log_alloc((2 * n + 1) * sizeof *scratch);
+	if (all && scratch) {
+		EACH_SHARD(i, s)
+			for (uint32_t k = 0; k < segments_of(s) && at < n; k++)
+				all[at++] = s->timeline.segment[k];
+		*out = interval_union_of(all, at, scratch);
+	}
+	int code = all && scratch ? 0 : LOG_E_MEMORY;
+	log_free(all);
+	log_free(scratch);
+	return code;
+}
+
+double store_reader_last(const struct store_reader *i)
+{
+	double last = i->state->process.end;
+	EACH_SHARD(i, s)
+		if (segments_of(s) && s->timeline.segment[segments_of(s) - 1].end > last)
+			last = s->timeline.segment[segments_of(s) - 1].end;
+	return last;
+}

@@ -1,0 +1,103 @@
+#include "anonymous.h"
+
+#include <string.h>
+
+/* ---- records ---- */
+
+static void hide_field(const struct pseudonym_key *key, const struct schema_field *f, uint8_t *at)
+{
+	size_t room = 8u * f->count;
+	char text[PSEUDONYM_TEXT];
+	if (f->type == FIELD_TEXT) {
+		size_t n = strnlen((const char *)at, room);
+		if (n)
+			pseudonym_text(key, (const char *)at, n, text);
+		memset(at, 0, room);
+		if (n)
+			memcpy(at, text, strlen(text) < room ? strlen(text) : room - 1);
+	}
+	for (size_t i = 0; f->type == FIELD_UUID && i + 8 <= room; i += 8) {
+		uint64_t half;
+		memcpy(&half, at + i, sizeof half);
+		half = half ? pseudonym_number(key, &half, sizeof half) : 0;
+		memcpy(at + i, &half, sizeof half);
+	}
+}
+
+static void hide_fields(const struct pseudonym_key *key, const struct schema_field *fields, size_t n, uint8_t *at)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fields[i].count)
+			hide_field(key, &fields[i], at + fields[i].offset);
+}
+
+void anonymous_texts(const struct pseudonym_key *key, const struct log_record *layout, uint8_t *record)
+{
+	const struct schema_module *m = layout->schema;
+	struct log_record copy = *layout;
+	copy.data = record;
+	hide_fields(key, m->fields, m->nfields, record);
+	for (uint32_t i = 0; i < m->nfields; i++) {
+		const struct schema_element *e = m->fields[i].count ? NULL : m->fields[i].element;
+		size_t n = 0;
+		const uint8_t *elements = e ? log_record_array(&copy, &m->fields[i], &n) : NULL;
+		for (size_t k = 0; elements && k < n; k++)
+			hide_fields(key, e->fields, e->nfields, record + (elements - record) + k * e->size);
+	}
+}
+
+/* ---- the job and the trailer ---- */
+
+bool anonymous_drops(const char *section)
+{
+	static const char *const dropped[] = {"environment", "part", "selection"};
+	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+		if (!strcmp(dropped[i], section))
+			return true;
+	return false;
+}
+
+bool anonymous_keeps_text(const char *section, const char *field)
+{
+	static const char *const kept[][2] = {
+		{"process", "ended"},          {"total", "interface"},
+		{"excluded", "class"},         {"excluded", "description"},
+		{"operation", "interface"},    {"operation", "name"},
+		{"mpiio_sizes", "kind"},       {"mpiio_sizes", "size"},
+		{"mpiio_sizes", "direction"},  {"unobserved", "reason"},
+		{"mpiio_completions", "kind"}, {"async", "interface"},
+		{"async", "direction"},        {"async_batches", "interface"},
+		{"uncounted", "module"},       {"mpiio_completions", "direction"},
+		{"uncounted", "counter"},
+	};
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))
+			return true;
+	return false;
+}
+
+static bool is_word(const char *at, size_t n)
+{
+	static const char *const words[] = {"true", "false", "enable", "disable", "automatic", "yes", "no"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strlen(words[i]) == n && !memcmp(words[i], at, n))
+			return true;
+	return strspn(at, "0123456789") >= n;
+}
+
+/* `hint=value;hint=value`: a value may name hosts (cb_config_list) or files. */
+static bool plain_hints(const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, ";"), name = strcspn(text, "=;");
+		if (name < n && !is_word(text + name + 1, n - name - 1))
+			return false;
+		text += n + (text[n] == ';');
+	}
+	return true;
+}
+
+bool anonymous_keeps_pair(const struct log_pair *p)
+{
+	return !strcmp(p->key, "prev_ver") || (!strcmp(p->key, "h") && plain_hints(p->value));
+}

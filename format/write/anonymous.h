@@ -1,0 +1,18 @@
+/* What an anonymized log may still say, and pseudonyms for the rest of a record. */
+#ifndef IOLENS_ANONYMOUS_H
+#define IOLENS_ANONYMOUS_H
+
+#include "log.h"
+#include "pseudonym.h"
+
+/* Every text and UUID of a record and of its arrays' elements (hosts, pools) by its pseudonym. */
+void anonymous_texts(const struct pseudonym_key *key, const struct log_record *layout, uint8_t *record);
+
+/* A section that is left out as a whole: it names machines and users. */
+bool anonymous_drops(const char *section);
+/* A text that says nothing about who ran what: a word of a list of ours. All others become pseudonyms. */
+bool anonymous_keeps_text(const char *section, const char *field);
+/* Metadata that stays: versions, and MPI-IO hints whose values are numbers and switches. */
+bool anonymous_keeps_pair(const struct log_pair *p);
+
+#endif

@@ -1,0 +1,366 @@
+#include "rewrite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hash.h"
+#include "alloc.h"
+#include "anonymous.h"
+#include "upgrade.h"
+#include "section_copy.h"
+#include "missing.h"
+
+enum { NAME_MAX = 8192 };
+
+struct rewriting {
+	struct rewrite *options;
+	struct log *log;
+	struct log_writer *writer;
+	const struct log_job *job;
+	struct log_error *err;
+	struct trailer_section missing;
+	struct log_bytes copy; /* of a record that is changed */
+	const char *section;   /* that is being copied */
+};
+
+static bool wanted_id(const struct rewrite *r, uint64_t id)
+{
+	for (size_t i = 0; i < r->nids; i++)
+		if (r->ids[i] == id)
+			return true;
+	return !r->ids;
+}
+
+/* By its name, where the log has one. */
+static bool wanted(const struct rewriting *w, uint64_t id)
+{
+	const struct rewrite *r = w->options;
+	return wanted_id(r, id) && (!r->wants_name || r->wants_name(r->context, log_name(w->log, id)));
+}
+
+static bool wanted_rank(const struct rewrite *r, int64_t rank)
+{
+	for (size_t i = 0; i < r->nranks; i++)
+		if (rank >= r->ranks[i].from && rank <= r->ranks[i].to)
+			return true;
+	return !r->ranks;
+}
+
+/* ---- names and ids ---- */
+
+static size_t mount_length(const struct rewriting *w, const char *name)
+{
+	const struct log_pair *m = *name == '/' ? log_mount_of(w->job, name) : NULL;
+	size_t n = m ? strlen(m->key) : 0;
+	return n > 1 ? n : 0;
+}
+
+static bool anonymous_name(const struct rewriting *w, const char *name, char *out)
+{
+	return pseudonym_name(w->options->key, name, mount_length(w, name), out, NAME_MAX);
+}
+
+/* The id that belongs to the new name, so that joining by name and by id stay the same thing. */
+static uint64_t new_id(const struct rewriting *w, uint64_t id)
+{
+	char name[NAME_MAX];
+	const char *old = id ? log_name(w->log, id) : NULL;
+	if (!w->options->key || !id)
+		return id;
+	if (old && *old && anonymous_name(w, old, name))
+		return log_id(name);
+	return pseudonym_number(w->options->key, &id, sizeof id);
+}
+
+static int write_names(struct rewriting *w)
+{
+	char name[NAME_MAX];
+	int code = log_names(w->log, w->err);
+	for (size_t i = 0; code >= 0 && i < log_names_count(w->log); i++) {
+		uint64_t id;
+		const char *old = log_name_at(w->log, i, &id);
+		if (!wanted(w, id))
+			continue;
+		bool renamed = w->options->key && anonymous_name(w, old, name);
+		code = log_write_name(w->writer, new_id(w, id), renamed ? name : old);
+	}
+	return code;
+}
+
+/* ---- job ---- */
+
+static int64_t anonymous_number(const struct rewriting *w, int64_t n)
+{
+	return w->options->key && n > 0 ? (int64_t)(pseudonym_number(w->options->key, &n, sizeof n) >> 33) : n;
+}
+
+/* The program by its pseudonym; its arguments say too much. */
+static void anonymous_command(const struct rewriting *w, char *out, size_t room)
+{
+	size_t n = strcspn(w->job->exe, " ");
+	char program[PSEUDONYM_TEXT];
+	pseudonym_text(w->options->key, w->job->exe, n, program);
+	snprintf(out, room, "%s", program);
+}
+
+static bool keeps_pair(const struct rewrite *r, const struct log_pair *p)
+{
+	if (!strcmp(p->key, "lib_ver") || r->reset_metadata)
+		return false;
+	return !r->key || anonymous_keeps_pair(p);
+}
+
+static int write_job(struct rewriting *w)
+{
+	enum { PAIRS = 128 };
+	char command[64];
+	struct log_pair pairs[PAIRS];
+	size_t n = 0;
+	const char *version = "unknown";
+	for (size_t i = 0; i < w->job->nmetadata; i++) {
+		const struct log_pair *p = &w->job->metadata[i];
+		version = !strcmp(p->key, "lib_ver") ? p->value : version;
+		if (keeps_pair(w->options, p) && n < PAIRS)
+			pairs[n++] = *p;
+	}
+	for (size_t i = 0; i < w->options->nannotations && n < PAIRS; i++)
+		pairs[n++] = w->options->annotations[i];
+	if (w->options->key)
+		anonymous_command(w, command, sizeof command);
+	struct newest_end end = newest_end(w->log, w->job);
+	struct log_job_text text = {
+		.uid = anonymous_number(w, w->job->uid),
+		.start = w->job->start,
+		.start_ns = w->job->start_ns,
+		.end = end.seconds,
+		.end_ns = end.ns,
+		.nprocs = w->job->nprocs,
+		.id = anonymous_number(w, w->job->id),
+		.lib_ver = version,
+		.exe = w->options->key ? command : w->job->exe,
+		.metadata = pairs,
+		.nmetadata = n,
+		.mounts = w->job->mounts,
+		.nmounts = w->job->nmounts,
+	};
+	return log_write_job(w->writer, &text);
+}
+
+/* ---- records ---- */
+
+static void rename_references(const struct rewriting *w, const struct schema_module *m, uint8_t *record)
+{
+	for (uint32_t i = 0; i < m->nfields; i++) {
+		uint64_t id;
+		if (strcmp(m->fields[i].unit, "record id") != 0)
+			continue;
+		memcpy(&id, record + m->fields[i].offset, sizeof id);
+		id = new_id(w, id);
+		memcpy(record + m->fields[i].offset, &id, sizeof id);
+	}
+}
+
+static int write_record(struct rewriting *w, const struct log_record *r)
+{
+	if (!w->options->key)
+		return newest_record(w->writer, r->schema, r->data, r->size);
+	uint64_t id = new_id(w, r->id);
+	w->copy.used = 0;
+	int code = log_bytes_add(&w->copy, r->data, r->size);
+	if (code < 0)
+		return log_fail(w->err, code, LOG_NOWHERE, "not enough memory");
+	memcpy(w->copy.at, &id, sizeof id);
+	rename_references(w, r->schema, w->copy.at);
+	anonymous_texts(w->options->key, r, w->copy.at);
+	return newest_record(w->writer, r->schema, w->copy.at, r->size);
+}
+
+/* ---- regions ---- */
+
+/* Some regions begin with a record of another kind. */
+static int write_header(struct rewriting *w, struct log_records *records)
+{
+	struct log_record r;
+	int code = log_records_header(records, &r, w->err);
+	return code > 0 ? write_record(w, &r) : code;
+}
+
+static int copy_records(struct rewriting *w, struct log_records *records)
+{
+	struct log_record r;
+	int code = write_header(w, records);
+	code = code < 0 ? code : 1;
+	while (code > 0 && (code = log_records_next(records, &r, w->err)) > 0) {
+		if (!wanted(w, r.id) || !wanted_rank(w->options, r.rank))
+			continue;
+		bool trace = newest_is_trace(r.schema);
+		r.size = trace ? r.schema->size : r.size;
+		int written = write_record(w, &r);
+		if (written >= 0 && trace)
+			written = newest_segments(w->writer, records, 0, w->err);
+		code = written < 0 ? written : 1;
+	}
+	return code;
+}
+
+static int add_missing(struct rewriting *w, struct log_records *records, const struct schema_module *m)
+{
+	const struct schema_field *f;
+	int code = 0;
+	for (size_t i = 0; code >= 0 && (f = missing_field(m, i)); i++)
+		if (missing_matters(m, f) && !log_records_have(records, f))
+			code = missing_add(&w->missing, m, i);
+	return code;
+}
+
+static int write_module(struct rewriting *w, int module)
+{
+	const struct log_container *c = log_container(w->log);
+	struct log_records *records;
+	if (c->partial >> module & 1)
+		log_write_partial(w->writer, module);
+	if (!c->module[module].length)
+		return 0;
+	int code = log_records_open(&records, w->log, module, w->err);
+	if (code == LOG_E_UNSUPPORTED) {
+		w->options->left_out++;
+		return 0;
+	}
+	if (code < 0)
+		return code;
+	code = log_write_module(w->writer, module, newest_version(module));
+	if (code >= 0)
+		code = add_missing(w, records, &schema_modules[module]);
+	if (code >= 0)
+		code = copy_records(w, records);
+	log_records_close(records);
+	return code;
+}
+
+static int write_modules(struct rewriting *w)
+{
+	int code = 0;
+	for (int m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
+		if (!w->options->modules || w->options->modules >> m & 1)
+			code = write_module(w, m);
+	return code;
+}
+
+/* ---- the trailer ---- */
+
+static const char *hide_text(void *context, const struct trailer_field *f, const char *text, char *room)
+{
+	const struct rewriting *w = context;
+	if (!w->options->key || !*text || anonymous_keeps_text(w->section, f->name))
+		return NULL;
+	return pseudonym_name(w->options->key, text, 0, room, SECTION_TEXT) ? room : "";
+}
+
+static int copy_section(struct rewriting *w, const char *name, const struct trailer_table *t)
+{
+	struct trailer_section s;
+	int code = section_like(&s, name, t);
+	w->section = name;
+	for (uint64_t row = 0; code >= 0 && row < trailer_rows(t); row++)
+		code = section_copy_row(&s, t, row, hide_text, w);
+	if (code >= 0)
+		code = log_write_section(w->writer, &s);
+	section_free(&s);
+	return code;
+}
+
+static int copy_sections(struct rewriting *w, struct trailer *trailer)
+{
+	int code = 0;
+	for (size_t i = 0; code >= 0 && i < trailer_count(trailer); i++) {
+		const char *name = trailer_at(trailer, i)->name;
+		struct trailer_table *t;
+		bool telling = anonymous_drops(name);
+		/* Made anew. */
+		if (!strcmp(name, "uncounted"))
+			continue;
+		/* A section in place belongs to a store. */
+		if ((w->options->key && telling) || trailer_at(trailer, i)->flags & TRAILER_IN_PLACE)
+			continue;
+		code = trailer_find(trailer, name, &t, w->err);
+		if (code >= 0 && t) {
+			code = copy_section(w, name, t);
+			trailer_free(t);
+		}
+	}
+	return code;
+}
+
+uint64_t rewrite_source(struct log *log)
+{
+	const struct log_container *c = log_container(log);
+	const struct log_job *job;
+	uint64_t source = log_hash(c->module, sizeof c->module, c->file_size);
+	if (log_job(log, &job, NULL) < 0)
+		return source;
+	const int64_t numbers[] = {job->uid, job->id, job->start, job->start_ns, job->end, job->end_ns, job->nprocs};
+	source = log_hash(job->exe, strlen(job->exe), source);
+	return log_hash(numbers, sizeof numbers, source);
+}
+
+static int mark_part(struct rewriting *w, struct trailer *trailer)
+{
+	const struct rewrite *r = w->options;
+	struct trailer_section s;
+	if (r->key || !(r->modules || r->ids || r->ranks || r->wants_name) || trailer_entry_named(trailer, "selection"))
+		return 0;
+	int code = section_begin(&s, "selection", "source u64\n");
+	section_row(&s);
+	section_set_i64(&s, "source", 0, (int64_t)rewrite_source(w->log));
+	code = code < 0 ? code : log_write_section(w->writer, &s);
+	section_free(&s);
+	return code;
+}
+
+static int write_trailer(struct rewriting *w)
+{
+	struct trailer *trailer;
+	if (w->options->drop_trailer)
+		return 0;
+	int code = trailer_open(&trailer, w->log, w->err);
+	if (code >= 0)
+		code = copy_sections(w, trailer);
+	if (code >= 0)
+		code = mark_part(w, trailer);
+	if (code >= 0 && w->missing.nrows)
+		code = log_write_section(w->writer, &w->missing);
+	trailer_close(trailer);
+	return code;
+}
+
+/* Did our runtime write it? */
+static bool is_own(const struct log_job *job)
+{
+	for (size_t i = 0; i < job->nmetadata; i++)
+		if (!strcmp(job->metadata[i].key, "lib_ver"))
+			return !strncmp(job->metadata[i].value, "iolens", 6);
+	return false;
+}
+
+int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, struct log_error *err)
+{
+	struct rewriting w = {.options = r, .log = log, .writer = writer, .err = err};
+	int code = log_job(log, &w.job, err);
+	if (code >= 0)
+		code = log_writer_compression(writer, r->compression);
+	if (code >= 0 && !is_own(w.job))
+		log_writer_by_zlib(writer);
+	if (code >= 0)
+		code = missing_begin(&w.missing);
+	if (code >= 0)
+		code = write_job(&w);
+	if (code >= 0)
+		code = write_names(&w);
+	if (code >= 0)
+		code = write_modules(&w);
+	if (code >= 0)
+		code = write_trailer(&w);
+	section_free(&w.missing);
+	log_bytes_free(&w.copy);
+	return code;
+}

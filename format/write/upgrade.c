@@ -1,0 +1,48 @@
+#include "upgrade.h"
+
+#include <string.h>
+
+uint32_t newest_version(int module)
+{
+	const struct schema_module *m = &schema_modules[module];
+	return m->written_version ? m->written_version : m->version;
+}
+
+bool newest_is_trace(const struct schema_module *m)
+{
+	return m->layout == LAYOUT_DXT;
+}
+
+int newest_record(struct log_writer *w, const struct schema_module *m, const void *data, size_t size)
+{
+	uint8_t padded[1024] = {0};
+	const struct schema_field *last = m->nfields ? &m->fields[m->nfields - 1] : NULL;
+	size_t least = last && !last->count ? m->size + 8u * last->at_least : 0;
+	if (size >= least || least > sizeof padded)
+		return log_write_record(w, data, size);
+	memcpy(padded, data, size);
+	return log_write_record(w, padded, least);
+}
+
+int newest_segments(struct log_writer *w, struct log_records *records, double shift, struct log_error *err)
+{
+	enum { AT_ONCE = 256 };
+	struct log_segment in[AT_ONCE];
+	struct newest_segment out[AT_ONCE];
+	int64_t n;
+	while ((n = log_segments_next(records, in, AT_ONCE, err)) > 0) {
+		for (int64_t i = 0; i < n; i++)
+			out[i] = (struct newest_segment){in[i].offset, in[i].length, in[i].start + shift,
+							 in[i].end + shift};
+		int code = log_write_record(w, out, (size_t)n * sizeof *out);
+		if (code < 0)
+			return code;
+	}
+	return (int)n;
+}
+
+struct newest_end newest_end(const struct log *log, const struct log_job *job)
+{
+	bool whole = log_old_version(log) || log_container(log)->minor < 41;
+	return (struct newest_end){job->end, whole && job->end ? 999999999 : job->end_ns};
+}

@@ -1,0 +1,151 @@
+#include "uring_queue.h"
+
+#include "../posix/record.h"
+#include "../posix/state.h"
+#include "arena.h"
+#include "lock.h"
+#include "self.h"
+
+enum { FILES = 4096 };
+
+enum { REQUEST_FIXED_FILE = 1 << 0, REQUEST_DATA_ONLY = 1 << 0 };
+enum { COMPLETION_MORE = 1 << 1, COMPLETION_NOTE = 1 << 3 };
+enum { RING_WIDE_REQUESTS = 1 << 10, RING_WIDE_COMPLETIONS = 1 << 11 };
+
+enum { OP_FSYNC = 3, OP_READ_FIXED = 4, OP_WRITE_FIXED = 5, OP_CLOSE = 19, OP_READV_FIXED = 60, OP_WRITEV_FIXED = 61 };
+
+static struct lock lock; /* of tables of files */
+
+/* What an operation does with its buffer; `vector`: its length is a number of buffers. */
+static const struct {
+	uint8_t operation, op;
+	bool vector;
+} moving[] = {
+	{1, IO_READ, true},   {2, IO_WRITE, true},   {4, IO_READ, false},   {5, IO_WRITE, false},  {9, IO_WRITE, true},
+	{10, IO_READ, true},  {22, IO_READ, false},  {23, IO_WRITE, false}, {26, IO_WRITE, false}, {27, IO_READ, false},
+	{30, IO_META, false}, {47, IO_WRITE, false}, {48, IO_WRITE, true},  {49, IO_READ, true},   {58, IO_READ, true},
+	{60, IO_READ, true},  {61, IO_WRITE, true},
+};
+
+/* True for an operation that moves bytes. */
+static bool moves(const struct uring_request *q, struct async_request *r)
+{
+	for (size_t i = 0; i < sizeof moving / sizeof *moving; i++) {
+		if (moving[i].operation != q->operation)
+			continue;
+		r->op = moving[i].op;
+		r->bytes = moving[i].vector ? 0 : q->length;
+		r->buffer = moving[i].vector ? NULL : (const void *)q->address;
+		return true;
+	}
+	return false;
+}
+
+static bool fixed_buffer(const struct uring_request *q)
+{
+	return q->operation == OP_READ_FIXED || q->operation == OP_WRITE_FIXED || q->operation == OP_READV_FIXED ||
+	       q->operation == OP_WRITEV_FIXED;
+}
+
+bool uring_describe(const struct uring_request *q, const struct uring_files *files, struct async_request *r)
+{
+	bool fixed = q->flags & REQUEST_FIXED_FILE;
+	if (q->operation == OP_FSYNC) {
+		r->op = IO_META;
+		r->flags = ASYNC_FLUSH | (q->operation_flags & REQUEST_DATA_ONLY ? ASYNC_DATA_ONLY : 0);
+	} else if (!moves(q, r)) {
+		return false;
+	}
+	r->interface = STATE_ASYNC_IO_URING;
+	r->key = q->key;
+	r->offset = (int64_t)q->offset;
+	r->flags |= (fixed ? ASYNC_FIXED_FILE : 0) | (fixed_buffer(q) ? ASYNC_FIXED_BUFFER : 0);
+	r->span.fd = fixed ? -1 : q->fd;
+	if (!fixed)
+		r->span.at = fds_get(q->fd);
+	else if (files && (uint32_t)q->fd < files->room)
+		r->span.at = files->at[q->fd];
+	return true;
+}
+
+/* ---- what is new in a ring's queues ---- */
+
+/* The descriptor goes: the next one of its number is another file. */
+static void closed(const struct uring_request *q)
+{
+	if (!q->file_index)
+		posix_on_close(posix_span_close(q->fd));
+}
+
+static void look_at_request(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+			    uint32_t number)
+{
+	uint32_t wide = r->flags & RING_WIDE_REQUESTS ? 2 : 1, place = number & r->request_mask;
+	uint32_t at = r->array ? r->array[place] & r->request_mask : place;
+	const struct uring_request *q = &r->requests[at * wide];
+	struct async_request one = {.owner = r->owner, .span.start = c->start};
+	if (uring_describe(q, files, &one))
+		async_submitted(c, &one);
+	else if (q->operation == OP_CLOSE)
+		closed(q);
+}
+
+static void look_at_completion(struct async_call *c, const struct uring_queues *r, uint32_t number)
+{
+	uint32_t wide = r->flags & RING_WIDE_COMPLETIONS ? 2 : 1;
+	const struct uring_completion *done = &r->completions[(number & r->completion_mask) * wide];
+	if (!(done->flags & COMPLETION_NOTE))
+		async_completed(c, r->owner, done->key, done->result, done->flags & COMPLETION_MORE);
+}
+
+/* The numbers in a queue of `entries` since `seen`; what has been written over since is skipped. */
+static uint32_t since(uint32_t seen, uint32_t now, uint32_t entries)
+{
+	return now - seen > entries ? now - entries : seen;
+}
+
+void uring_look_new(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+		    struct uring_seen was, struct uring_seen now)
+{
+	for (uint32_t n = since(was.requests, now.requests, r->request_mask + 1); n != now.requests; n++)
+		look_at_request(c, r, files, n);
+	for (uint32_t n = since(was.completions, now.completions, r->completion_mask + 1); n != now.completions; n++)
+		look_at_completion(c, r, n);
+}
+
+/* ---- registered files ---- */
+
+static void set_file(struct uring_files *f, unsigned place, uintptr_t at)
+{
+	uintptr_t was = 0;
+	if (!self_enter_locked(&lock))
+		return;
+	if (!f->at) {
+		f->at = arena_take(FILES * sizeof *f->at);
+		f->room = f->at ? FILES : 0;
+	}
+	if (place < f->room) {
+		was = f->at[place];
+		f->at[place] = at;
+		posix_open_hold(at);
+	}
+	self_leave_locked(&lock);
+	self_enter();
+	posix_open_release(was);
+	self_leave();
+}
+
+void uring_set_files(struct uring_files *f, unsigned first, const int *fds, unsigned n)
+{
+	enum { SKIP = -2 };
+	for (unsigned i = 0; i < n && first + i < FILES; i++)
+		if (fds[i] != SKIP)
+			set_file(f, first + i, fds[i] < 0 ? 0 : fds_get(fds[i]));
+}
+
+void uring_drop_files(struct uring_files *f)
+{
+	for (unsigned i = 0; i < f->room; i++)
+		if (f->at[i])
+			set_file(f, i, 0);
+}

@@ -1,0 +1,37 @@
+/* What HDF5 says about datasets and selections. Nothing here is recorded; it is asked outside self_enter. */
+#ifndef IOLENS_H5D_DATASET_H
+#define IOLENS_H5D_DATASET_H
+
+#include "../h5f/library.h"
+#include "names.h"
+#include "patterns.h"
+
+struct dataset {
+	int64_t dimensions, elements, element_size;
+	bool layout;                       /* was it asked for? It takes longer than all the rest. */
+	int64_t chunk[PATTERN_DIMENSIONS]; /* the last, fastest dimension first; 0 = not chunked */
+};
+
+enum dataset_naming { DATASET_EXCLUDED, DATASET_UNNAMED, DATASET_NAMED };
+
+/* FILE:/group/dataset, and the id of the file's record; excluded: its file is, by a setting. */
+enum dataset_naming dataset_name(struct h5_library *l, int64_t id, struct path *name, uint64_t *file_id);
+
+/* The dimensions and elements that it has now. */
+void dataset_extent(struct h5_library *l, int64_t id, struct dataset *out);
+
+/* All of it; the layout if it is wanted. */
+struct dataset dataset_ask(struct h5_library *l, int64_t id, bool layout);
+
+enum selection_kind { SELECTION_OTHER, SELECTION_POINTS, SELECTION_REGULAR, SELECTION_IRREGULAR, SELECTION_UNKNOWN };
+
+struct selection {
+	enum selection_kind kind;
+	int64_t elements;
+	struct pattern pattern; /* without its bytes */
+};
+
+/* Of a dataspace of so many dimensions. */
+struct selection selection_ask(struct h5_library *l, int64_t space, int dimensions);
+
+#endif

@@ -1,0 +1,112 @@
+/* Descriptors from elsewhere: that the process was born with, was given, or has from its parent. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "arena.h"
+#include "life.h"
+#include "map.h"
+#include "record.h"
+#include "state.h"
+#include "sys.h"
+
+/* ---- born with, or given ---- */
+
+static bool in_memory_only(const struct path *p)
+{
+	return strncmp(p->text, "/memfd:", 7) == 0 || strncmp(p->text, "/SYSV", 5) == 0;
+}
+
+static void cut_deleted(struct path *p)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = sizeof mark - 1;
+	if (p->length > n && memcmp(p->text + p->length - n, mark, n) == 0)
+		p->length -= (uint32_t)n;
+	p->text[p->length] = '\0';
+}
+
+static uintptr_t adopt(int fd)
+{
+	struct path p;
+	if (!names_path_of_fd(&p, fd))
+		return STATE_CLASS_SPECIAL;
+	cut_deleted(&p);
+	if (in_memory_only(&p))
+		return STATE_CLASS_SPECIAL;
+	enum state_class_id class = names_class(LOG_MOD_POSIX, &p);
+	struct posix_file *f = class ? NULL : posix_file_of(&p);
+	struct posix_open *o = f ? posix_open_make(f) : NULL;
+	if (!o)
+		return class ? class : posix_without_record();
+	o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
+	o->shared = true;
+	return (uintptr_t)o;
+}
+
+/* ---- fork: the child's descriptors in the child's own store ---- */
+
+struct inherited {
+	struct posix_open *open;
+	const char *name;
+	struct inherited *next;
+};
+
+static struct inherited *inherited;
+
+static void save_one(struct posix_open *o)
+{
+	struct inherited *i = arena_take(sizeof *i);
+	if (!i)
+		return;
+	*i = (struct inherited){o, arena_copy(o->head.name->text, strlen(o->head.name->text)), inherited};
+	inherited = i;
+	o->file = NULL;
+}
+
+static void fork_save(void)
+{
+	inherited = NULL;
+	for (int fd = fds_next(0); fd >= 0; fd = fds_next(fd + 1)) {
+		struct posix_open *o = (struct posix_open *)fds_peek(fd);
+		if ((uintptr_t)o < STATE_CLASS_COUNT)
+			continue;
+		if (o->file)
+			save_one(o);
+	}
+}
+
+static void restore_one(struct inherited *i)
+{
+	struct path p;
+	struct posix_file *f = i->name && names_path(&p, AT_FDCWD, i->name) ? posix_file_of(&p) : NULL;
+	bool append = i->open->append;
+	uint32_t references = i->open->references;
+	*i->open = (struct posix_open){.file = f, .append = append, .shared = true, .references = references};
+	i->open->head.name = f ? f->name : NULL;
+}
+
+static void fork_restore(void)
+{
+	posix_opens_forget();
+	posix_aio_forget();
+	map_inherit();
+	for (struct inherited *i = inherited; i; i = i->next)
+		restore_one(i);
+	for (int fd = fds_next(0); fd >= 0; fd = fds_next(fd + 1))
+		if (fds_peek(fd) >= STATE_CLASS_COUNT && !((struct posix_open *)fds_peek(fd))->file)
+			fds_set(fd, posix_without_record());
+}
+
+static void start(void)
+{
+	fds_adopt = adopt;
+}
+
+static void end(void)
+{
+	posix_aio_end();
+	map_measure_all();
+}
+
+LIFE_MODULE(posix, .module = LOG_MOD_POSIX, .start = start, .fork_share = posix_opens_share, .fork_save = fork_save,
+	    .fork_restore = fork_restore, .end = end, .touched = map_touched);

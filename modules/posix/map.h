@@ -1,0 +1,42 @@
+/*
+ * Mapped files: page faults are no calls, so what was read and written is counted in pages, when a file is unmapped and
+ * when the process ends (docs/decisions/0016).
+ */
+#ifndef IOLENS_POSIX_MAP_H
+#define IOLENS_POSIX_MAP_H
+
+#include <stddef.h>
+
+#include "fds.h"
+
+/* mmap gave `at` for the descriptor of the span. */
+void map_began(struct span s, void *at, size_t n, int protection, int flags, int64_t from);
+
+/* Before [at, at + n) is unmapped. */
+void map_unmapping(const void *at, size_t n);
+
+/* Before its pages are given back. */
+void map_measure(const void *at, size_t n);
+
+/* After that: the range maps no file any more. */
+void map_ended(const void *at, size_t n);
+
+/* After its pages were given back: who touches them again reads them again. */
+void map_renewed(const void *at, size_t n);
+
+/* Before msync: what it writes is no longer to be seen in the pages. */
+void map_measure_written(const void *at, size_t n);
+
+/* After mremap. */
+void map_moved(const void *old, size_t n, void *at, size_t room);
+
+/* The process ends; may come again. */
+void map_measure_all(void);
+
+/* In a forked child that has recorded nothing: has it used an inherited mapping? */
+bool map_touched(void);
+
+/* In a forked child: the mappings are inherited, the pages that the parent touched are not the child's. */
+void map_inherit(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* Calls on sockets: bytes by the class of the other end. User memory is looked at only where the kernel has accepted it. */
+#include "wrap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "endpoint.h"
+#include "fds.h"
+#include "readable.h"
+
+/* These move no data of the stream. */
+static bool moves(int flags)
+{
+	return !(flags & (MSG_PEEK | MSG_ERRQUEUE));
+}
+
+static bool copied(void *to, const void *from, size_t n)
+{
+	bool sound = readable(from, n);
+	if (sound)
+		memcpy(to, from, n);
+	return sound;
+}
+
+static void on_moved(struct span s, enum io_op op, int64_t got, const void *peer, socklen_t room)
+{
+	if (got < 0 || !s.at || span_tracked(s))
+		return;
+	enum state_class_id class = (enum state_class_id)s.at;
+	struct sockaddr_storage address = {0};
+	room = room < sizeof address ? room : sizeof address;
+	/* The kernel says how long an address is, not how much room the program had for it. */
+	if (class == STATE_CLASS_SOCKET && peer && copied(&address, peer, room))
+		class = endpoint_class(&address, room);
+	fds_count(class, op, got);
+	self_count(op == IO_READ ? STATE_OP_SOCKET_RECEIVE : STATE_OP_SOCKET_SEND, 1, 0, got);
+}
+
+WRAP(ssize_t, send, int fd, const void *from, size_t n, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(send)(fd, from, n, flags);
+	on_moved(s, IO_WRITE, got, NULL, 0);
+	return got;
+}
+
+WRAP(ssize_t, sendto, int fd, const void *from, size_t n, int flags, const struct sockaddr *to, socklen_t room)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(sendto)(fd, from, n, flags, to, room);
+	on_moved(s, IO_WRITE, got, to, room);
+	return got;
+}
+
+WRAP(ssize_t, sendmsg, int fd, const struct msghdr *message, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(sendmsg)(fd, message, flags);
+	if (got >= 0)
+		on_moved(s, IO_WRITE, got, message->msg_name, message->msg_namelen);
+	return got;
+}
+
+WRAP(ssize_t, recv, int fd, void *to, size_t n, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(recv)(fd, to, n, flags);
+	if (moves(flags))
+		on_moved(s, IO_READ, got, NULL, 0);
+	return got;
+}
+
+WRAP(ssize_t, __recv_chk, int fd, void *to, size_t n, size_t room, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(__recv_chk)(fd, to, n, room, flags);
+	if (moves(flags))
+		on_moved(s, IO_READ, got, NULL, 0);
+	return got;
+}
+
+WRAP(ssize_t, recvfrom, int fd, void *to, size_t n, int flags, struct sockaddr *from, socklen_t *room)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(recvfrom)(fd, to, n, flags, from, room);
+	if (got >= 0 && moves(flags))
+		on_moved(s, IO_READ, got, from, from ? *room : 0);
+	return got;
+}
+
+WRAP(ssize_t, __recvfrom_chk, int fd, void *to, size_t n, size_t size, int flags, struct sockaddr *from,
+     socklen_t *room)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(__recvfrom_chk)(fd, to, n, size, flags, from, room);
+	if (got >= 0 && moves(flags))
+		on_moved(s, IO_READ, got, from, from ? *room : 0);
+	return got;
+}
+
+WRAP(ssize_t, recvmsg, int fd, struct msghdr *message, int flags)
+{
+	struct span s = span_fd(fd);
+	ssize_t got = REAL(recvmsg)(fd, message, flags);
+	if (got >= 0 && moves(flags))
+		on_moved(s, IO_READ, got, message->msg_name, message->msg_namelen);
+	return got;
+}
+
+static void on_messages(struct span s, enum io_op op, const struct mmsghdr *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		on_moved(s, op, v[i].msg_len, v[i].msg_hdr.msg_name, v[i].msg_hdr.msg_namelen);
+}
+
+WRAP(int, sendmmsg, int fd, struct mmsghdr *v, unsigned n, int flags)
+{
+	struct span s = span_fd(fd);
+	int got = REAL(sendmmsg)(fd, v, n, flags);
+	on_messages(s, IO_WRITE, v, got);
+	return got;
+}
+
+WRAP(int, recvmmsg, int fd, struct mmsghdr *v, unsigned n, int flags, struct timespec *timeout)
+{
+	struct span s = span_fd(fd);
+	int got = REAL(recvmmsg)(fd, v, n, flags, timeout);
+	if (moves(flags))
+		on_messages(s, IO_READ, v, got);
+	return got;
+}
+
+/* What the descriptor is connected to is looked up at its next use. */
+WRAP(int, connect, int fd, const struct sockaddr *to, socklen_t room)
+{
+	int result = REAL(connect)(fd, to, room);
+	if (result == 0 || errno == EINPROGRESS)
+		fds_unclassify(fd);
+	return result;
+}

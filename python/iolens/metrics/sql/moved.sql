@@ -1,0 +1,38 @@
+-- title: What moved, by its way
+-- topic: job
+-- layout: table
+-- definition: bytes by the way they went, as in the summary of `iolens run`: posix, stdio (and mpiio, which moves them through
+--   posix); libaio and io_uring, whose bytes stand in posix records, too, and count here alone; mapped files, which have no
+--   time; sockets by where the other end is; programs that were not observed; what is counted by kind only; and what the
+--   kernel counted that has no explanation.
+-- unit: bytes
+-- needs: process
+-- caveats: In logs from before unexplained bytes were told apart all unseen ones are unexplained.
+-- source: iolens
+WITH known(way, title) AS (VALUES
+    ('libaio', 'libaio'), ('io_uring', 'io_uring'),
+    ('mapped', 'mapped files'), ('socket_public', 'sockets: public network'), ('socket_private', 'sockets: private network'),
+    ('socket_loopback', 'sockets: loopback'), ('socket_unix', 'sockets: unix'), ('socket', 'sockets: others'),
+    ('not_files', 'not files'), ('system_files', 'system files'), ('unobserved', 'not observed'), ('unexplained', 'unexplained')
+), part AS (
+    SELECT log, interface AS way, greatest(bytes_read, 0) AS bytes_read, greatest(bytes_written, 0) AS bytes_written
+    FROM file_of WHERE interface IN recorded_interfaces()
+    UNION ALL
+    SELECT log, 'posix', CASE WHEN direction = 'read' THEN -recorded ELSE 0 END,
+        CASE WHEN direction = 'write' THEN -recorded ELSE 0 END
+    FROM async WHERE interface IN ('libaio', 'io_uring')
+    UNION ALL
+    SELECT log, CASE WHEN class LIKE 'socket%' THEN class WHEN class IN ('pipe', 'terminal', 'special', 'device') THEN 'not_files'
+        ELSE 'system_files' END, bytes_read, bytes_written FROM excluded
+    UNION ALL
+    SELECT log, interface, CASE WHEN name = 'read' THEN bytes ELSE 0 END, CASE WHEN name = 'read' THEN 0 ELSE bytes END
+    FROM operation WHERE interface IN ('libaio', 'io_uring', 'mapped', 'unobserved')
+    UNION ALL
+    SELECT log, 'unexplained', greatest(coalesce(unexplained_read, unseen_read), 0),
+        greatest(coalesce(unexplained_written, unseen_written), 0) FROM process
+)
+SELECT log, way, coalesce(any_value(title), concat_ws(', through ', way, nullif(lowest_of(way), way))) AS title, sum(bytes_read)::BIGINT AS bytes_read,
+    sum(bytes_written)::BIGINT AS bytes_written
+FROM part LEFT JOIN known USING (way) WHERE log IN (SELECT log FROM process)
+GROUP BY log, way HAVING sum(bytes_read + bytes_written) > 0
+ORDER BY log, list_position((SELECT list(way) FROM known), way) NULLS FIRST, lowest_of(way) <> way, way

@@ -1,0 +1,1 @@
+"""Where PyDarshan has its heat maps."""

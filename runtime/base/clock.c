@@ -1,0 +1,63 @@
+#include "clock.h"
+
+#include "lock.h"
+
+/*
+ * Rates are immutable once published; a thread may still read an old one, so none is reused soon.
+ * Each measurement doubles the time to the next, 64 of them outlast any job.
+ */
+enum { RATES = 64 };
+#define FIRST_CHECK 0.02 /* s: the clock's read error of some 50 ns is then below 5e-6 */
+
+static struct clock_rate rates[RATES] = {{.per_tick = 1e-9, .check = 1e300}};
+static struct epoch epoch;
+static struct lock measuring;
+static int current;
+
+const struct clock_rate *clock_rate = &rates[0];
+
+static void publish(struct clock_rate rate)
+{
+	int next = (current + 1) % RATES;
+	rates[next] = rate;
+	current = next;
+	__atomic_store_n(&clock_rate, &rates[next], __ATOMIC_RELEASE);
+}
+
+static double since_epoch(int64_t monotonic)
+{
+	return (double)(monotonic - epoch.monotonic) * 1e-9;
+}
+
+void clock_start(const struct epoch *from)
+{
+	epoch = *from;
+	struct epoch now = epoch_now();
+	struct clock_rate rate = {.at = since_epoch(now.monotonic), .check = 1e300};
+	rate.counter = epoch.counter && epoch.per_tick > 0;
+	rate.ticks = rate.counter ? now.counter : (uint64_t)now.monotonic;
+	rate.per_tick = rate.counter ? epoch.per_tick : 1e-9;
+	if (epoch.counter)
+		rate.check = rate.at > FIRST_CHECK / 2 ? 2 * rate.at : FIRST_CHECK;
+	publish(rate);
+}
+
+/* Called when the time for it has come: the counter's rate over the whole span since the epoch. */
+double clock_measure(double now)
+{
+	if (!lock_take_at_once(&measuring))
+		return now;
+	struct epoch here = epoch_now();
+	double at = since_epoch(here.monotonic);
+	struct clock_rate rate = {
+		.at = at,
+		.ticks = here.counter,
+		.per_tick = at / (double)(int64_t)(here.counter - epoch.counter),
+		.check = 2 * at,
+		.counter = true,
+	};
+	if (rate.per_tick > 0)
+		publish(rate);
+	lock_drop(&measuring);
+	return at;
+}

@@ -1,0 +1,77 @@
+/*
+ * Settings. Precedence: default < file named by IOLENS_CONFIG_PATH < environment. Every setting has an
+ * IOLENS_ and a DARSHAN_ name; IOLENS_ wins. The table in config.c is the only list of them.
+ *
+ * A bad value is a warning and leaves the setting as it was; nothing here stops or delays a program.
+ */
+#ifndef IOLENS_CONFIG_H
+#define IOLENS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "filter.h"
+#include "schema.h"
+
+/* Seconds since the job's start; accesses that begin in it. */
+struct config_window {
+	double from, to;
+};
+
+struct config {
+	bool disable;
+	bool nonmpi;
+	bool dump;
+	bool group_readable;
+	bool verbose;
+	const char *config_path;
+	const char *session;
+	const char *session_shared;
+	const char *session_others;
+	const char *epoch;
+	const char *logfile;
+	const char *logpath;
+	const char *tmpdir;
+	const char *jobid; /* name of the variable that holds the job's id */
+	const char *log_hints;
+	int64_t budget;       /* bytes of records and names */
+	bool trace;           /* modules of traces are on unless disabled */
+	int64_t trace_budget; /* bytes of accesses; when they are used up */
+	bool trace_newest;    /* the newest accesses replace the oldest, else these stay */
+	struct config_window trace_window;
+	double trace_small,
+		trace_unaligned; /* shares of a file's accesses below which its trace is left out of the log */
+	int64_t max_records[LOG_MOD_COUNT]; /* 0 = as many as the budget holds */
+	int64_t alignment;                  /* bytes, test value for buffers */
+	double finalize_timeout;            /* s */
+	const char *finalize;
+	const char *abandoned;
+	uint32_t disabled; /* bit per module id */
+	uint32_t enabled;
+	struct filter_pair app;  /* against the first word of the command line */
+	struct filter_pair name; /* against file names, per module */
+	struct filter_pair rank;
+	struct filter mask_args; /* arguments that are stored as *** */
+};
+
+extern struct config config;
+
+void config_load(char **environment);
+
+/* The value of a variable in an environment, or NULL. */
+const char *config_variable(char **environment, const char *name);
+
+bool config_module_on(int module);
+
+/* The same for a module of traces, which are off unless asked for. */
+bool config_traced(int module);
+bool config_traces(void);
+
+/* Bytes of accesses that a process keeps; 0 = none are traced. */
+size_t config_trace_room(void);
+
+/* Prints every setting, where it came from, and what was wrong. */
+void config_print(void (*print)(const char *text, size_t n));
+
+#endif

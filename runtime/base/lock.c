@@ -1,0 +1,113 @@
+#include "lock.h"
+
+#include "sys.h"
+
+enum {
+	SPINS = 128,
+	BRIEF = 8, /* turns at a lock that another thread has given up on */
+	LONGEST_NS = 200 * 1000 * 1000,
+	TURN_NS = 10 * 1000 * 1000 /* what one turn counts at most: the process may have been stopped meanwhile */
+};
+
+__thread struct self self = {.gate = SELF_NEW};
+void (*lock_on_lost)(void);
+
+/* How many forks this process is away from the first. */
+static uint64_t generation;
+
+/* Bits 48 and up: the process; below: the thread. */
+void lock_identify(void)
+{
+	self.name = (uintptr_t)&self | (__atomic_load_n(&generation, __ATOMIC_ACQUIRE) + 1) << 48;
+	self.depth = 0;
+}
+
+void lock_next_process(void)
+{
+	__atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
+	lock_identify();
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("yield");
+#endif
+}
+
+bool lock_wait_on(struct lock_wait *w, int64_t most)
+{
+	if (w->turns++ < SPINS) {
+		pause_cpu();
+		return true;
+	}
+	int64_t now = sys_nanoseconds(CLOCK_MONOTONIC);
+	int64_t turn = w->last ? now - w->last : 0;
+	w->last = now;
+	w->waited += turn < TURN_NS ? turn : TURN_NS;
+	sys_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	return w->waited < most;
+}
+
+/* A name's upper bits are the process's: a lock that a thread of our parent held is free. */
+static bool of_parent(uint64_t owner)
+{
+	return (owner ^ self.name) >> 48;
+}
+
+static bool try(struct lock *l)
+{
+	uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
+	if (owner && !of_parent(owner))
+		return false;
+	return __atomic_compare_exchange_n(&l->owner, &owner, self.name, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+bool lock_take_at_once(struct lock *l)
+{
+	return try(l) || __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == self.name;
+}
+
+/* Those who come later wait for it only briefly. */
+static void give_up(struct lock *l)
+{
+	uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
+	if (owner)
+		__atomic_compare_exchange_n(&l->owner, &owner, owner | LOCK_STUCK, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	if (lock_on_lost)
+		lock_on_lost();
+}
+
+bool lock_wait(struct lock *l)
+{
+	struct lock_wait w = {0};
+	bool mine = false, stuck = false;
+	while (!mine && !stuck && !try(l)) {
+		uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
+		mine = (owner & ~(uint64_t)LOCK_STUCK) == self.name;
+		stuck = !lock_wait_on(&w, LONGEST_NS) || (owner & LOCK_STUCK && w.turns > SPINS + BRIEF);
+	}
+	if (mine || stuck)
+		give_up(l);
+	return !mine && !stuck;
+}
+
+static void drop_mine(struct lock *l)
+{
+	uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
+	if ((owner & ~(uint64_t)LOCK_STUCK) == self.name)
+		lock_drop(l);
+}
+
+void lock_drop_all(void)
+{
+	for (int i = 0; i < LOCK_DEEP; i++)
+		if (self.deep[i])
+			drop_mine(self.deep[i]);
+	self.depth = 0;
+	if (self.taken)
+		drop_mine(self.taken);
+}

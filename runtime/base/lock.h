@@ -1,0 +1,91 @@
+/*
+ * Spin locks that are neither waited for without end nor taken from a holder that may come back: it may be a thread that
+ * was stopped inside a record call, or one that is not on a processor. After a bounded wait
+ * lock_take and lock_take_deep are false, and what could not be recorded is counted (lock_on_lost).
+ *
+ * A lock holds its owner's name (lock_identify). So a forked child takes over what threads of its parent held, and a thread
+ * that jumped out of a record call gives back what it held there (self_on_jump): what a lock guards must therefore be
+ * changed in an order that makes sense at each step.
+ */
+#ifndef IOLENS_LOCK_H
+#define IOLENS_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "thread.h"
+
+struct lock {
+	uint64_t owner; /* 0 = free; the lowest bit: a wait for it has timed out */
+};
+
+enum { LOCK_STUCK = 1 };
+
+/* Gives the calling thread its name: before its first lock, and in a new process. */
+void lock_identify(void);
+
+/* The process is a forked child: locks that threads of its parent held are free. */
+void lock_next_process(void);
+
+/* Counts what was not done for want of a lock. */
+extern void (*lock_on_lost)(void);
+
+__attribute__((cold)) bool lock_wait(struct lock *l);
+
+static inline bool lock_try(struct lock *l)
+{
+	uint64_t unlocked = 0;
+	return __atomic_compare_exchange_n(&l->owner, &unlocked, self.name, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* The lock of a record, a list or a table: a thread has one at a time, and may take deep ones inside. */
+static inline bool lock_take(struct lock *l)
+{
+	self.taken = l;
+	if (lock_try(l))
+		return true;
+	return lock_wait(l);
+}
+
+static inline void lock_drop(struct lock *l)
+{
+	__atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
+}
+
+/* The lock of a structure that all files share: these nest, at most LOCK_DEEP deep, and are dropped in reverse order. */
+static inline bool lock_take_deep(struct lock *l)
+{
+	self.deep[self.depth++ % LOCK_DEEP] = l;
+	if (lock_try(l))
+		return true;
+	if (lock_wait(l))
+		return true;
+	self.depth--;
+	return false;
+}
+
+static inline void lock_drop_deep(struct lock *l)
+{
+	lock_drop(l);
+	self.depth--;
+}
+
+/* The calling thread does not go on with what it began: what it holds is free. */
+void lock_drop_all(void);
+
+/*
+ * Without waiting, and also from the calling thread itself, which may have jumped away since it took it. For what two that
+ * change it at once leave inexact at most.
+ */
+bool lock_take_at_once(struct lock *l);
+
+/* A bounded wait, in time that the process ran: that of a stop does not count. */
+struct lock_wait {
+	int64_t last, waited; /* ns */
+	int turns;
+};
+
+/* False when it has been long enough. */
+bool lock_wait_on(struct lock_wait *w, int64_t most);
+
+#endif

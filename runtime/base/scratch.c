@@ -1,0 +1,137 @@
+#include "scratch.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "lock.h"
+#include "sys.h"
+
+/*
+ * Sizes are powers of two; what is larger than a bin's has a mapping of its own. Chunks grow, so that a small log takes little
+ * address space, and a large one few system calls.
+ */
+enum { SMALLEST = 64, BINS = 15, FIRST_CHUNK = 256 << 10, CHUNK = 8 << 20 };
+
+struct block {
+	size_t size; /* with this head */
+	struct block *next;
+};
+
+_Static_assert(sizeof(struct block) == 16, "keeps blocks aligned");
+
+static struct {
+	struct lock lock;
+	struct block *bin[BINS];
+	char *next, *end;
+	size_t chunk;
+} scratch;
+
+static void *map(size_t n)
+{
+	return sys_map(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
+
+static struct block *take_mapped(size_t n)
+{
+	struct block *b = map(n);
+	if (b)
+		b->size = n;
+	return b;
+}
+
+static void refill(size_t least)
+{
+	size_t n = scratch.chunk ? 2 * scratch.chunk : FIRST_CHUNK;
+	n = n < CHUNK ? n : CHUNK;
+	n = n > least ? n : least;
+	scratch.next = map(n);
+	if (!scratch.next && n > least)
+		scratch.next = map(n = least);
+	scratch.end = scratch.next ? scratch.next + n : NULL;
+	scratch.chunk = n;
+}
+
+static struct block *cut(size_t n)
+{
+	if (scratch.end - scratch.next < (ptrdiff_t)n)
+		refill(n);
+	if (!scratch.next)
+		return NULL;
+	struct block *b = (struct block *)scratch.next;
+	scratch.next += n;
+	b->size = n;
+	return b;
+}
+
+static int bin_of(size_t n)
+{
+	int bin = 0;
+	while (bin < BINS && (size_t)SMALLEST << bin < n)
+		bin++;
+	return bin;
+}
+
+static void *take(size_t n, bool *fresh)
+{
+	int bin = bin_of(n += sizeof(struct block));
+	struct block *b = NULL;
+	*fresh = true;
+	if (bin == BINS) {
+		b = take_mapped(n);
+		return b ? b + 1 : NULL;
+	}
+	if (!lock_take_deep(&scratch.lock))
+		return NULL;
+	b = scratch.bin[bin];
+	if (b) {
+		scratch.bin[bin] = b->next;
+		*fresh = false;
+	} else {
+		b = cut((size_t)SMALLEST << bin);
+	}
+	lock_drop_deep(&scratch.lock);
+	return b ? b + 1 : NULL;
+}
+
+static void *get(size_t n)
+{
+	bool fresh;
+	return take(n, &fresh);
+}
+
+static void *get_zeroed(size_t n, size_t size)
+{
+	bool fresh;
+	if (__builtin_mul_overflow(n, size, &size))
+		return NULL;
+	void *block = take(size, &fresh);
+	return block && !fresh ? memset(block, 0, size) : block;
+}
+
+static void put(void *at)
+{
+	struct block *b = at ? (struct block *)at - 1 : NULL;
+	if (!b)
+		return;
+	int bin = bin_of(b->size);
+	if (bin == BINS) {
+		sys_unmap(b, b->size);
+		return;
+	}
+	if (!lock_take_deep(&scratch.lock))
+		return;
+	b->next = scratch.bin[bin];
+	scratch.bin[bin] = b;
+	lock_drop_deep(&scratch.lock);
+}
+
+void scratch_use(void)
+{
+	log_memory = (struct log_memory){get, get_zeroed, put};
+}
+
+void scratch_reset(void)
+{
+	memset(&scratch, 0, sizeof scratch);
+}

@@ -1,0 +1,36 @@
+/* What iolens keeps of the calling thread: its way into the data path (capture/self.h) and the locks that it holds (lock.h). */
+#ifndef IOLENS_THREAD_H
+#define IOLENS_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct state_shard;
+struct lock;
+
+enum { LOCK_DEEP = 4 };
+
+/* Passes are odd, no gate is 0; the gate of a thread inside a record call is its stack pointer. */
+enum self_gate {
+	SELF_NEW = 2, /* no shard yet, or the process is not observed (any more) */
+	SELF_OWN = 4  /* iolens works for itself: starting, ending, waking up */
+};
+
+struct self {
+	uint64_t gate;
+	uint64_t pass; /* of the process in whose store the shard is */
+	struct state_shard *shard;
+	uint64_t name;      /* in the locks that it holds */
+	struct lock *taken; /* the record's lock that it took last */
+	struct lock *deep[LOCK_DEEP];
+	uint32_t depth;
+	uint64_t switched; /* the gate of a record call whose context was left by swapcontext and may come back */
+	uintptr_t mpi;     /* the stack address of its call that starts or ends the MPI, 0 = none */
+	bool shared;       /* the shard is used by other threads too */
+	bool special;      /* shared, or accesses are traced: those of files take the long way */
+	bool inside;       /* a wrapped library's call, which may make its system calls through syscall() */
+};
+
+extern __thread struct self self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * What every descriptor is. An entry is 0 (never seen), a state_class_id (only counted) or a pointer to
+ * a struct fds_open. A descriptor that no wrapper saw being opened (inherited, passed over a
+ * socket, opened before the library started) is classified at its first use.
+ */
+#ifndef IOLENS_FDS_H
+#define IOLENS_FDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "self.h"
+
+struct name;
+
+/* Nearly all descriptors are near ones; memory for the others is taken in pieces, when the first of a piece comes. */
+enum { FDS_MAX = 1 << 20, FDS_NEAR = 4096, FDS_PIECE = 4096 };
+
+/* The head of a module's open file description. */
+struct fds_open {
+	struct name *name;
+};
+
+extern uintptr_t fds_near[FDS_NEAR] __attribute__((visibility("hidden")));
+
+/* An operation that is being watched: `at` is the entry of its descriptor, 0 = do not record. */
+struct span {
+	uintptr_t at;
+	double start; /* s */
+	int fd;
+};
+
+static inline bool span_tracked(struct span s)
+{
+	return s.at >= STATE_CLASS_COUNT;
+}
+
+uintptr_t fds_classify(int fd);
+uintptr_t fds_get_far(int fd);
+
+/* What is only counted has become something else: its class is looked up at the next use. */
+void fds_unclassify(int fd);
+
+/* Makes an entry for a regular file that no wrapper saw being opened; set by the module that owns descriptors. */
+extern uintptr_t (*fds_adopt)(int fd);
+
+static inline uintptr_t fds_get(int fd)
+{
+	if (__builtin_expect((unsigned)fd >= FDS_NEAR, 0))
+		return fds_get_far(fd);
+	uintptr_t at = __atomic_load_n(&fds_near[fd], __ATOMIC_ACQUIRE);
+	return __builtin_expect(at != 0, 1) ? at : fds_classify(fd);
+}
+
+/* The start of an operation on a descriptor. */
+static inline struct span span_fd(int fd)
+{
+	struct span s = {0, 0, fd};
+	if (!self_ready())
+		return s;
+	s.at = fds_get(fd);
+	if (span_tracked(s))
+		s.start = clock_now();
+	return s;
+}
+
+/* The start of an operation that has no descriptor yet: an open, a stat. */
+static inline struct span span_path(void)
+{
+	struct span s = {0, 0, -1};
+	if (self_ready()) {
+		s.at = 1;
+		s.start = clock_now();
+	}
+	return s;
+}
+
+/* Replaces an entry and returns the old one. */
+uintptr_t fds_set(int fd, uintptr_t at);
+
+uintptr_t fds_peek_far(int fd);
+
+/* An entry as it is: 0 for a descriptor that was never seen. */
+static inline uintptr_t fds_peek(int fd)
+{
+	bool near = __builtin_expect((unsigned)fd < FDS_NEAR, 1);
+	return near ? __atomic_load_n(&fds_near[fd], __ATOMIC_ACQUIRE) : fds_peek_far(fd);
+}
+
+/* The first descriptor from `fd` on that has an entry; -1 = there is none. */
+int fds_next(int fd);
+
+void fds_count_shared(enum state_class_id class, enum io_op op, int64_t got);
+
+/* A read or write on a descriptor that is only counted. Each addition is one instruction: no signal handler gets between. */
+static inline void fds_count(enum state_class_id class, enum io_op op, int64_t got)
+{
+	if (got < 0)
+		return;
+	if (__builtin_expect(self.shared, 0)) {
+		fds_count_shared(class, op, got);
+		return;
+	}
+	struct state_class *c = &self.shard->class[class];
+	c->calls[op]++;
+	c->bytes[op] += got;
+}
+
+/*
+ * True in the child of a vfork: it shares our memory but not our descriptors, so what it closes and
+ * duplicates must not change the table.
+ */
+bool fds_foreign(void);
+
+void fds_vfork_seen(void);
+
+#endif

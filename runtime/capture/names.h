@@ -1,0 +1,74 @@
+/*
+ * Names: from a path as a program gave it to one entry per file, shared by all modules.
+ * Cleaning and ids follow Darshan's rules, so that a file has the same id everywhere; beyond them, `..` is resolved
+ * where no symbolic link stands before it (docs/decisions/0017).
+ */
+#ifndef IOLENS_NAMES_H
+#define IOLENS_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "process_state.h"
+#include "path.h"
+
+/* A file that some module has a record of. */
+struct name {
+	uint64_t id;
+	const char *text;          /* in the store */
+	int64_t alignment;         /* block size of its file system, -1 = unknown */
+	bool overflow;             /* stands for all files beyond the budget on one mount */
+	bool dots;                 /* `..` behind a symbolic link */
+	void *file[WRITTEN_COUNT]; /* each module's own state */
+};
+
+/* Once, before the first path. */
+void names_start(char **environment);
+
+/* The cleaned absolute form of `path` relative to directory descriptor `dir`; false if there is none. */
+bool names_path(struct path *out, int dir, const char *path);
+
+/* The name of the file that a tracked descriptor is open on, or NULL. */
+const char *names_of_fd(int fd);
+
+/* The path that the kernel knows for a descriptor; false if it is no path. */
+bool names_path_of_fd(struct path *out, int fd);
+
+/* What an excluded path counts as for a module; STATE_CLASS_NONE for a path that gets records. */
+enum state_class_id names_class(int module, const struct path *p);
+
+/* The same for a path that the calling thread opens: in MPI_Init and MPI_Finalize it is the MPI's. */
+enum state_class_id names_open_class(int module, const struct path *p);
+
+/*
+ * What is known of a path as a program gave it, without a look at more than its letters: the class of one that is excluded,
+ * or the entry of a file that is not. Neither, if it was not seen before in these letters.
+ */
+struct name *names_recall(int module, const char *path, enum state_class_id *class);
+
+/* Adds one open of a class that has no records. */
+void names_count_class(enum state_class_id class);
+
+/* Between names_lock, where that is true, and names_unlock: the entry of a path, made if need be; NULL when the budget is used up. */
+struct name *names_entry(const struct path *p);
+bool names_lock(void);
+void names_unlock(void);
+
+/* The entry of a path that has one, or NULL. */
+struct name *names_find(const struct path *p);
+
+/*
+ * The entry that files beyond the budget share, one per mount point: what was folded is counted, and the
+ * module is marked partial. Inside names_lock.
+ */
+struct name *names_overflow(int module, const struct path *p);
+
+/* True for such an entry: its records are not held against the budget. */
+bool names_is_overflow(const struct name *n);
+
+/* The working directory changed. */
+void names_directory_changed(void);
+
+void names_reset(void);
+
+#endif

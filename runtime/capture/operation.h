@@ -1,0 +1,28 @@
+/* Operations that are counted by name, for all files together: those that no Darshan counter has. */
+#ifndef IOLENS_OPERATION_H
+#define IOLENS_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "process_state.h"
+
+/* Adds one to a shard that is held (self_shard). */
+static inline void operation_add(struct state_shard *shard, enum state_operation_id operation, bool failed,
+				 int64_t bytes, double time)
+{
+	struct state_operation *o = &shard->operation[operation];
+	o->count++;
+	o->errors += failed;
+	o->bytes += bytes;
+	o->time += time;
+}
+
+/* Counts one in the calling thread's shard whose time is in the timeline already, as other calls'. Inside self_enter. */
+void operation_count_only(enum state_operation_id operation, bool failed, int64_t bytes, double time);
+
+/* The same, and its time as one of a kind in the timeline. */
+void operation_count(enum state_operation_id operation, enum io_op op, bool failed, int64_t bytes, double start,
+		     double end);
+
+#endif

@@ -1,0 +1,239 @@
+#include "self.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+
+#include "config.h"
+#include "lock.h"
+#include "store.h"
+#include "sys.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static void count(enum state_operation_id operation)
+{
+	if (self.shard)
+		__atomic_fetch_add(&self.shard->operation[operation].count, 1, __ATOMIC_RELAXED);
+}
+
+static void count_lost(void)
+{
+	count(STATE_OP_IOLENS_LOST);
+}
+
+union self_process self_process __attribute__((aligned(SELF_PAGE)));
+
+static uint64_t last_pass = 1;
+static const struct self_life *life;
+int self_owner;
+
+/* ---- threads come and go ---- */
+
+enum {
+	KEYS_WITHOUT_MALLOC = 32
+}; /* of glibc: to set the value of a later one may need memory, and then wait for a lock */
+
+static pthread_key_t at_thread_exit;
+static bool have_key;
+
+/* A thread that was cancelled inside a record call ends here, too. */
+static void release(void *shard)
+{
+	struct state_shard *s = shard;
+	if (self.shard != s)
+		return;
+	lock_drop_all();
+	self.gate = SELF_NEW;
+	self.shard = NULL;
+	__atomic_store_n(&s->owned, 0, __ATOMIC_RELEASE);
+}
+
+void self_start(const struct self_life *its_life)
+{
+	static bool begun;
+	if (!begun)
+		have_key = pthread_key_create(&at_thread_exit, release) == 0 && at_thread_exit < KEYS_WITHOUT_MALLOC;
+	begun = true;
+	life = its_life;
+	lock_on_lost = count_lost;
+	if (getauxval(AT_PAGESZ) <= SELF_PAGE)
+		sys_call(SYS_madvise, (long)&self_process, SELF_PAGE, MADV_WIPEONFORK, 0, 0, 0);
+}
+
+void self_admit_all(void)
+{
+	last_pass += 2;
+	__atomic_store_n(&self_process.pass, last_pass, __ATOMIC_RELEASE);
+}
+
+void self_admit_none(void)
+{
+	__atomic_store_n(&self_process.pass, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- shards ---- */
+
+/* Shards beyond were never touched: the store reader leaves them out. */
+static void hand_out(struct process_state *state, uint64_t shards)
+{
+	uint64_t known = __atomic_load_n(&state->shards, __ATOMIC_RELAXED);
+	while (known < shards &&
+	       !__atomic_compare_exchange_n(&state->shards, &known, shards, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static struct state_shard *claim(void)
+{
+	struct process_state *state = store_state();
+	for (int i = 0; i < STATE_SHARDS - 1; i++) {
+		struct state_shard *s = &state->shard[i];
+		uint64_t free = 0;
+		if (!store_touch(s, sizeof *s))
+			return NULL;
+		if (__atomic_compare_exchange_n(&s->owned, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			hand_out(state, (uint64_t)i + 1);
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static bool adopt_shard(void)
+{
+	struct state_shard *last = &store_state()->shard[STATE_SHARDS - 1];
+	self.shard = claim();
+	self.shared = !self.shard;
+	self.special = self.shared || config_traces();
+	if (self.shared)
+		self.shard = store_touch(last, sizeof *last) ? last : NULL;
+	if (self.shared && self.shard)
+		hand_out(store_state(), STATE_SHARDS);
+	if (!self.shared && have_key)
+		pthread_setspecific(at_thread_exit, self.shard);
+	return self.shard;
+}
+
+static struct lock sharing;
+
+bool self_take_shared(void)
+{
+	return lock_take_deep(&sharing);
+}
+
+void self_drop_shared(void)
+{
+	lock_drop_deep(&sharing);
+}
+
+/* ---- record calls that are left by a jump ---- */
+
+static bool recording(void)
+{
+	return self.gate > SELF_OWN && !(self.gate & 1);
+}
+
+/*
+ * A handler that runs on a stack of its own may lie on either side of the stack that it interrupted. Of two frames on the
+ * same stack the lower one is the inner one.
+ */
+static bool left_by(uintptr_t target)
+{
+	stack_t other;
+	bool asked = sys_call(SYS_sigaltstack, 0, (long)&other, 0, 0, 0, 0) == 0 && !(other.ss_flags & SS_DISABLE);
+	uintptr_t from = asked ? (uintptr_t)other.ss_sp : 0, size = asked ? other.ss_size : 0;
+	bool inside = self.gate - from < size, lands_inside = target - from < size;
+	return inside == lands_inside ? target > self.gate : inside;
+}
+
+static void give_up_recording(void)
+{
+	lock_drop_all();
+	self.gate = self.pass;
+}
+
+void self_on_jump(uintptr_t target)
+{
+	if (self.mpi && target > self.mpi)
+		self.mpi = 0;
+	if (recording() && self.gate != self.switched && target && left_by(target))
+		give_up_recording();
+}
+
+void self_on_switch(void)
+{
+	if (recording())
+		self.switched = self.gate;
+}
+
+/* ---- the slow way in ---- */
+
+/* What the thread knows of the process that this one was forked from is void. */
+static void forget_parent(void)
+{
+	lock_identify();
+	if (self.pass != self_pass())
+		self.shard = NULL;
+	self.pass = self_pass();
+}
+
+static bool wake_and_adopt(void)
+{
+	if (!life->wake())
+		return false;
+	forget_parent();
+	return self.shard || adopt_shard();
+}
+
+/* No handler may jump out of this half-way, nor a thread be cancelled in it. */
+static bool admit(void)
+{
+	uint64_t before;
+	bool blocked = sys_block_all_signals(&before);
+	self.gate = SELF_OWN;
+	bool ready = wake_and_adopt();
+	self.gate = ready ? self_pass() : SELF_NEW;
+	if (blocked)
+		sys_restore_all_signals(&before);
+	return ready;
+}
+
+/* A new thread, a forked child's first operation, a process that is not observed, a handler that interrupted a record call. */
+bool self_admit(void)
+{
+	uint64_t pass = self_pass();
+	if (pass && self.gate == pass) /* a handler was here since the caller looked */
+		return true;
+	if (pass && recording()) {
+		if (self.gate == self.switched || !left_by((uintptr_t)__builtin_frame_address(0))) {
+			count(STATE_OP_IOLENS_NESTED);
+			return false;
+		}
+		give_up_recording();
+		return self.gate == pass;
+	}
+	if (self.gate == SELF_OWN || !life || !life->observed())
+		return false;
+	return admit();
+}
+
+void self_count(enum state_operation_id operation, int64_t calls, int64_t errors, int64_t bytes)
+{
+	int saved = errno;
+	if (self_ready()) {
+		self_enter();
+		struct state_shard *shard = self_shard();
+		if (shard) {
+			struct state_operation *o = &shard->operation[operation];
+			o->count += calls;
+			o->errors += errors;
+			o->bytes += bytes;
+			self_shard_done();
+		}
+		self_leave();
+	}
+	errno = saved;
+}

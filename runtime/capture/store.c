@@ -1,0 +1,416 @@
+#include "store.h"
+
+#include <string.h>
+
+#include "config.h"
+#include "lock.h"
+#include "container.h"
+#include "schema.h"
+#include "store_file.h"
+#include "sys.h"
+#include "trailer.h"
+
+enum {
+	RESERVE = 16 * 1024, /* room for reserved records and names beyond the budget */
+	LEAST_PIECE = 128 * 1024,
+	NAMES_AT = CONTAINER_HEADER + CONTAINER_JOB_MAX,
+	COMMAND_MAX = 3015,
+};
+
+struct placed {
+	uint64_t offset;
+	uint64_t length;
+};
+
+/* The header of a 3.41 log. */
+struct header {
+	char version[8];
+	int64_t magic;
+	uint8_t compression;
+	uint8_t padding[7];
+	uint64_t partial;
+	struct placed names;
+	struct placed module[LOG_MAX_MODULES];
+	uint32_t module_version[LOG_MAX_MODULES];
+};
+
+_Static_assert(sizeof(struct header) == CONTAINER_HEADER, "header of the format");
+
+/* A part of the memory that readers get of the store. */
+struct store_part {
+	struct store_region *region;
+	size_t used;
+};
+
+enum { PARTS = WRITTEN_COUNT + 3 };
+
+static struct {
+	size_t budget;
+	size_t spent;
+	struct store_region names;                 /* with the header and the job region in front */
+	struct store_region module[WRITTEN_COUNT]; /* each has room for the whole budget: the file is sparse */
+	struct store_region trace;                 /* of no capacity where nothing is traced */
+	struct store_region
+		state; /* the trailer: its section "live", whose row is the struct process_state, and its end */
+	struct process_state *row;
+	size_t oldest; /* in the trace */
+	struct lock lock;
+	char *memory; /* NULL = none was asked for */
+	struct store_part shown[PARTS];
+} store;
+
+/* The readers of other tools see a table of one row; the assembly knows the struct by its version. */
+static const char state_schema[] = "version u64\nsize u64\n";
+
+static size_t state_bytes(size_t row)
+{
+	return section_in_place_size(state_schema, (uint32_t)row, 1, 0);
+}
+
+enum { SECTIONS = 2, TAIL = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer) };
+
+static size_t piece_size(size_t budget)
+{
+	size_t part = store_pages(budget / (STORE_PIECES - 4));
+	return part > LEAST_PIECE ? part : LEAST_PIECE;
+}
+
+/* Of a store whose account of itself is lost, the snapshot infers where regions are (format/store/snapshot.c). */
+static size_t layout(const struct store_room *room)
+{
+	uint64_t at = 0;
+	size_t budget = room->budget, piece = piece_size(budget);
+	size_t state = store_pages(state_bytes(sizeof(struct process_state))) + STORE_PAGE;
+	store_region_place(&store.names, &at, store_pages(NAMES_AT) + store_pages(budget + RESERVE), piece);
+	store_region_place(&store.trace, &at, room->trace, piece_size(room->trace));
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		store_region_place(&store.module[i], &at, budget + RESERVE, piece);
+	store_region_place(&store.state, &at, state, state);
+	store.names.used = NAMES_AT;
+	return (size_t)at;
+}
+
+static struct header *header(void)
+{
+	return (struct header *)store.names.piece[0];
+}
+
+static bool write_header(void)
+{
+	if (!store_region_reach(&store.names, NAMES_AT))
+		return false;
+	struct header *h = header();
+	memcpy(h->version, "3.41", 4);
+	h->magic = CONTAINER_MAGIC;
+	h->compression = LOG_PLAIN;
+	h->names.offset = NAMES_AT;
+	for (int i = 0; i < WRITTEN_COUNT; i++) {
+		h->module[written_modules[i].module].offset = store.module[i].offset;
+		h->module_version[written_modules[i].module] = schema_modules[written_modules[i].module].version;
+	}
+	return true;
+}
+
+/* `base` is where the file's first byte is, or would be. */
+static struct process_state *write_trailer(char *base, uint64_t state, size_t row_size, struct placed trace,
+					   uint64_t tail)
+{
+	struct trailer_entry *entry = (struct trailer_entry *)(base + tail);
+	struct process_state *row =
+		section_in_place(entry, base, state, "live", state_schema, (uint32_t)row_size, 1, 0);
+	if (row)
+		entry->rows = 1;
+	entry[1] = (struct trailer_entry){.name = TRACE_SECTION,
+					  .offset = trace.offset,
+					  .stored = trace.length,
+					  .raw = trace.length,
+					  .flags = TRAILER_IN_PLACE};
+	footer_in_place((struct trailer_footer *)(entry + SECTIONS), tail, SECTIONS);
+	return row;
+}
+
+/* The last page is the trailer's alone, and is known to exist before any other of the region. */
+static bool make_trailer(void)
+{
+	struct store_region *r = &store.state;
+	size_t last = r->capacity - STORE_PAGE;
+	r->touched = last;
+	if (!store_region_reach(r, r->capacity))
+		return false;
+	r->touched = 0;
+	if (!store_region_reach(r, CONTAINER_HEADER + offsetof(struct process_state, shard)))
+		return false;
+	struct placed trace = {store.trace.offset, store.trace.capacity};
+	store.row = write_trailer(r->piece[0] - r->offset, r->offset, sizeof(struct process_state), trace,
+				  r->offset + r->capacity - TAIL);
+	if (!store.row)
+		return false;
+	store.row->version = STATE_VERSION;
+	store.row->size = sizeof(struct process_state);
+	return true;
+}
+
+enum { IMAGE_HEAD = (NAMES_AT + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE };
+
+static size_t memory_size(const struct store_part *part)
+{
+	size_t n = IMAGE_HEAD + STORE_PAGE;
+	for (int i = 0; i < PARTS; i++)
+		n += store_pages(part[i].used);
+	return n;
+}
+
+static void drop_memory(void)
+{
+	if (store.memory)
+		sys_unmap(store.memory, memory_size(store.shown));
+	store.memory = NULL;
+}
+
+bool store_make(int dir, const char *path, const struct store_room *room)
+{
+	struct store_region *regions[PARTS] = {&store.names, &store.state};
+	int n = 2;
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		regions[n++] = &store.module[i];
+	if (room->trace)
+		regions[n++] = &store.trace;
+	store.budget = room->budget;
+	store.spent = store.oldest = 0;
+	store.lock.owner = 0;
+	drop_memory();
+	if (store_file_make(dir, path, layout(room), regions, n)) {
+		if (write_header() && make_trailer())
+			return true;
+		sys_unlink_at(dir, strrchr(path, '/') + 1);
+	}
+	return false;
+}
+
+int64_t *store_hold(int64_t *counter)
+{
+	uintptr_t inside = (uintptr_t)counter & (STORE_PAGE - 1);
+	long page = sys_call(SYS_mremap, (long)((uintptr_t)counter - inside), 0, STORE_PAGE, MREMAP_MAYMOVE, 0, 0);
+	return page < 0 && page > -4096 ? NULL : (int64_t *)((uintptr_t)page + inside);
+}
+
+void store_let_go(int64_t *counter)
+{
+	if (counter)
+		sys_unmap((void *)((uintptr_t)counter & ~(uintptr_t)(STORE_PAGE - 1)), STORE_PAGE);
+}
+
+static void *take(struct store_region *r, size_t n, bool reserved)
+{
+	if ((store.spent + n > store.budget && !reserved) || !store_region_reach(r, r->used + n))
+		return NULL;
+	char *at = store_region_at(r, r->used);
+	if (at)
+		store.spent += n;
+	return at;
+}
+
+static bool at_limit(const struct written_module *w, const struct store_region *r)
+{
+	int64_t most = config.max_records[w->module];
+	return most && r->used / w->size >= (size_t)most;
+}
+
+void *store_record(enum written slot, uint64_t id, bool reserved)
+{
+	const struct written_module *w = &written_modules[slot];
+	if (!lock_take_deep(&store.lock))
+		return NULL;
+	struct store_region *r = &store.module[slot];
+	uint64_t *record = NULL;
+	if (reserved || !at_limit(w, r))
+		record = take(r, w->size, reserved);
+	if (record) {
+		*record = id;
+		r->used += w->size;
+		__atomic_store_n(&header()->module[w->module].length, r->used, __ATOMIC_RELEASE);
+	}
+	lock_drop_deep(&store.lock);
+	return record;
+}
+
+const char *store_name(uint64_t id, const char *name, size_t length, bool reserved)
+{
+	size_t n = sizeof id + length + 1;
+	if (!lock_take_deep(&store.lock))
+		return NULL;
+	char *at = take(&store.names, n, reserved);
+	if (at) {
+		memcpy(at, &id, sizeof id);
+		memcpy(at + sizeof id, name, length);
+		store.names.used += n;
+		__atomic_store_n(&header()->names.length, store.names.used - NAMES_AT, __ATOMIC_RELEASE);
+	}
+	lock_drop_deep(&store.lock);
+	return at ? at + sizeof id : NULL;
+}
+
+void *store_trace(size_t n)
+{
+	struct store_region *r = &store.trace;
+	if (!lock_take_deep(&store.lock))
+		return NULL;
+	char *at = store_region_reach(r, r->used + n) ? store_region_at(r, r->used) : NULL;
+	if (at) {
+		r->used += n;
+		__atomic_store_n(&store.row->trace.used, r->used, __ATOMIC_RELEASE);
+	}
+	lock_drop_deep(&store.lock);
+	return at;
+}
+
+void *store_trace_again(size_t n)
+{
+	struct store_region *r = &store.trace;
+	if (!lock_take_deep(&store.lock))
+		return NULL;
+	size_t at = store.oldest + n <= r->used ? store.oldest : 0;
+	char *oldest = r->used >= n ? store_region_at(r, at) : NULL;
+	store.oldest = at + n;
+	lock_drop_deep(&store.lock);
+	return oldest;
+}
+
+void store_partial(int module)
+{
+	__atomic_fetch_or(&header()->partial, UINT64_C(1) << module, __ATOMIC_RELAXED);
+}
+
+void store_forget(void)
+{
+	store.budget = 0;
+	header()->names.length = 0;
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		header()->module[written_modules[i].module].length = 0;
+	store.trace.capacity = 0;
+	store.row->trace = (struct state_trace){0};
+	for (struct state_shard *s = store.row->shard; s < store.row->shard + store.row->shards; s++)
+		memset(s->class, 0, sizeof *s - offsetof(struct state_shard, class));
+}
+
+bool store_touch(const void *at, size_t n)
+{
+	if (!lock_take_deep(&store.lock))
+		return false;
+	bool there = store_region_reach(&store.state, (size_t)((const char *)at + n - store.state.piece[0]));
+	lock_drop_deep(&store.lock);
+	return there;
+}
+
+struct process_state *store_state(void)
+{
+	return store.row;
+}
+
+/* ---- the memory: what the file has, without what it only has room for ---- */
+
+/* Shards that no thread ever had are left out. */
+static size_t used_row(void)
+{
+	size_t shards = store.row->shards < STATE_SHARDS ? store.row->shards : STATE_SHARDS;
+	return offsetof(struct process_state, shard) + shards * sizeof(struct state_shard);
+}
+
+static void list_parts(struct store_part *part)
+{
+	size_t names = __atomic_load_n(&header()->names.length, __ATOMIC_ACQUIRE);
+	*part++ = (struct store_part){&store.names, NAMES_AT + names};
+	for (int i = 0; i < WRITTEN_COUNT; i++) {
+		size_t n = __atomic_load_n(&header()->module[written_modules[i].module].length, __ATOMIC_ACQUIRE);
+		*part++ = (struct store_part){&store.module[i], n};
+	}
+	*part++ = (struct store_part){&store.trace, __atomic_load_n(&store.row->trace.used, __ATOMIC_ACQUIRE)};
+	*part = (struct store_part){&store.state, state_bytes(used_row())};
+}
+
+/* Regions are elsewhere in the memory than in the file: a header and a trailer of its own tell where. */
+static bool show(char *memory, const struct store_part *part)
+{
+	size_t row = part[PARTS - 1].used - (size_t)((char *)store.row - store.state.piece[0]);
+	struct header *h = (struct header *)memory;
+	size_t at[PARTS], next = IMAGE_HEAD;
+	for (int i = 0; i < PARTS; next += store_pages(part[i++].used)) {
+		at[i] = next;
+		if (part[i].used && !store_region_at(part[i].region, part[i].used - 1))
+			return false;
+		if (!store_region_show(part[i].region, memory + next, part[i].used))
+			return false;
+	}
+	memcpy(memory, header(), NAMES_AT);
+	h->names = (struct placed){at[0] + NAMES_AT, part[0].used - NAMES_AT};
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		h->module[written_modules[i].module] = (struct placed){at[1 + i], part[1 + i].used};
+	struct placed trace = {at[PARTS - 2], part[PARTS - 2].used};
+	return write_trailer(memory, at[PARTS - 1], row, trace, next + STORE_PAGE - TAIL);
+}
+
+const void *store_memory(size_t *size)
+{
+	struct store_part part[PARTS];
+	list_parts(part);
+	*size = memory_size(part);
+	if (store.memory && memcmp(part, store.shown, sizeof part) == 0)
+		return store.memory;
+	drop_memory();
+	memcpy(store.shown, part, sizeof part);
+	store.memory = sys_map(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (store.memory && !show(store.memory, part))
+		drop_memory();
+	*size = store.memory ? *size : 0;
+	return store.memory;
+}
+
+size_t store_bytes(void)
+{
+	size_t n = header()->names.length;
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		n += header()->module[written_modules[i].module].length;
+	return n;
+}
+
+/* ---- the job region: 56 bytes of numbers, the metadata, the command line with the mounts ---- */
+
+struct job {
+	int64_t uid;
+	int64_t start, start_ns;
+	int64_t end, end_ns;
+	int64_t nprocs;
+	int64_t id;
+	char metadata[CONTAINER_METADATA];
+	char command[CONTAINER_JOB_MAX - CONTAINER_JOB];
+};
+
+static struct job *job(void)
+{
+	return (struct job *)(store.names.piece[0] + CONTAINER_HEADER);
+}
+
+void store_job(int64_t uid, int64_t started, int64_t id, const char *command)
+{
+	struct job *j = job();
+	j->uid = uid;
+	j->start = started / 1000000000;
+	j->start_ns = started % 1000000000;
+	j->nprocs = 1;
+	j->id = id;
+	strcpy(j->metadata, "lib_ver=iolens-" IOLENS_VERSION "\n");
+	memcpy(j->command, command, strnlen(command, COMMAND_MAX));
+}
+
+void store_mount(const char *type, const char *point)
+{
+	char *at = job()->command;
+	size_t used = strlen(at), m = strlen(type), n = strlen(point);
+	if (used + m + n + 2 > COMMAND_MAX)
+		return;
+	at += used + 1;
+	memcpy(at, type, m);
+	at[m] = '\t';
+	memcpy(at + m + 1, point, n);
+	job()->command[used] = '\n';
+}

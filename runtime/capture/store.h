@@ -1,0 +1,65 @@
+/*
+ * The store: this process's records in one file-backed mapping that is an uncompressed Darshan log
+ * from its first moment (docs/architecture.md). Whatever ends the process, what is in it stays.
+ *
+ * The budget counts the bytes of records and names. Pages are touched through the kernel before they
+ * are used, so that a full file system makes store_record fail instead of killing the program.
+ */
+#ifndef IOLENS_STORE_H
+#define IOLENS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process_state.h"
+
+struct store_room {
+	size_t budget; /* bytes of records and names */
+	size_t trace;  /* bytes of the trace beside that; 0 = nothing is traced */
+};
+
+/*
+ * Makes the store `path` in its open directory `dir`; in a forked child at the addresses of the parent's. What path points to is
+ * kept: the caller changes it when the store moves.
+ */
+bool store_make(int dir, const char *path, const struct store_room *room);
+
+/*
+ * A zeroed record of a module with its id set, or NULL when the budget or the limit of the module is used up. A few reserved ones
+ * (for what all folded files share) are not held against the budget.
+ */
+void *store_record(enum written slot, uint64_t id, bool reserved);
+
+/* Appends a name; returns its copy in the store, or NULL when the budget is used up. */
+const char *store_name(uint64_t id, const char *name, size_t length, bool reserved);
+
+/* Zeroed room for a chunk of the trace, of at most TRACE_MOST bytes; NULL when there is none left. */
+void *store_trace(size_t n);
+/* The n bytes that were handed out the longest time ago, all in pieces of n. */
+void *store_trace_again(size_t n);
+
+/* Marks a module as incomplete: some of its files are folded. */
+void store_partial(int module);
+
+/* Fills the job region: user, start (ns since 1970), job id, version note, command line. */
+void store_job(int64_t uid, int64_t started, int64_t job, const char *command);
+
+/* Appends one mount entry to the job region. */
+void store_mount(const char *type, const char *point);
+
+/* Takes back everything that was recorded, and records no more. */
+void store_forget(void);
+
+bool store_touch(const void *at, size_t n);
+struct process_state *store_state(void);
+
+/* A counter of this store, for a forked child: where it can still be reached when the child's own store takes its place. */
+int64_t *store_hold(int64_t *counter);
+void store_let_go(int64_t *counter);
+const void *store_memory(size_t *size);
+
+/* Of names and records. */
+size_t store_bytes(void);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * How a symbol is wrapped.
+ *
+ *	WRAP(ssize_t, read, int fd, void *buf, size_t n)
+ *	{
+ *		... REAL(read)(fd, buf, n) ...
+ *	}
+ *	ALIAS(pread64, pread);
+ *
+ * WRAP defines the exported symbol under a C name of our own, so that no header's macro, redirection
+ * or inline definition of it gets in the way. It is for what libc itself exports. REAL is the next definition
+ * in the search order (another preloaded library's, or libc's), found once when the library starts, or at
+ * the first call, where that comes before. Where this libc has none the call fails with ENOSYS.
+ *
+ * WRAP_LATE is for every other library's symbols, of which there need be none, or several. NEXT is what the
+ * caller would have called without us, or `instead`: a function of the same type that refuses as that library does.
+ */
+#ifndef IOLENS_WRAP_H
+#define IOLENS_WRAP_H
+
+#include "resolve.h"
+
+#define WRAP(type, symbol, ...)                                                                  \
+	typedef type (*type_##symbol)(__VA_ARGS__);                                              \
+	static void *real_##symbol;                                                              \
+	static const struct wrap wrap_of_##symbol                                                \
+		__attribute__((section("iolens_wraps"), used)) = {#symbol, &real_##symbol};      \
+	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default"))); \
+	type wrap_##symbol(__VA_ARGS__)
+
+#define REAL(symbol) \
+	((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(&wrap_of_##symbol)))
+
+#define WRAP_LATE(type, symbol, library_, instead_, ...)                                                            \
+	typedef type (*type_##symbol)(__VA_ARGS__);                                                                 \
+	static struct late late_##symbol = {.name = #symbol, .instead = (void *)(instead_), .library = (library_)}; \
+	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default")));                    \
+	type wrap_##symbol(__VA_ARGS__)
+
+#define NEXT(symbol) ((type_##symbol)resolve_next(&late_##symbol, __builtin_return_address(0)))
+
+/* A second name of the same function: same machine code contract, so the first one's REAL serves both. */
+#define ALIAS(other, symbol) __asm__(".globl " #other "\n.type " #other ", @function\n.set " #other ", " #symbol)
+
+#endif

@@ -1,0 +1,266 @@
+#include "node.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "session.h"
+#include "sys.h"
+
+enum { HEAD = 64, LINE = 800 };
+
+/* The first bytes of the file. */
+struct head {
+	uint32_t come, gone;
+	uint32_t outcome; /* enum node_outcome; who waits, waits for its change */
+	uint32_t lacking; /* ranks whose store could not be made */
+	uint32_t stores;  /* registered; the first waits for its change */
+	uint32_t lines;   /* bytes behind this head that are taken */
+};
+
+static struct {
+	int fd;
+	char path[256];
+	struct head *head;
+	bool crowded; /* more ranks than processors */
+} node = {.fd = -1};
+
+static bool ours(int fd)
+{
+	struct stat s;
+	return sys_fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & 077);
+}
+
+/* A full file system must refuse here: in the mapping it would be a signal. */
+static bool has_head(int fd)
+{
+	return sys_call(SYS_pwrite64, fd, (long)"", 1, HEAD - 1, 0, 0) == 1;
+}
+
+bool node_enter(uint64_t meeting)
+{
+	session_meeting_path(meeting, node.path, sizeof node.path);
+	node.fd = sys_open(node.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (node.fd >= 0 && ours(node.fd) && has_head(node.fd))
+		node.head = sys_map(NULL, HEAD, PROT_READ | PROT_WRITE, MAP_SHARED, node.fd);
+	if (!node.head && node.fd >= 0)
+		sys_close(node.fd);
+	return node.head;
+}
+
+static void wake(const uint32_t *word)
+{
+	sys_call(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+static ssize_t read_lines(char *text, size_t n, int64_t at)
+{
+	return sys_call(SYS_pread64, node.fd, (long)text, (long)n, at, 0, 0);
+}
+
+bool node_register_store(const char *path, uint32_t *order)
+{
+	char line[LINE];
+	int n = snprintf(line, sizeof line, "%s\n", path);
+	if (n >= LINE)
+		return false;
+	uint32_t at = __atomic_fetch_add(&node.head->lines, (uint32_t)n, __ATOMIC_ACQ_REL);
+	*order = at > 0;
+	if (sys_call(SYS_pwrite64, node.fd, (long)line, n, HEAD + (long)at, 0, 0) != n)
+		return false;
+	if (__atomic_fetch_add(&node.head->stores, 1, __ATOMIC_ACQ_REL) == 1)
+		wake(&node.head->stores);
+	return true;
+}
+
+void node_store(uint32_t order, char *path, size_t room)
+{
+	char text[2 * LINE] = "";
+	read_lines(text, sizeof text - 1, HEAD);
+	char *at = text, *end = strchr(text, '\n');
+	for (; end && order; order--) {
+		at = end + 1;
+		end = strchr(at, '\n');
+	}
+	snprintf(path, room, "%.*s", end ? (int)(end - at) : 0, at);
+}
+
+void node_lack_store(void)
+{
+	__atomic_add_fetch(&node.head->lacking, 1, __ATOMIC_ACQ_REL);
+}
+
+uint32_t node_lacking(void)
+{
+	return __atomic_load_n(&node.head->lacking, __ATOMIC_ACQUIRE);
+}
+
+static int64_t processors(void)
+{
+	uint64_t mask[128] = {0};
+	int64_t n = 0;
+	sys_call(SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0, 0, 0);
+	for (size_t k = 0; k < sizeof mask / sizeof *mask; k++)
+		n += __builtin_popcountll(mask[k]);
+	return n;
+}
+
+bool node_come(int64_t ranks)
+{
+	uint32_t open = NODE_OPEN;
+	node.crowded = processors() < ranks;
+	bool last = __atomic_add_fetch(&node.head->come, 1, __ATOMIC_ACQ_REL) == ranks;
+	return last && __atomic_compare_exchange_n(&node.head->outcome, &open, NODE_MAKING, false, __ATOMIC_ACQ_REL,
+						   __ATOMIC_ACQUIRE);
+}
+
+char **node_stores(size_t *n)
+{
+	struct stat s;
+	*n = 0;
+	if (sys_fstat(node.fd, &s) != 0 || s.st_size < HEAD)
+		return NULL;
+	size_t size = (size_t)(s.st_size - HEAD);
+	char *text = malloc(size + 1), **paths = NULL;
+	if (text && read_lines(text, size, HEAD) == (ssize_t)size) {
+		text[size] = '\0';
+		for (char *c = text; (c = strchr(c, '\n')); c++)
+			++*n;
+		paths = calloc(*n + 1, sizeof *paths);
+		char *rest = text;
+		for (size_t k = 0; paths && k < *n; k++)
+			paths[k] = strdup(strsep(&rest, "\n"));
+	}
+	free(text);
+	return paths;
+}
+
+void node_forget_stores(char **paths, size_t n)
+{
+	for (size_t k = 0; paths && k < n; k++)
+		free(paths[k]);
+	free(paths);
+}
+
+static void wake_all(void)
+{
+	wake(&node.head->outcome);
+	wake(&node.head->come);
+	wake(&node.head->stores);
+}
+
+void node_settle(enum node_outcome outcome)
+{
+	__atomic_store_n(&node.head->outcome, outcome, __ATOMIC_RELEASE);
+	wake_all();
+}
+
+bool node_give_up(void)
+{
+	uint32_t open = NODE_OPEN;
+	bool first = __atomic_compare_exchange_n(&node.head->outcome, &open, NODE_LEFT, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE);
+	if (first)
+		wake_all();
+	return first;
+}
+
+/* At most a second at a time: it costs nothing to look again. */
+static void sleep_on(const uint32_t *word, uint32_t value, uint64_t until)
+{
+	uint64_t now = clock_monotonic(), most = UINT64_C(1000000000);
+	uint64_t left = until > now ? until - now : 1;
+	struct timespec t = {.tv_sec = left >= most, .tv_nsec = left >= most ? 0 : (long)left};
+	sys_call(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&t, 0, 0);
+}
+
+bool node_await_second(const struct deadline *p)
+{
+	for (;;) {
+		uint32_t stores = __atomic_load_n(&node.head->stores, __ATOMIC_ACQUIRE);
+		if (stores > 1)
+			return true;
+		if (__atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE) != NODE_OPEN || clock_monotonic() > p->until)
+			return false;
+		sleep_on(&node.head->stores, stores, p->until);
+	}
+}
+
+/* To be woken takes as long as a small log. */
+enum { LOOK_NS = 3000000 };
+
+static void look(void)
+{
+	uint64_t until = clock_monotonic() + LOOK_NS;
+	while (!node.crowded && __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE) <= NODE_MAKING &&
+	       clock_monotonic() < until)
+		sched_yield();
+}
+
+enum node_outcome node_await(const struct deadline *p, bool *first_to_leave)
+{
+	look();
+	for (*first_to_leave = false;;) {
+		uint32_t now = __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE);
+		if (now != NODE_OPEN && now != NODE_MAKING)
+			return (enum node_outcome)now;
+		if (clock_monotonic() < p->until) {
+			sleep_on(&node.head->outcome, now, p->until);
+			continue;
+		}
+		if (now == NODE_MAKING)
+			return NODE_KEPT; /* or it is written a little later: the one who writes it will say */
+		*first_to_leave = node_give_up();
+	}
+}
+
+bool node_await_all(const struct deadline *p)
+{
+	for (;;) {
+		uint32_t come = __atomic_load_n(&node.head->come, __ATOMIC_ACQUIRE);
+		uint32_t now = __atomic_load_n(&node.head->outcome, __ATOMIC_ACQUIRE);
+		if (now != NODE_OPEN)
+			return now == NODE_MAKING;
+		if (clock_monotonic() < p->until)
+			sleep_on(&node.head->come, come, p->until);
+		else
+			node_give_up();
+	}
+}
+
+void node_call(void)
+{
+	wake(&node.head->come);
+}
+
+static void forget(void)
+{
+	sys_unmap(node.head, HEAD);
+	sys_close(node.fd);
+	node.head = NULL;
+}
+
+void node_leave(void)
+{
+	uint32_t gone = __atomic_add_fetch(&node.head->gone, 1, __ATOMIC_ACQ_REL);
+	if (gone == __atomic_load_n(&node.head->come, __ATOMIC_ACQUIRE))
+		sys_unlink_at(AT_FDCWD, node.path);
+	forget();
+}
+
+void node_pass(bool done)
+{
+	if (done)
+		sys_unlink_at(AT_FDCWD, node.path);
+	forget();
+}
+
+void node_abandon(void)
+{
+	node_settle(NODE_LEFT);
+	sys_unlink_at(AT_FDCWD, node.path);
+	forget();
+}

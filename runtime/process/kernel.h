@@ -1,0 +1,15 @@
+/* What the kernel has counted for this process. */
+#ifndef IOLENS_KERNEL_H
+#define IOLENS_KERNEL_H
+
+#include <stdint.h>
+
+#include "process_state.h"
+
+/* Fills in /proc/self/io less what iolens itself has read; all zero where it cannot be read. */
+void kernel_io(int64_t out[STATE_IO_COUNT]);
+
+/* A number for the process numbers' name space; 0 = unknown. */
+int64_t kernel_pid_namespace(void);
+
+#endif

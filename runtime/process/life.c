@@ -1,0 +1,410 @@
+#include "life.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "config.h"
+#include "kernel.h"
+#include "lock.h"
+#include "logname.h"
+#include "mounts.h"
+#include "names.h"
+#include "own_log.h"
+#include "scratch.h"
+#include "self.h"
+#include "session.h"
+#include "store.h"
+#include "sys.h"
+#include "warn.h"
+#include "wrap.h"
+
+enum state { OFF, ON };
+
+static struct {
+	enum state state;
+	bool in_session;
+	bool ended;
+	bool allowed;
+	bool rank;      /* of an MPI job */
+	bool silent;    /* a rank that is not to be recorded */
+	bool storeless; /* there was no room for its store */
+	int argc;
+	char **argv, **environment;
+	int64_t job;
+	struct epoch epoch;
+	char command[3016];
+} life;
+
+extern const struct life_module *const __start_iolens_modules[], *const __stop_iolens_modules[];
+
+static bool observed(void)
+{
+	return __builtin_expect(life.state != OFF && !life.silent, 1);
+}
+
+/* ---- start ---- */
+
+/* Arguments joined by blanks. A newline would be taken for a mount entry. */
+static void remember_command(int argc, char **argv)
+{
+	static const char mark[] = "<TRUNCATED>";
+	size_t n = 0, room = sizeof life.command - 1;
+	for (int i = 0; i < argc && n < room; i++) {
+		const char *c = i && filter_hits(&config.mask_args, 0, argv[i]) ? "***" : argv[i];
+		if (i)
+			life.command[n++] = ' ';
+		for (; *c && n < room; c++)
+			life.command[n++] = *c == '\n' ? ' ' : *c;
+	}
+	if (n == room)
+		memcpy(life.command + room - (sizeof mark - 1), mark, sizeof mark);
+}
+
+static int64_t job_id(char **environment)
+{
+	const char *name = config.jobid ? config.jobid : "SLURM_JOB_ID";
+	const char *value = config_variable(environment, name);
+	int job = value ? atoi(value) : 0;
+	return job > 0 ? job : sys_pid();
+}
+
+static void copy_text(char *to, size_t room, ssize_t got)
+{
+	to[got > 0 && (size_t)got < room ? (size_t)got : got > 0 ? room - 1 : 0] = '\0';
+}
+
+static void fill_process(void)
+{
+	struct state_process *p = &store_state()->process;
+	double now = clock_now();
+	p->pid = self_owner;
+	p->parent = sys_parent();
+	p->pid_namespace = kernel_pid_namespace();
+	p->start = now;
+	p->started = life.epoch.realtime + (int64_t)(now * 1e9);
+	p->budget = config.budget;
+	p->group_readable = config.group_readable;
+	store_state()->trace.small = config.trace_small;
+	store_state()->trace.unaligned = config.trace_unaligned;
+	memcpy(p->host, session_host(), sizeof p->host - 1);
+	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
+	copy_text(p->directory, sizeof p->directory, sys_getcwd(p->directory, sizeof p->directory));
+	kernel_io(p->kernel_at_start);
+	store_job(getuid(), p->started, life.job, life.command);
+}
+
+#define EACH_MODULE(m)                                                                                    \
+	for (const struct life_module *const *m = __start_iolens_modules; m < __stop_iolens_modules; m++) \
+		if (!(*m)->module || config_module_on((*m)->module))
+
+static bool make_store(enum session_moment moment)
+{
+	self_owner = sys_pid();
+	life.ended = false;
+	session_collect(moment); /* first of all: it may make room, and what it reads and writes is not the program's */
+	sys_own_read = 0;
+	if (!session_store())
+		return false;
+	fill_process();
+	return true;
+}
+
+static void on_normal_exit(int status, void *nothing)
+{
+	(void)nothing;
+	life_end(STATE_END_EXIT, status);
+}
+
+static void start_observing(int argc, char **argv, char **environment)
+{
+	uint64_t before = clock_monotonic();
+	life.epoch = session_epoch();
+	clock_start(&life.epoch);
+	if (!life.in_session)
+		logname_remember_zone(life.epoch.realtime);
+	life.job = job_id(environment);
+	remember_command(argc, argv);
+	lock_identify();
+	life.storeless = !make_store(SESSION_START);
+	if (life.storeless)
+		return;
+	static const struct self_life above = {observed, life_wake};
+	self_start(&above);
+	names_start(environment);
+	uint64_t gate = self_work();
+	EACH_MODULE(m)
+		if ((*m)->start)
+			(*m)->start();
+	self.gate = gate;
+	on_exit(on_normal_exit, NULL);
+	pthread_atfork(NULL, life_share, self_admit_none);
+	store_state()->process.init_time = (double)(clock_monotonic() - before) * 1e-9;
+	__atomic_store_n(&life.state, ON, __ATOMIC_RELEASE);
+	self_admit_all();
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	if (getauxval(AT_SECURE))
+		return;
+	warn_start();
+	wrap_resolve_all();
+	config_load(environment);
+	if (config.disable)
+		return;
+	if (config.dump)
+		config_print(warn_write);
+	if (argc > 0 && filter_leaves_out(&config.app, 0, argv[0]))
+		return;
+	life.allowed = true;
+	life.argc = argc;
+	life.argv = argv;
+	life.environment = environment;
+	life.in_session = session_join();
+	if (life.in_session || config.nonmpi)
+		start_observing(argc, argv, environment);
+}
+
+/* ---- MPI ---- */
+
+bool life_forbidden(void)
+{
+	return !life.allowed;
+}
+
+bool life_is_rank(void)
+{
+	return life.rank && sys_pid() == self_owner;
+}
+
+bool life_storeless(void)
+{
+	return life.storeless;
+}
+
+bool life_in_session(void)
+{
+	return life.in_session;
+}
+
+int64_t life_job(void)
+{
+	return life.job;
+}
+
+const struct epoch *life_epoch(void)
+{
+	return &life.epoch;
+}
+
+static bool rank_left_out(int64_t rank)
+{
+	return filter_hits_number(&config.rank.exclude, rank) && !filter_hits_number(&config.rank.include, rank);
+}
+
+/* What was recorded before the rank was known goes; the process itself stays in its store. */
+static void fall_silent(void)
+{
+	life.silent = true;
+	self_admit_none();
+	store_forget();
+}
+
+void life_join_world(const struct life_world *w)
+{
+	if (!life.allowed)
+		return;
+	if (!life.in_session)
+		session_enter_world(w->meeting);
+	if (rank_left_out(w->rank) && life.state == OFF)
+		return;
+	if (life.state == OFF && !self_owner)
+		start_observing(life.argc, life.argv, life.environment);
+	if (!life_wake())
+		return;
+	struct state_process *p = &store_state()->process;
+	p->mpi_rank = w->rank;
+	p->mpi_world = w->id;
+	p->mpi_start = clock_now();
+	memcpy(p->mpi, w->mpi, strnlen(w->mpi, sizeof p->mpi - 1));
+	__atomic_store_n(&p->mpi_size, w->size, __ATOMIC_RELEASE);
+	life.rank = true;
+	if (rank_left_out(w->rank))
+		fall_silent();
+}
+
+enum life_keeping life_leave_world(void)
+{
+	if (life.state != ON || !life.rank || sys_pid() != self_owner)
+		return LIFE_NONE;
+	store_state()->process.mpi_end = clock_now();
+	if (life.in_session)
+		return LIFE_SESSION;
+	life_end(STATE_END_FINALIZE, 0);
+	life.state = OFF;
+	self_admit_none();
+	return LIFE_STORE;
+}
+
+/* ---- fork ---- */
+
+/* The child may move the offsets of what it inherits: the kernel is asked for them from now on. */
+void life_share(void)
+{
+	if (life.state == ON && self_pass())
+		EACH_MODULE(m)
+			if ((*m)->fork_share)
+				(*m)->fork_share();
+}
+
+/* Its parent counts a child that can make none: no other process knows of it. */
+static bool make_own_store(void)
+{
+	int64_t *lost = store_hold(&store_state()->process.lost_children);
+	bool made = make_store(SESSION_FORKED);
+	if (!made && lost)
+		__atomic_fetch_add(lost, 1, __ATOMIC_RELAXED);
+	store_let_go(lost);
+	return made;
+}
+
+static bool restart(void)
+{
+	arena_reset();
+	scratch_reset();
+	EACH_MODULE(m)
+		if ((*m)->fork_save)
+			(*m)->fork_save();
+	names_reset();
+	if (!make_own_store())
+		return false;
+	store_state()->process.forked = 1;
+	mounts_reset();
+	EACH_MODULE(m)
+		if ((*m)->fork_restore)
+			(*m)->fork_restore();
+	return true;
+}
+
+/* The first operation of a forked child, while other threads of it wait. */
+static void become_own(void)
+{
+	life.rank = false;
+	lock_next_process();
+	self.shard = NULL;
+	if ((life.in_session || config.nonmpi) && restart())
+		self_admit_all();
+	else
+		__atomic_store_n(&life.state, OFF, __ATOMIC_RELEASE);
+}
+
+enum { WAKING_NS = 1000 * 1000 * 1000 };
+
+/* Taken by process number: what a thread of our parent held is free. */
+static int waking;
+
+static bool take_turn(int pid)
+{
+	struct lock_wait w = {0};
+	int holder = __atomic_load_n(&waking, __ATOMIC_RELAXED);
+	while (holder == pid ||
+	       !__atomic_compare_exchange_n(&waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (!lock_wait_on(&w, WAKING_NS))
+			return false;
+		holder = __atomic_load_n(&waking, __ATOMIC_RELAXED);
+	}
+	return true;
+}
+
+/* Without a pass, the process that observation was started in is our parent. */
+bool life_wake(void)
+{
+	if (!self_pass() && life.state == ON && !life.silent && take_turn(sys_pid())) {
+		if (!self_pass() && life.state == ON) {
+			resolve_forked();
+			become_own();
+		}
+		__atomic_store_n(&waking, 0, __ATOMIC_RELEASE);
+	}
+	return life.state == ON && self_pass();
+}
+
+/* ---- end ---- */
+
+/* A process that cannot be asked at its end is asked now; how it ends, its parent will tell. */
+void life_confine(bool no_clock)
+{
+	bool forked = !self_pass();
+	bool foreign = !forked && sys_pid() != self_owner; /* child of a vfork: the memory is its parent's */
+	if (life.state == OFF || sys_confined || foreign)
+		return;
+	if (!forked && self_ready())
+		kernel_io(store_state()->process.kernel_at_end);
+	sys_confined = true;
+	if (no_clock)
+		self.gate = SELF_OWN;
+}
+
+static void end_alone(enum state_end reason)
+{
+	own_log_write(&life.epoch, life.job);
+	if (reason != STATE_END_EXEC)
+		session_collect(SESSION_END);
+}
+
+/* A child that only used what it had inherited makes no call that would wake it. */
+static void wake_touched(void)
+{
+	bool touched = false;
+	if (life.state != ON || life.silent || self_pass())
+		return;
+	EACH_MODULE(m)
+		touched = touched || ((*m)->touched && (*m)->touched());
+	if (touched)
+		self_ready();
+}
+
+void (*life_on_rank_end)(void);
+
+void life_end(enum state_end reason, int code)
+{
+	wake_touched();
+	if (life.state != ON || sys_pid() != self_owner || life.ended)
+		return;
+	lock_identify();
+	EACH_MODULE(m)
+		if ((*m)->end)
+			(*m)->end();
+	uint64_t saved = self_work();
+	struct state_process *p = &store_state()->process;
+	kernel_io(p->kernel_at_end);
+	p->own_read = sys_own_read;
+	p->end = clock_now();
+	p->ended = life.epoch.realtime + (int64_t)(p->end * 1e9);
+	p->exit_code = code;
+	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
+	life.ended = true;
+	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
+		session_deliver();
+	else if (!life.in_session && !life.rank)
+		end_alone(reason);
+	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
+		life_on_rank_end();
+	self.gate = saved;
+}
+
+void life_go_on(void)
+{
+	if (life.state != ON || sys_pid() != self_owner || !life.ended)
+		return;
+	struct state_process *p = &store_state()->process;
+	p->end_reason = STATE_END_NONE;
+	life.ended = false;
+	if (!life.in_session && !life.rank)
+		own_log_withdraw();
+}

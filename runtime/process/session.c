@@ -1,0 +1,218 @@
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "abandoned.h"
+#include "config.h"
+#include "delivery.h"
+#include "store.h"
+#include "sys.h"
+
+static struct {
+	bool joined;
+	bool others; /* another user's process: the session's directory is closed to it */
+	char elsewhere
+		[256]; /* directory of this node's stores, when that of the session is on another node; "" = it is not */
+	char store[512];    /* path of this process's store */
+	char world[256];    /* directory of an MPI job's stores, "" = none */
+	char alone[256];    /* directory of stores without session and job */
+	bool alone_private; /* it is this user's alone, and goes with the last store */
+	char host[65];
+} session;
+
+static const char *temporary(void)
+{
+	return config.tmpdir && config.tmpdir[0] == '/' ? config.tmpdir : "/dev/shm";
+}
+
+static int open_others(void)
+{
+	return config.session_others && config.session_others[0] == '/' && strlen(config.session_others) < 300
+		       ? sys_open_others(config.session_others)
+		       : -1;
+}
+
+static bool is_anothers(void)
+{
+	int directory = open_others();
+	if (directory >= 0)
+		sys_close(directory);
+	return session.others = directory >= 0;
+}
+
+bool session_join(void)
+{
+	if (!config.session || config.session[0] != '/' || strlen(config.session) > 400)
+		return false;
+	return session.joined = sys_private(config.session) || is_anothers() ||
+				delivery_expected(session.elsewhere, sizeof session.elsewhere, temporary());
+}
+
+const char *session_host(void)
+{
+	struct utsname u;
+	if (!session.host[0] && uname(&u) == 0)
+		memcpy(session.host, u.nodename, sizeof session.host - 1);
+	return session.host;
+}
+
+struct epoch session_epoch(void)
+{
+	struct epoch e;
+	if (session.joined && config.epoch && epoch_parse(&e, config.epoch, session_host()))
+		return e;
+	e = epoch_now();
+	e.counter = epoch_counter_usable() ? e.counter : 0;
+	return e;
+}
+
+static const char *directory(void)
+{
+	if (session.elsewhere[0])
+		return session.elsewhere;
+	if (session.others)
+		return config.session_others;
+	return session.joined ? config.session : session.world[0] ? session.world : session.alone;
+}
+
+/* Who ends as the last removes it, maybe while another one makes a store there. */
+static int open_alone(void)
+{
+	snprintf(session.alone, sizeof session.alone, "%.180s/iolens-%u", temporary(), (unsigned)geteuid());
+	int dir = sys_open_private(session.alone);
+	if (dir < 0 && sys_make_directory(session.alone, 0700) == 0)
+		dir = sys_open_private(session.alone);
+	session.alone_private = dir >= 0;
+	if (dir >= 0)
+		return dir;
+	snprintf(session.alone, sizeof session.alone, "%.180s", temporary());
+	return sys_open(session.alone, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+static int open_directory(void)
+{
+	int fd = -1;
+	if (!session.joined && !session.world[0])
+		return open_alone();
+	if (!session.others)
+		fd = sys_open_private(directory());
+	if (fd >= 0 || !session.joined)
+		return fd;
+	fd = open_others(); /* this process may have changed its user */
+	session.others = session.others || fd >= 0;
+	return fd;
+}
+
+static bool make_store(void)
+{
+	int dir = open_directory();
+	if (dir < 0)
+		return false;
+	snprintf(session.store, sizeof session.store, "%.380s/%.32s.%d.%llx.store", directory(), session_host(),
+		 sys_pid(), (unsigned long long)clock_monotonic());
+	struct store_room room = {(size_t)config.budget, config_trace_room()};
+	bool made = store_make(dir, session.store, &room);
+	sys_close(dir);
+	return made;
+}
+
+bool session_store(void)
+{
+	enum { TRIES = 3 };
+	if (session.elsewhere[0])
+		sys_make_directory(session.elsewhere, 0700); /* it went with the store of the last process that ended */
+	for (int n = 1; !make_store(); n++)
+		if (n == TRIES || sys_exists(directory()))
+			return false;
+	return true;
+}
+
+/*
+ * None of them holds a process up. A forked child makes no logs: their names need the time zone, which the C library guards by a
+ * lock that a thread of the parent may have held.
+ */
+void session_collect(enum session_moment moment)
+{
+	enum { MILLISECOND = 1000000 };
+	char alone[sizeof session.alone];
+	bool end = moment == SESSION_END;
+	snprintf(alone, sizeof alone, "%.180s/iolens-%u", temporary(), (unsigned)geteuid());
+	if (!session.joined && !session.world[0])
+		abandoned_collect(alone, end ? 32 : 2, (end ? 20 : 5) * MILLISECOND, moment != SESSION_FORKED);
+}
+
+static void leave_alone(void)
+{
+	if (session.alone_private)
+		sys_remove_directory(session.alone); /* if it is empty */
+}
+
+static void move_store(void)
+{
+	char to[sizeof session.store];
+	const char *name = strrchr(session.store, '/');
+	if (!name)
+		return;
+	snprintf(to, sizeof to, "%.255s%.200s", session.world, name);
+	if (sys_rename(session.store, to) == 0)
+		memcpy(session.store, to, sizeof to);
+	leave_alone();
+}
+
+static void name_world(uint64_t world)
+{
+	snprintf(session.world, sizeof session.world, "%.180s/iolens-%u-%016llx", temporary(), (unsigned)geteuid(),
+		 (unsigned long long)world);
+}
+
+const char *session_meeting_directory(void)
+{
+	return sys_exists("/dev/shm") ? "/dev/shm" : temporary();
+}
+
+void session_meeting_path(uint64_t meeting, char *path, size_t room)
+{
+	snprintf(path, room, "%.180s/iolens-%u-%016llx.meeting", session_meeting_directory(), (unsigned)geteuid(),
+		 (unsigned long long)meeting);
+}
+
+bool session_world_exists(uint64_t world)
+{
+	name_world(world);
+	return sys_private(session.world);
+}
+
+void session_enter_world(uint64_t world)
+{
+	name_world(world);
+	sys_make_directory(session.world, 0700);
+	if (sys_private(session.world))
+		move_store();
+	else
+		session.world[0] = '\0';
+}
+
+const char *session_world_directory(void)
+{
+	return session.world;
+}
+
+const char *session_store_path(void)
+{
+	return session.store;
+}
+
+void session_drop_store(void)
+{
+	sys_unlink_at(AT_FDCWD, session.store);
+	leave_alone();
+}
+
+void session_deliver(void)
+{
+	if (session.elsewhere[0])
+		delivery_of(session.elsewhere, session.store);
+}

@@ -1,0 +1,108 @@
+"""Every command of a shell block in README and guide runs as written, but for those that need what is not here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import places
+import pytest
+
+# Beginnings of commands that are not run here, and why.
+NOT_RUN = {
+    "git clone THIS_REPOSITORY": "no address; tests/house/fresh_machine.sh does it on a bare machine",
+    "meson setup": "installs for the machine; tests/api builds a program against the installed library",
+    "meson install": "belongs to meson setup",
+    "export PKG_CONFIG_PATH": "belongs to meson setup",
+    "cc -o files": "belongs to meson setup",
+    "docker run": "needs docker",
+    "export LD_PRELOAD": "a path of a machine's installation",
+    "srun": "needs a batch job; tests/mpi runs jobs under Slurm",
+    "iolens run -o LOG srun": "needs a batch job; tests/mpi runs jobs under Slurm",
+    "iolens run [": "a synopsis",
+    "iolens recover [": "a synopsis",
+    "iolens recover": "takes the stores of a killed job; tests/reliability kills some",
+    "iolens run -q -o scan.darshan -- hmmscan": "needs a library of profiles; tests/interop runs HMMER",
+    "iolens run -q -o search.darshan -- hmmsearch": "needs a library of profiles; tests/interop runs HMMER",
+}
+PAGES = [
+    "README.md",
+    *sorted(f"docs/guide/{page.name}" for page in (places.ROOT / "docs" / "guide").glob("*.md")),
+]
+INGEST = """import os
+for i in range(50):
+    with open(f"part{i}", "wb", buffering=0) as f:
+        for _ in range(20):
+            f.write(bytes(100))
+    os.remove(f"part{i}")
+"""
+
+
+def commands(page: str) -> list[str]:
+    """Lines after a prompt; of blocks without one that begin with a command, all lines."""
+    found = []
+    for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```", (places.ROOT / page).read_text(), re.S | re.M):
+        lines = re.sub(r"\\\n\s*", "", block).splitlines()
+        prompted = [line[2:] for line in lines if line.startswith("$ ")]
+        plain = re.match(r"(iolens (?!: )|git |meson |docker |srun |export )", block)
+        found += prompted or (lines if plain else [])
+    return [line for line in found if line.strip()]
+
+
+def reason(command: str) -> str | None:
+    return next((why for beginning, why in NOT_RUN.items() if command.startswith(beginning)), None)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+    """The logs and files that the pages speak of."""
+    folder = tmp_path_factory.mktemp("guide")
+    logs = corpus / "logs"
+    copies = {"before": "release-x86_64-3.4.7", "after": "release-x86_64-3.4.4", "big": "imbalanced-io"}
+    copies |= dict.fromkeys(("job", "a", "scan", "search"), "release-x86_64-3.4.7")
+    copies |= dict.fromkeys(("b", "first"), "ior-hdf5")
+    for name, log in copies.items():
+        shutil.copy(logs / f"{log}.darshan", folder / f"{name}.darshan")
+    (folder / "ingest.py").write_text(INGEST)
+    for name in ("docs", "format"):
+        (folder / name).mkdir()
+        (folder / name / "file").write_text("text\n" * 1000)
+    (folder / "logs").mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_run(page: str, workspace: Path) -> None:
+    here = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "COLUMNS": "120"}
+    for command in commands(page):
+        if reason(command):
+            continue
+        if "logs/*id4711*" in command:  # the logs of a job's processes
+            for i in range(2):
+                run = ["iolens", "run", "-q", "-o", f"logs/p{i}_id4711_{i}.darshan", "--", "cat", "ingest.py"]
+                subprocess.run(run, cwd=workspace, env=environment, check=True, capture_output=True)
+        for made in re.findall(r"-o (\S+\.darshan)", command):  # a log is not written over
+            (workspace / made).unlink(missing_ok=True)
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=workspace,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        allowed = (0, 1) if re.match(r"iolens (findings|diff)|.*\| grep", command) else (0,)
+        assert done.returncode in allowed, f"{command}: {done.returncode}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, f"{command}\n{done.stderr}"
+
+
+def test_what_is_not_run_is_there() -> None:
+    written = [command for page in PAGES for command in commands(page)]
+    assert len(written) > 30
+    assert [b for b in NOT_RUN if not any(command.startswith(b) for command in written)] == []

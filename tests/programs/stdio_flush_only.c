@@ -1,0 +1,7 @@
+#include "must.h"
+
+int main(void)
+{
+	MUST(fflush(stdout) == 0);
+	MUST(fflush(stdout) == 0);
+}

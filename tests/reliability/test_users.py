@@ -1,0 +1,296 @@
+"""Jobs that change their user or their process numbers: recorded, or named with the right reason, silently."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from observed import Observe
+
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+
+
+@pytest.fixture
+def public(iolens: Path, preload: Path) -> Iterator[Path]:
+    """A directory for everybody, with the products where others may read them."""
+    place = Path(tempfile.mkdtemp(prefix="iolens-public-", dir="/tmp"))
+    place.chmod(0o777)
+    for product in (iolens, preload):
+        shutil.copy(product, place / product.name)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def observe_public(public: Path, tmp_path: Path) -> Callable[..., object]:
+    observe = Observe(public / "iolens", tmp_path)
+    env = {"IOLENS_PRELOAD": str(public / "libiolens.so")}
+    return lambda command, **settings: observe(command, cwd=public, env=env, **settings)
+
+
+WRITE = "dd if=/dev/zero of=made bs=1000 count=3 status=none"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [*AS_NOBODY, "sh", "-c", WRITE],
+        ["runuser", "-u", "nobody", "--", "sh", "-c", WRITE],
+        ["su", "-s", "/bin/sh", "nobody", "-c", WRITE],
+        ["chroot", "--userspec=65534:65534", "--skip-chdir", "/", "sh", "-c", WRITE],
+        ["sh", "-c", f"{' '.join(AS_NOBODY)} sh -c '{WRITE}; exit 0'; exit $?"],
+    ],
+    ids=["setpriv", "runuser", "su", "chroot", "within a script"],
+)
+def test_a_command_that_changes_the_user_is_recorded(
+    observe_public, public: Path, command: list[str]
+) -> None:
+    seen = observe_public(command)
+    assert (seen.done.returncode, seen.done.stderr) == (0, b"")
+    assert (public / "made").stat().st_uid == NOBODY
+    assert seen.total("POSIX", "BYTES_WRITTEN", str(public / "made")) == 3000
+    assert not seen.sections.get("unobserved")
+
+
+@pytest.mark.skipif(not shutil.which("gosu"), reason="no gosu")
+def test_a_static_command_that_changes_the_user_is_named_and_what_it_becomes_recorded(
+    observe_public, public: Path
+) -> None:
+    """gosu is a Go program: what it does itself is out of reach."""
+    seen = observe_public(["sh", "-c", f"gosu nobody sh -c '{WRITE}'; exit $?"])
+    assert (seen.done.returncode, seen.done.stderr) == (0, b"")
+    assert (public / "made").stat().st_uid == NOBODY
+    assert seen.total("POSIX", "BYTES_WRITTEN", str(public / "made")) == 3000
+    named = [(Path(row["program"]).name, row["reason"]) for row in seen.sections.get("unobserved", [])]
+    assert named == [("gosu", "static")]
+
+
+# A root of a few programs with what they load, users, mounts and processes of its own.
+ROOT = """
+mkdir -p root/tmp root/dev/shm root/proc root/lib64 root/usr/bin
+ln -s usr/bin root/bin
+for program in sh dd cat wc; do
+	path=$(command -v $program)
+	cp -L $path root/bin/$program
+	for library in $(ldd $path | grep -o '/[^ ]*'); do
+		case $library in */libiolens*) continue ;; esac
+		mkdir -p root$(dirname $library)
+		cp -nL $library root$library
+	done
+done
+touch root/dev/zero
+mount --bind /dev/zero root/dev/zero
+mount -t proc proc root/proc
+MORE
+exec chroot root /bin/sh -c 'cd /tmp; WRITE; echo $$; cat made | wc -c'
+"""
+CONTAINER = ["unshare", "-U", "-r", "-m", "-p", "-f", "sh", "-ec"]
+WITH_LIBRARY = "mkdir -p root{0}; touch root{0}/{1}; mount --bind {0}/{1} root{0}/{1}"
+WITH_STORES = "mount --rbind /dev/shm root/dev/shm"
+
+
+def in_a_container(more: str) -> list[str]:
+    return [*CONTAINER, ROOT.replace("WRITE", WRITE).replace("MORE", more)]
+
+
+@pytest.mark.parametrize("inside", ["library", "library and stores"])
+def test_a_container_is_right_and_silent(
+    observe: Observe, preload: Path, tmp_path: Path, inside: str
+) -> None:
+    more = WITH_LIBRARY.format(preload.parent, preload.name)
+    if inside == "library and stores":
+        more += "; " + WITH_STORES
+    bare = subprocess.run(in_a_container(more), cwd=tmp_path, capture_output=True, check=False)
+    if bare.returncode:
+        pytest.skip(f"no such namespaces: {bare.stderr.decode()}")
+    shutil.rmtree(tmp_path / "root", ignore_errors=True)
+    seen = observe(in_a_container(more), cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout, seen.done.stderr) == (0, bare.stdout, bare.stderr)
+    assert bare.stdout == b"1\n3000\n"
+    named = {(Path(row["program"]).name, row["reason"]) for row in seen.sections["unobserved"]}
+    unseen = {row for row in named if not row[0].startswith("ld-linux")}  # which ldd calls
+    if inside == "library":
+        assert unseen == {("sh", "no_store")}
+    else:
+        assert unseen == set()
+        assert seen.total("POSIX", "BYTES_WRITTEN", "/tmp/made") == 3000
+    assert {row["ended"] for row in seen.sections["process"]} <= {"exit", "exec"}
+
+
+def test_children_after_the_change_are_recorded(observe_public, public: Path) -> None:
+    script = (
+        "import os; os.setresgid(*[65534] * 3); os.setresuid(*[65534] * 3);"
+        "pid = os.fork(); f = os.open(f'made{pid > 0}', 65, 0o600); os.write(f, b'x' * (10 + (pid > 0)));"
+        "pid or os._exit(0); os.waitpid(pid, 0)"
+    )
+    seen = observe_public(["/usr/bin/python3", "-S", "-c", script])
+    assert (seen.done.returncode, seen.done.stderr) == (0, b"")
+    for name, size in (("madeTrue", 11), ("madeFalse", 10)):
+        assert seen.total("POSIX", "BYTES_WRITTEN", str(public / name)) == size
+
+
+def test_the_session_stays_closed_to_others(observe_public, public: Path) -> None:
+    """Who is not in the job can neither list nor guess; who is can add, and touch nothing of others."""
+    others = "ls $IOLENS_SESSION; ls ${IOLENS_SESSION_OTHERS%/*}; ls $IOLENS_SESSION_OTHERS"
+    traps = "ln -s /etc/shadow a.1.1.store; mkfifo b.1.1.store"
+    script = f"""
+above=${{IOLENS_SESSION_OTHERS%/*}}
+stat -c %a $IOLENS_SESSION $above $IOLENS_SESSION_OTHERS
+{" ".join(AS_NOBODY)} sh -c '{others}' 2>/dev/null
+{" ".join(AS_NOBODY)} sh -c 'cd $IOLENS_SESSION_OTHERS; {traps}'
+for store in $IOLENS_SESSION_OTHERS/*.store; do [ -L $store ] || [ -p $store ] || stat -c %a $store; done | sort -u
+"""
+    seen = observe_public(["sh", "-c", script])
+    assert seen.done.stdout.split() == [b"700", b"711", b"1733", b"600"]
+    assert "root:" not in seen.text and "missing" not in {row["ended"] for row in seen.sections["process"]}
+
+
+def sessions() -> set[str]:
+    return {path.name for path in Path("/dev/shm").iterdir() if "iolens-" in path.name}
+
+
+def test_nothing_is_left_behind(observe_public) -> None:
+    before = sessions()
+    observe_public([*AS_NOBODY, "true"])
+    assert sessions() == before
+
+
+def test_a_killed_run_is_made_good_with_what_others_left(public: Path, run_iolens) -> None:
+    env = {**os.environ, "IOLENS_PRELOAD": str(public / "libiolens.so")}
+    before = sessions()
+    command = [public / "iolens", "run", "-q", "-o", public / "log", "--", *AS_NOBODY]
+    script = f"{WRITE}; echo ready; read nothing"
+    run = subprocess.Popen(
+        [*map(str, command), "sh", "-c", script],
+        cwd=public, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert run.stdout is not None and run.stdout.readline() == b"ready\n"
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    time.sleep(0.2)
+    assert run_iolens(["recover"]).returncode == 0
+    assert "\tPOSIX_BYTES_WRITTEN\t3000\t" in run_iolens(["show", public / "log"]).stdout
+    assert sessions() == before
+
+
+# ---- the library alone: no line for what is no mistake of the user ----
+
+
+def alone(preload: Path, command: list[str], log: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
+    settings = {"LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGFILE": str(log), **more}
+    line = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
+    return subprocess.run(line, capture_output=True, check=False, timeout=60)
+
+
+FEW = ["bash", "-c", "ulimit -n 4; exec true"]
+
+
+@pytest.mark.parametrize("command", [[*AS_NOBODY, "true"], FEW], ids=["no right", "no descriptor"])
+def test_what_a_process_may_not_do_is_told_when_asked_for(
+    public: Path, tmp_path: Path, command: list[str]
+) -> None:
+    tmp_path.chmod(0o700)
+    quiet = alone(public / "libiolens.so", command, tmp_path / "log")
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
+    asked = alone(public / "libiolens.so", command, tmp_path / "log2", IOLENS_VERBOSE="1")
+    assert asked.returncode == 0
+    if command is not FEW:
+        assert b"log not written" in asked.stderr and asked.stderr.count(b"\n") == 1
+
+
+# ---- containers ----
+
+
+def test_processes_of_another_namespace_are_not_taken_for_ours(observe: Observe) -> None:
+    """Inside, the numbers begin at 1; outside, those are somebody else."""
+    script = "for i in 1 2 3; do sh -c 'kill -9 $$'; done; true"
+    seen = observe(["unshare", "-pf", "--mount-proc", "sh", "-c", script], options=())
+    assert seen.done.returncode == 0
+    assert b"still run:" not in seen.done.stderr and b"still runs:" not in seen.done.stderr
+    ends = [row["ended"] for row in seen.sections["process"] if row["exe"] != "/usr/bin/unshare"]
+    assert sorted(ends) == ["exit"] + 3 * ["signal"]
+
+
+def test_a_process_that_lives_on_in_a_namespace_is_found(observe: Observe) -> None:
+    script = "unshare -pf --kill-child sh -c 'exec sleep 20' >/dev/null 2>&1 </dev/null & sleep 0.5"
+    seen = observe(["sh", "-c", script], options=())
+    assert b"processes still run:" in seen.done.stderr
+    running = [row for row in seen.sections["process"] if row["ended"] == "running"]
+    assert {row["exe"] for row in running} >= {"/usr/bin/sleep"}
+    for row in running:
+        if row["exe"] == "/usr/bin/unshare":
+            os.kill(int(row["pid"]), signal.SIGKILL)
+
+
+def test_a_program_that_cannot_leave_a_store_is_named(
+    observe: Observe, preload: Path, tmp_path: Path
+) -> None:
+    """In a root of its own, without the library and the stores."""
+    script = """
+mkdir -p root/tmp root/usr; for link in bin lib lib64; do ln -s usr/$link root/$link; done
+mount --rbind /usr root/usr; exec chroot root true
+"""
+    if not Path("/lib").is_symlink() or str(preload).startswith("/usr/"):
+        pytest.skip("a /lib of its own")
+    seen = observe(["unshare", "-m", "sh", "-ec", script], cwd=tmp_path, options=())
+    assert seen.done.returncode == 0
+    assert [(row["program"], row["reason"], row["count"]) for row in seen.sections["unobserved"]] == [
+        ("/usr/bin/true", "no_store", "1")
+    ]
+    assert b"true, without a way to the library or the session" in seen.done.stderr
+
+
+FORK_THREE = """
+import os, resource, sys
+os.chdir(sys.argv[1])
+if sys.argv[2] == "no room":
+    full = os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT)
+    try:
+        while os.write(full, bytes(1 << 16)):
+            pass
+    except OSError:
+        pass
+for n in range(3):
+    pid = os.fork()
+    if not pid:
+        if sys.argv[2] == "no descriptor":
+            resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+        os.write(1, b"child\\n")
+        os._exit(0)
+    os.waitpid(pid, 0)
+if sys.argv[2] == "no room":
+    os.unlink(sys.argv[3])
+os.close(os.open("made", os.O_WRONLY | os.O_CREAT))
+"""
+
+
+@pytest.mark.parametrize("why", ["no descriptor", "no room"])
+def test_forked_children_that_can_make_no_store_are_counted(
+    observe: Observe, tmp_path: Path, why: str
+) -> None:
+    stores = tmp_path / "stores"
+    stores.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=17m", "none", stores]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this user may not mount")
+    try:
+        command = ["/usr/bin/python3", "-IS", "-c", FORK_THREE, tmp_path, why, stores / "filler"]
+        seen = observe(command, env={"IOLENS_TMPDIR": str(stores)}, cwd=tmp_path)
+    finally:
+        subprocess.run(["umount", stores], check=True)
+    assert (seen.done.returncode, seen.done.stdout, seen.done.stderr) == (0, 3 * b"child\n", b"")
+    program = os.path.realpath("/usr/bin/python3")
+    assert [(row["program"], row["reason"], row["count"]) for row in seen.sections["unobserved"]] == [
+        (program, "no_store", "3")
+    ]
+    assert seen.total("POSIX", "OPENS", f"{tmp_path}/made") == 1
