@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "json.h"
 #include "moved.h"
+#include "platform_page.h"
 #include "reduce.h"
 #include "trailer.h"
 #include "units.h"
@@ -204,6 +205,7 @@ static void digest_ways(struct info *i, struct digest *d)
 static void print_info(struct info *i)
 {
 	struct digest ways;
+	struct log_error err;
 	char size[UNITS_TEXT], count[UNITS_TEXT];
 	printf("log         ");
 	print_text(i->path);
@@ -217,6 +219,8 @@ static void print_info(struct info *i)
 	print_trailer(i);
 	digest_ways(i, &ways);
 	moved_print(stdout, &ways);
+	if (platform_print(stdout, i->trailer, &err) < 0)
+		info_error(i, "trailer", &err);
 }
 
 static void json_job(struct json *out, struct info *i)
@@ -279,6 +283,7 @@ static void print_json(struct info *i)
 {
 	struct json out = {.out = stdout};
 	struct digest ways;
+	struct log_error err;
 	json_open(&out, NULL, '{');
 	json_text(&out, "log", i->path);
 	json_text(&out, "format", i->container->version);
@@ -295,6 +300,8 @@ static void print_json(struct info *i)
 	json_trailer(&out, i);
 	digest_ways(i, &ways);
 	moved_json(&out, &ways);
+	if (platform_json(&out, i->trailer, &err) < 0)
+		info_error(i, "trailer", &err);
 	json_close(&out);
 }
 
@@ -306,7 +313,7 @@ static const struct choices choices = {
 	.command = "info",
 	.before = "info [OPTION...] LOG\n\n"
 		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
-		  "tables, and in logs of iolens what moved by its way.\n",
+		  "tables, and in logs of iolens what moved by its way, and what the job ran on.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

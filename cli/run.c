@@ -306,6 +306,7 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 	}
 	share(o, session);
 	leave_pointer(o, session);
+	session_dir_describe_node(session);
 	if (o->trace)
 		setenv("IOLENS_TRACE", "on", 1);
 	return 0;

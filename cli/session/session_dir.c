@@ -15,6 +15,7 @@
 
 #include "cli.h"
 #include "other_users.h"
+#include "platform.h"
 #include "preload.h"
 
 enum { ROOM = 16 << 20 }; /* bytes */
@@ -226,6 +227,34 @@ void session_dir_leave_pointer(const struct session_dir *s, const char *log)
 	    write(fd, &note, sizeof note) != sizeof note)
 		unlinkat(s->lock, add_name_id, 0);
 	close(fd);
+}
+
+static long read_file(const char *path, char *to, size_t n)
+{
+	size_t used = 0;
+	ssize_t got = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && used < n && (got = read(fd, to + used, n - used)) > 0)
+		used += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : (long)used;
+}
+
+static const char *variable(void *environment, const char *name)
+{
+	(void)environment;
+	return getenv(name);
+}
+
+void session_dir_describe_node(const struct session_dir *s)
+{
+	char text[PLATFORM_TEXT];
+	const struct platform_source here = {read_file, variable, NULL, s->host};
+	int fd = s->lock < 0 ? -1 : openat(s->lock, PLATFORM_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	size_t n = fd < 0 ? 0 : platform_describe(&here, text);
+	if (fd >= 0 && (write(fd, text, n) != (ssize_t)n || close(fd) != 0))
+		unlinkat(s->lock, PLATFORM_FILE, 0);
 }
 
 static bool read_pointer(int dir, struct session_pointer *note)

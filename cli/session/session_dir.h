@@ -37,6 +37,9 @@ void session_dir_share(struct session_dir *s, const char *directory);
 /* Leaves a note in it: where the log shall go. */
 void session_dir_leave_pointer(const struct session_dir *s, const char *log);
 
+/* Leaves beside the stores what this node is. */
+void session_dir_describe_node(const struct session_dir *s);
+
 /* Takes over an unlocked session of this user: the lock on it, or -1. */
 int session_dir_adopt(const char *path, struct session_pointer *note);
 

@@ -87,6 +87,8 @@ enum {
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
 	ASSEMBLY_UNOBSERVED,
+	ASSEMBLY_PLATFORM,
+	ASSEMBLY_MOUNTED,
 	ASSEMBLY_PHASE,
 	ASSEMBLY_ENVIRONMENT,
 	ASSEMBLY_SECTIONS
@@ -122,6 +124,7 @@ struct assembly {
 	struct assemble_phase phase[ASSEMBLY_PHASES];
 	const char *in_phase;
 	double phase_began;
+	struct id_set told;  /* of which nodes the platform is known */
 	struct id_set names; /* written so far */
 	struct id_set
 		common[2]; /* what the first rank to come has, and the second: no pack made against it holds that */
@@ -207,6 +210,10 @@ struct assembly_end assembly_end_of(const struct assembly *a, const struct state
 
 /* Rows for what left no readable store: damaged ones, and ranks that nothing is known of. */
 int assembly_add_missing(struct assembly *a);
+
+/* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
+int assembly_add_platform(struct assembly *a, const struct store_reader *i);
+int assembly_end_platform(struct assembly *a);
 
 int assembly_add_unobserved(struct assembly *a, const struct store_reader *i);
 

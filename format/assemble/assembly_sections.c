@@ -51,6 +51,8 @@ static const struct {
 		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
 	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
+	[ASSEMBLY_PLATFORM] = {"platform", "host str\nname str\nvalue str\nnumber f64\nunit str\n"},
+	[ASSEMBLY_MOUNTED] = {"mounted", "host str\npoint str\ntype str\nsource str\noptions str\n"},
 	[ASSEMBLY_PHASE] = {"phase", "name str\ntime f64 s\n"},
 	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
 	/* clang-format on */
@@ -484,6 +486,8 @@ int assembly_sections_add(struct assembly *a, struct store_reader *i)
 		code = add_overflow(a, i);
 	if (code >= 0)
 		code = assembly_add_unobserved(a, i);
+	if (code >= 0)
+		code = assembly_add_platform(a, i);
 	return code < 0 ? code : add_timeline(a, i);
 }
 
@@ -527,7 +531,7 @@ int assembly_sections_write(struct assembly *a)
 
 int assembly_sections_end(struct assembly *a, int64_t lost)
 {
-	int code = 0;
+	int code = assembly_end_platform(a);
 	describe_environment(a, lost);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);
@@ -541,6 +545,7 @@ void assembly_free(struct assembly *a)
 {
 	for (int s = 0; s < ASSEMBLY_SECTIONS; s++)
 		section_free(&a->section[s]);
+	id_set_free(&a->told);
 	id_set_free(&a->names);
 	log_bytes_free(&a->piece);
 }

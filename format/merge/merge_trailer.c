@@ -101,11 +101,21 @@ static void forget_rows(struct united *u)
 	text_index_free(&u->counts);
 }
 
+/* What several runs may say of the same machines. */
+static bool is_of_nodes(const char *section)
+{
+	static const char *const sections[] = {"environment", "platform", "mounted"};
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+		if (!strcmp(sections[i], section))
+			return true;
+	return false;
+}
+
 static int add_rows(struct uniting *x, struct united *u, const struct trailer_table *t)
 {
 	struct trailer_section *s = &u->section;
 	const struct merge_run *run = &x->g->runs[x->part->run];
-	bool everywhere = !strcmp(s->name, "environment");
+	bool everywhere = is_of_nodes(s->name);
 	if (u->run != x->part->run && !everywhere)
 		forget_rows(u);
 	u->run = x->part->run;

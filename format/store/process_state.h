@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "overflow.h"
+#include "platform.h"
 #include "trace_chunk.h"
 #include "written.h"
 
 enum {
-	STATE_VERSION = 15,
+	STATE_VERSION = 16,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -22,7 +23,8 @@ enum {
 	STATE_BATCHES = 5,
 	STATE_DEATHS = 64,
 	STATE_UNOBSERVED = 16,
-	STATE_LOCKED = 64
+	STATE_LOCKED = 64,
+	STATE_GAP = 8192
 };
 
 /* What is counted by class only: identifier, name in reports, what it is. */
@@ -254,10 +256,20 @@ struct state_trace {
 	double small, unaligned;      /* shares of a file's accesses below which its trace stays out of the log */
 };
 
+/* What few processes have: pages that exist only where the bit in `has` is set, apart from all others. */
+enum state_optional_part { STATE_HAS_PLATFORM = 1 };
+
+struct state_optional {
+	char before[STATE_GAP];
+	char platform[PLATFORM_TEXT]; /* of this process's node */
+	char after[STATE_GAP];
+};
+
 struct process_state {
 	uint64_t version;
 	uint64_t size;
 	uint64_t shards; /* the first ones, that were ever handed out */
+	uint64_t has;    /* of `optional`: bits of state_optional_part */
 	struct state_process process;
 	struct overflow overflow;
 	struct state_trace trace;
@@ -266,6 +278,7 @@ struct process_state {
 	struct state_unobserved unobserved[STATE_UNOBSERVED];
 	int64_t locked; /* rows of files of their own; the last row is all others' */
 	struct state_locks locks[STATE_LOCKED];
+	struct state_optional optional;
 	struct state_shard shard[STATE_SHARDS];
 };
 

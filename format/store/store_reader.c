@@ -55,7 +55,7 @@ static void mend_times(struct process_state *state, size_t shards)
 static int load_used(struct store_reader *i, const struct trailer_entry *e, struct log_error *err)
 {
 	struct {
-		uint64_t version, size, shards;
+		uint64_t version, size, shards, has;
 	} head;
 	_Static_assert(offsetof(struct process_state, process) == sizeof head, "what a row begins with");
 	int code = trailer_read_row(i->trailer, e, 0, &head, sizeof head, err);

@@ -68,7 +68,8 @@ bool anonymous_keeps_text(const char *section, const char *field)
 		{"mpiio_completions", "kind"}, {"async", "interface"},
 		{"async", "direction"},        {"async_batches", "interface"},
 		{"uncounted", "module"},       {"mpiio_completions", "direction"},
-		{"uncounted", "counter"},
+		{"uncounted", "counter"},      {"platform", "name"},
+		{"platform", "unit"},          {"mounted", "type"},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))

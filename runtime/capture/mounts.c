@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "platform.h"
 #include "store.h"
 #include "sys.h"
 
@@ -21,18 +22,6 @@ struct mount {
 static struct mount mounts[MOUNTS];
 static int count;
 static bool loaded;
-
-/* File systems that hold no data of a job. Unlike Darshan we keep tmpfs: programs do write there. */
-static bool skipped(const char *type)
-{
-	static const char *const types[] = {"proc",       "sysfs", "devpts", "binfmt_misc", "fusectl",   "debugfs",
-					    "securityfs", "nfsd",  "none",   "rpc_pipefs",  "hugetlbfs", "cgroup",
-					    "cgroup2",    "bpf",   "pstore", "tracefs",     "configfs",  "mqueue"};
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (strcmp(type, types[i]) == 0)
-			return true;
-	return false;
-}
 
 static bool known(const char *type, const char *point)
 {
@@ -56,7 +45,7 @@ static void add(char *line, bool network)
 	word(&line);
 	char *point = word(&line);
 	char *type = word(&line);
-	if ((strcmp(type, "nfs") == 0) != network || skipped(type) || count == MOUNTS)
+	if ((strcmp(type, "nfs") == 0) != network || platform_pseudo(type) || count == MOUNTS)
 		return;
 	if (strlen(point) + strlen(type) + 3 > ENTRY_MAX || known(type, point))
 		return;

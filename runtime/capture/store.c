@@ -129,6 +129,11 @@ static struct process_state *write_trailer(char *base, uint64_t state, size_t ro
 	return row;
 }
 
+static size_t state_offset(const void *at)
+{
+	return (size_t)((const char *)at - store.state.piece[0]);
+}
+
 /* The last page is the trailer's alone, and is known to exist before any other of the region. */
 static bool make_trailer(void)
 {
@@ -138,13 +143,14 @@ static bool make_trailer(void)
 	if (!store_region_reach(r, r->capacity))
 		return false;
 	r->touched = 0;
-	if (!store_region_reach(r, CONTAINER_HEADER + offsetof(struct process_state, shard)))
+	if (!store_region_reach(r, CONTAINER_HEADER + offsetof(struct process_state, optional)))
 		return false;
 	struct placed trace = {store.trace.offset, store.trace.capacity};
 	store.row = write_trailer(r->piece[0] - r->offset, r->offset, sizeof(struct process_state), trace,
 				  r->offset + r->capacity - TAIL);
 	if (!store.row)
 		return false;
+	r->touched = state_offset(store.row->shard) & ~(size_t)(STORE_PAGE - 1);
 	store.row->version = STATE_VERSION;
 	store.row->size = sizeof(struct process_state);
 	return true;
@@ -297,7 +303,18 @@ bool store_touch(const void *at, size_t n)
 {
 	if (!lock_take_deep(&store.lock))
 		return false;
-	bool there = store_region_reach(&store.state, (size_t)((const char *)at + n - store.state.piece[0]));
+	bool there = store_region_reach(&store.state, state_offset(at) + n);
+	lock_drop_deep(&store.lock);
+	return there;
+}
+
+bool store_touch_optional(enum state_optional_part part, const void *at, size_t n)
+{
+	if (!lock_take_deep(&store.lock))
+		return false;
+	bool there = store.row->has & part || store_region_touch(&store.state, state_offset(at), state_offset(at) + n);
+	if (there)
+		__atomic_fetch_or(&store.row->has, part, __ATOMIC_RELEASE);
 	lock_drop_deep(&store.lock);
 	return there;
 }

@@ -52,6 +52,8 @@ void store_mount(const char *type, const char *point);
 void store_forget(void);
 
 bool store_touch(const void *at, size_t n);
+/* Makes the pages of a part of the state's `optional` exist, if they do not yet. */
+bool store_touch_optional(enum state_optional_part part, const void *at, size_t n);
 struct process_state *store_state(void);
 
 /* A counter of this store, for a forked child: where it can still be reached when the child's own store takes its place. */

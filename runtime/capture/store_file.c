@@ -172,6 +172,16 @@ bool store_region_reach(struct store_region *r, size_t end)
 	return true;
 }
 
+bool store_region_touch(struct store_region *r, size_t from, size_t end)
+{
+	for (size_t at = from & ~(size_t)(STORE_PAGE - 1); at < end; at += STORE_PAGE) {
+		char *page = store_region_at(r, at);
+		if (!page || !touch_page(page))
+			return false;
+	}
+	return end <= r->capacity;
+}
+
 /* ---- as a whole ---- */
 
 static bool copy_piece(const char *from, char *to, size_t n)

@@ -45,6 +45,9 @@ char *store_region_at(struct store_region *r, size_t at);
 /* True when the pages until `end` exist, so that writing them cannot end the process. */
 bool store_region_reach(struct store_region *r, size_t end);
 
+/* The same of pages somewhere in the region, which nothing else touches; once. */
+bool store_region_touch(struct store_region *r, size_t from, size_t end);
+
 /* Shows the region's first n bytes at `to`, where memory is mapped that may be replaced. */
 bool store_region_show(const struct store_region *r, char *to, size_t n);
 

@@ -10,13 +10,13 @@
 #include "storename.h"
 #include "sys.h"
 
-bool delivery_expected(char *directory, size_t room, const char *temporary)
+bool delivery_expected(char *directory, size_t room, const char *temporary, bool *first)
 {
 	if (!config.session_shared || config.session_shared[0] != '/' || !sys_private(config.session_shared))
 		return false;
 	snprintf(directory, room, "%.180s/iolens-%u-%016llx", temporary, (unsigned)geteuid(),
 		 (unsigned long long)log_id(config.session_shared));
-	sys_make_directory(directory, 0700);
+	*first = sys_make_directory(directory, 0700) == 0;
 	return sys_private(directory);
 }
 

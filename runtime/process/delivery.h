@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* True when the session expects stores of other nodes: `directory` is where this process keeps its own until then. */
-bool delivery_expected(char *directory, size_t room, const char *temporary);
+/*
+ * True when the session expects stores of other nodes: `directory` is where this process keeps its own until then. *first: it has
+ * made that directory.
+ */
+bool delivery_expected(char *directory, size_t room, const char *temporary, bool *first);
 
 /*
  * This process ends: its store, and those of this node's processes that are gone, leave the directory, which several nodes and

@@ -19,6 +19,7 @@
 #include "self.h"
 #include "session.h"
 #include "store.h"
+#include "surroundings.h"
 #include "sys.h"
 #include "warn.h"
 #include "wrap.h"
@@ -140,6 +141,8 @@ static void start_observing(int argc, char **argv, char **environment)
 	EACH_MODULE(m)
 		if ((*m)->start)
 			(*m)->start();
+	if (session_first_of_node())
+		surroundings_describe(environment);
 	self.gate = gate;
 	on_exit(on_normal_exit, NULL);
 	pthread_atfork(NULL, life_share, self_admit_none);
@@ -207,6 +210,14 @@ static bool rank_left_out(int64_t rank)
 	return filter_hits_number(&config.rank.exclude, rank) && !filter_hits_number(&config.rank.include, rank);
 }
 
+/* By one process of each node, never by all: where `iolens run` is, it does. */
+static void describe_node(void)
+{
+	uint64_t gate = self_work();
+	surroundings_describe(environ);
+	self.gate = gate;
+}
+
 /* What was recorded before the rank was known goes; the process itself stays in its store. */
 static void fall_silent(void)
 {
@@ -236,6 +247,8 @@ void life_join_world(const struct life_world *w)
 	life.rank = true;
 	if (rank_left_out(w->rank))
 		fall_silent();
+	else if (w->local_rank == 0)
+		describe_node();
 }
 
 enum life_keeping life_leave_world(void)
@@ -352,6 +365,7 @@ void life_confine(bool no_clock)
 
 static void end_alone(enum state_end reason)
 {
+	surroundings_describe(environ);
 	own_log_write(&life.epoch, life.job);
 	if (reason != STATE_END_EXEC)
 		session_collect(SESSION_END);

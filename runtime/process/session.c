@@ -13,6 +13,7 @@
 
 static struct {
 	bool joined;
+	bool first;  /* of its node */
 	bool others; /* another user's process: the session's directory is closed to it */
 	char elsewhere
 		[256]; /* directory of this node's stores, when that of the session is on another node; "" = it is not */
@@ -47,8 +48,9 @@ bool session_join(void)
 {
 	if (!config.session || config.session[0] != '/' || strlen(config.session) > 400)
 		return false;
-	return session.joined = sys_private(config.session) || is_anothers() ||
-				delivery_expected(session.elsewhere, sizeof session.elsewhere, temporary());
+	return session.joined =
+		       sys_private(config.session) || is_anothers() ||
+		       delivery_expected(session.elsewhere, sizeof session.elsewhere, temporary(), &session.first);
 }
 
 const char *session_host(void)
@@ -57,6 +59,11 @@ const char *session_host(void)
 	if (!session.host[0] && uname(&u) == 0)
 		memcpy(session.host, u.nodename, sizeof session.host - 1);
 	return session.host;
+}
+
+bool session_first_of_node(void)
+{
+	return session.first;
 }
 
 struct epoch session_epoch(void)

@@ -26,6 +26,9 @@ struct epoch session_epoch(void);
 
 const char *session_host(void);
 
+/* This process made the place for the stores of its node, which is not that of `iolens run`. */
+bool session_first_of_node(void);
+
 /* Outside a session the ranks of an MPI job on one node share a private directory; a store that exists moves there. */
 void session_enter_world(uint64_t world);
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import shown
 import slurm
 from mpi_job import Job, all_written
 from mpis import MPI, MPIS
@@ -65,6 +66,33 @@ def test_the_library_alone(cluster: slurm.Slurm, steps: Job, nodes: int, ranks: 
     assert steps.counters("BYTES_WRITTEN") == all_written(ranks)
     assert set(steps.hosts().values()) == set(slurm.NODES[:nodes])
     assert left_behind(cluster, steps) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "observed"),
+    [("mpich", "by iolens run"), ("mpich5", "by the library alone")],
+    indirect=["steps"],
+)
+def test_the_platform_of_all_nodes(cluster: slurm.Slurm, steps: Job, observed: str) -> None:
+    """What holds for both nodes is said once; the step is srun's, not that of the shell around it."""
+    program = str(steps.build("job"))
+    step = ["srun", "-Q", "-J", "my-job", "-N2", "-n4", "--distribution=block"]
+    if observed == "by iolens run":
+        command = [str(steps.iolens), "run", "-q", "-o", str(steps.log), *step, program]
+    else:
+        command = [*step, "env", *(f"{key}={value}" for key, value in steps.observed.items()), program]
+    assert cluster.run(*command, cwd=steps.cwd).returncode == 0
+    rows = shown.sections(steps.show())["platform"]
+    everywhere = {
+        row["name"]: row["number"] if row["unit"] else row["value"] for row in rows if not row["host"]
+    }
+    expected = {"scheduler": "Slurm", "job_nodes": "2", "job_tasks": "4", "tasks_per_node": "2(x2)"}
+    expected |= {"cluster": "iolens", "job_name": "my-job", "queue": "all", "node_list": "node[0-1]"}
+    if observed == "by iolens run":  # whose own shell is no step: what it says differs
+        expected = {}
+    assert expected.items() <= everywhere.items()
+    of_node = {row["value"] for row in rows if row["name"] == "job_name"}
+    assert of_node == {"my-job"}
 
 
 SCRIPT = """\

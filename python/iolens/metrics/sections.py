@@ -31,6 +31,8 @@ _COLUMNS = {
     "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",
     "unobserved": "rank i, program s, reason s, count i",
+    "platform": "host s, name s, value s, number f, unit s",
+    "mounted": "host s, point s, type s, source s, options s",
     "phase": "name s, time f",
     "environment": "name s, value s",
     "part": """

@@ -191,6 +191,7 @@ def observation(source: Source) -> Section:
         blocks += _metadata(source)
     blocks += _not_followed(source)
     blocks += _own_cost(source)
+    blocks += _platform(source)
     blocks += source.table(
         "environment",
         "Environment",
@@ -198,6 +199,32 @@ def observation(source: Source) -> Section:
         "SELECT name, value FROM environment WHERE log = {log}",
     )
     return Section(f"{source.prefix}observation", "What was observed, and what it cost", blocks)
+
+
+def _platform(source: Source) -> list[Table]:
+    blocks = source.table(
+        "platform",
+        "What the job ran on",
+        (Column("name", "Fact"), Column("value", "Value"), Column("nodes", "Nodes")),
+        "SELECT name, CASE WHEN unit = 'byte' THEN format_bytes(number::BIGINT) "
+        "WHEN unit <> '' THEN printf('%.6g', number) || ' ' || unit ELSE value END AS value, "
+        "CASE WHEN host = '' THEN 'all' ELSE host END AS nodes "
+        "FROM platform WHERE log = {log} ORDER BY host, name LIMIT 200",
+        note="Told by one process of each node, from /proc, /sys and the scheduler's variables.",
+    )
+    return blocks + source.table(
+        "mounted",
+        "File systems",
+        (
+            Column("point", "Mounted at", "path"),
+            Column("type", "Type"),
+            Column("source", "From"),
+            Column("options", "Options"),
+            Column("nodes", "Nodes"),
+        ),
+        "SELECT point, type, source, options, CASE WHEN host = '' THEN 'all' ELSE host END AS nodes "
+        "FROM mounted WHERE log = {log} ORDER BY host, point LIMIT 200",
+    )
 
 
 def _own_cost(source: Source) -> list[Block]:
