@@ -20,6 +20,11 @@ struct handle *handle_of(PyObject *log)
 	return ((struct log_object *)log)->handle;
 }
 
+const char *path_of(PyObject *log)
+{
+	return ((struct log_object *)log)->path;
+}
+
 static int log_init(struct log_object *self, PyObject *args, PyObject *kw)
 {
 	const char *path, *data = NULL;

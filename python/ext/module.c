@@ -118,7 +118,7 @@ static PyObject *scan_logs(PyObject *module, PyObject *args)
 	Py_END_ALLOW_THREADS handle_drop(h);
 	free(paths);
 	free_spec(&p);
-	return s ? stream_object(s) : raise_error(&err, NULL);
+	return s ? stream_object(s) : raise_error(&err, h ? path_of(form_log) : NULL);
 }
 
 /* memory(usual) -> bytes */

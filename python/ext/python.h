@@ -29,5 +29,6 @@ bool parse_spec(PyObject *arguments, struct parsed_spec *out);
 void free_spec(struct parsed_spec *p);
 
 struct handle *handle_of(PyObject *log);
+const char *path_of(PyObject *log);
 
 #endif

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from synthetic import Kind, Maker
+from trailer_page import crc32c
 
 MIB = 1 << 20
 SMALL = 200  # MiB
@@ -86,6 +87,52 @@ def test_bzip2_that_unpacks_to_more_than_a_log_may(iolens: Path, tmp_path: Path)
     code, errors, memory = limited([iolens, "files", log])
     assert code == 3 and memory < SMALL
     assert errors.count("\n") == 1 and "1,032 times their size at byte" in errors
+
+
+# ---- the extension trailer ----
+
+
+def number(value: int) -> bytes:
+    return b"" if value < 0 else bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
+
+
+def texts(*lines: bytes) -> bytes:
+    return number(len(lines)) + b"".join(number(len(line) << 2 | 2) + line for line in lines)
+
+
+def with_trailer(log: bytes, section: bytes, fields: tuple[bytes, ...], rows: int) -> bytes:
+    """The log with one section of zeros: a bit a column, and as many bytes as its rows' size asks for."""
+    head = texts(*fields) + texts()
+    raw = rows * 8 * len(fields) + len(head)
+    stored = number(len(head)) + number(0) + head
+    stored += bytes(raw // 1024 + 64 - len(stored))
+    directory = texts(section) + number(rows) + number(len(stored)) + number(raw) + struct.pack("<I", crc32c(stored))
+    size = struct.pack("<I", len(directory))
+    return log + stored + directory + size + struct.pack("<I", crc32c(directory + size)) + b"iolens\0\3"
+
+
+@pytest.fixture
+def large_trailer(tmp_path: Path) -> Path:
+    """A log of a megabyte whose process table has 1,000 MiB."""
+    log = tmp_path / "log"
+    sound = Maker(Kind(41, "<", 0), 1, zlib.crc32).log({"POSIX": 4})
+    log.write_bytes(with_trailer(sound, b"process", (b"rank i64", b"pid i64"), (1000 << 20) // 16))
+    return log
+
+
+@pytest.mark.parametrize("command", ["info", "files", "check", "show --ext", "convert"])
+def test_a_gigabyte_in_the_trailer(command: str, large_trailer: Path, iolens: Path, tmp_path: Path) -> None:
+    target = [tmp_path / "new"] if command == "convert" else []
+    code, errors, memory = limited([iolens, *command.split(), large_trailer, *target])
+    assert code in (3, 4) and memory < SMALL
+    assert command == "check" or (errors.count("\n") == 1 and "process does not fit into memory" in errors), errors
+
+
+@pytest.mark.parametrize("command", ["report", "findings"])
+def test_the_log_with_a_gigabyte_in_the_trailer_is_named(command: str, large_trailer: Path, iolens: Path) -> None:
+    code, errors, memory = limited([iolens, command, large_trailer])
+    assert code == 3 and memory < SMALL and errors.count("\n") == 1
+    assert errors.startswith(f"iolens: {large_trailer}: unpacks to more than") and "IOLENS_MEMORY=4G" in errors
 
 
 # ---- the commands in Python ----
