@@ -205,9 +205,17 @@ def score(cases: Iterable[Case]) -> tuple[float, float]:
     return right / max(1, right + wrong), right / max(1, len(listed))
 
 
+def command(text: str) -> str:
+    """Of an option: the program's path, wherever it is started from."""
+    found = shutil.which(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text}: not found")
+    return str(Path(found).absolute())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--drishti", default="", help="the command of an installed Drishti")
+    parser.add_argument("--drishti", default="", type=command, help="the command of an installed Drishti")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each program; the median counts")
     parser.add_argument("--page", type=Path, help="put the table into this page")
     parser.add_argument("words", nargs="*", help="only causes whose names have all of these")
