@@ -80,7 +80,7 @@ void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
 		count_lock(locks_of(o->file), what, refused, end - s.start);
 		lock_drop_deep(&rows);
 	}
-	operation_count(STATE_OP_POSIX_FLOCK, IO_META, result < 0, 0, s.start, end);
+	operation_count(STATE_OP_POSIX_LOCK, IO_META, result < 0, 0, s.start, end);
 	self_leave();
 }
 

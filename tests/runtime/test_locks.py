@@ -52,7 +52,7 @@ def test_a_lock_on_what_has_no_record_takes_its_own_time(observe: Observe, tmp_p
         seen = observe(["python3", "-c", program], cwd=tmp_path)
     finally:
         Path("/var/tmp/lock-of-a-test").unlink(missing_ok=True)
-    (row,) = [row for row in seen.sections["operation"] if row["name"] == "flock"]
+    (row,) = [row for row in seen.sections["operation"] if row["name"] == "lock"]
     assert int(row["count"]) == 1
     assert float(row["time"]) < 0.1
     assert "locks" not in seen.sections
