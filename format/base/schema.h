@@ -107,6 +107,7 @@ struct written_module {
 	uint32_t size;       /* bytes of a record */
 	int8_t heat;         /* enum state_heat_id, -1 = has no heat map */
 	uint8_t descriptors; /* its bytes pass the process's descriptors by calls: the kernel counts them, too */
+	uint8_t at_most; /* its records may take the budget divided by this: what is many in a file leaves room for files */
 	/* Offsets of integer counters, up to a 0: a record of which all are 0 says nothing. NULL = every record says something. */
 	const uint16_t *used;
 	const uint16_t *used_but_by_streams; /* more of them, which say nothing of standard input, output and error */

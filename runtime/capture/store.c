@@ -219,7 +219,7 @@ static void *take(struct store_region *r, size_t n, bool reserved)
 static bool at_limit(const struct written_module *w, const struct store_region *r)
 {
 	int64_t most = config.max_records[w->module];
-	return most && r->used / w->size >= (size_t)most;
+	return (most && r->used / w->size >= (size_t)most) || r->used + w->size > store.budget / w->at_most;
 }
 
 void *store_record(enum written slot, uint64_t id, bool reserved)

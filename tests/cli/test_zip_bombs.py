@@ -93,7 +93,13 @@ def test_bzip2_that_unpacks_to_more_than_a_log_may(iolens: Path, tmp_path: Path)
 
 
 def number(value: int) -> bytes:
-    return b"" if value < 0 else bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
+    return (
+        b""
+        if value < 0
+        else bytes([value])
+        if value < 128
+        else bytes([value & 127 | 128]) + number(value >> 7)
+    )
 
 
 def texts(*lines: bytes) -> bytes:
@@ -106,7 +112,9 @@ def with_trailer(log: bytes, section: bytes, fields: tuple[bytes, ...], rows: in
     raw = rows * 8 * len(fields) + len(head)
     stored = number(len(head)) + number(0) + head
     stored += bytes(raw // 1024 + 64 - len(stored))
-    directory = texts(section) + number(rows) + number(len(stored)) + number(raw) + struct.pack("<I", crc32c(stored))
+    directory = (
+        texts(section) + number(rows) + number(len(stored)) + number(raw) + struct.pack("<I", crc32c(stored))
+    )
     size = struct.pack("<I", len(directory))
     return log + stored + directory + size + struct.pack("<I", crc32c(directory + size)) + b"iolens\0\3"
 
@@ -125,14 +133,20 @@ def test_a_gigabyte_in_the_trailer(command: str, large_trailer: Path, iolens: Pa
     target = [tmp_path / "new"] if command == "convert" else []
     code, errors, memory = limited([iolens, *command.split(), large_trailer, *target])
     assert code in (3, 4) and memory < SMALL
-    assert command == "check" or (errors.count("\n") == 1 and "process does not fit into memory" in errors), errors
+    assert command == "check" or (errors.count("\n") == 1 and "process does not fit into memory" in errors), (
+        errors
+    )
 
 
 @pytest.mark.parametrize("command", ["report", "findings"])
-def test_the_log_with_a_gigabyte_in_the_trailer_is_named(command: str, large_trailer: Path, iolens: Path) -> None:
+def test_the_log_with_a_gigabyte_in_the_trailer_is_named(
+    command: str, large_trailer: Path, iolens: Path
+) -> None:
     code, errors, memory = limited([iolens, command, large_trailer])
     assert code == 3 and memory < SMALL and errors.count("\n") == 1
-    assert errors.startswith(f"iolens: {large_trailer}: unpacks to more than") and "IOLENS_MEMORY=4G" in errors
+    assert (
+        errors.startswith(f"iolens: {large_trailer}: unpacks to more than") and "IOLENS_MEMORY=4G" in errors
+    )
 
 
 # ---- the commands in Python ----

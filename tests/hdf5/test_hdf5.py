@@ -407,3 +407,28 @@ def test_what_many_datasets_share_is_said_of_none(
     assert own["H5D_FILE_REC_ID"] != "0" and own["H5D_DATASPACE_NPOINTS"] == "16"
     assert some(other, "OPENS", "BYTES_WRITTEN") == {"OPENS": 1, "BYTES_WRITTEN": 128}
     assert other["H5D_FILE_REC_ID"] == other["H5D_DATASPACE_NPOINTS"] == "0"
+
+
+MANY = """
+import h5py
+with h5py.File("many.h5", "w") as f:
+    for n in range(1500):
+        f.create_dataset(f"d{n}", (8,), "i4")[...] = n
+for n in range(100):
+    with open(f"{n}.txt", "w") as f:
+        f.write("own")
+"""
+
+
+def test_many_datasets_leave_room_for_files(
+    iolens: Path, observe: Observe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("h5py")
+    monkeypatch.setenv("IOLENS_BUDGET", "1")
+    seen = run(observe, tmp_path, sys.executable, "-c", MANY)
+    text = printed(iolens, "show", "--base", "--show-incomplete", seen.log)  # type: ignore[attr-defined]
+    names = [(module, name) for module, name, _ in shown.records(text)]
+    assert sum(module == "POSIX" and name.endswith(".txt") for module, name in names) == 100
+    own = sum(module == "H5D" and "many.h5:/d" in name for module, name in names)
+    folded = sum(module == "H5D" for module, _ in names) - own
+    assert 500 < own + folded <= (1 << 19) // 912 + 1 and folded == 1

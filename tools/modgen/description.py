@@ -26,7 +26,7 @@ DEFAULTS = {
     **{"values": {}, "bits": ""},
 }
 INTERFACE = ("title", "level", "library", "library_title", "over", "within", "traces")
-WRITTEN = {"heat_map": False, "descriptors": False, "used": "", "used_but_by_streams": ""}
+WRITTEN = {"heat_map": False, "descriptors": False, "at_most": 1, "used": "", "used_but_by_streams": ""}
 KEYS = {"name", "darshan", "doc", "bins", "top", "dims", "bytes", "offset", "next", *DEFAULTS}
 
 

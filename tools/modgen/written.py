@@ -60,6 +60,7 @@ def written_c(modules: list[Table], traces: list[Table], operations: list[tuple[
             size=m["size"],
             heat=heats.index(m["key"]) if m["key"] in heats else -1,
             descriptors=int(written["descriptors"]),
+            at_most=written["at_most"],
             used=c_offsets(m, written["used"]),
             used_but_by_streams=c_offsets(m, written["used_but_by_streams"]),
         )
