@@ -25,6 +25,7 @@ static void enable(void)
 	log_enable_bzip2();
 #endif
 	log_enable_old();
+	log_enable_accesses();
 }
 
 static iolens_log *opened(iolens_log *log, int code, const struct log_error *err)

@@ -58,6 +58,7 @@ int main(int argc, char **argv)
 	log_enable_bzip2();
 #endif
 	log_enable_old();
+	log_enable_accesses();
 	if (command && command->reads_logs && cli_limit_memory(argc, argv))
 		return CLI_USAGE;
 	if (command)

@@ -25,7 +25,8 @@
 #include "error.h"
 #include "schema.h"
 
-enum { LOG_MAX_MODULES = 64 };
+/* Modules from LOG_OWN_MODULES on are iolens' own: only the trailer tells of them, never a header. */
+enum { LOG_MAX_MODULES = 64, LOG_OWN_MODULES = 24 };
 
 struct log;
 
@@ -47,6 +48,11 @@ struct log_container {
 	struct log_region names;
 	struct log_region module[LOG_MAX_MODULES];
 	uint32_t module_version[LOG_MAX_MODULES];
+	/*
+	 * Accesses behind the regions, of modules of traces: read instead of the module's region, which they are where there is
+	 * none in the header. For logs from log_enable_accesses on.
+	 */
+	struct log_region accesses[LOG_MAX_MODULES];
 };
 
 struct log_pair {
@@ -72,6 +78,8 @@ int log_open_file(struct log **out, const char *path, struct log_error *err);
 /* The memory must stay until log_close. */
 int log_open_memory(struct log **out, const void *data, size_t size, struct log_error *err);
 void log_close(struct log *log);
+/* Makes logs that are opened from now on show what traces they have in their trailers. */
+void log_enable_accesses(void);
 
 const struct log_container *log_container(const struct log *log);
 

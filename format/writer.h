@@ -53,6 +53,12 @@ int log_write_precompressed(struct log_writer *w, const void *streams, size_t si
 int log_write_room(struct log_writer *w, uint64_t size, uint64_t *at);
 /* The module lacks data; it need not have any. */
 int log_write_partial(struct log_writer *w, int module);
+/*
+ * The accesses of a module of traces (accesses.h), after the modules and before the sections; records as access_end makes them.
+ * With log_write_room, too. Where they are, a section tells that the writer makes.
+ */
+int log_write_accesses(struct log_writer *w, int module);
+int log_write_bytes(struct log_writer *w, const void *data, size_t n);
 int log_write_section(struct log_writer *w, const struct trailer_section *s);
 
 /* LOG_ZLIB unless called, or LOG_BZIP2 (log_enable_bzip2); before the job. */
@@ -80,6 +86,9 @@ int log_writer_flush(struct log_writer *w);
 int log_writer_finish(struct log_writer *w, struct log_error *err);
 /* The first error, for a caller that does not finish because of it. */
 void log_writer_error(const struct log_writer *w, struct log_error *err);
+/* Of a finished one: where a module's accesses are, and which modules lack data. */
+struct log_region log_writer_accesses(const struct log_writer *w, int module);
+uint64_t log_writer_partial(const struct log_writer *w);
 /* The finished log of log_writer_memory; belongs to the writer. */
 const void *log_writer_data(const struct log_writer *w, size_t *size);
 /* Removes what was written unless it was finished. */

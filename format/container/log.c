@@ -5,16 +5,20 @@
 #include "reader.h"
 
 int (*log_open_older)(struct log *log, struct log_error *err);
+void (*log_find_accesses)(struct log *log);
 
 static int open_source(struct log *log, struct log **out, struct log_error *err)
 {
 	int code = container_read(&log->container, &log->source, err);
 	if (code == LOG_E_OLD && log_open_older)
 		code = log_open_older(log, err);
-	if (code < 0)
+	if (code < 0) {
 		log_close(log);
-	else
-		*out = log;
+		return code;
+	}
+	if (!log->old && log_find_accesses)
+		log_find_accesses(log);
+	*out = log;
 	return code;
 }
 

@@ -6,6 +6,9 @@
 #include "container.h"
 #include "region.h"
 
+/* Fills log->container.accesses of a log that is not an older one; NULL = these are not looked for. */
+extern void (*log_find_accesses)(struct log *log);
+
 struct name_entry {
 	uint64_t id;
 	const char *text;

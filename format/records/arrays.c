@@ -249,6 +249,8 @@ int arrays_next_traced(struct log_records *r, struct log_record *out, struct log
 int64_t log_segments_next(struct log_records *r, struct log_segment *out, size_t n, struct log_error *err)
 {
 	struct dxt_posix_segment s;
+	if (r->accesses)
+		return traced_segments(r, out, n, err);
 	bool reads = !r->segments[0];
 	int64_t left = r->segments[reads];
 	n = n < SEGMENTS_PER_STEP ? n : SEGMENTS_PER_STEP;

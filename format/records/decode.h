@@ -31,6 +31,8 @@ struct log_records {
 	size_t segment_size; /* as stored */
 	int64_t segments[2]; /* writes and reads that are left of the record at hand */
 
+	struct access_reader *accesses; /* the segments are in the trailer; NULL = in the region */
+
 	const struct schema_map *map; /* records made from those of a 1.x or 2.x log; NULL = records as they are */
 	const struct log_missing *missing;
 	uint8_t *cp; /* such a record, decoded */
@@ -62,6 +64,12 @@ void convert_element(const struct log_records *r, const struct schema_element *e
 int arrays_next_heatmap(struct log_records *r, struct log_record *out, struct log_error *err);
 int arrays_next(struct log_records *r, struct log_record *out, struct log_error *err);
 int arrays_next_traced(struct log_records *r, struct log_record *out, struct log_error *err);
+
+/* ---- traced.c: accesses out of the trailer ---- */
+
+int traced_open(struct log_records *r, int module, struct log_error *err);
+int traced_next(struct log_records *r, struct log_record *out, struct log_error *err);
+int64_t traced_segments(struct log_records *r, struct log_segment *out, size_t n, struct log_error *err);
 
 static inline int64_t decode_i64(const void *record, const struct schema_field *f)
 {

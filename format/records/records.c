@@ -1,3 +1,4 @@
+#include "accesses.h"
 #include "old.h"
 #include "missing.h"
 
@@ -57,18 +58,25 @@ static int open_old(struct log_records *r, int module, struct log_error *err)
 	return code < 0 || !r->map ? code : old_reader->records(r, err);
 }
 
+static int open_region(struct log_records *r, int module, struct log_error *err)
+{
+	const struct log *log = r->log;
+	int code = choose_layout(r, module, err);
+	if (code >= 0)
+		code = make_buffers(r, err);
+	if (code >= 0)
+		code = region_open(&r->region, &log->container, &log->source, &log->container.module[module], err);
+	return code;
+}
+
 static int open_records(struct log_records *r, int module, struct log_error *err)
 {
 	if (r->log->old)
 		return open_old(r, module, err);
 	struct log *log = (struct log *)r->log;
 	const struct log_job *job;
-	int code = choose_layout(r, module, err);
 	r->missing = missing_of(log);
-	if (code >= 0)
-		code = make_buffers(r, err);
-	if (code >= 0)
-		code = region_open(&r->region, &log->container, &log->source, &log->container.module[module], err);
+	int code = log->container.accesses[module].length ? traced_open(r, module, err) : open_region(r, module, err);
 	if (code >= 0 && log_job(log, &job, NULL) >= 0)
 		r->nprocs = job->nprocs;
 	return code;
@@ -96,6 +104,7 @@ void log_records_close(struct log_records *r)
 	if (!r)
 		return;
 	region_close(&r->region);
+	access_reader_close(r->accesses);
 	log_free(r->buffer);
 	log_free(r->record);
 	log_free(r->header);
@@ -203,6 +212,8 @@ static int next_any(struct log_records *r, struct log_record *out, struct log_er
 {
 	if (r->log->old)
 		return r->cp ? old_reader->next(r, out, err) : 0;
+	if (r->accesses)
+		return traced_next(r, out, err);
 	switch (r->schema->layout) {
 	case LAYOUT_HEATMAP:
 		return arrays_next_heatmap(r, out, err);

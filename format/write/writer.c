@@ -3,6 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "accesses.h"
 #include "codec.h"
 #include "compact.h"
 #include "container.h"
@@ -11,12 +12,15 @@
 #include "sink.h"
 #include "deflater.h"
 
-enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_SECTIONS, STAGE_WHOLE, STAGE_DONE };
+enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_ACCESSES, STAGE_SECTIONS, STAGE_WHOLE, STAGE_DONE };
+
+/* Of modules that no header has. */
+#define OWN_MODULES (UINT64_MAX << LOG_OWN_MODULES)
 
 enum {
 	OUTPUT_SIZE = 65536,
-	LEVEL = 6,          /* of the job: records and names are deflated */
-	RECORD_MAX = 81920, /* a fixed buffer of released readers */
+	LEVEL = 6,                       /* of the job: records and names are deflated */
+	RECORD_MAX = 81920,              /* a fixed buffer of released readers */
 	SHORT_JOB = CONTAINER_JOB + 200, /* without the state of zlib, at the price of some bytes */
 };
 
@@ -27,6 +31,7 @@ struct log_writer {
 	struct log_region names;
 	struct log_region module[LOG_MAX_MODULES];
 	uint32_t version[LOG_MAX_MODULES];
+	struct log_region accesses[LOG_MAX_MODULES];
 	uint64_t partial;
 	int current;          /* module being written */
 	uint32_t compression; /* enum log_compression; sections are compact */
@@ -289,8 +294,10 @@ int log_write_name(struct log_writer *w, uint64_t id, const char *name)
 /* Ends the region that is being written. */
 static int leave(struct log_writer *w)
 {
-	struct log_region *r = w->stage == STAGE_NAMES ? &w->names : &w->module[w->current];
-	if (w->stage != STAGE_NAMES && w->stage != STAGE_MODULES)
+	struct log_region *r = w->stage == STAGE_NAMES     ? &w->names
+			       : w->stage == STAGE_MODULES ? &w->module[w->current]
+							   : &w->accesses[w->current];
+	if (w->stage < STAGE_NAMES || w->stage > STAGE_ACCESSES)
 		return w->error.code;
 	deflater_out(w);
 	stream_end(w);
@@ -303,7 +310,7 @@ int log_write_module(struct log_writer *w, int module, uint32_t version)
 	bool first = w->stage == STAGE_NAMES;
 	if (!first && w->stage != STAGE_MODULES)
 		return fail(w, LOG_E_USAGE, "modules come after the names");
-	if (module <= (first ? -1 : w->current) || module >= LOG_MAX_MODULES || !version)
+	if (module <= (first ? -1 : w->current) || module >= LOG_OWN_MODULES || !version)
 		return fail(w, LOG_E_USAGE, "modules come in order of their ids");
 	leave(w);
 	w->stage = STAGE_MODULES;
@@ -340,8 +347,8 @@ int log_write_precompressed(struct log_writer *w, const void *streams, size_t si
 
 int log_write_room(struct log_writer *w, uint64_t size, uint64_t *at)
 {
-	if ((w->stage != STAGE_NAMES && w->stage != STAGE_MODULES) || w->compression == LOG_BZIP2)
-		return fail(w, LOG_E_USAGE, "room belongs to the names or to a module");
+	if (w->stage < STAGE_NAMES || w->stage > STAGE_ACCESSES || w->compression == LOG_BZIP2)
+		return fail(w, LOG_E_USAGE, "room belongs to the names, to a module or to accesses");
 	deflater_out(w);
 	*at = w->sink.at;
 	return w->error.code ? w->error.code : sink_skip(&w->sink, size, &w->error);
@@ -353,6 +360,49 @@ int log_write_partial(struct log_writer *w, int module)
 		return fail(w, LOG_E_USAGE, "no such module");
 	w->partial |= 1ull << module;
 	return w->error.code;
+}
+
+int log_write_accesses(struct log_writer *w, int module)
+{
+	bool first = w->stage == STAGE_NAMES || w->stage == STAGE_MODULES;
+	if (!first && w->stage != STAGE_ACCESSES)
+		return fail(w, LOG_E_USAGE, "accesses come after the modules and before the sections");
+	if (module <= (first ? -1 : w->current) || module >= LOG_MAX_MODULES)
+		return fail(w, LOG_E_USAGE, "accesses come in order of their modules");
+	leave(w);
+	w->stage = STAGE_ACCESSES;
+	w->current = module;
+	w->accesses[module].offset = w->sink.at;
+	return w->error.code;
+}
+
+int log_write_bytes(struct log_writer *w, const void *data, size_t n)
+{
+	if (w->stage != STAGE_ACCESSES)
+		return fail(w, LOG_E_USAGE, "bytes belong to accesses");
+	return store(w, data, n);
+}
+
+/* Which areas there are, and of which modules of our own some accesses are missing. */
+static int write_places(struct log_writer *w)
+{
+	struct trailer_section s;
+	int code = section_begin(&s, ACCESS_SECTION, ACCESS_SCHEMA);
+	for (int m = 0; code >= 0 && m < LOG_MOD_COUNT; m++) {
+		const struct log_region *r = &w->accesses[m];
+		bool incomplete = w->partial >> m & 1;
+		if (!r->length && !(incomplete && m >= LOG_OWN_MODULES))
+			continue;
+		section_row(&s);
+		section_set_text(&s, "module", 0, schema_modules[m].name);
+		section_set_i64(&s, "offset", 0, (int64_t)r->offset);
+		section_set_i64(&s, "stored", 0, (int64_t)r->length);
+		code = section_set_i64(&s, "incomplete", 0, incomplete);
+	}
+	if (code < 0 || s.nrows)
+		code = log_write_section(w, &s);
+	section_free(&s);
+	return code;
 }
 
 int log_write_section(struct log_writer *w, const struct trailer_section *s)
@@ -395,7 +445,8 @@ static int write_header(struct log_writer *w)
 	put(header, 0, "3.41", 4);
 	put(header, 8, &magic, sizeof magic);
 	header[16] = (uint8_t)w->compression;
-	put(header, 24, &w->partial, sizeof w->partial);
+	const uint64_t partial = w->partial & ~OWN_MODULES;
+	put(header, 24, &partial, sizeof partial);
 	put(header, 32, &w->names, sizeof w->names);
 	for (size_t i = 0; i < LOG_MAX_MODULES; i++)
 		if (w->module[i].length)
@@ -408,7 +459,7 @@ int log_writer_flush(struct log_writer *w)
 {
 	if (w->error.code || w->stage == STAGE_JOB || w->stage == STAGE_DONE)
 		return fail(w, LOG_E_USAGE, "no job was written");
-	if (w->stage == STAGE_WHOLE || leave(w) < 0)
+	if (w->stage == STAGE_WHOLE || leave(w) < 0 || write_places(w) < 0)
 		return w->error.code;
 	if (w->directory.used && write_directory(w) < 0)
 		return w->error.code;
@@ -462,6 +513,16 @@ int log_writer_finish(struct log_writer *w, struct log_error *err)
 void log_writer_error(const struct log_writer *w, struct log_error *err)
 {
 	*err = w->error;
+}
+
+struct log_region log_writer_accesses(const struct log_writer *w, int module)
+{
+	return w->accesses[module];
+}
+
+uint64_t log_writer_partial(const struct log_writer *w)
+{
+	return w->partial;
 }
 
 const void *log_writer_data(const struct log_writer *w, size_t *size)

@@ -165,6 +165,7 @@ PyMODINIT_FUNC PyInit__native(void)
 	log_enable_bzip2();
 #endif
 	log_enable_old();
+	log_enable_accesses();
 	PyObject *module = PyModule_Create(&definition);
 	if (!module)
 		return NULL;

@@ -88,6 +88,7 @@ struct walked walk_log(const uint8_t *data, size_t size)
 	struct log_error err;
 	const struct log_job *job;
 	log_enable_old();
+	log_enable_accesses();
 	if (log_open_memory(&log, data, size, &err) < 0)
 		return w;
 	w.opened = 1;

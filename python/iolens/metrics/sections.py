@@ -40,6 +40,7 @@ _COLUMNS = {
     "interval": "begin i, end i, offset f",
     "selection": "source i",
     "uncounted": "module s, counter s",
+    "accesses": "module s, offset i, stored i, incomplete i",
 }
 
 _TYPES = {"i": "BIGINT", "f": "DOUBLE", "s": "VARCHAR"}
