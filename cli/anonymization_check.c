@@ -277,6 +277,14 @@ static void see_word(void *context, const char *where, const char *text, size_t 
 	}
 }
 
+static void search_id(struct search *s, const char *where, uint64_t id)
+{
+	s->hit = id >= SMALLEST_ID && s->secrets->ids.used &&
+		 bsearch(&id, s->secrets->ids.at, s->secrets->ids.used / 8, 8, by_id);
+	if (s->hit)
+		snprintf(s->found, LEAK_TEXT, "the %s still has record id %llu", where, (unsigned long long)id);
+}
+
 static void search_bytes(struct search *s, const char *where, const uint8_t *data, size_t n)
 {
 	for (size_t i = 0; i < n && !s->hit; i++) {
@@ -289,12 +297,10 @@ static void search_bytes(struct search *s, const char *where, const uint8_t *dat
 			see_word(s, where, s->word, s->used);
 		s->used = 0;
 	}
-	for (size_t i = 0; i + 8 <= n && s->secrets->ids.used && !s->hit; i += 8) {
+	for (size_t i = 0; i + 8 <= n && !s->hit; i += 8) {
 		uint64_t id;
 		memcpy(&id, data + i, sizeof id);
-		s->hit = id >= SMALLEST_ID && bsearch(&id, s->secrets->ids.at, s->secrets->ids.used / 8, 8, by_id);
-		if (s->hit)
-			snprintf(s->found, LEAK_TEXT, "the %s still has record id %llu", where, (unsigned long long)id);
+		search_id(s, where, id);
 	}
 }
 
@@ -321,6 +327,18 @@ static int search_region(struct search *s, const char *where, const struct log_c
 	return (int)got;
 }
 
+/* Accesses in the trailer: of a record there are an id and a host, and that one is a text. */
+static int search_accesses(struct search *s, struct log *log, int module, struct log_error *err)
+{
+	struct log_records *records;
+	struct log_record r;
+	int code = log_records_open(&records, log, module, err);
+	while (code >= 0 && !s->hit && (code = log_records_next(records, &r, err)) > 0)
+		search_id(s, log_module_name(module), r.id);
+	log_records_close(records);
+	return code;
+}
+
 static int search_regions(struct search *s, struct log *log, const char *path, struct log_error *err)
 {
 	const struct log_container *c = log_container(log);
@@ -331,8 +349,13 @@ static int search_regions(struct search *s, struct log *log, const char *path, s
 	code = search_region(s, "job record", c, &source, &c->job, err);
 	if (code >= 0)
 		code = search_region(s, "name table", c, &source, &c->names, err);
-	for (int m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
-		code = search_region(s, log_module_name(m), c, &source, &c->module[m], err);
+	for (int m = 0; code >= 0 && m < LOG_MAX_MODULES; m++) {
+		bool in_region = c->module[m].offset != c->accesses[m].offset;
+		if (c->accesses[m].length)
+			code = search_accesses(s, log, m, err);
+		if (code >= 0 && in_region)
+			code = search_region(s, log_module_name(m), c, &source, &c->module[m], err);
+	}
 	source_close(&source);
 	return code;
 }

@@ -148,6 +148,8 @@ static int write_modules(struct merging *g)
 			log_write_partial(g->writer, m);
 		code = merge_module(g, m);
 	}
+	for (int m = 0; code >= 0 && m < LOG_MOD_COUNT && !g->options->drop_trailer; m++)
+		code = merge_accesses(g, m);
 	return code;
 }
 

@@ -98,6 +98,8 @@ static void find_modules(struct merging *g, struct merge_part *p, struct log *lo
 {
 	const struct log_container *c = log_container(log);
 	p->partial = c->partial;
+	for (int m = 0; m < LOG_MAX_MODULES; m++)
+		p->accesses |= (uint64_t)(c->accesses[m].length > 0) << m;
 	for (int m = 0; m < LOG_MAX_MODULES; m++) {
 		struct log_records *records;
 		if (!c->module[m].length)

@@ -89,6 +89,7 @@ struct pass {
 	bool header_written;
 	uint64_t counted[UNCOUNTED_WORDS]; /* fields that some part has, by number */
 	uint8_t *copy, *other;
+	struct access_writer *accesses; /* they go behind the regions; NULL = records go into theirs */
 };
 
 static bool can_join(const struct schema_module *m)
@@ -185,6 +186,25 @@ static int see_head(struct pass *x, const struct log_record *r)
 	return 0;
 }
 
+/* Times in the trailer are in ticks: there and in regions they shall be the same. */
+static double trace_shift(const struct pass *x)
+{
+	double ticks = x->part->shift * ACCESS_RATE;
+	if (!(x->part->accesses >> x->id & 1))
+		return x->part->shift;
+	return (double)(int64_t)(ticks < 0 ? ticks - 0.5 : ticks + 0.5) / ACCESS_RATE;
+}
+
+static int copy_trace(struct pass *x)
+{
+	struct log_writer *w = x->g->writer;
+	double shift = trace_shift(x);
+	if (x->accesses)
+		return newest_accesses(w, x->accesses, x->reader, x->copy, shift, x->g->err);
+	int code = newest_record(w, x->module, x->copy, x->module->size);
+	return code < 0 ? code : newest_segments(w, x->reader, shift, x->g->err);
+}
+
 static int copy_record(struct pass *x, const struct log_record *r)
 {
 	struct log_writer *w = x->g->writer;
@@ -199,9 +219,7 @@ static int copy_record(struct pass *x, const struct log_record *r)
 		placed.data = x->copy;
 		return log_write_record(w, x->other, merge_heat_record(&x->heat, &placed, x->part->shift, x->other));
 	}
-	code = newest_record(w, x->module, x->copy, newest_is_trace(x->module) ? x->module->size : r->size);
-	return code >= 0 && newest_is_trace(x->module) ? newest_segments(w, x->reader, x->part->shift, x->g->err)
-						       : code;
+	return newest_is_trace(x->module) ? copy_trace(x) : newest_record(w, x->module, x->copy, r->size);
 }
 
 /* ---- passes over all logs ---- */
@@ -281,7 +299,8 @@ static int write_joined(struct pass *x)
 static int run_passes(struct pass *x)
 {
 	bool joining = can_join(x->module) && (x->g->nruns > 1 || x->g->options->reduce_shared);
-	int code = log_write_module(x->g->writer, x->id, newest_version(x->id));
+	int code = x->accesses ? log_write_accesses(x->g->writer, x->id)
+			       : log_write_module(x->g->writer, x->id, newest_version(x->id));
 	if (code >= 0 && x->module->layout == LAYOUT_HEATMAP)
 		code = merge_heat_plan(x->g, &x->heat);
 	if (code >= 0 && x->module->header && x->g->nruns > 1)
@@ -297,14 +316,9 @@ static int run_passes(struct pass *x)
 	return code < 0 ? code : add_missing(x);
 }
 
-int merge_module(struct merging *g, int module)
+static int merge_into(struct merging *g, int module, struct access_writer *accesses)
 {
-	uint64_t modules = 0;
-	for (size_t i = 0; i < g->nparts; i++)
-		modules |= g->parts[i].modules;
-	if (!(modules >> module & 1))
-		return 0;
-	struct pass x = {.g = g, .module = &schema_modules[module], .id = module};
+	struct pass x = {.g = g, .module = &schema_modules[module], .id = module, .accesses = accesses};
 	x.copy = log_alloc(MERGE_RECORD);
 	x.other = log_alloc(MERGE_RECORD);
 	int code = x.copy && x.other ? run_passes(&x) : LOG_E_MEMORY;
@@ -316,5 +330,28 @@ int merge_module(struct merging *g, int module)
 	log_free(x.states);
 	log_free(x.copy);
 	log_free(x.other);
+	return code;
+}
+
+int merge_module(struct merging *g, int module)
+{
+	uint64_t modules = 0;
+	for (size_t i = 0; i < g->nparts; i++)
+		modules |= g->parts[i].modules;
+	return modules >> module & 1 && module < LOG_OWN_MODULES ? merge_into(g, module, NULL) : 0;
+}
+
+int merge_accesses(struct merging *g, int module)
+{
+	uint64_t any = 0, lacking = 0;
+	for (size_t i = 0; i < g->nparts; i++) {
+		any |= g->parts[i].accesses;
+		lacking |= g->parts[i].modules & ~g->parts[i].accesses;
+	}
+	if (!(any >> module & 1) || lacking >> module & 1)
+		return 0;
+	struct access_writer *a = access_writer_make();
+	int code = a ? merge_into(g, module, a) : LOG_E_MEMORY;
+	access_writer_free(a);
 	return code;
 }

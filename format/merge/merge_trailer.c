@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accesses.h"
 #include "merging.h"
 #include "section_copy.h"
 
@@ -140,7 +141,7 @@ static struct united *table_named(struct uniting *x, const char *name)
 
 static bool is_left_out(const struct merging *g, const struct trailer_entry *e)
 {
-	static const char *const made[] = {"selection", "part", "interval", "uncounted"};
+	static const char *const made[] = {"selection", "part", "interval", "uncounted", ACCESS_SECTION};
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!strcmp(e->name, made[i]))
 			return true;

@@ -23,7 +23,8 @@ struct merge_part {
 	bool merged;        /* it says what it was merged of */
 	size_t interval;    /* that it begins in */
 	uint64_t modules, partial;
-	uint64_t source; /* the log that it is a part of, 0 = none known */
+	uint64_t accesses; /* modules whose accesses are in the trailer */
+	uint64_t source;   /* the log that it is a part of, 0 = none known */
 	char *exe, *metadata;
 	struct merge_moved *moved; /* in order of `from` */
 	size_t nmoved;
@@ -103,6 +104,8 @@ bool merge_repeats(const struct merging *g, const struct merge_part *p, int modu
 
 /* All records of a module. */
 int merge_module(struct merging *g, int module);
+/* What a module of traces has behind the regions, when all parts that have it have it there. */
+int merge_accesses(struct merging *g, int module);
 
 /* ---- heat maps: all records of a log have the same bins ---- */
 

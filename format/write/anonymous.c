@@ -70,6 +70,7 @@ bool anonymous_keeps_text(const char *section, const char *field)
 		{"uncounted", "module"},       {"mpiio_completions", "direction"},
 		{"uncounted", "counter"},      {"platform", "name"},
 		{"platform", "unit"},          {"mounted", "type"},
+		{"accesses", "module"},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))

@@ -160,19 +160,28 @@ static void rename_references(const struct rewriting *w, const struct schema_mod
 	}
 }
 
-static int write_record(struct rewriting *w, const struct log_record *r)
+/* The record as it is to be, in w->copy. */
+static int change_record(struct rewriting *w, const struct log_record *r)
 {
-	if (!w->options->key)
-		return newest_record(w->writer, r->schema, r->data, r->size);
-	uint64_t id = new_id(w, r->id);
 	w->copy.used = 0;
 	int code = log_bytes_add(&w->copy, r->data, r->size);
 	if (code < 0)
 		return log_fail(w->err, code, LOG_NOWHERE, "not enough memory");
+	if (!w->options->key)
+		return 0;
+	uint64_t id = new_id(w, r->id);
 	memcpy(w->copy.at, &id, sizeof id);
 	rename_references(w, r->schema, w->copy.at);
 	anonymous_texts(w->options->key, r, w->copy.at);
-	return newest_record(w->writer, r->schema, w->copy.at, r->size);
+	return 0;
+}
+
+static int write_record(struct rewriting *w, const struct log_record *r)
+{
+	if (!w->options->key)
+		return newest_record(w->writer, r->schema, r->data, r->size);
+	int code = change_record(w, r);
+	return code < 0 ? code : newest_record(w->writer, r->schema, w->copy.at, r->size);
 }
 
 /* ---- regions ---- */
@@ -219,7 +228,7 @@ static int write_module(struct rewriting *w, int module)
 	struct log_records *records;
 	if (c->partial >> module & 1)
 		log_write_partial(w->writer, module);
-	if (!c->module[module].length)
+	if (!c->module[module].length || module >= LOG_OWN_MODULES)
 		return 0;
 	int code = log_records_open(&records, w->log, module, w->err);
 	if (code == LOG_E_UNSUPPORTED) {
@@ -237,12 +246,61 @@ static int write_module(struct rewriting *w, int module)
 	return code;
 }
 
+static bool wants_module(const struct rewrite *r, int module)
+{
+	return !r->modules || r->modules >> module & 1;
+}
+
 static int write_modules(struct rewriting *w)
 {
 	int code = 0;
 	for (int m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
-		if (!w->options->modules || w->options->modules >> m & 1)
+		if (wants_module(w->options, m))
 			code = write_module(w, m);
+	return code;
+}
+
+/* ---- accesses behind the regions ---- */
+
+static int copy_accesses(struct rewriting *w, struct log_records *records, struct access_writer *a)
+{
+	struct log_record r;
+	int code;
+	while ((code = log_records_next(records, &r, w->err)) > 0) {
+		if (!wanted(w, r.id) || !wanted_rank(w->options, r.rank))
+			continue;
+		code = change_record(w, &r);
+		if (code >= 0)
+			code = newest_accesses(w->writer, a, records, w->copy.at, 0, w->err);
+		if (code < 0)
+			break;
+	}
+	return code;
+}
+
+static int write_module_accesses(struct rewriting *w, int module)
+{
+	struct log_records *records = NULL;
+	struct access_writer *a = access_writer_make();
+	int code = a ? 0 : log_fail(w->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	if (code >= 0)
+		code = log_records_open(&records, w->log, module, w->err);
+	if (code >= 0)
+		code = log_write_accesses(w->writer, module);
+	if (code >= 0)
+		code = copy_accesses(w, records, a);
+	log_records_close(records);
+	access_writer_free(a);
+	return code;
+}
+
+static int write_accesses(struct rewriting *w)
+{
+	const struct log_container *c = log_container(w->log);
+	int code = 0;
+	for (int m = 0; code >= 0 && m < LOG_MOD_COUNT && !w->options->drop_trailer; m++)
+		if (c->accesses[m].length && wants_module(w->options, m))
+			code = write_module_accesses(w, m);
 	return code;
 }
 
@@ -277,7 +335,7 @@ static int copy_sections(struct rewriting *w, struct trailer *trailer)
 		struct trailer_table *t;
 		bool telling = anonymous_drops(name);
 		/* Made anew. */
-		if (!strcmp(name, "uncounted"))
+		if (!strcmp(name, "uncounted") || !strcmp(name, ACCESS_SECTION))
 			continue;
 		/* A section in place belongs to a store. */
 		if ((w->options->key && telling) || trailer_at(trailer, i)->flags & TRAILER_IN_PLACE)
@@ -358,6 +416,8 @@ int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, s
 		code = write_names(&w);
 	if (code >= 0)
 		code = write_modules(&w);
+	if (code >= 0)
+		code = write_accesses(&w);
 	if (code >= 0)
 		code = write_trailer(&w);
 	section_free(&w.missing);

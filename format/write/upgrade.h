@@ -2,6 +2,7 @@
 #ifndef IOLENS_UPGRADE_H
 #define IOLENS_UPGRADE_H
 
+#include "accesses.h"
 #include "log.h"
 #include "writer.h"
 
@@ -21,6 +22,10 @@ int newest_record(struct log_writer *w, const struct schema_module *m, const voi
 
 /* The segments of the record at hand, `shift` seconds later. */
 int newest_segments(struct log_writer *w, struct log_records *records, double shift, struct log_error *err);
+
+/* The same as a record of accesses with the head that `record` is, a struct dxt_posix_record. */
+int newest_accesses(struct log_writer *w, struct access_writer *a, struct log_records *records, const void *record,
+		    double shift, struct log_error *err);
 
 /* End of a job. Before 3.41 it has whole seconds, and the last of them counts: here it is its last nanosecond. */
 struct newest_end {
