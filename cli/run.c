@@ -28,12 +28,12 @@ struct options {
 	const char *log;  /* NULL: named after the command */
 	const char *json; /* NULL: none */
 	bool quiet;
-	bool trace;
+	const char *trace; /* value of IOLENS_TRACE; NULL: not given */
 	char **command;
 };
 
 static const char help[] =
-	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace] [--] COMMAND [ARGUMENT...]\n"
+	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--] COMMAND [ARGUMENT...]\n"
 	"\n"
 	"Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
 	"Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on standard error.\n"
@@ -42,6 +42,8 @@ static const char help[] =
 	"  -q, --quiet       no summary\n"
 	"      --json FILE   write the summary to FILE as JSON\n"
 	"      --trace       record every read and write, too: iolens trace LOG prints them\n"
+	"      --trace=compact\n"
+	"                    the same without the copy that Darshan's tools read; iolens convert makes it later\n"
 	"  -h, --help        this text\n"
 	"\n"
 	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
@@ -78,7 +80,9 @@ static int parse(struct options *o, char **at)
 		} else if (strcmp(*at, "-q") == 0 || strcmp(*at, "--quiet") == 0) {
 			o->quiet = true;
 		} else if (strcmp(*at, "--trace") == 0) {
-			o->trace = true;
+			o->trace = "on";
+		} else if (strcmp(*at, "--trace=compact") == 0) {
+			o->trace = "compact";
 		} else if ((value = value_of(&at, "-o", "--output"))) {
 			o->log = value;
 		} else if ((value = value_of(&at, NULL, "--json"))) {
@@ -308,7 +312,7 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 	leave_pointer(o, session);
 	session_dir_describe_node(session);
 	if (o->trace)
-		setenv("IOLENS_TRACE", "on", 1);
+		setenv("IOLENS_TRACE", o->trace, 1);
 	return 0;
 }
 

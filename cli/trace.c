@@ -58,15 +58,24 @@ static bool set_operation(void *target, const struct choice *c, char *text)
 /* 4096, 64k, 1M, 2G */
 static bool set_size(void *target, const struct choice *c, char *text)
 {
-	struct trace *t = target;
+	int64_t *size = (int64_t *)((char *)target + c->at);
 	static const char units[] = "kmgt";
 	char *end;
-	t->filter.min_size = strtoll(text, &end, 10);
+	*size = strtoll(text, &end, 10);
 	const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
-	if (end == text || t->filter.min_size < 0 || (*end && (!unit || end[1])))
+	if (end == text || *size < 0 || (*end && (!unit || end[1])))
 		return false;
-	if (unit)
-		t->filter.min_size <<= 10 * (unit - units + 1);
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	if (*size > INT64_MAX >> shift)
+		return false;
+	*size <<= shift;
+	return true;
+}
+
+static bool set_chronological(void *target, const struct choice *c, char *unused)
+{
+	struct trace *t = target;
+	t->form = TRACE_CHRONOLOGICAL;
 	return true;
 }
 
@@ -92,14 +101,21 @@ static bool set_incomplete(void *target, const struct choice *c, char *unused)
 }
 
 static const struct choice table[] = {
-	{"csv", NULL, set_csv, .about = "one line per access, in the order they began, times to the nanosecond"},
+	{"chronological", NULL, set_chronological,
+	 .about = "one line per access, of all files in the order they began"},
+	{"csv", NULL, set_csv, .about = "the same as CSV, with all that is known of an access"},
 	{"json", NULL, set_json, .about = "the same as JSON"},
-	{"module", "NAME", set_module, "posix or mpiio", .expect = "posix or mpiio"},
+	{"threads", NULL, choice_flag, .about = "which thread made an access, too, where the log has that",
+	 .at = offsetof(struct trace, threads)},
+	{"module", "NAME", set_module, "posix, mpiio, stdio or h5d", .expect = "posix, mpiio, stdio or h5d"},
 	FILTER_CHOICES(offsetof(struct trace, filter.records)),
 	{"time", "A:B", set_time,
 	 .about = "accesses between two times, in seconds since the start; either may be left out"},
 	{"op", "read|write", set_operation, .about = "reads or writes alone"},
-	{"min-size", "N", set_size, .about = "accesses of at least N bytes; k, M, G are 1024, ..."},
+	{"min-size", "N", set_size, .about = "accesses of at least N bytes; k, M, G are 1024, ...",
+	 .at = offsetof(struct trace, filter.min_size)},
+	{"max-size", "N", set_size, .about = "accesses of at most N bytes",
+	 .at = offsetof(struct trace, filter.max_size)},
 	{"show-incomplete", NULL, set_incomplete, .about = "show modules that lack data too"},
 };
 
@@ -130,7 +146,7 @@ static void trace_log(struct trace *t)
 
 int trace_main(int argc, char **argv)
 {
-	struct trace t = {0};
+	struct trace t = {.filter.max_size = INT64_MAX};
 	struct show *s = &t.show;
 	struct log_error err;
 	int at = choices_parse(&choices, argc, argv, &t, &s->exit);

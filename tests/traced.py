@@ -11,7 +11,7 @@ from pathlib import Path
 import places
 
 SEGMENT = re.compile(
-    r" X_(?P<interface>POSIX|MPIIO) +(?P<rank>-?\d+) +(?P<kind>write|read) +(?P<number>\d+) "
+    r" +X_(?P<interface>POSIX|MPIIO|STDIO|H5D) +(?P<rank>-?\d+) +(?P<kind>write|read) +(?P<number>\d+) "
     r"+(?P<offset>-?\d+) +(?P<length>-?\d+) +(?P<start>[\d.-]+) +(?P<end>[\d.-]+)"
 )
 Accesses = dict[tuple[str, str, int, str], list[tuple[int, int]]]

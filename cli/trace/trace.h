@@ -5,22 +5,23 @@
 #include "filter.h"
 #include "show.h"
 
-enum trace_form { TRACE_TEXT, TRACE_CSV, TRACE_JSON };
+enum trace_form { TRACE_TEXT, TRACE_CHRONOLOGICAL, TRACE_CSV, TRACE_JSON };
 
-/* What is wanted. Zeroed: everything. */
+/* What is wanted. Zeroed but for max_size: everything. */
 struct trace_filter {
-	int module; /* 0 = both */
+	int module; /* 0 = all */
 	struct filter records;
 	bool has_time;
 	double from, to; /* s; segments that overlap this span */
 	int operation;   /* 'r', 'w', 0 = both */
-	int64_t min_size;
+	int64_t min_size, max_size;
 };
 
 struct trace {
 	struct show show;
 	struct trace_filter filter;
 	enum trace_form form;
+	bool threads; /* in text, too */
 };
 
 /* What all segments of a record share. */
@@ -33,6 +34,7 @@ struct trace_record {
 	char host[65];
 	int64_t writes, reads; /* as the log says */
 	bool has_threads;
+	bool in_trailer;                 /* not in a region of Darshan's */
 	const struct log_record *lustre; /* NULL = striping is not known */
 };
 
@@ -59,6 +61,9 @@ int stripes_touched(const struct log_record *lustre, int64_t offset, int64_t len
 void trace_text(struct trace *t, const struct stripes *stripes);
 /* All segments of the log in order of their start, one per line, with times to the nanosecond. */
 void trace_table(struct trace *t, const struct stripes *stripes);
+
+/* Does the log have accesses of that module, and are they wanted? */
+bool trace_wants_module(const struct trace *t, int module);
 
 /* Fills what the two forms share; name and mount belong to the log. */
 void trace_describe(struct trace *t, const struct stripes *stripes, int module, const struct log_record *r,

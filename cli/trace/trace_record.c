@@ -10,7 +10,13 @@ bool trace_wants_record(const struct trace_filter *f, const struct trace_record 
 bool trace_wants_segment(const struct trace_filter *f, const struct log_segment *s)
 {
 	return (!f->operation || (f->operation == 'w') == s->is_write) && s->length >= f->min_size &&
-	       (!f->has_time || (s->end >= f->from && s->start <= f->to));
+	       s->length <= f->max_size && (!f->has_time || (s->end >= f->from && s->start <= f->to));
+}
+
+bool trace_wants_module(const struct trace *t, int module)
+{
+	return schema_modules[module].layout == LAYOUT_DXT && log_container(t->show.log)->module[module].length &&
+	       (!t->filter.module || t->filter.module == module);
 }
 
 void trace_describe(struct trace *t, const struct stripes *stripes, int module, const struct log_record *r,
@@ -29,6 +35,7 @@ void trace_describe(struct trace *t, const struct stripes *stripes, int module, 
 		.writes = head.writes,
 		.reads = head.reads,
 		.has_threads = log_record_has(r, thread),
+		.in_trailer = log_container(t->show.log)->accesses[module].length > 0,
 		.lustre = stripes ? stripes_of(stripes, r->id) : NULL,
 	};
 	memcpy(out->host, head.hostname, sizeof head.hostname);

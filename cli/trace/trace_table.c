@@ -1,4 +1,4 @@
-/* Segments of all files and ranks in the order they began: CSV or JSON, nothing rounded. */
+/* Segments of all files and ranks in the order they began: as text, or with nothing rounded as CSV or JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +111,19 @@ static const char *interface_of(const struct trace_record *r)
 	return schema_modules[r->module].interface->traces;
 }
 
+/* ---- text ---- */
+
+static void put_text(struct output *o, const struct trace_record *r, const struct entry *e)
+{
+	const struct log_segment *s = &e->segment;
+	output_format(o, "%8s%8lld%7s%9lld%16lld%16lld", interface_of(r), (long long)r->rank,
+		      s->is_write ? "write" : "read", (long long)e->number, (long long)s->offset, (long long)s->length);
+	output_format(o, "%14.9f%14.9f", s->start, s->end);
+	output_format(o, r->has_threads ? "%7llu " : "      - ", (unsigned long long)s->thread);
+	put_escaped(o, *r->name ? r->name : "(null)");
+	output_text(o, "\n");
+}
+
 /* ---- CSV ---- */
 
 static void put_csv(struct output *o, const struct trace_record *r, const struct entry *e)
@@ -163,29 +176,39 @@ static void put_json(struct output *o, const struct trace_record *r, const struc
 	output_text(o, "]}");
 }
 
+static const struct form {
+	const char *before, *first, *between, *after;
+	void (*put)(struct output *o, const struct trace_record *r, const struct entry *e);
+} forms[] = {
+	[TRACE_CHRONOLOGICAL] =
+		{"# Module    Rank  Wt/Rd  Segment          Offset       Length      Start(s)        End(s) "
+		 "Thread File\n",
+		 "", "", "", put_text},
+	[TRACE_CSV] = {"interface,rank,operation,segment,offset,length,start,end,thread,id,name,host,mount,file_system,"
+		       "osts\n",
+		       "", "", "", put_csv},
+	[TRACE_JSON] = {"[", "\n ", ",\n ", "\n]\n", put_json},
+};
+
 static void print_entries(const struct table *x)
 {
 	struct output *o = &x->trace->show.out;
-	bool json = x->trace->form == TRACE_JSON;
-	output_text(o, json ? "["
-			    : "interface,rank,operation,segment,offset,length,start,end,thread,id,name,host,"
-			      "mount,file_system,osts\n");
+	const struct form *form = &forms[x->trace->form];
+	output_text(o, form->before);
 	for (size_t i = 0; i < x->nentries && !o->error; i++) {
 		const struct entry *e = &x->entries[i];
-		if (json)
-			output_text(o, i ? ",\n " : "\n ");
-		(json ? put_json : put_csv)(o, &x->records[e->record], e);
+		output_text(o, i ? form->between : form->first);
+		form->put(o, &x->records[e->record], e);
 	}
-	if (json)
-		output_text(o, "\n]\n");
+	output_text(o, form->after);
 }
 
 void trace_table(struct trace *t, const struct stripes *stripes)
 {
 	const struct log_container *c = log_container(t->show.log);
 	struct table x = {.trace = t};
-	for (int m = LOG_MOD_DXT_POSIX; m <= LOG_MOD_DXT_MPIIO; m++) {
-		if (!c->module[m].length || (t->filter.module && t->filter.module != m))
+	for (int m = 0; m < LOG_MOD_COUNT; m++) {
+		if (!trace_wants_module(t, m))
 			continue;
 		if (c->partial >> m & 1)
 			t->show.exit = cli_fail(CLI_PARTIAL, "%s: %s module is incomplete: some segments are missing",

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "trace.h"
 
@@ -29,6 +30,12 @@ static void show_layout(struct trace *t, const struct log_record *lustre)
 	}
 }
 
+/* darshan-dxt-parser shows threads where the region has them. */
+static bool has_column(const struct trace *t, const struct trace_record *r)
+{
+	return r->has_threads && (t->threads || !r->in_trailer);
+}
+
 static void show_record_head(struct trace *t, const struct trace_record *r)
 {
 	struct output *o = &t->show.out;
@@ -46,7 +53,7 @@ static void show_record_head(struct trace *t, const struct trace_record *r)
 		show_layout(t, r->lustre);
 	output_text(o, "# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)");
 	output_text(o, r->lustre ? " [OST]" : "");
-	output_text(o, r->has_threads ? " Pthread-ID\n" : "\n");
+	output_text(o, has_column(t, r) ? " Pthread-ID\n" : "\n");
 }
 
 /* The reference leaves three blanks for the targets, whether there are any or not. */
@@ -63,19 +70,21 @@ static void show_segment(struct trace *t, const struct trace_record *r, const st
 {
 	bool posix = r->module == LOG_MOD_DXT_POSIX;
 	struct output *o = &t->show.out;
-	output_format(o, "%8s%8lld%7s%9lld%16lld%16lld%12.4f%12.4f", posix ? "X_POSIX" : "X_MPIIO", (long long)r->rank,
+	char name[16];
+	snprintf(name, sizeof name, "X_%s", schema_modules[r->module].name + strlen("DXT_"));
+	output_format(o, "%8s%8lld%7s%9lld%16lld%16lld%12.4f%12.4f", name, (long long)r->rank,
 		      s->is_write ? "write" : "read", (long long)number, (long long)s->offset, (long long)s->length,
 		      s->start, s->end);
 	if (posix)
 		show_targets(o, r, s);
-	if (r->has_threads)
+	if (has_column(t, r))
 		output_format(o, " %llu", (unsigned long long)s->thread);
 	output_text(o, "\n");
 }
 
 static bool wants_all(const struct trace_filter *f)
 {
-	return !f->operation && !f->has_time && f->min_size <= 0;
+	return !f->operation && !f->has_time && f->min_size <= 0 && f->max_size == INT64_MAX;
 }
 
 static int show_segments(struct trace *t, struct log_records *records, const struct trace_record *r,
@@ -125,11 +134,9 @@ void trace_text(struct trace *t, const struct stripes *stripes)
 	const struct log_container *c = log_container(t->show.log);
 	bool any = false;
 	show_header(&t->show);
-	for (int m = LOG_MOD_DXT_POSIX; m <= LOG_MOD_DXT_MPIIO; m++) {
-		if (!c->module[m].length)
-			continue;
-		any = true;
-		if (!t->filter.module || t->filter.module == m)
+	for (int m = 0; m < LOG_MOD_COUNT; m++) {
+		any = any || (schema_modules[m].layout == LAYOUT_DXT && c->module[m].length);
+		if (trace_wants_module(t, m))
 			show_traced(t, stripes, m);
 	}
 	if (!any)

@@ -35,7 +35,8 @@ struct assembly_source {
 	int64_t epoch;              /* ns since 1970 */
 	int64_t mpi_size, mpi_rank; /* 0, 0 = no rank */
 	uint64_t world;
-	bool traced;                         /* its accesses */
+	bool traced;                         /* its accesses, */
+	bool segments;                       /* which are to be in regions, too */
 	bool has_records;                    /* of files: standard streams do not count */
 	struct precompressed *precompressed; /* what its process has done ahead; NULL = nothing */
 	int against;                         /* which of `common` */
@@ -94,6 +95,8 @@ enum {
 	ASSEMBLY_SECTIONS
 };
 
+struct access_writer;
+
 struct assembly {
 	const struct assemble_job *job;
 	const char *directory;
@@ -128,7 +131,8 @@ struct assembly {
 	struct id_set names; /* written so far */
 	struct id_set
 		common[2]; /* what the first rank to come has, and the second: no pack made against it holds that */
-	struct log_bytes piece; /* of a pack */
+	struct log_bytes piece; /* of a pack, or of accesses */
+	struct access_writer *accesses;
 	struct trailer_section section[ASSEMBLY_SECTIONS];
 	uint8_t record[8192] __attribute__((aligned(8)));
 };
@@ -162,6 +166,8 @@ int assembly_reduce(struct assembly *a);
 int assembly_write_regions(struct assembly *a);
 /* Accesses to the region of a->module, where any are traced. */
 int assembly_write_trace(struct assembly *a);
+/* All interfaces' accesses, behind the modules. */
+int assembly_write_accesses(struct assembly *a);
 /* Whose accesses are in a module's region: enum trace_interface, -1 = it is no module of traces. */
 int assembly_trace_of(int module);
 /* Of a->first and a->command; the mounts are `job`'s. */

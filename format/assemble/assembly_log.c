@@ -324,6 +324,9 @@ int assembly_write_regions(struct assembly *a)
 		code = assembly_sections_begin(a);
 	if (code >= 0)
 		code = assembly_each(a, ASSEMBLY_ALL_STATES, add_state);
+	assembly_clock(a, "traces");
+	if (code >= 0)
+		code = assembly_write_accesses(a);
 	assembly_clock(a, NULL);
 	return code;
 }

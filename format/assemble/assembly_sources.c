@@ -140,6 +140,7 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 	const struct state_process *p = &i->state->process;
 	s->start = p->start;
 	s->traced = i->state->trace.used > 0;
+	s->segments = s->traced && !i->state->trace.compact;
 	s->end = store_reader_last(i);
 	s->epoch = p->started - (int64_t)(p->start * 1e9);
 	s->pid = p->pid;

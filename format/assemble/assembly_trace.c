@@ -1,6 +1,7 @@
-/* The regions of traces: what processes' stores have of accesses, as Darshan's segments. */
+/* Traces: what processes' stores have of accesses, as Darshan's segments in regions and as columns behind them. */
 #include <string.h>
 
+#include "accesses.h"
 #include "assembly.h"
 #include "trace_reader.h"
 #include "upgrade.h"
@@ -92,17 +93,19 @@ static int find_unwanted(struct assembly *a, struct store_reader *i, struct id_s
 	return code;
 }
 
+typedef int write_file_as(struct assembly *a, const struct store_reader *i, const struct traces *t, size_t file);
+
 static int write_wanted(struct assembly *a, struct store_reader *i, const struct traces *t,
-			const struct id_set *unwanted)
+			const struct id_set *unwanted, write_file_as *write)
 {
 	int interface = assembly_trace_of(a->module), code = 0;
 	for (size_t n = 0; code >= 0 && n < t->nfiles; n++)
 		if ((int)t->files[n].interface == interface && !id_set_has(unwanted, t->files[n].id))
-			code = write_file(a, i, t, n);
+			code = write(a, i, t, n);
 	return code;
 }
 
-static int write_traces(struct assembly *a, struct store_reader *i)
+static int write_traces(struct assembly *a, struct store_reader *i, write_file_as *write)
 {
 	int interface = assembly_trace_of(a->module);
 	struct id_set unwanted = {0};
@@ -111,7 +114,7 @@ static int write_traces(struct assembly *a, struct store_reader *i)
 		return 0;
 	int code = find_unwanted(a, i, &unwanted);
 	if (code >= 0 && (code = traces_open_image(&traces, i, &a->err)) >= 0) {
-		code = write_wanted(a, i, &traces, &unwanted);
+		code = write_wanted(a, i, &traces, &unwanted, write);
 		traces_close(&traces);
 	}
 	id_set_free(&unwanted);
@@ -120,18 +123,81 @@ static int write_traces(struct assembly *a, struct store_reader *i)
 	return code;
 }
 
-static bool any_traced(const struct assembly *a)
+static int write_segments_of(struct assembly *a, struct store_reader *i)
 {
-	for (size_t n = 0; n < a->part->nmembers; n++)
-		if (a->sources[a->part->members[n].source].traced)
+	return a->source->segments ? write_traces(a, i, write_file) : 0;
+}
+
+static bool any_traced(const struct assembly *a, bool segments)
+{
+	for (size_t n = 0; n < a->part->nmembers; n++) {
+		const struct assembly_source *s = &a->sources[a->part->members[n].source];
+		if (segments ? s->segments : s->traced)
 			return true;
+	}
 	return false;
 }
 
 int assembly_write_trace(struct assembly *a)
 {
-	if (!any_traced(a))
+	if (a->module >= LOG_OWN_MODULES || !any_traced(a, true))
 		return 0;
 	int code = log_write_module(a->writer, a->module, written_traces[assembly_trace_of(a->module)].version);
-	return code < 0 ? code : assembly_each(a, ASSEMBLY_ALL_STATES, write_traces);
+	return code < 0 ? code : assembly_each(a, ASSEMBLY_ALL_STATES, write_segments_of);
+}
+
+/* ---- behind the regions ---- */
+
+static int add_access(struct assembly *a, const struct trace_access *t)
+{
+	enum access_kind kind = t->op == IO_WRITE ? ACCESS_WRITES : ACCESS_READS;
+	return access_add(a->accesses, kind,
+			  &(struct logged_access){t->offset, t->length, (int64_t)(t->start * ACCESS_RATE),
+						  (int64_t)(t->end * ACCESS_RATE), (uint64_t)t->thread + 1});
+}
+
+static int write_accesses(struct assembly *a, const struct store_reader *i, const struct traces *t, size_t file)
+{
+	struct access_head head = {.id = t->files[file].id, .rank = i->rank};
+	struct trace_reader r;
+	struct trace_access access;
+	int code;
+	memcpy(head.host, i->state->process.host, ACCESS_HOST);
+	trace_begin(&r, t, file);
+	while ((code = trace_next(&r, &access, &a->err)) > 0 && (code = add_access(a, &access)) >= 0)
+		;
+	a->piece.used = 0;
+	code = code < 0 ? code : access_end(a->accesses, &head, &a->piece);
+	if (code < 0)
+		access_forget(a->accesses);
+	return code < 0 ? code : log_write_bytes(a->writer, a->piece.at, a->piece.used);
+}
+
+static int write_accesses_of(struct assembly *a, struct store_reader *i)
+{
+	return write_traces(a, i, write_accesses);
+}
+
+static int begin_accesses(struct assembly *a)
+{
+	a->accesses = access_writer_make();
+	return a->accesses ? 0 : log_fail(&a->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+}
+
+static void end_accesses(struct assembly *a)
+{
+	access_writer_free(a->accesses);
+	a->accesses = NULL;
+}
+
+int assembly_write_accesses(struct assembly *a)
+{
+	int code = any_traced(a, false) ? begin_accesses(a) : 0;
+	for (int n = 0; code >= 0 && a->accesses && n < TRACE_COUNT; n++) {
+		a->module = written_traces[n].module;
+		code = log_write_accesses(a->writer, a->module);
+		code = code < 0 ? code : assembly_each(a, ASSEMBLY_ALL_STATES, write_accesses_of);
+	}
+	end_accesses(a);
+	return code;
 }

@@ -41,7 +41,8 @@ enum join_region {
 	JOIN_RECORDS,                               /* by slot */
 	JOIN_TRACES = JOIN_RECORDS + WRITTEN_COUNT, /* by enum trace_interface */
 	JOIN_HEATMAP = JOIN_TRACES + TRACE_COUNT,
-	JOIN_REGIONS
+	JOIN_ACCESSES, /* by enum trace_interface */
+	JOIN_REGIONS = JOIN_ACCESSES + TRACE_COUNT
 };
 
 /* The file of the log, while others may write to it: what tells it from any other of that name. */

@@ -84,7 +84,7 @@ static int write_shared(struct join *j, int module)
 /* JOIN_REGIONS = the module has none. */
 static enum join_region region_of(int module)
 {
-	for (int r = JOIN_RECORDS; r < JOIN_REGIONS; r++)
+	for (int r = JOIN_RECORDS; module < LOG_OWN_MODULES && r < JOIN_ACCESSES; r++)
 		if (joining_module((enum join_region)r) == module)
 			return (enum join_region)r;
 	return JOIN_REGIONS;
@@ -104,6 +104,15 @@ static int lay_out_module(struct join *j, int module, uint64_t at[JOIN_REGIONS])
 	return log_write_room(j->log, j->share.sizes[r], &at[r]);
 }
 
+static int lay_out_accesses(struct join *j, enum join_region r, uint64_t at[JOIN_REGIONS])
+{
+	int module = joining_module(r);
+	log_write_accesses(j->log, module);
+	if (j->share.partial >> module & 1)
+		log_write_partial(j->log, module);
+	return log_write_room(j->log, j->share.sizes[r], &at[r]);
+}
+
 int join_lay_out(struct join *j, uint64_t at[JOIN_REGIONS])
 {
 	j->a.writer = j->log;
@@ -111,6 +120,8 @@ int join_lay_out(struct join *j, uint64_t at[JOIN_REGIONS])
 	int code = log_write_room(j->log, j->share.sizes[JOIN_NAMES], &at[JOIN_NAMES]);
 	for (int module = 0; code >= 0 && module < LOG_MOD_COUNT; module++)
 		code = lay_out_module(j, module, at);
+	for (int r = JOIN_ACCESSES; code >= 0 && r < JOIN_REGIONS; r++)
+		code = lay_out_accesses(j, (enum join_region)r, at);
 	if (code < 0)
 		log_writer_error(j->log, &j->a.err);
 	return code;

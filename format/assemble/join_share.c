@@ -10,6 +10,8 @@ int joining_module(enum join_region region)
 		return LOG_MAX_MODULES;
 	if (region >= JOIN_TRACES && region < JOIN_HEATMAP)
 		return written_traces[region - JOIN_TRACES].module;
+	if (region >= JOIN_ACCESSES)
+		return written_traces[region - JOIN_ACCESSES].module;
 	return region == JOIN_HEATMAP ? LOG_MOD_HEATMAP : written_modules[region - JOIN_RECORDS].module;
 }
 
@@ -25,10 +27,12 @@ static int find_regions(struct join *j)
 		return code;
 	const struct log_container *c = log_container(log);
 	for (int r = 0; r < JOIN_REGIONS; r++) {
-		j->region[r] = r == JOIN_NAMES ? c->names : c->module[joining_module(r)];
+		j->region[r] = r == JOIN_NAMES      ? c->names
+			       : r >= JOIN_ACCESSES ? log_writer_accesses(j->memory, joining_module(r))
+						    : c->module[joining_module(r)];
 		j->share.sizes[r] += j->region[r].length;
 	}
-	j->share.partial |= c->partial;
+	j->share.partial |= log_writer_partial(j->memory);
 	log_close(log);
 	return 0;
 }

@@ -253,6 +253,7 @@ struct state_process {
 struct state_trace {
 	uint64_t used;                /* bytes of chunks */
 	int64_t dropped[TRACE_COUNT]; /* accesses for which there was no room; 0 = all are there */
+	int64_t compact;              /* the log shall have no regions of segments */
 	double small, unaligned;      /* shares of a file's accesses below which its trace stays out of the log */
 };
 

@@ -18,9 +18,10 @@
 
 #include <stdint.h>
 
+#include "accesses.h"
 #include "written.h"
 
-#define TRACE_RATE 0x1p25 /* ticks per second: 30 ns is about what it takes to read the clock twice */
+#define TRACE_RATE ACCESS_RATE
 
 enum { TRACE_ALIGN = 64, TRACE_LEAST = 256, TRACE_MOST = 8192, TRACE_ITEM_MOST = 56 };
 

@@ -9,7 +9,9 @@
 #include "file.h"
 #include "life.h"
 #include "operation.h"
+#include "self.h"
 #include "sizes.h"
+#include "trace.h"
 
 struct h5d_file {
 	FILE_HEAD(struct h5d_record);
@@ -269,6 +271,8 @@ static void count_transfer(struct h5d_file *f, const struct transfer *t)
 	count_selection(f->record, t->chosen.kind);
 	count_access(f, t->how, &t->chosen.pattern);
 	FILE_ACCESS_TIME(f, t->how, t->chosen.pattern.bytes, t->start, t->end);
+	if (self.special) /* where its bytes are in the file only the library knows */
+		trace_access(&f->file, TRACE_H5D, t->how, -1, t->chosen.pattern.bytes, t->start, t->end);
 }
 
 static void wait_for_name(struct h5d_unnamed *u, const struct transfer *t)

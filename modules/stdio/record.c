@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "../heatmap/record.h"
+#include "trace.h"
 
 /* What two readings of the clock at once are apart: more than a getc takes. */
 static double clock_cost;
@@ -122,6 +123,13 @@ static void shard_buffered(enum io_op op, int64_t bytes, double now)
 	self_shard_done();
 }
 
+/* Before it is counted, which moves the offset. Holds the file's lock. */
+static inline void trace(struct stdio_stream *t, enum io_op op, int64_t bytes, double start, double end)
+{
+	if (__builtin_expect(self.special, 0))
+		trace_access(&t->file->file, TRACE_STDIO, op, t->offset, bytes, start, end);
+}
+
 /* Served from the buffer: start 0, or negative where the call was timed. */
 static void access_buffered(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
@@ -130,6 +138,7 @@ static void access_buffered(struct stdio_span s, FILE *f, enum io_op op, int64_t
 	double all = s.start < 0 ? (now + s.start - clock_cost) * STDIO_TIMED : 0;
 	self_enter();
 	if (lock_take(&t->file->lock)) {
+		trace(t, op, bytes, now, now);
 		count(t, op, 1, bytes);
 		remember(t, f, op);
 		stamp_access(t->file, op, now, now);
@@ -163,6 +172,7 @@ static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t by
 	if (lock_take(&t->file->lock)) {
 		if (reached >= bytes)
 			t->offset = reached - bytes;
+		trace(t, op, bytes, s.start, end);
 		count(t, op, 1, bytes);
 		remember(t, f, op);
 		stamp_access(t->file, op, s.start, end);
@@ -277,6 +287,7 @@ static void settle_record(struct stdio_stream *t, const FILE *f, enum io_op op, 
 {
 	double now = clock_now();
 	if (lock_take(&t->file->lock)) {
+		trace(t, op, n, now, now);
 		count(t, op, n, n);
 		remember(t, f, op);
 		stamp_access(t->file, op, now, now);

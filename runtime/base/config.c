@@ -35,10 +35,11 @@ static const char *set_flag(void *field, const char *value)
 /* Whether accesses are traced. */
 static const char *set_trace(void *field, const char *value)
 {
-	bool off = !strcmp(value, "0") || !strcmp(value, "off");
-	if (!off && *value && strcmp(value, "1") != 0 && strcmp(value, "on") != 0)
-		return "not one of on, off, 1, 0";
+	bool off = !strcmp(value, "0") || !strcmp(value, "off"), compact = !strcmp(value, "compact");
+	if (!off && !compact && *value && strcmp(value, "1") != 0 && strcmp(value, "on") != 0)
+		return "not one of on, compact, off, 1, 0";
 	*(bool *)field = !off;
+	config.trace_compact = compact;
 	return NULL;
 }
 
@@ -279,7 +280,7 @@ static const struct setting settings[] = {
 	{"BUDGET", NULL, FIELD(budget), MEBIBYTES, NULL, "MiB of records and names per process"},
 	{"MODMEM", NULL, FIELD(budget), MEBIBYTES, NULL, "the same, Darshan's name"},
 	{"MAX_RECORDS", NULL, FIELD(max_records), RECORDS, NULL, "most records of a module [modules]; more are folded"},
-	{"TRACE", NULL, FIELD(trace), TRACE, NULL, "record every access, too: on, off"},
+	{"TRACE", NULL, FIELD(trace), TRACE, NULL, "record every access, too: on, compact, off"},
 	{"TRACE_BUDGET", NULL, FIELD(trace_budget), MEBIBYTES, NULL, "MiB of traced accesses per process"},
 	{"TRACE_KEEP", NULL, FIELD(trace_newest), KEPT, NULL, "oldest, newest: accesses that a full trace keeps"},
 	{"TRACE_WINDOW", NULL, FIELD(trace_window), WINDOW, NULL, "A:B, s since the start: when accesses are traced"},

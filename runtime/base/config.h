@@ -37,6 +37,7 @@ struct config {
 	const char *log_hints;
 	int64_t budget;       /* bytes of records and names */
 	bool trace;           /* modules of traces are on unless disabled */
+	bool trace_compact;   /* the log has them in its trailer alone, not as Darshan's segments, too */
 	int64_t trace_budget; /* bytes of accesses; when they are used up */
 	bool trace_newest;    /* the newest accesses replace the oldest, else these stay */
 	struct config_window trace_window;

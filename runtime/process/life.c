@@ -90,6 +90,7 @@ static void fill_process(void)
 	p->started = life.epoch.realtime + (int64_t)(now * 1e9);
 	p->budget = config.budget;
 	p->group_readable = config.group_readable;
+	store_state()->trace.compact = config.trace_compact;
 	store_state()->trace.small = config.trace_small;
 	store_state()->trace.unaligned = config.trace_unaligned;
 	memcpy(p->host, session_host(), sizeof p->host - 1);

@@ -14,6 +14,7 @@ from pathlib import Path
 import places
 import pytest
 import shown
+import traced
 from interfaces import HDF5
 from mpis import MPIS
 from observed import Observe
@@ -111,6 +112,19 @@ def test_selections(observe: Observe, tmp_path: Path, calls: Path) -> None:
         "1536x2", "16x2", "0x0",
     ]  # fmt: skip
     assert [row[f"H5D_CHUNK_SIZE_D{n}"] for n in range(1, 6)] == ["4", "3", "2", "0", "0"]
+
+
+def test_accesses_of_datasets_are_traced(
+    observe: Observe, tmp_path: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes of the selection, in order; where they are in the file only HDF5 knows."""
+    monkeypatch.setenv("IOLENS_TRACE", "compact")
+    seen = run(observe, tmp_path, calls, "shapes")
+    found = traced.accesses(traced.segments(seen.log))  # type: ignore[attr-defined]
+    assert {key: value for key, value in found.items() if key[0] == "H5D"} == {
+        ("H5D", "d", 0, "write"): [(-1, 8 * 192), (-1, 64), (-1, 64), (-1, 64)],
+        ("H5D", "d", 0, "read"): [(-1, 64), (-1, 16), (-1, 16), (-1, 0), (-1, 8 * 192)],
+    }
 
 
 def test_seven_dimensions(observe: Observe, tmp_path: Path, calls: Path) -> None:

@@ -27,9 +27,10 @@ def written(*ranks: int) -> traced.Accesses:
     return wanted
 
 
+@pytest.mark.parametrize("form", ["on", "compact"])
 @pytest.mark.parametrize("meeting", ["", "messages-apart", "messages-apart=2", "mpiio-apart=2"])
-def test_all_ranks_are_traced(job: Job, meeting: str) -> None:
-    ended = job.alone(job.command(5, "job"), IOLENS_FINALIZE=meeting, **ON)
+def test_all_ranks_are_traced(job: Job, meeting: str, form: str) -> None:
+    ended = job.alone(job.command(5, "job"), IOLENS_FINALIZE=meeting, IOLENS_TRACE=form)
     assert (ended.code, ended.notes) == (0, []), ended.err
     assert of_job(job) == written(*range(5))
     assert not list(job.stores.iterdir())
@@ -89,10 +90,11 @@ def through_mpiio(rank: int, size: int) -> traced.Accesses:
     }
 
 
+@pytest.mark.parametrize("form", ["on", "compact"])
 @pytest.mark.parametrize("mpi", MPIS.values(), ids=str)
-def test_mpiio_is_traced_in_bytes_of_the_file(job_of: Callable[[MPI], Job], mpi: MPI) -> None:
+def test_mpiio_is_traced_in_bytes_of_the_file(job_of: Callable[[MPI], Job], mpi: MPI, form: str) -> None:
     job = job_of(mpi)
-    ended = job.alone(job.command(3, "traced"), **ON)
+    ended = job.alone(job.command(3, "traced"), IOLENS_TRACE=form)
     assert (ended.code, ended.notes) == (0, []), ended.err
     found = of_job(job)
     wanted = through_mpiio(0, 3) | through_mpiio(1, 3) | through_mpiio(2, 3)

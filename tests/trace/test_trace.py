@@ -392,7 +392,7 @@ def test_darshan_has_the_same_segments(observe: Observe, tmp_path: Path, name: s
     work = tmp_path / "work"
     work.mkdir()
     seen = run(observe, [program, work], work, IOLENS_TRACE=1, **RUNS[name])
-    found = traced.accesses(traced.segments(seen.log))
+    found = traced.accesses(s for s in traced.segments(seen.log) if s.interface != "STDIO")  # not Darshan's
     with gzip.open(LAYERS / "expected" / f"{name}.dxt.txt.gz", "rt") as lines:
         wanted = traced.accesses(traced.of_lines(lines))
     assert found.keys() == wanted.keys()

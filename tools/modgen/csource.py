@@ -17,6 +17,13 @@ def enum(tag: str, prefix: str, items: Iterable[str], last: str = "COUNT") -> st
     return f"enum {tag} {{\n{body}\t{prefix}{last}\n}};\n"
 
 
+def numbered_enum(tag: str, prefix: str, items: dict[str, str]) -> str:
+    """The items have numbers; COUNT is one more than the highest."""
+    words = {n: "".join(c for c in i.upper() if c.isalnum() or c == "_") for n, i in items.items()}
+    body = "".join(f"\t{prefix}{word} = {n},\n" for n, word in words.items())
+    return f"enum {tag} {{\n{body}\t{prefix}COUNT\n}};\n"
+
+
 def initializer(**cells: Any) -> str:
     return "{ " + ", ".join(f".{k} = {v}" for k, v in cells.items()) + " },"
 

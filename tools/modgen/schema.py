@@ -151,12 +151,15 @@ def c_row(number: str, name: str, m: Optional[Table]) -> str:
 
 def schema_c(registry: Table, modules: list[Table]) -> str:
     by_name = {m["name"]: m for m in modules}
-    rows = "\n".join(c_row(i, n, by_name.get(n)) for i, n in registry["modules"].items())
+    known = registry["modules"]
+    numbers = map(str, range(max(map(int, known)) + 1))
+    names = {n: known.get(n, "<UNKNOWN>") for n in numbers}
+    rows = "\n".join(c_row(i, n, by_name.get(n)) for i, n in names.items())
     lines = [HEAD, '#include "schema.h"\n', *map(c_module, modules)]
     lines.append(f"const struct schema_module schema_modules[LOG_MOD_COUNT] = {{\n{rows}\n}};\n")
-    names = {"type": CTYPES, "reduce": registry["reduce"], "size": SIZE_BINS.split()}
-    names["role"] = ["none", *registry["role"]]
-    return "\n".join([*lines, *(c_names(k, v) for k, v in names.items()), ""])
+    lists = {"type": CTYPES, "reduce": registry["reduce"], "size": SIZE_BINS.split()}
+    lists["role"] = ["none", *registry["role"]]
+    return "\n".join([*lines, *(c_names(k, v) for k, v in lists.items()), ""])
 
 
 def schema_old_c(old: Optional[Table], modules: list[Table]) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Optional
 
-from csource import HEAD, enum
+from csource import HEAD, enum, numbered_enum
 from description import CTYPES, LAYOUTS, Table
 
 
@@ -28,7 +28,7 @@ def structs(module: Table) -> str:
 
 def records_h(registry: Table, modules: list[Table], old: Optional[Table]) -> str:
     lines = [HEAD, "#pragma once\n#include <stdint.h>\n"]
-    lines.append(enum("log_module", "LOG_MOD_", registry["modules"].values()))
+    lines.append(numbered_enum("log_module", "LOG_MOD_", registry["modules"]))
     lines.append(enum("field_type", "FIELD_", CTYPES, "TYPE_COUNT"))
     lines.append(enum("field_reduce", "REDUCE_", registry["reduce"]))
     lines.append(enum("field_role", "ROLE_", ["none", *registry["role"]]))

@@ -70,7 +70,7 @@ def written_c(modules: list[Table], traces: list[Table], operations: list[tuple[
             maps += f"\t[STATE_HEAT_{m['key'].upper()}] = {{ {name}, {m['id']} }},\n"
     table = f"const struct written_module written_modules[WRITTEN_COUNT] = {{\n{rows}}};\n"
     heat = f"const struct written_heat written_heats[STATE_HEAT_COUNT] = {{\n{maps}}};\n"
-    rows = "".join(f"\t{{ {m['id']}, {m['written_version']} }},\n" for m in traces)
+    rows = "".join(f"\t{{ {m['id']}, {m.get('written_version', m['version'])} }},\n" for m in traces)
     traced = f"const struct written_trace written_traces[TRACE_COUNT] = {{\n{rows}}};\n"
     rows = "".join(f"\t{{ {quoted(i)}, {quoted(n)} }},\n" for i, n in operations)
     named = f"const struct written_operation written_operations[STATE_OP_COUNT] = {{\n{rows}}};\n"
