@@ -14,6 +14,7 @@
 #include "other_users.h"
 #include "session_dir.h"
 #include "precompressed.h"
+#include "traces_ahead.h"
 #include "snapshot.h"
 
 int recovery_add_store(struct recovery *r, const char *directory, const char *name)
@@ -167,8 +168,10 @@ void recovery_remove_store(char *path)
 {
 	char mark[4096];
 	unlink(path);
-	if ((size_t)snprintf(mark, sizeof mark, "%s%s", path, PRECOMPRESSED_SUFFIX) < sizeof mark)
-		unlink(mark);
+	static const char *const ahead[] = {PRECOMPRESSED_SUFFIX, TRACES_AHEAD_SUFFIX};
+	for (size_t n = 0; n < sizeof ahead / sizeof *ahead; n++)
+		if ((size_t)snprintf(mark, sizeof mark, "%s%s", path, ahead[n]) < sizeof mark)
+			unlink(mark);
 	char *slash = strrchr(path, '/');
 	if (!slash)
 		return;

@@ -38,6 +38,7 @@ struct assembly_source {
 	bool traced;                         /* its accesses, */
 	bool segments;                       /* which are to be in regions, too */
 	bool has_records;                    /* of files: standard streams do not count */
+	struct traces_ahead *ahead;          /* the same of its trace */
 	struct precompressed *precompressed; /* what its process has done ahead; NULL = nothing */
 	int against;                         /* which of `common` */
 	struct precompressed_totals totals[PRECOMPRESSED_PARTS];

@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "assembly.h"
 #include "launcher.h"
+#include "traces_ahead.h"
 
 /* ---- the images: a few stay open from one reading to the next, but there may be thousands ---- */
 
@@ -111,6 +112,7 @@ static void forget_source(struct assembly_source *s)
 	log_bytes_free(&s->copy);
 	log_free(s->name);
 	log_free(s->precompressed);
+	log_free(s->ahead);
 }
 
 /* ---- the survey: what the order of ranks and the job's own data need ---- */
@@ -230,6 +232,19 @@ static void find_precompressed(struct assembly *a, struct assembly_source *s)
 	s->precompressed = NULL;
 }
 
+static void find_ahead(struct assembly *a, struct assembly_source *s)
+{
+	char path[4096 + sizeof TRACES_AHEAD_SUFFIX];
+	if (!s->reader.state->trace.used || !(s->ahead = log_alloc(sizeof *s->ahead)))
+		return;
+	assembly_name_file(a, s, path, sizeof path - sizeof TRACES_AHEAD_SUFFIX);
+	strcat(path, TRACES_AHEAD_SUFFIX);
+	if (traces_ahead_load(s->ahead, &s->reader, path))
+		return;
+	log_free(s->ahead);
+	s->ahead = NULL;
+}
+
 static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
 	struct store_reader *i = &s->reader;
@@ -241,6 +256,8 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		code = log_job(i->log, &job, err);
 	if (code >= 0 && !s->precompressed)
 		find_precompressed(a, s);
+	if (code >= 0 && !s->ahead && a->job->own)
+		find_ahead(a, s);
 	if (code >= 0)
 		code = number_host(a, &i->state->process, &s->host);
 	if (code >= 0)

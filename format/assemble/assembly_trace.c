@@ -1,9 +1,13 @@
 /* Traces: what processes' stores have of accesses, as Darshan's segments in regions and as columns behind them. */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "accesses.h"
 #include "assembly.h"
+#include "descriptor.h"
 #include "trace_reader.h"
+#include "traces_ahead.h"
 #include "upgrade.h"
 
 int assembly_trace_of(int module)
@@ -123,9 +127,31 @@ static int write_traces(struct assembly *a, struct store_reader *i, write_file_a
 	return code;
 }
 
+/* What the rank has done ahead is in a->piece, or the trace is to be read. 1, 0 or a negative code. */
+static int take_ahead(struct assembly *a, enum traces_ahead_part part)
+{
+	char path[4096 + sizeof TRACES_AHEAD_SUFFIX];
+	const struct traces_ahead *t = a->source->ahead;
+	if (!t)
+		return 0;
+	assembly_name_file(a, a->source, path, sizeof path - sizeof TRACES_AHEAD_SUFFIX);
+	strcat(path, TRACES_AHEAD_SUFFIX);
+	int code = traces_ahead_read(t, path, part, assembly_trace_of(a->module), &a->piece);
+	if (code < 0)
+		return log_fail(&a->err, code, LOG_NOWHERE, "what a rank has compressed of its trace cannot be read");
+	if (t->missing >> a->module & 1)
+		log_write_partial(a->writer, a->module);
+	return 1;
+}
+
 static int write_segments_of(struct assembly *a, struct store_reader *i)
 {
-	return a->source->segments ? write_traces(a, i, write_file) : 0;
+	if (i->rank < 0 || !a->source->segments)
+		return 0;
+	int ahead = take_ahead(a, TRACES_AHEAD_SEGMENTS);
+	if (ahead > 0)
+		return log_write_precompressed(a->writer, a->piece.at, a->piece.used);
+	return ahead < 0 ? ahead : write_traces(a, i, write_file);
 }
 
 static bool any_traced(const struct assembly *a, bool segments)
@@ -175,7 +201,10 @@ static int write_accesses(struct assembly *a, const struct store_reader *i, cons
 
 static int write_accesses_of(struct assembly *a, struct store_reader *i)
 {
-	return write_traces(a, i, write_accesses);
+	int ahead = i->rank < 0 ? 0 : take_ahead(a, TRACES_AHEAD_ACCESSES);
+	if (ahead > 0)
+		return log_write_bytes(a->writer, a->piece.at, a->piece.used);
+	return ahead < 0 ? ahead : write_traces(a, i, write_accesses);
 }
 
 static int begin_accesses(struct assembly *a)
@@ -199,5 +228,120 @@ int assembly_write_accesses(struct assembly *a)
 		code = code < 0 ? code : assembly_each(a, ASSEMBLY_ALL_STATES, write_accesses_of);
 	}
 	end_accesses(a);
+	return code;
+}
+
+/* ---- one rank's ahead: a log of its trace alone, whose regions are taken ---- */
+
+/* Both of one image, of all interfaces. */
+static int write_alone(struct assembly *a, struct store_reader *i)
+{
+	int code = begin_accesses(a);
+	for (int n = 0; code >= 0 && n < TRACE_COUNT && written_traces[n].module < LOG_OWN_MODULES; n++) {
+		a->module = written_traces[n].module;
+		code = log_write_module(a->writer, a->module, written_traces[n].version);
+		code = code < 0 ? code : write_segments_of(a, i);
+	}
+	for (int n = 0; code >= 0 && n < TRACE_COUNT; n++) {
+		a->module = written_traces[n].module;
+		code = log_write_accesses(a->writer, a->module);
+		code = code < 0 ? code : write_accesses_of(a, i);
+	}
+	end_accesses(a);
+	return code;
+}
+
+static int write_alone_log(struct assembly *a, struct store_reader *i)
+{
+	const struct log_job_text nothing = {.nprocs = 1, .lib_ver = "", .exe = ""};
+	log_write_job(a->writer, &nothing);
+	int code = write_alone(a, i);
+	return code < 0 ? code : log_writer_finish(a->writer, &a->err);
+}
+
+static void keep_region(struct traces_ahead *t, enum traces_ahead_part part, int interface, const struct log_region *r)
+{
+	t->part[part][interface].offset = sizeof *t + r->offset;
+	t->part[part][interface].stored = r->length;
+}
+
+static int find_ahead_regions(struct traces_ahead *t, struct assembly *a)
+{
+	struct log *log;
+	size_t size;
+	const void *data = log_writer_data(a->writer, &size);
+	int code = log_open_memory(&log, data, size, &a->err);
+	if (code < 0)
+		return code;
+	for (int n = 0; n < TRACE_COUNT; n++) {
+		int module = written_traces[n].module;
+		struct log_region accesses = log_writer_accesses(a->writer, module);
+		keep_region(t, TRACES_AHEAD_SEGMENTS, n, &log_container(log)->module[module]);
+		keep_region(t, TRACES_AHEAD_ACCESSES, n, &accesses);
+	}
+	t->missing = log_writer_partial(a->writer);
+	log_close(log);
+	return 0;
+}
+
+static bool write_all(int fd, const void *data, size_t n, uint64_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t put = pwrite(fd, (const uint8_t *)data + done, n - done, (off_t)(at + done));
+		if (put <= 0)
+			return false;
+		done += (size_t)put;
+	}
+	return true;
+}
+
+/* The head last: a file without one says nothing. */
+static int save_ahead(const struct traces_ahead *t, const struct log_writer *w, const char *path)
+{
+	size_t size;
+	const void *data = log_writer_data(w, &size);
+	int fd = descriptor_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return LOG_E_IO;
+	bool good = write_all(fd, data, size, sizeof *t) && write_all(fd, t, sizeof *t, 0);
+	close(fd);
+	if (!good)
+		unlink(path);
+	return good ? 0 : LOG_E_IO;
+}
+
+static int make_ahead(struct assembly *a, struct store_reader *i, const char *path)
+{
+	struct traces_ahead t = {.used = i->state->trace.used};
+	memcpy(t.magic, TRACES_AHEAD_MAGIC, sizeof t.magic);
+	int code = log_writer_memory(&a->writer, &a->err);
+	if (code < 0)
+		return code;
+	code = write_alone_log(a, i);
+	if (code >= 0)
+		code = find_ahead_regions(&t, a);
+	if (code >= 0)
+		code = save_ahead(&t, a->writer, path);
+	log_writer_free(a->writer);
+	return code;
+}
+
+int traces_ahead_make(const void *store, size_t size, int64_t rank, const char *path, struct log_error *err)
+{
+	struct assembly_source source = {.name = ""};
+	struct assembly *a = log_alloc(sizeof *a);
+	struct store_reader *i = &source.reader;
+	int code = a ? store_reader_open_own(i, store, size, err) : LOG_E_MEMORY;
+	if (code >= 0)
+		code = store_reader_load_state(i, err);
+	if (code >= 0) {
+		i->rank = rank;
+		source.segments = !i->state->trace.compact;
+		a->source = &source;
+		code = make_ahead(a, i, path);
+		log_bytes_free(&a->piece);
+	}
+	store_reader_close(i);
+	log_free(a);
 	return code;
 }

@@ -9,6 +9,7 @@
 #include "logname.h"
 #include "warn.h"
 #include "precompressed.h"
+#include "traces_ahead.h"
 #include "session.h"
 #include "store.h"
 #include "sys.h"
@@ -96,11 +97,14 @@ bool job_log_write(const char *const *stores, size_t n, const struct assemble_ph
 
 static void remove_precompressed(const char *const *stores, size_t n)
 {
+	static const char *const suffixes[] = {PRECOMPRESSED_SUFFIX, TRACES_AHEAD_SUFFIX};
 	char path[1024];
-	for (size_t k = 0; n > 1 && k < n; k++) {
-		snprintf(path, sizeof path, "%s%s", stores[k], PRECOMPRESSED_SUFFIX);
-		sys_unlink_at(AT_FDCWD, path);
-	}
+	bool traced = store_state() && store_state()->trace.used;
+	for (size_t k = 0; (n > 1 || traced) && k < n; k++)
+		for (int s = 0; s < 2; s++) {
+			snprintf(path, sizeof path, "%s%s", stores[k], suffixes[s]);
+			sys_unlink_at(AT_FDCWD, path);
+		}
 }
 
 static void remove_store(const char *store)

@@ -15,6 +15,7 @@
 #include "session.h"
 #include "store.h"
 #include "sys.h"
+#include "traces_ahead.h"
 
 /* Of records: below that one stream for all ranks is smaller, and as fast. */
 enum { WORTH_PRECOMPRESSING = 128 << 10 };
@@ -45,6 +46,21 @@ static void precompress(const char *store, const char *with, int64_t rank)
 	log_close(mine);
 }
 
+/* Below that it is done as fast with all the others'. */
+enum { TRACE_WORTH_AHEAD = 16 << 10 };
+
+static void trace_ahead(const char *store, int64_t rank)
+{
+	char path[768 + sizeof TRACES_AHEAD_SUFFIX];
+	struct log_error err;
+	size_t size;
+	const void *memory = store_memory(&size);
+	if (store_state()->trace.used < TRACE_WORTH_AHEAD)
+		return;
+	snprintf(path, sizeof path, "%s%s", store, TRACES_AHEAD_SUFFIX);
+	traces_ahead_make(memory, size, rank, path, &err);
+}
+
 bool meet_bring_store(const struct life_world *world, const struct deadline *p)
 {
 	const char *store = session_store_path();
@@ -52,6 +68,8 @@ bool meet_bring_store(const struct life_world *world, const struct deadline *p)
 	uint32_t order;
 	if (!node_register_store(store, &order))
 		return false;
+	if (world->size > 1)
+		trace_ahead(store, world->rank);
 	if (!worth_precompressing() || (!order && (!p || !node_await_second(p))))
 		return true;
 	node_store(!order, with, sizeof with);
