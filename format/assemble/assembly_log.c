@@ -149,7 +149,7 @@ static int each_record(struct assembly *a, struct store_reader *i,
 	int code = log_records_open(&records, i->log, a->module, &a->err);
 	if (code < 0)
 		return code;
-	while ((code = log_records_next(records, &r, &a->err)) > 0) {
+	while ((code = precompressed_next(a->module, records, &r, &a->err)) > 0) {
 		if (precompressed_unused(a->module, &r) || assembly_is_precompressed(a, r.id))
 			continue;
 		if (count)
@@ -165,7 +165,7 @@ static int each_record(struct assembly *a, struct store_reader *i,
 
 static int add_record(struct assembly *a, const struct log_record *r)
 {
-	return shared_add(&a->shared, r->data, r->rank);
+	return shared_add(&a->shared, r->data, r->size, r->rank);
 }
 
 static int add_rank(struct assembly *a, struct store_reader *i)
@@ -185,15 +185,24 @@ static bool may_share(const struct assembly *a)
 		    all_precompressed(a->sources[member->source].precompressed, precompressed_part_of(a->module)))
 			return false;
 	}
-	return a->part->mpi && ranks == (a->ranks ? (int64_t)a->nranks : a->part->nprocs) &&
-	       schema_modules[a->module].layout == LAYOUT_PLAIN;
+	return a->part->mpi && ranks == (a->ranks ? (int64_t)a->nranks : a->part->nprocs);
 }
 
 static void take_record(struct assembly *a, const struct log_record *r)
 {
-	memcpy(a->record, r->data, r->size);
+	memcpy(a->record, r->data, r->schema->size);
 	memcpy(a->record + 8, &r->rank, sizeof r->rank);
 	reduce_to_grid(r->schema, a->record);
+}
+
+/* What was taken, and the arrays behind it as they are. */
+static int write_taken(struct assembly *a, const struct log_record *r)
+{
+	size_t n = r->schema->size;
+	int code = log_write_record(a->writer, a->record, n);
+	if (code >= 0 && r->size > n)
+		code = log_write_record(a->writer, (const uint8_t *)r->data + n, r->size - n);
+	return code;
 }
 
 /* Of one rank everything is: nothing has to be looked up. */
@@ -203,7 +212,7 @@ static int share_alone(struct assembly *a, const struct log_record *r)
 	take_record(a, r);
 	reduce_begin(r->schema, a->record, &state);
 	reduce_end(r->schema, a->record, &state);
-	return log_write_record(a->writer, a->record, r->size);
+	return write_taken(a, r);
 }
 
 int assembly_reduce(struct assembly *a)
@@ -222,9 +231,7 @@ static int write_shared(struct assembly *a)
 	assembly_clock(a, "reduce");
 	int code = assembly_reduce(a);
 	shared_end(&a->shared);
-	for (size_t n = 0; code >= 0 && n < a->shared.used; n++)
-		code = log_write_record(a->writer, shared_record(&a->shared, n), a->shared.module->size);
-	return code;
+	return code < 0 ? code : shared_write(&a->shared, a->writer);
 }
 
 static int copy_record(struct assembly *a, const struct log_record *r)
@@ -232,7 +239,7 @@ static int copy_record(struct assembly *a, const struct log_record *r)
 	if (shared_has(&a->shared, r->id))
 		return 0;
 	take_record(a, r);
-	return log_write_record(a->writer, a->record, r->size);
+	return write_taken(a, r);
 }
 
 static int copy_records(struct assembly *a, struct store_reader *i)

@@ -86,7 +86,7 @@ static int sum_records(struct assembly_source *s, struct store_reader *i, int mo
 	if (code < 0)
 		return code;
 	s->totals[part] = (struct precompressed_totals){0};
-	while ((code = log_records_next(records, &r, err)) > 0)
+	while ((code = precompressed_next(module, records, &r, err)) > 0)
 		if (!precompressed_unused(module, &r))
 			precompressed_total_add(&s->totals[part], &r);
 	log_records_close(records);
@@ -124,7 +124,7 @@ int assembly_has_files(struct store_reader *i, struct log_error *err)
 		int module = written_modules[slot].module;
 		if ((code = log_records_open(&records, i->log, module, err)) < 0)
 			return code;
-		while ((code = log_records_next(records, &r, err)) > 0)
+		while ((code = precompressed_next(module, records, &r, err)) > 0)
 			if (!precompressed_unused(module, &r) && !precompressed_standard_stream(r.id))
 				break;
 		log_records_close(records);

@@ -72,13 +72,10 @@ static int write_shared(struct join *j, int module)
 {
 	enum precompressed_part part = precompressed_part_of(module);
 	struct shared *s = part < PRECOMPRESSED_PARTS ? &j->reduced[part] : NULL;
-	int code = 0;
 	if (!s || !s->used)
 		return 0;
 	shared_end(s);
-	for (size_t n = 0; code >= 0 && n < s->used; n++)
-		code = log_write_record(j->log, shared_record(s, n), s->module->size);
-	return code;
+	return shared_write(s, j->log);
 }
 
 /* JOIN_REGIONS = the module has none. */

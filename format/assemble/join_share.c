@@ -119,6 +119,13 @@ static int write_common(const struct reduce_state *s, struct log_bytes *out)
 	return code;
 }
 
+static int write_arrays(const struct log_bytes *arrays, struct log_bytes *out)
+{
+	uint64_t n = arrays->used;
+	int code = log_bytes_add(out, &n, sizeof n);
+	return code < 0 ? code : log_bytes_add(out, arrays->at, n);
+}
+
 static int write_records(const struct join *j, struct log_bytes *out)
 {
 	int code = 0;
@@ -133,6 +140,8 @@ static int write_records(const struct join *j, struct log_bytes *out)
 				code = log_bytes_add(out, shared_record(s, n), s->module->size);
 			if (code >= 0)
 				code = write_common(state, out);
+			if (code >= 0)
+				code = write_arrays(&s->entries[n].arrays, out);
 		}
 	}
 	return code;
@@ -216,6 +225,17 @@ static int read_common(struct reduce_state *s, struct cursor *c)
 	return code;
 }
 
+static int add_arrays(struct shared *s, struct shared_entry *e, const void *record, struct cursor *c)
+{
+	uint64_t n;
+	const uint8_t *from = take(c, sizeof n);
+	if (!from)
+		return LOG_E_DAMAGED;
+	memcpy(&n, from, sizeof n);
+	from = take(c, n);
+	return from ? shared_add_arrays(s, e, record, from, n) : LOG_E_DAMAGED;
+}
+
 static int add_record(struct shared *s, struct cursor *c)
 {
 	uint8_t record[4096] __attribute__((aligned(8)));
@@ -232,6 +252,8 @@ static int add_record(struct shared *s, struct cursor *c)
 	struct shared_entry *e = shared_entry(s, id);
 	int code = e ? read_common(&state, c) : LOG_E_DAMAGED;
 	if (code >= 0)
+		code = add_arrays(s, e, record, c);
+	if (code >= 0 && !shared_has_arrays(s->module))
 		reduce_merge(s->module, shared_record(s, (size_t)(e - s->entries)), &e->state, record, &state);
 	reduce_forget(&state);
 	return code;

@@ -9,6 +9,7 @@
 #include "reader.h"
 #include "reduce.h"
 #include "deflater.h"
+#include "shared.h"
 
 static const char magic[8] = "pack 01";
 
@@ -32,6 +33,15 @@ bool precompressed_standard_stream(uint64_t id)
 		if (id == log_id(names[k]))
 			return true;
 	return false;
+}
+
+int precompressed_next(int module, struct log_records *records, struct log_record *r, struct log_error *err)
+{
+	int code = log_records_next(records, r, err);
+	if (code != LOG_E_DAMAGED || !shared_has_arrays(&schema_modules[module]))
+		return code;
+	*err = (struct log_error){0};
+	return 0;
 }
 
 static bool any_counter(const void *record, const uint16_t *offsets)
@@ -81,7 +91,7 @@ static int each_record(struct log *store, int part, see_record *see, void *conte
 	struct log_records *records;
 	struct log_record r;
 	int code = log_records_open(&records, store, precompressed_module(part), err);
-	while (code >= 0 && (code = log_records_next(records, &r, err)) > 0)
+	while (code >= 0 && (code = precompressed_next(precompressed_module(part), records, &r, err)) > 0)
 		code = see(context, part, &r);
 	log_records_close(records);
 	return code;

@@ -63,6 +63,9 @@ int precompressed_module(enum precompressed_part part);
 
 bool precompressed_standard_stream(uint64_t id);
 
+/* The next record of a store: behind a damaged one with arrays no other can be found. */
+int precompressed_next(int module, struct log_records *records, struct log_record *r, struct log_error *err);
+
 /* Standard streams have a record from the start, inherited files from the fork: one that was not used says nothing. */
 bool precompressed_unused(int module, const struct log_record *r);
 

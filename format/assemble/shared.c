@@ -77,7 +77,12 @@ static int grow(struct shared *s)
 	return LOG_E_MEMORY;
 }
 
-static int add_first(struct shared *s, const void *record, int64_t rank)
+bool shared_has_arrays(const struct schema_module *m)
+{
+	return m->layout != LAYOUT_PLAIN;
+}
+
+static int add_first(struct shared *s, const void *record, size_t size, int64_t rank)
 {
 	int code = s->used == s->room ? grow(s) : 0;
 	if (code < 0)
@@ -90,22 +95,42 @@ static int add_first(struct shared *s, const void *record, int64_t rank)
 	reduce_begin(s->module, copy, &e->state);
 	e->state.most = REDUCE_MOST_OF_RANKS;
 	index_entry(s, s->used++);
-	return 0;
+	return log_bytes_add(&e->arrays, (const uint8_t *)record + s->module->size, size - s->module->size);
 }
 
-int shared_add(struct shared *s, const void *record, int64_t rank)
+int shared_add_arrays(struct shared *s, struct shared_entry *e, const void *record, const void *arrays, size_t n)
+{
+	const size_t head = 16; /* id and rank */
+	uint8_t *to = shared_record(s, (size_t)(e - s->entries));
+	if (n <= e->arrays.used)
+		return 0;
+	memcpy(to + head, (const uint8_t *)record + head, s->module->size - head);
+	e->arrays.used = 0;
+	return log_bytes_add(&e->arrays, arrays, n);
+}
+
+static void forget(struct shared_entry *e)
+{
+	reduce_forget(&e->state);
+	log_bytes_free(&e->arrays);
+}
+
+int shared_add(struct shared *s, const void *record, size_t size, int64_t rank)
 {
 	uint64_t id = id_of(record);
 	bool follows = s->next < s->used && s->entries[s->next].id == id;
 	int64_t n = follows ? (int64_t)s->next : find(s, id);
 	if (n < 0)
-		return s->ranks == 1 ? add_first(s, record, rank) : 0;
+		return s->ranks == 1 ? add_first(s, record, size, rank) : 0;
 	struct shared_entry *e = &s->entries[n];
 	s->next = (size_t)n + 1;
 	if (e->ranks != s->ranks - 1)
 		return 0;
-	reduce_merge_rank(s->module, s->records + (size_t)n * s->module->size, &e->state, record, rank);
 	e->ranks++;
+	if (shared_has_arrays(s->module))
+		return shared_add_arrays(s, e, record, (const uint8_t *)record + s->module->size,
+					 size - s->module->size);
+	reduce_merge_rank(s->module, s->records + (size_t)n * s->module->size, &e->state, record, rank);
 	return 0;
 }
 
@@ -115,7 +140,7 @@ static void keep(struct shared *s, int64_t ranks, const struct id_set *ids)
 	size_t kept = 0, size = s->module->size;
 	for (size_t n = 0; n < s->used; n++) {
 		if (s->entries[n].ranks != ranks || (ids && !id_set_has(ids, s->entries[n].id))) {
-			reduce_forget(&s->entries[n].state);
+			forget(&s->entries[n]);
 			continue;
 		}
 		if (kept != n) {
@@ -150,6 +175,18 @@ void shared_end(struct shared *s)
 	}
 }
 
+int shared_write(struct shared *s, struct log_writer *w)
+{
+	int code = 0;
+	for (size_t n = 0; code >= 0 && n < s->used; n++) {
+		const struct log_bytes *arrays = &s->entries[n].arrays;
+		code = log_write_record(w, shared_record(s, n), s->module->size);
+		if (code >= 0 && arrays->used)
+			code = log_write_record(w, arrays->at, arrays->used);
+	}
+	return code;
+}
+
 bool shared_has(const struct shared *s, uint64_t id)
 {
 	return find(s, id) >= 0;
@@ -169,7 +206,7 @@ void *shared_record(const struct shared *s, size_t n)
 void shared_free(struct shared *s)
 {
 	for (size_t n = 0; n < s->used; n++)
-		reduce_forget(&s->entries[n].state);
+		forget(&s->entries[n]);
 	log_free(s->entries);
 	log_free(s->records);
 	log_free(s->index);

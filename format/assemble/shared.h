@@ -7,13 +7,16 @@
 
 #include <stdbool.h>
 
+#include "alloc.h"
 #include "error.h"
 #include "id_set.h"
 #include "reduce.h"
+#include "writer.h"
 
 struct shared_entry {
 	uint64_t id;
-	int64_t ranks; /* that had it so far */
+	int64_t ranks;           /* that had it so far */
+	struct log_bytes arrays; /* behind the record, of modules that have such */
 	struct reduce_state state;
 };
 
@@ -33,8 +36,12 @@ void shared_begin(struct shared *s, const struct schema_module *m);
 /* The next rank's records follow. */
 void shared_rank(struct shared *s);
 
-/* A record of that rank, of the module's plain size; the rank in it does not count. */
-int shared_add(struct shared *s, const void *record, int64_t rank);
+/* A record of that rank, with what is behind it; the rank in it does not count. */
+int shared_add(struct shared *s, const void *record, size_t size, int64_t rank);
+
+/* Records with arrays are not added up: the one with more of them stands for all. */
+int shared_add_arrays(struct shared *s, struct shared_entry *e, const void *record, const void *arrays, size_t n);
+bool shared_has_arrays(const struct schema_module *m);
 
 /* After the last rank: entries that not all `ranks` had are dropped. */
 void shared_keep(struct shared *s, int64_t ranks);
@@ -48,6 +55,8 @@ void *shared_record(const struct shared *s, size_t n);                  /* n < u
 
 /* The records get rank -1, their variances, and times as logs keep them. */
 void shared_end(struct shared *s);
+/* Then. */
+int shared_write(struct shared *s, struct log_writer *w);
 
 void shared_free(struct shared *s);
 

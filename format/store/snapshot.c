@@ -51,8 +51,34 @@ static struct log_region get_region(const struct log_bytes *b, size_t at)
 	return r;
 }
 
+/* Bytes of whole records with arrays behind them, as far as there are any. */
+static uint64_t whole_layouts(const uint8_t *at, uint64_t n)
+{
+	struct lustre_record r;
+	uint64_t used = 0;
+	while (n - used >= sizeof r) {
+		memcpy(&r, at + used, sizeof r);
+		uint64_t rest = n - used - sizeof r, components = (uint64_t)r.num_components;
+		if (components > rest / sizeof(struct lustre_component))
+			break;
+		rest -= components * sizeof(struct lustre_component);
+		if ((uint64_t)r.num_stripes > rest / sizeof(int64_t))
+			break;
+		used += sizeof r + components * sizeof(struct lustre_component) +
+			(uint64_t)r.num_stripes * sizeof(int64_t);
+	}
+	return used;
+}
+
+static uint64_t whole_records(const struct schema_module *m, const uint8_t *at, uint64_t n)
+{
+	if (m && m->layout == LAYOUT_LUSTRE)
+		return whole_layouts(at, n);
+	return m && m->size ? n - n % m->size : n;
+}
+
 /* Whole records only. Moves a region behind what is copied already, and its entry in the header with it. */
-static int copy_region(struct copy *c, size_t entry, size_t unit)
+static int copy_region(struct copy *c, size_t entry, const struct schema_module *m)
 {
 	struct log_region r = get_region(c->out, entry);
 	if (!r.offset)
@@ -60,10 +86,11 @@ static int copy_region(struct copy *c, size_t entry, size_t unit)
 	uint64_t there = r.offset < c->size ? c->size - r.offset : 0;
 	c->torn |= r.length > there;
 	r.length = r.length < there ? r.length : there;
-	r.length -= unit ? r.length % unit : 0;
 	struct log_region moved = {c->out->used, r.length};
 	if (r.length > ABSURD || copy_range(c, r.offset, r.length) < 0)
 		return LOG_E_MEMORY;
+	moved.length = whole_records(m, c->out->at + moved.offset, r.length);
+	c->out->used = moved.offset + moved.length;
 	memcpy(c->out->at + entry, &moved, sizeof moved);
 	return 0;
 }
@@ -191,9 +218,9 @@ static int copy_all(struct copy *c, const char *path, struct log_error *err)
 	struct places places = code >= 0 ? infer_places(c->out) : (struct places){0};
 	struct log_region trace = {0};
 	if (code >= 0)
-		code = copy_region(c, NAMES_ENTRY, 0);
+		code = copy_region(c, NAMES_ENTRY, NULL);
 	for (size_t m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
-		code = copy_region(c, MODULE_ENTRY + 16 * m, m < LOG_MOD_COUNT ? schema_modules[m].size : 0);
+		code = copy_region(c, MODULE_ENTRY + 16 * m, m < LOG_MOD_COUNT ? &schema_modules[m] : NULL);
 	if (code >= 0)
 		code = copy_trace(c, &places, &trace);
 	uint8_t *state = code >= 0 ? add_state(c, &trace) : NULL;

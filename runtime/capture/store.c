@@ -49,7 +49,8 @@ static struct {
 	size_t spent;
 	struct store_region names;                 /* with the header and the job region in front */
 	struct store_region module[WRITTEN_COUNT]; /* each has room for the whole budget: the file is sparse */
-	struct store_region trace;                 /* of no capacity where nothing is traced */
+	int64_t records[WRITTEN_COUNT];
+	struct store_region trace; /* of no capacity where nothing is traced */
 	struct store_region
 		state; /* the trailer: its section "live", whose row is the struct process_state, and its end */
 	struct process_state *row;
@@ -183,6 +184,7 @@ bool store_make(int dir, const char *path, const struct store_room *room)
 		regions[n++] = &store.trace;
 	store.budget = room->budget;
 	store.spent = store.oldest = 0;
+	memset(store.records, 0, sizeof store.records);
 	store.lock.owner = 0;
 	drop_memory();
 	if (store_file_make(dir, path, layout(room), regions, n)) {
@@ -216,25 +218,52 @@ static void *take(struct store_region *r, size_t n, bool reserved)
 	return at;
 }
 
-static bool at_limit(const struct written_module *w, const struct store_region *r)
+static bool at_limit(enum written slot, size_t size)
 {
+	const struct written_module *w = &written_modules[slot];
 	int64_t most = config.max_records[w->module];
-	return (most && r->used / w->size >= (size_t)most) || r->used + w->size > store.budget / w->at_most;
+	return (most && store.records[slot] >= most) || store.module[slot].used + size > store.budget / w->at_most;
+}
+
+/* Inside the store's lock. */
+static void *take_record(enum written slot, uint64_t id, size_t size, bool reserved)
+{
+	uint64_t *record = NULL;
+	if (reserved || !at_limit(slot, size))
+		record = take(&store.module[slot], size, reserved);
+	if (record)
+		*record = id;
+	return record;
+}
+
+static void publish_record(enum written slot, size_t size)
+{
+	struct store_region *r = &store.module[slot];
+	r->used += size;
+	store.records[slot]++;
+	__atomic_store_n(&header()->module[written_modules[slot].module].length, r->used, __ATOMIC_RELEASE);
 }
 
 void *store_record(enum written slot, uint64_t id, bool reserved)
 {
-	const struct written_module *w = &written_modules[slot];
+	size_t size = written_modules[slot].size;
 	if (!lock_take_deep(&store.lock))
 		return NULL;
-	struct store_region *r = &store.module[slot];
-	uint64_t *record = NULL;
-	if (reserved || !at_limit(w, r))
-		record = take(r, w->size, reserved);
+	void *record = take_record(slot, id, size, reserved);
+	if (record)
+		publish_record(slot, size);
+	lock_drop_deep(&store.lock);
+	return record;
+}
+
+void *store_record_filled(enum written slot, uint64_t id, size_t size, store_fill *fill, const void *context)
+{
+	if (size > STORE_OVERLAP || !lock_take_deep(&store.lock))
+		return NULL;
+	void *record = take_record(slot, id, size, false);
 	if (record) {
-		*record = id;
-		r->used += w->size;
-		__atomic_store_n(&header()->module[w->module].length, r->used, __ATOMIC_RELEASE);
+		fill(record, context);
+		publish_record(slot, size);
 	}
 	lock_drop_deep(&store.lock);
 	return record;

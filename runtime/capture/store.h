@@ -31,6 +31,13 @@ bool store_make(int dir, const char *path, const struct store_room *room);
  */
 void *store_record(enum written slot, uint64_t id, bool reserved);
 
+/*
+ * A record with arrays behind it, of a module that has such: nothing else is to be written behind it. It is filled before a reader
+ * of the store can see it.
+ */
+typedef void store_fill(void *record, const void *context);
+void *store_record_filled(enum written slot, uint64_t id, size_t size, store_fill *fill, const void *context);
+
 /* Appends a name; returns its copy in the store, or NULL when the budget is used up. */
 const char *store_name(uint64_t id, const char *name, size_t length, bool reserved);
 

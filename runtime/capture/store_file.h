@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_PAGE = 4096, STORE_PIECES = 36, STORE_OVERLAP = 2 * STORE_PAGE };
+enum { STORE_PAGE = 4096, STORE_PIECES = 36, STORE_OVERLAP = 20 * STORE_PAGE };
 
 /*
  * Pieces overlap: what begins in one and has at most STORE_OVERLAP bytes lies in it as a whole. A region of one piece is
