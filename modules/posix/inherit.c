@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "../lustre/record.h"
 #include "arena.h"
 #include "life.h"
 #include "map.h"
@@ -40,6 +41,7 @@ static uintptr_t adopt(int fd)
 		return class ? class : posix_without_record();
 	o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
 	o->shared = true;
+	lustre_on_open(f->name, fd);
 	return (uintptr_t)o;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "../lustre/record.h"
 #include "arena.h"
 #include "config.h"
 #include "operation.h"
@@ -158,9 +159,22 @@ void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, 
 	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
 	if (fd >= 0) {
 		uintptr_t at = entry_for(dir, path, flags, mode, s.start, end);
+		if (at >= STATE_CLASS_COUNT)
+			lustre_on_open(((struct posix_open *)at)->head.name, fd);
 		if (!fds_foreign())
 			set_entry(fd, at);
 	}
+	self_leave();
+}
+
+/* What it holds has found its place by now. */
+static void ask_layout(int fd)
+{
+	const struct posix_open *o = (struct posix_open *)fds_peek(fd);
+	if ((uintptr_t)o < STATE_CLASS_COUNT || o->head.name->layout != NAMES_LAYOUT_GROWS || !o->file)
+		return;
+	self_enter();
+	lustre_on_closing(o->head.name, fd, o->file->record->max_byte_written);
 	self_leave();
 }
 
@@ -172,6 +186,7 @@ struct span posix_span_close(int fd)
 		return s;
 	if (posix_watcher.closing && fds_peek(fd) >= STATE_CLASS_COUNT)
 		posix_watcher.closing();
+	ask_layout(fd);
 	s.at = fds_set(fd, 0);
 	if (span_tracked(s))
 		s.start = clock_now();

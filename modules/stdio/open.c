@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "../lustre/record.h"
 #include "../posix/record.h"
 #include "arena.h"
 #include "config.h"
@@ -113,6 +114,7 @@ static void open_path(FILE *f, const char *path, const char *mode, double start,
 		enter_class(f, class);
 	if (!file)
 		return;
+	lustre_on_open(file->name, f->_fileno);
 	count_open(file, false, start, end);
 	enter_stream(f, file, STATE_CLASS_NONE, 0, mode[0] == 'a');
 }
@@ -222,6 +224,8 @@ struct stdio_span stdio_span_close(FILE *f)
 		return s;
 	self_enter();
 	reach_end(s.stream, f);
+	if (s.stream->file)
+		lustre_on_closing(s.stream->file->name, f->_fileno, s.stream->file->record->max_byte_written);
 	stdio_table_set(f, NULL);
 	self_leave();
 	s.start = clock_now();

@@ -288,6 +288,7 @@ static const struct setting settings[] = {
 	 "share of accesses up to 10 KiB from which on a file's trace is kept"},
 	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, NULL,
 	 "the same of accesses that are not aligned"},
+	{"LUSTRE_TYPE", NULL, FIELD(lustre_type), TEXT, NULL, "type of mounts that stand for Lustre, for tests"},
 	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, test value for buffers"},
 	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
 	{"MOD_ENABLE", NULL, FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in spite of that"},

@@ -48,7 +48,8 @@ struct config {
 	double finalize_timeout;            /* s */
 	const char *finalize;
 	const char *abandoned;
-	uint32_t disabled; /* bit per module id */
+	const char *lustre_type; /* of mounts that are asked for layouts as Lustre's are; NULL = none */
+	uint32_t disabled;       /* bit per module id */
 	uint32_t enabled;
 	struct filter_pair app;  /* against the first word of the command line */
 	struct filter_pair name; /* against file names, per module */

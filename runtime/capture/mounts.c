@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "arena.h"
+#include "config.h"
+#include "lock.h"
 #include "platform.h"
 #include "store.h"
 #include "sys.h"
@@ -17,11 +19,13 @@ struct mount {
 	const char *type;
 	size_t length;
 	int64_t block; /* 0 = not asked yet */
+	bool lustre;   /* known with its block size */
 };
 
 static struct mount mounts[MOUNTS];
 static int count;
 static bool loaded;
+static bool any_lustre;
 
 static bool known(const char *type, const char *point)
 {
@@ -29,6 +33,12 @@ static bool known(const char *type, const char *point)
 		if (strcmp(mounts[i].type, type) == 0 && strcmp(mounts[i].point, point) == 0)
 			return true;
 	return false;
+}
+
+/* By the mount's type: what the setting names stands for Lustre, too, and has another magic number. */
+static bool stands_for_lustre(const char *type)
+{
+	return config.lustre_type && strcmp(type, config.lustre_type) == 0;
 }
 
 static char *word(char **at)
@@ -52,6 +62,7 @@ static void add(char *line, bool network)
 	struct mount *m = &mounts[count];
 	*m = (struct mount){.point = arena_copy(point, strlen(point)), .type = arena_copy(type, strlen(type))};
 	m->length = strlen(point);
+	any_lustre |= strcmp(type, "lustre") == 0 || stands_for_lustre(type);
 	if (m->point && m->type)
 		count++;
 }
@@ -115,7 +126,8 @@ static int64_t block_of(struct mount *m)
 		return m->block;
 	if (sys_statfs(m->point, &s) != 0)
 		return m->block = 4096;
-	return m->block = s.f_type == LUSTRE_MAGIC ? LUSTRE_BLOCK : (int64_t)s.f_bsize;
+	m->lustre = s.f_type == LUSTRE_MAGIC || (m->type && stands_for_lustre(m->type));
+	return m->block = m->lustre ? LUSTRE_BLOCK : (int64_t)s.f_bsize;
 }
 
 static struct mount *mount_of(const char *path)
@@ -129,10 +141,72 @@ static struct mount *mount_of(const char *path)
 	return best;
 }
 
-int64_t mounts_alignment(const char *path)
+struct mounts_place mounts_place(const char *path)
 {
 	struct mount *m = mount_of(path);
-	return block_of(m ? m : &root);
+	m = m ? m : &root;
+	struct mounts_place p = {.alignment = block_of(m)};
+	p.layouts = m->lustre ? MOUNTS_LUSTRE : any_lustre && path[0] == '/' ? MOUNTS_BEHIND : MOUNTS_NONE;
+	return p;
+}
+
+/* ---- devices ---- */
+
+enum { DEVICES = 32 };
+
+static struct {
+	struct lock lock;
+	int count;
+	struct device {
+		uint64_t number;
+		bool lustre;
+	} device[DEVICES];
+} devices;
+
+/* Without a message to the file system's servers: the device alone is wanted, and what is cached will do. */
+static bool device_of(int fd, uint64_t *out)
+{
+	struct statx s;
+	if (sys_call(SYS_statx, fd, (long)"", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, (long)&s, 0) != 0)
+		return false;
+	*out = (uint64_t)s.stx_dev_major << 32 | s.stx_dev_minor;
+	return true;
+}
+
+/* The mount itself, for one that only stands for Lustre: its device is among those of the mounts that do. */
+static bool is_stand_in(uint64_t device)
+{
+	struct statx s;
+	for (int i = 0; config.lustre_type && i < count; i++) {
+		long mount = (long)mounts[i].point;
+		if (stands_for_lustre(mounts[i].type) &&
+		    sys_call(SYS_statx, AT_FDCWD, mount, AT_STATX_DONT_SYNC, 0, (long)&s, 0) == 0 &&
+		    ((uint64_t)s.stx_dev_major << 32 | s.stx_dev_minor) == device)
+			return true;
+	}
+	return false;
+}
+
+static bool asked_of(int fd, uint64_t device)
+{
+	struct statfs s;
+	bool known = sys_call(SYS_fstatfs, fd, (long)&s, 0, 0, 0, 0) == 0;
+	return (known && s.f_type == LUSTRE_MAGIC) || is_stand_in(device);
+}
+
+bool mounts_on_lustre(int fd)
+{
+	uint64_t number;
+	if (!device_of(fd, &number) || !lock_take_deep(&devices.lock))
+		return false;
+	struct device *d = devices.device, *end = d + devices.count;
+	while (d < end && d->number != number)
+		d++;
+	bool lustre = d < end ? d->lustre : asked_of(fd, number);
+	if (d == end && devices.count < DEVICES)
+		devices.device[devices.count++] = (struct device){number, lustre};
+	lock_drop_deep(&devices.lock);
+	return lustre;
 }
 
 const char *mounts_point(const char *path)

@@ -387,16 +387,23 @@ static uint64_t free_id(const struct path *p)
 	return id;
 }
 
+static enum names_layout layout_of(enum mounts_layouts l)
+{
+	return l == MOUNTS_LUSTRE ? NAMES_LAYOUT : l == MOUNTS_BEHIND ? NAMES_LAYOUT_BEHIND : NAMES_ASKED;
+}
+
 static struct name *make(const struct path *p, bool overflow)
 {
 	uint64_t id = free_id(p);
 	const char *text = store_name(id, p->text, p->length, overflow);
 	struct name *n = text ? arena_take(sizeof *n) : NULL;
+	struct mounts_place place = mounts_place(p->text);
 	if (n)
 		*n = (struct name){
 			.id = id,
 			.text = text,
-			.alignment = mounts_alignment(p->text),
+			.alignment = place.alignment,
+			.layout = overflow ? NAMES_ASKED : layout_of(place.layouts),
 			.overflow = overflow,
 			.dots = strstr(p->text, "/..") != NULL,
 		};

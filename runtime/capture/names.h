@@ -12,6 +12,14 @@
 #include "process_state.h"
 #include "path.h"
 
+/* Whether a file is to be asked for its layout. */
+enum names_layout {
+	NAMES_ASKED,         /* or has none */
+	NAMES_LAYOUT_BEHIND, /* if a symbolic link has led to Lustre */
+	NAMES_LAYOUT,
+	NAMES_LAYOUT_GROWS /* once more, when it has been written further */
+};
+
 /* A file that some module has a record of. */
 struct name {
 	uint64_t id;
@@ -19,6 +27,7 @@ struct name {
 	int64_t alignment;         /* block size of its file system, -1 = unknown */
 	bool overflow;             /* stands for all files beyond the budget on one mount */
 	bool dots;                 /* `..` behind a symbolic link */
+	uint8_t layout;            /* enum names_layout */
 	void *file[WRITTEN_COUNT]; /* each module's own state */
 };
 
