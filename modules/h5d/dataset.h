@@ -4,7 +4,7 @@
 
 #include "../h5f/library.h"
 #include "names.h"
-#include "patterns.h"
+#include "frequent.h"
 
 struct dataset {
 	int64_t dimensions, elements, element_size;

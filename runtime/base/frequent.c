@@ -72,3 +72,90 @@ void frequent_miss(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown
 	if (v)
 		frequent_show(v, count, shown, shown_count);
 }
+
+/* ---- patterns ---- */
+
+_Static_assert(sizeof(struct pattern) == PATTERN_VALUES * sizeof(int64_t), "a pattern is what the record has of one");
+
+static bool same(const struct pattern *one, const struct pattern *other)
+{
+	return memcmp(one, other, sizeof *one) == 0;
+}
+
+static bool make_room_for_patterns(struct patterns *p)
+{
+	int room = p->room ? FREQUENT_DISTINCT : FEW;
+	struct pattern_counted *each = arena_take((size_t)room * sizeof *each);
+	if (!each)
+		return false;
+	if (p->used)
+		memcpy(each, p->each, (size_t)p->used * sizeof *each);
+	p->each = each;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a thread that jumps away here leaves room that is there */
+	p->room = room;
+	return true;
+}
+
+/* NULL: too many distinct ones, or no memory. */
+static struct pattern_counted *find_pattern(struct patterns *p, const struct pattern *one)
+{
+	if (p->used && same(&p->each[p->latest].pattern, one))
+		return &p->each[p->latest];
+	int at = 0;
+	while (at < p->used && !same(&p->each[at].pattern, one))
+		at++;
+	if (at == p->used) {
+		if (at == FREQUENT_DISTINCT || (at == p->room && !make_room_for_patterns(p)))
+			return NULL;
+		p->each[at] = (struct pattern_counted){*one, 0};
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		p->used++;
+	}
+	p->latest = at;
+	return &p->each[at];
+}
+
+static bool pattern_before(const struct pattern_counted *one, const int64_t *shown, int64_t count)
+{
+	return one->count != count ? one->count > count : one->pattern.bytes >= shown[0];
+}
+
+/* Puts a pattern with its new count where it belongs among those shown; true if it is the first of them now. */
+static bool show_pattern(const struct pattern_counted *one, int64_t *shown, int64_t *count)
+{
+	const size_t size = sizeof one->pattern;
+	int at = 0;
+	while (at < PATTERNS_SHOWN - 1 && !(count[at] && !memcmp(&shown[at * PATTERN_VALUES], &one->pattern, size)))
+		at++;
+	int64_t *place = &shown[at * PATTERN_VALUES];
+	if (memcmp(place, &one->pattern, size) != 0 && count[at] && !pattern_before(one, place, count[at]))
+		return false;
+	for (; at > 0 && (!count[at - 1] || pattern_before(one, &shown[(at - 1) * PATTERN_VALUES], count[at - 1]));
+	     at--) {
+		memcpy(&shown[at * PATTERN_VALUES], &shown[(at - 1) * PATTERN_VALUES], size);
+		count[at] = count[at - 1];
+	}
+	memcpy(&shown[at * PATTERN_VALUES], &one->pattern, size);
+	count[at] = one->count;
+	return at == 0;
+}
+
+void patterns_add(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count)
+{
+	struct pattern_counted *c = find_pattern(p, one);
+	if (!c)
+		return;
+	c->count++;
+	int at = 1 + (int)(c - p->each), first = p->first;
+	if (!one->bytes)
+		return;
+	if (at == first) {
+		shown_count[0] = c->count;
+		return;
+	}
+	p->first = 0; /* a thread that jumps away while they are moved */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	first = show_pattern(c, shown, shown_count) ? at : first;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	p->first = first;
+}

@@ -1,6 +1,6 @@
 /*
- * The four most frequent values of a record: the top four, by frequency and then by value, among the
- * first 32 distinct ones. The value 0 takes part but is never shown.
+ * The four most frequent values of a record, or access patterns: the top four, by frequency and then by value (bytes),
+ * among the first 32 distinct ones. The value 0 (a pattern of 0 bytes) takes part but is never shown.
  */
 #ifndef IOLENS_FREQUENT_H
 #define IOLENS_FREQUENT_H
@@ -37,5 +37,29 @@ static inline void frequent_add(struct frequent *f, int64_t v, int64_t *shown, i
 	else
 		frequent_show(v, count, shown, shown_count);
 }
+
+/* ---- patterns ---- */
+
+enum { PATTERN_DIMENSIONS = 5, PATTERN_VALUES = 1 + 2 * PATTERN_DIMENSIONS, PATTERNS_SHOWN = 4 };
+
+/* Bytes, and by dimension the number of elements and the stride. */
+struct pattern {
+	int64_t bytes;
+	int64_t length[PATTERN_DIMENSIONS], stride[PATTERN_DIMENSIONS];
+};
+
+struct pattern_counted {
+	struct pattern pattern;
+	int64_t count;
+};
+
+struct patterns {
+	int used, room, latest;
+	int first; /* 1 + which is the first of those shown, 0 = none is */
+	struct pattern_counted *each;
+};
+
+/* shown: of the record, PATTERNS_SHOWN patterns of PATTERN_VALUES values. */
+void patterns_add(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count);
 
 #endif
