@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "handles.h"
+#include "resolve.h"
 
 /*
  * hid_t has 64 bits since 1.10 and had 32 before. Both are passed in a register, so that wrappers pass on what they got;
@@ -62,15 +63,11 @@ struct h5_open {
 
 /* One copy of HDF5 in this process. */
 struct h5_library {
-	uintptr_t from, to; /* its code */
-	bool narrow;        /* hid_t has 32 bits */
-	bool declined;      /* a release that was not tested, or a part of it is missing */
+	struct resolve_copied copied;
+	bool narrow; /* hid_t has 32 bits */
 	struct handles files, datasets;
 	H5_FUNCTIONS(H5_POINTER)
 };
-
-/* The copy that a function is of; NULL: calls of it are passed on, nothing else. */
-struct h5_library *h5_library_of(const void *function);
 
 /* In a forked child: nothing is known to be open. */
 void h5_libraries_forget(void);

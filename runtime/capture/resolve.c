@@ -403,6 +403,15 @@ void *resolve_late(struct late *l, const void *caller)
 	return real;
 }
 
+/* Several threads may come at once: they say the same. */
+void *resolve_named(struct late *l, const char *name, const char *library, void *instead, const void *caller)
+{
+	__atomic_store_n(&l->library, library, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->instead, instead, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->name, name, __ATOMIC_RELAXED);
+	return resolve_late(l, caller);
+}
+
 /* ---- libraries ---- */
 
 static const char *soname_of(const struct link_map *map)
@@ -443,6 +452,65 @@ bool resolve_object_of(const void *at, struct resolve_object *out)
 		return false;
 	*out = (struct resolve_object){e.from, e.to, dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE)};
 	return out->handle;
+}
+
+static struct resolve_copied *copy_at(const struct resolve_library *l, size_t i)
+{
+	return (struct resolve_copied *)((char *)l->copies + i * l->size);
+}
+
+static struct resolve_copied *copied_known(const struct resolve_library *l, uintptr_t at)
+{
+	for (size_t i = 0; i < l->room; i++) {
+		struct resolve_copied *c = copy_at(l, i);
+		if (__atomic_load_n(&c->to, __ATOMIC_ACQUIRE) > at && c->from <= at)
+			return c;
+	}
+	return NULL;
+}
+
+static void learn_copy(const struct resolve_library *l, struct resolve_copied *c, const struct resolve_object *object)
+{
+	for (const struct resolve_symbol *s = l->symbols; s < l->symbols + l->count; s++) {
+		void *found = dlsym(object->handle, s->name);
+		memcpy((char *)c + s->at, &found, sizeof found);
+		c->declined |= !found && !s->optional;
+	}
+	if (!c->declined)
+		l->learn(c);
+	c->from = object->from;
+	__atomic_store_n(&c->to, object->to, __ATOMIC_RELEASE);
+}
+
+static struct resolve_copied *copied_add(struct resolve_library *l, uintptr_t at)
+{
+	struct resolve_object object;
+	if (!resolve_object_of((const void *)at, &object))
+		return NULL;
+	uint64_t before = self.gate;
+	self.gate = SELF_OWN;
+	bool locked = lock_take_deep(&l->lock);
+	struct resolve_copied *c = copied_known(l, at);
+	for (size_t i = 0; locked && !c && i < l->room; i++)
+		if (!copy_at(l, i)->to) {
+			c = copy_at(l, i);
+			learn_copy(l, c, &object);
+		}
+	if (locked)
+		lock_drop_deep(&l->lock);
+	self.gate = before;
+	return c;
+}
+
+void *resolve_library_of(struct resolve_library *l, const void *function)
+{
+	struct resolve_copied *c = copied_known(l, (uintptr_t)function);
+	if (!c) {
+		int saved = errno;
+		c = copied_add(l, (uintptr_t)function);
+		errno = saved;
+	}
+	return c && !c->declined ? c : NULL;
 }
 
 bool resolve_own_directory(char *out, size_t room)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lock.h"
+
 /* ---- libc's own ---- */
 
 struct wrap {
@@ -44,6 +46,9 @@ struct late {
 
 void *resolve_late(struct late *l, const void *caller);
 
+/* The same for one of which nothing is said yet but what is given here. */
+void *resolve_named(struct late *l, const char *name, const char *library, void *instead, const void *caller);
+
 static inline void *resolve_next(struct late *l, const void *caller)
 {
 	void *real = __atomic_load_n(&l->real, __ATOMIC_ACQUIRE);
@@ -73,6 +78,42 @@ struct resolve_object {
 };
 
 bool resolve_object_of(const void *at, struct resolve_object *out);
+
+/*
+ * A library that a module asks by itself, of which a process may have several copies (a wheel brings its own). What is kept
+ * of one copy begins with a struct resolve_copied:
+ *
+ *	struct x_library {
+ *		struct resolve_copied copied;
+ *		... where its functions are, and what else the module knows of it ...
+ *	};
+ *	static struct x_library copies[8];
+ *	static struct resolve_library library = {copies, sizeof *copies, 8, symbols, count, learn};
+ *	struct x_library *l = resolve_library_of(&library, function);
+ */
+struct resolve_copied {
+	uintptr_t from, to; /* its code */
+	bool declined;      /* a release that was not tested, or a part of it is missing */
+};
+
+struct resolve_symbol {
+	const char *name;
+	size_t at; /* of the pointer to it in what is kept of a copy */
+	bool optional;
+};
+
+struct resolve_library {
+	void *copies; /* zeros */
+	size_t size;  /* of what is kept of one */
+	size_t room;  /* for so many */
+	const struct resolve_symbol *symbols;
+	size_t count;
+	void (*learn)(void *copy); /* its functions are found; it may be declined */
+	struct lock lock;
+};
+
+/* The copy that a function is of; NULL: it is declined, or there is no room for it. Keeps errno. */
+void *resolve_library_of(struct resolve_library *l, const void *function);
 
 /* The directory of our own library, with its slash; false when unknown. */
 bool resolve_own_directory(char *out, size_t room);

@@ -31,13 +31,24 @@
 #define REAL(symbol) \
 	((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(&wrap_of_##symbol)))
 
-#define WRAP_LATE(type, symbol, library_, instead_, ...)                                                            \
-	typedef type (*type_##symbol)(__VA_ARGS__);                                                                 \
-	static struct late late_##symbol = {.name = #symbol, .instead = (void *)(instead_), .library = (library_)}; \
-	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default")));                    \
+/* What is known of it is said when it is first called: hundreds of such symbols take no relocation when a program starts. */
+#define WRAP_LATE(type, symbol, library_, instead_, ...)                                             \
+	typedef type (*type_##symbol)(__VA_ARGS__);                                                  \
+	static struct late late_##symbol;                                                            \
+	__attribute__((cold, noinline, unused)) static void *find_##symbol(const void *caller)       \
+	{                                                                                            \
+		return resolve_named(&late_##symbol, #symbol, library_, (void *)(instead_), caller); \
+	}                                                                                            \
+	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default")));     \
 	type wrap_##symbol(__VA_ARGS__)
 
-#define NEXT(symbol) ((type_##symbol)resolve_next(&late_##symbol, __builtin_return_address(0)))
+#define NEXT(symbol)                                                                  \
+	((type_##symbol)({                                                            \
+		void *real_ = __atomic_load_n(&late_##symbol.real, __ATOMIC_ACQUIRE); \
+		if (__builtin_expect(!real_, 0))                                      \
+			real_ = find_##symbol(__builtin_return_address(0));           \
+		real_;                                                                \
+	}))
 
 /* A second name of the same function: same machine code contract, so the first one's REAL serves both. */
 #define ALIAS(other, symbol) __asm__(".globl " #other "\n.type " #other ", @function\n.set " #other ", " #symbol)
