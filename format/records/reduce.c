@@ -273,14 +273,76 @@ __attribute__((noinline)) static void merge_top4(const struct reduce_run *r, int
 	const union cell *others = peek(from, r->leader), *times = peek(from, r->at);
 	struct common_value list[2 * TOP];
 	int n = 0;
-	bool plain = r->at == r->leader + TOP * sizeof *values; /* values, not patterns of several dimensions */
-	bool apart = plain && k < REDUCE_COMMON && is->most, kept = apart && is->common[k];
+	bool apart = k < REDUCE_COMMON && is->most, kept = apart && is->common[k];
 	if (!kept)
 		list_values(list, &n, values, counts);
 	if (!apart || !more)
 		list_values(list, &n, others, times);
 	if (!apart || (!kept && !more && n <= TOP) || (!keep_all(is, k, list, n, more) && !kept))
 		show_four(values, counts, list, n);
+}
+
+/* ---- the most frequent patterns: tuples of values ---- */
+
+enum { WIDEST = 11 };
+
+struct common_pattern {
+	union cell cell[WIDEST];
+	int64_t count;
+};
+
+static size_t width(const struct reduce_run *r)
+{
+	return (r->at - r->leader) / sizeof(union cell) / TOP;
+}
+
+static void list_patterns(struct common_pattern *list, int *n, const union cell *values, const union cell *counts,
+			  size_t width)
+{
+	for (int i = 0; i < TOP; i++, values += width) {
+		int k = 0;
+		while (k < *n && memcmp(list[k].cell, values, width * sizeof *values) != 0)
+			k++;
+		if (!values->i || !counts[i].i)
+			continue;
+		if (k == *n) {
+			memcpy(list[k].cell, values, width * sizeof *values);
+			list[(*n)++].count = 0;
+		}
+		list[k].count = add(list[k].count, counts[i].i);
+	}
+}
+
+/* Ties: the larger value, and so on, whichever rank comes first. */
+static bool stands_before(const struct common_pattern *a, const struct common_pattern *b, size_t width)
+{
+	if (a->count != b->count)
+		return a->count > b->count;
+	size_t i = 0;
+	while (i < width - 1 && a->cell[i].i == b->cell[i].i)
+		i++;
+	return a->cell[i].i > b->cell[i].i;
+}
+
+__attribute__((noinline)) static void merge_patterns(const struct reduce_run *r, void *into, const void *from)
+{
+	union cell *values = cell(into, r->leader), *counts = cell(into, r->at);
+	struct common_pattern list[2 * TOP];
+	size_t w = width(r);
+	int n = 0;
+	list_patterns(list, &n, values, counts, w);
+	list_patterns(list, &n, peek(from, r->leader), peek(from, r->at), w);
+	memset(values, 0, TOP * w * sizeof *values);
+	memset(counts, 0, TOP * sizeof *counts);
+	for (int i = 0; i < n; i++) {
+		size_t place = 0;
+		for (int k = 0; k < n; k++)
+			place += k != i && stands_before(&list[k], &list[i], w);
+		if (place >= TOP)
+			continue;
+		memcpy(values + place * w, list[i].cell, w * sizeof *values);
+		counts[place].i = list[i].count;
+	}
 }
 
 void reduce_forget(struct reduce_state *s)
@@ -411,7 +473,10 @@ static void merge_cells(const struct reduce_plan *p, void *into, struct reduce_s
 		merge_follower(&p->follower[f], into, from);
 	for (const struct reduce_run *r = p->run; r < p->run + p->nruns; r++) {
 		if (r->op == OP_TOP4) {
-			if (!empty(r, into) || !empty(r, from))
+			bool any = !empty(r, into) || !empty(r, from);
+			if (any && width(r) > 1)
+				merge_patterns(r, into, from);
+			else if (any)
 				merge_top4(r, k, into, is, from, k < REDUCE_COMMON ? fs->common[k] : NULL);
 			k++;
 		} else {

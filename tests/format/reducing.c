@@ -203,6 +203,28 @@ TEST(common_values_with_equal_counts_put_the_larger_first)
 		EQUAL(all.stride[i], 4 - i);
 }
 
+/* Bytes and ten numbers each, of which neither is a value of its own. */
+TEST(patterns_merge_as_a_whole)
+{
+	const struct schema_module *m = &schema_modules[LOG_MOD_H5D];
+	const int64_t row[11] = {512, 1, 4, 8, 2, 1}, other[11] = {512, 1, 4, 8, 2, 2}, few[11] = {8};
+	struct h5d_record a = {0}, b = {0};
+	struct reduce_state as, bs;
+	memcpy(a.access, row, sizeof row);
+	a.access_count[0] = 3;
+	memcpy(b.access, other, sizeof other);
+	memcpy(b.access + 11, few, sizeof few);
+	memcpy(b.access + 22, row, sizeof row);
+	b.access_count[0] = 5, b.access_count[1] = 4, b.access_count[2] = 2;
+	reduce_begin(m, &a, &as);
+	reduce_begin(m, &b, &bs);
+	reduce_merge(m, &a, &as, &b, &bs);
+	CHECK(!memcmp(a.access, other, sizeof other) && a.access_count[0] == 5);
+	CHECK(!memcmp(a.access + 11, row, sizeof row) && a.access_count[1] == 5);
+	CHECK(!memcmp(a.access + 22, few, sizeof few) && a.access_count[2] == 4);
+	CHECK(a.access_count[3] == 0 && a.access[33] == 0);
+}
+
 TEST(the_value_zero_is_never_common)
 {
 	struct posix_record ranks[] = {

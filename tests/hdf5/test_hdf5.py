@@ -377,9 +377,7 @@ def test_parallel_as_darshan_counts(observe: Observe, tmp_path: Path, layers: Pa
     program = compiled(f"h5pcc.{mpi.name}", layers / "programs" / "h5_parallel.c", tmp_path)
     ours = hdf5(run(observe, tmp_path, *mpi.launcher(4), program, "."))
     name = f"h5_parallel.{mpi.name}"
-    unlike = different(ours, darshan_s(name, f"/srv/data/{name}"))
-    # An access of no bytes is none of the common ones, in a shared record either.
-    assert unlike == {("H5D", f"parallel.h5:/{n}"): {"H5D_ACCESS2_COUNT"} for n in ("rows", "chunks")}
+    assert not different(ours, darshan_s(name, f"/srv/data/{name}"))
 
 
 # ---- other programs, unchanged ----
