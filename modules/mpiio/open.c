@@ -82,12 +82,15 @@ static const char *without_prefix(const char *name)
 	return is_there(likely) || !is_there(other) ? likely : other;
 }
 
+bool mpiio_path(struct path *out, const char *name)
+{
+	return name && names_path(out, AT_FDCWD, mpi_backend() ? without_prefix(name) : name);
+}
+
 static struct mpiio_file *file_at(const char *name)
 {
 	struct path p;
-	if (!name || !names_path(&p, AT_FDCWD, without_prefix(name)) || names_class(LOG_MOD_MPIIO, &p))
-		return NULL;
-	return file_of(&kind, &p);
+	return mpiio_path(&p, name) && !names_class(LOG_MOD_MPIIO, &p) ? file_of(&kind, &p) : NULL;
 }
 
 /* ---- operations on files ---- */

@@ -15,6 +15,7 @@
 
 struct mpiio_open;
 struct mpiio_posted;
+struct path;
 
 /* An operation that is being watched. */
 struct mpiio_span {
@@ -71,6 +72,9 @@ void mpiio_on_end(struct mpiio_span s, const void *status, int code);
 
 /* A non-blocking access was posted as *request. */
 void mpiio_on_post(struct mpiio_span s, enum io_op op, int64_t count, uintptr_t type, const void *request, int code);
+
+/* The path of the file that the MPI opens under a name, which may begin with a file system's. Inside self_enter. */
+bool mpiio_path(struct path *out, const char *name);
 
 void mpiio_on_open(struct mpiio_span s, uintptr_t handle, uintptr_t communicator, const char *name, int mode,
 		   uintptr_t info, int code);

@@ -62,6 +62,7 @@ NO_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 MODULE_KNOWS = {
     "*": ["heatmap", "lustre"],  # fed by the others
     "h5d": ["h5f"],  # the library, and whose dataset it is
+    "pnetcdf_file": ["mpiio"],  # which opens them, under what name
     "stdio": ["posix"],  # a stream has a descriptor
     "async": ["posix"],  # a request reads and writes files
     "process": ["async", "posix"],  # syscall() moves data, too
