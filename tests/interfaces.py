@@ -18,6 +18,9 @@ RECORDED = tuple(m["name"] for m in _DATA if "written" in m)
 HDF5 = tuple(m["name"] for m in _MODULES if m.get("interface", {}).get("library") == "hdf5")
 """Files and datasets."""
 
+PNETCDF = tuple(m["name"] for m in _MODULES if m.get("interface", {}).get("library") == "pnetcdf")
+"""Files and variables."""
+
 TRACES = tuple(m["name"] for m in _MODULES if "traces" in m.get("interface", {}))
 """DXT's."""
 
