@@ -14,7 +14,7 @@ struct pnetcdf_file {
 static const struct file_kind kind = {WRITTEN_PNETCDF_FILE, sizeof(struct pnetcdf_file), NULL};
 
 /* Waiting is timed by itself, and this record has neither reads nor writes that it could meet. */
-enum { IO_WAIT = IO_READ };
+static const enum io_op IO_WAIT = IO_READ;
 
 /* NULL: excluded by a setting, or no room. Inside self_enter. */
 static struct pnetcdf_file *file_at(const char *name)

@@ -63,6 +63,7 @@ MODULE_KNOWS = {
     "*": ["heatmap", "lustre"],  # fed by the others
     "h5d": ["h5f"],  # the library, and whose dataset it is
     "pnetcdf_file": ["mpiio"],  # which opens them, under what name
+    "pnetcdf_var": ["pnetcdf_file"],  # the library, and whose variable it is
     "stdio": ["posix"],  # a stream has a descriptor
     "async": ["posix"],  # a request reads and writes files
     "process": ["async", "posix"],  # syscall() moves data, too
