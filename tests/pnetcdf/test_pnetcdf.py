@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
 from pathlib import Path
 
+import places
 import pytest
 from interfaces import PNETCDF
 from mpis import MPIS
 from observed import Observe, Observed
 
 HERE = Path(__file__).parent / "programs"
+LAYERS = Path(os.environ.get("IOLENS_LAYERS", places.CORPUS.parent / "layers"))
 Seen = dict[tuple[str, str], dict[str, str]]
 
 RANKS = 2
@@ -57,6 +60,17 @@ def counted(row: dict[str, str], prefix: str) -> dict[str, int]:
     }
 
 
+def accesses(row: dict[str, str]) -> list[tuple[str, int, int, list[int], list[int]]]:
+    """Common ones: bytes, how often, elements and strides of the dimensions that have any."""
+    found = []
+    for n in range(1, 5):
+        at = f"PNETCDF_VAR_ACCESS{n}"
+        sides = [[int(row[f"{at}_{side}_D{d}"]) for d in range(1, 6)] for side in ("LENGTH", "STRIDE")]
+        used = [[v for v in side if v] for side in sides]
+        found.append((int(row[f"{at}_ACCESS"]), int(row[f"{at}_COUNT"]), *used))
+    return [access for access in found if access[1]]
+
+
 def test_files(observe: Observe, tmp_path: Path) -> None:
     seen = run(observe, tmp_path, compiled(HERE / "files.c", tmp_path))
     found = pnetcdf(seen)
@@ -86,3 +100,227 @@ def test_requests(observe: Observe, tmp_path: Path) -> None:
         "COLL_WAITS": 2 * RANKS, "INDEP_WAITS": 3 * RANKS, "WAIT_FAILURES": RANKS,
     }  # fmt: skip
     assert float(file["PNETCDF_FILE_F_WAIT_TIME"]) > 0
+
+
+def variables(found: Seen) -> dict[str, dict[str, int]]:
+    return {name: counted(row, "PNETCDF_VAR_") for (m, name), row in found.items() if m == PNETCDF[1]}
+
+
+def test_shapes(observe: Observe, tmp_path: Path) -> None:
+    """All of a variable is its elements, times its own records; what was out of range was moved."""
+    found = pnetcdf(run(observe, tmp_path, compiled(HERE / "shapes.c", tmp_path)))
+    counts = variables(found)
+    each = {name: {k: v // RANKS for k, v in row.items()} for name, row in counts.items()}
+    for name, row in each.items():
+        for same in ("NDIMS", "NPOINTS", "DATATYPE_SIZE", "IS_RECORD_VAR"):
+            row[same] = counts[name].get(same, 0)
+    assert each["shapes.nc:fixed"] == {
+        "OPENS": 1, "COLL_READS": 1, "COLL_WRITES": 2, "PUT_VAR": 1, "PUT_VARA": 1, "GET_VAR": 1,
+        "BYTES_READ": 256, "BYTES_WRITTEN": 256 + 8, "RW_SWITCHES": 2,
+        "SIZE_READ_AGG_100_1K": 1, "SIZE_WRITE_AGG_100_1K": 1, "SIZE_WRITE_AGG_0_100": 1,
+        "NDIMS": 2, "NPOINTS": 64, "DATATYPE_SIZE": 4, "IS_RECORD_VAR": 0,
+    }  # fmt: skip
+    assert each["shapes.nc:record"] == {
+        "OPENS": 1, "COLL_READS": 2, "COLL_WRITES": 5, "PUT_VARA": 5, "GET_VAR": 1, "GET_VARA": 1,
+        "BYTES_READ": 640, "BYTES_WRITTEN": 320, "RW_SWITCHES": 1,
+        "SIZE_READ_AGG_100_1K": 1, "SIZE_READ_AGG_0_100": 1, "SIZE_WRITE_AGG_0_100": 5,
+        "NDIMS": 3, "NPOINTS": 64, "DATATYPE_SIZE": 2, "IS_RECORD_VAR": 1,
+    }  # fmt: skip
+    assert each["shapes.nc:scalar"] == {
+        "OPENS": 1, "COLL_WRITES": 2, "PUT_VAR": 1, "PUT_VARA": 1, "BYTES_WRITTEN": 16, "SIZE_WRITE_AGG_0_100": 2,
+        "NDIMS": 0, "NPOINTS": 1, "DATATYPE_SIZE": 8, "IS_RECORD_VAR": 0,
+    }  # fmt: skip
+    common = {name: accesses(found[PNETCDF[1], name]) for name in counts}
+    assert common["shapes.nc:record"] == [(64, 5 * RANKS, [1, 4, 8], []), (640, RANKS, [], [])]
+    assert common["shapes.nc:scalar"] == [(8, 2 * RANKS, [], [])]
+    last = [2, 1, 2, 1, 4]
+    assert sorted(common["shapes.nc:seven"]) == [
+        (128, RANKS, last, [1, 1, 1, 1, 1]), (128, RANKS, last, [1, 1, 1, 1, 2]),
+    ]  # fmt: skip
+
+
+def test_variables_of_two_files_are_two(observe: Observe, tmp_path: Path) -> None:
+    """Whatever their numbers, and whether or not the file's number was another's before."""
+    found = pnetcdf(run(observe, tmp_path, compiled(HERE / "shapes.c", tmp_path)))
+    seen = {
+        name: tuple(row.get(k, 0) // RANKS for k in ("OPENS", "BYTES_WRITTEN", "BYTES_READ"))
+        for name, row in variables(found).items()
+        if not name.startswith("shapes")
+    }
+    assert seen == {"first.nc:u": (1, 40, 0), "second.nc:u": (1, 80, 80), "second.nc:w": (2, 20, 20)}
+    hashed = {
+        name.partition(":")[0]: row["PNETCDF_VAR_FILE_REC_ID"]
+        for (m, name), row in found.items()
+        if m == PNETCDF[1]
+    }
+    assert len(set(hashed.values())) == len(hashed) == 3
+
+
+# ---- every function ----
+
+TYPES = "text schar uchar short ushort int uint long float double longlong ulonglong".split()
+FORMS = {
+    "var": ("", 24),
+    "var1": ("start, ", 1),
+    "vara": ("start, count, ", 6),
+    "vars": ("start, count, stride, ", 6),
+    "varm": ("start, count, stride, map, ", 6),
+    "varn": ("2, starts, counts, ", 4),
+}
+EVERY = """
+#include "checked.h"
+static double data[64], posted[256][64]; /* what is posted may be turned in place until it is waited for */
+int main(int argc, char **argv)
+{
+	int file, i = 0, of[2], n, c, request;
+	MPI_Datatype six;
+	MPI_Offset start[2] = {0, 1}, count[2] = {2, 3}, stride[2] = {2, 2}, map[2] = {3, 1};
+	MPI_Offset one[2] = {1, 2}, two[2] = {2, 1}, *starts[2] = {start, start}, *counts[2] = {one, two};
+	MPI_Init(&argc, &argv);
+	MPI_Type_contiguous(6, MPI_INT, &six);
+	MPI_Type_commit(&six);
+	OK(ncmpi_create(MPI_COMM_WORLD, "every.nc", NC_CLOBBER, MPI_INFO_NULL, &file));
+	OK(ncmpi_def_dim(file, "y", 4, &of[0]));
+	OK(ncmpi_def_dim(file, "x", 6, &of[1]));
+	OK(ncmpi_def_var(file, "n", NC_INT, 2, of, &n));
+	OK(ncmpi_def_var(file, "c", NC_CHAR, 2, of, &c));
+	OK(ncmpi_enddef(file));
+	OK(ncmpi_buffer_attach(file, 1 << 20));
+%s
+	ncmpi_wait_all(file, NC_REQ_ALL, NULL, NULL); /* of parts that overlap: not all are what they were */
+	OK(ncmpi_begin_indep_data(file));
+%s
+	OK(ncmpi_end_indep_data(file));
+	OK(ncmpi_buffer_detach(file));
+	OK(ncmpi_close(file));
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+def calls(verb: str, suffix: str = "") -> list[str]:
+    """Of one verb, for all forms and types."""
+    lines = []
+    data, more = ("data", "") if verb in {"put", "get"} else ("posted[i++]", ", &request")
+    for form, (arguments, elements) in FORMS.items():
+        for type_ in ["", *TYPES]:
+            name = f"ncmpi_{verb}_{form}" + (f"_{type_}" if type_ else "") + suffix
+            memory = data if type_ else f"{data}, {elements}, MPI_INT"
+            variable = "c" if type_ == "text" else "n"
+            lines.append(f"OK({name}(file, {variable}, {arguments}(void *){memory}{more}));")
+    return lines
+
+
+def test_every_function(observe: Observe, tmp_path: Path) -> None:
+    together = [*calls("put", "_all"), *calls("get", "_all")]
+    together += ["OK(ncmpi_put_vard_all(file, n, six, data, 6, MPI_INT));"]
+    together += ["OK(ncmpi_get_vard_all(file, n, six, data, 6, MPI_INT));"]
+    together += [*calls("iput"), *calls("iget"), *calls("bput")]
+    alone = [*calls("put"), *calls("get")]
+    alone += ["OK(ncmpi_put_vard(file, n, six, data, 6, MPI_INT));"]
+    alone += ["OK(ncmpi_get_vard(file, n, six, data, 6, MPI_INT));"]
+    (tmp_path / "every.c").write_text(EVERY % ("\n".join(together), "\n".join(alone)))
+    found = variables(pnetcdf(run(observe, tmp_path, compiled(tmp_path / "every.c", tmp_path), ranks=1)))
+    elements = sum(n for _, n in FORMS.values())
+    for name, size, types, vard in (("n", 4, len(TYPES), 1), ("c", 1, 1, 0)):
+        row, forms = found[f"every.nc:{name}"], len(FORMS) * types
+        wanted = {
+            "INDEP_READS": forms + vard, "INDEP_WRITES": forms + vard, "COLL_READS": forms + vard,
+            "COLL_WRITES": forms + vard, "NB_READS": forms, "NB_WRITES": 2 * forms,
+            "BYTES_READ": 3 * size * elements * types + 2 * vard * 24,
+            "BYTES_WRITTEN": 4 * size * elements * types + 2 * vard * 24,
+        }  # fmt: skip
+        for verb, times in (("PUT", 2), ("GET", 2), ("IPUT", 1), ("IGET", 1), ("BPUT", 1)):
+            wanted |= {f"{verb}_{form.upper()}": times * types for form in FORMS}
+        wanted |= {"PUT_VARD": 2, "GET_VARD": 2} if vard else {}
+        assert {key: row[key] for key in wanted} == wanted
+
+
+def exported(library: Path) -> set[str]:
+    text = subprocess.run(
+        ["readelf", "-W", "--dyn-syms", library], check=True, capture_output=True, text=True
+    ).stdout
+    return set(re.findall(r" (?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", text))
+
+
+def test_no_function_of_the_installed_release_is_left_out(preload: Path) -> None:
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    library = re.search(r"libpnetcdf\.so\S* .*=> (\S+)", listed)
+    if not library:
+        pytest.skip("no libpnetcdf")
+    moving = re.compile(r"ncmpi_(put|get|iput|iget|bput)_var([1asmnd]?)(_\w+)?")
+    names = {name for name in exported(Path(library[1])) if moving.fullmatch(name)}
+    assert len(names) > 500
+    assert not names - exported(preload)
+
+
+# ---- beside Darshan: differences are those of docs/decisions/0023 ----
+
+TIMES = re.compile(r"TIME|FASTEST|SLOWEST|VARIANCE|FILE_REC_ID")
+
+
+def darshan_s(name: str) -> Seen:
+    text = gzip.decompress((LAYERS / "expected" / f"{name}.counters.txt.gz").read_bytes()).decode()
+    found: Seen = {}
+    for line in text.splitlines():
+        module, _, _, counter, value, file = line.split("\t")[:6]
+        if module in PNETCDF and not TIMES.search(counter):
+            found.setdefault((module, file.removeprefix(f"/srv/data/{name}/")), {})[counter] = value
+    return found
+
+
+def unlike(ours: Seen, theirs: Seen) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
+    """(theirs, ours) of what differs."""
+    assert set(ours) == set(theirs)
+    found = {
+        key: {
+            c.partition("_VAR_")[2] or c: (int(value), int(ours[key][c]))
+            for c, value in row.items()
+            if ours[key][c] != value
+        }
+        for key, row in theirs.items()
+    }
+    return {key: counters for key, counters in found.items() if counters}
+
+
+def layer(observe: Observe, place: Path, name: str) -> Seen:
+    if not LAYERS.is_dir():
+        pytest.skip(f"no programs and logs of Darshan's layers at {LAYERS}: set IOLENS_LAYERS")
+    program = compiled(LAYERS / "programs" / f"{name}.c", place)
+    return pnetcdf(run(observe, place, program, ".", ranks=4))
+
+
+def test_kinds_as_darshan_counts(observe: Observe, tmp_path: Path) -> None:
+    """Whole variables without records were counted with the records of others."""
+    found = unlike(layer(observe, tmp_path, "pnc_kinds"), darshan_s("pnc_kinds"))
+    assert found == {
+        (PNETCDF[1], "kinds.nc:fixed"): {
+            "ACCESS3_ACCESS": (4, 512), "ACCESS4_ACCESS": (1536, 4), "ACCESS4_COUNT": (4, 8),
+            "BYTES_READ": (7328, 7328 - 4 * 1536 + 8 * 512),
+            "SIZE_READ_AGG_0_100": (16, 12), "SIZE_READ_AGG_100_1K": (8, 16), "SIZE_READ_AGG_1K_10K": (4, 0),
+        },
+        (PNETCDF[1], "kinds.nc:tiny"): {
+            "ACCESS1_ACCESS": (0, 8), "ACCESS1_COUNT": (0, 4), "BYTES_WRITTEN": (0, 4 * 8),
+        },
+        (PNETCDF[1], "kinds.nc:late"): {"ACCESS1_ACCESS": (96, 32), "BYTES_WRITTEN": (96, 32)},
+    }  # fmt: skip
+
+
+def test_two_files_as_darshan_counts(observe: Observe, tmp_path: Path) -> None:
+    """Files alike; variables have what the program did with them."""
+    found = layer(observe, tmp_path, "pnc_two_files")
+    differences = unlike(found, darshan_s("pnc_two_files"))
+    assert {module for module, _ in differences} == {PNETCDF[1]}
+    moved = {
+        name: tuple(
+            row.get(k, 0) for k in ("OPENS", "COLL_WRITES", "COLL_READS", "BYTES_WRITTEN", "BYTES_READ")
+        )
+        for name, row in variables(found).items()
+    }
+    assert moved == {
+        "two0.nc:u": (12, 8, 4, 320, 160),
+        "two0.nc:w": (4, 4, 4, 80, 80),
+        "two1.nc:u": (4, 4, 4, 320, 320),
+        "two1.nc:w": (4, 0, 0, 0, 0),
+    }
