@@ -129,10 +129,18 @@ struct written_operation {
 	const char *interface, *name;
 };
 
+/* Calls that are counted by kind, with sizes and times. */
+struct written_call {
+	const char *name, *kind;
+	uint16_t counters, times; /* where in the module's record those of the call begin; 0 = it has none there */
+	uint8_t sized;            /* its counters are a count, bytes and size classes, else a count alone */
+};
+
 extern const struct written_module written_modules[WRITTEN_COUNT];
 extern const struct written_heat written_heats[STATE_HEAT_COUNT];
 extern const struct written_trace written_traces[TRACE_COUNT];
 extern const struct written_operation written_operations[STATE_OP_COUNT];
+extern const struct written_call written_calls[STATE_CALL_COUNT];
 
 /* Slot of a module, -1 = keeps no records in a store. */
 int written_slot(int module);

@@ -21,6 +21,7 @@ enum {
 	STATE_SIZES = 10,
 	STATE_LATENCIES = 6,
 	STATE_BATCHES = 5,
+	STATE_MESSAGES = 6,
 	STATE_DEATHS = 64,
 	STATE_UNOBSERVED = 16,
 	STATE_LOCKED = 64,
@@ -155,6 +156,25 @@ struct state_shard {
 	struct state_batches batches[STATE_ASYNC_COUNT];
 } __attribute__((aligned(64)));
 
+/* MPI calls of one kind. */
+struct state_call {
+	int64_t count;
+	int64_t bytes;
+	int64_t size[STATE_MESSAGES];   /* calls of up to 256 bytes, 1 KiB, 8 KiB, 256 KiB, 1 MiB, and of more */
+	double time, shortest, longest; /* s */
+};
+
+/* The communication of the thread that has the shard of the same number; in a region of its own, which few stores have. */
+struct state_communication {
+	uint64_t no_chunk; /* 0: what looks for chunks of a trace finds none here */
+	double ended;      /* s: the last call */
+	struct state_call call[STATE_CALL_COUNT];
+} __attribute__((aligned(64)));
+
+#define COMMUNICATION_SECTION "communication" /* of the store's trailer */
+
+enum { STATE_COMMUNICATION_BYTES = (STATE_SHARDS * sizeof(struct state_communication) + 4095) / 4096 * 4096 };
+
 enum state_end {
 	STATE_END_NONE, /* still running, or killed */
 	STATE_END_EXIT,
@@ -274,6 +294,7 @@ struct process_state {
 	struct state_process process;
 	struct overflow overflow;
 	struct state_trace trace;
+	uint64_t communicating; /* struct state_communication that were ever handed out */
 	int64_t deaths;
 	struct state_death death[STATE_DEATHS];
 	struct state_unobserved unobserved[STATE_UNOBSERVED];

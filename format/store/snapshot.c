@@ -18,6 +18,7 @@
 enum { READINGS = 5, ABSURD = 1 << 30 };
 
 static const char state_schema[] = "version u64\nsize u64\n";
+enum { SCHEMA_ROOM = 64 }; /* it is padded */
 
 struct copy {
 	int fd;
@@ -101,6 +102,7 @@ enum { NAMES_ENTRY = 32, MODULE_ENTRY = 48 };
 struct places {
 	uint64_t state; /* 0 = not known */
 	uint64_t trace, trace_length;
+	uint64_t communication; /* where there is any: in front of the modules */
 };
 
 /*
@@ -123,13 +125,22 @@ static struct places infer_places(const struct log_bytes *head)
 	}
 	struct places p = {.state = before ? last + (last - before) : 0, .trace = NAMES + (last - before)};
 	p.trace_length = before && first > p.trace ? first - p.trace : 0;
+	p.communication = p.trace_length >= STATE_COMMUNICATION_BYTES ? first - STATE_COMMUNICATION_BYTES : 0;
 	return p;
 }
 
-/* A struct process_state, but for its alignment, which no allocator promises; and what comes behind it. */
-static uint8_t *add_state(struct copy *c, const struct log_region *trace)
+static struct trailer_entry entry_of(const char *name, const struct log_region *at)
 {
-	enum { SECTIONS = 2 };
+	struct trailer_entry e = {
+		.offset = at->offset, .stored = at->length, .raw = at->length, .flags = TRAILER_IN_PLACE};
+	strncpy(e.name, name, sizeof e.name - 1);
+	return e;
+}
+
+/* A struct process_state, but for its alignment, which no allocator promises; and what comes behind it. */
+static uint8_t *add_state(struct copy *c, const struct log_region *trace, const struct log_region *communication)
+{
+	enum { SECTIONS = 3 };
 	size_t room = section_in_place_size(state_schema, sizeof(struct process_state), 1, 0);
 	size_t pad = -c->out->used & 63;
 	size_t tail = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer);
@@ -137,11 +148,10 @@ static uint8_t *add_state(struct copy *c, const struct log_region *trace)
 		return NULL;
 	memset(c->out->at + c->out->used, 0, pad + room + tail);
 	uint64_t at = c->out->used + pad;
-	struct trailer_entry entry[SECTIONS] = {[1] = {.name = TRACE_SECTION,
-						       .offset = trace->offset,
-						       .stored = trace->length,
-						       .raw = trace->length,
-						       .flags = TRAILER_IN_PLACE}};
+	struct trailer_entry entry[SECTIONS] = {
+		[1] = entry_of(TRACE_SECTION, trace),
+		[2] = entry_of(COMMUNICATION_SECTION, communication),
+	};
 	uint8_t *state =
 		section_in_place(&entry[0], c->out->at, at, "live", state_schema, sizeof(struct process_state), 1, 0);
 	if (!state)
@@ -155,8 +165,8 @@ static uint8_t *add_state(struct copy *c, const struct log_region *trace)
 
 static bool read_state(const struct copy *c, uint64_t at, uint8_t *state)
 {
-	uint64_t head[2];     /* version, size */
-	char schema[64] = ""; /* padded */
+	uint64_t head[2]; /* version, size */
+	char schema[SCHEMA_ROOM] = "";
 	_Static_assert(sizeof state_schema - 1 <= sizeof schema, "the schema's padded length");
 	if (pread(c->fd, schema, sizeof schema, (off_t)at) != sizeof schema ||
 	    memcmp(schema, state_schema, sizeof state_schema - 1) != 0)
@@ -207,6 +217,25 @@ static int copy_trace(struct copy *c, const struct places *p, struct log_region 
 	return n ? copy_range(c, p->trace, n) : 0;
 }
 
+/* What the process's account says that there is. */
+static int copy_communication(struct copy *c, const struct places *p, struct log_region *out)
+{
+	struct {
+		uint64_t version, size, shards;
+	} head;
+	const off_t at = (off_t)(p->state + SCHEMA_ROOM);
+	uint64_t blocks = 0;
+	*out = (struct log_region){c->out->used, 0};
+	if (!p->state || !p->communication || pread(c->fd, &head, sizeof head, at) != sizeof head ||
+	    head.version != STATE_VERSION || head.size != sizeof(struct process_state) ||
+	    pread(c->fd, &blocks, sizeof blocks, at + (off_t)offsetof(struct process_state, communicating)) !=
+		    sizeof blocks ||
+	    blocks > STATE_SHARDS)
+		return 0;
+	out->length = blocks * sizeof(struct state_communication);
+	return copy_range(c, p->communication, out->length);
+}
+
 static int copy_all(struct copy *c, const char *path, struct log_error *err)
 {
 	int64_t magic = 0;
@@ -216,14 +245,16 @@ static int copy_all(struct copy *c, const char *path, struct log_error *err)
 	if (code >= 0 && (magic != CONTAINER_MAGIC || c->out->at[16] != LOG_PLAIN || c->size < CONTAINER_HEADER))
 		return log_fail(err, LOG_E_NOT_LOG, 0, "no store: its header was never written");
 	struct places places = code >= 0 ? infer_places(c->out) : (struct places){0};
-	struct log_region trace = {0};
+	struct log_region trace = {0}, communication = {0};
 	if (code >= 0)
 		code = copy_region(c, NAMES_ENTRY, NULL);
 	for (size_t m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
 		code = copy_region(c, MODULE_ENTRY + 16 * m, m < LOG_MOD_COUNT ? &schema_modules[m] : NULL);
 	if (code >= 0)
 		code = copy_trace(c, &places, &trace);
-	uint8_t *state = code >= 0 ? add_state(c, &trace) : NULL;
+	if (code >= 0)
+		code = copy_communication(c, &places, &communication);
+	uint8_t *state = code >= 0 ? add_state(c, &trace, &communication) : NULL;
 	if (!state)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	if (!places.state || !read_state(c, places.state, state)) {

@@ -51,6 +51,34 @@ static void mend_times(struct process_state *state, size_t shards)
 		mend_shard(&state->shard[n]);
 }
 
+static void mend_communication(struct state_communication *c)
+{
+	mend_time(&c->ended);
+	for (struct state_call *call = c->call; call < c->call + STATE_CALL_COUNT; call++) {
+		mend_time(&call->time);
+		mend_time(&call->shortest);
+		mend_time(&call->longest);
+	}
+}
+
+/* As much of it as the store says and has. */
+static int load_communication(struct store_reader *i, struct log_error *err)
+{
+	const size_t size = sizeof(struct state_communication);
+	const struct trailer_entry *e = trailer_entry_named(i->trailer, COMMUNICATION_SECTION);
+	uint64_t n = i->state->communicating < STATE_SHARDS ? i->state->communicating : STATE_SHARDS;
+	if (!n || !e || e->stored < n * size)
+		return 0;
+	i->communication = log_alloc(n * size);
+	if (!i->communication)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = source_read(&i->log->source, e->offset, i->communication, n * size, err);
+	i->communicating = code < 0 ? 0 : n;
+	for (size_t k = 0; k < i->communicating; k++)
+		mend_communication(&i->communication[k]);
+	return code;
+}
+
 /* The shards that were used, after what lies before them. */
 static int load_used(struct store_reader *i, const struct trailer_entry *e, struct log_error *err)
 {
@@ -86,7 +114,8 @@ int store_reader_load_state(struct store_reader *i, struct log_error *err)
 		return code;
 	if (!e || (e->row_size != sizeof(struct process_state) && !i->own))
 		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "no store of this version of iolens");
-	return load_used(i, e, err);
+	code = load_used(i, e, err);
+	return code < 0 ? code : load_communication(i, err);
 }
 
 int store_reader_open_file(struct store_reader *i, const char *path, struct log_error *err)
@@ -111,7 +140,10 @@ int store_reader_open_own(struct store_reader *i, const void *store, size_t size
 void store_reader_drop_state(struct store_reader *i)
 {
 	log_free(i->row);
+	log_free(i->communication);
 	i->row = NULL;
+	i->communication = NULL;
+	i->communicating = 0;
 	i->state = NULL;
 }
 
@@ -212,6 +244,34 @@ struct state_batches store_reader_batches(const struct store_reader *i, int inte
 	return sum;
 }
 
+struct state_call store_reader_call(const struct store_reader *i, int call)
+{
+	struct state_call sum = {0};
+	for (const struct state_communication *c = i->communication; c < i->communication + i->communicating; c++) {
+		const struct state_call *one = &c->call[call];
+		if (!one->count)
+			continue;
+		sum.count += one->count;
+		sum.bytes += one->bytes;
+		for (int k = 0; k < STATE_MESSAGES; k++)
+			sum.size[k] += one->size[k];
+		sum.time += one->time;
+		if (one->shortest > 0 && (!(sum.shortest > 0) || one->shortest < sum.shortest))
+			sum.shortest = one->shortest;
+		if (one->longest > sum.longest)
+			sum.longest = one->longest;
+	}
+	return sum;
+}
+
+double store_reader_communication(const struct store_reader *i)
+{
+	double time = 0;
+	for (int call = 0; i->communicating && call < STATE_CALL_COUNT; call++)
+		time += store_reader_call(i, call).time;
+	return time;
+}
+
 bool store_reader_heat(const struct store_reader *i, int heat, double until, struct state_heat *out)
 {
 	bool any = false;
@@ -269,5 +329,8 @@ double store_reader_last(const struct store_reader *i)
 	EACH_SHARD(i, s)
 		if (segments_of(s) && s->timeline.segment[segments_of(s) - 1].end > last)
 			last = s->timeline.segment[segments_of(s) - 1].end;
+	for (size_t n = 0; n < i->communicating; n++)
+		if (i->communication[n].ended > last)
+			last = i->communication[n].ended;
 	return last;
 }

@@ -13,6 +13,8 @@ struct store_reader {
 	const struct process_state *state; /* NULL until loaded; has only the first shards */
 	void *row;                         /* the memory that it lies in; NULL = the store's own */
 	size_t shards;
+	struct state_communication *communication; /* NULL = none was counted */
+	size_t communicating;
 	bool own; /* of this process: what lies beside the records is read where it is, may still change, and ends with the used shards */
 	int64_t rank;
 };
@@ -33,6 +35,11 @@ struct state_sizes store_reader_sizes(const struct store_reader *i, int way, int
 struct state_completion store_reader_completion(const struct store_reader *i, int way, int op);
 struct state_requests store_reader_requests(const struct store_reader *i, int interface, int op);
 struct state_batches store_reader_batches(const struct store_reader *i, int interface);
+
+/* What the threads' calls of one kind came to. */
+struct state_call store_reader_call(const struct store_reader *i, int call);
+/* Seconds of all of them. */
+double store_reader_communication(const struct store_reader *i);
 
 /* The threads' heat maps as one that covers `until` seconds; false if nothing was moved. */
 bool store_reader_heat(const struct store_reader *i, int heat, double until, struct state_heat *out);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct state_communication;
 struct state_shard;
 struct lock;
 
@@ -20,8 +21,9 @@ struct self {
 	uint64_t gate;
 	uint64_t pass; /* of the process in whose store the shard is */
 	struct state_shard *shard;
-	uint64_t name;      /* in the locks that it holds */
-	struct lock *taken; /* the record's lock that it took last */
+	struct state_communication *communication; /* NULL: none yet in this shard */
+	uint64_t name;                             /* in the locks that it holds */
+	struct lock *taken;                        /* the record's lock that it took last */
 	struct lock *deep[LOCK_DEEP];
 	uint32_t depth;
 	uint64_t switched; /* the gate of a record call whose context was left by swapcontext and may come back */

@@ -49,6 +49,7 @@ static void release(void *shard)
 	lock_drop_all();
 	self.gate = SELF_NEW;
 	self.shard = NULL;
+	self.communication = NULL;
 	__atomic_store_n(&s->owned, 0, __ATOMIC_RELEASE);
 }
 
@@ -105,6 +106,7 @@ static struct state_shard *claim(void)
 static bool adopt_shard(void)
 {
 	struct state_shard *last = &store_state()->shard[STATE_SHARDS - 1];
+	self.communication = NULL;
 	self.shard = claim();
 	self.shared = !self.shard;
 	self.special = self.shared || config_traces();

@@ -42,7 +42,7 @@ struct store_part {
 	size_t used;
 };
 
-enum { PARTS = WRITTEN_COUNT + 3 };
+enum { PARTS = WRITTEN_COUNT + 4 };
 
 static struct {
 	size_t budget;
@@ -50,7 +50,8 @@ static struct {
 	struct store_region names;                 /* with the header and the job region in front */
 	struct store_region module[WRITTEN_COUNT]; /* each has room for the whole budget: the file is sparse */
 	int64_t records[WRITTEN_COUNT];
-	struct store_region trace; /* of no capacity where nothing is traced */
+	struct store_region trace;         /* of no capacity where nothing is traced */
+	struct store_region communication; /* the same where none is counted; one piece */
 	struct store_region
 		state; /* the trailer: its section "live", whose row is the struct process_state, and its end */
 	struct process_state *row;
@@ -68,7 +69,7 @@ static size_t state_bytes(size_t row)
 	return section_in_place_size(state_schema, (uint32_t)row, 1, 0);
 }
 
-enum { SECTIONS = 2, TAIL = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer) };
+enum { SECTIONS = 3, TAIL = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer) };
 
 static size_t piece_size(size_t budget)
 {
@@ -84,6 +85,8 @@ static size_t layout(const struct store_room *room)
 	size_t state = store_pages(state_bytes(sizeof(struct process_state))) + STORE_PAGE;
 	store_region_place(&store.names, &at, store_pages(NAMES_AT) + store_pages(budget + RESERVE), piece);
 	store_region_place(&store.trace, &at, room->trace, piece_size(room->trace));
+	store_region_place(&store.communication, &at, room->communication ? STATE_COMMUNICATION_BYTES : 0,
+			   STATE_COMMUNICATION_BYTES);
 	for (int i = 0; i < WRITTEN_COUNT; i++)
 		store_region_place(&store.module[i], &at, budget + RESERVE, piece);
 	store_region_place(&store.state, &at, state, state);
@@ -112,20 +115,25 @@ static bool write_header(void)
 	return true;
 }
 
+static struct trailer_entry entry_of(const char *name, struct placed at)
+{
+	struct trailer_entry e = {
+		.offset = at.offset, .stored = at.length, .raw = at.length, .flags = TRAILER_IN_PLACE};
+	strncpy(e.name, name, sizeof e.name - 1);
+	return e;
+}
+
 /* `base` is where the file's first byte is, or would be. */
 static struct process_state *write_trailer(char *base, uint64_t state, size_t row_size, struct placed trace,
-					   uint64_t tail)
+					   struct placed communication, uint64_t tail)
 {
 	struct trailer_entry *entry = (struct trailer_entry *)(base + tail);
 	struct process_state *row =
 		section_in_place(entry, base, state, "live", state_schema, (uint32_t)row_size, 1, 0);
 	if (row)
 		entry->rows = 1;
-	entry[1] = (struct trailer_entry){.name = TRACE_SECTION,
-					  .offset = trace.offset,
-					  .stored = trace.length,
-					  .raw = trace.length,
-					  .flags = TRAILER_IN_PLACE};
+	entry[1] = entry_of(TRACE_SECTION, trace);
+	entry[2] = entry_of(COMMUNICATION_SECTION, communication);
 	footer_in_place((struct trailer_footer *)(entry + SECTIONS), tail, SECTIONS);
 	return row;
 }
@@ -147,8 +155,9 @@ static bool make_trailer(void)
 	if (!store_region_reach(r, CONTAINER_HEADER + offsetof(struct process_state, optional)))
 		return false;
 	struct placed trace = {store.trace.offset, store.trace.capacity};
+	struct placed communication = {store.communication.offset, store.communication.capacity};
 	store.row = write_trailer(r->piece[0] - r->offset, r->offset, sizeof(struct process_state), trace,
-				  r->offset + r->capacity - TAIL);
+				  communication, r->offset + r->capacity - TAIL);
 	if (!store.row)
 		return false;
 	r->touched = state_offset(store.row->shard) & ~(size_t)(STORE_PAGE - 1);
@@ -182,6 +191,8 @@ bool store_make(int dir, const char *path, const struct store_room *room)
 		regions[n++] = &store.module[i];
 	if (room->trace)
 		regions[n++] = &store.trace;
+	if (room->communication)
+		regions[n++] = &store.communication;
 	store.budget = room->budget;
 	store.spent = store.oldest = 0;
 	memset(store.records, 0, sizeof store.records);
@@ -311,6 +322,19 @@ void *store_trace_again(size_t n)
 	return oldest;
 }
 
+struct state_communication *store_communication(const struct state_shard *shard)
+{
+	struct store_region *r = &store.communication;
+	uint64_t n = (uint64_t)(shard - store.row->shard) + 1;
+	if (!lock_take_deep(&store.lock))
+		return NULL;
+	bool there = store_region_reach(r, n * sizeof(struct state_communication));
+	if (there && n > store.row->communicating)
+		__atomic_store_n(&store.row->communicating, n, __ATOMIC_RELEASE);
+	lock_drop_deep(&store.lock);
+	return there ? (struct state_communication *)r->piece[0] + n - 1 : NULL;
+}
+
 void store_partial(int module)
 {
 	__atomic_fetch_or(&header()->partial, UINT64_C(1) << module, __ATOMIC_RELAXED);
@@ -324,6 +348,8 @@ void store_forget(void)
 		header()->module[written_modules[i].module].length = 0;
 	store.trace.capacity = 0;
 	store.row->trace = (struct state_trace){0};
+	store.communication.capacity = 0;
+	store.row->communicating = 0;
 	for (struct state_shard *s = store.row->shard; s < store.row->shard + store.row->shards; s++)
 		memset(s->class, 0, sizeof *s - offsetof(struct state_shard, class));
 }
@@ -371,6 +397,8 @@ static void list_parts(struct store_part *part)
 		*part++ = (struct store_part){&store.module[i], n};
 	}
 	*part++ = (struct store_part){&store.trace, __atomic_load_n(&store.row->trace.used, __ATOMIC_ACQUIRE)};
+	size_t blocks = __atomic_load_n(&store.row->communicating, __ATOMIC_ACQUIRE);
+	*part++ = (struct store_part){&store.communication, blocks * sizeof(struct state_communication)};
 	*part = (struct store_part){&store.state, state_bytes(used_row())};
 }
 
@@ -391,8 +419,9 @@ static bool show(char *memory, const struct store_part *part)
 	h->names = (struct placed){at[0] + NAMES_AT, part[0].used - NAMES_AT};
 	for (int i = 0; i < WRITTEN_COUNT; i++)
 		h->module[written_modules[i].module] = (struct placed){at[1 + i], part[1 + i].used};
-	struct placed trace = {at[PARTS - 2], part[PARTS - 2].used};
-	return write_trailer(memory, at[PARTS - 1], row, trace, next + STORE_PAGE - TAIL);
+	struct placed trace = {at[PARTS - 3], part[PARTS - 3].used};
+	struct placed communication = {at[PARTS - 2], part[PARTS - 2].used};
+	return write_trailer(memory, at[PARTS - 1], row, trace, communication, next + STORE_PAGE - TAIL);
 }
 
 const void *store_memory(size_t *size)

@@ -15,8 +15,9 @@
 #include "process_state.h"
 
 struct store_room {
-	size_t budget; /* bytes of records and names */
-	size_t trace;  /* bytes of the trace beside that; 0 = nothing is traced */
+	size_t budget;      /* bytes of records and names */
+	size_t trace;       /* bytes of the trace beside that; 0 = nothing is traced */
+	bool communication; /* of MPI is counted */
 };
 
 /*
@@ -45,6 +46,9 @@ const char *store_name(uint64_t id, const char *name, size_t length, bool reserv
 void *store_trace(size_t n);
 /* The n bytes that were handed out the longest time ago, all in pieces of n. */
 void *store_trace_again(size_t n);
+
+/* What the thread of a shard counts of MPI communication; NULL when there is no room for it. */
+struct state_communication *store_communication(const struct state_shard *shard);
 
 /* Marks a module as incomplete: some of its files are folded. */
 void store_partial(int module);

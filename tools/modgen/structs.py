@@ -22,6 +22,9 @@ def structs(module: Table) -> str:
     found = [struct(e["key"], e, f"{module['name']}: {e['doc']}") for e in module["elements"].values()]
     if header := module.get("header"):
         found.append(struct(header["key"], header, f"{module['name']}: {header['doc']}", base))
+        upper = module["key"].upper()
+        found.append(f"#define {upper}_HEADER_MAGIC INT64_C({header['magic']:#x})")
+        found.append(f"enum {{ {upper}_VERSION = {module['version']} }};\n")
     about = f"{module['name']}, version {module['version']}. {module['doc']}"
     return "\n".join([*found, struct(f"{module['key']}_record", module, about, base)])
 

@@ -28,7 +28,24 @@ def traces_of(stored: list[Table], modules: list[Table]) -> list[Table]:
     return [m for m in modules if m.get("interface", {}).get("traces") in keys]
 
 
-def written_h(modules: list[Table], traces: list[Table], operations: list[tuple[str, str]]) -> str:
+def calls_of(modules: list[Table]) -> list[tuple[str, str, Table]]:
+    """(name, kind, module) of all calls that are counted by kind, those with counters in a record first."""
+    return [
+        (name.lower(), kind, m)
+        for m in modules
+        if "uncounted" in m
+        for table in (m["lists"], m["uncounted"])
+        for kind, names in table.items()
+        for name in names.split()
+    ]
+
+
+def written_h(
+    modules: list[Table],
+    traces: list[Table],
+    operations: list[tuple[str, str]],
+    calls: list[tuple[str, str, Table]],
+) -> str:
     """The enums that size the tables of a store; a slot of `enum written` is a module that keeps records."""
     keys = [m["key"] for m in modules]
     heats = [m["key"] for m in modules if m["written"]["heat_map"]]
@@ -40,6 +57,7 @@ def written_h(modules: list[Table], traces: list[Table], operations: list[tuple[
             enum("state_heat_id", "STATE_HEAT_", heats),
             enum("trace_interface", "TRACE_", [m["interface"]["traces"] for m in traces]),
             enum("state_operation_id", "STATE_OP_", (f"{i}_{n}" for i, n in operations)),
+            enum("state_call_id", "STATE_CALL_", (name for name, _, _ in calls)),
         ]
     )
 
@@ -49,7 +67,30 @@ def c_offsets(module: Table, names: str) -> str:
     return f"(const uint16_t[]){{ {', '.join(map(str, [*offsets, 0]))} }}" if offsets else "0"
 
 
-def written_c(modules: list[Table], traces: list[Table], operations: list[tuple[str, str]]) -> str:
+def c_call(name: str, kind: str, module: Table) -> str:
+    """Where a call's counters and times begin in the record; nowhere: 0."""
+
+    def at(field: str) -> int:
+        index = module["index"].get(f"{name}_{field}")
+        return 0 if index is None else int(module["fields"][index]["offset"])
+
+    sized = f"{name}_total_bytes" in module["index"]
+    row = initializer(
+        name=quoted(name),
+        kind=quoted(kind),
+        counters=at("call_count"),
+        times=at("total_time"),
+        sized=int(sized),
+    )
+    return f"\t{row}\n"
+
+
+def written_c(
+    modules: list[Table],
+    traces: list[Table],
+    operations: list[tuple[str, str]],
+    calls: list[tuple[str, str, Table]],
+) -> str:
     heats = [m["key"] for m in modules if m["written"]["heat_map"]]
     rows, maps = "", ""
     for m in modules:
@@ -74,4 +115,6 @@ def written_c(modules: list[Table], traces: list[Table], operations: list[tuple[
     traced = f"const struct written_trace written_traces[TRACE_COUNT] = {{\n{rows}}};\n"
     rows = "".join(f"\t{{ {quoted(i)}, {quoted(n)} }},\n" for i, n in operations)
     named = f"const struct written_operation written_operations[STATE_OP_COUNT] = {{\n{rows}}};\n"
-    return "\n".join([HEAD, '#include "schema.h"\n', table, heat, traced, named])
+    rows = "".join(c_call(*call) for call in calls)
+    called = f"const struct written_call written_calls[STATE_CALL_COUNT] = {{\n{rows}}};\n"
+    return "\n".join([HEAD, '#include "schema.h"\n', table, heat, traced, named, called])
