@@ -37,6 +37,8 @@ struct assembly_source {
 	uint64_t world;
 	bool traced;                         /* its accesses, */
 	bool segments;                       /* which are to be in regions, too */
+	bool communicates;                   /* by MPI, and that was counted */
+	double communication;                /* s */
 	bool has_records;                    /* of files: standard streams do not count */
 	struct traces_ahead *ahead;          /* the same of its trace */
 	struct precompressed *precompressed; /* what its process has done ahead; NULL = nothing */
@@ -85,6 +87,7 @@ enum {
 	ASSEMBLY_LOCKS,
 	ASSEMBLY_ASYNC,
 	ASSEMBLY_ASYNC_BATCHES,
+	ASSEMBLY_COMMUNICATION,
 	ASSEMBLY_TIMELINE,
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
@@ -97,6 +100,12 @@ enum {
 };
 
 struct access_writer;
+
+/* Of the ranks that communicated: sums of their seconds, and of the squares of these. */
+struct assembly_communication {
+	int64_t ranks;
+	double time, squares;
+};
 
 struct assembly {
 	const struct assemble_job *job;
@@ -128,8 +137,10 @@ struct assembly {
 	struct assemble_phase phase[ASSEMBLY_PHASES];
 	const char *in_phase;
 	double phase_began;
-	struct id_set told;  /* of which nodes the platform is known */
-	struct id_set names; /* written so far */
+	struct assembly_communication communication; /* of all ranks of the part, wherever their stores are */
+	bool unheaded;                               /* another place writes what describes that region */
+	struct id_set told;                          /* of which nodes the platform is known */
+	struct id_set names;                         /* written so far */
 	struct id_set
 		common[2]; /* what the first rank to come has, and the second: no pack made against it holds that */
 	struct log_bytes piece; /* of a pack, or of accesses */
@@ -165,6 +176,10 @@ int assembly_write(struct assembly *a, const char *path);
 int assembly_reduce(struct assembly *a);
 /* Names, records and heat maps to a->writer, rows into the sections. */
 int assembly_write_regions(struct assembly *a);
+/* MPI calls of every rank to their region. */
+int assembly_write_communication(struct assembly *a);
+/* Sets a->communication, of the stores that are here. */
+void assembly_sum_communication(struct assembly *a);
 /* Accesses to the region of a->module, where any are traced. */
 int assembly_write_trace(struct assembly *a);
 /* All interfaces' accesses, behind the modules. */

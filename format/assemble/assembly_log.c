@@ -324,6 +324,8 @@ int assembly_write_regions(struct assembly *a)
 		code = write_heat_names(a);
 	if (code >= 0)
 		code = write_records(a);
+	if (code >= 0)
+		code = assembly_write_communication(a);
 	assembly_clock(a, "trailer");
 	if (code >= 0)
 		code = log_write_module(a->writer, LOG_MOD_HEATMAP, schema_modules[LOG_MOD_HEATMAP].version);
@@ -342,6 +344,7 @@ static int write_log(struct assembly *a)
 {
 	assembly_clock(a, "names");
 	int code = describe_job(a);
+	assembly_sum_communication(a);
 	if (code >= 0)
 		code = assembly_write_regions(a);
 	return code >= 0 ? assembly_sections_write(a) : code;

@@ -45,6 +45,9 @@ static const struct {
 	[ASSEMBLY_ASYNC_BATCHES] = {"async_batches",
 		"rank i64\ninterface str\ncalls i64\nrequests i64\nlargest i64\nsize_1 i64\nsize_2_4 i64\n"
 		"size_5_16 i64\nsize_17_64 i64\nsize_65_plus i64\n"},
+	[ASSEMBLY_COMMUNICATION] = {"communication",
+		"rank i64\nkind str\ncall str\ncount i64\nbytes i64 byte\ntime f64 s\n"
+		"shortest f64 s\nlongest f64 s\n"},
 	[ASSEMBLY_TIMELINE] = {"timeline",
 		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
 	[ASSEMBLY_FOLDED] = {"folded",
@@ -282,6 +285,28 @@ static int add_mpiio(struct assembly *a, struct store_reader *i)
 	return code;
 }
 
+/* ---- MPI calls that the records have no counters for ---- */
+
+static int add_communication(struct assembly *a, struct store_reader *i)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_COMMUNICATION];
+	for (int c = 0; i->communicating && c < STATE_CALL_COUNT; c++) {
+		struct state_call sum = store_reader_call(i, c);
+		if (!sum.count || written_calls[c].counters)
+			continue;
+		section_row(s);
+		section_set_i64(s, "rank", 0, i->rank);
+		section_set_text(s, "kind", 0, written_calls[c].kind);
+		section_set_text(s, "call", 0, written_calls[c].name);
+		section_set_i64(s, "count", 0, sum.count);
+		section_set_i64(s, "bytes", 0, sum.bytes);
+		assembly_set_duration(s, "time", sum.time);
+		assembly_set_duration(s, "shortest", sum.shortest);
+		assembly_set_duration(s, "longest", sum.longest);
+	}
+	return s->failed;
+}
+
 /* ---- locks ---- */
 
 static int add_locks(struct assembly *a, struct store_reader *i)
@@ -482,6 +507,8 @@ int assembly_sections_add(struct assembly *a, struct store_reader *i)
 		code = add_locks(a, i);
 	if (code >= 0)
 		code = assembly_add_async(a, i);
+	if (code >= 0)
+		code = add_communication(a, i);
 	if (code >= 0)
 		code = add_overflow(a, i);
 	if (code >= 0)

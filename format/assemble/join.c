@@ -156,6 +156,9 @@ static int look(struct join *j)
 	j->survey.stores = (int64_t)a->nsources;
 	j->survey.lost = (int64_t)(a->lost.used / sizeof(struct assembly_lost));
 	j->survey.group_readable = a->group_readable;
+	if (code >= 0)
+		assembly_sum_communication(a);
+	j->survey.communication = a->communication;
 	return code;
 }
 
@@ -257,6 +260,9 @@ int join_survey_add(struct join *j, const void *survey, size_t n)
 	j->survey.job = s.job < j->survey.job ? s.job : j->survey.job;
 	j->survey.mounts = s.mounts < j->survey.mounts ? s.mounts : j->survey.mounts;
 	j->survey.group_readable |= s.group_readable;
+	j->survey.communication.ranks += s.communication.ranks;
+	j->survey.communication.time += s.communication.time;
+	j->survey.communication.squares += s.communication.squares;
 	return good ? 0 : joining_fail(j, LOG_E_DAMAGED, "a place's survey cannot be read");
 }
 
@@ -286,7 +292,8 @@ struct join_found join_found(const struct join *j)
 int join_decide(struct join *j, struct log_bytes *out)
 {
 	const struct assemble_job *job = j->a.job;
-	struct join_decision d = {.job = j->survey.job, .mounts = j->survey.mounts};
+	struct join_decision d = {
+		.job = j->survey.job, .mounts = j->survey.mounts, .communication = j->survey.communication};
 	d.epoch = job->epoch.realtime ? job->epoch.realtime : j->survey.epoch;
 	double ended = (double)(job->ended - d.epoch) * 1e-9;
 	d.end = job->ended && ended > j->survey.end ? ended : j->survey.end;
@@ -326,5 +333,7 @@ int joining_obey(struct join *j, const void *decision, size_t n)
 		good &= j->reduced[part].used == d->ids[part];
 	j->a.epoch = d->epoch;
 	j->a.end = d->end;
+	j->a.communication = d->communication;
+	j->a.unheaded = j->place.number;
 	return good && gather_unnamed(j) >= 0 ? 0 : joining_fail(j, LOG_E_DAMAGED, "the decision cannot be read");
 }

@@ -40,7 +40,8 @@ enum join_region {
 	JOIN_NAMES,
 	JOIN_RECORDS,                               /* by slot */
 	JOIN_TRACES = JOIN_RECORDS + WRITTEN_COUNT, /* by enum trace_interface */
-	JOIN_HEATMAP = JOIN_TRACES + TRACE_COUNT,
+	JOIN_COMMUNICATION = JOIN_TRACES + TRACE_COUNT,
+	JOIN_HEATMAP,
 	JOIN_ACCESSES, /* by enum trace_interface */
 	JOIN_REGIONS = JOIN_ACCESSES + TRACE_COUNT
 };

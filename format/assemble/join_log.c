@@ -90,9 +90,8 @@ static enum join_region region_of(int module)
 static int lay_out_module(struct join *j, int module, uint64_t at[JOIN_REGIONS])
 {
 	enum join_region r = region_of(module);
-	int trace = assembly_trace_of(module);
-	uint32_t version = trace < 0 ? schema_modules[module].version : written_traces[trace].version;
-	if (r == JOIN_REGIONS || !version)
+	uint32_t version = r == JOIN_REGIONS ? 0 : joining_version(j, r);
+	if (!version)
 		return 0;
 	log_write_module(j->log, module, version);
 	write_shared(j, module);

@@ -8,11 +8,22 @@ int joining_module(enum join_region region)
 {
 	if (region == JOIN_NAMES)
 		return LOG_MAX_MODULES;
-	if (region >= JOIN_TRACES && region < JOIN_HEATMAP)
+	if (region >= JOIN_TRACES && region < JOIN_COMMUNICATION)
 		return written_traces[region - JOIN_TRACES].module;
 	if (region >= JOIN_ACCESSES)
 		return written_traces[region - JOIN_ACCESSES].module;
+	if (region == JOIN_COMMUNICATION)
+		return LOG_MOD_APMPI;
 	return region == JOIN_HEATMAP ? LOG_MOD_HEATMAP : written_modules[region - JOIN_RECORDS].module;
+}
+
+uint32_t joining_version(const struct join *j, enum join_region region)
+{
+	if (region == JOIN_COMMUNICATION)
+		return j->decision.communication.ranks ? APMPI_VERSION : 0;
+	if (region >= JOIN_TRACES && region < JOIN_COMMUNICATION)
+		return written_traces[region - JOIN_TRACES].version;
+	return schema_modules[joining_module(region)].version;
 }
 
 /* ---- the regions ---- */

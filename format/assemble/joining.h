@@ -26,6 +26,7 @@ struct join_survey {
 	int64_t job;    /* first place that knows the job's data, JOIN_NOBODY = none does; */
 	int64_t mounts; /* the mount points */
 	int64_t group_readable;
+	struct assembly_communication communication;
 	uint64_t ids[JOIN_MODULES];
 };
 
@@ -35,6 +36,7 @@ struct join_decision {
 	int64_t epoch;
 	double end;
 	int64_t job, mounts;
+	struct assembly_communication communication;
 	uint64_t ids[JOIN_MODULES];
 };
 
@@ -91,6 +93,8 @@ int joining_obey(struct join *j, const void *decision, size_t n);
 
 /* LOG_MAX_MODULES for names. */
 int joining_module(enum join_region region);
+/* Of the records there; 0 = the log has none of them. */
+uint32_t joining_version(const struct join *j, enum join_region region);
 
 int joining_fail(struct join *j, int code, const char *what);
 

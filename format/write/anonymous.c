@@ -70,7 +70,8 @@ bool anonymous_keeps_text(const char *section, const char *field)
 		{"uncounted", "module"},       {"mpiio_completions", "direction"},
 		{"uncounted", "counter"},      {"platform", "name"},
 		{"platform", "unit"},          {"mounted", "type"},
-		{"accesses", "module"},
+		{"accesses", "module"},        {"communication", "kind"},
+		{"communication", "call"},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))

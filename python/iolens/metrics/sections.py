@@ -27,6 +27,7 @@ _COLUMNS = {
     "async_batches": """
         rank i, interface s, calls i, requests i, largest i, size_1 i, size_2_4 i, size_5_16 i, size_17_64 i,
         size_65_plus i""",
+    "communication": "rank i, kind s, call s, count i, bytes i, time f, shortest f, longest f",
     "timeline": "rank i, thread i, start f, end f, read f, write f, meta f",
     "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",
