@@ -109,7 +109,7 @@ struct mpiio_said {
 
 void mpiio_wait_look(struct mpiio_wait *w, const void *requests, int64_t count);
 void *mpiio_wait_statuses(struct mpiio_wait *w, int64_t count, void *statuses);
-void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said);
+bool mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said);
 void mpiio_request_freed(const void *request);
 
 /* Before the real call, which overwrites the requests that it completes. */
@@ -126,10 +126,10 @@ static inline void *mpiio_statuses(struct mpiio_wait *w, int64_t count, void *st
 	return __builtin_expect(w->marked != NULL, 0) ? mpiio_wait_statuses(w, count, statuses) : statuses;
 }
 
-static inline void mpiio_on_wait(struct mpiio_wait *w, struct mpiio_said said)
+/* True when it completed some: its time is that of accesses. */
+static inline bool mpiio_on_wait(struct mpiio_wait *w, struct mpiio_said said)
 {
-	if (__builtin_expect(w->marked != NULL, 0))
-		mpiio_wait_seen(w, said);
+	return __builtin_expect(w->marked != NULL, 0) && mpiio_wait_seen(w, said);
 }
 
 /* Before a request is freed: its completion will not be seen. */

@@ -204,11 +204,11 @@ static void complete_marked(struct mpiio_wait *w, const struct mpiio_said *said,
 	}
 }
 
-void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said)
+bool mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said)
 {
 	if (!self_ready()) {
 		take_back(w);
-		return;
+		return false;
 	}
 	double end = clock_now();
 	self_enter();
@@ -224,6 +224,7 @@ void mpiio_wait_seen(struct mpiio_wait *w, struct mpiio_said said)
 	if (done)
 		mpiio_timeline(op, w->start, end);
 	self_leave();
+	return done;
 }
 
 void mpiio_request_freed(const void *request)

@@ -113,3 +113,9 @@ END(read_at_all_end)
 END(write_at_all_end)
 END(read_ordered_end)
 END(write_ordered_end)
+
+WRAP_MPI(MPI_Request_free, (void *request), (request))
+{
+	mpiio_on_free(request);
+	return next(request);
+}

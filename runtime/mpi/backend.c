@@ -14,7 +14,8 @@
 	X(Comm_set_errhandler) X(Error_class) X(Initialized) X(Finalized) X(Iallgather) X(Isend) X(Irecv) \
 	X(Test) X(Cancel) X(File_open) X(File_iwrite_at_all) X(File_close) X(File_set_errhandler) \
 	X(File_get_position) X(File_get_byte_offset) \
-	X(Comm_group) X(Group_incl) X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free)
+	X(Comm_test_inter) X(Comm_remote_size) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
+	X(Dist_graph_neighbors_count) X(Comm_group) X(Group_incl) X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free)
 /* clang-format on */
 
 #if defined MPI_ABI_VERSION
@@ -94,6 +95,34 @@ static int64_t type_size(uintptr_t handle)
 {
 	MPI_Count n = -1;
 	return mpi.TYPE_SIZE((MPI_Datatype)handle, &n) == MPI_SUCCESS ? (int64_t)n : -1;
+}
+
+static bool in_place(const void *buffer)
+{
+	return buffer == MPI_IN_PLACE;
+}
+
+static int peers(uintptr_t handle)
+{
+	int inter = 0, n = 0;
+	if (mpi.Comm_test_inter((MPI_Comm)handle, &inter) != MPI_SUCCESS)
+		return 0;
+	int code = inter ? mpi.Comm_remote_size((MPI_Comm)handle, &n) : mpi.Comm_size((MPI_Comm)handle, &n);
+	return code == MPI_SUCCESS ? n : 0;
+}
+
+static int targets(uintptr_t handle)
+{
+	int kind = MPI_UNDEFINED, n = 0, rank = 0, sources = 0, weighted = 0;
+	if (mpi.Topo_test((MPI_Comm)handle, &kind) != MPI_SUCCESS)
+		return 0;
+	if (kind == MPI_CART)
+		return mpi.Cartdim_get((MPI_Comm)handle, &n) == MPI_SUCCESS ? 2 * n : 0;
+	if (kind == MPI_DIST_GRAPH)
+		mpi.Dist_graph_neighbors_count((MPI_Comm)handle, &sources, &n, &weighted);
+	else if (kind == MPI_GRAPH && mpi.Comm_rank((MPI_Comm)handle, &rank) == MPI_SUCCESS)
+		mpi.Graph_neighbors_count((MPI_Comm)handle, rank, &n);
+	return n;
 }
 
 static bool info_is_null(uintptr_t handle)
@@ -342,6 +371,9 @@ const struct mpi_backend iolens_mpi_backend = {
 	.start = start,
 	.comm = comm,
 	.type_size = type_size,
+	.in_place = in_place,
+	.peers = peers,
+	.targets = targets,
 	.info_is_null = info_is_null,
 	.file_offset = file_offset,
 	.mode = mode,

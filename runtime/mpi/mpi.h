@@ -118,7 +118,7 @@ static inline bool mpi_inside(uintptr_t frame)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
 
-enum { MPI_BACKEND_VERSION = 4 };
+enum { MPI_BACKEND_VERSION = 5 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
@@ -136,6 +136,9 @@ struct mpi_backend {
 	/* -- for modules -- */
 	int (*comm)(uintptr_t comm, int *size, int *rank);
 	int64_t (*type_size)(uintptr_t type); /* bytes, -1 = unknown; 64 bits */
+	bool (*in_place)(const void *buffer); /* MPI_IN_PLACE instead of one */
+	int (*peers)(uintptr_t comm);   /* that a collective call sends to: of an intercommunicator the other group */
+	int (*targets)(uintptr_t comm); /* neighbours in its topology to which this rank sends */
 	bool (*info_is_null)(uintptr_t info);
 	/* Where in the file the offset `at` of its view lies, in bytes; that of its pointer without one. -1 = unknown. */
 	int64_t (*file_offset)(uintptr_t file, const int64_t *at);
