@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include "abandoned.h"
+#include "communication.h"
 #include "config.h"
 #include "delivery.h"
 #include "store.h"
@@ -120,7 +121,7 @@ static bool make_store(void)
 		return false;
 	snprintf(session.store, sizeof session.store, "%.380s/%.32s.%d.%llx.store", directory(), session_host(),
 		 sys_pid(), (unsigned long long)clock_monotonic());
-	struct store_room room = {(size_t)config.budget, config_trace_room()};
+	struct store_room room = {(size_t)config.budget, config_trace_room(), communication_counted()};
 	bool made = store_make(dir, session.store, &room);
 	sys_close(dir);
 	return made;

@@ -65,6 +65,7 @@ MODULE_KNOWS = {
     "pnetcdf_file": ["mpiio"],  # which opens them, under what name
     "pnetcdf_var": ["pnetcdf_file"],  # the library, and whose variable it is
     "stdio": ["posix"],  # a stream has a descriptor
+    "apmpi": ["mpiio"],  # a Wait completes requests of both
     "async": ["posix"],  # a request reads and writes files
     "process": ["async", "posix"],  # syscall() moves data, too
 }
@@ -73,6 +74,7 @@ MODULE_KNOWS = {
 MODULE_FILES = {
     "modules": ["{name}.toml", "README.md", "wrap.c", "record.c"],
     "read_modules": ["{name}.toml"],
+    "communication_modules": ["{name}.toml", "README.md", "wrap.c", "record.c"],
     "recordless_modules": ["{name}.toml", "README.md", "wrap.c"],
 }
 MODULE_WITHOUT = {
