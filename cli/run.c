@@ -29,11 +29,13 @@ struct options {
 	const char *json; /* NULL: none */
 	bool quiet;
 	const char *trace; /* value of IOLENS_TRACE; NULL: not given */
+	bool communication;
 	char **command;
 };
 
 static const char help[] =
-	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--] COMMAND [ARGUMENT...]\n"
+	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--mpi-communication] [--]\n"
+	"                  COMMAND [ARGUMENT...]\n"
 	"\n"
 	"Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
 	"Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on standard error.\n"
@@ -44,6 +46,8 @@ static const char help[] =
 	"      --trace       record every read and write, too: iolens trace LOG prints them\n"
 	"      --trace=compact\n"
 	"                    the same without the copy that Darshan's tools read; iolens convert makes it later\n"
+	"      --mpi-communication\n"
+	"                    count MPI's messages, collective and one-sided calls, too: how often, bytes, time\n"
 	"  -h, --help        this text\n"
 	"\n"
 	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
@@ -83,6 +87,8 @@ static int parse(struct options *o, char **at)
 			o->trace = "on";
 		} else if (strcmp(*at, "--trace=compact") == 0) {
 			o->trace = "compact";
+		} else if (strcmp(*at, "--mpi-communication") == 0) {
+			o->communication = true;
 		} else if ((value = value_of(&at, "-o", "--output"))) {
 			o->log = value;
 		} else if ((value = value_of(&at, NULL, "--json"))) {
@@ -301,7 +307,7 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 {
 	int code = parse(o, arguments);
 	if (!code)
-		code = session_dir_make(session);
+		code = session_dir_make(session, o->communication || preload_communication_asked());
 	if (code)
 		return code;
 	if ((code = check_outputs(o, session))) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema.h"
+
 /* Relative to the program's directory. */
 static const char *const places[] = {
 	"../runtime/libiolens.so",
@@ -44,6 +46,45 @@ bool preload_find(char *path, size_t room)
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		snprintf(pattern, sizeof pattern, "%s/%s", program, places[i]);
 		if (first_match(pattern, path, room))
+			return true;
+	}
+	return false;
+}
+
+static const char plain[] = "libiolens.so", counting[] = "libiolens-communication.so";
+
+bool preload_communication(char *path, size_t room)
+{
+	char *name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	if (strcmp(name, plain) == 0 && (size_t)(name - path) + sizeof counting <= room)
+		strcpy(name, counting);
+	return strcmp(name, counting) == 0 && access(path, R_OK) == 0;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	for (size_t n; list && *list; list += n + (list[n] != 0)) {
+		n = strcspn(list, ", \t");
+		if (n == strlen(word) && strncmp(list, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool preload_communication_asked(void)
+{
+	const char *module = schema_modules[LOG_MOD_APMPI].name;
+	return has_word(getenv("IOLENS_MOD_ENABLE"), module) || has_word(getenv("DARSHAN_MOD_ENABLE"), module);
+}
+
+bool preload_is_ours(const char *entry, size_t n)
+{
+	static const char *const names[] = {plain, counting};
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		size_t length = strlen(names[k]);
+		bool whole = n == length || (n > length && entry[n - length - 1] == '/');
+		if (whole && strncmp(entry + n - length, names[k], length) == 0)
 			return true;
 	}
 	return false;

@@ -10,6 +10,15 @@
 /* $IOLENS_PRELOAD, else beside this program: in the build tree or where the package installs it. */
 bool preload_find(char *path, size_t room);
 
+/* The library beside it that counts MPI communication, too, instead. False: it is not there; the path is told all the same. */
+bool preload_communication(char *path, size_t room);
+
+/* By Darshan's setting: MOD_ENABLE names the module. */
+bool preload_communication_asked(void);
+
+/* Is the entry of LD_PRELOAD, of n bytes, one of the two? */
+bool preload_is_ours(const char *entry, size_t n);
+
 /* Can LD_PRELOAD name it? The dynamic loader ends a name at some letters. */
 bool preload_loadable(const char *path);
 

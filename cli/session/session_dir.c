@@ -116,7 +116,7 @@ static int link_preload(struct session_dir *s)
 	return 0;
 }
 
-int session_dir_make(struct session_dir *s)
+int session_dir_make(struct session_dir *s, bool communication)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
@@ -124,6 +124,8 @@ int session_dir_make(struct session_dir *s)
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
 				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
+	if (communication && !preload_communication(s->preload, sizeof s->preload))
+		return cli_fail(CLI_INPUT, "run: %s not found: MPI communication cannot be counted", s->preload);
 	int code = make_somewhere(s);
 	if (code == 0)
 		code = link_preload(s);
@@ -147,17 +149,22 @@ void session_dir_share(struct session_dir *s, const char *directory)
 	free(whole);
 }
 
-/* In front of what the caller preloads; in a session within a session it is there already. */
+/*
+ * In front of what the caller preloads; in a session within a session it is there already. Of the two libraries that observe a
+ * process it gets one: both would count all twice.
+ */
 static void add_preload(const char *ours)
 {
 	char value[8192];
 	const char *others = getenv("LD_PRELOAD");
-	size_t n = strlen(ours);
-	if (others && strncmp(others, ours, n) == 0 && (!others[n] || strchr(" :", others[n])))
-		return;
-	if (!others || !*others)
-		setenv("LD_PRELOAD", ours, 1);
-	else if ((size_t)snprintf(value, sizeof value, "%s:%s", ours, others) < sizeof value)
+	size_t used = (size_t)snprintf(value, sizeof value, "%s", ours);
+	for (const char *at = others ? others : ""; *at && used < sizeof value;) {
+		size_t n = strcspn(at, " :");
+		if (n && !preload_is_ours(at, n))
+			used += (size_t)snprintf(value + used, sizeof value - used, ":%.*s", (int)n, at);
+		at += n + (at[n] != 0);
+	}
+	if (used < sizeof value)
 		setenv("LD_PRELOAD", value, 1);
 }
 

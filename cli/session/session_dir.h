@@ -28,8 +28,8 @@ enum { SESSION_PARENTS = 5 };
 /* Where sessions are made, the first choice first; NULL = not set. */
 void session_dir_parents(const char *parents[SESSION_PARENTS]);
 
-/* Makes it; 0 or an exit code, the reason printed. */
-int session_dir_make(struct session_dir *s);
+/* Makes it; 0 or an exit code, the reason printed. Is MPI communication to be counted? */
+int session_dir_make(struct session_dir *s, bool communication);
 
 /* Processes on other nodes leave their stores below this directory: they see it, too. */
 void session_dir_share(struct session_dir *s, const char *directory);
