@@ -23,7 +23,9 @@ def modgen(root: Path, *args: str | Path) -> subprocess.CompletedProcess[str]:
 
 def modules(root: Path) -> list[Path]:
     lists = re.findall(
-        r"^(?:read_|recordless_)?modules = \[(.*?)\]", (root / "meson.build").read_text(), re.M | re.S
+        r"^(?:read_|recordless_|communication_)?modules = \[(.*?)\]",
+        (root / "meson.build").read_text(),
+        re.M | re.S,
     )
     return [root / "modules" / m / f"{m}.toml" for m in re.findall(r"'(\w+)'", " ".join(lists))]
 
