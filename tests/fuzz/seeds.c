@@ -1,8 +1,12 @@
-/* Writes small logs into a directory, or with --trailer sections and a directory of a trailer: the fuzzers' starting points. */
+/*
+ * The fuzzers' starting points: writes small logs into a directory, or with --trailer sections and a directory of a trailer, or
+ * with --accesses records of accesses.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "accesses.h"
 #include "compact.h"
 #include "make.h"
 
@@ -43,6 +47,31 @@ static void save_sections(const char *directory)
 	deflater_free(deflater);
 }
 
+/* As accesses.c takes them: without what stands in front of a record. */
+static void save_accesses(const char *directory)
+{
+	static const int counts[] = {1, 3, 100, ACCESS_BLOCK + 10};
+	struct access_writer *w = access_writer_make();
+	for (int n = 0; n < (int)(sizeof counts / sizeof *counts); n++) {
+		struct access_head head = {.id = 5, .rank = n - 1, .host = "node"};
+		struct log_bytes out = {0};
+		for (int64_t i = 0; i < counts[n]; i++) {
+			struct logged_access a = {i * 4096, 4096 + i % (n + 1), i * 100, i * 100 + 30 + i % 7,
+						  1 + i % 2};
+			a.offset = n % 2 ? a.offset : i * 7919 % 1003 * 512;
+			access_add(w, i % 3 ? ACCESS_WRITES : ACCESS_READS, &a);
+		}
+		access_end(w, &head, &out);
+		size_t front = sizeof(uint32_t);
+		while (out.at[front - sizeof(uint32_t)] & 0x80)
+			front++;
+		front++;
+		memmove(out.at, out.at + front, out.used - front);
+		save(directory, n, out.at, out.used - front);
+	}
+	access_writer_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	static const int minors[] = {0, 10, 21, 41};
@@ -52,6 +81,10 @@ int main(int argc, char **argv)
 	int n = 0;
 	if (argc == 3 && !strcmp(argv[1], "--trailer")) {
 		save_sections(argv[2]);
+		return 0;
+	}
+	if (argc == 3 && !strcmp(argv[1], "--accesses")) {
+		save_accesses(argv[2]);
 		return 0;
 	}
 	if (argc != 2)

@@ -15,7 +15,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz") / "build"
 
 
-@pytest.mark.parametrize("target", ["reader", "trailer", "recover", "config", "inflate", "layout"])
+@pytest.mark.parametrize(
+    "target", ["reader", "trailer", "accesses", "recover", "config", "inflate", "layout"]
+)
 def test_it_survives_a_short_fuzzing(target: str, root: Path, build: Path) -> None:
     if not shutil.which("clang"):
         pytest.skip("no clang")
