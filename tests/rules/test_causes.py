@@ -113,6 +113,13 @@ def test_strided_and_single_accesses_are_not_in_order(tmp_path: Path) -> None:
     assert "writes_in_order" in found_in(Job(nprocs=1).posix("/scratch/a", 0, write={MiB: 4000}), tmp_path)
 
 
+def test_of_a_file_s_writes_not_more_than_all_follow_another(tmp_path: Path) -> None:
+    """Written once, and opened a hundred times to be read: not every open has a first write."""
+    values = {"opens": 101, "seq_writes": 239, "consec_writes": 239}
+    job = Job(nprocs=1).posix("/scratch/a", 0, write={8 * KiB: 240}, read={8 * KiB: 24_000}, **values)
+    assert found_in(job, tmp_path)["writes_in_order"].values["consecutive"] == 1
+
+
 def test_random_reads_are_called_random(tmp_path: Path) -> None:
     """Half of all jumps go forwards: all of them are random."""
     values = {"seq_reads": 5000, "consec_reads": 0, "read_time": 60.0}
@@ -217,3 +224,10 @@ def test_python_s_modules_are_not_the_program_s_small_files(tmp_path: Path) -> N
     for i in range(1200):
         job.posix(f"/env/m{i}.pyc", 0, read={KiB: 2}, meta_time=0.02)
     assert "many_small_files" not in found_in(job, tmp_path)
+
+
+def test_a_file_read_whole_each_time_is_read_again(tmp_path: Path) -> None:
+    """In one read and an empty one: the first of each open goes back to the start and is no jump."""
+    values = {"opens": 100, "seq_reads": 100, "consec_reads": 100, "max_byte_read": 2 * MiB - 1}
+    job = Job(nprocs=1).posix("/scratch/a", 0, read={2 * MiB: 100, 0: 100}, read_time=40.0, **values)
+    assert found_in(job, tmp_path)["rescanned_file"].values["factor"] == 100

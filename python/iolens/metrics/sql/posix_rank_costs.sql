@@ -54,7 +54,7 @@ WITH divided AS (
             ELSE least(exact_1m, size_write[5]) END AS write_exact,
         coalesce(wall * read_time / nullif(262144 * reads + bytes_read, 0), 0) * 262144 AS read_cost,
         coalesce(wall * (write_time - sync_time) / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_cost,
-        -- The first access of each open goes nowhere: it is not out of order.
+        -- The first access of each open goes nowhere: it is not out of order. Not every open has one: what is known to follow counts.
         greatest(0, all_reads - seq_reads - greatest(opens, 1)) AS back_reads, greatest(0, writes - seq_writes - greatest(opens, 1)) AS back_writes,
         CASE WHEN back_reads > 0.2 * reads THEN greatest(back_reads, all_reads - greatest(consec_reads, 0) - greatest(opens, 1)) ELSE back_reads END AS jumping_reads,
         CASE WHEN back_writes > 0.2 * writes THEN greatest(back_writes, writes - greatest(consec_writes, 0) - greatest(opens, 1)) ELSE back_writes END AS jumping_writes
@@ -71,8 +71,8 @@ SELECT log, rank,
     sum(meta_time) AS meta_sum, sum(read_time + write_time) AS data_sum,
     counted(consec_reads)::BIGINT AS consec_reads, counted(consec_writes)::BIGINT AS consec_writes,
     counted(seq_reads)::BIGINT AS seq_reads, counted(seq_writes)::BIGINT AS seq_writes,
-    sum(greatest(all_reads, greatest(opens, 1)) - greatest(opens, 1))::BIGINT AS following_reads,
-    sum(greatest(writes, greatest(opens, 1)) - greatest(opens, 1))::BIGINT AS following_writes,
+    sum(greatest(all_reads - greatest(opens, 1), seq_reads, 0))::BIGINT AS following_reads,
+    sum(greatest(writes - greatest(opens, 1), seq_writes, 0))::BIGINT AS following_writes,
     sum(back_reads)::BIGINT AS back_reads, sum(back_writes)::BIGINT AS back_writes,
     sum(jumping_reads)::BIGINT AS random_reads, sum(jumping_writes)::BIGINT AS random_writes,
     sum(jumping_reads * read_cost) AS random_read_time, sum(jumping_writes * write_cost) AS random_write_time,
