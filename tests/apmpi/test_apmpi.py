@@ -12,6 +12,7 @@ A call that is not named must not have been counted.
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import places
 import pytest
 import shown
 from mpi_job import Job
@@ -246,6 +248,34 @@ def test_the_oracle_reads_what_show_says(job: Job, oracle: ModuleType) -> None:
     command = [sys.executable, oracle.__file__, str(job.log)]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert [line for line in said.splitlines() if line.startswith("APMPI")] == lines
+
+
+LAYERS = places.CORPUS.parent / "layers"
+
+
+def reference_counters(mpi: str) -> dict[tuple[int, str], str]:
+    """What Darshan counted of the same program, but for times."""
+    with gzip.open(LAYERS / "expected" / f"apmpi_p2p.{mpi}.counters.txt.gz", "rt") as text:
+        rows = [line.split("\t") for line in text if line.startswith("APMPI")]
+    return {(int(row[1]), row[3].removeprefix("MPI_")): row[4] for row in rows if "TIME" not in row[3]}
+
+
+@pytest.mark.skipif(not LAYERS.is_dir(), reason="no runs of Darshan to compare with")
+def test_counts_are_darshans(job: Job, tmp_path: Path) -> None:
+    program = tmp_path / "apmpi_p2p"
+    source = LAYERS / "programs" / "apmpi_p2p.c"
+    subprocess.run([job.which.compiler(".c"), "-O1", source, "-o", program], check=True)
+    assert job.alone([*job.which.launcher(4), str(program)]).code == 0
+    found = read(job)
+    wanted = reference_counters(job.which.name)
+    counted = {key: float(value) for key, value in wanted.items() if key[1] != "PROCESSOR_NAME"}
+    assert len(counted) == 4 * 396
+    assert {key: found.ranks[key[0]][key[1]] for key in counted} == counted
+    assert {call: row["count"] for call, row in found.others.items()} == {
+        "send_init": 4,
+        "recv_init": 4,
+        "startall": 12,
+    }
 
 
 def symbols(library: Path) -> set[str]:
