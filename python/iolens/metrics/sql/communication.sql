@@ -1,0 +1,21 @@
+-- title: What a job communicates through MPI, by kind of call
+-- topic: time
+-- layout: table
+-- definition: time: seconds in all MPI calls that communicate, of the average process; slowest, fastest: of the processes with the most and the least.
+--   share = time / run time. uncounted_time: the part of it in calls that Darshan's record has no counters for (neighbourhoods, starts of persistent
+--   requests, MPI 4), of the average process; uncounted_calls and uncounted_bytes: sums over the processes.
+-- unit: seconds, part of 1, calls, bytes
+-- direction: lower
+-- needs: apmpi
+-- caveats: In Darshan's logs calls inside MPI-IO, and waiting for files, are in it, and calls without counters are not.
+-- source: iolens
+WITH beside AS (
+    SELECT log, sum(count) AS calls, sum(bytes) AS bytes, sum(time) AS time FROM communication GROUP BY log
+)
+SELECT log, sum(total_comm_time) / nprocs AS time, max(total_comm_time) AS slowest, min(total_comm_time) AS fastest,
+    sum(total_comm_time) / nprocs / any_value(run_time) AS share, coalesce(any_value(beside.time), 0) / nprocs AS uncounted_time,
+    coalesce(any_value(beside.calls), 0)::BIGINT AS uncounted_calls, coalesce(any_value(beside.bytes), 0)::BIGINT AS uncounted_bytes
+FROM apmpi JOIN job USING (log) LEFT JOIN beside USING (log)
+WHERE total_comm_time IS NOT NULL
+GROUP BY log, nprocs
+ORDER BY log
