@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "assembly.h"
+#include "file_system.h"
 #include "hash.h"
 #include "section_copy.h"
 #include "source.h"
@@ -62,6 +63,7 @@ static int add_mount(struct assembly *a, const char *host, const struct line *l)
 	section_row(s);
 	for (int f = 0; f < WORDS - 1; f++)
 		section_set_text(s, fields[f], 0, l->word[f + 1]);
+	section_set_text(s, "class", 0, file_system_class(l->word[2], l->word[3]));
 	return section_set_text(s, "host", 0, host);
 }
 

@@ -1,6 +1,7 @@
 /* What a log says about its job, as tables: the job itself, mounts, metadata, modules, names. */
 #include <string.h>
 
+#include "file_system.h"
 #include "rows.h"
 
 struct simple_rows {
@@ -107,6 +108,7 @@ static int mounts_form(struct form *f, const struct view *v, struct log *log, st
 {
 	text_column(f, "mount", "Mount point.");
 	text_column(f, "file_system", "Type of the file system.");
+	text_column(f, "class", "What kind of file system that is by its type: lustre, nfs, fuse, local, ...");
 	return LOG_OK;
 }
 
@@ -132,7 +134,11 @@ static int put_pair(struct rows *r, struct table *t, int64_t i)
 	int code = read_job(r, &j, NULL);
 	const struct log_pair *p = r->kind == &kind_mounts ? j->mounts : j->metadata;
 	code = code < 0 ? code : put(t, 0, p[i].key);
-	return code < 0 ? code : put(t, 1, p[i].value);
+	code = code < 0 ? code : put(t, 1, p[i].value);
+	if (code < 0 || r->kind != &kind_mounts)
+		return code;
+	const char *class = file_system_class(p[i].value, NULL);
+	return put(t, 2, *class ? class : NULL);
 }
 
 static int pairs_fill(struct rows *base, struct table *t, struct log_error *err)

@@ -71,7 +71,7 @@ class Dataset:
     Tables, each with a column ``log`` (number of the log in ``paths``), made when a query first names them:
 
     * ``job``: path, uid, job_id, nprocs, start, end (UTC), run_time (seconds, null if unknown), exe, format, partial
-    * ``module``, ``mount``, ``metadata``, ``name`` (id, name, mount, file_system, directory, extension)
+    * ``module``, ``mount``, ``metadata``, ``name`` (id, name, mount, file_system, class, directory, extension)
     * one per module of ``MODULES``: ``posix``, ``mpiio``, ..., as ``log["posix"]``
     * one per section of the extension trailer: ``process``, ``total``, ``operation``, ...
     * ``record``: all interfaces' records with columns named by role; ``io_time`` is what Darshan's tools take as a

@@ -33,7 +33,7 @@ _COLUMNS = {
     "folded_directory": "rank i, directory s, opens i, surplus i",
     "unobserved": "rank i, program s, reason s, count i",
     "platform": "host s, name s, value s, number f, unit s",
-    "mounted": "host s, point s, type s, source s, options s",
+    "mounted": "host s, point s, type s, source s, options s, class s",
     "phase": "name s, time f",
     "environment": "name s, value s",
     "part": """

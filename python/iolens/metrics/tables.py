@@ -16,17 +16,20 @@ _JOB = """
 _DIRECTORY = """
     SELECT log, directory,
         arg_max(mount.mount, length(mount.mount)) AS mount,
-        arg_max(mount.file_system, length(mount.mount)) AS file_system
+        arg_max(mount.file_system, length(mount.mount)) AS file_system,
+        arg_max(coalesce(told.class, mount.class), length(mount.mount)) AS class
     FROM (
         SELECT DISTINCT log, regexp_extract(name, '^(.*/)[^/]*$', 1) AS directory
         FROM name_of WHERE name LIKE '/%'
-    ) LEFT JOIN mount USING (log)
+    ) LEFT JOIN mount USING (log) LEFT JOIN (
+        SELECT log, point, any_value(class) AS class FROM mounted WHERE class <> '' GROUP BY log, point
+    ) AS told ON told.log = mount.log AND told.point = mount.mount
     WHERE mount.mount IS NULL OR starts_with(directory, rtrim(mount.mount, '/') || '/')
     GROUP BY ALL
 """
 
 _NAME = """
-    SELECT n.log, n.id, n.name, d.mount, d.file_system,
+    SELECT n.log, n.id, n.name, d.mount, d.file_system, d.class,
         CASE WHEN n.name LIKE '/%' THEN coalesce(nullif(rtrim(d.directory, '/'), ''), '/') END AS directory,
         lower(regexp_extract(n.name, '[^/.][^/]*\\.([A-Za-z][A-Za-z0-9]{0,7})$', 1)) AS extension
     FROM name_of AS n LEFT JOIN directory AS d
@@ -62,7 +65,8 @@ _FILE_OF = """
 """
 
 _FILE = """
-    SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.mount, n.file_system, n.directory, n.extension
+    SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.mount, n.file_system, n.class, n.directory,
+        n.extension
     FROM file_of AS f LEFT JOIN name AS n USING (log, id)
 """
 
