@@ -6,6 +6,7 @@
 #include "assembly.h"
 #include "precision.h"
 #include "reduce.h"
+#include "targets.h"
 
 static const struct {
 	const char *name;
@@ -56,6 +57,8 @@ static const struct {
 	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
 	[ASSEMBLY_PLATFORM] = {"platform", "host str\nname str\nvalue str\nnumber f64\nunit str\n"},
 	[ASSEMBLY_MOUNTED] = {"mounted", "host str\npoint str\ntype str\nsource str\noptions str\nclass str\n"},
+	[ASSEMBLY_VOLUME] = {"volume", "name str\nsource str\nosts i64\nmdts i64\n"},
+	[ASSEMBLY_TARGET] = {"target", "volume str\nkind str\nnumber i64\nserver str\n"},
 	[ASSEMBLY_PHASE] = {"phase", "name str\ntime f64 s\n"},
 	[ASSEMBLY_ENVIRONMENT] = {"environment", "name str\nvalue str\n"},
 	/* clang-format on */
@@ -556,9 +559,22 @@ int assembly_sections_write(struct assembly *a)
 	return code < 0 ? code : assembly_sections_end(a, (int64_t)(a->lost.used / sizeof(struct assembly_lost)));
 }
 
+/* Only where a file was on Lustre: to read of thousands of targets takes milliseconds. */
+static int add_targets(struct assembly *a)
+{
+	struct targets to = {&a->section[ASSEMBLY_VOLUME], &a->section[ASSEMBLY_TARGET]};
+	enum precompressed_part part = precompressed_part_of(LOG_MOD_LUSTRE);
+	bool any = false;
+	for (size_t n = 0; n < a->nsources; n++)
+		any |= a->sources[n].totals[part].records > 0;
+	return any ? targets_add(&to, &a->section[ASSEMBLY_MOUNTED]) : 0;
+}
+
 int assembly_sections_end(struct assembly *a, int64_t lost)
 {
 	int code = assembly_end_platform(a);
+	if (code >= 0)
+		code = add_targets(a);
 	describe_environment(a, lost);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);

@@ -105,7 +105,7 @@ static void forget_rows(struct united *u)
 /* What several runs may say of the same machines. */
 static bool is_of_nodes(const char *section)
 {
-	static const char *const sections[] = {"environment", "platform", "mounted"};
+	static const char *const sections[] = {"environment", "platform", "mounted", "volume", "target"};
 	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
 		if (!strcmp(sections[i], section))
 			return true;

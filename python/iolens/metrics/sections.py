@@ -34,6 +34,8 @@ _COLUMNS = {
     "unobserved": "rank i, program s, reason s, count i",
     "platform": "host s, name s, value s, number f, unit s",
     "mounted": "host s, point s, type s, source s, options s, class s",
+    "volume": "name s, source s, osts i, mdts i",
+    "target": "volume s, kind s, number i, server s",
     "phase": "name s, time f",
     "environment": "name s, value s",
     "part": """

@@ -4,7 +4,7 @@
 -- definition: files and ranks whose data lie on an OST, by the layout records; bytes = each file's bytes divided evenly
 --   among its stripes; q1, median, q3 = quartiles of the I/O time of the ranks (POSIX records; of a file of all ranks the
 --   slowest rank's). slow: the median is above Q3 + 1.5 x (Q3 - Q1) of all OSTs' medians.
---   oss: server, from the table oss_of if it was given.
+--   oss: server, from the table oss_of if it was given, else as the Lustre client named it (target).
 -- unit: files, ranks, bytes, seconds
 -- needs: lustre, posix
 -- caveats: A file is attributed to every OST of its layout although only part of it may have been used.
@@ -26,7 +26,10 @@ WITH stripe AS (
 ), limits AS (
     SELECT log, quantile_cont(median, 0.75) + 1.5 * (quantile_cont(median, 0.75) - quantile_cont(median, 0.25)) AS high
     FROM ost GROUP BY log
+), served AS (
+    SELECT log, number AS ost, any_value(server) AS server FROM target
+    WHERE kind = 'ost' AND server <> '' GROUP BY log, number HAVING count(DISTINCT volume) = 1
 )
-SELECT log, ost, oss, files, ranks, bytes, time, q1, median, q3, median > high AS slow
-FROM ost JOIN limits USING (log) LEFT JOIN oss_of USING (ost)
+SELECT log, ost, coalesce(oss, server) AS oss, files, ranks, bytes, time, q1, median, q3, median > high AS slow
+FROM ost JOIN limits USING (log) LEFT JOIN oss_of USING (ost) LEFT JOIN served USING (log, ost)
 ORDER BY log, ost
