@@ -49,21 +49,27 @@ def say(parameters: Path, **files: str) -> None:
         path.write_text(text + "\n")
 
 
-@pytest.fixture
-def client(lustre: StandIn, tmp_path: Path) -> list[str]:
+def describe_client(root: Path, servers: dict[int, str]) -> list[str]:
     """A command that sees what a Lustre client says of two file systems, in a name space of its own."""
-    parameters = tmp_path / "fs" / "lustre"
-    for number, server in SERVERS.items():
+    parameters = root / "lustre"
+    for number, server in servers.items():
         say(parameters, **{f"osc/standin-OST{number:04x}-osc-ffff01/ost_conn_uuid": server})
     say(parameters, **{"mdc/standin-MDT0000-mdc-ffff01/mds_conn_uuid": "10.0.0.9@tcp"})
     say(parameters, **{"osc/other-OST0007-osc-ffff02/ost_conn_uuid": "10.9.9.9@tcp"})
     say(parameters, **{"lov/standin-clilov-ffff01/numobd": "32", "lov/other-clilov-ffff02/numobd": "8"})
     say(parameters, **{"osc/num_refs": "5", "osc/standin-OSTxyz-osc-ffff01/ost_conn_uuid": "nobody"})
     script = 'mount --bind "$0" /sys/fs && exec "$@"'
-    command = ["unshare", "-m", "sh", "-c", script, str(parameters.parent)]
+    command = ["unshare", "-m", "sh", "-c", script, str(root)]
     if subprocess.run([*command, "true"], check=False, capture_output=True).returncode:
         pytest.skip("no name space of mounts of its own")
     return command
+
+
+@pytest.fixture
+def client(
+    lustre: StandIn, tmp_path: Path
+) -> list[str]:  # the mount comes first: the name space has a copy of it
+    return describe_client(tmp_path / "fs", SERVERS)
 
 
 def test_targets_and_their_servers(
