@@ -155,13 +155,13 @@ static void late(void)
 	MPI_File_close(&file);
 }
 
-/* steps COUNT SYNC: each writes 64 KiB per rank by MPI-IO; 1: MPI_File_sync after each */
+/* steps COUNT SYNC: each writes 1 MiB per rank by MPI-IO; 1: MPI_File_sync after each */
 static void steps(void)
 {
 	MPI_File file = shared("out", MPI_MODE_WRONLY | MPI_MODE_CREATE);
 	for (size_t i = 0; i < number(0); i++) {
-		MPI_Offset to = (MPI_Offset)(i * ranks + rank) * 65536;
-		MPI_File_write_at(file, to, block, 65536, MPI_BYTE, MPI_STATUS_IGNORE);
+		MPI_Offset to = (MPI_Offset)(i * ranks + rank) * MB;
+		MPI_File_write_at(file, to, block, MB, MPI_BYTE, MPI_STATUS_IGNORE);
 		if (number(1))
 			MPI_File_sync(file);
 	}
