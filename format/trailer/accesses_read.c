@@ -72,7 +72,7 @@ static int read_size(struct access_reader *r, uint64_t *size, uint32_t *crc, str
 static int load_record(struct access_reader *r, struct log_error *err)
 {
 	uint64_t size;
-	uint32_t crc;
+	uint32_t crc = 0;
 	int code = read_size(r, &size, &crc, err);
 	if (code < 0)
 		return code;
