@@ -33,13 +33,16 @@ struct info {
 	struct info_module module[LOG_MAX_MODULES];
 	int nmodules;
 	int exit;
+	struct log_error said; /* the last one: two parts of the page may need one section */
 };
 
 static void info_error(struct info *i, const char *where, const struct log_error *err)
 {
 	struct log_error placed = *err;
 	snprintf(placed.message, sizeof placed.message, "%s: %.120s", where, err->message);
-	cli_log_error(i->path, &placed);
+	if (strcmp(placed.message, i->said.message) != 0)
+		cli_log_error(i->path, &placed);
+	i->said = placed;
 	i->exit = CLI_PARTIAL;
 }
 
