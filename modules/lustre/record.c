@@ -106,7 +106,7 @@ static void ask(struct name *n, int fd)
 void lustre_ask(struct name *n, int fd)
 {
 	uint8_t layout = __atomic_load_n(&n->layout, __ATOMIC_RELAXED);
-	if (layout == NAMES_LAYOUT_GROWS || !config_module_on(LOG_MOD_LUSTRE))
+	if (layout == NAMES_ASKED || layout == NAMES_LAYOUT_GROWS || !config_module_on(LOG_MOD_LUSTRE))
 		return;
 	if (__atomic_exchange_n(&n->layout, NAMES_ASKED, __ATOMIC_ACQ_REL) != layout)
 		return; /* another thread asks */
