@@ -199,6 +199,7 @@ int main(int argc, char **argv)
 	OK(ncmpi_begin_indep_data(file));
 %s
 	OK(ncmpi_end_indep_data(file));
+	ncmpi_cancel(file, NC_REQ_ALL, NULL, NULL); /* what a value out of range has left */
 	OK(ncmpi_buffer_detach(file));
 	OK(ncmpi_close(file));
 	MPI_Finalize();
