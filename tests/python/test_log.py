@@ -282,6 +282,7 @@ def test_job_and_mounts_as_tables(small_log: bytes) -> None:
     assert pa.table(log.table("mounts")).to_pydict() == {
         "mount": ["/scratch", "/"],
         "file_system": ["lustre", "ext4"],
+        "class": ["lustre", "local"],
     }
     assert pa.table(log.table("metadata")).to_pylist() == [{"key": "lib_ver", "value": "3.4.7"}]
     assert pa.table(log.table("modules"))["module"].to_pylist() == ["posix"]

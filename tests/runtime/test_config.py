@@ -44,7 +44,7 @@ WRONG = [
     ("NAME_EXCLUDE a NOSUCH", "not a list of module names"),
     ("RANK_EXCLUDE abc", "not a number, a range a:b or *"),
     ("RANK_EXCLUDE 5:2", "not a number, a range a:b or *"),
-    ("TRACE often", "not one of on, off, 1, 0"),
+    ("TRACE often", "not one of on, compact, off, 1, 0"),
     ("TRACE_KEEP all", "not one of oldest, newest"),
     ("TRACE_SMALL 1.5", "not a number from 0 to 1"),
     ("DXT_UNALIGNED_IO_TRIGGER x", "not a number from 0 to 1"),
