@@ -92,6 +92,9 @@ enum {
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
 	ASSEMBLY_UNOBSERVED,
+	ASSEMBLY_PHASES_OF_PROGRAM,
+	ASSEMBLY_PHASE_INTERFACES,
+	ASSEMBLY_STEPS,
 	ASSEMBLY_PLATFORM,
 	ASSEMBLY_MOUNTED,
 	ASSEMBLY_VOLUME,
@@ -234,6 +237,9 @@ struct assembly_end assembly_end_of(const struct assembly *a, const struct state
 
 /* Rows for what left no readable store: damaged ones, and ranks that nothing is known of. */
 int assembly_add_missing(struct assembly *a);
+
+/* What the process named while it ran. */
+int assembly_add_phases(struct assembly *a, const struct store_reader *i);
 
 /* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
 int assembly_add_platform(struct assembly *a, const struct store_reader *i);

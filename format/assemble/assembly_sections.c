@@ -55,6 +55,16 @@ static const struct {
 		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
 	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
+	[ASSEMBLY_PHASES_OF_PROGRAM] = {"phases",
+		"rank i64\nphase str\ncount i64\nopen i64\ntime f64 s\nshortest f64 s\nlongest f64 s\n"
+		"first f64 s\nlast f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"
+		"reads i64\nwrites i64\nmeta_ops i64\nbytes_read i64 byte\nbytes_written i64 byte\n"},
+	[ASSEMBLY_PHASE_INTERFACES] = {"phase_interfaces",
+		"rank i64\nphase str\ninterface str\nreads i64\nwrites i64\n"
+		"bytes_read i64 byte\nbytes_written i64 byte\n"},
+	[ASSEMBLY_STEPS] = {"steps",
+		"rank i64\nphase str\ncount i64\nstart f64 s\nend f64 s\nio_time f64 s\n"
+		"bytes_read i64 byte\nbytes_written i64 byte\n"},
 	[ASSEMBLY_PLATFORM] = {"platform", "host str\nname str\nvalue str\nnumber f64\nunit str\n"},
 	[ASSEMBLY_MOUNTED] = {"mounted", "host str\npoint str\ntype str\nsource str\noptions str\nclass str\n"},
 	[ASSEMBLY_VOLUME] = {"volume", "name str\nsource str\nosts i64\nmdts i64\n"},
@@ -516,6 +526,8 @@ int assembly_sections_add(struct assembly *a, struct store_reader *i)
 		code = add_overflow(a, i);
 	if (code >= 0)
 		code = assembly_add_unobserved(a, i);
+	if (code >= 0)
+		code = assembly_add_phases(a, i);
 	if (code >= 0)
 		code = assembly_add_platform(a, i);
 	return code < 0 ? code : add_timeline(a, i);

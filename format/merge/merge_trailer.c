@@ -78,7 +78,7 @@ static bool repeats(struct uniting *x, struct united *u, const struct trailer_ta
 
 static void move_seconds(struct trailer_section *s, const struct trailer_table *t, uint64_t row, double shift)
 {
-	static const char *const times[] = {"start", "end", "mpi_start", "mpi_end"};
+	static const char *const times[] = {"start", "end", "mpi_start", "mpi_end", "first", "last"};
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
 		const struct trailer_field *f = trailer_field(t, times[i]);
 		const struct trailer_field *to = section_field(s, times[i]);

@@ -1,6 +1,9 @@
 #include "process_state.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#include "schema.h"
 
 #define FIRST_WIDTH 0.1 /* s */
 
@@ -107,8 +110,10 @@ static void timeline_cover(struct state_timeline *t, enum io_op op, double start
 			all.busy[k] += before->busy[k];
 		t->used--;
 	}
-	if (end - start > known)
+	if (end - start > known) {
 		all.busy[op] += end - start - known;
+		t->busy[op] += end - start - known;
+	}
 	t->segment[t->used++] = all;
 }
 
@@ -128,6 +133,7 @@ void state_timeline_add(struct state_timeline *t, enum io_op op, double start, d
 		*s = (struct state_segment){.start = start};
 	}
 	s->busy[op] += end - start;
+	t->busy[op] += end - start;
 	s->end = end;
 }
 
@@ -156,4 +162,32 @@ void state_requests_add(struct state_requests *n, int64_t times, int64_t bytes, 
 	n->span += (double)times * after;
 	n->longest = after > n->longest ? after : n->longest;
 	n->latency[latency_class(after)] += times;
+}
+
+/* ---- phases ---- */
+
+static bool of_files(int operation)
+{
+	const char *interface = written_operations[operation].interface;
+	return !strcmp(interface, "posix") || !strcmp(interface, "stdio");
+}
+
+/* Which operations count is found out once: a phase may begin a million times. */
+static int64_t meta_ops(const struct state_shard *s)
+{
+	static uint8_t counted[STATE_OP_COUNT], known;
+	int64_t n = 0;
+	for (int o = 0; !known && o < STATE_OP_COUNT; o++)
+		counted[o] = of_files(o);
+	known = 1;
+	for (int o = 0; o < STATE_OP_COUNT; o++)
+		n += counted[o] ? s->operation[o].count : 0;
+	return n;
+}
+
+void state_phase_now(const struct state_shard *s, struct state_phase_io *now)
+{
+	memcpy(now->calls, s->calls, sizeof now->calls);
+	memcpy(now->busy, s->timeline.busy, sizeof now->busy);
+	now->meta_ops = meta_ops(s);
 }

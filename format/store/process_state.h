@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 #include "overflow.h"
+#include "phase_state.h"
 #include "platform.h"
 #include "trace_chunk.h"
 #include "written.h"
 
 enum {
-	STATE_VERSION = 16,
+	STATE_VERSION = 17,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -141,6 +142,7 @@ struct state_timeline {
 	uint32_t used;
 	uint32_t compressed; /* how often neighbours were joined to make room */
 	double gap;          /* operations closer than this share a segment */
+	double busy[IO_OPS]; /* s, of all segments */
 	struct state_segment segment[STATE_SEGMENTS];
 };
 
@@ -154,6 +156,8 @@ struct state_shard {
 	struct state_heat heat[STATE_HEAT_COUNT];
 	struct state_requests requests[STATE_ASYNC_COUNT][2]; /* by io_op */
 	struct state_batches batches[STATE_ASYNC_COUNT];
+	struct state_calls calls[WRITTEN_COUNT]; /* of interfaces that phases tell apart */
+	struct state_phase_of_thread phase;
 } __attribute__((aligned(64)));
 
 /* MPI calls of one kind. */
@@ -278,11 +282,13 @@ struct state_trace {
 };
 
 /* What few processes have: pages that exist only where the bit in `has` is set, apart from all others. */
-enum state_optional_part { STATE_HAS_PLATFORM = 1 };
+enum state_optional_part { STATE_HAS_PLATFORM = 1, STATE_HAS_PHASES = 2 };
 
 struct state_optional {
 	char before[STATE_GAP];
 	char platform[PLATFORM_TEXT]; /* of this process's node */
+	char between[STATE_GAP];
+	struct state_phases phases;
 	char after[STATE_GAP];
 };
 
@@ -312,6 +318,9 @@ void state_timeline_add(struct state_timeline *t, enum io_op op, double start, d
  * known, below 0: it is not known.
  */
 void state_requests_add(struct state_requests *n, int64_t times, int64_t bytes, double after);
+
+/* What a thread has done so far. */
+void state_phase_now(const struct state_shard *s, struct state_phase_io *now);
 
 /* Joins neighbouring bins pairwise until the map covers `until` seconds. */
 void state_heat_cover(struct state_heat *h, double until);

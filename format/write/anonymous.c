@@ -71,7 +71,7 @@ bool anonymous_keeps_text(const char *section, const char *field)
 		{"uncounted", "counter"},      {"platform", "name"},
 		{"platform", "unit"},          {"mounted", "type"},
 		{"accesses", "module"},        {"communication", "kind"},
-		{"communication", "call"},
+		{"communication", "call"},     {"phase_interfaces", "interface"},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))

@@ -281,6 +281,16 @@ static void wait_for_name(struct h5d_unnamed *u, const struct transfer *t)
 		u->transfer[u->transfers++] = *t;
 }
 
+static void count_for_phases(enum io_op how, int64_t bytes)
+{
+	struct state_shard *shard = self_shard();
+	if (!shard)
+		return;
+	shard->calls[WRITTEN_H5D].count[how]++;
+	shard->calls[WRITTEN_H5D].bytes[how] += bytes;
+	self_shard_done();
+}
+
 static void transferred(struct h5_span s, enum io_op how, const struct h5d_transfer *t, double end)
 {
 	struct h5_open *open = find(s.library, t->dataset);
@@ -301,6 +311,7 @@ static void transferred(struct h5_span s, enum io_op how, const struct h5d_trans
 		count_transfer(f, &one);
 		lock_drop(&f->lock);
 	}
+	count_for_phases(how, one.chosen.pattern.bytes);
 	self_leave();
 }
 

@@ -23,6 +23,9 @@ static inline void heatmap_add(struct state_shard *s, enum state_heat_id map, en
 			       double start, double end)
 {
 	struct state_heat *h = &s->heat[map];
+	struct state_calls *calls = &s->calls[written_of_heat[map]];
+	calls->count[op]++;
+	calls->bytes[op] += bytes;
 	struct heatmap_near *near = &heatmap_near[map];
 	if (__builtin_expect(start >= near->from && end < near->until && h->width == near->width, 1))
 		h->bytes[op][near->bin] += bytes;

@@ -30,6 +30,7 @@ union self_process self_process __attribute__((aligned(SELF_PAGE)));
 static uint64_t last_pass = 1;
 static const struct self_life *life;
 int self_owner;
+void (*self_on_thread_end)(struct state_shard *shard);
 
 /* ---- threads come and go ---- */
 
@@ -47,6 +48,9 @@ static void release(void *shard)
 	if (self.shard != s)
 		return;
 	lock_drop_all();
+	self.gate = SELF_OWN;
+	if (self_on_thread_end)
+		self_on_thread_end(s);
 	self.gate = SELF_NEW;
 	self.shard = NULL;
 	self.communication = NULL;

@@ -52,6 +52,9 @@ extern int self_owner __attribute__((visibility("hidden")));
 /* A new pass, after which threads record: the store is there. */
 void self_admit_all(void);
 
+/* A thread that has a shard of its own ends; NULL = nothing is to be done. */
+extern void (*self_on_thread_end)(struct state_shard *shard) __attribute__((visibility("hidden")));
+
 /* No thread of the process records any more, or until self_admit_all. */
 void self_admit_none(void);
 

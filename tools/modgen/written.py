@@ -49,6 +49,7 @@ def written_h(
     """The enums that size the tables of a store; a slot of `enum written` is a module that keeps records."""
     keys = [m["key"] for m in modules]
     heats = [m["key"] for m in modules if m["written"]["heat_map"]]
+    slots = ", ".join(f"WRITTEN_{key.upper()}" for key in heats)
     return "\n".join(
         [
             HEAD,
@@ -58,6 +59,8 @@ def written_h(
             enum("trace_interface", "TRACE_", [m["interface"]["traces"] for m in traces]),
             enum("state_operation_id", "STATE_OP_", (f"{i}_{n}" for i, n in operations)),
             enum("state_call_id", "STATE_CALL_", (name for name, _, _ in calls)),
+            "/* By enum state_heat_id. */",
+            f"static const unsigned char written_of_heat[] = {{ {slots} }};",
         ]
     )
 

@@ -32,6 +32,11 @@ _COLUMNS = {
     "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",
     "unobserved": "rank i, program s, reason s, count i",
+    "phases": """
+        rank i, phase s, count i, open i, time f, shortest f, longest f, first f, last f, read_time f, write_time f,
+        meta_time f, reads i, writes i, meta_ops i, bytes_read i, bytes_written i""",
+    "phase_interfaces": "rank i, phase s, interface s, reads i, writes i, bytes_read i, bytes_written i",
+    "steps": "rank i, phase s, count i, start f, end f, io_time f, bytes_read i, bytes_written i",
     "platform": "host s, name s, value s, number f, unit s",
     "mounted": "host s, point s, type s, source s, options s, class s",
     "volume": "name s, source s, osts i, mdts i",
