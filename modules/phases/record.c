@@ -1,0 +1,235 @@
+#include "record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+#include "hash.h"
+#include "life.h"
+#include "lock.h"
+#include "self.h"
+#include "store.h"
+
+enum { DEEP = 16 };
+
+struct frame {
+	uint64_t name; /* its hash: the row may be that of many */
+	int row;
+	double start;
+	double io;
+	int64_t bytes[2];
+};
+
+/* Of a thread, by its shard. */
+struct stack {
+	int depth;
+	int beyond; /* phases for which there was no room */
+	struct frame frame[DEEP];
+};
+
+static struct stack stacks[STATE_SHARDS];
+static int leader = -1; /* the stack for threads that have no phase of their own */
+static struct lock lock;
+
+static int number_of(const struct state_shard *s)
+{
+	return (int)(s - store_state()->shard);
+}
+
+static struct state_phases *table(void)
+{
+	return &store_state()->optional.phases;
+}
+
+static bool have_table(void)
+{
+	return store_touch_optional(STATE_HAS_PHASES, table(), sizeof *table());
+}
+
+/* ---- what threads have done since ---- */
+
+/* Goes to the thread's phase, or to that of the leader; outside of all, nowhere. */
+static void settle(struct state_shard *s)
+{
+	struct state_phase_io now, since = {0};
+	struct state_phase_of_thread *mine = &s->phase;
+	int64_t row = mine->phase ? mine->phase : table()->leader;
+	int stack = mine->phase ? number_of(s) : leader;
+	state_phase_now(s, &now);
+	if (row > 0 && stack >= 0 && stacks[stack].depth) {
+		struct frame *f = &stacks[stack].frame[stacks[stack].depth - 1];
+		phase_state_add(&since, &mine->settled, &now);
+		phase_state_add(&table()->phase[row - 1].io, &mine->settled, &now);
+		f->io += phase_state_busy(&since);
+		for (int op = 0; op < 2; op++)
+			f->bytes[op] += phase_state_bytes(&since, op);
+	}
+	mine->settled = now;
+}
+
+/* Before the innermost phase of a thread changes: its own, and as the leader that of all others. */
+static void settle_before(struct state_shard *mine)
+{
+	struct process_state *state = store_state();
+	settle(mine);
+	if (leader >= 0 && leader != number_of(mine))
+		return;
+	for (struct state_shard *s = state->shard; s < state->shard + state->shards; s++)
+		if (s != mine && !s->phase.phase)
+			settle(s);
+}
+
+static void change(struct state_shard *mine)
+{
+	int number = number_of(mine);
+	const struct stack *s = &stacks[number];
+	mine->phase.phase = s->depth ? s->frame[s->depth - 1].row + 1 : 0;
+	if (leader < 0 && s->depth)
+		leader = number;
+	if (leader == number)
+		table()->leader = mine->phase.phase;
+	if (leader == number && !s->depth)
+		leader = -1;
+}
+
+/* ---- rows ---- */
+
+/* The last row is that of all for which there is none. */
+static int row_of(const char *name, int64_t parent)
+{
+	static const char others[] = "<other phases>";
+	struct state_phases *t = table();
+	for (int row = 0; row < t->used; row++)
+		if (t->phase[row].parent == parent && strncmp(t->phase[row].name, name, STATE_PHASE_NAME - 1) == 0)
+			return row;
+	if (t->used == STATE_PHASES)
+		return STATE_PHASES - 1;
+	struct state_phase *p = &t->phase[t->used];
+	bool last = t->used == STATE_PHASES - 1;
+	memcpy(p->name, last ? others : name, strnlen(last ? others : name, STATE_PHASE_NAME - 1));
+	p->parent = last ? 0 : parent;
+	__atomic_store_n(&t->used, t->used + 1, __ATOMIC_RELEASE);
+	return (int)t->used - 1;
+}
+
+static uint64_t hash_of(const char *name)
+{
+	return log_hash(name, strnlen(name, STATE_PHASE_NAME - 1), 0);
+}
+
+static void push(struct stack *s, const char *name)
+{
+	if (s->depth == DEEP) {
+		s->beyond++;
+		return;
+	}
+	int row = row_of(name, s->depth ? s->frame[s->depth - 1].row + 1 : 0);
+	struct state_phase *p = &table()->phase[row];
+	double now = clock_now();
+	if (!p->count && !p->open)
+		p->first = now;
+	p->open++;
+	s->frame[s->depth++] = (struct frame){hash_of(name), row, now, 0, {0}};
+}
+
+static void pop(struct stack *s)
+{
+	struct frame f = s->frame[--s->depth];
+	struct state_phase *p = &table()->phase[f.row];
+	double now = clock_now(), time = now - f.start;
+	p->shortest = !p->count || time < p->shortest ? time : p->shortest;
+	p->longest = time > p->longest ? time : p->longest;
+	p->time += time;
+	p->last = now;
+	p->count++;
+	p->open--;
+	phase_state_step(table(), &(struct state_step){f.row, 1, f.start, now, f.io, {f.bytes[0], f.bytes[1]}});
+	if (!s->depth)
+		return;
+	struct frame *around = &s->frame[s->depth - 1];
+	around->io += f.io;
+	around->bytes[0] += f.bytes[0];
+	around->bytes[1] += f.bytes[1];
+}
+
+/* How deep the stack is without the phase of that name, or as it is where it is in none. */
+static int depth_without(const struct stack *s, const char *name)
+{
+	if (!name)
+		return s->depth ? s->depth - 1 : 0;
+	for (int k = s->depth; k-- > 0;)
+		if (s->frame[k].name == hash_of(name))
+			return k;
+	return s->depth;
+}
+
+/* ---- threads end, processes fork ---- */
+
+static void on_thread_end(struct state_shard *s)
+{
+	bool any = store_state()->has & STATE_HAS_PHASES;
+	if (!any || !lock_take_deep(&lock))
+		return;
+	settle_before(s);
+	while (stacks[number_of(s)].depth)
+		pop(&stacks[number_of(s)]);
+	stacks[number_of(s)].beyond = 0;
+	change(s);
+	lock_drop_deep(&lock);
+}
+
+/* In a forked child: what its parent is in is its parent's. */
+static void forget(void)
+{
+	memset(stacks, 0, sizeof stacks);
+	leader = -1;
+}
+
+LIFE_MODULE(phases, .fork_restore = forget);
+
+/* ---- begin and end ---- */
+
+/* A thread that has no shard of its own, as the 64th has not, is in no phase of its own. */
+static bool enter(void)
+{
+	if (!self_enter_locked(&lock))
+		return false;
+	if (!self.shared && have_table()) {
+		self_on_thread_end = on_thread_end;
+		return true;
+	}
+	self_leave_locked(&lock);
+	return false;
+}
+
+void phase_begin(const char *name)
+{
+	int saved = errno;
+	if (enter()) {
+		settle_before(self.shard);
+		push(&stacks[number_of(self.shard)], name ? name : "");
+		change(self.shard);
+		self_leave_locked(&lock);
+	}
+	errno = saved;
+}
+
+void phase_end(const char *name)
+{
+	int saved = errno;
+	if (enter()) {
+		struct stack *s = &stacks[number_of(self.shard)];
+		int depth = depth_without(s, name);
+		if (s->beyond) {
+			s->beyond--;
+			depth = s->depth;
+		}
+		if (depth < s->depth)
+			settle_before(self.shard);
+		while (s->depth > depth)
+			pop(s);
+		change(self.shard);
+		self_leave_locked(&lock);
+	}
+	errno = saved;
+}
