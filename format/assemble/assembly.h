@@ -239,13 +239,13 @@ struct assembly_end assembly_end_of(const struct assembly *a, const struct state
 int assembly_add_missing(struct assembly *a);
 
 /* What the process named while it ran. */
-int assembly_add_phases(struct assembly *a, const struct store_reader *i);
+int assembly_add_phases(struct assembly *a, struct store_reader *i);
 
 /* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
-int assembly_add_platform(struct assembly *a, const struct store_reader *i);
+int assembly_add_platform(struct assembly *a, struct store_reader *i);
 int assembly_end_platform(struct assembly *a);
 
-int assembly_add_unobserved(struct assembly *a, const struct store_reader *i);
+int assembly_add_unobserved(struct assembly *a, struct store_reader *i);
 
 int assembly_sections_write(struct assembly *a);
 /* The last step of that: with what is said of the log as a whole. */

@@ -133,7 +133,7 @@ static void add_lost_children(struct trailer_section *s, int64_t rank, const str
 		add_program(s, rank, &children);
 }
 
-int assembly_add_unobserved(struct assembly *a, const struct store_reader *i)
+int assembly_add_unobserved(struct assembly *a, struct store_reader *i)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_UNOBSERVED];
 	const struct state_process *p = &i->state->process;

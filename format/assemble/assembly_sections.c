@@ -478,7 +478,7 @@ static int64_t sufficient_budget(const struct process_state *state)
 	return state->process.budget + overflow_files(f) * ((int64_t)sizeof(struct posix_record) + name);
 }
 
-static int add_overflow(struct assembly *a, const struct store_reader *i)
+static int add_overflow(struct assembly *a, struct store_reader *i)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED], *d = &a->section[ASSEMBLY_FOLDED_DIRECTORY];
 	const struct overflow *f = &i->state->overflow;
@@ -500,6 +500,12 @@ static int add_overflow(struct assembly *a, const struct store_reader *i)
 	return s->failed ? s->failed : d->failed;
 }
 
+/* What tables a store adds rows to, but for those that also need what the kernel has seen. */
+static int (*const adders[])(struct assembly *a, struct store_reader *i) = {
+	add_classes,         add_operations,        add_mpiio,    add_locks,
+	assembly_add_async,  add_communication,     add_overflow, assembly_add_unobserved,
+	assembly_add_phases, assembly_add_platform, add_timeline};
+
 int assembly_sections_add(struct assembly *a, struct store_reader *i)
 {
 	int64_t seen[2];
@@ -509,28 +515,10 @@ int assembly_sections_add(struct assembly *a, struct store_reader *i)
 	for (int slot = 0; code >= 0 && slot < WRITTEN_COUNT; slot++)
 		code = add_total(a, i, written_modules[slot].module);
 	if (code >= 0)
-		code = add_classes(a, i);
-	if (code >= 0)
-		code = add_operations(a, i);
-	if (code >= 0)
 		code = assembly_add_moved(a, i, seen);
-	if (code >= 0)
-		code = add_mpiio(a, i);
-	if (code >= 0)
-		code = add_locks(a, i);
-	if (code >= 0)
-		code = assembly_add_async(a, i);
-	if (code >= 0)
-		code = add_communication(a, i);
-	if (code >= 0)
-		code = add_overflow(a, i);
-	if (code >= 0)
-		code = assembly_add_unobserved(a, i);
-	if (code >= 0)
-		code = assembly_add_phases(a, i);
-	if (code >= 0)
-		code = assembly_add_platform(a, i);
-	return code < 0 ? code : add_timeline(a, i);
+	for (size_t n = 0; code >= 0 && n < sizeof adders / sizeof *adders; n++)
+		code = adders[n](a, i);
+	return code;
 }
 
 static void add_environment(struct assembly *a, const char *name, const char *value)

@@ -93,7 +93,7 @@ static int add_text(struct assembly *a, const char *text)
 	return code;
 }
 
-int assembly_add_platform(struct assembly *a, const struct store_reader *i)
+int assembly_add_platform(struct assembly *a, struct store_reader *i)
 {
 	char text[PLATFORM_TEXT];
 	if (!(i->state->has & STATE_HAS_PLATFORM))
@@ -343,7 +343,7 @@ static int add_steps(struct assembly *a, const struct store_reader *i, const str
 	return steps ? s->failed : LOG_E_MEMORY;
 }
 
-int assembly_add_phases(struct assembly *a, const struct store_reader *i)
+int assembly_add_phases(struct assembly *a, struct store_reader *i)
 {
 	const struct state_phases *p = &i->state->optional.phases;
 	if (!(i->state->has & STATE_HAS_PHASES))

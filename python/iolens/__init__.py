@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from iolens.error import IolensError
     from iolens.log import Log, Scan, open, scan
+    from iolens.phases import phase
 
-__all__ = ["IolensError", "Log", "Scan", "open", "preload_path", "scan"]
+__all__ = ["IolensError", "Log", "Scan", "open", "phase", "preload_path", "scan"]
 
 _FROM_LOG = {"Log", "Scan", "open", "scan"}
 
@@ -33,6 +34,10 @@ def __getattr__(name: str) -> Any:
         from iolens import log
 
         return getattr(log, name)
+    if name == "phase":
+        from iolens import phases
+
+        return phases.phase
     if name == "IolensError":
         from iolens import error
 

@@ -178,8 +178,40 @@ def _spans(source: Source) -> Iterator[Block]:
         )
 
 
+def _named(source: Source) -> Iterator[Block]:
+    """Phases that the program has named, and what comes again and again."""
+    yield from source.table(
+        "named-phases",
+        "Phases that the program has named",
+        (
+            Column("path", "Phase", "path"),
+            Column("processes", "Processes", "count"),
+            Column("count", "Times", "count"),
+            Column("time", "Time, longest process", "seconds"),
+            Column("io_time", "Time in I/O, all processes", "seconds"),
+            Column("share", "Share of I/O time", "percent"),
+            Column("reads", "Reads", "count"),
+            Column("writes", "Writes", "count"),
+            Column("bytes_read", "Read", "bytes"),
+            Column("bytes_written", "Written", "bytes"),
+        ),
+        "SELECT * REPLACE (CASE WHEN path = '' THEN 'outside of all phases' ELSE path END AS path) "
+        "FROM metric.named_phases WHERE log = {log} ORDER BY share DESC NULLS LAST",
+        note="Each without the phases within it, but for the time.",
+        metric="named_phases",
+    )
+    for row in source.metric("period"):
+        moved = write(row["bytes_read"] + row["bytes_written"], "bytes")
+        what = f"The phase {row['source']}" if row["kind"] == "phase" else f"A burst of {row['source']}"
+        yield Note(
+            "info",
+            f"{what} comes every {write(row['period'], 'seconds')}, ±{100 * row['spread']:.0f} % "
+            f"({row['times']} times, {moved} each).",
+        )
+
+
 def time(source: Source) -> Section:
-    blocks: list[Block] = [*_heats(source), *_timelines(source), *_spans(source)]
+    blocks: list[Block] = [*_heats(source), *_timelines(source), *_spans(source), *_named(source)]
     if source.interfaces and not any(isinstance(b, (Heat, Timeline)) for b in blocks):
         blocks.append(
             Note(
