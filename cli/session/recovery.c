@@ -13,6 +13,7 @@
 #include "logname.h"
 #include "other_users.h"
 #include "session_dir.h"
+#include "platform.h"
 #include "precompressed.h"
 #include "traces_ahead.h"
 #include "snapshot.h"
@@ -154,7 +155,7 @@ static void remove_meeting(const char *slash)
 }
 
 /* What else is in the directory of a session, or of the ranks of an MPI job. */
-static const char *const marks[] = {"note", "libiolens.so", "left"};
+static const char *const marks[] = {"note", "libiolens.so", "left", PLATFORM_FILE};
 
 /* Beside a session of root that is gone: what other users have left there is removed with the last store. */
 static void remove_others(const char *session)

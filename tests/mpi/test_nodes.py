@@ -127,7 +127,7 @@ def test_every_phase_is_timed(job: Job) -> None:
     run(job, 4, "messages-apart=2", "many")
     phases = [row["name"] for row in shown.sections(job.show())["phase"]]
     ours = ["open", "places", "wait", "agree", "gather", "shared", "write"]
-    assert phases == [*ours, "survey", "reduce", "names", "records", "trailer"]
+    assert phases == [*ours, "survey", "reduce", "names", "records", "trailer", "traces"]
 
 
 def test_ranks_that_are_left_out(job: Job) -> None:

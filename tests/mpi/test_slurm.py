@@ -76,7 +76,7 @@ def test_the_library_alone(cluster: slurm.Slurm, steps: Job, nodes: int, ranks: 
 def test_the_platform_of_all_nodes(cluster: slurm.Slurm, steps: Job, observed: str) -> None:
     """What holds for both nodes is said once; the step is srun's, not that of the shell around it."""
     program = str(steps.build("job"))
-    step = ["srun", "-Q", "-J", "my-job", "-N2", "-n4", "--distribution=block"]
+    step = ["srun", "-Q", "-J", "my-job", "-N2", "-n4", "--ntasks-per-node=2"]
     if observed == "by iolens run":
         command = [str(steps.iolens), "run", "-q", "-o", str(steps.log), *step, program]
     else:
