@@ -513,7 +513,7 @@ static void add_container(struct describing *d)
 
 size_t platform_describe(const struct platform_source *from, char to[PLATFORM_TEXT])
 {
-	static char mounts[TABLE_MAX];
+	char mounts[TABLE_MAX];
 	struct describing d = {.from = from, .out = {to, 0, PLATFORM_TEXT - 1 - LEFT_OUT}, .mounts = mounts};
 	read_text(&d, "/proc/self/mountinfo", mounts, sizeof mounts);
 	read_text(&d, "/proc/self/cgroup", d.groups, sizeof d.groups);

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "../posix/watcher.h"
+#include "arena.h"
 #include "bypass.h"
 #include "life.h"
 #include "lock.h"
@@ -46,7 +47,7 @@ static struct own_ring {
 	struct uring_seen seen;
 	struct uring_files files;
 	uint32_t counted; /* requests */
-} own[RINGS];
+} * own;                  /* RINGS of them, from the first ring on */
 
 static struct lock lock;
 static int rings;
@@ -78,7 +79,9 @@ static void count_driven(void);
 static struct own_ring *renew(int fd)
 {
 	struct own_ring *o = find(fd);
-	if (!o && rings == RINGS)
+	if (!own)
+		own = arena_take(RINGS * sizeof *own);
+	if (!own || (!o && rings == RINGS))
 		return NULL;
 	o = o ? o : &own[rings];
 	*o = (struct own_ring){.fd = fd, .files = o->files};
@@ -337,7 +340,8 @@ static void on_unmap(uintptr_t from, uintptr_t to)
 static void forget(void)
 {
 	rings = 0;
-	memset(own, 0, sizeof own);
+	if (own)
+		memset(own, 0, RINGS * sizeof *own);
 }
 
 __attribute__((constructor)) static void watch(void)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arena.h"
 #include "clock.h"
 #include "hash.h"
 #include "life.h"
@@ -27,8 +28,8 @@ struct stack {
 	struct frame frame[DEEP];
 };
 
-static struct stack stacks[STATE_SHARDS];
-static int leader = -1; /* the stack for threads that have no phase of their own */
+static struct stack *stacks; /* STATE_SHARDS of them, from the first phase on */
+static int leader = -1;      /* the stack for threads that have no phase of their own */
 static struct lock lock;
 
 static int number_of(const struct state_shard *s)
@@ -39,6 +40,13 @@ static int number_of(const struct state_shard *s)
 static struct state_phases *table(void)
 {
 	return &store_state()->optional.phases;
+}
+
+static bool have_stacks(void)
+{
+	if (!stacks)
+		stacks = arena_take(STATE_SHARDS * sizeof *stacks);
+	return stacks;
 }
 
 static bool have_table(void)
@@ -56,7 +64,7 @@ static void settle(struct state_shard *s)
 	int64_t row = mine->phase ? mine->phase : table()->leader;
 	int stack = mine->phase ? number_of(s) : leader;
 	state_phase_now(s, &now);
-	if (row > 0 && stack >= 0 && stacks[stack].depth) {
+	if (row > 0 && stack >= 0 && stacks && stacks[stack].depth) {
 		struct frame *f = &stacks[stack].frame[stacks[stack].depth - 1];
 		phase_state_add(&since, &mine->settled, &now);
 		phase_state_add(&table()->phase[row - 1].io, &mine->settled, &now);
@@ -167,7 +175,7 @@ static int depth_without(const struct stack *s, const char *name)
 
 static void on_thread_end(struct state_shard *s)
 {
-	bool any = store_state()->has & STATE_HAS_PHASES;
+	bool any = stacks && store_state()->has & STATE_HAS_PHASES;
 	if (!any || !lock_take_deep(&lock))
 		return;
 	settle_before(s);
@@ -181,7 +189,8 @@ static void on_thread_end(struct state_shard *s)
 /* In a forked child: what its parent is in is its parent's. */
 static void forget(void)
 {
-	memset(stacks, 0, sizeof stacks);
+	if (stacks)
+		memset(stacks, 0, STATE_SHARDS * sizeof *stacks);
 	leader = -1;
 }
 
@@ -194,7 +203,7 @@ static bool enter(void)
 {
 	if (!self_enter_locked(&lock))
 		return false;
-	if (!self.shared && have_table()) {
+	if (!self.shared && have_table() && have_stacks()) {
 		self_on_thread_end = on_thread_end;
 		return true;
 	}

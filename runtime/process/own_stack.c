@@ -5,7 +5,9 @@
 
 #include "sys.h"
 
-enum { STACK = 1 << 19 /* ten times what making a log takes; where a program locks its memory, all of it is locked */ };
+enum {
+	STACK = 1 << 18 /* five times what making a log takes; where a program locks its memory, all of it is locked */
+};
 
 /* At the lower end of the stack itself, so that two threads do not share one. */
 struct switching {

@@ -1,6 +1,7 @@
 #include "surroundings.h"
 
 #include "config.h"
+#include "own_stack.h"
 #include "platform.h"
 #include "session.h"
 #include "store.h"
@@ -23,11 +24,17 @@ static const char *variable(void *environment, const char *name)
 	return config_variable(environment, name);
 }
 
-void surroundings_describe(char **environment)
+static void describe(void *environment)
 {
 	struct process_state *state = store_state();
 	const struct platform_source here = {read_file, variable, environment, session_host()};
 	char *to = state->optional.platform;
 	if (!(state->has & STATE_HAS_PLATFORM) && store_touch_optional(STATE_HAS_PLATFORM, to, PLATFORM_TEXT))
 		platform_describe(&here, to);
+}
+
+/* The thread that ends a process, or calls MPI_Init, may have the smallest stack there is. */
+void surroundings_describe(char **environment)
+{
+	own_stack_call(describe, environment);
 }

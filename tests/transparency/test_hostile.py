@@ -12,8 +12,9 @@ import subprocess
 from pathlib import Path
 
 CASES = Path(__file__).resolve().parent / "cases"
-LIBRARIES = re.compile(r"_?P?MPI_|p?mpi_|_?H5[A-Z]", re.IGNORECASE)  # tests/mpiio and tests/hdf5 have them
-OURS = re.compile(r"__(start|stop)_iolens_")
+# tests/mpiio, tests/hdf5, tests/pnetcdf and tests/runtime/test_phases.py have them
+LIBRARIES = re.compile(r"_?P?MPI_|p?mpi_|_?H5[A-Z]|ncmpi_", re.IGNORECASE)
+OURS = re.compile(r"__(start|stop)_iolens_|iolens_runtime_phase_")
 
 
 def wrapped(preload: Path) -> set[str]:
