@@ -201,7 +201,7 @@ def trailer(log: bytes) -> dict[str, list[Row]]:
     """The tables of a log, by name."""
     known = words()
     length, crc, magic = struct.unpack("<II8s", log[-16:])
-    assert magic == b"iolens\0\3"
+    assert magic == b"iolens\0\4"
     at = len(log) - 16 - length
     assert crc == crc32c(log[at:-16] + log[-16:-12])
     directory = Bytes(log[at:-16], known)

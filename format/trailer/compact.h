@@ -9,7 +9,7 @@
 #include "trailer.h"
 
 /* Its last byte is the version; of those from COMPACT_OLDEST on each has the words of the ones before, and more. */
-#define COMPACT_MAGIC "iolens\0\3"
+#define COMPACT_MAGIC "iolens\0\4"
 enum { COMPACT_OLDEST = 2 };
 
 struct compact_footer {

@@ -5,7 +5,7 @@
 
 /*
  * One a line, numbered from 0: first the schemas of our tables, each behind its name, then what often stands in their
- * fields. Those behind localhost are of version 3.
+ * fields. Those behind localhost are of version 3, those behind vmsplice of version 4.
  */
 static const char words[] =
 	/* clang-format off */
@@ -66,7 +66,39 @@ static const char words[] =
 	"socket_private\nconnections to private addresses\n"
 	"socket_public\nconnections to public addresses\n"
 	"mpi\nfiles that the MPI opened while it started or ended\n"
-	"send\nreceive\nlibaio\nio_uring\nmapped\nlost\nvmsplice\n";
+	"send\nreceive\nlibaio\nio_uring\nmapped\nlost\nvmsplice\n"
+	"locks\nrank i64\nfile str\nshared i64\nexclusive i64\nreleased i64\nrefused i64\nwait_time f64 s\n"
+	"longest f64 s\n"
+	"async\nrank i64\ninterface str\ndirection str\ncount i64\nerrors i64\nbytes i64 byte\nrecorded i64 byte\n"
+	"untimed i64 byte\nfixed_files i64\nfixed_buffers i64\nwait_time f64 s\nspan_time f64 s\nlongest f64 s\n"
+	"under_10us i64\nunder_100us i64\nunder_1ms i64\nunder_10ms i64\nunder_100ms i64\nslower i64\n"
+	"async_batches\nrank i64\ninterface str\ncalls i64\nrequests i64\nlargest i64\nsize_1 i64\nsize_2_4 i64\n"
+	"size_5_16 i64\nsize_17_64 i64\nsize_65_plus i64\n"
+	"communication\nrank i64\nkind str\ncall str\ncount i64\nbytes i64 byte\ntime f64 s\nshortest f64 s\n"
+	"longest f64 s\n"
+	"phases\nrank i64\nphase str\ncount i64\nopen i64\ntime f64 s\nshortest f64 s\nlongest f64 s\nfirst f64 s\n"
+	"last f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\nreads i64\nwrites i64\nmeta_ops i64\n"
+	"bytes_read i64 byte\nbytes_written i64 byte\n"
+	"phase_interfaces\nrank i64\nphase str\ninterface str\nreads i64\nwrites i64\nbytes_read i64 byte\n"
+	"bytes_written i64 byte\n"
+	"steps\nrank i64\nphase str\ncount i64\nstart f64 s\nend f64 s\nio_time f64 s\nbytes_read i64 byte\n"
+	"bytes_written i64 byte\n"
+	"platform\nhost str\nname str\nvalue str\nnumber f64\nunit str\n"
+	"mounted\nhost str\npoint str\ntype str\nsource str\noptions str\nclass str\n"
+	"volume\nname str\nsource str\nosts i64\nmdts i64\n"
+	"target\nvolume str\nkind str\nnumber i64\nserver str\n"
+	"accesses\nmodule str\noffset u64 offset\nstored u64 bytes\nincomplete u64\n"
+	"kernel\ncpu_model\ncpus_online\ncpus_allowed\ncpu_list\nnuma_nodes\nnuma_list\nmemory_total\nswap_total\n"
+	"dirty_ratio\ndirty_background_ratio\ncgroup_version\ncgroup\nmemory_limit\ncontainer\nmounts_left_out\n"
+	"cpu\nnode\nbyte\n%\nversion\nprocess\nMiB\nmount\n0-1\n0-3\n"
+	"scheduler\nSlurm\nPBS\nLSF\nFlux\njob_id\njob_step\njob_name\ncluster\nqueue\naccount\nquality_of_service\n"
+	"reservation\njob_nodes\njob_tasks\ntasks_per_node\ncpus_per_task\ncpus_per_node\nmemory_per_node\nnode_list\n"
+	"array_job\narray_task\n"
+	"memory\nlocal\nlustre\nnfs\ngpfs\nbeegfs\nfuse\noverlay\nimage\ntmpfs\ndevtmpfs\next4\nxfs\nbtrfs\nnfs4\nvfat\n"
+	"/dev\n/dev/shm\n/run\n/run/lock\n/tmp\n/home\n/boot\n/sys/fs/cgroup\nrw,relatime\nrw,nosuid,nodev\n"
+	"rw,nosuid,nodev,noexec,relatime\nrw,nosuid,nodev,relatime\n"
+	"hdf5\nhdf5_dataset\npnetcdf\ntraces\nseen\n"
+	"ro,nosuid,nodev,noexec,relatime\n";
 /* clang-format on */
 
 static uint32_t kind_of(struct word w)

@@ -193,6 +193,8 @@ bool store_make(int dir, const char *path, const struct store_room *room)
 		regions[n++] = &store.trace;
 	if (room->communication)
 		regions[n++] = &store.communication;
+	for (int i = 2; i < n; i++)
+		regions[i]->late = true;
 	store.budget = room->budget;
 	store.spent = store.oldest = 0;
 	memset(store.records, 0, sizeof store.records);

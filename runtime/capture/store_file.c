@@ -48,21 +48,28 @@ static void advise(char *at, size_t n)
 		sys_call(SYS_madvise, (long)at, (long)n, MADV_NOHUGEPAGE, 0, 0, 0);
 }
 
-static char *map_piece(const struct store_region *r, int k, int fd)
+/* `at`: where the same part of another file is mapped, which this takes the place of; or NULL. */
+static char *map_part(uint64_t offset, size_t n, char *at, int fd)
 {
-	char *at = k < r->pieces ? r->piece[k] : NULL;
-	size_t n = piece_length(r, k);
 	long got = sys_call(SYS_mmap, (long)at, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
-			    (long)(r->offset + (uint64_t)k * r->piece_size));
+			    (long)offset);
 	if (got < 0 && got > -4096)
 		return NULL;
 	advise((char *)got, n);
 	return (char *)got;
 }
 
+static char *map_piece(const struct store_region *r, int k, int fd)
+{
+	return map_part(r->offset + (uint64_t)k * r->piece_size, piece_length(r, k), k < r->pieces ? r->piece[k] : NULL,
+			fd);
+}
+
 static bool map_region(struct store_region *r, int fd)
 {
-	int pieces = r->pieces ? r->pieces : 1;
+	if (r->late && !(r->first_page = map_part(r->offset, STORE_PAGE, r->first_page, fd)))
+		return false;
+	int pieces = r->pieces || r->late ? r->pieces : 1;
 	for (int k = 0; k < pieces; k++) {
 		char *at = map_piece(r, k, fd);
 		if (!at)
@@ -126,15 +133,16 @@ static char *map_by_name(const struct store_region *r, int k)
 
 /*
  * The kernel maps pages of a shared mapping a second time when it is asked to move none of them; so the file need not be open,
- * and may be beyond reach by now. The piece before begins to overlap where the new one begins.
+ * and may be beyond reach by now. The piece before begins to overlap where the new one begins; a late region's first page is where
+ * its first piece begins.
  */
 static bool grow(struct store_region *r)
 {
 	int k = r->pieces;
-	if (k == STORE_PIECES || !k)
+	char *mapped = k ? r->piece[k - 1] + r->piece_size : r->first_page;
+	if (k == STORE_PIECES || !mapped)
 		return false;
-	long at = sys_call(SYS_mremap, (long)(r->piece[k - 1] + r->piece_size), 0, (long)piece_length(r, k),
-			   MREMAP_MAYMOVE, 0, 0);
+	long at = sys_call(SYS_mremap, (long)mapped, 0, (long)piece_length(r, k), MREMAP_MAYMOVE, 0, 0);
 	r->piece[k] = at < 0 && at > -4096 ? map_by_name(r, k) : (char *)at;
 	if (!r->piece[k])
 		return false;

@@ -21,6 +21,8 @@ struct store_region {
 	size_t piece_size;
 	size_t used;
 	size_t touched; /* pages below are known to exist */
+	bool late;      /* of its first piece a page is mapped, which is enough to have the rest when it is wanted */
+	char *first_page;
 	int pieces;
 	char *piece[STORE_PIECES];
 };
@@ -34,8 +36,8 @@ static inline size_t store_pages(size_t n)
 void store_region_place(struct store_region *r, uint64_t *at, size_t capacity, size_t piece_size);
 
 /*
- * Makes the file `path` in its open directory, and maps the first piece of each region; pieces that are mapped already become
- * this file's. What path points to is kept: the caller changes it when the file moves.
+ * Makes the file `path` in its open directory, and maps the first piece of each region that is not late; pieces that are mapped
+ * already become this file's. What path points to is kept: the caller changes it when the file moves.
  */
 bool store_file_make(int dir, const char *path, size_t size, struct store_region *const *regions, int n);
 
