@@ -14,7 +14,9 @@
 enum { DEEP = 16 };
 
 struct frame {
-	uint64_t name; /* its hash: the row may be that of many */
+	uint64_t name;  /* its hash: the row may be that of many */
+	const void *of; /* who ends it; NULL: whoever has its id */
+	uint64_t id;
 	int row;
 	double start;
 	double io;
@@ -30,6 +32,8 @@ struct stack {
 
 static struct stack *stacks; /* STATE_SHARDS of them, from the first phase on */
 static int leader = -1;      /* the stack for threads that have no phase of their own */
+static uint64_t begun;       /* phases and ranges, of all threads */
+static const char program;   /* whose phases are */
 static struct lock lock;
 
 static int number_of(const struct state_shard *s)
@@ -125,26 +129,32 @@ static uint64_t hash_of(const char *name)
 	return log_hash(name, strnlen(name, STATE_PHASE_NAME - 1), 0);
 }
 
-static void push(struct stack *s, const char *name)
+/* Returns its id, 0 = there is no room. */
+static uint64_t push(struct stack *s, const char *name, const void *of)
 {
 	if (s->depth == DEEP) {
-		s->beyond++;
-		return;
+		s->beyond += of != NULL;
+		return 0;
 	}
 	int row = row_of(name, s->depth ? s->frame[s->depth - 1].row + 1 : 0);
 	struct state_phase *p = &table()->phase[row];
 	double now = clock_now();
+	uint64_t id = ++begun * STATE_SHARDS + (uint64_t)(s - stacks);
 	if (!p->count && !p->open)
 		p->first = now;
 	p->open++;
-	s->frame[s->depth++] = (struct frame){hash_of(name), row, now, 0, {0}};
+	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, now, 0, {0}};
+	return id;
 }
 
-static void pop(struct stack *s)
+/* What began in it, and has not ended, stays where it is. */
+static void take_out(struct stack *s, int k)
 {
-	struct frame f = s->frame[--s->depth];
+	struct frame f = s->frame[k];
 	struct state_phase *p = &table()->phase[f.row];
 	double now = clock_now(), time = now - f.start;
+	s->depth--;
+	memmove(&s->frame[k], &s->frame[k + 1], (size_t)(s->depth - k) * sizeof f);
 	p->shortest = !p->count || time < p->shortest ? time : p->shortest;
 	p->longest = time > p->longest ? time : p->longest;
 	p->time += time;
@@ -152,21 +162,25 @@ static void pop(struct stack *s)
 	p->count++;
 	p->open--;
 	phase_state_step(table(), &(struct state_step){f.row, 1, f.start, now, f.io, {f.bytes[0], f.bytes[1]}});
-	if (!s->depth)
+	if (!k)
 		return;
-	struct frame *around = &s->frame[s->depth - 1];
+	struct frame *around = &s->frame[k - 1];
 	around->io += f.io;
 	around->bytes[0] += f.bytes[0];
 	around->bytes[1] += f.bytes[1];
 }
 
-/* How deep the stack is without the phase of that name, or as it is where it is in none. */
-static int depth_without(const struct stack *s, const char *name)
+static void pop(struct stack *s)
 {
-	if (!name)
-		return s->depth ? s->depth - 1 : 0;
+	take_out(s, s->depth - 1);
+}
+
+/* The one that began last of those, without a name of all; the depth as it is where there is none. */
+static int last_of(const struct stack *s, const void *of, const char *name)
+{
+	uint64_t hash = name ? hash_of(name) : 0;
 	for (int k = s->depth; k-- > 0;)
-		if (s->frame[k].name == hash_of(name))
+		if (s->frame[k].of == of && (!name || s->frame[k].name == hash))
 			return k;
 	return s->depth;
 }
@@ -211,34 +225,70 @@ static bool enter(void)
 	return false;
 }
 
-void phase_begin(const char *name)
+uint64_t phase_range_begin(const char *name, const void *of)
+{
+	int saved = errno;
+	uint64_t id = 0;
+	if (enter()) {
+		settle_before(self.shard);
+		id = push(&stacks[number_of(self.shard)], name ? name : "", of);
+		change(self.shard);
+		self_leave_locked(&lock);
+	}
+	errno = saved;
+	return id;
+}
+
+void phase_range_end(uint64_t id)
+{
+	int saved = errno;
+	if (id && enter()) {
+		struct state_shard *shard = &store_state()->shard[id % STATE_SHARDS];
+		struct stack *s = &stacks[id % STATE_SHARDS];
+		int k = s->depth;
+		while (k-- > 0 && s->frame[k].id != id)
+			;
+		if (k >= 0) {
+			settle_before(shard);
+			take_out(s, k);
+			change(shard);
+		}
+		self_leave_locked(&lock);
+	}
+	errno = saved;
+}
+
+/* Of the calling thread; those within it end as well, or go on. */
+static void end_last(const void *of, const char *name, bool within)
 {
 	int saved = errno;
 	if (enter()) {
-		settle_before(self.shard);
-		push(&stacks[number_of(self.shard)], name ? name : "");
+		struct stack *s = &stacks[number_of(self.shard)];
+		int k = s->beyond ? s->depth : last_of(s, of, name);
+		s->beyond -= s->beyond > 0;
+		if (k < s->depth)
+			settle_before(self.shard);
+		while (within && s->depth > k + 1)
+			pop(s);
+		if (k < s->depth)
+			take_out(s, k);
 		change(self.shard);
 		self_leave_locked(&lock);
 	}
 	errno = saved;
 }
 
+void phase_range_end_last(const void *of)
+{
+	end_last(of, NULL, false);
+}
+
+void phase_begin(const char *name)
+{
+	phase_range_begin(name, &program);
+}
+
 void phase_end(const char *name)
 {
-	int saved = errno;
-	if (enter()) {
-		struct stack *s = &stacks[number_of(self.shard)];
-		int depth = depth_without(s, name);
-		if (s->beyond) {
-			s->beyond--;
-			depth = s->depth;
-		}
-		if (depth < s->depth)
-			settle_before(self.shard);
-		while (s->depth > depth)
-			pop(s);
-		change(self.shard);
-		self_leave_locked(&lock);
-	}
-	errno = saved;
+	end_last(&program, name, true);
 }

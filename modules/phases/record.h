@@ -2,8 +2,19 @@
 #ifndef IOLENS_PHASES_RECORD_H
 #define IOLENS_PHASES_RECORD_H
 
-/* Both keep errno. `name` NULL at the end: the phase that began last. One that the thread is not in ends nothing. */
+#include <stdint.h>
+
+/* All keep errno. `name` NULL at the end: the phase that began last. One that the thread is not in ends nothing. */
 void phase_begin(const char *name);
 void phase_end(const char *name);
+
+/*
+ * Ranges of other interfaces are phases, too, but may overlap: what began in one that ends goes on. `of`, an address of theirs,
+ * tells whose pushed ranges one is, which end in their order; of one that is ended by its id, perhaps in another thread, it is
+ * NULL. Returns the id; 0: there is no range.
+ */
+uint64_t phase_range_begin(const char *name, const void *of);
+void phase_range_end(uint64_t id);
+void phase_range_end_last(const void *of);
 
 #endif

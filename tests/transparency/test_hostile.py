@@ -14,7 +14,7 @@ from pathlib import Path
 CASES = Path(__file__).resolve().parent / "cases"
 # tests/mpiio, tests/hdf5, tests/pnetcdf and tests/runtime/test_phases.py have them
 LIBRARIES = re.compile(r"_?P?MPI_|p?mpi_|_?H5[A-Z]|ncmpi_", re.IGNORECASE)
-OURS = re.compile(r"__(start|stop)_iolens_|iolens_runtime_phase_")
+OURS = re.compile(r"__(start|stop)_iolens_|iolens_runtime_(phase|range)_")
 
 
 def wrapped(preload: Path) -> set[str]:
