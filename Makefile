@@ -5,7 +5,7 @@ bin := .venv/bin
 logs = $(or $(LOGS),../shared/corpus/logs)
 meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
 module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
-c_sources = $(shell find format runtime cli api modules python tests bench -name '*.[ch]')
+c_sources = $(shell find format runtime ranges cli api modules python tests bench -name '*.[ch]')
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18

@@ -30,12 +30,13 @@ struct options {
 	bool quiet;
 	const char *trace; /* value of IOLENS_TRACE; NULL: not given */
 	bool communication;
+	const char *ranges; /* value of IOLENS_RANGES; NULL: not given */
 	char **command;
 };
 
 static const char help[] =
-	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--mpi-communication] [--]\n"
-	"                  COMMAND [ARGUMENT...]\n"
+	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--mpi-communication]\n"
+	"                  [--ranges[=DOMAIN,...]] [--] COMMAND [ARGUMENT...]\n"
 	"\n"
 	"Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
 	"Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on standard error.\n"
@@ -48,6 +49,9 @@ static const char help[] =
 	"                    the same without the copy that Darshan's tools read; iolens convert makes it later\n"
 	"      --mpi-communication\n"
 	"                    count MPI's messages, collective and one-sided calls, too: how often, bytes, time\n"
+	"      --ranges      phases by the ranges that the program has: NVTX and ROCTX\n"
+	"      --ranges=DOMAIN,...\n"
+	"                    and those of libraries, by NVTX's domain, as NCCL; all: of every one\n"
 	"  -h, --help        this text\n"
 	"\n"
 	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
@@ -89,6 +93,10 @@ static int parse(struct options *o, char **at)
 			o->trace = "compact";
 		} else if (strcmp(*at, "--mpi-communication") == 0) {
 			o->communication = true;
+		} else if (strcmp(*at, "--ranges") == 0) {
+			o->ranges = "on";
+		} else if (strncmp(*at, "--ranges=", 9) == 0) {
+			o->ranges = *at + 9;
 		} else if ((value = value_of(&at, "-o", "--output"))) {
 			o->log = value;
 		} else if ((value = value_of(&at, NULL, "--json"))) {
@@ -306,8 +314,11 @@ static void share(const struct options *o, struct session_dir *session)
 static int prepare(struct options *o, struct session_dir *session, char **arguments)
 {
 	int code = parse(o, arguments);
+	if (!o->ranges)
+		o->ranges = getenv("IOLENS_RANGES");
 	if (!code)
-		code = session_dir_make(session, o->communication || preload_communication_asked());
+		code = session_dir_make(session, o->communication || preload_communication_asked(),
+					o->ranges && strcmp(o->ranges, "off") != 0);
 	if (code)
 		return code;
 	if ((code = check_outputs(o, session))) {
@@ -319,6 +330,10 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 	session_dir_describe_node(session);
 	if (o->trace)
 		setenv("IOLENS_TRACE", o->trace, 1);
+	if (o->ranges)
+		setenv("IOLENS_RANGES", o->ranges, 1);
+	if (session->ranges[0] && getenv("NVTX_INJECTION64_PATH") && !o->quiet)
+		cli_fail(0, "run: NVTX_INJECTION64_PATH is set: ranges of NVTX go to that tool and are no phases");
 	return 0;
 }
 

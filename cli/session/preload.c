@@ -51,7 +51,7 @@ bool preload_find(char *path, size_t room)
 	return false;
 }
 
-static const char plain[] = "libiolens.so", counting[] = "libiolens-communication.so";
+static const char plain[] = "libiolens.so", counting[] = "libiolens-communication.so", ranges[] = "libiolens-ranges.so";
 
 bool preload_communication(char *path, size_t room)
 {
@@ -60,6 +60,22 @@ bool preload_communication(char *path, size_t room)
 	if (strcmp(name, plain) == 0 && (size_t)(name - path) + sizeof counting <= room)
 		strcpy(name, counting);
 	return strcmp(name, counting) == 0 && access(path, R_OK) == 0;
+}
+
+bool preload_ranges(const char *library, char *path, size_t room)
+{
+	static const char *const beside[] = {"", "../ranges/"};
+	const char *slash = strrchr(library, '/');
+	int n = slash ? (int)(slash + 1 - library) : 0;
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		char whole[PATH_MAX];
+		size_t used = (size_t)snprintf(path, room, "%.*s%s%s", n, library, beside[i], ranges);
+		if (used < room && realpath(path, whole) && strlen(whole) < room) {
+			strcpy(path, whole);
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool has_word(const char *list, const char *word)
@@ -80,7 +96,7 @@ bool preload_communication_asked(void)
 
 bool preload_is_ours(const char *entry, size_t n)
 {
-	static const char *const names[] = {plain, counting};
+	static const char *const names[] = {plain, counting, ranges};
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
 		size_t length = strlen(names[k]);
 		bool whole = n == length || (n > length && entry[n - length - 1] == '/');

@@ -13,10 +13,13 @@ bool preload_find(char *path, size_t room);
 /* The library beside it that counts MPI communication, too, instead. False: it is not there; the path is told all the same. */
 bool preload_communication(char *path, size_t room);
 
+/* The library beside that one which makes phases of ranges. */
+bool preload_ranges(const char *library, char *path, size_t room);
+
 /* By Darshan's setting: MOD_ENABLE names the module. */
 bool preload_communication_asked(void);
 
-/* Is the entry of LD_PRELOAD, of n bytes, one of the two? */
+/* Is the entry of LD_PRELOAD, of n bytes, one of these? */
 bool preload_is_ours(const char *entry, size_t n);
 
 /* Can LD_PRELOAD name it? The dynamic loader ends a name at some letters. */

@@ -100,35 +100,40 @@ static int make_somewhere(struct session_dir *s)
 }
 
 /* A link of the session stands for an installation below a name that the loader would take apart. */
-static int link_preload(struct session_dir *s)
+static int link_preload(struct session_dir *s, char *library, const char *name)
 {
 	char link[sizeof s->path + 32];
-	if (preload_loadable(s->preload))
+	if (preload_loadable(library))
 		return 0;
-	snprintf(link, sizeof link, "%s/libiolens.so", s->path);
-	if (!preload_loadable(link) || symlink(s->preload, link) != 0) {
+	snprintf(link, sizeof link, "%s/%s", s->path, name);
+	if (!preload_loadable(link) || symlink(library, link) != 0) {
 		session_dir_remove(s);
 		return cli_fail(CLI_INPUT,
 				"run: %s: LD_PRELOAD cannot name this: set IOLENS_TMPDIR to a directory without blanks",
-				s->preload);
+				library);
 	}
-	strcpy(s->preload, link);
+	strcpy(library, link);
 	return 0;
 }
 
-int session_dir_make(struct session_dir *s, bool communication)
+int session_dir_make(struct session_dir *s, bool communication, bool ranges)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
-	s->shared[0] = '\0';
+	s->shared[0] = s->ranges[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
 				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
 	if (communication && !preload_communication(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT, "run: %s not found: MPI communication cannot be counted", s->preload);
+	if (ranges && !preload_ranges(s->preload, s->ranges, sizeof s->ranges))
+		return cli_fail(CLI_INPUT, "run: libiolens-ranges.so not found beside %s: no ranges can be seen",
+				s->preload);
 	int code = make_somewhere(s);
 	if (code == 0)
-		code = link_preload(s);
+		code = link_preload(s, s->preload, "libiolens.so");
+	if (code == 0)
+		code = link_preload(s, s->ranges, "libiolens-ranges.so");
 	s->others[0] = '\0';
 	if (code)
 		return code;
@@ -153,11 +158,11 @@ void session_dir_share(struct session_dir *s, const char *directory)
  * In front of what the caller preloads; in a session within a session it is there already. Of the two libraries that observe a
  * process it gets one: both would count all twice.
  */
-static void add_preload(const char *ours)
+static void add_preload(const struct session_dir *s)
 {
 	char value[8192];
 	const char *others = getenv("LD_PRELOAD");
-	size_t used = (size_t)snprintf(value, sizeof value, "%s", ours);
+	size_t used = (size_t)snprintf(value, sizeof value, "%s%s%s", s->preload, s->ranges[0] ? ":" : "", s->ranges);
 	for (const char *at = others ? others : ""; *at && used < sizeof value;) {
 		size_t n = strcspn(at, " :");
 		if (n && !preload_is_ours(at, n))
@@ -183,7 +188,9 @@ void session_dir_environment(const struct session_dir *s, bool preload)
 		unsetenv("IOLENS_SESSION_OTHERS");
 	setenv("IOLENS_EPOCH", text, 1);
 	if (preload)
-		add_preload(s->preload);
+		add_preload(s);
+	if (preload && s->ranges[0])
+		setenv("NVTX_INJECTION64_PATH", s->ranges, 0);
 }
 
 bool session_dir_holds_store(const char *path)
