@@ -15,6 +15,15 @@ static void write_part(void)
 	H5Dwrite(part, H5T_NATIVE_CHAR, memory, space, H5P_DEFAULT, data);
 }
 
+static void space_and_write_part(void)
+{
+	hsize_t start = 0, few = SIZE;
+	hid_t of = H5Dget_space(part);
+	H5Sselect_hyperslab(of, H5S_SELECT_SET, &start, NULL, &few, NULL);
+	H5Dwrite(part, H5T_NATIVE_CHAR, memory, of, H5P_DEFAULT, data);
+	H5Sclose(of);
+}
+
 static void read_part(void)
 {
 	H5Dread(part, H5T_NATIVE_CHAR, memory, space, H5P_DEFAULT, data);
@@ -43,8 +52,13 @@ static void flush(void)
 static const struct {
 	const char *name;
 	void (*call)(void);
-} kinds[] = {{"write-hyperslab", write_part}, {"read-hyperslab", read_part}, {"write-all", write_whole},
-	     {"read-all", read_whole},        {"open+close", open_close},    {"flush", flush}};
+} kinds[] = {{"write-hyperslab", write_part},
+	     {"get-select-write-close", space_and_write_part},
+	     {"read-hyperslab", read_part},
+	     {"write-all", write_whole},
+	     {"read-all", read_whole},
+	     {"open+close", open_close},
+	     {"flush", flush}};
 
 static double now(void)
 {

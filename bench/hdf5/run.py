@@ -14,7 +14,15 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ["write-hyperslab", "read-hyperslab", "write-all", "read-all", "open+close", "flush"]
+KINDS = [
+    "write-hyperslab",
+    "get-select-write-close",
+    "read-hyperslab",
+    "write-all",
+    "read-all",
+    "open+close",
+    "flush",
+]
 WAYS: dict[str, dict[str, str]] = {
     "bare": {},
     "observed": {"LD_PRELOAD": str(ROOT / "build" / "runtime" / "libiolens.so")},

@@ -1,10 +1,10 @@
-/* What HDF5 says about datasets and selections. Nothing here is recorded; it is asked outside self_enter. */
+/* What HDF5 says about datasets. Nothing here is recorded; it is asked outside self_enter. */
 #ifndef IOLENS_H5D_DATASET_H
 #define IOLENS_H5D_DATASET_H
 
 #include "../h5f/library.h"
-#include "names.h"
 #include "frequent.h"
+#include "names.h"
 
 struct dataset {
 	int64_t dimensions, elements, element_size;
@@ -22,16 +22,5 @@ void dataset_extent(struct h5_library *l, int64_t id, struct dataset *out);
 
 /* All of it; the layout if it is wanted. */
 struct dataset dataset_ask(struct h5_library *l, int64_t id, bool layout);
-
-enum selection_kind { SELECTION_OTHER, SELECTION_POINTS, SELECTION_REGULAR, SELECTION_IRREGULAR, SELECTION_UNKNOWN };
-
-struct selection {
-	enum selection_kind kind;
-	int64_t elements;
-	struct pattern pattern; /* without its bytes */
-};
-
-/* Of a dataspace of so many dimensions. */
-struct selection selection_ask(struct h5_library *l, int64_t space, int dimensions);
 
 #endif

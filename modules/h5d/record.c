@@ -9,6 +9,7 @@
 #include "file.h"
 #include "life.h"
 #include "operation.h"
+#include "selection.h"
 #include "self.h"
 #include "sizes.h"
 #include "trace.h"
@@ -220,6 +221,13 @@ void h5d_on_extent(struct h5_span s, int64_t id, int result)
 	errno = saved;
 }
 
+void h5d_on_space(struct h5_library *l, int64_t dataset, int64_t space)
+{
+	struct h5_open *open = l ? find(l, dataset) : NULL;
+	if (open)
+		selection_on_space(l, space, open->dimensions);
+}
+
 /* ---- transfers ---- */
 
 enum { SPACE_ALL = 0, SPACE_OF_LIST = 2, LIST_DEFAULT = 0, COLLECTIVE = 1 }; /* H5S_ALL, H5S_PLIST, H5P_DEFAULT */
@@ -229,7 +237,7 @@ static struct selection selected(struct h5_library *l, const struct h5_open *ope
 {
 	int64_t space = h5_id(l, t->space);
 	if (space > SPACE_OF_LIST)
-		return selection_ask(l, space, open->dimensions);
+		return selection_of(l, space, open->dimensions);
 	struct selection s = {.kind = SELECTION_OTHER, .elements = open->elements};
 	if (space == SPACE_OF_LIST && h5_id(l, t->memory) > SPACE_OF_LIST)
 		s.elements = l->H5Sget_select_npoints(h5_id(l, t->memory));

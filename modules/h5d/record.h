@@ -23,6 +23,9 @@ void h5d_on_link(struct h5_span s, int64_t id, int result);
 /* Its extent has changed. */
 void h5d_on_extent(struct h5_span s, int64_t id, int result);
 
+/* A dataspace was made of it. The library may be NULL: do not record. */
+void h5d_on_space(struct h5_library *l, int64_t dataset, int64_t space);
+
 /* One dataset's part of a transfer. */
 struct h5d_transfer {
 	int64_t dataset, memory, space, list;

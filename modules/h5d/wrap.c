@@ -2,6 +2,7 @@
 #include "../h5f/record.h"
 #include "record.h"
 #include "schema.h"
+#include "selection.h"
 #include "wrap.h"
 
 #define SPAN(next) h5_span(LOG_MOD_H5D, (const void *)(next))
@@ -120,6 +121,7 @@ WRAP_LATE(int, H5Idec_ref, "hdf5", h5_refuse, int64_t id)
 	if (result == 0) {
 		h5d_on_close(s, id, result);
 		h5f_on_close(s, id, result);
+		selection_on_close(s.library, id);
 	}
 	return result;
 }

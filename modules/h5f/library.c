@@ -36,12 +36,14 @@ void h5_libraries_forget(void)
 
 /* ---- calls ---- */
 
+struct h5_library *h5_library(int module, const void *function)
+{
+	return self_ready() && config_module_on(module) ? resolve_library_of(&library, function) : NULL;
+}
+
 struct h5_span h5_span(int module, const void *function)
 {
-	struct h5_span s = {NULL, 0};
-	if (!self_ready() || !config_module_on(module))
-		return s;
-	s.library = resolve_library_of(&library, function);
+	struct h5_span s = {h5_library(module, function), 0};
 	if (s.library)
 		s.start = clock_now();
 	return s;

@@ -83,7 +83,12 @@ struct h5_span {
 	double start;               /* s */
 };
 
-/* The start of a call of `function`, the real one, for a module of the log. */
+enum { H5_MOST_DIMENSIONS = 32 };
+
+/* The copy that `function`, the real one, is of. NULL: do not record for this module of the log. */
+struct h5_library *h5_library(int module, const void *function);
+
+/* The start of a call of it. */
 struct h5_span h5_span(int module, const void *function);
 
 /* What the asynchronous functions have in front: where they are called from. */

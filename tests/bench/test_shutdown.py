@@ -45,7 +45,9 @@ def test_the_log_of_128_ranks_is_as_small_as_promised(iolens: Path) -> None:
     """The whole file, with its header and the tables of the extension."""
     found = rows("--ranks", "128", "--scenes", "1 own", "1024 own", "--samples", "1")
     assert all(row["failed"] == [] for row in found.values())
-    assert found["1 own"]["log_per_file"] <= 63  # 57, and what the job ran on
+    assert (
+        found["1 own"]["log_per_file"] <= 64
+    )  # 58, of which times are more or less, and what the job ran on
     assert found["1024 own"]["log_per_file"] <= 42
 
 

@@ -114,6 +114,40 @@ def test_selections(observe: Observe, tmp_path: Path, calls: Path) -> None:
     assert [row[f"H5D_CHUNK_SIZE_D{n}"] for n in range(1, 6)] == ["4", "3", "2", "0", "0"]
 
 
+KINDS = {
+    "points": "POINT_SELECTS",
+    "regular": "REGULAR_HYPERSLAB_SELECTS",
+    "irregular": "IRREGULAR_HYPERSLAB_SELECTS",
+}
+SHAPE = [f"ACCESS1_{word}_D{d}" for word in ("LENGTH", "STRIDE") for d in range(1, 6)]
+
+
+def said(line: str) -> tuple[str, dict[str, int]]:
+    """What HDF5 said of a selection, as the record of a dataset that was written with it."""
+    name, elements, kind, *dimensions = line.split(" ")
+    wanted = {"BYTES_WRITTEN": int(elements), **dict.fromkeys([*KINDS.values(), *SHAPE], 0)}
+    if kind in KINDS:
+        wanted[KINDS[kind]] = 1
+    for i, pair in enumerate(dimensions[:5]):
+        wanted[f"ACCESS1_LENGTH_D{5 - i}"], wanted[f"ACCESS1_STRIDE_D{5 - i}"] = map(int, pair.split("/"))
+    return name, wanted
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_what_is_remembered_of_selections_is_what_hdf5_says(
+    observe: Observe, tmp_path: Path, seed: int
+) -> None:
+    """300 writes, each of a dataset of its own, with dataspaces changed in every way; HDF5 ends between."""
+    program = compiled("h5cc", HERE / "selections.c", tmp_path)
+    seen = run(observe, tmp_path, program, str(seed), "300")
+    found = {name: row for (module, name), row in hdf5(seen).items() if module == "H5D"}
+    lines = seen.done.stdout.decode().splitlines()  # type: ignore[attr-defined]
+    assert len(lines) > 250 and sum(" regular" in line for line in lines) > 80
+    for line in lines:
+        name, wanted = said(line)
+        assert (name, some(found[f"selections.h5:/{name}"], *wanted)) == (name, wanted)
+
+
 def test_accesses_of_datasets_are_traced(
     observe: Observe, tmp_path: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

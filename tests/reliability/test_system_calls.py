@@ -39,10 +39,11 @@ def calls(command: list[str], directory: Path, **env: str) -> set[str]:
     return set(CALL.findall(trace.read_text()))
 
 
-START, OTHER, USE, EXEC, LOG = (
+START, OTHER, USE, RECORD, EXEC, LOG = (
     "start of an observed program",
     "start of another one",
     "first use of an inherited descriptor",
+    "the first record of an interface, and when there is no room for more",
     "exec and spawn",
     "the library alone writes a log",
 )
@@ -56,7 +57,7 @@ def test_what_the_library_adds_is_listed(
     library = {"LD_PRELOAD": str(preload)}
     assert calls(command, tmp_path, **library) - bare <= documented(root, OTHER, EXEC)
     alone = {**library, "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
-    assert calls(command, tmp_path, **alone) - bare <= documented(root, START, OTHER, USE, EXEC, LOG)
+    assert calls(command, tmp_path, **alone) - bare <= documented(root, START, OTHER, USE, RECORD, EXEC, LOG)
 
 
 @pytest.mark.parametrize("command", [WORK, CHAIN], ids=["file", "fork and exec"])
@@ -65,7 +66,7 @@ def test_a_session_adds_less(root: Path, preload: Path, tmp_path: Path, command:
     session.mkdir(mode=0o700)
     env = {"LD_PRELOAD": str(preload), "IOLENS_SESSION": str(session)}
     added = calls(command, tmp_path, **env) - calls(command, tmp_path)
-    assert added <= documented(root, START, OTHER, USE, EXEC)
+    assert added <= documented(root, START, OTHER, USE, RECORD, EXEC)
     assert list(session.glob("*.store"))
 
 
