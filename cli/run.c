@@ -49,7 +49,7 @@ static const char help[] =
 	"                    the same without the copy that Darshan's tools read; iolens convert makes it later\n"
 	"      --mpi-communication\n"
 	"                    count MPI's messages, collective and one-sided calls, too: how often, bytes, time\n"
-	"      --ranges      phases by the ranges that the program has: NVTX and ROCTX\n"
+	"      --ranges      phases by the ranges that the program has: NVTX, ROCTX, PyTorch\n"
 	"      --ranges=DOMAIN,...\n"
 	"                    and those of libraries, by NVTX's domain, as NCCL; all: of every one\n"
 	"  -h, --help        this text\n"

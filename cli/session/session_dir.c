@@ -129,6 +129,8 @@ int session_dir_make(struct session_dir *s, bool communication, bool ranges)
 	if (ranges && !preload_ranges(s->preload, s->ranges, sizeof s->ranges))
 		return cli_fail(CLI_INPUT, "run: libiolens-ranges.so not found beside %s: no ranges can be seen",
 				s->preload);
+	const char *slash = strrchr(s->ranges, '/');
+	snprintf(s->python, sizeof s->python, "%.*spython", slash ? (int)(slash + 1 - s->ranges) : 0, s->ranges);
 	int code = make_somewhere(s);
 	if (code == 0)
 		code = link_preload(s, s->preload, "libiolens.so");
@@ -173,6 +175,17 @@ static void add_preload(const struct session_dir *s)
 		setenv("LD_PRELOAD", value, 1);
 }
 
+/* A path with a colon would be two. */
+static void add_python(const struct session_dir *s)
+{
+	char value[16384];
+	const char *others = getenv("PYTHONPATH");
+	size_t used = (size_t)snprintf(value, sizeof value, "%s%s%s", s->python, others && *others ? ":" : "",
+				       others ? others : "");
+	if (!strchr(s->python, ':') && used < sizeof value)
+		setenv("PYTHONPATH", value, 1);
+}
+
 void session_dir_environment(const struct session_dir *s, bool preload)
 {
 	char text[EPOCH_TEXT];
@@ -189,8 +202,10 @@ void session_dir_environment(const struct session_dir *s, bool preload)
 	setenv("IOLENS_EPOCH", text, 1);
 	if (preload)
 		add_preload(s);
-	if (preload && s->ranges[0])
+	if (preload && s->ranges[0]) {
 		setenv("NVTX_INJECTION64_PATH", s->ranges, 0);
+		add_python(s);
+	}
 }
 
 bool session_dir_holds_store(const char *path)

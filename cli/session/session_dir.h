@@ -13,6 +13,7 @@ struct session_dir {
 	char host[65];
 	char preload[4096];
 	char ranges[4096]; /* preloaded behind it, and NVTX's tool; "" = ranges are not asked for */
+	char python[4096]; /* first for every Python then: what follows PyTorch's ranges */
 	struct epoch epoch;
 	int lock; /* the directory, held until we end; -1 = this file system has no locks, or there is no descriptor left */
 };
