@@ -215,7 +215,7 @@ static void *find_global(const char *symbol)
 
 /* ---- libc's own ---- */
 
-extern const struct wrap __start_iolens_wraps[], __stop_iolens_wraps[];
+__attribute__((visibility("hidden"))) extern const struct wrap __start_iolens_wraps[], __stop_iolens_wraps[];
 
 /* Every caller expects an int or a long. */
 static long missing(void)

@@ -41,7 +41,9 @@ static struct {
 	char command[3016];
 } life;
 
-extern const struct life_module *const __start_iolens_modules[], *const __stop_iolens_modules[];
+/* Hidden: the bounds of our section are no names for other libraries to find. */
+__attribute__((visibility("hidden"))) extern const struct life_module *const __start_iolens_modules[],
+	*const __stop_iolens_modules[];
 
 static bool observed(void)
 {
