@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "preload.h"
 
-/* The first entry of sys.path is the working directory, whose files are not ours. */
+/*
+ * The first entry of sys.path is the working directory, whose files are not ours. The last one is for pip install --target, or
+ * another Python than the one that installed.
+ */
 static const char start[] = "import sys\n"
-			    "sys.path[:] = [p for p in sys.path if p]\n"
+			    "sys.path[:] = [p for p in [*sys.path, sys.argv.pop(1)] if p]\n"
 			    "try:\n"
 			    "    from iolens.cli import main\n"
 			    "except ImportError as e:\n"
@@ -49,20 +53,40 @@ static void drop_empty_entries(void)
 	free(kept);
 }
 
+/* "python3.9", where the package is in the folder of that version: others may not have what it depends on. */
+static const char *versioned(const char *parent, char *name, size_t room)
+{
+	const char *at = NULL;
+	for (const char *next = parent; (next = strstr(next, "/python3.")); next++)
+		at = next + 1;
+	if (!at)
+		return NULL;
+	snprintf(name, room, "%.*s", (int)strcspn(at, "/"), at);
+	return name;
+}
+
 int python_main(int argc, char **argv)
 {
-	char path[PATH_MAX];
-	const char *interpreter = getenv("IOLENS_PYTHON");
-	char **args = calloc((size_t)argc + 4, sizeof *args);
+	char path[PATH_MAX], parent[PATH_MAX], name[64];
+	const char *interpreter = getenv("IOLENS_PYTHON"), *first = NULL;
+	char **args = calloc((size_t)argc + 5, sizeof *args);
 	if (!args)
 		return cli_fail(CLI_INPUT, "out of memory");
-	if (!interpreter || !*interpreter)
+	if (!preload_package_parent(parent, sizeof parent))
+		parent[0] = '\0';
+	if (!interpreter || !*interpreter) {
 		interpreter = beside(path, sizeof path) ? path : "python3";
-	args[0] = (char *)interpreter;
+		first = interpreter == path ? NULL : versioned(parent, name, sizeof name);
+	}
 	args[1] = "-c";
 	args[2] = (char *)start;
-	memcpy(args + 3, argv, (size_t)argc * sizeof *argv);
+	args[3] = parent;
+	memcpy(args + 4, argv, (size_t)argc * sizeof *argv);
 	drop_empty_entries();
+	args[0] = (char *)first;
+	if (first)
+		execvp(first, args);
+	args[0] = (char *)interpreter;
 	execvp(interpreter, args);
 	int error = errno;
 	free(args);

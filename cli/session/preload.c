@@ -10,11 +10,16 @@
 
 #include "schema.h"
 
+#define IN_PACKAGE "/iolens/lib/libiolens.so"
+
 /* Relative to the program's directory. */
 static const char *const places[] = {
 	"../runtime/libiolens.so",
-	"../lib/python3*/site-packages/iolens/lib/libiolens.so",
-	"../local/lib/python3*/dist-packages/iolens/lib/libiolens.so",
+	"../lib/python3*/site-packages" IN_PACKAGE,
+	"../lib64/python3*/site-packages" IN_PACKAGE,
+	"../lib/python3*/dist-packages" IN_PACKAGE, /* Debian, in /usr/local */
+	"../local/lib/python3*/dist-packages" IN_PACKAGE,
+	".." IN_PACKAGE, /* pip install --target */
 	"../lib/iolens/libiolens.so",
 	"../lib/*/iolens/libiolens.so",
 	"libiolens.so",
@@ -30,14 +35,9 @@ static bool first_match(const char *pattern, char *path, size_t room)
 	return any;
 }
 
-bool preload_find(char *path, size_t room)
+static bool find_installed(char *path, size_t room)
 {
 	char program[PATH_MAX], pattern[PATH_MAX + 128];
-	const char *given = getenv("IOLENS_PRELOAD");
-	if (given) {
-		snprintf(path, room, "%s", given);
-		return access(path, R_OK) == 0;
-	}
 	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 	program[n > 0 ? n : 0] = '\0';
 	char *slash = strrchr(program, '/');
@@ -49,6 +49,24 @@ bool preload_find(char *path, size_t room)
 			return true;
 	}
 	return false;
+}
+
+bool preload_find(char *path, size_t room)
+{
+	const char *given = getenv("IOLENS_PRELOAD");
+	if (!given)
+		return find_installed(path, room);
+	snprintf(path, room, "%s", given);
+	return access(path, R_OK) == 0;
+}
+
+bool preload_package_parent(char *path, size_t room)
+{
+	size_t in = strlen(IN_PACKAGE), n = find_installed(path, room) ? strlen(path) : 0;
+	if (n <= in || strcmp(path + n - in, IN_PACKAGE) != 0)
+		return false;
+	path[n - in] = '\0';
+	return true;
 }
 
 static const char plain[] = "libiolens.so", counting[] = "libiolens-communication.so", ranges[] = "libiolens-ranges.so";

@@ -10,6 +10,9 @@
 /* $IOLENS_PRELOAD, else beside this program: in the build tree or where the package installs it. */
 bool preload_find(char *path, size_t room);
 
+/* The folder that the Python package of this program is in. False: this is a build tree, or there is no package. */
+bool preload_package_parent(char *path, size_t room);
+
 /* The library beside it that counts MPI communication, too, instead. False: it is not there; the path is told all the same. */
 bool preload_communication(char *path, size_t room);
 

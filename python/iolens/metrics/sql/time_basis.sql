@@ -25,4 +25,4 @@ SELECT log, i.interface, coalesce(tree, false) AS tree,
 FROM metric.headline CROSS JOIN (SELECT unnest(recorded_interfaces()) AS interface) AS i
 LEFT JOIN tree USING (log) LEFT JOIN added AS own ON own.log = headline.log AND own.interface = 'own'
 LEFT JOIN added ON added.log = headline.log AND added.interface = i.interface
-ORDER BY log, interface
+ORDER BY log, i.interface
