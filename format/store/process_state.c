@@ -172,16 +172,26 @@ static bool of_files(int operation)
 	return !strcmp(interface, "posix") || !strcmp(interface, "stdio");
 }
 
+static int list_those_of_files(uint8_t listed[STATE_OP_COUNT])
+{
+	int n = 0;
+	for (int o = 0; o < STATE_OP_COUNT; o++)
+		if (of_files(o))
+			listed[n++] = (uint8_t)o;
+	return n;
+}
+
 /* Which operations count is found out once: a phase may begin a million times. */
 static int64_t meta_ops(const struct state_shard *s)
 {
-	static uint8_t counted[STATE_OP_COUNT], known;
+	static uint8_t counted[STATE_OP_COUNT];
+	static int known;
 	int64_t n = 0;
-	for (int o = 0; !known && o < STATE_OP_COUNT; o++)
-		counted[o] = of_files(o);
-	known = 1;
-	for (int o = 0; o < STATE_OP_COUNT; o++)
-		n += counted[o] ? s->operation[o].count : 0;
+	int used = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	if (!used)
+		__atomic_store_n(&known, used = list_those_of_files(counted), __ATOMIC_RELEASE);
+	for (int i = 0; i < used; i++)
+		n += s->operation[counted[i]].count;
 	return n;
 }
 
