@@ -242,7 +242,7 @@ LIBRARY: dict[str, Case] = {
     ),
     "many_aggregators": (
         aggregating(8, 8, 4),
-        "8 ranks read and write what all move collectively, the job has 4 nodes only",
+        "8 ranks read and write what all move collectively, the job has only 4 nodes",
         aggregating(8, 4, 4),
     ),
     "aggregators_match": (

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cases_parallel import aggregating
 from iolens.metrics import Dataset
 from iolens.report.sections import answer
 from iolens.report.source import Source
@@ -150,6 +151,12 @@ def test_hints_for_the_log_are_none_of_the_program_s(tmp_path: Path) -> None:
     """Of a shared record without a heat map nobody knows which ranks moved its bytes."""
     job = collective(65536).posix("/scratch/a", write={MiB: 65536}, write_time=65536 * 40.0)
     assert not {"few_aggregators", "many_aggregators", "aggregators_match"} & set(found_in(job, tmp_path))
+
+
+def test_one_node_has_one_link(tmp_path: Path) -> None:
+    """Its ranks share it, however many of them read and write for the others."""
+    assert "many_aggregators" not in found_in(aggregating(2, 2, 1), tmp_path)
+    assert "many_aggregators" in found_in(aggregating(4, 3, 2), tmp_path)
 
 
 def process(rank: int, **values: Any) -> dict[str, Any]:
