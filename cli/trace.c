@@ -55,7 +55,7 @@ static bool set_operation(void *target, const struct choice *c, char *text)
 	return !strcmp(text, "read") || !strcmp(text, "write");
 }
 
-/* 4096, 64k, 1M, 2G */
+/* 4096, 64k, 1M, 1MiB, 2G */
 static bool set_size(void *target, const struct choice *c, char *text)
 {
 	int64_t *size = (int64_t *)((char *)target + c->at);
@@ -63,7 +63,7 @@ static bool set_size(void *target, const struct choice *c, char *text)
 	char *end;
 	*size = strtoll(text, &end, 10);
 	const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
-	if (end == text || *size < 0 || (*end && (!unit || end[1])))
+	if (end == text || *size < 0 || (*end && (!unit || (end[1] && strcmp(end + 1, "iB")))))
 		return false;
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 	if (*size > INT64_MAX >> shift)
@@ -113,8 +113,8 @@ static const struct choice table[] = {
 	 .about = "accesses between two times, in seconds since the start; either may be left out"},
 	{"op", "read|write", set_operation, .about = "reads or writes alone"},
 	{"min-size", "N", set_size, .about = "accesses of at least N bytes; k, M, G are 1024, ...",
-	 .at = offsetof(struct trace, filter.min_size)},
-	{"max-size", "N", set_size, .about = "accesses of at most N bytes",
+	 .expect = "bytes, as in 4096, 64k or 1MiB", .at = offsetof(struct trace, filter.min_size)},
+	{"max-size", "N", set_size, .about = "accesses of at most N bytes", .expect = "bytes, as in 4096, 64k or 1MiB",
 	 .at = offsetof(struct trace, filter.max_size)},
 	{"show-incomplete", NULL, set_incomplete, .about = "show modules that lack data too"},
 };

@@ -121,6 +121,15 @@ def test_accesses_of_all_files_in_the_order_they_began(
     assert [row[-1].rpartition("/")[2] for row in rows[-2:]] == ["file", "other"]
     few = lines(iolens, log, "--chronological", "--min-size", "6", "--max-size", "9")[1:]
     assert len(few) == 50
+    large = [
+        lines(iolens, log, "--chronological", "--min-size", size) for size in ("1k", "1K", "1KiB", "1024")
+    ]
+    assert large == large[:1] * 4
+    for wrong in ("1kB", "1KiBs", "k", "-1", "1iB"):
+        command = [iolens, "trace", "--min-size", wrong, log]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"--min-size {wrong}: expected bytes, as in 4096, 64k or 1MiB" in refused.stderr
 
 
 def test_python_has_it(observe: Observe, tmp_path: Path) -> None:
