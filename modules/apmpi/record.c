@@ -27,61 +27,79 @@ struct state_communication *apmpi_thread(void)
 /* Edges belong to the class below. */
 static int class_of(int64_t bytes)
 {
-	return (bytes > 256) + (bytes > 1024) + (bytes > 8192) + (bytes > 262144) + (bytes > 1048576);
+	if (__builtin_expect(bytes <= 256, 1))
+		return 0;
+	return 1 + (bytes > 1024) + (bytes > 8192) + (bytes > 262144) + (bytes > 1048576);
 }
 
-static void add_time(struct state_call *c, double time)
+static inline void add(struct apmpi_span s, double end, enum state_call_id call, int64_t bytes)
 {
+	struct state_call *c = &s.to->call[call];
+	double time = end - s.start;
+	c->count++;
+	c->bytes += bytes;
+	c->size[class_of(bytes)]++;
 	c->time += time;
-	if (time > c->longest)
+	if (__builtin_expect(time > c->longest, 0))
 		c->longest = time;
-	if (time > 0 && (time < c->shortest || !(c->shortest > 0)))
+	if (__builtin_expect(time < c->shortest || !(c->shortest > 0), 0) && time > 0)
 		c->shortest = time;
+	s.to->ended = end;
 }
 
 /* The last memory is shared by all threads beyond those that have one for themselves. */
-static bool enter(void)
+__attribute__((cold, noinline)) static void add_shared(struct apmpi_span s, double end, enum state_call_id call,
+						       int64_t bytes)
 {
 	self_enter();
-	if (__builtin_expect(!self.shared, 1) || self_take_shared())
-		return true;
-	self_leave();
-	return false;
-}
-
-static void leave(void)
-{
-	self_shard_done();
+	if (self_take_shared()) {
+		add(s, end, call, bytes);
+		self_drop_shared();
+	}
 	self_leave();
 }
 
 void apmpi_add(struct apmpi_span s, double end, enum state_call_id call, int64_t bytes)
 {
-	struct state_call *c = &s.to->call[call];
-	if (!enter())
+	if (__builtin_expect(self.shared, 0)) {
+		add_shared(s, end, call, bytes);
 		return;
-	c->count++;
-	c->bytes += bytes;
-	c->size[class_of(bytes)]++;
-	add_time(c, end - s.start);
-	s.to->ended = end;
-	leave();
+	}
+	self_enter();
+	add(s, end, call, bytes);
+	self_leave();
 }
 
 void apmpi_add_untimed(struct apmpi_span s, enum state_call_id call)
 {
-	if (!enter())
-		return;
-	s.to->call[call].count++;
-	leave();
+	self_enter();
+	if (!self.shared || self_take_shared()) {
+		s.to->call[call].count++;
+		self_shard_done();
+	}
+	self_leave();
 }
 
 /* ---- bytes ---- */
 
-int64_t apmpi_bytes(int64_t count, uintptr_t type)
+uint64_t apmpi_types[APMPI_TYPES];
+
+static void learn(const struct mpi_backend *mpi, uintptr_t type, int64_t size)
+{
+	uint64_t *known = apmpi_type(type);
+	bool fits = size >= 0 && size < APMPI_ASKED - 1;
+	if (__atomic_load_n(known, __ATOMIC_RELAXED) >> 16 == type || type >> 48)
+		return;
+	uint64_t word = fits && mpi->type_named(type) ? (uint64_t)size + 1 : APMPI_ASKED;
+	__atomic_store_n(known, (uint64_t)type << 16 | word, __ATOMIC_RELAXED);
+}
+
+int64_t apmpi_bytes_asked(int64_t count, uintptr_t type)
 {
 	const struct mpi_backend *mpi = mpi_backend();
 	int64_t element = mpi && count > 0 ? mpi->type_size(type) : 0;
+	if (element > 0)
+		learn(mpi, type, element);
 	return element > 0 ? count * element : 0;
 }
 

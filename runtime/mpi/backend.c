@@ -15,7 +15,8 @@
 	X(Test) X(Cancel) X(File_open) X(File_iwrite_at_all) X(File_close) X(File_set_errhandler) \
 	X(File_get_position) X(File_get_byte_offset) \
 	X(Comm_test_inter) X(Comm_remote_size) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
-	X(Dist_graph_neighbors_count) X(Comm_group) X(Group_incl) X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free)
+	X(Dist_graph_neighbors_count) X(Comm_group) X(Group_incl) X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free) \
+	X(Type_get_envelope)
 /* clang-format on */
 
 #if defined MPI_ABI_VERSION
@@ -95,6 +96,13 @@ static int64_t type_size(uintptr_t handle)
 {
 	MPI_Count n = -1;
 	return mpi.TYPE_SIZE((MPI_Datatype)handle, &n) == MPI_SUCCESS ? (int64_t)n : -1;
+}
+
+static bool type_named(uintptr_t handle)
+{
+	int integers = 0, addresses = 0, types = 0, combiner = MPI_UNDEFINED;
+	int code = mpi.Type_get_envelope((MPI_Datatype)handle, &integers, &addresses, &types, &combiner);
+	return code == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
 }
 
 static bool in_place(const void *buffer)
@@ -371,6 +379,7 @@ const struct mpi_backend iolens_mpi_backend = {
 	.start = start,
 	.comm = comm,
 	.type_size = type_size,
+	.type_named = type_named,
 	.in_place = in_place,
 	.peers = peers,
 	.targets = targets,

@@ -118,7 +118,7 @@ static inline bool mpi_inside(uintptr_t frame)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
 
-enum { MPI_BACKEND_VERSION = 5 };
+enum { MPI_BACKEND_VERSION = 6 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
@@ -136,6 +136,7 @@ struct mpi_backend {
 	/* -- for modules -- */
 	int (*comm)(uintptr_t comm, int *size, int *rank);
 	int64_t (*type_size)(uintptr_t type); /* bytes, -1 = unknown; 64 bits */
+	bool (*type_named)(uintptr_t type);   /* one of the MPI's own, which are never freed */
 	bool (*in_place)(const void *buffer); /* MPI_IN_PLACE instead of one */
 	int (*peers)(uintptr_t comm);   /* that a collective call sends to: of an intercommunicator the other group */
 	int (*targets)(uintptr_t comm); /* neighbours in its topology to which this rank sends */
