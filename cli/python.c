@@ -19,7 +19,7 @@ static const char start[] = "import sys\n"
 			    "    from iolens.cli import main\n"
 			    "except ImportError as e:\n"
 			    "    print(f'iolens: this command needs the Python package, which is not complete here "
-			    "({e}): pip install iolens', file=sys.stderr)\n"
+			    "({e}): install iolens again', file=sys.stderr)\n"
 			    "    sys.exit(2)\n"
 			    "main()\n";
 

@@ -267,6 +267,10 @@ WRAP(int, munmap, void *at, size_t n)
 	return result;
 }
 
+#ifndef MREMAP_DONTUNMAP /* headers before glibc 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
+
 WRAP(void *, mremap, void *old, size_t n, size_t room, int flags, ...)
 {
 	va_list rest;

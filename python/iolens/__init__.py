@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing and pathlib are all that this import would take, 60 million instructions
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
     from iolens.error import IolensError
     from iolens.log import Log, Scan, open, scan
     from iolens.phases import phase
@@ -17,6 +18,8 @@ _FROM_LOG = {"Log", "Scan", "open", "scan"}
 
 def preload_path() -> Path:
     """Where this package has its preload library (a source checkout has none)."""
+    from pathlib import Path
+
     return Path(__file__).resolve().parent / "lib" / "libiolens.so"
 
 

@@ -1,4 +1,4 @@
-"""The wheel, in an environment of its own: what somebody has after `pip install iolens`."""
+"""The wheel, in an environment of its own: what somebody has after `pip install`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_a_wheel_in_a_fresh_environment(
     pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, root)
     (wheel,) = tmp_path.glob("*.whl")
     assert "-abi3-" in wheel.name
-    libraries = {path.name for path in (build_dir / "runtime").glob("libiolens*.so")}
+    built = [(build_dir / room).glob("libiolens*.so") for room in ("runtime", "ranges")]
+    libraries = {path.name for found in built for path in found}
     assert {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "/lib/" in name} == libraries
     venv.create(tmp_path / "env", with_pip=True)
     programs = tmp_path / "env" / "bin"

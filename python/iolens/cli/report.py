@@ -62,7 +62,7 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
 @click.option("-o", "--output", metavar="FILE", help="Where it goes; by default the log's name, here.")
 @click.option("--text", "form", flag_value="text", help="Text for a terminal instead of a page.")
 @click.option("--json", "form", flag_value="json", help="Every table and figure as JSON, on standard output.")
-@click.option("--pdf", "form", flag_value="pdf", help="A PDF (needs iolens[pdf]).")
+@click.option("--pdf", "form", flag_value="pdf", help="A PDF (needs the package typst).")
 @click.option("--html", "form", flag_value="html", default=True, help="A page that opens anywhere (default).")
 @click.option("--csv", metavar="DIR", help="Every table whole, a CSV file each, into DIR.")
 @click.option("--rules", multiple=True, metavar="DIR", help="Rules of the site.")

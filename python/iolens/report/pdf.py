@@ -140,7 +140,7 @@ def to_pdf(document: Document) -> bytes:
         import typst
     except ImportError:
         raise IolensError(
-            "a PDF needs one more package: pip install 'iolens[pdf]'", exit_code=USAGE
+            "a PDF needs one more package: pip install 'typst>=0.13,<1'", exit_code=USAGE
         ) from None
     content = {
         "title": clean(document.title),
