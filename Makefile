@@ -82,7 +82,17 @@ pictures: build ## take the pictures of docs/pictures again (needs Chromium, and
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
+wheel: ## wheels for every Linux, into dist
+	./bootstrap wheel
+
+sdist: ## the source distribution, into dist
+	./bootstrap sdist
+
+install-tests: wheel sdist ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
+	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
+	tests/install/chroots.sh $(SUITES)
+
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs pictures fresh-machine clean
+.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs pictures fresh-machine wheel sdist install-tests clean
