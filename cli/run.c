@@ -28,14 +28,14 @@ struct options {
 	const char *log;  /* NULL: named after the command */
 	const char *json; /* NULL: none */
 	bool quiet;
-	const char *trace; /* value of IOLENS_TRACE; NULL: not given */
-	bool communication;
+	const char *trace;  /* value of IOLENS_TRACE; NULL: not given */
+	unsigned wanted;    /* SESSION_... */
 	const char *ranges; /* value of IOLENS_RANGES; NULL: not given */
 	char **command;
 };
 
 static const char help[] =
-	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--mpi-communication]\n"
+	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--mpi-communication[=sync]]\n"
 	"                  [--ranges[=DOMAIN,...]] [--] COMMAND [ARGUMENT...]\n"
 	"\n"
 	"Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
@@ -49,6 +49,8 @@ static const char help[] =
 	"                    the same without the copy that Darshan's tools read; iolens convert makes it later\n"
 	"      --mpi-communication\n"
 	"                    count MPI's messages, collective and one-sided calls, too: how often, bytes, time\n"
+	"      --mpi-communication=sync\n"
+	"                    and have ranks meet before each collective call: waiting is told apart from transfer\n"
 	"      --ranges      phases by the ranges that the program has: NVTX, ROCTX, PyTorch\n"
 	"      --ranges=DOMAIN,...\n"
 	"                    and those of libraries, by NVTX's domain, as NCCL; all: of every one\n"
@@ -92,7 +94,9 @@ static int parse(struct options *o, char **at)
 		} else if (strcmp(*at, "--trace=compact") == 0) {
 			o->trace = "compact";
 		} else if (strcmp(*at, "--mpi-communication") == 0) {
-			o->communication = true;
+			o->wanted |= SESSION_COMMUNICATION;
+		} else if (strcmp(*at, "--mpi-communication=sync") == 0) {
+			o->wanted |= SESSION_COMMUNICATION | SESSION_SYNCHRONIZATION;
 		} else if (strcmp(*at, "--ranges") == 0) {
 			o->ranges = "on";
 		} else if (strncmp(*at, "--ranges=", 9) == 0) {
@@ -316,9 +320,12 @@ static int prepare(struct options *o, struct session_dir *session, char **argume
 	int code = parse(o, arguments);
 	if (!o->ranges)
 		o->ranges = getenv("IOLENS_RANGES");
+	if (preload_communication_asked())
+		o->wanted |= SESSION_COMMUNICATION;
+	if (o->ranges && strcmp(o->ranges, "off") != 0)
+		o->wanted |= SESSION_RANGES;
 	if (!code)
-		code = session_dir_make(session, o->communication || preload_communication_asked(),
-					o->ranges && strcmp(o->ranges, "off") != 0);
+		code = session_dir_make(session, o->wanted);
 	if (code)
 		return code;
 	if ((code = check_outputs(o, session))) {

@@ -69,7 +69,8 @@ bool preload_package_parent(char *path, size_t room)
 	return true;
 }
 
-static const char plain[] = "libiolens.so", counting[] = "libiolens-communication.so", ranges[] = "libiolens-ranges.so";
+static const char plain[] = "libiolens.so", counting[] = "libiolens-communication.so", ranges[] = "libiolens-ranges.so",
+		  synchronization[] = "libiolens-synchronization.so";
 
 bool preload_communication(char *path, size_t room)
 {
@@ -80,20 +81,30 @@ bool preload_communication(char *path, size_t room)
 	return strcmp(name, counting) == 0 && access(path, R_OK) == 0;
 }
 
-bool preload_ranges(const char *library, char *path, size_t room)
+static bool find_beside(const char *library, const char *name, char *path, size_t room)
 {
 	static const char *const beside[] = {"", "../ranges/"};
 	const char *slash = strrchr(library, '/');
 	int n = slash ? (int)(slash + 1 - library) : 0;
 	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
 		char whole[PATH_MAX];
-		size_t used = (size_t)snprintf(path, room, "%.*s%s%s", n, library, beside[i], ranges);
+		size_t used = (size_t)snprintf(path, room, "%.*s%s%s", n, library, beside[i], name);
 		if (used < room && realpath(path, whole) && strlen(whole) < room) {
 			strcpy(path, whole);
 			return true;
 		}
 	}
 	return false;
+}
+
+bool preload_ranges(const char *library, char *path, size_t room)
+{
+	return find_beside(library, ranges, path, room);
+}
+
+bool preload_synchronization(const char *library, char *path, size_t room)
+{
+	return find_beside(library, synchronization, path, room);
 }
 
 static bool has_word(const char *list, const char *word)
@@ -114,7 +125,7 @@ bool preload_communication_asked(void)
 
 bool preload_is_ours(const char *entry, size_t n)
 {
-	static const char *const names[] = {plain, counting, ranges};
+	static const char *const names[] = {plain, counting, ranges, synchronization};
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
 		size_t length = strlen(names[k]);
 		bool whole = n == length || (n > length && entry[n - length - 1] == '/');

@@ -19,6 +19,9 @@ bool preload_communication(char *path, size_t room);
 /* The library beside that one which makes phases of ranges. */
 bool preload_ranges(const char *library, char *path, size_t room);
 
+/* The one which has ranks meet before collective calls. */
+bool preload_synchronization(const char *library, char *path, size_t room);
+
 /* By Darshan's setting: MOD_ENABLE names the module. */
 bool preload_communication_asked(void);
 

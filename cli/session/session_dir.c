@@ -116,17 +116,20 @@ static int link_preload(struct session_dir *s, char *library, const char *name)
 	return 0;
 }
 
-int session_dir_make(struct session_dir *s, bool communication, bool ranges)
+int session_dir_make(struct session_dir *s, unsigned wanted)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
-	s->shared[0] = s->ranges[0] = '\0';
+	s->shared[0] = s->ranges[0] = s->synchronization[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
 				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
-	if (communication && !preload_communication(s->preload, sizeof s->preload))
+	if (wanted & SESSION_COMMUNICATION && !preload_communication(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT, "run: %s not found: MPI communication cannot be counted", s->preload);
-	if (ranges && !preload_ranges(s->preload, s->ranges, sizeof s->ranges))
+	if (wanted & SESSION_SYNCHRONIZATION &&
+	    !preload_synchronization(s->preload, s->synchronization, sizeof s->synchronization))
+		return cli_fail(CLI_INPUT, "run: libiolens-synchronization.so not found beside %s", s->preload);
+	if (wanted & SESSION_RANGES && !preload_ranges(s->preload, s->ranges, sizeof s->ranges))
 		return cli_fail(CLI_INPUT, "run: libiolens-ranges.so not found beside %s: no ranges can be seen",
 				s->preload);
 	const char *slash = strrchr(s->ranges, '/');
@@ -136,6 +139,8 @@ int session_dir_make(struct session_dir *s, bool communication, bool ranges)
 		code = link_preload(s, s->preload, "libiolens.so");
 	if (code == 0)
 		code = link_preload(s, s->ranges, "libiolens-ranges.so");
+	if (code == 0)
+		code = link_preload(s, s->synchronization, "libiolens-synchronization.so");
 	s->others[0] = '\0';
 	if (code)
 		return code;
@@ -164,7 +169,8 @@ static void add_preload(const struct session_dir *s)
 {
 	char value[8192];
 	const char *others = getenv("LD_PRELOAD");
-	size_t used = (size_t)snprintf(value, sizeof value, "%s%s%s", s->preload, s->ranges[0] ? ":" : "", s->ranges);
+	size_t used = (size_t)snprintf(value, sizeof value, "%s%s%s%s%s", s->preload, s->synchronization[0] ? ":" : "",
+				       s->synchronization, s->ranges[0] ? ":" : "", s->ranges);
 	for (const char *at = others ? others : ""; *at && used < sizeof value;) {
 		size_t n = strcspn(at, " :");
 		if (n && !preload_is_ours(at, n))

@@ -12,8 +12,9 @@ struct session_dir {
 	char others[320];  /* for stores of other users; "" = this is not root */
 	char host[65];
 	char preload[4096];
-	char ranges[4096]; /* preloaded behind it, and NVTX's tool; "" = ranges are not asked for */
-	char python[4096]; /* first for every Python then: what follows PyTorch's ranges */
+	char synchronization[4096]; /* preloaded behind it; "" = not asked for */
+	char ranges[4096];          /* preloaded behind it, and NVTX's tool; "" = ranges are not asked for */
+	char python[4096];          /* first for every Python then: what follows PyTorch's ranges */
 	struct epoch epoch;
 	int lock; /* the directory, held until we end; -1 = this file system has no locks, or there is no descriptor left */
 };
@@ -30,8 +31,15 @@ enum { SESSION_PARENTS = 5 };
 /* Where sessions are made, the first choice first; NULL = not set. */
 void session_dir_parents(const char *parents[SESSION_PARENTS]);
 
-/* Makes it; 0 or an exit code, the reason printed. Is MPI communication to be counted, are ranges phases? */
-int session_dir_make(struct session_dir *s, bool communication, bool ranges);
+/* What is asked for beside the library. */
+enum {
+	SESSION_COMMUNICATION = 1,   /* MPI communication is counted, */
+	SESSION_SYNCHRONIZATION = 2, /* and ranks meet before collective calls */
+	SESSION_RANGES = 4           /* ranges are phases */
+};
+
+/* Makes it; 0 or an exit code, the reason printed. */
+int session_dir_make(struct session_dir *s, unsigned wanted);
 
 /* Processes on other nodes leave their stores below this directory: they see it, too. */
 void session_dir_share(struct session_dir *s, const char *directory);

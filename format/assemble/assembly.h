@@ -39,6 +39,7 @@ struct assembly_source {
 	bool segments;                       /* which are to be in regions, too */
 	bool communicates;                   /* by MPI, and that was counted */
 	double communication;                /* s */
+	double synchronization;              /* s */
 	bool has_records;                    /* of files: standard streams do not count */
 	struct traces_ahead *ahead;          /* the same of its trace */
 	struct precompressed *precompressed; /* what its process has done ahead; NULL = nothing */
@@ -110,6 +111,7 @@ struct access_writer;
 struct assembly_communication {
 	int64_t ranks;
 	double time, squares;
+	double synchronization, its_squares;
 };
 
 struct assembly {

@@ -16,6 +16,8 @@ void assembly_sum_communication(struct assembly *a)
 		sum.ranks++;
 		sum.time += s->communication;
 		sum.squares += s->communication * s->communication;
+		sum.synchronization += s->synchronization;
+		sum.its_squares += s->synchronization * s->synchronization;
 	}
 	a->communication = sum;
 }
@@ -23,19 +25,22 @@ void assembly_sum_communication(struct assembly *a)
 /* ---- the region ---- */
 
 /* Of all ranks of the job; one that did not communicate took no time for it. */
-static double variance(const struct assembly *a)
+static double variance(const struct assembly *a, double time, double squares)
 {
-	double n = (double)a->part->nprocs, mean = a->communication.time / n;
-	double found = a->communication.squares / n - mean * mean;
+	double n = (double)a->part->nprocs, mean = time / n;
+	double found = squares / n - mean * mean;
 	return found > 0 ? found : 0;
 }
 
 static int write_header(struct assembly *a)
 {
+	const struct assembly_communication *c = &a->communication;
 	struct apmpi_header header = {
 		.id = log_id("darshan-apmpi-header"),
 		.magic = APMPI_HEADER_MAGIC,
-		.total_comm_time_variance = variance(a),
+		.sync_flag = c->synchronization > 0,
+		.total_comm_time_variance = variance(a, c->time, c->squares),
+		.total_comm_sync_time_variance = variance(a, c->synchronization, c->its_squares),
 	};
 	return log_write_record(a->writer, &header, sizeof header);
 }
@@ -50,6 +55,9 @@ static void set_call(uint8_t *record, const struct written_call *w, const struct
 	if (w->sized)
 		memcpy(record + w->counters + sizeof sum->count, moved, sizeof moved);
 	memcpy(record + w->times, times, sizeof times);
+	double synchronized = precise_duration(sum->synchronized);
+	if (w->synchronized)
+		memcpy(record + w->synchronized, &synchronized, sizeof synchronized);
 }
 
 static int write_rank(struct assembly *a, struct store_reader *i)
@@ -65,6 +73,7 @@ static int write_rank(struct assembly *a, struct store_reader *i)
 			set_call(a->record, &written_calls[c], &sum);
 	}
 	r->total_comm_time = precise_duration(a->source->communication);
+	r->total_comm_sync_time = precise_duration(a->source->synchronization);
 	memcpy(r->processor_name, i->state->process.host, sizeof i->state->process.host - 1);
 	return log_write_record(a->writer, a->record, sizeof *r);
 }

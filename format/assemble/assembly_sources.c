@@ -145,6 +145,7 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 	s->segments = s->traced && !i->state->trace.compact;
 	s->communicates = i->communicating > 0;
 	s->communication = store_reader_communication(i);
+	s->synchronization = store_reader_synchronization(i);
 	s->end = store_reader_last(i);
 	s->epoch = p->started - (int64_t)(p->start * 1e9);
 	s->pid = p->pid;

@@ -263,6 +263,8 @@ int join_survey_add(struct join *j, const void *survey, size_t n)
 	j->survey.communication.ranks += s.communication.ranks;
 	j->survey.communication.time += s.communication.time;
 	j->survey.communication.squares += s.communication.squares;
+	j->survey.communication.synchronization += s.communication.synchronization;
+	j->survey.communication.its_squares += s.communication.its_squares;
 	return good ? 0 : joining_fail(j, LOG_E_DAMAGED, "a place's survey cannot be read");
 }
 

@@ -133,6 +133,7 @@ struct written_operation {
 struct written_call {
 	const char *name, *kind;
 	uint16_t counters, times; /* where in the module's record those of the call begin; 0 = it has none there */
+	uint16_t synchronized;    /* likewise its time in synchronization */
 	uint8_t sized;            /* its counters are a count, bytes and size classes, else a count alone */
 };
 

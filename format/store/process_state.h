@@ -15,7 +15,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 17,
+	STATE_VERSION = 18,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -166,6 +166,7 @@ struct state_call {
 	int64_t bytes;
 	int64_t size[STATE_MESSAGES];   /* calls of up to 256 bytes, 1 KiB, 8 KiB, 256 KiB, 1 MiB, and of more */
 	double time, shortest, longest; /* s */
+	double synchronized;            /* s in barriers that were put before it */
 };
 
 /* The communication of the thread that has the shard of the same number; in a region of its own, which few stores have. */

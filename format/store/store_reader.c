@@ -58,6 +58,7 @@ static void mend_communication(struct state_communication *c)
 		mend_time(&call->time);
 		mend_time(&call->shortest);
 		mend_time(&call->longest);
+		mend_time(&call->synchronized);
 	}
 }
 
@@ -256,6 +257,7 @@ struct state_call store_reader_call(const struct store_reader *i, int call)
 		for (int k = 0; k < STATE_MESSAGES; k++)
 			sum.size[k] += one->size[k];
 		sum.time += one->time;
+		sum.synchronized += one->synchronized;
 		if (one->shortest > 0 && (!(sum.shortest > 0) || one->shortest < sum.shortest))
 			sum.shortest = one->shortest;
 		if (one->longest > sum.longest)
@@ -269,6 +271,14 @@ double store_reader_communication(const struct store_reader *i)
 	double time = 0;
 	for (int call = 0; i->communicating && call < STATE_CALL_COUNT; call++)
 		time += store_reader_call(i, call).time;
+	return time;
+}
+
+double store_reader_synchronization(const struct store_reader *i)
+{
+	double time = 0;
+	for (int call = 0; i->communicating && call < STATE_CALL_COUNT; call++)
+		time += store_reader_call(i, call).synchronized;
 	return time;
 }
 

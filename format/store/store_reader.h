@@ -40,6 +40,7 @@ struct state_batches store_reader_batches(const struct store_reader *i, int inte
 struct state_call store_reader_call(const struct store_reader *i, int call);
 /* Seconds of all of them. */
 double store_reader_communication(const struct store_reader *i);
+double store_reader_synchronization(const struct store_reader *i);
 
 /* The threads' heat maps as one that covers `until` seconds; false if nothing was moved. */
 bool store_reader_heat(const struct store_reader *i, int heat, double until, struct state_heat *out);

@@ -14,17 +14,24 @@ enum {
 };
 
 /* `after` is what else is done when the call ended well. */
-#define CALL_OR(instead, name, id, given, passed, bytes, after)      \
-	WRAP_MPI_OR(instead, MPI_##name, given, passed)              \
-	{                                                            \
-		struct apmpi_span s = apmpi_span();                  \
-		int code = next passed;                              \
-		if (s.to && !code) {                                 \
-			double end = clock_now();                    \
-			apmpi_add(s, end, STATE_CALL_##id, (bytes)); \
-			after;                                       \
-		}                                                    \
-		return code;                                         \
+#define CALL_OR(instead, name, id, given, passed, bytes, after) \
+	CALL_AFTER(apmpi_span(), instead, name, id, given, passed, bytes, after)
+
+/* A collective call that blocks, with a parameter comm. */
+#define COLLECTIVE_CALL_OR(instead, name, id, given, passed, bytes) \
+	CALL_AFTER(apmpi_synchronized_span(comm, STATE_CALL_##id), instead, name, id, given, passed, bytes, )
+
+#define CALL_AFTER(span, instead, name, id, given, passed, bytes, after) \
+	WRAP_MPI_OR(instead, MPI_##name, given, passed)                  \
+	{                                                                \
+		struct apmpi_span s = span;                              \
+		int code = next passed;                                  \
+		if (s.to && !code) {                                     \
+			double end = clock_now();                        \
+			apmpi_add(s, end, STATE_CALL_##id, (bytes));     \
+			after;                                           \
+		}                                                        \
+		return code;                                             \
 	}
 
 #define CALL(name, id, given, passed, bytes) CALL_OR(NULL, name, id, given, passed, bytes, )

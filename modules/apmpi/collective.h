@@ -11,28 +11,42 @@
 	CALL_OR(apmpi_unsupported, name##_init, id##_INIT, (list(int), uintptr_t info, void *request), \
 		(MPI_UNPACK passed_list, info, request), 0, apmpi_remember(request, (bytes)))
 
-/* Counts are numbers: in 32 and in 64 bits. */
-#define WITH_LARGE(name, id, list, more, passed, fits, bytes)                 \
-	CALL_OR(NULL, name, id, (list(int) MPI_UNPACK more), passed, bytes, ) \
-	static int narrow_##name(list(int64_t) MPI_UNPACK more)               \
-	{                                                                     \
-		static struct late late = MPI_LATE(MPI_##name, NULL);         \
-		if (!(fits))                                                  \
-			return APMPI_ERROR_COUNT;                             \
-		return ((type_MPI_##name *)resolve_next(&late, NULL))passed;  \
-	}                                                                     \
-	CALL_OR(narrow_##name, name##_c, id, (list(int64_t) MPI_UNPACK more), passed, bytes, )
+/* Counts are numbers: in 32 and in 64 bits. `how` makes the wrappers. */
+#define WITH_LARGE(how, name, id, list, more, passed, fits, bytes)           \
+	how(NULL, name, id, (list(int) MPI_UNPACK more), passed,             \
+	    bytes) static int narrow_##name(list(int64_t) MPI_UNPACK more)   \
+	{                                                                    \
+		static struct late late = MPI_LATE(MPI_##name, NULL);        \
+		if (!(fits))                                                 \
+			return APMPI_ERROR_COUNT;                            \
+		return ((type_MPI_##name *)resolve_next(&late, NULL))passed; \
+	}                                                                    \
+	how(narrow_##name, name##_c, id, (list(int64_t) MPI_UNPACK more), passed, bytes)
 
-#define COLLECTIVE(name, lower, id, list, passed_list, fits, bytes)                                          \
-	WITH_LARGE(name, id, list, (), passed_list, fits, bytes)                                             \
-	WITH_LARGE(I##lower, I##id, list, (, void *request), (MPI_UNPACK passed_list, request), fits, bytes) \
+#define STARTS(instead, name, id, given, passed, bytes) CALL_OR(instead, name, id, given, passed, bytes, )
+
+#define FORMS(how, name, lower, id, list, passed_list, fits, bytes)                                                  \
+	WITH_LARGE(how, name, id, list, (), passed_list, fits, bytes)                                                \
+	WITH_LARGE(STARTS, I##lower, I##id, list, (, void *request), (MPI_UNPACK passed_list, request), fits, bytes) \
 	PERSISTENT(name, id, list, passed_list, bytes)
+
+#define FORMS_OF_ARRAYS(how, name, lower, id, list, passed_list, bytes)                                     \
+	how(NULL, name, id, (list(int)), passed_list, bytes)                                                \
+		CALL(I##lower, I##id, (list(int), void *request), (MPI_UNPACK passed_list, request), bytes) \
+			PERSISTENT(name, id, list, passed_list, bytes)
+
+#define COLLECTIVE(name, lower, id, list, passed_list, fits, bytes) \
+	FORMS(COLLECTIVE_CALL_OR, name, lower, id, list, passed_list, fits, bytes)
 
 /* Counts are arrays: in 32 bits alone, since an MPI before 4 could not do the work of the others. */
-#define COLLECTIVE_OF_ARRAYS(name, lower, id, list, passed_list, bytes)                             \
-	CALL(name, id, (list(int)), passed_list, bytes)                                             \
-	CALL(I##lower, I##id, (list(int), void *request), (MPI_UNPACK passed_list, request), bytes) \
-	PERSISTENT(name, id, list, passed_list, bytes)
+#define COLLECTIVE_OF_ARRAYS(name, lower, id, list, passed_list, bytes) \
+	FORMS_OF_ARRAYS(COLLECTIVE_CALL_OR, name, lower, id, list, passed_list, bytes)
+
+/* Among neighbours: not all ranks need call it at a time. */
+#define NEIGHBORS(name, lower, id, list, passed_list, fits, bytes) \
+	FORMS(STARTS, name, lower, id, list, passed_list, fits, bytes)
+#define NEIGHBORS_OF_ARRAYS(name, lower, id, list, passed_list, bytes) \
+	FORMS_OF_ARRAYS(STARTS, name, lower, id, list, passed_list, bytes)
 
 /* clang-format off */
 #define EACH_GIVEN(integer) \

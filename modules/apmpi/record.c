@@ -80,6 +80,23 @@ void apmpi_add_untimed(struct apmpi_span s, enum state_call_id call)
 	self_leave();
 }
 
+/* ---- synchronization ---- */
+
+void apmpi_synchronize(uintptr_t comm, enum state_call_id call)
+{
+	const struct mpi_backend *mpi = mpi_backend();
+	struct apmpi_span s = apmpi_span();
+	if (!mpi || !mpi->synchronize(comm) || !s.to)
+		return;
+	double end = clock_now();
+	self_enter();
+	if (!self.shared || self_take_shared()) {
+		s.to->call[call].synchronized += end - s.start;
+		self_shard_done();
+	}
+	self_leave();
+}
+
 /* ---- bytes ---- */
 
 uint64_t apmpi_types[APMPI_TYPES];

@@ -31,6 +31,19 @@ static inline struct apmpi_span apmpi_span(void)
 	return s;
 }
 
+/* Exported by libiolens-synchronization.so alone: whether a process has it is the same as whether it preloads it. */
+extern const char iolens_mpi_synchronization __attribute__((weak, visibility("default")));
+
+__attribute__((cold)) void apmpi_synchronize(uintptr_t comm, enum state_call_id call);
+
+/* Before a collective call that blocks; every rank does it or none, whatever it counts. */
+static inline struct apmpi_span apmpi_synchronized_span(uintptr_t comm, enum state_call_id call)
+{
+	if (__builtin_expect(&iolens_mpi_synchronization != NULL, 0))
+		apmpi_synchronize(comm, call);
+	return apmpi_span();
+}
+
 /* A call that ended well. Its bytes are asked for when its end is known. */
 void apmpi_add(struct apmpi_span s, double end, enum state_call_id call, int64_t bytes);
 

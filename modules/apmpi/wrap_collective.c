@@ -47,7 +47,7 @@
 #define SCATTERED (apmpi_in_place(into) ? PART(counts, root, type) : apmpi_bytes(room, as))
 /* clang-format on */
 
-CALL(Barrier, BARRIER, (uintptr_t comm), (comm), 0)
+COLLECTIVE_CALL_OR(NULL, Barrier, BARRIER, (uintptr_t comm), (comm), 0)
 CALL(Ibarrier, IBARRIER, (uintptr_t comm, void *request), (comm, request), 0)
 CALL_4(Barrier_init, BARRIER_INIT, (uintptr_t comm, uintptr_t info, void *request), (comm, info, request), 0)
 
@@ -60,8 +60,9 @@ COLLECTIVE(Reduce, reduce, REDUCE, REDUCE_GIVEN, (REDUCE_PASSED), FITS(count), A
 COLLECTIVE(Allreduce, allreduce, ALLREDUCE, COMBINE_GIVEN, (COMBINE_PASSED), FITS(count), COUNTED)
 COLLECTIVE(Scan, scan, SCAN, COMBINE_GIVEN, (COMBINE_PASSED), FITS(count), COUNTED)
 COLLECTIVE(Exscan, exscan, EXSCAN, COMBINE_GIVEN, (COMBINE_PASSED), FITS(count), COUNTED)
-COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, COMBINE_GIVEN, (COMBINE_PASSED),
-	   FITS(count), apmpi_each(comm, COUNTED))
+/* Of this one the record has no times. */
+NEIGHBORS(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, COMBINE_GIVEN, (COMBINE_PASSED),
+	  FITS(count), apmpi_each(comm, COUNTED))
 
 COLLECTIVE_OF_ARRAYS(Gatherv, gatherv, GATHERV, GATHERV_GIVEN, (GATHERV_PASSED), AT_ROOTS(GATHERED))
 COLLECTIVE_OF_ARRAYS(Scatterv, scatterv, SCATTERV, SCATTERV_GIVEN, (SCATTERV_PASSED), AT_ROOTS(SCATTERED))

@@ -8,11 +8,11 @@
 #define TO_ALL_W  apmpi_all_targets_of(comm, counts, types)
 /* clang-format on */
 
-COLLECTIVE(Neighbor_allgather, neighbor_allgather, NEIGHBOR_ALLGATHER, EACH_GIVEN, (EACH_PASSED), BOTH_FIT, TO_EACH)
-COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, NEIGHBOR_ALLTOALL, EACH_GIVEN, (EACH_PASSED), BOTH_FIT, TO_ALL)
-COLLECTIVE_OF_ARRAYS(Neighbor_allgatherv, neighbor_allgatherv, NEIGHBOR_ALLGATHERV, EACH_V_GIVEN, (EACH_V_PASSED),
-		     TO_EACH)
-COLLECTIVE_OF_ARRAYS(Neighbor_alltoallv, neighbor_alltoallv, NEIGHBOR_ALLTOALLV, TO_EACH_V_GIVEN, (TO_EACH_V_PASSED),
-		     TO_ALL_V)
-COLLECTIVE_OF_ARRAYS(Neighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW, TO_EACH_W_GIVEN, (TO_EACH_W_PASSED),
-		     TO_ALL_W)
+NEIGHBORS(Neighbor_allgather, neighbor_allgather, NEIGHBOR_ALLGATHER, EACH_GIVEN, (EACH_PASSED), BOTH_FIT, TO_EACH)
+NEIGHBORS(Neighbor_alltoall, neighbor_alltoall, NEIGHBOR_ALLTOALL, EACH_GIVEN, (EACH_PASSED), BOTH_FIT, TO_ALL)
+NEIGHBORS_OF_ARRAYS(Neighbor_allgatherv, neighbor_allgatherv, NEIGHBOR_ALLGATHERV, EACH_V_GIVEN, (EACH_V_PASSED),
+		    TO_EACH)
+NEIGHBORS_OF_ARRAYS(Neighbor_alltoallv, neighbor_alltoallv, NEIGHBOR_ALLTOALLV, TO_EACH_V_GIVEN, (TO_EACH_V_PASSED),
+		    TO_ALL_V)
+NEIGHBORS_OF_ARRAYS(Neighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW, TO_EACH_W_GIVEN, (TO_EACH_W_PASSED),
+		    TO_ALL_W)

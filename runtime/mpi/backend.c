@@ -16,7 +16,7 @@
 	X(File_get_position) X(File_get_byte_offset) \
 	X(Comm_test_inter) X(Comm_remote_size) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
 	X(Dist_graph_neighbors_count) X(Comm_group) X(Group_incl) X(Comm_create_group) X(Group_free) X(Info_create) X(Info_set) X(Info_free) \
-	X(Type_get_envelope)
+	X(Type_get_envelope) X(Barrier)
 /* clang-format on */
 
 #if defined MPI_ABI_VERSION
@@ -108,6 +108,16 @@ static bool type_named(uintptr_t handle)
 static bool in_place(const void *buffer)
 {
 	return buffer == MPI_IN_PLACE;
+}
+
+static bool synchronize(uintptr_t handle)
+{
+	int inter = 0, n = 0;
+	if (mpi.Comm_test_inter((MPI_Comm)handle, &inter) != MPI_SUCCESS || inter)
+		return false;
+	if (mpi.Comm_size((MPI_Comm)handle, &n) != MPI_SUCCESS || n < 2)
+		return false;
+	return mpi.Barrier((MPI_Comm)handle) == MPI_SUCCESS;
 }
 
 static int peers(uintptr_t handle)
@@ -381,6 +391,7 @@ const struct mpi_backend iolens_mpi_backend = {
 	.type_size = type_size,
 	.type_named = type_named,
 	.in_place = in_place,
+	.synchronize = synchronize,
 	.peers = peers,
 	.targets = targets,
 	.info_is_null = info_is_null,

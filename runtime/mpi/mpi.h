@@ -118,7 +118,7 @@ static inline bool mpi_inside(uintptr_t frame)
 
 /* ---- what an MPI can be asked: one small shared object per ABI, opened at MPI_Init ---- */
 
-enum { MPI_BACKEND_VERSION = 6 };
+enum { MPI_BACKEND_VERSION = 7 };
 
 enum mpi_handle { MPI_HANDLE_COMM, MPI_HANDLE_FILE, MPI_HANDLE_INFO, MPI_HANDLE_TYPE, MPI_HANDLE_REQUEST };
 
@@ -138,6 +138,8 @@ struct mpi_backend {
 	int64_t (*type_size)(uintptr_t type); /* bytes, -1 = unknown; 64 bits */
 	bool (*type_named)(uintptr_t type);   /* one of the MPI's own, which are never freed */
 	bool (*in_place)(const void *buffer); /* MPI_IN_PLACE instead of one */
+	/* Waits for all ranks of an intracommunicator of several. False: there is none to wait for. */
+	bool (*synchronize)(uintptr_t comm);
 	int (*peers)(uintptr_t comm);   /* that a collective call sends to: of an intercommunicator the other group */
 	int (*targets)(uintptr_t comm); /* neighbours in its topology to which this rank sends */
 	bool (*info_is_null)(uintptr_t info);

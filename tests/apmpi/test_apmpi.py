@@ -13,6 +13,7 @@ A call that is not named must not have been counted.
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import subprocess
 import sys
@@ -224,6 +225,39 @@ def test_a_session_counts_when_asked(job: Job, run_iolens: Callable[..., Any]) -
         done = run_iolens(command, cwd=job.cwd, env=env)
         assert done.returncode == 0, done.stderr
         assert bool(read(job).ranks) is counted
+
+
+IMBALANCE = {"BCAST": 4, "ALLREDUCE": 4, "IALLREDUCE": 4, "ALLGATHER": 4, "ALLTOALL": 4, "BARRIER": 0}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_who_waits_for_a_late_rank(job: Job, run_iolens: Callable[..., Any], asked: bool) -> None:
+    """Rank 1 is 0.3 s late. Ranks meet before calls that block, in intracommunicators of several ranks alone."""
+    option = "--mpi-communication=sync" if asked else "--mpi-communication"
+    command = ["run", "--quiet", option, "-o", job.log, "--", *job.command(4, "imbalance")]
+    env = {**job.which.environment, "IOLENS_TMPDIR": str(job.stores)}
+    done = run_iolens(command, cwd=job.cwd, env=env)
+    assert done.returncode == 0, done.stderr
+    found = read(job)
+    assert {call: found.total(f"{call}_CALL_COUNT") for call in IMBALANCE} == IMBALANCE
+    others = [counters for rank, counters in found.ranks.items() if rank != 1]
+    for call in ("BCAST", "ALLREDUCE"):
+        waited = sum(counters.get(f"{call}_TOTAL_SYNC_TIME", 0) for counters in others)
+        called = sum(counters[f"{call}_TOTAL_TIME"] for counters in others)
+        assert (waited > 0.3 > called) if asked else (waited == 0 and called > 0.3)
+    for counters in found.ranks.values():
+        waits = {name: value for name, value in counters.items() if name.endswith("_TOTAL_SYNC_TIME")}
+        assert {name for name, value in waits.items() if value > 0} == (
+            {"BCAST_TOTAL_SYNC_TIME", "ALLREDUCE_TOTAL_SYNC_TIME"} if asked else set()
+        )
+        if asked:
+            assert counters["TOTAL_COMM_SYNC_TIME"] == pytest.approx(sum(waits.values()), rel=0.01)
+    (row,) = json.loads(
+        run_iolens(
+            ["sql", "--format", "json", job.log, "select waiting, time from metric.communication"]
+        ).stdout
+    )
+    assert (row["waiting"] > 0.15) if asked else (row["waiting"] == 0)
 
 
 def test_darshans_setting_asks_for_it_and_takes_it_away(job: Job) -> None:

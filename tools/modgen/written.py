@@ -83,6 +83,7 @@ def c_call(name: str, kind: str, module: Table) -> str:
         kind=quoted(kind),
         counters=at("call_count"),
         times=at("total_time"),
+        synchronized=at("total_sync_time"),
         sized=int(sized),
     )
     return f"\t{row}\n"

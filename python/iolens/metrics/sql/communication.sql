@@ -2,7 +2,8 @@
 -- topic: time
 -- layout: table
 -- definition: time: seconds in all MPI calls that communicate, of the average process; slowest, fastest: of the processes with the most and the least.
---   share = time / run time. uncounted_time: the part of it in calls that Darshan's record has no counters for (neighbourhoods, starts of persistent
+--   share = time / run time. waiting: before collective calls, of the average process, where ranks met there (--mpi-communication=sync):
+--   time does not contain it. uncounted_time: the part of it in calls that Darshan's record has no counters for (neighbourhoods, starts of persistent
 --   requests, MPI 4), of the average process; uncounted_calls and uncounted_bytes: sums over the processes.
 -- unit: seconds, part of 1, calls, bytes
 -- direction: lower
@@ -13,7 +14,8 @@ WITH beside AS (
     SELECT log, sum(count) AS calls, sum(bytes) AS bytes, sum(time) AS time FROM communication GROUP BY log
 )
 SELECT log, sum(total_comm_time) / nprocs AS time, max(total_comm_time) AS slowest, min(total_comm_time) AS fastest,
-    sum(total_comm_time) / nprocs / any_value(run_time) AS share, coalesce(any_value(beside.time), 0) / nprocs AS uncounted_time,
+    sum(total_comm_time) / nprocs / any_value(run_time) AS share,
+    coalesce(sum(total_comm_sync_time), 0) / nprocs AS waiting, coalesce(any_value(beside.time), 0) / nprocs AS uncounted_time,
     coalesce(any_value(beside.calls), 0)::BIGINT AS uncounted_calls, coalesce(any_value(beside.bytes), 0)::BIGINT AS uncounted_bytes
 FROM apmpi JOIN job USING (log) LEFT JOIN beside USING (log)
 WHERE total_comm_time IS NOT NULL

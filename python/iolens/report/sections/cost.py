@@ -34,7 +34,8 @@ def _bars(source: Source) -> list[Block]:
 def _split(source: Source) -> list[Block]:
     """Computation, communication, I/O, where the log counts communication."""
     rows = source.ask(
-        "SELECT avg(total_comm_time) FROM apmpi WHERE log = {log} AND total_comm_time IS NOT NULL"
+        "SELECT avg(total_comm_time + coalesce(total_comm_sync_time, 0)) FROM apmpi "
+        "WHERE log = {log} AND total_comm_time IS NOT NULL"
     )
     run_time = source.job["run_time"]
     if not rows or rows[0][0] is None or not run_time:
@@ -57,7 +58,8 @@ def _split(source: Source) -> list[Block]:
             "seconds",
             stacked=True,
             whole=run_time,
-            note="Communication as AutoPerf's MPI module counts it, also inside MPI-IO.",
+            note="Communication as AutoPerf's MPI module counts it, also inside MPI-IO, with waiting before collective "
+            "calls where it was measured.",
         )
     ]
 
