@@ -56,7 +56,13 @@ def test_what_the_library_adds_is_listed(
     bare = calls(command, tmp_path)
     library = {"LD_PRELOAD": str(preload)}
     assert calls(command, tmp_path, **library) - bare <= documented(root, OTHER, EXEC)
-    alone = {**library, "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
+    # A place of its own: where others have left stores, it looks at these, too.
+    alone = {
+        **library,
+        "IOLENS_ENABLE_NONMPI": "1",
+        "IOLENS_LOGPATH": str(tmp_path),
+        "IOLENS_TMPDIR": str(tmp_path),
+    }
     assert calls(command, tmp_path, **alone) - bare <= documented(root, START, OTHER, USE, RECORD, EXEC, LOG)
 
 
