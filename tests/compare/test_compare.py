@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -100,6 +101,32 @@ def test_a_page_shows_the_same(observe: Observe, tmp_path: Path, command: Path) 
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
+def test_markdown_holds_names_as_text(observe: Observe, command: Path, tmp_path: Path) -> None:
+    from markdown_it import MarkdownIt
+
+    name = "a|b`c`<img src=x> *d* [e](f) @team www.x.org _g_\n# h"
+    logs = [copy_with(observe, tmp_path / name, 4096, 2**n) for n in (1, 9)]
+    done = run(command, *logs, "--format", "markdown", "--map", f"{tmp_path}/=")
+    assert done.returncode == 0, done.stderr
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(done.stdout)
+    told = page.partition("<details>")[2]
+    written = name.replace("\n", "\\n").replace("<", "&lt;").replace(">", "&gt;")
+    assert f'<td style="text-align:left"><code>{written}</code></td>' in told
+    rows = [row.count("<td") for row in told.split("<tr>")]
+    assert len(set(rows[2:])) == 1, "no name makes a column"
+    assert not re.search(r"<(img|a|em|h1)\b", told)
+    counted = re.search(r">write calls</td>\s*<td [^>]*>(\d+)</td>\s*<td [^>]*>(\d+)</td>", page)
+    assert counted and int(counted[2]) - int(counted[1]) == 510
+    assert "one run each" in page
+
+
+def test_the_formats_of_a_comparison(observe: Observe, command: Path) -> None:
+    log = observe(["true"]).log
+    assert run(command, log, log, "--format", "text").stdout == run(command, log, log).stdout
+    assert run(command, log, log, "--format", "json").stdout == run(command, log, log, "--json").stdout
+    assert run(command, log, log, "--format", "markdown").stdout.startswith("### ⚪ ")
+
+
 def test_wrong_input_is_one_line(observe: Observe, command: Path, tmp_path: Path) -> None:
     log = observe(["true"]).log
     for args, code, words in (
@@ -107,6 +134,7 @@ def test_wrong_input_is_one_line(observe: Observe, command: Path, tmp_path: Path
         ([log, tmp_path / "none"], 3, "none"),
         (["--group", "x", log], 2, "NAME=PATTERN"),
         (["--group", f"x={tmp_path}/*.none", log], 3, "no such log"),
+        (["--format", "html", log, log], 2, "markdown"),
         (["--map", "(=y", log, log], 2, "no regular expression"),
     ):
         done = run(command, *args)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from iolens.cli.command import to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 
+if TYPE_CHECKING:
+    from iolens.compare import Comparison
+
+_FORMATS = ("text", "markdown", "json")
 _FAIL_ON = {"slower": ("slower",), "difference": ("slower", "faster", "different")}
 
 
@@ -27,6 +32,15 @@ def _name(path: str, taken: set[str]) -> str:
         short += "'"
     taken.add(short)
     return short
+
+
+def _written(result: Comparison, form: str, everything: bool) -> str:
+    from iolens.compare.markdown import to_markdown
+    from iolens.compare.text import to_plain, to_text
+
+    if form == "json":
+        return to_json(to_plain(result)) + "\n"
+    return (to_markdown if form == "markdown" else to_text)(result, everything=everything)
 
 
 @click.command()
@@ -51,7 +65,15 @@ def _name(path: str, taken: set[str]) -> str:
 @click.option(
     "--html", metavar="FILE", help="A page too, with box plots and a table of files to sort and search."
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="Markdown is for the summary of a job in CI.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def compare(  # noqa: PLR0913, PLR0917 -- one per option
     logs: tuple[str, ...],
     groups: tuple[str, ...],
@@ -60,7 +82,7 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
     fail_on: str | None,
     everything: bool,
     html: str | None,
-    as_json: bool,
+    form: str,
 ) -> int:
     """Compares runs with the first one: what differs, by how much, and which files it is from.
 
@@ -70,7 +92,6 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
     """
     from iolens.compare import Group, Limits, parse_substitution
     from iolens.compare import compare as compare_groups
-    from iolens.compare.text import to_plain, to_text
 
     taken: set[str] = set()
     chosen = [Group(_name(log, taken), (log,)) for log in logs]
@@ -84,10 +105,7 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
         substitutions=[parse_substitution(text) for text in maps],
         limits=Limits(relative=tolerance / 100),
     )
-    print(
-        to_json(to_plain(result)) if as_json else to_text(result, everything=everything),
-        end="\n" if as_json else "",
-    )
+    print(_written(result, form, everything), end="")
     if html:
         from iolens.report.build import own_version
         from iolens.report.html import to_html

@@ -8,9 +8,9 @@ from typing import Any
 
 from iolens.compare.comparison import Comparison, RoleRow, Row
 from iolens.compare.statistics import Sample
-from iolens.rules.text import write
+from iolens.rules.text import general, write
 
-__all__ = ["box_plot", "change", "quantity", "sentence", "to_plain", "to_text"]
+__all__ = ["box_plot", "change", "differing", "quantity", "sentence", "to_plain", "to_text"]
 
 _UNITS = {"s": "seconds", "bytes": "bytes", "bytes/s": "rate"}
 _SIGNS = {"better": "+", "worse": "!", "different": "*", "same": " ", "unproven": "~", "unknown": "?"}
@@ -30,7 +30,7 @@ def change(ratio: float | None) -> str:
     if ratio is None:
         return "-"
     if ratio >= 2:
-        return f"x {ratio:.3g}"
+        return f"x {general(ratio, 3)}"
     return f"{100 * (ratio - 1):+.1f} %" if ratio != 1 else "="
 
 
@@ -171,14 +171,17 @@ def _role_change(row: RoleRow, number: int) -> float:
     return (other.time if other else 0.0) - (first.time if first else 0.0)
 
 
+def differing(comparison: Comparison, *, everything: bool = False) -> list[Row]:
+    """The measures to show: those that differ somewhere, or all; the two times where none does."""
+    rows = [r for r in comparison.rows if everything or any(v not in ("same", "unknown") for v in r.verdicts)]
+    return rows or [comparison.row("run_time"), comparison.row("io_time")]
+
+
 def to_text(comparison: Comparison, *, everything: bool = False, files: int = 12) -> str:
     """The verdict first, then measures, statistics of repeated runs, and files."""
     lines = [sentence(comparison, number) for number in range(1, len(comparison.groups))]
     lines += [f"note: {note}" for note in comparison.notes] + [""]
-    differ = [
-        r for r in comparison.rows if everything or any(v not in ("same", "unknown") for v in r.verdicts)
-    ]
-    shown = differ or [comparison.row("run_time"), comparison.row("io_time")]
+    shown = differing(comparison, everything=everything)
     lines += [*_table(list(_measure_rows(comparison, shown))), ""]
     lines += _statistics(comparison)
     roles = [r for r in comparison.roles if everything or any(p != r.parts[0] for p in r.parts)]
