@@ -153,7 +153,7 @@ static const struct choice table[] = {
 	{"quiet", NULL, choice_flag, "no line for logs without fault", .letter = 'q'},
 };
 
-static const struct choices choices = {
+const struct choices check_choices = {
 	.command = "check",
 	.before = "check [OPTION...] LOG...\n\n"
 		  "Reads every byte of a log and says what breaks the format, one line per fault with its place:\n"
@@ -170,7 +170,7 @@ static const struct choices choices = {
 int check_main(int argc, char **argv)
 {
 	bool quiet = false;
-	int code, at = choices_parse(&choices, argc, argv, &quiet, &code);
+	int code, at = choices_parse(&check_choices, argc, argv, &quiet, &code);
 	for (int i = at; at >= 0 && i < argc; i++)
 		code = worse(code, check_log(argv[i], quiet));
 	return code;

@@ -5,6 +5,9 @@
 #ifndef IOLENS_CLI_H
 #define IOLENS_CLI_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "error.h"
 
 enum cli_exit {
@@ -28,6 +31,20 @@ int diff_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
 /* Hands over to the command of this name in python/iolens/cli. */
 int python_main(int argc, char **argv);
+
+struct choices;
+extern const struct choices run_choices, recover_choices, show_choices, trace_choices, info_choices, check_choices, config_choices, convert_choices, files_choices, diff_choices, merge_choices;
+
+enum command_group { GROUP_OBSERVE, GROUP_LOOK, GROUP_EXPLAIN, GROUP_TRANSFORM, GROUP_MAINTAIN, GROUP_COUNT };
+
+struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	enum command_group group;
+	const char *about;
+	const struct choices *choices; /* NULL: it is written in Python and has its own */
+	bool reads_logs;               /* in this process */
+};
 
 /*
  * From now on memory runs out at 1 GiB (or what IOLENS_MEMORY says) and 32 bytes for each byte of the files among the

@@ -7,15 +7,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "choices.h"
 #include "cli.h"
+#include "nearest.h"
 #include "preload.h"
 
-static const char help[] =
-	"usage: iolens config [FILE]\n"
-	"\n"
-	"Prints every setting, its value, and where it came from: default, file and line, or environment variable.\n"
-	"FILE is used instead of $IOLENS_CONFIG_PATH. Settings that are wrong are listed at the end;\n"
-	"they never stop a program, but they change nothing. Exit code 1 when there are any.\n";
+const struct choices config_choices = {
+	.command = "config",
+	.before = "config [FILE]\n\n"
+		  "Prints every setting, its value, and where it came from: default, file and line, or environment "
+		  "variable.\n"
+		  "FILE is used instead of $IOLENS_CONFIG_PATH. Settings that are wrong are listed at the end;\n"
+		  "they never stop a program, but they change nothing. Exit code 1 when there are any.\n",
+	.most = 1,
+	.wanted = "give one file",
+};
 
 /* A name that the loader would take apart becomes that of a descriptor. */
 static void name_library(const char *library)
@@ -43,16 +49,47 @@ static void become_witness(const char *library, const char *file, int out)
 	_exit(127);
 }
 
+enum { SETTINGS = 128, NAME = 32 };
+
+static const char *setting_name(const void *names, size_t i)
+{
+	const char(*name)[NAME] = names;
+	return *name[i] ? name[i] : NULL;
+}
+
+/* "warning: site.conf:3: TRACES : no such setting" */
+static void print_warning(const char *line, const char (*names)[NAME])
+{
+	char hint[NEAREST_HINT], name[NAME] = "";
+	const char *end = strstr(line, " : no such setting"), *from = end;
+	while (from && from > line && from[-1] != ' ')
+		from--;
+	if (end)
+		snprintf(name, sizeof name, "%.*s", (int)(end - from), from);
+	const char *meant = nearest_hint(hint, name, setting_name, names, "");
+	printf("%.*s%s%s\n", (int)strcspn(line, "\n"), line, *meant ? ": " : "", meant);
+}
+
 /* Copies what the library prints; returns whether it warned. */
 static int copy_lines(FILE *in)
 {
-	char line[1024];
-	int warned = 0;
+	static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG"};
+	char line[1024], names[SETTINGS + 1][NAME] = {{0}};
+	int warned = 0, n = 0;
 	while (fgets(line, sizeof line, in)) {
-		warned |= strncmp(line, "warning: ", 9) == 0;
-		if (strncmp(line, "SESSION", 7) != 0 && strncmp(line, "EPOCH", 5) != 0 &&
-		    strncmp(line, "DUMP_CONFIG", 11) != 0)
+		bool hidden = false;
+		for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
+			hidden = hidden || !strncmp(line, internal[i], strlen(internal[i]));
+		if (hidden)
+			continue;
+		if (strncmp(line, "warning: ", 9)) {
+			if (n < SETTINGS)
+				snprintf(names[n++], NAME, "%.*s", (int)strcspn(line, " "), line);
 			fputs(line, stdout);
+		} else {
+			print_warning(line, (const char(*)[NAME])names);
+			warned = 1;
+		}
 	}
 	return warned;
 }
@@ -80,13 +117,10 @@ static int show_settings(const char *file)
 
 int config_main(int argc, char **argv)
 {
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		fputs(help, stdout);
-		return CLI_OK;
-	}
-	if (argc > 2 || (argc == 2 && argv[1][0] == '-'))
-		return cli_fail(CLI_USAGE, "config: unexpected \"%s\": see iolens config --help", argv[argc - 1]);
-	if (argc == 2 && access(argv[1], R_OK) != 0)
-		return cli_fail(CLI_INPUT, "%s: cannot be read: %s", argv[1], strerror(errno));
-	return show_settings(argc == 2 ? argv[1] : NULL);
+	int code, at = choices_parse(&config_choices, argc, argv, NULL, &code);
+	if (at < 0)
+		return code;
+	if (argv[at] && access(argv[at], R_OK) != 0)
+		return cli_fail(CLI_INPUT, "%s: cannot be read: %s", argv[at], strerror(errno));
+	return show_settings(argv[at]);
 }

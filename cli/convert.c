@@ -86,7 +86,7 @@ static const struct choice table[] = {
 	 .expect = "a passphrase: an empty one protects nothing"},
 };
 
-static const struct choices choices = {
+const struct choices convert_choices = {
 	.command = "convert",
 	.before = "convert [OPTION...] LOG NEWLOG\n\n"
 		  "Writes LOG again in the newest format (3.41), each region as one compressed stream. NEWLOG must not "
@@ -207,7 +207,7 @@ static int convert(struct conversion *c)
 int convert_main(int argc, char **argv)
 {
 	static struct conversion c;
-	int code, at = choices_parse(&choices, argc, argv, &c, &code);
+	int code, at = choices_parse(&convert_choices, argc, argv, &c, &code);
 	if (at < 0)
 		return code;
 	c.paths = argv + at;

@@ -112,7 +112,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "as JSON, with numbers in bytes and seconds", .at = offsetof(struct request, json)},
 };
 
-static const struct choices choices = {
+const struct choices files_choices = {
 	.command = "files",
 	.before = "files [OPTION...] LOG\n\n"
 		  "One line per file, over all processes, the one with the most time in I/O first:\n"
@@ -134,7 +134,7 @@ static const struct choices choices = {
 int files_main(int argc, char **argv)
 {
 	struct request r = {.top = SIZE_MAX};
-	int code, at = choices_parse(&choices, argc, argv, &r, &code);
+	int code, at = choices_parse(&files_choices, argc, argv, &r, &code);
 	if (at < 0)
 		return code;
 	r.log = argv[at];

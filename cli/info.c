@@ -312,7 +312,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, .about = "the same as JSON"},
 };
 
-static const struct choices choices = {
+const struct choices info_choices = {
 	.command = "info",
 	.before = "info [OPTION...] LOG\n\n"
 		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
@@ -330,7 +330,7 @@ int info_main(int argc, char **argv)
 	struct info i = {0};
 	struct log_error err;
 	bool json = false;
-	int at = choices_parse(&choices, argc, argv, &json, &i.exit);
+	int at = choices_parse(&info_choices, argc, argv, &json, &i.exit);
 	if (at < 0)
 		return i.exit;
 	i.path = argv[at];

@@ -4,56 +4,109 @@
 
 #include "cli.h"
 #include "log.h"
+#include "nearest.h"
 
-static const struct command {
-	const char *name;
-	int (*main)(int argc, char **argv);
-	const char *about;
-	bool reads_logs; /* in this process */
-} commands[] = {
-	{"run", run_main, "run a command and write one log of what its process tree reads and writes", false},
-	{"recover", recover_main, "make the log of a job from the stores that its processes left", false},
-	{"files", files_main, "a table of a log's files: size, bytes moved, time, operations, seeks, re-reading", true},
-	{"show", show_main, "print a log's counters, line by line, as darshan-parser does", true},
-	{"trace", trace_main, "print every access that a log has traced, as darshan-dxt-parser does", true},
-	{"check", check_main, "does a log hold to the format, and if not, what is wrong where", true},
-	{"convert", convert_main, "write a log again: newest format, in part, annotated, anonymized", true},
-	{"merge", merge_main, "several logs as one: of processes, nodes, steps, or different jobs", true},
-	{"diff", diff_main, "what differs between two logs, with tolerances", true},
-	{"config", config_main, "the settings that a program would run with, and where each came from", false},
-	{"info", info_main, "one page about a log: job, modules, sizes", true},
-	/* Written in Python: python/iolens/cli has a file of this name for each. */
-	{"compare", python_main, "what differs between runs, by how much, and which files it is from", false},
-	{"explain", python_main, "what a metric is: definition, unit, source, caveats", false},
-	{"export", python_main, "a log for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics", false},
-	{"findings", python_main, "what costs time, and what to change; with exit codes for automatic checks", false},
-	{"report", python_main, "one page about a job, opens in any browser: is I/O a problem, why, what to change",
-	 false},
-	{"sql", python_main, "ask one or more logs in SQL", false},
+static const char *const groups[GROUP_COUNT] = {
+	[GROUP_OBSERVE] = "Observe programs", [GROUP_LOOK] = "Look at a log", [GROUP_EXPLAIN] = "Explain and compare",
+	[GROUP_TRANSFORM] = "Transform logs", [GROUP_MAINTAIN] = "Maintain",
+};
+
+static const struct command commands[] = {
+	{"run", run_main, GROUP_OBSERVE, "run a command and write one log of what its process tree reads and writes",
+	 .choices = &run_choices},
+	{"recover", recover_main, GROUP_OBSERVE, "make the log of a job from the stores that its processes left",
+	 .choices = &recover_choices},
+	{"config", config_main, GROUP_OBSERVE, "the settings that a program would run with, and where each came from",
+	 .choices = &config_choices},
+	{"info", info_main, GROUP_LOOK, "one page about a log: job, modules, sizes, verdict", .choices = &info_choices,
+	 .reads_logs = true},
+	{"files", files_main, GROUP_LOOK, "a table of its files: size, bytes moved, time, operations, re-reading",
+	 .choices = &files_choices, .reads_logs = true},
+	{"show", show_main, GROUP_LOOK, "its counters, line by line, as darshan-parser prints them",
+	 .choices = &show_choices, .reads_logs = true},
+	{"trace", trace_main, GROUP_LOOK, "every access that was traced, as darshan-dxt-parser prints them",
+	 .choices = &trace_choices, .reads_logs = true},
+	/* Without choices: written in Python, python/iolens/cli has a file of this name for each. */
+	{"report", python_main, GROUP_EXPLAIN, "one page for any browser: is I/O a problem, why, what to change",
+	 .choices = NULL},
+	{"findings", python_main, GROUP_EXPLAIN,
+	 "what costs time, and what to change; with exit codes for automatic checks", .choices = NULL},
+	{"compare", python_main, GROUP_EXPLAIN, "what differs between runs, by how much, and which files it is from",
+	 .choices = NULL},
+	{"diff", diff_main, GROUP_EXPLAIN, "every counter that differs between two logs, with tolerances",
+	 .choices = &diff_choices, .reads_logs = true},
+	{"explain", python_main, GROUP_EXPLAIN, "what a metric or a rule is: definition, unit, source, caveats",
+	 .choices = NULL},
+	{"sql", python_main, GROUP_EXPLAIN, "ask one or more logs in SQL", .choices = NULL},
+	{"convert", convert_main, GROUP_TRANSFORM, "write a log again: newest format, in part, annotated, anonymized",
+	 .choices = &convert_choices, .reads_logs = true},
+	{"merge", merge_main, GROUP_TRANSFORM, "several logs as one: of processes, nodes, steps, or different jobs",
+	 .choices = &merge_choices, .reads_logs = true},
+	{"export", python_main, GROUP_TRANSFORM, "for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics",
+	 .choices = NULL},
+	{"check", check_main, GROUP_MAINTAIN, "does a log hold to the format, and if not, what is wrong where",
+	 .choices = &check_choices, .reads_logs = true},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
+static const char examples[] =
+	"Examples:\n"
+	"  iolens run -o job.darshan ./program         observe it: a summary follows at its end\n"
+	"  iolens report --open job.darshan            where its I/O time goes, and what to change\n"
+	"  iolens compare before.darshan job.darshan   is it faster now, and which files it is from\n";
+
 static void print_help(FILE *out)
 {
-	fputs("usage: iolens COMMAND [OPTION...]\n\n", out);
-	for (int i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
+	fputs("iolens shows what a program's I/O does: which files, how much, how fast, and what to change.\n\n"
+	      "usage: iolens COMMAND [OPTION...]\n\n",
+	      out);
+	fputs(examples, out);
+	for (int g = 0; g < GROUP_COUNT; g++) {
+		fprintf(out, "\n%s:\n", groups[g]);
+		for (size_t i = 0; i < COMMANDS; i++)
+			if ((int)commands[i].group == g)
+				fprintf(out, "  %-10s  %s\n", commands[i].name, commands[i].about);
+	}
 	fputs("\niolens COMMAND --help tells more; iolens --version prints the version.\n", out);
 }
 
 static const struct command *find_command(const char *name)
 {
-	for (int i = 0; i < COMMANDS; i++)
+	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(commands[i].name, name))
 			return &commands[i];
 	return NULL;
+}
+
+static const char *command_name(const void *unused, size_t i)
+{
+	return i < COMMANDS ? commands[i].name : NULL;
+}
+
+static int fail_name(const char *name)
+{
+	char hint[NEAREST_HINT];
+	if (*name == '-')
+		return cli_fail(CLI_USAGE, "unknown option %s: see iolens --help", name);
+	return cli_fail(CLI_USAGE, "unknown command \"%s\": %s", name,
+			nearest_hint(hint, name, command_name, NULL, "see iolens --help"));
+}
+
+static bool asks_help(const char *name)
+{
+	return !strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help");
 }
 
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct command *command = find_command(name);
+	char *help_of[] = {argv[0], argc > 2 ? argv[2] : NULL, "--help", NULL};
+	if (asks_help(name) && argc > 2 && (command = find_command(argv[2]))) {
+		argv = help_of;
+		argc = 3;
+	}
 #ifdef HAVE_BZIP2
 	log_enable_bzip2();
 #endif
@@ -67,12 +120,8 @@ int main(int argc, char **argv)
 		puts("iolens " IOLENS_VERSION);
 		return CLI_OK;
 	}
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-		print_help(stdout);
-		return CLI_OK;
-	}
-	if (*name)
-		return cli_fail(CLI_USAGE, "no command \"%s\": see iolens --help", name);
-	print_help(stderr);
-	return CLI_USAGE;
+	if (*name && !asks_help(name))
+		return fail_name(name);
+	print_help(*name ? stdout : stderr);
+	return *name ? CLI_OK : CLI_USAGE;
 }

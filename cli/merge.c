@@ -57,7 +57,7 @@ static const struct choice table[] = {
 	 .at = offsetof(struct request, merge.drop_trailer)},
 };
 
-static const struct choices choices = {
+const struct choices merge_choices = {
 	.command = "merge",
 	.before = "merge [OPTION...] --output NEWLOG LOG...\n\n"
 		  "Writes several logs as one: of the processes, nodes or steps of a job, parts that iolens convert "
@@ -76,7 +76,7 @@ static const struct choices choices = {
 /* Returns the place of the first log in argv, or -1 with *code set. */
 static int parse(int argc, char **argv, struct request *r, int *code)
 {
-	int at = choices_parse(&choices, argc, argv, r, code);
+	int at = choices_parse(&merge_choices, argc, argv, r, code);
 	if (at < 0 || r->output)
 		return at;
 	*code = cli_fail(CLI_USAGE, "merge: --output NEWLOG is missing: see iolens merge --help");

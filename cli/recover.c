@@ -32,7 +32,7 @@ static const struct choice table[] = {
 	 .at = offsetof(struct options, remove)},
 };
 
-static const struct choices choices = {
+const struct choices recover_choices = {
 	.command = "recover",
 	.before = "recover [OPTION...] STORE|DIRECTORY...\n"
 		  "       iolens recover\n\n"
@@ -119,7 +119,7 @@ int recover_main(int argc, char **argv)
 	struct options o = {0};
 	if (argc == 1)
 		return recover_all();
-	int code, at = choices_parse(&choices, argc, argv, &o, &code);
+	int code, at = choices_parse(&recover_choices, argc, argv, &o, &code);
 	if (at < 0)
 		return code;
 	for (int i = at; i < argc && !code; i++)

@@ -1,6 +1,7 @@
 /* iolens run: a command under observation. The command never notices; its result is ours. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "assemble.h"
 #include "bounded_stderr.h"
 #include "child.h"
+#include "choices.h"
 #include "cli.h"
 #include "epoch.h"
 #include "abandoned.h"
@@ -34,86 +36,61 @@ struct options {
 	char **command;
 };
 
-static const char help[] =
-	"usage: iolens run [-o LOG] [--quiet] [--json FILE] [--trace[=compact]] [--mpi-communication[=sync]]\n"
-	"                  [--ranges[=DOMAIN,...]] [--] COMMAND [ARGUMENT...]\n"
-	"\n"
-	"Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
-	"Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on standard error.\n"
-	"\n"
-	"  -o, --output LOG  write the log to LOG, which must not exist\n"
-	"  -q, --quiet       no summary\n"
-	"      --json FILE   write the summary to FILE as JSON\n"
-	"      --trace       record every read and write, too: iolens trace LOG prints them\n"
-	"      --trace=compact\n"
-	"                    the same without the copy that Darshan's tools read; iolens convert makes it later\n"
-	"      --mpi-communication\n"
-	"                    count MPI's messages, collective and one-sided calls, too: how often, bytes, time\n"
-	"      --mpi-communication=sync\n"
-	"                    and have ranks meet before each collective call: waiting is told apart from transfer\n"
-	"      --ranges      phases by the ranges that the program has: NVTX, ROCTX, PyTorch\n"
-	"      --ranges=DOMAIN,...\n"
-	"                    and those of libraries, by NVTX's domain, as NCCL; all: of every one\n"
-	"  -h, --help        this text\n"
-	"\n"
-	"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's naming "
-	"scheme.\n"
-	"Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n";
-
-/* The value of an option, as `--name=value`, `-ovalue` or the next argument; "" if it lacks. */
-static const char *value_of(char ***at, const char *shorter, const char *longer)
+static bool set_trace(void *target, const struct choice *c, char *text)
 {
-	char *a = **at, *next = *(*at + 1);
-	size_t n = strlen(longer);
-	if (strncmp(a, longer, n) == 0 && a[n] == '=')
-		return a + n + 1;
-	if (shorter && strncmp(a, shorter, 2) == 0 && a[2])
-		return a + 2;
-	if (strcmp(a, longer) != 0 && !(shorter && strcmp(a, shorter) == 0))
-		return NULL;
-	if (!next || strcmp(next, "--") == 0)
-		return "";
-	++*at;
-	return next;
+	struct options *o = target;
+	o->trace = text ? text : "on";
+	return !text || !strcmp(text, c->value);
 }
 
-static int parse(struct options *o, char **at)
+static bool set_communication(void *target, const struct choice *c, char *text)
 {
-	for (; *at && **at == '-'; at++) {
-		const char *value;
-		if (strcmp(*at, "--") == 0) {
-			at++;
-			break;
-		} else if (strcmp(*at, "-h") == 0 || strcmp(*at, "--help") == 0) {
-			fputs(help, stdout);
-			return -1;
-		} else if (strcmp(*at, "-q") == 0 || strcmp(*at, "--quiet") == 0) {
-			o->quiet = true;
-		} else if (strcmp(*at, "--trace") == 0) {
-			o->trace = "on";
-		} else if (strcmp(*at, "--trace=compact") == 0) {
-			o->trace = "compact";
-		} else if (strcmp(*at, "--mpi-communication") == 0) {
-			o->wanted |= SESSION_COMMUNICATION;
-		} else if (strcmp(*at, "--mpi-communication=sync") == 0) {
-			o->wanted |= SESSION_COMMUNICATION | SESSION_SYNCHRONIZATION;
-		} else if (strcmp(*at, "--ranges") == 0) {
-			o->ranges = "on";
-		} else if (strncmp(*at, "--ranges=", 9) == 0) {
-			o->ranges = *at + 9;
-		} else if ((value = value_of(&at, "-o", "--output"))) {
-			o->log = value;
-		} else if ((value = value_of(&at, NULL, "--json"))) {
-			o->json = value;
-		} else {
-			return cli_fail(CLI_USAGE, "run: unknown option %s (see iolens run --help)", *at);
-		}
-	}
-	o->command = at;
-	if ((o->log && !*o->log) || (o->json && !*o->json))
-		return cli_fail(CLI_USAGE, "run: an option lacks its file name (see iolens run --help)");
-	return *at ? 0 : cli_fail(CLI_USAGE, "run: no command given (see iolens run --help)");
+	struct options *o = target;
+	o->wanted |= SESSION_COMMUNICATION | (text ? SESSION_SYNCHRONIZATION : 0);
+	return !text || !strcmp(text, c->value);
 }
+
+static bool set_ranges(void *target, const struct choice *c, char *text)
+{
+	struct options *o = target;
+	o->ranges = text ? text : "on";
+	return true;
+}
+
+static const struct choice table[] = {
+	{"output", "LOG", choice_text, "write the log to LOG, which must not exist", .letter = 'o',
+	 .at = offsetof(struct options, log)},
+	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
+	{"json", "FILE", choice_text, "write the summary to FILE as JSON", .at = offsetof(struct options, json)},
+	{"trace", "compact", set_trace,
+	 "record every read and write, too: iolens trace LOG prints them;\n"
+	 "compact: without the copy that Darshan's tools read (iolens convert makes it later)",
+	 .optional = true},
+	{"mpi-communication", "sync", set_communication,
+	 "count MPI's messages, collective and one-sided calls, too: how often, bytes, time;\n"
+	 "sync: and have ranks meet before each collective call: waiting is told apart from transfer",
+	 .optional = true},
+	{"ranges", "DOMAIN,...", set_ranges,
+	 "phases by the ranges that the program has: NVTX, ROCTX, PyTorch;\n"
+	 "DOMAIN: and those of libraries, by NVTX's domain, as NCCL; all: of every one",
+	 .optional = true},
+};
+
+const struct choices run_choices = {
+	.command = "run",
+	.runs_command = true,
+	.before = "run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
+		  "Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
+		  "Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on "
+		  "standard error.\n",
+	.after = "Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's "
+		 "naming scheme.\n"
+		 "Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.least = 1,
+	.wanted = "no command given",
+};
 
 /* ---- the log ---- */
 
@@ -315,9 +292,19 @@ static void share(const struct options *o, struct session_dir *session)
 	session_dir_share(session, place);
 }
 
-static int prepare(struct options *o, struct session_dir *session, char **arguments)
+/* Negative: help was asked for. */
+static int parse(struct options *o, int argc, char **argv)
 {
-	int code = parse(o, arguments);
+	int code, at = choices_parse(&run_choices, argc, argv, o, &code);
+	if (at < 0)
+		return code ? code : -1;
+	o->command = argv + at;
+	return 0;
+}
+
+static int prepare(struct options *o, struct session_dir *session, int argc, char **argv)
+{
+	int code = parse(o, argc, argv);
 	if (!o->ranges)
 		o->ranges = getenv("IOLENS_RANGES");
 	if (preload_communication_asked())
@@ -352,9 +339,8 @@ int run_main(int argc, char **argv)
 	char path[4096];
 	struct logs_written written = {0};
 	struct assemble_found found = {0};
-	(void)argc;
 	child_ignore_file_size();
-	int code = prepare(&o, &session, argv + 1);
+	int code = prepare(&o, &session, argc, argv);
 	if (code)
 		return code < 0 ? 0 : code;
 	if ((code = child_run(o.command, &session, &end)) || end.start_error)

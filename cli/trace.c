@@ -21,6 +21,14 @@ static bool traces(const struct schema_module *m, const char *name)
 	return !strcasecmp(m->interface->traces, name) || !strcasecmp(schema_modules[traced].name, name);
 }
 
+static const char *traced_name(const void *unused, size_t i)
+{
+	for (int m = 0; m < LOG_MOD_COUNT; m++)
+		if (schema_modules[m].layout == LAYOUT_DXT && !i--)
+			return schema_modules[m].interface->traces;
+	return NULL;
+}
+
 static bool set_module(void *target, const struct choice *c, char *text)
 {
 	struct trace *t = target;
@@ -107,7 +115,8 @@ static const struct choice table[] = {
 	{"json", NULL, set_json, .about = "the same as JSON"},
 	{"threads", NULL, choice_flag, .about = "which thread made an access, too, where the log has that",
 	 .at = offsetof(struct trace, threads)},
-	{"module", "NAME", set_module, "posix, mpiio, stdio or h5d", .expect = "posix, mpiio, stdio or h5d"},
+	{"module", "NAME", set_module, "posix, mpiio, stdio or h5d", .expect = "posix, mpiio, stdio or h5d",
+	 .word = traced_name},
 	FILTER_CHOICES(offsetof(struct trace, filter.records)),
 	{"time", "A:B", set_time,
 	 .about = "accesses between two times, in seconds since the start; either may be left out"},
@@ -119,7 +128,7 @@ static const struct choice table[] = {
 	{"show-incomplete", NULL, set_incomplete, .about = "show modules that lack data too"},
 };
 
-static const struct choices choices = {
+const struct choices trace_choices = {
 	.command = "trace",
 	.before = "trace [OPTION...] LOG\n\n"
 		  "Prints every access that a log has traced, in the layout of darshan-dxt-parser.\n",
@@ -149,7 +158,7 @@ int trace_main(int argc, char **argv)
 	struct trace t = {.filter.max_size = INT64_MAX};
 	struct show *s = &t.show;
 	struct log_error err;
-	int at = choices_parse(&choices, argc, argv, &t, &s->exit);
+	int at = choices_parse(&trace_choices, argc, argv, &t, &s->exit);
 	if (at < 0)
 		return s->exit;
 	s->path = argv[at];

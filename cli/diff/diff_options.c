@@ -6,6 +6,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "diff.h"
+#include "nearest.h"
 
 /* 0.5, 5%, or both: 0.5,5% */
 static bool parse_tolerance(const char *text, struct diff_tolerance *t)
@@ -27,9 +28,53 @@ static bool parse_tolerance(const char *text, struct diff_tolerance *t)
 	return true;
 }
 
+static const char *field_name(const struct schema_field *f, size_t *i)
+{
+	size_t names = f->nlabels ? (size_t)f->nlabels : 1;
+	if (*i < names)
+		return f->nlabels ? f->labels[*i].name : f->name;
+	*i -= names;
+	return NULL;
+}
+
+/* All counters twice: as posix.bytes_read, and as bytes_read. */
+static const char *counter_name(const void *unused, size_t i)
+{
+	static char whole[128];
+	for (int bare = 0; bare < 2; bare++)
+		for (int m = 0; m < LOG_MOD_COUNT; m++) {
+			const struct schema_module *s = &schema_modules[m];
+			for (uint32_t k = 0; s->key && k < s->nfields; k++) {
+				const char *name = field_name(&s->fields[k], &i);
+				if (!name)
+					continue;
+				snprintf(whole, sizeof whole, "%s%s%s", bare ? "" : s->key, bare ? "" : ".", name);
+				return whole;
+			}
+		}
+	return NULL;
+}
+
+enum { SURE = 8, CLOSE = 2 };
+
+/* Not far from a counter, and none itself: there are names of few letters, of elements and of the job, beside them. */
+static bool mistyped(const char *pattern)
+{
+	bool exact = false, close = false;
+	const char *name;
+	if (strlen(pattern) < SURE || strpbrk(pattern, "*?[\\") || !strncmp(pattern, "job.", 4))
+		return false;
+	for (size_t i = 0; !exact && (name = counter_name(NULL, i)); i++) {
+		int distance = nearest_distance(pattern, name, CLOSE);
+		exact = distance == 0;
+		close = close || distance <= CLOSE;
+	}
+	return close && !exact;
+}
+
 static bool add_rule(struct diff_options *o, const char *pattern, struct diff_tolerance t)
 {
-	if (o->nrules == DIFF_RULES)
+	if (o->nrules == DIFF_RULES || mistyped(pattern))
 		return false;
 	o->rules[o->nrules++] = (struct diff_rule){pattern, t};
 	return true;
@@ -71,8 +116,10 @@ static bool set_map(void *target, const struct choice *c, char *text)
 static const struct choice table[] = {
 	{"tolerance", "[PATTERN=]T", set_tolerance,
 	 .about = "how far values may be apart: 0.5, 5%, or both as 0.5,5% (either is enough); of all counters, or of\n"
-		  "those like PATTERN, as in 'posix.*_time=10%'; may be repeated, the last one counts"},
-	{"ignore", "PATTERN", set_ignore, .about = "counters that do not matter; may be repeated"},
+		  "those like PATTERN, as in 'posix.*_time=10%'; may be repeated, the last one counts",
+	 .expect = "0.5, 5%, or PATTERN=5%", .word = counter_name},
+	{"ignore", "PATTERN", set_ignore, .about = "counters that do not matter; may be repeated",
+	 .word = counter_name},
 	{"ignore-times", NULL, choice_flag, "nothing that depends on how fast a run was: seconds, ranks, heat maps",
 	 .at = offsetof(struct diff_options, ignore_times)},
 	{"map", "REGEX=TEXT", set_map,
@@ -87,7 +134,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "all of it as JSON", .at = offsetof(struct diff_options, json)},
 };
 
-static const struct choices choices = {
+const struct choices diff_choices = {
 	.command = "diff",
 	.before = "diff [OPTION...] A B\n\n"
 		  "Compares two logs: command, number of processes, run time, and every counter of every record. "
@@ -104,7 +151,7 @@ static const struct choices choices = {
 
 int diff_parse(int argc, char **argv, struct diff_options *o, int *code)
 {
-	return choices_parse(&choices, argc, argv, o, code);
+	return choices_parse(&diff_choices, argc, argv, o, code);
 }
 
 void diff_options_close(struct diff_options *o)

@@ -17,6 +17,14 @@ static uint64_t module_bit(const char *name, size_t n)
 	return 0;
 }
 
+const char *filter_module_name(const void *unused, size_t i)
+{
+	for (int m = 1; m < LOG_MOD_COUNT; m++)
+		if (schema_modules[m].key && !i--)
+			return schema_modules[m].key;
+	return NULL;
+}
+
 static struct filter *filter_at(void *target, const struct choice *c)
 {
 	return (struct filter *)((char *)target + c->at);

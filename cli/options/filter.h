@@ -19,6 +19,9 @@ struct filter {
 	size_t nranks; /* 0 = all */
 };
 
+/* Our names of the modules, for rows of options that take them. */
+const char *filter_module_name(const void *unused, size_t i);
+
 /* For rows of options that set the filter at c->at. */
 bool filter_choose_modules(void *target, const struct choice *c, char *text); /* posix,MPI-IO */
 bool filter_choose_glob(void *target, const struct choice *c, char *text);
@@ -28,7 +31,7 @@ bool filter_choose_ranks(void *target, const struct choice *c, char *text); /* 0
 /* clang-format off */
 #define FILTER_MODULE_CHOICE(place) \
 	{"module", "NAME,...", filter_choose_modules, "only these modules, as in posix,stdio", \
-	 .at = (place), .expect = "names of modules, as in posix,stdio"}
+	 .at = (place), .expect = "names of modules, as in posix,stdio", .word = filter_module_name}
 #define FILTER_CHOICES(place) \
 	{"name", "GLOB", filter_choose_glob, "only files whose path matches, as in '*.h5'", .at = (place)}, \
 	{"regex", "REGEX", filter_choose_regex, "only files whose path matches an extended regular expression", \

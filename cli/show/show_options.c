@@ -45,7 +45,7 @@ static const struct choice table[] = {
 	FILTER_CHOICES(offsetof(struct show, filter)),
 };
 
-static const struct choices choices = {
+const struct choices show_choices = {
 	.command = "show",
 	.before = "show [OPTION...] LOG\n\n"
 		  "Prints a log in the layout of darshan-parser. Lines that are no data begin with #.\n",
@@ -72,7 +72,7 @@ static int check(struct show *s)
 
 int show_parse(int argc, char **argv, struct show *s)
 {
-	int at = choices_parse(&choices, argc, argv, s, &s->exit);
+	int at = choices_parse(&show_choices, argc, argv, s, &s->exit);
 	if (at >= 0)
 		s->exit = check(s);
 	return s->exit ? -1 : at;

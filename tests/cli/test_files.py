@@ -219,12 +219,12 @@ def test_a_name_stays_on_its_line(run_iolens: Any, observe: Observe, tmp_path: P
     ("arguments", "complaint"),
     [
         ([], "give one log"),
-        (["--top"], "--top wants a value"),
+        (["--top"], "option --top needs a value"),
         (["--top", "0", "a"], "expected a number above 0"),
         (["--top", "-1", "a"], "expected a number above 0"),
         (["--top", "x", "a"], "expected a number above 0"),
         (["a", "b"], "give one log"),
-        (["--nonsense", "a"], "--nonsense is no option"),
+        (["--nonsense", "a"], "unknown option --nonsense"),
     ],
 )
 def test_wrong_use(run_iolens: Any, arguments: list[str], complaint: str) -> None:

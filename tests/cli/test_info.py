@@ -85,11 +85,3 @@ def test_all_released_logs_have_a_page(run_iolens: Run, corpus: Path) -> None:
     for path in sorted((corpus / "logs").glob("*.darshan")):
         done = run_iolens(["info", path])
         assert (done.returncode, done.stderr) == (0, ""), path
-
-
-def test_help_is_two_columns(run_iolens: Run) -> None:
-    rows = [line for line in run_iolens(["--help"]).stdout.splitlines() if line.startswith("  ")]
-    assert len(rows) > 15
-    assert all(line[2:].split("  ")[0] == line[2:].split()[0] for line in rows), (
-        "two blanks behind the longest"
-    )

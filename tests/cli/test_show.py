@@ -276,7 +276,7 @@ def test_extension_tables_are_comments(run_iolens: Run, build_dir: Path, tmp_pat
     [
         ([], "show: give one log"),
         (["a", "b"], "show: give one log"),
-        (["--nonsense", "a"], "show: --nonsense is no option"),
+        (["--nonsense", "a"], "show: unknown option --nonsense"),
     ],
 )
 def test_wrong_use_is_one_line_and_code_2(run_iolens: Run, args: list[str], complaint: str) -> None:

@@ -69,7 +69,11 @@ def test_wrong_use_is_one_line(export: Export, log: Path, tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1 and "is not empty; --force" in done.stderr
     done = export("csv", log, "--table", "possix", "--force")
-    assert done.returncode == 2 and 'no table "possix"' in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        done.returncode == 2
+        and 'unknown table "possix": did you mean posix' in done.stderr
+        and done.stderr.count("\n") == 1
+    )
     done = export("perfetto", log, "--table", "posix", "--force")
     assert done.returncode == 2 and "--table goes with parquet" in done.stderr
     (tmp_path / "text").write_text("no log")

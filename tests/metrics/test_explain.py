@@ -47,9 +47,9 @@ def test_explanations_are_json_too(run_iolens: Run) -> None:
 def test_an_unknown_metric_is_one_line(run_iolens: Run) -> None:
     done = run_iolens(["explain", "metadata_ration"])
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr
-        == 'iolens: no metric "metadata_ration"; did you mean metadata_ratio, metadata_operations?\n'
+    assert done.stderr == (
+        'iolens: unknown metric or rule "metadata_ration": '
+        "did you mean metadata_ratio or metadata_operations or metadata_time?\n"
     )
 
 

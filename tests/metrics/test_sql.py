@@ -83,7 +83,7 @@ def test_a_wrong_statement_is_one_line(sql: Sql) -> None:
     done = sql("select byte_read from file")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert '"bytes_read"' in done.stderr
-    assert "Did you mean file" in sql("select * from files").stderr
+    assert 'unknown table "files": did you mean file' in sql("select * from files").stderr
     assert "syntax error" in sql("selec").stderr
 
 

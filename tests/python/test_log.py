@@ -318,10 +318,10 @@ def message_of(get: Callable[[], object]) -> str:
 
 def test_names_that_are_not_there_come_with_the_nearest(small_log: bytes) -> None:
     log = iolens.open(small_log)
-    assert message_of(lambda: log["posx"]) == "no table posx: did you mean posix?"
-    assert message_of(lambda: log["POSIX_DXT"]).startswith("no table POSIX_DXT: ")
+    assert message_of(lambda: log["posx"]) == 'unknown table "posx": did you mean posix?'
+    assert message_of(lambda: log["POSIX_DXT"]).startswith('unknown table "POSIX_DXT": ')
     assert "did you mean bytes_read" in message_of(lambda: log["posix"].schema["byte_read"])
-    assert message_of(lambda: log.trailer["process"]) == "no section process: there is none"
+    assert message_of(lambda: log.trailer["process"]) == 'unknown section "process": there is none'
 
 
 def test_tables_as_frames(small_log: bytes) -> None:

@@ -70,7 +70,15 @@ def fail(text: str, code: int) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """Runs the command of ``sys.argv`` and exits with its code: 0, 1 findings, 2 usage, 3 unreadable, 4 partial."""
+    """Runs the command of ``sys.argv`` and exits with its code: 0, 1 findings, 2 usage, 3 unreadable, 4 partial.
+
+    ``--options`` instead of a command prints what ``iolens completion`` asks for.
+    """
+    if sys.argv[1:] == ["--options"]:
+        from iolens.cli.usage import option_lines
+
+        print("\n".join(option_lines(COMMANDS, iolens)))
+        sys.exit(OK)
     try:
         code = iolens.main(prog_name="iolens", standalone_mode=False)
         sys.stdout.flush()
@@ -78,8 +86,9 @@ def main() -> NoReturn:
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
-        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "iolens"
-        fail(f"{error.format_message().rstrip('.')}; see {where} --help", USAGE)
+        from iolens.cli.usage import usage_text
+
+        fail(usage_text(error), USAGE)
     except IolensError as error:
         fail(str(error), error.exit_code)
     except MemoryError:

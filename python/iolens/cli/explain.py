@@ -10,6 +10,7 @@ from dataclasses import asdict
 import click
 
 from iolens.cli.command import to_json
+from iolens.error import USAGE, IolensError
 from iolens.metrics import TOPICS, Metric, find_metric, metrics
 
 _LABELS = ("definition", "unit", "direction", "needs", "caveats", "source")
@@ -69,6 +70,16 @@ def explain(metric: str | None, as_json: bool) -> None:
     """
     if metric and metric not in metrics() and _rule(metric, as_json):
         return
+    if metric and metric not in metrics():
+        from iolens.log.unknown import unknown_text
+        from iolens.rules import load
+
+        raise IolensError(
+            unknown_text(
+                "metric or rule", metric, [*metrics(), *load().rules], "`iolens explain` lists the metrics"
+            ),
+            exit_code=USAGE,
+        )
     if as_json:
         chosen = [find_metric(metric)] if metric else list(metrics().values())
         told = [asdict(m) for m in chosen]

@@ -25,12 +25,13 @@ def _folder(to: str, force: bool) -> Path:
 
 def _checked(tables: tuple[str, ...], form: str) -> None:
     from iolens.export import FORMATS, table_names
+    from iolens.log.unknown import unknown_text
 
     if tables and form not in FORMATS:
         raise click.UsageError(f"--table goes with {', '.join(FORMATS)}")
     for name in tables:
         if name not in table_names():
-            raise IolensError(f'no table "{name}"; there are {", ".join(table_names())}', exit_code=USAGE)
+            raise IolensError(unknown_text("table", name, table_names()), exit_code=USAGE)
 
 
 @click.command()

@@ -77,14 +77,13 @@ def sql(arguments: tuple[str, ...], form: str) -> int:
 
 def _told(error: Exception) -> str:
     """One line: what is wrong, and what may have been meant."""
-    import difflib
     import re
 
     from iolens.export import table_names
+    from iolens.log.unknown import unknown_text
 
     lines = [line for line in str(error).splitlines() if line.strip()]
     table = re.search(r"Table with name (\w+) does not exist", lines[0])
     if table:
-        near = difflib.get_close_matches(table[1], [*table_names(), "name"], 2)
-        return f"{lines[0]} {'Did you mean ' + ', '.join(near) + '?' if near else ''}".strip()
+        return unknown_text("table", table[1], [*table_names(), "name"], '"show tables" lists them')
     return " ".join([lines[0], *(line for line in lines[1:] if line.startswith("Candidate"))])

@@ -80,9 +80,9 @@ def metrics() -> dict[str, Metric]:
 def find_metric(name: str) -> Metric:
     """The metric of this name. Raises IolensError, naming near ones."""
     if name not in metrics():
-        import difflib
+        from iolens.log.unknown import unknown_text
 
-        near = difflib.get_close_matches(name, metrics(), 3)
-        hint = f"; did you mean {', '.join(near)}?" if near else "; `iolens explain` lists them"
-        raise IolensError(f'no metric "{name}"{hint}', exit_code=USAGE)
+        raise IolensError(
+            unknown_text("metric", name, metrics(), "`iolens explain` lists them"), exit_code=USAGE
+        )
     return metrics()[name]

@@ -45,7 +45,7 @@ class Catalog:
         for rule in self.rules.values():
             if name.upper() in rule.aliases:
                 return rule
-        raise IolensError(f'no rule "{name}"{_near(name, self.rules)}', exit_code=USAGE)
+        raise _unknown("rule", name, self.rules)
 
     def of(self, names: Iterable[str]) -> Catalog:
         """These rules only."""
@@ -63,18 +63,17 @@ class Catalog:
             if not hit:
                 known = [f"{r.id}.{n}" for r in rules.values() for n in r.thresholds]
                 known += [f"severity.{n}" for n in severity]
-                raise IolensError(f'no threshold "{key}"{_near(key, known)}', exit_code=USAGE)
+                raise _unknown("threshold", key, known)
             for one in hit:
                 changed = {**one.thresholds, name: replace(one.thresholds[name], default=value)}
                 rules[one.id] = replace(one, thresholds=changed)
         return replace(self, rules=rules, severity=severity)
 
 
-def _near(name: str, names: Iterable[str]) -> str:
-    import difflib
+def _unknown(what: str, name: str, known: Iterable[str]) -> IolensError:
+    from iolens.log.unknown import unknown_text
 
-    near = difflib.get_close_matches(name, list(names), 3)
-    return f"; did you mean {', '.join(near)}?" if near else "; `iolens explain` lists them"
+    return IolensError(unknown_text(what, name, known, "`iolens explain` lists them"), exit_code=USAGE)
 
 
 @cache
