@@ -24,6 +24,7 @@ int show_main(int argc, char **argv);
 int trace_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int check_main(int argc, char **argv);
+int completion_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int convert_main(int argc, char **argv);
 int files_main(int argc, char **argv);
@@ -33,7 +34,8 @@ int merge_main(int argc, char **argv);
 int python_main(int argc, char **argv);
 
 struct choices;
-extern const struct choices run_choices, recover_choices, show_choices, trace_choices, info_choices, check_choices, config_choices, convert_choices, files_choices, diff_choices, merge_choices;
+extern const struct choices run_choices, recover_choices, show_choices, trace_choices, info_choices, check_choices,
+	completion_choices, config_choices, convert_choices, files_choices, diff_choices, merge_choices;
 
 enum command_group { GROUP_OBSERVE, GROUP_LOOK, GROUP_EXPLAIN, GROUP_TRANSFORM, GROUP_MAINTAIN, GROUP_COUNT };
 
@@ -45,6 +47,9 @@ struct command {
 	const struct choices *choices; /* NULL: it is written in Python and has its own */
 	bool reads_logs;               /* in this process */
 };
+
+/* Tells completion of all commands, before it runs. */
+void completion_know(const struct command *commands, size_t n);
 
 /*
  * From now on memory runs out at 1 GiB (or what IOLENS_MEMORY says) and 32 bytes for each byte of the files among the

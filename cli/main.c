@@ -46,6 +46,8 @@ static const struct command commands[] = {
 	 .choices = NULL},
 	{"check", check_main, GROUP_MAINTAIN, "does a log hold to the format, and if not, what is wrong where",
 	 .choices = &check_choices, .reads_logs = true},
+	{"completion", completion_main, GROUP_MAINTAIN, "completion of commands and options for bash, zsh and fish",
+	 .choices = &completion_choices},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -110,6 +112,7 @@ int main(int argc, char **argv)
 #ifdef HAVE_BZIP2
 	log_enable_bzip2();
 #endif
+	completion_know(commands, COMMANDS);
 	log_enable_old();
 	log_enable_accesses();
 	if (command && command->reads_logs && cli_limit_memory(argc, argv))

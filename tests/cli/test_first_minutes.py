@@ -65,6 +65,7 @@ def test_help_starts_no_interpreter(iolens: Path, tmp_path: Path) -> None:
         (["trace", "--module", "mpoi", "LOG"], "trace: --module mpoi: did you mean mpiio?"),
         (["diff", "--ignore", "posix.byte_read", "LOG", "LOG"], "diff: --ignore posix.byte_read: did you mean posix."),
         (["diff", "--tolerance", "read_tiem=5%", "LOG", "LOG"], "diff: --tolerance read_tiem: did you mean read_time?"),
+        (["completion", "zhs"], 'completion: unknown shell "zhs": did you mean zsh?'),
         (["findings", "--jsn", "LOG"], "findings: unknown option --jsn: did you mean --json?"),
         (["findings", "--only", "small_raeds", "LOG"], 'unknown rule "small_raeds": did you mean small_reads'),
         (["findings", "--threshold", "small_reads.prat=1", "LOG"], 'unknown threshold "small_reads.prat": did'),
