@@ -1,0 +1,54 @@
+-- title: Where the run time goes
+-- topic: time
+-- layout: table
+-- definition: the run time as computing (and all else), MPI communication, reading, writing, metadata. Rows (who): "average" and "slowest", the
+--   average rank and the one longest in I/O of a job of several ranks; "job" otherwise: a process, or a tree of processes, in I/O while at
+--   least one of them is. basis as in headline: "process" (measured in each rank, calls of its threads that overlap counted once), "timeline",
+--   "records": the average from sums of own_record, the slowest as estimated by headline, whose rank is then not known (null). Only what the
+--   program called itself counts: POSIX calls of MPI-IO are not added to it. io_time = read_time + write_time + meta_time, at most the run time.
+--   in_both = what communication and I/O must have in common to fit into the run; compute + communication + io_time - in_both = run_time.
+-- unit: seconds
+-- needs: a run time, any interface; apmpi for communication (null without)
+-- caveats: An average of records adds calls of threads that overlap. In Darshan's logs communication inside MPI-IO is in both communication and
+--   io_time, and in_both is the least that it can be. Of records the slowest's parts are in the proportion of all ranks' together, and its
+--   communication is the average rank's.
+-- source: iolens
+WITH rank_of AS (
+    SELECT log, rank, max(mpi) AS mpi, sum(io_time) AS io_time, sum(read_time) AS "read", sum(write_time) AS "write", sum(meta_time) AS meta
+    FROM process GROUP BY log, rank
+), measured AS (
+    SELECT log, avg(io_time) AS io_time, [avg("read"), avg("write"), avg(meta)] AS kinds FROM rank_of WHERE mpi <> '' GROUP BY log
+), recorded AS (
+    SELECT log, sum(total_time) AS total, [sum(read_time), sum(write_time), sum(meta_time)] AS kinds FROM own_record GROUP BY log
+), slowest AS (
+    SELECT log, arg_max(rank, io_time) AS rank FROM rank_of WHERE mpi <> '' GROUP BY log
+), parallel AS (
+    SELECT h.*, slowest.rank, h.nprocs > 1 AND (slowest.rank IS NOT NULL OR basis = 'records') AS several
+    FROM metric.headline AS h LEFT JOIN slowest USING (log) WHERE run_time > 0 AND h.io_time IS NOT NULL
+), spoken AS (
+    SELECT log, rank, sum(total_comm_time + coalesce(total_comm_sync_time, 0)) AS seconds FROM apmpi
+    WHERE total_comm_time IS NOT NULL GROUP BY log, rank
+), row_of AS (
+    SELECT p.log, 'average' AS who, NULL::BIGINT AS rank, run_time, basis,
+        CASE WHEN basis = 'process' THEN measured.io_time ELSE recorded.total / nprocs END AS io_time,
+        CASE WHEN basis = 'process' THEN measured.kinds ELSE recorded.kinds END AS kinds,
+        (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log) / nprocs AS communication
+    FROM parallel AS p LEFT JOIN measured USING (log) LEFT JOIN recorded USING (log) WHERE several
+    UNION ALL
+    SELECT p.log, CASE WHEN several THEN 'slowest' ELSE 'job' END, CASE WHEN basis = 'process' AND several THEN rank END, run_time, basis,
+        io_time, [read_time, write_time, meta_time],
+        CASE WHEN several AND basis = 'process' THEN (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log AND spoken.rank = p.rank)
+            ELSE (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log) / nprocs END
+    FROM parallel AS p
+), capped AS (
+    SELECT * REPLACE (least(greatest(io_time, 0), run_time) AS io_time, CASE WHEN communication > run_time THEN run_time ELSE communication END AS communication),
+        coalesce(nullif(list_sum(kinds), 0), 1) AS parts
+    FROM row_of WHERE io_time IS NOT NULL
+)
+SELECT log, who, rank, run_time,
+    greatest(0, run_time - io_time - coalesce(communication, 0)) AS compute, communication,
+    greatest(0, io_time + coalesce(communication, 0) - run_time) AS in_both,
+    io_time * kinds[1] / parts AS read_time, io_time * kinds[2] / parts AS write_time, io_time * kinds[3] / parts AS meta_time,
+    io_time, basis
+FROM capped
+ORDER BY log, who
