@@ -24,6 +24,7 @@ IDS = {
     "pnetcdf_file": 5,
     "pnetcdf_var": 6,
     "lustre": 8,
+    "apmpi": 14,
     "stdio": 9,
 }
 EDGES = [100, KiB, 10 * KiB, 100 * KiB, MiB, 4 * MiB, 10 * MiB, 100 * MiB, GiB]

@@ -79,8 +79,8 @@ def record(schema: Mapping[str, object], order: str = "<", **values: object) -> 
     assert isinstance(fields, list)
     for one in fields:
         count = one["count"]
-        if one["type"] == "uuid":
-            out += bytes(16 * count)
+        if one["type"] in {"uuid", "text"}:
+            out += bytes({"uuid": 16, "text": 8}[one["type"]] * count)
             continue
         value = values.pop(one["name"], 0)
         items = list(value) if isinstance(value, (list, tuple)) else [value] * count

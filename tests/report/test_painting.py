@@ -104,30 +104,6 @@ def test_threads_at_once_do_not_paint_beyond_their_row() -> None:
     )
 
 
-class Communicating(Source):
-    """A job whose AutoPerf module has counted so many seconds of communication."""
-
-    seconds = 690.0
-
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        return [(self.seconds,)] if "total_comm_time" in sql else super().ask(sql)
-
-
-@pytest.mark.parametrize(("communication", "both"), [(690.0, 625.0), (50.0, 0.0), (2000.0, 662.0)])
-def test_parts_of_the_run_add_up_to_it(tmp_path: Path, communication: float, both: float) -> None:
-    """Collective I/O communicates: 690 s of communication and 662 s of I/O were 1,352 s of 727."""
-    job = Job(nprocs=8, run_time=727).mpiio("/scratch/a", write={MiB: 800}, kind="coll", write_time=8 * 662.0)
-    job.posix("/scratch/a", write={MiB: 800}, write_time=8 * 200.0)
-    with Dataset(job.save(tmp_path / "job.darshan")) as data:
-        source = Communicating(data, 0)
-        source.seconds = communication
-        chart = next(b for b in cost(source).blocks if isinstance(b, Bars) and b.id == "split")
-    parts = {series.title: series.values[0] or 0 for series in chart.series}
-    assert sum(parts.values()) == pytest.approx(727)
-    assert min(parts.values()) >= 0
-    assert parts.get("Both: communication within I/O", 0) == pytest.approx(both)
-
-
 def test_an_average_says_of_how_many_files_it_is(tmp_path: Path) -> None:
     job = Job(nprocs=1).posix("/a", 0, write={MiB: 4}).posix("/b", 0, read={MiB: 2})
     for number in range(5):

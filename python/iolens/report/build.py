@@ -11,6 +11,7 @@ from iolens.report.document import Document, Job, Section, Term, walk
 from iolens.report.sections.answer import answer, headline
 from iolens.report.sections.cost import cost
 from iolens.report.sections.files import files
+from iolens.report.sections.glance import glance
 from iolens.report.sections.interfaces import interfaces
 from iolens.report.sections.job import job, title
 from iolens.report.sections.observation import limits, moved, observation
@@ -48,7 +49,8 @@ def _job(source: Source, problems: list[str]) -> Job:
     notes = limits(source, problems)
     first = answer(source)
     sections = [
-        Section(first.id, first.title, [*notes, *moved(source), *first.blocks]),
+        glance(source),
+        Section(first.id, first.title, [*notes, *first.blocks, *moved(source)]),
         time(source),
         *([cost(source)] if source.interfaces else []),
         files(source),

@@ -16,14 +16,20 @@ __all__ = [
     "FindingBlock",
     "Heat",
     "Job",
+    "Lane",
     "Note",
+    "Offsets",
     "Section",
     "Series",
     "Span",
     "Spans",
+    "Strip",
     "Table",
     "Term",
+    "Tile",
     "Timeline",
+    "Traced",
+    "Treemap",
     "walk",
 ]
 
@@ -97,6 +103,10 @@ class Bars:
     """What 100 % is, for a second axis."""
     note: str = ""
     metric: str = ""
+    long_names: bool = False
+    """Each name stands above its bar, not beside it, and bars are as long as ``whole`` lets them."""
+    half: bool = True
+    """Whether it shares a line of the page with a neighbour."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +196,80 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class Lane:
+    """name picks the colour; a value per stretch of time."""
+
+    name: str
+    title: str
+    unit: str
+    values: list[float]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """When how much: lanes of cells over time, from 0 to ``end``, darker for more."""
+
+    id: str
+    title: str
+    lanes: list[Lane]
+    width: float
+    """Seconds of a cell."""
+    end: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A part of a whole; series picks the colour."""
+
+    name: str
+    value: float
+    series: str
+    explain: str = ""
+
+
+@dataclass(frozen=True)
+class Treemap:
+    """Rectangles whose areas are values, largest first."""
+
+    id: str
+    title: str
+    tiles: list[Tile]
+    unit: str
+    legend: list[tuple[str, str]]
+    note: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Where in a file, and when. Either every access or, of many, counts on a grid of times and offsets.
+
+    accesses: (start, duration, offset, length, kind, rank), kind 0 reading and 1 writing, in seconds and bytes.
+    cells: (place in time, place in the file, kind, accesses, bytes) on a grid of ``grid`` places each.
+    """
+
+    name: str
+    size: int
+    """Bytes up to the end of the furthest access."""
+    count: int
+    accesses: list[tuple[float, float, int, int, int, int]]
+    cells: list[tuple[int, int, int, int, int]]
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """The traced files that were accessed most: offset over time, one file at a time, from 0 to ``end``."""
+
+    id: str
+    title: str
+    files: list[Traced]
+    end: float
+    grid: tuple[int, int]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class FindingBlock:
     """A finding of the rules, with its evidence as tables."""
 
@@ -210,7 +294,9 @@ class Term:
     source: str = ""
 
 
-Block = Union[Note, Facts, Table, Bars, Spans, Boxes, Heat, Timeline, FindingBlock, Term]
+Block = Union[
+    Note, Facts, Table, Bars, Spans, Boxes, Heat, Timeline, Strip, Treemap, Offsets, FindingBlock, Term
+]
 
 
 @dataclass(frozen=True)

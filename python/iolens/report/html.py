@@ -17,9 +17,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from iolens.report import svg
+from iolens.report import fluid, svg, treemap
 from iolens.report.document import (
     Bars,
+    Block,
     Boxes,
     Document,
     Facts,
@@ -27,11 +28,14 @@ from iolens.report.document import (
     Heat,
     Job,
     Note,
+    Offsets,
     Section,
     Spans,
+    Strip,
     Table,
     Term,
     Timeline,
+    Treemap,
     walk,
 )
 from iolens.report.palette import SERIES, VIRIDIS, css
@@ -42,7 +46,7 @@ __all__ = ["to_html"]
 ROWS = 25
 """Rows of a table that are in the page itself; a browser without scripts shows these."""
 
-SCRIPTS = ("units.js", "table.js", "canvas.js", "heat.js", "timeline.js", "page.js")
+SCRIPTS = ("units.js", "table.js", "canvas.js", "heat.js", "timeline.js", "offsets.js", "page.js")
 
 _DARK = (
     "--page:#0d1117;--panel:#161b22;--text:#e6edf3;--faint:#9aa4af;--line:#30363d;--link:#79b8ff;"
@@ -55,6 +59,9 @@ _VERDICTS = {
     "good": "I/O is fine",
     "unknown": "Not known",
 }
+QUIET = ("good", "info")
+"""Severities of findings that need no attention."""
+
 _NOTES = {"warning": "Incomplete", "missing": "Not known", "info": "Note", "good": "Good"}
 
 
@@ -139,8 +146,22 @@ def _timeline_data(line: Timeline) -> dict[str, Any]:
     }
 
 
+def _offsets_data(block: Offsets) -> dict[str, Any]:
+    files = [
+        {
+            "name": clean(one.name),
+            "size": one.size,
+            "count": one.count,
+            "accesses": [(round(s, 9), round(d, 9), *rest) for s, d, *rest in one.accesses],
+            "cells": one.cells,
+        }
+        for one in block.files
+    ]
+    return {"files": files, "end": block.end, "grid": block.grid}
+
+
 def _data(document: Document) -> str:
-    tables, heats, timelines = {}, {}, {}
+    tables, heats, timelines, offsets = {}, {}, {}, {}
     for block in walk(document):
         if isinstance(block, Table):
             tables[block.id] = _table_data(block)
@@ -148,7 +169,10 @@ def _data(document: Document) -> str:
             heats[block.id] = _heat_data(block)
         elif isinstance(block, Timeline):
             timelines[block.id] = _timeline_data(block)
-    text = json.dumps({"tables": tables, "heats": heats, "timelines": timelines}, separators=(",", ":"))
+        elif isinstance(block, Offsets):
+            offsets[block.id] = _offsets_data(block)
+    everything = {"tables": tables, "heats": heats, "timelines": timelines, "offsets": offsets}
+    text = json.dumps(everything, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
@@ -199,18 +223,45 @@ def _legend(items: Iterable[tuple[str, str]]) -> str:
     return f'<span class="legend">{"".join(parts)}</span>' if len(parts) > 1 else ""
 
 
-def _chart(block: Bars | Spans | Boxes, drawing: str, legend: str = "", half: bool = False) -> str:
+def _chart(
+    block: Bars | Spans | Boxes | Strip | Treemap, drawing: str, legend: str = "", half: bool = False
+) -> str:
     return (
         f'<figure class="chart-box{" half" if half else ""}" id="{block.id}"><figcaption><h3>{_text(block.title)}</h3>'
-        f"{legend}</figcaption>{drawing}{_remark(block.note, block.metric)}</figure>"
+        f"{legend}</figcaption>{drawing}{_remark(block.note, getattr(block, 'metric', ''))}</figure>"
     )
 
 
+def _long_bars(block: Bars) -> str:
+    rows = []
+    for number, category in enumerate(block.categories):
+        share = fluid.share_in_words(block, number)
+        words = fluid.parts_in_words(block, number)
+        rows.append(
+            f'<p class="bar-name"><span>{_text(category)}</span><span>{_text(share)}</span></p>'
+            f"{fluid.bar(block, number)}" + (f'<p class="bar-parts">{_text(words)}</p>' if not share else "")
+        )
+    return "".join(rows)
+
+
 def _bars(block: Bars) -> str:
+    if block.long_names:
+        legend = _legend((s.name, s.title) for s in block.series)
+        return _chart(block, _long_bars(block), legend, half=block.half)
     return _chart(block, svg.bars(block), _legend((s.name, s.title) for s in block.series), half=True)
 
 
-def _canvas(block: Heat | Timeline, kind: str, keys: str) -> str:
+def _strip(block: Strip) -> str:
+    lanes = "".join(
+        f"<span>{_text(lane.title)}</span>{fluid.strip_lane(block, number)}"
+        for number, lane in enumerate(block.lanes)
+    )
+    return _chart(
+        block, f'<div class="strip">{lanes}<span></span>{fluid.time_axis(block.end)}</div>', half=True
+    )
+
+
+def _canvas(block: Heat | Timeline | Offsets, kind: str, keys: str) -> str:
     title = _text(block.title)
     return (
         f'<figure class="{kind}" id="{block.id}"><figcaption><h3>{title}</h3><span class="status"></span>'
@@ -275,6 +326,8 @@ def _term(block: Term) -> str:
 _KEYS_HEAT = "Arrow keys walk over it."
 _KEYS_TIMELINE = "Plus and minus zoom, arrow keys move, Home shows all."
 
+_KEYS_OFFSETS = "Arrow keys walk over the accesses."
+
 _RENDER: dict[type, Callable[[Any], str]] = {
     Bars: _bars,
     Boxes: lambda block: _chart(block, svg.boxes(block)),
@@ -282,10 +335,13 @@ _RENDER: dict[type, Callable[[Any], str]] = {
     FindingBlock: _finding,
     Heat: lambda block: _canvas(block, "heat", _KEYS_HEAT),
     Note: _note,
+    Offsets: lambda block: _canvas(block, "offsets", _KEYS_OFFSETS),
     Spans: lambda block: _chart(block, svg.spans(block), _legend(block.legend), half=True),
+    Strip: _strip,
     Table: _table,
     Term: _term,
     Timeline: lambda block: _canvas(block, "timeline", _KEYS_TIMELINE),
+    Treemap: lambda block: _chart(block, treemap.draw(block), _legend(block.legend)),
 }
 
 
@@ -301,8 +357,32 @@ def _paired(parts: list[str]) -> list[str]:
     return parts
 
 
+def _quiet(found: list[FindingBlock]) -> str:
+    """Findings that ask for nothing, in a line that opens."""
+    good = sum(f.severity == "good" for f in found)
+    counts = ", ".join(
+        f"{count} {word}" for count, word in ((good, "good"), (len(found) - good, "to know")) if count
+    )
+    titles = "; ".join(f.title for f in found)
+    return (
+        f'<details class="quiet"><summary><b>{counts}</b> {_text(titles)}</summary>'
+        f'<div class="blocks">{"".join(_finding(f) for f in found)}</div></details>'
+    )
+
+
+def _rendered(blocks: list[Block]) -> list[str]:
+    quiet = [b for b in blocks if isinstance(b, FindingBlock) and b.severity in QUIET]
+    if len(quiet) < 2:
+        return [_RENDER[type(b)](b) for b in blocks]
+    return [
+        _quiet(quiet) if b is quiet[0] else _RENDER[type(b)](b)
+        for b in blocks
+        if b is quiet[0] or not any(b is one for one in quiet)
+    ]
+
+
 def _section(section: Section) -> str:
-    blocks = "".join(_paired([_RENDER[type(b)](b) for b in section.blocks]))
+    blocks = "".join(_paired(_rendered(section.blocks)))
     intro = f'<p class="intro">{_text(section.intro)}</p>' if section.intro else ""
     return (
         f'<section id="{section.id}" aria-labelledby="{section.id}-title"><h2 id="{section.id}-title">'

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from iolens.error import USAGE, IolensError
-from iolens.report import svg
+from iolens.report import svg, treemap
 from iolens.report.document import (
     Bars,
     Boxes,
@@ -22,11 +22,14 @@ from iolens.report.document import (
     FindingBlock,
     Heat,
     Note,
+    Offsets,
     Section,
     Spans,
+    Strip,
     Table,
     Term,
     Timeline,
+    Treemap,
 )
 from iolens.report.palette import SERIES
 from iolens.report.units import clean, write
@@ -58,11 +61,14 @@ def _table(block: Table) -> dict[str, Any]:
     }
 
 
-def _chart(block: Bars | Spans | Boxes) -> dict[str, Any]:
+def _chart(block: Bars | Spans | Boxes | Treemap) -> dict[str, Any]:
     drawn, legend = "", []
     if isinstance(block, Bars):
-        drawn = svg.bars(block)
+        drawn = svg.long_bars(block) if block.long_names else svg.bars(block)
         legend = [(SERIES[s.name][0], s.title) for s in block.series] if len(block.series) > 1 else []
+    elif isinstance(block, Treemap):
+        drawn = treemap.draw(block)
+        legend = [(SERIES[name][0], title) for name, title in block.legend]
     elif isinstance(block, Spans):
         drawn = svg.spans(block)
         legend = [(SERIES[name][0], title) for name, title in block.legend] if len(block.legend) > 1 else []
@@ -77,13 +83,21 @@ def _chart(block: Bars | Spans | Boxes) -> dict[str, Any]:
     }
 
 
-def _image(block: Heat | Timeline) -> dict[str, Any]:
-    drawn = svg.heat(block) if isinstance(block, Heat) else svg.timeline(block)
-    names = (("read", "Reading"), ("write", "Writing"), ("meta", "Metadata"))
-    legend = [] if isinstance(block, Heat) else [(SERIES[name][0], title) for name, title in names]
+def _image(block: Heat | Timeline | Strip | Offsets) -> dict[str, Any]:
+    if isinstance(block, (Heat, Timeline)):
+        drawn = svg.heat(block) if isinstance(block, Heat) else svg.timeline(block)
+    else:
+        drawn = svg.strip(block) if isinstance(block, Strip) else svg.offsets(block)
+    names = {
+        Timeline: (("read", "Reading"), ("write", "Writing"), ("meta", "Metadata")),
+        Offsets: (("read", "Reading"), ("write", "Writing")),
+    }.get(type(block), ())
+    legend = [(SERIES[name][0], title) for name, title in names]
     return {
         "kind": "chart",
-        "title": clean(block.title),
+        "title": clean(
+            f"{block.title}: {block.files[0].name}" if isinstance(block, Offsets) else block.title
+        ),
         "svg": svg.standalone(drawn),
         "legend": legend,
         "note": block.note,
@@ -123,10 +137,13 @@ _RENDER: dict[type, Callable[[Any], dict[str, Any]]] = {
     FindingBlock: _finding,
     Heat: _image,
     Note: _note,
+    Offsets: _image,
     Spans: _chart,
+    Strip: _image,
     Table: _table,
     Term: _term,
     Timeline: _image,
+    Treemap: _chart,
 }
 
 

@@ -17,7 +17,9 @@ from iolens.report.document import (
     Note,
     Section,
     Spans,
+    Strip,
     Table,
+    Treemap,
     walk,
 )
 
@@ -34,7 +36,12 @@ def _table(block: Table) -> dict[str, Any]:
     }
 
 
-def _chart(block: Bars | Spans | Boxes) -> dict[str, Any]:
+def _chart(block: Bars | Spans | Boxes | Strip | Treemap) -> dict[str, Any]:
+    if isinstance(block, Strip):
+        lanes = [{"title": n.title, "unit": n.unit, "values": n.values} for n in block.lanes]
+        return {"lanes": lanes, "width": block.width, "end": block.end}
+    if isinstance(block, Treemap):
+        return {"tiles": [{"name": t.name, "value": t.value} for t in block.tiles], "unit": block.unit}
     if isinstance(block, Bars):
         series = [{"name": s.name, "title": s.title, "values": s.values} for s in block.series]
         return {"categories": block.categories, "series": series, "unit": block.unit}
@@ -55,7 +62,7 @@ def _block(block: Block) -> dict[str, Any]:
         return {**head, "facts": [{"name": n, "value": v, "unit": u} for n, v, u in block.rows]}
     if isinstance(block, Table):
         return {**head, **_table(block), "note": block.note}
-    if isinstance(block, (Bars, Spans, Boxes)):
+    if isinstance(block, (Bars, Spans, Boxes, Strip, Treemap)):
         return {**head, **_chart(block), "note": block.note}
     if isinstance(block, FindingBlock):
         return {
@@ -67,7 +74,7 @@ def _block(block: Block) -> dict[str, Any]:
             "evidence": [{"title": e.title, **_table(e)} for e in block.evidence],
             "references": block.references,
         }
-    # Heat maps, timelines, definitions: their words; `iolens sql` gives what they are drawn from.
+    # Heat maps, timelines, offsets, definitions: their words; `iolens sql` gives what they are drawn from.
     return {**head, "note": getattr(block, "note", getattr(block, "definition", ""))}
 
 

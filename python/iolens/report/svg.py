@@ -11,11 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
-from iolens.report.document import Bars, Boxes, Heat, Series, Spans, Timeline
+from iolens.report.document import Bars, Boxes, Heat, Offsets, Series, Spans, Strip, Timeline
 from iolens.report.palette import SERIES, css, viridis
 from iolens.report.units import write
 
-__all__ = ["bars", "boxes", "heat", "spans", "standalone", "timeline"]
+__all__ = [
+    "bars",
+    "boxes",
+    "heat",
+    "long_bars",
+    "nice_step",
+    "offsets",
+    "spans",
+    "standalone",
+    "strip",
+    "timeline",
+]
 
 WIDTH = 480
 _CHAR = 6.8
@@ -31,7 +42,8 @@ def standalone(svg: str) -> str:
     """The chart as a file of its own, with the colours of a light page."""
     style = (
         f"svg{{{css(False)}}}text{{font:11px 'DejaVu Sans',sans-serif;fill:#1f2328}}.grid{{stroke:#d0d7de}}"
-        + ".faint{fill:#57606a}.median{stroke:#1f2328;stroke-width:2}.box{fill-opacity:.5}"
+        + ".empty{fill:#f0f2f4}.tile{fill-opacity:.4}.faint{fill:#57606a}"
+        + ".median{stroke:#1f2328;stroke-width:2}.box{fill-opacity:.5}"
         # Not every SVG renderer knows variables, so each class has its colour too.
         + "".join(f".s-{name}{{fill:{light}}}" for name, (light, _) in SERIES.items())
     )
@@ -47,7 +59,8 @@ def _label_width(labels: list[str]) -> float:
     return min(175, max((len(label) for label in labels), default=0) * _CHAR + 14)
 
 
-def _nice_step(top: float, count: int = 5) -> float:
+def nice_step(top: float, count: int = 5) -> float:
+    """A round number that goes about ``count`` times into the top."""
     raw = top / count
     power = 10.0 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
     return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
@@ -55,7 +68,7 @@ def _nice_step(top: float, count: int = 5) -> float:
 
 def _byte_step(top: float) -> float:
     unit = 1024.0 ** max(0, math.floor(math.log(max(top, 1), 1024)))
-    return _nice_step(top / unit) * unit
+    return nice_step(top / unit) * unit
 
 
 def _ticks(top: float, unit: str, logarithmic: bool) -> list[float]:
@@ -64,7 +77,7 @@ def _ticks(top: float, unit: str, logarithmic: bool) -> list[float]:
         powers = range(math.ceil(math.log(max(top, base), base)) + 1)
         kept = [float(base**p) for p in powers if base**p <= top]
         return kept[:: math.ceil(len(kept) / 6)]
-    step = _byte_step(top) if unit == "bytes" else _nice_step(top)
+    step = _byte_step(top) if unit == "bytes" else nice_step(top)
     return [step * n for n in range(math.floor(top / step + 1e-9) + 1)]
 
 
@@ -114,6 +127,18 @@ def _bar(x: float, y: float, width: float, series: Series, text: str) -> str:
     )
 
 
+def _under(x: float, y: float, width: float, text: str) -> str:
+    """What a pointer finds beside a bar that is short, or nothing."""
+    return (
+        f'<rect class="under" x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{_BAR - 2}" '
+        f'fill="none" pointer-events="all"><title>{escape(text)}</title></rect>'
+    )
+
+
+def _listed(chart: Bars, number: int) -> str:
+    return ", ".join(f"{s.title.lower()} {write(s.values[number], chart.unit)}" for s in chart.series)
+
+
 def _end(chart: Bars, number: int) -> str:
     """What stands behind a stacked bar: its sum, and that as a part of the whole."""
     total = sum(series.values[number] or 0 for series in chart.series)
@@ -140,15 +165,18 @@ def _bar_rows(chart: Bars, left: float, right: float, place: Scale) -> tuple[lis
             f"{escape(_shorten(category, room))}<title>{escape(category)}</title></text>"
         )
         x = left
+        if chart.stacked:
+            parts.append(_under(left, y, right - left, f"{category}: {_listed(chart, number)}"))
         for place_in_group, series in enumerate(chart.series):
             value = series.values[number]
             text = f"{category}, {series.title}: {write(value, chart.unit)}"
             width = place(value or 0) * (right - left)
             if chart.stacked:
-                parts.append(_bar(x, y, width, series, text))
+                parts.append(_bar(x, y, width, series, text) if width > 0 else "")
                 x += width
                 continue
             row = y + place_in_group * _BAR
+            parts.append(_under(left, row, right - left, text))
             parts.append(_bar(left, row, width, series, text))
             label = "unknown" if value is None else write(value, chart.unit)
             parts.append(
@@ -184,6 +212,25 @@ def bars(chart: Bars) -> str:
             "</svg>",
         )
     )
+
+
+def long_bars(chart: Bars) -> str:
+    """Stacked bars below their names, for paper."""
+    whole = chart.whole or max(
+        sum(s.values[n] or 0 for s in chart.series) for n in range(len(chart.categories))
+    )
+    room = int(WIDTH / _CHAR)
+    parts, y = [], 0.0
+    for number, category in enumerate(chart.categories):
+        parts.append(f'<text x="0" y="{y + 10:.1f}">{escape(_shorten(category, room))}</text>')
+        x = 0.0
+        for series in chart.series:
+            width = max(0.0, series.values[number] or 0) / (whole or 1) * WIDTH
+            text = f"{series.title}: {write(series.values[number], chart.unit)}"
+            parts.append(_bar(x, y + 15, width, series, text))
+            x += width
+        y += 15 + _BAR + _GAP
+    return "".join((_open(chart.title, y), *parts, "</svg>"))
 
 
 def spans(chart: Spans) -> str:
@@ -319,3 +366,44 @@ def timeline(chart: Timeline) -> str:
                     (place / bins, (place + 1) / bins, row // together + max(0.0, free), height, colour)
                 )
     return _picture(chart.title, chart.rows[::together], chart.end, cells)
+
+
+def strip(chart: Strip) -> str:
+    """A still picture of a strip, for paper."""
+    bins = chart.end / chart.width
+    cells = []
+    for row, lane in enumerate(chart.lanes):
+        most = max(lane.values, default=0) or 1
+        colour = SERIES[lane.name][0]
+        cells += [
+            (place / bins, min(1.0, (place + 1) / bins), float(row), math.sqrt(value / most), colour)
+            for place, value in enumerate(lane.values)
+            if value > 0
+        ]
+    return _picture(chart.title, [lane.title for lane in chart.lanes], chart.end, cells)
+
+
+def offsets(chart: Offsets) -> str:
+    """A still picture of the first file, for paper."""
+    file = chart.files[0]
+    left, right, bottom, size = 70.0, WIDTH - 14.0, 200.0, max(1, file.size)
+    parts = [_open(f"{chart.title}: {file.name}", bottom + _AXIS)]
+    frame = _Frame(left, right, bottom, lambda t: t / chart.end)
+    parts += _axis(frame, _ticks(chart.end, "seconds", False), "seconds")
+    for tick in _ticks(size, "bytes", False):
+        y = bottom - tick / size * (bottom - _TOP)
+        text = write(tick, "bytes")
+        parts.append(f'<text class="faint" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+    marks = [
+        (s / chart.end, d / chart.end, at / size, n / size, kind) for s, d, at, n, kind, _ in file.accesses
+    ]
+    wide, tall = chart.grid
+    marks += [(t / wide, 1 / wide, at / tall, 1 / tall, kind) for t, at, kind, _, _ in file.cells]
+    for start, long, place, part, kind in marks:
+        height = max(1.0, part * (bottom - _TOP))
+        parts.append(
+            f'<rect class="s-{("read", "write")[kind]}" x="{frame.left + start * (right - left):.1f}" '
+            f'y="{bottom - place * (bottom - _TOP) - height:.1f}" width="{max(1.0, long * (right - left)):.1f}" '
+            f'height="{height:.1f}"/>'
+        )
+    return "".join((*parts, "</svg>"))

@@ -23,10 +23,13 @@ from iolens.report.document import (
     FindingBlock,
     Heat,
     Note,
+    Offsets,
     Section,
     Spans,
+    Strip,
     Table,
     Timeline,
+    Treemap,
 )
 from iolens.report.units import clean, write
 
@@ -81,7 +84,20 @@ class _Writer:
         if total > rows:
             self.line(f"  {rows:,} of {total:,} rows")
 
+    def long_bars(self, block: Bars) -> None:
+        whole = block.whole or 1
+        for number, category in enumerate(block.categories):
+            self.line(f"  {clean(category)}")
+            for series in block.series:
+                value = series.values[number] or 0
+                if value:
+                    long = round(min(1.0, value / whole) * (self.width - 50))
+                    self.line(f"    {series.title:<26}{'█' * long or '▏'} {write(value, block.unit)}")
+
     def bars(self, block: Bars) -> None:
+        if block.long_names:
+            self.long_bars(block)
+            return
         labels = [
             f"{c} {s.title.lower()}" if len(block.series) > 1 else c
             for c in block.categories
@@ -135,6 +151,23 @@ class _Writer:
             )
             self.line(f"  {clean(names[row * together])[:12]:<12} {line.rstrip()}")
 
+    def strip(self, block: Strip) -> None:
+        # Lanes have units of their own: each is shaded by itself.
+        for lane in block.lanes:
+            cells = {(0, place): value for place, value in enumerate(lane.values)}
+            self.shades(cells, 1, len(lane.values), [lane.title])
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+
+    def treemap(self, block: Treemap) -> None:
+        total = sum(tile.value for tile in block.tiles) or 1
+        for tile in block.tiles[:ROWS]:
+            part = f"{write(tile.value, block.unit)} = {write(tile.value / total, 'percent')}"
+            self.line(f"  {part:>24}  {clean(tile.name)}")
+
+    def offsets(self, block: Offsets) -> None:
+        for one in block.files:
+            self.line(f"  {one.count:>12,} accesses, up to {write(one.size, 'bytes')}: {clean(one.name)}")
+
     def heat(self, block: Heat) -> None:
         cells = {(row, place): float(read + written) for row, place, read, written in block.cells}
         names = [str(row * block.per_row) for row in range(block.rows)]
@@ -178,6 +211,9 @@ class _Writer:
             Boxes: self.boxes,
             Heat: self.heat,
             Timeline: self.timeline,
+            Strip: self.strip,
+            Treemap: self.treemap,
+            Offsets: self.offsets,
             FindingBlock: self.finding,
         }
         shown[type(block)](block)

@@ -86,6 +86,20 @@ function setUpCopying() {
   });
 }
 
+// What a bar or a cell says, at once and in the page's own tooltip.
+function setUpHover() {
+  document.querySelectorAll("svg title").forEach((title) => {
+    const part = title.parentElement;
+    part.dataset.tip = title.textContent;
+    title.remove();
+  });
+  document.addEventListener("mousemove", (event) => {
+    const part = event.target.closest && event.target.closest("[data-tip]");
+    if (part) tip.show(event, [part.dataset.tip]);
+    else if (!event.target.closest || !event.target.closest("canvas")) tip.hide();
+  });
+}
+
 // Which section is being read, in the list of sections.
 function setUpContents() {
   const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.getAttribute("href").slice(1), a]));
@@ -105,8 +119,10 @@ async function start() {
   setUpJobs();
   setUpCopying();
   setUpContents();
+  setUpHover();
   const data = await unpack("data");
   for (const [id, table] of Object.entries(data.tables)) new Sheet(document.getElementById(id), table);
+  for (const [id, offsets] of Object.entries(data.offsets)) drawings.push(new OffsetChart(document.getElementById(id), offsets));
   for (const [id, heat] of Object.entries(data.heats)) drawings.push(new HeatMap(document.getElementById(id), heat));
   for (const [id, line] of Object.entries(data.timelines)) drawings.push(new TimelineChart(document.getElementById(id), line));
   drawings.forEach((one) => watcher.observe(one.canvas));

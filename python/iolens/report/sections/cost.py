@@ -31,39 +31,6 @@ def _bars(source: Source) -> list[Block]:
     ]
 
 
-def _split(source: Source) -> list[Block]:
-    """Computation, communication, I/O, where the log counts communication."""
-    rows = source.ask(
-        "SELECT avg(total_comm_time + coalesce(total_comm_sync_time, 0)) FROM apmpi "
-        "WHERE log = {log} AND total_comm_time IS NOT NULL"
-    )
-    run_time = source.job["run_time"]
-    if not rows or rows[0][0] is None or not run_time:
-        return []
-    spent = source.ask("SELECT coalesce(sum(total_time), 0) FROM own_record WHERE log = {log}")[0][0]
-    communication = min(float(rows[0][0]), run_time)
-    in_files = min(float(spent) / source.ranks, run_time)
-    both = max(0.0, communication + in_files - run_time)
-    return [
-        Bars(
-            f"{source.prefix}split",
-            "Computation, communication, I/O",
-            ["average process"],
-            [
-                Series("other", "Computation and the rest", [max(0.0, run_time - communication - in_files)]),
-                Series("first", "MPI communication", [communication - both]),
-                *([Series("third", "Both: communication within I/O", [both])] if both else []),
-                Series("second", "I/O", [in_files - both]),
-            ],
-            "seconds",
-            stacked=True,
-            whole=run_time,
-            note="Communication as AutoPerf's MPI module counts it, also inside MPI-IO, with waiting before collective "
-            "calls where it was measured.",
-        )
-    ]
-
-
 def _screening(source: Source) -> list[Block]:
     """The three numbers by which sites find the jobs worth a look."""
     again, ratio, small = (
@@ -85,7 +52,7 @@ def _screening(source: Source) -> list[Block]:
 
 
 def cost(source: Source) -> Section:
-    blocks = _bars(source) + _split(source) + _screening(source)
+    blocks = _bars(source) + _screening(source)
     blocks += source.table(
         "perf",
         "Bytes, time and bandwidth of each interface",

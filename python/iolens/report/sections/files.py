@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from iolens.metrics.views import LIBRARY_OF, TITLES
-from iolens.report.document import Bars, Block, Column, Section, Series, Table
+from iolens.report.document import Bars, Block, Column, Section, Series, Table, Tile, Treemap
 from iolens.report.source import INTERFACE_SQL, Source
+from iolens.report.units import write
 
 __all__ = ["files"]
 
@@ -77,6 +80,50 @@ def _grouped(source: Source) -> list[Block]:
             metric=name,
         )
     return blocks
+
+
+TILES = 30
+ONE = 0.99
+"""A directory with more of the time than this leaves nothing to draw."""
+
+
+def _tile(row: tuple[Any, ...]) -> Tile:
+    name, files, read, write_time, meta, total = row
+    kinds = {"read": read or 0, "write": write_time or 0, "meta": meta or 0}
+    words = ", ".join(
+        f"{word} {write(kinds[kind], 'seconds')}"
+        for kind, word in (("read", "reading"), ("write", "writing"), ("meta", "metadata"))
+        if kinds[kind]
+    )
+    counted = f"{files:,} file{'' if files == 1 else 's'}"
+    return Tile(str(name), total, max(kinds, key=lambda kind: kinds[kind]), f"{counted}, {words}")
+
+
+def _treemap(source: Source) -> list[Block]:
+    """Time by directory; the directories beyond the first as one."""
+    rows = source.ask(f"""
+        WITH listed AS (
+            SELECT *, row_number() OVER (ORDER BY time DESC, directory) AS place FROM metric.directories
+            WHERE log = {{log}} AND time > 0
+        )
+        SELECT CASE WHEN place <= {TILES} THEN coalesce(any_value(directory), 'in no directory')
+            ELSE count(*) || ' other directories' END,
+            sum(files)::BIGINT, sum(read_time), sum(write_time), sum(meta_time), sum(time)
+        FROM listed GROUP BY least(place, {TILES + 1}), place <= {TILES} ORDER BY 6 DESC
+    """)
+    if len(rows) < 2 or rows[0][5] > ONE * sum(row[5] for row in rows):
+        return []
+    return [
+        Treemap(
+            f"{source.prefix}treemap",
+            "Time by directory",
+            [_tile(row) for row in rows],
+            "seconds",
+            [("read", "mostly reading"), ("write", "mostly writing"), ("meta", "mostly metadata")],
+            note="Areas are seconds of all processes in files directly in the directory.",
+            metric="directories",
+        )
+    ]
 
 
 def _file_systems(source: Source) -> list[Block]:
@@ -257,6 +304,7 @@ def _layers(source: Source) -> list[Block]:
 
 def files(source: Source) -> Section:
     blocks: list[Block] = [
+        *_treemap(source),
         *_all(source),
         *_shared(source),
         *_again(source),

@@ -9,6 +9,7 @@ from iolens.log.modules import TRACES
 from iolens.metrics.views import LISTS, OVER
 from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spans, Timeline
 from iolens.report.pyramid import EXACT, Trace, levels, per_row
+from iolens.report.sections.traced import offsets
 from iolens.report.source import INTERFACE_TITLES, Source
 from iolens.report.units import write
 
@@ -211,7 +212,13 @@ def _named(source: Source) -> Iterator[Block]:
 
 
 def time(source: Source) -> Section:
-    blocks: list[Block] = [*_heats(source), *_timelines(source), *_spans(source), *_named(source)]
+    blocks: list[Block] = [
+        *_heats(source),
+        *_timelines(source),
+        *offsets(source),
+        *_spans(source),
+        *_named(source),
+    ]
     if source.interfaces and not any(isinstance(b, (Heat, Timeline)) for b in blocks):
         blocks.append(
             Note(
