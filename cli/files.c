@@ -58,12 +58,15 @@ static void print_table(struct output *out, const struct digest *d, size_t top)
 	print_row(out, &total, upper);
 }
 
-static void print_json(const struct digest *d, size_t top)
+static void print_json(const struct digest *d, const char *log, size_t top)
 {
 	struct json j = {.out = stdout};
-	json_open(&j, NULL, '[');
+	json_document(&j, "files", 1);
+	json_text(&j, "log", log);
+	json_open(&j, "files", '[');
 	for (size_t n = 0; n < d->nfiles && n < top; n++)
 		digest_json_file(&j, &d->files[n]);
+	json_close(&j);
 	json_close(&j);
 }
 
@@ -83,7 +86,7 @@ static int print_files(const struct request *r)
 		cli_log_error(r->log, &err);
 		exit = CLI_INPUT;
 	} else if (r->json) {
-		print_json(&d, r->top);
+		print_json(&d, r->log, r->top);
 		exit = fflush(stdout) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
 	} else if (output_open(&out, 1)) {
 		print_table(&out, &d, r->top);

@@ -287,7 +287,7 @@ static void print_json(struct info *i)
 	struct json out = {.out = stdout};
 	struct digest ways;
 	struct log_error err;
-	json_open(&out, NULL, '{');
+	json_document(&out, "info", 1);
 	json_text(&out, "log", i->path);
 	json_text(&out, "format", i->container->version);
 	json_text(&out, "byte_order", i->container->swapped ? "big" : "little");

@@ -46,6 +46,8 @@ static const struct command commands[] = {
 	 .choices = NULL},
 	{"check", check_main, GROUP_MAINTAIN, "does a log hold to the format, and if not, what is wrong where",
 	 .choices = &check_choices, .reads_logs = true},
+	{"schema", python_main, GROUP_MAINTAIN, "the JSON Schema of what a command prints with --json",
+	 .choices = NULL},
 	{"completion", completion_main, GROUP_MAINTAIN, "completion of commands and options for bash, zsh and fish",
 	 .choices = &completion_choices},
 };

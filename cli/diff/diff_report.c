@@ -57,7 +57,7 @@ void report_begin(struct diff_report *r)
 	r->json = (struct json){.out = stdout};
 	if (!r->options->json)
 		return;
-	json_open(&r->json, NULL, '{');
+	json_document(&r->json, "diff", 1);
 	json_text(&r->json, "a", r->paths[0]);
 	json_text(&r->json, "b", r->paths[1]);
 	json_open(&r->json, "job", '[');

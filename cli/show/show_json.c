@@ -353,7 +353,7 @@ static void put_format(struct show *s)
 {
 	static const char *const names[] = {"zlib", "bzip2", "none"};
 	const struct log_container *c = log_container(s->log);
-	output_text(&s->out, "{");
+	output_text(&s->out, "{" JSON_SCHEMA("show", 1));
 	member_text(&s->out, "", "log", s->path);
 	member_text(&s->out, ",\n \"format\": {", "version", c->version);
 	member_text(&s->out, ", ", "byte_order", c->swapped ? "big" : "little");

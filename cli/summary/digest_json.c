@@ -97,7 +97,7 @@ void digest_json_file(struct json *j, const struct digest_file *f)
 
 void digest_json(struct json *j, const struct digest *d, const char *log)
 {
-	json_open(j, NULL, '{');
+	json_document(j, "run", 1);
 	json_text(j, "log", log);
 	json_text(j, "command", d->job->exe);
 	json_i64(j, "processes", d->processes);

@@ -87,6 +87,15 @@ void json_close(struct json *j)
 		fputc('\n', j->out);
 }
 
+void json_document(struct json *j, const char *schema, int version)
+{
+	json_open(j, NULL, '{');
+	json_open(j, "schema", '{');
+	json_text(j, "name", schema);
+	json_i64(j, "version", version);
+	json_close(j);
+}
+
 void json_i64(struct json *j, const char *name, int64_t value)
 {
 	begin(j, name);

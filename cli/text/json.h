@@ -20,6 +20,11 @@ struct json {
 /* name is NULL inside an array and at the top. bracket is '{' or '['. */
 void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j);
+/*
+ * What a command prints: an object that begins with the name and version of its JSON Schema, python/iolens/schemas/NAME.json.
+ * What is added to it keeps the version.
+ */
+void json_document(struct json *j, const char *schema, int version);
 void json_i64(struct json *j, const char *name, int64_t value);
 void json_f64(struct json *j, const char *name, double value);      /* null when not finite */
 void json_raw(struct json *j, const char *name, const char *value); /* as it is */
@@ -28,5 +33,8 @@ void json_text(struct json *j, const char *name, const char *text); /* bytes tha
 
 /* A text with its quotes, as above. */
 void json_put(struct output *o, const char *text);
+
+/* The first member of such an object, with its comma. */
+#define JSON_SCHEMA(name, version) "\"schema\": {\"name\": \"" name "\", \"version\": " #version "},\n "
 
 #endif

@@ -187,7 +187,7 @@ static const struct form {
 	[TRACE_CSV] = {"interface,rank,operation,segment,offset,length,start,end,thread,id,name,host,mount,file_system,"
 		       "osts\n",
 		       "", "", "", put_csv},
-	[TRACE_JSON] = {"[", "\n ", ",\n ", "\n]\n", put_json},
+	[TRACE_JSON] = {"{" JSON_SCHEMA("trace", 1) "\"accesses\": [", "\n ", ",\n ", "\n]}\n", put_json},
 };
 
 static void print_entries(const struct table *x)

@@ -36,6 +36,14 @@ def table(output: str) -> list[str]:
     return output.split("\n\n", maxsplit=1)[0].splitlines()
 
 
+def as_json(run_iolens: Any, log: Path, *options: str) -> list[dict[str, Any]]:
+    """The files of `iolens files --json`."""
+    told = json.loads(run_iolens(["files", "--json", *options, log]).stdout)
+    assert told["log"] == str(log)
+    files: list[dict[str, Any]] = told["files"]
+    return files
+
+
 def test_the_table(run_iolens: Any, seen: Observed, tmp_path: Path) -> None:
     done = run_iolens(["files", seen.log])
     assert (done.returncode, done.stderr) == (0, "")
@@ -54,7 +62,7 @@ def test_the_table(run_iolens: Any, seen: Observed, tmp_path: Path) -> None:
 
 
 def test_the_longest_in_io_is_first(run_iolens: Any, seen: Observed) -> None:
-    found = json.loads(run_iolens(["files", "--json", seen.log]).stdout)
+    found = as_json(run_iolens, seen.log)
     times = [file["read_time"] + file["write_time"] + file["meta_time"] for file in found]
     assert times == sorted(times, reverse=True)
 
@@ -63,11 +71,11 @@ def test_top_cuts_the_lines_and_not_the_sum(run_iolens: Any, seen: Observed) -> 
     whole = table(run_iolens(["files", seen.log]).stdout)
     assert table(run_iolens(["files", "--top", "1", seen.log]).stdout) == [*whole[:2], whole[-1]]
     assert table(run_iolens(["files", seen.log, "--top", "100"]).stdout) == whole
-    assert len(json.loads(run_iolens(["files", "--json", "--top", "2", seen.log]).stdout)) == 2
+    assert len(as_json(run_iolens, seen.log, "--top", "2")) == 2
 
 
 def test_json_has_the_numbers_of_the_log(run_iolens: Any, seen: Observed, tmp_path: Path) -> None:
-    found = {file["name"]: file for file in json.loads(run_iolens(["files", "--json", seen.log]).stdout)}
+    found = {file["name"]: file for file in as_json(run_iolens, seen.log)}
     assert found.keys() == seen.listed_files()
     for name, file in found.items():
         for counter in ("reads", "writes", "opens", "seeks", "bytes_read", "bytes_written"):
@@ -89,7 +97,7 @@ def job_of_layers() -> Job:
 
 def test_a_file_has_the_numbers_of_its_lowest_layer(run_iolens: Any, tmp_path: Path) -> None:
     log = job_of_layers().save(tmp_path / "job.darshan")
-    found = {file["name"]: file for file in json.loads(run_iolens(["files", "--json", log]).stdout)}
+    found = {file["name"]: file for file in as_json(run_iolens, log)}
     out, elsewhere, plain = (found[f"/scratch/{name}"] for name in ("out", "elsewhere", "plain"))
     names = ("bytes_read", "bytes_written", "reads", "writes", "read_time", "write_time", "meta_time")
     assert [out[name] for name in names] == [32 * MiB, 80 * MiB, 32, 20, 0.5, 1.5, 0.1]
@@ -116,16 +124,16 @@ def test_what_mpi_io_was_asked_for_stands_beside(run_iolens: Any, tmp_path: Path
 def test_posix_records_that_were_lost_are_no_layer(run_iolens: Any, tmp_path: Path) -> None:
     job = Job(nprocs=4, partial=["posix"]).mpiio("/scratch/out", -1, write={MiB: 64}, write_time=4.0)
     job.posix("/scratch/out", 0, write={MiB: 2}, write_time=0.1)
-    (file,) = json.loads(run_iolens(["files", "--json", job.save(tmp_path / "job.darshan")]).stdout)
+    (file,) = as_json(run_iolens, job.save(tmp_path / "job.darshan"))
     assert (file["bytes_written"], file["write_time"]) == (64 * MiB, 4.0)
     job.partial = []
-    (file,) = json.loads(run_iolens(["files", "--json", job.save(tmp_path / "job.darshan")]).stdout)
+    (file,) = as_json(run_iolens, job.save(tmp_path / "job.darshan"))
     assert (file["bytes_written"], file["mpiio"]["bytes_written"]) == (2 * MiB, 64 * MiB)
 
 
 def test_what_was_not_counted_is_not_subtracted(run_iolens: Any, tmp_path: Path) -> None:
     job = Job(nprocs=4).posix("/scratch/a", -1, write={MiB: 2}, seeks=-4, reads=-4)
-    (file,) = json.loads(run_iolens(["files", "--json", job.save(tmp_path / "job.darshan")]).stdout)
+    (file,) = as_json(run_iolens, job.save(tmp_path / "job.darshan"))
     assert (file["reads"], file["writes"], file["seeks"]) == (0, 2, 0)
 
 
@@ -205,7 +213,7 @@ def test_a_log_without_files(run_iolens: Any, observe: Observe) -> None:
     done = run_iolens(["files", seen.log])
     assert done.stdout.splitlines()[0] == HEAD
     assert columns(done.stdout.splitlines()[1]) == ["0 B", "0 B", "0 s", "0", "0", "-", "all files"]
-    assert json.loads(run_iolens(["files", "--json", seen.log]).stdout) == []
+    assert as_json(run_iolens, seen.log) == []
 
 
 def test_a_name_stays_on_its_line(run_iolens: Any, observe: Observe, tmp_path: Path) -> None:
@@ -275,7 +283,7 @@ def test_directories_that_were_forced_to_storage_are_no_files(
     listed = {columns(line)[-1] for line in table(run_iolens(["files", seen.log]).stdout)}
     wanted = {"results-1/deep/", "results-1/deep/file", "alone"}
     assert {f"{tmp_path}/{name}" for name in wanted} <= listed
-    asked = json.loads(run_iolens(["files", "--json", seen.log]).stdout)
+    asked = as_json(run_iolens, seen.log)
     assert [f["name"] for f in asked if f["directory"]].count(f"{tmp_path}/results-1/deep") == 1
     assert not any(f["directory"] for f in asked if f["name"].endswith(("file", "alone")))
 
@@ -289,5 +297,5 @@ def test_redirected_output_is_a_file_of_the_program(
         ("seq 1000", "<STDOUT>"),
     ):
         seen = observe(["sh", "-c", f"{command} > out"], cwd=tmp_path)
-        out = [f for f in json.loads(run_iolens(["files", "--json", seen.log]).stdout) if f["writes"]]
+        out = [f for f in as_json(run_iolens, seen.log) if f["writes"]]
         assert [(f["name"], f["bytes_written"]) for f in out] == [(name, 3893)]

@@ -71,7 +71,7 @@ def test_thresholds_of_the_command_line_and_a_file(run_iolens: Run, log: Path, t
 
 
 def test_json_and_csv_have_everything(run_iolens: Run, log: Path, quiet: Path) -> None:
-    rows = json.loads(run_iolens(["findings", quiet, log, "--json", "--only", "P05"]).stdout)
+    rows = json.loads(run_iolens(["findings", quiet, log, "--json", "--only", "P05"]).stdout)["findings"]
     assert [(row["path"], row["rule"], row["time_lost"]) for row in rows] == [(str(log), "small_reads", 24.0)]
     assert rows[0]["evidence"][0]["rows"][0][:3] == ["/scratch/a", 4000, 4000 * 65536]
     table = list(csv.DictReader(run_iolens(["findings", log, "--csv", "--only", "P05"]).stdout.splitlines()))

@@ -214,7 +214,7 @@ def test_a_summary_of_a_log_that_darshan_wrote(run_iolens: Any, corpus: Path) ->
         done = run_iolens(["files", "--json", log])
         assert done.returncode in (0, 3)
         if done.returncode == 0:
-            assert isinstance(json.loads(done.stdout), list)
+            assert isinstance(json.loads(done.stdout)["files"], list)
 
 
 def test_the_summary_comes_in_one_piece(observe: Observe, tmp_path: Path) -> None:

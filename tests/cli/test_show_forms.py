@@ -88,7 +88,7 @@ def test_the_shape_of_json(run_iolens: Run, tmp_path: Path) -> None:
     done = run_iolens(["show", "--json", "--show-incomplete", "log"], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     page = strict(done.stdout)
-    assert list(page) == ["log", "format", "job", "modules"]
+    assert list(page) == ["schema", "log", "format", "job", "modules"]
     assert page["format"] == {"version": "3.41", "byte_order": "little", "compression": "zlib"}
     assert page["job"]["mounts"] == [{"point": "/scratch", "type": "lustre"}, {"point": "/", "type": "ext4"}]
     assert page["job"]["metadata"] == {"lib_ver": "3.4.7"} and page["job"]["run_time"] == 100

@@ -41,7 +41,9 @@ def test_text_fits_the_terminal(run_iolens: Run, columns: int) -> None:
 
 def test_explanations_are_json_too(run_iolens: Run) -> None:
     assert json.loads(run_iolens(["explain", "perf", "--json"]).stdout)["source"] == "darshan-parser --perf"
-    assert {m["name"] for m in json.loads(run_iolens(["explain", "--json"]).stdout)} == set(metrics())
+    assert {m["name"] for m in json.loads(run_iolens(["explain", "--json"]).stdout)["metrics"]} == set(
+        metrics()
+    )
 
 
 def test_an_unknown_metric_is_one_line(run_iolens: Run) -> None:

@@ -37,9 +37,10 @@ def _name(path: str, taken: set[str]) -> str:
 def _written(result: Comparison, form: str, everything: bool) -> str:
     from iolens.compare.markdown import to_markdown
     from iolens.compare.text import to_plain, to_text
+    from iolens.schemas import stamped
 
     if form == "json":
-        return to_json(to_plain(result)) + "\n"
+        return to_json(stamped("compare", to_plain(result))) + "\n"
     return (to_markdown if form == "markdown" else to_text)(result, everything=everything)
 
 

@@ -12,6 +12,7 @@ import click
 from iolens.cli.command import to_json
 from iolens.error import USAGE, IolensError
 from iolens.metrics import TOPICS, Metric, find_metric, metrics
+from iolens.schemas import stamped
 
 _LABELS = ("definition", "unit", "direction", "needs", "caveats", "source")
 
@@ -56,7 +57,7 @@ def _rule(name: str, as_json: bool) -> bool:
     found = next((r for r in load().rules.values() if name == r.id or name.upper() in r.aliases), None)
     if found:
         width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-        print(to_json(asdict(found)) if as_json else "\n".join(rule_lines(found, width)))
+        print(to_json(stamped("rule", asdict(found))) if as_json else "\n".join(rule_lines(found, width)))
     return found is not None
 
 
@@ -81,9 +82,10 @@ def explain(metric: str | None, as_json: bool) -> None:
             exit_code=USAGE,
         )
     if as_json:
-        chosen = [find_metric(metric)] if metric else list(metrics().values())
-        told = [asdict(m) for m in chosen]
-        print(to_json(told[0] if metric else told))
+        if metric:
+            print(to_json(stamped("metric", asdict(find_metric(metric)))))
+        else:
+            print(to_json(stamped("metrics", {"metrics": [asdict(m) for m in metrics().values()]})))
         return
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
     print("\n".join(_explained(find_metric(metric), width) if metric else _listed(width)))

@@ -73,7 +73,10 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
 
 def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: bool) -> None:
     if form == "json":
-        print(to_json([{**asdict(one), "path": paths[one.log]} for one in found]))
+        from iolens.schemas import stamped
+
+        listed = [{**asdict(one), "path": paths[one.log]} for one in found]
+        print(to_json(stamped("findings", {"logs": paths, "findings": listed})))
     elif form == "csv":
         print_rows(_FIELDS, [_row(one, paths) for one in found], "csv")
     else:

@@ -48,8 +48,9 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
         _save(_target(logs, output, ".pdf"), to_pdf(document))
     elif form == "json":
         from iolens.report.plain import to_plain
+        from iolens.schemas import stamped
 
-        text = to_json(to_plain(document)) + "\n"
+        text = to_json(stamped("report", to_plain(document))) + "\n"
         _save(Path(output), text.encode()) if output else sys.stdout.write(text)
     else:
         from iolens.report.text import print_text

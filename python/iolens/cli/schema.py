@@ -1,0 +1,24 @@
+"""iolens schema: the JSON Schemas of what the commands print."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """The JSON Schema of what a command prints with --json. Without NAME: all there are.
+
+    "schema" in the output names it and its version. What is added keeps the version; what is taken away or means
+    something else makes a new one.
+    """
+    from iolens.schemas import load, names, read
+
+    if name:
+        print(read(name), end="")
+        return
+    for one in names():
+        told = load(one)
+        version = told["properties"]["schema"]["properties"]["version"]["const"]
+        print(f"{one:<8}  {version}  {told['title']}")
