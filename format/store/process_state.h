@@ -15,7 +15,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 18,
+	STATE_VERSION = 19,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -180,6 +180,38 @@ struct state_communication {
 
 enum { STATE_COMMUNICATION_BYTES = (STATE_SHARDS * sizeof(struct state_communication) + 4095) / 4096 * 4096 };
 
+/*
+ * Where the program opened its files: a region of the store with an entry for each record that an open was counted in, and one
+ * for each piece of code that did it, written when it first does. So neither an end without warning nor dlclose takes anything
+ * away. The region begins with zeros (SITE_HEAD): what looks for chunks of a trace finds none there.
+ */
+#define SITES_SECTION "sites" /* of the store's trailer */
+
+enum { SITE_HEAD = 16, SITE_ID = 64, SITE_PAGE = 4096 };
+
+/* Its bytes, from those of a module's region: smallest records take 16 times as much. */
+#define SITE_ROOM(records) ((records) / 16 / SITE_PAGE * SITE_PAGE)
+
+struct state_site {
+	uint64_t file; /* id of the record; 0: this is a struct state_code */
+	uint64_t
+		at; /* from below: 40 bits offset in the code, 16 its number from 1 on (0 = unknown), 8 the record's slot */
+};
+
+/* The program or a library. Behind it: its build id, and its path with a NUL ("" = the program). */
+struct state_code {
+	uint64_t none; /* 0 */
+	uint32_t size; /* of all, a multiple of 16 */
+	uint32_t id;   /* bytes of the build id */
+};
+
+#define SITE_UNKNOWN(slot)          ((uint64_t)(slot) << 56)
+#define SITE_AT(slot, code, offset) (SITE_UNKNOWN(slot) | (uint64_t)(code) << 40 | (uint64_t)(offset))
+#define SITE_MOST_OFFSET            ((UINT64_C(1) << 40) - 1)
+#define SITE_SLOT(at)               ((at) >> 56)
+#define SITE_CODE(at)               ((at) >> 40 & 0xffff)
+#define SITE_OFFSET(at)             ((at)&SITE_MOST_OFFSET)
+
 enum state_end {
 	STATE_END_NONE, /* still running, or killed */
 	STATE_END_EXIT,
@@ -302,6 +334,8 @@ struct process_state {
 	struct overflow overflow;
 	struct state_trace trace;
 	uint64_t communicating; /* struct state_communication that were ever handed out */
+	uint64_t sites;         /* bytes of that region (SITES_SECTION) */
+	uint64_t sites_lost;    /* not 0: some had no room in it */
 	int64_t deaths;
 	struct state_death death[STATE_DEATHS];
 	struct state_unobserved unobserved[STATE_UNOBSERVED];

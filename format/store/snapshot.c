@@ -102,7 +102,8 @@ enum { NAMES_ENTRY = 32, MODULE_ENTRY = 48 };
 struct places {
 	uint64_t state; /* 0 = not known */
 	uint64_t trace, trace_length;
-	uint64_t communication; /* where there is any: in front of the modules */
+	uint64_t communication;       /* where there is any: in front of the sites */
+	uint64_t sites, sites_length; /* in front of the modules */
 };
 
 /*
@@ -125,7 +126,11 @@ static struct places infer_places(const struct log_bytes *head)
 	}
 	struct places p = {.state = before ? last + (last - before) : 0, .trace = NAMES + (last - before)};
 	p.trace_length = before && first > p.trace ? first - p.trace : 0;
-	p.communication = p.trace_length >= STATE_COMMUNICATION_BYTES ? first - STATE_COMMUNICATION_BYTES : 0;
+	p.sites_length = before ? SITE_ROOM(last - before) : 0;
+	p.sites_length = p.trace_length < p.sites_length ? 0 : p.sites_length;
+	p.sites = first - p.sites_length;
+	p.trace_length -= p.sites_length;
+	p.communication = p.trace_length >= STATE_COMMUNICATION_BYTES ? p.sites - STATE_COMMUNICATION_BYTES : 0;
 	return p;
 }
 
@@ -137,10 +142,15 @@ static struct trailer_entry entry_of(const char *name, const struct log_region *
 	return e;
 }
 
+/* What is beside the records, in the copy. */
+struct beside {
+	struct log_region trace, communication, sites;
+};
+
 /* A struct process_state, but for its alignment, which no allocator promises; and what comes behind it. */
-static uint8_t *add_state(struct copy *c, const struct log_region *trace, const struct log_region *communication)
+static uint8_t *add_state(struct copy *c, const struct beside *beside)
 {
-	enum { SECTIONS = 3 };
+	enum { SECTIONS = 4 };
 	size_t room = section_in_place_size(state_schema, sizeof(struct process_state), 1, 0);
 	size_t pad = -c->out->used & 63;
 	size_t tail = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer);
@@ -149,8 +159,9 @@ static uint8_t *add_state(struct copy *c, const struct log_region *trace, const 
 	memset(c->out->at + c->out->used, 0, pad + room + tail);
 	uint64_t at = c->out->used + pad;
 	struct trailer_entry entry[SECTIONS] = {
-		[1] = entry_of(TRACE_SECTION, trace),
-		[2] = entry_of(COMMUNICATION_SECTION, communication),
+		[1] = entry_of(TRACE_SECTION, &beside->trace),
+		[2] = entry_of(COMMUNICATION_SECTION, &beside->communication),
+		[3] = entry_of(SITES_SECTION, &beside->sites),
 	};
 	uint8_t *state =
 		section_in_place(&entry[0], c->out->at, at, "live", state_schema, sizeof(struct process_state), 1, 0);
@@ -217,23 +228,37 @@ static int copy_trace(struct copy *c, const struct places *p, struct log_region 
 	return n ? copy_range(c, p->trace, n) : 0;
 }
 
-/* What the process's account says that there is. */
-static int copy_communication(struct copy *c, const struct places *p, struct log_region *out)
+/* A number of the process's account; 0: there is no account. */
+static uint64_t account(const struct copy *c, const struct places *p, size_t field)
 {
 	struct {
 		uint64_t version, size, shards;
 	} head;
 	const off_t at = (off_t)(p->state + SCHEMA_ROOM);
-	uint64_t blocks = 0;
+	uint64_t value = 0;
+	if (!p->state || pread(c->fd, &head, sizeof head, at) != sizeof head || head.version != STATE_VERSION ||
+	    head.size != sizeof(struct process_state) ||
+	    pread(c->fd, &value, sizeof value, at + (off_t)field) != sizeof value)
+		return 0;
+	return value;
+}
+
+/* What the account says that there is. */
+static int copy_communication(struct copy *c, const struct places *p, struct log_region *out)
+{
+	uint64_t blocks = account(c, p, offsetof(struct process_state, communicating));
 	*out = (struct log_region){c->out->used, 0};
-	if (!p->state || !p->communication || pread(c->fd, &head, sizeof head, at) != sizeof head ||
-	    head.version != STATE_VERSION || head.size != sizeof(struct process_state) ||
-	    pread(c->fd, &blocks, sizeof blocks, at + (off_t)offsetof(struct process_state, communicating)) !=
-		    sizeof blocks ||
-	    blocks > STATE_SHARDS)
+	if (!p->communication || blocks > STATE_SHARDS)
 		return 0;
 	out->length = blocks * sizeof(struct state_communication);
 	return copy_range(c, p->communication, out->length);
+}
+
+static int copy_sites(struct copy *c, const struct places *p, struct log_region *out)
+{
+	uint64_t n = account(c, p, offsetof(struct process_state, sites));
+	*out = (struct log_region){c->out->used, n <= p->sites_length ? n : 0};
+	return out->length ? copy_range(c, p->sites, out->length) : 0;
 }
 
 static int copy_all(struct copy *c, const char *path, struct log_error *err)
@@ -245,21 +270,24 @@ static int copy_all(struct copy *c, const char *path, struct log_error *err)
 	if (code >= 0 && (magic != CONTAINER_MAGIC || c->out->at[16] != LOG_PLAIN || c->size < CONTAINER_HEADER))
 		return log_fail(err, LOG_E_NOT_LOG, 0, "no store: its header was never written");
 	struct places places = code >= 0 ? infer_places(c->out) : (struct places){0};
-	struct log_region trace = {0}, communication = {0};
+	struct beside beside = {0};
 	if (code >= 0)
 		code = copy_region(c, NAMES_ENTRY, NULL);
 	for (size_t m = 0; code >= 0 && m < LOG_MAX_MODULES; m++)
 		code = copy_region(c, MODULE_ENTRY + 16 * m, m < LOG_MOD_COUNT ? &schema_modules[m] : NULL);
 	if (code >= 0)
-		code = copy_trace(c, &places, &trace);
+		code = copy_trace(c, &places, &beside.trace);
 	if (code >= 0)
-		code = copy_communication(c, &places, &communication);
-	uint8_t *state = code >= 0 ? add_state(c, &trace, &communication) : NULL;
+		code = copy_communication(c, &places, &beside.communication);
+	if (code >= 0)
+		code = copy_sites(c, &places, &beside.sites);
+	uint8_t *state = code >= 0 ? add_state(c, &beside) : NULL;
 	if (!state)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	if (!places.state || !read_state(c, places.state, state)) {
 		make_up_state(c->out, path, state);
-		memcpy(state + offsetof(struct process_state, trace.used), &trace.length, sizeof trace.length);
+		memcpy(state + offsetof(struct process_state, trace.used), &beside.trace.length,
+		       sizeof beside.trace.length);
 		c->torn = true;
 	}
 	return 0;

@@ -80,6 +80,22 @@ static int load_communication(struct store_reader *i, struct log_error *err)
 	return code;
 }
 
+/* Of this process's own store some may have come since it was laid out to be read. */
+static int load_sites(struct store_reader *i, struct log_error *err)
+{
+	const struct trailer_entry *e = trailer_entry_named(i->trailer, SITES_SECTION);
+	uint64_t n = __atomic_load_n(&i->state->sites, __ATOMIC_ACQUIRE);
+	n = e && e->stored < n ? e->stored : n;
+	if (!e || n <= SITE_HEAD)
+		return 0;
+	i->sites = log_alloc(n);
+	if (!i->sites)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = source_read(&i->log->source, e->offset, i->sites, n, err);
+	i->sites_size = code < 0 ? 0 : n;
+	return code;
+}
+
 /* The shards that were used, after what lies before them. */
 static int load_used(struct store_reader *i, const struct trailer_entry *e, struct log_error *err)
 {
@@ -116,7 +132,9 @@ int store_reader_load_state(struct store_reader *i, struct log_error *err)
 	if (!e || (e->row_size != sizeof(struct process_state) && !i->own))
 		return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "no store of this version of iolens");
 	code = load_used(i, e, err);
-	return code < 0 ? code : load_communication(i, err);
+	if (code >= 0)
+		code = load_communication(i, err);
+	return code < 0 ? code : load_sites(i, err);
 }
 
 int store_reader_open_file(struct store_reader *i, const char *path, struct log_error *err)
@@ -142,9 +160,12 @@ void store_reader_drop_state(struct store_reader *i)
 {
 	log_free(i->row);
 	log_free(i->communication);
+	log_free(i->sites);
 	i->row = NULL;
 	i->communication = NULL;
 	i->communicating = 0;
+	i->sites = NULL;
+	i->sites_size = 0;
 	i->state = NULL;
 }
 

@@ -15,6 +15,8 @@ struct store_reader {
 	size_t shards;
 	struct state_communication *communication; /* NULL = none was counted */
 	size_t communicating;
+	uint8_t *sites; /* the region (process_state.h); NULL = none */
+	size_t sites_size;
 	bool own; /* of this process: what lies beside the records is read where it is, may still change, and ends with the used shards */
 	int64_t rank;
 };

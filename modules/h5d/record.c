@@ -11,6 +11,7 @@
 #include "operation.h"
 #include "selection.h"
 #include "self.h"
+#include "site.h"
 #include "sizes.h"
 #include "trace.h"
 
@@ -152,6 +153,7 @@ void h5d_on_open(struct h5_span s, int64_t id, bool created, bool deprecated)
 	self_enter();
 	if (f && lock_take(&f->lock)) {
 		f->record->opens++;
+		site_opened(&f->file, kind.slot);
 		f->record->use_deprecated = deprecated;
 		file_stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, s.start, end);
 		FILE_TIME(f, IO_META, s.start, end);

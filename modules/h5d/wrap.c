@@ -3,6 +3,7 @@
 #include "record.h"
 #include "schema.h"
 #include "selection.h"
+#include "site.h"
 #include "wrap.h"
 
 #define SPAN(next) h5_span(LOG_MOD_H5D, (const void *)(next))
@@ -15,7 +16,7 @@ WRAP_LATE(int64_t, H5Dcreate1, "hdf5", h5_refuse, int64_t at, const char *name, 
 	type_H5Dcreate1 next = NEXT(H5Dcreate1);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, name, type, space, creation);
-	h5d_on_open(s, id, true, true);
+	SITE(h5d_on_open(s, id, true, true));
 	return id;
 }
 
@@ -25,7 +26,7 @@ WRAP_LATE(int64_t, H5Dcreate2, "hdf5", h5_refuse, int64_t at, const char *name, 
 	type_H5Dcreate2 next = NEXT(H5Dcreate2);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, name, type, space, link, creation, access);
-	h5d_on_open(s, id, true, false);
+	SITE(h5d_on_open(s, id, true, false));
 	return id;
 }
 
@@ -34,7 +35,7 @@ WRAP_LATE(int64_t, H5Dopen1, "hdf5", h5_refuse, int64_t at, const char *name)
 	type_H5Dopen1 next = NEXT(H5Dopen1);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, name);
-	h5d_on_open(s, id, false, true);
+	SITE(h5d_on_open(s, id, false, true));
 	return id;
 }
 
@@ -43,7 +44,7 @@ WRAP_LATE(int64_t, H5Dopen2, "hdf5", h5_refuse, int64_t at, const char *name, in
 	type_H5Dopen2 next = NEXT(H5Dopen2);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, name, access);
-	h5d_on_open(s, id, false, false);
+	SITE(h5d_on_open(s, id, false, false));
 	return id;
 }
 
@@ -57,7 +58,7 @@ WRAP_LATE(int64_t, H5Oopen, "hdf5", h5_refuse, int64_t at, const char *name, int
 	type_H5Oopen next = NEXT(H5Oopen);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, name, access);
-	h5d_on_object(s, id);
+	SITE(h5d_on_object(s, id));
 	return id;
 }
 
@@ -66,7 +67,7 @@ WRAP_LATE(int64_t, H5Oopen_by_addr, "hdf5", h5_refuse, int64_t at, uint64_t addr
 	type_H5Oopen_by_addr next = NEXT(H5Oopen_by_addr);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, address);
-	h5d_on_object(s, id);
+	SITE(h5d_on_object(s, id));
 	return id;
 }
 
@@ -75,7 +76,7 @@ WRAP_LATE(int64_t, H5Oopen_by_token, "hdf5", h5_refuse, int64_t at, struct token
 	type_H5Oopen_by_token next = NEXT(H5Oopen_by_token);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, token);
-	h5d_on_object(s, id);
+	SITE(h5d_on_object(s, id));
 	return id;
 }
 
@@ -85,7 +86,7 @@ WRAP_LATE(int64_t, H5Oopen_by_idx, "hdf5", h5_refuse, int64_t at, const char *gr
 	type_H5Oopen_by_idx next = NEXT(H5Oopen_by_idx);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(at, group, index, order, n, access);
-	h5d_on_object(s, id);
+	SITE(h5d_on_object(s, id));
 	return id;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "record.h"
 #include "schema.h"
+#include "site.h"
 #include "wrap.h"
 
 #define SPAN(next)     h5_span(LOG_MOD_H5D, (const void *)(next))
@@ -18,7 +19,7 @@ WRAP_LATE(int64_t, H5Dcreate_async, "hdf5", h5_refuse, H5_CALLER, int64_t at, co
 	struct h5_span s = SPAN(next);
 	int64_t id = next(H5_CALLER_ARGS, at, name, type, space, link, creation, access, events);
 	if (!events)
-		h5d_on_open(s, id, true, false);
+		SITE(h5d_on_open(s, id, true, false));
 	return id;
 }
 
@@ -29,7 +30,7 @@ WRAP_LATE(int64_t, H5Dopen_async, "hdf5", h5_refuse, H5_CALLER, int64_t at, cons
 	struct h5_span s = SPAN(next);
 	int64_t id = next(H5_CALLER_ARGS, at, name, access, events);
 	if (!events)
-		h5d_on_open(s, id, false, false);
+		SITE(h5d_on_open(s, id, false, false));
 	return id;
 }
 
@@ -40,7 +41,7 @@ WRAP_LATE(int64_t, H5Oopen_async, "hdf5", h5_refuse, H5_CALLER, int64_t at, cons
 	struct h5_span s = SPAN(next);
 	int64_t id = next(H5_CALLER_ARGS, at, name, access, events);
 	if (!events)
-		h5d_on_object(s, id);
+		SITE(h5d_on_object(s, id));
 	return id;
 }
 

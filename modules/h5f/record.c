@@ -6,6 +6,7 @@
 #include "fds.h"
 #include "file.h"
 #include "life.h"
+#include "site.h"
 
 struct h5f_file {
 	FILE_HEAD(struct h5f_record);
@@ -82,6 +83,7 @@ static void opened(struct h5f_file *f, bool mpiio, double start, double end)
 	if (!lock_take(&f->lock))
 		return;
 	f->record->opens++;
+	site_opened(&f->file, kind.slot);
 	f->record->use_mpiio = mpiio;
 	file_stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, start, end);
 	file_time(&f->file, &f->record->meta_time, IO_META, start, end);

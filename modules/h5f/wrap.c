@@ -1,6 +1,7 @@
 /* HDF5 files: create, open, reopen, flush, close. The library may come late, by dlopen, or never. */
 #include "record.h"
 #include "schema.h"
+#include "site.h"
 #include "wrap.h"
 
 #define SPAN(next) h5_span(LOG_MOD_H5F, (const void *)(next))
@@ -10,7 +11,7 @@ WRAP_LATE(int64_t, H5Fcreate, "hdf5", h5_refuse, const char *name, unsigned flag
 	type_H5Fcreate next = NEXT(H5Fcreate);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(name, flags, creation, access);
-	h5f_on_open(s, id, name, access);
+	SITE(h5f_on_open(s, id, name, access));
 	return id;
 }
 
@@ -19,7 +20,7 @@ WRAP_LATE(int64_t, H5Fopen, "hdf5", h5_refuse, const char *name, unsigned flags,
 	type_H5Fopen next = NEXT(H5Fopen);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(name, flags, access);
-	h5f_on_open(s, id, name, access);
+	SITE(h5f_on_open(s, id, name, access));
 	return id;
 }
 
@@ -63,7 +64,7 @@ WRAP_LATE(int64_t, H5Fcreate_async, "hdf5", h5_refuse, H5_CALLER, const char *na
 	type_H5Fcreate_async next = NEXT(H5Fcreate_async);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(H5_CALLER_ARGS, name, flags, creation, access, events);
-	h5f_on_open(s, id, name, access);
+	SITE(h5f_on_open(s, id, name, access));
 	return id;
 }
 
@@ -73,7 +74,7 @@ WRAP_LATE(int64_t, H5Fopen_async, "hdf5", h5_refuse, H5_CALLER, const char *name
 	type_H5Fopen_async next = NEXT(H5Fopen_async);
 	struct h5_span s = SPAN(next);
 	int64_t id = next(H5_CALLER_ARGS, name, flags, access, events);
-	h5f_on_open(s, id, name, access);
+	SITE(h5f_on_open(s, id, name, access));
 	return id;
 }
 

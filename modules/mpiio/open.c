@@ -9,6 +9,7 @@
 #include "life.h"
 #include "mpi/mpi.h"
 #include "self.h"
+#include "site.h"
 #include "state.h"
 #include "store.h"
 #include "sys.h"
@@ -109,6 +110,7 @@ static void opened(struct mpiio_file *f, uintptr_t communicator, int mode, uintp
 	if (!lock_take(&f->lock))
 		return;
 	++*(size > 1 ? &r->coll_opens : &r->indep_opens);
+	site_opened(&f->file, kind.slot);
 	r->hints += hints;
 	r->mode = mpi_backend()->mode(mode);
 	file_stamp(&r->open_start_timestamp, &r->open_end_timestamp, start, end);

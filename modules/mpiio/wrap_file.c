@@ -2,13 +2,14 @@
 #include "mpi/mpi.h"
 
 #include "record.h"
+#include "site.h"
 
 WRAP_MPI(MPI_File_open, (uintptr_t communicator, const char *name, int mode, uintptr_t info, uintptr_t *file),
 	 (communicator, name, mode, info, file))
 {
 	struct mpiio_span s = mpiio_span();
 	int code = next(communicator, name, mode, info, file);
-	mpiio_on_open(s, code || !file ? 0 : *file, communicator, name, mode, info, code);
+	SITE_FROM(mpi_caller, mpiio_on_open(s, code || !file ? 0 : *file, communicator, name, mode, info, code));
 	return code;
 }
 

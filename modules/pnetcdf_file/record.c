@@ -6,6 +6,7 @@
 #include "../mpiio/record.h"
 #include "fds.h"
 #include "file.h"
+#include "site.h"
 
 struct pnetcdf_file {
 	FILE_HEAD(struct pnetcdf_file_record);
@@ -93,6 +94,7 @@ static void opened(struct pnetcdf_file *f, bool created, double start, double en
 	if (!lock_take(&f->lock))
 		return;
 	++*(created ? &f->record->creates : &f->record->opens);
+	site_opened(&f->file, kind.slot);
 	file_stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, start, end);
 	file_time(&f->file, &f->record->meta_time, IO_META, start, end);
 	lock_drop(&f->lock);

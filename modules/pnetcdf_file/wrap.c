@@ -1,6 +1,7 @@
 /* PnetCDF files: create, open, define, wait, sync, close. The library may come late, by dlopen, or never. */
 #include "record.h"
 #include "schema.h"
+#include "site.h"
 #include "wrap.h"
 
 #define SPAN(next)      pnetcdf_span(LOG_MOD_PNETCDF_FILE, (const void *)(next))
@@ -12,7 +13,7 @@ WRAP_LATE(int, ncmpi_create, "pnetcdf", pnetcdf_refuse, uintptr_t communicator, 
 	type_ncmpi_create next = NEXT(ncmpi_create);
 	struct pnetcdf_span s = SPAN_OPEN(next);
 	int code = next(communicator, name, mode, info, file);
-	pnetcdf_file_on_open(s, true, file, name, code);
+	SITE(pnetcdf_file_on_open(s, true, file, name, code));
 	return code;
 }
 
@@ -22,7 +23,7 @@ WRAP_LATE(int, ncmpi_open, "pnetcdf", pnetcdf_refuse, uintptr_t communicator, co
 	type_ncmpi_open next = NEXT(ncmpi_open);
 	struct pnetcdf_span s = SPAN_OPEN(next);
 	int code = next(communicator, name, mode, info, file);
-	pnetcdf_file_on_open(s, false, file, name, code);
+	SITE(pnetcdf_file_on_open(s, false, file, name, code));
 	return code;
 }
 

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "frequent.h"
 #include "mpi/mpi.h"
+#include "site.h"
 #include "sizes.h"
 #include "variable.h"
 
@@ -78,6 +79,7 @@ void pnetcdf_var_on_open(struct pnetcdf_span s, int file, const int *number, int
 	self_enter();
 	if (lock_take(&f->lock)) {
 		f->record->opens++;
+		site_opened(&f->file, kind.slot);
 		file_stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, s.start, end);
 		FILE_TIME(f, IO_META, s.start, end);
 		lock_drop(&f->lock);

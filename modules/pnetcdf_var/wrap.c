@@ -8,6 +8,7 @@
  */
 #include "record.h"
 #include "schema.h"
+#include "site.h"
 #include "wrap.h"
 
 #define SPAN(next) pnetcdf_span(LOG_MOD_PNETCDF_VAR, (const void *)(next))
@@ -18,7 +19,7 @@ WRAP_LATE(int, ncmpi_def_var, "pnetcdf", pnetcdf_refuse, int file, const char *n
 	type_ncmpi_def_var next = NEXT(ncmpi_def_var);
 	struct pnetcdf_span s = SPAN(next);
 	int code = next(file, name, type, dimensions, dimension, number);
-	pnetcdf_var_on_open(s, file, number, code);
+	SITE(pnetcdf_var_on_open(s, file, number, code));
 	return code;
 }
 
@@ -27,7 +28,7 @@ WRAP_LATE(int, ncmpi_inq_varid, "pnetcdf", pnetcdf_refuse, int file, const char 
 	type_ncmpi_inq_varid next = NEXT(ncmpi_inq_varid);
 	struct pnetcdf_span s = SPAN(next);
 	int code = next(file, name, number);
-	pnetcdf_var_on_open(s, file, number, code);
+	SITE(pnetcdf_var_on_open(s, file, number, code));
 	return code;
 }
 

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "operation.h"
 #include "record.h"
+#include "site.h"
 #include "state.h"
 #include "watcher.h"
 #include "store.h"
@@ -88,6 +89,7 @@ static void set_entry(int fd, uintptr_t at)
 static void count_open(struct posix_file *f, double start, double end)
 {
 	f->record->opens++;
+	site_opened(&f->file, kind.slot);
 	file_stamp(&f->record->open_start_timestamp, &f->record->open_end_timestamp, start, end);
 	FILE_TIME(f, IO_META, start, end);
 }

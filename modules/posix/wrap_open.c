@@ -1,4 +1,5 @@
 /* Opening, closing and duplicating descriptors. */
+#include "site.h"
 #include "wrap.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ WRAP(int, open, const char *path, int flags, ...)
 	int mode = MODE(flags, flags);
 	struct span s = span_path();
 	int fd = REAL(open)(path, flags, mode);
-	posix_on_open(s, fd, AT_FDCWD, path, flags, mode);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
 	return fd;
 }
 
@@ -40,7 +41,7 @@ WRAP(int, open64, const char *path, int flags, ...)
 	int mode = MODE(flags, flags);
 	struct span s = span_path();
 	int fd = REAL(open64)(path, flags, mode);
-	posix_on_open(s, fd, AT_FDCWD, path, flags, mode);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
 	return fd;
 }
 
@@ -48,7 +49,7 @@ WRAP(int, __open_2, const char *path, int flags)
 {
 	struct span s = span_path();
 	int fd = REAL(__open_2)(path, flags);
-	posix_on_open(s, fd, AT_FDCWD, path, flags, 0);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, 0));
 	return fd;
 }
 ALIAS(__open64_2, __open_2);
@@ -58,7 +59,7 @@ WRAP(int, openat, int dir, const char *path, int flags, ...)
 	int mode = MODE(flags, flags);
 	struct span s = span_path();
 	int fd = REAL(openat)(dir, path, flags, mode);
-	posix_on_open(s, fd, dir, path, flags, mode);
+	SITE(posix_on_open(s, fd, dir, path, flags, mode));
 	return fd;
 }
 
@@ -67,7 +68,7 @@ WRAP(int, openat64, int dir, const char *path, int flags, ...)
 	int mode = MODE(flags, flags);
 	struct span s = span_path();
 	int fd = REAL(openat64)(dir, path, flags, mode);
-	posix_on_open(s, fd, dir, path, flags, mode);
+	SITE(posix_on_open(s, fd, dir, path, flags, mode));
 	return fd;
 }
 
@@ -75,7 +76,7 @@ WRAP(int, __openat_2, int dir, const char *path, int flags)
 {
 	struct span s = span_path();
 	int fd = REAL(__openat_2)(dir, path, flags);
-	posix_on_open(s, fd, dir, path, flags, 0);
+	SITE(posix_on_open(s, fd, dir, path, flags, 0));
 	return fd;
 }
 ALIAS(__openat64_2, __openat_2);
@@ -84,7 +85,7 @@ WRAP(int, creat, const char *path, mode_t mode)
 {
 	struct span s = span_path();
 	int fd = REAL(creat)(path, mode);
-	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, (int)mode);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, (int)mode));
 	return fd;
 }
 
@@ -92,7 +93,7 @@ WRAP(int, creat64, const char *path, mode_t mode)
 {
 	struct span s = span_path();
 	int fd = REAL(creat64)(path, mode);
-	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, (int)mode);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, (int)mode));
 	return fd;
 }
 
@@ -102,7 +103,7 @@ WRAP(int, mkstemp, char *path)
 {
 	struct span s = span_path();
 	int fd = REAL(mkstemp)(path);
-	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_RDWR, TEMPORARY_MODE);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_RDWR, TEMPORARY_MODE));
 	return fd;
 }
 ALIAS(mkstemp64, mkstemp);
@@ -111,7 +112,7 @@ WRAP(int, mkostemp, char *path, int flags)
 {
 	struct span s = span_path();
 	int fd = REAL(mkostemp)(path, flags);
-	posix_on_open(s, fd, AT_FDCWD, path, flags | O_CREAT, TEMPORARY_MODE);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags | O_CREAT, TEMPORARY_MODE));
 	return fd;
 }
 ALIAS(mkostemp64, mkostemp);
@@ -120,7 +121,7 @@ WRAP(int, mkstemps, char *path, int suffix)
 {
 	struct span s = span_path();
 	int fd = REAL(mkstemps)(path, suffix);
-	posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_RDWR, TEMPORARY_MODE);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, O_CREAT | O_RDWR, TEMPORARY_MODE));
 	return fd;
 }
 ALIAS(mkstemps64, mkstemps);
@@ -129,7 +130,7 @@ WRAP(int, mkostemps, char *path, int suffix, int flags)
 {
 	struct span s = span_path();
 	int fd = REAL(mkostemps)(path, suffix, flags);
-	posix_on_open(s, fd, AT_FDCWD, path, flags | O_CREAT, TEMPORARY_MODE);
+	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags | O_CREAT, TEMPORARY_MODE));
 	return fd;
 }
 ALIAS(mkostemps64, mkostemps);

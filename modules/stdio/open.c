@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "config.h"
 #include "life.h"
+#include "site.h"
 #include "store.h"
 #include "sys.h"
 
@@ -84,6 +85,7 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 		return;
 	r->opens++;
 	r->fdopens += from_descriptor;
+	site_opened(&f->file, kind.slot);
 	if (r->open_start_timestamp == 0 || r->open_start_timestamp > start)
 		r->open_start_timestamp = start;
 	r->open_end_timestamp = end;

@@ -1,4 +1,5 @@
 /* Opening, closing, moving in, and reading and writing blocks and characters of streams. */
+#include "site.h"
 #include "wrap.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ WRAP(FILE *, fopen, const char *path, const char *mode)
 {
 	struct span s = span_path();
 	FILE *f = REAL(fopen)(path, mode);
-	stdio_on_open(s, f, path, mode);
+	SITE(stdio_on_open(s, f, path, mode));
 	return f;
 }
 
@@ -22,7 +23,7 @@ WRAP(FILE *, fopen64, const char *path, const char *mode)
 {
 	struct span s = span_path();
 	FILE *f = REAL(fopen64)(path, mode);
-	stdio_on_open(s, f, path, mode);
+	SITE(stdio_on_open(s, f, path, mode));
 	return f;
 }
 
@@ -30,7 +31,7 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 {
 	struct span s = span_path();
 	FILE *f = REAL(fdopen)(fd, mode);
-	stdio_on_fdopen(s, f, fd);
+	SITE(stdio_on_fdopen(s, f, fd));
 	return f;
 }
 
@@ -39,7 +40,7 @@ WRAP(FILE *, freopen, const char *path, const char *mode, FILE *f)
 	struct stdio_span s = stdio_span_close(f);
 	struct span opened = span_path();
 	FILE *again = REAL(freopen)(path, mode, f);
-	stdio_on_reopen(s, opened, again, path, mode);
+	SITE(stdio_on_reopen(s, opened, again, path, mode));
 	return again;
 }
 
@@ -48,7 +49,7 @@ WRAP(FILE *, freopen64, const char *path, const char *mode, FILE *f)
 	struct stdio_span s = stdio_span_close(f);
 	struct span opened = span_path();
 	FILE *again = REAL(freopen64)(path, mode, f);
-	stdio_on_reopen(s, opened, again, path, mode);
+	SITE(stdio_on_reopen(s, opened, again, path, mode));
 	return again;
 }
 
@@ -56,7 +57,7 @@ WRAP(FILE *, tmpfile, void)
 {
 	struct span s = span_path();
 	FILE *f = REAL(tmpfile)();
-	stdio_on_tmpfile(s, f);
+	SITE(stdio_on_tmpfile(s, f));
 	return f;
 }
 ALIAS(tmpfile64, tmpfile);
@@ -90,7 +91,7 @@ WRAP(int, fileno, FILE *f)
 {
 	struct span s = span_path();
 	int fd = REAL(fileno)(f);
-	posix_on_fileno(s, fd, stdio_shared_name(f));
+	SITE(posix_on_fileno(s, fd, stdio_shared_name(f)));
 	return fd;
 }
 ALIAS(fileno_unlocked, fileno);

@@ -16,6 +16,7 @@ struct config config = {
 	.trace_budget = 4 * MIB,
 	.trace_window = {-1e300, 1e300},
 	.alignment = 8,
+	.sites = true,
 	.finalize_timeout = 30,
 	.abandoned = "log",
 	.log_hints = "romio_no_indep_rw=true;cb_nodes=4",
@@ -29,6 +30,16 @@ static const char *set_flag(void *field, const char *value)
 {
 	(void)value;
 	*(bool *)field = true;
+	return NULL;
+}
+
+/* What is on unless it is turned off. */
+static const char *set_on_off(void *field, const char *value)
+{
+	bool off = !strcmp(value, "0") || !strcmp(value, "off");
+	if (!off && *value && strcmp(value, "1") != 0 && strcmp(value, "on") != 0)
+		return "not one of on, off, 1, 0";
+	*(bool *)field = !off;
 	return NULL;
 }
 
@@ -225,6 +236,7 @@ static const char *set_records(void *field, const char *value)
 
 enum type {
 	FLAG,
+	ON_OFF,
 	TRACE,
 	KEPT,
 	SHARE,
@@ -245,7 +257,7 @@ static setter *const setters[] = {
 	[KEPT] = set_kept,       [SHARE] = set_share,         [WINDOW] = set_window,   [FLAG] = set_flag,
 	[TRACE] = set_trace,     [TEXT] = set_text,           [FATE] = set_fate,       [BYTES] = set_bytes,
 	[SECONDS] = set_seconds, [MEBIBYTES] = set_mebibytes, [MODULES] = set_modules, [EXPRESSIONS] = set_expressions,
-	[NAMES] = set_names,     [RANGES] = set_ranges,       [RECORDS] = set_records,
+	[NAMES] = set_names,     [RANGES] = set_ranges,       [RECORDS] = set_records, [ON_OFF] = set_on_off,
 };
 
 struct setting {
@@ -288,6 +300,7 @@ static const struct setting settings[] = {
 	 "share of accesses up to 10 KiB from which on a file's trace is kept"},
 	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, NULL,
 	 "the same of accesses that are not aligned"},
+	{"SITES", NULL, FIELD(sites), ON_OFF, NULL, "on, off: record which call opens a file first"},
 	{"LUSTRE_TYPE", NULL, FIELD(lustre_type), TEXT, NULL, "type of mounts that stand for Lustre, for tests"},
 	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, test value for buffers"},
 	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
@@ -501,6 +514,9 @@ static void default_value(const struct setting *s, char *out, size_t room)
 	case FLAG:
 	case TRACE:
 		snprintf(out, room, "off");
+		break;
+	case ON_OFF:
+		snprintf(out, room, "on");
 		break;
 	case TEXT:
 	case FATE:

@@ -43,6 +43,7 @@ struct config {
 	struct config_window trace_window;
 	double trace_small,
 		trace_unaligned; /* shares of a file's accesses below which its trace is left out of the log */
+	bool sites;              /* where files are opened is recorded */
 	int64_t max_records[LOG_MOD_COUNT]; /* 0 = as many as the budget holds */
 	int64_t alignment;                  /* bytes, test value for buffers */
 	double finalize_timeout;            /* s */

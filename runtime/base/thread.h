@@ -27,6 +27,7 @@ struct self {
 	struct lock *deep[LOCK_DEEP];
 	uint32_t depth;
 	uint64_t switched; /* the gate of a record call whose context was left by swapcontext and may come back */
+	uintptr_t caller;  /* of the call that opens a file; 0 = none is being recorded */
 	uintptr_t mpi;     /* the stack address of its call that starts or ends the MPI, 0 = none */
 	bool shared;       /* the shard is used by other threads too */
 	bool special;      /* shared, or accesses are traced: those of files take the long way */

@@ -22,12 +22,13 @@
 
 struct trace;
 
-#define FILE_FIELDS(record_type)                                               \
-	struct name *name;                                                     \
-	record_type *record;                                                   \
-	struct lock lock;    /* guards the record and what the module keeps */ \
-	struct trace *trace; /* what has been traced; NULL = nothing yet */    \
-	double ended[IO_OPS] /* end of the latest operation by kind */
+#define FILE_FIELDS(record_type)                                                         \
+	struct name *name;                                                               \
+	record_type *record;                                                             \
+	struct lock lock;        /* guards the record and what the module keeps */       \
+	struct trace *trace;     /* what has been traced; NULL = nothing yet */          \
+	struct state_site *site; /* where it was opened, in the store; NULL = not yet */ \
+	double ended[IO_OPS]     /* end of the latest operation by kind */
 
 struct file {
 	FILE_FIELDS(void);

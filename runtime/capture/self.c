@@ -165,6 +165,7 @@ void self_on_jump(uintptr_t target)
 {
 	if (self.mpi && target > self.mpi)
 		self.mpi = 0;
+	self.caller = 0;
 	if (recording() && self.gate != self.switched && target && left_by(target))
 		give_up_recording();
 }

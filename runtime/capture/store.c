@@ -42,7 +42,7 @@ struct store_part {
 	size_t used;
 };
 
-enum { PARTS = WRITTEN_COUNT + 4 };
+enum { PARTS = WRITTEN_COUNT + 5 };
 
 static struct {
 	size_t budget;
@@ -52,6 +52,7 @@ static struct {
 	int64_t records[WRITTEN_COUNT];
 	struct store_region trace;         /* of no capacity where nothing is traced */
 	struct store_region communication; /* the same where none is counted; one piece */
+	struct store_region sites;
 	struct store_region
 		state; /* the trailer: its section "live", whose row is the struct process_state, and its end */
 	struct process_state *row;
@@ -69,7 +70,7 @@ static size_t state_bytes(size_t row)
 	return section_in_place_size(state_schema, (uint32_t)row, 1, 0);
 }
 
-enum { SECTIONS = 3, TAIL = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer) };
+enum { SECTIONS = 4, TAIL = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer) };
 
 static size_t piece_size(size_t budget)
 {
@@ -87,10 +88,13 @@ static size_t layout(const struct store_room *room)
 	store_region_place(&store.trace, &at, room->trace, piece_size(room->trace));
 	store_region_place(&store.communication, &at, room->communication ? STATE_COMMUNICATION_BYTES : 0,
 			   STATE_COMMUNICATION_BYTES);
+	size_t sites = SITE_ROOM(store_pages(budget + RESERVE));
+	store_region_place(&store.sites, &at, sites, piece_size(sites));
 	for (int i = 0; i < WRITTEN_COUNT; i++)
 		store_region_place(&store.module[i], &at, budget + RESERVE, piece);
 	store_region_place(&store.state, &at, state, state);
 	store.names.used = NAMES_AT;
+	store.sites.used = SITE_HEAD;
 	return (size_t)at;
 }
 
@@ -123,17 +127,23 @@ static struct trailer_entry entry_of(const char *name, struct placed at)
 	return e;
 }
 
+/* What stands in a store beside records and the account of the process. */
+struct beside {
+	struct placed trace, communication, sites;
+};
+
 /* `base` is where the file's first byte is, or would be. */
-static struct process_state *write_trailer(char *base, uint64_t state, size_t row_size, struct placed trace,
-					   struct placed communication, uint64_t tail)
+static struct process_state *write_trailer(char *base, uint64_t state, size_t row_size, const struct beside *beside,
+					   uint64_t tail)
 {
 	struct trailer_entry *entry = (struct trailer_entry *)(base + tail);
 	struct process_state *row =
 		section_in_place(entry, base, state, "live", state_schema, (uint32_t)row_size, 1, 0);
 	if (row)
 		entry->rows = 1;
-	entry[1] = entry_of(TRACE_SECTION, trace);
-	entry[2] = entry_of(COMMUNICATION_SECTION, communication);
+	entry[1] = entry_of(TRACE_SECTION, beside->trace);
+	entry[2] = entry_of(COMMUNICATION_SECTION, beside->communication);
+	entry[3] = entry_of(SITES_SECTION, beside->sites);
 	footer_in_place((struct trailer_footer *)(entry + SECTIONS), tail, SECTIONS);
 	return row;
 }
@@ -154,10 +164,11 @@ static bool make_trailer(void)
 	r->touched = 0;
 	if (!store_region_reach(r, CONTAINER_HEADER + offsetof(struct process_state, optional)))
 		return false;
-	struct placed trace = {store.trace.offset, store.trace.capacity};
-	struct placed communication = {store.communication.offset, store.communication.capacity};
-	store.row = write_trailer(r->piece[0] - r->offset, r->offset, sizeof(struct process_state), trace,
-				  communication, r->offset + r->capacity - TAIL);
+	struct beside beside = {.trace = {store.trace.offset, store.trace.capacity},
+				.communication = {store.communication.offset, store.communication.capacity},
+				.sites = {store.sites.offset, store.sites.capacity}};
+	store.row = write_trailer(r->piece[0] - r->offset, r->offset, sizeof(struct process_state), &beside,
+				  r->offset + r->capacity - TAIL);
 	if (!store.row)
 		return false;
 	r->touched = state_offset(store.row->shard) & ~(size_t)(STORE_PAGE - 1);
@@ -193,6 +204,7 @@ bool store_make(int dir, const char *path, const struct store_room *room)
 		regions[n++] = &store.trace;
 	if (room->communication)
 		regions[n++] = &store.communication;
+	regions[n++] = &store.sites;
 	for (int i = 2; i < n; i++)
 		regions[i]->late = true;
 	store.budget = room->budget;
@@ -324,6 +336,23 @@ void *store_trace_again(size_t n)
 	return oldest;
 }
 
+void *store_site(const void *entry, size_t n)
+{
+	struct store_region *r = &store.sites;
+	if (!lock_take_deep(&store.lock))
+		return NULL;
+	char *at = store_region_reach(r, r->used + n) ? store_region_at(r, r->used) : NULL;
+	if (at) {
+		memcpy(at, entry, n);
+		r->used += n;
+		__atomic_store_n(&store.row->sites, r->used, __ATOMIC_RELEASE);
+	} else {
+		store.row->sites_lost = true;
+	}
+	lock_drop_deep(&store.lock);
+	return at;
+}
+
 struct state_communication *store_communication(const struct state_shard *shard)
 {
 	struct store_region *r = &store.communication;
@@ -352,6 +381,8 @@ void store_forget(void)
 	store.row->trace = (struct state_trace){0};
 	store.communication.capacity = 0;
 	store.row->communicating = 0;
+	store.sites.capacity = 0;
+	store.row->sites = 0;
 	for (struct state_shard *s = store.row->shard; s < store.row->shard + store.row->shards; s++)
 		memset(s->class, 0, sizeof *s - offsetof(struct state_shard, class));
 }
@@ -401,6 +432,7 @@ static void list_parts(struct store_part *part)
 	*part++ = (struct store_part){&store.trace, __atomic_load_n(&store.row->trace.used, __ATOMIC_ACQUIRE)};
 	size_t blocks = __atomic_load_n(&store.row->communicating, __ATOMIC_ACQUIRE);
 	*part++ = (struct store_part){&store.communication, blocks * sizeof(struct state_communication)};
+	*part++ = (struct store_part){&store.sites, __atomic_load_n(&store.row->sites, __ATOMIC_ACQUIRE)};
 	*part = (struct store_part){&store.state, state_bytes(used_row())};
 }
 
@@ -421,9 +453,10 @@ static bool show(char *memory, const struct store_part *part)
 	h->names = (struct placed){at[0] + NAMES_AT, part[0].used - NAMES_AT};
 	for (int i = 0; i < WRITTEN_COUNT; i++)
 		h->module[written_modules[i].module] = (struct placed){at[1 + i], part[1 + i].used};
-	struct placed trace = {at[PARTS - 3], part[PARTS - 3].used};
-	struct placed communication = {at[PARTS - 2], part[PARTS - 2].used};
-	return write_trailer(memory, at[PARTS - 1], row, trace, communication, next + STORE_PAGE - TAIL);
+	struct beside beside = {.trace = {at[PARTS - 4], part[PARTS - 4].used},
+				.communication = {at[PARTS - 3], part[PARTS - 3].used},
+				.sites = {at[PARTS - 2], part[PARTS - 2].used}};
+	return write_trailer(memory, at[PARTS - 1], row, &beside, next + STORE_PAGE - TAIL);
 }
 
 const void *store_memory(size_t *size)

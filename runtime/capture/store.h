@@ -47,6 +47,9 @@ void *store_trace(size_t n);
 /* The n bytes that were handed out the longest time ago, all in pieces of n. */
 void *store_trace_again(size_t n);
 
+/* Appends an entry to the sites (process_state.h); returns its copy in the store, NULL when there is no room. */
+void *store_site(const void *entry, size_t n);
+
 /* What the thread of a shard counts of MPI communication; NULL when there is no room for it. */
 struct state_communication *store_communication(const struct state_shard *shard);
 

@@ -20,6 +20,7 @@
 extern char **environ;
 
 __thread uintptr_t mpi_outermost;
+__thread uintptr_t mpi_caller;
 
 static struct {
 	bool begun, ended;

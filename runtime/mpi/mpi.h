@@ -38,6 +38,9 @@
 /* The stack address of the outermost MPI call of this thread, 0 = none. Deeper addresses are calls from inside it. */
 extern __thread uintptr_t mpi_outermost __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* What it returns to. */
+extern __thread uintptr_t mpi_caller __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 enum { MPI_STACK = 4 << 20 }; /* what lies further away is not inside: an error handler left the call by longjmp */
 
 static inline bool mpi_inside(uintptr_t frame)
@@ -58,6 +61,7 @@ static inline bool mpi_inside(uintptr_t frame)
 		if (mpi_inside(frame_))                                                        \
 			return next arguments;                                                 \
 		mpi_outermost = frame_;                                                        \
+		mpi_caller = (uintptr_t)__builtin_return_address(0);                           \
 		int result_ = body_##symbol(next, MPI_UNPACK arguments);                       \
 		mpi_outermost = 0;                                                             \
 		return result_;                                                                \

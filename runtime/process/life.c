@@ -18,6 +18,7 @@
 #include "scratch.h"
 #include "self.h"
 #include "session.h"
+#include "site.h"
 #include "store.h"
 #include "surroundings.h"
 #include "sys.h"
@@ -297,6 +298,7 @@ static bool restart(void)
 		if ((*m)->fork_save)
 			(*m)->fork_save();
 	names_reset();
+	site_reset();
 	if (!make_own_store())
 		return false;
 	store_state()->process.forked = 1;

@@ -1,0 +1,187 @@
+#include "site.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "config.h"
+#include "hash.h"
+#include "names.h"
+#include "resolve.h"
+#include "store.h"
+
+enum { CODES = 128, PATH = 1024 };
+
+/* The program or a library where it is now. */
+struct code {
+	uintptr_t from, to;
+	uintptr_t base; /* what is added to the addresses of its file */
+	const char *path;
+};
+
+static struct {
+	struct lock lock;
+	uint64_t used;
+	struct {
+		uintptr_t from, to, base;
+		uint64_t path; /* its hash */
+	} code[CODES];
+} known;
+
+/* ---- whose code is it? ---- */
+
+/* glibc's from 2.35 on: takes no lock, so that signal handlers and forked children may ask, too. */
+struct found {
+	unsigned long long flags;
+	void *from, *to;
+	struct link_map *map;
+	void *rest[12];
+};
+
+typedef int find_function(void *address, struct found *out);
+static void *real_find;
+static const struct wrap find __attribute__((section("iolens_wraps"), used)) = {"_dl_find_object", &real_find};
+
+struct search {
+	uintptr_t at;
+	struct code *out;
+};
+
+static int is_it(struct dl_phdr_info *info, size_t size, void *search)
+{
+	const struct search *s = search;
+	uintptr_t from = UINTPTR_MAX, to = 0;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type != PT_LOAD)
+			continue;
+		from = begin < from ? begin : from;
+		to = begin + p->p_memsz > to ? begin + p->p_memsz : to;
+	}
+	if (s->at < from || s->at >= to)
+		return 0;
+	*s->out = (struct code){from & ~(uintptr_t)(SITE_PAGE - 1), to, info->dlpi_addr, info->dlpi_name};
+	return 1;
+}
+
+static bool find_code(uintptr_t at, struct code *out)
+{
+	struct found f;
+	find_function *ask = (find_function *)real_find;
+	if (!ask)
+		return !resolve_torn() && dl_iterate_phdr(is_it, &(struct search){at, out}) == 1;
+	if (ask((void *)at, &f) != 0 || !f.map)
+		return false;
+	*out = (struct code){(uintptr_t)f.from, (uintptr_t)f.to, f.map->l_addr, f.map->l_name};
+	return true;
+}
+
+/* ---- what its file is ---- */
+
+static bool lies_in(const struct code *c, uintptr_t at, size_t n)
+{
+	return at >= c->from && at <= c->to && n <= c->to - at;
+}
+
+static size_t find_id(uintptr_t at, size_t n, const uint8_t **id)
+{
+	const ElfW(Nhdr) * note;
+	while (n >= sizeof *note) {
+		note = (const ElfW(Nhdr) *)at;
+		size_t name = (note->n_namesz + 3u) & ~3u, size = ((size_t)note->n_descsz + 3) & ~(size_t)3;
+		if (name > n - sizeof *note || size > n - sizeof *note - name)
+			return 0;
+		*id = (const uint8_t *)(note + 1) + name;
+		if (note->n_type == NT_GNU_BUILD_ID && name == 4 && memcmp(note + 1, "GNU", 4) == 0)
+			return note->n_descsz <= SITE_ID ? note->n_descsz : 0;
+		at += sizeof *note + name + size;
+		n -= sizeof *note + name + size;
+	}
+	return 0;
+}
+
+/* The linker has read the same headers, in the page that its mapping begins with. */
+static size_t build_id(const struct code *c, const uint8_t **id)
+{
+	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)c->from;
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > SITE_PAGE)
+		return 0;
+	const ElfW(Phdr) *p = (const ElfW(Phdr) *)(c->from + head->e_phoff);
+	for (int i = 0; i < head->e_phnum; i++) {
+		uintptr_t at = c->base + p[i].p_vaddr;
+		size_t n = p[i].p_type == PT_NOTE && lies_in(c, at, p[i].p_memsz) ? find_id(at, p[i].p_memsz, id) : 0;
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+static bool add_code(const struct code *c)
+{
+	union {
+		struct state_code head;
+		char room[sizeof(struct state_code) + SITE_ID + PATH + 16];
+	} entry;
+	const uint8_t *id = NULL;
+	size_t n = build_id(c, &id), path = strnlen(c->path, PATH);
+	size_t used = sizeof entry.head + n + path + 1;
+	memset(&entry, 0, sizeof entry);
+	entry.head.id = (uint32_t)n;
+	entry.head.size = (uint32_t)((used + 15) & ~(size_t)15);
+	if (n)
+		memcpy(entry.room + sizeof entry.head, id, n);
+	if (path < PATH) /* else unknown */
+		memcpy(entry.room + sizeof entry.head + n, c->path, path);
+	return path < PATH && store_site(&entry, entry.head.size);
+}
+
+/* From 1 on; 0: there is no room. Another library may be where one was that is unloaded. */
+static uint64_t number_of(const struct code *c)
+{
+	uint64_t path = log_hash(c->path, strnlen(c->path, PATH), 0);
+	for (uint64_t n = known.used; n > 0; n--)
+		if (known.code[n - 1].from == c->from && known.code[n - 1].base == c->base &&
+		    known.code[n - 1].to == c->to && known.code[n - 1].path == path)
+			return n;
+	if (known.used == CODES || !add_code(c))
+		return 0;
+	known.code[known.used].from = c->from;
+	known.code[known.used].to = c->to;
+	known.code[known.used].base = c->base;
+	known.code[known.used].path = path;
+	return ++known.used;
+}
+
+/* ---- records ---- */
+
+/* Holds the lock. */
+static uint64_t site_of(uintptr_t caller, enum written slot)
+{
+	struct code c;
+	if (!caller || !find_code(caller, &c) || caller - c.base > SITE_MOST_OFFSET)
+		return SITE_UNKNOWN(slot);
+	uint64_t number = number_of(&c);
+	return number ? SITE_AT(slot, number, caller - c.base) : SITE_UNKNOWN(slot);
+}
+
+void site_keep(struct file *f, enum written slot)
+{
+	struct state_site site = {f->name->id, SITE_UNKNOWN(slot)};
+	uintptr_t caller = names_is_overflow(f->name) ? 0 : self.caller;
+	if (!config.sites || (f->site && !caller) || !lock_take_deep(&known.lock))
+		return;
+	site.at = site_of(caller, slot);
+	if (f->site)
+		__atomic_store_n(&f->site->at, site.at, __ATOMIC_RELAXED);
+	else
+		f->site = store_site(&site, sizeof site);
+	lock_drop_deep(&known.lock);
+}
+
+void site_reset(void)
+{
+	known.used = 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * Where the program opens its files: what the call returns to, as a library and an offset in it (format/store/process_state.h). One
+ * frame: who called the wrapper. A wrapper says it around what records an open:
+ *
+ *	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
+ *
+ * and what counts the open in a record calls site_opened.
+ */
+#ifndef IOLENS_SITE_H
+#define IOLENS_SITE_H
+
+#include "file.h"
+#include "self.h"
+
+#define SITE_FROM(address, call)                    \
+	do {                                        \
+		self.caller = (uintptr_t)(address); \
+		call;                               \
+		self.caller = 0;                    \
+	} while (0)
+
+#define SITE(call) SITE_FROM(__builtin_return_address(0), call)
+
+void site_keep(struct file *f, enum written slot);
+
+/* The first open whose caller is known counts. Holds the file's lock. */
+static inline void site_opened(struct file *f, enum written slot)
+{
+	if (!f->site || !SITE_CODE(f->site->at))
+		site_keep(f, slot);
+}
+
+/* Of this process, nothing is known yet: it has another store. */
+void site_reset(void);
+
+#endif
