@@ -96,6 +96,7 @@ enum {
 	ASSEMBLY_PHASES_OF_PROGRAM,
 	ASSEMBLY_PHASE_INTERFACES,
 	ASSEMBLY_STEPS,
+	ASSEMBLY_SITES,
 	ASSEMBLY_PLATFORM,
 	ASSEMBLY_MOUNTED,
 	ASSEMBLY_VOLUME,
@@ -146,6 +147,7 @@ struct assembly {
 	double phase_began;
 	struct assembly_communication communication; /* of all ranks of the part, wherever their stores are */
 	bool unheaded;                               /* another place writes what describes that region */
+	uint64_t united_sites;                       /* rows of that table when it was last united */
 	struct id_set told;                          /* of which nodes the platform is known */
 	struct id_set names;                         /* written so far */
 	struct id_set
@@ -242,6 +244,10 @@ int assembly_add_missing(struct assembly *a);
 
 /* What the process named while it ran. */
 int assembly_add_phases(struct assembly *a, struct store_reader *i);
+
+/* Where the process opened its files; and, when all is added, the table as the log has it. */
+int assembly_add_sites(struct assembly *a, struct store_reader *i);
+int assembly_end_sites(struct assembly *a);
 
 /* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
 int assembly_add_platform(struct assembly *a, struct store_reader *i);

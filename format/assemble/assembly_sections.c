@@ -65,6 +65,8 @@ static const struct {
 	[ASSEMBLY_STEPS] = {"steps",
 		"rank i64\nphase str\ncount i64\nstart f64 s\nend f64 s\nio_time f64 s\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\n"},
+	[ASSEMBLY_SITES] = {"sites",
+		"interface str\nmodule str\nbuild_id str\noffset u64 offset\nfile u64\nranks i64\n"},
 	[ASSEMBLY_PLATFORM] = {"platform", "host str\nname str\nvalue str\nnumber f64\nunit str\n"},
 	[ASSEMBLY_MOUNTED] = {"mounted", "host str\npoint str\ntype str\nsource str\noptions str\nclass str\n"},
 	[ASSEMBLY_VOLUME] = {"volume", "name str\nsource str\nosts i64\nmdts i64\n"},
@@ -502,9 +504,10 @@ static int add_overflow(struct assembly *a, struct store_reader *i)
 
 /* What tables a store adds rows to, but for those that also need what the kernel has seen. */
 static int (*const adders[])(struct assembly *a, struct store_reader *i) = {
-	add_classes,         add_operations,        add_mpiio,    add_locks,
-	assembly_add_async,  add_communication,     add_overflow, assembly_add_unobserved,
-	assembly_add_phases, assembly_add_platform, add_timeline};
+	add_classes,        add_operations,          add_mpiio,
+	add_locks,          assembly_add_async,      add_communication,
+	add_overflow,       assembly_add_unobserved, assembly_add_phases,
+	assembly_add_sites, assembly_add_platform,   add_timeline};
 
 int assembly_sections_add(struct assembly *a, struct store_reader *i)
 {
@@ -573,6 +576,8 @@ static int add_targets(struct assembly *a)
 int assembly_sections_end(struct assembly *a, int64_t lost)
 {
 	int code = assembly_end_platform(a);
+	if (code >= 0)
+		code = assembly_end_sites(a);
 	if (code >= 0)
 		code = add_targets(a);
 	describe_environment(a, lost);

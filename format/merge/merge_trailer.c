@@ -145,8 +145,9 @@ static bool is_left_out(const struct merging *g, const struct trailer_entry *e)
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!strcmp(e->name, made[i]))
 			return true;
-	/* How long it took to make a log says nothing about several. */
-	return e->flags & TRAILER_IN_PLACE || (g->nruns > 1 && !strcmp(e->name, "phase"));
+	/* How long it took to make a log says nothing about several; the usual site of one log is not that of another. */
+	return e->flags & TRAILER_IN_PLACE || (g->nruns > 1 && !strcmp(e->name, "phase")) ||
+	       (g->nparts > 1 && !strcmp(e->name, "sites"));
 }
 
 static int unite_section(struct uniting *x, struct trailer *trailer, const char *name)

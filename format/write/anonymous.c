@@ -50,7 +50,7 @@ void anonymous_texts(const struct pseudonym_key *key, const struct log_record *l
 
 bool anonymous_drops(const char *section)
 {
-	static const char *const dropped[] = {"environment", "part", "selection"};
+	static const char *const dropped[] = {"environment", "part", "selection", "sites"};
 	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
 		if (!strcmp(dropped[i], section))
 			return true;

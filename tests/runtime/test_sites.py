@@ -1,0 +1,208 @@
+"""Where files were opened: the call that did it first, of every process and rank, whatever becomes of its library."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from observed import Observe
+from sites import files, opened
+
+HEAD = """\
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAMED(name) __attribute__((noinline)) static int name(const char *path)
+"""
+Compile = Callable[..., Path]
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Compile:
+    """Source to a program or, by its name, a library; what is behind `LINE:` in it is a line's name."""
+
+    def build(name: str, source: str, *options: str, compiler: str = "cc") -> Path:
+        path = tmp_path / (name + ".c")
+        path.write_text(HEAD + source)
+        shared = ["-shared", "-fPIC"] if name.endswith(".so") else []
+        flags = ["-g", "-O1", "-D_GNU_SOURCE", "-pthread", "-fno-optimize-sibling-calls", *shared]
+        subprocess.run([compiler, *flags, *options, "-o", tmp_path / name, path], check=True)
+        return tmp_path / name
+
+    return build
+
+
+CALLS = """
+NAMED(reader) {
+	int fd = open(path, O_CREAT | O_RDWR, 0600); /* LINE: reader */
+	return close(fd);
+}
+NAMED(streams) {
+	FILE *f = fopen(path, "w"); /* LINE: streams */
+	fputs("x", f);
+	return fclose(f);
+}
+int main(void)
+{
+	char name[16];
+	struct stat s;
+	for (int n = 0; n < 4; n++) {
+		sprintf(name, "many%d", n);
+		reader(name);
+	}
+	streams("stream");
+	stat("statted", &s);
+	creat("created", 0600); /* LINE: creat */
+	openat(AT_FDCWD, "opened", O_CREAT | O_RDONLY, 0600); /* LINE: openat */
+	open("many0", O_RDONLY); /* not the first */
+	stat("opened", &s);
+	return 0;
+}
+"""
+WHERE = {
+    "many0": {"reader:reader"},
+    "many3": {"reader:reader"},
+    "created": {"main:creat"},
+    "opened": {"main:openat"},
+}
+
+
+@pytest.mark.parametrize("options", [(), ("-no-pie", "-fno-pie"), ("-O2", "-fno-plt")])
+def test_each_file_has_the_call_that_opened_it_first(
+    compiled: Compile, observe: Observe, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "statted").touch()
+    seen = observe([compiled("program", CALLS, *options)], cwd=tmp_path)
+    assert files(seen.text, "posix", WHERE) == WHERE
+    assert files(seen.text, "stdio", ["stream"]) == {"stream": {"streams:streams"}}
+    rows = seen.sections["sites"]
+    assert {row["module"] for row in rows} == {str(tmp_path / "program")}
+    notes = subprocess.run(
+        ["readelf", "-n", tmp_path / "program"], capture_output=True, text=True, check=True
+    )
+    assert {row["build_id"] for row in rows} == {re.search(r"Build ID: (\w+)", notes.stdout)[1]}
+    # Those that most files have in common stand there once: two files have a row of their own.
+    assert [int(row["file"]) > 0 for row in rows if row["interface"] == "posix"] == [False, True, True]
+
+
+def test_a_program_without_build_id(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    seen = observe([compiled("program", CALLS, "-Wl,--build-id=none")], cwd=tmp_path)
+    assert files(seen.text, "posix", WHERE) == WHERE
+    assert {row["build_id"] for row in seen.sections["sites"]} == {""}
+
+
+def test_off_there_is_no_table(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    seen = observe([compiled("program", CALLS)], cwd=tmp_path, env={"IOLENS_SITES": "off"})
+    assert "sites" not in seen.sections
+    assert seen.total("POSIX", "OPENS") == 7
+
+
+def test_what_was_inherited_is_from_nowhere(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    body = 'int main(void) { puts("x"); return close(open("own", O_CREAT | O_RDWR, 0600)) || close(dup(0)); }'
+    program = compiled("program", body)
+    (tmp_path / "inherited").touch()
+    with (tmp_path / "inherited").open() as file:
+        seen = observe([program], cwd=tmp_path, stdin=file, stdout=subprocess.DEVNULL)
+    found = opened(seen.text)
+    assert found["posix", "own"] == {"main"}
+    assert found["posix", "inherited"] == {""}
+    assert found["stdio", "<STDOUT>"] == {""}
+
+
+KILLED = """
+NAMED(reader) { return open(path, O_CREAT | O_RDWR, 0600); /* LINE: reader */ }
+int main(void)
+{
+	reader("one");
+	kill(getpid(), SIGKILL);
+}
+"""
+
+
+def test_a_killed_process(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    seen = observe([compiled("program", KILLED)], cwd=tmp_path)
+    assert seen.sections["process"][-1]["signal"] == "9"
+    assert files(seen.text, "posix", ["one"]) == {"one": {"reader:reader"}}
+
+
+LIBRARY = """
+int touch(const char *path);
+int touch(const char *path)
+{
+	int fd = open(path, O_CREAT | O_RDWR, 0600); /* LINE: LIBRARY */
+	return close(fd);
+}
+"""
+LOADS = """
+int main(int argc, char **argv)
+{
+	for (int n = 1; n + 1 < argc; n += 2) {
+		void *library = dlopen(argv[n], RTLD_NOW);
+		int (*touch)(const char *) = (int (*)(const char *))dlsym(library, "touch");
+		touch(argv[n + 1]);
+		dlclose(library);
+	}
+	return close(open("own", O_CREAT | O_RDWR, 0600)); /* LINE: own */
+}
+"""
+
+
+def test_libraries_that_are_gone_one_where_the_other_was(
+    compiled: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    first = compiled("first.so", LIBRARY.replace("LIBRARY", "first"))
+    compiled("other.so", LIBRARY.replace("LIBRARY", "other"))
+    command = [compiled("program", LOADS), first, "a", "./other.so", "b", first, "c"]
+    seen = observe(command, cwd=tmp_path)
+    want = {"a": {"touch:first"}, "b": {"touch:other"}, "c": {"touch:first"}, "own": {"main:own"}}
+    assert files(seen.text, "posix", want) == want
+
+
+THREADS = """
+static void *one(void *path) { return (void *)(long)close(open(path, O_CREAT | O_RDWR, 0600)); /* LINE: one */ }
+static void *two(void *path) { return (void *)(long)close(open(path, O_CREAT | O_RDWR, 0600)); /* LINE: two */ }
+int main(void)
+{
+	char name[400][16];
+	pthread_t thread[400];
+	for (int n = 0; n < 400; n++) {
+		sprintf(name[n], "file%d", n);
+		pthread_create(&thread[n], NULL, n % 2 ? one : two, name[n]);
+	}
+	for (int n = 0; n < 400; n++)
+		pthread_join(thread[n], NULL);
+	return 0;
+}
+"""
+
+
+def test_threads_that_open_at_once(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    seen = observe([compiled("program", THREADS)], cwd=tmp_path)
+    want = {f"file{n}": {"one:one" if n % 2 else "two:two"} for n in range(400)}
+    assert files(seen.text, "posix", want) == want
+
+
+FORKS = """
+NAMED(reader) { return close(open(path, O_CREAT | O_RDWR, 0600)); /* LINE: reader */ }
+int main(void)
+{
+	reader("parent");
+	if (fork() == 0)
+		return close(open("child", O_CREAT | O_RDWR, 0600)) || reader("shared"); /* LINE: child */
+	return reader("shared");
+}
+"""
+
+
+def test_forked_children(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    seen = observe([compiled("program", FORKS)], cwd=tmp_path)
+    want = {"parent": {"reader:reader"}, "shared": {"reader:reader"}, "child": {"main:child"}}
+    assert files(seen.text, "posix", want) == want

@@ -1,0 +1,51 @@
+"""Where a log says that files were opened, by the programs' debug information."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import shown
+
+LOW = (1 << 40) - 1
+
+
+def source_line(module: str, offset: int) -> str:
+    """function:what the line says behind LINE:, of the call that returns to the offset."""
+    if not Path(module).is_file():
+        return Path(module).name
+    command = ["addr2line", "-f", "-e", module, hex(offset - 1)]
+    function, place = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[
+        :2
+    ]
+    file, _, line = place.partition(":")
+    if not Path(file).is_file():
+        return f"{Path(module).name}:{function}"
+    text = Path(file).read_text().splitlines()[int(re.match(r"\d+", line)[0]) - 1]
+    named = re.search(r"LINE: (\w+)", text)
+    return f"{function}:{named[1]}" if named else function
+
+
+def opened(text: str) -> dict[tuple[str, str], set[str]]:
+    """(interface, file) -> where it was opened; the empty text is unknown."""
+    rows = shown.sections(text).get("sites", [])
+    sites: dict[tuple[str, int], set[str]] = {}
+    for row in rows:
+        at = source_line(row["module"], int(row["offset"])) if row["module"] else ""
+        sites.setdefault((row["interface"], int(row["file"])), set()).add(at)
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            module, _, record, _, _, name = line.split("\t")[:6]
+            interface = module.replace("-", "").lower()
+            usual = sites.get((interface, 0), {""})
+            at = sites.get((interface, int(record) & LOW), usual)
+            found[interface, Path(name).name] = at
+    return found
+
+
+def files(text: str, interface: str, names: Iterable[str]) -> dict[str, set[str]]:
+    found = opened(text)
+    return {name: found[interface, name] for name in names}
