@@ -12,6 +12,7 @@
 #include "reduce.h"
 #include "trailer.h"
 #include "units.h"
+#include "verdict.h"
 
 struct info_module {
 	int id;
@@ -29,6 +30,8 @@ struct info {
 	struct log *log;
 	const struct log_container *container;
 	const struct log_job *job; /* NULL = unreadable */
+	bool judged;               /* there is a verdict */
+	struct verdict verdict;
 	struct trailer *trailer;
 	struct info_module module[LOG_MAX_MODULES];
 	int nmodules;
@@ -87,6 +90,17 @@ static void read_module(struct info *i, int id)
 			info_error(i, m->name, &err);
 	}
 	log_records_close(records);
+}
+
+/* What is damaged has no verdict. Before the log's names are read, so that memory holds them once. */
+static void judge(struct info *i)
+{
+	struct digest d;
+	struct log_error err;
+	i->judged = digest_open(&d, i->path, &err) >= 0;
+	if (i->judged)
+		verdict_of(&d, &i->verdict);
+	digest_close(&d);
 }
 
 static void read_log(struct info *i)
@@ -217,6 +231,8 @@ static void print_info(struct info *i)
 	       units_bytes(size, (double)i->container->file_size));
 	if (i->job)
 		print_job(i);
+	if (i->judged)
+		printf("verdict     %s\n", i->verdict.text);
 	printf("names       %s\n", units_count(count, (int64_t)log_names_count(i->log)));
 	print_modules(i);
 	print_trailer(i);
@@ -301,6 +317,8 @@ static void print_json(struct info *i)
 		json_module(&out, &i->module[k]);
 	json_close(&out);
 	json_trailer(&out, i);
+	if (i->judged)
+		verdict_json(&out, &i->verdict);
 	digest_ways(i, &ways);
 	moved_json(&out, &ways);
 	if (platform_json(&out, i->trailer, &err) < 0)
@@ -338,6 +356,7 @@ int info_main(int argc, char **argv)
 		cli_log_error(i.path, &err);
 		return CLI_INPUT;
 	}
+	judge(&i);
 	read_log(&i);
 	(json ? print_json : print_info)(&i);
 	trailer_close(i.trailer);

@@ -30,6 +30,7 @@ struct options {
 	const char *log;  /* NULL: named after the command */
 	const char *json; /* NULL: none */
 	bool quiet;
+	bool page, open;    /* a report beside the log */
 	const char *trace;  /* value of IOLENS_TRACE; NULL: not given */
 	unsigned wanted;    /* SESSION_... */
 	const char *ranges; /* value of IOLENS_RANGES; NULL: not given */
@@ -62,6 +63,9 @@ static const struct choice table[] = {
 	 .at = offsetof(struct options, log)},
 	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
 	{"json", "FILE", choice_text, "write the summary to FILE as JSON", .at = offsetof(struct options, json)},
+	{"report", NULL, choice_flag, "write a page about the run, too: beside the log, and named as it",
+	 .at = offsetof(struct options, page)},
+	{"open", NULL, choice_flag, "the same, and open it in a browser", .at = offsetof(struct options, open)},
 	{"trace", "compact", set_trace,
 	 "record every read and write, too: iolens trace LOG prints them;\n"
 	 "compact: without the copy that Darshan's tools read (iolens convert makes it later)",
@@ -118,7 +122,7 @@ static int check_log(const char *path)
 	return check_new(path);
 }
 
-static int check_json(const char *path)
+static int check_file(const char *path)
 {
 	struct stat s;
 	if (stat(path, &s) != 0)
@@ -136,12 +140,25 @@ static void name_log(const struct options *o, const struct session_dir *session,
 		logname_make(path, room, recovery_root(), o->command[0], session->epoch.realtime, job, job);
 }
 
+/* job.darshan -> job.html */
+static void name_page(const char *log, char *page, size_t room)
+{
+	static const char end[] = ".darshan";
+	size_t n = strlen(log);
+	if (n > sizeof end - 1 && !strcmp(log + n - (sizeof end - 1), end))
+		n -= sizeof end - 1;
+	snprintf(page, room, "%.*s.html", (int)n, log);
+}
+
 static int check_outputs(const struct options *o, const struct session_dir *session)
 {
-	char path[4096];
+	char path[4096], page[4096];
 	name_log(o, session, 0, path, sizeof path);
 	int code = check_log(path);
-	return !code && o->json ? check_json(o->json) : code;
+	name_page(path, page, sizeof page);
+	if (!code && o->page && o->log)
+		code = check_file(page);
+	return !code && o->json ? check_file(o->json) : code;
 }
 
 static const char *why_unobserved(const char *command)
@@ -245,12 +262,35 @@ static int write_log(const struct options *o, const struct session_dir *session,
 	return code;
 }
 
+/* By a process of its own: what it prints goes where the summary goes, and it is not observed itself. */
+static void write_page(const struct options *o, const char *log)
+{
+	char page[4096];
+	char *argv[] = {"report", "-o", page, o->open ? "--open" : "--html", "--", (char *)log, NULL};
+	name_page(log, page, sizeof page);
+	fflush(stderr);
+	pid_t child = fork();
+	if (child < 0)
+		cli_fail(0, "run: no report: %s: make it with iolens report %s", strerror(errno), log);
+	if (child == 0) { /* returns where there is no Python */
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		setenv("IOLENS_DISABLE", "1", 1);
+		int code = python_main(6, argv);
+		fflush(stderr);
+		_exit(code);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static void report(const struct options *o, const char *path)
 {
 	if (!o->quiet)
 		summary_print(stderr, path);
 	if (o->json)
 		summary_json(o->json, path);
+	if (o->page)
+		write_page(o, path);
 }
 
 static void leave_pointer(const struct options *o, const struct session_dir *session)
@@ -299,6 +339,7 @@ static int parse(struct options *o, int argc, char **argv)
 	if (at < 0)
 		return code ? code : -1;
 	o->command = argv + at;
+	o->page = o->page || o->open;
 	return 0;
 }
 

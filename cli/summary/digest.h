@@ -96,6 +96,7 @@ struct digest {
 	int64_t unseen_read, unseen_written;                 /* bytes */
 	int64_t unexplained_read, unexplained_written;       /* bytes, of them and of what storage moved */
 	struct digest_way way[DIGEST_WAY_COUNT];
+	bool has_requests;      /* of libaio and io_uring, with their times */
 	int64_t unseen_unknown; /* processes of which they are not known */
 	struct digest_class class[DIGEST_CLASSES];
 	size_t nclasses;

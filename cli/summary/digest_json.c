@@ -1,5 +1,7 @@
 #include "digest_json.h"
 
+#include "verdict.h"
+
 static void json_interfaces(struct json *j, const struct digest *d)
 {
 	json_open(j, "interfaces", '{');
@@ -97,6 +99,8 @@ void digest_json_file(struct json *j, const struct digest_file *f)
 
 void digest_json(struct json *j, const struct digest *d, const char *log)
 {
+	struct verdict verdict;
+	verdict_of(d, &verdict);
 	json_document(j, "run", 1);
 	json_text(j, "log", log);
 	json_text(j, "command", d->job->exe);
@@ -109,6 +113,7 @@ void digest_json(struct json *j, const struct digest *d, const char *log)
 	json_f64(j, "io_read_time", d->io.by_op[IO_READ]);
 	json_f64(j, "io_write_time", d->io.by_op[IO_WRITE]);
 	json_f64(j, "io_meta_time", d->io.by_op[IO_META]);
+	verdict_json(j, &verdict);
 	json_i64(j, "reread_bytes", d->reread);
 	json_i64(j, "startup_bytes", d->startup_bytes);
 	json_i64(j, "startup_opens", d->startup_opens);

@@ -117,7 +117,7 @@ static int by_rank(const void *x, const void *y)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The time in I/O of the MPI rank that is longest in it: what the others wait for. */
+/* The time in I/O of the MPI rank that is longest in it, which the others wait for; without MPI of the longest process. */
 static void find_longest_rank(struct digest *d, struct image_of *images, size_t n)
 {
 	qsort(images, n, sizeof *images, by_rank);
@@ -129,7 +129,7 @@ static void find_longest_rank(struct digest *d, struct image_of *images, size_t 
 			for (int k = 0; k < IO_OPS; k++)
 				rank.io.by_op[k] += images[i].io.by_op[k];
 		}
-		if (rank.mpi && (!d->mpi || rank.io.total > d->io.total))
+		if (rank.mpi == d->mpi ? rank.io.total > d->io.total : rank.mpi)
 			d->io = rank.io;
 		d->mpi = d->mpi || rank.mpi;
 	}
@@ -224,6 +224,7 @@ static bool read_way(struct digest *d, const struct trailer_table *t, uint64_t r
 
 static void read_requests(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
+	d->has_requests = true;
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		char interface[24], direction[24];
 		copy_text(interface, sizeof interface, t, row, "interface");
@@ -270,6 +271,8 @@ static void read_timeline(struct digest *d, struct trailer *trailer, const struc
 	if (d->mpi)
 		return;
 	size_t n = trailer_rows(t);
+	if (!n)
+		return;
 	struct state_segment *s = malloc((n + 1) * sizeof *s);
 	struct interval_edge *scratch = malloc((2 * n + 1) * sizeof *scratch);
 	for (uint64_t row = 0; s && row < n; row++)

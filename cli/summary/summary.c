@@ -9,8 +9,9 @@
 #include "digest_json.h"
 #include "output.h"
 #include "units.h"
+#include "verdict.h"
 
-enum { TOP_FILES = 5, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
+enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
 
 /* What is worth a line: less than this is how every program is. */
 enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
@@ -378,6 +379,42 @@ static void print_files(FILE *out, const struct digest *d)
 		print_file(out, &d->files[n]);
 }
 
+/* Lines after the first stand below it. */
+static void print_words(FILE *out, const char *text)
+{
+	size_t used = LABEL + 2;
+	for (size_t n; *text; text += n + (text[n] == ' ')) {
+		n = strcspn(text, " ");
+		if (used + n + 1 > WIDTH) {
+			fputc('\n', out);
+			label(out, "");
+			used = LABEL + 2;
+		}
+		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
+	}
+	fputc('\n', out);
+}
+
+static void print_verdict(FILE *out, const struct digest *d)
+{
+	struct verdict v;
+	verdict_of(d, &v);
+	label(out, "verdict");
+	print_words(out, v.text);
+}
+
+/* A command to copy: in quotes where a shell would take the name apart. */
+static void print_next(FILE *out, const char *log)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,/:@%=";
+	bool quoted = log[strspn(log, plain)];
+	label(out, "next");
+	fprintf(out, "iolens report --open %s%s", *log == '-' ? "./" : "", quoted ? "'" : "");
+	for (; *log; log++)
+		fputs(*log == '\'' ? "'\\''" : (char[]){*log, 0}, out);
+	fputs(quoted ? "'\n" : "\n", out);
+}
+
 static void print_digest(FILE *out, const struct digest *d, const char *log)
 {
 	fputs("\niolens: ", out);
@@ -397,6 +434,8 @@ static void print_digest(FILE *out, const struct digest *d, const char *log)
 	print_files(out, d);
 	label(out, "log");
 	fprintf(out, "%s\n", log);
+	print_verdict(out, d);
+	print_next(out, log);
 }
 
 static int fail_log(const char *log, const struct log_error *err)

@@ -11,7 +11,7 @@ import pytest
 from interfaces import LIBC
 from observed import Observe, Observed
 
-WIDTH, LINES = 100, 22
+WIDTH, LINES = 100, 23
 WRITER = "dd if=/dev/zero of=big bs=100000 count=30 status=none; for i in 1 2 3; do cat big >/dev/null; done"
 
 
@@ -63,7 +63,15 @@ def test_a_program_without_io(summary: Any) -> None:
     s = summary(["true"])
     assert s["time in I/O"] == "none"
     assert s["unseen"] == "nothing"
-    assert [line[:16].strip() for line in s.lines[1:]] == ["run time", "time in I/O", "unseen", "log"]
+    assert [line[:16].strip() for line in s.lines[1:]] == [
+        "run time",
+        "time in I/O",
+        "unseen",
+        "log",
+        "verdict",
+        "next",
+    ]
+    assert s["verdict"] == "I/O is no cause here: 0.0 % of the run time"
     assert "nan" not in "".join(s.lines) and "inf" not in "".join(s.lines)
 
 

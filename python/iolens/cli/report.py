@@ -98,7 +98,9 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
             warn(problem)
         damaged = bool(data.problems)
     if show and form == "html":
-        import webbrowser
+        from iolens.cli.browser import open_page
 
-        webbrowser.open(_target(logs, output, ".html").resolve().as_uri())
+        page = _target(logs, output, ".html")
+        if problem := open_page(page):
+            warn(f"{page}: not opened: {problem}")
     return PARTIAL if damaged else 0

@@ -1,0 +1,251 @@
+#include "verdict.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+#include "units.h"
+
+/* The report's (python/iolens/report/sections/answer.py): tests hold them together. Of little a finding is of low severity. */
+static const double PROBLEM = 0.25, LOOK = 0.05, LITTLE = 0.02, SHORT = 1.0 /* s */;
+
+enum { MUCH_UNTIMED = 1000000, MILLION = 1000000, NAME = 48 };
+
+#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n) units_count((char[UNITS_TEXT]){0}, n)
+#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+
+struct text {
+	char *at;
+	size_t used;
+};
+
+static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *t, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	if (t->used < VERDICT_TEXT)
+		t->used += (size_t)vsnprintf(t->at + t->used, VERDICT_TEXT - t->used, format, list);
+	va_end(list);
+}
+
+static void add_share(struct text *t, double share)
+{
+	double percent = 100 * share;
+	add(t, percent >= 10 ? "%.0f %%" : percent >= 0.05 || percent <= 0 ? "%.1f %%" : "less than 0.1 %%", percent);
+}
+
+static void add_count(struct text *t, int64_t n, const char *one, const char *more)
+{
+	if (n >= 10 * MILLION)
+		add(t, "%.0f million %s", (double)n / MILLION, more);
+	else if (n >= MILLION)
+		add(t, "%.1f million %s", (double)n / MILLION, more);
+	else
+		add(t, "%s %s", N(n), n == 1 ? one : more);
+}
+
+/* The file's name without its path, as a terminal may show it. */
+static void add_name(struct text *t, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
+	char shown[OUTPUT_SHOWN];
+	for (size_t used = 0; *name; used += strlen(shown)) {
+		name += output_next(name, shown);
+		if (used + strlen(shown) > NAME) {
+			add(t, "...");
+			return;
+		}
+		add(t, "%s", shown);
+	}
+}
+
+/* ---- what the time is from ---- */
+
+/* What one direction of one file took and moved: what MPI-IO was asked for holds what it did below. */
+struct flow {
+	const struct digest_file *file;
+	int64_t calls, bytes;
+	double time; /* s, summed over ranks */
+	bool mpiio;
+};
+
+static struct flow flow_of(const struct digest_file *f, enum io_op op)
+{
+	const struct digest_interface *upper = &f->mpiio;
+	bool read = op == IO_READ;
+	struct flow below = {f, read ? f->reads : f->writes, read ? f->bytes_read : f->bytes_written,
+			     read ? f->read_time : f->write_time, false};
+	struct flow above = {f, read ? upper->reads : upper->writes, read ? upper->bytes_read : upper->bytes_written,
+			     read ? upper->read_time : upper->write_time, true};
+	return upper->records && above.calls && above.time >= below.time ? above : below;
+}
+
+static bool forces(const char *operation)
+{
+	static const char *const names[] = {"fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i], operation))
+			return true;
+	return false;
+}
+
+/* The operation with at least half the time of `whole`, of those that force data to storage or of the others. */
+static const struct digest_operation *most_of(const struct digest *d, bool forcing, double whole)
+{
+	double all = 0;
+	const struct digest_operation *first = NULL;
+	for (size_t o = 0; o < d->noperations; o++) {
+		if (forces(d->operation[o].name) != forcing)
+			continue;
+		first = first ? first : &d->operation[o];
+		all += d->operation[o].time;
+	}
+	if (whole < 0)
+		whole = all;
+	return first && first->time > 0 && 2 * first->time >= whole ? first : NULL;
+}
+
+static void add_operation(struct text *t, const struct digest_operation *o)
+{
+	char calls[64];
+	snprintf(calls, sizeof calls, "%s calls", o->name);
+	add(t, ": ");
+	add_count(t, o->count, calls, calls);
+}
+
+static void add_flow(struct text *t, const struct flow *f, enum io_op op)
+{
+	bool read = op == IO_READ;
+	if (!f->calls)
+		return;
+	add(t, ": ");
+	add_count(t, f->calls, read ? "read" : "write", read ? "reads" : "writes");
+	if (f->mpiio)
+		add(t, " by MPI-IO");
+	add(t, " of %s", B(f->bytes / f->calls));
+	if (f->bytes % f->calls)
+		add(t, " on average");
+	if (f->file) {
+		add(t, read ? " from " : " to ");
+		add_name(t, f->file->name);
+	}
+}
+
+/* Reads or writes: of the file that takes more than half of their time, else of all. */
+static void add_transfers(struct text *t, const struct digest *d, enum io_op op)
+{
+	struct flow most = {0}, all = {0};
+	for (size_t n = 0; n < d->nfiles; n++) {
+		struct flow f = flow_of(&d->files[n], op);
+		all.time += f.time;
+		all.calls += f.calls;
+		all.bytes += f.bytes;
+		if (f.time > most.time)
+			most = f;
+	}
+	const struct digest_operation *forcing = op == IO_WRITE ? most_of(d, true, all.time) : NULL;
+	if (forcing)
+		add_operation(t, forcing);
+	else
+		add_flow(t, 2 * most.time > all.time ? &most : &all, op);
+}
+
+static void add_cause(struct text *t, const struct digest *d, int op)
+{
+	const struct digest_operation *most = op == IO_META ? most_of(d, false, -1) : NULL;
+	if (op == IO_READ || op == IO_WRITE)
+		add_transfers(t, d, op);
+	else if (most)
+		add_operation(t, most);
+}
+
+/* ---- the sentence ---- */
+
+/* Bytes of which nothing says how long they took. */
+static int64_t untimed(const struct digest *d)
+{
+	int64_t sum = digest_unexplained(d);
+	for (int k = 0; k < 2; k++) {
+		sum += d->way[DIGEST_WAY_MAPPED].bytes[k] + d->way[DIGEST_WAY_UNOBSERVED].bytes[k];
+		for (int w = DIGEST_WAY_LIBAIO; w <= DIGEST_WAY_URING; w++)
+			sum += d->has_requests ? d->way[w].untimed[k] : d->way[w].bytes[k];
+	}
+	return sum;
+}
+
+static const char *level_of(double share, double spent)
+{
+	return share < LOOK ? "good" : share >= PROBLEM && spent >= SHORT ? "problem" : "look";
+}
+
+/* The kind with more than half of the time; IO_OPS: none has. */
+static int kind_of(const struct digest *d)
+{
+	for (int op = 0; op < IO_OPS; op++)
+		if (2 * d->io.by_op[op] > d->io.total)
+			return op;
+	return IO_OPS;
+}
+
+static void say(struct text *t, const struct digest *d, double share)
+{
+	static const char *const kinds[] = {
+		[IO_READ] = "reading", [IO_WRITE] = "writing", [IO_META] = "metadata", [IO_OPS] = "I/O"};
+	int kind = kind_of(d);
+	if (share < LITTLE || (share < LOOK && d->io.total < SHORT)) {
+		add(t, "I/O is no cause here: ");
+		add_share(t, share);
+		add(t, " of the run time");
+		return;
+	}
+	add_share(t, share);
+	add(t, " of the run time goes into I/O%s%s", kind < IO_OPS ? ", most of it " : "",
+	    kind < IO_OPS ? kinds[kind] : "");
+	if (share < LOOK) {
+		add(t, ": little to gain");
+		return;
+	}
+	add_cause(t, d, kind);
+	if (d->io.total < SHORT)
+		add(t, "; a run too short to matter");
+}
+
+void verdict_of(const struct digest *d, struct verdict *v)
+{
+	struct text t = {v->text, 0};
+	int64_t lost = untimed(d);
+	*v = (struct verdict){.level = "unknown", .share = -1};
+	if (!d->has_trailer || !d->processes || d->run_time <= 0) {
+		add(&t, "not known: %s",
+		    d->run_time > 0 ? "the log has no measured time in I/O, iolens report estimates it"
+				    : "the log has no run time");
+		return;
+	}
+	v->share = d->io.total < d->run_time ? d->io.total / d->run_time : 1;
+	v->level = level_of(v->share, d->io.total);
+	bool partly = lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d);
+	if (partly && strcmp(v->level, "problem") != 0) {
+		v->level = "unknown";
+		add(&t, "not known: ");
+		add_share(&t, v->share);
+		add(&t, " of the run time goes into I/O, and %s moved in ways whose time is not known", B(lost));
+		return;
+	}
+	say(&t, d, v->share);
+	if (d->missing)
+		add(&t, "; %s processes are missing", N(d->missing));
+}
+
+void verdict_json(struct json *j, const struct verdict *v)
+{
+	json_open(j, "verdict", '{');
+	json_text(j, "level", v->level);
+	if (v->share >= 0)
+		json_f64(j, "io_share", v->share);
+	json_text(j, "text", v->text);
+	json_close(j);
+}

@@ -1,0 +1,251 @@
+"""The verdict: one line that is true of the program, and says what the report says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs import Job, MiB
+from observed import Observe
+
+Run = Callable[..., Any]
+
+
+def process(rank: int, busy: float, mpi: str = "", **kinds: float) -> dict[str, Any]:
+    """A process that read, wrote and looked up for so many seconds of `busy`."""
+    times = {f"{kind}_time": kinds.get(kind, 0.0) for kind in ("read", "write", "meta")}
+    return {
+        "rank": rank,
+        "pid": 100 + rank,
+        "start": 0.0,
+        "io_time": busy,
+        "mpi": mpi,
+        "ended": "exit",
+        **times,
+    }
+
+
+def operation(name: str, count: int, time: float) -> dict[str, Any]:
+    return {"interface": "posix", "name": name, "count": count, "time": time, "bytes": 0}
+
+
+def timeline(*busy: tuple[float, float, str]) -> list[dict[str, Any]]:
+    """Stretches of time from .. to, wholly in I/O of one kind."""
+    return [
+        {"start": a, "end": b, **{k: (b - a) * (k == kind) for k in ("read", "write", "meta")}}
+        for a, b, kind in busy
+    ]
+
+
+def verdict(run_iolens: Run, log: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_iolens(["info", "--json", log]).stdout)["verdict"]
+    text = run_iolens(["info", log]).stdout
+    assert f"verdict     {found['text']}\n" in text
+    return found
+
+
+def level_of_report(run_iolens: Run, log: Path) -> str:
+    done = run_iolens(["report", "--json", log])
+    (job,) = json.loads(done.stdout)["jobs"]
+    return str(job["verdict"])
+
+
+def small_reads() -> Job:
+    job = Job(nprocs=1, run_time=100).posix("/d/data.bin", 0, read={512: 48_000_000}, read_time=60.0)
+    return job.section("process", process(0, 62.0, read=61.0, meta=1.0))
+
+
+def two_files() -> Job:
+    job = Job(nprocs=1, run_time=100).posix("/d/a", 0, write={MiB: 3}, write_time=4.0)
+    job.posix("/d/b", 0, write={MiB + 1: 4}, write_time=4.0)
+    return job.section("process", process(0, 8.0, write=8.0))
+
+
+def forced() -> Job:
+    job = Job(nprocs=1, run_time=100).posix("/d/a", 0, write={100: 500}, write_time=30.0)
+    job.section("operation", operation("fsync", 500, 29.0), operation("stat", 5, 0.1))
+    return job.section("process", process(0, 30.5, write=30.0, meta=0.5))
+
+
+def looked_up() -> Job:
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, meta_time=3.0)
+    job.section("operation", operation("stat", 1_200_000, 2.9), operation("open", 10, 0.2))
+    return job.section("process", process(0, 3.1, meta=3.1))
+
+
+def layers() -> Job:
+    """Data sieving: a second each in MPI-IO holds half a second each in POSIX; shares are not added."""
+    job = Job(nprocs=4, run_time=10)
+    job.mpiio("/d/out", -1, write={1000: 4000}, write_time=16.0)
+    job.posix("/d/out", -1, write={4 * MiB: 20}, read={4 * MiB: 20}, write_time=4.0, read_time=4.0)
+    return job.section(
+        "process", *(process(rank, 4.0 - rank / 2, "MPICH", write=4.0 - rank / 2) for rank in range(4))
+    )
+
+
+def threads() -> Job:
+    """Eight readers at once for two seconds of ten: sixteen seconds in calls."""
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, read={MiB: 800}, read_time=16.0)
+    job.section("timeline", *timeline((1.0, 3.0, "read")))
+    return job.section("process", process(0, 2.0, read=2.0))
+
+
+def side_by_side() -> Job:
+    """Two programs, one after the other half the time each, side by side for two seconds more."""
+    job = Job(nprocs=2, run_time=10).posix("/d/a", 0, read={MiB: 5}, read_time=3.0)
+    job.posix("/d/b", 1, read={MiB: 5}, read_time=3.0)
+    job.section("timeline", *timeline((0.0, 3.0, "read"), (2.0, 5.0, "read")))
+    return job.section("process", process(0, 3.0, read=3.0), process(1, 3.0, read=3.0))
+
+
+def idle() -> Job:
+    job = Job(nprocs=1, run_time=1000).posix("/d/a", 0, read={MiB: 5}, read_time=3.0)
+    return job.section("process", process(0, 3.0, read=3.0))
+
+
+def little() -> Job:
+    job = Job(nprocs=1, run_time=100).posix("/d/a", 0, read={MiB: 5}, read_time=3.0)
+    return job.section("process", process(0, 3.0, read=3.0))
+
+
+def brief() -> Job:
+    job = Job(nprocs=1, run_time=1).posix("/d/a", 0, read={MiB: 5}, read_time=0.3)
+    return job.section("process", process(0, 0.3, read=0.3))
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (small_reads, ("problem", 0.62, "62~reading: 48 million reads of 512 B from data.bin")),
+        (two_files, ("look", 0.08, "8.0~writing: 7 writes of 1.0 MiB on average")),
+        (forced, ("problem", 0.305, "30~writing: 500 fsync calls")),
+        (looked_up, ("problem", 0.31, "31~metadata: 1.2 million stat calls")),
+        (layers, ("problem", 0.4, "40~writing: 4,000 writes by MPI-IO of 1000 B to out")),
+        (threads, ("look", 0.2, "20~reading: 800 reads of 1.0 MiB from a")),
+        (side_by_side, ("problem", 0.5, "50~reading: 10 reads of 1.0 MiB")),
+        (idle, ("good", 0.003, "I/O is no cause here: 0.3 % of the run time")),
+        (little, ("good", 0.03, "3.0~reading: little to gain")),
+        (brief, ("look", 0.3, "30~reading: 5 reads of 1.0 MiB from a; a run too short to matter")),
+    ],
+)  # fmt: skip
+def test_the_line(
+    run_iolens: Run, tmp_path: Path, job: Callable[[], Job], expected: tuple[str, float, str]
+) -> None:
+    level, share, text = expected
+    text = text.replace("~", " % of the run time goes into I/O, most of it ")
+    log = job().save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert (found["level"], found["text"]) == (level, text)
+    assert found["io_share"] == pytest.approx(share)
+    assert level_of_report(run_iolens, log) == level
+
+
+def test_a_finding_of_weight_is_not_denied(run_iolens: Run, tmp_path: Path) -> None:
+    """What is called no cause has no finding that is more than of low severity."""
+    for job in (idle, little, brief, two_files, small_reads):
+        log = job().save(tmp_path / f"{job.__name__}.darshan")
+        found = json.loads(run_iolens(["findings", "--json", log]).stdout)["findings"]
+        serious = [f for f in found if f["severity"] in ("high", "medium")]
+        assert not (serious and "no cause" in verdict(run_iolens, log)["text"]), job.__name__
+
+
+def test_what_has_no_measured_time_has_no_verdict(run_iolens: Run, tmp_path: Path) -> None:
+    log = Job().posix("/d/a", 0, read={MiB: 5}, read_time=3.0).save(tmp_path / "darshan.darshan")
+    assert verdict(run_iolens, log) == {
+        "level": "unknown",
+        "text": "not known: the log has no measured time in I/O, iolens report estimates it",
+    }
+
+
+def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> None:
+    job = idle().section(
+        "operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 50 * MiB}
+    )
+    found = verdict(run_iolens, job.save(tmp_path / "job.darshan"))
+    assert found["level"] == "unknown"
+    assert found["text"] == (
+        "not known: 0.3 % of the run time goes into I/O, and 50.0 MiB moved in ways whose time is not known"
+    )
+
+
+READER = """
+import os
+fd = os.open("data.bin", os.O_RDONLY)
+for _ in range(100):
+    for at in range(0, 1 << 20, 2048):
+        os.pread(fd, 512, at)
+"""
+
+
+def test_of_a_program(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(bytes(1 << 20))
+    seen = observe(["/usr/bin/python3", "-S", "-c", READER], cwd=tmp_path, options=())
+    found = verdict(run_iolens, seen.log)
+    said = seen.done.stderr.decode()
+    assert found["text"] in " ".join(said.partition("  verdict ")[2].split())
+    assert f"  next          iolens report --open {seen.log}\n" in said
+    assert "51,200 reads of 512 B from data.bin" in found["text"]
+    assert level_of_report(run_iolens, seen.log) == found["level"] == "look"
+
+
+def test_a_name_stays_in_its_line(observe: Observe, tmp_path: Path, iolens: Path) -> None:
+    name = "new\nline \x1b[31m 'quoted'"
+    done = observe(["sh", "-c", 'cat "$1"', "sh", name], cwd=tmp_path)
+    assert done.done.returncode == 1
+    (tmp_path / "it's").mkdir()
+    log = tmp_path / "it's" / "a log.darshan"
+    said = subprocess.run(
+        [iolens, "run", "-o", log, "true"], capture_output=True, text=True, check=True
+    ).stderr
+    (command,) = [line for line in said.splitlines() if line.startswith("  next")]
+    asked = subprocess.run(
+        ["sh", "-c", f"printf '%s' {command.partition('--open ')[2]}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert asked.stdout == str(log)
+
+
+def test_report_beside_the_log(run_iolens: Run, tmp_path: Path) -> None:
+    for log, page in (("a.darshan", "a.html"), ("b", "b.html")):
+        done = run_iolens(["run", "-q", "--report", "-o", log, "--", "echo", "own"], cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "own\n", f"{page}\n")
+        assert (tmp_path / page).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_page_is_opened_or_it_is_said_why_not(run_iolens: Run, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" >{opened}\n')
+    browser.chmod(0o755)
+    bare = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
+    done = run_iolens(["run", "-q", "--open", "-o", "a.darshan", "false"], cwd=tmp_path, env=bare)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1].startswith("iolens: a.html: not opened: there is no screen here")
+    done = run_iolens(
+        ["run", "-q", "--open", "-o", "b.darshan", "true"],
+        cwd=tmp_path,
+        env={**bare, "BROWSER": f"{browser} %s"},
+    )
+    assert (done.returncode, done.stderr) == (0, "b.html\n")
+    assert opened.read_text() == f"{(tmp_path / 'b.html').as_uri()}\n"
+
+
+def test_a_page_that_cannot_be_is_said_before_the_command_starts(run_iolens: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.html").mkdir()
+    done = run_iolens(["run", "--report", "-o", "a.darshan", "touch", "started"], cwd=tmp_path)
+    assert done.returncode == 2 and "a.html: cannot be written" in done.stderr
+    assert not (tmp_path / "started").exists()
+
+
+def test_without_python_the_log_is_there(run_iolens: Run, tmp_path: Path) -> None:
+    done = run_iolens(
+        ["run", "-q", "--report", "-o", "a.darshan", "true"], cwd=tmp_path, env={"IOLENS_PYTHON": "/nowhere"}
+    )
+    assert done.returncode == 0 and (tmp_path / "a.darshan").exists()
+    assert done.stderr.count("\n") == 1 and "report needs Python" in done.stderr
