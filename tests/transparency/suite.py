@@ -146,6 +146,7 @@ CASES = {
     "rsync": script("rsync", ("rsync",), short=True),
     "make": script("make", ("make", "cc"), short=True),
     "hdf5-netcdf": script("hdf5-netcdf", ("h5dump", "ncgen", "nccopy")),
+    "pnetcdf": script("pnetcdf", ("ncmpigen", "ncmpidump", "ncvalidator", "mpiexec.openmpi"), short=True),
     "pgbench": script("pgbench", ("pgbench", "/usr/lib/postgresql"), user="postgres"),
     "coreutils-tests": coreutils(),
     "coreutils-tests-alone": coreutils(alone=True, every=True),
