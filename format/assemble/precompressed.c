@@ -237,23 +237,9 @@ int precompressed_make(struct log *store, const struct id_set *shared, int64_t r
 
 /* ---- reading one ---- */
 
-static bool read_all(const char *path, void *to, size_t n, uint64_t at)
-{
-	int fd = descriptor_open(path, O_RDONLY | O_NOFOLLOW, 0);
-	bool good = fd >= 0;
-	for (size_t done = 0; good && done < n;) {
-		ssize_t got = pread(fd, (uint8_t *)to + done, n - done, (off_t)(at + done));
-		good = got > 0;
-		done += got > 0 ? (size_t)got : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
-
 bool precompressed_load(struct precompressed *p, struct log *store, const char *path)
 {
-	if (!read_all(path, p, sizeof *p, 0) || memcmp(p->magic, magic, sizeof magic) != 0)
+	if (!descriptor_read_file(path, p, sizeof *p, 0) || memcmp(p->magic, magic, sizeof magic) != 0)
 		return false;
 	for (int part = 0; part < PRECOMPRESSED_PARTS; part++)
 		if (p->part[part].raw != region_of(store, part)->length)
@@ -268,5 +254,5 @@ int precompressed_read(const struct precompressed *p, const char *path, enum pre
 	if (log_bytes_room(out, p->part[part].stored) < 0)
 		return LOG_E_MEMORY;
 	out->used = p->part[part].stored;
-	return read_all(path, out->at, out->used, p->part[part].offset) ? 0 : LOG_E_IO;
+	return descriptor_read_file(path, out->at, out->used, p->part[part].offset) ? 0 : LOG_E_IO;
 }
