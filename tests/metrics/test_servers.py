@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from iolens.metrics import Dataset
+from iolens.rules import find
 from made_log import Make
 
 MIB = 1 << 20
@@ -38,6 +39,26 @@ def test_a_slow_target_of_a_released_log(corpus: Path) -> None:
         assert (
             slowest["slow"] and slowest["median"] > 3 * sorted(row["median"] for row in rows)[len(rows) // 2]
         )
+
+
+def test_targets_of_two_file_systems_are_apart(make_log: Make) -> None:
+    """Both have a target 0; only that of /work is slow beside its like."""
+    names = {1 + i: (b"/scratch/%d" if i < 8 else b"/work/%d") % i for i in range(16)}
+    records = [
+        {"id": 1 + i, "rank": i, "bytes_written": MIB, "write_time": 9.0 if i == 8 else 3.0 if i > 8 else 1.0}
+        for i in range(16)
+    ]
+    layouts = {1 + i: (MIB, [i % 8]) for i in range(16)}
+    mounts = (("ext4", "/"), ("lustre", "/scratch"), ("lustre", "/work"))
+    log = make_log(posix=records, layouts=layouts, names=names, mounts=mounts, nprocs=16)
+    with Dataset(log) as data:
+        rows = data.metric("ost_occupancy")
+        assert [(row["volume"], row["ost"], row["files"]) for row in rows] == [
+            (volume, ost, 1) for volume in ("/scratch", "/work") for ost in range(8)
+        ]
+        assert [(row["volume"], row["ost"]) for row in rows if row["slow"]] == [("/work", 0)]
+        (slow,) = [finding for finding in find(data) if finding.rule == "slow_servers"]
+        assert "1 of 8 storage targets (OST 0) take" in slow.message
 
 
 def test_bytes_are_divided_among_stripes(make_log: Make) -> None:

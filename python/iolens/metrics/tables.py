@@ -70,6 +70,16 @@ _FILE = """
     FROM file_of AS f LEFT JOIN name AS n USING (log, id)
 """
 
+# Where files lie on Lustre. A target's number is that of one file system: volume is Lustre's name of it where the log
+# has one, else the mount point.
+_STRIPE = """
+    SELECT DISTINCT l.log, l.id, coalesce(v.name, n.mount) AS volume, unnest(l.ost_id) AS ost, len(l.ost_id) AS stripes
+    FROM lustre AS l LEFT JOIN name AS n USING (log, id) LEFT JOIN (
+        SELECT DISTINCT m.log, m.point, v.name
+        FROM mounted AS m JOIN volume AS v ON v.log = m.log AND v.source = m.source
+    ) AS v ON v.log = l.log AND v.point = n.mount
+"""
+
 # What the program itself did: the calls of a library's own files are not counted a second time below it.
 _OWN_LAYER = """
     interface IN data_interfaces()
@@ -103,6 +113,7 @@ DERIVED: dict[str, tuple[str, str]] = {
     "name": ("TABLE", _NAME),
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
+    "stripe": ("VIEW", _STRIPE),
     "dxt_access": ("VIEW", accesses()),
     "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),
     "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),

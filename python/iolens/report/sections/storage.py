@@ -12,12 +12,13 @@ def _boxes(source: Source) -> list[Block]:
     rows = [row for row in source.metric("ost_occupancy") if row.get("median") is not None]
     if not rows:
         return []
-    rows.sort(key=lambda row: row["ost"])
+    several = len({row["volume"] for row in rows}) > 1
+    rows.sort(key=lambda row: (row["volume"] or "", row["ost"]))
     return [
         Boxes(
             f"{source.prefix}ost-time",
             "I/O time by storage target",
-            [f"OST {row['ost']}" for row in rows],
+            [f"{row['volume']} OST {row['ost']}" if several else f"OST {row['ost']}" for row in rows],
             [
                 (row.get("least", row["q1"]), row["q1"], row["median"], row["q3"], row.get("most", row["q3"]))
                 for row in rows
@@ -35,6 +36,7 @@ def storage(source: Source) -> Section:
         "osts",
         "Storage targets",
         (
+            Column("volume", "File system"),
             Column("ost", "OST", "number"),
             Column("oss", "Server"),
             Column("files", "Files", "count"),
@@ -45,7 +47,7 @@ def storage(source: Source) -> Section:
             Column("q3", "third quartile", "seconds"),
             Column("slow", "Slow"),
         ),
-        "SELECT * FROM metric.ost_occupancy WHERE log = {log} ORDER BY ost",
+        "SELECT * FROM metric.ost_occupancy WHERE log = {log} ORDER BY volume, ost",
         note="Bytes: spread over a file's targets by its layout.",
         metric="ost_occupancy",
     )
