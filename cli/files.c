@@ -3,59 +3,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "choices.h"
 #include "cli.h"
 #include "digest.h"
 #include "digest_json.h"
+#include "file_table.h"
 #include "moved.h"
 #include "output.h"
-#include "units.h"
 
 struct request {
 	const char *log;
-	size_t top;
+	size_t top; /* 0: not said */
 	bool json;
 };
 
-/* With two columns of what MPI-IO was asked for, where it was. */
-static void print_row(struct output *out, const struct digest_file *f, bool upper)
-{
-	char size[UNITS_TEXT], moved[UNITS_TEXT], time[UNITS_TEXT], calls[UNITS_TEXT], seeks[UNITS_TEXT];
-	char factor[16] = "-";
-	if (f->read_size > 0)
-		snprintf(factor, sizeof factor, "%.2f", digest_file_factor(f));
-	output_format(out, "%10s %10s %11s %14s %11s %9s  ", units_bytes(size, (double)f->size),
-		      units_bytes(moved, (double)(f->bytes_read + f->bytes_written)),
-		      units_seconds(time, digest_file_time(f)), units_count(calls, f->reads + f->writes),
-		      units_count(seeks, f->seeks), factor);
-	if (upper && f->mpiio.records)
-		output_format(out, "%10s %11s  ",
-			      units_bytes(moved, (double)(f->mpiio.bytes_read + f->mpiio.bytes_written)),
-			      units_seconds(time, digest_interface_time(&f->mpiio)));
-	else if (upper)
-		output_format(out, "%10s %11s  ", "-", "-");
-	put_escaped(out, f->name);
-	output_text(out, f->directory ? "/\n" : "\n");
-}
+enum { OTHER_LINES = 14, LEAST_ROWS = 10, USUAL_WIDTH = 80, USUAL_LINES = 24 };
 
-static void print_table(struct output *out, const struct digest *d, size_t top)
+/* On a terminal: as wide as it is, and as many rows as it has lines, less those for what follows. */
+static void print_table(struct output *out, const struct digest *d, const struct request *r)
 {
-	struct digest_file total = {.name = "all files"};
-	bool upper = false;
-	for (size_t n = 0; n < d->nfiles; n++)
-		upper = upper || d->files[n].mpiio.records;
-	output_format(out, "%10s %10s %11s %14s %11s %9s  %s%s\n", "size", "moved", "time", "operations", "seeks",
-		      "re-read", upper ? "by MPI-IO        time  " : "", "file");
-	for (size_t n = 0; n < d->nfiles; n++) {
-		const struct digest_file *f = &d->files[n];
-		struct digest_file sum = {.size = total.size + f->size, .read_size = total.read_size + f->read_size};
-		digest_add_file(&total, f);
-		digest_add_file(&total, &sum);
-		if (n < top)
-			print_row(out, f, upper);
+	struct winsize size = {0};
+	size_t rows = r->top, width = 0;
+	if (isatty(STDOUT_FILENO)) {
+		ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+		width = size.ws_col ? size.ws_col : USUAL_WIDTH;
+		size_t lines = size.ws_row ? size.ws_row : USUAL_LINES;
+		if (!rows)
+			rows = lines > OTHER_LINES + LEAST_ROWS ? lines - OTHER_LINES : LEAST_ROWS;
 	}
-	print_row(out, &total, upper);
+	file_table_print(out, d, rows ? rows : SIZE_MAX, width);
 }
 
 static void print_json(const struct digest *d, const char *log, size_t top)
@@ -86,10 +65,10 @@ static int print_files(const struct request *r)
 		cli_log_error(r->log, &err);
 		exit = CLI_INPUT;
 	} else if (r->json) {
-		print_json(&d, r->log, r->top);
+		print_json(&d, r->log, r->top ? r->top : SIZE_MAX);
 		exit = fflush(stdout) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
 	} else if (output_open(&out, 1)) {
-		print_table(&out, &d, r->top);
+		print_table(&out, &d, r);
 		exit = output_close(&out) == 0 && print_ways(&d) == 0
 			       ? CLI_OK
 			       : cli_fail(CLI_INPUT, "files: cannot write the table");
@@ -106,12 +85,16 @@ static bool set_top(void *target, const struct choice *c, char *text)
 {
 	struct request *r = target;
 	char *end;
-	r->top = strtoull(text, &end, 10);
+	bool all = !strcmp(text, "all");
+	r->top = all ? SIZE_MAX : strtoull(text, &end, 10);
+	if (all)
+		return true;
 	return *text >= '0' && *text <= '9' && !*end && r->top;
 }
 
 static const struct choice table[] = {
-	{"top", "N", set_top, "only the first N files (default: all)", .expect = "a number above 0"},
+	{"top", "N", set_top, "only the first N files, or all (default: on a terminal what fits, else all)",
+	 .expect = "a number above 0, or all"},
 	{"json", NULL, choice_flag, "as JSON, with numbers in bytes and seconds", .at = offsetof(struct request, json)},
 };
 
@@ -122,6 +105,9 @@ const struct choices files_choices = {
 		  "size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read "
 		  "factor:\n"
 		  "bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
+		  "Class: of the file system it lies on, lustre, nfs, local, memory or others.\n"
+		  "A terminal that is too narrow gets the columns that matter most, and long paths without their "
+		  "middle.\n"
 		  "Numbers are those of the lowest layer that was seen; of files of MPI-IO what was asked of it\n"
 		  "stands beside them. A name that ends in / is a directory that was forced to storage.\n"
 		  "The last line is the sum over all files.\n"
@@ -136,7 +122,7 @@ const struct choices files_choices = {
 
 int files_main(int argc, char **argv)
 {
-	struct request r = {.top = SIZE_MAX};
+	struct request r = {0};
 	int code, at = choices_parse(&files_choices, argc, argv, &r, &code);
 	if (at < 0)
 		return code;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file_system.h"
 #include "records.h"
 #include "reduce.h"
 
@@ -280,6 +281,7 @@ static void name_file(struct digest *d, struct digest_file *f)
 	f->name = name ? name : "(no name)";
 	const struct log_pair *mount = log_mount_of(d->job, f->name);
 	f->file_system = mount ? mount->value : "unknown";
+	f->class = mount && *f->name == '/' ? file_system_class(mount->value, NULL) : "";
 }
 
 static void group_files(struct digest *d)

@@ -24,6 +24,7 @@ struct digest_file {
 	uint64_t id;
 	const char *name;
 	const char *file_system;
+	const char *class; /* of the file system: lustre, nfs, local, ...; "" where it is not known */
 	bool directory;    /* it was forced to storage, and other files are below it */
 	int64_t size;      /* bytes: highest offset seen + 1, 0 = nothing was moved */
 	int64_t read_size; /* the same for reads alone */
@@ -96,8 +97,9 @@ struct digest {
 	int64_t unseen_read, unseen_written;                 /* bytes */
 	int64_t unexplained_read, unexplained_written;       /* bytes, of them and of what storage moved */
 	struct digest_way way[DIGEST_WAY_COUNT];
-	bool has_requests;      /* of libaio and io_uring, with their times */
-	int64_t unseen_unknown; /* processes of which they are not known */
+	bool has_requests;             /* of libaio and io_uring, with their times */
+	int64_t unseen_unknown;        /* processes of which they are not known */
+	char told[DIGEST_CLASSES][16]; /* classes of file systems that the log has words for */
 	struct digest_class class[DIGEST_CLASSES];
 	size_t nclasses;
 	struct digest_operation operation[DIGEST_OPERATIONS];

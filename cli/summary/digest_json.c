@@ -81,6 +81,7 @@ void digest_json_file(struct json *j, const struct digest_file *f)
 	json_open(j, NULL, '{');
 	json_text(j, "name", f->name);
 	json_text(j, "file_system", f->file_system);
+	json_text(j, "class", f->class);
 	json_bool(j, "directory", f->directory);
 	json_i64(j, "size", f->size);
 	json_i64(j, "read_size", f->read_size);

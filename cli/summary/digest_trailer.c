@@ -283,13 +283,52 @@ static void read_timeline(struct digest *d, struct trailer *trailer, const struc
 	free(scratch);
 }
 
+/* ---- file systems ---- */
+
+static bool lies_below(const char *name, const char *point, size_t n)
+{
+	n -= n && point[n - 1] == '/';
+	return !strncmp(name, point, n) && (name[n] == '/' || !name[n]);
+}
+
+/* A word of the log that outlives its table; "" where there are too many. */
+static const char *keep_word(struct digest *d, const char *word, size_t n)
+{
+	for (size_t i = 0; i < DIGEST_CLASSES && n < sizeof *d->told; i++) {
+		if (!*d->told[i])
+			memcpy(d->told[i], word, n);
+		if (strlen(d->told[i]) == n && !memcmp(d->told[i], word, n))
+			return d->told[i];
+	}
+	return "";
+}
+
+/* Told apart by type and source, which says more than the type alone that every log has. */
+static void read_mounted(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	for (size_t f = 0; f < d->nfiles; f++) {
+		struct digest_file *file = &d->files[f];
+		size_t longest = 0;
+		for (uint64_t row = 0; *file->name == '/' && row < trailer_rows(t); row++) {
+			size_t n, length;
+			const char *point = trailer_text(t, row, trailer_field(t, "point"), 0, &n);
+			const char *class = trailer_text(t, row, trailer_field(t, "class"), 0, &length);
+			if (!length || n <= longest || !lies_below(file->name, point, n))
+				continue;
+			longest = n;
+			file->class = keep_word(d, class, length);
+		}
+	}
+}
+
 int digest_read_trailer(struct digest *d, struct log_error *err)
 {
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
 	} tables[] = {{"process", read_processes}, {"excluded", read_classes},  {"operation", read_operations},
-		      {"async", read_requests},    {"timeline", read_timeline}, {"folded", read_overflow}};
+		      {"async", read_requests},    {"timeline", read_timeline}, {"folded", read_overflow},
+		      {"mounted", read_mounted}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

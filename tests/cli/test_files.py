@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import struct
+import subprocess
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +18,7 @@ from interfaces import LIBC
 from jobs import Job, MiB
 from observed import Observe, Observed
 
-HEAD = "      size      moved        time     operations       seeks   re-read  file"
+HEAD = "      size      moved        time     operations       seeks   re-read    class  file"
 
 
 @pytest.fixture
@@ -51,12 +58,12 @@ def test_the_table(run_iolens: Any, seen: Observed, tmp_path: Path) -> None:
     assert head == HEAD
     by_name = {columns(row)[-1].removeprefix(f"{tmp_path}/"): columns(row) for row in rows}
     assert set(by_name) == {"input", "output", "looked at"}
-    size, moved, _, operations, seeks, factor, _ = by_name["output"]
+    size, moved, _, operations, seeks, factor, _, _ = by_name["output"]
     assert (size, moved, operations, seeks, factor) == ("1.9 MiB", "1.9 MiB", "2,000", "0", "-")
-    size, moved, _, operations, seeks, factor, _ = by_name["input"]
+    size, moved, _, operations, seeks, factor, _, _ = by_name["input"]
     assert (size, moved, operations, seeks, factor) == ("9.8 KiB", "29.3 KiB", "6", "1,500", "3.00")
     assert by_name["looked at"][:2] == ["0 B", "0 B"]
-    size, moved, _, operations, seeks, factor, name = columns(total)
+    size, moved, _, operations, seeks, factor, _, name = columns(total)
     assert (size, moved, operations, seeks, factor) == ("1.9 MiB", "1.9 MiB", "2,006", "1,500", "3.00")
     assert name == "all files"
 
@@ -112,10 +119,11 @@ def test_a_file_has_the_numbers_of_its_lowest_layer(run_iolens: Any, tmp_path: P
 def test_what_mpi_io_was_asked_for_stands_beside(run_iolens: Any, tmp_path: Path) -> None:
     done = run_iolens(["files", job_of_layers().save(tmp_path / "job.darshan")])
     head, *rows, total = done.stdout.splitlines()
-    assert head == HEAD.replace("  file", "  by MPI-IO        time  file")
+    assert head == HEAD.replace("    class", "   by MPI-IO        time    class")
     by_name = {columns(row)[-1]: columns(row) for row in [*rows, total]}
     assert by_name["/scratch/out"] == [
-        *("80.0 MiB", "112.0 MiB", "2.100 s", "52", "0", "1.00", "80.0 MiB", "5.000 s", "/scratch/out")
+        *("80.0 MiB", "112.0 MiB", "2.100 s", "52", "0", "1.00"),
+        *("80.0 MiB", "5.000 s", "lustre", "/scratch/out"),
     ]
     assert by_name["/scratch/plain"][5:8] == ["-", "-", "-"]
     assert by_name["all files"][:4] == ["83.0 MiB", "123.0 MiB", "4.850 s", "63"]
@@ -212,7 +220,7 @@ def test_a_log_without_files(run_iolens: Any, observe: Observe) -> None:
     seen = observe(["true"])
     done = run_iolens(["files", seen.log])
     assert done.stdout.splitlines()[0] == HEAD
-    assert columns(done.stdout.splitlines()[1]) == ["0 B", "0 B", "0 s", "0", "0", "-", "all files"]
+    assert columns(done.stdout.splitlines()[1]) == ["0 B", "0 B", "0 s", "0", "0", "-", "-", "all files"]
     assert as_json(run_iolens, seen.log) == []
 
 
@@ -228,9 +236,9 @@ def test_a_name_stays_on_its_line(run_iolens: Any, observe: Observe, tmp_path: P
     [
         ([], "give one log"),
         (["--top"], "option --top needs a value"),
-        (["--top", "0", "a"], "expected a number above 0"),
-        (["--top", "-1", "a"], "expected a number above 0"),
-        (["--top", "x", "a"], "expected a number above 0"),
+        (["--top", "0", "a"], "expected a number above 0, or all"),
+        (["--top", "-1", "a"], "expected a number above 0, or all"),
+        (["--top", "x", "a"], "expected a number above 0, or all"),
         (["a", "b"], "give one log"),
         (["--nonsense", "a"], "unknown option --nonsense"),
     ],
@@ -262,6 +270,77 @@ def test_logs_of_every_darshan_version(run_iolens: Any, corpus: Path) -> None:
         done = run_iolens(["files", log])
         assert done.returncode in (0, 3), log
         assert done.stderr.count("\n") <= 1
+
+
+def at_terminal(iolens: Path, width: int, lines: int, *arguments: Any) -> list[str]:
+    """What is printed on a terminal of this size, without what moved by its way."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, width, 0, 0))
+    process = subprocess.Popen([iolens, "files", *arguments], stdout=theirs)
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has the other end
+        while part := os.read(ours, 65536):
+            said += part
+    os.close(ours)
+    assert process.wait() == 0
+    return table(said.decode().replace("\r\n", "\n"))
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Two hundred files with long paths, of which two lie elsewhere."""
+    job = Job(
+        nprocs=1, mounts=[("ext4", "/"), ("lustre", "/scratch"), ("nfs4", "/home"), ("fuse.sshfs", "/far")]
+    )
+    for n in range(200):
+        place = {0: "/home", 1: "/far", 2: "/tmp"}.get(n, "/scratch")
+        name = f"{place}/project/a-long-name-of-a-folder/another-one/ärger-{'x' * 40}/part-{n:04}.h5"
+        job.posix(name, 0, read={MiB: 1}, read_time=10 - n / 100)
+    return job.save(tmp_path / "many.darshan")
+
+
+@pytest.mark.parametrize("width", [200, 130, 100, 80, 60, 40])
+def test_a_terminal_gets_lines_that_fit_it(iolens: Path, many: Path, width: int) -> None:
+    lines = at_terminal(iolens, width, 50, many)
+    assert max(map(len, lines)) <= width
+    head, *rows, total, more = lines
+    assert len(rows) == 50 - 14
+    assert more == "200 files in all; --top all shows them"
+    assert total.endswith("  all files")
+    kept = {"size", "moved", "time", "operations", "seeks", "re-read", "class", "file"}
+    dropped = {200: set(), 130: set(), 100: {"seeks"}, 80: {"seeks", "class", "re-read"}}
+    assert kept - set(head.split()) == dropped.get(width, kept - {"moved", "time", "file", *head.split()})
+    assert all(row.rpartition("  ")[2].startswith("/") and row.endswith(".h5") for row in rows)
+    assert all("..." in row for row in rows) == (width < 200)
+
+
+def test_top_on_a_terminal(iolens: Path, many: Path) -> None:
+    assert len(at_terminal(iolens, 100, 50, "--top", "3", many)) == 1 + 3 + 2
+    assert len(at_terminal(iolens, 100, 50, "--top", "all", many)) == 1 + 200 + 1
+    assert len(at_terminal(iolens, 100, 5, many)) == 1 + 10 + 2
+
+
+def test_elsewhere_lines_are_whole(run_iolens: Any, many: Path) -> None:
+    lines = table(run_iolens(["files", many]).stdout)
+    assert len(lines) == 1 + 200 + 1
+    assert all("ärger-" + "x" * 40 in line for line in lines[1:-1])
+
+
+def test_the_class_of_the_file_system(run_iolens: Any, many: Path, tmp_path: Path) -> None:
+    """By type; by type and source where the log has both."""
+    by_name = {file["name"].rpartition("-")[2]: file["class"] for file in as_json(run_iolens, many)}
+    assert [by_name[f"{n:04}.h5"] for n in range(4)] == ["nfs", "sshfs", "local", "lustre"]
+    job = Job(nprocs=1, mounts=[("fuse", "/"), ("odd", "/odd")]).posix("/a/b", 0).posix("/odd/c", 0)
+    job.posix("/data/x", 0).posix("/database", 0)
+    rows = [("/", "fuse"), ("/data", "s3fs")]
+    job.section(
+        "mounted", *({"host": "", "point": p, "type": "fuse", "source": "", "class": c} for p, c in rows)
+    )
+    found = as_json(run_iolens, job.save(tmp_path / "job.darshan"))
+    assert {file["name"]: file["class"] for file in found} == {
+        "/a/b": "fuse", "/odd/c": "fuse", "/data/x": "s3fs", "/database": "fuse",
+    }  # fmt: skip
 
 
 FORCING = """

@@ -131,7 +131,7 @@ def test_schema_prints_them(said: Any) -> None:
 def test_a_schema_that_there_is_not(command: Path) -> None:
     done = subprocess.run([command, "schema", "none"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith('iolens: no schema "none"; there are compare, ')
+    assert done.stderr.startswith('iolens: unknown schema "none": `iolens schema` lists them')
 
 
 def of_native(said: Any, log: Path, other: Path, shown: Sequence[Sequence[str]] = SHOWN) -> None:

@@ -22,7 +22,11 @@ def names() -> list[str]:
 def read(name: str) -> str:
     """The text of a schema. Raises IolensError if there is none of this name."""
     if name not in names():
-        raise IolensError(f'no schema "{name}"; there are {", ".join(names())}', exit_code=USAGE)
+        from iolens.log.unknown import unknown_text
+
+        raise IolensError(
+            unknown_text("schema", name, names(), "`iolens schema` lists them"), exit_code=USAGE
+        )
     return (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
 
 
