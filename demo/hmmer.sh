@@ -55,7 +55,8 @@ say "hmmsearch" "The same question, asked family by family."
 say "Its files"
 "$iolens" files search.darshan
 
-say "Both" "First hmmscan, then hmmsearch."
-"$iolens" files scan.darshan | sed -n '1p;/  all files$/p'
-"$iolens" files search.darshan | sed -n '/  all files$/p'
+say "Both" "What hmmsearch does differently, and in which files: iolens compare scan.darshan search.darshan"
+"$iolens" compare scan.darshan search.darshan
 say "The logs" "$place/scan.darshan" "$place/search.darshan"
+say "A page about hmmscan" "iolens report --open scan.darshan"
+"$iolens" report --open -o "$place/scan.html" scan.darshan

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,7 +27,8 @@ def demo(
 ) -> tuple[str, Path]:
     """What it prints, and its directory."""
     place = tmp_path_factory.mktemp("demo")
-    env = {**os.environ, "IOLENS": str(iolens)}
+    no_screen = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"), "")
+    env = {**os.environ, **no_screen, "IOLENS": str(iolens), "IOLENS_PYTHON": sys.executable}
     done = subprocess.run(
         [root / "demo" / "hmmer.sh", place],
         env=env,
@@ -50,10 +53,18 @@ def count(path: Path, mark: str) -> int:
 def test_it_shows_the_summary_and_the_files_of_both(demo: tuple[str, Path]) -> None:
     text, place = demo
     assert text.count("\niolens: hmm") == 2
-    assert text.count("  re-read  file\n") == 3
-    assert text.count("  all files\n") == 4
+    assert text.count("  re-read    class  file\n") == 2
+    assert text.count("  all files\n") == 2
     assert f"  {place}/profiles.hmm.h3f\n" in text
-    assert max(map(len, text.splitlines())) <= 100 + len(str(place))
+    assert max(map(len, text.partition("== Both")[0].splitlines())) <= 100 + len(str(place))
+
+
+def test_it_ends_in_a_comparison_and_a_page(demo: tuple[str, Path]) -> None:
+    text, place = demo
+    both = text.partition("== Both")[2]
+    assert re.search(r"read calls +[\d,]+ +[\d,]+ +-9\d\.\d %", both)
+    assert f"\n{place}/scan.html\niolens: {place}/scan.html: not opened: there is no screen here" in both
+    assert "hmmscan" in (place / "scan.html").read_text()
 
 
 def test_its_numbers_are_those_of_the_files(demo: tuple[str, Path], iolens: Path) -> None:
