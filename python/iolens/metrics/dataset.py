@@ -24,6 +24,7 @@ from iolens.metrics.sections import SECTIONS
 from iolens.metrics.source_lines import find_places
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, MODULES, macros, record_columns, record_select
+from iolens.progress import each, step
 
 __all__ = ["LARGE_BYTES", "MODULES", "Dataset"]
 
@@ -104,7 +105,7 @@ class Dataset:
         if not listed:
             raise IolensError("no log given", exit_code=USAGE)
         self.paths = tuple(os.fspath(p) for p in listed)
-        self.logs = tuple(open_log(p) for p in self.paths)
+        self.logs = tuple(open_log(p) for p in each("opening logs", self.paths, len(self.paths)))
         """The open logs."""
         for log in self.logs:
             _ = log.job  # without it nothing can be told of a log
@@ -194,6 +195,7 @@ class Dataset:
         if name in self._made or not (name in _KNOWN or name.startswith("metric.")):
             return
         self._made.add(name)
+        step(f"{'computing' if '.' in name else 'reading'} {name.removeprefix('metric.')}")
         try:
             self._make_now(name)
         except BaseException:

@@ -12,6 +12,7 @@ import duckdb
 
 from iolens.metrics import Dataset
 from iolens.metrics.views import LISTS
+from iolens.progress import each
 from iolens.rules.advice import advise, read_facts
 from iolens.rules.finding import SEVERITIES, Evidence, Finding
 from iolens.rules.load import AnyPath, Catalog, load
@@ -50,7 +51,7 @@ def find(
     most = {row["log"]: row["io_time"] for row in data.metric("headline")}
     facts = read_facts(data)
     empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
-    for rule in used.rules.values():
+    for rule in each("looking for causes", used.rules.values(), len(used.rules)):
         if empty.intersection(rule.needs):
             continue
         try:
