@@ -9,7 +9,6 @@
 #include "choices.h"
 #include "cli.h"
 #include "abandoned.h"
-#include "progress.h"
 #include "recovery.h"
 
 struct options {
@@ -59,7 +58,6 @@ const struct choices recover_choices = {
 static void announce(void *nothing, const char *path)
 {
 	(void)nothing;
-	progress_hide();
 	puts(path);
 }
 
@@ -68,6 +66,12 @@ static int tell(const struct assemble_found *found, const struct options *o)
 	if (found->torn)
 		cli_fail(0, "recover: %zu of %zu stores are damaged: the log has what is left of them", found->torn,
 			 o->of.used);
+	if (found->other_version)
+		cli_fail(0,
+			 "recover: %zu of %zu stores are of another version of iolens: the log has their counters; "
+			 "`iolens "
+			 "recover` of that version has all of them",
+			 found->other_version, o->of.used);
 	if (found->lost)
 		cli_fail(0, "recover: %zu of %zu stores could not be read: the log is without them", found->lost,
 			 o->of.used);
@@ -75,12 +79,12 @@ static int tell(const struct assemble_found *found, const struct options *o)
 		cli_fail(0, "recover: %zu process%s still run%s: the log has what was done until now%s", found->running,
 			 found->running == 1 ? "" : "es", found->running == 1 ? "s" : "",
 			 o->remove ? ", and the stores are kept" : "");
-	return found->torn || found->lost || found->running ? CLI_PARTIAL : CLI_OK;
+	return found->torn || found->other_version || found->lost || found->running ? CLI_PARTIAL : CLI_OK;
 }
 
 static int recover(struct options *o)
 {
-	char name[4096], what[64];
+	char name[4096];
 	struct log_error err;
 	struct assemble_found found = {0};
 	struct assemble_job job = {.found = &found, .wrote = announce};
@@ -88,14 +92,11 @@ static int recover(struct options *o)
 		snprintf(name, sizeof name, "%s", o->log);
 	else
 		recovery_name(&o->of, recovery_root(), name, sizeof name);
-	snprintf(what, sizeof what, "recovering what %zu processes left", o->of.used);
-	progress_begin(what, 0);
 	int images = assemble_stores(&job, (const char *const *)o->of.stores, o->of.used, name, &err);
-	progress_end();
 	if (images < 0)
 		return cli_fail(CLI_INPUT, "recover: %s: %s%s%s", name, err.message, err.system ? ": " : "",
 				err.system ? strerror(err.system) : "");
-	for (size_t n = 0; o->remove && !found.running && n < o->of.used; n++)
+	for (size_t n = 0; o->remove && !found.running && !found.other_version && n < o->of.used; n++)
 		recovery_remove_store(o->of.stores[n]);
 	return tell(&found, o);
 }

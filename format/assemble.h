@@ -23,10 +23,11 @@ struct assemble_phase {
 
 /* What an assembly found beside logs. */
 struct assemble_found {
-	size_t running; /* processes that went on while their stores were read */
-	size_t torn;    /* damaged stores, of which the readable part was taken */
-	size_t lost;    /* stores that could not be read at all */
-	int64_t signal; /* that ended the command, 0 = none known */
+	size_t running;       /* processes that went on while their stores were read */
+	size_t torn;          /* damaged stores, of which the readable part was taken */
+	size_t other_version; /* stores that another version of iolens made: of these the counters alone */
+	size_t lost;          /* stores that could not be read at all */
+	int64_t signal;       /* that ended the command, 0 = none known */
 };
 
 struct assemble_job {

@@ -35,7 +35,8 @@ static void tell(const struct assembly *a)
 	*found = (struct assemble_found){.lost = a->lost.used / sizeof(struct assembly_lost)};
 	for (size_t n = 0; n < a->nsources; n++) {
 		found->running += a->sources[n].running;
-		found->torn += a->sources[n].torn;
+		found->torn += a->sources[n].torn && !a->sources[n].other_version;
+		found->other_version += a->sources[n].other_version;
 	}
 	if (WIFSIGNALED(a->job->status))
 		found->signal = WTERMSIG(a->job->status);

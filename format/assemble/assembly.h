@@ -23,6 +23,7 @@ struct assembly_source {
 	uint64_t host;              /* number of its name and PID namespace */
 	bool running;               /* or still being written, by a process that cannot be seen from here */
 	bool torn;
+	bool other_version;    /* of iolens made the store */
 	struct log_bytes copy; /* read instead of the file, when that may change or is damaged */
 	double start;
 	int64_t pid, parent;

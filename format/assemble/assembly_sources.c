@@ -289,6 +289,7 @@ static int take_copy(struct assembly *a, struct assembly_source *s, struct log_e
 		return code;
 	s->running |= copy.changing;
 	s->torn |= copy.torn;
+	s->other_version = copy.other_version;
 	if (s->running || s->torn)
 		s->copy = copy.bytes;
 	else

@@ -18,13 +18,15 @@
 enum { READINGS = 5, ABSURD = 1 << 30 };
 
 static const char state_schema[] = "version u64\nsize u64\n";
-enum { SCHEMA_ROOM = 64 }; /* it is padded */
+enum { SCHEMA_ROOM = 64 };    /* it is padded */
+enum { LAST_VERSION = 1000 }; /* what is above is no version */
 
 struct copy {
 	int fd;
 	uint64_t size; /* of the file */
 	struct log_bytes *out;
 	bool torn;
+	bool other_version;
 };
 
 /* Beyond the end of the file there are zeros. */
@@ -174,7 +176,7 @@ static uint8_t *add_state(struct copy *c, const struct beside *beside)
 	return state;
 }
 
-static bool read_state(const struct copy *c, uint64_t at, uint8_t *state)
+static bool read_state(struct copy *c, uint64_t at, uint8_t *state)
 {
 	uint64_t head[2]; /* version, size */
 	char schema[SCHEMA_ROOM] = "";
@@ -190,6 +192,7 @@ static bool read_state(const struct copy *c, uint64_t at, uint8_t *state)
 		done += (size_t)got;
 	}
 	memcpy(head, state, sizeof head);
+	c->other_version = head[0] && head[0] < LAST_VERSION && head[0] != STATE_VERSION;
 	return head[0] == STATE_VERSION && head[1] == sizeof(struct process_state);
 }
 
@@ -293,39 +296,38 @@ static int copy_all(struct copy *c, const char *path, struct log_error *err)
 	return 0;
 }
 
-static int read_once(struct log_bytes *out, bool *torn, const char *path, struct log_error *err)
+static int read_once(struct snapshot *s, const char *path, struct log_error *err)
 {
 	struct stat st;
-	struct copy c = {.fd = descriptor_open(path, O_RDONLY | O_NONBLOCK, 0), .out = out};
-	*out = (struct log_bytes){0};
+	struct copy c = {.fd = descriptor_open(path, O_RDONLY | O_NONBLOCK, 0), .out = &s->bytes};
+	*s = (struct snapshot){0};
 	if (c.fd < 0 || fstat(c.fd, &st) != 0)
 		return log_fail_system(err, "cannot be opened");
 	c.size = (uint64_t)st.st_size;
 	int code = S_ISREG(st.st_mode) ? copy_all(&c, path, err)
 				       : log_fail(err, LOG_E_NOT_LOG, LOG_NOWHERE, "is not a regular file");
 	close(c.fd);
-	*torn = c.torn;
+	s->torn = c.torn;
+	s->other_version = c.other_version;
 	if (code < 0)
-		log_bytes_free(out);
+		log_bytes_free(&s->bytes);
 	return code;
 }
 
 int snapshot_take(struct snapshot *s, const char *path, struct log_error *err)
 {
-	*s = (struct snapshot){0};
-	int code = read_once(&s->bytes, &s->torn, path, err);
+	int code = read_once(s, path, err);
 	for (int n = 1; code >= 0 && n < READINGS; n++) {
-		struct log_bytes again;
-		bool torn;
-		if ((code = read_once(&again, &torn, path, err)) < 0)
+		struct snapshot again;
+		if ((code = read_once(&again, path, err)) < 0)
 			break;
-		bool alike = again.used == s->bytes.used && memcmp(again.at, s->bytes.at, again.used) == 0;
+		bool alike =
+			again.bytes.used == s->bytes.used && memcmp(again.bytes.at, s->bytes.at, s->bytes.used) == 0;
+		again.changing = s->changing || !alike;
 		log_bytes_free(&s->bytes);
-		s->bytes = again;
-		s->torn = torn;
+		*s = again;
 		if (alike)
 			return 0;
-		s->changing = true;
 	}
 	if (code < 0)
 		snapshot_free(s);

@@ -14,6 +14,7 @@
 struct snapshot {
 	struct log_bytes bytes; /* a store, for log_open_memory */
 	bool torn;              /* the file is cut, or holds no account of its process */
+	bool other_version;     /* of iolens: torn, too */
 	bool changing;          /* two readings were not alike */
 };
 
