@@ -36,9 +36,10 @@ class Calls:
         return [{}, observed, {**observed, "IOLENS_MOD_DISABLE": self.modules}]
 
     def run(self, place: Path, way: dict[str, str], calls: int, kind: str, tool: Sequence[str]) -> str:
-        log = place / "log.darshan"
-        log.unlink(missing_ok=True)
-        env = {**os.environ, **way, "IOLENS_LOGFILE": str(log)}
+        for old in place.glob("*.darshan"):
+            old.unlink()
+        # Not one name for all: a process without MPI that Open MPI starts has a log of its own.
+        env = {**os.environ, **way, "IOLENS_LOGPATH": str(place)}
         command = [*tool, place / "program", place / self.data, str(calls), kind]
         done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
         return done.stdout + done.stderr
