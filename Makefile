@@ -92,7 +92,10 @@ install-tests: wheel sdist ## each way to install, here and in chroots of other 
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
+release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
+	@$(bin)/python tools/release.py $(ARGS) "$(VERSION)"
+
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs pictures fresh-machine wheel sdist install-tests clean
+.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs pictures fresh-machine wheel sdist install-tests release clean
