@@ -18,6 +18,7 @@ static const struct command commands[] = {
 	 .choices = &recover_choices},
 	{"config", config_main, GROUP_OBSERVE, "the settings that a program would run with, and where each came from",
 	 .choices = &config_choices},
+	{"kernel", python_main, GROUP_OBSERVE, "a kernel for notebooks that is observed", .choices = NULL},
 	{"info", info_main, GROUP_LOOK, "one page about a log: job, modules, sizes, verdict", .choices = &info_choices,
 	 .reads_logs = true},
 	{"files", files_main, GROUP_LOOK, "a table of its files: size, bytes moved, time, operations, re-reading",

@@ -41,6 +41,10 @@ def __getattr__(name: str) -> Any:
         from iolens import phases
 
         return phases.phase
+    if name == "load_ipython_extension":
+        from iolens import notebook
+
+        return notebook.load_ipython_extension
     if name == "IolensError":
         from iolens import error
 

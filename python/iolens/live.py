@@ -17,7 +17,7 @@ from iolens.log import Log, Table
 from iolens.log import open as open_log
 from iolens.log.modules import KNOWN
 
-__all__ = ["ROLES", "Snapshot", "is_observed", "snapshot"]
+__all__ = ["ROLES", "Snapshot", "is_observed", "snapshot", "store_path"]
 
 ROLES = ("opens", "reads", "writes", "bytes_read", "bytes_written", "meta_ops", "syncs")
 """What is counted of a file, as roles of counters: meta_ops are seeks, stats and renames."""
@@ -54,9 +54,14 @@ def _store_of(pid: int) -> str | None:
     return None
 
 
+def store_path() -> str | None:
+    """The store of this process, which is a log at any moment; None if it is not observed."""
+    return _store_of(os.getpid())
+
+
 def is_observed() -> bool:
     """Is this process observed by iolens, so that a snapshot can be taken?"""
-    return _store_of(os.getpid()) is not None
+    return store_path() is not None
 
 
 class _ArrowArray(ctypes.Structure):
@@ -96,7 +101,7 @@ def _columns(table: Table) -> Iterator[list[list[int]]]:
 @cache
 def _tables() -> dict[str, list[list[str]]]:
     """Modules of libc -> for each role the columns that are added up."""
-    log = open_log(_store_of(os.getpid()) or "")
+    log = open_log(store_path() or "")
     return {
         module.key: [[f.name for f in log[module.key].schema if f.role == role] for role in ROLES]
         for module in KNOWN
@@ -106,7 +111,7 @@ def _tables() -> dict[str, list[list[str]]]:
 
 def snapshot() -> Snapshot:
     """The counts of this moment. Raises IolensError if the process is not observed."""
-    path = _store_of(os.getpid())
+    path = store_path()
     if path is None:
         raise IolensError("this process is not observed: start it by iolens run", exit_code=USAGE)
     log = open_log(path)

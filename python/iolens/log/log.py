@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
+from html import escape
 from types import TracebackType
 from typing import Union
 
@@ -211,6 +212,25 @@ class Log:
     ) -> None:
         self.close()
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the job and the modules. No records are read."""
+        job = self.job
+        facts = [
+            ("program", job.exe),
+            ("processes", f"{job.nprocs:,}"),
+            ("start", f"{job.start:%Y-%m-%d %H:%M:%S} UTC"),
+            ("run time", f"{job.run_time:,.6g} s" if job.run_time else "unknown"),
+            ("format", self.version),
+            *(
+                (module.key, f"{module.stored:,} bytes stored" + (", incomplete" if module.partial else ""))
+                for module in self.modules.values()
+            ),
+        ]
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>" for name, value in facts
+        )
+        return f"<p>{escape(_shown(repr(self)))}</p><table>{rows}</table>"
+
     def __repr__(self) -> str:
         return f"<Log {self.path or 'in memory'}{' (closed)' if self._native is None else ''}>"
 
@@ -297,6 +317,11 @@ class Log:
         """Has the log data of this module? By key or Darshan's name."""
         words = (word for m in self.modules.values() if m.stored for word in (m.key, m.darshan.lower()))
         return isinstance(module, str) and module.lower() in words
+
+
+def _shown(text: str) -> str:
+    """Text of a log without characters that a page cannot have, or obeys."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def open(source: Path | bytes) -> Log:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -124,9 +125,9 @@ class Dataset:
         self._left_out_rows: list[tuple[int, str]] = []
         self._every_column = every_column
         self._left_out: dict[str, set[str]] = {}
-        self._connection.execute(
-            "SET enable_progress_bar = false"
-        )  # it would be among the rows of a slow query
+        # The bar would be among the rows of a slow query. In Jupyter without ipywidgets there is none to switch off.
+        with contextlib.suppress(duckdb.InvalidInputException):
+            self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
         for macro in macros():

@@ -4,7 +4,7 @@ A site adds rules of its own by a directory of such files.
 """
 
 from iolens.rules.find import find
-from iolens.rules.finding import SEVERITIES, Advice, Evidence, Finding, overlap
+from iolens.rules.finding import SEVERITIES, Advice, Evidence, Finding, Findings, overlap
 from iolens.rules.load import Catalog, load
 from iolens.rules.rule import Rule, RuleError, Threshold, parse
 
@@ -14,6 +14,7 @@ __all__ = [
     "Catalog",
     "Evidence",
     "Finding",
+    "Findings",
     "Rule",
     "RuleError",
     "Threshold",

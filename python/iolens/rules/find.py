@@ -13,7 +13,7 @@ import duckdb
 from iolens.metrics import Dataset
 from iolens.metrics.views import LISTS
 from iolens.rules.advice import advise, read_facts
-from iolens.rules.finding import SEVERITIES, Evidence, Finding
+from iolens.rules.finding import SEVERITIES, Evidence, Finding, Findings
 from iolens.rules.load import AnyPath, Catalog, load
 from iolens.rules.rule import EvidenceQuery, Rule
 from iolens.rules.text import fill
@@ -32,7 +32,7 @@ def find(
     thresholds: Mapping[str, float] | None = None,
     catalog: Catalog | None = None,
     problems: list[str] | None = None,
-) -> list[Finding]:
+) -> Findings:
     """What the rules find in the logs: the most severe first, of these what costs most time.
 
     directories: rules of the site. thresholds: "rule.name" -> value. catalog: the rules, instead of all of the
@@ -67,7 +67,9 @@ def find(
     found = [
         f for f in found if not _covered(f, found, used) and (f.severity != "good" or f.log not in partly)
     ]
-    return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
+    return Findings(
+        sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
+    )
 
 
 def _partly_explained(data: Dataset) -> set[int]:

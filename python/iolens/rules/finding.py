@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "overlap"]
+__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "Findings", "overlap"]
 
 SEVERITIES = ("high", "medium", "low", "info", "good")
 """Most severe first. "info" is a fact to know, "good" something that is as it should be."""
@@ -61,6 +61,20 @@ class Finding:
     topic: str
     values: dict[str, Any]
     """What the condition gave, by name: for programs that want numbers and not the sentence."""
+
+    def _repr_html_(self) -> str:
+        from iolens.rules.html import finding_html
+
+        return finding_html(self)
+
+
+class Findings(list[Finding]):
+    """Findings in their order: the most severe first. A notebook shows them as a page."""
+
+    def _repr_html_(self) -> str:
+        from iolens.rules.html import findings_html
+
+        return findings_html(self)
 
 
 def overlap(found: Iterable[Finding]) -> str:
