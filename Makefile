@@ -74,6 +74,12 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/modgen --docs-old format/registry.toml docs/reference/old-logs.md $(module_tomls) format/records/cp.toml
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
+	$(bin)/python tools/commandpage.py docs/reference/commands.md docs/man
+	$(bin)/python tools/settingpage.py docs/reference/settings.md
+	$(bin)/python tools/modulepage.py docs/reference/modules.md
+
+site: build ## the documentation as a site, into build/site
+	./bootstrap site
 
 pictures: build ## take the pictures of docs/pictures again (needs Chromium, and logs in LOGS=../shared/corpus/logs)
 	$(bin)/python tools/screenshots.py docs/pictures $(logs)/imbalanced-io.darshan=report \
@@ -98,4 +104,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs pictures fresh-machine wheel sdist install-tests release clean
+.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests release clean

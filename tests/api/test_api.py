@@ -29,10 +29,10 @@ def output(command: Sequence[str | Path], **options: object) -> str:
 
 @pytest.fixture(scope="session")
 def prefix(build_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`meson install --tags capi`, moved to a place of our own."""
+    """`meson install --tags capi,man`, moved to a place of our own."""
     root = tmp_path_factory.mktemp("installed")
     meson = shutil.which("meson") or Path(os.sys.executable).parent / "meson"  # type: ignore[attr-defined]
-    output([meson, "install", "-C", build_dir, "--no-rebuild", "--tags", "capi", "--destdir", root])
+    output([meson, "install", "-C", build_dir, "--no-rebuild", "--tags", "capi,man", "--destdir", root])
     (found,) = root.rglob("include/iolens/log.h")
     return found.parent.parent.parent
 
@@ -196,7 +196,7 @@ def test_the_header_is_c99_and_c_plus_plus(prefix: Path, tmp_path: Path) -> None
 
 def test_manual_pages(prefix: Path, root: Path, run_iolens: Run) -> None:
     pages = {}
-    for name in ("man1/iolens.1", "man3/iolens-log.3"):
+    for name in ("man1/iolens.1", "man1/iolens-merge.1", "man3/iolens-log.3"):
         (page,) = prefix.rglob(name)
         done = subprocess.run(
             ["groff", "-man", "-Tascii", "-ww", page], capture_output=True, text=True, check=True
@@ -207,9 +207,9 @@ def test_manual_pages(prefix: Path, root: Path, run_iolens: Run) -> None:
     assert len(commands) > 10
     missing = [name for name in commands if not re.search(rf"^ +{name}\b", pages["iolens.1"], re.M)]
     assert not missing
-    assert "--shared-redux" in pages["iolens.1"]
+    assert "--shared-redux" in pages["iolens-merge.1"]
     assert not [name for name in declared(root) if name not in pages["iolens-log.3"]]
 
 
 def test_the_library_is_not_in_the_wheel(build_dir: Path, root: Path) -> None:
-    assert 'install = ["--tags=runtime,python-runtime"]' in (root / "pyproject.toml").read_text()
+    assert 'install = ["--tags=runtime,python-runtime,man"]' in (root / "pyproject.toml").read_text()
