@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import drishti
 import places
 import pytest
 from observed import Observe
@@ -63,3 +64,4 @@ def test_a_release(observe: Observe, tmp_path: Path, program: tuple[str, Path]) 
         "CHUNK_SIZE_D2": 10,
     }
     assert {name: int(table[f"H5D_{name}"]) for name in wanted} == wanted
+    drishti.agrees(seen)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import drishti
 import pytest
 from observed import Observe, Observed
 from standin import EOF, INIT, MDT, OVERSTRIPED, RELEASED, TYPE, MiB, StandIn, composite, foreign, stripes
@@ -286,6 +287,7 @@ def test_other_readers_say_the_same(lustre: StandIn, observe: Observe, oracle: M
     report.mod_read_all_lustre_records()
     frame = report.records["LUSTRE"].to_df()["components"]
     assert len(frame) == sum(len(parts) for _, parts in KINDS.values())
+    drishti.agrees(seen)
 
 
 def test_many_threads_and_files(lustre: StandIn, observe: Observe, compile_program: Any) -> None:

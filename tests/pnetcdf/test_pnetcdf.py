@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from types import ModuleType
 
+import drishti
 import places
 import pytest
 from interfaces import PNETCDF
@@ -311,6 +312,7 @@ def test_other_readers_agree(observe: Observe, tmp_path: Path, oracle: ModuleTyp
                 shown = seen.records[module, report.name_records[row["id"]], row["rank"]]
                 assert all(int(shown[c]) == v for c, v in row.items() if c in shown)
             assert len(rows) == sum(m == module for m, _, _ in seen.records)
+    drishti.agrees(seen)
 
 
 TOOLS = """

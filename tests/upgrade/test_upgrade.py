@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
+import drishti
 import iolens as package
 import pytest
-from conftest import Run
+from observed import Observed
 
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 LOGS = Path(__file__).parent / "logs"
 FOLDERS = sorted(LOGS.iterdir())
 EVERY = [pytest.param(log, id=f"{log.parent.name}/{log.stem}") for log in sorted(LOGS.glob("*/*.darshan"))]
@@ -78,3 +82,8 @@ def test_a_store_keeps_its_counters(run_iolens: Run, folder: Path, tmp_path: Pat
     assert store.exists()
     shown = run_iolens(["show", "--base", log]).stdout
     assert "\tPOSIX_BYTES_READ\t3000000\t/tmp/upgrade/in\t" in shown
+
+
+@pytest.mark.parametrize("log", EVERY)
+def test_drishti_reads_it(log: Path, iolens: Path) -> None:
+    drishti.agrees(Observed(subprocess.CompletedProcess([], 0), log, iolens))
