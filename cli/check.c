@@ -1,5 +1,6 @@
 /* iolens check: does a log hold to the format, and if not, what is wrong where? */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "cli.h"
 #include "hash.h"
 #include "log.h"
+#include "progress.h"
 #include "reduce.h"
 #include "trailer.h"
 
@@ -21,19 +23,31 @@ struct check {
 	long records;
 };
 
+/* On standard output, and not in the line of progress. */
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+	va_list list;
+	progress_hide();
+	va_start(list, format);
+	vprintf(format, list);
+	va_end(list);
+}
+
 static void fault(struct check *c, const char *where, const char *what, long long value)
 {
 	if (c->faults++ < SHOWN)
-		printf("%s: %s: %s: %lld\n", c->path, where, what, value);
+		say("%s: %s: %s: %lld\n", c->path, where, what, value);
 }
 
 static void damaged(struct check *c, const char *where, const struct log_error *err)
 {
 	c->damage++;
 	if (err->offset == LOG_NOWHERE)
-		printf("%s: %s: %s\n", c->path, where, err->message);
+		say("%s: %s: %s\n", c->path, where, err->message);
 	else
-		printf("%s: %s: %s at byte %llu\n", c->path, where, err->message, (unsigned long long)err->offset);
+		say("%s: %s: %s at byte %llu\n", c->path, where, err->message, (unsigned long long)err->offset);
 }
 
 /* Times and counts of a sound record are finite; times are not negative but for -1, "not measured". */
@@ -70,14 +84,14 @@ static void check_module(struct check *c, int module)
 	struct log_error err;
 	if (k->partial >> module & 1) {
 		c->notes++;
-		printf("%s: %s: incomplete: memory ran out while the job was observed\n", c->path, name);
+		say("%s: %s: incomplete: memory ran out while the job was observed\n", c->path, name);
 	}
 	if (!k->module[module].length)
 		return;
 	int code = log_records_open(&records, c->log, module, &err);
 	if (code == LOG_E_UNSUPPORTED) {
 		c->notes++;
-		printf("%s: %s: not decoded by this version\n", c->path, name);
+		say("%s: %s: not decoded by this version\n", c->path, name);
 		return;
 	}
 	while (code >= 0 && (code = log_records_next(records, &r, &err)) > 0)
@@ -109,9 +123,9 @@ static void check_trailer(struct check *c)
 static int verdict(const struct check *c, bool quiet)
 {
 	if (c->faults > SHOWN)
-		printf("%s: %ld more faults\n", c->path, c->faults - SHOWN);
+		say("%s: %ld more faults\n", c->path, c->faults - SHOWN);
 	if (!c->damage && !c->faults && !c->notes && !quiet)
-		printf("%s: sound: %ld records, %zu names\n", c->path, c->records, log_names_count(c->log));
+		say("%s: sound: %ld records, %zu names\n", c->path, c->records, log_names_count(c->log));
 	return c->damage ? CLI_PARTIAL : c->faults || c->notes ? CLI_FINDINGS : CLI_OK;
 }
 
@@ -171,7 +185,13 @@ int check_main(int argc, char **argv)
 {
 	bool quiet = false;
 	int code, at = choices_parse(&check_choices, argc, argv, &quiet, &code);
-	for (int i = at; at >= 0 && i < argc; i++)
+	if (at < 0)
+		return code;
+	progress_begin("checking logs", (size_t)(argc - at));
+	for (int i = at; i < argc; i++) {
 		code = worse(code, check_log(argv[i], quiet));
+		progress_advance();
+	}
+	progress_end();
 	return code;
 }

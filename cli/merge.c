@@ -10,8 +10,8 @@
 #include "choices.h"
 #include "cli.h"
 #include "index.h"
-#include "index.h"
 #include "merge.h"
+#include "progress.h"
 
 struct request {
 	struct merge merge;
@@ -124,6 +124,7 @@ int merge_main(int argc, char **argv)
 	struct request r = {0};
 	struct log_error err = {0};
 	struct log_writer *w;
+	char what[64];
 	int exit, at = parse(argc, argv, &r, &exit);
 	if (at < 0)
 		return exit;
@@ -131,12 +132,15 @@ int merge_main(int argc, char **argv)
 	if (exit)
 		return exit;
 	int code = log_writer_file(&w, r.output, &err);
+	snprintf(what, sizeof what, "merging %d logs", argc - at);
+	progress_begin(what, 0);
 	if (code >= 0) {
 		code = merge_logs(&r.merge, (const char *const *)argv + at, (size_t)(argc - at), w, &err);
 		if (code >= 0)
 			code = log_writer_finish(w, &err);
 		log_writer_free(w);
 	}
+	progress_end();
 	if (code < 0) {
 		cli_log_error(r.merge.offender ? r.merge.offender : r.output, &err);
 		return CLI_INPUT;

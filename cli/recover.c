@@ -9,6 +9,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "abandoned.h"
+#include "progress.h"
 #include "recovery.h"
 
 struct options {
@@ -58,6 +59,7 @@ const struct choices recover_choices = {
 static void announce(void *nothing, const char *path)
 {
 	(void)nothing;
+	progress_hide();
 	puts(path);
 }
 
@@ -84,7 +86,7 @@ static int tell(const struct assemble_found *found, const struct options *o)
 
 static int recover(struct options *o)
 {
-	char name[4096];
+	char name[4096], what[64];
 	struct log_error err;
 	struct assemble_found found = {0};
 	struct assemble_job job = {.found = &found, .wrote = announce};
@@ -92,7 +94,10 @@ static int recover(struct options *o)
 		snprintf(name, sizeof name, "%s", o->log);
 	else
 		recovery_name(&o->of, recovery_root(), name, sizeof name);
+	snprintf(what, sizeof what, "recovering what %zu processes left", o->of.used);
+	progress_begin(what, 0);
 	int images = assemble_stores(&job, (const char *const *)o->of.stores, o->of.used, name, &err);
+	progress_end();
 	if (images < 0)
 		return cli_fail(CLI_INPUT, "recover: %s: %s%s%s", name, err.message, err.system ? ": " : "",
 				err.system ? strerror(err.system) : "");

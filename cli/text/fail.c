@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "cli.h"
+#include "progress.h"
 
 int cli_fail(int code, const char *format, ...)
 {
 	va_list list;
 	va_start(list, format);
+	progress_hide();
 	fputs("iolens: ", stderr);
 	vfprintf(stderr, format, list);
 	fputc('\n', stderr);

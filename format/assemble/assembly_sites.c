@@ -132,24 +132,18 @@ static int add_all(struct sites *s)
 
 /* ---- what several ranks say ---- */
 
-#define COMPARE(x, y, member)                                                  \
-	do {                                                                   \
-		int order_ = memcmp(&x->member, &y->member, sizeof x->member); \
-		if (order_)                                                    \
-			return order_;                                         \
-	} while (0)
-
 static int compare_numbers(uint64_t x, uint64_t y)
 {
 	return x < y ? -1 : x > y;
 }
 
+/* When texts are shared: the same place is the same text. */
 static int compare_sites(const struct row *x, const struct row *y)
 {
-	COMPARE(x, y, interface);
-	COMPARE(x, y, module);
-	COMPARE(x, y, build_id);
-	return compare_numbers(x->offset, y->offset);
+	int order = compare_numbers(x->interface.at, y->interface.at);
+	order = order ? order : compare_numbers(x->module.at, y->module.at);
+	order = order ? order : compare_numbers(x->build_id.at, y->build_id.at);
+	return order ? order : compare_numbers(x->offset, y->offset);
 }
 
 static int by_site(const void *left, const void *right)
@@ -162,8 +156,8 @@ static int by_site(const void *left, const void *right)
 static int by_file(const void *left, const void *right)
 {
 	const struct row *x = left, *y = right;
-	COMPARE(x, y, interface);
-	return compare_numbers(x->file, y->file);
+	int order = compare_numbers(x->interface.at, y->interface.at);
+	return order ? order : compare_numbers(x->file, y->file);
 }
 
 static struct row *rows_of(struct trailer_section *t)
@@ -215,14 +209,13 @@ static int share_texts(struct trailer_section *s)
 	return t.failed;
 }
 
-static int unite(struct assembly *a)
+static void unite_shared(struct assembly *a)
 {
 	struct trailer_section *t = table(a);
 	struct row *rows = rows_of(t);
 	uint64_t kept = 0;
-	int code = share_texts(t);
-	if (code < 0 || !t->nrows)
-		return code;
+	if (!t->nrows)
+		return;
 	log_sort(rows, t->nrows, sizeof *rows, by_site);
 	for (uint64_t n = 1; n < t->nrows; n++)
 		if (by_site(&rows[kept], &rows[n]) == 0)
@@ -231,7 +224,14 @@ static int unite(struct assembly *a)
 			rows[++kept] = rows[n];
 	keep(t, kept + 1);
 	a->united_sites = t->nrows;
-	return 0;
+}
+
+static int unite(struct assembly *a)
+{
+	int code = share_texts(table(a));
+	if (code >= 0)
+		unite_shared(a);
+	return code;
 }
 
 int assembly_add_sites(struct assembly *a, struct store_reader *i)
@@ -309,15 +309,47 @@ static uint64_t shorten(const struct row *rows, uint64_t n, struct row *to)
 	return kept;
 }
 
+/* Most programs open all files of an interface at one place. Takes those rows out; returns how many interfaces are at `to`. */
+static uint64_t take_alike(struct trailer_section *t, struct row *to)
+{
+	struct row *rows = rows_of(t), first[WRITTEN_COUNT];
+	bool several[WRITTEN_COUNT] = {false};
+	uint64_t n = 0, kept = 0, taken = 0, at;
+	for (uint64_t k = 0; k < t->nrows; k++) {
+		for (at = 0; at < n && first[at].interface.at != rows[k].interface.at;)
+			at++;
+		if (at == n && n < WRITTEN_COUNT)
+			first[n++] = rows[k];
+		several[at] |= !rows[k].file || compare_sites(&first[at], &rows[k]) != 0;
+	}
+	for (uint64_t k = 0; k < t->nrows; k++) {
+		for (at = 0; first[at].interface.at != rows[k].interface.at;)
+			at++;
+		if (several[at])
+			rows[kept++] = rows[k];
+	}
+	keep(t, kept);
+	for (at = 0; at < n; at++) {
+		if (several[at] || !known(&first[at]))
+			continue;
+		to[taken] = first[at];
+		to[taken].file = 0;
+		to[taken++].ranks = 0;
+	}
+	return taken;
+}
+
 int assembly_end_sites(struct assembly *a)
 {
 	struct trailer_section *t = table(a);
-	int code = unite(a);
-	struct row *rows = rows_of(t), *to = code < 0 ? NULL : log_alloc((t->nrows + WRITTEN_COUNT) * sizeof *to + 1);
-	uint64_t kept = 0;
-	bool any = false;
+	int code = share_texts(t);
+	struct row *to = code < 0 ? NULL : log_alloc((t->nrows + WRITTEN_COUNT) * sizeof *to + 1);
 	if (!to)
 		return LOG_E_MEMORY;
+	uint64_t kept = take_alike(t, to);
+	bool any = kept > 0;
+	unite_shared(a);
+	struct row *rows = rows_of(t);
 	mark_several(rows, t->nrows);
 	log_sort(rows, t->nrows, sizeof *rows, by_site);
 	for (uint64_t begin = 0, end; begin < t->nrows; begin = end) {
@@ -325,8 +357,9 @@ int assembly_end_sites(struct assembly *a)
 			any |= known(&rows[end]);
 		kept += shorten(rows + begin, end - begin, to + kept);
 	}
-	memcpy(rows, to, kept * sizeof *to);
-	keep(t, any ? kept : 0);
+	t->rows.used = 0;
+	t->nrows = any ? kept : 0;
+	code = log_bytes_add(&t->rows, to, t->nrows * sizeof *to);
 	log_free(to);
-	return 0;
+	return code;
 }

@@ -24,6 +24,9 @@ __all__ = ["FORMATS", "fail", "keep_private", "main", "print_rows", "to_json", "
 COMMANDS = ("compare", "explain", "export", "findings", "kernel", "report", "schema", "sql")
 """A command is the function of its name in the file of its name."""
 
+LONG = ("compare", "export", "findings", "report", "sql")
+"""May take more than a second, and end by themselves."""
+
 FORMATS = ("table", "json", "csv")
 
 
@@ -69,6 +72,15 @@ def fail(text: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def progress() -> contextlib.AbstractContextManager[object]:
+    """Tells on a terminal what is under way, from a second on."""
+    if not sys.stderr.isatty() or sys.argv[1:2] not in [[name] for name in LONG]:
+        return contextlib.nullcontext()
+    from iolens.progress import Progress
+
+    return Progress(sys.stderr)
+
+
 def main() -> NoReturn:
     """Runs the command of ``sys.argv`` and exits with its code: 0, 1 findings, 2 usage, 3 unreadable, 4 partial.
 
@@ -80,7 +92,8 @@ def main() -> NoReturn:
         print("\n".join(option_lines(COMMANDS, iolens)))
         sys.exit(OK)
     try:
-        code = iolens.main(prog_name="iolens", standalone_mode=False)
+        with progress():
+            code = iolens.main(prog_name="iolens", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else OK)
     except click.exceptions.Abort:

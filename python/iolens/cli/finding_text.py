@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from iolens.rules import Evidence, Finding, Rule, overlap
+from iolens.rules import Evidence, Finding, Rule, opened_by, overlap
 from iolens.rules.text import write
 
 __all__ = ["finding_lines", "rule_lines"]
@@ -65,6 +65,8 @@ def _whole(one: Finding, width: int, verbose: bool) -> Iterator[str]:
     cost = _cost(one)
     if cost:
         yield from _wrapped(f"{cost} (confidence: {one.confidence}).", width)
+    if opened_by(one):
+        yield from _wrapped(opened_by(one), width)
     if verbose:
         if one.gain is not None:
             yield from _wrapped(f"Assumed: {one.assumptions}", width)
@@ -93,7 +95,8 @@ def finding_lines(found: Sequence[Finding], width: int, verbose: bool) -> Iterat
     if said:
         yield from (*_wrapped(said, width, ""), "")
     for one in short:
-        lines = _wrapped(f"{one.message} [{one.rule}]", width - 8, "")
+        place = f" {opened_by(one)}" if one.severity == "low" and opened_by(one) else ""
+        lines = _wrapped(f"{one.message}{place} [{one.rule}]", width - 8, "")
         yield f"{_label(one.severity)} {lines[0]}"
         yield from (f"        {line}" for line in lines[1:])
 

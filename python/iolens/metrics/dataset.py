@@ -22,8 +22,10 @@ from iolens.log.table import Table
 from iolens.metrics.metric import find_metric, metrics
 from iolens.metrics.plausible import implausible
 from iolens.metrics.sections import SECTIONS
+from iolens.metrics.source_lines import find_places
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, MODULES, macros, record_columns, record_select
+from iolens.progress import each, step
 
 __all__ = ["LARGE_BYTES", "MODULES", "Dataset"]
 
@@ -41,7 +43,7 @@ _BATCH = 8192
 # Table -> what the log library calls it.
 _PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": "modules", "name_of": "names"}
 
-_KNOWN = {*_PLAIN, *MODULES, *SECTIONS, *DERIVED, "record"}
+_KNOWN = {*_PLAIN, *MODULES, *SECTIONS, *DERIVED, "record", "source_line"}
 
 _NAMED = re.compile(r"\b(?:from|join|describe|summarize|pivot|unpivot)\s+\(*\s*\"?(metric\.\w+|\w+)", re.I)
 _LISTS = re.compile(r"^\s*show\b|\b(?:information_schema|duckdb_(?:tables|views|columns))\b", re.I)
@@ -83,6 +85,9 @@ class Dataset:
     * ``lowest_record``, ``lowest_file``: of these, what reached the system: POSIX where a file has POSIX records that
       hold what MPI-IO moved, else MPI-IO; STDIO; DAOS, else DFS
     * ``single_record``, ``single_file``: of these, what stands for one file: not "<other files>", that had no room
+    * ``call_site``: where each object was opened, by interface: place ("reader (reader.c:8) in libreader.so"),
+      function, source, line, as far as the files are on this machine; module, build_id, offset; ranks that opened it
+      there, null for all. ``file_site``: of these, that of the highest interface, so the program's own
     * ``dxt_access``: the accesses of all traces, with the interface that made them
     * ``libc_interfaces()``, ``library_of(interface)``, ...: what interfaces are, from the table of modules (``views``)
     * ``counted(n)``: the sum of counts, those below 0 left out: they mean "not counted"
@@ -101,7 +106,7 @@ class Dataset:
         if not listed:
             raise IolensError("no log given", exit_code=USAGE)
         self.paths = tuple(os.fspath(p) for p in listed)
-        self.logs = tuple(open_log(p) for p in self.paths)
+        self.logs = tuple(open_log(p) for p in each("opening logs", self.paths, len(self.paths)))
         """The open logs."""
         for log in self.logs:
             _ = log.job  # without it nothing can be told of a log
@@ -191,6 +196,7 @@ class Dataset:
         if name in self._made or not (name in _KNOWN or name.startswith("metric.")):
             return
         self._made.add(name)
+        step(f"{'computing' if '.' in name else 'reading'} {name.removeprefix('metric.')}")
         try:
             self._make_now(name)
         except BaseException:
@@ -206,6 +212,8 @@ class Dataset:
             self._section(name)
         elif name == "record":
             self._record()
+        elif name == "source_line":
+            self._source_lines()
         elif name in DERIVED:
             kind, query = DERIVED[name]
             self._prepare(query)
@@ -267,6 +275,29 @@ class Dataset:
                 ELSE coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0) END AS io_time
             FROM ({parts})
         """)
+
+    def _source_lines(self) -> None:
+        """What the files on this machine tell of the addresses in ``sites``."""
+        self._make("sites")
+        self._connection.execute("""
+            CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, "offset" BIGINT, place VARCHAR,
+                function VARCHAR, source VARCHAR, line BIGINT, note VARCHAR)
+        """)
+        asked = 'SELECT module, build_id, list(DISTINCT "offset") FROM sites GROUP BY ALL'
+        for module, build_id, offsets in self._connection.execute(asked).fetchall():
+            for offset, place in find_places(module, build_id, offsets).items():
+                row = (
+                    module,
+                    build_id,
+                    offset,
+                    place.text,
+                    place.function,
+                    place.source,
+                    place.line,
+                    place.note,
+                )
+                values = ", ".join(_literal(value) for value in row)
+                self._connection.execute(f"INSERT INTO source_line VALUES ({values})")
 
     def _compute(self, name: str, query: str) -> None:
         """The table of a query; without rows if a damaged log has numbers that no sum can hold."""

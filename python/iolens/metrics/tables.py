@@ -104,6 +104,29 @@ _LOWEST_LAYER = """
     OR interface = 'daos' OR interface = 'dfs' AND log NOT IN (SELECT log FROM daos)
 """
 
+# A row of the log's table `sites` with file 0 is of all files that were opened and have none of their own.
+_CALL_SITE = """
+    WITH own AS (
+        SELECT f.log, f.interface, f.id, s.module, s.build_id, s."offset", s.ranks FROM file_of AS f
+        JOIN sites AS s ON s.log = f.log AND s.interface = f.interface AND s.file > 0 AND s.file = f.id % 1099511627776
+    ), usual AS (
+        SELECT f.log, f.interface, f.id, s.module, s.build_id, s."offset", NULL::BIGINT AS ranks FROM file_of AS f
+        JOIN sites AS s ON s.log = f.log AND s.interface = f.interface AND s.file = 0
+        WHERE (f.opens > 0 OR f.opens IS NULL OR f.interface IN library_interfaces())
+            AND (f.log, f.interface, f.id) NOT IN (SELECT (log, interface, id) FROM own)
+    )
+    SELECT log, interface, id, place, function, source, line, module, build_id, "offset", note, ranks
+    FROM (FROM own UNION ALL FROM usual) JOIN source_line USING (module, build_id, "offset")
+"""
+
+# Of the interfaces that a file was opened through the highest: below it is its library's own code.
+_FILE_SITE = """
+    SELECT * FROM call_site WHERE module <> ''
+    QUALIFY CASE WHEN interface IN libc_interfaces() THEN 2 WHEN interface IN data_interfaces() THEN 1 ELSE 0 END
+        = min(CASE WHEN interface IN libc_interfaces() THEN 2 WHEN interface IN data_interfaces() THEN 1 ELSE 0 END)
+            OVER (PARTITION BY log, id)
+"""
+
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
 
@@ -119,6 +142,8 @@ DERIVED: dict[str, tuple[str, str]] = {
     "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),
     "single_record": ("VIEW", f"SELECT * FROM record WHERE {_SINGLE}"),
     "single_file": ("VIEW", f"SELECT * FROM file_of WHERE {_SINGLE}"),
+    "call_site": ("TABLE", _CALL_SITE),
+    "file_site": ("VIEW", _FILE_SITE),
     "lost_below": ("TABLE", _LOST_BELOW),
     "lowest_record": ("VIEW", f"SELECT * FROM record WHERE {_LOWEST_LAYER}"),
     "lowest_file": ("VIEW", f"SELECT * FROM file_of WHERE {_LOWEST_LAYER}"),

@@ -4,7 +4,7 @@ A site adds rules of its own by a directory of such files.
 """
 
 from iolens.rules.find import find
-from iolens.rules.finding import SEVERITIES, Advice, Evidence, Finding, Findings, overlap
+from iolens.rules.finding import SEVERITIES, Advice, Evidence, Finding, Findings, opened_by, overlap
 from iolens.rules.load import Catalog, load
 from iolens.rules.rule import Rule, RuleError, Threshold, parse
 
@@ -20,6 +20,7 @@ __all__ = [
     "Threshold",
     "find",
     "load",
+    "opened_by",
     "overlap",
     "parse",
 ]

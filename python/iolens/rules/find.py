@@ -12,9 +12,11 @@ import duckdb
 
 from iolens.metrics import Dataset
 from iolens.metrics.views import LISTS
+from iolens.progress import each
 from iolens.rules.advice import advise, read_facts
 from iolens.rules.finding import SEVERITIES, Evidence, Finding, Findings
 from iolens.rules.load import AnyPath, Catalog, load
+from iolens.rules.opened import where_opened
 from iolens.rules.rule import EvidenceQuery, Rule
 from iolens.rules.text import fill
 
@@ -49,7 +51,7 @@ def find(
     most = {row["log"]: row["io_time"] for row in data.metric("headline")}
     facts = read_facts(data)
     empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
-    for rule in used.rules.values():
+    for rule in each("looking for causes", used.rules.values(), len(used.rules)):
         if empty.intersection(rule.needs):
             continue
         try:
@@ -140,6 +142,7 @@ def _finding(  # noqa: PLR0913, PLR0917
         lost = min(max(lost, 0.0), run_time or math.inf, math.inf if most is None else most)
     share = lost / run_time if lost is not None and run_time else None
     values = {**settings, **row, "time_lost": lost, "share": share}
+    evidence = tuple(e for q in rule.evidence if (e := _evidence(data, q, values)).rows)
     return Finding(
         rule=rule.id,
         title=rule.title,
@@ -152,7 +155,7 @@ def _finding(  # noqa: PLR0913, PLR0917
         assumptions=rule.gain.assumptions if rule.gain else "",
         confidence=row.get("confidence") or rule.confidence,
         advice=rule.advice,
-        evidence=tuple(e for q in rule.evidence if (e := _evidence(data, q, values)).rows),
+        evidence=(*evidence, *where_opened(data, row["log"], rule.needs, evidence)),
         references=rule.references,
         aliases=rule.aliases,
         topic=rule.topic,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "Findings", "overlap"]
+__all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "Findings", "opened_by", "overlap"]
 
 SEVERITIES = ("high", "medium", "low", "info", "good")
 """Most severe first. "info" is a fact to know, "good" something that is as it should be."""
@@ -75,6 +75,16 @@ class Findings(list[Finding]):
         from iolens.rules.html import findings_html
 
         return findings_html(self)
+
+
+def opened_by(one: Finding) -> str:
+    """A sentence that says where the files of a finding are opened, "" if that is not known."""
+    rows = next((e.rows for e in one.evidence if e.columns[:1] == ("opened_by",)), ())
+    if not rows:
+        return ""
+    more = len(rows) - 1
+    others = f", and at {more} other {'place' if more == 1 else 'places'}" if more else ""
+    return f"Opened by {rows[0][0]}{others}."
 
 
 def overlap(found: Iterable[Finding]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from iolens.report.document import Block, Column, FindingBlock, Note, Section, Table
 from iolens.report.source import Source
 from iolens.report.units import write
-from iolens.rules import overlap
+from iolens.rules import opened_by, overlap
 
 __all__ = ["answer", "headline"]
 
@@ -153,7 +153,7 @@ def answer(source: Source) -> Section:
                 id=f"{source.prefix}finding-{number}",
                 severity=finding.severity,
                 title=finding.title,
-                message=finding.message,
+                message=" ".join(filter(None, (finding.message, opened_by(finding)))),
                 facts=_facts(finding),
                 advice=[(a.text, a.snippet or "", a.language or "") for a in finding.advice],
                 evidence=_evidence(source, number, finding),

@@ -13,10 +13,20 @@ __all__ = ["files"]
 
 FILES_CAP = 5000
 
+_OPENED = Column("opened_by", "Opened by", "text", "function, source line and library of the call")
 _READ, _WRITTEN = Column("bytes_read", "Read", "bytes"), Column("bytes_written", "Written", "bytes")
 
 
+def _tells_sites(source: Source) -> bool:
+    return bool(source.ask("SELECT 1 FROM sites WHERE log = {log} AND module <> '' LIMIT 1"))
+
+
 def _all(source: Source) -> list[Table]:
+    sites = _tells_sites(source)
+    opened = (
+        "LEFT JOIN (SELECT log, id, string_agg(DISTINCT place, ', ' ORDER BY place) AS opened_by "
+        "FROM file_site GROUP BY log, id) USING (log, id)"
+    )
     return source.table(
         "file-table",
         "Every file",
@@ -43,6 +53,7 @@ def _all(source: Source) -> list[Table]:
             ),
             Column("size", "Size", "bytes", "up to the highest offset read or written"),
             Column("file_system", "File system"),
+            *([_OPENED] if sites else []),
         ),
         f"""
         SELECT * REPLACE ({INTERFACE_SQL} AS interface),
@@ -51,9 +62,30 @@ def _all(source: Source) -> list[Table]:
             SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system
             FROM (SELECT * FROM file_of WHERE log = {{log}} ORDER BY total_time DESC, id {{limit}}) AS f
             LEFT JOIN name AS n USING (log, id)
-        ) ORDER BY total_time DESC, name
+        ) {opened if sites else ""} ORDER BY total_time DESC, name
         """,
         cap=FILES_CAP,
+    )
+
+
+def _sites(source: Source) -> list[Table]:
+    if not _tells_sites(source):
+        return []
+    return source.table(
+        "call-sites",
+        "Where files are opened",
+        (
+            _OPENED,
+            Column("files", "Files", "count"),
+            _READ,
+            _WRITTEN,
+            Column("time", "Time", "seconds", "of all processes in these files"),
+            Column("example", "File with most time", "path"),
+        ),
+        "SELECT *, place AS opened_by FROM metric.call_sites WHERE log = {log} ORDER BY time DESC, place",
+        note="The function that opened a file first, not what called that. Functions and lines where the program's "
+        "files are on the machine that made this page.",
+        metric="call_sites",
     )
 
 
@@ -306,6 +338,7 @@ def files(source: Source) -> Section:
     blocks: list[Block] = [
         *_treemap(source),
         *_all(source),
+        *_sites(source),
         *_shared(source),
         *_again(source),
         *_grouped(source),

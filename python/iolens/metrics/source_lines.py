@@ -1,0 +1,260 @@
+"""Addresses of programs and libraries as functions and lines of their sources, where their files are on this machine.
+
+A log says which file it was, and nothing makes it true: only regular files are read, of bounded size, and only if they
+have the build id that the log tells.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+__all__ = ["Place", "find_places"]
+
+_LARGEST = 1 << 30
+_SYMBOLS = 2_000_000
+_UNITS = 20_000
+_LARGEST_UNIT = 2 << 20
+_NOT_FILES = ("/proc/", "/sys/", "/dev/")
+_DEBUG = Path("/usr/lib/debug/.build-id")
+_BUILD_ID = re.compile(r"(?:[0-9a-f]{2}){4,64}")
+_PYTHON = re.compile(r"(?:lib)?python[23][\d.]*|_io\.|libpython[\d.]*\.so")
+_NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an address is. Of what could not be found the texts are empty and the line is 0; ``note`` says why."""
+
+    module: str
+    address: int
+    """As the file counts addresses; of a call, where it returns to."""
+    function: str = ""
+    source: str = ""
+    """Path of the source as the compiler has noted it."""
+    line: int = 0
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """``reader (reader.c:8) in libreader.so``, or as much of it as is known."""
+        if not self.module:
+            return "unknown"
+        name = "".join(c if c.isprintable() else "?" for c in Path(self.module).name)
+        if _PYTHON.match(name):
+            return f"Python's own I/O ({name})"
+        if self.function and self.source:
+            return f"{self.function} ({Path(self.source).name}:{self.line}) in {name}"
+        if self.function:
+            return f"{self.function} in {name}"
+        return f"{name}+{self.address:#x}" + (f" ({self.note})" if self.note else "")
+
+
+def find_places(module: str, build_id: str, addresses: Iterable[int]) -> dict[int, Place]:
+    """Return addresses -> what calls there; never fails.
+
+    module: path of the program or library. build_id: hexadecimal; "" = it has none, and nothing is looked up.
+    """
+    found = {address: Place(module, address) for address in addresses}
+    if not module:
+        return found
+    if not _BUILD_ID.fullmatch(build_id):
+        return {a: replace(p, note="no build id") for a, p in found.items()}
+    note = "not on this machine"
+    for number, path in enumerate((Path(module), *_debug_files(build_id))):
+        with _opened(path) as file:
+            if not file:
+                continue
+            note = _read(file, build_id, found, "rebuilt since" if number == 0 else note)
+        if all(place.source for place in found.values()):
+            break
+    return {a: _printable(p if p.function else replace(p, note=note)) for a, p in found.items()}
+
+
+def _printable(place: Place) -> Place:
+    """Names in a file may hold anything, terminal's commands included."""
+    function, source = (
+        "".join(c if c.isprintable() else "?" for c in text) for text in (place.function, place.source)
+    )
+    return replace(place, function=function, source=source)
+
+
+def _debug_files(build_id: str) -> Iterator[Path]:
+    """Where distributions and debuginfod's clients keep what was taken out of a file."""
+    yield _DEBUG / build_id[:2] / f"{build_id[2:]}.debug"
+    home = Path(os.environ.get("HOME") or "/nonexistent")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "debuginfod_client"
+    yield Path(os.environ.get("DEBUGINFOD_CACHE_PATH") or cache) / build_id / "debuginfo"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO | None]:
+    """None for what is not there, not readable, no regular file, empty or too large."""
+    text = os.fspath(path)
+    try:
+        real = os.path.realpath(text)
+        if (
+            not path.is_absolute()
+            or real.startswith(_NOT_FILES)
+            or not stat.S_ISREG(Path(real).stat().st_mode)
+        ):
+            yield None
+            return
+        fd = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        yield None
+        return
+    with os.fdopen(fd, "rb") as file:
+        about = os.fstat(fd)
+        yield file if stat.S_ISREG(about.st_mode) and 0 < about.st_size <= _LARGEST else None
+
+
+def _read(file: BinaryIO, build_id: str, found: dict[int, Place], other: str) -> str:
+    """Fills in what the file tells, if it is the one that was meant. Returns what to say of the rest."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        elf = ELFFile(file)
+        if build_id not in _build_ids(elf):
+            return other
+        _add_functions(elf, found)
+        _add_lines(elf, found)
+    except Exception:
+        return "damaged file"
+    return "stripped"
+
+
+def _build_ids(elf: Any) -> set[str]:
+    from elftools.elf.sections import NoteSection
+
+    notes = (note for s in elf.iter_sections() if isinstance(s, NoteSection) for note in s.iter_notes())
+    return {note["n_desc"] for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"}
+
+
+def _add_functions(elf: Any, found: dict[int, Place]) -> None:
+    for table in (".symtab", ".dynsym"):
+        section = elf.get_section_by_name(table)
+        if not section or section["sh_type"] == "SHT_NOBITS" or section.num_symbols() > _SYMBOLS:
+            continue
+        missing = [a for a, place in found.items() if not place.function]
+        for symbol in section.iter_symbols() if missing else ():
+            if symbol["st_info"]["type"] not in ("STT_FUNC", "STT_GNU_IFUNC") or not symbol["st_size"]:
+                continue
+            for address in missing:
+                if 0 <= address - 1 - symbol["st_value"] < symbol["st_size"]:
+                    found[address] = replace(found[address], function=_readable(symbol.name))
+
+
+def _readable(symbol: str) -> str:
+    """Names of C++ without templates as they are written; others as the linker has them."""
+    mangled = _NAMES.match(symbol)
+    rest, parts = (mangled[1] or mangled[2], []) if mangled else ("", [])
+    while rest:
+        digits = re.match(r"\d+", rest)
+        if not digits:
+            break
+        end = digits.end() + int(digits[0])
+        parts.append(rest[digits.end() : end])
+        rest = rest[end:]
+    return "::".join(parts) if parts and all(re.fullmatch(r"\w+", part) for part in parts) else symbol
+
+
+# ---- lines ----
+
+
+def _add_lines(elf: Any, found: dict[int, Place]) -> None:
+    if not elf.has_dwarf_info():
+        return
+    info = elf.get_dwarf_info()
+    for address, place in found.items():
+        unit = None if place.source else _unit_of(info, address - 1)
+        if unit is not None:
+            found[address] = _inlined(info, unit, _in_unit(info, unit, place))
+
+
+def _unit_of(info: Any, address: int) -> Any:
+    """The compilation unit whose code the address is in; None if there is none."""
+    ranges = info.get_aranges()
+    offset = ranges.cu_offset_at_addr(address) if ranges else None
+    if offset is not None:
+        return info.get_CU_at(offset)
+    for number, unit in enumerate(info.iter_CUs()):
+        if number == _UNITS:
+            break
+        if any(low <= address < high for low, high in _ranges_of(info, unit.get_top_DIE())):
+            return unit
+    return None
+
+
+def _ranges_of(info: Any, entry: Any) -> Iterator[tuple[int, int]]:
+    """The addresses of a unit or of a function."""
+    from elftools.dwarf.descriptions import describe_form_class
+    from elftools.dwarf.ranges import BaseAddressEntry
+
+    here, top = entry.attributes, entry.cu.get_top_DIE().attributes
+    if "DW_AT_low_pc" in here and "DW_AT_high_pc" in here:
+        low, high = here["DW_AT_low_pc"].value, here["DW_AT_high_pc"]
+        yield low, high.value + (0 if describe_form_class(high.form) == "address" else low)
+    lists = info.range_lists() if "DW_AT_ranges" in here else None
+    base = top["DW_AT_low_pc"].value if "DW_AT_low_pc" in top else 0
+    for one in lists.get_range_list_at_offset(here["DW_AT_ranges"].value, entry.cu) if lists else ():
+        if isinstance(one, BaseAddressEntry):
+            base = one.base_address
+        else:
+            start = 0 if one.is_absolute else base
+            yield start + one.begin_offset, start + one.end_offset
+
+
+def _inlined(info: Any, unit: Any, place: Place) -> Place:
+    """What was put into another function has its own name."""
+    if unit["unit_length"] > _LARGEST_UNIT:
+        return place
+    for entry in unit.iter_DIEs():
+        if entry.tag != "DW_TAG_inlined_subroutine":
+            continue
+        if any(low <= place.address - 1 < high for low, high in _ranges_of(info, entry)):
+            name = _name_of(entry)
+            place = replace(place, function=name) if name else place
+    return place
+
+
+def _name_of(entry: Any) -> str:
+    for _ in range(4):
+        for name in ("DW_AT_linkage_name", "DW_AT_name"):
+            if name in entry.attributes:
+                return _readable(os.fsdecode(entry.attributes[name].value))
+        further = [a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in entry.attributes]
+        if not further:
+            break
+        entry = entry.get_DIE_from_attribute(further[0])
+    return ""
+
+
+def _in_unit(info: Any, unit: Any, place: Place) -> Place:
+    program = info.line_program_for_CU(unit)
+    before = None
+    for entry in program.get_entries() if program else ():
+        state = entry.state
+        if state is None:
+            continue
+        if before is not None and before.address <= place.address - 1 < state.address:
+            return replace(place, source=_source_of(program, unit, before.file), line=before.line)
+        before = None if state.end_sequence else state
+    return place
+
+
+def _source_of(program: Any, unit: Any, number: int) -> str:
+    first = 0 if program["version"] >= 5 else 1
+    entry = program["file_entry"][number - first]
+    directories = program["include_directory"]
+    index = entry.dir_index if first == 0 else entry.dir_index - 1
+    top = unit.get_top_DIE().attributes
+    parts = [top["DW_AT_comp_dir"].value] if "DW_AT_comp_dir" in top else []
+    parts += [directories[index]] if 0 <= index < len(directories) else []
+    return os.path.normpath(Path(*(os.fsdecode(part) for part in (*parts, entry.name))))

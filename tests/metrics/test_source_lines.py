@@ -1,0 +1,241 @@
+"""Where files were opened, as functions and lines: with debug information, without, rebuilt, gone, no file at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from iolens.metrics import Dataset, source_lines
+from iolens.metrics.source_lines import find_places
+from iolens.rules import find, opened_by
+from observed import Observe
+
+PROGRAM = """\
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+extern int library(const char *name);
+__attribute__((noinline)) int reader(const char *name)
+{
+	return close(open(name, O_CREAT | O_RDWR, 0600));
+}
+int main(void)
+{
+	char name[16];
+	for (int n = 0; n < 3; n++) {
+		sprintf(name, "file%d", n);
+		reader(name);
+	}
+	fclose(fopen("stream", "w"));
+	return library("other");
+}
+"""
+LIBRARY = """\
+#include <fcntl.h>
+#include <unistd.h>
+static inline int inlined(const char *name)
+{
+	return open(name, O_CREAT | O_RDWR, 0600);
+}
+int library(const char *name)
+{
+	return close(inlined(name));
+}
+"""
+Made = Callable[..., dict[str, str]]
+
+
+@pytest.fixture
+def made(observe: Observe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Compile, run, do something to the files, and ask: file -> where it was opened."""
+    monkeypatch.setattr(source_lines, "_DEBUG", tmp_path / "debug")
+    monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", str(tmp_path / "cache"))
+
+    def build(*options: str) -> None:
+        for name, source in (("libother.so", LIBRARY), ("program", PROGRAM)):
+            (tmp_path / "source.c").write_text(source)
+            (tmp_path / "source.c").replace(tmp_path / f"{name}.c")
+            last = ["-shared", "-fPIC"] if name.endswith(".so") else ["-L.", "-lother", "-Wl,-rpath,$ORIGIN"]
+            command = ["cc", "-O1", *options, "-o", name, f"{name}.c", *last]
+            subprocess.run(command, cwd=tmp_path, check=True)
+
+    def asked(*options: str, afterwards: Callable[[], object] = lambda: None) -> dict[str, str]:
+        build(*options)
+        seen = observe([tmp_path / "program"], cwd=tmp_path)
+        assert seen.done.returncode == 0
+        afterwards()
+        with Dataset(seen.log) as data:
+            rows = data.rows("SELECT name, place FROM file_site JOIN name_of USING (log, id)")
+        return {Path(row["name"]).name: row["place"] for row in rows}
+
+    asked.build = build  # type: ignore[attr-defined]
+    return asked
+
+
+WITH_LINES = {
+    **{f"file{n}": "reader (program.c:7) in program" for n in range(3)},
+    "stream": "main (program.c:16) in program",
+    "other": "inlined (libother.so.c:5) in libother.so",
+}
+
+
+@pytest.mark.parametrize("options", [("-g",), ("-g", "-gdwarf-4"), ("-g", "-gz=zlib"), ("-g", "-no-pie")])
+def test_with_debug_information(made: Made, options: tuple[str, ...]) -> None:
+    assert made(*options) == WITH_LINES
+
+
+def test_without_a_table_of_units(made: Made, tmp_path: Path) -> None:
+    """As clang makes them."""
+
+    def remove() -> None:
+        for name in ("program", "libother.so"):
+            subprocess.run(["objcopy", "-R", ".debug_aranges", tmp_path / name], check=True)
+
+    assert made("-g", afterwards=remove) == WITH_LINES
+
+
+def test_without_there_are_functions(made: Made) -> None:
+    found = made("-g0")
+    assert found["file0"] == "reader in program"
+    assert found["stream"] == "main in program"
+    assert found["other"] == "library in libother.so"  # what was put into it
+
+
+def id_of(path: Path) -> str:
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True)
+    return re.search(r"Build ID: (\w+)", notes.stdout)[1]
+
+
+def strip(folder: Path, *options: str) -> None:
+    for name in ("program", "libother.so"):
+        subprocess.run(["strip", *options, folder / name], check=True)
+
+
+def test_stripped_files_have_offsets_and_what_they_export(made: Made, tmp_path: Path) -> None:
+    found = made("-g", afterwards=lambda: strip(tmp_path))
+    assert re.fullmatch(r"program\+0x[0-9a-f]+ \(stripped\)", found["file0"])
+    assert found["other"] == "library in libother.so"
+
+
+@pytest.mark.parametrize("place", ["debug", "cache"])
+def test_debug_information_that_was_taken_out_of_them(made: Made, tmp_path: Path, place: str) -> None:
+    def take_out() -> None:
+        for name in ("program", "libother.so"):
+            build_id = id_of(tmp_path / name)
+            kept = tmp_path / "debug" / build_id[:2] / f"{build_id[2:]}.debug"
+            kept = kept if place == "debug" else tmp_path / "cache" / build_id / "debuginfo"
+            kept.parent.mkdir(parents=True)
+            subprocess.run(["objcopy", "--only-keep-debug", tmp_path / name, kept], check=True)
+        strip(tmp_path)
+
+    assert made("-g", afterwards=take_out) == WITH_LINES
+
+
+def test_a_program_that_was_built_again_is_not_taken_for_the_one_that_ran(made: Made) -> None:
+    found = made("-g", afterwards=lambda: made.build("-g", "-DOTHER", "-O2"))  # type: ignore[attr-defined]
+    assert {text.split("+")[0] for text in found.values()} == {"program", "libother.so"}
+    assert all(text.endswith("(rebuilt since)") for text in found.values())
+
+
+def test_a_program_that_is_gone(made: Made, tmp_path: Path) -> None:
+    found = made("-g", afterwards=(tmp_path / "program").unlink)
+    assert re.fullmatch(r"program\+0x[0-9a-f]+ \(not on this machine\)", found["file0"])
+    assert found["other"] == WITH_LINES["other"]
+
+
+def test_without_build_id_nothing_is_looked_up(made: Made) -> None:
+    assert all(text.endswith("(no build id)") for text in made("-g", "-Wl,--build-id=none").values())
+
+
+ID = "ab" * 20
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "kernel", "empty", "huge", "relative", "nul"])
+def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "huge":
+        path.touch()
+        os.truncate(path, 2 << 30)
+    elif kind == "empty":
+        path.touch()
+    others = {"device": "/dev/zero", "kernel": "/sys/kernel/notes", "relative": "program", "nul": "/a\0b"}
+    place = find_places(others.get(kind, str(path)), ID, [16])[16]
+    assert (place.function, place.source, place.note) == ("", "", "not on this machine")
+
+
+@pytest.mark.parametrize("build_id", ["../../../etc", "ab/../cd", "ABCD", "", "a", "ab" * 80])
+def test_a_build_id_is_no_path(build_id: str) -> None:
+    assert find_places("/bin/sh", build_id, [1])[1].note == "no build id"
+
+
+def test_damaged_files_say_nothing(made: Made, tmp_path: Path) -> None:
+    made("-g")
+    build_id = id_of(tmp_path / "program")
+    whole = (tmp_path / "program").read_bytes()
+    for step in range(64, len(whole), 97):
+        (tmp_path / "broken").write_bytes(whole[:step] + b"\xff" * 8 + whole[step + 8 :])
+        place = find_places(str(tmp_path / "broken"), build_id, [4500])[4500]
+        assert place.text.isprintable()
+
+
+def test_names_of_cplusplus(observe: Observe, tmp_path: Path) -> None:
+    (tmp_path / "program.cc").write_text(
+        "#include <fcntl.h>\nnamespace data { struct Reader { int open_file(const char *name); }; }\n"
+        "__attribute__((noinline)) int data::Reader::open_file(const char *name)\n"
+        "{ int fd = open(name, O_CREAT | O_RDWR, 0600); return fd + 1; }\n"
+        'int main() { return data::Reader().open_file("a") < 0; }\n'
+    )
+    subprocess.run(["c++", "-g", "-O1", "-o", "program", "program.cc"], cwd=tmp_path, check=True)
+    with Dataset(observe([tmp_path / "program"], cwd=tmp_path).log) as data:
+        (row,) = data.rows("SELECT place FROM file_site")
+    assert row["place"] == "data::Reader::open_file (program.cc:4) in program"
+
+
+def test_python_is_said_to_be_python(observe: Observe, tmp_path: Path) -> None:
+    with Dataset(observe(["/usr/bin/python3", "-c", "open('a', 'w')"], cwd=tmp_path).log) as data:
+        rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/a'")
+    assert re.fullmatch(r"Python's own I/O \(python3[\d.]*\)", rows[0]["place"])
+
+
+WRITER = """\
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((noinline)) static int make(const char *name)
+{
+	return open(name, O_CREAT | O_RDWR, 0600);
+}
+int main(void)
+{
+	int fd = make("small");
+	for (int n = 0; n < 20000; n++)
+		if (write(fd, "0123456789", 10) != 10)
+			return 1;
+	return close(fd);
+}
+"""
+
+
+def test_findings_say_where_their_files_are_opened(observe: Observe, tmp_path: Path, iolens: Path) -> None:
+    (tmp_path / "writer.c").write_text(WRITER)
+    subprocess.run(["cc", "-g", "-O1", "-o", "writer", "writer.c"], cwd=tmp_path, check=True)
+    seen = observe([tmp_path / "writer"], cwd=tmp_path)
+    with Dataset(seen.log) as data:
+        found = {one.rule: one for one in find(data)}
+        (site,) = data.metric("call_sites")
+    (row,) = found["tiny_writes"].evidence[-1].rows
+    assert row == ("make (writer.c:5) in writer", 1, str(tmp_path / "small"))
+    assert opened_by(found["tiny_writes"]) == "Opened by make (writer.c:5) in writer."
+    assert (site["place"], site["files"], site["bytes_written"]) == ("make (writer.c:5) in writer", 1, 200000)
+    text = subprocess.run([iolens, "findings", seen.log], capture_output=True, text=True, check=False).stdout
+    assert "Opened by make (writer.c:5) in writer." in " ".join(text.split())
+    page = tmp_path / "page.html"
+    subprocess.run([iolens, "report", seen.log, "-o", page], check=True, capture_output=True)
+    assert page.read_text().count("make (writer.c:5) in writer") >= 3  # a finding, the file, the call
