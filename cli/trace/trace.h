@@ -4,6 +4,7 @@
 
 #include "filter.h"
 #include "show.h"
+#include "sites.h"
 
 enum trace_form { TRACE_TEXT, TRACE_CHRONOLOGICAL, TRACE_CSV, TRACE_JSON };
 
@@ -21,7 +22,8 @@ struct trace {
 	struct show show;
 	struct trace_filter filter;
 	enum trace_form form;
-	bool threads; /* in text, too */
+	bool threads;        /* in text, too */
+	struct sites *sites; /* in text: where files were opened; NULL = not known */
 };
 
 /* What all segments of a record share. */

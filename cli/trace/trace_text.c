@@ -36,6 +36,26 @@ static bool has_column(const struct trace *t, const struct trace_record *r)
 	return r->has_threads && (t->threads || !r->in_trailer);
 }
 
+/* A line that darshan-dxt-parser does not have, of logs that say so. */
+static void show_sites(struct trace *t, const struct trace_record *r)
+{
+	struct output *o = &t->show.out;
+	const struct schema_interface *about = schema_modules[r->module].interface;
+	struct site site;
+	char module[4096];
+	for (size_t n = 0; about && about->traces && sites_of(t->sites, about->traces, r->id, n, &site); n++) {
+		if (!site.length)
+			continue;
+		snprintf(module, sizeof module, "%.*s", (int)site.length, site.module);
+		output_text(o, "# DXT, opened by: ");
+		put_escaped(o, module);
+		output_format(o, "+0x%llx", (unsigned long long)site.offset);
+		if (site.ranks > 1)
+			output_format(o, " (%lld ranks)", (long long)site.ranks);
+		output_text(o, "\n");
+	}
+}
+
 static void show_record_head(struct trace *t, const struct trace_record *r)
 {
 	struct output *o = &t->show.out;
@@ -49,6 +69,7 @@ static void show_record_head(struct trace *t, const struct trace_record *r)
 	output_text(o, ", fs_type: ");
 	put_escaped(o, r->mount ? r->mount->value : "UNKNOWN");
 	output_text(o, "\n");
+	show_sites(t, r);
 	if (r->lustre)
 		show_layout(t, r->lustre);
 	output_text(o, "# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)");
@@ -133,6 +154,7 @@ void trace_text(struct trace *t, const struct stripes *stripes)
 {
 	const struct log_container *c = log_container(t->show.log);
 	bool any = false;
+	t->sites = sites_open(t->show.log);
 	show_header(&t->show);
 	for (int m = 0; m < LOG_MOD_COUNT; m++) {
 		any = any || (schema_modules[m].layout == LAYOUT_DXT && c->module[m].length);
@@ -141,4 +163,5 @@ void trace_text(struct trace *t, const struct stripes *stripes)
 	}
 	if (!any)
 		output_text(&t->show.out, "\n# no DXT module data available for this Darshan log.\n");
+	sites_close(t->sites);
 }

@@ -440,3 +440,19 @@ int main(void)
     assert all(0 <= at < 1000 and length < 64 for at, length in found)
     written = seen.total("POSIX", "WRITES")
     assert written - 300 <= len(found) <= written
+
+
+def test_text_says_where_files_were_opened(
+    observe: Observe, iolens: Path, tmp_path: Path, compile_program: Callable[[str], Path]
+) -> None:
+    program = compile_program(
+        "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {"
+        ' FILE *f = fopen("stream", "w"); fputs("x", f); fclose(f);'
+        ' return write(open("file", O_CREAT | O_WRONLY, 0600), "x", 1) != 1; }'
+    )
+    seen = observe([program], cwd=tmp_path, options=["--quiet", "--trace"])
+    text = subprocess.run([iolens, "trace", seen.log], capture_output=True, text=True, check=True).stdout
+    lines = [line for line in text.splitlines() if line.startswith("# DXT, opened by: ")]
+    offsets = [int(row["offset"]) for row in seen.sections["sites"]]
+    assert len(offsets) == 2
+    assert sorted(lines) == sorted(f"# DXT, opened by: {program}+{offset:#x}" for offset in offsets)
