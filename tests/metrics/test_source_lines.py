@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -203,6 +204,74 @@ def test_python_is_said_to_be_python(observe: Observe, tmp_path: Path) -> None:
     with Dataset(observe(["/usr/bin/python3", "-c", "open('a', 'w')"], cwd=tmp_path).log) as data:
         rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/a'")
     assert re.fullmatch(r"Python's own I/O \(python3[\d.]*\)", rows[0]["place"])
+
+
+STREAM = """\
+#include <fstream>
+int main() { std::ofstream("a") << 1; }
+"""
+UNIT = """\
+program unit
+  open(unit=10, file="a")
+end program
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "text"),
+    [
+        ("stream.cc", STREAM, "C++'s own I/O (libstdc++"),
+        ("unit.f90", UNIT, "Fortran's own I/O (libg"),
+    ],
+)
+def test_libraries_of_languages_are_named_as_such(
+    observe: Observe, tmp_path: Path, name: str, source: str, text: str
+) -> None:
+    compiler = shutil.which("c++" if name.endswith(".cc") else "gfortran")
+    if not compiler:
+        pytest.skip(f"no compiler for {name}")
+    (tmp_path / name).write_text(source)
+    subprocess.run([compiler, "-g", "-o", "program", name], cwd=tmp_path, check=True)
+    with Dataset(observe([tmp_path / "program"], cwd=tmp_path).log) as data:
+        rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/a'")
+    assert rows
+    assert all(row["place"].startswith(text) for row in rows)
+
+
+DATASETS = """\
+#include <hdf5.h>
+__attribute__((noinline)) static hid_t make(const char *name)
+{
+	return H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+}
+int main(void)
+{
+	hsize_t n = 10;
+	hid_t file = make("a.h5"), space = H5Screate_simple(1, &n, NULL);
+	hid_t set = H5Dcreate2(file, "values", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	H5Dclose(set);
+	H5Sclose(space);
+	return H5Fclose(file) < 0;
+}
+"""
+
+
+def test_of_a_librarys_file_the_program_is_named_and_not_the_library(
+    observe: Observe, tmp_path: Path
+) -> None:
+    if not shutil.which("h5cc"):
+        pytest.skip("no h5cc")
+    (tmp_path / "datasets.c").write_text(DATASETS)
+    subprocess.run(["h5cc", "-shlib", "-g", "-o", "datasets", "datasets.c"], cwd=tmp_path, check=True)
+    with Dataset(observe([tmp_path / "datasets"], cwd=tmp_path).log) as data:
+        rows = data.rows("SELECT interface, place FROM file_site")
+        below = data.rows("SELECT place FROM call_site WHERE interface = 'posix'")
+    assert {(row["interface"], row["place"]) for row in rows} == {
+        ("h5f", "make (datasets.c:4) in datasets"),
+        ("h5d", "main (datasets.c:10) in datasets"),
+    }
+    assert below
+    assert all("libhdf5" in row["place"] for row in below)
 
 
 WRITER = """\

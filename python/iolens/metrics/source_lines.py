@@ -24,7 +24,13 @@ _LARGEST_UNIT = 2 << 20
 _NOT_FILES = ("/proc/", "/sys/", "/dev/")
 _DEBUG = Path("/usr/lib/debug/.build-id")
 _BUILD_ID = re.compile(r"(?:[0-9a-f]{2}){4,64}")
-_PYTHON = re.compile(r"(?:lib)?python[23][\d.]*|_io\.|libpython[\d.]*\.so")
+_LANGUAGES = (
+    ("Python", re.compile(r"(?:lib)?python[23][\d.]*|_io\.")),
+    ("C++", re.compile(r"libstdc\+\+|libc\+\+")),
+    ("Fortran", re.compile(r"libgfortran|libifcore|libflang|libFortranRuntime|libnvf|libcraymath|libfi\.")),
+    ("Java", re.compile(r"libjvm|libjava|libnio")),
+)
+"""Whose libraries open files for programs: all in one place."""
 _NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
 
 
@@ -47,8 +53,9 @@ class Place:
         if not self.module:
             return "unknown"
         name = "".join(c if c.isprintable() else "?" for c in Path(self.module).name)
-        if _PYTHON.match(name):
-            return f"Python's own I/O ({name})"
+        language = next((language for language, pattern in _LANGUAGES if pattern.match(name)), "")
+        if language:
+            return f"{language}'s own I/O ({name})"
         if self.function and self.source:
             return f"{self.function} ({Path(self.source).name}:{self.line}) in {name}"
         if self.function:
