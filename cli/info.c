@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "beside_peak.h"
 #include "choices.h"
 #include "cli.h"
 #include "json.h"
@@ -32,6 +33,7 @@ struct info {
 	const struct log_job *job; /* NULL = unreadable */
 	bool judged;               /* there is a verdict */
 	struct verdict verdict;
+	struct beside beside;
 	struct trailer *trailer;
 	struct info_module module[LOG_MAX_MODULES];
 	int nmodules;
@@ -98,8 +100,10 @@ static void judge(struct info *i)
 	struct digest d;
 	struct log_error err;
 	i->judged = digest_open(&d, i->path, &err) >= 0;
-	if (i->judged)
+	if (i->judged) {
 		verdict_of(&d, &i->verdict);
+		beside_find(&i->beside, &d);
+	}
 	digest_close(&d);
 }
 
@@ -238,6 +242,7 @@ static void print_info(struct info *i)
 	print_trailer(i);
 	digest_ways(i, &ways);
 	moved_print(stdout, &ways);
+	beside_print(stdout, &i->beside);
 	if (platform_print(stdout, i->trailer, &err) < 0)
 		info_error(i, "trailer", &err);
 }
@@ -321,6 +326,7 @@ static void print_json(struct info *i)
 		verdict_json(&out, &i->verdict);
 	digest_ways(i, &ways);
 	moved_json(&out, &ways);
+	beside_json(&out, &i->beside);
 	if (platform_json(&out, i->trailer, &err) < 0)
 		info_error(i, "trailer", &err);
 	json_close(&out);
@@ -345,7 +351,7 @@ const struct choices info_choices = {
 
 int info_main(int argc, char **argv)
 {
-	struct info i = {0};
+	static struct info i;
 	struct log_error err;
 	bool json = false;
 	int at = choices_parse(&info_choices, argc, argv, &json, &i.exit);

@@ -26,6 +26,7 @@ SCHEMAS = {
     "files": ["files"],
     "findings": ["findings"],
     "info": ["info"],
+    "peak": ["peak"],
     "report": ["report"],
     "run": ["run"],
     "show": ["show"],
