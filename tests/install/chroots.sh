@@ -5,15 +5,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# suite, mirror, components, what debootstrap is told besides (Debian has no package of Ubuntu's keys)
+# suite, whose, components, what debootstrap is told besides (Debian has no package of Ubuntu's keys)
 suites() {
 	cat <<'TABLE'
-bullseye http://deb.debian.org/debian main
-bookworm http://deb.debian.org/debian main
-trixie http://deb.debian.org/debian main
-jammy http://archive.ubuntu.com/ubuntu main,universe --no-check-gpg
-noble http://archive.ubuntu.com/ubuntu main,universe --no-check-gpg
+bullseye Debian main
+bookworm Debian main
+trixie Debian main
+jammy Ubuntu main,universe --no-check-gpg
+noble Ubuntu main,universe --no-check-gpg
 TABLE
+}
+
+# Where this machine has its packages from; another distribution's mirror is told by DEBIAN_MIRROR or UBUNTU_MIRROR.
+mirror_of() {
+	local told="${1^^}_MIRROR"
+	told=${!told:-}
+	[ -z "$told" ] || { echo "$told"; return; }
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Origin: $1" | grep -v security | head -n 1
 }
 
 [ "$(id -u)" = 0 ] || { echo "chroots: chroot needs root" >&2; exit 1; }
@@ -39,7 +47,9 @@ inside() {
 
 for suite; do
 	row=$(suites | grep "^$suite ") || { echo "chroots: no suite $suite in the table" >&2; exit 2; }
-	read -r suite mirror components more <<<"$row"
+	read -r suite whose components more <<<"$row"
+	mirror=$(mirror_of "$whose")
+	[ -n "$mirror" ] || { echo "== $suite is left out: no mirror of $whose is known, tell ${whose^^}_MIRROR"; continue; }
 	root=$(mktemp -d --tmpdir iolens-chroot.XXXXXX)
 	# shellcheck disable=SC2086 # one word per option
 	debootstrap --variant=minbase --components="$components" $more --include=python3,python3-venv,python3-pip,ca-certificates \
