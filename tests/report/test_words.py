@@ -9,9 +9,10 @@ import pytest
 from iolens.cli.finding_text import finding_lines
 from iolens.metrics import Dataset
 from iolens.report import build
-from iolens.report.document import Document, Note, Table, walk
+from iolens.report.document import Document, FindingBlock, Note, Table, walk
 from iolens.report.sections.job import title
 from iolens.report.source import Source
+from iolens.report.text import print_text
 from iolens.rules import find
 from jobs import Job, KiB, MiB
 
@@ -76,3 +77,15 @@ def test_a_directory_that_was_forced_to_storage_says_so(tmp_path: Path) -> None:
     )
     syncs = [column.name for column in files.columns].index("syncs")
     assert files.rows[0][syncs] == 7
+
+
+def test_what_is_good_or_to_know_is_one_line_of_text(tmp_path: Path) -> None:
+    job = Job(nprocs=1).posix("/a", 0, write={MiB: 2000}, write_time=60.0)
+    made = document(job, tmp_path)
+    quiet = [b for b in walk(made) if isinstance(b, FindingBlock) and b.severity in ("good", "info")]
+    assert len(quiet) >= 2
+    print_text(made, tmp_path / "report.txt")
+    text = (tmp_path / "report.txt").read_text()
+    said = text.partition("Good, or to know: ")[2].partition("\n\n")[0].replace("\n", " ")
+    assert all(one.title in said for one in quiet)
+    assert not any(one.message in text.replace("\n  ", " ") for one in quiet)

@@ -223,8 +223,12 @@ class _Writer:
     def section(self, section: Section) -> None:
         self.line()
         self.line(f"== {section.title} ".ljust(self.width, "="), "bold")
+        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.severity in ("good", "info")]
         for block in section.blocks:
-            self.block(block)
+            if len(quiet) < 2 or not any(block is one for one in quiet):
+                self.block(block)
+            elif block is quiet[0]:
+                self.paragraph(f"Good, or to know: {'; '.join(one.title for one in quiet)}.")
 
 
 def _write(document: Document, console: Console) -> None:
