@@ -41,6 +41,7 @@ static const struct command commands[] = {
 	{"explain", python_main, GROUP_EXPLAIN, "what a metric or a rule is: definition, unit, source, caveats",
 	 .choices = NULL},
 	{"sql", python_main, GROUP_EXPLAIN, "ask one or more logs in SQL", .choices = NULL},
+	{"mcp", python_main, GROUP_EXPLAIN, "a server for assistants: summary, findings, SQL", .choices = NULL},
 	{"convert", convert_main, GROUP_TRANSFORM, "write a log again: newest format, in part, annotated, anonymized",
 	 .choices = &convert_choices, .reads_logs = true},
 	{"merge", merge_main, GROUP_TRANSFORM, "several logs as one: of processes, nodes, steps, or different jobs",

@@ -320,6 +320,10 @@ class Dataset:
             self._connection.execute("SET lock_configuration = true")
         self._sealed = True
 
+    def interrupt(self) -> None:
+        """From another thread: the statement that runs ends with duckdb.InterruptException."""
+        self._connection.interrupt()
+
     # ---- asking ----
 
     def expect(self, statements: Iterable[str]) -> None:
