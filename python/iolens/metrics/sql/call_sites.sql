@@ -5,7 +5,6 @@
 --   was done. place = function, source line and library, as far as the program's files are on this machine; example: the file of
 --   these with most time.
 -- unit: files, bytes, seconds
--- direction: neutral
 -- needs: posix, stdio, mpiio
 -- caveats: One frame: the function that called open, not who called that. A file that ranks opened in several places is in each of
 --   them. What a library opens for its caller is the library's, unless iolens records the library, too.
