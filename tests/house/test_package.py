@@ -46,3 +46,24 @@ def test_reading_logs_needs_no_other_package(root: Path) -> None:
         [sys.executable, "-c", loaded, "numpy", *names], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def loaded_by(statement: str, first: str = "") -> set[str]:
+    """The modules that a statement imports, after another one."""
+    code = f"import sys\n{first}\nbefore = set(sys.modules)\n{statement}\nprint(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    """Programs do that to name phases: what is imported for it is counted, not timed."""
+    assert loaded_by("import iolens") - {"__future__"} == {"iolens"}
+
+
+def test_the_plugin_of_pytest_imports_no_part_of_the_package() -> None:
+    """It is loaded by every pytest where iolens is installed."""
+    pytest_s = "import pytest, tempfile, subprocess, sysconfig, contextlib, threading"
+    assert loaded_by("import iolens.pytest_plugin", pytest_s) - {"__future__"} == {
+        "iolens",
+        "iolens.pytest_plugin",
+    }
