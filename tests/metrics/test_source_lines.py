@@ -299,6 +299,8 @@ def test_findings_say_where_their_files_are_opened(observe: Observe, tmp_path: P
     with Dataset(seen.log) as data:
         found = {one.rule: one for one in find(data)}
         (site,) = data.metric("call_sites")
+        shown = data.rows("SELECT place, bytes_read FROM metric.call_sites")
+    assert shown == [{"place": "make (writer.c:5) in writer", "bytes_read": 0}]
     (row,) = found["tiny_writes"].evidence[-1].rows
     assert row == ("make (writer.c:5) in writer", 1, str(tmp_path / "small"))
     assert opened_by(found["tiny_writes"]) == "Opened by make (writer.c:5) in writer."

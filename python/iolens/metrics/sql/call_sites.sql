@@ -2,18 +2,21 @@
 -- topic: files
 -- layout: table
 -- definition: for each call that opened files first: how many, and what was read from and written to them in all, wherever that
---   was done. place = function, source line and library, as far as the program's files are on this machine; example: the file of
---   these with most time.
+--   was done; of POSIX and STDIO what was moved through the one that the call is of. place = function, source line and library, as
+--   far as the program's files are on this machine; example: the file of these with most time.
 -- unit: files, bytes, seconds
 -- needs: posix, stdio, mpiio
 -- caveats: One frame: the function that called open, not who called that. A file that ranks opened in several places is in each of
 --   them. What a library opens for its caller is the library's, unless iolens records the library, too.
 -- source: table sites of the log
-SELECT log, place, function, source, line, module, note, count(*) AS files, sum(bytes_read)::BIGINT AS bytes_read,
-    sum(bytes_written)::BIGINT AS bytes_written, sum(time) AS time, arg_max(name, time) AS example
-FROM (SELECT DISTINCT log, id, place, function, source, line, module, note FROM file_site) JOIN (
-    SELECT log, id, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, sum(total_time) AS time
-    FROM lowest_file GROUP BY log, id
-) USING (log, id) LEFT JOIN name_of USING (log, id)
-GROUP BY log, place, function, source, line, module, note
-ORDER BY log, time DESC, place
+SELECT s.log, place, function, source, line, module, note, count(DISTINCT s.id) AS files,
+    sum(f.bytes_read)::BIGINT AS bytes_read, sum(f.bytes_written)::BIGINT AS bytes_written, sum(f.total_time) AS time,
+    arg_max(name, f.total_time) AS example
+FROM (
+    SELECT DISTINCT log, id, place, function, source, line, module, note,
+        CASE WHEN interface IN libc_interfaces() THEN interface END AS meant
+    FROM file_site
+) AS s JOIN lowest_file AS f ON f.log = s.log AND f.id = s.id AND (meant IS NULL OR f.interface = meant)
+LEFT JOIN name_of ON name_of.log = s.log AND name_of.id = s.id
+GROUP BY s.log, place, function, source, line, module, note
+ORDER BY s.log, time DESC, place

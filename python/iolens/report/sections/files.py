@@ -13,7 +13,7 @@ __all__ = ["files"]
 
 FILES_CAP = 5000
 
-_OPENED = Column("opened_by", "Opened by", "text", "function, source line and library of the call")
+_OPENED = Column("opened_by", "Opened by", "path", "function, source line and library of the call")
 _READ, _WRITTEN = Column("bytes_read", "Read", "bytes"), Column("bytes_written", "Written", "bytes")
 
 
@@ -23,9 +23,10 @@ def _tells_sites(source: Source) -> bool:
 
 def _all(source: Source) -> list[Table]:
     sites = _tells_sites(source)
+    chosen = ", opened_by" if sites else ""
     opened = (
-        "LEFT JOIN (SELECT log, id, string_agg(DISTINCT place, ', ' ORDER BY place) AS opened_by "
-        "FROM file_site GROUP BY log, id) USING (log, id)"
+        "LEFT JOIN (SELECT log, interface AS of, id, string_agg(DISTINCT place, ', ' ORDER BY place) AS opened_by "
+        "FROM call_site WHERE module <> '' GROUP BY ALL) AS s ON s.log = f.log AND s.of = f.interface AND s.id = f.id"
     )
     return source.table(
         "file-table",
@@ -59,10 +60,10 @@ def _all(source: Source) -> list[Table]:
         SELECT * REPLACE ({INTERFACE_SQL} AS interface),
             nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
         FROM (
-            SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system
+            SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system{chosen}
             FROM (SELECT * FROM file_of WHERE log = {{log}} ORDER BY total_time DESC, id {{limit}}) AS f
-            LEFT JOIN name AS n USING (log, id)
-        ) {opened if sites else ""} ORDER BY total_time DESC, name
+            LEFT JOIN name AS n ON n.log = f.log AND n.id = f.id {opened if sites else ""}
+        ) ORDER BY total_time DESC, name
         """,
         cap=FILES_CAP,
     )
