@@ -32,7 +32,7 @@ def test_the_most_severe_comes_first_with_its_cost_and_advice(run_iolens: Run, l
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0].split() == ["high", "Many", "small", "reads", "[small_reads]"]
-    assert lines[1].startswith("  4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB in the mean")
+    assert lines[1].startswith("  4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB on average")
     assert "costs 24 s, 24 % of the run time; can save 706 ms to 22.8 s (confidence: medium)." in done.stdout
     assert "  -> Read a few megabytes at a time" in done.stdout
     assert "file.read(RECORD)" not in done.stdout

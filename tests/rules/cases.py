@@ -51,12 +51,12 @@ def split(job: Job, name: str, ranks: int, **values: Any) -> Job:
 SUMMARY: dict[str, Case] = {
     "io_is_small": (
         Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=4.0),
-        "4.0 % of the run time go into I/O (4 s of 100 s)",
+        "4.0 % of the run time goes into I/O (4 s of 100 s)",
         Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=6.0),
     ),
     "io_is_large": (
         Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=30.0, meta_time=10.0),
-        "40 % of the run time go into I/O (40 s of 100 s): reading 30 %, writing 0.0 %, metadata 10 %",
+        "40 % of the run time goes into I/O (40 s of 100 s): reading 30 %, writing 0.0 %, metadata 10 %",
         Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=20.0),
     ),
     "no_io": (Job().posix("/scratch/a", 0), "No byte", Job().posix("/scratch/a", 0, read={1: 1})),
@@ -96,52 +96,53 @@ SUMMARY: dict[str, Case] = {
 SIZE: dict[str, Case] = {
     "small_reads": (
         Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0),
-        "4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB in the mean of all reads; they take 24 s",
+        "4,000 of 4,000 reads (100 %) are smaller than 1 MiB, 64 KiB on average over all reads; their overhead is 24 s",
         Job().posix("/scratch/a", 0, read={MiB: 4000}, read_time=30.0),
     ),
     "small_writes": (
         Job().posix("/scratch/a", 0, write={64 * KiB: 4000}, write_time=30.0),
-        "4,000 of 4,000 writes (100 %) are smaller than 1 MiB, 64 KiB in the mean of all writes; they take 24 s",
+        "4,000 of 4,000 writes (100 %) are smaller than 1 MiB, 64 KiB on average over all writes; "
+        "their overhead is 24 s",
         Job().posix("/scratch/a", 0, write={MiB: 100_968, 100: 33}, write_time=30.0),
     ),
     "small_shared_reads": (
         Job().posix("/scratch/a", read={64 * KiB: 4000}, read_time=240.0),
-        "4,000 of 4,000 reads (100 %) of files that all ranks share are smaller than 1 MiB; they take 24 s",
+        "4,000 of 4,000 reads (100 %) of files that all ranks share are smaller than 1 MiB; their overhead is 24 s",
         Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0),
     ),
     "small_shared_writes": (
         Job().posix("/scratch/a", write={64 * KiB: 4000}, write_time=240.0),
-        "4,000 of 4,000 writes (100 %) to files that all ranks share are smaller than 1 MiB; they take 24 s",
+        "4,000 of 4,000 writes (100 %) to files that all ranks share are smaller than 1 MiB; their overhead is 24 s",
         # As of collective buffering: blocks of exactly 1 MiB.
         Job().posix("/scratch/a", write={MiB: 41_600, 100: 32}, write_time=240.0),
     ),
     "tiny_writes": (
         Job().posix("/scratch/a", 0, write={100: 50_000}, write_time=10.0),
-        "50,000 of 50,000 writes (100 %) have at most 1 KiB; they take 10 s",
+        "50,000 of 50,000 writes (100 %) have at most 1 KiB; their overhead is 10 s",
         Job().posix("/scratch/a", 0, write={4 * KiB: 50_000}, write_time=10.0),
     ),
     "tiny_reads": (
         Job().posix("/scratch/a", 0, read={100: 50_000}, read_time=10.0),
-        "50,000 of 50,000 reads (100 %) have at most 1 KiB; they take 10 s",
+        "50,000 of 50,000 reads (100 %) have at most 1 KiB; their overhead is 10 s",
         Job().posix("/scratch/a", 0, read={4 * KiB: 50_000}, read_time=10.0),
     ),
     "small_random_reads": (
         Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=4000, consec_reads=0),
-        "100 % of 10,000 reads, 32 KiB in the mean, jump about in 1 file; such reads take 40 s",
+        "100 % of 10,000 reads, 32 KiB on average, jump about in 1 file; such reads take 40 s",
         Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=9000),
     ),
     "stdio_share": (
         Job()
         .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=400_000_000, write_time=20.0)
         .posix("/scratch/a", write={MiB: 100}),
-        "381.5 MiB (79 % of all data) go through stdio in 100,000 calls; buffering costs about 18.8 s",
+        "381.5 MiB (79 % of all data) goes through stdio in 100,000 calls; buffering costs about 18.8 s",
         Job()
         .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=10_000_000, write_time=20.0)
         .posix("/scratch/a", write={MiB: 100}),
     ),
     "small_stdio": (
         Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=16_000_000, write_time=20.0),
-        "1,000,000 stdio calls move 16 B each; they take 19.9 s",
+        "1,000,000 stdio calls move 16 B each; their overhead is 19.9 s",
         Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=512_000_000, write_time=20.0),
     ),
 }
@@ -150,24 +151,24 @@ PATTERN: dict[str, Case] = {
     "random_reads": (
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=5000, consec_reads=0),
         "9,999 of 10,000 reads (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
-        "they take 10 s",
+        "their overhead is 10 s",
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=9000),
     ),
     "random_writes": (
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, consec_writes=0),
         "9,999 of 10,000 writes (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
-        "they take 10 s",
+        "their overhead is 10 s",
         # The first write after each open has no predecessor.
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, opens=5000),
     ),
     "strided_reads": (
         Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0, consec_reads=0),
-        "3,999 of 4,000 reads (100 %), 64 KiB in the mean, skip forwards in their file; they take 24 s",
+        "3,999 of 4,000 reads (100 %), 64 KiB on average, skip forwards in their file; their overhead is 24 s",
         Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0),
     ),
     "strided_writes": (
         Job().posix("/scratch/a", 0, write={64 * KiB: 4000}, write_time=30.0, consec_writes=0),
-        "3,999 of 4,000 writes (100 %), 64 KiB in the mean, skip forwards in their file; they take 24 s",
+        "3,999 of 4,000 writes (100 %), 64 KiB on average, skip forwards in their file; their overhead is 24 s",
         # A file for each write: none has a predecessor.
         Job().posix(
             *("/scratch/a", 0),
@@ -232,7 +233,7 @@ PATTERN: dict[str, Case] = {
                 "read_end_timestamp": 50.0,
             },
         ),
-        "100 MiB are read back from 1 file that the job has written itself; this takes 10 s",
+        "100 MiB were read back from 1 file that the job had written; this takes 10 s",
         Job().posix(
             *("/scratch/a", 0, {MiB: 100}, {MiB: 100}),
             **{
@@ -258,7 +259,7 @@ PATTERN: dict[str, Case] = {
 METADATA: dict[str, Case] = {
     "metadata_time": (
         Job().posix("/scratch/a", 0, meta_time=40.0, write={MiB: 10}, write_time=10.0, opens=90),
-        "40 s go into metadata calls, 80 % of the time in POSIX calls: 90 opens",
+        "40 s goes into metadata calls, 80 % of the time in POSIX calls: 90 opens",
         # A sum over many ranks is no time that anybody waits.
         Job(nprocs=65536, run_time=37517).posix(
             *("/scratch/a",), write={MiB: 41600}, meta_time=35282.0, write_time=264.0, slowest_rank_time=264.2
@@ -293,26 +294,26 @@ METADATA: dict[str, Case] = {
         Job()
         .posix("/s/base", 0, opens=1, meta_time=40.0)
         .section("locks", locks("/s/base", 0, 20.0), locks("/s/base", 1, 30.0), locks("/s/other", 1, 2.0)),
-        "32 s go into waiting for locks on 2 files, most for /s/base",
+        "32 s goes into waiting for locks on 2 files, most for /s/base",
         Job().posix("/s/base", 0, opens=1, meta_time=1.0).section("locks", locks("/s/base", 0, 0.09)),
     ),
     "stat_storm": (
         Job().posix("/scratch/a", 0, stats=50_000, opens=10, meta_time=10.0),
-        "50,000 times a file is asked for (stat, access), against 10 opens; this takes 10 s",
+        "50,000 lookups of files (stat, access), against 10 opens; this takes 10 s",
         Job().posix("/scratch/a", 0, stats=50_000, opens=30_000, meta_time=10.0),
     ),
     "failed_lookups": (
         Job()
         .section("process", process(0, io_time=10.0))
         .section("operation", operation("open", 4000, 8.0, errors=2000), operation("stat", 1000, 1.0)),
-        "2,000 of 5,000 questions for files (40 %) find nothing; this takes 4 s",
+        "2,000 of 5,000 lookups of files (40 %) find nothing; this takes 4 s",
         Job()
         .section("process", process(0, io_time=10.0))
         .section("operation", operation("open", 4000, 8.0, errors=900), operation("stat", 1000, 1.0)),
     ),
     "python_imports": (
         split(Job(), "/home/u/env/module.py", 8, opens=100, stats=100, read={KiB: 100}, meta_time=5.0),
-        "Python's modules are 1 file, opened 800 times and asked for 800 times; this takes 5 s",
+        "Python's modules are 1 file, opened 800 times and looked up 800 times; this takes 5 s",
         split(Job(), "/home/u/env/module.txt", 8, opens=100, stats=100, read={KiB: 100}, meta_time=5.0),
     ),
     "many_small_files": (

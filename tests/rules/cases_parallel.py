@@ -61,14 +61,14 @@ def dataset(parallel: int = 1, **values: object) -> Job:
 SHARING: dict[str, Case] = {
     "no_collective_writes": (
         Job().mpiio("/scratch/a", write={400: 80_000}, write_time=400.0),
-        "80,000 independent MPI-IO writes to 1 shared file, 400 B each in the mean, 0 collective ones; such writes "
-        "take 49.9 s for themselves of 50 s of writing",
+        "80,000 independent MPI-IO writes to 1 shared file, 400 B each on average, 0 collective ones; their "
+        "overhead is 49.9 s of 50 s of writing",
         Job().mpiio("/scratch/a", write={400: 80_000}, write_time=400.0, kind="coll"),
     ),
     "no_collective_reads": (
         Job().mpiio("/scratch/a", read={400: 80_000}, read_time=400.0),
-        "80,000 independent MPI-IO reads of 1 shared file, 400 B each in the mean, 0 collective ones; such reads "
-        "take 49.9 s for themselves of 50 s of reading",
+        "80,000 independent MPI-IO reads of 1 shared file, 400 B each on average, 0 collective ones; their "
+        "overhead is 49.9 s of 50 s of reading",
         Job().mpiio("/scratch/a", 0, read={400: 80_000}, read_time=40.0),
     ),
     "collective_writes": (
@@ -83,17 +83,17 @@ SHARING: dict[str, Case] = {
     ),
     "collective_buffering_works": (
         Job().mpiio("/scratch/a", write={KiB: 8192}, kind="coll").posix("/scratch/a", write={4 * MiB: 2}),
-        "8,192 collective writes, 1 KiB in the mean, become 2 of 4 MiB",
+        "8,192 collective writes, 1 KiB on average, become 2 of 4 MiB",
         Job().mpiio("/scratch/a", write={KiB: 8192}, kind="coll").posix("/scratch/a", write={KiB: 8192}),
     ),
     "blocking_writes": (
         Job().mpiio("/scratch/a", write={MiB: 8}, write_time=80.0),
-        "None of 8 MPI-IO writes is non-blocking; the program waits 10 s for them",
+        "All 8 MPI-IO writes block; the program waits 10 s for them",
         Job().mpiio("/scratch/a", write={MiB: 8}, write_time=80.0, nb_writes=1),
     ),
     "blocking_reads": (
         Job().mpiio("/scratch/a", read={MiB: 8}, read_time=80.0),
-        "None of 8 MPI-IO reads is non-blocking; the program waits 10 s for them",
+        "All 8 MPI-IO reads block; the program waits 10 s for them",
         Job().mpiio("/scratch/a", read={MiB: 8}, read_time=80.0, nb_reads=1),
     ),
     "no_mpiio": (
@@ -176,7 +176,7 @@ LAYOUT: dict[str, Case] = {
     ),
     "wide_small_files": (
         striped([1, 2]),
-        "100 files of 1 KiB in the mean have 2.0 stripes each, and need one",
+        "100 files of 1 KiB on average have 2.0 stripes each, and need one",
         striped([1]),
     ),
     "home_directory": (
@@ -252,7 +252,7 @@ LIBRARY: dict[str, Case] = {
     ),
     "hdf5_independent": (
         dataset(writes=8000, bytes_written=8000 * 400, write_time=80.0),
-        "8,000 independent accesses to 1 dataset of parallel HDF5 files, 400 B each; they take 9.98 s",
+        "8,000 independent accesses to 1 dataset of parallel HDF5 files, 400 B each; their overhead is 9.98 s",
         dataset(writes=8000, bytes_written=8000 * 400, write_time=80.0, use_mpiio_collective=1),
     ),
     "hdf5_metadata": (
@@ -264,7 +264,8 @@ LIBRARY: dict[str, Case] = {
         dataset(
             bytes_written=80 * MiB, writes=80, write_time=80.0, chunk_size=[0, 0, 0, 16, 64], datatype_size=8
         ),
-        "80 MiB in 1 dataset pass through chunks of 8 KiB, 10,240 of them; that many accesses take 9.7 s",
+        "80 MiB in 1 dataset pass through chunks of 8 KiB, 10,240 of them; the "
+        "overhead of that many accesses is 9.7 s",
         dataset(
             bytes_written=80 * MiB,
             writes=80,
@@ -275,7 +276,8 @@ LIBRARY: dict[str, Case] = {
     ),
     "hdf5_many_selections": (
         dataset(parallel=0, writes=80_000, bytes_written=80_000 * KiB, write_time=80.0, point_selects=80_000),
-        "80,000 accesses with a selection each (80,000 irregular ones) to 1 dataset, 1 KiB each; they take 9.85 s",
+        "80,000 accesses with a selection each (80,000 irregular ones) to 1 dataset, 1 KiB each; "
+        "their overhead is 9.85 s",
         dataset(parallel=0, writes=80_000, bytes_written=80_000 * KiB, write_time=80.0),
     ),
     "hdf5_flushes": (
@@ -287,7 +289,7 @@ LIBRARY: dict[str, Case] = {
         Job().add(
             "pnetcdf_var", "/scratch/x.nc:a", indep_writes=8000, bytes_written=8000 * 400, write_time=80.0
         ),
-        "8,000 independent accesses to 1 variable of PnetCDF files, 400 B each; they take 9.98 s",
+        "8,000 independent accesses to 1 variable of PnetCDF files, 400 B each; their overhead is 9.98 s",
         Job().add(
             "pnetcdf_var", "/scratch/x.nc:a", coll_writes=8000, bytes_written=8000 * 400, write_time=80.0
         ),

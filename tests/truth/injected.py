@@ -176,7 +176,7 @@ def run(cause: Cause, arguments: str, folder: Path) -> Path:
 
 
 def seconds(data: Dataset) -> float:
-    """In I/O, in the mean of all ranks; where datasets of HDF5 take more than what is below them, in these."""
+    """In I/O, on average over all ranks; where datasets of HDF5 take more than what is below them, in these."""
     (hdf5,) = data.rows(
         "SELECT sum(read_time + write_time + meta_time) / any_value(nprocs) AS s FROM h5d JOIN job USING (log)"
     )

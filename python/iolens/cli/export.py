@@ -16,7 +16,7 @@ def _folder(to: str, force: bool) -> Path:
     """The folder to write into, made if it is not there; one with something in it only if it is wanted."""
     folder = Path(to)
     if folder.exists() and not folder.is_dir():
-        raise IolensError("is no folder", to, exit_code=USAGE)
+        raise IolensError("is not a directory", to, exit_code=USAGE)
     if folder.is_dir() and not force and any(folder.iterdir()):
         raise IolensError("is not empty; --force writes into it", to, exit_code=USAGE)
     folder.mkdir(parents=True, exist_ok=True)

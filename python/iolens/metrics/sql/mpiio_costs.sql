@@ -2,7 +2,7 @@
 -- topic: time
 -- layout: table
 -- definition: counts: sums over ranks. Seconds (columns that end in _time): of the run, as time_basis has it; of a shared file the slowest rank's, divided as
---   the sums are. An access costs as much for itself as 256 KiB do: indep_read_cost_time are the seconds that independent reads take for themselves.
+--   the sums are. The overhead of an access is taken to be that of moving 256 KiB: indep_read_cost_time are the seconds of overhead in independent reads.
 --   Two rows per log: shared = false is everything, shared = true only the files that more than one rank uses.
 -- unit: calls, bytes, seconds
 -- needs: mpiio

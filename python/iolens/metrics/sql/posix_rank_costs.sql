@@ -2,7 +2,7 @@
 -- topic: ranks and layers
 -- layout: table
 -- definition: sums over the rank's records; rank -1 = files that all ranks share, where seconds are those of the slowest rank in the
---   file: its metadata the mean of all ranks', the rest reading and writing as far as there is any. An access costs as much for itself as 256 KiB do: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
+--   file: its metadata the mean of all ranks', the rest reading and writing as far as there is any. The overhead of an access is taken to be that of moving 256 KiB: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
 --   bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB (100 KiB, less than 1 MiB), and the seconds that they take for
 --   themselves; X_random_time: of random accesses, those that go backwards, and where these are more than a fifth of a record's all that do
 --   not begin where the last one ended: in random order half of them go forwards. empty_reads: of 0 bytes, at the end of a file; they
