@@ -123,6 +123,9 @@ static const char *meant_part(const char *text, const struct choice *row)
 static int fail_value(const struct choices *c, const struct choice *row, const char *text)
 {
 	const char *meant = meant_part(text, row);
+	if (!*text && row->expect)
+		return cli_fail(CLI_USAGE, "%s: --%s \"\": expected %s: see iolens %s --help", c->command, row->name,
+				row->expect, c->command);
 	if (!*text || !strcmp(text, "--"))
 		return cli_fail(CLI_USAGE, "%s: option --%s needs a value: see iolens %s --help", c->command, row->name,
 				c->command);
