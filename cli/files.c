@@ -13,17 +13,18 @@
 #include "file_table.h"
 #include "moved.h"
 #include "output.h"
+#include "sites.h"
 
 struct request {
 	const char *log;
 	size_t top; /* 0: not said */
-	bool json;
+	bool json, sites;
 };
 
 enum { OTHER_LINES = 14, LEAST_ROWS = 10, USUAL_WIDTH = 80, USUAL_LINES = 24 };
 
 /* On a terminal: as wide as it is, and as many rows as it has lines, less those for what follows. */
-static void print_table(struct output *out, const struct digest *d, const struct request *r)
+static void print_table(struct output *out, const struct digest *d, const struct request *r, const struct sites *sites)
 {
 	struct winsize size = {0};
 	size_t rows = r->top, width = 0;
@@ -34,17 +35,17 @@ static void print_table(struct output *out, const struct digest *d, const struct
 		if (!rows)
 			rows = lines > OTHER_LINES + LEAST_ROWS ? lines - OTHER_LINES : LEAST_ROWS;
 	}
-	file_table_print(out, d, rows ? rows : SIZE_MAX, width);
+	file_table_print(out, d, rows ? rows : SIZE_MAX, width, sites);
 }
 
-static void print_json(const struct digest *d, const char *log, size_t top)
+static void print_json(const struct digest *d, const char *log, size_t top, const struct sites *sites)
 {
 	struct json j = {.out = stdout};
 	json_document(&j, "files", 1);
 	json_text(&j, "log", log);
 	json_open(&j, "files", '[');
 	for (size_t n = 0; n < d->nfiles && n < top; n++)
-		digest_json_file(&j, &d->files[n]);
+		digest_json_file(&j, &d->files[n], sites);
 	json_close(&j);
 	json_close(&j);
 }
@@ -61,14 +62,15 @@ static int print_files(const struct request *r)
 	struct log_error err;
 	struct output out;
 	int code = digest_open(&d, r->log, &err), exit = CLI_OK;
+	struct sites *sites = code >= 0 && r->sites ? sites_open(d.log) : NULL;
 	if (code < 0) {
 		cli_log_error(r->log, &err);
 		exit = CLI_INPUT;
 	} else if (r->json) {
-		print_json(&d, r->log, r->top ? r->top : SIZE_MAX);
+		print_json(&d, r->log, r->top ? r->top : SIZE_MAX, sites);
 		exit = fflush(stdout) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "files: cannot write the table");
 	} else if (output_open(&out, 1)) {
-		print_table(&out, &d, r);
+		print_table(&out, &d, r, sites);
 		exit = output_close(&out) == 0 && print_ways(&d) == 0
 			       ? CLI_OK
 			       : cli_fail(CLI_INPUT, "files: cannot write the table");
@@ -77,6 +79,7 @@ static int print_files(const struct request *r)
 		cli_log_error(r->log, &d.damage);
 		exit = CLI_PARTIAL;
 	}
+	sites_close(sites);
 	digest_close(&d);
 	return exit;
 }
@@ -95,6 +98,9 @@ static bool set_top(void *target, const struct choice *c, char *text)
 static const struct choice table[] = {
 	{"top", "N", set_top, "only the first N files, or all (default: on a terminal what fits, else all)",
 	 .expect = "a number above 0, or all"},
+	{"sites", NULL, choice_flag,
+	 "where each was opened: program or library, and offset (findings and SQL name functions)",
+	 .at = offsetof(struct request, sites)},
 	{"json", NULL, choice_flag, "as JSON, with numbers in bytes and seconds", .at = offsetof(struct request, json)},
 };
 

@@ -134,6 +134,7 @@ static void add_interface(struct digest_interface *to, const struct digest_inter
 void digest_add_file(struct digest_file *f, const struct digest_file *g)
 {
 	f->records += g->records;
+	f->written |= g->written;
 	f->bytes_read += g->bytes_read;
 	f->bytes_written += g->bytes_written;
 	f->reads += g->reads;
@@ -209,6 +210,7 @@ static void settle_layer(struct digest_file *f, bool posix_lost)
 		.size = f->size,
 		.seeks = f->seeks,
 		.records = upper.records,
+		.written = f->written,
 		.reads = upper.reads,
 		.writes = upper.writes,
 		.opens = upper.opens,
@@ -264,6 +266,7 @@ static int read_interface(struct digest *d, int which, size_t *room, struct log_
 		if (module == LOG_MOD_POSIX)
 			count_sizes(d, r.data);
 		add_file(d, w, f, &sums);
+		f->written = 1U << which;
 	}
 	log_records_close(records);
 	return code;

@@ -32,6 +32,7 @@ struct digest_file {
 	int64_t reads, writes, opens, seeks;
 	double read_time, write_time, meta_time; /* s, summed over ranks */
 	int64_t records;
+	uint32_t written;              /* the interfaces with records of it: a bit for each slot of enum written */
 	struct digest_interface mpiio; /* beside it; no records: MPI-IO did not use it, or is the lowest layer itself */
 };
 

@@ -1,5 +1,7 @@
 #include "digest_json.h"
 
+#include <stdio.h>
+
 #include "verdict.h"
 
 static void json_interfaces(struct json *j, const struct digest *d)
@@ -76,7 +78,27 @@ static void json_upper(struct json *j, const struct digest_interface *i)
 	json_close(j);
 }
 
-void digest_json_file(struct json *j, const struct digest_file *f)
+static void json_sites(struct json *j, const struct sites *sites, const struct digest_file *f)
+{
+	json_open(j, "opened_by", '[');
+	for (int i = 0; i < WRITTEN_COUNT; i++) {
+		struct site site;
+		char path[4096];
+		for (size_t n = 0; f->written >> i & 1 && sites_of(sites, written_modules[i].key, f->id, n, &site);
+		     n++) {
+			json_open(j, NULL, '{');
+			json_text(j, "interface", written_modules[i].key);
+			snprintf(path, sizeof path, "%.*s", (int)site.length, site.module);
+			json_text(j, "module", path);
+			json_i64(j, "offset", (int64_t)site.offset);
+			json_i64(j, "ranks", site.ranks);
+			json_close(j);
+		}
+	}
+	json_close(j);
+}
+
+void digest_json_file(struct json *j, const struct digest_file *f, const struct sites *sites)
 {
 	json_open(j, NULL, '{');
 	json_text(j, "name", f->name);
@@ -95,6 +117,8 @@ void digest_json_file(struct json *j, const struct digest_file *f)
 	json_f64(j, "write_time", f->write_time);
 	json_f64(j, "meta_time", f->meta_time);
 	json_upper(j, &f->mpiio);
+	if (sites)
+		json_sites(j, sites, f);
 	json_close(j);
 }
 
@@ -124,7 +148,7 @@ void digest_json(struct json *j, const struct digest *d, const char *log)
 	json_beside(j, d);
 	json_open(j, "files", '[');
 	for (size_t n = 0; n < d->nfiles; n++)
-		digest_json_file(j, &d->files[n]);
+		digest_json_file(j, &d->files[n], NULL);
 	json_close(j);
 	json_close(j);
 }

@@ -4,8 +4,9 @@
 
 #include "digest.h"
 #include "json.h"
+#include "sites.h"
 
 void digest_json(struct json *j, const struct digest *d, const char *log);
-void digest_json_file(struct json *j, const struct digest_file *f);
+void digest_json_file(struct json *j, const struct digest_file *f, const struct sites *sites);
 
 #endif

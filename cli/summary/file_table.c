@@ -6,7 +6,7 @@
 
 #include "units.h"
 
-enum { CELL = 40, LEAST_NAME = 30 };
+enum { CELL = 40, LEAST_NAME = 30, SITE = 26 };
 
 static void write_size(char cell[CELL], const struct digest_file *f)
 {
@@ -75,7 +75,8 @@ enum { COLUMNS = sizeof columns / sizeof *columns, MOST_DROPPED = 7 };
 
 struct layout {
 	bool shown[COLUMNS];
-	size_t name; /* characters for names; 0 = any number */
+	const struct sites *sites; /* a column of them, NULL = none */
+	size_t name;               /* characters for names; 0 = any number */
 };
 
 /* ---- names ---- */
@@ -118,6 +119,28 @@ static void print_name(struct output *out, const char *name, size_t room)
 
 /* ---- rows ---- */
 
+/* The program or library, without its directory, and the place in it: of MPI-IO's call, not of those below it. */
+static void print_site(struct output *out, const struct sites *sites, const struct digest_file *f)
+{
+	char text[CELL] = "-", shown[OUTPUT_SHOWN];
+	struct site site;
+	int slot = f->written >> WRITTEN_MPIIO & 1 ? WRITTEN_MPIIO : f->written ? __builtin_ctz(f->written) : -1;
+	if (slot >= 0 && sites_of(sites, written_modules[slot].key, f->id, 0, &site)) {
+		const char *slash = memrchr(site.module, '/', site.length);
+		const char *name = slash ? slash + 1 : site.module;
+		int length = (int)(site.module + site.length - name);
+		snprintf(text, sizeof text, "%.*s+%#llx", length < SITE - 12 ? length : SITE - 12, name,
+			 (unsigned long long)site.offset);
+	}
+	output_text(out, "  ");
+	size_t n = 0;
+	for (const char *at = text; *at; n += cells(shown)) {
+		at += output_next(at, shown);
+		output_text(out, shown);
+	}
+	output_format(out, "%*s", n < SITE ? (int)(SITE - n) : 0, "");
+}
+
 static void print_row(struct output *out, const struct layout *l, const struct digest_file *f)
 {
 	char cell[CELL];
@@ -127,6 +150,8 @@ static void print_row(struct output *out, const struct layout *l, const struct d
 		columns[c].write(cell, f);
 		output_format(out, "%*s", columns[c].width, cell);
 	}
+	if (l->sites)
+		print_site(out, l->sites, f);
 	output_text(out, "  ");
 	print_name(out, f->name, l->name ? l->name - f->directory : 0);
 	output_text(out, f->directory ? "/\n" : "\n");
@@ -137,20 +162,22 @@ static void print_head(struct output *out, const struct layout *l)
 	for (int c = 0; c < COLUMNS; c++)
 		if (l->shown[c])
 			output_format(out, "%*s", columns[c].width, columns[c].title);
+	if (l->sites)
+		output_format(out, "  %-*s", SITE, "opened by");
 	output_text(out, "  file\n");
 }
 
 static size_t width_of(const struct layout *l)
 {
-	size_t width = 2;
+	size_t width = 2 + (l->sites ? SITE + 2 : 0);
 	for (int c = 0; c < COLUMNS; c++)
 		width += l->shown[c] ? (size_t)columns[c].width : 0;
 	return width;
 }
 
-static struct layout lay_out(const struct digest *d, size_t rows, size_t width)
+static struct layout lay_out(const struct digest *d, size_t rows, size_t width, const struct sites *sites)
 {
-	struct layout l = {0};
+	struct layout l = {.sites = sites};
 	size_t longest = strlen("all files");
 	bool upper = false;
 	for (size_t n = 0; n < d->nfiles; n++) {
@@ -170,10 +197,10 @@ static struct layout lay_out(const struct digest *d, size_t rows, size_t width)
 	return l;
 }
 
-void file_table_print(struct output *out, const struct digest *d, size_t rows, size_t width)
+void file_table_print(struct output *out, const struct digest *d, size_t rows, size_t width, const struct sites *sites)
 {
 	struct digest_file total = {.name = "all files", .class = ""};
-	struct layout l = lay_out(d, rows, width);
+	struct layout l = lay_out(d, rows, width, sites);
 	char name[80];
 	print_head(out, &l);
 	for (size_t n = 0; n < d->nfiles; n++) {
@@ -184,6 +211,7 @@ void file_table_print(struct output *out, const struct digest *d, size_t rows, s
 		if (n < rows)
 			print_row(out, &l, f);
 	}
+	total.written = 0; /* no place is that of all */
 	print_row(out, &l, &total);
 	if (width && d->nfiles > rows) {
 		snprintf(name, sizeof name, "%s files in all; --top all shows them\n",
