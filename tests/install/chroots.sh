@@ -51,9 +51,12 @@ for suite; do
 	mirror=$(mirror_of "$whose")
 	[ -n "$mirror" ] || { echo "== $suite is left out: no mirror of $whose is known, tell ${whose^^}_MIRROR"; continue; }
 	root=$(mktemp -d --tmpdir iolens-chroot.XXXXXX)
+	# An older debootstrap does not know a newer Ubuntu, which is made as all since gutsy are.
+	script=
+	[ "$whose" != Ubuntu ] || [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=/usr/share/debootstrap/scripts/gutsy
 	# shellcheck disable=SC2086 # one word per option
 	debootstrap --variant=minbase --components="$components" $more --include=python3,python3-venv,python3-pip,ca-certificates \
-		"$suite" "$root" "$mirror" >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2; exit 1; }
+		"$suite" "$root" "$mirror" $script >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2; exit 1; }
 	rm -f "$root.log"
 	chmod 755 "$root"
 	mount -t proc proc "$root/proc"
