@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -111,9 +112,14 @@ def test_a_job_beside_what_was_saved(run_iolens: Run, tmp_path: Path) -> None:
     assert (peak["peak_read_rate"], peak["peak_write_rate"]) == (found["read_rate"], found["write_rate"])
     page = run_iolens(["info", log], env=cache).stdout.partition("\nbeside a peak")[2]
     assert f"{100 * 5 * MiB / found['read_rate']:.1f} %" in page
-    assert "peaks" not in json.loads(
-        run_iolens(["info", "--json", log], env={"XDG_CACHE_HOME": "/nowhere"}).stdout
-    )
+    nowhere = {"XDG_CACHE_HOME": "/nowhere"}
+    assert "peaks" not in json.loads(run_iolens(["info", "--json", log], env=nowhere).stdout)
+    table = run_iolens(["report", "--text", log], env=cache).stdout
+    table = table.partition("Beside a measured peak")[2].partition("\n\n==")[0]
+    rows = [line.split() for line in table.splitlines() if line.split()[:1] == [found["mount"]]]
+    assert [row[1] for row in rows] == ["read", "write"]
+    assert re.search(r" read +5(\.0)? MiB/s ", table) and re.search(r" write +1(\.0)? MiB/s ", table)
+    assert "Beside a measured peak" not in run_iolens(["report", "--text", log], env=nowhere).stdout
 
 
 def test_a_disk_of_another_host_is_another_disk(run_iolens: Run, tmp_path: Path) -> None:

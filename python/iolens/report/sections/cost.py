@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from iolens.report.document import Bars, Block, Column, Facts, Section, Series
+from iolens.report.sections.peaks import beside_peaks
 from iolens.report.source import INTERFACE_SQL, INTERFACE_TITLES, Source
 
 __all__ = ["cost"]
@@ -91,4 +92,5 @@ def cost(source: Source) -> Section:
         "SELECT * FROM metric.per_process WHERE log = {log}",
         metric="per_process",
     )
+    blocks += beside_peaks(source)
     return Section(f"{source.prefix}cost", "Cost of I/O", blocks)
