@@ -35,7 +35,7 @@ def _specification(title: str, logs: Path) -> dict[str, object]:
     }
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def kernel() -> None:
     """A kernel for notebooks that is observed, for %%iolens."""
 
