@@ -70,7 +70,31 @@ static void print_warning(const char *line, const char (*names)[NAME])
 	printf("%.*s%s%s\n", (int)strcspn(line, "\n"), line, *meant ? ": " : "", meant);
 }
 
-/* Copies what the library prints; returns whether it warned. */
+/* Variables that are near to a setting's name and not one; a program ignores them without a word. */
+static int warn_of_variables(const char (*names)[NAME])
+{
+	static const char *const others[] = {"PRELOAD", "PYTHON",  "PYTEST", "RANGES",
+					     "RULES",   "SESSION", "EPOCH",  "DUMP_CONFIG"};
+	int warned = 0;
+	for (char **e = environ; *e; e++) {
+		char hint[NEAREST_HINT], name[NAME];
+		if (strncmp(*e, "IOLENS_", 7) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(*e + 7, "="), *e + 7);
+		bool known = false;
+		for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+			known = known || !strncmp(name, others[i], strlen(others[i]));
+		for (size_t i = 0; *names[i]; i++)
+			known = known || !strcmp(name, names[i]);
+		const char *meant = known ? "" : nearest_hint(hint, name, setting_name, names, "");
+		if (*meant)
+			printf("warning: environment IOLENS_%s : no such setting: %s\n", name, meant);
+		warned |= *meant != '\0';
+	}
+	return warned;
+}
+
+/* Copies what the library prints; returns whether it, or we, warned. */
 static int copy_lines(FILE *in)
 {
 	static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG"};
@@ -91,7 +115,7 @@ static int copy_lines(FILE *in)
 			warned = 1;
 		}
 	}
-	return warned;
+	return warned | warn_of_variables((const char(*)[NAME])names);
 }
 
 static int show_settings(const char *file)

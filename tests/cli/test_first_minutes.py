@@ -95,3 +95,12 @@ def test_settings(run_iolens: Run, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert warnings[0].endswith("TRACES : no such setting: did you mean TRACE?")
     assert warnings[1].endswith("ZZZZZZZZZZ : no such setting")
+
+
+def test_a_variable_that_is_near_to_a_setting(run_iolens: Run) -> None:
+    odd = {"IOLENS_TRCE": "1", "IOLENS_RULES": "/nowhere", "IOLENS_CORPUS": "/nowhere"}
+    done = run_iolens(["config"], env=odd)
+    assert done.returncode == 1
+    assert [line for line in done.stdout.splitlines() if line.startswith("warning")] == [
+        "warning: environment IOLENS_TRCE : no such setting: did you mean TRACE?"
+    ]
