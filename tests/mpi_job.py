@@ -148,3 +148,31 @@ class Job:
     def hosts(self, log: Path | None = None) -> dict[int, str]:
         """Where each rank ran."""
         return {int(row["rank"]): row["host"] for row in self.processes(log) if int(row["rank"]) >= 0}
+
+
+class Programs:
+    """The programs of a folder, each built once by each MPI, into folders that `place` makes."""
+
+    def __init__(self, sources: Path, place: Callable[[str], Path]) -> None:
+        self.sources, self.place = sources, place
+        self.made: dict[tuple[str, str], Path] = {}
+
+    def __call__(self, mpi: MPI, name: str) -> Path:
+        if (mpi.name, name) not in self.made:
+            source = next(path for path in sorted(self.sources.glob(f"{name}.[cf]*")))
+            to = self.place(f"{name}-{mpi.name}") / name
+            subprocess.run([mpi.compiler(source.suffix), "-O1", source, "-o", to, "-lpthread"], check=True)
+            self.made[mpi.name, name] = to
+        return self.made[mpi.name, name]
+
+    def jobs(self, iolens: Path, library: Path, place: Path) -> Callable[[MPI], Job]:
+        """Jobs of these programs under the library, one below `place`."""
+
+        def make(mpi: MPI) -> Job:
+            mpi.require()
+            cwd, stores = place.resolve() / "cwd", place.resolve() / "stores"
+            cwd.mkdir()
+            stores.mkdir()
+            return Job(mpi, lambda name: self(mpi, name), iolens, library, cwd, stores)
+
+        return make

@@ -27,7 +27,7 @@ from typing import Any
 import places
 import pytest
 import shown
-from mpi_job import Job
+from mpi_job import Job, Programs
 from mpis import FAMILIES, MPI, MPIS
 
 if sys.version_info >= (3, 11):
@@ -67,32 +67,15 @@ def communication(preload: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[MPI, str], Path]:
-    made: dict[tuple[str, str], Path] = {}
-
-    def build_one(mpi: MPI, name: str) -> Path:
-        source = next(iter(HERE.glob(f"{name}.[cf]*")))
-        if (mpi.name, name) not in made:
-            to = tmp_path_factory.mktemp(f"{name}-{mpi.name}") / name
-            subprocess.run([mpi.compiler(source.suffix), "-O1", source, "-o", to], check=True)
-            made[mpi.name, name] = to
-        return made[mpi.name, name]
-
-    return build_one
+def programs_of_mpi(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    return Programs(HERE, tmp_path_factory.mktemp)
 
 
 @pytest.fixture
 def job_of(
-    build: Callable[[MPI, str], Path], iolens: Path, communication: Path, tmp_path: Path
+    programs_of_mpi: Programs, iolens: Path, communication: Path, tmp_path: Path
 ) -> Callable[[MPI], Job]:
-    def make(mpi: MPI) -> Job:
-        mpi.require()
-        cwd, stores = tmp_path.resolve() / "cwd", tmp_path.resolve() / "stores"
-        cwd.mkdir()
-        stores.mkdir()
-        return Job(mpi, lambda name: build(mpi, name), iolens, communication, cwd, stores)
-
-    return make
+    return programs_of_mpi.jobs(iolens, communication, tmp_path)
 
 
 @dataclass
