@@ -1,8 +1,14 @@
-"""Bytes of a traced access in a log: in the compact form, and in Darshan's region."""
+"""Bytes of a traced access in a log: in the compact form, and in Darshan's region; with --rounds what tracing adds.
+
+`python bench/trace/run.py --rounds 25`: nanoseconds of a `pread` of 64 bytes, bare, observed and traced in turn: the
+medians of what a round's runs differ.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,11 +41,45 @@ def stored(program: Path, pattern: str, form: str) -> int:
     return size
 
 
+def times(program: Path, rounds: int) -> dict[str, list[float]]:
+    """Nanoseconds of a call, a value a round."""
+    run = [ROOT / "build" / "cli" / "iolens", "run", "-q", "-o", "log.darshan"]
+    ways: dict[str, list[str | Path]] = {
+        "bare": [],
+        "observed": [*run, "--"],
+        "compact": [*run, "--trace=compact", "--"],
+        "on": [*run, "--trace", "--"],
+    }
+    seen: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, before in ways.items():
+            program.with_name("log.darshan").unlink(missing_ok=True)
+            command = [*before, program, "small-in-order", str(CALLS)]
+            done = subprocess.run(command, cwd=program.parent, check=True, capture_output=True, text=True)
+            seen[way].append(float(done.stdout))
+    return seen
+
+
+def print_times(seen: dict[str, list[float]]) -> None:
+    print("| | median, ns | added to the one before | least of it |\n|---|---|---|---|")
+    before = {"observed": "bare", "compact": "observed", "on": "observed"}
+    for way, values in seen.items():
+        added = [a - b for a, b in zip(values, seen[before.get(way, way)])]
+        least = min(values) - min(seen[before.get(way, way)])
+        print(f"| {way} | {statistics.median(values):.0f} | {statistics.median(added):+.0f} | {least:+.0f} |")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=0)
+    rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory, "trace")
         source = Path(__file__).with_name("trace.c")
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-w", "-o", program, source], check=True)
+        if rounds:
+            print_times(times(program, rounds))
+            return
         print(f"| {CALLS:,} accesses | compact | Darshan's region |\n|---|---|---|")
         for pattern in PATTERNS:
             sizes = [stored(program, pattern, form) / CALLS for form in ("compact", "on")]
