@@ -120,3 +120,32 @@ function choice(parent, label, options, action) {
   parent.append(wrap);
   return select;
 }
+
+// A box that shows a kind of access or hides it: chart.shown[kind].
+function kindBox(parent, chart, [name, title], kind) {
+  const label = document.createElement("label");
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  box.checked = true;
+  box.addEventListener("change", () => {
+    chart.shown[kind] = box.checked;
+    chart.draw();
+  });
+  const sample = document.createElement("span");
+  sample.className = `swatch b-${name}`;
+  label.append(box, sample, title);
+  parent.append(label);
+}
+
+// What a chart says where the mouse or its cursor is: chart.point(event), chart.move(event), chart.cursor.
+function pointed(chart) {
+  const on = (name, action) => chart.canvas.addEventListener(name, action);
+  on("mousemove", (event) => chart.point(event));
+  on("mouseleave", () => tip.hide());
+  on("keydown", (event) => chart.move(event));
+  on("blur", () => {
+    chart.cursor = null;
+    tip.hide();
+    chart.draw();
+  });
+}

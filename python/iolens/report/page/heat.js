@@ -15,14 +15,7 @@ class HeatMap {
         this.draw();
       });
     }
-    this.canvas.addEventListener("mousemove", (event) => this.point(event));
-    this.canvas.addEventListener("mouseleave", () => tip.hide());
-    this.canvas.addEventListener("keydown", (event) => this.move(event));
-    this.canvas.addEventListener("blur", () => {
-      this.cursor = null;
-      tip.hide();
-      this.draw();
-    });
+    pointed(this);
   }
 
   value(cell) {

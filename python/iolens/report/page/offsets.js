@@ -11,14 +11,7 @@ class OffsetChart {
     this.shown = [true, true];
     this.cursor = null;
     this.buildTools(figure.querySelector(".tools"));
-    this.canvas.addEventListener("mousemove", (event) => this.point(event));
-    this.canvas.addEventListener("mouseleave", () => tip.hide());
-    this.canvas.addEventListener("keydown", (event) => this.move(event));
-    this.canvas.addEventListener("blur", () => {
-      this.cursor = null;
-      tip.hide();
-      this.draw();
-    });
+    pointed(this);
   }
 
   buildTools(tools) {
@@ -29,20 +22,7 @@ class OffsetChart {
       this.draw();
     });
     select.classList.add("of-files");
-    WAYS.forEach(([name, title], kind) => {
-      const label = document.createElement("label");
-      const box = document.createElement("input");
-      box.type = "checkbox";
-      box.checked = true;
-      box.addEventListener("change", () => {
-        this.shown[kind] = box.checked;
-        this.draw();
-      });
-      const sample = document.createElement("span");
-      sample.className = `swatch b-${name}`;
-      label.append(box, sample, title);
-      tools.append(label);
-    });
+    WAYS.forEach((way, kind) => kindBox(tools, this, way, kind));
   }
 
   // Marks: part of the time at which they begin and that they last, part of the file, kind, what they say.

@@ -36,20 +36,8 @@ class TimelineChart {
     control(tools, "▶", "Later", () => this.pan(0.25));
     control(tools, "All", "Show all of the time", () => this.look(0, this.data.end));
     const used = KINDS.map((_, kind) => this.data.levels[0][1].some((cell) => cell[2 + kind] > 0));
-    KINDS.forEach(([name, title], kind) => {
-      if (!used[kind]) return;
-      const label = document.createElement("label");
-      const box = document.createElement("input");
-      box.type = "checkbox";
-      box.checked = true;
-      box.addEventListener("change", () => {
-        this.shown[kind] = box.checked;
-        this.draw();
-      });
-      const sample = document.createElement("span");
-      sample.className = `swatch b-${name}`;
-      label.append(box, sample, title);
-      tools.append(label);
+    KINDS.forEach((way, kind) => {
+      if (used[kind]) kindBox(tools, this, way, kind);
     });
   }
 
