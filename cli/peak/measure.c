@@ -79,18 +79,26 @@ static void try_direct(struct work *w)
 		posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+/* `size` bytes from `at`; not 0: why not. */
+static int read_piece(const struct work *w, struct measured *r, size_t size, off_t at)
+{
+	ssize_t n = pread(w->direct >= 0 ? w->direct : w->fd, w->block, size, at);
+	if (n <= 0)
+		return fail_io(n);
+	r->bytes += n;
+	r->count++;
+	return 0;
+}
+
 static int read_all(struct work *w)
 {
 	struct measured *r = &w->m->of[MEASURE_READ];
-	int fd = w->direct >= 0 ? w->direct : w->fd;
+	int error = 0;
 	double start = now();
-	while (r->bytes < w->size && goes_on(w, start)) {
-		ssize_t n = pread(fd, w->block, MEASURE_BLOCK, r->bytes);
-		if (n <= 0)
-			return fail_io(n);
-		r->bytes += n;
-		r->count++;
-	}
+	while (!error && r->bytes < w->size && goes_on(w, start))
+		error = read_piece(w, r, MEASURE_BLOCK, r->bytes);
+	if (error)
+		return error;
 	r->seconds = now() - start;
 	return stopped ? EINTR : 0;
 }
@@ -98,21 +106,19 @@ static int read_all(struct work *w)
 static int read_randomly(struct work *w)
 {
 	struct measured *r = &w->m->of[MEASURE_RANDOM];
-	int fd = w->direct >= 0 ? w->direct : w->fd;
 	uint64_t state = 88172645463325252u, places = (uint64_t)(w->size / MEASURE_SMALL);
+	int error = 0;
 	if (w->direct < 0)
 		posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED);
 	double start = now();
-	while (places && goes_on(w, start)) {
+	while (!error && places && goes_on(w, start)) {
 		state ^= state << 13;
 		state ^= state >> 7;
 		state ^= state << 17;
-		ssize_t n = pread(fd, w->block, MEASURE_SMALL, (off_t)(state % places) * MEASURE_SMALL);
-		if (n <= 0)
-			return fail_io(n);
-		r->bytes += n;
-		r->count++;
+		error = read_piece(w, r, MEASURE_SMALL, (off_t)(state % places) * MEASURE_SMALL);
 	}
+	if (error)
+		return error;
 	r->seconds = now() - start;
 	return stopped ? EINTR : 0;
 }
