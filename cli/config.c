@@ -70,20 +70,27 @@ static void print_warning(const char *line, const char (*names)[NAME])
 	printf("%.*s%s%s\n", (int)strcspn(line, "\n"), line, *meant ? ": " : "", meant);
 }
 
+/* Names after IOLENS_ that are no settings of a site: between the library and `iolens run`; of the commands. */
+static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG", NULL};
+static const char *const of_commands[] = {"PRELOAD", "PYTHON", "PYTEST", "RANGES", "RULES", NULL};
+
+static bool begins_with_one(const char *text, const char *const *names)
+{
+	while (*names && strncmp(text, *names, strlen(*names)) != 0)
+		names++;
+	return *names;
+}
+
 /* Variables that are near to a setting's name and not one; a program ignores them without a word. */
 static int warn_of_variables(const char (*names)[NAME])
 {
-	static const char *const others[] = {"PRELOAD", "PYTHON",  "PYTEST", "RANGES",
-					     "RULES",   "SESSION", "EPOCH",  "DUMP_CONFIG"};
 	int warned = 0;
 	for (char **e = environ; *e; e++) {
 		char hint[NEAREST_HINT], name[NAME];
 		if (strncmp(*e, "IOLENS_", 7) != 0)
 			continue;
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(*e + 7, "="), *e + 7);
-		bool known = false;
-		for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-			known = known || !strncmp(name, others[i], strlen(others[i]));
+		bool known = begins_with_one(name, internal) || begins_with_one(name, of_commands);
 		for (size_t i = 0; *names[i]; i++)
 			known = known || !strcmp(name, names[i]);
 		const char *meant = known ? "" : nearest_hint(hint, name, setting_name, names, "");
@@ -97,14 +104,10 @@ static int warn_of_variables(const char (*names)[NAME])
 /* Copies what the library prints; returns whether it, or we, warned. */
 static int copy_lines(FILE *in)
 {
-	static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG"};
 	char line[1024], names[SETTINGS + 1][NAME] = {{0}};
 	int warned = 0, n = 0;
 	while (fgets(line, sizeof line, in)) {
-		bool hidden = false;
-		for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
-			hidden = hidden || !strncmp(line, internal[i], strlen(internal[i]));
-		if (hidden)
+		if (begins_with_one(line, internal))
 			continue;
 		if (strncmp(line, "warning: ", 9)) {
 			if (n < SETTINGS)
