@@ -26,7 +26,8 @@ class Refused(Exception):
 def say(*command: str) -> str:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
-        raise Refused(f"{' '.join(command)}: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
+        why = done.stderr.strip() or str(done.returncode)
+        raise Refused(f"{' '.join(command)}: {why.splitlines()[-1]}")
     return done.stdout
 
 
