@@ -1,0 +1,1 @@
+"""The jobs of a machine, in one place."""
