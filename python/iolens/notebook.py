@@ -62,6 +62,12 @@ class _Since(Dataset):
         super().__init__([after], every_column=True)
 
     def _make_now(self, name: str) -> None:
+        if (
+            name in SECTIONS
+        ):  # a store's trailer has the state of the process under these names, and no tables
+            columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[name].items())
+            self._connection.execute(f"CREATE TABLE {name} (log BIGINT, {columns})")
+            return
         super()._make_now(name)
         if name in INTERFACES:
             self._subtract(name)
@@ -70,11 +76,6 @@ class _Since(Dataset):
             self._connection.execute(f"DELETE FROM {name} WHERE id IN ({own})", [f"{self._without}/"])
         elif name == "job_of":
             self._connection.execute(f"UPDATE job_of SET run_time = {self._seconds!r}")
-
-    def _section(self, section: str) -> None:
-        """Empty: a store's trailer has the state of the process under these names, and no tables."""
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[section].items())
-        self._connection.execute(f"CREATE TABLE {section} (log BIGINT, {columns})")
 
     def _subtract(self, name: str) -> None:
         table = self._before.table(name)

@@ -15,35 +15,24 @@ from typing import Any, Union
 
 import duckdb
 
-from iolens.error import MORE_MEMORY, USAGE, IolensError
-from iolens.log import memory_allowed, scan
-from iolens.log import open as open_log
-from iolens.log.table import Table
-from iolens.metrics.metric import find_metric, metrics
-from iolens.metrics.plausible import implausible
-from iolens.metrics.sections import SECTIONS
+from iolens.error import IolensError
+from iolens.log import memory_allowed
+from iolens.metrics.base import Base, told
+from iolens.metrics.log_tables import LogTables
+from iolens.metrics.metric import find_metric
 from iolens.metrics.source_lines import find_places
 from iolens.metrics.tables import DERIVED
-from iolens.metrics.views import INTERFACES, MODULES, macros, record_columns, record_select
-from iolens.progress import each, step
+from iolens.metrics.views import INTERFACES, MODULES, macros, record_select
+from iolens.progress import step
 
-__all__ = ["LARGE_BYTES", "MODULES", "Dataset"]
+__all__ = ["MODULES", "Dataset"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
-
-LARGE_BYTES = 8 << 20
-"""Logs with more than this many stored bytes of records are kept in a file, not in memory."""
 
 # What DuckDB takes before it writes to temporary files.
 _MEMORY = 400_000_000
 
-# Rows in memory at a time.
-_BATCH = 8192
-
-# Table -> what the log library calls it.
-_PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": "modules", "name_of": "names"}
-
-_KNOWN = {*_PLAIN, *MODULES, *SECTIONS, *DERIVED, "record", "source_line"}
+_DERIVED = {*DERIVED, "record", "source_line"}
 
 _NAMED = re.compile(r"\b(?:from|join|describe|summarize|pivot|unpivot)\s+\(*\s*\"?(metric\.\w+|\w+)", re.I)
 _LISTS = re.compile(r"^\s*show\b|\b(?:information_schema|duckdb_(?:tables|views|columns))\b", re.I)
@@ -100,18 +89,15 @@ class Dataset:
     """
 
     def __init__(
-        self, paths: AnyPath | Iterable[AnyPath], *, memory: str = "", every_column: bool = False
+        self, source: AnyPath | Iterable[AnyPath] | Base, *, memory: str = "", every_column: bool = False
     ) -> None:
-        listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-        if not listed:
-            raise IolensError("no log given", exit_code=USAGE)
-        self.paths = tuple(os.fspath(p) for p in listed)
-        self.logs = tuple(open_log(p) for p in each("opening logs", self.paths, len(self.paths)))
-        """The open logs."""
-        for log in self.logs:
-            _ = log.job  # without it nothing can be told of a log
-        self._scan = scan(self.paths)
-        self.large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
+        if isinstance(source, (str, os.PathLike, Iterable)):
+            source = LogTables(source)
+        self._base = source
+        self.paths = source.paths
+        self.logs = source.logs if isinstance(source, LogTables) else ()
+        """The open logs; none of a lake."""
+        self.large = source.large
         self._folder = tempfile.mkdtemp(prefix="iolens-")
         self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         place = f"{self._folder}/logs.duckdb" if self.large else ":memory:"
@@ -125,11 +111,8 @@ class Dataset:
         )
         self._sealed = False
         self._made: set[str] = set()
-        self._words: set[str] = set()
+        self._known = {*source.tables, *_DERIVED}
         self._out_of_range: list[IolensError] = []
-        self._left_out_rows: list[tuple[int, str]] = []
-        self._every_column = every_column
-        self._left_out: dict[str, set[str]] = {}
         # The bar would be among the rows of a slow query. In Jupyter without ipywidgets there is none to switch off.
         with contextlib.suppress(duckdb.InvalidInputException):
             self._connection.execute("SET enable_progress_bar = false")
@@ -138,62 +121,32 @@ class Dataset:
         for macro in macros():
             self._connection.execute(macro)
         self._connection.execute("CREATE TABLE oss_of (ost BIGINT, oss VARCHAR)")
-        self._connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
-        named = ", ".join(f"({number}, {_literal(path)})" for number, path in enumerate(self.paths))
-        self._connection.execute(f"INSERT INTO path VALUES {named}")
+        source.open(self._connection, every_column)
 
     @property
     def problems(self) -> list[IolensError]:
         """Damage met while reading: what came before it is in the tables, what needs it is empty."""
-        implausible = [IolensError(text, self.paths[log]) for log, text in self._left_out_rows]
-        return self._scan.errors + implausible + self._out_of_range
+        return self._base.problems + self._out_of_range
 
     # ---- tables ----
 
     def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
-        try:
+        with told(self._base.name):
             return self._connection.execute(statement)
-        except duckdb.OutOfMemoryException as error:
-            where = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} logs"
-            raise IolensError(f"not enough memory: {MORE_MEMORY}", where) from error
-
-    def _with_source(self, source: Table, statement: str) -> None:
-        self._connection.register("source", source.__arrow_c_stream__())
-        try:
-            self._execute(statement)
-        finally:
-            self._connection.unregister("source")
-        self._scan.refuse_large()
-
-    def _load(self, name: str, source: Table) -> None:
-        self._with_source(source, f"CREATE TABLE {name} AS SELECT * FROM source")
-
-    def _leave_out(self, name: str, wrong: str) -> None:
-        """Rows that cannot be true would be in every sum: they are reported and left out."""
-        per_log = f"SELECT log, count(*) FROM {name} WHERE {wrong} GROUP BY log ORDER BY log"
-        damaged = [] if wrong == "FALSE" else self._connection.execute(per_log).fetchall()
-        for log, rows in damaged:
-            text = (
-                f"{rows} {'row' if rows == 1 else 'rows'} of {name} left out: no program reaches such numbers"
-            )
-            if (log, text) not in self._left_out_rows:
-                self._left_out_rows.append((log, text))
-        if damaged:
-            self._connection.execute(f"DELETE FROM {name} WHERE {wrong}")
 
     def pass_module(self, module: str, statement: str) -> bool:
         """Runs a statement over all rows of a module, which it calls ``source``, without keeping them in a table.
 
         False, and nothing is run, if no log has data of the module, or its table is there already.
         """
-        if module in self._made or not any(module in log for log in self.logs):
+        if module in self._made or not isinstance(self._base, LogTables) or not self._base.has(module):
             return False
-        self._with_source(self._scan.table(module, batch_rows=_BATCH), statement)
+        self._base.pass_module(module, statement)
         return True
 
     def _make(self, name: str) -> None:
         """Makes the table or view of this name if it is one of ours and not there yet."""
-        if name in self._made or not (name in _KNOWN or name.startswith("metric.")):
+        if name in self._made or not (name in self._known or name.startswith("metric.")):
             return
         self._made.add(name)
         step(f"{'computing' if '.' in name else 'reading'} {name.removeprefix('metric.')}")
@@ -204,12 +157,8 @@ class Dataset:
             raise
 
     def _make_now(self, name: str) -> None:
-        if name in _PLAIN:
-            self._load(name, self._scan.table(_PLAIN[name], batch_rows=_BATCH))
-        elif name in MODULES:
-            self._module(name)
-        elif name in SECTIONS:
-            self._section(name)
+        if name in self._base.tables:
+            self._base.make(name)
         elif name == "record":
             self._record()
         elif name == "source_line":
@@ -224,50 +173,11 @@ class Dataset:
         elif name.startswith("metric."):
             self._compute(name, find_metric(name.removeprefix("metric.")).sql)
 
-    def _module(self, module: str) -> None:
-        table = self._scan.table(module, batch_rows=_BATCH)
-        if module in INTERFACES and not self._every_column:
-            chosen = self._columns(table)
-            self._left_out[module] = set(table.schema.names) - set(chosen)
-            table = table.select(chosen)
-        self._load(module, table)
-        self._leave_out(module, implausible(table.schema, set(table.schema.names)))
-
-    def _columns(self, table: Table) -> list[str]:
-        """Those that some query asks for: the columns of ``record``, and what is named somewhere."""
-        words = {word for m in metrics().values() for word in re.findall(r"\w+", m.sql)}
-        words |= self._words | {"log", "id", "rank"} | record_columns(table.schema)
-        return [field.name for field in table.schema if field.name in words]
-
-    def _add_column(self, name: str) -> bool:
-        """Reads the loaded modules that have this column, and were read without it, again."""
-        self._words.add(name)
-        lacking = [
-            module for module, columns in self._left_out.items() if name in columns and module in self._made
-        ]
-        for module in lacking:
-            self._connection.execute(f"DROP TABLE {module}")
-            self._module(module)
-        return bool(lacking)
-
-    def _section(self, section: str) -> None:
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[section].items())
-        self._connection.execute(f"CREATE TABLE {section} (log BIGINT, {columns})")
-        if not any(section in log.trailer for log in self.logs):
-            return
-        source = self._scan.section(section)
-        names = list(source.schema.names)  # the last one is the number of the log
-        names = ["log_name" if name == "log" else name for name in names[:-1]] + names[-1:]
-        here = ", ".join(f'"{name}"' for name in names if name == "log" or name in SECTIONS[section])
-        given = ", ".join(f'"{name}"' for name in names)
-        self._with_source(source, f"INSERT INTO {section} BY NAME SELECT {here} FROM source AS s({given})")
-        self._leave_out(section, implausible(source.schema, set(SECTIONS[section])))
-
     def _record(self) -> None:
-        here = [i for i in INTERFACES if any(i in log for log in self.logs)] or ["posix"]
+        here = [i for i in INTERFACES if self._base.has(i)] or ["posix"]
         for interface in here:
             self._make(interface)
-        parts = " UNION ALL ".join(record_select(i, self._scan.table(i).schema) for i in here)
+        parts = " UNION ALL ".join(record_select(i, self._base.schema(i)) for i in here)
         self._connection.execute(f"""
             CREATE VIEW record AS
             SELECT *, coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0) AS total_time,
@@ -304,8 +214,8 @@ class Dataset:
         try:
             self._run(f"CREATE TABLE {name} AS ({query})")
         except (duckdb.OutOfRangeException, duckdb.ConversionException):
-            where = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} logs"
-            self._out_of_range.append(IolensError(f"counters are too large to compute {name}", where))
+            text = f"counters are too large to compute {name}"
+            self._out_of_range.append(IolensError(text, self._base.name))
             self._run(f"CREATE TABLE {name} AS ({query}) WITH NO DATA")
 
     def servers(self, oss_of: Iterable[tuple[int, str]]) -> None:
@@ -328,7 +238,7 @@ class Dataset:
 
     def expect(self, statements: Iterable[str]) -> None:
         """Statements that will be asked: of a large log only columns that are named are loaded."""
-        self._words |= {word for statement in statements for word in re.findall(r"\w+", statement)}
+        self._base.expect({word for statement in statements for word in re.findall(r"\w+", statement)})
 
     def _prepare(self, statement: str) -> None:
         for name in _tables_of(statement):
@@ -337,7 +247,7 @@ class Dataset:
     def _run(self, statement: str) -> duckdb.DuckDBPyConnection:
         self._prepare(statement)
         if _LISTS.search(statement):
-            for name in sorted(_KNOWN):
+            for name in sorted(self._known):
                 self._make(name)
         while True:
             try:
@@ -345,12 +255,12 @@ class Dataset:
             except duckdb.CatalogException as error:  # named where _tables_of does not look
                 found = _NO_TABLE.search(str(error))
                 name = found[1].lower() if found else ""
-                if name in self._made or name not in _KNOWN:
+                if name in self._made or name not in self._known:
                     raise
                 self._make(name)
             except duckdb.BinderException as error:
                 found = _NO_COLUMN.search(str(error))
-                if not found or not self._add_column(found[1]):
+                if not found or not self._base.add_column(found[1]):
                     raise
 
     def query(
@@ -400,4 +310,4 @@ class Dataset:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Dataset of {len(self.paths)} logs>"
+        return f"<Dataset of {self._base.name}>"

@@ -1,0 +1,161 @@
+"""The base tables of logs: what the log library reads, loaded into DuckDB."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Union
+
+import duckdb
+
+from iolens.error import USAGE, IolensError
+from iolens.log import open as open_log
+from iolens.log import scan
+from iolens.log.table import Schema, Table
+from iolens.metrics.base import told
+from iolens.metrics.metric import metrics
+from iolens.metrics.plausible import implausible
+from iolens.metrics.sections import SECTIONS
+from iolens.metrics.views import INTERFACES, MODULES, record_columns
+from iolens.progress import each
+
+__all__ = ["LARGE_BYTES", "PLAIN", "LogTables"]
+
+AnyPath = Union[str, "os.PathLike[str]"]
+
+LARGE_BYTES = 8 << 20
+"""Logs with more than this many stored bytes of records are kept in a file, not in memory."""
+
+# Rows in memory at a time.
+_BATCH = 8192
+
+PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": "modules", "name_of": "names"}
+"""Table -> what the log library calls it."""
+
+
+class LogTables:
+    """Of one or more logs; ``log`` is the number of the log in ``paths``. See ``Base``."""
+
+    tables = frozenset({*PLAIN, *MODULES, *SECTIONS})
+
+    def __init__(self, paths: AnyPath | Iterable[AnyPath]) -> None:
+        listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        if not listed:
+            raise IolensError("no log given", exit_code=USAGE)
+        self.paths = tuple(os.fspath(p) for p in listed)
+        self.name = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} logs"
+        self.logs = tuple(open_log(p) for p in each("opening logs", self.paths, len(self.paths)))
+        """The open logs."""
+        for log in self.logs:
+            _ = log.job  # without it nothing can be told of a log
+        self._scan = scan(self.paths)
+        self.large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
+        self._words: set[str] = set()
+        self._left_out_rows: list[tuple[int, str]] = []
+        self._left_out: dict[str, set[str]] = {}
+        self._made: set[str] = set()
+
+    def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
+        self._connection = connection
+        self._every_column = every_column
+        connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
+        quoted = (path.replace("'", "''") for path in self.paths)
+        named = ", ".join(f"({number}, '{path}')" for number, path in enumerate(quoted))
+        connection.execute(f"INSERT INTO path VALUES {named}")
+
+    @property
+    def problems(self) -> list[IolensError]:
+        return self._scan.errors + [IolensError(text, self.paths[log]) for log, text in self._left_out_rows]
+
+    def expect(self, words: set[str]) -> None:
+        self._words |= words
+
+    def has(self, module: str) -> bool:
+        return any(module in log for log in self.logs)
+
+    def schema(self, module: str) -> Schema:
+        return self._scan.table(module).schema
+
+    # ---- tables ----
+
+    def make(self, name: str) -> None:
+        self._made.add(name)
+        try:
+            if name in PLAIN:
+                self._load(name, self._scan.table(PLAIN[name], batch_rows=_BATCH))
+            elif name in SECTIONS:
+                self._section(name)
+            else:
+                self._module(name)
+        except BaseException:
+            self._made.discard(name)
+            raise
+
+    def _with_source(self, source: Table, statement: str) -> None:
+        self._connection.register("source", source.__arrow_c_stream__())
+        try:
+            with told(self.name):
+                self._connection.execute(statement)
+        finally:
+            self._connection.unregister("source")
+        self._scan.refuse_large()
+
+    def _load(self, name: str, source: Table) -> None:
+        self._with_source(source, f"CREATE TABLE {name} AS SELECT * FROM source")
+
+    def _leave_out(self, name: str, wrong: str) -> None:
+        """Rows that cannot be true would be in every sum: they are reported and left out."""
+        per_log = f"SELECT log, count(*) FROM {name} WHERE {wrong} GROUP BY log ORDER BY log"
+        damaged = [] if wrong == "FALSE" else self._connection.execute(per_log).fetchall()
+        for log, rows in damaged:
+            text = (
+                f"{rows} {'row' if rows == 1 else 'rows'} of {name} left out: no program reaches such numbers"
+            )
+            if (log, text) not in self._left_out_rows:
+                self._left_out_rows.append((log, text))
+        if damaged:
+            self._connection.execute(f"DELETE FROM {name} WHERE {wrong}")
+
+    def pass_module(self, module: str, statement: str) -> None:
+        """Runs a statement over all rows of a module, which it calls ``source``, without keeping them in a table."""
+        self._with_source(self._scan.table(module, batch_rows=_BATCH), statement)
+
+    def _module(self, module: str) -> None:
+        table = self._scan.table(module, batch_rows=_BATCH)
+        if module in INTERFACES and not self._every_column:
+            chosen = self._columns(table)
+            self._left_out[module] = set(table.schema.names) - set(chosen)
+            table = table.select(chosen)
+        self._load(module, table)
+        self._leave_out(module, implausible(table.schema, set(table.schema.names)))
+
+    def _columns(self, table: Table) -> list[str]:
+        """Those that some query asks for: the columns of ``record``, and what is named somewhere."""
+        words = {word for m in metrics().values() for word in re.findall(r"\w+", m.sql)}
+        words |= self._words | {"log", "id", "rank"} | record_columns(table.schema)
+        return [field.name for field in table.schema if field.name in words]
+
+    def add_column(self, column: str) -> bool:
+        """Reads the loaded modules that have this column, and were read without it, again."""
+        self._words.add(column)
+        lacking = [
+            module for module, columns in self._left_out.items() if column in columns and module in self._made
+        ]
+        for module in lacking:
+            self._connection.execute(f"DROP TABLE {module}")
+            self._module(module)
+        return bool(lacking)
+
+    def _section(self, section: str) -> None:
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[section].items())
+        self._connection.execute(f"CREATE TABLE {section} (log BIGINT, {columns})")
+        if not any(section in log.trailer for log in self.logs):
+            return
+        source = self._scan.section(section)
+        names = list(source.schema.names)  # the last one is the number of the log
+        names = ["log_name" if name == "log" else name for name in names[:-1]] + names[-1:]
+        here = ", ".join(f'"{name}"' for name in names if name == "log" or name in SECTIONS[section])
+        given = ", ".join(f'"{name}"' for name in names)
+        self._with_source(source, f"INSERT INTO {section} BY NAME SELECT {here} FROM source AS s({given})")
+        self._leave_out(section, implausible(source.schema, set(SECTIONS[section])))
