@@ -14,6 +14,7 @@ from iolens.error import IolensError
 from iolens.fleet.published import Published
 from iolens.fleet.published.columns import counters, fields_of
 from iolens.metrics import Dataset
+from iolens.metrics.views import INTERFACES
 
 HEAD = "uid,jobid,start_time,end_time,exe,nprocs,runtime".split(",")
 TOTALS = [
@@ -238,7 +239,7 @@ def test_every_record_of_a_log_comes_back(corpus: Path, tmp_path: Path, log: str
             job["nprocs"],
             job["run_time"],
         ]
-        for module in ("posix", "mpiio", "stdio"):
+        for module in INTERFACES:
             fields = [one for one in fields_of(module) if one.darshan]
             rows = data.rows(f"SELECT * FROM {module} ORDER BY id, rank")
             if not rows:
