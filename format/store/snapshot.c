@@ -410,16 +410,32 @@ static int64_t our_number(const struct state_process *p)
 	return found;
 }
 
-bool snapshot_process_runs(const struct state_process *p)
+static bool same_host(const struct state_process *p)
 {
 	struct utsname u;
+	return uname(&u) == 0 && strncmp(u.nodename, p->host, sizeof p->host - 1) == 0;
+}
+
+int64_t snapshot_process_number(const struct state_process *p, bool here)
+{
 	double start, slack = 2;
-	if (p->pid <= 0 || uname(&u) != 0 || strncmp(u.nodename, p->host, sizeof p->host - 1) != 0)
-		return false;
+	if (p->pid <= 0 || (!here && !same_host(p)))
+		return 0;
 	int64_t pid = our_number(p);
 	char state = pid ? look_up(pid, &start) : 0;
 	if (!state || state == 'Z' || state == 'X')
-		return false;
+		return 0;
 	double booted = seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME);
-	return booted + start < (double)p->started * 1e-9 + slack;
+	return booted + start < (double)p->started * 1e-9 + slack ? pid : 0;
+}
+
+bool snapshot_process_runs(const struct state_process *p)
+{
+	return snapshot_process_number(p, false) > 0;
+}
+
+char snapshot_process_state(int64_t pid)
+{
+	double start;
+	return look_up(pid, &start);
 }

@@ -25,4 +25,13 @@ void snapshot_free(struct snapshot *s);
 /* True while the process that made the store runs on this machine. */
 bool snapshot_process_runs(const struct state_process *p);
 
+/*
+ * Its number here, 0 when it does not run here. `here`: the store lies in the memory of this machine, so its process is one of
+ * this machine's, by whatever name a container calls it.
+ */
+int64_t snapshot_process_number(const struct state_process *p, bool here);
+
+/* R, S, D, T, ... as the kernel has it; 0 = there is no such process. */
+char snapshot_process_state(int64_t pid);
+
 #endif
