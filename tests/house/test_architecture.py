@@ -38,7 +38,7 @@ GENERATED = {"records.h": "format/base", "written.h": "format/base"}
 INNER_ROOMS = {
     "format": ["base", "codec", "container", "trailer", "records", "write", "store", "assemble", "merge"],
     "runtime": ["base", "capture", "trace", "process", "mpi/finalize", "mpi"],
-    "cli": ["text", "options", "completion", "peak", "summary", "session", "show", "trace", "diff"],
+    "cli": ["text", "options", "completion", "peak", "summary", "session", "live", "show", "trace", "diff"],
     "python/ext": ["arrow", "log", "tables", "stream"],
 }
 FRONT = {

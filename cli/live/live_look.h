@@ -1,0 +1,24 @@
+/*
+ * One look at all stores of this user on this node (root: of all users). Where stores are: in the directories of sessions, of MPI
+ * jobs and of processes without either, below the places where sessions are made.
+ */
+#ifndef IOLENS_LIVE_LOOK_H
+#define IOLENS_LIVE_LOOK_H
+
+#include "live_store.h"
+
+struct live_look {
+	struct live_store *stores; /* in order of their paths */
+	size_t n;
+	size_t unreadable; /* stores of another version of iolens, or damaged */
+	double at;         /* s, of the monotonic clock */
+	double now;        /* s since 1970 */
+};
+
+int live_look_take(struct live_look *l, struct live_names *names, struct log_error *err);
+void live_look_free(struct live_look *l);
+
+/* The same store in another look; NULL = it was not there. */
+const struct live_store *live_look_find(const struct live_look *l, const char *path);
+
+#endif
