@@ -1,0 +1,22 @@
+/* Jobs as text: a line of sums, the heat map, tables. */
+#ifndef IOLENS_LIVE_PAGE_H
+#define IOLENS_LIVE_PAGE_H
+
+#include "live_table.h"
+
+/* The line above all: how many jobs, processes, and what they move. */
+void live_put_sums(struct output *out, const struct live *l, size_t width);
+
+/* Of a job: who it is and what it moves, in two lines. */
+enum { LIVE_HEAD_LINES = 2 };
+void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width);
+
+/* Its heat map from its start to now, two lines (read, written), and its sizes; each line ends with `end`. */
+enum { LIVE_HEAT_LINES = 2, LIVE_SIZE_LINES = 2 };
+void live_put_heat(struct output *out, const struct live_job *j, size_t width, const char *end);
+void live_put_sizes(struct output *out, const struct live_job *j, size_t width, const char *end);
+
+/* All of it, for a terminal that scrolls or a file: one job in full, or the list of jobs. False: no memory. */
+bool live_put_page(struct output *out, const struct live *l, size_t rows, size_t width);
+
+#endif
