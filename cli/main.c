@@ -19,6 +19,8 @@ static const struct command commands[] = {
 	{"config", config_main, GROUP_OBSERVE, "the settings that a program would run with, and where each came from",
 	 .choices = &config_choices},
 	{"kernel", python_main, GROUP_OBSERVE, "a kernel for notebooks that is observed", .choices = NULL},
+	{"top", top_main, GROUP_OBSERVE, "what programs read and write right now, by job, file and process",
+	 .choices = &top_choices},
 	{"peak", peak_main, GROUP_OBSERVE, "what the storage of a directory gives, to hold a job's rates against",
 	 .choices = &peak_choices},
 	{"info", info_main, GROUP_LOOK, "one page about a log: job, modules, sizes, verdict", .choices = &info_choices,

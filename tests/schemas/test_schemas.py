@@ -30,6 +30,7 @@ SCHEMAS = {
     "report": ["report"],
     "run": ["run"],
     "show": ["show"],
+    "top": ["top"],
     "trace": ["trace"],
 }
 # Of what commands send or write elsewhere.
@@ -162,6 +163,20 @@ def test_own_logs(said: Any, observe: Observe, tmp_path: Path) -> None:
     check("report", said("report", "--json", *logs))
     groups = ["--group", f"a={logs[0]}", "--group", f"b={logs[0].parent}/*.darshan"]
     check("compare", said("compare", "--json", *groups))
+
+
+def test_a_running_program(said: Any, command: Path, tmp_path: Path) -> None:
+    """It looks at itself."""
+    look = [command, "top", "--json", "--every", "0.1"]
+    code = (
+        f"import subprocess; print(subprocess.run({[*map(str, look)]}, capture_output=True).stdout.decode())"
+    )
+    told = said(
+        "run", "-q", "-o", tmp_path / "a.darshan", "--", sys.executable, "-c", BUSY + code, tmp_path / "a"
+    )
+    text = told.partition("done\n")[2]
+    check("top", text)
+    assert any(job["command"].startswith(sys.executable) for job in json.loads(text)["jobs"])
 
 
 def test_logs_of_parallel_jobs(said: Any, tmp_path: Path) -> None:

@@ -1,0 +1,211 @@
+/* iolens top: what observed programs on this node read and write right now, straight from their stores. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "choices.h"
+#include "cli.h"
+#include "json.h"
+#include "live_json.h"
+#include "live_page.h"
+#include "output.h"
+
+struct request {
+	const char *wanted; /* NULL = all jobs */
+	bool once, json;
+	const char *metrics; /* file */
+	double every;        /* s */
+	size_t rows;
+};
+
+static bool set_every(void *target, const struct choice *c, char *text)
+{
+	char *end;
+	double every = strtod(text, &end);
+	((struct request *)target)->every = every;
+	return !*end && every >= 0.1 && every <= 86400;
+}
+
+static bool set_rows(void *target, const struct choice *c, char *text)
+{
+	struct request *r = target;
+	char *end;
+	bool all = !strcmp(text, "all");
+	r->rows = all ? SIZE_MAX : strtoull(text, &end, 10);
+	return all || (*text >= '0' && *text <= '9' && !*end && r->rows);
+}
+
+static const struct choice table[] = {
+	{"once", NULL, choice_flag, "print what is now, and end; so it is where standard output is no terminal",
+	 .at = offsetof(struct request, once)},
+	{"every", "SECONDS", set_every, "look so often, and take rates over that time (default 1)", .letter = 'n',
+	 .expect = "seconds from 0.1 on"},
+	{"rows", "N", set_rows, "with --once: only the first N rows of each table, or all (default 20)",
+	 .expect = "a number above 0, or all"},
+	{"json", NULL, choice_flag, "once, as JSON, with every file; numbers in bytes and seconds",
+	 .at = offsetof(struct request, json)},
+	{"openmetrics", "FILE", choice_text,
+	 "write FILE again and again, whole each time, for a node exporter's text file collector;\nwith --once: once",
+	 .at = offsetof(struct request, metrics)},
+};
+
+const struct choices top_choices = {
+	.command = "top",
+	.before = "top [OPTION...] [JOB]\n\n"
+		  "What observed programs on this node read and write right now: rates by job, file, process, "
+		  "interface.\n"
+		  "It reads their stores; they do not notice. Yours alone, or as root those of all users.\n"
+		  "JOB: a session (name or directory), the scheduler's number of a job, or a process; without it all "
+		  "that run.\n",
+	.after = "Times and the share in I/O are of calls that have ended: who waits in a call now, iolens watch "
+		 "tells.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.most = 1,
+	.arguments = "",
+	.wanted = "give one job, or none",
+};
+
+/* ---- looking ---- */
+
+struct watching {
+	struct live_names *names;
+	struct live_look now, before;
+	bool has_before;
+};
+
+static int fail_look(const struct log_error *err)
+{
+	return cli_fail(CLI_INPUT, "top: %s", err->message);
+}
+
+/* Takes another look; *l is of it and the one before. */
+static int look_again(struct watching *w, const struct request *r, struct live *l)
+{
+	struct log_error err;
+	live_free(l);
+	live_look_free(&w->before);
+	w->before = w->now;
+	w->has_before = w->before.at > 0;
+	if (live_look_take(&w->now, w->names, &err) < 0)
+		return fail_look(&err);
+	if (live_make(l, &w->now, w->has_before ? &w->before : NULL, w->names, r->wanted, &err) < 0)
+		return fail_look(&err);
+	return 0;
+}
+
+static void nap(double s)
+{
+	struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+	while (nanosleep(&t, &t) != 0 && errno == EINTR)
+		;
+}
+
+static int look_twice(struct watching *w, const struct request *r, struct live *l)
+{
+	int code = look_again(w, r, l);
+	if (code)
+		return code;
+	nap(r->every);
+	return look_again(w, r, l);
+}
+
+/* ---- once ---- */
+
+static size_t width_of_terminal(void)
+{
+	struct winsize size = {0};
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	return size.ws_col ? size.ws_col : 80;
+}
+
+static int print_page(const struct request *r, const struct live *l)
+{
+	struct output out;
+	if (!output_open(&out, STDOUT_FILENO) || !live_put_page(&out, l, r->rows, width_of_terminal()))
+		return cli_fail(CLI_INPUT, "top: not enough memory");
+	return output_close(&out) == 0 ? CLI_OK : cli_fail(CLI_INPUT, "top: cannot write the page");
+}
+
+static int write_metrics(const struct request *r, const struct live *l)
+{
+	char part[4096];
+	if ((size_t)snprintf(part, sizeof part, "%s.part", r->metrics) >= sizeof part)
+		return cli_fail(CLI_USAGE, "top: %s: %s", r->metrics, strerror(ENAMETOOLONG));
+	FILE *out = fopen(part, "we");
+	if (out)
+		live_metrics(out, l);
+	bool good = out && !ferror(out);
+	good = out && fclose(out) == 0 && good;
+	if (good && rename(part, r->metrics) == 0)
+		return 0;
+	int error = errno;
+	if (out)
+		unlink(part);
+	return cli_fail(CLI_INPUT, "top: %s: cannot be written: %s", r->metrics, strerror(error));
+}
+
+/* What is not there, and what could not be read. */
+static int judge(const struct request *r, const struct watching *w, const struct live *l)
+{
+	if (w->now.unreadable)
+		return cli_fail(CLI_PARTIAL, "top: %zu store%s of another version of iolens: that version shows %s",
+				w->now.unreadable, w->now.unreadable == 1 ? " is" : "s are",
+				w->now.unreadable == 1 ? "it" : "them");
+	if (r->wanted && !l->n)
+		return cli_fail(CLI_INPUT,
+				"top: %s: no observed program here belongs to that: iolens top lists what there is",
+				r->wanted);
+	return CLI_OK;
+}
+
+static int show_once(const struct request *r, struct watching *w, struct live *l)
+{
+	struct json j = {.out = stdout};
+	int code = look_twice(w, r, l);
+	if (code)
+		return code;
+	if (r->metrics)
+		code = write_metrics(r, l);
+	else if (r->json)
+		live_json(&j, l, &w->now);
+	else if (l->n || !r->wanted)
+		code = print_page(r, l);
+	if (!code && fflush(stdout) != 0)
+		code = cli_fail(CLI_INPUT, "top: cannot write: %s", strerror(errno));
+	return code ? code : judge(r, w, l);
+}
+
+/* Until a signal ends it. */
+static int write_again(const struct request *r, struct watching *w, struct live *l)
+{
+	for (int code;; nap(r->every))
+		if ((code = look_again(w, r, l)) || (code = write_metrics(r, l)))
+			return code;
+}
+
+int top_main(int argc, char **argv)
+{
+	struct request r = {.every = 1, .rows = 20};
+	struct watching w = {.names = live_names_make()};
+	struct live l = {0};
+	int code, at = choices_parse(&top_choices, argc, argv, &r, &code);
+	if (at < 0)
+		return code;
+	r.wanted = at < argc ? argv[at] : NULL;
+	if (!w.names)
+		return cli_fail(CLI_INPUT, "top: not enough memory");
+	code = r.metrics && !r.once ? write_again(&r, &w, &l) : show_once(&r, &w, &l);
+	live_free(&l);
+	live_look_free(&w.now);
+	live_look_free(&w.before);
+	live_names_free(w.names);
+	return code;
+}
