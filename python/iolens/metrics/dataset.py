@@ -22,7 +22,7 @@ from iolens.metrics.log_tables import LogTables
 from iolens.metrics.metric import find_metric
 from iolens.metrics.source_lines import find_places
 from iolens.metrics.tables import DERIVED
-from iolens.metrics.views import INTERFACES, MODULES, macros, record_select
+from iolens.metrics.views import INTERFACES, MODULES, macros, record_query
 from iolens.progress import step
 
 __all__ = ["MODULES", "Dataset"]
@@ -177,14 +177,8 @@ class Dataset:
         here = [i for i in INTERFACES if self._base.has(i)] or ["posix"]
         for interface in here:
             self._make(interface)
-        parts = " UNION ALL ".join(record_select(i, self._base.schema(i)) for i in here)
-        self._connection.execute(f"""
-            CREATE VIEW record AS
-            SELECT *, coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0) AS total_time,
-                CASE WHEN rank < 0 AND slowest_time IS NOT NULL THEN slowest_time
-                ELSE coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0) END AS io_time
-            FROM ({parts})
-        """)
+        query = record_query({i: self._base.schema(i) for i in here})
+        self._connection.execute(f"CREATE VIEW record AS {query}")
 
     def _source_lines(self) -> None:
         """What the files on this machine tell of the addresses in ``sites``."""

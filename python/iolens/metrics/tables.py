@@ -14,17 +14,17 @@ _JOB = """
 
 # A name's place in the tree, and the file system it lies on: the longest mount point that is a whole prefix.
 _DIRECTORY = """
-    SELECT log, directory,
-        arg_max(mount.mount, length(mount.mount)) AS mount,
-        arg_max(mount.file_system, length(mount.mount)) AS file_system,
-        arg_max(coalesce(told.class, mount.class), length(mount.mount)) AS class
+    SELECT n.log, directory,
+        arg_max(m.mount, length(m.mount)) AS mount,
+        arg_max(m.file_system, length(m.mount)) AS file_system,
+        arg_max(coalesce(told.class, m.class), length(m.mount)) AS class
     FROM (
         SELECT DISTINCT log, regexp_extract(name, '^(.*/)[^/]*$', 1) AS directory
         FROM name_of WHERE name LIKE '/%'
-    ) LEFT JOIN mount USING (log) LEFT JOIN (
+    ) AS n LEFT JOIN mount AS m USING (log) LEFT JOIN (
         SELECT log, point, any_value(class) AS class FROM mounted WHERE class <> '' GROUP BY log, point
-    ) AS told ON told.log = mount.log AND told.point = mount.mount
-    WHERE mount.mount IS NULL OR starts_with(directory, rtrim(mount.mount, '/') || '/')
+    ) AS told ON told.log = m.log AND told.point = m.mount
+    WHERE m.mount IS NULL OR starts_with(directory, rtrim(m.mount, '/') || '/')
     GROUP BY ALL
 """
 
@@ -73,7 +73,8 @@ _FILE = """
 # Where files lie on Lustre. A target's number is that of one file system: volume is Lustre's name of it where the log
 # has one, else the mount point.
 _STRIPE = """
-    SELECT DISTINCT l.log, l.id, coalesce(v.name, n.mount) AS volume, unnest(l.ost_id) AS ost, len(l.ost_id) AS stripes
+    SELECT DISTINCT l.log, l.id, coalesce(v.name, n.mount) AS volume, unnest(l.ost_id) AS ost,
+        array_length(l.ost_id) AS stripes
     FROM lustre AS l LEFT JOIN name AS n USING (log, id) LEFT JOIN (
         SELECT DISTINCT m.log, m.point, v.name
         FROM mounted AS m JOIN volume AS v ON v.log = m.log AND v.source = m.source
@@ -93,7 +94,7 @@ _LOST_BELOW = """
     LEFT JOIN file_of AS p ON p.log = m.log AND p.id = m.id AND p.interface = 'posix'
     WHERE m.interface = 'mpiio' AND m.bytes_read + m.bytes_written > coalesce(p.bytes_read + p.bytes_written, 0)
         AND (coalesce(p.bytes_read + p.bytes_written, 0) = 0
-            OR m.log IN (SELECT log FROM module WHERE module = 'posix' AND partial))
+            OR m.log IN (SELECT log FROM module WHERE module = 'posix' AND partial > 0))
 """
 
 # What reached the system: nothing of it is counted a second time above.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from iolens.log.modules import KNOWN, TRACES, KnownModule
 from iolens.log.table import Field, Schema
 
@@ -15,6 +17,7 @@ __all__ = [
     "accesses",
     "macros",
     "record_columns",
+    "record_query",
     "record_select",
 ]
 
@@ -180,3 +183,14 @@ def record_select(interface: str, schema: Schema) -> str:
     values, counts = _common_sizes(of("common_access"))
     columns += [f"{values} AS access", f"{counts} AS access_count"]
     return f"SELECT {', '.join(columns)} FROM {interface}"
+
+
+def record_query(schemas: Mapping[str, Schema]) -> str:
+    """The query of ``record``. schemas: interface -> the columns of its table, of those that have rows."""
+    parts = " UNION ALL ".join(record_select(interface, schema) for interface, schema in schemas.items())
+    return f"""
+        SELECT *, coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0) AS total_time,
+            CASE WHEN rank < 0 AND slowest_time IS NOT NULL THEN slowest_time
+            ELSE coalesce(read_time, 0) + coalesce(write_time, 0) + coalesce(meta_time, 0) END AS io_time
+        FROM ({parts})
+    """

@@ -16,4 +16,4 @@ SELECT log,
 FROM file_of AS f LEFT JOIN name USING (log, id)
 WHERE interface IN libc_interfaces()
 GROUP BY log, category
-ORDER BY log, sum(bytes_read + bytes_written) DESC, category
+ORDER BY log, sum(f.bytes_read + f.bytes_written) DESC, category

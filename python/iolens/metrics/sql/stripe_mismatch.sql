@@ -8,7 +8,7 @@
 -- caveats: The first component of a layout of several. A record names only its four most common sizes.
 -- source: NERSC study of 2017
 WITH layout AS (
-    SELECT log, id, any_value(component_stripe_size[1]) AS stripe_size, max(len(ost_id)) AS stripes
+    SELECT log, id, any_value(component_stripe_size[1]) AS stripe_size, max(array_length(ost_id)) AS stripes
     FROM lustre GROUP BY log, id
 ), pair AS (
     SELECT r.log, r.id, unnest(access) AS size, unnest(access_count) AS count

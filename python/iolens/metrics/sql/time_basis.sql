@@ -20,9 +20,9 @@ WITH tree AS (
         ELSE coalesce(max(io_time) FILTER (rank >= 0), 0) + coalesce(sum(io_time) FILTER (rank < 0), 0) END AS seconds
     FROM ranked LEFT JOIN tree USING (log) GROUP BY ALL
 )
-SELECT log, i.interface, coalesce(tree, false) AS tree,
+SELECT headline.log, i.interface, coalesce(tree, false) AS tree,
     coalesce(least(1, io_time / nullif(own.seconds, 0), io_time / nullif(added.seconds, 0)), 1) AS scale
 FROM metric.headline CROSS JOIN (SELECT unnest(recorded_interfaces()) AS interface) AS i
 LEFT JOIN tree USING (log) LEFT JOIN added AS own ON own.log = headline.log AND own.interface = 'own'
 LEFT JOIN added ON added.log = headline.log AND added.interface = i.interface
-ORDER BY log, i.interface
+ORDER BY headline.log, i.interface

@@ -9,14 +9,17 @@
 -- direction: lower
 -- needs: process
 -- source: iolens
+WITH unknown AS (
+    SELECT log, sum(untimed) AS untimed FROM async GROUP BY log
+)
 SELECT *, unexplained / nullif(moved, 0) AS share,
     unexplained + untimed >= 1000000 AND unexplained + untimed > 0.05 * moved AS partly,
     unexplained >= 1000000 AND unexplained > 0.05 * moved AS much_unexplained
 FROM (
-    SELECT log, coalesce(sum(bytes_read + bytes_written) FILTER (lowest_of(way) = way), 0)::BIGINT AS moved,
+    SELECT m.log, coalesce(sum(bytes_read + bytes_written) FILTER (lowest_of(way) = way), 0)::BIGINT AS moved,
         coalesce(sum(bytes_read + bytes_written) FILTER (way IN ('mapped', 'unobserved')
-            OR (way IN ('libaio', 'io_uring') AND log NOT IN (SELECT log FROM async))), 0)::BIGINT
-            + coalesce((SELECT sum(untimed) FROM async WHERE async.log = moved.log), 0)::BIGINT AS untimed,
+            OR (way IN ('libaio', 'io_uring') AND u.log IS NULL)), 0)::BIGINT
+            + coalesce(any_value(u.untimed), 0)::BIGINT AS untimed,
         coalesce(sum(bytes_read + bytes_written) FILTER (way = 'unexplained'), 0)::BIGINT AS unexplained
-    FROM metric.moved GROUP BY log
+    FROM metric.moved AS m LEFT JOIN unknown AS u ON u.log = m.log GROUP BY m.log
 ) ORDER BY log
