@@ -62,7 +62,9 @@ static int print_files(const struct request *r)
 	struct log_error err;
 	struct output out;
 	int code = digest_open(&d, r->log, &err), exit = CLI_OK;
-	struct sites *sites = code >= 0 && r->sites ? sites_open(d.log) : NULL;
+	struct sites *sites = NULL;
+	if (code >= 0 && r->sites && sites_open(&sites, d.log, &err) < 0)
+		d.damage = err;
 	if (code < 0) {
 		cli_log_error(r->log, &err);
 		exit = CLI_INPUT;

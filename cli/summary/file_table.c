@@ -123,9 +123,12 @@ static void print_name(struct output *out, const char *name, size_t room)
 static void print_site(struct output *out, const struct sites *sites, const struct digest_file *f)
 {
 	char text[CELL] = "-", shown[OUTPUT_SHOWN];
-	struct site site;
+	struct site site = {.length = 0};
 	int slot = f->written >> WRITTEN_MPIIO & 1 ? WRITTEN_MPIIO : f->written ? __builtin_ctz(f->written) : -1;
-	if (slot >= 0 && sites_of(sites, written_modules[slot].key, f->id, 0, &site)) {
+	size_t n = 0;
+	while (slot >= 0 && !site.length && sites_of(sites, written_modules[slot].key, f->id, n, &site))
+		n++;
+	if (site.length) {
 		const char *slash = memrchr(site.module, '/', site.length);
 		const char *name = slash ? slash + 1 : site.module;
 		int length = (int)(site.module + site.length - name);
@@ -133,7 +136,7 @@ static void print_site(struct output *out, const struct sites *sites, const stru
 			 (unsigned long long)site.offset);
 	}
 	output_text(out, "  ");
-	size_t n = 0;
+	n = 0;
 	for (const char *at = text; *at; n += cells(shown)) {
 		at += output_next(at, shown);
 		output_text(out, shown);

@@ -153,8 +153,9 @@ static void show_traced(struct trace *t, const struct stripes *stripes, int modu
 void trace_text(struct trace *t, const struct stripes *stripes)
 {
 	const struct log_container *c = log_container(t->show.log);
+	struct log_error unknown; /* what is damaged tells nothing */
 	bool any = false;
-	t->sites = sites_open(t->show.log);
+	sites_open(&t->sites, t->show.log, &unknown);
 	show_header(&t->show);
 	for (int m = 0; m < LOG_MOD_COUNT; m++) {
 		any = any || (schema_modules[m].layout == LAYOUT_DXT && c->module[m].length);

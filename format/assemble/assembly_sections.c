@@ -6,6 +6,7 @@
 #include "assembly.h"
 #include "precision.h"
 #include "reduce.h"
+#include "site_table.h"
 #include "targets.h"
 
 static const struct {
@@ -65,8 +66,7 @@ static const struct {
 	[ASSEMBLY_STEPS] = {"steps",
 		"rank i64\nphase str\ncount i64\nstart f64 s\nend f64 s\nio_time f64 s\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\n"},
-	[ASSEMBLY_SITES] = {"sites",
-		"interface str\nmodule str\nbuild_id str\noffset u64 offset\nfile u64\nranks i64\n"},
+	[ASSEMBLY_SITES] = {"sites", SITES_SCHEMA},
 	[ASSEMBLY_PLATFORM] = {"platform", "host str\nname str\nvalue str\nnumber f64\nunit str\n"},
 	[ASSEMBLY_MOUNTED] = {"mounted", "host str\npoint str\ntype str\nsource str\noptions str\nclass str\n"},
 	[ASSEMBLY_VOLUME] = {"volume", "name str\nsource str\nosts i64\nmdts i64\n"},

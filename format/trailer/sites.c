@@ -1,11 +1,8 @@
 #include "sites.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "trailer.h"
-
-#define LOW(id) ((id) & ((UINT64_C(1) << 40) - 1))
 
 struct place {
 	uint64_t file;
@@ -28,21 +25,35 @@ static int compare(const void *left, const void *right)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-struct sites *sites_open(struct log *log)
+static int read_places(struct sites *s, struct log_error *err)
 {
-	struct log_error err;
-	struct sites *s = calloc(1, sizeof *s);
-	if (!s || trailer_open(&s->trailer, log, &err) < 0 || trailer_find(s->trailer, "sites", &s->table, &err) < 0 ||
-	    !s->table || !(s->places = calloc(trailer_rows(s->table) + 1, sizeof *s->places))) {
-		sites_close(s);
-		return NULL;
-	}
 	const struct trailer_field *file = trailer_field(s->table, "file");
+	s->places = log_alloc((trailer_rows(s->table) + 1) * sizeof *s->places);
+	if (!s->places)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	s->interface = trailer_field(s->table, "interface");
 	for (; s->n < trailer_rows(s->table); s->n++)
 		s->places[s->n] = (struct place){(uint64_t)trailer_i64(s->table, s->n, file, 0), s->n};
-	qsort(s->places, s->n, sizeof *s->places, compare);
-	return s;
+	log_sort(s->places, s->n, sizeof *s->places, compare);
+	return LOG_OK;
+}
+
+int sites_open(struct sites **out, struct log *log, struct log_error *err)
+{
+	struct sites *s = log_alloc(sizeof *s);
+	*out = NULL;
+	if (!s)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = trailer_open(&s->trailer, log, err);
+	if (code >= 0)
+		code = trailer_find(s->trailer, "sites", &s->table, err);
+	if (code >= 0 && s->table)
+		code = read_places(s, err);
+	if (code >= 0 && s->table)
+		*out = s;
+	else
+		sites_close(s);
+	return code;
 }
 
 void sites_close(struct sites *s)
@@ -51,8 +62,8 @@ void sites_close(struct sites *s)
 		return;
 	trailer_free(s->table);
 	trailer_close(s->trailer);
-	free(s->places);
-	free(s);
+	log_free(s->places);
+	log_free(s);
 }
 
 static bool is_of(const struct sites *s, uint64_t row, const char *interface)
@@ -84,12 +95,14 @@ bool sites_of(const struct sites *s, const char *interface, uint64_t id, size_t 
 	size_t left = n;
 	if (!s)
 		return false;
-	const struct place *p = find(s, interface, LOW(id), &left);
+	const struct place *p = find(s, interface, SITES_FILE(id), &left);
 	if (!p && left == n) /* it has none of its own */
 		p = find(s, interface, 0, &left);
 	if (!p)
 		return false;
+	*out = (struct site){.row = p->row};
 	out->module = trailer_text(s->table, p->row, trailer_field(s->table, "module"), 0, &out->length);
+	out->build_id = trailer_text(s->table, p->row, trailer_field(s->table, "build_id"), 0, &out->build_id_length);
 	out->offset = (uint64_t)trailer_i64(s->table, p->row, trailer_field(s->table, "offset"), 0);
 	out->ranks = trailer_i64(s->table, p->row, trailer_field(s->table, "ranks"), 0);
 	return true;

@@ -4,17 +4,23 @@
 
 #include "log.h"
 
+/* What the table has of a record's id. */
+#define SITES_FILE(id) ((id) & ((UINT64_C(1) << 40) - 1))
+
 struct sites;
 
-/* NULL: the log does not tell, or there is no memory. */
-struct sites *sites_open(struct log *log);
+/* *out = NULL and LOG_OK when the log does not tell. The log must stay open. */
+int sites_open(struct sites **out, struct log *log, struct log_error *err);
 void sites_close(struct sites *s);
 
 struct site {
 	const char *module; /* path of the program or library, without NUL */
 	size_t length;
+	const char *build_id; /* without NUL */
+	size_t build_id_length;
 	uint64_t offset; /* in it: of what the call returns to */
 	int64_t ranks;   /* that opened it there; 0 = all that did */
+	uint64_t row;    /* of the table */
 };
 
 /* The n-th place where an object of an interface was opened; false: there are no more. */
