@@ -175,8 +175,11 @@ int merge_logs(struct merge *m, const char *const *paths, size_t n, struct log_w
 	if (code >= 0)
 		code = missing_begin(&g.missing);
 	if (code >= 0)
+		code = merge_sites_begin(&g);
+	if (code >= 0)
 		code = write_all(&g);
 	section_free(&g.missing);
+	merge_sites_forget(&g);
 	if (code >= 0)
 		m->offender = NULL;
 	m->parts = g.nparts;

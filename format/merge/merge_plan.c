@@ -142,6 +142,7 @@ static int find_source(struct merging *g, struct merge_part *p, struct log *log)
 	if (code >= 0)
 		code = load_table(g, trailer, "process", &t);
 	p->whole = code >= 0 && t && has_all_ranks(p, t);
+	p->sites = trailer_entry_named(trailer, "sites");
 	p->merged = trailer_entry_named(trailer, "part") && trailer_entry_named(trailer, "interval");
 	trailer_free(t);
 	trailer_close(trailer);

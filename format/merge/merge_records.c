@@ -85,6 +85,7 @@ struct pass {
 	struct merge_heat heat;
 	struct merge_head head;        /* of several runs */
 	const struct merge_part *part; /* at hand */
+	uint64_t own_id;               /* of the record at hand, in its own log */
 	struct log_records *reader;
 	bool header_written;
 	uint64_t counted[UNCOUNTED_WORDS]; /* fields that some part has, by number */
@@ -210,6 +211,8 @@ static int copy_record(struct pass *x, const struct log_record *r)
 	struct log_writer *w = x->g->writer;
 	struct joined *j = joins(x, r);
 	int code = write_header(x);
+	if (code >= 0)
+		code = merge_sites_add(x->g, x->part, x->id, r, x->own_id);
 	if (code < 0)
 		return code;
 	if (j)
@@ -254,7 +257,10 @@ static int pass_part(struct pass *x, int (*see)(struct pass *x, const struct log
 	code = log_records_open(&x->reader, log, x->id, g->err);
 	if (code >= 0)
 		see_fields(x);
+	if (code >= 0 && see == copy_record)
+		code = merge_sites_open(g, log);
 	while (code >= 0 && (code = log_records_next(x->reader, &r, g->err)) > 0) {
+		x->own_id = r.id;
 		r.id = merge_id(x->part, r.id);
 		if (merge_repeats(g, x->part, x->id, &r))
 			continue;
@@ -269,6 +275,7 @@ static int pass_part(struct pass *x, int (*see)(struct pass *x, const struct log
 	}
 	if (code >= 0 && x->module->header && see == copy_record)
 		code = write_header(x);
+	merge_sites_close(g);
 	log_records_close(x->reader);
 	log_close(log);
 	return code;

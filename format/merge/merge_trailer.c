@@ -141,13 +141,12 @@ static struct united *table_named(struct uniting *x, const char *name)
 
 static bool is_left_out(const struct merging *g, const struct trailer_entry *e)
 {
-	static const char *const made[] = {"selection", "part", "interval", "uncounted", ACCESS_SECTION};
+	static const char *const made[] = {"selection", "part", "interval", "uncounted", "sites", ACCESS_SECTION};
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!strcmp(e->name, made[i]))
 			return true;
-	/* How long it took to make a log says nothing about several; the usual site of one log is not that of another. */
-	return e->flags & TRAILER_IN_PLACE || (g->nruns > 1 && !strcmp(e->name, "phase")) ||
-	       (g->nparts > 1 && !strcmp(e->name, "sites"));
+	/* How long it took to make a log says nothing about several. */
+	return e->flags & TRAILER_IN_PLACE || (g->nruns > 1 && !strcmp(e->name, "phase"));
 }
 
 static int unite_section(struct uniting *x, struct trailer *trailer, const char *name)
@@ -209,6 +208,8 @@ int merge_trailer(struct merging *g)
 		code = x.tables ? unite_all(&x) : LOG_E_MEMORY;
 	log_free(x.tables);
 	log_bytes_free(&x.row);
+	if (code >= 0)
+		code = merge_sites_write(g);
 	if (code >= 0 && g->missing.nrows)
 		code = log_write_section(g->writer, &g->missing);
 	if (code >= 0)

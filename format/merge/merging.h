@@ -21,6 +21,7 @@ struct merge_part {
 	bool precise;       /* it began at a known nanosecond */
 	bool whole;         /* its process table has all its ranks */
 	bool merged;        /* it says what it was merged of */
+	bool sites;         /* and where its files were opened */
 	size_t interval;    /* that it begins in */
 	uint64_t modules, partial;
 	uint64_t accesses; /* modules whose accesses are in the trailer */
@@ -78,7 +79,8 @@ struct merging {
 	int64_t length; /* ns */
 	struct merge_names names;
 	struct trailer_section missing;
-	struct merge_key *keys; /* of one part at a time */
+	struct merge_sites *sites; /* NULL = no log tells */
+	struct merge_key *keys;    /* of one part at a time */
 	size_t nkeys, keys_part;
 	bool keys_known;
 	bool shifted; /* some part begins later than the merged log */
@@ -152,6 +154,17 @@ int merge_origins_write(struct merge_origins *o, const struct merging *g);
 /* Calls each with the command lines of a log: those of its parts, or exe. */
 int merge_commands(struct merging *g, struct log *log, const char *exe,
 		   int (*each)(void *context, const char *command, size_t length), void *context);
+
+/* ---- where files were opened ---- */
+
+int merge_sites_begin(struct merging *g);
+void merge_sites_forget(struct merging *g);
+/* Of the part whose records come next. */
+int merge_sites_open(struct merging *g, struct log *log);
+void merge_sites_close(struct merging *g);
+/* A record with the id that it has in the merged log, and the one that it has in its own. */
+int merge_sites_add(struct merging *g, const struct merge_part *p, int module, const struct log_record *r, uint64_t id);
+int merge_sites_write(struct merging *g);
 
 enum { MERGE_RECORD = 81920 /* no record of a log is longer */ };
 
