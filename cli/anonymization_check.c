@@ -24,7 +24,7 @@ struct words {
 };
 
 struct secrets {
-	struct words words, public; /* of mount points, which stay */
+	struct words words, public; /* of mount points and the version, which stay */
 	struct log_bytes ids;
 };
 
@@ -243,6 +243,9 @@ static int find_secrets(struct secrets *s, struct log *log, struct log_error *er
 		each_word(see_public, &s->public, "", job->mounts[i].key, strlen(job->mounts[i].key));
 		each_word(see_public, &s->public, "", job->mounts[i].value, strlen(job->mounts[i].value));
 	}
+	for (size_t i = 0; i < job->nmetadata; i++) /* a merged log has it among its parts' metadata, too */
+		if (!strcmp(job->metadata[i].key, "lib_ver"))
+			each_word(see_public, &s->public, "", job->metadata[i].value, strlen(job->metadata[i].value));
 	sort_words(&s->public);
 	code = each_text(see_secret, s, log, err);
 	sort_words(&s->words);

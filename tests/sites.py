@@ -9,6 +9,18 @@ from pathlib import Path
 
 import shown
 
+HEAD = """\
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAMED(name) __attribute__((noinline)) static int name(const char *path)
+"""
 LOW = (1 << 40) - 1
 
 
@@ -49,3 +61,13 @@ def opened(text: str) -> dict[tuple[str, str], set[str]]:
 def files(text: str, interface: str, names: Iterable[str]) -> dict[str, set[str]]:
     found = opened(text)
     return {name: found[interface, name] for name in names}
+
+
+def build(folder: Path, name: str, source: str, *options: str, compiler: str = "cc") -> Path:
+    """Source to a program or, by its name, a library; what is behind `LINE:` in it is a line's name."""
+    path = folder / (name + ".c")
+    path.write_text(HEAD + source)
+    shared = ["-shared", "-fPIC"] if name.endswith(".so") else []
+    flags = ["-g", "-O1", "-D_GNU_SOURCE", "-pthread", "-fno-optimize-sibling-calls", *shared]
+    subprocess.run([compiler, *flags, *options, "-o", folder / name, path], check=True)
+    return folder / name

@@ -1,5 +1,6 @@
 #include "anonymous.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- records ---- */
@@ -50,7 +51,7 @@ void anonymous_texts(const struct pseudonym_key *key, const struct log_record *l
 
 bool anonymous_drops(const char *section)
 {
-	static const char *const dropped[] = {"environment", "part", "selection", "sites"};
+	static const char *const dropped[] = {"environment", "part", "selection"};
 	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
 		if (!strcmp(dropped[i], section))
 			return true;
@@ -60,23 +61,44 @@ bool anonymous_drops(const char *section)
 bool anonymous_keeps_text(const char *section, const char *field)
 {
 	static const char *const kept[][2] = {
-		{"process", "ended"},          {"total", "interface"},
-		{"excluded", "class"},         {"excluded", "description"},
-		{"operation", "interface"},    {"operation", "name"},
-		{"mpiio_sizes", "kind"},       {"mpiio_sizes", "size"},
-		{"mpiio_sizes", "direction"},  {"unobserved", "reason"},
-		{"mpiio_completions", "kind"}, {"async", "interface"},
-		{"async", "direction"},        {"async_batches", "interface"},
-		{"uncounted", "module"},       {"mpiio_completions", "direction"},
-		{"uncounted", "counter"},      {"platform", "name"},
-		{"platform", "unit"},          {"mounted", "type"},
-		{"accesses", "module"},        {"communication", "kind"},
-		{"communication", "call"},     {"phase_interfaces", "interface"},
+		{"process", "ended"},
+		{"total", "interface"},
+		{"excluded", "class"},
+		{"excluded", "description"},
+		{"operation", "interface"},
+		{"operation", "name"},
+		{"mpiio_sizes", "kind"},
+		{"mpiio_sizes", "size"},
+		{"mpiio_sizes", "direction"},
+		{"unobserved", "reason"},
+		{"mpiio_completions", "kind"},
+		{"async", "interface"},
+		{"async", "direction"},
+		{"async_batches", "interface"},
+		{"uncounted", "module"},
+		{"mpiio_completions", "direction"},
+		{"uncounted", "counter"},
+		{"platform", "name"},
+		{"platform", "unit"},
+		{"mounted", "type"},
+		{"mounted", "class"},
+		{"accesses", "module"},
+		{"communication", "kind"},
+		{"communication", "call"},
+		{"phase_interfaces", "interface"},
+		{"sites", "interface"},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))
 			return true;
 	return false;
+}
+
+/* A distribution's build id names its package and version to everybody. */
+const char *anonymous_build_id(const struct pseudonym_key *key, const char *id, char *room)
+{
+	sprintf(room, "%016llx", (unsigned long long)pseudonym_number(key, id, strlen(id)));
+	return room;
 }
 
 static bool is_word(const char *at, size_t n)

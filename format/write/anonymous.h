@@ -12,6 +12,8 @@ void anonymous_texts(const struct pseudonym_key *key, const struct log_record *l
 bool anonymous_drops(const char *section);
 /* A text that says nothing about who ran what: a word of a list of ours. All others become pseudonyms. */
 bool anonymous_keeps_text(const char *section, const char *field);
+/* What stands for a program's build id: hexadecimal, too. `room` has at least 17 bytes. */
+const char *anonymous_build_id(const struct pseudonym_key *key, const char *id, char *room);
 /* Metadata that stays: versions, and MPI-IO hints whose values are numbers and switches. */
 bool anonymous_keeps_pair(const struct log_pair *p);
 

@@ -6,8 +6,10 @@
 #include "hash.h"
 #include "alloc.h"
 #include "anonymous.h"
+#include "index.h"
 #include "upgrade.h"
 #include "section_copy.h"
+#include "sites.h"
 #include "missing.h"
 
 enum { NAME_MAX = 8192 };
@@ -21,6 +23,8 @@ struct rewriting {
 	struct trailer_section missing;
 	struct log_bytes copy; /* of a record that is changed */
 	const char *section;   /* that is being copied */
+	struct index files;    /* of records that got another id: what the table of sites has of the old one, */
+	uint64_t *new_files;   /* and the new one, by its number */
 };
 
 static bool wanted_id(const struct rewrite *r, uint64_t id)
@@ -160,6 +164,16 @@ static void rename_references(const struct rewriting *w, const struct schema_mod
 	}
 }
 
+static int keep_new_id(struct rewriting *w, uint64_t old, uint64_t new)
+{
+	bool is_new = false;
+	size_t n = index_number(&w->files, SITES_FILE(old), &is_new);
+	if (n == SIZE_MAX || (is_new && !index_grow(&w->new_files, n, sizeof *w->new_files)))
+		return log_fail(w->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	w->new_files[n] = new;
+	return 0;
+}
+
 /* The record as it is to be, in w->copy. */
 static int change_record(struct rewriting *w, const struct log_record *r)
 {
@@ -170,10 +184,11 @@ static int change_record(struct rewriting *w, const struct log_record *r)
 	if (!w->options->key)
 		return 0;
 	uint64_t id = new_id(w, r->id);
+	code = keep_new_id(w, r->id, id);
 	memcpy(w->copy.at, &id, sizeof id);
 	rename_references(w, r->schema, w->copy.at);
 	anonymous_texts(w->options->key, r, w->copy.at);
-	return 0;
+	return code;
 }
 
 static int write_record(struct rewriting *w, const struct log_record *r)
@@ -311,16 +326,33 @@ static const char *hide_text(void *context, const struct trailer_field *f, const
 	const struct rewriting *w = context;
 	if (!w->options->key || !*text || anonymous_keeps_text(w->section, f->name))
 		return NULL;
+	if (!strcmp(w->section, "sites") && !strcmp(f->name, "build_id"))
+		return anonymous_build_id(w->options->key, text, room);
 	return pseudonym_name(w->options->key, text, 0, room, SECTION_TEXT) ? room : "";
+}
+
+/* What the file of a row of `sites` is called in the new log; false: it is not there. */
+static bool new_file(const struct rewriting *w, const struct trailer_table *t, uint64_t row, uint64_t *file)
+{
+	uint64_t old = (uint64_t)trailer_i64(t, row, trailer_field(t, "file"), 0);
+	size_t n = old ? index_find(&w->files, old) : SIZE_MAX;
+	*file = n == SIZE_MAX ? 0 : SITES_FILE(w->new_files[n]);
+	return !old || n != SIZE_MAX;
 }
 
 static int copy_section(struct rewriting *w, const char *name, const struct trailer_table *t)
 {
 	struct trailer_section s;
 	int code = section_like(&s, name, t);
+	bool renames = w->options->key && !strcmp(name, "sites");
 	w->section = name;
-	for (uint64_t row = 0; code >= 0 && row < trailer_rows(t); row++)
+	for (uint64_t row = 0, file; code >= 0 && row < trailer_rows(t); row++) {
+		if (renames && !new_file(w, t, row, &file))
+			continue;
 		code = section_copy_row(&s, t, row, hide_text, w);
+		if (code >= 0 && renames)
+			code = section_set_i64(&s, "file", 0, (int64_t)file);
+	}
 	if (code >= 0)
 		code = log_write_section(w->writer, &s);
 	section_free(&s);
@@ -422,5 +454,7 @@ int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, s
 		code = write_trailer(&w);
 	section_free(&w.missing);
 	log_bytes_free(&w.copy);
+	index_free(&w.files);
+	log_free(w.new_files);
 	return code;
 }
