@@ -5,39 +5,36 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from observed import Observe
-from sites import files, opened
+from sites import build, files, opened
 
-HEAD = """\
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define NAMED(name) __attribute__((noinline)) static int name(const char *path)
-"""
 Compile = Callable[..., Path]
+ASKED = b"_dl_find_object\0"
+
+
+@pytest.fixture(autouse=True, params=["asks the linker", "walks its list"])
+def walks(
+    request: pytest.FixtureRequest, preload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> bool:
+    """With the library as it is; and without _dl_find_object, which glibc has not before 2.35."""
+    walks = bool(request.param == "walks its list")
+    if walks:
+        built = preload.read_bytes()
+        assert built.count(ASKED) == 1
+        older = tmp_path / "older" / preload.name
+        older.parent.mkdir()
+        older.write_bytes(built.replace(ASKED, ASKED.replace(b"find", b"miss")))
+        monkeypatch.setenv("IOLENS_PRELOAD", str(older))
+    return walks
 
 
 @pytest.fixture
 def compiled(tmp_path: Path) -> Compile:
-    """Source to a program or, by its name, a library; what is behind `LINE:` in it is a line's name."""
-
-    def build(name: str, source: str, *options: str, compiler: str = "cc") -> Path:
-        path = tmp_path / (name + ".c")
-        path.write_text(HEAD + source)
-        shared = ["-shared", "-fPIC"] if name.endswith(".so") else []
-        flags = ["-g", "-O1", "-D_GNU_SOURCE", "-pthread", "-fno-optimize-sibling-calls", *shared]
-        subprocess.run([compiler, *flags, *options, "-o", tmp_path / name, path], check=True)
-        return tmp_path / name
-
-    return build
+    return partial(build, tmp_path)
 
 
 CALLS = """
@@ -205,4 +202,28 @@ int main(void)
 def test_forked_children(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
     seen = observe([compiled("program", FORKS)], cwd=tmp_path)
     want = {"parent": {"reader:reader"}, "shared": {"reader:reader"}, "child": {"main:child"}}
+    assert files(seen.text, "posix", want) == want
+
+
+THREADED = """
+static void *wait_for_ever(void *unused) { return pause(), unused; }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, wait_for_ever, NULL);
+	close(open("parent", O_CREAT | O_RDWR, 0600)); /* LINE: parent */
+	if (fork() == 0)
+		_exit(close(open("child", O_CREAT | O_RDWR, 0600))); /* LINE: child */
+	return wait(NULL) < 0;
+}
+"""
+
+
+def test_a_forked_child_of_a_program_with_threads(
+    compiled: Compile, observe: Observe, tmp_path: Path, walks: bool
+) -> None:
+    """The linker's list may be locked for ever there, so nobody walks it."""
+    seen = observe([compiled("program", THREADED)], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    want = {"parent": {"main:parent"}, "child": {""} if walks else {"main:child"}}
     assert files(seen.text, "posix", want) == want
