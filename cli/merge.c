@@ -44,27 +44,29 @@ static bool set_bzip2(void *target, const struct choice *c, char *unused)
 static const struct choice table[] = {
 	{"output", "NEWLOG", choice_text, "the log to write; it must not exist", .letter = 'o',
 	 .at = offsetof(struct request, output)},
-	{"shared-redux", NULL, choice_flag, "a file that all processes used gets one record of rank -1",
+	{"shared-redux", NULL, choice_flag, "give a file that all processes used one record of rank -1",
 	 .at = offsetof(struct request, merge.reduce_shared)},
-	{"keep-ranks", NULL, set_ranks, "all logs are parts of one job: ranks stay", .bits = MERGE_RANKS_KEPT},
-	{"new-ranks", NULL, set_ranks, "every log has ranks of its own", .bits = MERGE_RANKS_NEW},
-	{"keep-gaps", NULL, choice_flag, "times as on the clock: also the time in which nothing ran",
+	{"keep-ranks", NULL, set_ranks, "treat all logs as parts of one job: ranks stay as they are",
+	 .bits = MERGE_RANKS_KEPT},
+	{"new-ranks", NULL, set_ranks, "give every log ranks of its own", .bits = MERGE_RANKS_NEW},
+	{"keep-gaps", NULL, choice_flag, "keep times as on the clock, including time in which nothing ran",
 	 .at = offsetof(struct request, merge.keep_gaps)},
-	{"job-end-time", "SECONDS", set_end, "end of logs that have none, in seconds since 1970",
+	{"job-end-time", "SECONDS", set_end, "end time for logs that have none, in seconds since 1970",
 	 .expect = "seconds since 1970"},
 	{"bzip2", NULL, set_bzip2, .about = "compress with bzip2 instead of zlib"},
-	{"drop-trailer", NULL, choice_flag, "without the tables that iolens adds",
+	{"drop-trailer", NULL, choice_flag, "leave out the tables that iolens adds",
 	 .at = offsetof(struct request, merge.drop_trailer)},
 };
 
 const struct choices merge_choices = {
 	.command = "merge",
-	.before = "merge [OPTION...] --output NEWLOG LOG...\n\n"
-		  "Writes several logs as one: of the processes, nodes or steps of a job, parts that iolens convert "
-		  "made, or\n"
+	.before = "merge [OPTION...] --output NEWLOG LOG...\n"
+		  "\n"
+		  "Combines several logs into one: those of the processes, nodes or steps of a job, parts made by "
+		  "iolens convert, or\n"
 		  "different jobs. Parts of one job keep their ranks; otherwise the ranks of a log follow those of the "
-		  "one\n"
-		  "that began before it. Time in which nothing ran is left out.\n",
+		  "one that\n"
+		  "began before it. Time in which nothing ran is left out.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but some data are "
 		 "missing.\n",
 	.table = table,
@@ -121,7 +123,7 @@ static int report(const struct request *r)
 
 int merge_main(int argc, char **argv)
 {
-	struct request r = {0};
+	struct request r = {.merge.reads = progress_step};
 	struct log_error err = {0};
 	struct log_writer *w;
 	char what[64];

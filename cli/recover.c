@@ -36,20 +36,19 @@ static const struct choice table[] = {
 const struct choices recover_choices = {
 	.command = "recover",
 	.before = "recover [OPTION...] STORE|DIRECTORY...\n"
-		  "       iolens recover\n\n"
-		  "Makes the log of a job from the stores that its processes left: given one by one, or all of a "
+		  "       iolens recover\n"
+		  "\n"
+		  "Makes the log of a job from the stores that its processes left behind, given one by one or as a "
 		  "directory.\n"
-		  "Without arguments: the logs of all your sessions on this machine whose iolens run was killed, where "
-		  "their\n"
-		  "logs should have gone. Sessions with processes that still run are named and left alone; the others "
-		  "are\n"
+		  "Without arguments: recovers all of your sessions on this machine whose iolens run was killed, and "
+		  "puts the logs\n"
+		  "where they would have gone. Sessions whose processes are still running are named and left alone; "
+		  "the others are\n"
 		  "removed.\n",
-	.after =
-		"Where the stores are of several MPI jobs, each gets a log: LOG-mpi1, LOG-mpi2, and LOG-serial for the "
-		"rest.\n"
-		"Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's "
-		"naming "
-		"scheme.\n",
+	.after = "If the stores belong to several MPI jobs, each gets a log: LOG-mpi1, LOG-mpi2, and LOG-serial for "
+		 "the rest.\n"
+		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
+		 "Darshan's naming scheme.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,
@@ -61,6 +60,12 @@ static void announce(void *nothing, const char *path)
 	(void)nothing;
 	progress_hide();
 	puts(path);
+}
+
+static void show_progress(void *nothing, const char *step, size_t store, size_t stores)
+{
+	(void)nothing;
+	progress_step(step, store, stores);
 }
 
 static int tell(const struct assemble_found *found, const struct options *o)
@@ -89,7 +94,7 @@ static int recover(struct options *o)
 	char name[4096], what[64];
 	struct log_error err;
 	struct assemble_found found = {0};
-	struct assemble_job job = {.found = &found, .wrote = announce};
+	struct assemble_job job = {.found = &found, .wrote = announce, .reads = show_progress};
 	if (o->log)
 		snprintf(name, sizeof name, "%s", o->log);
 	else

@@ -47,6 +47,8 @@ struct assemble_job {
 	const int64_t *command_io;    /* the kernel's counts of it then (STATE_IO_), NULL = not known */
 	struct assemble_found *found; /* may be NULL */
 	void (*wrote)(void *context, const char *path); /* called for every log; may be NULL */
+	/* Called before each store: what it is read for, a constant, and which one of how many it is, from 0. May be NULL. */
+	void (*reads)(void *context, const char *step, size_t store, size_t stores);
 	void *context;
 };
 

@@ -26,6 +26,8 @@ struct merge {
 	bool drop_trailer;
 	int64_t end; /* s since 1970, of logs that have no end; 0 = the latest time in their records */
 	enum log_compression compression;
+	/* Called before each log: what it is read for, a constant, and which one of how many it is, from 0. May be NULL. */
+	void (*reads)(const char *step, size_t log, size_t logs);
 	/* Out. */
 	size_t parts, runs, intervals;
 	int64_t nprocs;

@@ -14,7 +14,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t over;
 	pthread_t painter;
-	const char *what;
+	const char *what, *step;
 	size_t done, total;
 	bool runs, ends, shown;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
@@ -36,6 +36,8 @@ static void paint(int seconds)
 {
 	char line[LINE];
 	int n = snprintf(line, sizeof line, "\r\x1b[Kiolens: %s", progress.what);
+	if (progress.step && *progress.step)
+		n += snprintf(line + n, sizeof line - (size_t)n, ": %s", progress.step);
 	if (progress.total)
 		n += snprintf(line + n, sizeof line - (size_t)n, ": %zu of %zu", progress.done, progress.total);
 	n += snprintf(line + n, sizeof line - (size_t)n, ", %d s", seconds);
@@ -67,6 +69,7 @@ void progress_begin(const char *what, size_t total)
 	if (!isatty(STDERR_FILENO) || progress.runs)
 		return;
 	progress.what = what;
+	progress.step = NULL;
 	progress.total = total;
 	progress.done = 0;
 	progress.ends = false;
@@ -80,6 +83,15 @@ void progress_advance(void)
 {
 	pthread_mutex_lock(&progress.lock);
 	progress.done++;
+	pthread_mutex_unlock(&progress.lock);
+}
+
+void progress_step(const char *step, size_t done, size_t total)
+{
+	pthread_mutex_lock(&progress.lock);
+	progress.step = step;
+	progress.done = done;
+	progress.total = total;
 	pthread_mutex_unlock(&progress.lock);
 }
 

@@ -65,6 +65,12 @@ int assembly_check_time(struct assembly *a)
 	return log_fail(&a->err, LOG_E_UNFINISHED, LOG_NOWHERE, "there was not enough time");
 }
 
+static void report(const struct assembly *a, size_t store, size_t stores)
+{
+	if (a->job->reads)
+		a->job->reads(a->job->context, a->in_phase, store, stores);
+}
+
 int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see)
 {
 	for (size_t n = 0; n < a->part->nmembers; n++) {
@@ -75,6 +81,7 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 		int code = assembly_check_time(a);
 		if (code < 0)
 			return code;
+		report(a, n, a->part->nmembers);
 		code = open_source(a, s, &a->err);
 		if (code >= 0 && who != ASSEMBLY_RANKS)
 			code = store_reader_load_state(&s->reader, &a->err);
@@ -356,6 +363,7 @@ void assembly_survey(struct assembly *a)
 	size_t kept = 0;
 	for (size_t n = 0; n < a->nsources; n++) {
 		struct log_error err = {0};
+		report(a, n, a->nsources);
 		if (survey_one(a, &a->sources[n], &err) >= 0) {
 			a->sources[kept++] = a->sources[n];
 			continue;

@@ -64,6 +64,7 @@ static int add_command(void *gathered, const char *command, size_t length)
 static int gather_job(struct merging *g, struct gathered *j)
 {
 	int code = 0;
+	g->step = "job";
 	for (size_t i = 0; code >= 0 && i < g->nparts; i++) {
 		struct log *log;
 		const struct log_job *job;

@@ -66,12 +66,15 @@ static int read_name(struct merging *g, struct merge_part *p, uint64_t id, const
 int merging_open(struct merging *g, const struct merge_part *p, struct log **log)
 {
 	g->options->offender = p->path;
+	if (g->options->reads)
+		g->options->reads(g->step, (size_t)(p - g->parts), g->ngiven);
 	return log_open_file(log, p->path, g->err);
 }
 
 int merge_names_read(struct merging *g)
 {
 	int code = 0;
+	g->step = "names";
 	for (size_t i = 0; code >= 0 && i < g->nparts; i++) {
 		struct log *log;
 		code = merging_open(g, &g->parts[i], &log);

@@ -177,6 +177,8 @@ static int survey(struct merging *g, const char *const *paths, size_t n)
 	if (!g->parts || !g->runs || !g->intervals)
 		return log_fail(g->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	int code = 0;
+	g->step = "survey";
+	g->ngiven = n;
 	for (; code >= 0 && g->nparts < n; g->nparts++) {
 		struct log *log;
 		struct merge_part *p = &g->parts[g->nparts];
@@ -338,6 +340,7 @@ static int by_begin(const void *a, const void *b)
 static int find_runs(struct merging *g)
 {
 	int code = 0;
+	g->step = "runs";
 	log_sort(g->parts, g->nparts, sizeof *g->parts, by_begin);
 	for (size_t i = 0; i < g->nparts; i++)
 		g->parts[i].run = SIZE_MAX;

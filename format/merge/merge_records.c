@@ -326,6 +326,7 @@ static int run_passes(struct pass *x)
 static int merge_into(struct merging *g, int module, struct access_writer *accesses)
 {
 	struct pass x = {.g = g, .module = &schema_modules[module], .id = module, .accesses = accesses};
+	g->step = x.module->name;
 	x.copy = log_alloc(MERGE_RECORD);
 	x.other = log_alloc(MERGE_RECORD);
 	int code = x.copy && x.other ? run_passes(&x) : LOG_E_MEMORY;

@@ -204,6 +204,7 @@ int merge_trailer(struct merging *g)
 {
 	struct uniting x = {.g = g, .tables = log_alloc(SECTIONS * sizeof *x.tables)};
 	int code = merge_origins_begin(&x.origins);
+	g->step = "trailer";
 	if (code >= 0)
 		code = x.tables ? unite_all(&x) : LOG_E_MEMORY;
 	log_free(x.tables);

@@ -70,7 +70,8 @@ struct merging {
 	struct log_writer *writer;
 	struct log_error *err;
 	struct merge_part *parts; /* in order of runs, then as given */
-	size_t nparts;
+	size_t nparts, ngiven;    /* known so far, and in all */
+	const char *step;         /* what logs are opened for */
 	struct merge_run *runs;
 	size_t nruns;
 	struct merge_interval *intervals;

@@ -65,15 +65,19 @@ def test_outside_of_a_command_nobody_is_told(capsys: pytest.CaptureFixture[str])
 SLOW = """
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A file called slow.darshan opens when there is one called as $RELEASE says. */
+/* A file called slow.darshan opens when there is one called as $RELEASE says; the first $AT_ONCE times it does so at once. */
 int open64(const char *path, int flags, ...)
 {
-	while (strstr(path, "slow.darshan") && access(getenv("RELEASE"), F_OK))
+	static int opened;
+	const char *at_once = getenv("AT_ONCE");
+	bool slow = strstr(path, "slow.darshan") && opened++ >= (at_once ? atoi(at_once) : 0);
+	while (slow && access(getenv("RELEASE"), F_OK))
 		usleep(1000);
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
@@ -112,6 +116,37 @@ def test_a_native_command(iolens: Path, tmp_path: Path, slow: dict[str, str]) ->
     logs = [tmp_path / "a.darshan", tmp_path / "slow.darshan"]
     said = on_terminal([iolens, "check", *logs], slow, b"iolens: checking logs: 1 of 2, 1 s")
     assert shown(said) == "".join(f"{log}: sound: 0 records, 0 names\n" for log in logs)
+
+
+def test_a_merge_counts_logs(iolens: Path, tmp_path: Path, slow: dict[str, str]) -> None:
+    logs = [tmp_path / "a.darshan", tmp_path / "slow.darshan"]
+    command = [iolens, "merge", "-o", tmp_path / "new.darshan", *logs]
+    said = on_terminal(command, slow, b"iolens: merging 2 logs: survey: 1 of 2, 1 s")
+    assert shown(said) == "" and (tmp_path / "new.darshan").exists()
+
+
+def test_recovery_counts_stores(
+    iolens: Path, preload: Path, run_iolens: Run, tmp_path: Path, slow: dict[str, str]
+) -> None:
+    left = tmp_path / "left"
+    left.mkdir(mode=0o700)
+    session = {"LD_PRELOAD": str(preload), "IOLENS_SESSION": str(left)}
+    subprocess.run(["sh", "-c", "/bin/true; /bin/true; :"], env={**os.environ, **session}, check=True)
+    stores = sorted(path for path in left.iterdir() if path.suffix == ".store")
+    assert len(stores) == 3
+    stores[1].rename(tmp_path / "slow.darshan")
+    command = [
+        iolens,
+        "recover",
+        "-o",
+        tmp_path / "new.darshan",
+        stores[0],
+        tmp_path / "slow.darshan",
+        stores[2],
+    ]
+    slow["AT_ONCE"] = "1"  # it is looked at before
+    said = on_terminal(command, slow, b"iolens: recovering what 3 processes left: survey: 1 of 3, 1 s")
+    assert shown(said) == f"{tmp_path / 'new.darshan'}\n"
 
 
 def test_a_command_in_python(tmp_path: Path, slow: dict[str, str]) -> None:
