@@ -1,11 +1,11 @@
--- title: How ordered the accesses were
+-- title: How sequential the accesses were
 -- topic: accesses
 -- layout: table
--- definition: sequential = at a higher offset than the end of the access before it of the same process and file;
---   consecutive = exactly there. Consecutive accesses are sequential too.
+-- definition: sequential = at or beyond the end of the previous access by the same process to the same file;
+--   consecutive = exactly there; consecutive accesses count as sequential, too.
 -- unit: accesses
 -- needs: posix
--- caveats: The first access of a file is neither.
+-- caveats: The first access to a file is neither.
 -- source: Darshan's counters CONSEC and SEQ
 FROM (
     SELECT log, 'posix' AS interface, 'read' AS direction, counted(reads)::BIGINT AS total, counted(seq_reads)::BIGINT AS sequential,

@@ -1,9 +1,10 @@
--- title: Ranks that read and write what all of them move collectively
+-- title: Ranks that read and write on behalf of all in collective MPI-IO
 -- topic: ranks and layers
 -- layout: table
--- definition: aggregators: ranks that moved at least a hundredth of what the busiest one moved at POSIX in files whose MPI-IO calls are
---   collective (nine of ten). From records of single ranks; where ranks share the record, from the heat map, if such files have nine
---   tenths of all bytes; else no row. nodes: of the ranks; hosts: of the aggregators (both from the process table, or missing).
+-- definition: aggregators: ranks that moved, at the POSIX level, at least a hundredth of what the busiest rank moved,
+--   in files whose MPI-IO calls are mostly collective (nine out of ten). Taken from per-rank records; where ranks share
+--   a record, from the heat map, provided such files account for nine tenths of all bytes; otherwise there is no row.
+--   nodes: number of nodes of the ranks; hosts: of the aggregators (both from the process table, null without one).
 -- unit: count
 -- needs: mpiio, posix
 -- source: iolens

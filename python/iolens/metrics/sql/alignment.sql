@@ -1,8 +1,8 @@
--- title: Accesses that are not aligned
+-- title: Unaligned accesses
 -- topic: accesses
 -- layout: table
--- definition: part of the POSIX reads and writes whose place in memory or in the file is no multiple of the alignment.
---   alignment: the most frequent one of the files.
+-- definition: fraction of the POSIX reads and writes whose address in memory or offset in the file is not a multiple
+--   of the alignment. alignment: the most frequent one among the files.
 -- unit: accesses, part of 1, bytes
 -- direction: lower
 -- needs: posix

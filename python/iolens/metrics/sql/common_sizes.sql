@@ -1,11 +1,11 @@
 -- title: The four most common access sizes of each interface
 -- topic: accesses
 -- layout: table
--- definition: the at most four sizes that each record keeps, with their counts, added up over records; of these the four
---   with the highest counts, the larger size first where counts are equal.
+-- definition: each record keeps up to four sizes and their counts; these are added up over all records, and the four
+--   sizes with the highest counts are listed, the larger size first where counts are equal.
 -- unit: bytes, accesses
 -- needs: posix, mpiio, h5d, pnetcdf_var, dfs or daos
--- caveats: A size that is not among the four of any record is not seen, however often it occurs in all.
+-- caveats: A size that is not among the top four of any record is missed, however often it occurs overall.
 -- source: PyDarshan, darshan-job-summary
 WITH pair AS (
     SELECT log, interface, access[1] AS size, sum(access_count[1]) AS count FROM record

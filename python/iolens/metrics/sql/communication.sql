@@ -1,14 +1,17 @@
--- title: What a job communicates through MPI, by kind of call
+-- title: MPI communication by kind of call
 -- topic: time
 -- layout: table
--- definition: time: seconds in all MPI calls that communicate, of the average process; slowest, fastest: of the processes with the most and the least.
---   share = time / run time. waiting: before collective calls, of the average process, where ranks met there (--mpi-communication=sync):
---   time does not contain it. uncounted_time: the part of it in calls that Darshan's record has no counters for (neighbourhoods, starts of persistent
---   requests, MPI 4), of the average process; uncounted_calls and uncounted_bytes: sums over the processes.
+-- definition: time: seconds in all MPI communication calls, for the average process; slowest, fastest: for the
+--   processes with the most and the least. share = time / run time. waiting: time spent waiting for other ranks before
+--   collective calls, for the average process, if it was measured (--mpi-communication=sync); not included in time.
+--   uncounted_time: the part of time in calls for which Darshan's record has no counters (neighborhood collectives,
+--   starts of persistent requests, MPI 4), for the average process; uncounted_calls and uncounted_bytes: sums over all
+--   processes.
 -- unit: seconds, part of 1, calls, bytes
 -- direction: lower
 -- needs: apmpi
--- caveats: In Darshan's logs calls inside MPI-IO, and waiting for files, are in it, and calls without counters are not.
+-- caveats: In Darshan's logs, time includes calls made inside MPI-IO and waiting for files, and excludes calls
+--   without counters.
 -- source: iolens
 WITH beside AS (
     SELECT log, sum(count) AS calls, sum(bytes) AS bytes, sum(time) AS time FROM communication GROUP BY log

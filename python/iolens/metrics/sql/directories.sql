@@ -1,10 +1,10 @@
--- title: Files, bytes and time of each directory
+-- title: Files, bytes and time by directory
 -- topic: files
 -- layout: table
--- definition: files directly in a directory, counted at the interface that the program called (own_file).
+-- definition: files directly in each directory, counted at the interface that the program itself called (own_file).
 -- unit: files, bytes, operations, seconds
 -- needs: any interface
--- caveats: Streams and names that are no path are in no directory: null.
+-- caveats: Streams, and names that are not paths, have no directory (null).
 -- source: iolens
 SELECT log, directory, any_value(mount) AS mount, any_value(file_system) AS file_system, count(DISTINCT f.id) AS files,
     sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,

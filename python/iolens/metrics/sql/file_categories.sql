@@ -1,15 +1,16 @@
--- title: How many files were used in which way, and how large they are
+-- title: Files by how they were used, and their sizes
 -- topic: files
 -- layout: table
--- definition: a file counts once per interface, its records of all ranks merged. read_only, write_only, read_write: by
---   the bytes that were moved (a file of which none were is in none of them). unique: used by one rank; shared: by
---   several; part_shared: of these, by some but not all. created: written, and not read before the first write.
---   size = highest offset + 1 of files that were read or written; sized = how many of the files have one, which mean_size is of; max_offset is the highest offset of the category.
+-- definition: each file counts once per interface, with the records of all ranks merged. read_only, write_only,
+--   read_write: by the bytes moved (a file of which no bytes were moved is in none of them). unique: used by one rank;
+--   shared: by several; part_shared: by several but not all. created: written, and not read before the first write.
+--   size = highest offset + 1 of files that were read or written; sized = number of files with a size, over which
+--   mean_size is taken; max_offset is the highest offset in the category.
 -- unit: files, bytes
 -- needs: posix, mpiio, stdio, dfs or daos
 -- caveats: A file may be larger than the highest offset that was used. MPI-IO, DFS and DAOS have no offsets: null.
 --   Darshan's tools count a file that was never read or written as one byte, and add up the largest offsets of both
---   kinds of shared files. A log does not hold whether a file existed: "created" is a guess.
+--   kinds of shared files. A log does not record whether a file existed before, so "created" is a guess.
 -- source: darshan-parser --file, darshan-job-summary
 WITH sized AS (
     SELECT *, greatest(max_offset_read, max_offset_written) AS max_offset,

@@ -1,11 +1,12 @@
--- title: Bytes and time of each file system
+-- title: Bytes and time by file system
 -- topic: files
 -- layout: table
--- definition: files by the longest mount point that is a part of their path; counted at the interface that the program
---   called (own_file). time is summed over all processes. class: what kind of file system that is, by type and source.
+-- definition: each file belongs to the longest mount point that its path begins with; counted at the interface that
+--   the program itself called (own_file). time is summed over all processes. class: the kind of file system, by type
+--   and source.
 -- unit: bytes, seconds
 -- needs: any interface
--- caveats: Streams, anonymized names and names that are no path have no mount point: null.
+-- caveats: Streams, anonymized names, and names that are not paths have no mount point (null).
 -- source: darshan-job-summary
 SELECT log, mount, file_system, class, count(DISTINCT f.id) AS files,
     sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,

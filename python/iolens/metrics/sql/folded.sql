@@ -1,8 +1,8 @@
--- title: Files that share a record for want of memory
+-- title: Files that share a record for lack of memory
 -- topic: job
 -- layout: table
--- definition: per rank how many opens of how many files (estimated) went to records that stand for a directory, the memory
---   budget, and one that would have been enough; then the directories.
+-- definition: for each rank, how many opens of how many files (estimated) went to records that stand for a whole
+--   directory, the memory budget, and a budget that would have been enough; then the directories.
 -- unit: opens, files, bytes
 -- direction: lower
 -- needs: folded

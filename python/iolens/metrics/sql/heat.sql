@@ -1,9 +1,9 @@
--- title: Bytes per rank and time
+-- title: Bytes per rank over time
 -- topic: time
 -- layout: table
--- definition: at most 200 bins of equal width from the job's start on; bins without bytes have no row. From the heat map,
---   its bins put together where it has more than 200; for an interface without one from DXT, the bytes of an access spread
---   evenly over its time. source says which.
+-- definition: at most 200 bins of equal width from the start of the job; bins without bytes have no row. Taken from
+--   the heat map, whose bins are combined where there are more than 200; for an interface without a heat map, from DXT,
+--   with the bytes of each access spread evenly over its duration. source says which.
 -- unit: seconds, bytes
 -- needs: heatmap, dxt_posix or dxt_mpiio
 -- source: PyDarshan

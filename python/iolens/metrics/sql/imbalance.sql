@@ -1,12 +1,13 @@
 -- title: How unevenly ranks share a file
 -- topic: ranks and layers
 -- layout: table
--- definition: per file of shared_files time_imbalance = (slowest - fastest rank's time) / slowest, bytes_imbalance likewise of their
---   bytes, time_lost = slowest rank's time - mean time per rank: what waiting for the slowest costs if all wait for it.
+-- definition: for each file in shared_files: time_imbalance = (slowest rank's time - fastest rank's time) / slowest
+--   rank's time; bytes_imbalance likewise for their bytes; time_lost = slowest rank's time - mean time per rank, which
+--   is what waiting for the slowest costs if all ranks wait for it.
 -- unit: part of 1, seconds
 -- direction: lower
 -- needs: as shared_files
--- caveats: A rank that does not use the file counts with zero in a record of all ranks.
+-- caveats: In a record shared by all ranks, a rank that does not use the file counts as zero.
 -- source: Drishti (P18, P19); iolens
 SELECT s.log, s.name, s.interface, s.ranks,
     (s.slowest_time - s.fastest_time) / nullif(s.slowest_time, 0) AS time_imbalance,

@@ -1,12 +1,12 @@
--- title: Part of the I/O time that is metadata
+-- title: Fraction of the I/O time spent on metadata
 -- topic: time
--- definition: sum of metadata time / sum of read, write and metadata time, each file at MPI-IO if it was opened there,
---   else at POSIX; STDIO is left out. per_rank = metadata seconds per process. matches: above 25 %, more than
---   30 s per process, and 192 processes or more - a small or quick job is not worth a look.
+-- definition: sum of metadata time / sum of read, write and metadata time, each file at MPI-IO if it was opened
+--   there, otherwise at POSIX; STDIO is left out. per_rank = metadata seconds per process. matches: above 25 %, more
+--   than 30 s per process, and at least 192 processes: small or short jobs are not worth a look.
 -- unit: part of 1
 -- direction: lower
 -- needs: posix or mpiio
--- caveats: Flushing at close is booked as metadata. Sums over ranks and threads, not wall-clock.
+-- caveats: Flushing at close counts as metadata. Sums over ranks and threads, not wall-clock.
 -- source: NERSC screening study, equation 2
 WITH part AS (
     SELECT log, sum(meta_time) AS meta_time, sum(total_time) AS total_time

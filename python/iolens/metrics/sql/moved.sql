@@ -1,13 +1,13 @@
--- title: What moved, by its way
+-- title: Bytes moved, by path
 -- topic: job
 -- layout: table
--- definition: bytes by the way they went, as in the summary of `iolens run`: posix, stdio (and mpiio, which moves them through
---   posix); libaio and io_uring, whose bytes stand in posix records, too, and count here alone; mapped files, which have no
---   time; sockets by where the other end is; programs that were not observed; what is counted by kind only; and what the
---   kernel counted that has no explanation.
+-- definition: bytes by the path they took, as in the summary of `iolens run`: posix, stdio (and mpiio, which moves
+--   its bytes through posix); libaio and io_uring, whose bytes are also in the posix records but are counted only here;
+--   mapped files, which have no time; sockets by where the other end is; programs that were not observed; what is
+--   counted by kind only; and bytes that the kernel counted and nothing explains.
 -- unit: bytes
 -- needs: process
--- caveats: In logs from before unexplained bytes were told apart all unseen ones are unexplained.
+-- caveats: In logs written before unexplained bytes were distinguished, all unseen bytes are unexplained.
 -- source: iolens
 WITH known(way, title) AS (VALUES
     ('libaio', 'libaio'), ('io_uring', 'io_uring'),

@@ -1,12 +1,13 @@
--- title: Phases that the program has named
+-- title: Phases named by the program
 -- topic: time
 -- layout: table
--- definition: each phase over all processes that were in it, without the phases within it but for time. path: the phases around it and
---   its own name. count: how often it ended, in the process where that was most. time: seconds in it, longest process. io_time, read_time,
---   write_time and meta_time: seconds in I/O, all processes, of a thread what overlaps once. share: of the I/O time of all processes.
---   The row without a path: what was done outside of all phases.
+-- definition: each phase over all processes that were in it; except for time, without the phases nested in it. path:
+--   the enclosing phases and its own name. count: how often it ended, in the process where that was most often. time:
+--   seconds in it, for the process that was in it longest. io_time, read_time, write_time and meta_time: seconds in
+--   I/O, summed over all processes, with overlapping calls of a thread counted once. share: fraction of the I/O time of
+--   all processes. The row without a path is what was done outside all phases.
 -- unit: seconds, bytes, operations, part of 1
--- needs: a log of iolens whose program names phases
+-- needs: a log written by iolens, of a program that names phases
 -- source: iolens
 WITH phase AS (
     SELECT log, phase AS path, count(DISTINCT rank) AS processes, max(count)::BIGINT AS count, sum(open)::BIGINT AS open,

@@ -1,10 +1,10 @@
--- title: Calls that move no data, and what each kind costs
+-- title: Calls that move no data, and the cost of each kind
 -- topic: time
 -- layout: table
--- definition: count and errors: sums over ranks. time: seconds of the run, as time_basis has it: of a process tree the sum, scaled;
---   of an MPI job the slowest rank's; its launcher's calls are not the program's. mean: seconds of one call.
+-- definition: count and errors: sums over ranks. time: seconds of the run, as in time_basis: for a process tree, the
+--   scaled sum; for an MPI job, the slowest rank's, without the launcher's calls. mean: seconds per call.
 -- unit: calls, seconds
--- needs: section operation (logs of iolens)
+-- needs: section operation (logs written by iolens)
 -- source: iolens
 SELECT log, interface, name, sum(count)::BIGINT AS count, sum(errors)::BIGINT AS errors,
     any_value(scale) * CASE WHEN any_value(tree) THEN sum(time) ELSE max(time) END AS time,

@@ -4,7 +4,7 @@
 -- definition: sums of the counters of all records of an interface; sync = fsync + fdatasync for POSIX.
 -- unit: operations
 -- needs: any interface
--- caveats: null where the log's version has no such counter, or nobody counted (a counter below 0).
+-- caveats: Null where the log's version has no such counter, or where it was not counted (a counter below 0).
 -- source: PyDarshan, darshan-job-summary
 WITH op AS (
     FROM (SELECT log, 'posix' AS interface, counted(reads)::BIGINT AS read, counted(writes)::BIGINT AS write,

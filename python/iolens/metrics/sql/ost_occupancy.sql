@@ -1,11 +1,11 @@
--- title: What lies on each storage target, and how fast it was
+-- title: What is on each storage target, and how fast it was
 -- topic: storage
 -- layout: table
--- definition: files and ranks whose data lie on an OST, by the layout records; bytes = each file's bytes divided evenly
---   among its stripes; q1, median, q3 = quartiles of the I/O time of the ranks (POSIX records; of a file of all ranks the
---   slowest rank's). slow: the median is above Q3 + 1.5 x (Q3 - Q1) of its volume's medians.
---   volume: the file system, by Lustre's name of it or its mount point: targets of two have the same numbers.
---   oss: server, from the table oss_of if it was given, else as the Lustre client named it (target).
+-- definition: files and ranks with data on an OST, according to the layout records; bytes = each file's bytes divided
+--   evenly among its stripes; q1, median, q3 = quartiles of the ranks' I/O time (POSIX records; for a file shared by
+--   all ranks, the slowest rank's). slow: the median is above Q3 + 1.5 x (Q3 - Q1) of its volume's medians. volume: the
+--   file system, by its Lustre name or its mount point, because targets of different file systems have the same
+--   numbers. oss: server, from the table oss_of if given, otherwise as named by the Lustre client (target).
 -- unit: files, ranks, bytes, seconds
 -- needs: lustre, posix
 -- caveats: A file is attributed to every OST of its layout although only part of it may have been used.

@@ -1,8 +1,9 @@
--- title: Bytes and files by the first part of the path
+-- title: Bytes and files by the first component of the path
 -- topic: files
 -- layout: table
 -- definition: category = first component of the path; "/" for files directly in it; standard streams by their name;
---   "anonymized" for names that are numbers. POSIX and STDIO, each file once in files_read and files_written.
+--   "anonymized" for names that are numbers. POSIX and STDIO; each file counts once in files_read and once in
+--   files_written.
 -- unit: bytes, files
 -- needs: posix or stdio
 -- source: PyDarshan, data access by category

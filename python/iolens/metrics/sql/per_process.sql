@@ -1,8 +1,8 @@
--- title: Average I/O per process, files of one rank and shared files apart
+-- title: Average I/O per process, for files of one rank and shared files
 -- topic: time
 -- layout: table
 -- definition: sums over files, divided by the number of processes. independent: used by one rank; shared: by several.
---   Counted at the interface that the program called (own_file).
+--   Counted at the interface that the program itself called (own_file).
 -- unit: seconds, bytes
 -- needs: any interface
 -- source: darshan-job-summary

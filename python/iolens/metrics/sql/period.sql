@@ -1,14 +1,16 @@
--- title: I/O that comes again and again
+-- title: Periodic I/O
 -- topic: time
 -- layout: table
--- definition: period: the median time from the start of one to the start of the next; spread: the median of what they differ from that,
---   as part of the period, and not less than half a bin. A row only of four and more whose spread is at most 0.15. source: a phase that
---   the program has named and that moved bytes (its process with the most of them), or the heat map: bursts of bins above a tenth of the
---   fullest, with at least four fifths of the bytes in at most three fifths of the time; bursts less than a fifth of the median distance
---   apart are one. bytes: of one, on average.
+-- definition: period: the median time from the start of one burst to the start of the next; spread: the median
+--   deviation from that, as a fraction of the period, at least half a bin. There is a row only for four or more bursts
+--   with a spread of at most 0.15. source: a phase that the program named and that moved bytes (in the process where it
+--   occurs most), or the heat map: bursts are runs of bins above a tenth of the fullest one that hold at least four
+--   fifths of the bytes in at most three fifths of the time; bursts less than a fifth of the median distance apart
+--   count as one. bytes: per burst, on average.
 -- unit: seconds, part of 1, bytes
--- needs: heatmap, or a log of iolens whose program names phases
--- caveats: The heat map knows no time finer than a bin. What is regular in time only is told, not what is so in steps.
+-- needs: heatmap, or a log written by iolens, of a program that names phases
+-- caveats: The heat map resolves nothing finer than a bin. Only what is regular in time is found, not what is regular
+--   in steps.
 -- source: iolens
 WITH step AS (
     SELECT log, phase AS source, rank, count, "start", bytes_read, bytes_written,

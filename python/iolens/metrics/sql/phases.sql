@@ -1,11 +1,13 @@
 -- title: Phases of I/O
 -- topic: time
 -- layout: table
--- definition: bins of the heat maps (or of DXT) in which any rank moved bytes; bins whose gap is at most the mean gap are
---   one phase. kind: "read" or "write" if at least 90 % of the bytes are, else "mixed". busy_ranks: ranks that moved bytes.
+-- definition: bins of the heat maps (or of DXT) in which any rank moved bytes; bins separated by at most the mean gap
+--   form one phase. kind: "read" or "write" if that makes up at least 90 % of the bytes, otherwise "mixed". busy_ranks:
+--   ranks that moved bytes.
 -- unit: seconds, bytes, ranks
 -- needs: heatmap, dxt_posix or dxt_mpiio
--- caveats: No finer than a bin. MPI-IO's bytes where there are any, else POSIX's; DFS's, else DAOS'; with STDIO's.
+-- caveats: No finer than a bin. The bytes are MPI-IO's where there are any, otherwise POSIX's; DFS's, otherwise
+--   DAOS's; plus STDIO's.
 -- source: DXT Explorer (gaps); iolens
 WITH heat AS (
     SELECT * FROM metric.heat

@@ -1,11 +1,13 @@
--- title: What a job does through POSIX, and what kinds of access cost it
+-- title: A job's POSIX calls, and the cost of each kind of access
 -- topic: time
 -- layout: table
--- definition: counts: sums over ranks. Seconds (columns that end in _time): of the run, as time_basis has it. Two rows per log: shared = false is everything, shared = true
---   only the files that all ranks share. Columns as in posix_rank_costs.
+-- definition: counts are sums over ranks. Seconds (columns that end in _time) are seconds of the run, as in
+--   time_basis. Two rows per log: shared = false for everything, shared = true for files that all ranks share. Columns
+--   as in posix_rank_costs.
 -- unit: calls, bytes, seconds
 -- needs: posix
--- caveats: Kinds of access overlap: a small access may also be unaligned and out of order. Their seconds must not be added.
+-- caveats: Kinds of access overlap: a small access may also be unaligned and out of order. Their seconds must not be
+--   added up.
 -- source: iolens
 WITH side AS (
     SELECT scope.shared, tree, scale, c.*

@@ -1,16 +1,19 @@
--- title: What each rank does through POSIX, and what kinds of access cost it
+-- title: Each rank's POSIX calls, and the cost of each kind of access
 -- topic: ranks and layers
 -- layout: table
--- definition: sums over the rank's records; rank -1 = files that all ranks share, where seconds are those of the slowest rank in the
---   file: its metadata the mean of all ranks', the rest reading and writing as far as there is any. The overhead of an access is taken to be that of moving 256 KiB: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
---   bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB (100 KiB, less than 1 MiB), and the seconds that they take for
---   themselves; X_random_time: of random accesses, those that go backwards, and where these are more than a fifth of a record's all that do
---   not begin where the last one ended: in random order half of them go forwards. empty_reads: of 0 bytes, at the end of a file; they
---   are no reads of data, and not small. sync_time: of fsync and fdatasync, which logs count as writing: measured, or as if each cost as much
---   as 16 MiB do; the seconds of kinds of writes do not have it.
+-- definition: sums over the rank's records; rank -1 = files that all ranks share, where seconds are those of the
+--   slowest rank in the file: the mean metadata time of all ranks, and the rest as reading and writing as far as there
+--   is any. The overhead of an access is taken to be the time of moving 256 KiB: a read of n bytes takes (256 KiB + n)
+--   / (256 KiB * reads + bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB
+--   (100 KiB, less than 1 MiB), and the seconds that these take in excess; X_random_time: the same for random accesses,
+--   which are those that go backwards and, where these are more than a fifth of a record's accesses, all that do not
+--   begin where the last one ended, because in random order half of them go forwards. empty_reads: reads of 0 bytes, at
+--   the end of a file; they do not count as reads of data, nor as small. sync_time: fsync and fdatasync, which logs
+--   count as writing: measured, or as if each cost as much as writing 16 MiB; the seconds of kinds of writes do not
+--   include it.
 -- unit: calls, bytes, seconds
 -- needs: posix
--- caveats: Seconds of kinds of access are estimates: logs have seconds per file only.
+-- caveats: Seconds for kinds of access are estimates: logs have seconds per file only.
 -- source: iolens
 WITH divided AS (
     -- What the slowest rank of a shared file did is not recorded: its share of the metadata, and data as far as there is any.

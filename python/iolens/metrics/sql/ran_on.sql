@@ -1,12 +1,13 @@
 -- title: What the job ran on
 -- topic: job
 -- layout: table
--- definition: one row per fact that holds for all nodes (host is empty) or for one. A fact with a unit is in number, one without
---   in value. nodes, processes_per_node (the most): from the table of processes, of ranks only.
+-- definition: one row per fact that holds for all nodes (host is empty) or for one node. A fact with a unit is in
+--   column number, one without in column value. nodes, processes_per_node (the maximum): from the process table, ranks
+--   only.
 -- unit: as in the column unit
--- needs: a log of iolens
--- caveats: limits are the least of a control group and those around it; where no limit is set there is no row. Facts are those of the
---   process that told them: of the first rank on its node, or of iolens run.
+-- needs: a log written by iolens
+-- caveats: A limit is the lowest of a control group and its parents; where no limit is set there is no row. Facts are
+--   those that one process reported: the first rank on its node, or iolens run.
 -- source: iolens
 WITH ranks AS (
     SELECT log, host, count(DISTINCT rank) AS processes FROM process WHERE rank >= 0 AND host <> '' GROUP BY log, host

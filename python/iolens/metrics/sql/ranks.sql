@@ -1,12 +1,12 @@
 -- title: What each rank did
 -- topic: ranks and layers
 -- layout: table
--- definition: per rank and interface bytes, seconds and number of files. basis "total": counted per process, complete.
---   "records": from records of single ranks; what the rank did in files of all ranks is then known only where it was the
---   slowest or the fastest: seen_bytes and seen_time have that in addition.
+-- definition: bytes, seconds and number of files, by rank and interface. basis is "total": counted per process,
+--   complete; or "records": from records of single ranks, where what a rank did in files shared by all ranks is known
+--   only if it was the slowest or the fastest: seen_bytes and seen_time include that.
 -- unit: bytes, seconds, files
 -- needs: any interface
--- caveats: With basis "records" all but seen_bytes and seen_time leave out files shared by all ranks.
+-- caveats: With basis "records", all columns but seen_bytes and seen_time leave out files shared by all ranks.
 -- source: iolens
 WITH own AS (
     SELECT log, rank, interface, coalesce(sum(bytes_read), 0)::BIGINT AS bytes_read, coalesce(sum(bytes_written), 0)::BIGINT AS bytes_written,

@@ -1,8 +1,9 @@
--- title: Files of which more was read than they hold
+-- title: Files from which more was read than they contain
 -- topic: files
 -- layout: table
--- definition: size = highest offset that was read + 1 (of a file that was only written beyond: that); factor = bytes read / size.
---   written: it was written too, so that some of the reading may be of new data. Counted as redundant_reads counts.
+-- definition: size = highest offset read + 1 (or highest offset written + 1, if the file was written beyond that);
+--   factor = bytes read / size. written: the file was written, too, so some of the reads may be of new data. Counted as
+--   in redundant_reads.
 -- unit: bytes, factor
 -- direction: lower
 -- needs: posix

@@ -1,11 +1,13 @@
 -- title: Bytes read more than once
 -- topic: files
 -- definition: sum over files with bytes_read > max_offset_read of bytes_read - max_offset_read - 1, files merged over
---   ranks; a file's counters are MPI-IO's where it was opened through MPI-IO, else POSIX's. The highest offset is always POSIX's.
+--   ranks; a file's counters are MPI-IO's if it was opened through MPI-IO, otherwise POSIX's. The highest offset is
+--   always POSIX's.
 -- unit: bytes
 -- direction: lower
 -- needs: posix
--- caveats: A lower bound: a file of which only a part was read, that part several times, hides re-reading.
+-- caveats: A lower bound: re-reading goes unnoticed where the same part of a file was read several times and the rest
+--   never.
 -- source: Luu, Winslett, Gropp et al. and the NERSC screening study, equation 1
 SELECT log,
     coalesce(sum(greatest(0, bytes_read - max_offset_read - 1)) FILTER (bytes_read > max_offset_read), 0)::BIGINT AS value,

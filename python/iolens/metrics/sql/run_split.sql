@@ -1,17 +1,19 @@
 -- title: Where the run time goes
 -- topic: time
 -- layout: table
--- definition: the run time as computing (and all else), MPI communication, reading, writing, metadata. Rows (who): "average" and "slowest", the
---   average rank and the one longest in I/O of a job of several ranks; "job" otherwise: a process, or a tree of processes, in I/O while at
---   least one of them is. basis as in headline: "process" (measured in each rank, calls of its threads that overlap counted once), "timeline",
---   "records": the average from sums of own_record, the slowest as estimated by headline, whose rank is then not known (null). Only what the
---   program called itself counts: POSIX calls of MPI-IO are not added to it. io_time = read_time + write_time + meta_time, at most the run time.
---   in_both = what communication and I/O must have in common to fit into the run; compute + communication + io_time - in_both = run_time.
+-- definition: the run time divided into computing (and everything else), MPI communication, reading, writing and
+--   metadata. Rows (who): "average" and "slowest", the average rank and the rank with the most I/O time, for a job of
+--   several ranks; otherwise "job": a process, or a tree of processes, which is in I/O while at least one of them is.
+--   basis as in headline: "process" (measured in each rank, overlapping calls of its threads counted once), "timeline",
+--   or "records": the average from sums of own_record, the slowest as estimated by headline, whose rank is then unknown
+--   (null). Only what the program itself called counts: POSIX calls made by MPI-IO are not added to it. io_time =
+--   read_time + write_time + meta_time, at most the run time. in_both = the overlap that communication and I/O must
+--   have to fit into the run; compute + communication + io_time - in_both = run_time.
 -- unit: seconds
 -- needs: a run time, any interface; apmpi for communication (null without)
--- caveats: An average of records adds calls of threads that overlap. In Darshan's logs communication inside MPI-IO is in both communication and
---   io_time, and in_both is the least that it can be. Of records the slowest's parts are in the proportion of all ranks' together, and its
---   communication is the average rank's.
+-- caveats: An average from records adds up overlapping calls of threads. In Darshan's logs, communication inside
+--   MPI-IO is in both communication and io_time, and in_both is a lower bound of it. From records, the slowest rank's
+--   parts are in the proportions of all ranks together, and its communication is the average rank's.
 -- source: iolens
 WITH rank_of AS (
     SELECT log, rank, max(mpi) AS mpi, sum(io_time) AS io_time, sum(read_time) AS "read", sum(write_time) AS "write", sum(meta_time) AS meta

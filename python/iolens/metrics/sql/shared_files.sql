@@ -1,12 +1,12 @@
--- title: Shared files, the slowest first
+-- title: Shared files, slowest first
 -- topic: ranks and layers
 -- layout: table
--- definition: per file and interface the fastest and the slowest rank with the bytes and seconds of each, and standard
---   deviations over ranks. Records of all ranks hold these; where ranks have records of their own they are computed over
---   the ranks that used the file. At most 20 per log.
+-- definition: for each file and interface, the fastest and the slowest rank with their bytes and seconds, and the
+--   standard deviations over ranks. Shared records contain these; where ranks have records of their own, they are
+--   computed over the ranks that used the file. At most 20 per log.
 -- unit: ranks, bytes, seconds
 -- needs: posix, mpiio, stdio, h5d, pnetcdf_var, dfs or daos
--- caveats: A rank that only opened the file is among the fastest.
+-- caveats: A rank that only opened the file counts as one of the fastest.
 -- source: darshan-job-summary
 WITH top AS (
     SELECT log, interface, id, all_ranks FROM file_of WHERE shared AND interface NOT IN library_files()

@@ -1,8 +1,9 @@
 -- title: When each rank first and last read and wrote
 -- topic: time
 -- layout: table
--- definition: per rank the first start and the last end of reads and of writes, files of one rank (independent) and
---   shared files apart. rank -1: all ranks together, where the log does not tell them apart. Seconds since the job's start.
+-- definition: for each rank, the first start and the last end of reads and of writes, separately for files of one
+--   rank (independent) and shared files. rank -1: all ranks together, where the log does not distinguish them. Seconds
+--   since the start of the job.
 -- unit: seconds
 -- needs: any interface
 -- source: darshan-job-summary

@@ -1,13 +1,14 @@
 -- title: How seconds of ranks become seconds of the run
 -- topic: time
 -- layout: table
--- definition: tree = the ranks are the processes of a tree, which may run one after another, not MPI's.
---   In a tree the seconds of all ranks are added, in an MPI job the slowest rank's count, of each shared file the slowest in it. Such sums count
---   calls of threads that overlap, and files that are used at once, more than once: scale = time in I/O (headline) / their sum over what the program
---   called itself, and over the interface; 1 at most.
+-- definition: tree = the ranks are the processes of a tree, which may run one after another, rather than MPI ranks.
+--   In a tree, the seconds of all ranks are added up; in an MPI job, the slowest rank's count, and for each shared file
+--   those of the rank slowest in it. Such sums count overlapping calls of threads, and files used at the same time,
+--   more than once: scale = time in I/O (headline) / the larger of their sums over what the program itself called and
+--   over the interface; at most 1.
 -- unit: factor
 -- needs: any interface's records
--- caveats: What overlaps is scaled down evenly, whoever waited for it.
+-- caveats: Overlapping time is scaled down evenly, no matter which call waited.
 -- source: iolens
 WITH tree AS (
     SELECT log, count(*) FILTER (coalesce(mpi, '') <> '') = 0 AS tree FROM process GROUP BY log

@@ -1,12 +1,12 @@
--- title: How long each rank was in I/O calls, overlapping calls counted once
+-- title: Time of each rank in I/O calls, with overlapping calls counted once
 -- topic: time
 -- layout: table
--- definition: busy = seconds in which at least one thread of the rank was in an I/O call; time = the calls' seconds added
---   up over threads; overlap = time / busy, 1 if calls never overlap. basis: "process" (busy was measured; time is of the
---   timeline), "dxt" (both from the accesses of a trace, opening and closing left out).
+-- definition: busy = seconds in which at least one thread of the rank was in an I/O call; time = the calls' seconds
+--   added up over threads; overlap = time / busy, 1 if calls never overlap. basis: "process" (busy was measured; time
+--   is from the timeline), "dxt" (both from the accesses of a trace, without opening and closing).
 -- unit: seconds, factor
 -- needs: process, dxt_posix or dxt_mpiio
--- caveats: From DXT only traced accesses count; MPI-IO accesses and those that they make at POSIX are one.
+-- caveats: From DXT only traced accesses count; MPI-IO accesses and the POSIX accesses that they make count once.
 -- source: iolens
 WITH busy AS (
     SELECT log, rank, sum(io_time) AS busy FROM process WHERE rank >= 0 GROUP BY ALL

@@ -1,8 +1,8 @@
 -- title: The processes of a job
 -- topic: job
 -- layout: table
--- definition: one row per program that a process was: depth below the first, its command, when it ran, how it ended, time in I/O and bytes.
---   position orders the rows as a tree.
+-- definition: one row for each program that a process ran: depth below the first process, command, when it ran, how
+--   it ended, time in I/O, and bytes. position orders the rows as a tree.
 -- unit: seconds, bytes
 -- needs: process
 -- source: iolens

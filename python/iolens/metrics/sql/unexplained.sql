@@ -1,10 +1,10 @@
--- title: How much of what moved is not known
+-- title: How much of the data movement is unexplained
 -- topic: job
 -- layout: table
--- definition: of all bytes that moved: unexplained, which the kernel counted and nothing accounts for, and untimed, which went
---   by mapped files or programs that were not observed, or by rings whose requests are known by their number alone, and whose
---   time is not known. partly: both are 1 MB and more than 5 % of all; then nothing says that I/O is fine. much_unexplained:
---   unexplained alone is.
+-- definition: of all bytes moved: unexplained are those that the kernel counted and nothing accounts for; untimed are
+--   those whose time is not known, because they were moved by mapped files, by programs that were not observed, or by
+--   rings of whose requests only the number is known. partly: together they are at least 1 MB and more than 5 % of all
+--   bytes, so that I/O cannot be called fine. much_unexplained: unexplained bytes alone are.
 -- unit: bytes, part of 1
 -- direction: lower
 -- needs: process

@@ -1,9 +1,9 @@
 -- title: I/O that no wrapper saw
 -- topic: job
 -- layout: table
--- definition: per process the bytes that the kernel counted (rchar, wchar) and what iolens saw of them; the difference was made
---   by system calls of the program's own, or by files left out on purpose. not_observed: programs that could not be
---   observed at all, with the reason.
+-- definition: for each process, the bytes that the kernel counted (rchar, wchar) and how many of them iolens saw; the
+--   difference is due to system calls that the program made directly, or to files left out on purpose. not_observed:
+--   programs that could not be observed at all, with the reason.
 -- unit: bytes
 -- direction: lower
 -- needs: process

@@ -1,12 +1,12 @@
--- title: All logs as one job: a workflow, the steps of a job, an ensemble
+-- title: All logs as one: a workflow, the steps of a job, an ensemble
 -- topic: job
 -- layout: table
--- definition: busy = seconds in which at least one of the jobs ran; span = first start to last end; concurrency = sum of
---   run times / busy; bytes and io_seconds = sums of the jobs' bytes and times in I/O (headline); files by name. One row,
---   log = null.
+-- definition: busy = seconds during which at least one of the jobs ran; span = first start to last end; concurrency =
+--   sum of run times / busy; bytes and io_seconds = sums of the jobs' bytes and times in I/O (headline); files by name.
+--   One row, log = null.
 -- unit: seconds, bytes
--- needs: more than one log makes it interesting
--- caveats: the span of jobs days apart is no run time; clocks of different machines may differ.
+-- needs: useful with more than one log
+-- caveats: The span of jobs that are days apart is not a run time. The clocks of different machines may differ.
 -- source: iolens
 WITH moved AS (
     SELECT sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written, sum(io_time) AS io_seconds
