@@ -164,14 +164,16 @@ static int worse(int a, int b)
 }
 
 static const struct choice table[] = {
-	{"quiet", NULL, choice_flag, "no line for logs without fault", .letter = 'q'},
+	{"quiet", NULL, choice_flag, "print nothing for logs without faults", .letter = 'q'},
 };
 
 const struct choices check_choices = {
 	.command = "check",
-	.before = "check [OPTION...] LOG...\n\n"
-		  "Reads every byte of a log and says what breaks the format, one line per fault with its place:\n"
-		  "damaged regions, records without a name, ranks beyond the job's, values that cannot be, incomplete "
+	.before = "check [OPTION...] LOG...\n"
+		  "\n"
+		  "Reads every byte of a log and reports what violates the format, one line per fault with its "
+		  "location:\n"
+		  "damaged regions, records without a name, ranks outside the job, impossible values, incomplete "
 		  "modules.\n",
 	.after = "Exit codes: 0 sound, 1 faults that leave everything readable, 2 wrong usage, 3 unreadable, 4 partly "
 		 "readable.\n",

@@ -14,11 +14,13 @@
 
 const struct choices config_choices = {
 	.command = "config",
-	.before = "config [FILE]\n\n"
-		  "Prints every setting, its value, and where it came from: default, file and line, or environment "
+	.before = "config [FILE]\n"
+		  "\n"
+		  "Prints every setting, its value, and where it comes from: default, file and line, or environment "
 		  "variable.\n"
-		  "FILE is used instead of $IOLENS_CONFIG_PATH. Settings that are wrong are listed at the end;\n"
-		  "they never stop a program, but they change nothing. Exit code 1 when there are any.\n",
+		  "FILE is used instead of $IOLENS_CONFIG_PATH. Invalid settings are listed at the end; they never "
+		  "stop a\n"
+		  "program, but they have no effect. Exit code 1 if there are any.\n",
 	.most = 1,
 	.wanted = "give one file",
 };

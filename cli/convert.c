@@ -71,35 +71,36 @@ static const struct choice table[] = {
 	 .expect = "an id or a name, at most 256 times"},
 	FILTER_CHOICES(offsetof(struct conversion, filter)),
 	{"bzip2", NULL, set_bzip2, .about = "compress with bzip2 instead of zlib"},
-	{"drop-trailer", NULL, choice_flag, "without the tables that iolens adds",
+	{"drop-trailer", NULL, choice_flag, "leave out the tables that iolens adds",
 	 .at = offsetof(struct conversion, rewrite.drop_trailer)},
-	{"smaller", NULL, choice_flag, "copy LOG as it is if writing it again would not make it smaller",
+	{"smaller", NULL, choice_flag, "copy LOG unchanged if rewriting would not make it smaller",
 	 .at = offsetof(struct conversion, smaller)},
-	{"reset-md", NULL, choice_flag, "without the old metadata",
+	{"reset-md", NULL, choice_flag, "leave out the old metadata",
 	 .at = offsetof(struct conversion, rewrite.reset_metadata)},
 	{"annotate", "KEY=VALUE", add_annotation, "add to the metadata; may be repeated",
 	 .expect = "KEY=VALUE on one line, at most 256 times"},
 	{"anonymize", "PASSPHRASE", set_key,
 	 "pseudonyms for path components, record ids, command line, user, job and hosts;\n"
 	 "the same passphrase gives the same pseudonyms. Mount points stay. The result is\n"
-	 "searched for what should have gone; nothing is left when something is found",
-	 .expect = "a passphrase: an empty one protects nothing"},
+	 "searched for anything that should be gone, and removed if there is any",
+	 .expect = "a passphrase that is not empty"},
 };
 
 const struct choices convert_choices = {
 	.command = "convert",
-	.before = "convert [OPTION...] LOG NEWLOG\n\n"
-		  "Writes LOG again in the newest format (3.41), each region as one compressed stream. NEWLOG must not "
+	.before = "convert [OPTION...] LOG NEWLOG\n"
+		  "\n"
+		  "Rewrites LOG in the newest format (3.41), each region as one compressed stream. NEWLOG must not "
 		  "exist.\n"
-		  "Traces are written as released Darshan tools read them: without the thread handles of development "
-		  "versions.\n",
+		  "Traces are written so that released Darshan tools can read them: without the thread handles of "
+		  "development versions.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but a module was left "
 		 "out.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 2,
 	.most = 2,
-	.wanted = "a log and a new name are needed",
+	.wanted = "give a log and a new name",
 };
 
 static bool wants_name(const void *context, const char *name)

@@ -98,7 +98,7 @@ static bool set_top(void *target, const struct choice *c, char *text)
 }
 
 static const struct choice table[] = {
-	{"top", "N", set_top, "only the first N files, or all (default: on a terminal what fits, else all)",
+	{"top", "N", set_top, "only the first N files, or all (default: as many as fit the terminal, otherwise all)",
 	 .expect = "a number above 0, or all"},
 	{"sites", NULL, choice_flag,
 	 "where each was opened: program or library, and offset (findings and SQL name functions)",
@@ -108,19 +108,21 @@ static const struct choice table[] = {
 
 const struct choices files_choices = {
 	.command = "files",
-	.before = "files [OPTION...] LOG\n\n"
-		  "One line per file, over all processes, the one with the most time in I/O first:\n"
+	.before = "files [OPTION...] LOG\n"
+		  "\n"
+		  "One line per file, over all processes, the file with the most time in I/O first:\n"
 		  "size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read "
 		  "factor:\n"
 		  "bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
-		  "Class: of the file system it lies on, lustre, nfs, local, memory or others.\n"
-		  "A terminal that is too narrow gets the columns that matter most, and long paths without their "
+		  "Class is that of the file system that the file is on: lustre, nfs, local, memory or others.\n"
+		  "On a narrow terminal, the least important columns are left out, and long paths are shortened in the "
 		  "middle.\n"
-		  "Numbers are those of the lowest layer that was seen; of files of MPI-IO what was asked of it\n"
-		  "stands beside them. A name that ends in / is a directory that was forced to storage.\n"
+		  "Numbers are those of the lowest layer that was seen; for MPI-IO files, what was requested of MPI-IO "
+		  "is shown\n"
+		  "beside them. A name that ends in / is a directory that was synced to storage.\n"
 		  "The last line is the sum over all files.\n"
-		  "After it, in logs of iolens, what moved by its way: files, sockets, programs not observed, "
-		  "unexplained.\n",
+		  "Below it, in logs written by iolens: how the bytes were moved (files, sockets, programs not "
+		  "observed, unexplained).\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,

@@ -338,9 +338,11 @@ static const struct choice table[] = {
 
 const struct choices info_choices = {
 	.command = "info",
-	.before = "info [OPTION...] LOG\n\n"
+	.before = "info [OPTION...] LOG\n"
+		  "\n"
 		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
-		  "tables, and in logs of iolens what moved by its way, and what the job ran on.\n",
+		  "tables; in logs\n"
+		  "written by iolens, also how the bytes were moved and what the job ran on.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -14,47 +14,47 @@ static const char *const groups[GROUP_COUNT] = {
 static const struct command commands[] = {
 	{"run", run_main, GROUP_OBSERVE, "run a command and write one log of what its process tree reads and writes",
 	 .choices = &run_choices},
-	{"recover", recover_main, GROUP_OBSERVE, "make the log of a job from the stores that its processes left",
+	{"recover", recover_main, GROUP_OBSERVE, "make the log of a job from what its processes left behind",
 	 .choices = &recover_choices},
-	{"config", config_main, GROUP_OBSERVE, "the settings that a program would run with, and where each came from",
+	{"config", config_main, GROUP_OBSERVE, "show the settings that a program would run with, and where each comes from",
 	 .choices = &config_choices},
-	{"kernel", python_main, GROUP_OBSERVE, "a kernel for notebooks that is observed", .choices = NULL},
+	{"kernel", python_main, GROUP_OBSERVE, "install a notebook kernel that is observed", .choices = NULL},
 	{"top", top_main, GROUP_OBSERVE, "what programs read and write right now, by job, file and process",
 	 .choices = &top_choices},
-	{"peak", peak_main, GROUP_OBSERVE, "what the storage of a directory gives, to hold a job's rates against",
+	{"peak", peak_main, GROUP_OBSERVE, "measure what the storage of a directory can do, to compare a job's rates with",
 	 .choices = &peak_choices},
 	{"info", info_main, GROUP_LOOK, "one page about a log: job, modules, sizes, verdict", .choices = &info_choices,
 	 .reads_logs = true},
-	{"files", files_main, GROUP_LOOK, "a table of its files: size, bytes moved, time, operations, re-reading",
+	{"files", files_main, GROUP_LOOK, "its files as a table: size, bytes moved, time, operations, re-reading",
 	 .choices = &files_choices, .reads_logs = true},
 	{"show", show_main, GROUP_LOOK, "its counters, line by line, as darshan-parser prints them",
 	 .choices = &show_choices, .reads_logs = true},
-	{"trace", trace_main, GROUP_LOOK, "every access that was traced, as darshan-dxt-parser prints them",
+	{"trace", trace_main, GROUP_LOOK, "its traced accesses, one by one, as darshan-dxt-parser prints them",
 	 .choices = &trace_choices, .reads_logs = true},
 	/* Without choices: written in Python, python/iolens/cli has a file of this name for each. */
-	{"report", python_main, GROUP_EXPLAIN, "one page for any browser: is I/O a problem, why, what to change",
+	{"report", python_main, GROUP_EXPLAIN, "one page for any browser: whether I/O is a problem, why, and what to change",
 	 .choices = NULL},
 	{"findings", python_main, GROUP_EXPLAIN,
 	 "what costs time, and what to change; with exit codes for automatic checks", .choices = NULL},
-	{"compare", python_main, GROUP_EXPLAIN, "what differs between runs, by how much, and which files it is from",
+	{"compare", python_main, GROUP_EXPLAIN, "what differs between runs, by how much, and in which files",
 	 .choices = NULL},
 	{"diff", diff_main, GROUP_EXPLAIN, "every counter that differs between two logs, with tolerances",
 	 .choices = &diff_choices, .reads_logs = true},
 	{"explain", python_main, GROUP_EXPLAIN, "what a metric or a rule is: definition, unit, source, caveats",
 	 .choices = NULL},
-	{"sql", python_main, GROUP_EXPLAIN, "ask one or more logs in SQL", .choices = NULL},
+	{"sql", python_main, GROUP_EXPLAIN, "query one or more logs in SQL", .choices = NULL},
 	{"mcp", python_main, GROUP_EXPLAIN, "a server for assistants: summary, findings, SQL", .choices = NULL},
-	{"convert", convert_main, GROUP_TRANSFORM, "write a log again: newest format, in part, annotated, anonymized",
+	{"convert", convert_main, GROUP_TRANSFORM, "rewrite a log: in the newest format, in part, annotated, anonymized",
 	 .choices = &convert_choices, .reads_logs = true},
-	{"merge", merge_main, GROUP_TRANSFORM, "several logs as one: of processes, nodes, steps, or different jobs",
+	{"merge", merge_main, GROUP_TRANSFORM, "combine several logs: of processes, nodes, steps, or different jobs",
 	 .choices = &merge_choices, .reads_logs = true},
-	{"export", python_main, GROUP_TRANSFORM, "for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics",
+	{"export", python_main, GROUP_TRANSFORM, "write logs for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics",
 	 .choices = NULL},
-	{"check", check_main, GROUP_MAINTAIN, "does a log hold to the format, and if not, what is wrong where",
+	{"check", check_main, GROUP_MAINTAIN, "whether a log conforms to the format, and if not, what is wrong and where",
 	 .choices = &check_choices, .reads_logs = true},
 	{"schema", python_main, GROUP_MAINTAIN, "the JSON Schema of what a command prints with --json",
 	 .choices = NULL},
-	{"completion", completion_main, GROUP_MAINTAIN, "completion of commands and options for bash, zsh and fish",
+	{"completion", completion_main, GROUP_MAINTAIN, "print completion scripts for bash, zsh and fish",
 	 .choices = &completion_choices},
 };
 
@@ -64,7 +64,7 @@ static const char examples[] =
 	"Examples:\n"
 	"  iolens run -o job.darshan ./program         observe it: a summary follows at its end\n"
 	"  iolens report --open job.darshan            where its I/O time goes, and what to change\n"
-	"  iolens compare before.darshan job.darshan   is it faster now, and which files it is from\n";
+	"  iolens compare before.darshan job.darshan   is it faster now, and in which files?\n";
 
 static void print_help(FILE *out)
 {
@@ -78,7 +78,7 @@ static void print_help(FILE *out)
 			if ((int)commands[i].group == g)
 				fprintf(out, "  %-10s  %s\n", commands[i].name, commands[i].about);
 	}
-	fputs("\niolens COMMAND --help tells more; iolens --version prints the version.\n", out);
+	fputs("\niolens COMMAND --help says more; iolens --version prints the version.\n", out);
 }
 
 static const struct command *find_command(const char *name)

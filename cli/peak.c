@@ -61,10 +61,10 @@ static bool set_save(void *target, const struct choice *c, char *text)
 }
 
 static const struct choice table[] = {
-	{"seconds", "S", set_seconds, "each of the six parts takes so long at most (default: 2)",
+	{"seconds", "S", set_seconds, "each of the six parts takes at most this long (default: 2)",
 	 .expect = "seconds, above 0"},
 	{"size", "BYTES", set_size,
-	 "the file is so large at most, as in 512M (default: 1G, and a quarter of the room left)",
+	 "maximum size of the file, as in 512M (default: 1G, but at most a quarter of the free space)",
 	 .expect = "bytes, as in 64M or 1GiB, at least 1MiB"},
 	{"save", "FILE", set_save,
 	 "keep it: iolens info holds the rates of jobs on this file system against it (default: below\n"
@@ -75,15 +75,14 @@ static const struct choice table[] = {
 
 const struct choices peak_choices = {
 	.command = "peak",
-	.before =
-		"peak [OPTION...] DIRECTORY\n\n"
-		"Measures what the storage below DIRECTORY gives one process of this node: writes and reads one after "
-		"the\n"
-		"other, small reads here and there, and files made, looked up and removed. Everything is removed "
-		"again.\n"
-		"Writes end with fsync. Reads go past the page cache where the file system lets them (O_DIRECT); it "
-		"says so\n"
-		"where not. A job of many processes or nodes may get more.\n",
+	.before = "peak [OPTION...] DIRECTORY\n"
+		  "\n"
+		  "Measures what the storage below DIRECTORY can do for one process on this node: sequential writes "
+		  "and reads,\n"
+		  "small random reads, and creating, looking up and removing files. Everything is removed again.\n"
+		  "Writes end with fsync. Reads bypass the page cache where the file system allows it (O_DIRECT); "
+		  "where it does\n"
+		  "not, the output says so. A job of many processes or nodes may get more.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,

@@ -63,32 +63,33 @@ static const struct choice table[] = {
 	 .at = offsetof(struct options, log)},
 	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
 	{"json", "FILE", choice_text, "write the summary to FILE as JSON", .at = offsetof(struct options, json)},
-	{"report", NULL, choice_flag, "write a page about the run, too: beside the log, and named as it",
+	{"report", NULL, choice_flag, "also write a page about the run, next to the log and named like it",
 	 .at = offsetof(struct options, page)},
 	{"open", NULL, choice_flag, "the same, and open it in a browser", .at = offsetof(struct options, open)},
 	{"trace", "compact", set_trace,
-	 "record every read and write, too: iolens trace LOG prints them;\n"
+	 "also record every read and write: iolens trace LOG prints them;\n"
 	 "compact: without the copy that Darshan's tools read (iolens convert makes it later)",
 	 .optional = true},
 	{"mpi-communication", "sync", set_communication,
-	 "count MPI's messages, collective and one-sided calls, too: how often, bytes, time;\n"
-	 "sync: and have ranks meet before each collective call: waiting is told apart from transfer",
+	 "also count MPI messages, collective and one-sided calls: number, bytes, time;\n"
+	 "sync: let ranks meet before each collective call, to tell waiting from transfer",
 	 .optional = true},
 	{"ranges", "DOMAIN,...", set_ranges,
-	 "phases by the ranges that the program has: NVTX, ROCTX, PyTorch;\n"
-	 "DOMAIN: and those of libraries, by NVTX's domain, as NCCL; all: of every one",
+	 "use the ranges in the program as phases: NVTX, ROCTX, PyTorch;\n"
+	 "DOMAIN: also those of libraries, by NVTX domain, as in NCCL; all: of all domains",
 	 .optional = true},
 };
 
 const struct choices run_choices = {
 	.command = "run",
 	.runs_command = true,
-	.before = "run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
+	.before = "run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+		  "\n"
 		  "Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
 		  "Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on "
 		  "standard error.\n",
-	.after = "Without -o the log goes to the directory $IOLENS_LOGPATH, else to the current one, under Darshan's "
-		 "naming scheme.\n"
+	.after = "Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
+		 "Darshan's naming scheme.\n"
 		 "Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -110,28 +110,29 @@ static bool set_incomplete(void *target, const struct choice *c, char *unused)
 
 static const struct choice table[] = {
 	{"chronological", NULL, set_chronological,
-	 .about = "one line per access, of all files in the order they began"},
-	{"csv", NULL, set_csv, .about = "the same as CSV, with all that is known of an access"},
+	 .about = "one line per access, over all files in the order they began"},
+	{"csv", NULL, set_csv, .about = "the same as CSV, with everything known about an access"},
 	{"json", NULL, set_json, .about = "the same as JSON"},
-	{"threads", NULL, choice_flag, .about = "which thread made an access, too, where the log has that",
+	{"threads", NULL, choice_flag, .about = "also show which thread made an access, if the log contains that",
 	 .at = offsetof(struct trace, threads)},
 	{"module", "NAME", set_module, "posix, mpiio, stdio or h5d", .expect = "posix, mpiio, stdio or h5d",
 	 .word = traced_name},
 	FILTER_CHOICES(offsetof(struct trace, filter.records)),
 	{"time", "A:B", set_time,
 	 .about = "accesses between two times, in seconds since the start; either may be left out"},
-	{"op", "read|write", set_operation, .about = "reads or writes alone"},
+	{"op", "read|write", set_operation, .about = "reads or writes only"},
 	{"min-size", "N", set_size, .about = "accesses of at least N bytes; k, M, G are 1024, ...",
 	 .expect = "bytes, as in 4096, 64k or 1MiB", .at = offsetof(struct trace, filter.min_size)},
 	{"max-size", "N", set_size, .about = "accesses of at most N bytes", .expect = "bytes, as in 4096, 64k or 1MiB",
 	 .at = offsetof(struct trace, filter.max_size)},
-	{"show-incomplete", NULL, set_incomplete, .about = "show modules that lack data too"},
+	{"show-incomplete", NULL, set_incomplete, .about = "show modules with incomplete data, too"},
 };
 
 const struct choices trace_choices = {
 	.command = "trace",
-	.before = "trace [OPTION...] LOG\n\n"
-		  "Prints every access that a log has traced, in the layout of darshan-dxt-parser.\n",
+	.before = "trace [OPTION...] LOG\n"
+		  "\n"
+		  "Prints every traced access in a log, in the layout of darshan-dxt-parser.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -115,31 +115,33 @@ static bool set_map(void *target, const struct choice *c, char *text)
 
 static const struct choice table[] = {
 	{"tolerance", "[PATTERN=]T", set_tolerance,
-	 .about = "how far values may be apart: 0.5, 5%, or both as 0.5,5% (either is enough); of all counters, or of\n"
-		  "those like PATTERN, as in 'posix.*_time=10%'; may be repeated, the last one counts",
+	 .about = "how far apart values may be: 0.5, 5%, or both as 0.5,5% (either is enough); for all counters, or "
+		  "for\n"
+		  "those that match PATTERN, as in 'posix.*_time=10%'; may be repeated, the last one counts",
 	 .expect = "0.5, 5%, or PATTERN=5%", .word = counter_name},
-	{"ignore", "PATTERN", set_ignore, .about = "counters that do not matter; may be repeated",
-	 .word = counter_name},
-	{"ignore-times", NULL, choice_flag, "nothing that depends on how fast a run was: seconds, ranks, heat maps",
+	{"ignore", "PATTERN", set_ignore, .about = "counters to ignore; may be repeated", .word = counter_name},
+	{"ignore-times", NULL, choice_flag,
+	 "ignore everything that depends on how fast a run was: seconds, ranks, heat maps",
 	 .at = offsetof(struct diff_options, ignore_times)},
 	{"map", "REGEX=TEXT", set_map,
-	 .about = "in file names, before they are compared; \\1 is a group; may be repeated"},
-	{"numbers", NULL, choice_flag, "file names that differ in numbers alone are the same: out.0007, out.0008",
+	 .about = "replace in file names before comparing them; \\1 is a group; may be repeated"},
+	{"numbers", NULL, choice_flag, "treat file names that differ only in numbers as the same: out.0007, out.0008",
 	 .at = offsetof(struct diff_options, numbers)},
 	FILTER_MODULE_CHOICE(offsetof(struct diff_options, filter)),
 	FILTER_CHOICES(offsetof(struct diff_options, filter)),
 	{"job", NULL, choice_flag, "compare user, job id, start and end, too",
 	 .at = offsetof(struct diff_options, whole_job)},
-	{"brief", NULL, choice_flag, "sums for each module alone", .at = offsetof(struct diff_options, brief)},
+	{"brief", NULL, choice_flag, "only sums for each module", .at = offsetof(struct diff_options, brief)},
 	{"json", NULL, choice_flag, "all of it as JSON", .at = offsetof(struct diff_options, json)},
 };
 
 const struct choices diff_choices = {
 	.command = "diff",
-	.before = "diff [OPTION...] A B\n\n"
+	.before = "diff [OPTION...] A B\n"
+		  "\n"
 		  "Compares two logs: command, number of processes, run time, and every counter of every record. "
-		  "Records\n"
-		  "belong together that have the same file name and rank.\n",
+		  "Records with\n"
+		  "the same file name and rank are compared with each other.\n",
 	.after = "Exit codes: 0 no difference, 1 differences, 2 wrong usage, 3 unreadable, 4 a module could not be "
 		 "compared.\n",
 	.table = table,

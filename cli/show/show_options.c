@@ -27,14 +27,15 @@ static bool set_csv(void *target, const struct choice *c, char *unused)
 
 static const struct choice table[] = {
 	{"base", NULL, set_parts, "every counter of every record, one per line (default)", .bits = SHOW_BASE},
-	{"total", NULL, set_parts, "all records of a module summed up", .bits = SHOW_TOTAL},
+	{"total", NULL, set_parts, "the sum over all records of each module", .bits = SHOW_TOTAL},
 	{"file", NULL, set_parts, "number of files, bytes and highest offset by kind of file", .bits = SHOW_FILE},
 	{"perf", NULL, set_parts, "I/O time and bandwidth", .bits = SHOW_PERF},
 	{"all", NULL, set_parts, "all of the above, with --show-incomplete and --ext",
 	 .bits = SHOW_BASE | SHOW_TOTAL | SHOW_FILE | SHOW_PERF | SHOW_EXT | SHOW_INCOMPLETE},
-	{"show-incomplete", NULL, set_parts, "show modules that lack data too", .bits = SHOW_INCOMPLETE},
-	{"file-list", NULL, set_parts, "one line per file: processes, slowest, average time", .bits = SHOW_FILE_LIST},
-	{"file-list-detailed", NULL, set_parts, "the same with time stamps, opens and access sizes",
+	{"show-incomplete", NULL, set_parts, "show modules with incomplete data, too", .bits = SHOW_INCOMPLETE},
+	{"file-list", NULL, set_parts, "one line per file: processes, slowest and average time",
+	 .bits = SHOW_FILE_LIST},
+	{"file-list-detailed", NULL, set_parts, "the same with timestamps, opens and access sizes",
 	 .bits = SHOW_FILE_LIST | SHOW_FILE_DETAIL},
 	{"ext", NULL, set_parts, "the tables that iolens adds to a log, as comment lines", .bits = SHOW_EXT},
 	{"json", NULL, set_json, .about = "all of it as one JSON object"},
@@ -48,8 +49,8 @@ static const struct choice table[] = {
 const struct choices show_choices = {
 	.command = "show",
 	.before = "show [OPTION...] LOG\n\n"
-		  "Prints a log in the layout of darshan-parser. Lines that are no data begin with #.\n",
-	.after = "Tabs, other control characters and bytes that are no UTF-8 in names are shown as \\t, \\n, \\xNN.\n"
+		  "Prints a log in the layout of darshan-parser. Lines that are not data begin with #.\n",
+	.after = "In names, tabs, other control characters and bytes that are not UTF-8 are shown as \\t, \\n, \\xNN.\n"
 		 "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
@@ -62,7 +63,7 @@ static int check(struct show *s)
 {
 	const unsigned records = SHOW_BASE | SHOW_INCOMPLETE;
 	if (s->form == SHOW_CSV && s->parts & ~records)
-		return cli_fail(CLI_USAGE, "show: --csv has records alone; take --json for sums");
+		return cli_fail(CLI_USAGE, "show: --csv has records only; use --json for sums");
 	if (s->folder && s->form != SHOW_CSV)
 		return cli_fail(CLI_USAGE, "show: --out goes with --csv: see iolens show --help");
 	if (!(s->parts & ~(unsigned)SHOW_INCOMPLETE))

@@ -47,24 +47,36 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
 @click.command()
 @click.argument("logs", nargs=-1, metavar="LOG LOG [LOG...]")
 @click.option(
-    "--group", "groups", multiple=True, metavar="NAME=PATTERN", help="Repeated runs; the first is the base."
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME=PATTERN",
+    help="A group of repeated runs; the first group is the baseline.",
 )
 @click.option(
     "--map",
     "maps",
     multiple=True,
     metavar="REGEX=TEXT",
-    help="Applied to file names first.",
+    help="Replace in file names before matching them.",
 )
 @click.option(
-    "--tolerance", default=5.0, show_default=True, metavar="PERCENT", help="Smaller changes are none."
+    "--tolerance",
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Changes smaller than this do not count.",
 )
 @click.option(
     "--fail-on", type=click.Choice(list(_FAIL_ON)), help="Exit with 1 if a run is slower, or differs at all."
 )
-@click.option("--all", "everything", is_flag=True, help="All measures and files, not those that differ.")
 @click.option(
-    "--html", metavar="FILE", help="A page too, with box plots and a table of files to sort and search."
+    "--all", "everything", is_flag=True, help="Show all measures and files, not only those that differ."
+)
+@click.option(
+    "--html",
+    metavar="FILE",
+    help="Also write a page with box plots and a table of files that can be sorted and searched.",
 )
 @click.option(
     "--format",
@@ -72,7 +84,7 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
     type=click.Choice(_FORMATS),
     default="text",
     show_default=True,
-    help="Markdown is for the summary of a job in CI.",
+    help="Markdown is for job summaries in CI.",
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def compare(  # noqa: PLR0913, PLR0917 -- one per option
@@ -85,11 +97,11 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
     html: str | None,
     form: str,
 ) -> int:
-    """Compares runs with the first one: what differs, by how much, and which files it is from.
+    """Compares runs with the first one: what differs, by how much, and in which files.
 
-    Files are matched by the part they play: out.0007 of one run is out.0008 of another. Repeated runs of one
-    configuration are a group (--group old='old/*.darshan' --group new='new/*.darshan'): then means are compared and
-    Welch's test tells chance from change.
+    Files are matched by their role: out.0007 of one run corresponds to out.0008 of another. Repeated runs of one
+    configuration form a group (--group old='old/*.darshan' --group new='new/*.darshan'): then means are compared, and
+    Welch's test tells real changes from chance.
     """
     from iolens.compare import Group, Limits, parse_substitution
     from iolens.compare import compare as compare_groups

@@ -63,11 +63,11 @@ def _rule(name: str, as_json: bool) -> bool:
 
 @click.command()
 @click.argument("metric", required=False)
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def explain(metric: str | None, as_json: bool) -> None:
-    """What METRIC is: definition, unit, source, caveats, and its SQL. Without METRIC: all there are, by topic.
+    """What METRIC is: definition, unit, source, caveats, and its SQL. Without METRIC: a list of all metrics, by topic.
 
-    Also the name of a rule, or Drishti's code for it: what it looks at, its thresholds and its advice.
+    METRIC may also be the name of a rule, or Drishti's code for it: what it looks at, its thresholds and its advice.
     """
     if metric and metric not in metrics() and _rule(metric, as_json):
         return

@@ -36,21 +36,23 @@ def _checked(tables: tuple[str, ...], form: str) -> None:
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("--to", required=True, metavar="DIR", help="Folder for the files; is made.")
+@click.option(
+    "--to", required=True, metavar="DIR", help="Folder for the files; created if it does not exist."
+)
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="parquet", show_default=True)
 @click.option(
     "--table",
     "tables",
     multiple=True,
     metavar="NAME",
-    help="Only this table: posix, metric.perf; repeatable.",
+    help="Only this table, as in posix or metric.perf; may be repeated.",
 )
-@click.option("--force", is_flag=True, help="Write into a folder that has files.")
+@click.option("--force", is_flag=True, help="Write into a folder that already has files.")
 def export(logs: tuple[str, ...], to: str, form: str, tables: tuple[str, ...], force: bool) -> int:
-    """Writes logs for other programs; prints the files' names.
+    """Writes logs for other programs and prints the names of the files.
 
-    parquet, csv, json: a file per table (job, file, record, modules, sections, metrics), those without rows left out,
-    a column log tells logs apart. perfetto: a trace per log, for ui.perfetto.dev. openmetrics: metrics.txt, for
+    parquet, csv, json: one file per table (job, file, record, modules, sections, metrics), without empty tables; the
+    column log tells logs apart. perfetto: one trace per log, for ui.perfetto.dev. openmetrics: metrics.txt, for
     Prometheus.
     """
     from iolens.export import write_openmetrics, write_perfetto, write_tables

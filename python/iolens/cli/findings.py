@@ -94,19 +94,17 @@ def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: boo
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option(
-    "-v", "--verbose", is_flag=True, help="All advice with code, evidence, assumptions and references."
+    "-v", "--verbose", is_flag=True, help="Show all advice with code, evidence, assumptions and references."
 )
-@click.option("--json", "form", flag_value="json", help="All of it as JSON.")
+@click.option("--json", "form", flag_value="json", help="Everything as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="One row per finding.")
 @click.option(
     "--fail-on",
     type=click.Choice(("high", "medium", "low")),
-    help="Exit with 1 if there are findings of this severity or a higher one.",
+    help="Exit with 1 if there are findings of this severity or higher.",
 )
-@click.option(
-    "--only", multiple=True, metavar="RULE,...", help="These rules only, by name or Drishti's code."
-)
-@click.option("--skip", multiple=True, metavar="RULE,...", help="All rules but these.")
+@click.option("--only", multiple=True, metavar="RULE,...", help="Only these rules, by name or Drishti code.")
+@click.option("--skip", multiple=True, metavar="RULE,...", help="All rules except these.")
 @click.option(
     "--rules",
     "directories",
@@ -114,18 +112,22 @@ def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: boo
     type=click.Path(),
     envvar="IOLENS_RULES",
     metavar="DIR",
-    help="Rules of the site (several: repeat, or IOLENS_RULES=DIR:DIR).",
+    help="Additional rules of your site (several: repeat, or set IOLENS_RULES=DIR:DIR).",
 )
 @click.option(
-    "--threshold", "given", multiple=True, metavar="RULE.NAME=VALUE", help="For instance 64KiB, 0.2."
+    "--threshold",
+    "given",
+    multiple=True,
+    metavar="RULE.NAME=VALUE",
+    help="Change a threshold, for example to 64KiB or 0.2.",
 )
-@click.option("--thresholds", "file", metavar="FILE", help="The same as TOML: a table per rule.")
+@click.option("--thresholds", "file", metavar="FILE", help="Thresholds from a TOML file, a table per rule.")
 def findings(
     logs: tuple[str, ...], form: str | None, verbose: bool, fail_on: str | None, **options: Any
 ) -> int:
-    """What costs time in LOG, and what to change: the most severe first.
+    """What costs time in LOG and what to change, most severe first.
 
-    `iolens explain RULE` tells what a rule looks at, and its thresholds. Exit code 1: findings of --fail-on.
+    `iolens explain RULE` says what a rule looks at, with its thresholds. Exit code 1: --fail-on has found something.
     """
     from iolens.metrics import Dataset
     from iolens.rules import SEVERITIES, find, load

@@ -37,19 +37,21 @@ def _specification(title: str, logs: Path) -> dict[str, object]:
 
 @click.group(no_args_is_help=False)
 def kernel() -> None:
-    """A kernel for notebooks that is observed, for %%iolens."""
+    """A notebook kernel that is observed, for %%iolens."""
 
 
 @kernel.command()
-@click.option("--name", default="iolens", show_default=True, help="What Jupyter calls it in files.")
-@click.option("--title", default="Python (iolens)", show_default=True, help="What people choose.")
-@click.option("--prefix", metavar="DIR", help="Into DIR/share/jupyter/kernels, instead of the user's folder.")
-@click.option("--sys-prefix", is_flag=True, help="Into the environment of this Python.")
+@click.option("--name", default="iolens", show_default=True, help="Name of the kernel in Jupyter's files.")
+@click.option("--title", default="Python (iolens)", show_default=True, help="Name that users see.")
+@click.option(
+    "--prefix", metavar="DIR", help="Install into DIR/share/jupyter/kernels instead of the user's folder."
+)
+@click.option("--sys-prefix", is_flag=True, help="Install into the environment of this Python.")
 @click.option(
     "--logs", metavar="DIR", help="Where the log of each kernel goes [~/.local/state/iolens/kernels]."
 )
 def install(name: str, title: str, prefix: str | None, sys_prefix: bool, logs: str | None) -> None:
-    """Makes the kernel known to Jupyter: this Python, under iolens run."""
+    """Registers the kernel with Jupyter: this Python, under iolens run."""
     if not find_spec("ipykernel"):
         raise IolensError("a kernel needs ipykernel in this Python: pip install ipykernel", exit_code=USAGE)
     from jupyter_client.kernelspec import KernelSpecManager

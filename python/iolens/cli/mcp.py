@@ -12,14 +12,14 @@ from iolens.error import USAGE, IolensError
 
 @click.command()
 @click.argument("places", nargs=-1, required=True, metavar="DIR|LOG...")
-@click.option("--seconds", default=10.0, show_default=True, help="Longest time of a statement in SQL.")
-@click.option("--memory", default="512MB", show_default=True, help="Memory of a statement in SQL.")
-@click.option("--rows", default=200, show_default=True, help="Most rows of its result.")
+@click.option("--seconds", default=10.0, show_default=True, help="Time limit of an SQL statement.")
+@click.option("--memory", default="512MB", show_default=True, help="Memory limit of an SQL statement.")
+@click.option("--rows", default=200, show_default=True, help="Maximum number of rows in its result.")
 def mcp(places: tuple[str, ...], seconds: float, memory: str, rows: int) -> None:
     """A server for assistants, on standard input and output (Model Context Protocol).
 
-    Assistants may read the logs in DIR, and LOG, and nothing else: summary, findings with their evidence and SQL,
-    files, comparison, explanations, and SQL that reaches no files and no network. Nothing is written.
+    Assistants may read LOG and the logs in DIR, and nothing else: summary, findings with their evidence and SQL,
+    files, comparison, explanations, and SQL that can reach neither files nor the network. Nothing is written.
     """
     if sys.version_info < (3, 10):
         raise IolensError("mcp needs Python 3.10 or later, as the MCP SDK does", exit_code=USAGE)

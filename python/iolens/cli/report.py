@@ -60,13 +60,23 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("-o", "--output", metavar="FILE", help="Where it goes; by default the log's name, here.")
-@click.option("--text", "form", flag_value="text", help="Text for a terminal instead of a page.")
-@click.option("--json", "form", flag_value="json", help="Every table and figure as JSON, on standard output.")
-@click.option("--pdf", "form", flag_value="pdf", help="A PDF (needs the package typst).")
-@click.option("--html", "form", flag_value="html", default=True, help="A page that opens anywhere (default).")
-@click.option("--csv", metavar="DIR", help="Every table whole, a CSV file each, into DIR.")
-@click.option("--rules", multiple=True, metavar="DIR", help="Rules of the site.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Output file (default: the log's name, in the current directory)."
+)
+@click.option(
+    "--text", "form", flag_value="text", help="Print text for a terminal instead of writing a page."
+)
+@click.option("--json", "form", flag_value="json", help="Print every table and figure as JSON.")
+@click.option("--pdf", "form", flag_value="pdf", help="Write a PDF (needs the package typst).")
+@click.option(
+    "--html",
+    "form",
+    flag_value="html",
+    default=True,
+    help="Write an HTML page that opens anywhere (default).",
+)
+@click.option("--csv", metavar="DIR", help="Write every table in full as a CSV file into DIR.")
+@click.option("--rules", multiple=True, metavar="DIR", help="Additional rules of your site.")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def report(  # noqa: PLR0913, PLR0917 -- one per option
     logs: tuple[str, ...],
@@ -76,9 +86,9 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
     rules: tuple[str, ...],
     show: bool,
 ) -> int:
-    """One page about one job: is I/O a problem, why, what to change; then all there is to see.
+    """One page about a job: whether I/O is a problem, why, and what to change; then all the details.
 
-    Several logs are one report: a workflow, an ensemble. The page is one file, opens offline, and fetches nothing.
+    Several logs make one report: a workflow, an ensemble. The page is a single file that opens offline and fetches nothing.
     """
     from iolens.metrics import Dataset
     from iolens.report import build

@@ -8,10 +8,10 @@ import click
 @click.command()
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
-    """The JSON Schema of what a command prints with --json. Without NAME: all there are.
+    """The JSON Schema of what a command prints with --json. Without NAME: a list of all schemas.
 
-    "schema" in the output names it and its version. What is added keeps the version; what is taken away or means
-    something else makes a new one.
+    "schema" in the output names it and its version. Additions keep the version; anything removed, or changed in
+    meaning, makes a new one.
     """
     from iolens.schemas import load, names, read
 

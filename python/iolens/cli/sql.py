@@ -43,14 +43,14 @@ def _too_wide(names: Sequence[str]) -> bool:
     "form",
     type=click.Choice((*FORMATS, "lines")),
     default="table",
-    help="How rows are printed; lines: one per column, as a terminal gets rows that are too wide for it.",
+    help="How to print rows; lines: one line per column, which is what rows too wide for the terminal get.",
 )
 def sql(arguments: tuple[str, ...], form: str) -> int:
-    """Asks the logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
+    """Queries logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
 
     Tables: job, file, record, name, mount, module, metadata, one per module (posix, mpiio, stdio, ...), one per
-    section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log = number of the log.
-    "show tables" and "describe file" list what there is. The statement reaches no files and no network.
+    section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log is the number of the log.
+    "show tables" and "describe file" list what there is. A statement can reach neither files nor the network.
     """
     import duckdb
 
