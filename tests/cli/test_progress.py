@@ -71,7 +71,7 @@ SLOW = """
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A file called slow.darshan opens when there is one called as $RELEASE says; the first $AT_ONCE times it does so at once. */
+/* A file called slow.darshan opens when there is one called as $RELEASE says; the first $AT_ONCE times, at once. */
 int open64(const char *path, int flags, ...)
 {
 	static int opened;

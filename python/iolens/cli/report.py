@@ -88,7 +88,8 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
 ) -> int:
     """One page about a job: whether I/O is a problem, why, and what to change; then all the details.
 
-    Several logs make one report: a workflow, an ensemble. The page is a single file that opens offline and fetches nothing.
+    Several logs make one report: a workflow, an ensemble. The page is a single file that opens offline and fetches
+    nothing.
     """
     from iolens.metrics import Dataset
     from iolens.report import build

@@ -49,8 +49,9 @@ def sql(arguments: tuple[str, ...], form: str) -> int:
     """Queries logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
 
     Tables: job, file, record, name, mount, module, metadata, one per module (posix, mpiio, stdio, ...), one per
-    section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log is the number of the log.
-    "show tables" and "describe file" list what there is. A statement can reach neither files nor the network.
+    section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log is the number of
+    the log. "show tables" and "describe file" list what there is. A statement can reach neither files nor the
+    network.
     """
     import duckdb
 
