@@ -19,7 +19,7 @@ from iolens.error import IolensError
 from iolens.log import memory_allowed
 from iolens.metrics.base import Base, told
 from iolens.metrics.log_tables import LogTables
-from iolens.metrics.metric import find_metric
+from iolens.metrics.metric import find_metric, metrics
 from iolens.metrics.source_lines import find_places
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, MODULES, macros, record_query
@@ -53,7 +53,7 @@ def _literal(value: Any) -> str:
 def _tables_of(statement: str) -> list[str]:
     """Names that stand where a table's would."""
     found = _NAMED.findall(re.sub(r"--[^\n]*", "", statement))
-    found += [f"metric.{name}" for name in re.findall(r"\bmetric\.(\w+)", statement)]
+    found += [f"metric.{name}" for name in re.findall(r"\bmetric\.(\w+)", statement) if name in metrics()]
     return [name.lower() for name in found]
 
 
@@ -127,6 +127,15 @@ class Dataset:
     def problems(self) -> list[IolensError]:
         """Damage met while reading: what came before it is in the tables, what needs it is empty."""
         return self._base.problems + self._out_of_range
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB's own, for those who write tables elsewhere; it knows the tables that were asked for before."""
+        return self._connection
+
+    def tables(self) -> list[str]:
+        """Names of all tables and views, without metrics."""
+        return sorted(self._known)
 
     # ---- tables ----
 

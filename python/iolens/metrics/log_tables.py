@@ -74,6 +74,12 @@ class LogTables:
     def has(self, module: str) -> bool:
         return any(module in log for log in self.logs)
 
+    def filled(self, name: str) -> bool:
+        """Can the table have rows?"""
+        if name in SECTIONS:
+            return any(name in log.trailer for log in self.logs)
+        return name in PLAIN or self.has(name)
+
     def schema(self, module: str) -> Schema:
         return self._scan.table(module).schema
 

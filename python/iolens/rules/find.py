@@ -27,18 +27,20 @@ EVIDENCE_ROWS = 10
 Row = dict[str, Any]
 
 
-def find(
+def find(  # noqa: PLR0913
     data: Dataset,
     *,
     directories: Iterable[AnyPath] = (),
     thresholds: Mapping[str, float] | None = None,
     catalog: Catalog | None = None,
     problems: list[str] | None = None,
+    evidence: bool = True,
 ) -> Findings:
     """What the rules find in the logs: the most severe first, of these what costs most time.
 
     directories: rules of the site. thresholds: "rule.name" -> value. catalog: the rules, instead of all of the
-    directories'. problems: gets a line for each rule of a site that cannot be used.
+    directories'. problems: gets a line for each rule of a site that cannot be used. evidence: False leaves it out, and
+    advice is without names of files then: for many logs at once.
     Rules of a site see the logs and nothing else: where there are some, the dataset is sealed.
     Raises IolensError for an unknown threshold or a directory that is none.
     """
@@ -58,7 +60,7 @@ def find(
             limit = {} if _LIBRARIES.intersection(rule.needs) else most
             found += [
                 replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
-                for f in _apply(data, rule, used.severity, limit)
+                for f in _apply(data, rule if evidence else replace(rule, evidence=()), used.severity, limit)
             ]
         except (duckdb.Error, KeyError) as error:
             if not rule.path:
