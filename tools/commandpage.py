@@ -51,13 +51,28 @@ def commands(overview: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield part.partition(":\n")[0], found
 
 
+def below(text: str) -> list[tuple[str, str]]:
+    """Commands of a command, from its help, with what each does in a line."""
+    return re.findall(r"^  ([a-z]+)  +(.+)$", text.partition("\nCommands:\n")[2], re.M)
+
+
 def page() -> str:
     overview = help_of()
     lines = [_HEAD, "", "```text", overview.rstrip(), "```", ""]
     for heading, listed in commands(overview):
         lines += [f"## {heading}", ""]
         for name, _ in listed:
-            lines += [f"### iolens {name}", "", "```text", help_of(name).rstrip(), "```", ""]
+            text = help_of(name)
+            lines += [f"### iolens {name}", "", "```text", text.rstrip(), "```", ""]
+            for inner, _ in below(text):
+                lines += [
+                    f"#### iolens {name} {inner}",
+                    "",
+                    "```text",
+                    help_of(name, inner).rstrip(),
+                    "```",
+                    "",
+                ]
     return "\n".join(lines)
 
 
@@ -133,7 +148,13 @@ def write_man(folder: Path) -> None:
     does = overview.partition("\n")[0].removeprefix("iolens shows ").rstrip(".")
     (folder / "iolens.1").write_text(man("", f"shows {does}", overview.partition("\n\n")[2], names))
     for name, says in listed:
-        (folder / f"iolens-{name}.1").write_text(man(name, says, help_of(name), ["iolens"]))
+        text = help_of(name)
+        inner = [one for one, _ in below(text)]
+        others = ["iolens", *(f"iolens-{name}-{one}" for one in inner)]
+        (folder / f"iolens-{name}.1").write_text(man(name, says, text, others))
+        for one, does in below(text):
+            own = man(f"{name}-{one}", does.rstrip("."), help_of(name, one), ["iolens", f"iolens-{name}"])
+            (folder / f"iolens-{name}-{one}.1").write_text(own)
 
 
 if __name__ == "__main__":
