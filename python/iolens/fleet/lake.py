@@ -1,0 +1,169 @@
+"""A lake: a folder of Delta tables that grows by whole batches of logs, whatever ends the process that writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+from iolens.error import USAGE, IolensError
+from iolens.fleet.delta import DAY, File, Table
+from iolens.fleet.schema import BATCH_BITS, Column, tables
+from iolens.fleet.write import arrow, connection, write_files
+
+if TYPE_CHECKING:
+    from iolens.fleet.tables import LakeData
+
+__all__ = ["Lake", "Snapshot"]
+
+AnyPath = Union[str, "os.PathLike[str]"]
+
+_MARK = "lake.json"
+_FORMAT = 1
+_TRIES = 8
+
+
+@dataclass
+class Snapshot:
+    """What is in a lake at one moment: of each table the files whose rows count."""
+
+    files: dict[str, list[File]] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    dead: list[int] = field(default_factory=list)
+    """Logs that were written again: their rows do not count."""
+
+
+class Lake:
+    """An existing lake. Raises IolensError if there is none at this path.
+
+    A row of any table counts if its log is in the table ``job``, whose commit ends a batch, and no later row of
+    ``job`` replaces that log.
+    """
+
+    def __init__(self, path: AnyPath) -> None:
+        self.path = Path(path)
+        try:
+            self.settings: dict[str, Any] = json.loads((self.path / _MARK).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise IolensError(
+                "no lake here: `iolens fleet ingest LOGS --lake DIR` makes one",
+                os.fspath(path),
+                exit_code=USAGE,
+            ) from None
+        except (OSError, ValueError) as error:
+            raise IolensError(f"cannot read {_MARK}: {error}", os.fspath(path)) from error
+        if self.settings.get("format") != _FORMAT:
+            raise IolensError("the lake is of another version of iolens", os.fspath(path), exit_code=USAGE)
+
+    @classmethod
+    def create(cls, path: AnyPath, *, pseudonyms: str = "") -> Lake:
+        """A new, empty lake, or the one that is there. pseudonyms: what tells the key of names apart from others."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = folder / _MARK
+        if not mark.exists():
+            if any(folder.iterdir()):
+                raise IolensError("is no lake, and not empty", os.fspath(path), exit_code=USAGE)
+            made = folder / f".{_MARK}.{uuid.uuid4().hex}"
+            made.write_text(
+                json.dumps({"format": _FORMAT, "pseudonyms": pseudonyms}) + "\n", encoding="utf-8"
+            )
+            with contextlib.suppress(FileExistsError):  # another process was first
+                os.link(made, mark)
+            made.unlink()
+        return cls(path)
+
+    def table(self, name: str) -> Table:
+        """A table at its newest version; it need not exist yet. Raises IolensError for an unknown name."""
+        if name not in tables():
+            raise IolensError(f'a lake has no table "{name}"', os.fspath(self.path), exit_code=USAGE)
+        table = Table(self.path, name, tables()[name])
+        table.refresh()
+        return table
+
+    def names(self) -> list[str]:
+        """Tables that have been written to."""
+        return [name for name in tables() if (self.path / name / "_delta_log").is_dir()]
+
+    def snapshot(self, *, since: date | None = None, until: date | None = None) -> Snapshot:
+        """since, until: of tables with days only these, until included."""
+        for _ in range(_TRIES):
+            # What is committed to the others later belongs to batches that are not in this version of job.
+            job = self.table("job")
+            opened = {name: self.table(name) for name in self.names() if name != "job"}
+            found = self._of(job, opened)
+            # Unless compaction has merged them in between.
+            before = job.version
+            job.refresh()
+            if job.version == before:
+                break
+        if since or until:
+            low, high = str(since or date.min), str(until or date.max)
+            for name, files in found.files.items():
+                found.files[name] = [f for f in files if f.day is None or low <= f.day <= high]
+        return found
+
+    def _of(self, job: Table, others: dict[str, Table]) -> Snapshot:
+        found = Snapshot({"job": job.files()}, {"job": job.version})
+        batches, found.dead = _committed([job.path(f) for f in found.files["job"]])
+        for name, table in others.items():
+            files = table.files()
+            if any(c.name == "log" for c in table.columns):
+                files = [f for f in files if _counts(f, batches)]
+            found.files[name] = files
+            found.versions[name] = table.version
+        return found
+
+    def open(self, *, since: date | None = None, until: date | None = None, memory: str = "") -> LakeData:
+        """Everything in the lake at this moment as a dataset. What is written later is not seen."""
+        from iolens.fleet.tables import LakeData
+
+        return LakeData(self, self.snapshot(since=since, until=until), memory=memory)
+
+    def append(self, name: str, rows: Any) -> int:
+        """Adds rows to a table, all or none; how many there were.
+
+        rows: what DuckDB reads (an Arrow table, ...), with the table's columns; or a list of tuples of their values.
+        """
+        table = self.table(name)
+        partition = [Column(DAY, "date")] if table.partitioned else []
+        with connection() as duck:
+            if isinstance(rows, list):
+                given, chosen = arrow(rows, [*table.columns, *partition]), "*"
+            else:
+                day = [DAY] if table.partitioned else []
+                given, chosen = (
+                    rows,
+                    ", ".join([*(f'{c.to_stored} AS "{c.name}"' for c in table.columns), *day]),
+                )
+            duck.register("given", given)
+            files = write_files(duck, f"SELECT {chosen} FROM given", table, uuid.uuid4().hex)
+        if files:
+            table.commit(add=files)
+        return sum(f.rows for f in files)
+
+    def __repr__(self) -> str:
+        return f"<Lake {self.path}>"
+
+
+def _counts(file: File, batches: set[int]) -> bool:
+    """Is the file of a batch that was finished? Compaction merges files of finished batches only."""
+    first, last = file.first >> BATCH_BITS, file.last >> BATCH_BITS
+    return first != last or first in batches
+
+
+def _committed(files: Sequence[str]) -> tuple[set[int], list[int]]:
+    """The batches in these files of ``job``, and the logs that others of them replace."""
+    if not files:
+        return set(), []
+    with connection() as duck:
+        source = f"read_parquet({list(files)!r})"
+        batches = duck.execute(f"SELECT DISTINCT log >> {BATCH_BITS} FROM {source}").fetchall()
+        dead = duck.execute(f"SELECT DISTINCT replaces FROM {source} WHERE replaces IS NOT NULL ORDER BY 1")
+        return {batch for (batch,) in batches}, [log for (log,) in dead.fetchall()]

@@ -1,0 +1,142 @@
+"""The tables of a lake: their columns, and how these are stored.
+
+Delta knows no unsigned numbers and no lists of fixed size: ids are stored as signed numbers of the same 64 bits, and
+come back as what they are in a log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from iolens.log import scan
+from iolens.log.table import Field
+from iolens.metrics import MODULES, SECTIONS
+from iolens.metrics.log_tables import PLAIN
+
+__all__ = ["BATCH_BITS", "OWN", "Column", "fingerprint", "tables"]
+
+BATCH_BITS = 16
+"""A log's number is that of its batch, a random one of 37 bits, and its place there: below 2^53, so exact in JSON."""
+
+
+class Column(NamedTuple):
+    """A column of a lake's table."""
+
+    name: str
+    kind: str
+    """One of the keys of ``_STORED``."""
+    elements: int = 1
+    """In a row: 1, more for lists of fixed size, 0 for lists of any length."""
+
+    @property
+    def delta(self) -> str:
+        """Delta's type of a value, or of an element."""
+        return _STORED[self.kind][0]
+
+    @property
+    def type(self) -> str:
+        """DuckDB's, as in a dataset of logs."""
+        return _STORED[self.kind][1] + ("" if self.elements == 1 else f"[{self.elements or ''}]")
+
+    @property
+    def to_stored(self) -> str:
+        """SQL: the stored form of the column of a dataset's table."""
+        form, name = _STORED[self.kind][2], f'"{self.name}"'
+        if self.elements == 1:
+            return form.format(name)
+        return f"list_transform({name}::{self.type}, lambda x: {form.format('x')})" if form != "{}" else name
+
+    @property
+    def from_stored(self) -> str:
+        """SQL: the reverse."""
+        form, name = _STORED[self.kind][3], f'"{self.name}"'
+        if form != "{}" and self.elements != 1:
+            name = f"list_transform({name}, lambda x: {form.format('x')})"
+        elif self.elements == 1:
+            name = form.format(name)
+        return f'{name}::{self.type} AS "{self.name}"'
+
+
+# The same 64 bits with a sign, and without. Written so that no sum of constants is out of range.
+_LOWEST = "(-9223372036854775808)::BIGINT"
+_SIGNED = (
+    f"CASE WHEN {{0}} > 9223372036854775807 THEN ({{0}} - 9223372036854775808)::BIGINT + {_LOWEST} "
+    "ELSE {0}::BIGINT END"
+)
+_UNSIGNED = (
+    f"CASE WHEN {{0}} >= 0 THEN {{0}}::UBIGINT ELSE ({{0}} - {_LOWEST})::UBIGINT + 9223372036854775808 END"
+)
+
+# Kind -> Delta's type, DuckDB's in a dataset, to the stored form, from it.
+_STORED = {
+    "long": ("long", "BIGINT", "{}", "{}"),
+    "unsigned": ("long", "UBIGINT", _SIGNED, _UNSIGNED),
+    "int": ("integer", "INTEGER", "{}", "{}"),
+    "double": ("double", "DOUBLE", "{}", "{}"),
+    "text": ("string", "VARCHAR", "{}", "{}"),
+    "flag": ("boolean", "BOOLEAN", "{}", "{}"),
+    "date": ("date", "DATE", "{}", "{}"),
+    "moment": ("timestamp", "TIMESTAMP", "{} AT TIME ZONE 'UTC'", "({} AT TIME ZONE 'UTC')"),
+}
+_OF_ARROW = {
+    "int64": "long",
+    "uint64": "unsigned",
+    "int32": "int",
+    "double": "double",
+    "string": "text",
+}
+_OF_SECTION = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "text"}
+
+_OWN = {
+    # As in a dataset of logs, and what only a lake has to say.
+    "job": """
+        log long, path text, uid long, job_id long, nprocs long, start moment, end moment, run_time double, exe text,
+        format text, partial unsigned, size long, mtime long, digest text, user text, application text, host text,
+        cluster text, ingested moment, problem text, replaces long""",
+    "metric": "log long, name text, value double, version text",
+    "finding": """
+        log long, rule text, rule_version text, title text, topic text, severity text, time_lost double, share double,
+        gain_low double, gain_high double, confidence text, message text""",
+    "quarantine": """
+        path text, size long, mtime long, reason text, first_seen moment, cluster text""",
+}
+
+
+def _written(column: str) -> Column:
+    name, kind = column.split()
+    return Column(name, kind)
+
+
+OWN = {
+    table: tuple(_written(column) for column in " ".join(columns.split()).split(", "))
+    for table, columns in _OWN.items()
+}
+"""Tables that only a lake has, and ``job``."""
+
+
+def fingerprint(columns: Iterable[Column]) -> str:
+    """Tells files with these columns from those that another version wrote; part of a file's name."""
+    return hashlib.blake2b(repr([tuple(c) for c in columns]).encode(), digest_size=4).hexdigest()
+
+
+def _column(field: Field) -> Column:
+    return Column(field.name, _OF_ARROW[field.type], field.count)
+
+
+@cache
+def tables() -> dict[str, tuple[Column, ...]]:
+    """Every table and its columns, without the partition ``day``, which all but ``quarantine`` have besides."""
+    source = scan([])
+    found = dict(OWN)
+    for table, name in PLAIN.items():
+        if table != "job_of":
+            found[table] = tuple(map(_column, source.table(name).schema))
+    for module in MODULES:
+        found[module] = tuple(map(_column, source.table(module).schema))
+    for section, columns in SECTIONS.items():
+        listed = (Column(name, _OF_SECTION[kind]) for name, kind in columns.items())
+        found[section] = (Column("log", "long"), *listed)
+    return found

@@ -1,0 +1,140 @@
+"""A lake as a dataset: its files in place of logs, under every metric and every rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from iolens.error import USAGE, IolensError
+from iolens.fleet.delta import DAY
+from iolens.fleet.lake import Lake, Snapshot
+from iolens.fleet.schema import Column, fingerprint, tables
+from iolens.log import scan
+from iolens.log.table import Schema
+from iolens.metrics import Dataset
+
+__all__ = ["LakeData", "LakeTables"]
+
+_HIVE = f"hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class LakeTables:
+    """The base tables of a lake at one moment: views of its files. See ``iolens.metrics.base.Base``."""
+
+    paths: tuple[str, ...] = ()
+    large = True
+
+    def __init__(self, lake: Lake, snapshot: Snapshot) -> None:
+        self.lake = lake
+        self.name = str(lake.path)
+        self.tables = frozenset({*tables(), "path"})
+        self._files = snapshot.files
+        self._dead = snapshot.dead
+
+    @property
+    def problems(self) -> list[IolensError]:
+        return []
+
+    def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
+        self._connection = connection
+
+    def make(self, name: str) -> None:
+        self._connection.execute(f"CREATE VIEW {name} AS {self._select(name, tables()[name])}")
+
+    def _select(self, name: str, columns: tuple[Column, ...]) -> str:
+        files = self._files.get(name, [])
+        of_logs = any(c.name == "log" for c in columns)
+        dead = self._dead if of_logs else []
+        mark = f".{fingerprint(columns)}"
+        parts: dict[tuple[bool, bool], list[str]] = {}
+        for file in files:
+            touched = any(file.first <= log <= file.last for log in dead)
+            parts.setdefault((touched, mark in file.path), []).append(f"{self.lake.path}/{name}/{file.path}")
+        if not parts:
+            empty = ", ".join(f'NULL::{c.type} AS "{c.name}"' for c in columns)
+            return f"SELECT {empty}{f', NULL::DATE AS {DAY}' if of_logs else ''} WHERE FALSE"
+        gone = f" WHERE log NOT IN ({', '.join(map(str, dead))})"
+        selects = [
+            f"SELECT {self._chosen(columns, paths, current)}{f', {DAY}' if of_logs else ''} FROM "
+            f"{_read(paths, current, of_logs)}{gone if touched else ''}"
+            for (touched, current), paths in parts.items()
+        ]
+        return " UNION ALL ".join(selects)
+
+    def _chosen(self, columns: tuple[Column, ...], paths: list[str], current: bool) -> str:
+        """The columns; null where files of another version have none of that name."""
+        there = {c.name for c in columns}
+        if not current:
+            described = self._connection.execute(f"DESCRIBE SELECT * FROM {_read(paths, False, False)}")
+            there = {row[0] for row in described.fetchall()}
+        return ", ".join(
+            c.from_stored if c.name in there else f'NULL::{c.type} AS "{c.name}"' for c in columns
+        )
+
+    def expect(self, words: set[str]) -> None:
+        """A view reads what is asked of it."""
+
+    def add_column(self, column: str) -> bool:
+        return False
+
+    def has(self, module: str) -> bool:
+        return bool(self._files.get(module))
+
+    def schema(self, module: str) -> Schema:
+        return scan([]).table(module).schema
+
+
+def _read(paths: list[str], same_columns: bool, partitioned: bool) -> str:
+    options = f", {_HIVE}" if partitioned else ", hive_partitioning = false"
+    options += "" if same_columns else ", union_by_name = true"
+    return f"read_parquet([{', '.join(map(_quoted, paths))}]{options})"
+
+
+class LakeData(Dataset):
+    """A lake at one moment; see ``Dataset``. ``log`` is unique in the lake, and no number of a path.
+
+    Beside a dataset's tables there are ``metric_value``, ``finding``, ``quarantine``, and more columns in ``job``.
+    """
+
+    def __init__(self, lake: Lake, snapshot: Snapshot, memory: str = "") -> None:
+        self.lake = lake
+        self.snapshot = snapshot
+        super().__init__(LakeTables(lake, snapshot), memory=memory)
+
+    def seal(self) -> None:
+        """From now on statements read the lake and do nothing else."""
+        if not self._sealed:
+            folder = _quoted(str(self.lake.path.resolve()))
+            spill = _quoted(self._folder)
+            self._connection.execute(f"SET allowed_directories = [{folder}, {spill}]")
+        super().seal()
+
+    def query(
+        self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyConnection:
+        """As of a dataset; sealed, it takes statements that read only, for the lake's files could be written to."""
+        if self._sealed:
+            refuse_writing(statement)
+        return super().query(statement, parameters)
+
+
+_EXPLAIN = re.compile(r"\s*explain\s+(analyze\s+)?(\([^)]*\)\s*)?", re.I)
+
+
+def refuse_writing(statement: str) -> None:
+    """Raises IolensError for what is not a query. Raises duckdb.Error for what is no SQL."""
+    asked = statement
+    while found := _EXPLAIN.match(asked):
+        asked = asked[found.end() :]
+    for one in duckdb.extract_statements(asked):
+        # PIVOT becomes two statements: the first makes a type, and has no text.
+        made = one.type == duckdb.StatementType.CREATE and not one.query
+        if one.type != duckdb.StatementType.SELECT and not made:
+            raise IolensError("a lake is asked by queries (SELECT) only", exit_code=USAGE)

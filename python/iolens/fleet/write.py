@@ -1,0 +1,96 @@
+"""Parquet files of a table, written by DuckDB: to be committed, or left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import duckdb
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+
+from iolens.fleet.delta import DAY, File, Table
+from iolens.fleet.schema import Column
+
+__all__ = ["arrow", "connection", "plain", "write_files"]
+
+_ARROW = {
+    "long": DataType.int64(),
+    "double": DataType.float64(),
+    "string": DataType.utf8(),
+    "boolean": DataType.bool(),
+    "date": DataType.date32(),
+    "timestamp": DataType.timestamp("us", tz="UTC"),
+}
+_EPOCH = date(1970, 1, 1)
+_START = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@contextlib.contextmanager
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB for a moment, without its bar."""
+    duck = duckdb.connect()
+    try:
+        with contextlib.suppress(duckdb.InvalidInputException):
+            duck.execute("SET enable_progress_bar = false")
+        yield duck
+    finally:
+        duck.close()
+
+
+def plain(text: str) -> str:
+    """A path as a table can have it: bytes that are not UTF-8 as ``\\xNN``."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _array(values: Sequence[Any], kind: str) -> Array:
+    if kind == "date":
+        days = [None if v is None else (v - _EPOCH).days for v in values]
+        return Array(days, DataType.int32()).cast(_ARROW[kind])
+    if kind == "timestamp":
+        times = [None if v is None else (v - _START) // timedelta(microseconds=1) for v in values]
+        return Array(times, DataType.int64()).cast(_ARROW[kind])
+    if kind == "string":
+        values = [None if v is None else plain(str(v)) for v in values]
+    return Array(values, _ARROW[kind])
+
+
+def arrow(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> ArrowTable:
+    """Rows as Arrow's table, in the stored form of the columns: days as dates, times with their zone."""
+    return ArrowTable.from_pydict(
+        {column.name: _array([row[n] for row in rows], column.delta) for n, column in enumerate(columns)}
+    )
+
+
+def write_files(duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str) -> list[File]:
+    """The rows of a query as files whose names begin with the token, one per day; none if there are no rows."""
+    table.folder.mkdir(parents=True, exist_ok=True)
+    name = f"{token}.{table.fingerprint}"
+    options = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS true"
+    if table.partitioned:
+        target = f"{table.folder}"
+        options += f", PARTITION_BY ({DAY}), FILENAME_PATTERN '{name}-{{i}}', OVERWRITE_OR_IGNORE true"
+    else:
+        target = f"{table.folder}/{name}.parquet"
+    quoted = target.replace("'", "''")
+    written = duck.execute(f"COPY ({query}) TO '{quoted}' ({options})").fetchall()
+    files = []
+    for path, rows, size, _, statistics, keys in written:
+        if not rows:
+            os.unlink(path)  # noqa: PTH108
+            continue
+        of_log = statistics.get('"log"') or {}
+        files.append(
+            File(
+                path=os.path.relpath(path, table.folder),
+                size=size,
+                rows=rows,
+                first=int(of_log.get("min", 0)),
+                last=int(of_log.get("max", 0)),
+                day=keys[DAY] if table.partitioned else None,
+            )
+        )
+    return files
