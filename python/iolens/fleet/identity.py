@@ -1,0 +1,101 @@
+"""Whose job a log is of: user and application, from what the log and its name tell."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shlex
+from functools import cache
+
+__all__ = ["application_of", "user_of"]
+
+# Darshan's names, and ours: USER_PROGRAM_idJOB..., where both USER and PROGRAM may have underscores.
+_NAMED = re.compile(r"(?P<who>.+)_id\d+[_-]")
+
+# Programs that start the program that a job is about.
+_LAUNCHERS = frozenset(
+    "mpiexec mpirun srun aprun jsrun ibrun orterun prterun prun mpiexec.hydra mpiexec.mpich mpirun.mpich "
+    "mpiexec.openmpi mpirun.openmpi env nice time timeout nohup numactl taskset setsid stdbuf xvfb-run".split()
+)
+_INTERPRETER = re.compile(
+    r"(python|pypy|perl|ruby|bash|dash|ksh|zsh|sh|Rscript|julia|node|lua|tclsh|octave)[\d.]*"
+)
+_SHELL = re.compile(r"(ba|da|k|z)?sh")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+@cache
+def application_of(command: str) -> str:
+    """The program of a command line by its file name: launchers, interpreters and their options are left out.
+
+    ``mpirun -n 4 ./solver in`` is solver, ``python3 -u train.py`` is train.py, ``python3 -m pkg.mod`` is pkg.mod.
+    """
+    words = _words(command)
+    while words:
+        name = os.path.basename(words[0])  # noqa: PTH119
+        if name in _LAUNCHERS:
+            rest = _after_options(words[1:])
+            if not rest:
+                return name
+            words = rest
+        elif _INTERPRETER.fullmatch(name):
+            return _script(words) or name
+        else:
+            return name
+    return ""
+
+
+def _after_options(words: list[str]) -> list[str]:
+    """What follows the options of a launcher: a value of an option is no program unless nothing else is there."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word.startswith("-"):
+            value = at + 1 < len(words) and not words[at + 1].startswith("-") and "=" not in word
+            at += 2 if value and at + 2 < len(words) else 1
+        elif re.fullmatch(r"\w+=.*|[\d.]+[smhd]?", word):  # of env and timeout
+            at += 1
+        else:
+            return words[at:]
+    return []
+
+
+def _script(words: list[str]) -> str:
+    """The script of an interpreter's command line, "" if there is none."""
+    shell = _SHELL.fullmatch(os.path.basename(words[0])) is not None  # noqa: PTH119
+    for number, word in enumerate(words[1:], 1):
+        if word == "-m" and number + 1 < len(words):
+            return words[number + 1]
+        if word in ("-c", "-e", "--"):
+            return ""
+        if not word.startswith(("-", "+") if shell else "-") and words[number - 1] not in ("-W", "-X", "-O"):
+            return os.path.basename(word)  # noqa: PTH119
+    return ""
+
+
+def user_of(path: str, uid: int, command: str) -> str:
+    """The name of a user: from the log's name, else as this machine knows the uid, else the uid as text."""
+    found = _NAMED.match(os.path.basename(path))  # noqa: PTH119
+    if found:
+        who = found["who"]
+        for word in _words(command)[:1]:
+            program = os.path.basename(word)  # noqa: PTH119
+            if program and who.endswith(f"_{program}"):
+                return who[: -len(program) - 1]
+        return who.split("_")[0] or _known(uid)
+    return _known(uid)
+
+
+@cache
+def _known(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return str(uid)

@@ -1,0 +1,218 @@
+"""Ingest: new logs of an area into a lake, by several processes, restartable at any instant.
+
+A batch is decoded and written by a worker; this process commits it, table by table and ``job`` last. Before that
+nothing of it counts, after that all of it does. Whoever else brings logs into the lake at the same time is noticed at
+the commit of ``job``, which succeeds for the version it was prepared for only.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from itertools import chain
+from multiprocessing import get_context
+from typing import Any, Callable, Optional
+
+from iolens.fleet.areas import Found, find_logs
+from iolens.fleet.batch import Options, Refused, Written, write_batch
+from iolens.fleet.delta import Conflict, Table
+from iolens.fleet.known import Known
+from iolens.fleet.lake import Lake
+from iolens.fleet.schema import BATCH_BITS
+from iolens.fleet.write import plain
+
+__all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Summary"]
+
+New = tuple[Found, Optional[int]]
+"""A log that the lake has not, and the log in it that is an older state of the same file."""
+
+BATCH_LOGS = 4096
+"""In a batch, at most."""
+BATCH_BYTES = 64 << 20
+"""Of the logs in a batch, unless it has one only: what bounds a worker's memory."""
+
+# Files that are compared with what is known at once.
+_CHUNK = 200_000
+
+_DIED = "the process that read it died"
+
+
+@dataclass
+class Summary:
+    """What an ingest did."""
+
+    found: int = 0
+    known: int = 0
+    """Those that the lake had already, as they are."""
+    ingested: int = 0
+    replaced: int = 0
+    """Of the ingested, those that the lake had in an older state."""
+    quarantined: int = 0
+    deferred: int = 0
+    """Left for the next scan: beyond the limit, or still written to."""
+    findings: int = 0
+    bytes: int = 0
+    unreadable: list[str] = field(default_factory=list)
+    """Folders and files that could not be looked at, each with the reason."""
+
+
+class Ingest:
+    """One scan of areas into a lake."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        lake: Lake,
+        options: Options,
+        *,
+        jobs: int = 0,
+        limit: int | None = None,
+        batch_logs: int = BATCH_LOGS,
+        progress: Callable[[Summary, int], Any] = lambda summary, waiting: None,
+    ) -> None:
+        """jobs: processes that decode, 0 for one per processor. limit: new logs that are taken, at most.
+
+        progress: is called with the summary so far and the number of logs that wait.
+        """
+        self.lake = lake
+        self.summary = Summary()
+        self._options = options
+        self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._limit = limit
+        self._batch_logs = min(batch_logs, 1 << BATCH_BITS)
+        self._progress = progress
+        self._tables: dict[str, Table] = {}
+        self._job = self._table("job")
+        self._known = Known(self._job, self._table("quarantine"))
+        self._pool: ProcessPoolExecutor | None = None
+
+    def _table(self, name: str) -> Table:
+        if name not in self._tables:
+            self._tables[name] = self.lake.table(name)
+        return self._tables[name]
+
+    def run(self, areas: Iterable[str | os.PathLike[str]]) -> Summary:
+        """Brings all new logs of the areas into the lake."""
+        batches = list(self._batches(self._new(areas)))
+        running: dict[Future[Written], list[New]] = {}
+        try:
+            while batches or running:
+                while batches and len(running) < self._jobs + 1:
+                    listed = batches.pop(0)
+                    running[self._start(listed)] = listed
+                self._progress(self.summary, sum(map(len, batches)) + sum(map(len, running.values())))
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    if future in running:
+                        batches[:0] = self._finish(future, running.pop(future), running)
+        finally:
+            if self._pool:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+        return self.summary
+
+    def _new(self, areas: Iterable[str | os.PathLike[str]]) -> list[New]:
+        new: list[New] = []
+        chunk: list[Found] = []
+        for folder in chain(find_logs(areas, self._unreadable), [[]]):
+            chunk += folder
+            if len(chunk) >= _CHUNK or not folder:
+                self.summary.found += len(chunk)
+                unknown = self._known.unknown(chunk)
+                self.summary.known += len(chunk) - len(unknown)
+                new += unknown
+                chunk.clear()
+                if self._limit is not None and len(new) >= self._limit:
+                    break
+        if self._limit is not None and len(new) > self._limit:
+            self.summary.deferred += len(new) - self._limit
+            del new[self._limit :]
+        return new
+
+    def _unreadable(self, path: str, error: OSError) -> None:
+        self.summary.unreadable.append(f"{path}: {error.strerror or error}")
+
+    def _batches(self, logs: Iterable[New]) -> Iterator[list[New]]:
+        batch: list[New] = []
+        size = 0
+        for new in logs:
+            if batch and (len(batch) == self._batch_logs or size + new[0].size > BATCH_BYTES):
+                yield batch
+                batch, size = [], 0
+            batch.append(new)
+            size += new[0].size
+        if batch:
+            yield batch
+
+    # ---- one batch ----
+
+    def _start(self, listed: list[New]) -> Future[Written]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"))
+        return self._pool.submit(write_batch, self._options, secrets.randbits(53 - BATCH_BITS), listed)
+
+    def _finish(
+        self, future: Future[Written], listed: list[New], running: dict[Future[Written], list[New]]
+    ) -> list[list[New]]:
+        """Commits what came of a batch. What is to be tried again, in batches."""
+        try:
+            written = future.result()
+        except BrokenProcessPool:
+            return self._after_death(listed, running)
+        again = self._commit(written)
+        if again is None:
+            self._count(written)
+            return []
+        return [again] if again else []
+
+    def _commit(self, written: Written) -> list[New] | None:
+        """None if the batch is in the lake, else what of it is not, after others have brought the rest."""
+        for name, files in written.files.items():
+            if name != "job":
+                self._table(name).commit(add=files)
+        while True:
+            self._known.refresh()
+            again = self._known.differ(written.logs)
+            if again is not None:
+                return again
+            try:
+                if written.files.get("job"):
+                    self._job.commit(add=written.files["job"], exact=True)
+            except Conflict:
+                continue
+            self._known.refresh()
+            break
+        if written.refused:
+            self._quarantine(written.refused)
+        return None
+
+    def _count(self, written: Written) -> None:
+        self.summary.ingested += len(written.logs)
+        self.summary.replaced += sum(older is not None for _, older in written.logs)
+        self.summary.quarantined += len(written.refused)
+        self.summary.deferred += len(written.changed)
+        self.summary.findings += sum(f.rows for f in written.files.get("finding", ()))
+        self.summary.bytes += sum(found.size for found, _ in written.logs)
+
+    def _quarantine(self, refused: Iterable[Refused]) -> None:
+        now = datetime.now(timezone.utc)
+        rows = [
+            (plain(r.found.path), r.found.size, r.found.mtime, r.reason, now, self._options.cluster or None)
+            for r in refused
+        ]
+        self.lake.append("quarantine", rows)
+
+    def _after_death(self, listed: list[New], running: dict[Future[Written], list[New]]) -> list[list[New]]:
+        """A worker was killed, or died of a log: which one is found by halves."""
+        others = list(running.values())
+        running.clear()
+        self._pool = None
+        if len(listed) == 1:
+            found = listed[0][0]
+            self._quarantine([Refused(found, _DIED)])
+            self.summary.quarantined += 1
+            return others
+        middle = len(listed) // 2
+        return [listed[:middle], listed[middle:], *others]

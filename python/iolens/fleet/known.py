@@ -1,0 +1,77 @@
+"""What a lake has already: the logs it was made of, as they were, and those that it could not read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import duckdb
+
+from iolens.fleet.areas import Found
+from iolens.fleet.delta import Table
+from iolens.fleet.schema import Column
+from iolens.fleet.write import arrow, plain
+
+__all__ = ["Known"]
+
+_FOUND = (Column("number", "long"), Column("path", "text"), Column("size", "long"), Column("mtime", "long"))
+
+
+class Known:
+    """Path, size and time of every log in ``job`` and ``quarantine``, as hashes in memory: 40 bytes each."""
+
+    def __init__(self, job: Table, quarantine: Table, named: Callable[[str], str] = plain) -> None:
+        """named: what a lake calls a path."""
+        self._tables = (job, quarantine)
+        self._named = named
+        self._read: dict[str, set[str]] = {}
+        self._duck = duckdb.connect()
+        self._clear()
+        self.refresh()
+
+    def _clear(self) -> None:
+        self._read = {table.name: set() for table in self._tables}
+        self._duck.execute(
+            "CREATE OR REPLACE TABLE known (path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT)"
+        )
+
+    def refresh(self) -> None:
+        """To the newest version of the tables."""
+        for table in self._tables:
+            table.refresh()
+        current = {table.name: {f.path for f in table.files()} for table in self._tables}
+        if any(self._read[name] - paths for name, paths in current.items()):  # compaction has made others
+            self._clear()
+        for table in self._tables:
+            new = sorted(current[table.name] - self._read[table.name])
+            if new:
+                log = "log, replaces" if table.name == "job" else "NULL, NULL"
+                paths = [f"{table.folder}/{path}" for path in new]
+                self._duck.execute(
+                    f"INSERT INTO known SELECT hash(path), size, mtime, {log} "
+                    f"FROM read_parquet({paths!r}, hive_partitioning = false)"
+                )
+                self._read[table.name].update(new)
+
+    def unknown(self, listed: Sequence[Found]) -> list[tuple[Found, int | None]]:
+        """Those that the lake has not, or not as they are now; and the log that is an older state of each, if any."""
+        if not listed:
+            return []
+        rows = [(n, self._named(f.path), f.size, f.mtime) for n, f in enumerate(listed)]
+        self._duck.register("found", arrow(rows, _FOUND))
+        new = self._duck.execute("""
+            WITH here AS (SELECT number, hash(path) AS path, size, mtime FROM found),
+            new AS (FROM here ANTI JOIN known USING (path, size, mtime))
+            SELECT number, any_value(k.log) FROM new LEFT JOIN (
+                SELECT path, log FROM known
+                WHERE log IS NOT NULL AND log NOT IN (SELECT replaces FROM known WHERE replaces IS NOT NULL)
+            ) AS k USING (path)
+            GROUP BY number ORDER BY number
+        """).fetchall()
+        self._duck.unregister("found")
+        return [(listed[number], log) for number, log in new]
+
+    def differ(self, listed: Iterable[tuple[Found, int | None]]) -> list[tuple[Found, int | None]] | None:
+        """None if all of these are still unknown, with the same older states; else those that still are."""
+        before = list(listed)
+        now = self.unknown([found for found, _ in before])
+        return None if now == before else now
