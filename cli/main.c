@@ -43,6 +43,8 @@ static const struct command commands[] = {
 	{"explain", python_main, GROUP_EXPLAIN, "what a metric or a rule is: definition, unit, source, caveats",
 	 .choices = NULL},
 	{"sql", python_main, GROUP_EXPLAIN, "query one or more logs in SQL", .choices = NULL},
+	{"fleet", python_main, GROUP_EXPLAIN, "collect the logs of a machine in one lake, and query them together",
+	 .choices = NULL},
 	{"mcp", python_main, GROUP_EXPLAIN, "a server for assistants: summary, findings, SQL", .choices = NULL},
 	{"convert", convert_main, GROUP_TRANSFORM,
 	 "rewrite a log: in the newest format, in part, annotated, anonymized", .choices = &convert_choices,

@@ -21,7 +21,7 @@ from iolens.error import OK, UNREADABLE, USAGE, IolensError
 
 __all__ = ["FORMATS", "fail", "keep_private", "main", "print_rows", "to_json", "warn"]
 
-COMMANDS = ("compare", "explain", "export", "findings", "kernel", "mcp", "report", "schema", "sql")
+COMMANDS = ("compare", "explain", "export", "findings", "fleet", "kernel", "mcp", "report", "schema", "sql")
 """A command is the function of its name in the file of its name."""
 
 LONG = ("compare", "export", "findings", "report", "sql")

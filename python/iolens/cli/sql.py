@@ -36,15 +36,27 @@ def _too_wide(names: Sequence[str]) -> bool:
     return sys.stdout.isatty() and least > shutil.get_terminal_size().columns
 
 
-@click.command()
-@click.argument("arguments", nargs=-1, required=True, metavar="LOG... STATEMENT")
-@click.option(
+FORM = click.option(
     "--format",
     "form",
     type=click.Choice((*FORMATS, "lines")),
     default="table",
     help="How to print rows; lines: one line per column, which is what rows too wide for the terminal get.",
 )
+
+
+def print_result(result: Any, form: str) -> None:
+    """The rows of a statement in one of the forms of ``FORM``."""
+    names = [column[0] for column in result.description or ()]
+    if form == "lines" or (form == "table" and _too_wide(names)):
+        _print_lines(names, _rows(result))
+    else:
+        print_rows(names, _rows(result), form)
+
+
+@click.command()
+@click.argument("arguments", nargs=-1, required=True, metavar="LOG... STATEMENT")
+@FORM
 def sql(arguments: tuple[str, ...], form: str) -> int:
     """Queries logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
 
@@ -55,6 +67,7 @@ def sql(arguments: tuple[str, ...], form: str) -> int:
     """
     import duckdb
 
+    from iolens.export import table_names
     from iolens.metrics import Dataset
 
     *logs, statement = arguments
@@ -63,28 +76,22 @@ def sql(arguments: tuple[str, ...], form: str) -> int:
     with Dataset(logs, every_column=True) as data:
         data.seal()
         try:
-            result = data.query(statement)
-            names = [column[0] for column in result.description or ()]
-            if form == "lines" or (form == "table" and _too_wide(names)):
-                _print_lines(names, _rows(result))
-            else:
-                print_rows(names, _rows(result), form)
+            print_result(data.query(statement), form)
         except duckdb.Error as error:
-            raise IolensError(_told(error), exit_code=USAGE) from error
+            raise IolensError(told(error, [*table_names(), "name"]), exit_code=USAGE) from error
         for problem in data.problems:
             warn(str(problem))
         return PARTIAL if data.problems else 0
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception, tables: Iterable[str]) -> str:
     """One line: what is wrong, and what may have been meant."""
     import re
 
-    from iolens.export import table_names
     from iolens.log.unknown import unknown_text
 
     lines = [line for line in str(error).splitlines() if line.strip()]
     table = re.search(r"Table with name (\w+) does not exist", lines[0])
     if table:
-        return unknown_text("table", table[1], [*table_names(), "name"], '"show tables" lists them')
+        return unknown_text("table", table[1], tables, '"show tables" lists them')
     return " ".join([lines[0], *(line for line in lines[1:] if line.startswith("Candidate"))])

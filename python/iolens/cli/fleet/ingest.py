@@ -1,0 +1,124 @@
+"""iolens fleet ingest: new logs into a lake."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import time
+from typing import Any
+
+import click
+
+from iolens.cli.command import to_json, warn
+from iolens.error import OK, PARTIAL
+from iolens.fleet.batch import Options
+from iolens.fleet.ingest import Ingest, Summary
+from iolens.fleet.lake import Lake
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
+    if not found or not float(found[1]):
+        raise click.BadParameter("expected a time such as 30s, 5m or 1h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+class _Bar:
+    """A progress bar where standard error is a terminal; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task("logs")
+
+    def __enter__(self) -> _Bar:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def __call__(self, summary: Summary, waiting: int) -> None:
+        if self._bar:
+            done = summary.ingested + summary.quarantined
+            self._bar.update(self._task, completed=done, total=done + waiting)
+
+
+def _tell(summary: Summary, seconds: float, json: bool) -> None:
+    if json:
+        described = {"schema": {"name": "ingest", "version": 1}}
+        print(to_json({**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}), flush=True)
+        return
+    for problem in summary.unreadable:
+        warn(problem)
+    parts = [
+        f"{summary.found:,} logs found",
+        f"{summary.ingested:,} ingested"
+        + (f" ({summary.replaced:,} written again)" if summary.replaced else ""),
+        f"{summary.known:,} known",
+        f"{summary.quarantined:,} in quarantine" if summary.quarantined else "",
+        f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
+    ]
+    print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="LOGS...", type=click.Path(exists=True))
+@click.option("--lake", required=True, metavar="DIR", help="The lake; it is made if there is none.")
+@click.option(
+    "--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until it is ended."
+)
+@click.option(
+    "--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes that decode [one per processor]."
+)
+@click.option("--cluster", metavar="NAME", default="", help="The machine that the logs are from.")
+@click.option("--no-rules", is_flag=True, help="Without findings: three times as fast.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
+)
+@click.option("--json", is_flag=True, help="What was done as an object of JSON, one for each scan.")
+def ingest(  # noqa: PLR0913, PLR0917
+    sources: tuple[str, ...],
+    lake: str,
+    watch: float | None,
+    jobs: int | None,
+    cluster: str,
+    no_rules: bool,
+    limit: int | None,
+    json: bool,
+) -> int:
+    """Brings new logs into a lake.
+
+    LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. A log that the lake has is
+    not read again unless its size or time has changed. It may be killed at any moment and started again, and several
+    may run at once. What cannot be read is in the table quarantine, with the reason.
+    """
+    options = Options(lake, cluster=cluster, rules=not no_rules)
+    while True:
+        start = time.monotonic()
+        with _Bar() as bar:
+            summary = Ingest(Lake.create(lake), options, jobs=jobs or 0, limit=limit, progress=bar).run(
+                sources
+            )
+        _tell(summary, time.monotonic() - start, json)
+        if watch is None:
+            return PARTIAL if summary.quarantined or summary.unreadable else OK
+        time.sleep(watch)

@@ -1,0 +1,50 @@
+"""iolens fleet sql: a lake as a database."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import click
+import duckdb
+
+from iolens.cli.sql import FORM, print_result, told
+from iolens.error import OK, USAGE, IolensError
+from iolens.fleet.lake import Lake
+
+
+@click.command()
+@click.argument("statement")
+@click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+@click.option(
+    "--since",
+    metavar="DAY",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Only jobs that started then or later (UTC).",
+)
+@click.option(
+    "--until",
+    metavar="DAY",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Only jobs that started on this day or before.",
+)
+@FORM
+@click.option("--json", "form", flag_value="json", help="As --format json.")
+@click.option("--csv", "form", flag_value="csv", help="As --format csv.")
+def sql(statement: str, lake: str, since: datetime | None, until: datetime | None, form: str) -> int:
+    """Asks a lake in SQL.
+
+    In DuckDB's dialect: iolens fleet sql --lake DIR "select user, count(*) from job group by 1". Tables are those of
+    `iolens sql`, with a column `day`; job has more columns (user, application, cluster, ...), and there are finding,
+    metric and quarantine. The statement sees the lake at one moment, reads it and nothing else.
+    """
+    with Lake(lake).open(since=_day(since), until=_day(until)) as data:
+        data.seal()
+        try:
+            print_result(data.query(statement), form)
+        except duckdb.Error as error:
+            raise IolensError(told(error, data.tables()), exit_code=USAGE) from error
+    return OK
+
+
+def _day(moment: datetime | None) -> date | None:
+    return None if moment is None else moment.date()

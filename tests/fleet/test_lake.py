@@ -1,0 +1,144 @@
+"""A lake of a few logs: what is in it, and what it answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from iolens import schemas
+from iolens.fleet import Lake
+from iolens.fleet.batch import Options
+from iolens.fleet.ingest import Ingest, Summary
+from iolens.metrics import Dataset
+from jsonschema import Draft202012Validator
+from made_log import Make
+
+NAMES = {7: b"/scratch/data.h5", (1 << 63) + 5: b"/scratch/a", 9: b"/home/x"}
+
+
+@pytest.fixture
+def area(tmp_path: Path) -> Path:
+    """Three logs in Darshan's layout, of two days."""
+    for day, jobs in (("2023/11/14", (1, 2)), ("2023/11/9", (3,))):
+        folder = tmp_path / "logs" / day
+        folder.mkdir(parents=True)
+        make = Make(folder)
+        for job in jobs:
+            start = 1_700_000_000 - (5 * 86400 if job == 3 else 0)
+            records = [{"id": number, "rank": 0, "writes": job, "bytes_written": 4096} for number in NAMES]
+            made = make(
+                posix=records,
+                names=NAMES,
+                job_id=job,
+                start=start,
+                end=start + 10,
+                exe=b"mpirun -n 2 ./solver",
+            )
+            made.rename(folder / f"ann_solver_id{job}-1_11-14-1-{job}_1.darshan")
+    return tmp_path / "logs"
+
+
+def ingest(area: Path, lake: Path, **more: object) -> Summary:
+    return Ingest(Lake.create(lake), Options(str(lake)), jobs=1, **more).run([area])  # type: ignore[arg-type]
+
+
+def test_a_lake_has_what_the_logs_have(area: Path, tmp_path: Path) -> None:
+    done = ingest(area, tmp_path / "lake")
+    assert (done.found, done.ingested, done.known, done.quarantined) == (3, 3, 0, 0)
+    with Lake(tmp_path / "lake").open() as data:
+        rows = data.rows(
+            "SELECT job_id, user, application, day::VARCHAR AS day, nprocs FROM job ORDER BY job_id"
+        )
+        assert [tuple(row.values()) for row in rows] == [
+            (1, "ann", "solver", "2023-11-14", 1),
+            (2, "ann", "solver", "2023-11-14", 1),
+            (3, "ann", "solver", "2023-11-09", 1),
+        ]
+        ids = data.rows("SELECT DISTINCT id, name FROM posix JOIN name_of USING (log, id) ORDER BY id")
+        assert [(row["id"], row["name"].encode()) for row in ids] == sorted(NAMES.items())
+        (total,) = data.rows("SELECT sum(writes)::BIGINT AS writes, count(*) AS files FROM file")
+        assert total == {"writes": 3 * (1 + 2 + 3), "files": 9}
+
+
+def test_what_is_there_is_not_read_again(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingest(area, lake)
+    again = ingest(area, lake)
+    assert (again.found, again.ingested, again.known) == (3, 0, 3)
+    new = area / "2023/11/9/new.darshan"
+    shutil.copy(next(area.rglob("*.darshan")), new)
+    assert ingest(area, lake).ingested == 1
+
+
+def test_a_log_that_is_written_again_replaces_what_was(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingest(area, lake)
+    one, other = sorted(area.rglob("*.darshan"))[:2]
+    one.write_bytes(other.read_bytes())
+    done = ingest(area, lake)
+    assert (done.ingested, done.replaced, done.known) == (1, 1, 2)
+    with Lake(lake).open() as data:
+        jobs = data.rows("SELECT job_id, count(*) AS n FROM job GROUP BY 1 ORDER BY 1")
+        assert sum(row["n"] for row in jobs) == 3
+        assert len(data.rows("FROM posix")) == 9
+
+
+def test_what_is_no_log_is_in_quarantine_with_the_reason(area: Path, tmp_path: Path) -> None:
+    (area / "bad.darshan").write_bytes(b"no log")
+    (area / "empty.darshan").write_bytes(b"")
+    done = ingest(area, tmp_path / "lake")
+    assert (done.ingested, done.quarantined) == (3, 2)
+    with Lake(tmp_path / "lake").open() as data:
+        found = data.rows("SELECT path, size, reason FROM quarantine ORDER BY path")
+    assert [(Path(row["path"]).name, row["size"]) for row in found] == [
+        ("bad.darshan", 6),
+        ("empty.darshan", 0),
+    ]
+    assert all(row["reason"] for row in found)
+    assert ingest(area, tmp_path / "lake").known == 5
+
+
+def test_findings_are_those_of_the_logs(area: Path, tmp_path: Path) -> None:
+    from iolens.rules import find
+
+    ingest(area, tmp_path / "lake")
+    with Lake(tmp_path / "lake").open() as data:
+        kept = data.rows("SELECT job_id, rule, severity, message FROM finding JOIN job USING (log)")
+    direct = []
+    for log in area.rglob("*.darshan"):
+        with Dataset(log) as one:
+            (job,) = one.rows("SELECT job_id FROM job")
+            direct += [(job["job_id"], f.rule, f.severity, f.message) for f in find(one)]
+    assert sorted(tuple(row.values()) for row in kept) == sorted(direct)
+
+
+def test_the_commands(area: Path, tmp_path: Path, iolens: Path) -> None:
+    lake = str(tmp_path / "lake")
+
+    def fleet(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([str(iolens), "fleet", *words], check=False, capture_output=True, text=True)
+
+    done = fleet("ingest", str(area), "--lake", lake, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    Draft202012Validator({**schemas.load("ingest"), "additionalProperties": False}).validate(told)
+    assert told["ingested"] == 3
+    asked = fleet("sql", "select user, count(*) as jobs from job group by 1", "--lake", lake, "--json")
+    assert json.loads(asked.stdout) == [{"user": "ann", "jobs": 3}], asked.stderr
+    asked = fleet("sql", "select job_id from job", "--lake", lake, "--csv", "--until", "2023-11-10")
+    assert asked.stdout == "job_id\n3\n"
+    for statement in (
+        "copy (select 1) to 'x.csv'",
+        f"copy (select 1) to '{lake}/job/x.parquet'",
+        f"explain analyze copy (select 1) to '{lake}/job/x.parquet'",
+        "select * from read_text('/etc/passwd')",
+        "create table x (i int)",
+        "call pragma_version()",
+    ):
+        asked = fleet("sql", statement, "--lake", lake)
+        assert asked.returncode == 2, statement
+        assert not list(Path(lake).rglob("x.parquet"))
+    assert fleet("sql", "select 1", "--lake", str(area)).returncode == 2
