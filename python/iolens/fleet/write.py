@@ -69,7 +69,7 @@ def write_files(duck: duckdb.DuckDBPyConnection, query: str, table: Table, token
     """The rows of a query as files whose names begin with the token, one per day; none if there are no rows."""
     table.folder.mkdir(parents=True, exist_ok=True)
     name = f"{token}.{table.fingerprint}"
-    options = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS true"
+    options = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, RETURN_STATS true"
     if table.partitioned:
         target = f"{table.folder}"
         options += f", PARTITION_BY ({DAY}), FILENAME_PATTERN '{name}-{{i}}', OVERWRITE_OR_IGNORE true"

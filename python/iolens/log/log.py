@@ -137,6 +137,9 @@ class TrailerSections(Mapping[str, Table]):
             raise unknown("section", section, self._rows)
         return Table(self._log.open_stream, TableSpec("section", section=section))
 
+    def __contains__(self, section: object) -> bool:
+        return section in self._rows
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 

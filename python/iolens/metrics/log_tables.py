@@ -10,8 +10,8 @@ from typing import Union
 import duckdb
 
 from iolens.error import USAGE, IolensError
+from iolens.log import Log, scan
 from iolens.log import open as open_log
-from iolens.log import scan
 from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
 from iolens.metrics.metric import metrics
@@ -39,17 +39,24 @@ class LogTables:
 
     tables = frozenset({*PLAIN, *MODULES, *SECTIONS})
 
-    def __init__(self, paths: AnyPath | Iterable[AnyPath]) -> None:
+    def __init__(
+        self,
+        paths: AnyPath | Iterable[AnyPath],
+        logs: Iterable[Log] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """logs: the same, open already. threads: that read them, None for one per processor."""
         listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not listed:
             raise IolensError("no log given", exit_code=USAGE)
         self.paths = tuple(os.fspath(p) for p in listed)
         self.name = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} logs"
-        self.logs = tuple(open_log(p) for p in each("opening logs", self.paths, len(self.paths)))
+        opened = logs or (open_log(p) for p in each("opening logs", self.paths, len(self.paths)))
+        self.logs = tuple(opened)
         """The open logs."""
         for log in self.logs:
             _ = log.job  # without it nothing can be told of a log
-        self._scan = scan(self.paths)
+        self._scan = scan(self.paths, threads=threads)
         self.large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
         self._words: set[str] = set()
         self._left_out_rows: list[tuple[int, str]] = []
@@ -60,7 +67,10 @@ class LogTables:
         self._connection = connection
         self._every_column = every_column
         connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
-        quoted = (path.replace("'", "''") for path in self.paths)
+        texts = (
+            path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for path in self.paths
+        )
+        quoted = (path.replace("'", "''") for path in texts)
         named = ", ".join(f"({number}, '{path}')" for number, path in enumerate(quoted))
         connection.execute(f"INSERT INTO path VALUES {named}")
 

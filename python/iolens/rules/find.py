@@ -39,8 +39,8 @@ def find(  # noqa: PLR0913
     """What the rules find in the logs: the most severe first, of these what costs most time.
 
     directories: rules of the site. thresholds: "rule.name" -> value. catalog: the rules, instead of all of the
-    directories'. problems: gets a line for each rule of a site that cannot be used. evidence: False leaves it out, and
-    advice is without names of files then: for many logs at once.
+    directories'. problems: gets a line for each rule of a site that cannot be used. evidence: False leaves it and
+    advice out: for many logs at once.
     Rules of a site see the logs and nothing else: where there are some, the dataset is sealed.
     Raises IolensError for an unknown threshold or a directory that is none.
     """
@@ -51,25 +51,33 @@ def find(  # noqa: PLR0913
         data.seal()
     found: list[Finding] = []
     most = {row["log"]: row["io_time"] for row in data.metric("headline")}
-    facts = read_facts(data)
+    facts = read_facts(data) if evidence else {}
     empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
     for rule in each("looking for causes", used.rules.values(), len(used.rules)):
         if empty.intersection(rule.needs):
             continue
         try:
             limit = {} if _LIBRARIES.intersection(rule.needs) else most
-            found += [
-                replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
-                for f in _apply(data, rule if evidence else replace(rule, evidence=()), used.severity, limit)
-            ]
+            if evidence:
+                found += [
+                    replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
+                    for f in _apply(data, rule, used.severity, limit)
+                ]
+            else:
+                found += _apply(data, replace(rule, evidence=(), advice=()), used.severity, limit)
         except (duckdb.Error, KeyError) as error:
             if not rule.path:
                 raise
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
     partly = _partly_explained(data)
+    of_log: dict[int, list[Finding]] = {}
+    for f in found:
+        of_log.setdefault(f.log, []).append(f)
     found = [
-        f for f in found if not _covered(f, found, used) and (f.severity != "good" or f.log not in partly)
+        f
+        for f in found
+        if not _covered(f, of_log[f.log], used) and (f.severity != "good" or f.log not in partly)
     ]
     return Findings(
         sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
@@ -88,11 +96,9 @@ def _empty(data: Dataset, tables: Iterable[str]) -> set[str]:
 
 
 def _covered(one: Finding, found: Iterable[Finding], catalog: Catalog) -> bool:
-    """Does another finding in this log say more about the same time?"""
+    """Does another finding of the same log say more about the same time?"""
     return any(
-        one.rule in catalog.rules[other.rule].covers
-        and other.log == one.log
-        and (other.time_lost or 0) >= (one.time_lost or 0) / 2
+        one.rule in catalog.rules[other.rule].covers and (other.time_lost or 0) >= (one.time_lost or 0) / 2
         for other in found
     )
 
