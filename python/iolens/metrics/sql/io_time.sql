@@ -1,0 +1,8 @@
+-- title: Seconds in I/O
+-- topic: time
+-- definition: io_time of headline: wall-clock of the process that was longest in I/O calls.
+-- unit: seconds
+-- direction: lower
+-- needs: any log
+-- source: iolens
+SELECT log, io_time AS value FROM metric.headline ORDER BY log
