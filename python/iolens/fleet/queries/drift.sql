@@ -1,0 +1,33 @@
+-- title: Applications that have become slower, or vary
+-- definition: of the runs of a user's application with as many processes: the last $recent beside those before, by the
+--   median of io_time. spread: (third - first quartile) / median of those before. A drift is a median of the last runs
+--   beyond $factor times the earlier one (or below its inverse) that lies outside the earlier quartiles.
+-- parameter recent (5): runs that are the last ones
+-- parameter factor (1.2): what is a drift
+-- column user (): who ran it
+-- column application (): the program
+-- column nprocs (count): processes
+-- column runs (count): with a log
+-- column earlier (seconds): median of io_time before
+-- column recent (seconds): median of io_time of the last runs
+-- column change (factor): recent / earlier
+-- column spread (percent): of the earlier runs
+-- column drift (): slower, faster, or empty
+WITH numbered AS (
+    SELECT "user", application, nprocs, io_time,
+        row_number() OVER (PARTITION BY "user", application, nprocs ORDER BY "start" DESC, log DESC) AS ago
+    FROM fleet.jobs WHERE io_time IS NOT NULL
+), halves AS (
+    SELECT "user", application, nprocs, count(*) AS runs,
+        quantile_cont(io_time, 0.5) FILTER (ago > $recent) AS earlier,
+        quantile_cont(io_time, 0.25) FILTER (ago > $recent) AS low,
+        quantile_cont(io_time, 0.75) FILTER (ago > $recent) AS high,
+        quantile_cont(io_time, 0.5) FILTER (ago <= $recent) AS recent
+    FROM numbered GROUP BY "user", application, nprocs
+    HAVING count(*) FILTER (ago > $recent) >= $recent
+)
+SELECT "user", application, nprocs, runs, earlier, recent, recent / nullif(earlier, 0) AS change,
+    (high - low) / nullif(earlier, 0) AS spread,
+    CASE WHEN recent > earlier * $factor AND recent > high THEN 'slower'
+        WHEN recent < earlier / $factor AND recent < low THEN 'faster' ELSE '' END AS drift
+FROM halves ORDER BY drift = '', change DESC NULLS LAST, "user", application, nprocs

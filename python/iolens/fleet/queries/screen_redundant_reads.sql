@@ -1,0 +1,15 @@
+-- title: Jobs identified using redundant read metric
+-- definition: bytes that a job read beyond the size of its files (metric redundant_reads) above $bytes: table 3 of the
+--   NERSC screening study. Jobs of which only totals are known tell nothing of files: they are left out.
+-- parameter bytes (1099511627776): redundant read threshold
+-- column log (): its number in the lake
+-- column job_id (): the scheduler's number
+-- column user (): who ran it
+-- column application (): the program
+-- column nprocs (count): processes
+-- column start (): UTC
+-- column run_time (seconds): wall-clock
+-- column value (bytes): read more than once, at least
+SELECT log, job_id, "user", application, nprocs, "start", run_time, CAST(value AS BIGINT) AS value
+FROM job JOIN metric AS m USING (log)
+WHERE m.name = 'redundant_reads' AND m.value > $bytes AND job.format <> 'totals' ORDER BY m.value DESC, log

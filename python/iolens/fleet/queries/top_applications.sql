@@ -1,0 +1,24 @@
+-- title: Applications by what their jobs cost
+-- definition: sums over jobs. time_lost of a job is that of the finding that costs most. In order of $by: time (lost to
+--   findings), bytes (read and written), metadata (seconds in metadata calls), small (writes below 1 MiB), io (seconds
+--   in I/O), jobs.
+-- parameter by (time): what comes first: time, bytes, metadata, small, io, jobs
+-- parameter rows (10): how many
+-- column application (): name
+-- column jobs (count): jobs with a log
+-- column users (count): different ones
+-- column core_hours (factor): processes times hours
+-- column time_lost (seconds): wall-clock that findings account for
+-- column io_time (seconds): wall-clock in I/O
+-- column bytes_read (bytes): by the program
+-- column bytes_written (bytes): by the program
+-- column metadata_time (seconds): over all processes
+-- column small_writes (count): below 1 MiB
+SELECT "application", count(*) AS jobs, count(DISTINCT "user") AS users, sum(run_time * nprocs) / 3600 AS core_hours,
+    sum(time_lost) AS time_lost, sum(io_time) AS io_time, sum(bytes_read)::BIGINT AS bytes_read,
+    sum(bytes_written)::BIGINT AS bytes_written, sum(metadata_time) AS metadata_time,
+    sum(small_writes)::BIGINT AS small_writes
+FROM fleet.jobs GROUP BY "application"
+ORDER BY CASE $by WHEN 'time' THEN sum(time_lost) WHEN 'bytes' THEN sum(coalesce(bytes_read, 0) + coalesce(bytes_written, 0))
+    WHEN 'metadata' THEN sum(metadata_time) WHEN 'small' THEN sum(small_writes) WHEN 'io' THEN sum(io_time)
+    ELSE count(*) END DESC NULLS LAST, "application" LIMIT CAST($rows AS BIGINT)
