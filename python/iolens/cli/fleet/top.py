@@ -1,0 +1,42 @@
+"""iolens fleet top: who and what costs most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from iolens.cli.asked import days, form_options, lake_options, print_answers, whose_options
+
+_WHAT = ("users", "applications", "files", "directories")
+_BY = ("time", "bytes", "metadata", "small", "io", "jobs")
+
+
+@click.command()
+@click.argument("what", type=click.Choice(_WHAT))
+@click.option("--by", type=click.Choice(_BY), default="time", show_default=True, help="What comes first.")
+@click.option("-n", "--rows", default=10, show_default=True, metavar="N", help="How many.")
+@click.option(
+    "--depth", default=0, metavar="N", help="Directories: the first N parts of the path; 0 for all."
+)
+@lake_options
+@whose_options
+@form_options
+def top(what: str, by: str, rows: int, depth: int, form: str | None, **options: Any) -> None:
+    """Users, applications, files or directories by what they cost.
+
+    By time (users, applications: what findings account for; files, directories: seconds in calls), bytes, metadata
+    time, small writes, seconds in I/O, number of jobs.
+    """
+    from iolens.fleet import Lake
+    from iolens.fleet.named import ask
+
+    if by in ("io", "jobs") and what in ("files", "directories"):
+        raise click.UsageError(f"--by {by} goes with users and applications")
+    if depth and what != "directories":
+        raise click.UsageError("--depth goes with directories")
+    more = {"depth": depth} if what == "directories" else {}
+    since, until = days(options["since"], options["until"])
+    whose = {name: options[name] for name in ("user", "application", "cluster")}
+    with Lake(options["lake"]).open(since=since, until=until) as data:
+        print_answers([ask(data, f"top_{what}", by=by, rows=rows, **more, **whose)], form)
