@@ -71,6 +71,7 @@ class Published:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, first: int = 0) -> None:
         self.connection, self.path, self.first = connection, path, first
+        connection.execute("SET preserve_insertion_order = true")  # a row's number is the name of its job
         name = Path(path).name.lower()
         source = ""
         if not Path(path).is_file():

@@ -1,0 +1,45 @@
+"""iolens fleet import: published data sets into a lake."""
+
+from __future__ import annotations
+
+import click
+
+from iolens.cli.command import to_json, warn
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
+@click.option(
+    "--lake",
+    required=True,
+    metavar="DIR",
+    envvar="IOLENS_LAKE",
+    help="The lake; it is made if there is none.",
+)
+@click.option("--cluster", metavar="NAME", default="", help="The machine that the data are from.")
+@click.option("--no-rules", is_flag=True, help="Without findings.")
+@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_json: bool) -> None:
+    """Brings published data sets of parsed logs into a lake: CSV or Parquet with Darshan's names of counters.
+
+    A row per job with columns total_<COUNTER>, or a row per record with columns <COUNTER>. Jobs that the lake has from
+    the same file are left out, so that it may be done again.
+    """
+    from iolens.fleet import Lake
+    from iolens.fleet.published.bring import bring
+    from iolens.rules import load
+    from iolens.schemas import stamped
+
+    catalog = load().of([]) if no_rules else load()
+    told = []
+    for path in files:
+        done = bring(Lake.create(lake), path, cluster=cluster, catalog=catalog)
+        told.append({"file": path, "jobs": done.jobs, "known": done.known, "findings": done.findings})
+        told[-1]["ignored"] = done.ignored
+        if not as_json:
+            print(f"{path}: {done.jobs:,} jobs, {done.known:,} known, {done.findings:,} findings")
+            if done.ignored:
+                shown = ", ".join(done.ignored[:5]) + (", ..." if len(done.ignored) > 5 else "")
+                warn(f"{path}: {len(done.ignored)} columns have no place: {shown}")
+    if as_json:
+        print(to_json(stamped("imported", {"files": told})))
