@@ -1,0 +1,119 @@
+"""iolens fleet notify: new findings, told to those who want to know."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from iolens.cli.command import to_json, warn
+from iolens.error import OK, PARTIAL
+
+if TYPE_CHECKING:
+    from iolens.fleet.notify import Outbox, Site
+    from iolens.fleet.notify.dark import Trial
+
+
+def _try(site: Site, lake: str, name: str, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from iolens.fleet import Lake
+    from iolens.fleet.notify.dark import try_rule
+    from iolens.schemas import stamped
+
+    rule = site.catalog().find(name)
+    with Lake(lake).open() as data:
+        trial = try_rule(data, rule)
+    print(to_json(stamped("trial", asdict(trial)))) if as_json else _print_trial(trial)
+
+
+def _print_trial(trial: Trial) -> None:
+    from iolens.rules.text import write
+
+    print(f"{trial.rule} on {trial.jobs:,} jobs; nobody is told")
+    print(
+        f"  matching   {trial.matching:,} jobs of {trial.users:,} users, {trial.applications:,} applications"
+    )
+    print(f"  notices    {trial.notices:,}: one per user and application")
+    if trial.time_lost is not None:
+        print(
+            f"  time lost  {write(trial.time_lost, 'seconds')}, at most {write(trial.worst, 'seconds')} in a job"
+        )
+    for month, count in trial.by_month:
+        print(f"  {month:<9}  {count:,} jobs")
+    for user, application, job, lost in trial.examples:
+        print(f"  for instance job {job}: {user}, {application}, {write(lost, 'seconds')}")
+
+
+def _status(outbox: Outbox) -> None:
+    for state, count in outbox.counts().items():
+        print(f"{state:<10} {count:,}")
+    for message in outbox.waiting():
+        when = datetime.datetime.fromtimestamp(message.next_try, datetime.timezone.utc)
+        why = f": {message.error}" if message.error else ""
+        print(f"  {message.recipient}, tried {message.attempts} times, again {when:%Y-%m-%d %H:%M} UTC{why}")
+
+
+@click.command()
+@click.option(
+    "--site",
+    "file",
+    required=True,
+    metavar="FILE",
+    envvar="IOLENS_SITE",
+    help="Recipients and rules, as TOML.",
+)
+@click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+@click.option("--outbox", metavar="FILE", help="What is to be sent and what was [outbox.sqlite in the lake].")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent; keep and send nothing.")
+@click.option("--status", is_flag=True, help="What waits, and why.")
+@click.option(
+    "--try", "trial", metavar="RULE", help="What this rule finds in all jobs of the lake; nobody is told."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --try: as JSON.")
+def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json: bool, **flags: Any) -> int:
+    """Tells recipients of findings that are new: once per user, application and rule, by mail, webhook or file.
+
+    Run it after each ingest. What cannot be delivered is kept and tried again by later runs.
+    """
+    from iolens.fleet.notify import Outbox, read_site
+
+    site = read_site(file)
+    if trial:
+        _try(site, lake, trial, as_json)
+        return OK
+    if flags["dry_run"]:
+        with Outbox(":memory:") as kept:
+            _collect(kept, site, lake, time.time())
+            for message in kept.waiting():
+                print(f"to {message.recipient}: {message.subject}\n{message.body}")
+        return OK
+    with Outbox(outbox or f"{lake}/outbox.sqlite") as kept:
+        if flags["status"]:
+            _status(kept)
+            return OK
+        return _tell(kept, site, lake)
+
+
+def _collect(outbox: Outbox, site: Site, lake: str, now: float) -> int:
+    from iolens.fleet.notify.collect import collect
+    from iolens.fleet.notify.evidence import with_evidence
+    from iolens.fleet.notify.recent import recent
+
+    catalog = site.catalog()
+    return collect(outbox, site, recent(lake, site, now), now, lambda one: with_evidence(one, catalog))
+
+
+def _tell(outbox: Outbox, site: Site, lake: str) -> int:
+    from iolens.fleet.notify import deliver
+
+    made = _collect(outbox, site, lake, time.time())
+    done = deliver(outbox, site, time.time)
+    for problem in done.failed:
+        warn(problem)
+    if done.busy:
+        warn("another process is sending: what is new is kept, and it or the next run sends it")
+    print(f"{made} new messages, {done.delivered} delivered, {outbox.counts()['waiting']} waiting")
+    return PARTIAL if done.failed else OK

@@ -1,0 +1,123 @@
+"""iolens fleet notify over a lake: what is told of real findings, and a rule that is tried on history."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from iolens.fleet import Lake
+from iolens.fleet.named import ask
+from iolens.schemas import load
+from jsonschema import Draft202012Validator
+from small_lake import make_lake
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_lake(tmp_path_factory.mktemp("fleet"))
+
+
+@pytest.fixture
+def notify(run_iolens: Run, lake: Path, tmp_path: Path) -> Run:
+    """notify(text of the site's file, option...): its recipient is the directory tmp_path/spool."""
+
+    def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        site = tmp_path / "site.toml"
+        where = f'[[recipient]]\nname = "spool"\nchannel = "directory"\npath = "{tmp_path}/spool"\n'
+        site.write_text(f"{text}\n{where}")
+        outbox = ["--outbox", str(tmp_path / "outbox.sqlite")]
+        return run_iolens(["fleet", "notify", "--lake", lake, "--site", site, *outbox, *options])
+
+    return run
+
+
+EVER = "[notify]\nmax_age_days = 100000\n"
+
+
+def told(folder: Path) -> list[dict[str, Any]]:
+    messages = (
+        [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))] if folder.is_dir() else []
+    )
+    for message in messages:
+        Draft202012Validator(load("notice")).validate(message)
+    return [finding for message in messages for finding in message["findings"]]
+
+
+def test_findings_of_the_lake_are_told_once_with_evidence(notify: Run, lake: Path, tmp_path: Path) -> None:
+    done = notify(EVER)
+    assert done.returncode == 0 and done.stdout.endswith(" delivered, 0 waiting\n")
+    found = told(tmp_path / "spool")
+    with Lake(lake).open() as data:
+        listed = {(r["rule"], r["user"], r["application"]) for r in ask(data, "findings", rows=1000).dicts()}
+    assert {(f["rule"], f["user"], f["application"]) for f in found} == listed
+    assert len(found) == len(listed) > 3
+    (one,) = [f for f in found if f["rule"] == "redundant_reads"]
+    assert (one["user"], one["cluster"]) == ("bob", "hopper") and one["job_id"] in (200, 201)
+    assert one["evidence"][0]["rows"][0][0] == "/data/set/all" and one["advice"]
+    assert notify(EVER).stdout == "0 new messages, 0 delivered, 0 waiting\n"
+    assert "delivered  " in notify(EVER, "--status").stdout
+
+
+def test_a_dry_run_keeps_and_sends_nothing(notify: Run, tmp_path: Path) -> None:
+    done = notify(EVER, "--dry-run")
+    assert done.returncode == 0 and done.stdout.startswith("to spool: [iolens] ")
+    assert not (tmp_path / "spool").exists() and not (tmp_path / "outbox.sqlite").exists()
+
+
+def test_a_directory_that_cannot_be_written_is_tried_again(notify: Run, tmp_path: Path) -> None:
+    (tmp_path / "spool").write_text("in the way")
+    done = notify(EVER)
+    assert done.returncode == 4 and "spool: " in done.stderr and "0 delivered, " in done.stdout
+    assert "spool, tried 1 times" in notify(EVER, "--status").stdout
+
+
+RULE = """
+title = "Many writes"
+topic = "size"
+why = "To try it."
+condition = "SELECT log, value AS n, 3.0 AS time_lost FROM metric.small_writes WHERE value >= $writes"
+message = "{n:count} writes."
+severity = { cap = "high" }
+[thresholds.writes]
+default = 1000000
+reason = "None."
+"""
+
+
+def test_a_rule_is_tried_on_history(notify: Run, tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "many_writes.toml").write_text(RULE)
+    rules = f'[rules]\ndirectories = ["{tmp_path}/rules"]\ndark = ["many_writes"]'
+    site = f"{rules}\n[thresholds.many_writes]\nwrites = %d\n"
+    trial = json.loads(notify(site % 1000, "--try", "many_writes", "--json").stdout)
+    Draft202012Validator(load("trial")).validate(trial)
+    del trial["schema"]
+    examples = trial.pop("examples")
+    assert trial == {
+        **{"rule": "many_writes", "jobs": 9, "matching": 6, "users": 1, "applications": 1, "notices": 1},
+        **{"time_lost": 18.0, "worst": 3.0, "by_month": [["2026-11", 6]]},
+    }
+    assert examples[0] == ["alice", "sim", 100, 3.0] and len(examples) == 6
+    shown = notify(site % 1001, "--try", "many_writes").stdout
+    assert shown.splitlines()[:2] == [
+        "many_writes on 9 jobs; nobody is told",
+        "  matching   0 jobs of 0 users, 0 applications",
+    ]
+    assert not (tmp_path / "spool").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("[sit]", (), 'unknown table "sit"'),
+        ("", ("--try", "sync_strom"), 'unknown rule "sync_strom"'),
+    ],
+)
+def test_mistakes_are_one_line(notify: Run, text: str, options: tuple[str, ...], problem: str) -> None:
+    done = notify(text, *options)
+    assert done.returncode == 2 and problem in done.stderr and done.stderr.count("\n") == 1
