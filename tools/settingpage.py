@@ -35,6 +35,8 @@ COMMANDS = {
     "IOLENS_MEMORY": "commands that read logs: how much memory a log may take, as 4G ([python](../guide/python.md))",
     "IOLENS_RULES": "`findings`, `report`, `explain`: directories with rules of the site, `:` between "
     "([findings](../guide/findings.md))",
+    "IOLENS_LAKE": "`fleet`: the lake ([fleet](../guide/fleet.md))",
+    "IOLENS_SITE": "`fleet notify`: the site's file ([notices](../guide/fleet-notify.md))",
 }
 """Variables that commands read themselves."""
 
