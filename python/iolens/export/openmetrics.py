@@ -10,7 +10,7 @@ from typing import Any
 
 from iolens.metrics import Dataset, metrics
 
-__all__ = ["lines", "write_openmetrics"]
+__all__ = ["escaped", "lines", "write_openmetrics"]
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,14 @@ _FAMILIES = (
 )
 
 
-def _escaped(value: Any) -> str:
+def escaped(value: Any) -> str:
+    """A label's value, or a help text."""
     text = str(value).encode("utf-8", "replace").decode("utf-8")
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def _labels(pairs: dict[str, Any]) -> str:
-    told = (f'{name}="{_escaped(value)}"' for name, value in pairs.items() if value is not None)
+    told = (f'{name}="{escaped(value)}"' for name, value in pairs.items() if value is not None)
     return "{" + ",".join(told) + "}"
 
 
@@ -72,7 +73,7 @@ def lines(data: Dataset) -> Iterator[str]:
         yield f"# TYPE {family.name} gauge"
         if family.unit:
             yield f"# UNIT {family.name} {family.unit}"
-        yield f"# HELP {family.name} {_escaped(metrics()[family.metric].title)} ({family.metric}, {family.column})."
+        yield f"# HELP {family.name} {escaped(metrics()[family.metric].title)} ({family.metric}, {family.column})."
         for row in data.metric(family.metric):
             value = row[family.column]
             if value is not None and math.isfinite(value):

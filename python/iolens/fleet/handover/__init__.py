@@ -1,0 +1,1 @@
+"""A lake for other programs: tables in PostgreSQL, numbers for Prometheus."""
