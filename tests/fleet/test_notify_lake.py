@@ -121,3 +121,12 @@ def test_a_rule_is_tried_on_history(notify: Run, tmp_path: Path) -> None:
 def test_mistakes_are_one_line(notify: Run, text: str, options: tuple[str, ...], problem: str) -> None:
     done = notify(text, *options)
     assert done.returncode == 2 and problem in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("most", "times"), [(4_000_000_000, 1), (5_000_000_000, 0)])
+def test_stricter_thresholds_of_the_site_hold_for_notices(
+    notify: Run, tmp_path: Path, most: int, times: int
+) -> None:
+    """bob's jobs read 4 GiB more than there are."""
+    assert notify(f"{EVER}[thresholds.redundant_reads]\nexcess_bytes = {most}\n").returncode == 0
+    assert sum(f["rule"] == "redundant_reads" for f in told(tmp_path / "spool")) == times

@@ -103,7 +103,8 @@ def _collect(outbox: Outbox, site: Site, lake: str, now: float) -> int:
     from iolens.fleet.notify.recent import recent
 
     catalog = site.catalog()
-    return collect(outbox, site, recent(lake, site, now), now, lambda one: with_evidence(one, catalog))
+    found = recent(lake, site, now)
+    return collect(outbox, site, found, now, lambda one: with_evidence(one, catalog, site.adjusted))
 
 
 def _tell(outbox: Outbox, site: Site, lake: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
+from typing import Optional
 
 from iolens.fleet.notify.occurrence import Occurrence
 from iolens.fleet.notify.outbox import Message, Outbox, Told, new_id
@@ -14,7 +15,7 @@ from iolens.schemas import stamped
 
 __all__ = ["collect"]
 
-Explain = Callable[[Occurrence], Occurrence]
+Explain = Callable[[Occurrence], Optional[Occurrence]]
 
 
 def _key(one: Occurrence) -> Told:
@@ -55,7 +56,7 @@ def collect(
     """Keeps what recipients do not know yet as messages to be sent; the number of messages.
 
     found: of jobs that started longer ago than ``site.max_age_days``, and of rules in ``site.dark``, nothing is told.
-    explain: gives an occurrence its evidence; is called for what is new alone.
+    explain: gives an occurrence its evidence, or None if it shall not be told; is called for what is new alone.
     """
     oldest = datetime.datetime.fromtimestamp(now, datetime.timezone.utc).replace(
         tzinfo=None
@@ -65,14 +66,14 @@ def collect(
         key=_worst_first,
     )
     since = now - site.repeat_days * 86400 if site.repeat_days else 0
-    explained: dict[tuple[int, str], Occurrence] = {}
+    explained: dict[tuple[int, str], Occurrence | None] = {}
     made = []
     for recipient in site.everybody({f.user for f in recent}):
         new = _new_for(recipient, recent, outbox.told(recipient.name, since))
         for one in new:
             if explain and (one.log, one.rule) not in explained:
                 explained[one.log, one.rule] = explain(one)
-        new = [explained.get((one.log, one.rule), one) for one in new]
+        new = [told for one in new if (told := explained.get((one.log, one.rule), one))]
         for at in range(0, len(new), site.per_message):
             part = new[at : at + site.per_message]
             made.append((_message(site, recipient, part, now), {_key(one): one.log for one in part}))

@@ -115,6 +115,11 @@ class Site:
             dict(self.thresholds)
         )
 
+    @property
+    def adjusted(self) -> frozenset[str]:
+        """Rules with thresholds of the site."""
+        return frozenset(key.partition(".")[0] for key in self.thresholds)
+
     def everybody(self, users: set[str]) -> list[Recipient]:
         """All recipients, and those of the users who want to be told."""
         return [*self.recipients, *(self.user(name) for name in sorted(users & self.opted_in))]
