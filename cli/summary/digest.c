@@ -242,7 +242,8 @@ static void add_file(struct digest *d, const struct written_module *w, struct di
 		d->nfiles--;
 }
 
-static int read_interface(struct digest *d, int which, size_t *room, struct log_error *err)
+/* e: of an interface whose data are its own; NULL = none */
+static int read_interface(struct digest *d, int which, struct digest_estimate *e, size_t *room, struct log_error *err)
 {
 	struct log_records *records;
 	struct log_record r;
@@ -257,6 +258,10 @@ static int read_interface(struct digest *d, int which, size_t *room, struct log_
 	while ((code = log_records_next(records, &r, err)) > 0) {
 		struct digest_file *f = new_file(d, room);
 		if (!f) {
+			code = log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory for the files");
+			break;
+		}
+		if (e && digest_estimate_add(e, records, &r) < 0) {
 			code = log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory for the files");
 			break;
 		}
@@ -399,25 +404,56 @@ static void find_startup(struct digest *d)
 	}
 }
 
-int digest_open(struct digest *d, const char *path, struct log_error *err)
+/* What moves data, and is not a library above that. */
+static bool has_own_data(int which)
+{
+	const struct schema_interface *i = schema_modules[written_modules[which].module].interface;
+	return i && (!strcmp(i->level, "libc") || !strcmp(i->level, "middleware"));
+}
+
+/* DFS and DAOS are not looked at here, so with them it is not known. */
+static void estimate(struct digest *d, const struct digest_estimate *e)
+{
+	const struct log_container *c = log_container(d->log);
+	bool others = c->module[LOG_MOD_DFS].length || c->module[LOG_MOD_DAOS].length;
+	if (!(d->has_trailer && d->processes) && !others && d->run_time > 0)
+		d->estimated = digest_estimate_get(e, d->run_time, &d->io);
+}
+
+static int read_interfaces(struct digest *d, struct digest_estimate *e, struct log_error *err)
 {
 	size_t room = 0;
+	int code = e ? read_interface(d, WRITTEN_MPIIO, e, &room, err)
+		     : log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	for (int i = 0; code >= 0 && i < WRITTEN_COUNT; i++)
+		if (i != WRITTEN_MPIIO)
+			code = read_interface(d, i, has_own_data(i) ? e : NULL, &room, err);
+	return code;
+}
+
+int digest_open(struct digest *d, const char *path, struct log_error *err)
+{
+	struct digest_estimate *e = digest_estimate_make();
 	*d = (struct digest){0};
 	int code = log_open_file(&d->log, path, err);
 	if (code >= 0)
 		code = log_job(d->log, &d->job, err);
 	if (code >= 0)
 		log_names(d->log, &d->damage);
-	for (int i = 0; code >= 0 && i < WRITTEN_COUNT; i++)
-		code = read_interface(d, i, &room, err);
-	if (code < 0)
+	if (code >= 0)
+		code = read_interfaces(d, e, err);
+	if (code < 0) {
+		digest_estimate_free(e);
 		return code;
+	}
 	d->run_time = log_run_time(d->log);
 	for (int n = 0; n < TRACE_COUNT; n++)
 		d->incomplete_trace |= log_container(d->log)->partial >> written_traces[n].module & 1;
 	group_files(d);
 	find_directories(d);
 	code = digest_read_trailer(d, err);
+	estimate(d, e);
+	digest_estimate_free(e);
 	find_rereading(d);
 	find_startup(d);
 	return code;

@@ -88,6 +88,7 @@ struct digest {
 	bool has_trailer;
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
 	struct interval_union io;
+	bool estimated; /* it is not measured: of records, of what the program called itself */
 	bool mpi;
 	int64_t processes, folded_opens;
 	int64_t unfinished; /* processes whose end was not seen: killed, or still running */
@@ -133,6 +134,14 @@ bool digest_much_unexplained(const struct digest *d);
 /* Interface of a way in the table of operations, and its name in reports. */
 const char *digest_way_key(int way);
 const char *digest_way_name(int way);
+
+/* Time in I/O from records, as the metric headline has it; false: they do not tell. */
+struct digest_estimate;
+struct digest_estimate *digest_estimate_make(void);
+/* A record of an interface; those of MPI-IO come first. */
+int digest_estimate_add(struct digest_estimate *e, struct log_records *records, const struct log_record *r);
+bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out);
+void digest_estimate_free(struct digest_estimate *e);
 
 /* Fills what the extension trailer knows; a log without one is no error. */
 int digest_read_trailer(struct digest *d, struct log_error *err);

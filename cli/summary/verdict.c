@@ -196,12 +196,14 @@ static void say(struct text *t, const struct digest *d, double share)
 	static const char *const kinds[] = {
 		[IO_READ] = "reading", [IO_WRITE] = "writing", [IO_META] = "metadata", [IO_OPS] = "I/O"};
 	int kind = kind_of(d);
+	const char *about = d->estimated && share >= 0.001 ? "about " : "";
 	if (share < LITTLE || (share < LOOK && d->io.total < SHORT)) {
-		add(t, "I/O is no cause here: ");
+		add(t, "I/O is no cause here: %s", about);
 		add_share(t, share);
 		add(t, " of the run time");
 		return;
 	}
+	add(t, "%s", about);
 	add_share(t, share);
 	add(t, " of the run time goes into I/O%s%s", kind < IO_OPS ? ", most of it " : "",
 	    kind < IO_OPS ? kinds[kind] : "");
@@ -219,12 +221,13 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	struct text t = {v->text, 0};
 	int64_t lost = untimed(d);
 	*v = (struct verdict){.level = "unknown", .share = -1};
-	if (!d->has_trailer || !d->processes || d->run_time <= 0) {
+	bool measured = d->has_trailer && d->processes;
+	if (!(measured || d->estimated) || d->run_time <= 0) {
 		add(&t, "not known: %s",
-		    d->run_time > 0 ? "the log has no measured time in I/O, iolens report estimates it"
-				    : "the log has no run time");
+		    d->run_time > 0 ? "the log has no records of I/O that tell its time" : "the log has no run time");
 		return;
 	}
+	v->estimated = d->estimated;
 	v->share = d->io.total < d->run_time ? d->io.total / d->run_time : 1;
 	v->level = level_of(v->share, d->io.total);
 	bool partly = lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d);
@@ -246,6 +249,8 @@ void verdict_json(struct json *j, const struct verdict *v)
 	json_text(j, "level", v->level);
 	if (v->share >= 0)
 		json_f64(j, "io_share", v->share);
+	if (v->estimated)
+		json_bool(j, "estimated", true);
 	json_text(j, "text", v->text);
 	json_close(j);
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from iolens.metrics import Dataset
 from jobs import Job, MiB
 from observed import Observe
 
@@ -153,12 +154,50 @@ def test_a_finding_of_weight_is_not_denied(run_iolens: Run, tmp_path: Path) -> N
         assert not (serious and "no cause" in verdict(run_iolens, log)["text"]), job.__name__
 
 
-def test_what_has_no_measured_time_has_no_verdict(run_iolens: Run, tmp_path: Path) -> None:
-    log = Job().posix("/d/a", 0, read={MiB: 5}, read_time=3.0).save(tmp_path / "darshan.darshan")
+def test_what_has_no_measured_time_is_estimated(run_iolens: Run, tmp_path: Path) -> None:
+    """The slowest rank's own files and the slowest ranks of shared ones; what MPI-IO called counts there."""
+    job = Job(nprocs=4, run_time=100)
+    job.posix("/d/own", 0, read={MiB: 5}, read_time=3.0).posix("/d/own", 1, read={MiB: 5}, read_time=20.0)
+    job.posix("/d/other", 1, write={MiB: 5}, write_time=10.0)
+    job.mpiio("/d/shared", write={MiB: 5}, write_time=20.0, slowest_rank_time=9.0)
+    job.posix("/d/shared", write={MiB: 5}, write_time=19.0, slowest_rank_time=8.5)
+    log = job.save(tmp_path / "darshan.darshan")
+    found = verdict(run_iolens, log)
+    assert found == {
+        "level": "problem",
+        "io_share": pytest.approx(0.39),
+        "estimated": True,
+        "text": "about 39 % of the run time goes into I/O, most of it writing: 5 writes by MPI-IO of 1.0 MiB to shared",
+    }
+    assert level_of_report(run_iolens, log) == "problem"
+
+
+def test_without_records_it_is_not_known(run_iolens: Run, tmp_path: Path) -> None:
+    log = Job().lustre("/scratch/a", MiB, [1, 2]).save(tmp_path / "darshan.darshan")
     assert verdict(run_iolens, log) == {
         "level": "unknown",
-        "text": "not known: the log has no measured time in I/O, iolens report estimates it",
+        "text": "not known: the log has no records of I/O that tell its time",
     }
+
+
+def test_the_estimate_is_the_metric(run_iolens: Run, corpus: Path) -> None:
+    """Of every log of every version of Darshan; one has a negative time, which is left out here."""
+    logs = sorted((corpus / "logs").glob("*.darshan"))
+    seen = 0
+    for log in logs:
+        done = run_iolens(["info", "--json", log])
+        found = json.loads(done.stdout).get("verdict", {}) if done.returncode == 0 else {}
+        if not found:
+            continue
+        with Dataset(log) as data:
+            share, basis = data.query("SELECT io_share, basis FROM metric.headline").fetchall()[0]
+            exotic = data.query("SELECT 1 FROM module WHERE module IN ('dfs', 'daos')").fetchall()
+        if basis != "records" or exotic:
+            continue
+        seen += 1
+        assert ("io_share" in found) == (share is not None), log.name
+        assert found.get("io_share") == pytest.approx(share, rel=1e-5), log.name
+    assert seen >= 35
 
 
 def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> None:
