@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import subprocess
 from collections.abc import Iterable
@@ -22,6 +23,9 @@ HEAD = """\
 #define NAMED(name) __attribute__((noinline)) static int name(const char *path)
 """
 LOW = (1 << 40) - 1
+
+# What says that a process has no threads: before it a forked child cannot know, and walks no list of the linker's.
+KNOWS_THREADS = tuple(map(int, platform.libc_ver()[1].split("."))) >= (2, 32)
 
 
 def source_line(module: str, offset: int) -> str:
@@ -69,5 +73,5 @@ def build(folder: Path, name: str, source: str, *options: str, compiler: str = "
     path.write_text(HEAD + source)
     shared = ["-shared", "-fPIC"] if name.endswith(".so") else []
     flags = ["-g", "-O1", "-D_GNU_SOURCE", "-pthread", "-fno-optimize-sibling-calls", *shared]
-    subprocess.run([compiler, *flags, *options, "-o", folder / name, path], check=True)
+    subprocess.run([compiler, *flags, *options, "-o", folder / name, path, "-ldl"], check=True)
     return folder / name
