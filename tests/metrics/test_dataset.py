@@ -13,6 +13,7 @@ from iolens.error import IolensError
 from iolens.log import open as open_log
 from iolens.metrics import MODULES, SECTIONS, Dataset, find_metric, metrics
 from iolens.metrics.metric import parse
+from jobs import Job
 from observed import Observe
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -51,6 +52,14 @@ def test_a_file_is_merged_over_ranks_and_knows_its_place(observe: Observe, tmp_p
         assert (rows[0]["directory"], rows[0]["extension"]) == (str(target.parent), "h5")
         assert rows[0]["mount"] is not None
         assert data.metric("redundant_reads") == [{"log": 0, "value": 5000, "files": 1}]
+
+
+def test_a_file_on_no_mount_that_is_known_has_its_directory(tmp_path: Path) -> None:
+    """As in a chroot, whose table of mounts need not have its root."""
+    job = Job(mounts=[("proc", "/proc")]).posix("/data/some.dir/a.h5", 0, read={100: 1})
+    with Dataset(job.save(tmp_path / "job.darshan")) as data:
+        rows = data.rows("SELECT directory, mount FROM name WHERE name LIKE '/data/%'")
+    assert rows == [{"directory": "/data/some.dir", "mount": None}]
 
 
 def test_two_logs_are_told_apart(observe: Observe) -> None:

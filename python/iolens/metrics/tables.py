@@ -30,7 +30,8 @@ _DIRECTORY = """
 
 _NAME = """
     SELECT n.log, n.id, n.name, d.mount, d.file_system, d.class,
-        CASE WHEN n.name LIKE '/%' THEN coalesce(nullif(rtrim(d.directory, '/'), ''), '/') END AS directory,
+        CASE WHEN n.name LIKE '/%'
+            THEN coalesce(nullif(rtrim(regexp_extract(n.name, '^(.*/)[^/]*$', 1), '/'), ''), '/') END AS directory,
         lower(regexp_extract(n.name, '[^/.][^/]*\\.([A-Za-z][A-Za-z0-9]{0,7})$', 1)) AS extension
     FROM name_of AS n LEFT JOIN directory AS d
     ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
