@@ -369,7 +369,8 @@ static int prepare(struct options *o, struct session_dir *session, int argc, cha
 	if (o->ranges)
 		setenv("IOLENS_RANGES", o->ranges, 1);
 	if (session->ranges[0] && getenv("NVTX_INJECTION64_PATH") && !o->quiet)
-		cli_fail(0, "run: NVTX_INJECTION64_PATH is set: ranges of NVTX go to that tool and are no phases");
+		cli_fail(0,
+			 "run: NVTX_INJECTION64_PATH is set: ranges of NVTX go to that tool and do not become phases");
 	return 0;
 }
 

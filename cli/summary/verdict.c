@@ -198,7 +198,7 @@ static void say(struct text *t, const struct digest *d, double share)
 	int kind = kind_of(d);
 	const char *about = d->estimated && share >= 0.001 ? "about " : "";
 	if (share < LITTLE || (share < LOOK && d->io.total < SHORT)) {
-		add(t, "I/O is no cause here: %s", about);
+		add(t, "I/O is not the cause here: %s", about);
 		add_share(t, share);
 		add(t, " of the run time");
 		return;

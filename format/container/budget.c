@@ -27,7 +27,7 @@ int budget_spare(uint64_t *out, uint64_t usual, struct log_error *err)
 		return LOG_OK;
 	uint64_t number = strtoull(text, &end, 10), unit = unit_of(end);
 	if (!isdigit((unsigned char)*text) || !unit || number > UINT64_MAX / unit)
-		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "IOLENS_MEMORY is no size such as 4G: ", text);
+		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "IOLENS_MEMORY is not a size such as 4G: ", text);
 	*out = number * unit;
 	return LOG_OK;
 }

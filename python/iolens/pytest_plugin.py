@@ -120,7 +120,7 @@ def _number(name: str, value: object) -> int:
     if name in _BYTES and found and found[2].lower() in _UNITS:
         return int(float(found[1]) * _UNITS[found[2].lower()])
     example = ', or as "64 KiB"' if name in _BYTES else ""
-    raise ValueError(f"io_limit: {name}={value!r} is no number from 0 on{example}")
+    raise ValueError(f"io_limit: {name}={value!r} is not a number from 0 on{example}")
 
 
 def _limits(item: pytest.Item) -> dict[str, int]:

@@ -173,8 +173,8 @@ def test_wrong_limits(tmp_path: Path) -> None:
         )
     )
     assert "io_limit: name its limits: read," in told["test_b"]
-    assert "io_limit: opens='1 MiB' is no number from 0 on\n" in told["test_c"]
-    assert "io_limit: read='much' is no number from 0 on, or as \"64 KiB\"\n" in told["test_d"]
+    assert "io_limit: opens='1 MiB' is not a number from 0 on\n" in told["test_c"]
+    assert "io_limit: read='much' is not a number from 0 on, or as \"64 KiB\"\n" in told["test_d"]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_program_without_io(summary: Any) -> None:
         "verdict",
         "next",
     ]
-    assert s["verdict"] == "I/O is no cause here: 0.0 % of the run time"
+    assert s["verdict"] == "I/O is not the cause here: 0.0 % of the run time"
     assert "nan" not in "".join(s.lines) and "inf" not in "".join(s.lines)
 
 

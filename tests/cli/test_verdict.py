@@ -128,7 +128,7 @@ def brief() -> Job:
         (layers, ("problem", 0.4, "40~writing: 4,000 writes by MPI-IO of 1000 B to out")),
         (threads, ("look", 0.2, "20~reading: 800 reads of 1.0 MiB from a")),
         (side_by_side, ("problem", 0.5, "50~reading: 10 reads of 1.0 MiB")),
-        (idle, ("good", 0.003, "I/O is no cause here: 0.3 % of the run time")),
+        (idle, ("good", 0.003, "I/O is not the cause here: 0.3 % of the run time")),
         (little, ("good", 0.03, "3.0~reading: little to gain")),
         (brief, ("look", 0.3, "30~reading: 5 reads of 1.0 MiB from a; a run too short to matter")),
     ],
@@ -146,12 +146,12 @@ def test_the_line(
 
 
 def test_a_finding_of_weight_is_not_denied(run_iolens: Run, tmp_path: Path) -> None:
-    """What is called no cause has no finding that is more than of low severity."""
+    """What is called not the cause has no finding that is more than of low severity."""
     for job in (idle, little, brief, two_files, small_reads):
         log = job().save(tmp_path / f"{job.__name__}.darshan")
         found = json.loads(run_iolens(["findings", "--json", log]).stdout)["findings"]
         serious = [f for f in found if f["severity"] in ("high", "medium")]
-        assert not (serious and "no cause" in verdict(run_iolens, log)["text"]), job.__name__
+        assert not (serious and "not the cause" in verdict(run_iolens, log)["text"]), job.__name__
 
 
 def test_what_has_no_measured_time_is_estimated(run_iolens: Run, tmp_path: Path) -> None:
@@ -191,8 +191,8 @@ def test_the_estimate_is_the_metric(run_iolens: Run, corpus: Path) -> None:
             continue
         with Dataset(log) as data:
             share, basis = data.query("SELECT io_share, basis FROM metric.headline").fetchall()[0]
-            exotic = data.query("SELECT 1 FROM module WHERE module IN ('dfs', 'daos')").fetchall()
-        if basis != "records" or exotic:
+            others = "dfs" in data.logs[0] or "daos" in data.logs[0]
+        if basis != "records" or others:
             continue
         seen += 1
         assert ("io_share" in found) == (share is not None), log.name

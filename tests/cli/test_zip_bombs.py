@@ -224,4 +224,4 @@ def test_a_setting_that_is_no_size(
     monkeypatch.setenv("IOLENS_MEMORY", "much")
     done = subprocess.run([iolens, command, log], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "IOLENS_MEMORY is no size such as 4G: much" in done.stderr
+    assert "IOLENS_MEMORY is not a size such as 4G: much" in done.stderr

@@ -151,7 +151,7 @@ def _moment(ns: int, path: str | None) -> datetime:
     try:
         return _EPOCH + timedelta(microseconds=ns // 1000)
     except OverflowError as error:
-        raise IolensError("time of the job is no date", path) from error
+        raise IolensError("the time of the job is not a date", path) from error
 
 
 def module_spec(
