@@ -139,7 +139,16 @@ def lists(node: Node) -> Node:
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if name == "list_position":
         return exp.Nullif(this=_call("array_position", *node.expressions), expression=_number(0))
-    return _list_sum(node.expressions[0]) if name == "list_sum" else node
+    return _LISTS[name](*node.expressions) if name in _LISTS else node
+
+
+def _extract(of: Node, index: Node) -> Node:
+    return _call("try_element_at", of, exp.cast(index, "int"))
+
+
+def _slice(of: Node, first: Node, last: Node) -> Node:
+    length = exp.Add(this=exp.Sub(this=last, expression=exp.Paren(this=first.copy())), expression=_number(1))
+    return _call("slice", of, exp.cast(first, "int"), exp.cast(exp.Paren(this=length), "int"))
 
 
 def ranges(node: Node) -> Node:
@@ -179,6 +188,13 @@ def unnested(node: Node) -> Node:
     rest = [p for p in node.expressions if p not in several]
     node.set("expressions", [*rest, exp.Aliases(this=zipped, expressions=names)])
     return node
+
+
+_LISTS: dict[str, Callable[..., Node]] = {
+    "list_extract": _extract,
+    "list_slice": _slice,
+    "list_sum": _list_sum,
+}
 
 
 # ---- rows ----
