@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -73,8 +73,11 @@ class Ingest:
         limit: int | None = None,
         batch_logs: int = BATCH_LOGS,
         progress: Callable[[Summary, int], Any] = lambda summary, waiting: None,
+        pool: Executor | None = None,
     ) -> None:
         """jobs: processes that decode, 0 for one per processor. limit: new logs that are taken, at most.
+
+        pool: what runs them, instead of processes here; BrokenProcessPool is what it raises for one that died.
 
         progress: is called with the summary so far and the number of logs that wait.
         """
@@ -88,7 +91,8 @@ class Ingest:
         self._tables: dict[str, Table] = {}
         self._job = self._table("job")
         self._known = Known(self._job, self._table("quarantine"))
-        self._pool: ProcessPoolExecutor | None = None
+        self._given = pool
+        self._pool: Executor | None = None
 
     def _table(self, name: str) -> Table:
         if name not in self._tables:
@@ -109,7 +113,7 @@ class Ingest:
                     if future in running:
                         batches[:0] = self._finish(future, running.pop(future), running)
         finally:
-            if self._pool:
+            if self._pool and not self._given:
                 self._pool.shutdown(wait=False, cancel_futures=True)
         return self.summary
 
@@ -150,7 +154,7 @@ class Ingest:
 
     def _start(self, listed: list[New]) -> Future[Written]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"))
+            self._pool = self._given or ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"))
         return self._pool.submit(write_batch, self._options, secrets.randbits(53 - BATCH_BITS), listed)
 
     def _finish(
