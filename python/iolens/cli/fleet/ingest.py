@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from iolens.cli.command import to_json, warn
+from iolens.cli.engine import engine_options, spark_session
 from iolens.error import OK, PARTIAL
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest, Summary
@@ -94,9 +97,10 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
 @click.option(
     "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
 )
+@engine_options
 @click.option("--json", is_flag=True, help="What was done as an object of JSON, one for each scan.")
 def ingest(  # noqa: PLR0913, PLR0917
-    sources: tuple[str, ...],
+    sources: Sequence[str],
     lake: str,
     watch: float | None,
     jobs: int | None,
@@ -104,20 +108,31 @@ def ingest(  # noqa: PLR0913, PLR0917
     no_rules: bool,
     limit: int | None,
     json: bool,
+    **engine: Any,
 ) -> int:
     """Brings new logs into a lake.
 
     LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. A log that the lake has is
     not read again unless its size or time has changed. It may be killed at any moment and started again, and several
     may run at once. What cannot be read is in the table quarantine, with the reason.
+
+    With --engine spark the machines of a Spark cluster decode: logs and lake must be where all of them see them.
     """
+    pool = None
+    if engine["engine"] == "spark":
+        lake, *sources = (os.path.abspath(path) for path in (lake, *sources))  # noqa: PTH100
+        from iolens.fleet.spark.pool import SparkPool
+
+        session = spark_session(engine["master"], engine["spark_conf"])
+        jobs = jobs or session.sparkContext.defaultParallelism
+        pool = SparkPool(session, jobs + 1)
     options = Options(lake, cluster=cluster, rules=not no_rules)
     while True:
         start = time.monotonic()
         with _Bar() as bar:
-            summary = Ingest(Lake.create(lake), options, jobs=jobs or 0, limit=limit, progress=bar).run(
-                sources
-            )
+            summary = Ingest(
+                Lake.create(lake), options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool
+            ).run(sources)
         _tell(summary, time.monotonic() - start, json)
         if watch is None:
             return PARTIAL if summary.quarantined or summary.unreadable else OK

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from typing import Any
 
 import click
 import duckdb
 
+from iolens.cli.engine import engine_options, open_data
 from iolens.cli.sql import FORM, print_result, told
 from iolens.error import OK, USAGE, IolensError
 from iolens.fleet.lake import Lake
@@ -27,17 +29,22 @@ from iolens.fleet.lake import Lake
     type=click.DateTime(["%Y-%m-%d"]),
     help="Only jobs that started on this day or before.",
 )
+@engine_options
 @FORM
 @click.option("--json", "form", flag_value="json", help="As --format json.")
 @click.option("--csv", "form", flag_value="csv", help="As --format csv.")
-def sql(statement: str, lake: str, since: datetime | None, until: datetime | None, form: str) -> int:
+def sql(
+    statement: str, lake: str, since: datetime | None, until: datetime | None, form: str, **engine: Any
+) -> int:
     """Asks a lake in SQL.
 
     In DuckDB's dialect: iolens fleet sql --lake DIR "select user, count(*) from job group by 1". Tables are those of
     `iolens sql`, with a column `day`; job has more columns (user, application, cluster, ...), and there are finding,
     metric and quarantine. The statement sees the lake at one moment, reads it and nothing else.
+
+    With --engine spark the same statement is computed by Spark, on as many machines as --master has.
     """
-    with Lake(lake).open(since=_day(since), until=_day(until)) as data:
+    with open_data(Lake(lake), engine, since=_day(since), until=_day(until)) as data:
         data.seal()
         try:
             print_result(data.query(statement), form)
