@@ -66,6 +66,10 @@ intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs 
 	$(bin)/python -m pip install -q --no-deps --prefix .venv/mpi/intel impi-rt==2021.19.0
 	$(bin)/python -m pytest -q tests/mpi tests/mpiio -k intel
 
+spark-tests: ## metrics and ingest on Spark beside DuckDB: identical rows? installs Spark (480 MB) below .venv/spark
+	./bootstrap spark
+	IOLENS_SPARK=1 PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
+
 module: ## start a module: NAME=x copies modules/template to modules/x
 	@python3 tools/newmodule.py modules "$(NAME)"
 
@@ -105,4 +109,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format module sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests release clean
+.PHONY: help build test lint demo format module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests release clean

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 from iolens.error import IolensError
+from iolens.fleet import named
 from iolens.fleet.spark.translate import spark_name, tables_of, to_spark
 from iolens.fleet.spark.uncarried import UNCARRIED
 from iolens.metrics import Dataset, metrics
@@ -26,9 +27,11 @@ def spark(query: str, columns: dict[str, list[str]] | None = None, parameters: A
     return to_spark(query, lambda name: (columns or {})[name], parameters)
 
 
-def queries() -> dict[str, str]:
-    derived = {name: query for name, (_, query) in DERIVED.items() if name != "job"}
-    return {**derived, **{f"metric.{name}": metric.sql for name, metric in metrics().items()}}
+def queries() -> dict[str, tuple[str, Any]]:
+    """Derived tables, metrics and named queries, each with the defaults of its parameters."""
+    derived = {name: (query, None) for name, (_, query) in DERIVED.items() if name != "job"}
+    computed = {f"metric.{name}": (metric.sql, None) for name, metric in metrics().items()}
+    return {**derived, **computed, **{f"fleet.{name}": named.statement(name) for name in named.queries()}}
 
 
 def test_every_query_is_carried_but_for_those_that_the_list_names(data: Dataset) -> None:
@@ -37,14 +40,16 @@ def test_every_query_is_carried_but_for_those_that_the_list_names(data: Dataset)
         return [column[0] for column in data.query(f"SELECT * FROM {full} LIMIT 0").description or ()]
 
     refused = set()
-    for name, query in queries().items():
+    for name, (query, parameters) in queries().items():
         try:
-            carried = to_spark(query, columns)
+            carried = to_spark(query, columns, parameters)
         except IolensError:
             refused.add(name)
             continue
         parsed = sqlglot.parse_one(carried, read="spark", error_level=sqlglot.ErrorLevel.RAISE)
         assert not list(parsed.find_all(sqlglot.exp.Columns)), name
+        left = {function.name.lower() for function in parsed.find_all(sqlglot.exp.Anonymous)}
+        assert not {word for word in left if word.startswith(("list_", "epoch", "counted", "string_"))}, name
         named = {table.name for table in parsed.find_all(sqlglot.exp.Table)}
         assert {spark_name(table) for table in tables_of(query)} <= named, name
     assert refused == set(UNCARRIED)
@@ -72,6 +77,8 @@ def test_tables_of_a_query_are_those_that_it_does_not_define() -> None:
         ("SELECT (a > 1)::INT, NULL::BIGINT", "SELECT CAST((`a` > 1) AS INT), CAST(NULL AS BIGINT)"),
         ("SELECT a[1], a[b]", "SELECT GET(`a`, 0), TRY_ELEMENT_AT(`a`, CAST(`b` AS INT))"),
         ("SELECT a[2:]", "SELECT SLICE(`a`, 2, SIZE(`a`) - (2) + 1)"),
+        ("SELECT list_extract(a, b)", "SELECT TRY_ELEMENT_AT(`a`, CAST(`b` AS INT))"),
+        ("SELECT list_slice(a, 1, b)", "SELECT SLICE(`a`, CAST(1 AS INT), CAST((`b` - (1) + 1) AS INT))"),
         ("SELECT list_position(a, b)", "SELECT NULLIF(ARRAY_POSITION(`a`, `b`), 0)"),
         ("SELECT counted(n)", "SELECT SUM(`n`) FILTER(WHERE `n` >= 0)"),
         (
@@ -159,3 +166,9 @@ def test_the_rewritten_queries_still_run_on_duckdb() -> None:
         "SELECT 0.5::DOUBLE::BIGINT, 2.5::DOUBLE::BIGINT, [1][2], list_position([1], 2), 1 % 0, 1 // 0"
     )
     assert row.fetchone() == (0, 2, None, None, None, None)
+
+
+def test_the_guide_names_what_is_not_carried(root: Path) -> None:
+    text = (root / "docs/guide/spark.md").read_text(encoding="utf-8")
+    table = [line for line in text.splitlines() if line.startswith("| `")]
+    assert table == [f"| `{name}` | {reason} |" for name, reason in UNCARRIED.items()]

@@ -1,0 +1,161 @@
+"""A lake asked by DuckDB and by Spark: the same rows. `make spark-tests` runs these: they need Spark, and minutes."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iolens.error import IolensError
+from iolens.fleet import Lake, LakeData
+from iolens.fleet.batch import Options
+from iolens.fleet.ingest import Ingest, Summary
+from iolens.fleet.spark.uncarried import UNCARRIED
+from iolens.metrics import metrics
+from iolens.metrics.tables import DERIVED
+from observed import Observe
+
+pytestmark = pytest.mark.skipif("IOLENS_SPARK" not in os.environ, reason="make spark-tests runs this")
+
+# Two worker processes of one core, as on a cluster; small plans, so that no code is generated for each of them.
+MASTER = "local-cluster[2,1,640]"
+SETTINGS = {
+    "spark.driver.memory": "640m",
+    "spark.executor.memory": "640m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+# More than one layer, shared files, traces, heat maps, Lustre, HDF5, PnetCDF, MPI; other versions of Darshan.
+LOGS = """
+    sample-badost hdf5-diagonal-1-byte-dxt mpi-io-test-dxt runtime-and-dxt-heatmaps apmpi ior-hdf5
+    release-x86_64-3.4.4 release-ppc64-3.1.7 partial-data-stdio nonmpi-dxt-anonymized imbalanced-io
+""".split()
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    from iolens.fleet.spark.session import open_session
+
+    session = open_session(MASTER, SETTINGS)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def area(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs of Darshan."""
+    folder = tmp_path_factory.mktemp("area")
+    for name in LOGS:
+        (folder / f"{name}.darshan").write_bytes((corpus / "logs" / f"{name}.darshan").read_bytes())
+    return folder
+
+
+def ingested(area: Path, lake: Path, **more: Any) -> Summary:
+    return Ingest(Lake.create(lake), Options(str(lake)), jobs=2, batch_logs=5, **more).run([area])
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(map(plain, value))
+    return int(value) if isinstance(value, bool) else value
+
+
+def place(row: tuple[Any, ...]) -> list[str]:
+    """Rows in an order that a difference in a float's last digits does not change."""
+    return [f"{v:.6g}" if isinstance(v, float) else str(v) for v in row]
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and one == other
+
+
+def differences(data: LakeData, spark: Any, query: str) -> list[Any]:
+    asked = data.query(query)
+    names = [column[0] for column in asked.description or ()]
+    want = sorted((tuple(map(plain, row)) for row in asked.fetchall()), key=place)
+    answer = spark.query(query)
+    order = [[name for name, _ in answer.description].index(name) for name in names]
+    got = sorted((tuple(plain(row[i]) for i in order) for row in answer.fetchall()), key=place)
+    if len(want) != len(got):
+        return [f"{len(want)} rows, on Spark {len(got)}"]
+    return [(w, g) for w, g in zip(want, got) if not all(map(same, w, g))]
+
+
+def test_every_carried_query_has_the_rows_that_duckdb_has(
+    session: Any, area: Path, observe: Observe, tmp_path: Path
+) -> None:
+    from iolens.fleet.spark.data import SparkData
+
+    program = f"open('{tmp_path}/x', 'w').write('1' * 9999); print(open('{tmp_path}/x').read(5))"
+    (area / "made.darshan").write_bytes(observe([sys.executable, "-c", program]).log.read_bytes())
+    assert ingested(area, tmp_path / "lake").ingested == len(LOGS) + 1
+    asked = [*DERIVED, "record", "finding", "metric", "posix", "process", *(f"metric.{m}" for m in metrics())]
+    wrong, rows = {}, 0
+    with Lake(tmp_path / "lake").open() as data, SparkData(data.lake, session, data.snapshot) as spark:
+        for name in asked:
+            if name not in UNCARRIED:
+                if found := differences(data, spark, f"SELECT * FROM {name}"):
+                    wrong[name] = found[:2]
+                rows += len(data.query(f"SELECT 1 FROM {name}").fetchall())
+    assert not wrong
+    assert rows > 10_000
+
+
+def test_spark_ingests_what_processes_here_ingest(session: Any, area: Path, tmp_path: Path) -> None:
+    from iolens.fleet.spark.data import SparkData
+    from iolens.fleet.spark.pool import SparkPool
+
+    (area / "broken.darshan").write_bytes(b"no log")
+    here = ingested(area, tmp_path / "here")
+    there = ingested(area, tmp_path / "there", pool=SparkPool(session, 3))
+    assert there.quarantined == here.quarantined == 1
+    assert (there.ingested, there.findings, there.bytes) == (here.ingested, here.findings, here.bytes)
+    again = ingested(area, tmp_path / "there", pool=SparkPool(session, 3))
+    assert (again.ingested, again.known) == (0, here.found)
+    query = "SELECT digest, value FROM metric JOIN job USING (log)"
+    with Lake(tmp_path / "here").open() as data, SparkData(Lake(tmp_path / "there"), session) as spark:
+        assert differences(data, spark, query) == []
+        assert len(data.query(query).fetchall()) > 30
+
+
+def test_a_snapshot_is_one_moment(session: Any, area: Path, tmp_path: Path) -> None:
+    from iolens.fleet.spark.data import SparkData
+
+    ingested(area, tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    with lake.open() as data, SparkData(lake, session, data.snapshot) as spark:
+        log = area / f"{LOGS[-1]}.darshan"
+        os.utime(log, ns=(1, 1))
+        assert ingested(area, tmp_path / "lake").replaced == 1
+        assert differences(data, spark, "SELECT log FROM job") == []
+    with lake.open() as data, SparkData(lake, session) as spark:
+        assert differences(data, spark, "SELECT log, count(*) AS n FROM posix GROUP BY log") == []
+
+
+def test_questions_that_spark_does_not_take_are_a_line(session: Any, area: Path, tmp_path: Path) -> None:
+    from iolens.fleet.spark.data import SparkData
+
+    ingested(area, tmp_path / "lake")
+    with SparkData(Lake(tmp_path / "lake"), session) as spark:
+        with pytest.raises(IolensError, match=r"metric\.tree is not carried to Spark: a recursive query"):
+            spark.metric("tree")
+        with pytest.raises(IolensError, match='has no table "nothing"'):
+            spark.query("SELECT * FROM nothing")
+        with pytest.raises(IolensError, match=r"Spark: .*`nothing`") as caught:
+            spark.query("SELECT nothing FROM job")
+        assert "\n" not in str(caught.value)
+        assert spark.rows("SELECT $a AS a, count(*) AS n FROM job WHERE nprocs > $a", {"a": 10**9}) == [
+            {"a": 10**9, "n": 0}
+        ]
