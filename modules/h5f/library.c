@@ -36,15 +36,20 @@ void h5_libraries_forget(void)
 
 /* ---- calls ---- */
 
-struct h5_library *h5_library(int module, const void *function)
+static inline struct h5_library *library_of(int module, const void *function)
 {
 	return self_ready() && config_module_on(module) ? resolve_library_of(&library, function) : NULL;
 }
 
+struct h5_library *h5_library(int module, const void *function)
+{
+	return library_of(module, function);
+}
+
 struct h5_span h5_span(int module, const void *function)
 {
-	struct h5_span s = {h5_library(module, function), 0};
-	if (s.library)
+	struct h5_span s = {library_of(module, function), 0};
+	if (__builtin_expect(s.library != NULL, 1))
 		s.start = clock_now();
 	return s;
 }

@@ -474,12 +474,6 @@ void config_load(char **environment)
 	load_environment(environment, "IOLENS_");
 }
 
-bool config_module_on(int module)
-{
-	uint32_t bit = UINT32_C(1) << module;
-	return !(config.disabled & bit) || config.enabled & bit;
-}
-
 bool config_traced(int module)
 {
 	uint32_t bit = UINT32_C(1) << module;

@@ -58,14 +58,18 @@ struct config {
 	struct filter mask_args; /* arguments that are stored as *** */
 };
 
-extern struct config config;
+extern struct config config __attribute__((visibility("hidden")));
 
 void config_load(char **environment);
 
 /* The value of a variable in an environment, or NULL. */
 const char *config_variable(char **environment, const char *name);
 
-bool config_module_on(int module);
+static inline bool config_module_on(int module)
+{
+	uint32_t bit = UINT32_C(1) << module;
+	return !(config.disabled & bit) || config.enabled & bit;
+}
 
 /* The same for a module of traces, which are off unless asked for. */
 bool config_traced(int module);

@@ -502,7 +502,7 @@ static struct resolve_copied *copied_add(struct resolve_library *l, uintptr_t at
 	return c;
 }
 
-void *resolve_library_of(struct resolve_library *l, const void *function)
+void *resolve_other_copy(struct resolve_library *l, const void *function)
 {
 	struct resolve_copied *c = copied_known(l, (uintptr_t)function);
 	if (!c) {

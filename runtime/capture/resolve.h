@@ -112,8 +112,16 @@ struct resolve_library {
 	struct lock lock;
 };
 
-/* The copy that a function is of; NULL: it is declined, or there is no room for it. Keeps errno. */
-void *resolve_library_of(struct resolve_library *l, const void *function);
+__attribute__((cold)) void *resolve_other_copy(struct resolve_library *l, const void *function);
+
+/* The copy that a function is of; NULL: it is declined, or there is no room for it. Keeps errno. Mostly there is but one. */
+static inline void *resolve_library_of(struct resolve_library *l, const void *function)
+{
+	const struct resolve_copied *c = l->copies;
+	uintptr_t at = (uintptr_t)function;
+	bool known = __atomic_load_n(&c->to, __ATOMIC_ACQUIRE) > at && c->from <= at && !c->declined;
+	return __builtin_expect(known, 1) ? l->copies : resolve_other_copy(l, function);
+}
 
 /* The directory of our own library, with its slash; false when unknown. */
 bool resolve_own_directory(char *out, size_t room);
