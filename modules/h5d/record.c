@@ -53,6 +53,13 @@ static void describe(struct h5d_file *f, const struct h5_library *l, const struc
 		r->chunk_size[i] = d->chunk[i];
 }
 
+/* What of a file a transfer selects. */
+struct chosen {
+	enum selection_kind kind;
+	int64_t bytes;
+	const struct pattern *shape; /* NULL: all of it, or what the transfer's list says */
+};
+
 /* ---- datasets without a name: h5py makes them so, writes, and links them ---- */
 
 enum { UNNAMED_TRANSFERS = 8 };
@@ -60,13 +67,14 @@ enum { UNNAMED_TRANSFERS = 8 };
 struct transfer {
 	enum io_op how;
 	bool collective;
-	struct selection chosen;
+	struct chosen chosen;
 	double start, end;
 };
 
 struct h5d_unnamed {
 	int transfers; /* the first ones are kept */
 	struct transfer transfer[UNNAMED_TRANSFERS];
+	struct pattern pattern[UNNAMED_TRANSFERS];
 	struct h5d_unnamed *next_unused;
 };
 
@@ -121,9 +129,13 @@ static struct h5d_file *file_at(struct h5_library *l, int64_t id, enum dataset_n
 	return f;
 }
 
-/* Keeps what the program has opened, however it did: excluded, without a name or without room it has no file. Outside self_enter. */
+/*
+ * Keeps what the program has opened, however it did: excluded, without a name or without room it has no file. Keeps errno.
+ * Outside self_enter.
+ */
 static struct h5_open *learn(struct h5_library *l, int64_t id, bool created)
 {
+	int saved = errno;
 	struct h5_quiet before = h5_quiet(l);
 	enum dataset_naming naming;
 	struct h5d_file *f = file_at(l, id, &naming);
@@ -139,6 +151,7 @@ static struct h5_open *learn(struct h5_library *l, int64_t id, bool created)
 		lock_drop(&f->lock);
 	}
 	self_leave();
+	errno = saved;
 	return kept;
 }
 
@@ -147,7 +160,6 @@ void h5d_on_open(struct h5_span s, int64_t id, bool created, bool deprecated)
 	if (!s.library || h5_id(s.library, id) < 0)
 		return;
 	double end = clock_now();
-	int saved = errno;
 	struct h5_open *open = learn(s.library, id, created);
 	struct h5d_file *f = open ? open->file : NULL;
 	self_enter();
@@ -160,7 +172,6 @@ void h5d_on_open(struct h5_span s, int64_t id, bool created, bool deprecated)
 		lock_drop(&f->lock);
 	}
 	self_leave();
-	errno = saved;
 }
 
 enum { KIND_DATASET = 5 }; /* H5I_DATASET, of all releases */
@@ -234,23 +245,40 @@ void h5d_on_space(struct h5_library *l, int64_t dataset, int64_t space)
 
 enum { SPACE_ALL = 0, SPACE_OF_LIST = 2, LIST_DEFAULT = 0, COLLECTIVE = 1 }; /* H5S_ALL, H5S_PLIST, H5P_DEFAULT */
 
-/* What of the file a transfer selects. Ids of the library are larger than its special values. */
-static struct selection selected(struct h5_library *l, const struct h5_open *open, const struct h5d_transfer *t)
+static int64_t elements_in_memory(struct h5_library *l, int64_t space)
 {
-	int64_t space = h5_id(l, t->space);
-	if (space > SPACE_OF_LIST)
-		return selection_of(l, space, open->dimensions);
-	struct selection s = {.kind = SELECTION_OTHER, .elements = open->elements};
+	int saved = errno;
+	int64_t elements = l->H5Sget_select_npoints(space);
+	errno = saved;
+	return elements;
+}
+
+/* What of the file a transfer selects; its shape may be in `room`. Ids of the library are larger than its special values. */
+static struct chosen chosen_by(struct h5_library *l, const struct h5_open *open, const struct h5d_transfer *t,
+			       struct selection *room)
+{
+	int64_t space = h5_id(l, t->space), elements = open->elements;
+	if (__builtin_expect(space > SPACE_OF_LIST, 0)) {
+		selection_of(l, space, open->dimensions, room);
+		room->pattern.bytes = room->elements * open->element_size;
+		return (struct chosen){room->kind, room->pattern.bytes, &room->pattern};
+	}
 	if (space == SPACE_OF_LIST && h5_id(l, t->memory) > SPACE_OF_LIST)
-		s.elements = l->H5Sget_select_npoints(h5_id(l, t->memory));
-	return s;
+		elements = elements_in_memory(l, h5_id(l, t->memory));
+	return (struct chosen){SELECTION_OTHER, elements * open->element_size, NULL};
+}
+
+static bool asks_collective(struct h5_library *l, int64_t list)
+{
+	int mode = 0, saved = errno;
+	bool asks = l->H5Pget_dxpl_mpio && l->H5Pget_dxpl_mpio(list, &mode) >= 0 && mode == COLLECTIVE;
+	errno = saved;
+	return asks;
 }
 
 static bool collective(struct h5_library *l, const struct h5d_file *f, int64_t list)
 {
-	int mode = 0;
-	return !(f && f->record->use_mpiio_collective) && list != LIST_DEFAULT && l->H5Pget_dxpl_mpio &&
-	       l->H5Pget_dxpl_mpio(list, &mode) >= 0 && mode == COLLECTIVE;
+	return list != LIST_DEFAULT && !(f && f->record->use_mpiio_collective) && asks_collective(l, list);
 }
 
 static void count_selection(struct h5d_record *r, enum selection_kind op)
@@ -263,15 +291,18 @@ static void count_selection(struct h5d_record *r, enum selection_kind op)
 		r->irregular_hyperslab_selects++;
 }
 
-static void count_access(struct h5d_file *f, enum io_op how, const struct pattern *p)
+static void count_access(struct h5d_file *f, enum io_op how, const struct chosen *c)
 {
 	struct h5d_record *r = f->record;
 	FILE_BY_OP(r, how, reads, writes)++;
-	FILE_BY_OP(r, how, bytes_read, bytes_written) += p->bytes;
-	(how == IO_READ ? r->size_read_agg : r->size_write_agg)[sizes_class(p->bytes)]++;
+	FILE_BY_OP(r, how, bytes_read, bytes_written) += c->bytes;
+	(how == IO_READ ? r->size_read_agg : r->size_write_agg)[sizes_class(c->bytes)]++;
 	r->rw_switches += f->last_op >= 0 && f->last_op != (int)how;
 	f->last_op = (int)how;
-	patterns_add(&f->patterns, p, r->access, r->access_count);
+	if (c->shape)
+		patterns_add(&f->patterns, c->shape, r->access, r->access_count);
+	else
+		patterns_add_bytes(&f->patterns, c->bytes, r->access, r->access_count);
 }
 
 /* Holds the file's lock. */
@@ -279,16 +310,23 @@ static void count_transfer(struct h5d_file *f, const struct transfer *t)
 {
 	f->record->use_mpiio_collective |= t->collective;
 	count_selection(f->record, t->chosen.kind);
-	count_access(f, t->how, &t->chosen.pattern);
-	FILE_ACCESS_TIME(f, t->how, t->chosen.pattern.bytes, t->start, t->end);
-	if (self.special) /* where its bytes are in the file only the library knows */
-		trace_access(&f->file, TRACE_H5D, t->how, -1, t->chosen.pattern.bytes, t->start, t->end);
+	count_access(f, t->how, &t->chosen);
+	FILE_ACCESS_TIME(f, t->how, t->chosen.bytes, t->start, t->end);
+	if (__builtin_expect(self.special, 0)) /* where its bytes are in the file only the library knows */
+		trace_access(&f->file, TRACE_H5D, t->how, -1, t->chosen.bytes, t->start, t->end);
 }
 
 static void wait_for_name(struct h5d_unnamed *u, const struct transfer *t)
 {
-	if (u->transfers < UNNAMED_TRANSFERS)
-		u->transfer[u->transfers++] = *t;
+	if (u->transfers == UNNAMED_TRANSFERS)
+		return;
+	struct transfer *kept = &u->transfer[u->transfers];
+	*kept = *t;
+	if (kept->chosen.shape) {
+		u->pattern[u->transfers] = *kept->chosen.shape;
+		kept->chosen.shape = &u->pattern[u->transfers];
+	}
+	u->transfers++;
 }
 
 static void count_for_phases(enum io_op how, int64_t bytes)
@@ -309,9 +347,9 @@ static void transferred(struct h5_span s, enum io_op how, const struct h5d_trans
 	struct h5d_unnamed *unnamed = open ? open->unnamed : NULL;
 	if (!f && !unnamed)
 		return;
-	struct transfer one = {how, false, selected(s.library, open, t), s.start, end};
-	one.collective = collective(s.library, f, h5_id(s.library, t->list));
-	one.chosen.pattern.bytes = one.chosen.elements * open->element_size;
+	struct selection room;
+	bool together = collective(s.library, f, h5_id(s.library, t->list));
+	struct transfer one = {how, together, chosen_by(s.library, open, t, &room), s.start, end};
 	if (!f) {
 		wait_for_name(unnamed, &one);
 		return;
@@ -321,7 +359,7 @@ static void transferred(struct h5_span s, enum io_op how, const struct h5d_trans
 		count_transfer(f, &one);
 		lock_drop(&f->lock);
 	}
-	count_for_phases(how, one.chosen.pattern.bytes);
+	count_for_phases(how, one.chosen.bytes);
 	self_leave();
 }
 
@@ -367,10 +405,7 @@ void h5d_on_transfer(struct h5_span s, enum io_op how, struct h5d_transfer t, in
 {
 	if (!s.library || result < 0)
 		return;
-	double end = clock_now();
-	int saved = errno;
-	transferred(s, how, &t, end);
-	errno = saved;
+	transferred(s, how, &t, clock_now());
 }
 
 void h5d_on_posted(struct h5_span s, enum io_op how, struct h5d_transfer t, int64_t events, int result)
@@ -387,12 +422,10 @@ void h5d_on_transfers(struct h5_span s, enum io_op how, size_t count, const int6
 	if (!s.library || result < 0 || !count)
 		return;
 	double step = (clock_now() - s.start) / (double)count;
-	int saved = errno;
 	for (size_t i = 0; i < count; i++, s.start += step) {
 		struct h5d_transfer t = {datasets[i], memory[i], spaces[i], list};
 		transferred(s, how, &t, s.start + step);
 	}
-	errno = saved;
 }
 
 /* ---- what is counted by name ---- */

@@ -1,5 +1,7 @@
 #include "selection.h"
 
+#include <errno.h>
+
 #include "self.h"
 
 /* As in the library's headers, of all releases. */
@@ -43,8 +45,10 @@ static bool tells_regular(const struct h5_library *l)
 	return l->H5Sis_regular_hyperslab && l->H5Sget_regular_hyperslab;
 }
 
+/* Keeps errno. */
 static struct selection ask(struct h5_library *l, int64_t space, int dimensions)
 {
+	int saved = errno;
 	struct selection s = {.kind = SELECTION_OTHER};
 	int type = l->H5Sget_select_type(space);
 	if (type == SELECT_POINTS)
@@ -56,6 +60,7 @@ static struct selection ask(struct h5_library *l, int64_t space, int dimensions)
 	/* Of a hyperslab, too: of one that was put together 1.10.8 may tell another shape than it has. */
 	int64_t elements = l->H5Sget_select_npoints(space);
 	s.elements = elements > 0 ? elements : 0;
+	errno = saved;
 	return s;
 }
 
@@ -121,14 +126,25 @@ static struct known recall(const struct h5_library *l, int64_t space)
 	return one;
 }
 
-struct selection selection_of(struct h5_library *l, int64_t space, int dimensions)
+static bool recall_selection(const struct h5_library *l, int64_t space, int dimensions, struct selection *out)
 {
-	struct known one = recall(l, space);
-	if (!one.library || !one.chosen || one.dimensions != dimensions) {
-		one = (struct known){l, space, dimensions, true, ask(l, space, dimensions)};
-		remember(&one);
-	}
-	return one.selection;
+	if (!self_enter_locked(&lock))
+		return false;
+	const struct known *k = find(l, space);
+	bool known = k && k->chosen && k->dimensions == dimensions;
+	if (known)
+		*out = k->selection;
+	self_leave_locked(&lock);
+	return known;
+}
+
+void selection_of(struct h5_library *l, int64_t space, int dimensions, struct selection *out)
+{
+	if (recall_selection(l, space, dimensions, out))
+		return;
+	struct known one = {l, space, dimensions, true, ask(l, space, dimensions)};
+	remember(&one);
+	*out = one.selection;
 }
 
 /* ---- what the program does ---- */

@@ -17,8 +17,8 @@ struct selection {
 	struct pattern pattern; /* without its bytes */
 };
 
-/* What is selected of a dataspace of so many dimensions. Outside self_enter. */
-struct selection selection_of(struct h5_library *l, int64_t space, int dimensions);
+/* What is selected of a dataspace of so many dimensions. Keeps errno. Outside self_enter. */
+void selection_of(struct h5_library *l, int64_t space, int dimensions, struct selection *out);
 
 /* ---- what the program does to dataspaces, after it was done; the library may be NULL: do not record ---- */
 

@@ -1,6 +1,5 @@
 #include "frequent.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "arena.h"
@@ -77,11 +76,6 @@ void frequent_miss(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown
 
 _Static_assert(sizeof(struct pattern) == PATTERN_VALUES * sizeof(int64_t), "a pattern is what the record has of one");
 
-static bool same(const struct pattern *one, const struct pattern *other)
-{
-	return memcmp(one, other, sizeof *one) == 0;
-}
-
 static bool make_room_for_patterns(struct patterns *p)
 {
 	int room = p->room ? FREQUENT_DISTINCT : FEW;
@@ -99,15 +93,14 @@ static bool make_room_for_patterns(struct patterns *p)
 /* NULL: too many distinct ones, or no memory. */
 static struct pattern_counted *find_pattern(struct patterns *p, const struct pattern *one)
 {
-	if (p->used && same(&p->each[p->latest].pattern, one))
-		return &p->each[p->latest];
 	int at = 0;
-	while (at < p->used && !same(&p->each[at].pattern, one))
+	while (at < p->used && !pattern_is(&p->each[at].pattern, one))
 		at++;
 	if (at == p->used) {
 		if (at == FREQUENT_DISTINCT || (at == p->room && !make_room_for_patterns(p)))
 			return NULL;
-		p->each[at] = (struct pattern_counted){*one, 0};
+		bool shaped = !pattern_is(one, &(struct pattern){.bytes = one->bytes});
+		p->each[at] = (struct pattern_counted){*one, 0, shaped};
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		p->used++;
 	}
@@ -140,14 +133,10 @@ static bool show_pattern(const struct pattern_counted *one, int64_t *shown, int6
 	return at == 0;
 }
 
-void patterns_add(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count)
+void patterns_show(struct patterns *p, const struct pattern_counted *c, int64_t *shown, int64_t *shown_count)
 {
-	struct pattern_counted *c = find_pattern(p, one);
-	if (!c)
-		return;
-	c->count++;
 	int at = 1 + (int)(c - p->each), first = p->first;
-	if (!one->bytes)
+	if (!c->pattern.bytes)
 		return;
 	if (at == first) {
 		shown_count[0] = c->count;
@@ -158,4 +147,13 @@ void patterns_add(struct patterns *p, const struct pattern *one, int64_t *shown,
 	first = show_pattern(c, shown, shown_count) ? at : first;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	p->first = first;
+}
+
+void patterns_miss(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count)
+{
+	struct pattern_counted *c = find_pattern(p, one);
+	if (!c)
+		return;
+	c->count++;
+	patterns_show(p, c, shown, shown_count);
 }

@@ -5,6 +5,7 @@
 #ifndef IOLENS_FREQUENT_H
 #define IOLENS_FREQUENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { FREQUENT_DISTINCT = 32, FREQUENT_SHOWN = 4 };
@@ -51,6 +52,7 @@ struct pattern {
 struct pattern_counted {
 	struct pattern pattern;
 	int64_t count;
+	bool shaped; /* it has a length or a stride */
 };
 
 struct patterns {
@@ -59,7 +61,47 @@ struct patterns {
 	struct pattern_counted *each;
 };
 
+void patterns_miss(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count);
+void patterns_show(struct patterns *p, const struct pattern_counted *c, int64_t *shown, int64_t *shown_count);
+
+/* One more of the pattern that was added last. */
+static inline void patterns_again(struct patterns *p, struct pattern_counted *latest, int64_t *shown,
+				  int64_t *shown_count)
+{
+	latest->count++;
+	if (__builtin_expect(p->first == 1 + p->latest, 1))
+		shown_count[0] = latest->count;
+	else
+		patterns_show(p, latest, shown, shown_count);
+}
+
+static inline bool pattern_is(const struct pattern *one, const struct pattern *other)
+{
+	int64_t differ = one->bytes ^ other->bytes;
+#pragma GCC unroll 5
+	for (int i = 0; i < PATTERN_DIMENSIONS; i++)
+		differ |= (one->length[i] ^ other->length[i]) | (one->stride[i] ^ other->stride[i]);
+	return !differ;
+}
+
 /* shown: of the record, PATTERNS_SHOWN patterns of PATTERN_VALUES values. */
-void patterns_add(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count);
+static inline void patterns_add(struct patterns *p, const struct pattern *one, int64_t *shown, int64_t *shown_count)
+{
+	struct pattern_counted *latest = &p->each[p->latest];
+	if (p->used && pattern_is(&latest->pattern, one))
+		patterns_again(p, latest, shown, shown_count);
+	else
+		patterns_miss(p, one, shown, shown_count);
+}
+
+/* The same for a pattern that has bytes alone. */
+static inline void patterns_add_bytes(struct patterns *p, int64_t bytes, int64_t *shown, int64_t *shown_count)
+{
+	struct pattern_counted *latest = &p->each[p->latest];
+	if (p->used && latest->pattern.bytes == bytes && !latest->shaped)
+		patterns_again(p, latest, shown, shown_count);
+	else
+		patterns_miss(p, &(struct pattern){.bytes = bytes}, shown, shown_count);
+}
 
 #endif
