@@ -99,32 +99,11 @@ void apmpi_synchronize(uintptr_t comm, enum state_call_id call)
 
 /* ---- bytes ---- */
 
-uint64_t apmpi_types[APMPI_TYPES];
-
-static void learn(const struct mpi_backend *mpi, uintptr_t type, int64_t size)
-{
-	uint64_t *known = apmpi_type(type);
-	bool fits = size >= 0 && size < APMPI_ASKED - 1;
-	if (__atomic_load_n(known, __ATOMIC_RELAXED) >> 16 == type || type >> 48)
-		return;
-	uint64_t word = fits && mpi->type_named(type) ? (uint64_t)size + 1 : APMPI_ASKED;
-	__atomic_store_n(known, (uint64_t)type << 16 | word, __ATOMIC_RELAXED);
-}
-
-int64_t apmpi_bytes_asked(int64_t count, uintptr_t type)
-{
-	const struct mpi_backend *mpi = mpi_backend();
-	int64_t element = mpi && count > 0 ? mpi->type_size(type) : 0;
-	if (element > 0)
-		learn(mpi, type, element);
-	return element > 0 ? count * element : 0;
-}
-
 int64_t apmpi_received(const void *status, int64_t count, uintptr_t type)
 {
 	const struct mpi_backend *mpi = mpi_backend();
 	int64_t came = mpi && !mpi->statuses_ignored(status) ? mpi->status_moved(0, status, 0) : MPI_MOVED_UNKNOWN;
-	return came >= 0 ? came : apmpi_bytes(count, type);
+	return came >= 0 ? came : mpi_bytes(count, type);
 }
 
 bool apmpi_in_place(const void *buffer)
@@ -134,7 +113,7 @@ bool apmpi_in_place(const void *buffer)
 
 int64_t apmpi_own(const void *buffer, int64_t count, uintptr_t type, int64_t in_place_count, uintptr_t in_place_type)
 {
-	return apmpi_in_place(buffer) ? apmpi_bytes(in_place_count, in_place_type) : apmpi_bytes(count, type);
+	return apmpi_in_place(buffer) ? mpi_bytes(in_place_count, in_place_type) : mpi_bytes(count, type);
 }
 
 static int peers(uintptr_t comm)
@@ -168,7 +147,7 @@ static int64_t sum(const int *counts, int n, uintptr_t type)
 	int64_t all = 0;
 	for (int i = 0; counts && i < n; i++)
 		all += counts[i] > 0 ? counts[i] : 0;
-	return apmpi_bytes(all, type);
+	return mpi_bytes(all, type);
 }
 
 /* The types are an array of handles, whose size the backend knows. */
@@ -179,8 +158,8 @@ static int64_t sum_of(const int *counts, int n, const void *types)
 	int64_t all = 0;
 	for (int i = 0; stride && counts && types && i < n; i++)
 		if (counts[i] > 0)
-			all += apmpi_bytes(counts[i],
-					   mpi->load(MPI_HANDLE_TYPE, (const char *)types + (size_t)i * stride));
+			all += mpi_bytes(counts[i],
+					 mpi->load(MPI_HANDLE_TYPE, (const char *)types + (size_t)i * stride));
 	return all;
 }
 

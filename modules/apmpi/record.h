@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "mpi/types.h"
 #include "process_state.h"
 #include "self.h"
 
@@ -50,30 +51,7 @@ void apmpi_add(struct apmpi_span s, double end, enum state_call_id call, int64_t
 /* A call whose time is counted elsewhere: it has completed accesses to files. */
 void apmpi_add_untimed(struct apmpi_span s, enum state_call_id call);
 
-/* ---- bytes: asked of the MPI each time, because a freed type's handle may be used again, but for the MPI's own types ---- */
-
-/*
- * Whether a handle is that of a type of the MPI's own never changes: a word has its low 48 bits, and in 16 bits its size plus 1, or
- * that it must be asked.
- */
-enum { APMPI_TYPES = 64, APMPI_ASKED = 0xffff };
-extern uint64_t apmpi_types[APMPI_TYPES] __attribute__((visibility("hidden")));
-
-static inline uint64_t *apmpi_type(uintptr_t type)
-{
-	return &apmpi_types[(type ^ type >> 9) % APMPI_TYPES];
-}
-
-__attribute__((cold)) int64_t apmpi_bytes_asked(int64_t count, uintptr_t type);
-
-static inline int64_t apmpi_bytes(int64_t count, uintptr_t type)
-{
-	uint64_t known = __atomic_load_n(apmpi_type(type), __ATOMIC_RELAXED);
-	unsigned size = (uint16_t)known - 1u;
-	if (__builtin_expect(known >> 16 != type || size >= APMPI_ASKED - 1, 0))
-		return apmpi_bytes_asked(count, type);
-	return count > 0 ? count * size : 0;
-}
+/* ---- bytes ---- */
 
 /* Of a receive: what came, as far as the status tells, else what was asked for. */
 int64_t apmpi_received(const void *status, int64_t count, uintptr_t type);

@@ -31,7 +31,7 @@
 #define GIVEN_IMRECV(integer) (void *buffer, integer count, uintptr_t type, void *message, void *request)
 #define PASS_IMRECV           (buffer, count, type, message, request)
 
-#define ASKED    apmpi_bytes(count, type)
+#define ASKED    mpi_bytes(count, type)
 #define CAME     apmpi_received(status, count, type)
 #define BOTH_FIT (FITS(count) && FITS(room))
 /* clang-format on */
@@ -50,7 +50,7 @@ BOTH(Irecv, IRECV, GIVEN_POST, PASS_POST, FITS(count), ASKED)
 
 BOTH(Sendrecv, SENDRECV, GIVEN_SENDRECV, PASS_SENDRECV, BOTH_FIT, ASKED + apmpi_received(status, room, as))
 BOTH(Sendrecv_replace, SENDRECV_REPLACE, GIVEN_REPLACE, PASS_REPLACE, FITS(count), ASKED + CAME)
-CALL_4(Isendrecv, ISENDRECV, GIVEN_ISENDRECV, PASS_ISENDRECV, ASKED + apmpi_bytes(room, as))
+CALL_4(Isendrecv, ISENDRECV, GIVEN_ISENDRECV, PASS_ISENDRECV, ASKED + mpi_bytes(room, as))
 CALL_4(Isendrecv_replace, ISENDRECV_REPLACE, GIVEN_IREPLACE, PASS_IREPLACE, 2 * ASKED)
 
 CALL(Probe, PROBE, (int from, int tag, uintptr_t comm, void *status), (from, tag, comm, status), 0)

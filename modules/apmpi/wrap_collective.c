@@ -34,9 +34,9 @@
 #define REDUCE_SCATTER_PASSED buffer, into, counts, type, op, comm
 
 /* A part of a vector, where the vector is in place. */
-#define PART(counts, rank, type) apmpi_bytes((counts)[rank], type)
+#define PART(counts, rank, type) mpi_bytes((counts)[rank], type)
 
-#define COUNTED  apmpi_bytes(count, type)
+#define COUNTED  mpi_bytes(count, type)
 #define AT_ROOTS(bytes) (root < 0 ? 0 : (bytes))
 #define OWN      apmpi_own(buffer, count, type, room, as)
 #define TAKEN    apmpi_own(into, room, as, count, type)
@@ -44,7 +44,7 @@
 #define ALL_V    (apmpi_in_place(buffer) ? apmpi_all(comm, rooms, as) : apmpi_all(comm, counts, type))
 #define ALL_W    (apmpi_in_place(buffer) ? apmpi_all_of(comm, rooms, as) : apmpi_all_of(comm, counts, types))
 #define GATHERED (apmpi_in_place(buffer) ? PART(rooms, root, as) : COUNTED)
-#define SCATTERED (apmpi_in_place(into) ? PART(counts, root, type) : apmpi_bytes(room, as))
+#define SCATTERED (apmpi_in_place(into) ? PART(counts, root, type) : mpi_bytes(room, as))
 /* clang-format on */
 
 COLLECTIVE_CALL_OR(NULL, Barrier, BARRIER, (uintptr_t comm), (comm), 0)

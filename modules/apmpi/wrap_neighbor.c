@@ -2,7 +2,7 @@
 #include "collective.h"
 
 /* clang-format off */
-#define TO_EACH   apmpi_bytes(count, type)
+#define TO_EACH   mpi_bytes(count, type)
 #define TO_ALL    apmpi_each_target(comm, TO_EACH)
 #define TO_ALL_V  apmpi_all_targets(comm, counts, type)
 #define TO_ALL_W  apmpi_all_targets_of(comm, counts, types)

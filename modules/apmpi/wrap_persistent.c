@@ -10,10 +10,10 @@
 /* clang-format on */
 
 #define INIT(name, id) \
-	CALL_OR(NULL, name, id, GIVEN_INIT, PASS_INIT, 0, apmpi_remember(request, apmpi_bytes(count, type)))
+	CALL_OR(NULL, name, id, GIVEN_INIT, PASS_INIT, 0, apmpi_remember(request, mpi_bytes(count, type)))
 #define INIT_PARTS(name, id)                                             \
 	CALL_OR(apmpi_unsupported, name, id, GIVEN_PARTS, PASS_PARTS, 0, \
-		apmpi_remember(request, parts *apmpi_bytes(count, type)))
+		apmpi_remember(request, parts *mpi_bytes(count, type)))
 
 INIT(Send_init, SEND_INIT)
 INIT(Bsend_init, BSEND_INIT)

@@ -25,8 +25,8 @@
 #define GIVEN_RFETCH(integer) (FETCH_GIVEN(integer), void *request)
 #define PASS_RFETCH           (FETCH_PASSED, request)
 
-#define MOVED     apmpi_bytes(count, type)
-#define FETCHED   apmpi_bytes(target_count, target_type)
+#define MOVED     mpi_bytes(count, type)
+#define FETCHED   mpi_bytes(target_count, target_type)
 #define TWO_FIT   (FITS(count) && FITS(target_count))
 #define THREE_FIT (TWO_FIT && FITS(room))
 /* clang-format on */
@@ -42,10 +42,10 @@ BOTH(Rget_accumulate, RGET_ACCUMULATE, GIVEN_RFETCH, PASS_RFETCH, THREE_FIT, FET
 
 CALL(Fetch_and_op, FETCH_AND_OP,
      (const void *buffer, void *into, uintptr_t type, int target, int64_t at, uintptr_t op, uintptr_t window),
-     (buffer, into, type, target, at, op, window), apmpi_bytes(1, type))
+     (buffer, into, type, target, at, op, window), mpi_bytes(1, type))
 CALL(Compare_and_swap, COMPARE_AND_SWAP,
      (const void *buffer, const void *compared, void *into, uintptr_t type, int target, int64_t at, uintptr_t window),
-     (buffer, compared, into, type, target, at, window), apmpi_bytes(1, type))
+     (buffer, compared, into, type, target, at, window), mpi_bytes(1, type))
 
 CALL(Win_fence, WIN_FENCE, (int assertion, uintptr_t window), (assertion, window), 0)
 CALL(Win_start, WIN_START, (uintptr_t group, int assertion, uintptr_t window), (group, assertion, window), 0)

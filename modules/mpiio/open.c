@@ -121,10 +121,9 @@ static void opened(struct mpiio_file *f, uintptr_t communicator, int mode, uintp
 void mpiio_on_open(struct mpiio_span s, uintptr_t handle, uintptr_t communicator, const char *name, int mode,
 		   uintptr_t info, int code)
 {
-	mpiio_on_operation(s, STATE_OP_MPIIO_OPEN, 0, code);
+	double end = mpiio_on_operation(s, STATE_OP_MPIIO_OPEN, 0, code);
 	if (!s.on || code || !mpi_backend())
 		return;
-	double end = clock_now();
 	self_enter();
 	struct mpiio_file *f = file_at(name);
 	struct mpiio_open open = {.file = f};
@@ -135,10 +134,9 @@ void mpiio_on_open(struct mpiio_span s, uintptr_t handle, uintptr_t communicator
 
 void mpiio_on_close(struct mpiio_span s, int code)
 {
-	mpiio_on_operation(s, STATE_OP_MPIIO_CLOSE, 0, code);
+	double end = mpiio_on_operation(s, STATE_OP_MPIIO_CLOSE, 0, code);
 	if (!s.open)
 		return;
-	double end = clock_now();
 	struct mpiio_file *f = s.open->file;
 	self_enter();
 	if (lock_take(&f->lock)) {
@@ -153,10 +151,9 @@ void mpiio_on_close(struct mpiio_span s, int code)
 /* Only views that come with hints are in the meta time, as Darshan has it; the trailer times all of them. */
 void mpiio_on_set_view(struct mpiio_span s, uintptr_t info, int code)
 {
-	mpiio_on_operation(s, STATE_OP_MPIIO_SET_VIEW, 0, code);
+	double end = mpiio_on_operation(s, STATE_OP_MPIIO_SET_VIEW, 0, code);
 	if (!s.open || code)
 		return;
-	double end = clock_now();
 	struct mpiio_file *f = s.open->file;
 	bool hints = has_hints(info);
 	self_enter();
@@ -172,10 +169,9 @@ void mpiio_on_set_view(struct mpiio_span s, uintptr_t info, int code)
 
 void mpiio_on_sync(struct mpiio_span s, int code)
 {
-	mpiio_on_operation(s, STATE_OP_MPIIO_SYNC, 0, code);
+	double end = mpiio_on_operation(s, STATE_OP_MPIIO_SYNC, 0, code);
 	if (!s.open || code)
 		return;
-	double end = clock_now();
 	struct mpiio_file *f = s.open->file;
 	self_enter();
 	if (lock_take(&f->lock)) {

@@ -5,6 +5,7 @@
 #include "operation.h"
 #include "clock.h"
 #include "mpi/mpi.h"
+#include "mpi/types.h"
 #include "self.h"
 #include "sizes.h"
 #include "state.h"
@@ -12,11 +13,12 @@
 
 static int64_t *calls(struct mpiio_record *r, enum access_mode mode, enum io_op op)
 {
-	int64_t *const counters[ACCESS_MODE_COUNT][2] = {{&r->indep_reads, &r->indep_writes},
-							 {&r->coll_reads, &r->coll_writes},
-							 {&r->split_reads, &r->split_writes},
-							 {&r->nb_reads, &r->nb_writes}};
-	return counters[mode][op];
+	_Static_assert(FILE_STEP(r, indep_reads, coll_reads) == 2 * ACCESS_MODE_COLLECTIVE &&
+			       FILE_STEP(r, indep_reads, split_reads) == 2 * ACCESS_MODE_SPLIT &&
+			       FILE_STEP(r, indep_reads, nb_reads) == 2 * ACCESS_MODE_NONBLOCKING &&
+			       FILE_STEP(r, nb_reads, nb_writes) == IO_WRITE,
+		       "the counters of calls are in the order of their modes");
+	return &(&r->indep_reads)[2 * (int)mode + (int)op];
 }
 
 static void count_access(struct mpiio_file *f, enum io_op op, int64_t size, int class)
@@ -79,18 +81,10 @@ static void record_access(struct mpiio_open *o, enum access_mode mode, enum io_o
 		self_shard_done();
 }
 
-/* Bytes that a call asks for: asked of the MPI each time, because a freed type's handle may be used again. */
-static int64_t size_of(int64_t count, uintptr_t type)
-{
-	const struct mpi_backend *mpi = mpi_backend();
-	int64_t element = mpi ? mpi->type_size(type) : 0;
-	return count > 0 && element > 0 ? count * element : 0;
-}
-
 void mpiio_access(struct mpiio_span s, enum access_mode mode, enum io_op op, int64_t count, uintptr_t type)
 {
 	double end = clock_now();
-	int64_t size = size_of(count, type);
+	int64_t size = mpi_bytes(count, type);
 	self_enter();
 	record_access(s.open, mode, op, size, s.start, end);
 	self_leave();
@@ -101,7 +95,7 @@ void mpiio_on_post(struct mpiio_span s, enum io_op op, int64_t count, uintptr_t 
 	if (!s.open || code)
 		return;
 	double end = clock_now();
-	int64_t size = size_of(count, type);
+	int64_t size = mpi_bytes(count, type);
 	self_enter();
 	record_access(s.open, ACCESS_MODE_NONBLOCKING, op, size, s.start, end);
 	mpiio_request_add(request, (struct mpiio_begun){true, op, size, s.start});
@@ -110,14 +104,15 @@ void mpiio_on_post(struct mpiio_span s, enum io_op op, int64_t count, uintptr_t 
 
 /* ---- operations without a record's counter, second halves ---- */
 
-void mpiio_on_operation(struct mpiio_span s, enum state_operation_id operation, int64_t bytes, int code)
+double mpiio_on_operation(struct mpiio_span s, enum state_operation_id operation, int64_t bytes, int code)
 {
 	if (!s.on)
-		return;
+		return 0;
 	double end = clock_now();
 	self_enter();
 	operation_count(operation, IO_META, code, code ? 0 : bytes, s.start, end);
 	self_leave();
+	return end;
 }
 
 void *mpiio_status(struct mpiio_span s, int64_t *room, void *status)

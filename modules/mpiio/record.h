@@ -82,8 +82,8 @@ void mpiio_on_close(struct mpiio_span s, int code);
 void mpiio_on_set_view(struct mpiio_span s, uintptr_t info, int code);
 void mpiio_on_sync(struct mpiio_span s, int code);
 
-/* An operation without a counter in the log: counted by name. */
-void mpiio_on_operation(struct mpiio_span s, enum state_operation_id operation, int64_t bytes, int code);
+/* An operation that has ended, counted by name: most have no counter in the log. Returns its end, 0 for an empty span. */
+double mpiio_on_operation(struct mpiio_span s, enum state_operation_id operation, int64_t bytes, int code);
 
 /* ---- requests: what Wait and Test calls complete ---- */
 

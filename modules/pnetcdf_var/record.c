@@ -5,7 +5,7 @@
 #include "fds.h"
 #include "file.h"
 #include "frequent.h"
-#include "mpi/mpi.h"
+#include "mpi/types.h"
 #include "site.h"
 #include "sizes.h"
 #include "variable.h"
@@ -101,37 +101,35 @@ static struct pnetcdf_variable *moved(struct pnetcdf_span s, int file, int numbe
 }
 
 /* Holds the file's lock. */
-static void count_access(struct pnetcdf_var_file *f, struct pnetcdf_how how, enum io_op op, const struct pattern *p)
+static void count_access(struct pnetcdf_var_file *f, struct pnetcdf_how how, enum io_op op, int64_t bytes,
+			 const struct pattern *shape)
 {
 	struct pnetcdf_var_record *r = f->record;
 	(&r->put_var)[how.verb + how.form]++;
 	(&r->indep_reads)[2 * how.mode + op]++;
-	FILE_BY_OP(r, op, bytes_read, bytes_written) += p->bytes;
-	(op == IO_READ ? r->size_read_agg : r->size_write_agg)[sizes_class(p->bytes)]++;
+	FILE_BY_OP(r, op, bytes_read, bytes_written) += bytes;
+	(op == IO_READ ? r->size_read_agg : r->size_write_agg)[sizes_class(bytes)]++;
 	r->rw_switches += f->last_op >= 0 && f->last_op != (int)op;
 	f->last_op = (int)op;
-	patterns_add(&f->patterns, p, r->access, r->access_count);
+	if (shape)
+		patterns_add(&f->patterns, shape, r->access, r->access_count);
+	else
+		patterns_add_bytes(&f->patterns, bytes, r->access, r->access_count);
 }
 
-static void record(struct pnetcdf_span s, struct pnetcdf_how how, const struct pnetcdf_variable *v,
-		   const struct pattern *p, double end)
+/* shape: NULL where there is none. */
+static void record(struct pnetcdf_span s, struct pnetcdf_how how, const struct pnetcdf_variable *v, int64_t bytes,
+		   const struct pattern *shape, double end)
 {
 	struct pnetcdf_var_file *f = v->file;
 	enum io_op op = how.verb == VERB_GET || how.verb == VERB_IGET ? IO_READ : IO_WRITE;
 	self_enter();
 	if (lock_take(&f->lock)) {
-		count_access(f, how, op, p);
-		FILE_ACCESS_TIME(f, op, p->bytes, s.start, end);
+		count_access(f, how, op, bytes, shape);
+		FILE_ACCESS_TIME(f, op, bytes, s.start, end);
 		lock_drop(&f->lock);
 	}
 	self_leave();
-}
-
-static void record_bytes(struct pnetcdf_span s, struct pnetcdf_how how, const struct pnetcdf_variable *v, int64_t bytes,
-			 double end)
-{
-	struct pattern p = {.bytes = bytes};
-	record(s, how, v, &p, end);
 }
 
 static void whole(struct pnetcdf_span s, struct pnetcdf_how how, int file, const struct pnetcdf_variable *v, double end)
@@ -139,7 +137,7 @@ static void whole(struct pnetcdf_span s, struct pnetcdf_how how, int file, const
 	int saved = errno;
 	int64_t records = variable_records(s.library, file, v);
 	errno = saved;
-	record_bytes(s, how, v, records * v->elements * v->element_size, end);
+	record(s, how, v, records * v->elements * v->element_size, NULL, end);
 }
 
 void pnetcdf_var_on_whole(struct pnetcdf_span s, struct pnetcdf_how how, int file, int number, int code)
@@ -155,7 +153,7 @@ void pnetcdf_var_on_element(struct pnetcdf_span s, struct pnetcdf_how how, int f
 	double end = s.library ? clock_now() : 0;
 	struct pnetcdf_variable *v = moved(s, file, number, code);
 	if (v)
-		record_bytes(s, how, v, v->element_size, end);
+		record(s, how, v, v->element_size, NULL, end);
 }
 
 /* Of more than five dimensions the last ones, which vary fastest; the slowest of them first. */
@@ -181,7 +179,7 @@ static void part(struct pnetcdf_span s, struct pnetcdf_how how, const struct pne
 	if (v->dimensions && !count)
 		return;
 	struct pattern p = pattern_of(v, how.form == FORM_VARS || how.form == FORM_VARM, count, stride);
-	record(s, how, v, &p, end);
+	record(s, how, v, p.bytes, &p, end);
 }
 
 void pnetcdf_var_on_part(struct pnetcdf_span s, struct pnetcdf_how how, int file, int number, const int64_t *count,
@@ -211,17 +209,15 @@ void pnetcdf_var_on_parts(struct pnetcdf_span s, struct pnetcdf_how how, int fil
 	int64_t elements = 0;
 	for (int i = 0; i < parts; i++)
 		elements += elements_of(v, counts ? counts[i] : NULL);
-	record_bytes(s, how, v, elements * v->element_size, end);
+	record(s, how, v, elements * v->element_size, NULL, end);
 }
 
 void pnetcdf_var_on_type(struct pnetcdf_span s, struct pnetcdf_how how, int file, int number, uintptr_t type, int code)
 {
 	double end = s.library ? clock_now() : 0;
 	struct pnetcdf_variable *v = moved(s, file, number, code);
-	const struct mpi_backend *mpi = mpi_backend();
-	int64_t bytes = v && mpi ? mpi->type_size(type) : 0;
 	if (v)
-		record_bytes(s, how, v, bytes > 0 ? bytes : 0, end);
+		record(s, how, v, mpi_bytes(1, type), NULL, end);
 }
 
 void pnetcdf_var_on_many(struct pnetcdf_span s, struct pnetcdf_how how, int file, struct pnetcdf_many m, int code)
@@ -232,7 +228,7 @@ void pnetcdf_var_on_many(struct pnetcdf_span s, struct pnetcdf_how how, int file
 		if (v && how.form == FORM_VAR)
 			whole(s, how, file, v, s.start + step);
 		else if (v && how.form == FORM_VAR1)
-			record_bytes(s, how, v, v->element_size, s.start + step);
+			record(s, how, v, v->element_size, NULL, s.start + step);
 		else if (v)
 			part(s, how, v, m.counts ? m.counts[i] : NULL, m.strides ? m.strides[i] : NULL, s.start + step);
 	}
