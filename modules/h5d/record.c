@@ -306,7 +306,7 @@ static void count_access(struct h5d_file *f, enum io_op how, const struct chosen
 }
 
 /* Holds the file's lock. */
-static void count_transfer(struct h5d_file *f, const struct transfer *t)
+static inline __attribute__((always_inline)) void count_transfer(struct h5d_file *f, const struct transfer *t)
 {
 	f->record->use_mpiio_collective |= t->collective;
 	count_selection(f->record, t->chosen.kind);
@@ -339,7 +339,7 @@ static void count_for_phases(enum io_op how, int64_t bytes)
 	self_shard_done();
 }
 
-static void transferred(struct h5_span s, enum io_op how, const struct h5d_transfer *t, double end)
+void h5d_transfer(struct h5_span s, enum io_op how, const struct h5d_transfer *t, double end)
 {
 	struct h5_open *open = find(s.library, t->dataset);
 	open = open ? open : learn(s.library, t->dataset, false);
@@ -401,13 +401,6 @@ void h5d_on_link(struct h5_span s, int64_t id, int result)
 	errno = saved;
 }
 
-void h5d_on_transfer(struct h5_span s, enum io_op how, struct h5d_transfer t, int result)
-{
-	if (!s.library || result < 0)
-		return;
-	transferred(s, how, &t, clock_now());
-}
-
 void h5d_on_posted(struct h5_span s, enum io_op how, struct h5d_transfer t, int64_t events, int result)
 {
 	if (!events || (s.library && find(s.library, t.dataset)))
@@ -424,7 +417,7 @@ void h5d_on_transfers(struct h5_span s, enum io_op how, size_t count, const int6
 	double step = (clock_now() - s.start) / (double)count;
 	for (size_t i = 0; i < count; i++, s.start += step) {
 		struct h5d_transfer t = {datasets[i], memory[i], spaces[i], list};
-		transferred(s, how, &t, s.start + step);
+		h5d_transfer(s, how, &t, s.start + step);
 	}
 }
 

@@ -6,6 +6,7 @@
 #define IOLENS_H5D_RECORD_H
 
 #include "../h5f/library.h"
+#include "clock.h"
 #include "process_state.h"
 
 /* A dataset was created or opened. deprecated: by a call of HDF5 1.6. */
@@ -31,7 +32,14 @@ struct h5d_transfer {
 	int64_t dataset, memory, space, list;
 };
 
-void h5d_on_transfer(struct h5_span s, enum io_op op, struct h5d_transfer t, int result);
+/* A transfer that ended well at `end`. */
+void h5d_transfer(struct h5_span s, enum io_op op, const struct h5d_transfer *t, double end);
+
+static inline void h5d_on_transfer(struct h5_span s, enum io_op op, struct h5d_transfer t, int result)
+{
+	if (s.library && result >= 0)
+		h5d_transfer(s, op, &t, clock_now());
+}
 
 /* With an event set: a dataset that was never looked at is not looked at now. */
 void h5d_on_posted(struct h5_span s, enum io_op op, struct h5d_transfer t, int64_t events, int result);
