@@ -61,6 +61,7 @@ struct digest_way {
 	int64_t calls[2], bytes[2]; /* by io_op */
 	int64_t recorded[2];        /* bytes that POSIX records have, too */
 	int64_t untimed[2];         /* bytes of requests whose time is not known */
+	int64_t estimated;          /* bytes of requests of which the last ones stand for all */
 	double span[2];             /* s from submission to completion, of all requests that are known */
 };
 

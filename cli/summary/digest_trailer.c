@@ -235,6 +235,7 @@ static void read_requests(struct digest *d, struct trailer *trailer, const struc
 				continue;
 			d->way[w].recorded[kind] += I64("recorded");
 			d->way[w].untimed[kind] += I64("untimed");
+			d->way[w].estimated += I64("estimated");
 			d->way[w].span[kind] += F64("span_time");
 		}
 	}

@@ -9,6 +9,7 @@ enum { MOVED_ROWS = 16 };
 struct moved_row {
 	const char *key, *text;
 	int64_t bytes[2];
+	int64_t estimated; /* of both */
 };
 
 /* The same words as the summary's and the metric "moved". */
@@ -35,7 +36,7 @@ static void add(struct moved_row *rows, size_t *n, const char *key, const char *
 	if (bytes[IO_READ] + bytes[IO_WRITE] <= 0 || i == MOVED_ROWS)
 		return;
 	if (i == *n)
-		rows[(*n)++] = (struct moved_row){key, text, {0}};
+		rows[(*n)++] = (struct moved_row){key, text, {0}, 0};
 	for (int k = 0; k < 2; k++)
 		rows[i].bytes[k] += bytes[k];
 }
@@ -68,8 +69,12 @@ static size_t find_rows(const struct digest *d, struct moved_row rows[MOVED_ROWS
 	}
 	if (!d->processes)
 		return 0;
-	for (int w = 0; w < DIGEST_WAY_UNOBSERVED; w++)
+	for (int w = 0; w < DIGEST_WAY_UNOBSERVED; w++) {
+		size_t before = n;
 		add(rows, &n, digest_way_key(w), digest_way_name(w), d->way[w].bytes);
+		if (n > before)
+			rows[before].estimated = d->way[w].estimated;
+	}
 	add_classes(d, rows, &n);
 	add(rows, &n, digest_way_key(DIGEST_WAY_UNOBSERVED), digest_way_name(DIGEST_WAY_UNOBSERVED),
 	    d->way[DIGEST_WAY_UNOBSERVED].bytes);
@@ -87,6 +92,10 @@ void moved_print(FILE *out, const struct digest *d)
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "%-26s %11s %11s\n", rows[i].text, units_bytes(read, (double)rows[i].bytes[IO_READ]),
 			units_bytes(written, (double)rows[i].bytes[IO_WRITE]));
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].estimated)
+			fprintf(out, "%s of %s are estimated from the last requests of its rings\n",
+				units_bytes(read, (double)rows[i].estimated), rows[i].text);
 	if (digest_much_unexplained(d))
 		fprintf(out, "%.0f %% of what moved is unexplained: what is said of I/O here is not the whole\n",
 			100 * (double)digest_unexplained(d) / (double)digest_moved(d));
@@ -103,6 +112,8 @@ void moved_json(struct json *j, const struct digest *d)
 		json_open(j, rows[i].key, '{');
 		json_i64(j, "bytes_read", rows[i].bytes[IO_READ]);
 		json_i64(j, "bytes_written", rows[i].bytes[IO_WRITE]);
+		if (rows[i].estimated)
+			json_i64(j, "bytes_estimated", rows[i].estimated);
 		json_close(j);
 	}
 	json_close(j);

@@ -168,6 +168,8 @@ static void describe_requests(char *text, size_t n, const struct digest_way *way
 
 static const char *what_is_known(const struct digest_way *way)
 {
+	if (way->estimated)
+		return "estimated from the last requests of rings, time not known";
 	if (way->untimed[IO_READ] + way->untimed[IO_WRITE])
 		return "time not known";
 	int64_t apart = 0;

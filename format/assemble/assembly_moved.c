@@ -196,6 +196,7 @@ static int add_requests(struct assembly *a, struct store_reader *i, int interfac
 	section_set_i64(s, "bytes", 0, sum.bytes);
 	section_set_i64(s, "recorded", 0, sum.recorded);
 	section_set_i64(s, "untimed", 0, sum.untimed);
+	section_set_i64(s, "estimated", 0, sum.estimated);
 	section_set_i64(s, "fixed_files", 0, sum.fixed_files);
 	section_set_i64(s, "fixed_buffers", 0, sum.fixed_buffers);
 	assembly_set_duration(s, "wait_time", sum.wait);

@@ -43,7 +43,7 @@ static const struct {
 		"rank i64\ninterface str\ndirection str\ncount i64\nerrors i64\nbytes i64 byte\n"
 		"recorded i64 byte\nuntimed i64 byte\nfixed_files i64\nfixed_buffers i64\nwait_time f64 s\n"
 		"span_time f64 s\nlongest f64 s\nunder_10us i64\nunder_100us i64\nunder_1ms i64\n"
-		"under_10ms i64\nunder_100ms i64\nslower i64\n"},
+		"under_10ms i64\nunder_100ms i64\nslower i64\nestimated i64 byte\n"},
 	[ASSEMBLY_ASYNC_BATCHES] = {"async_batches",
 		"rank i64\ninterface str\ncalls i64\nrequests i64\nlargest i64\nsize_1 i64\nsize_2_4 i64\n"
 		"size_5_16 i64\nsize_17_64 i64\nsize_65_plus i64\n"},

@@ -15,7 +15,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 19,
+	STATE_VERSION = 20,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -113,8 +113,9 @@ struct state_requests {
 	int64_t count;
 	int64_t errors;
 	int64_t bytes;
-	int64_t recorded; /* bytes that stand in records of files */
-	int64_t untimed;  /* bytes of those whose time is not known */
+	int64_t recorded;  /* bytes that stand in records of files */
+	int64_t untimed;   /* bytes of those whose time is not known */
+	int64_t estimated; /* bytes of those of which a ring tells the number alone: the last ones stand for all */
 	int64_t fixed_files;
 	int64_t fixed_buffers;
 	double wait; /* s in the calls that submitted them and that learned of their results */

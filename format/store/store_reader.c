@@ -241,6 +241,7 @@ struct state_requests store_reader_requests(const struct store_reader *i, int in
 		sum.bytes += r->bytes;
 		sum.recorded += r->recorded;
 		sum.untimed += r->untimed;
+		sum.estimated += r->estimated;
 		sum.fixed_files += r->fixed_files;
 		sum.fixed_buffers += r->fixed_buffers;
 		sum.wait += r->wait;

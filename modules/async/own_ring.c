@@ -293,6 +293,7 @@ static void count_part(struct sample *s, const struct uring_request *q)
 		return;
 	if (!r.buffer && r.op != IO_META)
 		r.bytes = vector_bytes(q);
+	r.flags |= ASYNC_ESTIMATED;
 	async_sampled(&r, part);
 }
 

@@ -40,6 +40,7 @@ static void add_results(const struct async_request *r, int op, int64_t times, in
 	int64_t moved = bytes > 0 ? times * bytes : 0, failed = bytes < 0 ? times : 0;
 	state_requests_add(n, times, bytes, after);
 	n->recorded += span_tracked(r->span) && r->op != IO_META ? moved : 0;
+	n->estimated += r->flags & ASYNC_ESTIMATED ? moved : 0;
 	n->fixed_files += r->flags & ASYNC_FIXED_FILE ? times : 0;
 	n->fixed_buffers += r->flags & ASYNC_FIXED_BUFFER ? times : 0;
 	o->count += times;

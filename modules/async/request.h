@@ -15,7 +15,8 @@ enum {
 	ASYNC_FIXED_FILE = 1,
 	ASYNC_FIXED_BUFFER = 2,
 	ASYNC_FLUSH = 4, /* moves nothing: fsync, fdatasync */
-	ASYNC_DATA_ONLY = 8
+	ASYNC_DATA_ONLY = 8,
+	ASYNC_ESTIMATED = 16 /* one that stands for others of its ring */
 };
 
 enum { ASYNC_CALL_FILES = 8 };

@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import shown
 from iolens.metrics import Dataset
 from observed import Observe, Observed
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SIZE = 16 << 20
 BLOCK = 64 << 10
@@ -144,7 +147,9 @@ def test_another_thread_reaps_before_the_submission_returns(observe: Observe, tm
 
 @pytest.mark.parametrize("rw", ["randread", "randwrite"])
 @pytest.mark.parametrize("engine", ["libaio", "io_uring", "posixaio"])
-def test_fio_says_the_same_of_its_file(engine: str, rw: str, observe: Observe, tmp_path: Path) -> None:
+def test_fio_says_the_same_of_its_file(
+    engine: str, rw: str, observe: Observe, run_iolens: Run, tmp_path: Path
+) -> None:
     """Requests of fio's own ring are known by their number and by the last of them."""
     data = tmp_path / "data"
     data.write_bytes(bytes(SIZE))
@@ -156,7 +161,7 @@ def test_fio_says_the_same_of_its_file(engine: str, rw: str, observe: Observe, t
         "--bs=64k",
         f"--size={SIZE}",
     ]
-    seen = observe(["fio", "--name=job", *job], cwd=tmp_path)
+    seen = observe(["fio", "--name=job", *job], cwd=tmp_path, options=())
     assert seen.done.returncode == 0
     kind, calls = ("READ", "READS") if rw == "randread" else ("WRITTEN", "WRITES")
     assert counters(seen, str(data), calls, f"BYTES_{kind}") == [SIZE // BLOCK, SIZE]
@@ -166,7 +171,15 @@ def test_fio_says_the_same_of_its_file(engine: str, rw: str, observe: Observe, t
     assert consecutive < 64
     row = requests(seen, {"posixaio": "posix_aio"}.get(engine, engine), rw.removeprefix("rand"))
     assert [int(row[f]) for f in ("count", "errors", "bytes", "recorded")] == [256, 0, SIZE, SIZE]
-    assert int(row["untimed"]) == (SIZE if engine == "io_uring" else 0)
+    own_ring = engine == "io_uring"  # fio drives it without liburing
+    assert [int(row[f]) for f in ("untimed", "estimated")] == ([SIZE, SIZE] if own_ring else [0, 0])
+    said = run_iolens(["info", seen.log]).stdout
+    assert ("16.0 MiB of io_uring are estimated from the last requests of its rings" in said) == own_ring
+    assert (b"estimated from the last requests of rings" in seen.done.stderr) == own_ring
+    with Dataset([seen.log]) as logs:
+        assert [(row["way"], row["bytes"], row["share"]) for row in logs.metric("estimated")] == (
+            [("io_uring", SIZE, 1.0)] if own_ring else []
+        )
     classes = ("under_10us", "under_100us", "under_1ms", "under_10ms", "under_100ms", "slower")
     assert sum(int(row[f]) for f in classes) == (0 if engine == "io_uring" else 256)
 
@@ -189,12 +202,12 @@ def test_what_a_killed_ring_moved_is_unexplained(iolens: Path, tmp_path: Path) -
         time.sleep(0.01)
         started = [pid for pid in children.read_text().split() if comm(pid) == "fio"]
     fio = int(started[0])
-    while "\nwrite_bytes: 0\n" in (stored := Path(f"/proc/{fio}/io").read_text()):
+    least = 0
+    while least < 4 << 20:
         time.sleep(0.01)
-    time.sleep(0.2)
+        least = int(Path(f"/proc/{fio}/io").read_text().split("\nwrite_bytes: ")[1].split()[0])
     os.kill(fio, signal.SIGKILL)
     process.wait()
-    least = int(stored.split("\nwrite_bytes: ")[1].split()[0])
     with Dataset([log]) as logs:
         (row,) = logs.rows("SELECT sum(unexplained_written)::BIGINT AS bytes FROM process")
         assert row["bytes"] >= least > 0

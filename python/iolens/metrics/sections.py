@@ -23,7 +23,7 @@ _COLUMNS = {
     "async": """
         rank i, interface s, direction s, count i, errors i, bytes i, recorded i, untimed i, fixed_files i,
         fixed_buffers i, wait_time f, span_time f, longest f, under_10us i, under_100us i, under_1ms i, under_10ms i,
-        under_100ms i, slower i""",
+        under_100ms i, slower i, estimated i""",
     "async_batches": """
         rank i, interface s, calls i, requests i, largest i, size_1 i, size_2_4 i, size_5_16 i, size_17_64 i,
         size_65_plus i""",

@@ -7,7 +7,8 @@
 --   counted by kind only; and bytes that the kernel counted and nothing explains.
 -- unit: bytes
 -- needs: process
--- caveats: In logs written before unexplained bytes were distinguished, all unseen bytes are unexplained.
+-- caveats: In logs written before unexplained bytes were distinguished, all unseen bytes are unexplained. Bytes that
+--   went through rings that the program drives itself are estimated: metric.estimated says how many.
 -- source: iolens
 WITH known(way, title) AS (VALUES
     ('libaio', 'libaio'), ('io_uring', 'io_uring'),
