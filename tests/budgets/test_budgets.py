@@ -1,0 +1,101 @@
+"""What a call costs, in instructions: a wrapper that has become slower fails, on every machine alike (budgets.toml)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from callgrind import Work, work_of  # noqa: E402
+
+BUDGETS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "budgets.toml").read_text())
+FEW, MANY = 1000, 3000
+LEAST = 0.85  # of a budget
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs are built."""
+    return tmp_path_factory.mktemp("programs")
+
+
+def program_of(name: str, folder: Path) -> Path:
+    what, program = BUDGETS[name], folder / name
+    if not shutil.which(what["compiler"][0]):
+        pytest.skip(f"no {what['compiler'][0]}")
+    if not program.exists():
+        source = ROOT / "bench" / what["source"]
+        command = [*what["compiler"], "-O1", "-o", program, source, *what.get("libraries", [])]
+        subprocess.run(command, check=True, cwd=folder)
+    return program
+
+
+def count(iolens: Path, program: Path, what: dict[str, Any], kind: str, place: Path) -> Work:
+    """What so many calls more do: start and end cancel."""
+    runs, outs = [], []
+    for calls in (FEW, MANY):
+        own = place / str(calls)
+        own.mkdir()
+        outs.append(own / "callgrind.out")
+        tool = ["valgrind", "--tool=callgrind", "--collect-systime=yes", "--dump-line=no"]
+        tool.append(f"--callgrind-out-file={outs[-1]}")
+        arguments = [word.format(kind=kind, calls=calls, place=own) for word in what["arguments"]]
+        run = [iolens, "run", "--quiet", *what.get("options", []), "-o", "log.darshan", "--"]
+        environment = {**os.environ, **AS_ROOT}
+        runs.append(
+            subprocess.Popen(
+                [*run, *tool, program, *arguments],
+                cwd=own,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        )
+    for run in runs:
+        _, err = run.communicate(timeout=120)
+        assert run.returncode == 0, err.decode()
+    few, many = (work_of(out, "libiolens") for out in outs)
+    return many - few
+
+
+def listed(work: Work) -> str:
+    """Where it goes, of one call, the most first."""
+    rows = [f"{total / (MANY - FEW):9.1f} {name}" for name, total in work.instructions.most_common(12)]
+    calls = [f"{total / (MANY - FEW):9.1f} {name}" for name, total in work.calls.most_common(12)]
+    return "\n".join(["instructions", *rows, "calls of other libraries", *calls])
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, what in BUDGETS.items() for kind in what["budget"]]
+)
+def test_a_call_keeps_to_its_budget(iolens: Path, folder: Path, tmp_path: Path, name: str, kind: str) -> None:
+    if CLOCK.read_text() != "tsc\n":
+        pytest.skip("the clock is another one than on the machine that the budgets are from")
+    what = BUDGETS[name]
+    program = program_of(name, folder)
+    work, budget = count(iolens, program, what, kind, tmp_path), what["budget"][kind]
+    per_call = {
+        field: sum(getattr(work, field).values()) / (MANY - FEW)
+        for field in ("instructions", "calls", "system_calls")
+    }
+    said = f"{name} {kind}: {per_call} of a call, budget {budget}\n{listed(work)}"
+    assert round(per_call["calls"], 1) == budget["calls"], said
+    assert round(per_call["system_calls"], 1) == budget["system_calls"], said
+    assert LEAST * budget["instructions"] <= per_call["instructions"] <= budget["instructions"], said
