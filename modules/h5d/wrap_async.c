@@ -8,90 +8,33 @@
 #include "site.h"
 #include "wrap.h"
 
-#define SPAN(next)     h5_span(LOG_MOD_H5D, (const void *)(next))
-#define CALLER         const char *file_, const char *function_, unsigned line_
-#define H5_CALLER_ARGS file_, function_, line_
+#define SPAN(next) h5_span(LOG_MOD_H5D, (const void *)(next))
 
-WRAP_LATE(int64_t, H5Dcreate_async, "hdf5", h5_refuse, H5_CALLER, int64_t at, const char *name, int64_t type,
-	  int64_t space, int64_t link, int64_t creation, int64_t access, int64_t events)
-{
-	type_H5Dcreate_async next = NEXT(H5Dcreate_async);
-	struct h5_span s = SPAN(next);
-	int64_t id = next(H5_CALLER_ARGS, at, name, type, space, link, creation, access, events);
-	if (!events)
-		SITE(h5d_on_open(s, id, true, false));
-	return id;
-}
-
-WRAP_LATE(int64_t, H5Dopen_async, "hdf5", h5_refuse, H5_CALLER, int64_t at, const char *name, int64_t access,
-	  int64_t events)
-{
-	type_H5Dopen_async next = NEXT(H5Dopen_async);
-	struct h5_span s = SPAN(next);
-	int64_t id = next(H5_CALLER_ARGS, at, name, access, events);
-	if (!events)
-		SITE(h5d_on_open(s, id, false, false));
-	return id;
-}
-
-WRAP_LATE(int64_t, H5Oopen_async, "hdf5", h5_refuse, H5_CALLER, int64_t at, const char *name, int64_t access,
-	  int64_t events)
-{
-	type_H5Oopen_async next = NEXT(H5Oopen_async);
-	struct h5_span s = SPAN(next);
-	int64_t id = next(H5_CALLER_ARGS, at, name, access, events);
-	if (!events)
-		SITE(h5d_on_object(s, id));
-	return id;
-}
-
-WRAP_LATE(int, H5Dclose_async, "hdf5", h5_refuse, H5_CALLER, int64_t dataset, int64_t events)
-{
-	type_H5Dclose_async next = NEXT(H5Dclose_async);
-	struct h5_span s = SPAN(next);
-	int result = next(H5_CALLER_ARGS, dataset, events);
-	h5d_on_close(s, dataset, result);
-	return result;
-}
-
-WRAP_LATE(int, H5Oclose_async, "hdf5", h5_refuse, H5_CALLER, int64_t object, int64_t events)
-{
-	type_H5Oclose_async next = NEXT(H5Oclose_async);
-	struct h5_span s = SPAN(next);
-	int result = next(H5_CALLER_ARGS, object, events);
-	h5d_on_close(s, object, result);
-	return result;
-}
-
-WRAP_LATE(int, H5Dset_extent_async, "hdf5", h5_refuse, H5_CALLER, int64_t dataset, const uint64_t *size, int64_t events)
-{
-	type_H5Dset_extent_async next = NEXT(H5Dset_extent_async);
-	struct h5_span s = SPAN(next);
-	int result = next(H5_CALLER_ARGS, dataset, size, events);
-	if (!events)
-		h5d_on_extent(s, dataset, result);
-	return result;
-}
-
-WRAP_LATE(int, H5Dread_async, "hdf5", h5_refuse, H5_CALLER, int64_t dataset, int64_t type, int64_t memory,
-	  int64_t space, int64_t list, void *data, int64_t events)
-{
-	type_H5Dread_async next = NEXT(H5Dread_async);
-	struct h5_span s = SPAN(next);
-	int result = next(H5_CALLER_ARGS, dataset, type, memory, space, list, data, events);
-	h5d_on_posted(s, IO_READ, (struct h5d_transfer){dataset, memory, space, list}, events, result);
-	return result;
-}
-
-WRAP_LATE(int, H5Dwrite_async, "hdf5", h5_refuse, H5_CALLER, int64_t dataset, int64_t type, int64_t memory,
-	  int64_t space, int64_t list, const void *data, int64_t events)
-{
-	type_H5Dwrite_async next = NEXT(H5Dwrite_async);
-	struct h5_span s = SPAN(next);
-	int result = next(H5_CALLER_ARGS, dataset, type, memory, space, list, data, events);
-	h5d_on_posted(s, IO_WRITE, (struct h5d_transfer){dataset, memory, space, list}, events, result);
-	return result;
-}
+H5_CALL(int64_t, id, H5Dcreate_async,
+	(H5_CALLER, int64_t at, const char *name, int64_t type, int64_t space, int64_t link, int64_t creation,
+	 int64_t access, int64_t events),
+	(H5_CALLER_ARGS, at, name, type, space, link, creation, access, events),
+	if (!events) SITE(h5d_on_open(s, id, true, false)))
+H5_CALL(int64_t, id, H5Dopen_async, (H5_CALLER, int64_t at, const char *name, int64_t access, int64_t events),
+	(H5_CALLER_ARGS, at, name, access, events), if (!events) SITE(h5d_on_open(s, id, false, false)))
+H5_CALL(int64_t, id, H5Oopen_async, (H5_CALLER, int64_t at, const char *name, int64_t access, int64_t events),
+	(H5_CALLER_ARGS, at, name, access, events), if (!events) SITE(h5d_on_object(s, id)))
+H5_CALL(int, result, H5Dclose_async, (H5_CALLER, int64_t dataset, int64_t events), (H5_CALLER_ARGS, dataset, events),
+	h5d_on_close(s, dataset, result))
+H5_CALL(int, result, H5Oclose_async, (H5_CALLER, int64_t object, int64_t events), (H5_CALLER_ARGS, object, events),
+	h5d_on_close(s, object, result))
+H5_CALL(int, result, H5Dset_extent_async, (H5_CALLER, int64_t dataset, const uint64_t *size, int64_t events),
+	(H5_CALLER_ARGS, dataset, size, events), if (!events) h5d_on_extent(s, dataset, result))
+H5_CALL(int, result, H5Dread_async,
+	(H5_CALLER, int64_t dataset, int64_t type, int64_t memory, int64_t space, int64_t list, void *data,
+	 int64_t events),
+	(H5_CALLER_ARGS, dataset, type, memory, space, list, data, events),
+	h5d_on_posted(s, IO_READ, (struct h5d_transfer){dataset, memory, space, list}, events, result))
+H5_CALL(int, result, H5Dwrite_async,
+	(H5_CALLER, int64_t dataset, int64_t type, int64_t memory, int64_t space, int64_t list, const void *data,
+	 int64_t events),
+	(H5_CALLER_ARGS, dataset, type, memory, space, list, data, events),
+	h5d_on_posted(s, IO_WRITE, (struct h5d_transfer){dataset, memory, space, list}, events, result))
 
 WRAP_LATE(int, H5Dread_multi_async, "hdf5", h5_refuse, H5_CALLER, size_t count, const int64_t *datasets,
 	  const int64_t *types, const int64_t *memory, const int64_t *spaces, int64_t list, void **data, int64_t events)

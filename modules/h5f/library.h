@@ -95,6 +95,21 @@ struct h5_span h5_span(int module, const void *function);
 #define H5_CALLER      const char *file_, const char *function_, unsigned line_
 #define H5_CALLER_ARGS file_, function_, line_
 
+/*
+ * The usual wrapper: the call, and what `after` makes of its result and of the span `s` that began before it. What SPAN is
+ * the file says that uses it.
+ */
+#define H5_CALL(type, result, symbol, parameters, arguments, after)      \
+	WRAP_LATE(type, symbol, "hdf5", h5_refuse, H5_UNPACK parameters) \
+	{                                                                \
+		type_##symbol next = NEXT(symbol);                       \
+		struct h5_span s = SPAN(next);                           \
+		type result = next arguments;                            \
+		after;                                                   \
+		return result;                                           \
+	}
+#define H5_UNPACK(...) __VA_ARGS__
+
 /* Errors of what is asked between these are not printed. */
 struct h5_quiet {
 	void *function, *data;

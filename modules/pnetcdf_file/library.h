@@ -79,4 +79,16 @@ void pnetcdf_forget(struct pnetcdf_library *l, int file);
 /* What a wrapper answers where there is no PnetCDF: failure. */
 long pnetcdf_refuse(void);
 
+/* The usual wrapper: the call, and what `after` makes of its code and of the span `s` that began before it by SPAN. */
+#define PNETCDF_CALL(symbol, parameters, arguments, after)                           \
+	WRAP_LATE(int, symbol, "pnetcdf", pnetcdf_refuse, PNETCDF_UNPACK parameters) \
+	{                                                                            \
+		type_##symbol next = NEXT(symbol);                                   \
+		struct pnetcdf_span s = SPAN(next);                                  \
+		int code = next arguments;                                           \
+		after;                                                               \
+		return code;                                                         \
+	}
+#define PNETCDF_UNPACK(...) __VA_ARGS__
+
 #endif

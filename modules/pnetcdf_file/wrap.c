@@ -48,58 +48,14 @@ WRAP_LATE(int, ncmpi_abort, "pnetcdf", pnetcdf_refuse, int file)
 	return code;
 }
 
-WRAP_LATE(int, ncmpi_redef, "pnetcdf", pnetcdf_refuse, int file)
-{
-	type_ncmpi_redef next = NEXT(ncmpi_redef);
-	struct pnetcdf_span s = SPAN(next);
-	int code = next(file);
-	pnetcdf_file_on_redef(s, file, code);
-	return code;
-}
-
-WRAP_LATE(int, ncmpi_enddef, "pnetcdf", pnetcdf_refuse, int file)
-{
-	type_ncmpi_enddef next = NEXT(ncmpi_enddef);
-	struct pnetcdf_span s = SPAN(next);
-	int code = next(file);
-	pnetcdf_file_on_enddef(s, file, code);
-	return code;
-}
+PNETCDF_CALL(ncmpi_redef, (int file), (file), pnetcdf_file_on_redef(s, file, code))
+PNETCDF_CALL(ncmpi_enddef, (int file), (file), pnetcdf_file_on_enddef(s, file, code))
 
 /* With room and alignment of its parts. */
-WRAP_LATE(int, ncmpi__enddef, "pnetcdf", pnetcdf_refuse, int file, int64_t head, int64_t align, int64_t variables,
-	  int64_t records)
-{
-	type_ncmpi__enddef next = NEXT(ncmpi__enddef);
-	struct pnetcdf_span s = SPAN(next);
-	int code = next(file, head, align, variables, records);
-	pnetcdf_file_on_enddef(s, file, code);
-	return code;
-}
-
-WRAP_LATE(int, ncmpi_sync, "pnetcdf", pnetcdf_refuse, int file)
-{
-	type_ncmpi_sync next = NEXT(ncmpi_sync);
-	struct pnetcdf_span s = SPAN(next);
-	int code = next(file);
-	pnetcdf_file_on_sync(s, file, code);
-	return code;
-}
-
-WRAP_LATE(int, ncmpi_wait, "pnetcdf", pnetcdf_refuse, int file, int count, int *requests, int *codes)
-{
-	type_ncmpi_wait next = NEXT(ncmpi_wait);
-	struct pnetcdf_span s = SPAN(next);
-	int code = next(file, count, requests, codes);
-	pnetcdf_file_on_wait(s, file, false, code);
-	return code;
-}
-
-WRAP_LATE(int, ncmpi_wait_all, "pnetcdf", pnetcdf_refuse, int file, int count, int *requests, int *codes)
-{
-	type_ncmpi_wait_all next = NEXT(ncmpi_wait_all);
-	struct pnetcdf_span s = SPAN(next);
-	int code = next(file, count, requests, codes);
-	pnetcdf_file_on_wait(s, file, true, code);
-	return code;
-}
+PNETCDF_CALL(ncmpi__enddef, (int file, int64_t head, int64_t align, int64_t variables, int64_t records),
+	     (file, head, align, variables, records), pnetcdf_file_on_enddef(s, file, code))
+PNETCDF_CALL(ncmpi_sync, (int file), (file), pnetcdf_file_on_sync(s, file, code))
+PNETCDF_CALL(ncmpi_wait, (int file, int count, int *requests, int *codes), (file, count, requests, codes),
+	     pnetcdf_file_on_wait(s, file, false, code))
+PNETCDF_CALL(ncmpi_wait_all, (int file, int count, int *requests, int *codes), (file, count, requests, codes),
+	     pnetcdf_file_on_wait(s, file, true, code))
