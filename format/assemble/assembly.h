@@ -254,6 +254,15 @@ int assembly_end_sites(struct assembly *a);
 int assembly_add_platform(struct assembly *a, struct store_reader *i);
 int assembly_end_platform(struct assembly *a);
 
+/* Lustre's volumes and targets, as this node sees those that are in the table of mounts. */
+int assembly_add_targets(struct assembly *a);
+/* Of two rows of a volume or a target, which two nodes have told, the first stays. Does nothing to other tables. */
+int assembly_unite_targets(struct trailer_section *s, int table);
+
+uint64_t assembly_hash_field(const struct trailer_section *s, uint64_t row, const struct trailer_field *f,
+			     uint64_t seed);
+void assembly_drop_rows(struct trailer_section *s, const bool *dropped);
+
 int assembly_add_unobserved(struct assembly *a, struct store_reader *i);
 
 int assembly_sections_write(struct assembly *a);

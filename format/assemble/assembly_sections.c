@@ -7,7 +7,6 @@
 #include "precision.h"
 #include "reduce.h"
 #include "site_table.h"
-#include "targets.h"
 
 static const struct {
 	const char *name;
@@ -562,24 +561,13 @@ int assembly_sections_write(struct assembly *a)
 	return code < 0 ? code : assembly_sections_end(a, (int64_t)(a->lost.used / sizeof(struct assembly_lost)));
 }
 
-/* Only where a file was on Lustre: to read of thousands of targets takes milliseconds. */
-static int add_targets(struct assembly *a)
-{
-	struct targets to = {&a->section[ASSEMBLY_VOLUME], &a->section[ASSEMBLY_TARGET]};
-	enum precompressed_part part = precompressed_part_of(LOG_MOD_LUSTRE);
-	bool any = false;
-	for (size_t n = 0; n < a->nsources; n++)
-		any |= a->sources[n].totals[part].records > 0;
-	return any ? targets_add(&to, &a->section[ASSEMBLY_MOUNTED]) : 0;
-}
-
 int assembly_sections_end(struct assembly *a, int64_t lost)
 {
 	int code = assembly_end_platform(a);
 	if (code >= 0)
 		code = assembly_end_sites(a);
 	if (code >= 0)
-		code = add_targets(a);
+		code = assembly_add_targets(a);
 	describe_environment(a, lost);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "section_copy.h"
 #include "source.h"
+#include "targets.h"
 
 enum { WORDS = 5 };
 
@@ -133,7 +134,7 @@ static uint64_t hash_field(const struct trailer_section *s, uint64_t row, const 
 	return log_hash(s->heap.at + text[0], text[1], seed);
 }
 
-static void keep(struct trailer_section *s, const bool *dropped)
+static void drop_rows(struct trailer_section *s, const bool *dropped)
 {
 	uint64_t kept = 0;
 	for (uint64_t row = 0; row < s->nrows; row++)
@@ -166,7 +167,7 @@ static int unite(struct trailer_section *s, size_t hosts)
 			for (uint64_t k = n + 1; k < end; k++)
 				dropped[rows[k].at] = true;
 		}
-		keep(s, dropped);
+		drop_rows(s, dropped);
 	}
 	log_free(dropped);
 	int code = rows ? 0 : LOG_E_MEMORY;
@@ -215,6 +216,72 @@ int assembly_end_platform(struct assembly *a)
 	if (code >= 0 && hosts)
 		code = unite(&a->section[ASSEMBLY_MOUNTED], hosts);
 	return code;
+}
+
+/* ---- Lustre: each place describes what its nodes see; what several places have told is in the log once ---- */
+
+/* Only where a file was on Lustre: to read of thousands of targets takes milliseconds. */
+int assembly_add_targets(struct assembly *a)
+{
+	struct targets to = {&a->section[ASSEMBLY_VOLUME], &a->section[ASSEMBLY_TARGET]};
+	enum precompressed_part part = precompressed_part_of(LOG_MOD_LUSTRE);
+	bool any = false;
+	for (size_t n = 0; n < a->nsources; n++)
+		any |= a->sources[n].totals[part].records > 0;
+	return any ? targets_add(&to, &a->section[ASSEMBLY_MOUNTED]) : 0;
+}
+
+/* What a row is about, and the numbers of which the largest that a node has told holds: one may have lost sight of some. */
+static const struct table {
+	const char *key[3], *largest[2];
+} tables[ASSEMBLY_SECTIONS] = {
+	[ASSEMBLY_VOLUME] = {{"name"}, {"osts", "mdts"}},
+	[ASSEMBLY_TARGET] = {{"volume", "kind", "number"}, {NULL}},
+};
+
+static uint64_t key_of(const struct table *t, const struct trailer_section *s, uint64_t row)
+{
+	uint64_t key = 0;
+	for (size_t k = 0; k < sizeof t->key / sizeof *t->key && t->key[k]; k++)
+		key = hash_field(s, row, section_field(s, t->key[k]), key);
+	return key;
+}
+
+static void raise_numbers(const struct table *t, struct trailer_section *s, uint64_t from)
+{
+	uint64_t first = 0;
+	while (key_of(t, s, first) != key_of(t, s, from))
+		first++;
+	for (size_t k = 0; k < sizeof t->largest / sizeof *t->largest && t->largest[k]; k++) {
+		const struct trailer_field *f = section_field(s, t->largest[k]);
+		uint8_t *to = s->rows.at + first * s->row_size + f->offset;
+		int64_t known, told;
+		memcpy(&known, to, sizeof known);
+		memcpy(&told, s->rows.at + from * s->row_size + f->offset, sizeof told);
+		if (told > known)
+			memcpy(to, &told, sizeof told);
+	}
+}
+
+int assembly_unite_targets(struct trailer_section *s, int table)
+{
+	const struct table *t = &tables[table];
+	struct id_set seen = {0};
+	if (!t->key[0] || !s->nrows)
+		return 0;
+	bool *dropped = log_alloc(s->nrows);
+	int code = dropped ? 0 : LOG_E_MEMORY;
+	for (uint64_t row = 0; code >= 0 && row < s->nrows; row++) {
+		code = id_set_add(&seen, key_of(t, s, row));
+		dropped[row] = code == 0;
+		if (code == 0 && t->largest[0])
+			raise_numbers(t, s, row);
+	}
+	if (code >= 0)
+		drop_rows(s, dropped);
+	log_free(dropped);
+	id_set_free(&seen);
+	return code < 0 ? code : 0;
 }
 
 /* ---- phases ---- */

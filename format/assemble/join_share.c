@@ -63,6 +63,8 @@ static int write_memory(struct join *j)
 	if (code >= 0)
 		code = assembly_add_missing(a);
 	if (code >= 0)
+		code = assembly_add_targets(a);
+	if (code >= 0)
 		code = log_writer_finish(j->memory, &a->err);
 	return code < 0 ? code : find_regions(j);
 }
@@ -286,9 +288,14 @@ static int add_sections(struct join *j, const struct join_share *s, struct curso
 		const uint8_t *rows = take(c, s->section[k].row_bytes), *heap = take(c, s->section[k].heap);
 		if (!rows || !heap || s->section[k].rows != s->section[k].row_bytes / mine->row_size)
 			return LOG_E_DAMAGED;
+		uint64_t nrows = mine->nrows, strings = mine->heap.used;
 		int code = section_add_rows(mine, rows, s->section[k].rows, (const char *)heap, s->section[k].heap);
+		if (code >= 0)
+			code = assembly_unite_targets(mine, k);
 		if (code < 0)
 			return code;
+		if (mine->nrows == nrows) /* all of it was known: nothing refers to its strings */
+			mine->heap.used = strings;
 	}
 	return c->left ? LOG_E_DAMAGED : 0;
 }
