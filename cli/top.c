@@ -13,6 +13,7 @@
 #include "json.h"
 #include "live_json.h"
 #include "live_page.h"
+#include "live_screen.h"
 #include "output.h"
 
 struct request {
@@ -191,6 +192,26 @@ static int write_again(const struct request *r, struct watching *w, struct live 
 			return code;
 }
 
+struct screen_context {
+	struct watching *watching;
+	const struct request *request;
+};
+
+static int look_for_screen(void *context, struct live *l)
+{
+	const struct screen_context *c = context;
+	return look_again(c->watching, c->request, l);
+}
+
+static int show(const struct request *r, struct watching *w, struct live *l)
+{
+	if (r->metrics && !r->once)
+		return write_again(r, w, l);
+	if (r->metrics || r->once || r->json || !live_screen_possible())
+		return show_once(r, w, l);
+	return live_screen_run(r->wanted, r->every, look_for_screen, &(struct screen_context){w, r});
+}
+
 int top_main(int argc, char **argv)
 {
 	struct request r = {.every = 1, .rows = 20};
@@ -202,7 +223,7 @@ int top_main(int argc, char **argv)
 	r.wanted = at < argc ? argv[at] : NULL;
 	if (!w.names)
 		return cli_fail(CLI_INPUT, "top: not enough memory");
-	code = r.metrics && !r.once ? write_again(&r, &w, &l) : show_once(&r, &w, &l);
+	code = show(&r, &w, &l);
 	live_free(&l);
 	live_look_free(&w.now);
 	live_look_free(&w.before);

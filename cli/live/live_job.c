@@ -73,11 +73,10 @@ static bool reaches_system(int slot)
 }
 
 static int add_file(struct live_job *j, struct index *ids, int slot, const struct live_record *r,
-		    const struct live_record *before)
+		    const struct live_counts *since)
 {
-	const struct live_record none = {0};
 	bool is_new;
-	if (!reaches_system(slot) && written_modules[slot].module != LOG_MOD_MPIIO)
+	if (!live_has_files(slot))
 		return 0;
 	if (!index_grow(&j->files, j->nfiles, sizeof *j->files))
 		return LOG_E_MEMORY;
@@ -95,22 +94,31 @@ static int add_file(struct live_job *j, struct index *ids, int slot, const struc
 	if (!lower && had_lower)
 		return 0;
 	if (lower && !had_lower)
-		f->counts = f->since = none.counts;
-	struct live_counts since = live_counts_since(&r->counts, before ? &before->counts : &none.counts);
+		f->counts = f->since = (struct live_counts){0};
 	live_counts_add(&f->counts, &r->counts);
-	live_counts_add(&f->since, &since);
+	live_counts_add(&f->since, since);
 	return 0;
 }
 
-static int add_records(struct live_job *j, struct index *ids, const struct live_store *s,
-		       const struct live_store *before)
+bool live_has_files(int slot)
 {
+	return reaches_system(slot) || written_modules[slot].module == LOG_MOD_MPIIO;
+}
+
+struct live_counts live_record_since(const struct live_process *p, int slot, size_t n)
+{
+	const struct live_counts none = {0}, *now = &p->store->records[slot][n].counts;
+	bool was = p->before && n < p->before->nrecords[slot];
+	return live_counts_since(now, was ? &p->before->records[slot][n].counts : &none);
+}
+
+static int add_records(struct live_job *j, struct index *ids, const struct live_process *p)
+{
+	const struct live_store *s = p->store;
 	for (int slot = 0; slot < WRITTEN_COUNT; slot++)
 		for (size_t n = 0; n < s->nrecords[slot]; n++) {
-			const struct live_record *r = &s->records[slot][n];
-			const struct live_record *was =
-				before && n < before->nrecords[slot] ? &before->records[slot][n] : NULL;
-			if (add_file(j, ids, slot, r, was) < 0)
+			struct live_counts since = live_record_since(p, slot, n);
+			if (add_file(j, ids, slot, &s->records[slot][n], &since) < 0)
 				return LOG_E_MEMORY;
 		}
 	return 0;
@@ -227,13 +235,14 @@ static int add_process(struct live_job *j, struct index *ids, const struct live_
 	if (!index_grow(&j->processes, j->nprocesses, sizeof *j->processes))
 		return LOG_E_MEMORY;
 	struct live_process *p = &j->processes[j->nprocesses++];
-	*p = (struct live_process){.store = s, .state = s->pid ? snapshot_process_state(s->pid) : 0};
+	*p = (struct live_process){
+		.store = s, .before = before ? was : s, .state = s->pid ? snapshot_process_state(s->pid) : 0};
 	count_process(j, s, now);
 	/* What began between the looks did all of it since. With one look nothing is known. */
-	add_interfaces(j, p, before ? was : s);
-	add_operations(j, s, before ? was : s);
+	add_interfaces(j, p, p->before);
+	add_operations(j, s, p->before);
 	add_heat(j, s);
-	return add_records(j, ids, s, before ? was : s);
+	return add_records(j, ids, p);
 }
 
 static void name_files(struct live_job *j, const struct live_names *names)

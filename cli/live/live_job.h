@@ -8,7 +8,7 @@
 #include "live_look.h"
 
 struct live_process {
-	const struct live_store *store;
+	const struct live_store *store, *before; /* in this look and in the one before; NULL = it was not there */
 	struct live_counts counts, since; /* of the interfaces that reach the operating system; since the look before */
 	char state;                       /* of the kernel: R, S, D, T, ...; 0 = it has ended, or is elsewhere */
 };
@@ -63,6 +63,12 @@ struct live {
 int live_make(struct live *l, const struct live_look *now, const struct live_look *before,
 	      const struct live_names *names, const char *wanted, struct log_error *err);
 void live_free(struct live *l);
+
+/* Does the interface know files, so that its records are files here? */
+bool live_has_files(int slot);
+
+/* What a process did to the file of its n-th record since the look before. */
+struct live_counts live_record_since(const struct live_process *p, int slot, size_t n);
 
 /* Bytes, operations and share of the time in I/O of a stretch; per second. */
 double live_rate(const struct live *l, int64_t n);

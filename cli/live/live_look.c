@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_system.h"
 #include "index.h"
 #include "other_users.h"
 #include "session_dir.h"
@@ -100,6 +101,41 @@ static void add_below(struct looking *l, const char *parent)
 	add_directory(l, parent, false);
 }
 
+/*
+ * The place for temporary files may be on a file system that does not answer: only those that were asked for are looked into
+ * there. The kernel's table of mounts does not ask it.
+ */
+static bool is_far(const char *path)
+{
+	char line[4096];
+	size_t best = 0;
+	bool far = false;
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+	while (mounts && fgets(line, sizeof line, mounts)) {
+		char *rest = line;
+		strsep(&rest, " ");
+		const char *point = strsep(&rest, " "), *type = strsep(&rest, " ");
+		size_t n = point ? strlen(point) : 0;
+		n -= n == 1; /* the root */
+		if (!type || n < best || strncmp(path, point, n) != 0 || (path[n] != '/' && path[n]))
+			continue;
+		best = n;
+		far = strncmp(type, "fuse", 4) == 0 || file_system_is_served(type);
+	}
+	if (mounts)
+		fclose(mounts);
+	return far;
+}
+
+/* Takes out of the list what was not asked for and is far. */
+static void keep_near(const char *parents[SESSION_PARENTS])
+{
+	enum { ASKED_FOR = 2 };
+	for (size_t n = ASKED_FOR; n < SESSION_PARENTS; n++)
+		if (parents[n] && is_far(parents[n]))
+			parents[n] = NULL;
+}
+
 static bool seen_before(const char *const *parents, size_t n)
 {
 	struct stat a, b;
@@ -122,6 +158,7 @@ int live_look_take(struct live_look *l, struct live_names *names, struct log_err
 	const char *parents[SESSION_PARENTS];
 	*l = (struct live_look){.at = seconds(CLOCK_MONOTONIC), .now = seconds(CLOCK_REALTIME)};
 	session_dir_parents(parents);
+	keep_near(parents);
 	for (size_t n = 0; n < SESSION_PARENTS; n++)
 		if (!seen_before(parents, n))
 			add_below(&looking, parents[n]);

@@ -40,13 +40,13 @@ static void describe_processes(const struct live_job *j, char *text, size_t room
 		snprintf(text + n, room - (size_t)n, " on %zu hosts", j->hosts);
 }
 
-void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width)
+void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end)
 {
 	char text[600], processes[200], run[UNITS_TEXT], bytes[4][UNITS_TEXT], operations[UNITS_TEXT];
 	describe_processes(j, processes, sizeof processes);
 	snprintf(text, sizeof text, "%s  %s", j->name, j->command);
 	put_line(out, text, width);
-	output_text(out, "\n");
+	output_text(out, end);
 	snprintf(text, sizeof text, "%s; runs %s; read %s (%s/s), wrote %s (%s/s), %s operations/s", processes,
 		 units_seconds(run, j->run_time), units_bytes(bytes[0], (double)j->counts.bytes[IO_READ]),
 		 units_bytes(bytes[1], live_rate(l, j->since.bytes[IO_READ])),
@@ -54,6 +54,7 @@ void live_put_head(struct output *out, const struct live *l, const struct live_j
 		 units_bytes(bytes[3], live_rate(l, j->since.bytes[IO_WRITE])),
 		 units_count(operations, (int64_t)live_rate(l, live_operations(&j->since))));
 	put_line(out, text, width);
+	output_text(out, end);
 }
 
 /* ---- pictures of text ---- */
@@ -167,8 +168,7 @@ static bool put_table(struct output *out, const struct live *l, const struct liv
 static bool put_job(struct output *out, const struct live *l, const struct live_job *j, size_t rows, size_t width)
 {
 	bool good = true;
-	live_put_head(out, l, j, width);
-	output_text(out, "\n");
+	live_put_head(out, l, j, width, "\n");
 	live_put_heat(out, j, width, "\n");
 	live_put_sizes(out, j, width, "\n");
 	for (int view = LIVE_JOBS + 1; good && view < LIVE_VIEWS; view++)

@@ -7,9 +7,9 @@
 /* The line above all: how many jobs, processes, and what they move. */
 void live_put_sums(struct output *out, const struct live *l, size_t width);
 
-/* Of a job: who it is and what it moves, in two lines. */
+/* Of a job: who it is and what it moves, in two lines; each ends with `end`. */
 enum { LIVE_HEAD_LINES = 2 };
-void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width);
+void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end);
 
 /* Its heat map from its start to now, two lines (read, written), and its sizes; each line ends with `end`. */
 enum { LIVE_HEAT_LINES = 2, LIVE_SIZE_LINES = 2 };

@@ -207,20 +207,75 @@ static void add_jobs(struct making *m)
 	}
 }
 
+static void put_file(struct making *m, struct live_row *r, const struct live_file *f)
+{
+	put_rates(r, 0, m->l, &f->since);
+	put_bytes(r, 3, (double)f->counts.bytes[IO_READ]);
+	put_bytes(r, 4, (double)f->counts.bytes[IO_WRITE]);
+	put_seconds(r, 5, live_time(&f->counts));
+	put_bytes(r, 6, (double)f->size);
+	put_number(r, 7, f->processes);
+}
+
 static void add_files(struct making *m, const struct live_job *j)
 {
 	for (size_t n = 0; n < j->nfiles; n++) {
 		const struct live_file *f = &j->files[n];
 		struct live_row *r = add_row(m, n, f->name, f->file_system);
-		if (!r)
-			continue;
-		put_rates(r, 0, m->l, &f->since);
-		put_bytes(r, 3, (double)f->counts.bytes[IO_READ]);
-		put_bytes(r, 4, (double)f->counts.bytes[IO_WRITE]);
-		put_seconds(r, 5, live_time(&f->counts));
-		put_bytes(r, 6, (double)f->size);
-		put_number(r, 7, f->processes);
+		if (r)
+			put_file(m, r, f);
 	}
+}
+
+static const struct live_file *file_of(const struct live_job *j, uint64_t id)
+{
+	for (size_t n = 0; n < j->nfiles; n++)
+		if (j->files[n].id == id)
+			return &j->files[n];
+	return NULL;
+}
+
+/* A row for each interface that it has the file by. */
+static void add_files_of(struct making *m, const struct live_job *j, const char *store)
+{
+	for (size_t n = 0; n < j->nprocesses; n++) {
+		const struct live_process *p = &j->processes[n];
+		if (strcmp(p->store->path, store) != 0)
+			continue;
+		for (int slot = 0; slot < WRITTEN_COUNT; slot++)
+			for (size_t k = 0; live_has_files(slot) && k < p->store->nrecords[slot]; k++) {
+				const struct live_record *record = &p->store->records[slot][k];
+				const struct live_file *file = file_of(j, record->id);
+				struct live_row *r =
+					file ? add_row(m, (size_t)(file - j->files), file->name, file->file_system)
+					     : NULL;
+				if (r)
+					put_file(m, r,
+						 &(struct live_file){.size = record->size,
+								     .processes = 1,
+								     .counts = record->counts,
+								     .since = live_record_since(p, slot, k)});
+			}
+	}
+}
+
+/* What it did in all, or to one file; false: it does not have that. */
+static bool counts_of(const struct live_process *p, uint64_t file, struct live_counts *counts,
+		      struct live_counts *since)
+{
+	bool found = !file;
+	*counts = file ? (struct live_counts){0} : p->counts;
+	*since = file ? (struct live_counts){0} : p->since;
+	for (int slot = 0; file && slot < WRITTEN_COUNT; slot++)
+		for (size_t n = 0; written_modules[slot].descriptors && n < p->store->nrecords[slot]; n++) {
+			if (p->store->records[slot][n].id != file)
+				continue;
+			struct live_counts more = live_record_since(p, slot, n);
+			live_counts_add(counts, &p->store->records[slot][n].counts);
+			live_counts_add(since, &more);
+			found = true;
+		}
+	return found;
 }
 
 static void add_processes(struct making *m, const struct live_job *j)
@@ -228,7 +283,10 @@ static void add_processes(struct making *m, const struct live_job *j)
 	for (size_t n = 0; n < j->nprocesses; n++) {
 		const struct live_process *p = &j->processes[n];
 		const struct state_process *s = &p->store->process;
-		struct live_row *r = add_row(m, n, p->store->command, s->host);
+		struct live_counts counts, since;
+		struct live_row *r = counts_of(p, m->order->file, &counts, &since)
+					     ? add_row(m, n, p->store->command, s->host)
+					     : NULL;
 		if (!r)
 			continue;
 		r->key[0] = s->mpi_size > 0 ? -(double)s->mpi_rank : -1e18;
@@ -238,10 +296,10 @@ static void add_processes(struct making *m, const struct live_job *j)
 		snprintf(r->cell[1], LIVE_CELL, "%lld", (long long)(p->store->pid ? p->store->pid : s->pid));
 		r->key[2] = p->state;
 		snprintf(r->cell[2], LIVE_CELL, "%c", p->state ? p->state : s->end_reason ? '-' : '?');
-		put_rates(r, 3, m->l, &p->since);
-		put_share(r, 6, live_time(&p->since), p->store->pid ? m->l->interval : 0);
-		put_bytes(r, 7, (double)p->counts.bytes[IO_READ]);
-		put_bytes(r, 8, (double)p->counts.bytes[IO_WRITE]);
+		put_rates(r, 3, m->l, &since);
+		put_share(r, 6, live_time(&since), p->store->pid ? m->l->interval : 0);
+		put_bytes(r, 7, (double)counts.bytes[IO_READ]);
+		put_bytes(r, 8, (double)counts.bytes[IO_WRITE]);
 		snprintf(r->cell[9], LIVE_CELL, "%.12s", s->host);
 	}
 }
@@ -351,6 +409,8 @@ bool live_table_make(struct live_table *t, const struct live *l, const struct li
 	struct making m = {t, l, order, false};
 	if (view == LIVE_JOBS)
 		add_jobs(&m);
+	else if (job && view == LIVE_FILES && order->store && *order->store)
+		add_files_of(&m, job, order->store);
 	else if (job)
 		of_job[view](&m, job);
 	sort_rows(t, order);

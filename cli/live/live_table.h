@@ -26,6 +26,8 @@ struct live_order {
 	int column; /* -1 = as the view has it usually; that of the text is the number of the others */
 	bool reversed;
 	const char *filter; /* part of the text, in any case; "" = all */
+	const char *store;  /* of files those of this process alone; NULL or "" = of all */
+	uint64_t file;      /* of processes those that have it, and what they did to it; 0 = all */
 };
 
 /* `job`: NULL for the view of jobs. False: no memory. */
