@@ -21,6 +21,8 @@ static const struct command commands[] = {
 	{"kernel", python_main, GROUP_OBSERVE, "install a notebook kernel that is observed", .choices = NULL},
 	{"top", top_main, GROUP_OBSERVE, "what programs read and write right now, by job, file and process",
 	 .choices = &top_choices},
+	{"watch", watch_main, GROUP_OBSERVE, "who waits in which call on which file: for jobs that hang",
+	 .choices = &watch_choices},
 	{"peak", peak_main, GROUP_OBSERVE,
 	 "measure what the storage of a directory can do, to compare a job's rates with", .choices = &peak_choices},
 	{"info", info_main, GROUP_LOOK, "one page about a log: job, modules, sizes, verdict", .choices = &info_choices,

@@ -36,6 +36,7 @@ SCHEMAS = {
     "show": ["show"],
     "top": ["top"],
     "trace": ["trace"],
+    "watch": ["watch"],
 }
 # Of what commands send or write elsewhere.
 SENT = ["notice"]
@@ -177,16 +178,16 @@ def test_own_logs(said: Any, observe: Observe, tmp_path: Path) -> None:
 
 def test_a_running_program(said: Any, command: Path, tmp_path: Path) -> None:
     """It looks at itself."""
-    look = [command, "top", "--json", "--every", "0.1"]
-    code = (
-        f"import subprocess; print(subprocess.run({[*map(str, look)]}, capture_output=True).stdout.decode())"
-    )
-    told = said(
+    looks = [f"{command} top --json --every 0.1", f"{command} watch --once --json"]
+    code = f"import subprocess; print(subprocess.getoutput({' && '.join(looks)!r}))"
+    text = said(
         "run", "-q", "-o", tmp_path / "a.darshan", "--", sys.executable, "-c", BUSY + code, tmp_path / "a"
     )
-    text = told.partition("done\n")[2]
-    check("top", text)
-    assert any(job["command"].startswith(sys.executable) for job in json.loads(text)["jobs"])
+    text = text.partition("done\n")[2]
+    top, watch = re.split(r"(?<=\n})\n", text, maxsplit=1)
+    check("top", top)
+    check("watch", watch)
+    assert any(job["command"].startswith(sys.executable) for job in json.loads(top)["jobs"])
 
 
 def test_logs_of_parallel_jobs(said: Any, tmp_path: Path) -> None:
