@@ -9,6 +9,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "abandoned.h"
+#include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
 
@@ -16,6 +17,7 @@ struct options {
 	struct recovery of;
 	const char *log;
 	bool remove;
+	bool live; /* the arguments are jobs that run */
 };
 
 static int add_argument(struct options *o, const char *path)
@@ -26,7 +28,40 @@ static int add_argument(struct options *o, const char *path)
 	return S_ISDIR(s.st_mode) ? recovery_add_directory(&o->of, path) : recovery_add_store(&o->of, "", path);
 }
 
+static int add_stores(struct options *o, const struct live *l, const char *job)
+{
+	int code = l->n ? 0
+			: cli_fail(CLI_INPUT,
+				   "recover: %s: no observed program here belongs to that: iolens top lists what there "
+				   "is",
+				   job);
+	for (size_t n = 0; n < l->n; n++)
+		for (size_t p = 0; !code && p < l->jobs[n].nprocesses; p++)
+			code = recovery_add_store(&o->of, "", l->jobs[n].processes[p].store->path);
+	return code;
+}
+
+static int add_job(struct options *o, const char *job)
+{
+	struct live_names *names = live_names_make();
+	struct live_look look = {0};
+	struct live l = {0};
+	struct log_error err = {.message = "not enough memory"};
+	int code = names ? live_look_take(&look, names, &err) : LOG_E_MEMORY;
+	if (code >= 0)
+		code = live_make(&l, &look, NULL, names, job, &err);
+	code = code < 0 ? cli_fail(CLI_INPUT, "recover: %s: %s", job, err.message) : add_stores(o, &l, job);
+	live_free(&l);
+	live_look_free(&look);
+	live_names_free(names);
+	return code;
+}
+
 static const struct choice table[] = {
+	{"live", NULL, choice_flag,
+	 "the log of a job that still runs, of what it has done until now, instead of STORE: a session,\n"
+	 "the number of a scheduler's job, or a process, as for iolens top",
+	 .at = offsetof(struct options, live)},
 	{"output", "LOG", choice_text, "write the log to LOG, which must not exist", .letter = 'o',
 	 .at = offsetof(struct options, log)},
 	{"remove", NULL, choice_flag, "remove the stores when the log is written",
@@ -36,6 +71,7 @@ static const struct choice table[] = {
 const struct choices recover_choices = {
 	.command = "recover",
 	.before = "recover [OPTION...] STORE|DIRECTORY...\n"
+		  "       iolens recover --live [-o LOG] JOB\n"
 		  "       iolens recover\n"
 		  "\n"
 		  "Makes the log of a job from the stores that its processes left behind, given one by one or as a "
@@ -82,11 +118,12 @@ static int tell(const struct assemble_found *found, const struct options *o)
 	if (found->lost)
 		cli_fail(0, "recover: %zu of %zu stores could not be read: the log is without them", found->lost,
 			 o->of.used);
-	if (found->running)
+	if (found->running && !o->live)
 		cli_fail(0, "recover: %zu process%s still run%s: the log has what was done until now%s", found->running,
 			 found->running == 1 ? "" : "es", found->running == 1 ? "s" : "",
 			 o->remove ? ", and the stores are kept" : "");
-	return found->torn || found->other_version || found->lost || found->running ? CLI_PARTIAL : CLI_OK;
+	return found->torn || found->other_version || found->lost || (found->running && !o->live) ? CLI_PARTIAL
+												  : CLI_OK;
 }
 
 static int recover(struct options *o)
@@ -138,8 +175,10 @@ int recover_main(int argc, char **argv)
 	int code, at = choices_parse(&recover_choices, argc, argv, &o, &code);
 	if (at < 0)
 		return code;
+	if (o.live && o.remove)
+		return cli_fail(CLI_USAGE, "recover: --live and --remove: a job that runs needs its stores");
 	for (int i = at; i < argc && !code; i++)
-		code = add_argument(&o, argv[i]);
+		code = o.live ? add_job(&o, argv[i]) : add_argument(&o, argv[i]);
 	if (!code && !o.of.used)
 		code = cli_fail(CLI_USAGE, "recover: no store there: see iolens recover --help");
 	if (!code)

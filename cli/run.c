@@ -16,6 +16,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "epoch.h"
+#include "live_line.h"
 #include "abandoned.h"
 #include "logname.h"
 #include "other_nodes.h"
@@ -30,6 +31,7 @@ struct options {
 	const char *log;  /* NULL: named after the command */
 	const char *json; /* NULL: none */
 	bool quiet;
+	bool live;
 	bool page, open;    /* a report beside the log */
 	const char *trace;  /* value of IOLENS_TRACE; NULL: not given */
 	unsigned wanted;    /* SESSION_... */
@@ -63,6 +65,8 @@ static const struct choice table[] = {
 	 .at = offsetof(struct options, log)},
 	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
 	{"json", "FILE", choice_text, "write the summary to FILE as JSON", .at = offsetof(struct options, json)},
+	{"live", NULL, choice_flag, "show a line with what it reads and writes while it runs, if on a terminal",
+	 .at = offsetof(struct options, live)},
 	{"report", NULL, choice_flag, "also write a page about the run, next to the log and named like it",
 	 .at = offsetof(struct options, page)},
 	{"open", NULL, choice_flag, "the same, and open it in a browser", .at = offsetof(struct options, open)},
@@ -386,7 +390,10 @@ int run_main(int argc, char **argv)
 	int code = prepare(&o, &session, argc, argv);
 	if (code)
 		return code < 0 ? 0 : code;
-	if ((code = child_run(o.command, &session, &end)) || end.start_error)
+	pid_t line = o.live ? live_line_begin(session.path) : 0;
+	code = child_run(o.command, &session, &end);
+	live_line_end(line);
+	if (code || end.start_error)
 		session_dir_remove(&session);
 	if (code)
 		return code;

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from iolens.cli.command import keep_private, to_json, warn
-from iolens.error import PARTIAL
+from iolens.error import PARTIAL, IolensError
 
 if TYPE_CHECKING:
     from iolens.report import Document
@@ -23,6 +27,26 @@ def _target(logs: tuple[str, ...], output: str | None, end: str) -> Path:
     for known in (".gz", ".bz2", ".darshan"):
         name = name.removesuffix(known)
     return Path(f"{name or 'report'}{'-and-more' if len(logs) > 1 else ''}{end}")
+
+
+def _logs_of_running(jobs: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """Logs of what jobs have done until now, as `iolens recover --live` makes them."""
+    beside = Path(sys.executable).parent / "iolens"
+    program = str(beside) if beside.exists() else shutil.which("iolens")
+    if program is None:
+        raise IolensError("--live needs the command iolens in PATH")
+    made: list[str] = []
+    for job in jobs:
+        log = folder / f"{Path(job).name}-live.darshan"
+        done = subprocess.run(
+            [program, "recover", "--live", "-o", log, "--", job], capture_output=True, text=True, check=False
+        )
+        if done.returncode not in (0, PARTIAL):
+            raise IolensError(done.stderr.strip().removeprefix("iolens: "), exit_code=done.returncode)
+        for line in done.stderr.splitlines():
+            warn(line.removeprefix("iolens: "))
+        made += done.stdout.splitlines()
+    return tuple(made)
 
 
 def _save(path: Path, content: bytes) -> None:
@@ -76,6 +100,7 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
     help="Write an HTML page that opens anywhere (default).",
 )
 @click.option("--csv", metavar="DIR", help="Write every table in full as a CSV file into DIR.")
+@click.option("--live", is_flag=True, help="LOG is a job that is still running, as iolens top names it.")
 @click.option("--rules", multiple=True, metavar="DIR", help="Additional rules of your site.")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def report(  # noqa: PLR0913, PLR0917 -- one per option
@@ -83,6 +108,7 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
     output: str | None,
     form: str,
     csv: str | None,
+    live: bool,
     rules: tuple[str, ...],
     show: bool,
 ) -> int:
@@ -91,6 +117,21 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
     Several logs make one report: a workflow, an ensemble. The page is a single file that opens offline and fetches
     nothing.
     """
+    with ExitStack() as stack:
+        if live:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="iolens-report-"))
+            logs = _logs_of_running(logs, Path(folder))
+        return _report(logs, output, form, csv, rules, show)
+
+
+def _report(  # noqa: PLR0913, PLR0917
+    logs: tuple[str, ...],
+    output: str | None,
+    form: str,
+    csv: str | None,
+    rules: tuple[str, ...],
+    show: bool,
+) -> int:
     from iolens.metrics import Dataset
     from iolens.report import build
     from iolens.rules import find
