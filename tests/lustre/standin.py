@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import time
@@ -48,6 +49,7 @@ class StandIn:
     mount: Path
     files: Path
     layouts: Path
+    server: subprocess.Popen[bytes] | None = None
 
     @property
     def asked(self) -> list[str]:
@@ -97,8 +99,10 @@ def stand_in(program: Path, place: Path) -> Iterator[StandIn]:
                 assert served.stderr is not None
                 pytest.skip(f"FUSE cannot be used here: {served.stderr.read().decode().strip()}")
             time.sleep(0.02)
+        found.server = served
         yield found
     finally:
+        served.send_signal(signal.SIGCONT)  # a test may have stopped it
         subprocess.run(["umount", "-l", found.mount], check=False, capture_output=True)
         served.terminate()
         served.wait(20)
