@@ -320,35 +320,39 @@ static void change_interval(struct screen *s, double factor)
 	s->next = 0;
 }
 
+/* False: it is no key that chooses a row. */
+static bool choose(struct screen *s, int key)
+{
+	const struct {
+		int key, letter;
+		long step;
+	} steps[] = {
+		{KEY_UP, 'k', -1},
+		{KEY_DOWN, 'j', 1},
+		{KEY_PAGE_UP, 0, -(long)s->height / 2},
+		{KEY_PAGE_DOWN, 0, (long)s->height / 2},
+		{KEY_HOME, 0, -(long)s->table.n},
+		{KEY_END, 0, (long)s->table.n},
+	};
+	for (size_t n = 0; n < sizeof steps / sizeof *steps; n++)
+		if (key == steps[n].key || (steps[n].letter && key == steps[n].letter)) {
+			move(s, steps[n].step);
+			return true;
+		}
+	return false;
+}
+
 static void obey(struct screen *s, int key)
 {
 	if (s->typing) {
 		type(s, key);
 		return;
 	}
+	if (choose(s, key))
+		return;
 	switch (key) {
 	case 'q':
 		s->done = true;
-		break;
-	case KEY_UP:
-	case 'k':
-		move(s, -1);
-		break;
-	case KEY_DOWN:
-	case 'j':
-		move(s, 1);
-		break;
-	case KEY_PAGE_UP:
-		move(s, -(long)s->height / 2);
-		break;
-	case KEY_PAGE_DOWN:
-		move(s, (long)s->height / 2);
-		break;
-	case KEY_HOME:
-		move(s, -(long)s->table.n);
-		break;
-	case KEY_END:
-		move(s, (long)s->table.n);
 		break;
 	case KEY_ENTER:
 		open_selected(s);
@@ -366,10 +370,8 @@ static void obey(struct screen *s, int key)
 		next_view(s, -1);
 		break;
 	case 's':
-		sort_by_next(s, 1);
-		break;
 	case 'S':
-		sort_by_next(s, -1);
+		sort_by_next(s, key == 's' ? 1 : -1);
 		break;
 	case 'r':
 		s->order[s->view].reversed = !s->order[s->view].reversed;
@@ -383,10 +385,8 @@ static void obey(struct screen *s, int key)
 		s->paused = !s->paused;
 		break;
 	case '+':
-		change_interval(s, 0.5);
-		break;
 	case '-':
-		change_interval(s, 2);
+		change_interval(s, key == '+' ? 0.5 : 2);
 		break;
 	case '?':
 	case 'h':
