@@ -92,7 +92,7 @@ def test_what_is_no_log_is_in_quarantine_with_the_reason(area: Path, tmp_path: P
     done = ingest(area, tmp_path / "lake")
     assert (done.ingested, done.quarantined) == (3, 2)
     with Lake(tmp_path / "lake").open() as data:
-        found = data.rows("SELECT path, size, reason FROM quarantine ORDER BY path")
+        found = data.rows("SELECT path, log_size AS size, reason FROM quarantine ORDER BY path")
     assert [(Path(row["path"]).name, row["size"]) for row in found] == [
         ("bad.darshan", 6),
         ("empty.darshan", 0),

@@ -20,14 +20,16 @@ from iolens.error import IolensError
 from iolens.fleet.areas import Found
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.identity import application_of, user_of
+from iolens.fleet.pseudonyms import Pseudonyms
 from iolens.fleet.schema import BATCH_BITS, Column, tables
 from iolens.fleet.write import arrow, connection, write_files
+from iolens.log import Log
 from iolens.log import open as open_log
 from iolens.metrics import Dataset, metrics
 from iolens.metrics.log_tables import LogTables
-from iolens.rules import Rule, find, load
+from iolens.rules import Catalog, Rule, find, load
 
-__all__ = ["Options", "Refused", "Written", "rule_version", "write_batch"]
+__all__ = ["Options", "Refused", "Written", "findings_of", "metrics_of", "rule_version", "write_batch"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Options:
     directories: tuple[str, ...] = ()
     """Rules of the site."""
     memory: str = "2GB"
+    key: bytes = b""
+    """Of pseudonyms; empty for names as they are."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class _Sound(NamedTuple):
     found: Found
     older: int | None
     digest: str
+    log: Log
 
 
 def _digest(found: Found) -> str | None:
@@ -87,7 +92,8 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list
     good = []
     for found, older in listed:
         try:
-            _ = open_log(found.path).job
+            log = open_log(found.path)
+            _ = log.job
             digest = _digest(found)
         except IolensError as error:
             where = "" if error.offset is None else f" (at byte {error.offset})"
@@ -100,7 +106,7 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list
             if digest is None:
                 written.changed.append(found)
             else:
-                good.append(_Sound(found, older, digest))
+                good.append(_Sound(found, older, digest, log))
     return good
 
 
@@ -112,7 +118,8 @@ def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int 
     written = Written(batch)
     good = _sound(listed, written)
     while good:
-        base = LogTables([one.found.path for one in good])
+        base = LogTables([one.found.path for one in good], [one.log for one in good], threads=1)
+        base.large = False  # in memory, whatever it is: nothing of a log with pseudonyms may touch a disk
         try:
             with Dataset(base, memory=options.memory, every_column=True) as data:
                 _write(data, base, options, written, good)
@@ -137,11 +144,17 @@ def _write(
 ) -> None:
     first = written.batch << BATCH_BITS
     token = f"{written.batch:x}"
+    data.connection.execute("SET threads = 1")
+    if options.key:
+        data.connection.execute("SET temp_directory = ''")
     filled = [name for name in tables() if name in base.tables and base.filled(name)]
     for name in filled:
         data.query(f"SELECT 1 FROM {name} LIMIT 0")
     duck = data.connection
-    duck.register("told", _told(data, options, good))
+    given = _told(data, options, good)
+    if options.key:
+        Pseudonyms(options.key).apply(duck, filled)
+    duck.register("told", given)
     data.query(
         f"CREATE TEMP TABLE numbered AS SELECT log, {first} + log AS lake_log, "
         f"coalesce(\"start\"::DATE, DATE '1970-01-01') AS {DAY} FROM job"
@@ -154,7 +167,9 @@ def _write(
         written.files[name] = write_files(duck, query, table, token)
     duck.unregister("told")
     days = dict(duck.execute(f"SELECT log, {DAY} FROM numbered").fetchall())
-    own = {"metric": _metrics(data), **({"finding": _findings(data, options)} if options.rules else {})}
+    own = {}
+    if options.rules:
+        own = {"metric": metrics_of(data), "finding": findings_of(data, load(options.directories))}
     for name, rows in own.items():
         table = Table(Path(options.lake), name, tables()[name])
         with connection() as apart:  # rules of a site have sealed the data
@@ -174,6 +189,7 @@ def _stored(column: Column) -> str:
 def _told(data: Dataset, options: Options, good: Sequence[_Sound]) -> ArrowTable:
     """What a log does not say of itself."""
     now = datetime.now(timezone.utc)
+    named = Pseudonyms(options.key).name if options.key else str
     hosts = dict(data.query("SELECT log, any_value(host ORDER BY rank) FROM process GROUP BY log").fetchall())
     wrong: dict[str, str] = {}
     for problem in data.problems:
@@ -182,23 +198,23 @@ def _told(data: Dataset, options: Options, good: Sequence[_Sound]) -> ArrowTable
         (
             log,
             *(found.size, found.mtime, digest),
-            *(user_of(found.path, uid, exe), application_of(exe)),
-            *(hosts.get(log), options.cluster or None, now),
+            *(named(user_of(found.path, uid, exe)), named(application_of(exe))),
+            *(named(host) if (host := hosts.get(log)) else None, options.cluster or None, now),
             *(wrong.get(found.path), older),
         )
-        for (log, uid, exe), (found, older, digest) in zip(
-            data.query("SELECT log, uid, exe FROM job ORDER BY log").fetchall(), good
+        for (log, uid, exe), (found, older, digest, _) in zip(
+            data.query("SELECT log, uid, exe FROM job_of ORDER BY log").fetchall(), good
         )
     ]
     columns = {c.name: c for c in tables()["job"]}
     return arrow(rows, [columns[name] for name in _TOLD])
 
 
-_TOLD = "log size mtime digest user application host cluster ingested problem replaces".split()
+_TOLD = "log log_size log_mtime digest user application host cluster ingested problem replaces".split()
 
 
-def _metrics(data: Dataset) -> list[tuple[Any, ...]]:
-    """Of those that are one number per log."""
+def metrics_of(data: Dataset) -> list[tuple[Any, ...]]:
+    """Of those that are one number per log, as rows of the table ``metric``."""
     return [
         (row["log"], name, None if row["value"] is None else float(row["value"]), __version__)
         for name, metric in metrics().items()
@@ -207,8 +223,8 @@ def _metrics(data: Dataset) -> list[tuple[Any, ...]]:
     ]
 
 
-def _findings(data: Dataset, options: Options) -> list[tuple[Any, ...]]:
-    catalog = load(options.directories)
+def findings_of(data: Dataset, catalog: Catalog) -> list[tuple[Any, ...]]:
+    """What rules find, as rows of the table ``finding``."""
     versions = {id: rule_version(rule) for id, rule in catalog.rules.items()}
     return [
         (

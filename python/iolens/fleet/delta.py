@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.schema import Field as DeltaField
@@ -112,6 +112,16 @@ class Table:
         except Exception:  # another process made it at this moment
             return DeltaTable(self.folder)
 
+    def _evolve(self, table: DeltaTable) -> None:
+        """Adds the columns that an older version of iolens did not know."""
+        there = {f.name for f in table.schema().fields}
+        new = [DeltaField(c.name, _type(c)) for c in self.columns if c.name not in there]
+        if new:
+            try:
+                table.alter.add_columns(new)
+            except Exception:  # another process does it at this moment: the next commit looks again
+                table.update_incremental()
+
     def commit(
         self,
         add: Iterable[File] = (),
@@ -119,12 +129,19 @@ class Table:
         *,
         exact: bool = False,
         change: bool = True,
+        mark: Iterable[str] = (),
     ) -> None:
         """One version more, with these files and without those. Raises Conflict.
 
-        exact: only if nobody has committed since ``version``. change: False if the rows stay the same.
+        exact: only if nobody has committed since ``version``. change: False if the rows stay the same. mark: names that
+        the table has from then on, see ``marked``.
         """
-        self._table = table = self._table or self._create()
+        if self._table is None:
+            self._table = self._create()
+            if exact:  # another process may have made it, and committed since
+                raise Conflict(f"{self.name} is new")
+        table = self._table
+        self._evolve(table)
         now = int(time.time() * 1000)
         actions: list[AddAction | RemoveAction] = [
             AddAction(
@@ -151,8 +168,9 @@ class Table:
             )
             for f in remove
         ]
-        properties = (
-            CommitProperties(max_commit_retries=0) if exact else CommitProperties(max_commit_retries=100)
+        properties = CommitProperties(
+            max_commit_retries=0 if exact else 100,
+            app_transactions=[Transaction(name, 1) for name in mark] or None,
         )
         try:
             table.create_write_transaction(
@@ -166,6 +184,10 @@ class Table:
         except CommitFailedError as error:
             raise Conflict(str(error)) from error
         table.update_incremental()
+
+    def marked(self, name: str) -> bool:
+        """Was this name given with a commit?"""
+        return self._table is not None and self._table.transaction_version(name) is not None
 
     def path(self, file: File) -> str:
         return os.fspath(self.folder / file.path)

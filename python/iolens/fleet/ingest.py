@@ -18,11 +18,16 @@ from itertools import chain
 from multiprocessing import get_context
 from typing import Any, Callable, Optional
 
+import duckdb
+from deltalake.exceptions import DeltaError
+
+from iolens.error import IolensError
 from iolens.fleet.areas import Found, find_logs
 from iolens.fleet.batch import Options, Refused, Written, write_batch
 from iolens.fleet.delta import Conflict, Table
 from iolens.fleet.known import Known
 from iolens.fleet.lake import Lake
+from iolens.fleet.pseudonyms import Pseudonyms
 from iolens.fleet.schema import BATCH_BITS
 from iolens.fleet.write import plain
 
@@ -90,7 +95,10 @@ class Ingest:
         self._progress = progress
         self._tables: dict[str, Table] = {}
         self._job = self._table("job")
-        self._known = Known(self._job, self._table("quarantine"))
+        self._names = Pseudonyms(options.key) if options.key else None
+        lake.expect(self._names.mark if self._names else "")
+        self._called = self._names.known if self._names else plain
+        self._known = Known([self._job, self._table("quarantine"), self._table("expired")], self._called)
         self._given = pool
         self._pool: Executor | None = None
 
@@ -165,11 +173,20 @@ class Ingest:
             written = future.result()
         except BrokenProcessPool:
             return self._after_death(listed, running)
-        again = self._commit(written)
+        except (duckdb.IOException, OSError) as error:
+            raise self._cannot_write(error) from error
+        try:
+            again = self._commit(written)
+        except (duckdb.IOException, OSError, DeltaError) as error:
+            raise self._cannot_write(error) from error
         if again is None:
             self._count(written)
             return []
         return [again] if again else []
+
+    def _cannot_write(self, error: Exception) -> IolensError:
+        text = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        return IolensError(f"cannot write the lake; what is in it is whole: {text}", str(self.lake.path))
 
     def _commit(self, written: Written) -> list[New] | None:
         """None if the batch is in the lake, else what of it is not, after others have brought the rest."""
@@ -179,6 +196,8 @@ class Ingest:
         while True:
             self._known.refresh()
             again = self._known.differ(written.logs)
+            if again is None and self._job.marked(f"dropped-{written.batch:x}"):
+                again = written.logs  # compaction took it for one of an ingest that had ended
             if again is not None:
                 return again
             try:
@@ -203,7 +222,14 @@ class Ingest:
     def _quarantine(self, refused: Iterable[Refused]) -> None:
         now = datetime.now(timezone.utc)
         rows = [
-            (plain(r.found.path), r.found.size, r.found.mtime, r.reason, now, self._options.cluster or None)
+            (
+                self._called(r.found.path),
+                r.found.size,
+                r.found.mtime,
+                r.reason,
+                now,
+                self._options.cluster or None,
+            )
             for r in refused
         ]
         self.lake.append("quarantine", rows)

@@ -17,11 +17,11 @@ _FOUND = (Column("number", "long"), Column("path", "text"), Column("size", "long
 
 
 class Known:
-    """Path, size and time of every log in ``job`` and ``quarantine``, as hashes in memory: 40 bytes each."""
+    """Path, size and time of every log in some tables, as hashes in memory: 40 bytes each."""
 
-    def __init__(self, job: Table, quarantine: Table, named: Callable[[str], str] = plain) -> None:
-        """named: what a lake calls a path."""
-        self._tables = (job, quarantine)
+    def __init__(self, tables: Sequence[Table], named: Callable[[str], str] = plain) -> None:
+        """tables: job and others with path, size and mtime. named: what a lake calls a path."""
+        self._tables = tuple(tables)
         self._named = named
         self._read: dict[str, set[str]] = {}
         self._duck = duckdb.connect()
@@ -47,7 +47,7 @@ class Known:
                 log = "log, replaces" if table.name == "job" else "NULL, NULL"
                 paths = [f"{table.folder}/{path}" for path in new]
                 self._duck.execute(
-                    f"INSERT INTO known SELECT hash(path), size, mtime, {log} "
+                    f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log} "
                     f"FROM read_parquet({paths!r}, hive_partitioning = false)"
                 )
                 self._read[table.name].update(new)

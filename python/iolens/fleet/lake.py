@@ -61,6 +61,15 @@ class Lake:
         if self.settings.get("format") != _FORMAT:
             raise IolensError("the lake is of another version of iolens", os.fspath(path), exit_code=USAGE)
 
+    def expect(self, pseudonyms: str) -> None:
+        """Raises IolensError if names in the lake have another form than this key gives, "" for none."""
+        has = self.settings.get("pseudonyms", "")
+        if has != pseudonyms:
+            text = "the lake has names as they are" if not has else "the lake has pseudonyms of another key"
+            if has and not pseudonyms:
+                text = "the lake has pseudonyms: --pseudonymize KEYFILE is needed"
+            raise IolensError(text, os.fspath(self.path), exit_code=USAGE)
+
     @classmethod
     def create(cls, path: AnyPath, *, pseudonyms: str = "") -> Lake:
         """A new, empty lake, or the one that is there. pseudonyms: what tells the key of names apart from others."""
@@ -86,6 +95,15 @@ class Lake:
         table = Table(self.path, name, tables()[name])
         table.refresh()
         return table
+
+    def batches(self) -> set[int]:
+        """Those that are finished."""
+        job = self.table("job")
+        return _committed([job.path(f) for f in job.files()])[0]
+
+    def folders(self) -> list[str]:
+        """Tables that have files, or had, of whatever version."""
+        return [name for name in tables() if (self.path / name).is_dir()]
 
     def names(self) -> list[str]:
         """Tables that have been written to."""

@@ -42,6 +42,12 @@ class Column(NamedTuple):
         return _STORED[self.kind][1] + ("" if self.elements == 1 else f"[{self.elements or ''}]")
 
     @property
+    def stored(self) -> str:
+        """DuckDB's, as it is stored."""
+        kind = {"unsigned": "BIGINT", "moment": "TIMESTAMPTZ"}.get(self.kind, _STORED[self.kind][1])
+        return kind + ("" if self.elements == 1 else "[]")
+
+    @property
     def to_stored(self) -> str:
         """SQL: the stored form of the column of a dataset's table."""
         form, name = _STORED[self.kind][2], f'"{self.name}"'
@@ -94,14 +100,16 @@ _OWN = {
     # As in a dataset of logs, and what only a lake has to say.
     "job": """
         log long, path text, uid long, job_id long, nprocs long, start moment, end moment, run_time double, exe text,
-        format text, partial unsigned, size long, mtime long, digest text, user text, application text, host text,
-        cluster text, ingested moment, problem text, replaces long""",
+        format text, partial unsigned, log_size long, log_mtime long, digest text, user text, application text,
+        host text, cluster text, ingested moment, problem text, replaces long""",
     "metric": "log long, name text, value double, version text",
     "finding": """
         log long, rule text, rule_version text, title text, topic text, severity text, time_lost double, share double,
         gain_low double, gain_high double, confidence text, message text""",
     "quarantine": """
-        path text, size long, mtime long, reason text, first_seen moment, cluster text""",
+        path text, log_size long, log_mtime long, reason text, first_seen moment, cluster text""",
+    # Logs whose rows retention has removed: they are not read again.
+    "expired": "path text, log_size long, log_mtime long",
 }
 
 

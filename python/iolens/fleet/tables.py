@@ -108,6 +108,9 @@ class LakeData(Dataset):
         self.snapshot = snapshot
         super().__init__(LakeTables(lake, snapshot), memory=memory)
 
+    def __enter__(self) -> LakeData:
+        return self
+
     def seal(self) -> None:
         """From now on statements read the lake and do nothing else."""
         if not self._sealed:

@@ -15,7 +15,7 @@ from arro3.core import Table as ArrowTable
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.schema import Column
 
-__all__ = ["arrow", "connection", "plain", "write_files"]
+__all__ = ["arrow", "connection", "plain", "read_files", "write_files"]
 
 _ARROW = {
     "long": DataType.int64(),
@@ -63,6 +63,18 @@ def arrow(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> ArrowTabl
     return ArrowTable.from_pydict(
         {column.name: _array([row[n] for row in rows], column.delta) for n, column in enumerate(columns)}
     )
+
+
+def read_files(duck: duckdb.DuckDBPyConnection, table: Table, files: Sequence[File]) -> str:
+    """SQL for the stored rows of files, whatever version wrote them: null where it had no such column."""
+    paths = [table.path(f) for f in files]
+    options = "union_by_name = true, hive_partitioning = false"
+    if table.partitioned:
+        options = f"union_by_name = true, hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
+    source = f"read_parquet({paths!r}, {options})"
+    there = {row[0] for row in duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    chosen = [f'"{c.name}"' if c.name in there else f'NULL::{c.stored} AS "{c.name}"' for c in table.columns]
+    return f"(SELECT {', '.join([*chosen, *([DAY] if table.partitioned else [])])} FROM {source})"
 
 
 def write_files(duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str) -> list[File]:

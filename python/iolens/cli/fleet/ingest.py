@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from iolens.error import OK, PARTIAL
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest, Summary
 from iolens.fleet.lake import Lake
+from iolens.fleet.pseudonyms import Pseudonyms, read_key
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
@@ -93,7 +95,15 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     "--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes that decode [one per processor]."
 )
 @click.option("--cluster", metavar="NAME", default="", help="The machine that the logs are from.")
-@click.option("--no-rules", is_flag=True, help="Without findings: three times as fast.")
+@click.option(
+    "--pseudonymize",
+    metavar="KEYFILE",
+    help="A keyed hash in place of each name: users, files, hosts, programs.",
+)
+@click.option(
+    "--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; may be given again."
+)
+@click.option("--no-rules", is_flag=True, help="Without findings and metrics, which recompute adds.")
 @click.option(
     "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
 )
@@ -105,6 +115,8 @@ def ingest(  # noqa: PLR0913, PLR0917
     watch: float | None,
     jobs: int | None,
     cluster: str,
+    pseudonymize: str | None,
+    directories: tuple[str, ...],
     no_rules: bool,
     limit: int | None,
     json: bool,
@@ -126,13 +138,13 @@ def ingest(  # noqa: PLR0913, PLR0917
         session = spark_session(engine["master"], engine["spark_conf"])
         jobs = jobs or session.sparkContext.defaultParallelism
         pool = SparkPool(session, jobs + 1)
-    options = Options(lake, cluster=cluster, rules=not no_rules)
+    key = read_key(Path(pseudonymize)) if pseudonymize else b""
+    options = Options(lake, cluster, rules=not no_rules, directories=directories, key=key)
+    made = Lake.create(lake, pseudonyms=Pseudonyms(key).mark if key else "")
     while True:
         start = time.monotonic()
         with _Bar() as bar:
-            summary = Ingest(
-                Lake.create(lake), options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool
-            ).run(sources)
+            summary = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool).run(sources)
         _tell(summary, time.monotonic() - start, json)
         if watch is None:
             return PARTIAL if summary.quarantined or summary.unreadable else OK

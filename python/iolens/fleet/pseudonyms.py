@@ -1,0 +1,150 @@
+"""Pseudonyms: a lake without names of users, files, hosts and programs, in which equal names are still equal.
+
+A keyed hash of each name; of a path of each part of it, so that directories and mount points fit as before. Whoever has
+the key can find a name again, nobody else can tell one from a guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import duckdb
+
+from iolens.error import USAGE, IolensError
+from iolens.fleet.schema import Column, tables
+from iolens.fleet.write import arrow, plain
+
+__all__ = ["Pseudonyms", "read_key"]
+
+_LEAST = 16
+
+# What a part of a path may end with in clear: the formats that rules and people ask for.
+_EXTENSION = re.compile(
+    r"\.(h5|hdf5|nc|nc4|cdf|bp|adios|root|parquet|zarr|npy|npz|csv|txt|log|out|err|dat|bin|json|xml|yaml|toml|ini|cfg|"
+    r"conf|so|py|pyc|pt|pth|ckpt|tfrecord|tar|gz|bz2|xz|zst|zip|tmp|lock|db|sqlite|vtk|vtu|fits|tif|tiff|png|jpg|o|a|"
+    r"c|h|f90|mod|restart|chk)$",
+    re.I,
+)
+# Names that Darshan gives to what has none.
+_GIVEN = re.compile(r"<[^<>/]*>|heatmap:\w+")
+
+# How the text of a column becomes a pseudonym; text columns that are not here are of a closed vocabulary.
+_PATH, _NAME = "path", "name"
+_TEXTS = {
+    "path": {"path": _PATH},
+    "job_of": {"exe": _NAME},
+    "metadata": {"value": _NAME},
+    "mount": {"mount": _PATH},
+    "name_of": {"name": _PATH},
+    "process": {"host": _NAME, "exe": _PATH, "command": _NAME, "directory": _PATH},
+    "platform": {"host": _NAME, "value": _NAME},
+    "mounted": {"host": _NAME, "point": _PATH, "source": _PATH, "options": _NAME},
+    "volume": {"name": _NAME, "source": _PATH},
+    "target": {"volume": _NAME, "server": _NAME},
+    "excluded": {"description": _NAME},
+    "folded_directory": {"directory": _PATH},
+    "unobserved": {"program": _PATH},
+    "locks": {"file": _PATH},
+    "phases": {"phase": _NAME},
+    "phase_interfaces": {"phase": _NAME},
+    "steps": {"phase": _NAME},
+    "sites": {"module": _PATH},
+    "environment": {"value": _NAME},
+    "part": {"log_name": _PATH, "command": _NAME, "metadata": _NAME},
+}
+_HOSTS = ("host", "processor_name", "component_pool_name", "pool", "container")
+_NUMBERS = {"job_of": ("uid",), "part": ("uid",)}
+_KEPT = {"metadata": "key = 'lib_ver'"}
+
+
+def read_key(path: Path) -> bytes:
+    """The key in a file. Raises IolensError for one that is too short, or that everybody may read."""
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise IolensError(error.strerror or str(error), str(path), exit_code=USAGE) from error
+    if len(key) < _LEAST:
+        raise IolensError(
+            f"a key has {_LEAST} bytes or more: head -c 32 /dev/urandom > KEY", str(path), exit_code=USAGE
+        )
+    return key
+
+
+class Pseudonyms:
+    """Of one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = hashlib.blake2b(key).digest()
+        self.name = lru_cache(1 << 16)(self._name)
+
+    @property
+    def mark(self) -> str:
+        """Tells the key from others, and nothing else of it."""
+        return self._hash("iolens lake")
+
+    def _hash(self, text: str) -> str:
+        return hmac.new(self._key, text.encode("utf-8", "surrogateescape"), hashlib.blake2b).hexdigest()[:16]
+
+    def _name(self, text: str) -> str:
+        return f"~{self._hash(text)}" if text else text
+
+    def number(self, value: int) -> int:
+        """Of a uid: below 2^31."""
+        return int(self._hash(str(value))[:8], 16) >> 1
+
+    def path(self, text: str) -> str:
+        """Part by part; the separators stay, and the ending of a file of a known format."""
+        if _GIVEN.fullmatch(text):
+            return text
+        return "".join(
+            part if part in ("", "/", ":") or _GIVEN.fullmatch(part) else self._part(part)
+            for part in re.split(r"([/:])", text)
+        )
+
+    def _part(self, part: str) -> str:
+        ending = _EXTENSION.search(part)
+        return self.name(part) + (ending[0].lower() if ending and ending.start() else "")
+
+    def known(self, path: str) -> str:
+        """What the lake calls a log."""
+        return self.path(plain(path))
+
+    # ---- tables of a batch ----
+
+    def apply(self, duck: duckdb.DuckDBPyConnection, made: list[str]) -> None:
+        """Replaces the names in a batch's tables, in memory, before anything is computed from them."""
+        for table in ["path", *made]:
+            columns = dict(_TEXTS.get(table, {}))
+            columns.update({c.name: _NAME for c in tables().get(table, ()) if c.name in _HOSTS})
+            for column, kind in columns.items():
+                self._texts(duck, table, column, self.path if kind == _PATH else self.name)
+            for column in _NUMBERS.get(table, ()):
+                self._numbers(duck, table, column)
+
+    def _texts(self, duck: duckdb.DuckDBPyConnection, table: str, column: str, of: object) -> None:
+        kept = f" AND NOT ({_KEPT[table]})" if table in _KEPT else ""
+        found = duck.execute(
+            f'SELECT DISTINCT "{column}" FROM {table} WHERE "{column}" <> \'\'{kept}'
+        ).fetchall()
+        assert callable(of)
+        rows = [(text, of(text)) for (text,) in found]
+        self._replace(duck, table, column, arrow(rows, (Column("old", "text"), Column("new", "text"))), kept)
+
+    def _numbers(self, duck: duckdb.DuckDBPyConnection, table: str, column: str) -> None:
+        found = duck.execute(
+            f'SELECT DISTINCT "{column}" FROM {table} WHERE "{column}" IS NOT NULL'
+        ).fetchall()
+        rows = [(number, self.number(number)) for (number,) in found]
+        self._replace(duck, table, column, arrow(rows, (Column("old", "long"), Column("new", "long"))), "")
+
+    @staticmethod
+    def _replace(duck: duckdb.DuckDBPyConnection, table: str, column: str, rows: object, kept: str) -> None:
+        duck.register("renamed", rows)
+        duck.execute(
+            f'UPDATE {table} SET "{column}" = renamed.new FROM renamed WHERE {table}."{column}" = renamed.old{kept}'
+        )
+        duck.unregister("renamed")
