@@ -1,0 +1,33 @@
+"""iolens fleet compact: fewer and larger files."""
+
+from __future__ import annotations
+
+import click
+
+from iolens.error import OK
+from iolens.fleet.compact import compact as compact_lake
+from iolens.fleet.lake import Lake
+
+
+@click.command()
+@click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+@click.option(
+    "--keep",
+    metavar="HOURS",
+    type=click.IntRange(0),
+    default=24,
+    show_default=True,
+    help="Files that are not needed any more stay so long, for queries that have begun.",
+)
+def compact(lake: str, keep: int) -> int:
+    """Merges the small files of each day.
+
+    It also takes away what ended ingests left behind, and the rows of logs that were written again. Queries and ingests
+    may go on meanwhile.
+    """
+    done = compact_lake(Lake(lake), keep_hours=keep)
+    print(
+        f"{done.merged:,} files merged into {done.made:,}, {done.dropped:,} of unfinished batches and "
+        f"{done.removed:,} old ones removed"
+    )
+    return OK

@@ -1,0 +1,51 @@
+"""iolens fleet retention: what a lake forgets with time."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta, timezone
+
+import click
+
+from iolens.error import OK
+from iolens.fleet.lake import Lake
+from iolens.fleet.retention import retain
+
+_DAYS = {"d": 1, "w": 7, "y": 365}
+
+
+def _before(context: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+)([dwy])", value)
+    if found:
+        today = datetime.now(timezone.utc).date()
+        return today - timedelta(days=int(found[1]) * _DAYS[found[2]])
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            "expected an age such as 90d, 8w or 2y, or a day such as 2026-01-31"
+        ) from None
+
+
+@click.command()
+@click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+@click.option(
+    "--detail",
+    metavar="AGE",
+    callback=_before,
+    help="Older jobs keep job, metric and finding: no records, no names.",
+)
+@click.option("--jobs", metavar="AGE", callback=_before, help="Older jobs are removed.")
+def retention(lake: str, detail: date | None, jobs: date | None) -> int:
+    """Removes what is old.
+
+    AGE is a time before today (90d, 8w, 2y) or a day: what started before that day (UTC) is removed. The logs of
+    removed jobs are not ingested again. The space is free when a compaction finds the files old enough.
+    """
+    if detail is None and jobs is None:
+        raise click.UsageError("--detail or --jobs is needed")
+    removed = retain(Lake(lake), detail=detail, jobs=jobs)
+    print(f"{sum(removed.values()):,} rows of {len(removed)} tables removed")
+    return OK

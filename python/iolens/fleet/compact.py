@@ -1,0 +1,155 @@
+"""Compaction: fewer and larger files, without what no longer counts. Queries and ingests go on meanwhile."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from iolens.fleet.delta import DAY, Conflict, File, Table
+from iolens.fleet.lake import Lake, Snapshot
+from iolens.fleet.write import connection, read_files, write_files
+
+__all__ = ["Compacted", "compact"]
+
+LARGEST = 256 << 20
+"""Files that are this large are not merged any more, in bytes."""
+
+_COURTESY = 3600
+"""Seconds that an unfinished batch is left alone: dropped while it is under way, it would be read again."""
+
+
+@dataclass
+class Compacted:
+    """What a compaction did."""
+
+    merged: int = 0
+    """Files that are part of larger ones now."""
+    made: int = 0
+    dropped: int = 0
+    """Files of batches that were not finished."""
+    removed: int = 0
+    """Files that no version of a table needs any more."""
+
+
+def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) -> Compacted:
+    """Merges the files of each day, drops what ingests left behind when they ended, and what was replaced.
+
+    keep_hours: how long files that are not needed any more stay for queries that have begun, and for time travel.
+    """
+    done = Compacted()
+    _drop(lake, courtesy, done)
+    snapshot = lake.snapshot()
+    # The rows that replaced others say so until the others are gone everywhere.
+    for name in [*(n for n in lake.names() if n != "job"), "job"]:
+        table = lake.table(name)
+        _merge(table, snapshot, done)
+        if table.delta is not None:
+            done.removed += len(
+                table.delta.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=False)
+            )
+            table.delta.create_checkpoint()
+            table.delta.cleanup_metadata()
+    return done
+
+
+# ---- unfinished batches ----
+
+
+def dropped(job: Table, batch: int) -> bool:
+    """Was the batch declared dead? Then it must not be committed."""
+    return job.marked(f"dropped-{batch:x}")
+
+
+def _drop(lake: Lake, courtesy: float, done: Compacted) -> None:
+    """Declares unfinished batches dead in the table ``job``, and only then takes their files away.
+
+    Of a batch that is under way either its own commit of ``job`` is first, or this one: it then begins anew.
+    """
+    while True:
+        job = lake.table("job")
+        left = _left_behind(lake, courtesy)
+        if not left:
+            return
+        try:
+            job.commit(exact=True, mark=[f"dropped-{batch:x}" for batch in left])
+            break
+        except Conflict:
+            continue
+    for name in lake.folders():
+        table = lake.table(name)
+        if name != "job" and any(c.name == "log" for c in table.columns):
+            gone = [f for f in table.files() if _batch(f.path) in left]
+            if gone:
+                table.commit(remove=gone)
+        for path in table.folder.rglob("*.parquet"):
+            if _batch(path.name) in left:
+                path.unlink(missing_ok=True)
+                done.dropped += 1
+
+
+def _batch(path: str) -> int | None:
+    """The batch that a file's name tells; none of what compaction and others have written."""
+    found = re.match(r"([0-9a-f]{1,10})\.[0-9a-f]{8}-", path.rpartition("/")[2])
+    return int(found[1], 16) if found else None
+
+
+def _left_behind(lake: Lake, courtesy: float) -> set[int]:
+    found: set[int] = set()
+    for name in lake.folders():
+        for path in (lake.path / name).rglob("*.parquet"):
+            batch = _batch(path.name)
+            if batch is not None and time.time() - path.stat().st_mtime >= courtesy:
+                found.add(batch)
+    return found - lake.batches()
+
+
+# ---- merging ----
+
+
+def _merge(table: Table, snapshot: Snapshot, done: Compacted) -> None:
+    of_logs = any(c.name == "log" for c in table.columns)
+    files = sorted(snapshot.files.get(table.name, []), key=lambda f: f.day or "")
+    for _, listed in groupby(files, key=lambda f: f.day):
+        group = list(listed)
+        touched = of_logs and any(f.first <= log <= f.last for f in group for log in snapshot.dead)
+        small = [f for f in group if f.size < LARGEST]
+        stale = any(f".{table.fingerprint}" not in f.path for f in group)
+        if touched or stale:
+            _replace(table, group, snapshot.dead, done)
+        elif len(small) > 1:
+            _replace(table, small, snapshot.dead, done)
+
+
+def _replace(table: Table, old: list[File], dead: list[int], done: Compacted) -> None:
+    listed = ", ".join(map(str, dead)) or "NULL"
+    chosen = ", ".join(
+        f"CASE WHEN replaces IN ({listed}) THEN NULL ELSE replaces END AS replaces"
+        if c.name == "replaces"
+        else f'"{c.name}"'
+        for c in table.columns
+    )
+    of_logs = any(c.name == "log" for c in table.columns)
+    where = f" WHERE log NOT IN ({listed})" if of_logs and dead else ""
+    day = f", {DAY}" if table.partitioned else ""
+    with connection() as duck:
+        source = read_files(duck, table, old)
+        query = f"SELECT {chosen}{day} FROM {source}{where}{' ORDER BY log' if of_logs else ''}"
+        new = write_files(duck, query, table, f"c{uuid.uuid4().hex}")
+    while True:
+        table.refresh()
+        live = {f.path for f in table.files()}
+        if not live.issuperset(f.path for f in old):  # another compaction was first
+            for file in new:
+                Path(table.path(file)).unlink(missing_ok=True)
+            return
+        try:
+            table.commit(add=new, remove=old, exact=True, change=bool(dead))
+            break
+        except Conflict:
+            continue
+    done.merged += len(old)
+    done.made += len(new)

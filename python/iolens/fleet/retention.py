@@ -1,0 +1,58 @@
+"""Retention: what a lake forgets with time. First the detail of jobs, then the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+
+from iolens.fleet.delta import Conflict, Table
+from iolens.fleet.lake import Lake
+from iolens.fleet.write import connection
+
+__all__ = ["AGGREGATES", "retain"]
+
+AGGREGATES = ("job", "metric", "finding")
+"""Tables with a few rows per job; all others that have days are detail."""
+
+
+def retain(lake: Lake, *, detail: date | None = None, jobs: date | None = None) -> dict[str, int]:
+    """Removes what is of days before these: detail of the tables of records, jobs of all. Table -> rows removed.
+
+    A log whose job is removed is not ingested again.
+    """
+    removed: dict[str, int] = {}
+    names = [name for name in lake.names() if name not in AGGREGATES]
+    for name in [*names, *(n for n in reversed(AGGREGATES) if n in lake.names())]:
+        before = max(filter(None, (jobs, None if name in AGGREGATES else detail)), default=None)
+        table = lake.table(name)
+        if before is None or not table.partitioned:
+            continue
+        if name == "job":
+            _remember(lake, table, before)
+        rows = _forget(table, before)
+        if rows:
+            removed[name] = rows
+    return removed
+
+
+def _forget(table: Table, before: date) -> int:
+    while True:
+        old = [f for f in table.files() if f.day is not None and f.day < str(before)]
+        if not old:
+            return 0
+        try:
+            table.commit(remove=old, exact=True)
+            return sum(f.rows for f in old)
+        except Conflict:
+            table.refresh()
+
+
+def _remember(lake: Lake, job: Table, before: date) -> None:
+    """Their paths, so that the next ingest leaves them alone; twice is as good as once."""
+    paths = [job.path(f) for f in job.files() if f.day is not None and f.day < str(before)]
+    if paths:
+        with connection() as duck:
+            rows: Iterable[tuple[object, ...]] = duck.execute(
+                f"SELECT path, log_size, log_mtime FROM read_parquet({paths!r}, hive_partitioning = false)"
+            ).fetchall()
+        lake.append("expired", list(rows))

@@ -1,0 +1,72 @@
+"""Is a lake whole? Every file is there and as long as it was, every row is of a log, no log is there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from iolens.fleet.delta import File, Table
+from iolens.fleet.lake import Lake
+from iolens.fleet.write import connection
+
+__all__ = ["verify"]
+
+
+def verify(lake: Lake) -> Iterator[str]:
+    """A line for everything that is wrong."""
+    snapshot = lake.snapshot()
+    for name, files in snapshot.files.items():
+        table = lake.table(name)
+        with connection() as duck:
+            for file in files:
+                yield from _file(duck, table, file)
+    with lake.open() as data:
+        try:
+            for path, logs in data.query(
+                "SELECT path, count(*) FROM job GROUP BY path HAVING count(*) > 1 ORDER BY path"
+            ).fetchall():
+                yield f"job: {path} is there {logs} times"
+            for log, times in data.query(
+                "SELECT log, count(*) FROM job GROUP BY log HAVING count(*) > 1 ORDER BY log"
+            ).fetchall():
+                yield f"job: log {log} is there {times} times"
+            for name in snapshot.files:
+                if name == "job" or not any(c.name == "log" for c in lake.table(name).columns):
+                    continue
+                (rows,) = data.query(
+                    f"SELECT count(*) FROM {name} WHERE log NOT IN (SELECT log FROM job)"
+                ).fetchall()
+                if rows[0]:
+                    yield f"{name}: {rows[0]} rows are of no log"
+            lacking = data.query(
+                "SELECT count(*) FROM job WHERE log NOT IN (SELECT log FROM module)"
+            ).fetchall()
+            parts = data.query("SELECT count(*) FROM module WHERE stored > 0").fetchall()
+            if parts[0][0] == 0 and lacking[0][0] == 0 and snapshot.files["job"]:
+                return
+        except duckdb.Error as error:
+            yield str(error).splitlines()[0]
+
+
+def _file(duck: duckdb.DuckDBPyConnection, table: Table, file: File) -> Iterator[str]:
+    path = Path(table.path(file))
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        yield f"{table.name}/{file.path}: {error.strerror}"
+        return
+    if size != file.size:
+        yield f"{table.name}/{file.path}: has {size} bytes, not {file.size}"
+        return
+    try:
+        quoted = str(path).replace("'", "''")
+        (found,) = duck.execute(
+            f"SELECT count(*), count(COLUMNS(*)) FROM read_parquet('{quoted}')"
+        ).fetchall()
+    except duckdb.Error as error:
+        yield f"{table.name}/{file.path}: {str(error).splitlines()[0]}"
+        return
+    if found[0] != file.rows:
+        yield f"{table.name}/{file.path}: has {found[0]} rows, not {file.rows}"

@@ -1,0 +1,249 @@
+"""What may happen to a lake: kills, several writers, compaction under queries, a full disk, an older version."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from iolens.fleet import Lake, schema
+from iolens.fleet.areas import find_logs
+from iolens.fleet.batch import Options
+from iolens.fleet.compact import compact
+from iolens.fleet.ingest import Ingest
+from iolens.fleet.recompute import recompute
+from iolens.fleet.retention import retain
+from iolens.fleet.verify import verify
+from made_log import Make
+
+IOLENS = Path(sys.executable).parent / "iolens"
+KILLS = int(os.environ.get("IOLENS_FLEET_KILLS", "3"))
+LOGS = 60
+
+
+@pytest.fixture
+def area(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    make = Make(folder)
+    for job in range(LOGS):
+        names = {job + 1: f"/scratch/ann/secret{job}.h5".encode(), 999: b"/home/bob/notes"}
+        records = [{"id": number, "writes": 1, "bytes_written": 100} for number in names]
+        start = 1_700_000_000 + job * 7200
+        made = make(
+            posix=records,
+            names=names,
+            job_id=job,
+            uid=4242,
+            start=start,
+            end=start + 5,
+            exe=b"/apps/zephyr --with carol",
+        )
+        made.rename(folder / f"dora_zephyr_id{job}-1_1-1-1-1_1.darshan")
+    return folder
+
+
+def start(area: Path, lake: Path, *more: str) -> subprocess.Popen[str]:
+    code = (
+        "import sys; import iolens.fleet.ingest as i; i.BATCH_LOGS = 7;"
+        "from iolens.fleet.batch import Options; from iolens.fleet import Lake;"
+        "i.Ingest(Lake.create(sys.argv[2]), Options(sys.argv[2], rules=False), jobs=1, batch_logs=7).run([sys.argv[1]])"
+    )
+    command = [sys.executable, "-c", code, str(area), str(lake), *more]
+    return subprocess.Popen(command, start_new_session=True, text=True, stderr=subprocess.PIPE)
+
+
+def fill(area: Path, lake: Path, rules: bool = False, logs: int = 100) -> None:
+    Ingest(Lake.create(lake), Options(str(lake), rules=rules), jobs=1, batch_logs=logs).run([area])
+
+
+def whole(lake: Path, logs: int = LOGS) -> None:
+    assert list(verify(Lake(lake))) == []
+    with Lake(lake).open() as data:
+        assert data.rows("SELECT count(*) AS n, count(DISTINCT job_id) AS jobs FROM job") == [
+            {"n": logs, "jobs": logs}
+        ]
+        assert data.rows("SELECT count(*) AS n, sum(writes)::BIGINT AS writes FROM posix") == [
+            {"n": 2 * logs, "writes": 2 * logs}
+        ]
+
+
+def test_kills_at_any_moment_lose_nothing_and_double_nothing(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    chance = random.Random(secrets.randbits(32))
+    begin = time.monotonic()
+    start(area, tmp_path / "other").wait()
+    usual = time.monotonic() - begin
+    for _ in range(KILLS):
+        if chance.random() < 0.2:
+            shutil.rmtree(lake, ignore_errors=True)
+        process = start(area, lake)
+        try:
+            process.wait(chance.random() * usual)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if (lake / "lake.json").exists():
+            assert list(verify(Lake(lake))) == []
+    assert start(area, lake).wait() == 0
+    whole(lake)
+    compact(Lake(lake), keep_hours=0, courtesy=0)
+    whole(lake)
+
+
+def test_two_ingesters_bring_every_log_once(area: Path, tmp_path: Path) -> None:
+    both = [start(area, tmp_path / "lake") for _ in range(2)]
+    told = [process.communicate()[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    whole(tmp_path / "lake")
+
+
+def test_a_batch_that_compaction_has_dropped_is_read_again(area: Path, tmp_path: Path) -> None:
+    """Between the files of a batch and its commit somebody compacts, and takes it for one that had ended."""
+    lake = Lake.create(tmp_path / "lake")
+    ingest = Ingest(lake, Options(str(lake.path), rules=False), jobs=1)
+    commit = ingest._commit
+
+    def later(written):  # type: ignore[no-untyped-def]
+        ingest._commit = commit  # type: ignore[method-assign]
+        assert compact(lake, courtesy=0).dropped > 0
+        return commit(written)
+
+    ingest._commit = later  # type: ignore[method-assign]
+    ingest.run([area])
+    whole(lake.path)
+
+
+def test_queries_that_have_begun_go_on_under_compaction(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    fill(area, lake, logs=9)
+    with Lake(lake).open() as before:
+        done = compact(Lake(lake), keep_hours=24)
+        assert done.made < done.merged
+        assert before.rows("SELECT sum(writes)::BIGINT AS n FROM posix") == [{"n": 2 * LOGS}]
+    whole(lake)
+    days = {file.day for file in Lake(lake).snapshot().files["posix"]}
+    assert len(Lake(lake).snapshot().files["posix"]) == len(days)
+    assert compact(Lake(lake), keep_hours=0).removed > 0
+    whole(lake)
+
+
+def test_what_was_replaced_is_gone_after_compaction(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    fill(area, lake)
+    log = next(area.iterdir())
+    log.write_bytes(log.read_bytes() + b"\0")
+    fill(area, lake)
+    whole(lake)
+    assert len(Lake(lake).snapshot().dead) == 1
+    compact(Lake(lake), keep_hours=0)
+    assert Lake(lake).snapshot().dead == []
+    whole(lake)
+
+
+def test_retention_forgets_detail_first_and_jobs_for_good(area: Path, tmp_path: Path) -> None:
+    lake = Lake.create(tmp_path / "lake")
+    fill(area, lake.path)
+    days = sorted({str(file.day) for file in lake.snapshot().files["job"]})
+    retain(lake, detail=date.fromisoformat(days[2]))
+    with lake.open() as data:
+        assert data.rows("SELECT count(*) AS n FROM job") == [{"n": LOGS}]
+        assert data.rows("SELECT min(day)::VARCHAR AS day FROM posix") == [{"day": days[2]}]
+    retain(lake, jobs=date.fromisoformat(days[1]))
+    with lake.open() as data:
+        assert data.rows("SELECT min(day)::VARCHAR AS day FROM job") == [{"day": days[1]}]
+    assert Ingest(lake, Options(str(lake.path)), jobs=1).run([area]).ingested == 0
+
+
+def test_findings_come_by_recomputing_too(area: Path, tmp_path: Path) -> None:
+    fill(area, tmp_path / "with", rules=True)
+    fill(area, tmp_path / "without")
+    recompute(Lake(tmp_path / "without"))
+    asked = (
+        "SELECT job_id, rule, rule_version, severity, message FROM finding JOIN job USING (log) ORDER BY ALL"
+    )
+    kept = []
+    for lake in ("with", "without"):
+        with Lake(tmp_path / lake).open() as data:
+            kept.append(data.rows(asked))
+    assert kept[0] == kept[1] and kept[0]
+    rule = kept[0][0]["rule"]
+    recompute(Lake(tmp_path / "without"), rules=[rule])
+    with Lake(tmp_path / "without").open() as data:
+        assert data.rows(asked) == kept[0]
+
+
+def test_a_lake_of_an_older_version_takes_new_columns(
+    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = schema.tables()
+    older = {**known, "posix": tuple(c for c in known["posix"] if c.name != "bytes_written")}
+    half = tmp_path / "half"
+    half.mkdir()
+    for log in sorted(area.iterdir())[:20]:
+        shutil.copy2(log, half)
+    with monkeypatch.context() as patch:
+        for name in ("batch", "lake", "tables"):
+            patch.setattr(f"iolens.fleet.{name}.tables", lambda: older)
+        from iolens.fleet.batch import write_batch
+
+        written = write_batch(
+            Options(str(Lake.create(tmp_path / "lake").path), rules=False),
+            5,
+            [(found, None) for folder in find_logs([half], lambda path, error: None) for found in folder],
+        )
+        for name, files in sorted(written.files.items(), key=lambda item: item[0] == "job"):
+            Lake(tmp_path / "lake").table(name).commit(add=files)
+    shutil.rmtree(half)
+    asked = "SELECT count(*) AS n, count(bytes_written) AS known FROM posix"
+    with Lake(tmp_path / "lake").open() as data:
+        assert data.rows(asked) == [{"n": 40, "known": 0}]
+    fill(area, tmp_path / "lake")
+    with Lake(tmp_path / "lake").open() as data:
+        assert data.rows(asked) == [{"n": 2 * (LOGS + 20), "known": 2 * LOGS}]
+    compact(Lake(tmp_path / "lake"), keep_hours=0)
+    with Lake(tmp_path / "lake").open() as data:
+        assert data.rows(asked) == [{"n": 2 * (LOGS + 20), "known": 2 * LOGS}]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False, capture_output=True
+    )
+    if done.returncode:
+        pytest.skip("no right to mount")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_a_full_disk_is_told_and_what_is_in_the_lake_stays_whole(area: Path, small_disk: Path) -> None:
+    lake = small_disk / "lake"
+    command = [IOLENS, "fleet", "ingest", area, "--lake", lake, "--no-rules", "--jobs", "1"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
+    assert "cannot write the lake" in done.stderr and len(done.stderr.splitlines()) == 1
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    assert list(verify(Lake(lake))) == []
+    fill(area, lake)
+    whole(lake)
+
+
+def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(area: Path) -> None:
+    loop = area / "a" / "loop.darshan"
+    loop.parent.mkdir()
+    loop.symlink_to(loop)
+    told: list[str] = []
+    found = [f for folder in find_logs([area], lambda path, error: told.append(path)) for f in folder]
+    assert told == [str(loop)] and len(found) == LOGS
