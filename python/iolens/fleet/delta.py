@@ -122,26 +122,9 @@ class Table:
             except Exception:  # another process does it at this moment: the next commit looks again
                 table.update_incremental()
 
-    def commit(
-        self,
-        add: Iterable[File] = (),
-        remove: Iterable[File] = (),
-        *,
-        exact: bool = False,
-        change: bool = True,
-        mark: Iterable[str] = (),
-    ) -> None:
-        """One version more, with these files and without those. Raises Conflict.
-
-        exact: only if nobody has committed since ``version``. change: False if the rows stay the same. mark: names that
-        the table has from then on, see ``marked``.
-        """
-        if self._table is None:
-            self._table = self._create()
-            if exact:  # another process may have made it, and committed since
-                raise Conflict(f"{self.name} is new")
-        table = self._table
-        self._evolve(table)
+    def _actions(
+        self, add: Iterable[File], remove: Iterable[File], change: bool
+    ) -> list[AddAction | RemoveAction]:
         now = int(time.time() * 1000)
         actions: list[AddAction | RemoveAction] = [
             AddAction(
@@ -168,6 +151,29 @@ class Table:
             )
             for f in remove
         ]
+        return actions
+
+    def commit(
+        self,
+        add: Iterable[File] = (),
+        remove: Iterable[File] = (),
+        *,
+        exact: bool = False,
+        change: bool = True,
+        mark: Iterable[str] = (),
+    ) -> None:
+        """One version more, with these files and without those. Raises Conflict.
+
+        exact: only if nobody has committed since ``version``. change: False if the rows stay the same. mark: names that
+        the table has from then on, see ``marked``.
+        """
+        if self._table is None:
+            self._table = self._create()
+            if exact:  # another process may have made it, and committed since
+                raise Conflict(f"{self.name} is new")
+        table = self._table
+        self._evolve(table)
+        actions = self._actions(add, remove, change)
         properties = CommitProperties(
             max_commit_retries=0 if exact else 100,
             app_transactions=[Transaction(name, 1) for name in mark] or None,

@@ -117,7 +117,7 @@ class Pseudonyms:
 
     def apply(self, duck: duckdb.DuckDBPyConnection, made: list[str]) -> None:
         """Replaces the names in a batch's tables, in memory, before anything is computed from them."""
-        for table in ["path", *made]:
+        for table in ["path", "job_of", *made]:
             columns = dict(_TEXTS.get(table, {}))
             columns.update({c.name: _NAME for c in tables().get(table, ()) if c.name in _HOSTS})
             for column, kind in columns.items():
