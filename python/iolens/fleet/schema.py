@@ -110,6 +110,12 @@ _OWN = {
         path text, log_size long, log_mtime long, reason text, first_seen moment, cluster text""",
     # Logs whose rows retention has removed: they are not read again.
     "expired": "path text, log_size long, log_mtime long",
+    # Runs of jobs as the scheduler accounted for them, each as often as it was told otherwise; what changed on a day.
+    "accounting": """
+        cluster text, job_id long, array_job long, array_task long, user text, account text, partition text,
+        name text, state text, submit moment, start moment, end moment, cores long, nodes long,
+        core_seconds long, observed flag, told moment, source text""",
+    "change": "on_day date, text text, told moment",
 }
 
 
@@ -136,7 +142,7 @@ def _column(field: Field) -> Column:
 
 @cache
 def tables() -> dict[str, tuple[Column, ...]]:
-    """Every table and its columns, without the partition ``day``, which all but ``quarantine`` have besides."""
+    """Every table and its columns, without the partition ``day``, which those with a ``log`` have besides."""
     source = scan([])
     found = dict(OWN)
     for table, name in PLAIN.items():

@@ -5,8 +5,10 @@ A format is a file of this folder with ``recognizes(first line)`` and ``jobs(lin
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
+import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -21,14 +23,14 @@ _FORMATS = (pbs, slurm_dump, delimited)
 
 
 def read_jobs(reading: Reading) -> Iterator[AccountedJob]:
-    """The jobs of ``reading.path``, plain or gzipped, one run of a job after the other, in the order of the file.
+    """The jobs of a file, plain or gzipped, one run of a job after the other, in its order; "-" is standard input.
 
     Lines that cannot be read are noted in ``reading`` and passed over. Raises IolensError if nothing of the file is
     accounting of a known format, OSError if it cannot be opened.
     """
-    path = Path(reading.path)
-    with path.open("rb") as raw:
-        gzipped = raw.peek(2)[:2] == b"\x1f\x8b"
+    with contextlib.ExitStack() as stack:
+        raw = sys.stdin.buffer if reading.path == "-" else stack.enter_context(Path(reading.path).open("rb"))
+        gzipped = io.BufferedReader.peek(raw, 2)[:2] == b"\x1f\x8b"  # type: ignore[arg-type]
         unpacked = gzip.GzipFile(fileobj=raw) if gzipped else raw
         lines = io.TextIOWrapper(unpacked, encoding="utf-8", errors="replace", newline="")
         try:

@@ -86,6 +86,8 @@ def whole(text: str) -> int | None:
     """A number that may be left out. Raises ValueError with what is wrong."""
     if not text:
         return None
+    if text.isascii() and text.isdigit():
+        return int(text)
     if not re.fullmatch(r"\d+(\.0*)?", text):
         raise ValueError(f'"{text}" is no whole number')
     return int(text.split(".", maxsplit=1)[0])
