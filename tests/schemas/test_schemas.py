@@ -27,6 +27,8 @@ SCHEMAS = {
     "findings": ["findings"],
     **{f"fleet {name}": ["fleet"] for name in ("findings", "history", "job", "screen", "top")},
     "fleet import": ["imported"],
+    "fleet accounting": ["accounting"],
+    "fleet coverage": ["coverage"],
     "fleet ingest": ["ingest"],
     "fleet notify": ["trial"],
     "info": ["info"],

@@ -1,0 +1,25 @@
+"""iolens fleet mark: what changed on a machine, beside its coverage."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import click
+
+from iolens.error import OK
+from iolens.fleet.lake import Lake
+
+
+@click.command()
+@click.argument("day", type=click.DateTime(["%Y-%m-%d"]))
+@click.argument("text")
+@click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+def mark(day: datetime, text: str, lake: str) -> int:
+    """Keeps what changed on a day.
+
+    For instance: iolens fleet mark 2013-02-01 "Cray compiler" --lake DIR.
+
+    `iolens fleet coverage` shows it beside the days, with the first days of new versions of the library.
+    """
+    Lake(lake).append("change", [(day.date(), text, datetime.now(timezone.utc))])
+    return OK
