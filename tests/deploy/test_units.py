@@ -1,0 +1,79 @@
+"""The units of deploy/systemd: systemd takes them, and what they start does its work on a generated population."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNITS = ROOT / "deploy" / "systemd"
+COMMAND = Path(sys.executable).parent / "iolens"
+
+
+def placed(tmp_path: Path) -> Path:
+    """Copies whose command and settings are where this machine has them."""
+    folder = tmp_path / "units"
+    folder.mkdir()
+    for unit in UNITS.iterdir():
+        text = unit.read_text().replace("/usr/bin/iolens", str(COMMAND))
+        (folder / unit.name).write_text(text.replace("/etc/iolens", str(folder)))
+    return folder
+
+
+def started(unit: Path) -> list[str]:
+    """The command lines of a service, as a shell takes them."""
+    text = unit.read_text().replace("\\\n", " ")
+    return [re.sub(r"\$\{(\w+)\}", r'"$\1"', line) for line in re.findall(r"^ExecStart=(.*)", text, re.M)]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
+def test_systemd_has_nothing_to_say_against_them(tmp_path: Path) -> None:
+    units = [str(unit) for unit in placed(tmp_path).iterdir() if unit.suffix != ".conf"]
+    assert len(units) == 4
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
+    )
+    said = [line for line in done.stderr.splitlines() if "iolens" in line]
+    assert (done.returncode, said) == (0, [])
+    times = subprocess.run(
+        ["systemd-analyze", "calendar", "*-*-* 02:30:00"], capture_output=True, text=True, check=False
+    )
+    assert "*-*-* 02:30:00" in times.stdout
+
+
+def test_what_they_start_makes_a_lake_with_coverage(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "bench" / "fleetgen"))
+    try:
+        importlib.import_module("generate").generate(
+            tmp_path / "p", logs=40, days=3, users=10, files=3, most=20
+        )
+    finally:
+        sys.path.pop(0)
+    units, bin = placed(tmp_path), tmp_path / "bin"
+    bin.mkdir()
+    (bin / "sacct").write_text(f"#!/bin/sh\nexec cat {tmp_path}/p/accounting.txt\n")
+    (bin / "sacct").chmod(0o755)
+    names = re.findall(r"^(IOLENS_\w+)=", (units / "fleet.conf").read_text(), re.M)
+    values = {
+        "IOLENS_LOGS": f"{tmp_path}/p/logs",
+        "IOLENS_LAKE": f"{tmp_path}/lake",
+        "IOLENS_CLUSTER": "hopper",
+    }
+    assert sorted(names) == sorted(values)
+    env = {**os.environ, **values, "PATH": f"{bin}:{os.environ['PATH']}", "TZ": "UTC"}
+    said = ""
+    for service in ("iolens-ingest.service", "iolens-nightly.service"):
+        for line in started(units / service):
+            done = subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (line, done.stderr)
+            said += done.stdout
+    assert "40 logs found, 40 ingested" in said
+    assert re.search(r"2013-01-0[123] +\d", said)
+    assert "left no log" in said
