@@ -1,0 +1,210 @@
+"""A machine's logs in a lake: how fast they come in, how much room they take, how long questions take.
+
+bench/fleetgen makes the logs, the same on every machine. Each step is a process of its own: seconds are wall-clock
+from its start to its end, memory is that of the largest of its processes. Caches are as they are: warm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+IOLENS = Path(sys.executable).parent / "iolens"
+sys.path.insert(0, str(ROOT / "bench" / "fleetgen"))
+
+import generate  # noqa: E402
+
+SCREENS = {
+    "redundant_reads": "value > 1024::BIGINT ** 4",
+    "metadata_ratio": "matches",
+    "small_shared_writes": "matches",
+}
+"""Metric -> which jobs match, as in tables 3 to 5 of the study of Hopper."""
+
+QUESTIONS = {
+    "users by bytes": "SELECT user, sum(bytes_read + bytes_written) FROM job JOIN own_file USING (log) GROUP BY 1 "
+    "ORDER BY 2 DESC LIMIT 10",
+    "applications by metadata": "SELECT application, sum(meta_time) FROM job JOIN posix USING (log) GROUP BY 1 "
+    "ORDER BY 2 DESC LIMIT 10",
+    "largest files": "SELECT name, max(max_byte_written) FROM posix JOIN name_of USING (log, id) GROUP BY 1 "
+    "ORDER BY 2 DESC LIMIT 10",
+    "jobs per day": "SELECT day, count(*), sum(nprocs) FROM job GROUP BY 1 ORDER BY 1",
+}
+
+# Asks a lake with no more than 3 GB for DuckDB, and says how long that took after the imports.
+ASKED = """
+import json, sys, time
+from iolens.fleet import Lake
+lake, statements = sys.argv[1], sys.argv[2:]
+start = time.perf_counter()
+with Lake(lake).open(memory="3GB") as data:
+    rows = [data.query(statement).fetchall() for statement in statements]
+print(json.dumps({"seconds": time.perf_counter() - start, "rows": rows}, default=str))
+"""
+
+SIZES = """
+import json, sys
+from iolens.fleet import Lake
+files = Lake(sys.argv[1]).snapshot().files
+print(json.dumps({name: sum(file.size for file in some) for name, some in files.items()}))
+"""
+
+
+def measured(*words: object, codes: tuple[int, ...] = (0,)) -> tuple[float, float, str]:
+    """Seconds, memory in MB, and what a command printed."""
+    with tempfile.TemporaryFile("w+") as out:
+        start = time.perf_counter()
+        child = subprocess.Popen([str(word) for word in words], stdout=out)
+        _, status, used = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - start
+        if os.waitstatus_to_exitcode(status) not in codes:
+            raise SystemExit(f"{' '.join(map(str, words))[:200]} failed")
+        out.seek(0)
+        return seconds, used.ru_maxrss / 1024, out.read()
+
+
+def ask(lake: Path, *statements: str) -> tuple[float, float, list[list[list[Any]]]]:
+    """Seconds after the imports, memory in MB, rows of each statement."""
+    _, memory, text = measured(sys.executable, "-c", ASKED, lake, *statements)
+    found = json.loads(text)
+    return found["seconds"], memory, found["rows"]
+
+
+def ingest(logs: Path, lake: Path, *options: str) -> dict[str, Any]:
+    seconds, memory, text = measured(
+        IOLENS, "fleet", "ingest", logs, "--lake", lake, "--json", *options, codes=(0, 4)
+    )
+    told = json.loads(text)
+    return {"seconds": seconds, "memory": memory, "logs": told["ingested"], "known": told["known"]}
+
+
+def screened(lake: Path) -> dict[str, Any]:
+    statements = [
+        f"SELECT count(*), count(DISTINCT user), max(value) FROM metric.{name} JOIN job USING (log) WHERE {matches}"
+        for name, matches in SCREENS.items()
+    ]
+    seconds, memory, rows = ask(lake, *statements)
+    jobs = {
+        name: {"jobs": found[0][0], "users": found[0][1], "largest": found[0][2]}
+        for name, found in zip(SCREENS, rows)
+    }
+    return {"seconds": seconds, "memory": memory, "found": jobs}
+
+
+def stored(lake: Path) -> dict[str, Any]:
+    """The same from the values that ingest has stored, which one number each can tell."""
+    statement = "SELECT name, count(*), max(value) FROM metric WHERE name = '{}' AND value > {} GROUP BY 1"
+    names = {"redundant_reads": 2**40, "metadata_ratio": 0.25, "small_shared_writes": 10**8}
+    seconds, memory, _ = ask(lake, *(statement.format(name, least) for name, least in names.items()))
+    return {"seconds": seconds, "memory": memory}
+
+
+def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Everything that is measured."""
+    out, found = folder / "population", {}
+    if not (out / "truth.json").exists():
+        shutil.rmtree(out, ignore_errors=True)
+        days, users = arguments.days, arguments.users
+        start = time.perf_counter()
+        generate.generate(
+            out,
+            logs=arguments.logs,
+            files=arguments.files,
+            days=days,
+            users=users,
+            screened=arguments.screened,
+        )
+        found["generating"] = {"seconds": time.perf_counter() - start}
+    found["truth"] = json.loads((out / "truth.json").read_text())
+    for name, options in (("plain", ("--no-rules",)), ("rules", ())):
+        if name == "rules" and arguments.no_rules:
+            continue
+        lake = folder / f"lake-{name}"
+        shutil.rmtree(lake, ignore_errors=True)
+        found[f"ingest_{name}"] = ingest(out / "logs", lake, *options)
+        found[f"unchanged_{name}"] = ingest(out / "logs", lake, *options)
+    found["sizes"] = json.loads(measured(sys.executable, "-c", SIZES, lake)[2])
+    found["screens"] = screened(lake)
+    found["stored"] = stored(lake)
+    found["questions"] = {}
+    for name, statement in QUESTIONS.items():
+        seconds, memory, _ = ask(lake, statement)
+        found["questions"][name] = {"seconds": seconds, "memory": memory}
+    accounting = ("accounting", out / "accounting.txt", "--zone", "UTC")
+    found["accounting"] = dict(
+        zip(("seconds", "memory"), measured(IOLENS, "fleet", *accounting, "--lake", lake))
+    )
+    seconds, memory, text = measured(IOLENS, "fleet", "coverage", "--lake", lake, "--json")
+    found["coverage"] = {"seconds": seconds, "memory": memory, "total": json.loads(text)["total"]}
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    """As docs/performance.md has it."""
+    truth, sizes = found["truth"], found["sizes"]
+    rows: list[tuple[str, str, str, dict[str, Any]]] = []
+    for name, wanted in (("plain", "3,000"), ("rules", "1,000")):
+        if f"ingest_{name}" in found:
+            step = found[f"ingest_{name}"]
+            what = "ingest without rules" if name == "plain" else "ingest with metrics and rules"
+            rows.append((what, f"{step['logs'] / step['seconds']:,.0f} logs/s", f"{wanted} logs/s", step))
+            again = found[f"unchanged_{name}"]
+            rows.append(("ingest again, nothing new", f"{again['seconds']:.1f} s", "10 s", again))
+    rows.append(("three screens over all", f"{found['screens']['seconds']:.2f} s", "2 s", found["screens"]))
+    rows += [
+        (f"query: {name}", f"{one['seconds']:.2f} s", "10 s", one) for name, one in found["questions"].items()
+    ]
+    rows.append(("accounting", f"{found['accounting']['seconds']:.1f} s", "", found["accounting"]))
+    rows.append(("coverage", f"{found['coverage']['seconds']:.1f} s", "", found["coverage"]))
+    lines = [
+        f"{truth['logs']:,} logs, {truth['bytes'] / 1e6:,.1f} MB, {truth['records']:,} records, "
+        f"{truth['accounted_jobs']:,} jobs accounted for",
+        "",
+        "| what | measured | wanted | memory, MB |",
+        "|---|---|---|---|",
+        *(f"| {what} | {value} | {wanted} | {step['memory']:.0f} |" for what, value, wanted, step in rows),
+    ]
+    share = 100 * sum(sizes.values()) / truth["bytes"]
+    lines += [f"| the lake beside the logs | {share:.0f} % | 40 % | |", "", "| table | MB |", "|---|---|"]
+    lines += [f"| {name} | {size / 1e6:.1f} |" for name, size in sorted(sizes.items(), key=lambda p: -p[1])]
+    lines += ["", "| screen | jobs | users | largest | as generated |", "|---|---|---|---|---|"]
+    for name, one in found["screens"]["found"].items():
+        made = truth["screened"][name]
+        lines.append(
+            f"| {name} | {one['jobs']} | {one['users']} | {one['largest'] or 0:.6g} "
+            f"| {made['jobs']}, {made['users']}, {made['largest']:.6g} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logs", type=int, default=20_000, help="261890: Hopper's ten weeks")
+    parser.add_argument("--files", type=int, default=40, help="mean number of files of a log")
+    parser.add_argument("--days", type=int, default=72)
+    parser.add_argument("--users", type=int, default=1200)
+    parser.add_argument(
+        "--screened", type=int, default=1, help="so many times Hopper's share of jobs to be found"
+    )
+    parser.add_argument("--no-rules", action="store_true", help="without findings")
+    parser.add_argument("--keep", type=Path, help="folder for logs and lakes, which stay")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.keep or Path(scratch)
+        folder.mkdir(exist_ok=True, parents=True)
+        found = bench(folder, arguments)
+    print(json.dumps(found) if arguments.json else table(found))
+
+
+if __name__ == "__main__":
+    main()
