@@ -114,7 +114,7 @@ def _complete(data: Dataset, path: str, cluster: str) -> None:
     data.connection.unregister("programs")
     data.connection.execute(
         'UPDATE job SET application = program.application, "user" = coalesce("user", uid::VARCHAR, \'\'), partial = 0,'
-        " size = ?, mtime = ?, cluster = ?, ingested = ? FROM program WHERE program.exe = job.exe",
+        " log_size = ?, log_mtime = ?, cluster = ?, ingested = ? FROM program WHERE program.exe = job.exe",
         [
             *(status.st_size, status.st_mtime_ns, cluster or None),
             datetime.now(timezone.utc).replace(tzinfo=None),
