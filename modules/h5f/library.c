@@ -7,8 +7,11 @@ enum { LIBRARIES = 8, LAST_MAJOR = 2 };
 
 static struct h5_library libraries[LIBRARIES];
 
-#define SYMBOL(type, symbol, parameters)               \
-	{#symbol, offsetof(struct h5_library, symbol), \
+#define NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
+H5_FUNCTIONS(NAME)
+
+#define SYMBOL(type, symbol, parameters)                     \
+	{name_##symbol, offsetof(struct h5_library, symbol), \
 	 offsetof(struct h5_library, symbol) >= offsetof(struct h5_library, H5Sis_regular_hyperslab)},
 
 static const struct resolve_symbol symbols[] = {H5_FUNCTIONS(SYMBOL)};

@@ -8,8 +8,11 @@ enum { LIBRARIES = 4, INVALID = -36 }; /* NC_EINVAL */
 
 static struct pnetcdf_library libraries[LIBRARIES];
 
-#define SYMBOL(type, symbol, parameters)                    \
-	{#symbol, offsetof(struct pnetcdf_library, symbol), \
+#define NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
+PNETCDF_FUNCTIONS(NAME)
+
+#define SYMBOL(type, symbol, parameters)                          \
+	{name_##symbol, offsetof(struct pnetcdf_library, symbol), \
 	 offsetof(struct pnetcdf_library, symbol) >= offsetof(struct pnetcdf_library, ncmpi_inq_get_size)},
 
 static const struct resolve_symbol symbols[] = {PNETCDF_FUNCTIONS(SYMBOL)};

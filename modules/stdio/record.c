@@ -1,7 +1,6 @@
 #include "operation.h"
 #include "record.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 
 #include "../heatmap/record.h"
@@ -10,8 +9,13 @@
 /* What two readings of the clock at once are apart: more than a getc takes. */
 static double clock_cost;
 
-/* libc's own note that there is one thread; NULL where it keeps none. */
+/* libc's own note that there is one thread; there is none before 2.32. */
+extern char __libc_single_threaded __attribute__((weak));
 static const char *single_threaded;
+
+#ifdef IOLENS_LINKED
+__thread const struct stdio_stream *stdio_entered;
+#endif
 
 static double measured_clock_cost(void)
 {
@@ -27,7 +31,7 @@ static double measured_clock_cost(void)
 void stdio_record_start(void)
 {
 	clock_cost = measured_clock_cost();
-	single_threaded = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+	single_threaded = &__libc_single_threaded;
 }
 
 /*
@@ -185,6 +189,7 @@ static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t by
 
 void stdio_access(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
+	STDIO_LEAVE();
 	if (bytes < 0 || !s.stream->file) {
 		remember(s.stream, f, op);
 		if (bytes >= 0)
@@ -352,6 +357,7 @@ static void seek_record(struct stdio_stream *t, int64_t at, double start, double
 void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int result)
 {
 	struct stdio_stream *t = s.stream;
+	STDIO_LEAVE();
 	if (!t)
 		return;
 	double end = clock_now();
@@ -383,6 +389,7 @@ static void flush_record(struct stdio_stream *t, int64_t reached, double start, 
 void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 {
 	struct stdio_stream *t = s.stream;
+	STDIO_LEAVE();
 	if (!t)
 		return;
 	double end = clock_now();

@@ -34,6 +34,22 @@ struct stdio_span {
 	double start; /* s; 0: served from the buffer, not timed; negative: served from the buffer, timed for all */
 };
 
+/*
+ * In a program that libc and the runtime are linked into, libc's own fgetc, printf or getline call __uflow, __overflow and
+ * __getdelim through our wrappers. Such a call is part of the one that the thread is in.
+ */
+#ifdef IOLENS_LINKED
+extern __thread const struct stdio_stream *stdio_entered
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define STDIO_ENTER(stream) (stdio_entered = (stream))
+#define STDIO_LEAVE()       (stdio_entered = NULL)
+#define STDIO_INSIDE(f)     (stdio_entered && stdio_entered == stdio_stream_of(f))
+#else
+#define STDIO_ENTER(stream) ((void)0)
+#define STDIO_LEAVE()       ((void)0)
+#define STDIO_INSIDE(f)     false
+#endif
+
 /* Before a call: counts what the program did without one since the last; gives a forked child its own file. */
 void stdio_attend(struct stdio_stream *stream, FILE *f);
 
@@ -56,6 +72,7 @@ void stdio_adopt(struct stdio_stream *stream, FILE *f);
 static inline struct stdio_span stdio_span(FILE *f)
 {
 	struct stdio_span s = {stdio_watched(f), 0};
+	STDIO_ENTER(s.stream);
 	if (s.stream)
 		s.start = clock_now();
 	return s;
@@ -64,6 +81,7 @@ static inline struct stdio_span stdio_span(FILE *f)
 static inline struct stdio_span stdio_span_buffered(struct stdio_stream *stream, bool buffered)
 {
 	struct stdio_span s = {stream, 0};
+	STDIO_ENTER(stream);
 	if (__builtin_expect(!buffered, 0)) {
 		s.start = clock_now();
 	} else if (__builtin_expect(--stream->until_timed <= 0, 0)) { /* may pass 0 when threads race */

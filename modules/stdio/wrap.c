@@ -235,6 +235,8 @@ WRAP(int, getchar_unlocked, void)
 /* What getc_unlocked calls when it is inside the program and the buffer is used up. */
 WRAP(int, __uflow, FILE *f)
 {
+	if (STDIO_INSIDE(f))
+		return REAL(__uflow)(f);
 	stdio_on_inlined(f);
 	struct stdio_span s = stdio_span_read(f, 1);
 	int c = REAL(__uflow)(f);
@@ -329,6 +331,8 @@ WRAP(char *, __gets_chk, char *to, size_t room)
 
 WRAP(ssize_t, getdelim, char **line, size_t *room, int delimiter, FILE *f)
 {
+	if (STDIO_INSIDE(f))
+		return REAL(getdelim)(line, room, delimiter, f);
 	struct stdio_span s = stdio_span(f);
 	ssize_t got = REAL(getdelim)(line, room, delimiter, f);
 	stdio_on_read(s, f, got);
@@ -384,6 +388,8 @@ WRAP(int, putchar_unlocked, int c)
 /* What putc_unlocked calls when it is inside the program and the buffer is full. */
 WRAP(int, __overflow, FILE *f, int c)
 {
+	if (STDIO_INSIDE(f))
+		return REAL(__overflow)(f, c);
 	stdio_on_inlined(f);
 	struct stdio_span s = stdio_span_write(f, 1);
 	int done = REAL(__overflow)(f, c);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "sys.h"
 #include "warn.h"
@@ -295,6 +296,41 @@ void wrap_resolve_all(void)
 		else if (!*w->real)
 			wrap_find(w);
 	}
+}
+
+bool resolve_in_program(void)
+{
+	return false;
+}
+
+/* libiolens.a leaves a note in the programs that it is linked into. */
+static bool program_has_runtime(void)
+{
+	const ElfW(Phdr) *first = (const ElfW(Phdr) *)getauxval(AT_PHDR), *end = first + getauxval(AT_PHNUM);
+	uintptr_t base = 0;
+	for (const ElfW(Phdr) *p = first; p < end; p++)
+		if (p->p_type == PT_PHDR)
+			base = (uintptr_t)first - p->p_vaddr;
+	for (const ElfW(Phdr) *p = first; p < end; p++)
+		if (p->p_type == PT_NOTE &&
+		    memmem((const void *)(base + p->p_vaddr), p->p_memsz, "iolens", sizeof "iolens"))
+			return true;
+	return false;
+}
+
+static bool has_wrappers(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	return !strncmp(name, "libiolens.so", 12) || !strncmp(name, "libiolens-communication.so", 26);
+}
+
+bool resolve_behind(void)
+{
+	const struct link_map *map = own.map;
+	while (map && map->l_prev && !has_wrappers(map->l_prev->l_name))
+		map = map->l_prev;
+	return (map && map->l_prev) || program_has_runtime();
 }
 
 /* ---- everybody else's ---- */

@@ -25,6 +25,31 @@ void wrap_resolve_all(void);
 /* A function that fails with ENOSYS where this libc has none. */
 void *wrap_resolve(const struct wrap *w);
 
+/*
+ * True where another iolens observes the process: one that was linked into the program, or a library that stands before this
+ * one. What comes second passes through.
+ */
+bool resolve_behind(void);
+
+/* True where the runtime was linked into the program itself. */
+bool resolve_in_program(void);
+
+/*
+ * A program that the runtime is linked into (linked/resolve.c stands in for resolve.c) has no dynamic linker to ask: the build
+ * gathers the names that are asked for by text from this section.
+ */
+#define RESOLVE_NAMES __attribute__((section("iolens_names"), used))
+
+/* Such a name, in an expression. */
+#define RESOLVE_NAME(text)                                      \
+	({                                                      \
+		static const char name_[] RESOLVE_NAMES = text; \
+		name_;                                          \
+	})
+
+/* Where the linker put the function or variable; NULL: the program is linked without it. In linked/ alone. */
+void *resolve_linked(const char *name);
+
 /* ---- functions of every other library ---- */
 
 enum { RESOLVE_COPIES = 4 };

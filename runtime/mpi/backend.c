@@ -70,15 +70,15 @@ static struct {
 static bool start(void *(*find)(const char *name))
 {
 	bool all = true;
-#define FIND_FUNCTION(name) all = (mpi.name = (__typeof__(mpi.name))find("PMPI_" #name)) && all;
+#define FIND_FUNCTION(name) all = (mpi.name = (__typeof__(mpi.name))find(RESOLVE_NAME("PMPI_" #name))) && all;
 	FUNCTIONS(FIND_FUNCTION)
 	COUNTED(FIND_FUNCTION)
-#define FIND_CONSTANT(name) all = (constant_##name = find(#name)) && all;
+#define FIND_CONSTANT(name) all = (constant_##name = find(RESOLVE_NAME(#name))) && all;
 	CONSTANTS(FIND_CONSTANT)
 #if MPI_VERSION >= 4
 	mpi.has_sessions = true;
 #define FIND_OF_SESSIONS(name) \
-	mpi.has_sessions = (mpi.name = (__typeof__(mpi.name))find("PMPI_" #name)) && mpi.has_sessions;
+	mpi.has_sessions = (mpi.name = (__typeof__(mpi.name))find(RESOLVE_NAME("PMPI_" #name))) && mpi.has_sessions;
 	OF_SESSIONS(FIND_OF_SESSIONS)
 #endif
 	return all;

@@ -163,7 +163,7 @@ void mpi_beginning(void)
 
 void mpi_begun(void)
 {
-	if (mpi.begun && !mpi.by_session)
+	if ((mpi.begun && !mpi.by_session) || life_behind())
 		return;
 	if (!mpi.begun && !life_forbidden())
 		join(NULL, false);
@@ -173,7 +173,7 @@ void mpi_begun(void)
 
 void mpi_session_begun(const void *session, bool fortran)
 {
-	if (mpi.begun)
+	if (mpi.begun || life_behind())
 		return;
 	mpi.begun = mpi.by_session = true;
 	if (life_forbidden())

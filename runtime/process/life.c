@@ -31,6 +31,9 @@ static struct {
 	enum state state;
 	bool in_session;
 	bool ended;
+	bool exits; /* by exit(), whose code is: */
+	int exit_code;
+	bool behind; /* another iolens observes this process */
 	bool allowed;
 	bool rank;      /* of an MPI job */
 	bool silent;    /* a rank that is not to be recorded */
@@ -119,10 +122,20 @@ static bool make_store(enum session_moment moment)
 	return true;
 }
 
+/* Of a preloaded library this is called behind all destructors, of one in the program before them. */
 static void on_normal_exit(int status, void *nothing)
 {
 	(void)nothing;
-	life_end(STATE_END_EXIT, status);
+	life.exit_code = status;
+	life.exits = true;
+	if (!resolve_in_program())
+		life_end(STATE_END_EXIT, status);
+}
+
+__attribute__((destructor)) static void on_last_destructor(void)
+{
+	if (resolve_in_program() && life.exits)
+		life_end(STATE_END_EXIT, life.exit_code);
 }
 
 static void start_observing(int argc, char **argv, char **environment)
@@ -161,8 +174,9 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		return;
 	warn_start();
 	wrap_resolve_all();
+	life.behind = resolve_behind();
 	config_load(environment);
-	if (config.disable)
+	if (config.disable || life.behind)
 		return;
 	if (config.dump)
 		config_print(warn_write);
@@ -182,6 +196,11 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 bool life_forbidden(void)
 {
 	return !life.allowed;
+}
+
+bool life_behind(void)
+{
+	return life.behind;
 }
 
 bool life_is_rank(void)

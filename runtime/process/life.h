@@ -75,6 +75,9 @@ enum life_keeping life_leave_world(void);
 /* The settings forbid to observe this process. */
 bool life_forbidden(void);
 
+/* Another library of iolens observes this process: this one does nothing at all. */
+bool life_behind(void);
+
 /* This process is an observed rank, not a child of one. */
 bool life_is_rank(void);
 
