@@ -42,6 +42,21 @@ static enum program_kind of_loader(int fd, program_read *read_at, const struct h
 	return is_foreign(interpreter) ? PROGRAM_LIBC : PROGRAM_OURS;
 }
 
+/* libiolens.a leaves a note in the programs that it is linked into. */
+static bool has_runtime(int fd, program_read *read_at, const struct head *h)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)h->bytes;
+	for (size_t i = 0; i < e->e_phnum; i++) {
+		char notes[1024];
+		const Elf64_Phdr *p = (const Elf64_Phdr *)(h->bytes + e->e_phoff + i * sizeof(Elf64_Phdr));
+		size_t n = p->p_filesz < sizeof notes ? p->p_filesz : sizeof notes;
+		ssize_t got = p->p_type == PT_NOTE ? read_at(fd, notes, n, (int64_t)p->p_offset) : 0;
+		if (got > 0 && memmem(notes, (size_t)got, "iolens", sizeof "iolens"))
+			return true;
+	}
+	return false;
+}
+
 static enum program_kind of_elf(int fd, program_read *read_at, const struct head *h, char interpreter[PROGRAM_PATH])
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)h->bytes;
@@ -55,7 +70,7 @@ static enum program_kind of_elf(int fd, program_read *read_at, const struct head
 		if (p->p_type == PT_INTERP)
 			return of_loader(fd, read_at, h, p, interpreter);
 	}
-	return PROGRAM_STATIC;
+	return has_runtime(fd, read_at, h) ? PROGRAM_OURS : PROGRAM_STATIC;
 }
 
 static enum program_kind of_script(const char *head, char interpreter[PROGRAM_PATH])

@@ -9,7 +9,7 @@
 enum program_kind {
 	PROGRAM_UNKNOWN,
 	PROGRAM_SCRIPT,  /* `#!`: its interpreter is what is executed */
-	PROGRAM_OURS,    /* dynamic, for this machine */
+	PROGRAM_OURS,    /* dynamic, for this machine; or static, with the runtime in it */
 	PROGRAM_STATIC,  /* without a loader that would preload anything */
 	PROGRAM_MACHINE, /* for another machine or word size: its loader complains about the library */
 	PROGRAM_LIBC     /* of another C library, whose loader ends it over the library */
