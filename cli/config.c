@@ -9,20 +9,37 @@
 
 #include "choices.h"
 #include "cli.h"
+#include "link_flags.h"
 #include "nearest.h"
 #include "preload.h"
+
+struct options {
+	bool linked, shared;
+};
+
+static const struct choice table[] = {
+	{"static-ldflags", NULL, choice_flag,
+	 "instead: what links iolens into a program; the arguments are the static libraries of MPI, HDF5 and PnetCDF "
+	 "that "
+	 "the program has",
+	 offsetof(struct options, linked), 0, 0, false, NULL, NULL},
+	{"dynamic-ldflags", NULL, choice_flag, "instead: what links a dynamic program with libiolens.so",
+	 offsetof(struct options, shared), 0, 0, false, NULL, NULL},
+};
 
 const struct choices config_choices = {
 	.command = "config",
 	.before = "config [FILE]\n"
+		  "       iolens config --static-ldflags [ARCHIVE...]\n"
+		  "       iolens config --dynamic-ldflags\n"
 		  "\n"
 		  "Prints every setting, its value, and where it comes from: default, file and line, or environment "
 		  "variable.\n"
 		  "FILE is used instead of $IOLENS_CONFIG_PATH. Invalid settings are listed at the end; they never "
 		  "stop a\n"
 		  "program, but they have no effect. Exit code 1 if there are any.\n",
-	.most = 1,
-	.wanted = "give one file",
+	.table = table,
+	.n = sizeof table / sizeof *table,
 };
 
 /* A name that the loader would take apart becomes that of a descriptor. */
@@ -146,9 +163,19 @@ static int show_settings(const char *file)
 
 int config_main(int argc, char **argv)
 {
-	int code, at = choices_parse(&config_choices, argc, argv, NULL, &code);
+	struct options o = {0};
+	int code, at = choices_parse(&config_choices, argc, argv, &o, &code);
 	if (at < 0)
 		return code;
+	if (o.linked && !o.shared)
+		return link_flags_static(argv + at);
+	if (argc - at > (o.shared ? 0 : 1) || o.linked)
+		return cli_fail(CLI_USAGE, "config: %s",
+				o.linked   ? "--static-ldflags or --dynamic-ldflags, not both"
+				: o.shared ? "--dynamic-ldflags takes no files"
+					   : "give one file");
+	if (o.shared)
+		return link_flags_dynamic();
 	if (argv[at] && access(argv[at], R_OK) != 0)
 		return cli_fail(CLI_INPUT, "%s: cannot be read: %s", argv[at], strerror(errno));
 	return show_settings(argv[at]);

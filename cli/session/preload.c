@@ -35,20 +35,38 @@ static bool first_match(const char *pattern, char *path, size_t room)
 	return any;
 }
 
-static bool find_installed(char *path, size_t room)
+/* Likewise. */
+static const char *const static_places[] = {
+	"../runtime/linked/libiolens.a",
+	"../lib/iolens/libiolens.a",
+	"../lib64/iolens/libiolens.a",
+	"../lib/*/iolens/libiolens.a",
+};
+
+static bool find_among(const char *const *patterns, size_t n, char *path, size_t room)
 {
 	char program[PATH_MAX], pattern[PATH_MAX + 128];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	program[n > 0 ? n : 0] = '\0';
+	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+	program[length > 0 ? length : 0] = '\0';
 	char *slash = strrchr(program, '/');
 	if (slash)
 		*slash = '\0';
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		snprintf(pattern, sizeof pattern, "%s/%s", program, places[i]);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(pattern, sizeof pattern, "%s/%s", program, patterns[i]);
 		if (first_match(pattern, path, room))
 			return true;
 	}
 	return false;
+}
+
+static bool find_installed(char *path, size_t room)
+{
+	return find_among(places, sizeof places / sizeof *places, path, room);
+}
+
+bool preload_find_static(char *path, size_t room)
+{
+	return find_among(static_places, sizeof static_places / sizeof *static_places, path, room);
 }
 
 bool preload_find(char *path, size_t room)

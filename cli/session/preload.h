@@ -10,6 +10,9 @@
 /* $IOLENS_PRELOAD, else beside this program: in the build tree or where the package installs it. */
 bool preload_find(char *path, size_t room);
 
+/* libiolens.a, to be linked into programs; beside it are iolens.wrap and iolens.names. */
+bool preload_find_static(char *path, size_t room);
+
 /* The folder that the Python package of this program is in. False: this is a build tree, or there is no package. */
 bool preload_package_parent(char *path, size_t room);
 
