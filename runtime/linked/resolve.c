@@ -134,7 +134,7 @@ static void learn_copy(const struct resolve_library *l, struct resolve_copied *c
 	__atomic_store_n(&c->to, UINTPTR_MAX, __ATOMIC_RELEASE);
 }
 
-void *resolve_library_of(struct resolve_library *l, const void *function)
+void *resolve_other_copy(struct resolve_library *l, const void *function)
 {
 	struct resolve_copied *c = l->copies;
 	(void)function;
