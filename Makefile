@@ -71,7 +71,7 @@ intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs 
 
 spark-tests: ## metrics and ingest on Spark beside DuckDB: identical rows? installs Spark (480 MB) below .venv/spark
 	./bootstrap spark
-	IOLENS_SPARK=1 PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
+	SPARK_TESTS=1 PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
 
 module: ## start a module: NAME=x copies modules/template to modules/x
 	@python3 tools/newmodule.py modules "$(NAME)"

@@ -19,7 +19,7 @@ from iolens.metrics import metrics
 from iolens.metrics.tables import DERIVED
 from observed import Observe
 
-pytestmark = pytest.mark.skipif("IOLENS_SPARK" not in os.environ, reason="make spark-tests runs this")
+pytestmark = pytest.mark.skipif("SPARK_TESTS" not in os.environ, reason="make spark-tests runs this")
 
 # Two worker processes of one core, as on a cluster; small plans, so that no code is generated for each of them.
 MASTER = "local-cluster[2,1,640]"
