@@ -31,8 +31,10 @@ ALIKE = [
 ]
 # They ask the dynamic linker for libc's old names.
 DYNAMIC = {"posix_old_stat_names", "stdio_old_names"}
-# What a run has of its own: times, and their places in a heat map.
-OF_THE_RUN = re.compile(r".*_(TIME|TIMESTAMP|SLOWEST\w*|FASTEST\w*|BIN_\d+|BIN_WIDTH_SECONDS|VARIANCE\w*)$")
+# What a run has of its own: times, which access was the slowest, and places in a heat map.
+OF_THE_RUN = re.compile(
+    r".*_(TIME|TIME_SIZE|TIMESTAMP|SLOWEST\w*|FASTEST\w*|BIN_\d+|BIN_WIDTH_SECONDS|VARIANCE\w*)$"
+)
 
 LANGUAGES = {
     "gcc": ("gcc", "streams.c", []),
