@@ -210,7 +210,7 @@ def test_what_a_killed_ring_moved_is_unexplained(iolens: Path, tmp_path: Path) -
     process.wait()
     with Dataset([log]) as logs:
         (row,) = logs.rows("SELECT sum(unexplained_written)::BIGINT AS bytes FROM process")
-        assert row["bytes"] >= least > 0
+        assert row["bytes"] >= least - 4096 > 0  # what fio printed is explained
         assert logs.metric("unexplained")[0]["partly"]
 
 
