@@ -206,14 +206,14 @@ def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["log"], 2, "a log and a new name are needed"),
+        (["log"], 2, "give a log and a new name"),
         (["--frobnicate", "log", "new"], 2, "--frobnicate"),
         (["--module", "NOSUCH", "log", "new"], 2, "expected names of modules"),
         (["--regex", "(", "log", "new"], 2, "expected a regular expression"),
         (["--rank", "x", "log", "new"], 2, "expected a list of ranks"),
         (["--rank", "5-2", "log", "new"], 2, "expected a list of ranks"),
         (["--annotate", "novalue", "log", "new"], 2, "KEY=VALUE"),
-        (["--anonymize", "", "log", "new"], 2, "an empty one protects nothing"),
+        (["--anonymize", "", "log", "new"], 2, "expected a passphrase that is not empty"),
         (["missing", "new"], 3, "missing"),
         (["log", "log"], 3, "log"),
         (["log", "no/such/folder/new"], 3, "no/such/folder"),

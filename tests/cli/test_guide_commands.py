@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import places
 import pytest
 
@@ -25,6 +27,11 @@ NOT_RUN = {
     "iolens run -o LOG srun": "needs a batch job; tests/mpi runs jobs under Slurm",
     "iolens run [": "a synopsis",
     "iolens recover [": "a synopsis",
+    "iolens recover --live": "a synopsis; tests/live makes logs of running jobs",
+    "iolens top --every 15": "runs until it is stopped; tests/live runs it",
+    "iolens watch --stall 60 4711": "waits for a job that hangs; tests/live has such jobs",
+    "echo $?": "belongs to iolens watch",
+    "iolens fleet ingest /darshan/logs --lake /data/lake && ": "sends mail; tests/fleet has servers for it",
     "iolens recover": "takes the stores of a killed job; tests/reliability kills some",
     "gcc -g": "needs sources; tests/metrics/test_source_lines.py compiles such programs",
     "iolens run -q -o scan.darshan ./scan": "needs that program",
@@ -33,10 +40,13 @@ NOT_RUN = {
     "iolens run -q -o scan.darshan -- hmmscan": "needs a library of profiles; tests/interop runs HMMER",
     "iolens run -q -o search.darshan -- hmmsearch": "needs a library of profiles; tests/interop runs HMMER",
 }
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 PAGES = [
     "README.md",
     *sorted(f"docs/guide/{page.name}" for page in (places.ROOT / "docs" / "guide").glob("*.md")),
 ]
+# Directories of the pages -> those of the workspace.
+HERE = {"/darshan/logs": "darshan", "/data/": "data/", "/var/lib/node_exporter/": "exported-"}
 INGEST = """import os
 for i in range(50):
     with open(f"part{i}", "wb", buffering=0) as f:
@@ -76,16 +86,46 @@ def workspace(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
         (folder / name).mkdir()
         (folder / name / "file").write_text("text\n" * 1000)
     (folder / "logs").mkdir()
+    fleet_of(folder)
     return folder
+
+
+def fleet_of(folder: Path) -> None:
+    """A lake in which alice's program sim ran as job 4711, what the scheduler says of it, and a published data set."""
+    (folder / "darshan").mkdir()
+    shutil.copy("/bin/cat", folder / "sim")
+    runs = [
+        [
+            "iolens",
+            "run",
+            "-q",
+            "-o",
+            "darshan/alice_sim_id4711-1_11-20-100-1_1.darshan",
+            "--",
+            "./sim",
+            "ingest.py",
+        ],
+        ["iolens", "fleet", "ingest", "darshan", "--lake", "data/lake"],
+        ["iolens", "fleet", "accounting", "jobs.txt", "--lake", "data/lake"],
+    ]
+    (folder / "jobs.txt").write_text(
+        "JobID|User|State|Start|End|AllocCPUS|\n4711|alice|COMPLETED|2026-11-20T10:00:00|2026-11-20T11:00:00|4|\n"
+    )
+    published = "uid,jobid,start_time,end_time,exe,nprocs,total_POSIX_BYTES_READ\n7,1,1700000000,1700000060,ior,4,100\n"
+    (folder / "jobs.csv").write_text(published)
+    duckdb.sql(f"COPY (FROM '{folder}/jobs.csv') TO '{folder}/more.parquet'")
+    for run in runs:
+        environment = {**os.environ, "PATH": PATH, "SLURM_JOB_ID": "4711"}
+        subprocess.run(run, cwd=folder, env=environment, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_run(page: str, workspace: Path) -> None:
-    here = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "COLUMNS": "120"}
-    for command in commands(page):
-        if reason(command):
+    environment = {**os.environ, "PATH": PATH, "COLUMNS": "120", "IOLENS_LAKE": "data/lake"}
+    for written in commands(page):
+        if reason(written):
             continue
+        command = functools.reduce(lambda line, there: line.replace(there, HERE[there]), HERE, written)
         if "logs/*id4711*" in command:  # the logs of a job's processes
             for i in range(2):
                 run = ["iolens", "run", "-q", "-o", f"logs/p{i}_id4711_{i}.darshan", "--", "cat", "ingest.py"]

@@ -258,7 +258,7 @@ def test_an_incomplete_module_is_said_to_be(run_iolens: Run, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["--csv", "--total", "log"], 2, "--csv has records alone"),
+        (["--csv", "--total", "log"], 2, "--csv has records only"),
         (["--json", "--out", ".", "log"], 2, "--out goes with --csv"),
         (["--module", "nosuch", "log"], 2, "--module nosuch"),
         (["--rank", "-3", "log"], 2, "--rank -3"),
