@@ -69,7 +69,11 @@ def test_duckdb(log: iolens.Log) -> None:
     query = "select count(*), sum(opens), count(mmaps), max(stride[1]), max(read_time), min(name) from"
     wanted = (COUNT, sum(range(COUNT)), COUNT // 2, COUNT - 1, (COUNT - 1) / 4, "/scratch/0")
     assert connection.execute(f"{query} registered").fetchone() == wanted
-    assert connection.execute(f"{query} registered").fetchone() == wanted  # and once more: it begins anew
+    if tuple(map(int, duckdb.__version__.split(".")[:2])) >= (
+        1,
+        5,
+    ):  # before, DuckDB kept the stream, not the table
+        assert connection.execute(f"{query} registered").fetchone() == wanted  # and once more: it begins anew
     assert duckdb.sql(f"{query} posix").fetchall() == [wanted]  # by the variable's name
 
 
