@@ -33,7 +33,7 @@ def test_all_metrics_are_listed_by_topic(run_iolens: Run) -> None:
 def test_text_fits_the_terminal(run_iolens: Run, columns: int) -> None:
     out = run_iolens(["explain", "metadata_ratio"], env={"COLUMNS": str(columns)}).stdout
     text, _, sql = out.partition("\n\n")
-    assert text.startswith("metadata_ratio: Part of the I/O time that is metadata\n")
+    assert text.startswith("metadata_ratio: Fraction of the I/O time spent on metadata\n")
     assert all(len(line) <= min(columns, 110) for line in text.splitlines()[1:])
     assert "definition" in text and "lower is better" in text
     assert sql.strip() == metrics()["metadata_ratio"].sql
