@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from iolens import schemas
+from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest, Summary
@@ -142,3 +143,12 @@ def test_the_commands(area: Path, tmp_path: Path, iolens: Path) -> None:
         assert asked.returncode == 2, statement
         assert not list(Path(lake).rglob("x.parquet"))
     assert fleet("sql", "select 1", "--lake", str(area)).returncode == 2
+
+
+def test_what_a_killed_creation_left_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".lake.json.0123").write_text("{")
+    assert Lake.create(tmp_path).batches() == set()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes").write_text("")
+    with pytest.raises(IolensError, match="is no lake, and not empty"):
+        Lake.create(tmp_path / "other")

@@ -77,7 +77,8 @@ class Lake:
         folder.mkdir(parents=True, exist_ok=True)
         mark = folder / _MARK
         if not mark.exists():
-            if any(folder.iterdir()):
+            # Another process may be making the lake, or have been killed while it did.
+            if any(_MARK not in entry.name for entry in folder.iterdir()):
                 raise IolensError("is no lake, and not empty", os.fspath(path), exit_code=USAGE)
             made = folder / f".{_MARK}.{uuid.uuid4().hex}"
             made.write_text(
