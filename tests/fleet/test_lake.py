@@ -47,9 +47,9 @@ def ingest(area: Path, lake: Path, **more: object) -> Summary:
 
 
 def test_a_lake_has_what_the_logs_have(area: Path, tmp_path: Path) -> None:
-    done = ingest(area, tmp_path / "lake")
+    done = ingest(area, tmp_path / "ann's lake")
     assert (done.found, done.ingested, done.known, done.quarantined) == (3, 3, 0, 0)
-    with Lake(tmp_path / "lake").open() as data:
+    with Lake(tmp_path / "ann's lake").open() as data:
         rows = data.rows(
             "SELECT job_id, user, application, day::VARCHAR AS day, nprocs FROM job ORDER BY job_id"
         )
@@ -65,7 +65,7 @@ def test_a_lake_has_what_the_logs_have(area: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_there_is_not_read_again(area: Path, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
+    lake = tmp_path / "ann's lake"
     ingest(area, lake)
     again = ingest(area, lake)
     assert (again.found, again.ingested, again.known) == (3, 0, 3)
@@ -75,7 +75,7 @@ def test_what_is_there_is_not_read_again(area: Path, tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_written_again_replaces_what_was(area: Path, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
+    lake = tmp_path / "ann's lake"
     ingest(area, lake)
     one, other = sorted(area.rglob("*.darshan"))[:2]
     one.write_bytes(other.read_bytes())
@@ -90,23 +90,23 @@ def test_a_log_that_is_written_again_replaces_what_was(area: Path, tmp_path: Pat
 def test_what_is_no_log_is_in_quarantine_with_the_reason(area: Path, tmp_path: Path) -> None:
     (area / "bad.darshan").write_bytes(b"no log")
     (area / "empty.darshan").write_bytes(b"")
-    done = ingest(area, tmp_path / "lake")
+    done = ingest(area, tmp_path / "ann's lake")
     assert (done.ingested, done.quarantined) == (3, 2)
-    with Lake(tmp_path / "lake").open() as data:
+    with Lake(tmp_path / "ann's lake").open() as data:
         found = data.rows("SELECT path, log_size AS size, reason FROM quarantine ORDER BY path")
     assert [(Path(row["path"]).name, row["size"]) for row in found] == [
         ("bad.darshan", 6),
         ("empty.darshan", 0),
     ]
     assert all(row["reason"] for row in found)
-    assert ingest(area, tmp_path / "lake").known == 5
+    assert ingest(area, tmp_path / "ann's lake").known == 5
 
 
 def test_findings_are_those_of_the_logs(area: Path, tmp_path: Path) -> None:
     from iolens.rules import find
 
-    ingest(area, tmp_path / "lake")
-    with Lake(tmp_path / "lake").open() as data:
+    ingest(area, tmp_path / "ann's lake")
+    with Lake(tmp_path / "ann's lake").open() as data:
         kept = data.rows("SELECT job_id, rule, severity, message FROM finding JOIN job USING (log)")
     direct = []
     for log in area.rglob("*.darshan"):
@@ -117,7 +117,7 @@ def test_findings_are_those_of_the_logs(area: Path, tmp_path: Path) -> None:
 
 
 def test_the_commands(area: Path, tmp_path: Path, iolens: Path) -> None:
-    lake = str(tmp_path / "lake")
+    lake = str(tmp_path / "ann's lake")
 
     def fleet(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([str(iolens), "fleet", *words], check=False, capture_output=True, text=True)

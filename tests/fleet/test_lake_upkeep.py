@@ -78,7 +78,7 @@ def whole(lake: Path, logs: int = LOGS) -> None:
 
 
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(area: Path, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
+    lake = tmp_path / "ann's lake"
     chance = random.Random(secrets.randbits(32))
     begin = time.monotonic()
     start(area, tmp_path / "other").wait()
@@ -101,15 +101,15 @@ def test_kills_at_any_moment_lose_nothing_and_double_nothing(area: Path, tmp_pat
 
 
 def test_two_ingesters_bring_every_log_once(area: Path, tmp_path: Path) -> None:
-    both = [start(area, tmp_path / "lake") for _ in range(2)]
+    both = [start(area, tmp_path / "ann's lake") for _ in range(2)]
     told = [process.communicate()[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], told
-    whole(tmp_path / "lake")
+    whole(tmp_path / "ann's lake")
 
 
 def test_a_batch_that_compaction_has_dropped_is_read_again(area: Path, tmp_path: Path) -> None:
     """Between the files of a batch and its commit somebody compacts, and takes it for one that had ended."""
-    lake = Lake.create(tmp_path / "lake")
+    lake = Lake.create(tmp_path / "ann's lake")
     ingest = Ingest(lake, Options(str(lake.path), rules=False), jobs=1)
     commit = ingest._commit
 
@@ -124,7 +124,7 @@ def test_a_batch_that_compaction_has_dropped_is_read_again(area: Path, tmp_path:
 
 
 def test_queries_that_have_begun_go_on_under_compaction(area: Path, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
+    lake = tmp_path / "ann's lake"
     fill(area, lake, logs=9)
     with Lake(lake).open() as before:
         done = compact(Lake(lake), keep_hours=24)
@@ -138,7 +138,7 @@ def test_queries_that_have_begun_go_on_under_compaction(area: Path, tmp_path: Pa
 
 
 def test_what_was_replaced_is_gone_after_compaction(area: Path, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
+    lake = tmp_path / "ann's lake"
     fill(area, lake)
     log = next(area.iterdir())
     log.write_bytes(log.read_bytes() + b"\0")
@@ -151,7 +151,7 @@ def test_what_was_replaced_is_gone_after_compaction(area: Path, tmp_path: Path) 
 
 
 def test_retention_forgets_detail_first_and_jobs_for_good(area: Path, tmp_path: Path) -> None:
-    lake = Lake.create(tmp_path / "lake")
+    lake = Lake.create(tmp_path / "ann's lake")
     fill(area, lake.path)
     days = sorted({str(file.day) for file in lake.snapshot().files["job"]})
     retain(lake, detail=date.fromisoformat(days[2]))
@@ -197,21 +197,21 @@ def test_a_lake_of_an_older_version_takes_new_columns(
         from iolens.fleet.batch import write_batch
 
         written = write_batch(
-            Options(str(Lake.create(tmp_path / "lake").path), rules=False),
+            Options(str(Lake.create(tmp_path / "ann's lake").path), rules=False),
             5,
             [(found, None) for folder in find_logs([half], lambda path, error: None) for found in folder],
         )
         for name, files in sorted(written.files.items(), key=lambda item: item[0] == "job"):
-            Lake(tmp_path / "lake").table(name).commit(add=files)
+            Lake(tmp_path / "ann's lake").table(name).commit(add=files)
     shutil.rmtree(half)
     asked = "SELECT count(*) AS n, count(bytes_written) AS known FROM posix"
-    with Lake(tmp_path / "lake").open() as data:
+    with Lake(tmp_path / "ann's lake").open() as data:
         assert data.rows(asked) == [{"n": 40, "known": 0}]
-    fill(area, tmp_path / "lake")
-    with Lake(tmp_path / "lake").open() as data:
+    fill(area, tmp_path / "ann's lake")
+    with Lake(tmp_path / "ann's lake").open() as data:
         assert data.rows(asked) == [{"n": 2 * (LOGS + 20), "known": 2 * LOGS}]
-    compact(Lake(tmp_path / "lake"), keep_hours=0)
-    with Lake(tmp_path / "lake").open() as data:
+    compact(Lake(tmp_path / "ann's lake"), keep_hours=0)
+    with Lake(tmp_path / "ann's lake").open() as data:
         assert data.rows(asked) == [{"n": 2 * (LOGS + 20), "known": 2 * LOGS}]
 
 

@@ -9,7 +9,7 @@ import duckdb
 from iolens.fleet.areas import Found
 from iolens.fleet.delta import Table
 from iolens.fleet.schema import Column
-from iolens.fleet.write import arrow, plain
+from iolens.fleet.write import arrow, listed, plain
 
 __all__ = ["Known"]
 
@@ -48,7 +48,7 @@ class Known:
                 paths = [f"{table.folder}/{path}" for path in new]
                 self._duck.execute(
                     f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log} "
-                    f"FROM read_parquet({paths!r}, hive_partitioning = false)"
+                    f"FROM read_parquet({listed(paths)}, hive_partitioning = false)"
                 )
                 self._read[table.name].update(new)
 

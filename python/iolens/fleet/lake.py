@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Union
 from iolens.error import USAGE, IolensError
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.schema import BATCH_BITS, Column, tables
-from iolens.fleet.write import arrow, connection, write_files
+from iolens.fleet.write import arrow, connection, listed, write_files
 
 if TYPE_CHECKING:
     from iolens.fleet.tables import LakeData
@@ -182,7 +182,7 @@ def _committed(files: Sequence[str]) -> tuple[set[int], list[int]]:
     if not files:
         return set(), []
     with connection() as duck:
-        source = f"read_parquet({list(files)!r})"
+        source = f"read_parquet({listed(files)})"
         batches = duck.execute(f"SELECT DISTINCT log >> {BATCH_BITS} FROM {source}").fetchall()
         dead = duck.execute(f"SELECT DISTINCT replaces FROM {source} WHERE replaces IS NOT NULL ORDER BY 1")
         return {batch for (batch,) in batches}, [log for (log,) in dead.fetchall()]

@@ -7,7 +7,7 @@ from datetime import date
 
 from iolens.fleet.delta import Conflict, Table
 from iolens.fleet.lake import Lake
-from iolens.fleet.write import connection
+from iolens.fleet.write import connection, listed
 
 __all__ = ["AGGREGATES", "retain"]
 
@@ -53,6 +53,6 @@ def _remember(lake: Lake, job: Table, before: date) -> None:
     if paths:
         with connection() as duck:
             rows: Iterable[tuple[object, ...]] = duck.execute(
-                f"SELECT path, log_size, log_mtime FROM read_parquet({paths!r}, hive_partitioning = false)"
+                f"SELECT path, log_size, log_mtime FROM read_parquet({listed(paths)}, hive_partitioning = false)"
             ).fetchall()
         lake.append("expired", list(rows))

@@ -15,7 +15,7 @@ from arro3.core import Table as ArrowTable
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.schema import Column
 
-__all__ = ["arrow", "connection", "plain", "read_files", "write_files"]
+__all__ = ["arrow", "connection", "listed", "plain", "read_files", "write_files"]
 
 _ARROW = {
     "long": DataType.int64(),
@@ -39,6 +39,11 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield duck
     finally:
         duck.close()
+
+
+def listed(paths: Sequence[str]) -> str:
+    """Paths as a list in SQL."""
+    return "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in paths) + "]"
 
 
 def plain(text: str) -> str:
@@ -71,7 +76,7 @@ def read_files(duck: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Fi
     options = "union_by_name = true, hive_partitioning = false"
     if table.partitioned:
         options = f"union_by_name = true, hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
-    source = f"read_parquet({paths!r}, {options})"
+    source = f"read_parquet({listed(paths)}, {options})"
     there = {row[0] for row in duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
     chosen = [f'"{c.name}"' if c.name in there else f'NULL::{c.stored} AS "{c.name}"' for c in table.columns]
     return f"(SELECT {', '.join([*chosen, *([DAY] if table.partitioned else [])])} FROM {source})"
