@@ -5,9 +5,10 @@ WITH period AS (
     SELECT min("start") - to_seconds($slack) AS first, max("end") + to_seconds($slack) AS last FROM accounted_run
 ), outside AS (
     SELECT l.log, l.job_id, l."start" FROM job AS l, period
-    WHERE l."start" BETWEEN first AND last AND l.job_id NOT IN (
-        SELECT r.job_id FROM accounted_run AS r
-        WHERE l."start" BETWEEN r."start" - to_seconds($slack) AND r."end" + to_seconds($slack)
+    WHERE l."start" BETWEEN first AND last AND NOT EXISTS (
+        SELECT 1 FROM accounted_run AS r
+        WHERE r.job_id = l.job_id
+            AND l."start" BETWEEN r."start" - to_seconds($slack) AND r."end" + to_seconds($slack)
     )
 )
 SELECT count(*) FILTER (known IS NULL) AS unknown, count(*) FILTER (known IS NOT NULL) AS elsewhen,
