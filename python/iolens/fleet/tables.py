@@ -12,6 +12,7 @@ from iolens.error import USAGE, IolensError
 from iolens.fleet.delta import DAY
 from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.schema import Column, fingerprint, tables
+from iolens.fleet.write import listed, quoted
 from iolens.log import scan
 from iolens.log.table import Schema
 from iolens.metrics import Dataset
@@ -19,10 +20,6 @@ from iolens.metrics import Dataset
 __all__ = ["LakeData", "LakeTables"]
 
 _HIVE = f"hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class LakeTables:
@@ -94,7 +91,7 @@ class LakeTables:
 def _read(paths: list[str], same_columns: bool, partitioned: bool) -> str:
     options = f", {_HIVE}" if partitioned else ", hive_partitioning = false"
     options += "" if same_columns else ", union_by_name = true"
-    return f"read_parquet([{', '.join(map(_quoted, paths))}]{options})"
+    return f"read_parquet({listed(paths)}{options})"
 
 
 class LakeData(Dataset):
@@ -114,8 +111,8 @@ class LakeData(Dataset):
     def seal(self) -> None:
         """From now on statements read the lake and do nothing else."""
         if not self._sealed:
-            folder = _quoted(str(self.lake.path.resolve()))
-            spill = _quoted(self._folder)
+            folder = quoted(str(self.lake.path.resolve()))
+            spill = quoted(self._folder)
             self._connection.execute(f"SET allowed_directories = [{folder}, {spill}]")
         super().seal()
 

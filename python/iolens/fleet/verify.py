@@ -9,7 +9,7 @@ import duckdb
 
 from iolens.fleet.delta import File, Table
 from iolens.fleet.lake import Lake
-from iolens.fleet.write import connection
+from iolens.fleet.write import connection, quoted
 
 __all__ = ["verify"]
 
@@ -61,9 +61,8 @@ def _file(duck: duckdb.DuckDBPyConnection, table: Table, file: File) -> Iterator
         yield f"{table.name}/{file.path}: has {size} bytes, not {file.size}"
         return
     try:
-        quoted = str(path).replace("'", "''")
         (found,) = duck.execute(
-            f"SELECT count(*), count(COLUMNS(*)) FROM read_parquet('{quoted}')"
+            f"SELECT count(*), count(COLUMNS(*)) FROM read_parquet({quoted(str(path))})"
         ).fetchall()
     except duckdb.Error as error:
         yield f"{table.name}/{file.path}: {str(error).splitlines()[0]}"

@@ -15,7 +15,7 @@ from arro3.core import Table as ArrowTable
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.schema import Column
 
-__all__ = ["arrow", "connection", "listed", "plain", "read_files", "write_files"]
+__all__ = ["arrow", "connection", "listed", "plain", "quoted", "read_files", "write_files"]
 
 _ARROW = {
     "long": DataType.int64(),
@@ -41,9 +41,14 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         duck.close()
 
 
+def quoted(text: str) -> str:
+    """Text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def listed(paths: Sequence[str]) -> str:
     """Paths as a list in SQL."""
-    return "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in paths) + "]"
+    return f"[{', '.join(map(quoted, paths))}]"
 
 
 def plain(text: str) -> str:
@@ -92,8 +97,7 @@ def write_files(duck: duckdb.DuckDBPyConnection, query: str, table: Table, token
         options += f", PARTITION_BY ({DAY}), FILENAME_PATTERN '{name}-{{i}}', OVERWRITE_OR_IGNORE true"
     else:
         target = f"{table.folder}/{name}.parquet"
-    quoted = target.replace("'", "''")
-    written = duck.execute(f"COPY ({query}) TO '{quoted}' ({options})").fetchall()
+    written = duck.execute(f"COPY ({query}) TO {quoted(target)} ({options})").fetchall()
     files = []
     for path, rows, size, _, statistics, keys in written:
         if not rows:
