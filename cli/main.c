@@ -23,6 +23,8 @@ static const struct command commands[] = {
 	 .choices = &top_choices},
 	{"watch", watch_main, GROUP_OBSERVE, "who waits in which call on which file: for jobs that hang",
 	 .choices = &watch_choices},
+	{"overhead", python_main, GROUP_OBSERVE, "what observing costs a program: it runs with and without, in turn",
+	 .choices = NULL},
 	{"peak", peak_main, GROUP_OBSERVE,
 	 "measure what the storage of a directory can do, to compare a job's rates with", .choices = &peak_choices},
 	{"info", info_main, GROUP_LOOK, "one page about a log: job, modules, sizes, verdict", .choices = &info_choices,

@@ -55,7 +55,7 @@ FRONT = {
 FOLDER_FILES = 25
 
 # Lower layers know nothing of the ones above. What is not listed (commands) stands on top of all of them.
-LAYERS = ["log", "metrics", "rules", "compare", "export", "report", "fleet", "portal"]
+LAYERS = ["log", "metrics", "rules", "compare", "overhead", "export", "report", "fleet", "portal"]
 
 NO_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 

@@ -21,10 +21,22 @@ from iolens.error import OK, UNREADABLE, USAGE, IolensError
 
 __all__ = ["FORMATS", "fail", "keep_private", "main", "print_rows", "to_json", "warn"]
 
-COMMANDS = ("compare", "explain", "export", "findings", "fleet", "kernel", "mcp", "report", "schema", "sql")
+COMMANDS = (
+    "compare",
+    "explain",
+    "export",
+    "findings",
+    "fleet",
+    "kernel",
+    "mcp",
+    "overhead",
+    "report",
+    "schema",
+    "sql",
+)
 """A command is the function of its name in the file of its name."""
 
-LONG = ("compare", "export", "findings", "report", "sql")
+LONG = ("compare", "export", "findings", "overhead", "report", "sql")
 """May take more than a second, and end by themselves."""
 
 FORMATS = ("table", "json", "csv")

@@ -1,0 +1,150 @@
+"""Runs of a program in turn: with iolens and without."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iolens.error import USAGE, IolensError
+
+__all__ = ["Run", "Trial", "command_text"]
+
+_LIBRARY = "libiolens"
+_LAST_LINES = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run took."""
+
+    observed: bool
+    run_time: float
+    """Seconds from start to end of the command; with iolens that includes its log."""
+    processor_time: float
+    """Seconds, user and system, of the command and all its children that were waited for."""
+    log: int
+    """Bytes of the log; 0 without iolens."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What shall be run, and how often.
+
+    command: the program and its arguments. runs: how often with, and as often without, at least 2. warmup: pairs of
+    runs before that do not count. options: of `iolens run`, for the observed runs. setup: a shell command before each
+    run, which is not measured. shown: the program's output is not discarded. iolens: the command that observes.
+    """
+
+    command: Sequence[str]
+    runs: int = 20
+    warmup: int = 1
+    options: Sequence[str] = ()
+    setup: str | None = None
+    shown: bool = False
+    iolens: str = "iolens"
+
+    def each(self) -> Iterator[tuple[bool, Run]]:
+        """The runs as they end, and whether each counts. One pair begins with, the next one without iolens.
+
+        Raises IolensError where a program cannot be started or fails, or iolens left no log.
+        """
+        _refuse_observed()
+        with tempfile.TemporaryDirectory(prefix="iolens-overhead-") as folder:
+            for pair in range(self.warmup + self.runs):
+                for observed in (False, True) if pair % 2 else (True, False):
+                    yield pair >= self.warmup, self._run(observed, Path(folder))
+
+    def _run(self, observed: bool, folder: Path) -> Run:
+        self._prepare()
+        log = folder / "observed.darshan"
+        log.unlink(missing_ok=True)
+        run = [self.iolens, "run", "--quiet", "--output", str(log), *self.options, "--"] if observed else []
+        with (folder / "errors").open("w+b") as errors:
+            started = time.monotonic()
+            child = self._start([*run, *self.command], errors.fileno())
+            status, used = _wait(child)
+            run_time = time.monotonic() - started
+            code = os.waitstatus_to_exitcode(status)
+            if code:
+                errors.seek(0)
+                raise _failure(self.command, observed, code, errors.read())
+        if observed and not log.exists():
+            raise IolensError(
+                "the observed run left no log, so there is nothing to compare",
+                self.command[0],
+                exit_code=USAGE,
+            )
+        return Run(
+            observed,
+            run_time,
+            used.ru_utime + used.ru_stime,
+            log.stat().st_size if observed else 0,
+        )
+
+    def _prepare(self) -> None:
+        if not self.setup:
+            return
+        done = subprocess.run(self.setup, shell=True, check=False)
+        if done.returncode:
+            raise IolensError(f"--setup ended with {done.returncode}: {self.setup}", exit_code=USAGE)
+
+    def _start(self, command: Sequence[str], errors: int) -> subprocess.Popen[bytes]:
+        nowhere = None if self.shown else subprocess.DEVNULL
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=nowhere,
+                stderr=None if self.shown else errors,
+            )
+        except OSError as error:
+            raise IolensError(f"cannot be started: {error.strerror}", command[0], exit_code=USAGE) from error
+
+
+def command_text(command: Sequence[str]) -> str:
+    """A command as a shell takes it."""
+    return shlex.join(command)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
+    """Exit status and usage of the child; if this is interrupted, the child ends, too."""
+    try:
+        _, status, used = os.wait4(child.pid, 0)
+    except BaseException:
+        child.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(5)
+        child.kill()
+        child.wait()
+        raise
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return status, used
+
+
+def _failure(command: Sequence[str], observed: bool, code: int, errors: bytes) -> IolensError:
+    ended = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+    said = errors.decode(errors="replace").strip().splitlines()[-_LAST_LINES:]
+    told = f"; it said: {' / '.join(said)}" if said else ""
+    return IolensError(
+        f"{ended} {'with' if observed else 'without'} iolens, and only runs that succeed are compared{told}",
+        command[0],
+        exit_code=USAGE,
+    )
+
+
+def _refuse_observed() -> None:
+    if _LIBRARY in os.environ.get("LD_PRELOAD", ""):
+        raise IolensError(
+            "programs of this shell are observed already (LD_PRELOAD): "
+            f"env -u LD_PRELOAD {Path(sys.argv[0]).name} overhead ... runs them without",
+            exit_code=USAGE,
+        )
