@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -23,33 +22,10 @@ from iolens.fleet.ingest import Ingest
 from iolens.fleet.recompute import recompute
 from iolens.fleet.retention import retain
 from iolens.fleet.verify import verify
-from made_log import Make
+from made_area import LOGS, fill, whole
 
 IOLENS = Path(sys.executable).parent / "iolens"
 KILLS = int(os.environ.get("IOLENS_FLEET_KILLS", "3"))
-LOGS = 60
-
-
-@pytest.fixture
-def area(tmp_path: Path) -> Path:
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    make = Make(folder)
-    for job in range(LOGS):
-        names = {job + 1: f"/scratch/ann/secret{job}.h5".encode(), 999: b"/home/bob/notes"}
-        records = [{"id": number, "writes": 1, "bytes_written": 100} for number in names]
-        start = 1_700_000_000 + job * 7200
-        made = make(
-            posix=records,
-            names=names,
-            job_id=job,
-            uid=4242,
-            start=start,
-            end=start + 5,
-            exe=b"/apps/zephyr --with carol",
-        )
-        made.rename(folder / f"dora_zephyr_id{job}-1_1-1-1-1_1.darshan")
-    return folder
 
 
 def start(area: Path, lake: Path, *more: str) -> subprocess.Popen[str]:
@@ -60,21 +36,6 @@ def start(area: Path, lake: Path, *more: str) -> subprocess.Popen[str]:
     )
     command = [sys.executable, "-c", code, str(area), str(lake), *more]
     return subprocess.Popen(command, start_new_session=True, text=True, stderr=subprocess.PIPE)
-
-
-def fill(area: Path, lake: Path, rules: bool = False, logs: int = 100) -> None:
-    Ingest(Lake.create(lake), Options(str(lake), rules=rules), jobs=1, batch_logs=logs).run([area])
-
-
-def whole(lake: Path, logs: int = LOGS) -> None:
-    assert list(verify(Lake(lake))) == []
-    with Lake(lake).open() as data:
-        assert data.rows("SELECT count(*) AS n, count(DISTINCT job_id) AS jobs FROM job") == [
-            {"n": logs, "jobs": logs}
-        ]
-        assert data.rows("SELECT count(*) AS n, sum(writes)::BIGINT AS writes FROM posix") == [
-            {"n": 2 * logs, "writes": 2 * logs}
-        ]
 
 
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(area: Path, tmp_path: Path) -> None:
@@ -213,19 +174,6 @@ def test_a_lake_of_an_older_version_takes_new_columns(
     compact(Lake(tmp_path / "ann's lake"), keep_hours=0)
     with Lake(tmp_path / "ann's lake").open() as data:
         assert data.rows(asked) == [{"n": 2 * (LOGS + 20), "known": 2 * LOGS}]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False, capture_output=True
-    )
-    if done.returncode:
-        pytest.skip("no right to mount")
-    yield place
-    subprocess.run(["umount", place], check=True)
 
 
 def test_a_full_disk_is_told_and_what_is_in_the_lake_stays_whole(area: Path, small_disk: Path) -> None:

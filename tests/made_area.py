@@ -1,0 +1,51 @@
+"""Sixty logs of five days, and the lake that is made of them: what is in it is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from iolens.fleet import Lake
+from iolens.fleet.batch import Options
+from iolens.fleet.ingest import Ingest
+from iolens.fleet.verify import verify
+from made_log import Make
+
+LOGS = 60
+
+
+def make_area(folder: Path) -> Path:
+    """Job n reads and writes two files; dora ran them all, in two hours each."""
+    folder.mkdir()
+    make = Make(folder)
+    for job in range(LOGS):
+        names = {job + 1: f"/scratch/ann/secret{job}.h5".encode(), 999: b"/home/bob/notes"}
+        records = [{"id": number, "writes": 1, "bytes_written": 100} for number in names]
+        start = 1_700_000_000 + job * 7200
+        made = make(
+            posix=records,
+            names=names,
+            job_id=job,
+            uid=4242,
+            start=start,
+            end=start + 5,
+            exe=b"/apps/zephyr --with carol",
+        )
+        made.rename(folder / f"dora_zephyr_id{job}-1_1-1-1-1_1.darshan")
+    return folder
+
+
+def fill(area: Path, lake: Path, rules: bool = False, logs: int = 100) -> None:
+    """Ingests the area."""
+    Ingest(Lake.create(lake), Options(str(lake), rules=rules), jobs=1, batch_logs=logs).run([area])
+
+
+def whole(lake: Path, logs: int = LOGS) -> None:
+    """Every log of the area is in the lake, once."""
+    assert list(verify(Lake(lake))) == []
+    with Lake(lake).open() as data:
+        assert data.rows("SELECT count(*) AS n, count(DISTINCT job_id) AS jobs FROM job") == [
+            {"n": logs, "jobs": logs}
+        ]
+        assert data.rows("SELECT count(*) AS n, sum(writes)::BIGINT AS writes FROM posix") == [
+            {"n": 2 * logs, "writes": 2 * logs}
+        ]
