@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import click
 
 from iolens.cli.command import keep_private, to_json, warn
 from iolens.error import PARTIAL, IolensError
+from iolens.program import native
 
 if TYPE_CHECKING:
     from iolens.report import Document
@@ -31,10 +31,7 @@ def _target(logs: tuple[str, ...], output: str | None, end: str) -> Path:
 
 def _logs_of_running(jobs: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """Logs of what jobs have done until now, as `iolens recover --live` makes them."""
-    beside = Path(sys.executable).parent / "iolens"
-    program = str(beside) if beside.exists() else shutil.which("iolens")
-    if program is None:
-        raise IolensError("--live needs the command iolens in PATH")
+    program = native("--live")
     made: list[str] = []
     for job in jobs:
         log = folder / f"{Path(job).name}-live.darshan"
