@@ -98,7 +98,8 @@ class Ingest:
         self._names = Pseudonyms(options.key) if options.key else None
         lake.expect(self._names.mark if self._names else "")
         self._called = self._names.known if self._names else plain
-        self._known = Known([self._job, self._table("quarantine"), self._table("expired")], self._called)
+        others = [self._table(name) for name in ("quarantine", "expired", "archived")]
+        self._known = Known([self._job, *others], self._called)
         self._given = pool
         self._pool: Executor | None = None
 

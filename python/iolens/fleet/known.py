@@ -46,9 +46,11 @@ class Known:
             if new:
                 log = "log, replaces" if table.name == "job" else "NULL, NULL"
                 paths = [f"{table.folder}/{path}" for path in new]
+                # What an archive has as it was ingested is in job.
+                where = " WHERE form <> 'as is'" if table.name == "archived" else ""
                 self._duck.execute(
                     f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log} "
-                    f"FROM read_parquet({listed(paths)}, hive_partitioning = false)"
+                    f"FROM read_parquet({listed(paths)}, hive_partitioning = false){where}"
                 )
                 self._read[table.name].update(new)
 

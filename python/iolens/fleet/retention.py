@@ -11,7 +11,7 @@ from iolens.fleet.write import connection, listed
 
 __all__ = ["AGGREGATES", "retain"]
 
-AGGREGATES = ("job", "metric", "finding")
+AGGREGATES = ("job", "metric", "finding", "archived")
 """Tables with a few rows per job; all others that have days are detail."""
 
 

@@ -110,6 +110,10 @@ _OWN = {
         path text, log_size long, log_mtime long, reason text, first_seen moment, cluster text""",
     # Logs whose rows retention has removed: they are not read again.
     "expired": "path text, log_size long, log_mtime long",
+    # Where the logs are that were taken out of the log area: size and time are those of the log as it is there.
+    "archived": """
+        log long, path text, log_size long, log_mtime long, archive text, place long, form text, digest text,
+        mode long""",
     # Runs of jobs as the scheduler accounted for them, each as often as it was told otherwise; what changed on a day.
     "accounting": """
         cluster text, job_id long, array_job long, array_task long, user text, account text, partition text,

@@ -1,0 +1,118 @@
+"""Where the log of a row is: at its path, or in an archive, or in both."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from iolens.error import IolensError
+from iolens.fleet.archive.container import Member, read_member
+from iolens.fleet.lake import Lake
+from iolens.fleet.tables import LakeData
+
+__all__ = ["Source", "extracted", "file_of", "mark_of", "member", "opened", "sources"]
+
+PART = ".part"
+
+
+class Source(NamedTuple):
+    """A row of ``job``, and where its log is."""
+
+    log: int
+    job_id: int
+    user: str
+    application: str
+    start: datetime | None
+    path: str
+    log_size: int
+    log_mtime: int
+    original: str
+    """Digest of the log as it was ingested, "" of rows that are of no log."""
+    cluster: str
+    archive: str | None
+    """The archive as the lake names it, None if there is none."""
+    place: int
+    """Byte in the archive."""
+    form: str
+    packed_size: int
+    """Bytes of the log as the archive has it."""
+    digest: str
+    mode: int
+
+    @property
+    def at_its_path(self) -> bool:
+        """Is it there as it was ingested, or as the archive has it?"""
+        try:
+            status = os.stat(self.path)  # noqa: PTH116
+        except (OSError, ValueError):
+            return False
+        return status.st_mtime_ns == self.log_mtime and status.st_size in (self.log_size, self.packed_size)
+
+
+_COLUMNS = """j.log, coalesce(j.job_id, 0), coalesce(j."user", ''), coalesce(j.application, ''), j."start",
+    coalesce(j.path, ''), coalesce(j.log_size, -1), coalesce(j.log_mtime, -1), coalesce(j.digest, ''),
+    coalesce(j.cluster, ''), a.archive, coalesce(a.place, 0), coalesce(a.form, ''), coalesce(a.log_size, -1),
+    coalesce(a.digest, ''), coalesce(a.mode, 0)"""
+
+
+def sources(data: LakeData, where: str = "TRUE", parameters: Iterable[object] = ()) -> list[Source]:
+    """The rows of ``job`` for which a condition holds, in order of their start. The condition calls the table ``j``."""
+    rows = data.query(
+        f'SELECT {_COLUMNS} FROM job AS j LEFT JOIN archived AS a USING (log) WHERE {where} ORDER BY j."start", j.log',
+        list(parameters),
+    ).fetchall()
+    return [Source(*row) for row in rows]
+
+
+def file_of(lake: Lake, archive: str) -> Path:
+    """Archives below the lake are named from there, so that both can be moved together."""
+    return lake.path / archive
+
+
+def mark_of(lake: Lake) -> str:
+    """Tells this lake's unfinished archives from those of others."""
+    delta = lake.table("job").delta
+    return "none" if delta is None else str(delta.metadata().id)[:8]
+
+
+def opened(lake: Lake, archive: str) -> BinaryIO:
+    """An archive, under its name or the one that it has until the logs are removed."""
+    final = file_of(lake, archive)
+    for path in (final, final.with_name(f"{final.name}.{mark_of(lake)}{PART}"), final):
+        with contextlib.suppress(FileNotFoundError):
+            return path.open("rb")
+    raise IolensError("the archive is not there", str(final))
+
+
+def member(lake: Lake, source: Source) -> Member:
+    """The log out of its archive. Raises IolensError."""
+    if source.archive is None:
+        raise IolensError("the log is not there any more, and in no archive", source.path)
+    with opened(lake, source.archive) as file:
+        try:
+            return read_member(file, source.place, source.digest)
+        except IolensError as error:
+            raise IolensError(f"{error.problem}: {source.path}", error.path, error.offset) from error
+
+
+@contextlib.contextmanager
+def extracted(lake: Lake, wanted: Iterable[Source]) -> Iterator[list[str]]:
+    """Paths of logs: their own, and of what is in archives that of a copy, which is gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="iolens-") as folder:
+        paths = []
+        for number, source in enumerate(wanted):
+            if source.at_its_path:
+                paths.append(source.path)
+                continue
+            content = member(lake, source).content
+            copy = Path(folder) / str(number) / Path(source.path).name
+            copy.parent.mkdir()
+            copy.write_bytes(content)
+            copy.chmod(source.mode or 0o400)  # what is made of it has the readers that the log had
+            paths.append(str(copy))
+        yield paths
