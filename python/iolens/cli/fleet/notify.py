@@ -98,13 +98,15 @@ def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json:
 
 
 def _collect(outbox: Outbox, site: Site, lake: str, now: float) -> int:
+    from iolens.fleet import Lake
     from iolens.fleet.notify.collect import collect
     from iolens.fleet.notify.evidence import with_evidence
     from iolens.fleet.notify.recent import recent
 
     catalog = site.catalog()
     found = recent(lake, site, now)
-    return collect(outbox, site, found, now, lambda one: with_evidence(one, catalog, site.adjusted))
+    opened = Lake(lake)
+    return collect(outbox, site, found, now, lambda one: with_evidence(one, catalog, site.adjusted, opened))
 
 
 def _tell(outbox: Outbox, site: Site, lake: str) -> int:

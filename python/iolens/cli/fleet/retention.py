@@ -11,10 +11,13 @@ from iolens.error import OK
 from iolens.fleet.lake import Lake
 from iolens.fleet.retention import retain
 
+__all__ = ["before_day"]
+
 _DAYS = {"d": 1, "w": 7, "y": 365}
 
 
-def _before(context: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
+def before_day(context: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
+    """The day of an option: an age before today, or a day."""
     if value is None:
         return None
     found = re.fullmatch(r"(\d+)([dwy])", value)
@@ -34,10 +37,10 @@ def _before(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option(
     "--detail",
     metavar="AGE",
-    callback=_before,
+    callback=before_day,
     help="Older jobs keep job, metric and finding: no records, no names.",
 )
-@click.option("--jobs", metavar="AGE", callback=_before, help="Older jobs are removed.")
+@click.option("--jobs", metavar="AGE", callback=before_day, help="Older jobs are removed.")
 def retention(lake: str, detail: date | None, jobs: date | None) -> int:
     """Removes what is old.
 

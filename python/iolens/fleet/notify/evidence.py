@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import contextlib
+import os
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from iolens.error import IolensError
+from iolens.fleet.archive import extracted, sources
+from iolens.fleet.lake import Lake
 from iolens.fleet.notify.occurrence import Occurrence
 from iolens.metrics import Dataset
 from iolens.rules import Catalog, find
@@ -13,15 +17,18 @@ from iolens.rules import Catalog, find
 __all__ = ["with_evidence"]
 
 
-def with_evidence(one: Occurrence, catalog: Catalog, own: Container[str] = ()) -> Occurrence | None:
+def with_evidence(
+    one: Occurrence, catalog: Catalog, own: Container[str] = (), lake: Lake | None = None
+) -> Occurrence | None:
     """The same with evidence and advice, if its log can be read and the rule finds it there.
 
-    own: rules that have thresholds of the site. What one of them does not find in the log by these is None.
+    own: rules that have thresholds of the site. What one of them does not find in the log by these is None. lake: knows
+    the archives of logs that are not at their path any more.
     """
     if one.rule not in catalog.rules:
         return one
     try:
-        with Dataset([one.path]) as data:
+        with _path(one, lake) as path, Dataset([path]) as data:
             found = find(data, catalog=catalog.of([one.rule]))
     except (IolensError, OSError):
         return one
@@ -29,3 +36,15 @@ def with_evidence(one: Occurrence, catalog: Catalog, own: Container[str] = ()) -
         return None if one.rule in own else one
     advice = tuple(piece.text for piece in found[0].advice)
     return replace(one, evidence=found[0].evidence, advice=advice)
+
+
+@contextlib.contextmanager
+def _path(one: Occurrence, lake: Lake | None) -> Iterator[str]:
+    if lake is None or os.path.exists(one.path):  # noqa: PTH110
+        yield one.path
+        return
+    day = one.start.date() if one.start else None
+    with lake.open(since=day, until=day) as data:
+        rows = sources(data, "j.log = ?", [one.log])
+    with extracted(lake, rows) as paths:
+        yield paths[0] if paths else one.path

@@ -1,0 +1,65 @@
+"""iolens fleet archive: logs of past days, out of the log area and into archives."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from iolens.cli.command import warn
+from iolens.cli.fleet.retention import before_day
+from iolens.error import OK, PARTIAL
+from iolens.program import native
+from iolens.progress import step
+
+if TYPE_CHECKING:
+    from iolens.fleet.archive import Archived
+
+
+def _tell(done: Archived) -> None:
+    parts = [f"{done.logs:,} logs in {done.archives:,} archives"]
+    if done.logs:
+        parts.append(f"{done.bytes:,} bytes became {done.packed:,}")
+    parts.append(f"{done.removed:,} removed from the log area")
+    if done.changed:
+        parts.append(f"{done.changed:,} have changed since they were ingested and wait for it")
+    if done.missing:
+        parts.append(f"{done.missing:,} are not there any more")
+    print("; ".join(parts))
+
+
+@click.command()
+@click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+@click.option("--to", metavar="FOLDER", help="Where archives are kept [logs in the lake].")
+@click.option(
+    "--before",
+    metavar="AGE",
+    callback=before_day,
+    help="Of jobs that started before this day (UTC), as 2026-01-31 or an age such as 7d [today].",
+)
+@click.option("--since", metavar="AGE", callback=before_day, help="Of jobs that started then or later.")
+def archive(lake: str, to: str | None, before: date | None, since: date | None) -> int:
+    """Packs the logs of past days, one archive per day and cluster, and removes them from the log area.
+
+    An archive is a ZIP file with an index and checksums. It is read back and on disk, and the lake says where each log
+    is, before a log is removed; one that was written to meanwhile stays. `iolens show lake:JOBID` and all other
+    commands open logs in archives, `iolens fleet restore` puts them back. It may be killed at any moment.
+    """
+    from iolens.fleet import Lake
+    from iolens.fleet.archive import archive as archive_logs
+
+    today = datetime.now(timezone.utc).date()
+    done = archive_logs(
+        Lake(lake),
+        Path(to or f"{lake}/logs"),
+        before=before or today,
+        since=since,
+        program=native("archiving"),
+        progress=lambda day: step(f"archiving {day}"),
+    )
+    for problem in done.problems:
+        warn(problem)
+    _tell(done)
+    return PARTIAL if done.problems else OK

@@ -1,0 +1,380 @@
+"""From the log area into archives: packed, read back, committed in the lake, and only then removed.
+
+An archive has the name of an unfinished one until its logs are gone from the log area. Whoever finds one that nobody
+works on either finishes it, if the lake knows its logs, or takes it away. Two that pack the same day meet at the
+commit, which succeeds for the version that was looked at only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import time
+import zipfile
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO, Callable, NamedTuple
+
+import duckdb
+from deltalake.exceptions import DeltaError
+
+from iolens.error import USAGE, IolensError
+from iolens.fleet.archive.container import Writer, digest_of, read_member
+from iolens.fleet.archive.form import AS_IS, best_form
+from iolens.fleet.archive.source import PART, Source, mark_of, sources
+from iolens.fleet.delta import DAY, Conflict
+from iolens.fleet.lake import Lake
+from iolens.fleet.schema import Column
+from iolens.fleet.write import arrow, connection, listed, write_files
+
+__all__ = ["Archived", "archive"]
+
+LOGS = 100_000
+"""In an archive, at most: of a day with more there are several."""
+
+COURTESY = 3600
+"""Seconds that an unfinished archive which the lake does not know is left alone, where files cannot be locked."""
+
+
+@dataclass
+class Archived:
+    """What an archiver did."""
+
+    archives: int = 0
+    logs: int = 0
+    bytes: int = 0
+    """Of these logs."""
+    packed: int = 0
+    """Bytes of their archives."""
+    rewritten: int = 0
+    """Logs that are smaller in another form."""
+    removed: int = 0
+    """Logs taken out of the log area, of archives that others had begun too."""
+    changed: int = 0
+    """Written to since they were ingested: the next ingest is first."""
+    missing: int = 0
+    """Neither at their path nor in an archive."""
+    problems: list[str] = field(default_factory=list)
+
+
+class _Packed(NamedTuple):
+    """A log in an archive, as a row of the table ``archived`` needs it."""
+
+    source: Source
+    place: int
+    size: int
+    form: str
+    digest: str
+    mode: int
+
+
+def archive(  # noqa: PLR0913
+    lake: Lake,
+    to: Path,
+    *,
+    before: date,
+    since: date | None = None,
+    program: str,
+    courtesy: float = COURTESY,
+    progress: Callable[[str], Any] = lambda day: None,
+) -> Archived:
+    """Packs the logs of jobs that started before a day (UTC) into archives below a folder.
+
+    program: the native iolens, which rewrites logs. courtesy: see ``COURTESY``.
+    """
+    if lake.settings.get("pseudonyms"):
+        raise IolensError(
+            "the lake has pseudonyms and does not know where its logs are", str(lake.path), exit_code=USAGE
+        )
+    run = _Run(lake, to, program, courtesy)
+    run.finish_others()
+    for day in run.days(since, before):
+        progress(day)
+        run.pack_day(day)
+    return run.done
+
+
+class _Run:
+    def __init__(self, lake: Lake, to: Path, program: str, courtesy: float) -> None:
+        self.lake = lake
+        self.to = to
+        self.program = program
+        self.courtesy = courtesy
+        self.done = Archived()
+        self.mark = mark_of(lake)
+        self._missing: set[int] = set()
+        self._changed: set[int] = set()
+
+    # ---- what is to be packed ----
+
+    def days(self, since: date | None, before: date) -> list[str]:
+        """Those with logs that are in no archive, by the numbers of rows alone."""
+        rows: dict[str, dict[str, int]] = {"job": {}, "archived": {}}
+        for name, counted in rows.items():
+            for file in self.lake.table(name).files():
+                if file.day and str(since or "") <= file.day < str(before):
+                    counted[file.day] = counted.get(file.day, 0) + file.rows
+        return sorted(day for day, jobs in rows["job"].items() if jobs > rows["archived"].get(day, 0))
+
+    def pack_day(self, day: str) -> None:
+        """Until nothing is left to do; another archiver may be doing the same."""
+        one = date.fromisoformat(day)
+        while True:
+            with self.lake.open(since=one, until=one) as data:
+                waiting = sources(data, "a.archive IS NULL AND j.digest IS NOT NULL")
+            waiting.sort(key=lambda log: (log.cluster, log.path))
+            parts = [
+                logs[first : first + LOGS]
+                for logs in (list(group) for _, group in groupby(waiting, key=lambda log: log.cluster))
+                for first in range(0, len(logs), LOGS)
+            ]
+            if all(self._pack(day, logs) for logs in parts):
+                return
+
+    # ---- one archive ----
+
+    def _pack(self, day: str, logs: list[Source]) -> bool:
+        """False if another archiver has packed some of them meanwhile."""
+        there = [log for log in logs if self._is_there(log)]
+        if not there:
+            return True
+        folder = self.to / (re.sub(r"[^\w.-]", "_", there[0].cluster).lstrip(".") or "logs") / day[:4]
+        final = folder / f"{day}.{secrets.token_hex(4)}.zip"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            writer = Writer(final.with_name(f"{final.name}.{self.mark}{PART}"))
+        except OSError as error:
+            raise _cannot_write(final, error) from error
+        with contextlib.closing(writer.file):
+            packed = self._fill_or_abandon(writer, there)
+            if not packed:
+                return True
+            # From here on an error leaves the archive where it is: the lake may know it.
+            try:
+                size = writer.path.stat().st_size
+                if not self._commit(day, final, packed):
+                    writer.abandon()
+                    return False
+            except (duckdb.IOException, OSError, DeltaError) as error:
+                raise _cannot_write(self.lake.path, error) from error
+            self._count(packed, size)
+            self._empty([one.source for one in packed], final, writer.path)
+        return True
+
+    def _is_there(self, log: Source) -> bool:
+        try:
+            status = os.stat(log.path)  # noqa: PTH116
+        except FileNotFoundError:
+            self._missing.add(log.log)
+            self.done.missing = len(self._missing)
+            return False
+        except (OSError, ValueError) as error:
+            self.done.problems.append(f"{log.path}: {getattr(error, 'strerror', None) or error}")
+            return False
+        if (status.st_size, status.st_mtime_ns) != (log.log_size, log.log_mtime):
+            self._changed.add(log.log)
+            self.done.changed = len(self._changed)
+            return False
+        return True
+
+    def _fill_or_abandon(self, writer: Writer, logs: list[Source]) -> list[_Packed]:
+        """The logs that are in it, on disk and read back; if there are none, there is no archive."""
+        packed: list[_Packed] = []
+        try:
+            packed = self._fill(writer, logs)
+        except OSError as error:
+            raise _cannot_write(writer.path, error) from error
+        finally:
+            if not packed:
+                writer.abandon()
+        return packed
+
+    def _fill(self, writer: Writer, logs: list[Source]) -> list[_Packed]:
+        with contextlib.suppress(OSError):  # a file system without locks: ``courtesy`` is all there is
+            fcntl.flock(writer.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        packed = []
+        for log in logs:
+            try:
+                with open(log.path, "rb") as file:  # noqa: PTH123
+                    content, status = file.read(), os.fstat(file.fileno())
+            except OSError as error:
+                self.done.problems.append(f"{log.path}: {error.strerror}")
+                continue
+            if digest_of(content) != log.original:
+                self.done.problems.append(f"{log.path}: is not the log that was ingested; it stays")
+                continue
+            form = best_form(log.path, content, self.program)
+            original = (len(content), log.original)
+            place = writer.add(
+                log.path, form.content, status, form=form.name, original=original, job=log.job_id
+            )
+            digest = digest_of(form.content)
+            packed.append(_Packed(log, place, len(form.content), form.name, digest, status.st_mode & 0o7777))
+        if packed:
+            writer.close()
+            _read_back(writer.path, packed)
+            _sync(*writer.path.parents[:3])
+        return packed
+
+    def _commit(self, day: str, final: Path, packed: list[_Packed]) -> bool:
+        """Says in the lake where the logs are; False if it says so already."""
+        table = self.lake.table("archived")
+        name = _named(self.lake, final)
+        rows = [
+            (
+                *(
+                    p.source.log,
+                    p.source.path,
+                    p.size,
+                    p.source.log_mtime,
+                    name,
+                    p.place,
+                    p.form,
+                    p.digest,
+                    p.mode,
+                ),
+                date.fromisoformat(day),
+            )
+            for p in packed
+        ]
+        with connection() as duck:
+            duck.register("given", arrow(rows, [*table.columns, Column(DAY, "date")]))
+            files = write_files(duck, "SELECT * FROM given", table, f"a{secrets.token_hex(16)}")
+        ours = {p.source.log for p in packed}
+        while True:
+            table.refresh()
+            there = [table.path(f) for f in table.files() if f.day == day]
+            if ours & _logs_in(there):
+                for file in files:
+                    Path(table.path(file)).unlink(missing_ok=True)
+                return False
+            version = table.version
+            with contextlib.suppress(Conflict):
+                table.commit(add=files, exact=True)
+                break
+        log = table.folder / "_delta_log"
+        commits = [log / f"{number:020}.json" for number in range(max(version, 0), table.version + 1)]
+        made = [Path(table.path(f)) for f in files]
+        _sync(*made, *(path.parent for path in made), *commits, log, table.folder)
+        return True
+
+    def _count(self, packed: list[_Packed], size: int) -> None:
+        self.done.archives += 1
+        self.done.logs += len(packed)
+        self.done.bytes += sum(p.source.log_size for p in packed)
+        self.done.packed += size
+        self.done.rewritten += sum(p.form != AS_IS for p in packed)
+
+    # ---- what the lake knows to be in an archive ----
+
+    def _empty(self, logs: list[Source], final: Path, part: Path) -> None:
+        """Removes logs from the log area; the archive then takes its name."""
+        failed = 0
+        for log in logs:
+            try:
+                status = os.stat(log.path)  # noqa: PTH116
+                if (status.st_size, status.st_mtime_ns) == (log.log_size, log.log_mtime):
+                    os.unlink(log.path)  # noqa: PTH108
+                    self.done.removed += 1
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                failed += 1
+                if failed == 1:
+                    self.done.problems.append(
+                        f"{log.path}: is archived, and cannot be removed: {error.strerror}"
+                    )
+        if not failed:
+            part.replace(final)
+            _sync(final.parent)
+
+    def finish_others(self) -> None:
+        """What archivers have left that were ended."""
+        for part in sorted(self.to.glob(f"*/*/*.{self.mark}{PART}")):
+            try:
+                with part.open("rb") as file:
+                    if _locked(file):
+                        continue
+                    self._finish(part, file)
+            except FileNotFoundError:  # another archiver has
+                continue
+
+    def _finish(self, part: Path, file: BinaryIO) -> None:
+        final = part.with_name(part.name[: -len(f".{self.mark}{PART}")])
+        name = _named(self.lake, final)
+        day = date.fromisoformat(final.name[:10])
+        with self.lake.open(since=day, until=day) as data:
+            known = sources(data, "a.archive = ?", [name])
+        if not known:
+            if time.time() - os.fstat(file.fileno()).st_mtime >= self.courtesy:
+                part.unlink(missing_ok=True)
+            return
+        sound = []
+        for log in known:
+            try:
+                if log.at_its_path:
+                    read_member(file, log.place, log.digest)
+                sound.append(log)
+            except IolensError as error:
+                self.done.problems.append(f"{error}: {log.path} stays")
+        if len(sound) == len(known):
+            self._empty(sound, final, part)
+
+
+def _cannot_write(path: Path, error: Exception) -> IolensError:
+    text = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return IolensError(f"cannot write the archive; no log of it was removed: {text}", str(path))
+
+
+def _named(lake: Lake, final: Path) -> str:
+    """The archive as the lake names it."""
+    folder = lake.path.resolve()
+    path = final.parent.resolve() / final.name
+    return str(path.relative_to(folder) if folder in path.parents else path)
+
+
+def _read_back(path: Path, packed: list[_Packed]) -> None:
+    """Raises IolensError if the archive on disk is not what was written: each log, and the directory."""
+    with path.open("rb") as file:
+        for one in packed:
+            read_member(file, one.place, one.digest)
+        with zipfile.ZipFile(file) as container:
+            places = [info.header_offset for info in container.infolist()]
+    if places[: len(packed)] != [one.place for one in packed]:
+        raise IolensError("the archive was not written as it should be", str(path))
+
+
+def _logs_in(paths: list[str]) -> set[int]:
+    if not paths:
+        return set()
+    with connection() as duck:
+        rows = duck.execute(
+            f"SELECT log FROM read_parquet({listed(paths)}, hive_partitioning = false)"
+        ).fetchall()
+    return {log for (log,) in rows}
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Is somebody at work on it?"""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _sync(*paths: Path) -> None:
+    """What is in these files and folders survives a loss of power."""
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
