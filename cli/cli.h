@@ -50,7 +50,12 @@ struct command {
 	const char *about;
 	const struct choices *choices; /* NULL: it is written in Python and has its own */
 	bool reads_logs;               /* in this process */
+	bool python_reads_logs;
 };
+
+/* Is a log among the arguments named by a lake, as in lake:4711? Then lake_main runs the command. */
+bool lake_asked(int argc, char **argv);
+int lake_main(int argc, char **argv);
 
 /* Tells completion of all commands, before it runs. */
 void completion_know(const struct command *commands, size_t n);

@@ -37,16 +37,19 @@ static const struct command commands[] = {
 	 .choices = &trace_choices, .reads_logs = true},
 	/* Without choices: written in Python, python/iolens/cli has a file of this name for each. */
 	{"report", python_main, GROUP_EXPLAIN,
-	 "one page for any browser: whether I/O is a problem, why, and what to change", .choices = NULL},
+	 "one page for any browser: whether I/O is a problem, why, and what to change", .choices = NULL,
+	 .python_reads_logs = true},
 	{"findings", python_main, GROUP_EXPLAIN,
-	 "what costs time, and what to change; with exit codes for automatic checks", .choices = NULL},
+	 "what costs time, and what to change; with exit codes for automatic checks", .choices = NULL,
+	 .python_reads_logs = true},
 	{"compare", python_main, GROUP_EXPLAIN, "what differs between runs, by how much, and in which files",
-	 .choices = NULL},
+	 .choices = NULL, .python_reads_logs = true},
 	{"diff", diff_main, GROUP_EXPLAIN, "every counter that differs between two logs, with tolerances",
 	 .choices = &diff_choices, .reads_logs = true},
 	{"explain", python_main, GROUP_EXPLAIN, "what a metric or a rule is: definition, unit, source, caveats",
 	 .choices = NULL},
-	{"sql", python_main, GROUP_EXPLAIN, "query one or more logs in SQL", .choices = NULL},
+	{"sql", python_main, GROUP_EXPLAIN, "query one or more logs in SQL", .choices = NULL,
+	 .python_reads_logs = true},
 	{"fleet", python_main, GROUP_EXPLAIN, "collect the logs of a machine in one lake, and query them together",
 	 .choices = NULL},
 	{"mcp", python_main, GROUP_EXPLAIN, "a server for assistants: summary, findings, SQL", .choices = NULL},
@@ -56,7 +59,8 @@ static const struct command commands[] = {
 	{"merge", merge_main, GROUP_TRANSFORM, "combine several logs: of processes, nodes, steps, or different jobs",
 	 .choices = &merge_choices, .reads_logs = true},
 	{"export", python_main, GROUP_TRANSFORM,
-	 "write logs for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics", .choices = NULL},
+	 "write logs for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics", .choices = NULL,
+	 .python_reads_logs = true},
 	{"check", check_main, GROUP_MAINTAIN,
 	 "whether a log conforms to the format, and if not, what is wrong and where", .choices = &check_choices,
 	 .reads_logs = true},
@@ -131,6 +135,8 @@ int main(int argc, char **argv)
 	completion_know(commands, COMMANDS);
 	log_enable_old();
 	log_enable_accesses();
+	if (command && (command->reads_logs || command->python_reads_logs) && lake_asked(argc - 1, argv + 1))
+		return lake_main(argc - 1, argv + 1);
 	if (command && command->reads_logs && cli_limit_memory(argc, argv))
 		return CLI_USAGE;
 	if (command)

@@ -104,6 +104,10 @@ def main() -> NoReturn:
         print("\n".join(option_lines(COMMANDS, iolens)))
         sys.exit(OK)
     try:
+        if sys.argv[1:2] == ["lake-logs"]:  # from the native command line
+            from iolens.cli.lake_logs import run
+
+            sys.exit(run(sys.argv[2], sys.argv[3], sys.argv[4:]))
         with progress():
             code = iolens.main(prog_name="iolens", standalone_mode=False)
         sys.stdout.flush()
