@@ -93,29 +93,59 @@ static const char **parse_paths(PyObject *list, size_t *n)
 	return paths;
 }
 
-/* scan(paths, spec, threads, stop_on_error, log for the columns or None) */
+/* False with an exception; *out = NULL for None. */
+static bool parse_handles(PyObject *list, size_t n, struct handle ***out)
+{
+	*out = NULL;
+	if (list == Py_None)
+		return true;
+	if (!PyTuple_Check(list) || (size_t)PyTuple_Size(list) != n) {
+		PyErr_SetString(PyExc_TypeError, "logs must be a tuple, one for each path");
+		return false;
+	}
+	struct handle **found = calloc(n + 1, sizeof *found);
+	if (!found)
+		return PyErr_NoMemory() != NULL;
+	for (size_t i = 0; i < n; i++) {
+		found[i] = handle_of(PyTuple_GetItem(list, (Py_ssize_t)i));
+		if (found[i])
+			continue;
+		free(found);
+		PyErr_SetString(PyExc_ValueError, "log is closed");
+		return false;
+	}
+	*out = found;
+	return true;
+}
+
+/* scan(paths, spec, threads, stop_on_error, log for the columns or None, the logs if they are open or None) */
 static PyObject *scan_logs(PyObject *module, PyObject *args)
 {
-	PyObject *list, *spec, *form_log;
+	PyObject *list, *spec, *form_log, *logs = Py_None;
 	int threads, stop;
 	struct parsed_spec p;
 	struct log_error err = {0};
 	struct stream *s = NULL;
+	struct handle **handles;
 	size_t n;
-	if (!PyArg_ParseTuple(args, "OOipO", &list, &spec, &threads, &stop, &form_log))
+	if (!PyArg_ParseTuple(args, "OOipO|O", &list, &spec, &threads, &stop, &form_log, &logs))
 		return NULL;
 	const char **paths = parse_paths(list, &n);
 	if (!paths)
 		return NULL;
-	if (!parse_spec(spec, &p)) {
+	if (!parse_handles(logs, n, &handles) || !parse_spec(spec, &p)) {
+		free(handles);
 		free(paths);
 		return NULL;
 	}
 	struct handle *h = form_log == Py_None ? NULL : handle_of(form_log);
 	if (h)
 		handle_hold(h);
-	Py_BEGIN_ALLOW_THREADS stream_of_logs(&s, paths, n, threads, stop, h ? h->log : NULL, &p.spec, &err);
+	struct scan_spec scan = {
+		.paths = paths, .handles = handles, .npaths = n, .threads = threads, .stop_on_error = stop};
+	Py_BEGIN_ALLOW_THREADS stream_of_logs(&s, &scan, h ? h->log : NULL, &p.spec, &err);
 	Py_END_ALLOW_THREADS handle_drop(h);
+	free(handles);
 	free(paths);
 	free_spec(&p);
 	return s ? stream_object(s) : raise_error(&err, h ? path_of(form_log) : NULL);

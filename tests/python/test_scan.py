@@ -8,6 +8,7 @@ from pathlib import Path
 
 import iolens
 import pytest
+from iolens.log import Scan
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -127,3 +128,15 @@ def test_batches_by_two_threads_at_once_is_refused_or_right(posix_log: Make) -> 
     for thread in threads:
         thread.join()
     assert sum(total) == 20000
+
+
+def test_logs_that_are_open_are_not_opened_again(tmp_path: Path, posix_log: Make) -> None:
+    logs = [iolens.open(posix_log([{"id": k, "opens": i} for k in range(i)], job_id=i)) for i in range(20)]
+    paths = [tmp_path / f"{i:02}.darshan" for i in range(20)]  # there are no such files
+    scan = Scan(paths, 2, logs=logs)
+    rows = pa.table(scan.table("posix", batch_rows=7))
+    assert rows["opens"].to_pylist() == [i for i in range(20) for _ in range(i)]
+    assert rows["log"].to_pylist() == rows["opens"].to_pylist() and scan.errors == []
+    logs[3].close()
+    with pytest.raises(ValueError, match="closed"):
+        Scan(paths, 2, logs=logs)

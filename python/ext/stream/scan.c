@@ -23,6 +23,7 @@ struct run {
 struct scan {
 	struct scan_spec spec;
 	char **paths;
+	struct handle **handles;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t threads[THREADS_MAX];
@@ -112,7 +113,11 @@ static void read_log(struct scan *s, struct run *run, size_t number, struct tabl
 	struct handle *h;
 	struct rows *rows = NULL;
 	struct log_error err = {0};
-	int code = handle_open(&h, s->paths[number], NULL, 0, &err);
+	int code = LOG_OK;
+	if (s->handles)
+		h = handle_hold(s->handles[number]);
+	else
+		code = handle_open(&h, s->paths[number], NULL, 0, &err);
 	if (code >= 0 && has_table(s, h->log)) {
 		code = rows_open(&rows, s->spec.view, h, s->spec.form, &err);
 		if (code >= 0)
@@ -168,6 +173,16 @@ static int copy_paths(struct scan *s)
 	return s->paths ? LOG_OK : LOG_E_MEMORY;
 }
 
+static int hold_handles(struct scan *s)
+{
+	if (!s->spec.handles)
+		return LOG_OK;
+	s->handles = calloc(s->spec.npaths + 1, sizeof *s->handles);
+	for (size_t i = 0; s->handles && i < s->spec.npaths; i++)
+		s->handles[i] = handle_hold(s->spec.handles[i]);
+	return s->handles ? LOG_OK : LOG_E_MEMORY;
+}
+
 /* Short runs at the end keep all threads busy, long ones make large batches. */
 static size_t logs_in_a_run(const struct scan_spec *spec)
 {
@@ -195,6 +210,7 @@ static int start_threads(struct scan *s)
 static int start(struct scan *s)
 {
 	int code = copy_paths(s);
+	code = code < 0 ? code : hold_handles(s);
 	s->run_logs = logs_in_a_run(&s->spec);
 	s->nruns = (s->spec.npaths + s->run_logs - 1) / s->run_logs;
 	s->runs = calloc(s->nruns + 1, sizeof *s->runs);
@@ -245,6 +261,9 @@ void scan_close(struct scan *s)
 	scan_stop(s);
 	for (size_t i = 0; s->paths && i < s->spec.npaths; i++)
 		free(s->paths[i]);
+	for (size_t i = 0; s->handles && i < s->spec.npaths; i++)
+		handle_drop(s->handles[i]);
+	free(s->handles);
 	free(s->paths);
 	free(s->runs);
 	free(s->failures);

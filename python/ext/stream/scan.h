@@ -17,6 +17,7 @@ struct scan;
 
 struct scan_spec {
 	const char *const *paths;
+	struct handle *const *handles; /* the same logs, open already; or NULL */
 	size_t npaths;
 	int threads;
 	bool stop_on_error;

@@ -98,15 +98,18 @@ int stream_of_log(struct stream **out, struct handle *h, const char *path, const
 	return code;
 }
 
-int stream_of_logs(struct stream **out, const char *const *paths, size_t npaths, int threads, bool stop_on_error,
-		   struct log *form_log, const struct stream_spec *spec, struct log_error *err)
+int stream_of_logs(struct stream **out, const struct scan_spec *logs, struct log *form_log,
+		   const struct stream_spec *spec, struct log_error *err)
 {
 	struct stream *s;
 	*out = NULL;
 	int code = make(&s, spec, true, form_log, err);
 	if (code < 0)
 		return code;
-	struct scan_spec scan = {paths, npaths, threads, stop_on_error, s->batch_rows, &s->view, s->form};
+	struct scan_spec scan = *logs;
+	scan.batch_rows = s->batch_rows;
+	scan.view = &s->view;
+	scan.form = s->form;
 	code = scan_open(&s->scan, &scan, err);
 	if (code < 0)
 		stream_drop(s);

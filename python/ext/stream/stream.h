@@ -22,11 +22,12 @@ struct stream_spec {
 int stream_of_log(struct stream **out, struct handle *h, const char *path, const struct stream_spec *spec,
 		  struct log_error *err);
 /*
+ * logs: which, and how they are read; rows, view and form are of the stream.
  * form_log: a log to take the columns from, for tables whose columns depend on it; may be NULL.
  * stop_on_error: the first failure in order of the logs ends the stream.
  */
-int stream_of_logs(struct stream **out, const char *const *paths, size_t npaths, int threads, bool stop_on_error,
-		   struct log *form_log, const struct stream_spec *spec, struct log_error *err);
+int stream_of_logs(struct stream **out, const struct scan_spec *logs, struct log *form_log,
+		   const struct stream_spec *spec, struct log_error *err);
 /* Ends it: threads stop, what is waiting is dropped. Failures are still there. */
 void stream_stop(struct stream *s);
 void stream_drop(struct stream *s);

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from arro3.core import Table as ArrowTable
 
@@ -21,15 +21,19 @@ from iolens.fleet.areas import Found
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.identity import application_of, user_of
 from iolens.fleet.pseudonyms import Pseudonyms
+from iolens.fleet.rows import Implausible, Rows
 from iolens.fleet.schema import BATCH_BITS, Column, tables
 from iolens.fleet.write import arrow, connection, write_files
 from iolens.log import Log
-from iolens.log import open as open_log
-from iolens.metrics import Dataset, metrics
+from iolens.metrics import SECTIONS, Dataset, metrics
 from iolens.metrics.log_tables import LogTables
 from iolens.rules import Catalog, Rule, find, load
 
 __all__ = ["Options", "Refused", "Written", "findings_of", "metrics_of", "rule_version", "write_batch"]
+
+
+_AT_ONCE = 4 << 20
+"""Logs with fewer bytes are held in memory while their batch is written."""
 
 
 @dataclass(frozen=True)
@@ -76,25 +80,32 @@ class _Sound(NamedTuple):
     log: Log
 
 
-def _digest(found: Found) -> str | None:
+def _digest(found: Found, log: BinaryIO, first: bytes) -> str | None:
     """Of the log's bytes; None if it is not the file that was found any more."""
-    with open(found.path, "rb", buffering=0) as log:  # noqa: PTH123
-        hash = hashlib.blake2b(digest_size=16)
-        while piece := log.read(1 << 20):
-            hash.update(piece)
-        status = os.fstat(log.fileno())
+    hash = hashlib.blake2b(first, digest_size=16)
+    while piece := log.read(1 << 20):
+        hash.update(piece)
+    status = os.fstat(log.fileno())
     same = (status.st_size, status.st_mtime_ns) == (found.size, found.mtime)
     return hash.hexdigest() if same else None
 
 
+def _open(found: Found) -> tuple[Log, str | None]:
+    """A log, and the digest of its bytes if it is as it was found. One that is not large is read once and for all."""
+    with open(found.path, "rb", buffering=0) as file:  # noqa: PTH123
+        first = file.read(_AT_ONCE) or b""
+        digest = _digest(found, file, first)
+    whole = digest is not None and len(first) == found.size
+    return Log(first if whole else found.path), digest
+
+
 def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list[_Sound]:
-    """The logs that have a job; of the others it is noted what is wrong."""
+    """The logs that have a job, in order of their days; of the others it is noted what is wrong."""
     good = []
     for found, older in listed:
         try:
-            log = open_log(found.path)
+            log, digest = _open(found)
             _ = log.job
-            digest = _digest(found)
         except IolensError as error:
             where = "" if error.offset is None else f" (at byte {error.offset})"
             written.refused.append(Refused(found, error.problem + where))
@@ -107,7 +118,7 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list
                 written.changed.append(found)
             else:
                 good.append(_Sound(found, older, digest, log))
-    return good
+    return sorted(good, key=lambda one: one.log.job.start.date())
 
 
 def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int | None]]) -> Written:
@@ -117,82 +128,105 @@ def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int 
     """
     written = Written(batch)
     good = _sound(listed, written)
+    streamed = not options.key  # pseudonyms are put into tables
     while good:
-        base = LogTables([one.found.path for one in good], [one.log for one in good], threads=1)
-        base.large = False  # in memory, whatever it is: nothing of a log with pseudonyms may touch a disk
+        # In memory, whatever it is: nothing of a log with pseudonyms may touch a disk.
+        base = LogTables([one.found.path for one in good], [one.log for one in good], threads=1, large=False)
         try:
-            with Dataset(base, memory=options.memory, every_column=True) as data:
-                _write(data, base, options, written, good)
+            with Dataset(base, memory=options.memory, every_column=not streamed) as data:
+                _Batch(data, base, options, written, good).write(streamed)
             break
+        except Implausible:
+            streamed = False
         except IolensError as error:  # one of them is too large, or has lost what it had a moment ago
             bad = next((one for one in good if one.found.path == error.path), None)
             if bad is None:
                 raise
             written.refused.append(Refused(bad.found, error.problem))
             good.remove(bad)
-            written.files.clear()
+        _remove(options, written)
     written.logs = [(one.found, one.older) for one in good]
     return written
 
 
-def _write(
-    data: Dataset,
-    base: LogTables,
-    options: Options,
-    written: Written,
-    good: Sequence[_Sound],
-) -> None:
-    first = written.batch << BATCH_BITS
-    token = f"{written.batch:x}"
-    data.connection.execute("SET threads = 1")
-    if options.key:
-        data.connection.execute("SET temp_directory = ''")
-    filled = [name for name in tables() if name in base.tables and base.filled(name)]
-    for name in filled:
-        data.query(f"SELECT 1 FROM {name} LIMIT 0")
-    duck = data.connection
-    given = _told(data, options, good)
-    if options.key:
-        Pseudonyms(options.key).apply(duck, filled)
-    duck.register("told", given)
-    data.query(
-        f"CREATE TEMP TABLE numbered AS SELECT log, {first} + log AS lake_log, "
-        f"coalesce(\"start\"::DATE, DATE '1970-01-01') AS {DAY} FROM job"
-    )
-    for name in [*filled, "job"]:
-        table = Table(Path(options.lake), name, tables()[name])
-        source = "(SELECT * FROM job JOIN told USING (log))" if name == "job" else name
-        chosen = ", ".join(_stored(c) if c.name != "log" else "lake_log AS log" for c in table.columns)
-        query = f"SELECT {chosen}, {DAY} FROM {source} JOIN numbered USING (log)"
-        written.files[name] = write_files(duck, query, table, token)
-    duck.unregister("told")
-    days = dict(duck.execute(f"SELECT log, {DAY} FROM numbered").fetchall())
-    own = {}
-    if options.rules:
-        own = {"metric": metrics_of(data), "finding": findings_of(data, load(options.directories))}
-    for name, rows in own.items():
-        table = Table(Path(options.lake), name, tables()[name])
-        with connection() as apart:  # rules of a site have sealed the data
-            given = arrow([(first + row[0], *row[1:], days[row[0]]) for row in rows], [*table.columns, _DAY])
-            apart.register("given", given)
-            written.files[name] = write_files(apart, "SELECT * FROM given", table, token)
-    written.files = {name: files for name, files in written.files.items() if files}
+def _remove(options: Options, written: Written) -> None:
+    for name, files in written.files.items():
+        for file in files:
+            Path(options.lake, name, file.path).unlink(missing_ok=True)
+    written.files.clear()
+
+
+class _Batch:
+    """A batch while it is written."""
+
+    def __init__(
+        self, data: Dataset, base: LogTables, options: Options, written: Written, good: Sequence[_Sound]
+    ) -> None:
+        self._data = data
+        self._base = base
+        self._options = options
+        self._good = good
+        self._files = written.files
+        self._first = written.batch << BATCH_BITS
+        self._token = f"{written.batch:x}"
+
+    def write(self, streamed: bool) -> None:
+        """Files of all tables. streamed: records go from the logs into files. Raises Implausible."""
+        duck = self._data.connection
+        duck.execute("SET threads = 1")
+        if self._options.key:
+            duck.execute("SET temp_directory = ''")
+        filled = [name for name in tables() if name in self._base.tables and self._base.filled(name)]
+        loaded = filled if not streamed else [name for name in filled if name in SECTIONS]
+        for name in loaded:
+            self._data.query(f"SELECT 1 FROM {name} LIMIT 0")
+        asked = "SELECT coalesce(\"start\"::DATE, DATE '1970-01-01') FROM job ORDER BY log"
+        days = [day for (day,) in self._data.query(asked).fetchall()]
+        rows = Rows(self._data, self._base, self._first, days)
+        for name in filled:
+            if name not in loaded:
+                self._files[name] = rows.stream(name, self._table(name), self._token)
+        given = _told(self._data, self._options, self._good, [*self._data.problems, *rows.problems])
+        if self._options.key:
+            Pseudonyms(self._options.key).apply(duck, filled)
+        for name in loaded:
+            self._files[name] = rows.copy(name, self._table(name), self._token)
+        duck.register("told", given)
+        self._data.query("SELECT 1 FROM job LIMIT 0")
+        whole = "(SELECT * FROM job JOIN told USING (log))"
+        self._files["job"] = rows.copy(whole, self._table("job"), self._token)
+        duck.unregister("told")
+        if self._options.rules:
+            self._judge(days)
+        for name in [name for name, files in self._files.items() if not files]:
+            del self._files[name]
+
+    def _judge(self, days: Sequence[date]) -> None:
+        catalog = load(self._options.directories)
+        own = {"metric": metrics_of(self._data), "finding": findings_of(self._data, catalog)}
+        for name, rows in own.items():
+            table = self._table(name)
+            with connection() as apart:  # rules of a site have sealed the data
+                numbered = [(self._first + row[0], *row[1:], days[row[0]]) for row in rows]
+                apart.register("given", arrow(numbered, [*table.columns, _DAY]))
+                self._files[name] = write_files(apart, "SELECT * FROM given", table, self._token)
+
+    def _table(self, name: str) -> Table:
+        return Table(Path(self._options.lake), name, tables()[name])
 
 
 _DAY = Column(DAY, "date")
 
 
-def _stored(column: Column) -> str:
-    return f'{column.to_stored} AS "{column.name}"'
-
-
-def _told(data: Dataset, options: Options, good: Sequence[_Sound]) -> ArrowTable:
+def _told(
+    data: Dataset, options: Options, good: Sequence[_Sound], problems: Iterable[IolensError]
+) -> ArrowTable:
     """What a log does not say of itself."""
     now = datetime.now(timezone.utc)
     named = Pseudonyms(options.key).name if options.key else str
     hosts = dict(data.query("SELECT log, any_value(host ORDER BY rank) FROM process GROUP BY log").fetchall())
     wrong: dict[str, str] = {}
-    for problem in data.problems:
+    for problem in problems:
         wrong.setdefault(str(problem.path), problem.problem)
     rows = [
         (

@@ -6,7 +6,7 @@ import os
 import pwd
 import re
 import shlex
-from functools import cache
+from functools import cache, lru_cache
 
 __all__ = ["application_of", "user_of"]
 
@@ -31,7 +31,12 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-@cache
+@lru_cache(1 << 16)
+def _program(command: str) -> str:
+    return next((os.path.basename(word) for word in _words(command)[:1]), "")  # noqa: PTH119
+
+
+@lru_cache(1 << 16)
 def application_of(command: str) -> str:
     """The program of a command line by its file name: launchers, interpreters and their options are left out.
 
@@ -85,10 +90,9 @@ def user_of(path: str, uid: int, command: str) -> str:
     found = _NAMED.match(os.path.basename(path))  # noqa: PTH119
     if found:
         who = found["who"]
-        for word in _words(command)[:1]:
-            program = os.path.basename(word)  # noqa: PTH119
-            if program and who.endswith(f"_{program}"):
-                return who[: -len(program) - 1]
+        program = _program(command)
+        if program and who.endswith(f"_{program}"):
+            return who[: -len(program) - 1]
         return who.split("_")[0] or _known(uid)
     return _known(uid)
 

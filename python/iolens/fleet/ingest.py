@@ -66,6 +66,10 @@ class Summary:
     """Folders and files that could not be looked at, each with the reason."""
 
 
+def _folder(new: New) -> str:
+    return new[0].path.rpartition("/")[0]
+
+
 class Ingest:
     """One scan of areas into a lake."""
 
@@ -151,7 +155,11 @@ class Ingest:
         batch: list[New] = []
         size = 0
         for new in logs:
-            if batch and (len(batch) == self._batch_logs or size + new[0].size > BATCH_BYTES):
+            full = len(batch) == self._batch_logs or size + new[0].size > BATCH_BYTES
+            # A folder has the logs of a day, where there are many: a file of each table, then, and not one of each day.
+            if batch and (
+                full or (len(batch) >= self._batch_logs // 2 and _folder(new) != _folder(batch[-1]))
+            ):
                 yield batch
                 batch, size = [], 0
             batch.append(new)

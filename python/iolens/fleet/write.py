@@ -87,12 +87,21 @@ def read_files(duck: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Fi
     return f"(SELECT {', '.join([*chosen, *([DAY] if table.partitioned else [])])} FROM {source})"
 
 
-def write_files(duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str) -> list[File]:
-    """The rows of a query as files whose names begin with the token, one per day; none if there are no rows."""
+def write_files(
+    duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str, day: date | None = None
+) -> list[File]:
+    """The rows of a query as files whose names begin with the token, one per day; none if there are no rows.
+
+    day: of all rows, which then have no such column: DuckDB copies what it has to divide.
+    """
     table.folder.mkdir(parents=True, exist_ok=True)
     name = f"{token}.{table.fingerprint}"
     options = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, RETURN_STATS true"
-    if table.partitioned:
+    if day:
+        folder = table.folder / f"{DAY}={day}"
+        folder.mkdir(exist_ok=True)
+        target = f"{folder}/{name}-0.parquet"
+    elif table.partitioned:
         target = f"{table.folder}"
         options += f", PARTITION_BY ({DAY}), FILENAME_PATTERN '{name}-{{i}}', OVERWRITE_OR_IGNORE true"
     else:
@@ -111,7 +120,7 @@ def write_files(duck: duckdb.DuckDBPyConnection, query: str, table: Table, token
                 rows=rows,
                 first=int(of_log.get("min", 0)),
                 last=int(of_log.get("max", 0)),
-                day=keys[DAY] if table.partitioned else None,
+                day=str(day) if day else keys[DAY] if table.partitioned else None,
             )
         )
     return files

@@ -45,6 +45,7 @@ def scan(
     threads: int,
     stop_on_error: bool,
     columns_of: Log | None,
+    logs: tuple[Log, ...] | None = None,
     /,
 ) -> Stream: ...
 def total(module: int, records: bytes, width: int, /) -> bytes: ...

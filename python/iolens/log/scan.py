@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Union
 
@@ -29,8 +29,13 @@ class Scan:
     """
 
     def __init__(
-        self, paths: Iterable[AnyPath], threads: int | None = None, on_error: str = "report"
+        self,
+        paths: Iterable[AnyPath],
+        threads: int | None = None,
+        on_error: str = "report",
+        logs: Sequence[Log] | None = None,
     ) -> None:
+        """logs: the same, open already: no file is opened."""
         if on_error not in ("report", "raise"):
             raise IolensError(f"on_error is 'report' or 'raise', not {on_error!r}", exit_code=USAGE)
         self.paths = tuple(os.fspath(p) for p in paths)
@@ -38,17 +43,21 @@ class Scan:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._stop = on_error == "raise"
         self._streams: list[_native.Stream] = []
+        self._logs = tuple(logs or ())
+        self._natives = tuple(log.native for log in self._logs) if self._logs else None
 
     def _open_stream(self, spec: TableSpec) -> _native.Stream:
         columns_of = self._first_with(spec.section) if spec.section else None
-        stream = _native.scan(self._files, spec.native(), self._threads, self._stop, columns_of)
+        stream = _native.scan(
+            self._files, spec.native(), self._threads, self._stop, columns_of, self._natives
+        )
         self._streams.append(stream)
         return stream
 
     def _first_with(self, section: str) -> _native.Log:
-        for path in self.paths:
+        for source in self._logs or self.paths:
             try:
-                log = Log(path)
+                log = source if isinstance(source, Log) else Log(source)
                 if section in log.trailer:
                     return log.native
             except IolensError:

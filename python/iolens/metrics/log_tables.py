@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Union
 
 import duckdb
 
 from iolens.error import USAGE, IolensError
-from iolens.log import Log, scan
+from iolens.log import Log, Scan
 from iolens.log import open as open_log
 from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
@@ -44,8 +45,12 @@ class LogTables:
         paths: AnyPath | Iterable[AnyPath],
         logs: Iterable[Log] | None = None,
         threads: int | None = None,
+        large: bool | None = None,
     ) -> None:
-        """logs: the same, open already. threads: that read them, None for one per processor."""
+        """logs: the same, open already. threads: that read them, None for one per processor.
+
+        large: keep them in a file; None if they are.
+        """
         listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not listed:
             raise IolensError("no log given", exit_code=USAGE)
@@ -56,8 +61,10 @@ class LogTables:
         """The open logs."""
         for log in self.logs:
             _ = log.job  # without it nothing can be told of a log
-        self._scan = scan(self.paths, threads=threads)
-        self.large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
+        self._scan = Scan(self.paths, threads, logs=self.logs if logs else None)
+        if large is None:
+            large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
+        self.large = large
         self._words: set[str] = set()
         self._left_out_rows: list[tuple[int, str]] = []
         self._left_out: dict[str, set[str]] = {}
@@ -81,13 +88,21 @@ class LogTables:
     def expect(self, words: set[str]) -> None:
         self._words |= words
 
+    @cached_property
+    def _here(self) -> set[str]:
+        return {m.key for log in self.logs for m in log.modules.values() if m.stored}
+
+    @cached_property
+    def _sections(self) -> set[str]:
+        return {section for log in self.logs for section in log.trailer}
+
     def has(self, module: str) -> bool:
-        return any(module in log for log in self.logs)
+        return module in self._here
 
     def filled(self, name: str) -> bool:
         """Can the table have rows?"""
         if name in SECTIONS:
-            return any(name in log.trailer for log in self.logs)
+            return name in self._sections
         return name in PLAIN or self.has(name)
 
     def schema(self, module: str) -> Schema:
@@ -166,7 +181,7 @@ class LogTables:
     def _section(self, section: str) -> None:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[section].items())
         self._connection.execute(f"CREATE TABLE {section} (log BIGINT, {columns})")
-        if not any(section in log.trailer for log in self.logs):
+        if section not in self._sections:
             return
         source = self._scan.section(section)
         names = list(source.schema.names)  # the last one is the number of the log
