@@ -475,6 +475,35 @@ static void add_allocation(struct describing *d)
 	}
 }
 
+/* What begins with a number, as 12.pbs or 12[3].pbs; or as Flux writes it: an f and base 58. */
+static int64_t job_number(const char *text)
+{
+	static const char digits[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", f[] = "\u0192";
+	const char *at = strncmp(text, f, sizeof f - 1) == 0 ? text + sizeof f - 1 : *text == 'f' ? text + 1 : NULL;
+	uint64_t number = 0;
+	for (; !at && *text >= '0' && *text <= '9'; text++) {
+		if (number > INT64_MAX / 10 - 1)
+			return 0;
+		number = number * 10 + (uint64_t)(*text - '0');
+	}
+	for (const char *digit; at && *at; at++) {
+		if (!(digit = strchr(digits, *at)) || number > INT64_MAX / 58 - 1)
+			return 0;
+		number = number * 58 + (uint64_t)(digit - digits);
+	}
+	return (int64_t)number;
+}
+
+int64_t platform_job(const struct platform_source *from, const char *name)
+{
+	const struct describing d = {.from = from};
+	const char *value = name ? variable(&d, name) : NULL;
+	for (size_t i = 0; !name && !value && i < sizeof allocation / sizeof *allocation; i++)
+		if (strcmp(allocation[i].name, "job_id") == 0)
+			value = variable(&d, allocation[i].variable);
+	return value ? job_number(value) : 0;
+}
+
 /* ---- containers ---- */
 
 /* By a variable that the container's maker sets, or else by where it mounts things from and what it calls its groups. */

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { PLATFORM_TEXT = 8192 };
 
@@ -27,6 +28,12 @@ struct platform_source {
 
 /* Returns the length; the text has a NUL behind it. Not for two threads at once. */
 size_t platform_describe(const struct platform_source *from, char to[PLATFORM_TEXT]);
+
+/*
+ * The number of the scheduler's job, 0 = there is none. `name` is the variable that holds it, NULL = that of the first scheduler
+ * which has set its own.
+ */
+int64_t platform_job(const struct platform_source *from, const char *name);
 
 /* A file system that holds no data of a job. */
 bool platform_pseudo(const char *type);

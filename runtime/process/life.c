@@ -74,9 +74,7 @@ static void remember_command(int argc, char **argv)
 
 static int64_t job_id(char **environment)
 {
-	const char *name = config.jobid ? config.jobid : "SLURM_JOB_ID";
-	const char *value = config_variable(environment, name);
-	int job = value ? atoi(value) : 0;
+	int64_t job = surroundings_job(environment, config.jobid);
 	return job > 0 ? job : sys_pid();
 }
 

@@ -38,3 +38,9 @@ void surroundings_describe(char **environment)
 {
 	own_stack_call(describe, environment);
 }
+
+int64_t surroundings_job(char **environment, const char *name)
+{
+	const struct platform_source here = {NULL, variable, environment, ""};
+	return platform_job(&here, name);
+}

@@ -2,7 +2,12 @@
 #ifndef IOLENS_SURROUNDINGS_H
 #define IOLENS_SURROUNDINGS_H
 
+#include <stdint.h>
+
 /* Once in a process, before it records; it takes some tenths of a millisecond. */
 void surroundings_describe(char **environment);
+
+/* The number of the scheduler's job, 0 = there is none; `name`: the variable that holds it, NULL = the scheduler's own. */
+int64_t surroundings_job(char **environment, const char *name);
 
 #endif

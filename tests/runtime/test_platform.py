@@ -93,6 +93,42 @@ ALLOCATIONS = {
 ALLOCATED = {name for _, told in ALLOCATIONS.values() for name in told} | {"job_nodes", "job_step", "cluster"}
 
 
+@pytest.mark.parametrize(
+    ("variables", "number"),
+    [
+        ({"SLURM_JOB_ID": "4711"}, 4711),
+        ({"PBS_JOBID": "12.server"}, 12),
+        ({"PBS_JOBID": "12[3].server"}, 12),
+        ({"LSB_JOBID": "99"}, 99),
+        ({"FLUX_JOB_ID": "ƒ2oLkTLb"}, 68484595712),
+        ({"FLUX_JOB_ID": "f2oLkTLb"}, 68484595712),
+        ({"FLUX_JOB_ID": "41109680713"}, 41109680713),
+        ({"FLUX_JOB_ID": "ƒ5", "SLURM_JOB_ID": "7"}, 7),
+        ({"MY_JOB": "31", "SLURM_JOB_ID": "7", "IOLENS_JOBID": "MY_JOB"}, 31),
+    ],
+)
+def test_the_number_of_the_job_is_in_the_log(
+    preload: Path, tmp_path: Path, variables: dict[str, str], number: int
+) -> None:
+    """Base 58 as Flux documents it; its alphabet lacks 0, I, O and l."""
+    env = {**os.environ, **variables, "LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(tmp_path)}
+    subprocess.run(["/bin/true"], env={**env, "IOLENS_ENABLE_NONMPI": "1"}, check=True)
+    (log,) = tmp_path.glob("*.darshan")
+    assert f"_true_id{number}-" in log.name
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"SLURM_JOB_ID": "none"}, {"FLUX_JOB_ID": "ƒ0"}, {"LSB_JOBID": "9" * 30}, {"PBS_JOBID": "-3"}],
+)
+def test_what_is_no_number_of_a_job(preload: Path, tmp_path: Path, variables: dict[str, str]) -> None:
+    env = {**os.environ, **variables, "LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(tmp_path)}
+    subprocess.run(["/bin/true"], env={**env, "IOLENS_ENABLE_NONMPI": "1"}, check=True)
+    (log,) = tmp_path.glob("*.darshan")
+    job, process = log.name.split("_id")[1].split("_")[0].split("-")
+    assert job == process
+
+
 @pytest.mark.parametrize("scheduler", ALLOCATIONS)
 def test_the_allocation_of_a_scheduler(observe: Observe, scheduler: str) -> None:
     env, expected = ALLOCATIONS[scheduler]
