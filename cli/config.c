@@ -1,10 +1,8 @@
 /* iolens config: the settings that a program would run with, as the library itself sees them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "choices.h"
@@ -12,6 +10,7 @@
 #include "link_flags.h"
 #include "nearest.h"
 #include "preload.h"
+#include "witness.h"
 
 struct options {
 	bool linked, shared;
@@ -41,32 +40,6 @@ const struct choices config_choices = {
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };
-
-/* A name that the loader would take apart becomes that of a descriptor. */
-static void name_library(const char *library)
-{
-	char name[32];
-	if (!preload_loadable(library)) {
-		snprintf(name, sizeof name, "/proc/self/fd/%d", open(library, O_RDONLY));
-		library = name;
-	}
-	setenv("LD_PRELOAD", library, 1);
-}
-
-static void become_witness(const char *library, const char *file, int out)
-{
-	static char *const argv[] = {"true", NULL};
-	name_library(library);
-	setenv("IOLENS_DUMP_CONFIG", "", 1);
-	unsetenv("IOLENS_SESSION");
-	unsetenv("IOLENS_ENABLE_NONMPI");
-	unsetenv("DARSHAN_ENABLE_NONMPI");
-	if (file)
-		setenv("IOLENS_CONFIG_PATH", file, 1);
-	dup2(out, STDERR_FILENO);
-	execvp(argv[0], argv);
-	_exit(127);
-}
 
 enum { SETTINGS = 128, NAME = 32 };
 
@@ -143,21 +116,15 @@ static int copy_lines(FILE *in)
 static int show_settings(const char *file)
 {
 	char library[4096];
-	int ends[2], status;
 	if (!preload_find(library, sizeof library))
 		return cli_fail(CLI_INPUT,
 				"libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
-	if (pipe(ends) != 0)
+	struct witness w = {.library = library, .file = file};
+	FILE *in = witness_start(&w);
+	if (!in)
 		return cli_fail(CLI_INPUT, "config: %s", strerror(errno));
-	pid_t child = fork();
-	if (child == 0)
-		become_witness(library, file, ends[1]);
-	close(ends[1]);
-	FILE *in = fdopen(ends[0], "r");
-	int warned = in ? copy_lines(in) : 0;
-	if (in)
-		fclose(in);
-	waitpid(child, &status, 0);
+	int warned = copy_lines(in);
+	witness_end(&w, in);
 	return warned ? CLI_FINDINGS : CLI_OK;
 }
 

@@ -3,12 +3,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "choices.h"
 #include "cli.h"
 #include "abandoned.h"
+#include "job_stores.h"
 #include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
@@ -18,6 +20,8 @@ struct options {
 	const char *log;
 	bool remove;
 	bool live; /* the arguments are jobs that run */
+	bool list;
+	int64_t job; /* of the scheduler; 0 = the arguments say which stores */
 };
 
 static int add_argument(struct options *o, const char *path)
@@ -57,7 +61,20 @@ static int add_job(struct options *o, const char *job)
 	return code;
 }
 
+static bool set_job(void *target, const struct choice *c, char *text)
+{
+	char *end;
+	struct options *o = target;
+	o->job = strtoll(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && o->job > 0;
+}
+
 static const struct choice table[] = {
+	{"job", "N", set_job,
+	 "instead of STORE: what your processes of the scheduler's job N, which have ended, left on this node",
+	 .expect = "the number of a job"},
+	{"list", NULL, choice_flag, "print the paths of the stores, and make no log",
+	 .at = offsetof(struct options, list)},
 	{"live", NULL, choice_flag,
 	 "the log of a job that still runs, of what it has done until now, instead of STORE: a session,\n"
 	 "the number of a scheduler's job, or a process, as for iolens top",
@@ -71,6 +88,7 @@ static const struct choice table[] = {
 const struct choices recover_choices = {
 	.command = "recover",
 	.before = "recover [OPTION...] STORE|DIRECTORY...\n"
+		  "       iolens recover --job N [OPTION...]\n"
 		  "       iolens recover --live [-o LOG] JOB\n"
 		  "       iolens recover\n"
 		  "\n"
@@ -87,8 +105,6 @@ const struct choices recover_choices = {
 		 "Darshan's naming scheme.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
-	.least = 1,
-	.wanted = "no store given",
 };
 
 static void announce(void *nothing, const char *path)
@@ -167,6 +183,37 @@ static int recover_all(void)
 	return found.kept ? CLI_PARTIAL : CLI_OK;
 }
 
+/* Those of a job in a scheduler: to have left none is how most jobs end. */
+static int add_left(struct options *o)
+{
+	struct job_stores left = {0};
+	int code = job_stores_find(&left, o->job);
+	o->of = left.of;
+	if (!code && left.running)
+		cli_fail(0, "recover: %zu process%s of job %lld still run%s: left alone", left.running,
+			 left.running == 1 ? "" : "es", (long long)o->job, left.running == 1 ? "s" : "");
+	return code;
+}
+
+static int list(const struct options *o)
+{
+	for (size_t n = 0; n < o->of.used; n++)
+		puts(o->of.stores[n]);
+	return CLI_OK;
+}
+
+static int fail_usage(const struct options *o, int arguments)
+{
+	if (o->live && (o->remove || o->list))
+		return cli_fail(CLI_USAGE, "recover: --live and --%s: a job that runs needs its stores",
+				o->remove ? "remove" : "list");
+	if (o->job && (o->live || arguments))
+		return cli_fail(CLI_USAGE, "recover: --job takes neither --live nor stores");
+	if (!o->job && !arguments)
+		return cli_fail(CLI_USAGE, "recover: no store given: see iolens recover --help");
+	return CLI_OK;
+}
+
 int recover_main(int argc, char **argv)
 {
 	struct options o = {0};
@@ -175,16 +222,17 @@ int recover_main(int argc, char **argv)
 	int code, at = choices_parse(&recover_choices, argc, argv, &o, &code);
 	if (at < 0)
 		return code;
-	if (o.live && o.remove)
-		return cli_fail(CLI_USAGE, "recover: --live and --remove: a job that runs needs its stores");
+	code = fail_usage(&o, argc - at);
+	if (!code && o.job)
+		code = add_left(&o);
 	for (int i = at; i < argc && !code; i++)
 		code = o.live ? add_job(&o, argv[i]) : add_argument(&o, argv[i]);
-	if (!code && !o.of.used)
+	if (!code && !o.of.used && !o.job)
 		code = cli_fail(CLI_USAGE, "recover: no store there: see iolens recover --help");
-	if (!code)
+	if (!code && !o.list)
 		report_logged(&o.of, o.remove);
 	if (!code && o.of.used)
-		code = recover(&o);
+		code = o.list ? list(&o) : recover(&o);
 	recovery_free(&o.of);
 	return code;
 }

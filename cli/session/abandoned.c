@@ -130,24 +130,13 @@ static void look_at(struct search *s, const char *parent, const char *name)
 	close(lock);
 }
 
-static bool seen_before(const char *const *parents, size_t n)
-{
-	struct stat a, b;
-	if (stat(parents[n], &a) != 0)
-		return true;
-	for (size_t i = 0; i < n; i++)
-		if (parents[i] && stat(parents[i], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-			return true;
-	return false;
-}
-
 struct abandoned_found abandoned_collect(const char *command, void (*wrote)(void *, const char *), size_t most)
 {
 	struct search s = {.command = command, .wrote = wrote, .most = most};
 	const char *parents[SESSION_PARENTS];
 	session_dir_parents(parents);
 	for (size_t n = 0; n < SESSION_PARENTS; n++) {
-		if (!parents[n] || parents[n][0] != '/' || seen_before(parents, n))
+		if (session_dir_parent_again(parents, n))
 			continue;
 		DIR *dir = opendir(parents[n]);
 		struct dirent *entry;

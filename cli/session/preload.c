@@ -165,35 +165,47 @@ static ssize_t read_at(int fd, void *to, size_t n, int64_t at)
 	return pread(fd, to, n, (off_t)at);
 }
 
-static int open_command(const char *command)
+bool preload_command_path(const char *command, char *path, size_t room)
 {
-	char path[PATH_MAX];
 	const char *at = getenv("PATH");
 	if (strchr(command, '/'))
-		return open(command, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		return (size_t)snprintf(path, room, "%s", command) < room && access(path, X_OK) == 0;
 	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
 		size_t n = strcspn(at, ":");
-		snprintf(path, sizeof path, "%.*s/%s", n ? (int)n : 1, n ? at : ".", command);
+		snprintf(path, room, "%.*s/%s", n ? (int)n : 1, n ? at : ".", command);
 		if (access(path, X_OK) == 0)
-			return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			return true;
 		at += n;
 	}
-	return -1;
+	return false;
+}
+
+static enum program_kind kind_of(const char *path, char interpreter[PROGRAM_PATH])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	enum program_kind kind = fd >= 0 ? program_kind(fd, read_at, interpreter) : PROGRAM_UNKNOWN;
+	if (fd >= 0)
+		close(fd);
+	return kind;
+}
+
+enum program_kind preload_kind_of_file(const char *path)
+{
+	return kind_of(path, (char[PROGRAM_PATH]){0});
 }
 
 enum program_kind preload_kind(const char *command)
 {
 	enum { SCRIPTS = 4 };
-	char interpreter[PROGRAM_PATH];
+	char path[PATH_MAX], interpreter[PROGRAM_PATH];
 	enum program_kind kind = PROGRAM_SCRIPT;
-	int fd = open_command(command);
-	for (int scripts = 0; fd >= 0 && kind == PROGRAM_SCRIPT && scripts <= SCRIPTS; scripts++) {
-		kind = program_kind(fd, read_at, interpreter);
-		close(fd);
-		fd = kind == PROGRAM_SCRIPT ? open(interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	if (!preload_command_path(command, path, sizeof path))
+		return PROGRAM_SCRIPT;
+	for (int scripts = 0; kind == PROGRAM_SCRIPT && scripts <= SCRIPTS; scripts++) {
+		kind = kind_of(path, interpreter);
+		if (kind == PROGRAM_SCRIPT)
+			snprintf(path, sizeof path, "%s", interpreter);
 	}
-	if (fd >= 0)
-		close(fd);
 	return kind;
 }
 

@@ -34,6 +34,12 @@ bool preload_is_ours(const char *entry, size_t n);
 /* Can LD_PRELOAD name it? The dynamic loader ends a name at some letters. */
 bool preload_loadable(const char *path);
 
+/* The file that execvp would take. */
+bool preload_command_path(const char *command, char *path, size_t room);
+
+/* Of a file itself, be it a script. */
+enum program_kind preload_kind_of_file(const char *path);
+
 /* What the command is, as execvp finds it; of a script what executes it. */
 enum program_kind preload_kind(const char *command);
 

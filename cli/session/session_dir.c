@@ -88,6 +88,17 @@ void session_dir_parents(const char *parents[SESSION_PARENTS])
 	memcpy(parents, all, sizeof all);
 }
 
+bool session_dir_parent_again(const char *const *parents, size_t n)
+{
+	struct stat a, b;
+	if (!parents[n] || parents[n][0] != '/' || stat(parents[n], &a) != 0)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (parents[i] && stat(parents[i], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+			return true;
+	return false;
+}
+
 static int make_somewhere(struct session_dir *s)
 {
 	const char *parents[SESSION_PARENTS];

@@ -3,6 +3,7 @@
 #define IOLENS_SESSION_DIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "epoch.h"
 
@@ -30,6 +31,9 @@ enum { SESSION_PARENTS = 5 };
 
 /* Where sessions are made, the first choice first; NULL = not set. */
 void session_dir_parents(const char *parents[SESSION_PARENTS]);
+
+/* The n-th is none, or one that stands before it. */
+bool session_dir_parent_again(const char *const *parents, size_t n);
 
 /* What is asked for beside the library. */
 enum {
