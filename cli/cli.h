@@ -31,6 +31,9 @@ int files_main(int argc, char **argv);
 int diff_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
 int peak_main(int argc, char **argv);
+int disable_main(int argc, char **argv);
+int doctor_main(int argc, char **argv);
+int enable_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int watch_main(int argc, char **argv);
 /* Hands over to the command of this name in python/iolens/cli. */
@@ -39,7 +42,7 @@ int python_main(int argc, char **argv);
 struct choices;
 extern const struct choices run_choices, recover_choices, show_choices, trace_choices, info_choices, check_choices,
 	completion_choices, config_choices, convert_choices, files_choices, diff_choices, merge_choices, peak_choices,
-	top_choices, watch_choices;
+	top_choices, watch_choices, disable_choices, doctor_choices, enable_choices;
 
 enum command_group { GROUP_OBSERVE, GROUP_LOOK, GROUP_EXPLAIN, GROUP_TRANSFORM, GROUP_MAINTAIN, GROUP_COUNT };
 

@@ -90,3 +90,18 @@ void logname_make(char *path, size_t room, const char *root, const char *program
 		 user, slash ? slash + 1 : program, job, pid, day.tm_mon + 1, day.tm_mday,
 		 day.tm_hour * 3600 + day.tm_min * 60 + day.tm_sec, random_number());
 }
+
+static bool is_absolute(const char *path)
+{
+	return path && path[0] == '/';
+}
+
+bool logname_opt_out(const char *config, const char *home, char *path, size_t room)
+{
+	int n = -1;
+	if (is_absolute(config))
+		n = snprintf(path, room, "%s/iolens/disabled", config);
+	else if (is_absolute(home))
+		n = snprintf(path, room, "%s/.config/iolens/disabled", home);
+	return n > 0 && (size_t)n < room;
+}

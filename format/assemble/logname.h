@@ -2,6 +2,7 @@
 #ifndef IOLENS_LOGNAME_H
 #define IOLENS_LOGNAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,14 @@ void logname_make(char *path, size_t room, const char *root, const char *program
  * forked from a threaded process may find held for ever, as may a handler that calls _exit.
  */
 void logname_remember_zone(int64_t start);
+
+/* Instead of .darshan: a file that says why a program has left no log, a reason in each line. */
+#define LOGNAME_UNOBSERVED ".unobserved"
+
+/*
+ * The file whose being there says that its user wants no logs but of iolens run. `config` and `home`: $XDG_CONFIG_HOME and $HOME,
+ * or NULL. False: neither is an absolute path.
+ */
+bool logname_opt_out(const char *config, const char *home, char *path, size_t room);
 
 #endif

@@ -35,6 +35,7 @@ static struct {
 	int exit_code;
 	bool behind; /* another iolens observes this process */
 	bool allowed;
+	bool asked;     /* whether the user wants it */
 	bool rank;      /* of an MPI job */
 	bool silent;    /* a rank that is not to be recorded */
 	bool storeless; /* there was no room for its store */
@@ -166,6 +167,19 @@ static void start_observing(int argc, char **argv, char **environment)
 	self_admit_all();
 }
 
+/* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
+static bool is_allowed(void)
+{
+	char path[1024];
+	if (life.allowed && !life.asked && !life.in_session) {
+		const char *config_home = config_variable(life.environment, "XDG_CONFIG_HOME");
+		const char *home = config_variable(life.environment, "HOME");
+		life.allowed = !logname_opt_out(config_home, home, path, sizeof path) || !sys_exists(path);
+	}
+	life.asked = true;
+	return life.allowed;
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	if (getauxval(AT_SECURE))
@@ -174,10 +188,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	wrap_resolve_all();
 	life.behind = resolve_behind();
 	config_load(environment);
+	if (config.dump && !life.behind)
+		config_print(warn_write);
 	if (config.disable || life.behind)
 		return;
-	if (config.dump)
-		config_print(warn_write);
 	if (argc > 0 && filter_leaves_out(&config.app, 0, argv[0]))
 		return;
 	life.allowed = true;
@@ -185,7 +199,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	life.argv = argv;
 	life.environment = environment;
 	life.in_session = session_join();
-	if (life.in_session || config.nonmpi)
+	if (life.in_session || (config.nonmpi && is_allowed()))
 		start_observing(argc, argv, environment);
 }
 
@@ -193,7 +207,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 
 bool life_forbidden(void)
 {
-	return !life.allowed;
+	return !is_allowed();
 }
 
 bool life_behind(void)
@@ -249,7 +263,7 @@ static void fall_silent(void)
 
 void life_join_world(const struct life_world *w)
 {
-	if (!life.allowed)
+	if (!is_allowed())
 		return;
 	if (!life.in_session)
 		session_enter_world(w->meeting);

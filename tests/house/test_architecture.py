@@ -38,7 +38,19 @@ GENERATED = {"records.h": "format/base", "written.h": "format/base"}
 INNER_ROOMS = {
     "format": ["base", "codec", "container", "trailer", "records", "write", "store", "assemble", "merge"],
     "runtime": ["base", "capture", "trace", "process", "mpi/finalize", "mpi", "linked"],
-    "cli": ["text", "options", "completion", "peak", "summary", "session", "live", "show", "trace", "diff"],
+    "cli": [
+        "text",
+        "options",
+        "completion",
+        "peak",
+        "summary",
+        "session",
+        "doctor",
+        "live",
+        "show",
+        "trace",
+        "diff",
+    ],
     "python/ext": ["arrow", "log", "tables", "stream"],
 }
 FRONT = {

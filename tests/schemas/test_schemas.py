@@ -22,6 +22,7 @@ from observed import Observe
 SCHEMAS = {
     "compare": ["compare"],
     "diff": ["diff"],
+    "doctor": ["doctor"],
     "explain": ["metric", "metrics", "rule"],
     "files": ["files"],
     "findings": ["findings"],

@@ -1,0 +1,86 @@
+/* iolens disable, iolens enable: whether a user's programs are observed where a site preloads the library. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "choices.h"
+#include "cli.h"
+#include "logname.h"
+
+const struct choices disable_choices = {
+	.command = "disable",
+	.before = "disable\n"
+		  "\n"
+		  "From now on none of your programs is observed, on any machine that has this home directory, but for "
+		  "those under\n"
+		  "iolens run. Programs that run already are not affected. iolens enable undoes it.\n",
+	.arguments = "",
+};
+
+const struct choices enable_choices = {
+	.command = "enable",
+	.before = "enable\n"
+		  "\n"
+		  "Undoes iolens disable: your programs are observed again where the site does so.\n",
+	.arguments = "",
+};
+
+static bool find_path(char path[PATH_MAX])
+{
+	return logname_opt_out(getenv("XDG_CONFIG_HOME"), getenv("HOME"), path, PATH_MAX);
+}
+
+/* Makes the folders that the file is in; what is wrong with them, making the file tells. */
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+}
+
+static int parse(const struct choices *choices, int argc, char **argv, char path[PATH_MAX])
+{
+	int code, at = choices_parse(choices, argc, argv, NULL, &code);
+	if (at < 0)
+		return code;
+	if (at < argc)
+		return cli_fail(CLI_USAGE, "%s: unexpected argument \"%s\"", choices->command, argv[at]);
+	if (!find_path(path))
+		return cli_fail(CLI_INPUT, "%s: neither HOME nor XDG_CONFIG_HOME names a directory: set HOME",
+				choices->command);
+	return -1;
+}
+
+int disable_main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+	int code = parse(&disable_choices, argc, argv, path);
+	if (code >= 0)
+		return code;
+	make_folders(path);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return cli_fail(CLI_INPUT, "disable: %s: %s: set IOLENS_DISABLE=1 instead", path, strerror(errno));
+	close(fd);
+	printf("disabled by %s: iolens enable undoes it\n", path);
+	return CLI_OK;
+}
+
+int enable_main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+	int code = parse(&enable_choices, argc, argv, path);
+	if (code >= 0)
+		return code;
+	if (unlink(path) != 0 && errno != ENOENT)
+		return cli_fail(CLI_INPUT, "enable: %s: %s", path, strerror(errno));
+	puts("enabled");
+	return CLI_OK;
+}

@@ -1,0 +1,294 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "logname.h"
+#include "other_users.h"
+#include "preload.h"
+#include "store_reader.h"
+#include "units.h"
+#include "witness.h"
+
+enum { LEAST_ROOM = 16 << 20 };
+
+/* ---- the library ---- */
+
+/* Its store is read by this program: both are of the same version, and a place for stores is there. */
+static void judge_store(struct checks *c, const char *directory)
+{
+	glob_t found;
+	char pattern[PATH_MAX + 64], version[64] = "";
+	struct store_reader i = {0};
+	struct log_error err;
+	const struct log_job *job;
+	snprintf(pattern, sizeof pattern, "%s/*.store", directory);
+	bool any = glob(pattern, 0, NULL, &found) == 0;
+	bool good = any && store_reader_open_file(&i, found.gl_pathv[0], &err) >= 0 &&
+		    store_reader_load_state(&i, &err) >= 0 && log_job(i.log, &job, &err) >= 0;
+	for (size_t n = 0; good && n < job->nmetadata; n++)
+		if (!strcmp(job->metadata[n].key, "lib_ver"))
+			snprintf(version, sizeof version, "%s", job->metadata[n].value);
+	store_reader_close(&i);
+	if (any)
+		globfree(&found);
+	if (!any)
+		checks_add(c, CHECK_PROBLEM, "trial", "a program with the library leaves no store");
+	else if (!good || strcmp(version, "iolens-" IOLENS_VERSION) != 0)
+		checks_add(c, CHECK_PROBLEM, "trial", "the library is of another version (%s) than this command: %s",
+			   good ? version : err.message, "install both from one package");
+	else
+		checks_add(c, CHECK_OK, "trial", "a program is observed, and its store can be read (%s)", version);
+}
+
+static void try_library(struct doctor *d)
+{
+	char directory[PATH_MAX + 32], line[256] = "";
+	const char *given = getenv("IOLENS_TMPDIR");
+	snprintf(directory, sizeof directory, "%s/.iolens-doctor-XXXXXX", given && *given == '/' ? given : "/dev/shm");
+	if (!mkdtemp(directory)) {
+		checks_add(&d->checks, CHECK_PROBLEM, "trial", "%s: %s: no store can be made there", directory,
+			   strerror(errno));
+		return;
+	}
+	struct witness w = {.library = d->library, .session = directory, .bare = true};
+	FILE *told = witness_start(&w);
+	bool complains = told && fgets(line, sizeof line, told);
+	line[strcspn(line, "\n")] = '\0';
+	int status = told ? witness_end(&w, told) : -1;
+	if (complains)
+		checks_add(&d->checks, CHECK_PROBLEM, "trial", "the loader says: %s", line);
+	else if (status != 0)
+		checks_add(&d->checks, CHECK_PROBLEM, "trial", "the program true ends with status %d under it", status);
+	else
+		judge_store(&d->checks, directory);
+	stores_remove(directory);
+}
+
+/* What stands between `from` and `to` in the name of the last piece of a path. */
+static void check_backends(struct doctor *d)
+{
+	glob_t found;
+	char pattern[PATH_MAX + 32], names[256] = "";
+	const char *slash = strrchr(d->library, '/');
+	snprintf(pattern, sizeof pattern, "%.*s/libiolens-mpi-*.so", (int)(slash - d->library), d->library);
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t n = 0; n < found.gl_pathc; n++) {
+			const char *name = strrchr(found.gl_pathv[n], '/') + sizeof "libiolens-mpi-";
+			size_t used = strlen(names);
+			snprintf(names + used, sizeof names - used, "%s%.*s", used ? ", " : "", (int)strlen(name) - 3,
+				 name);
+		}
+		globfree(&found);
+	}
+	if (*names)
+		checks_add(&d->checks, CHECK_OK, "mpi", "back ends for %s", names);
+	else
+		checks_add(&d->checks, CHECK_NOTE, "mpi",
+			   "no back end beside the library: ranks of MPI programs write no common log");
+}
+
+static void check_library(struct doctor *d)
+{
+	struct stat s;
+	if (!preload_find(d->library, sizeof d->library)) {
+		const char *given = getenv("IOLENS_PRELOAD");
+		checks_add(&d->checks, CHECK_PROBLEM, "library", "%s: not found: %s", given ? given : "libiolens.so",
+			   given ? "correct IOLENS_PRELOAD" : "set IOLENS_PRELOAD to its path");
+		d->library[0] = '\0';
+		return;
+	}
+	if (stat(d->library, &s) != 0 || (s.st_mode & 0444) != 0444)
+		checks_add(&d->checks, CHECK_PROBLEM, "library", "%s: not readable by all users: chmod a+r",
+			   d->library);
+	else
+		checks_add(&d->checks, CHECK_OK, "library", "%s", d->library);
+	if (!preload_loadable(d->library))
+		checks_add(&d->checks, CHECK_NOTE, "library",
+			   "LD_PRELOAD cannot name this path: only iolens run works, by a link");
+	try_library(d);
+	check_backends(d);
+}
+
+static void check_preload(struct doctor *d)
+{
+	const char *list = getenv("LD_PRELOAD");
+	bool ours = false;
+	for (size_t n; list && *list; list += n + (list[n] != 0)) {
+		char path[PATH_MAX];
+		n = strcspn(list, ": ");
+		snprintf(path, sizeof path, "%.*s", (int)n, list);
+		ours = ours || preload_is_ours(list, n);
+		if (*path == '/' && !strchr(path, '$') && access(path, R_OK) != 0)
+			checks_add(&d->checks, CHECK_PROBLEM, "LD_PRELOAD", "%s: %s: every program complains", path,
+				   strerror(errno));
+	}
+	if (ours)
+		checks_add(&d->checks, CHECK_OK, "LD_PRELOAD", "%s", getenv("LD_PRELOAD"));
+	else
+		checks_add(&d->checks, CHECK_NOTE, "LD_PRELOAD", "%s: programs are observed under iolens run only",
+			   getenv("LD_PRELOAD") ? "another library" : "not set");
+}
+
+/* ---- settings ---- */
+
+/* "LOGPATH  /logs  site.conf:3  # ..." in pieces. */
+static bool take_apart(char *line, char **value, char **origin)
+{
+	char *hash = strstr(line, " # "), *last = NULL;
+	size_t name = strcspn(line, " ");
+	if (!hash || !line[name])
+		return false;
+	for (char *end = hash; end > line && *end == ' '; end--)
+		*end = '\0';
+	line[name] = '\0';
+	*value = line + name + 1 + strspn(line + name + 1, " ");
+	for (char *at = *value; (at = strstr(at, " environment ")); at++)
+		last = at;
+	last = last ? last : strrchr(*value, ' ');
+	if (!last)
+		return false;
+	*origin = last + 1;
+	for (char *end = last; end >= *value && *end == ' '; end--)
+		*end = '\0';
+	return true;
+}
+
+static void remember(struct doctor *d, const char *name, const char *value, const char *origin)
+{
+	const char *variable = strncmp(origin, "environment ", 12) == 0 ? getenv(origin + 12) : NULL;
+	value = variable ? variable : value; /* in full */
+	if (!strcmp(name, "LOGPATH"))
+		snprintf(d->logs, sizeof d->logs, "%s", value);
+	if (!strcmp(name, "TMPDIR"))
+		snprintf(d->stores, sizeof d->stores, "%s", value);
+	d->all = d->all || !strcmp(name, "ENABLE_NONMPI");
+	bool off = !strcmp(name, "DISABLE");
+	checks_add(&d->checks, off ? CHECK_PROBLEM : CHECK_OK, "setting", "%s %s (%s)%s", name, value, origin,
+		   off ? ": nothing is observed" : "");
+}
+
+static void check_settings(struct doctor *d)
+{
+	char line[1024], path[PATH_MAX], *value, *origin;
+	struct witness w = {.library = d->library};
+	const char *file = getenv("IOLENS_CONFIG_PATH");
+	file = file ? file : getenv("DARSHAN_CONFIG_PATH");
+	FILE *told = *d->library ? witness_start(&w) : NULL;
+	while (told && fgets(line, sizeof line, told)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "warning: ", 9))
+			checks_add(&d->checks, CHECK_PROBLEM, "setting", "%s", line + 9);
+		else if (take_apart(line, &value, &origin) && strcmp(origin, "default") != 0 &&
+			 strcmp(line, "DUMP_CONFIG") != 0)
+			remember(d, line, value, origin);
+	}
+	if (told)
+		witness_end(&w, told);
+	if (!file)
+		checks_add(&d->checks, CHECK_OK, "file", "no configuration file: IOLENS_CONFIG_PATH is not set");
+	if (logname_opt_out(getenv("XDG_CONFIG_HOME"), getenv("HOME"), path, sizeof path) && access(path, F_OK) == 0)
+		checks_add(&d->checks, CHECK_PROBLEM, "disabled",
+			   "%s: only iolens run observes your programs: iolens enable undoes it", path);
+	if (!d->all)
+		checks_add(&d->checks, CHECK_NOTE, "non-MPI",
+			   "IOLENS_ENABLE_NONMPI is not set: programs without MPI are observed under iolens run only");
+}
+
+/* ---- places ---- */
+
+static void check_room(struct doctor *d, const char *what, const char *path)
+{
+	struct statvfs s;
+	char room[UNITS_TEXT];
+	if (statvfs(path, &s) != 0)
+		return;
+	double bytes = (double)s.f_bavail * (double)s.f_frsize;
+	bool small = bytes < LEAST_ROOM, full = s.f_files && !s.f_favail;
+	checks_add(&d->checks, small || full ? CHECK_PROBLEM : CHECK_OK, what, "%s: writable, %s free%s", path,
+		   units_bytes(room, bytes),
+		   full    ? ", and no inodes: make room"
+		   : small ? ": make room"
+			   : "");
+}
+
+/* Only the attempt tells for sure: of quotas, read-only mounts, rules of the system. */
+static bool takes_file(struct doctor *d, const char *what, const char *path, const char *advice)
+{
+	char file[DOCTOR_PATH + 32];
+	snprintf(file, sizeof file, "%s/.iolens-doctor-XXXXXX", path);
+	int fd = mkstemp(file);
+	bool good = fd >= 0 && write(fd, "\n", 1) == 1;
+	if (!good)
+		checks_add(&d->checks, CHECK_PROBLEM, what, "%s: no file can be made there: %s: %s", path,
+			   strerror(errno), advice);
+	if (fd >= 0) {
+		close(fd);
+		unlink(file);
+	}
+	return good;
+}
+
+static void check_logs(struct doctor *d)
+{
+	char day[DOCTOR_PATH + 64];
+	struct stat s;
+	time_t now = time(NULL);
+	const struct tm *t = localtime(&now);
+	if (!*d->logs) {
+		checks_add(&d->checks, CHECK_NOTE, "logs",
+			   "LOGPATH is not set: a log goes to the directory in which its program was started");
+		return;
+	}
+	snprintf(day, sizeof day, "%s/%d/%d/%d", d->logs, t->tm_year + 1900, t->tm_mon + 1, t->tm_mday);
+	const char *path = stat(day, &s) == 0 && S_ISDIR(s.st_mode) ? day : d->logs;
+	if (!takes_file(d, "logs", path, "make it with mode 1777, or set IOLENS_LOGPATH to another"))
+		return;
+	check_room(d, "logs", path);
+	if (stat(path, &s) == 0 && s.st_mode & S_IWOTH && !(s.st_mode & S_ISVTX))
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: everybody may remove everybody's logs: chmod +t",
+			   path);
+}
+
+static void check_limits(struct doctor *d)
+{
+	struct rlimit files;
+	char text[UNITS_TEXT], number[16] = "";
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, number, sizeof number - 1) > 0 && atoi(number) > 0)
+		checks_add(&d->checks, CHECK_NOTE, "yama",
+			   "kernel.yama.ptrace_scope is %d: iolens watch tells the call of a thread to root only",
+			   atoi(number));
+	if (fd >= 0)
+		close(fd);
+	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < LEAST_ROOM)
+		checks_add(&d->checks, CHECK_PROBLEM, "limits", "ulimit -f allows files of %s: a store needs %s",
+			   units_bytes(text, (double)files.rlim_cur), "16 MiB");
+	else
+		checks_add(&d->checks, CHECK_OK, "limits", "size of files: enough for a store");
+}
+
+void doctor_installation(struct doctor *d)
+{
+	d->checks.about = "installation";
+	check_library(d);
+	check_preload(d);
+	d->checks.about = "settings";
+	check_settings(d);
+	d->checks.about = "node";
+	const char *stores = *d->stores == '/' ? d->stores : "/dev/shm";
+	if (takes_file(d, "stores", stores, "set IOLENS_TMPDIR to another"))
+		check_room(d, "stores", stores);
+	check_logs(d);
+	check_limits(d);
+}

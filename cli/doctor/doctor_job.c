@@ -1,0 +1,159 @@
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "job_stores.h"
+#include "logname.h"
+
+enum { DAYS = 62, DAY = 86400, SHOWN = 3 };
+
+struct traces {
+	int64_t job;
+	size_t logs, notes, shares;
+	char log[SHOWN][DOCTOR_PATH + 512];
+};
+
+/* ---- what is in the directory of logs ---- */
+
+static void show_note(struct doctor *d, const char *path)
+{
+	char line[512];
+	FILE *in = fopen(path, "re");
+	while (in && fgets(line, sizeof line, in)) {
+		line[strcspn(line, "\n")] = '\0';
+		checks_add(&d->checks, CHECK_NOTE, "not observed", "%s", line);
+	}
+	if (in)
+		fclose(in);
+	else
+		checks_add(&d->checks, CHECK_NOTE, "not observed", "%s: cannot be read: %s", path, strerror(errno));
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), of = strlen(suffix);
+	return n > of && strcmp(name + n - of, suffix) == 0;
+}
+
+static void look_at(struct doctor *d, struct traces *t, const char *directory, const char *name)
+{
+	char path[DOCTOR_PATH + 512], mark[48], share[64];
+	snprintf(path, sizeof path, "%s/%.255s", directory, name);
+	snprintf(mark, sizeof mark, "_id%lld-", (long long)t->job);
+	size_t n = (size_t)snprintf(share, sizeof share, ".iolens-job-%lld-", (long long)t->job);
+	if (strncmp(name, share, n) == 0) {
+		t->shares++;
+		checks_add(&d->checks, CHECK_PROBLEM, "stores",
+			   "a node has not delivered its stores: iolens recover --remove %s/*", path);
+	} else if (strstr(name, mark) && ends_in(name, ".darshan")) {
+		if (t->logs < SHOWN)
+			snprintf(t->log[t->logs], sizeof *t->log, "%s", path);
+		t->logs++;
+	} else if (strstr(name, mark) && ends_in(name, LOGNAME_UNOBSERVED)) {
+		t->notes++;
+		show_note(d, path);
+	}
+}
+
+static void look_through(struct doctor *d, struct traces *t, const char *directory)
+{
+	DIR *dir = opendir(directory);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		look_at(d, t, directory, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* Where LOGPATH has directories of days, those of the last two months. */
+static void look_for_logs(struct doctor *d, struct traces *t)
+{
+	const char *root = *d->logs ? d->logs : ".";
+	time_t now = time(NULL);
+	look_through(d, t, root);
+	for (int n = -1; n < DAYS && *d->logs; n++) {
+		char directory[DOCTOR_PATH + 64];
+		time_t then = now - (time_t)n * DAY;
+		struct tm day;
+		localtime_r(&then, &day);
+		snprintf(directory, sizeof directory, "%s/%d/%d/%d", root, day.tm_year + 1900, day.tm_mon + 1,
+			 day.tm_mday);
+		look_through(d, t, directory);
+	}
+}
+
+/* ---- what the scheduler says ---- */
+
+static void copy_word(const char *line, const char *key, char *to, size_t room)
+{
+	const char *at = strstr(line, key);
+	snprintf(to, room, "%.*s", at ? (int)strcspn(at + strlen(key), " \n") : 0, at ? at + strlen(key) : "");
+}
+
+static void ask_scheduler(struct doctor *d, int64_t job)
+{
+	char command[128], line[8192] = "", state[64], reason[64], exit_code[32];
+	snprintf(command, sizeof command, "timeout 10 scontrol -o show job %lld 2>/dev/null", (long long)job);
+	FILE *in = popen(command, "re");
+	if (!in || !fgets(line, sizeof line, in))
+		line[0] = '\0';
+	if (in)
+		pclose(in);
+	copy_word(line, " JobState=", state, sizeof state);
+	copy_word(line, " Reason=", reason, sizeof reason);
+	copy_word(line, " ExitCode=", exit_code, sizeof exit_code);
+	if (!*state)
+		checks_add(&d->checks, CHECK_NOTE, "scheduler", "knows no job %lld, or no longer", (long long)job);
+	else if (!strcmp(state, "PENDING") || !strcmp(state, "RUNNING"))
+		checks_add(&d->checks, CHECK_NOTE, "scheduler", "%s: its logs come when its programs end", state);
+	else
+		checks_add(&d->checks, CHECK_OK, "scheduler", "%s, exit code %s%s%s", state, exit_code,
+			   strcmp(reason, "None") != 0 ? ", " : "", strcmp(reason, "None") != 0 ? reason : "");
+}
+
+/* ---- what is left of it here ---- */
+
+static size_t look_for_stores(struct doctor *d, int64_t job)
+{
+	struct job_stores left = {0};
+	if (job_stores_find(&left, job) != 0)
+		return 0;
+	size_t n = left.of.used, all = n + left.running;
+	if (left.running)
+		checks_add(&d->checks, CHECK_NOTE, "stores", "%zu of its processes run on this node", left.running);
+	if (n)
+		checks_add(&d->checks, CHECK_PROBLEM, "stores",
+			   "%zu of its processes were ended by a signal on this node%s: iolens recover --remove --job "
+			   "%lld",
+			   n, left.without_file == n ? ", before they had opened a file" : "", (long long)job);
+	recovery_free(&left.of);
+	return all;
+}
+
+void doctor_job(struct doctor *d, int64_t job)
+{
+	struct traces t = {.job = job};
+	d->checks.about = "job";
+	ask_scheduler(d, job);
+	look_for_logs(d, &t);
+	size_t stores = look_for_stores(d, job);
+	for (size_t n = 0; n < t.logs && n < SHOWN; n++)
+		checks_add(&d->checks, CHECK_OK, "log", "%s", t.log[n]);
+	if (t.logs > SHOWN)
+		checks_add(&d->checks, CHECK_OK, "log", "and %zu more", t.logs - SHOWN);
+	if (!t.logs && t.notes)
+		checks_add(&d->checks, CHECK_PROBLEM, "log", "none, for the reason above");
+	else if (!t.logs && (stores || t.shares))
+		checks_add(&d->checks, CHECK_PROBLEM, "log", "none yet: its stores are still there");
+	else if (!t.logs)
+		checks_add(&d->checks, CHECK_PROBLEM, "log",
+			   "none in %s, and nothing of it on this node: no program of it was started with the library, "
+			   "a rule left all of them out, or it ran elsewhere: iolens doctor -- PROGRAM examines one",
+			   *d->logs ? d->logs : "this directory");
+}

@@ -1,0 +1,184 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "other_users.h"
+#include "preload.h"
+#include "session_dir.h"
+#include "witness.h"
+
+/* ---- what it is ---- */
+
+static bool keeps_rights(const char *path)
+{
+	struct stat s;
+	if (stat(path, &s) != 0)
+		return false;
+	return (s.st_mode & S_ISUID && s.st_uid != geteuid()) || (s.st_mode & S_ISGID && s.st_gid != getegid()) ||
+	       (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+static const struct {
+	enum program_kind kind;
+	enum check_result result;
+	const char *text;
+} kinds[] = {
+	{PROGRAM_OURS, CHECK_OK, "dynamic, of this machine: the library is loaded with it"},
+	{PROGRAM_STATIC, CHECK_PROBLEM,
+	 "static: no loader that would take the library: link it with $(iolens config --static-ldflags)"},
+	{PROGRAM_MACHINE, CHECK_PROBLEM, "of another machine or word size: the library cannot be loaded with it"},
+	{PROGRAM_LIBC, CHECK_PROBLEM, "of another C library (musl, ...): the library cannot be loaded with it"},
+	{PROGRAM_UNKNOWN, CHECK_PROBLEM, "cannot be read, or neither a program nor a script that begins with #!"},
+	{PROGRAM_SCRIPT, CHECK_PROBLEM, "a script of a script of a script: iolens does not follow it"},
+};
+
+/* ---- what a script does with the environment ---- */
+
+static const struct {
+	const char *text, *means;
+} takers[] = {
+	{"unset LD_PRELOAD", "takes the library out of the environment"},
+	{"LD_PRELOAD=", "sets LD_PRELOAD: is $LD_PRELOAD in the new value?"},
+	{"env -i", "clears the environment: the library is not loaded behind it"},
+	{"env - ", "clears the environment: the library is not loaded behind it"},
+	{"sudo ", "clears the environment: the library is not loaded behind it"},
+	{"su -", "clears the environment: the library is not loaded behind it"},
+	{"apptainer ", "a container: bind the library's directory and /dev/shm into it"},
+	{"singularity ", "a container: bind the library's directory and /dev/shm into it"},
+	{"docker run", "a container that a daemon starts: put iolens run inside"},
+	{"podman run", "a container: put iolens run inside"},
+};
+
+static void read_script(struct checks *c, const char *path)
+{
+	char line[1024];
+	FILE *in = fopen(path, "re");
+	for (int number = 1; in && fgets(line, sizeof line, in); number++)
+		for (size_t n = 0; n < sizeof takers / sizeof *takers; n++)
+			if (*line != '#' && strstr(line, takers[n].text) &&
+			    !(strstr(line, "$LD_PRELOAD") || strstr(line, "${LD_PRELOAD"))) {
+				checks_add(c, CHECK_NOTE, "script", "%s:%d: %s: %s", path, number, takers[n].text,
+					   takers[n].means);
+				break;
+			}
+	if (in)
+		fclose(in);
+}
+
+/* ---- what it loads ---- */
+
+static const struct {
+	const char *beginning, *library, *seen;
+} interfaces[] = {
+	{"libmpich.so", "mpich", "MPI of the MPICH family"},
+	{"libmpi.so.12", "mpich", "MPI of the MPICH family"},
+	{"libmpi.so.40", "openmpi", "Open MPI"},
+	{"libmpi_abi.so", "abi", "MPI of the standard ABI"},
+	{"libhdf5", NULL, "HDF5"},
+	{"libpnetcdf.so", NULL, "PnetCDF"},
+	{"libmpi.so", NULL, "an MPI"},
+};
+
+static void judge_library(struct doctor *d, const char *name)
+{
+	char backend[PATH_MAX + 64];
+	const char *slash = strrchr(d->library, '/');
+	for (size_t n = 0; n < sizeof interfaces / sizeof *interfaces; n++) {
+		const char *of = interfaces[n].library;
+		if (strncmp(name, interfaces[n].beginning, strlen(interfaces[n].beginning)) != 0 ||
+		    !strncmp(name, "libhdf5_hl", 10))
+			continue;
+		snprintf(backend, sizeof backend, "%.*s/libiolens-mpi-%s.so", (int)(slash - d->library), d->library,
+			 of ? of : "");
+		bool lacks = of && access(backend, R_OK) != 0;
+		checks_add(&d->checks, lacks ? CHECK_PROBLEM : CHECK_OK, "library", "%s (%s)%s", name,
+			   interfaces[n].seen, lacks ? ": no back end for it beside the library" : "");
+		return;
+	}
+}
+
+static _Noreturn void list_objects(struct doctor *d, const char *path, int out)
+{
+	setenv("LD_PRELOAD", d->library, 1);
+	setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	alarm(10);
+	execl(path, path, (char *)NULL);
+	_exit(127);
+}
+
+/* As ldd does it: the loader lists what it would load, and the program does not begin. */
+static void judge_libraries(struct doctor *d, const char *path)
+{
+	int ends[2];
+	char line[1024];
+	if (!preload_loadable(d->library) || pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	pid_t child = fork();
+	if (child == 0)
+		list_objects(d, path, ends[1]);
+	close(ends[1]);
+	FILE *in = fdopen(ends[0], "r");
+	while (in && fgets(line, sizeof line, in)) {
+		char *name = line + strspn(line, " \t");
+		name[strcspn(name, "\n")] = '\0';
+		if (strstr(name, "not found") || !strncmp(name, "ERROR", 5))
+			checks_add(&d->checks, CHECK_PROBLEM, "loader", "%s", name);
+		else
+			judge_library(d, name);
+	}
+	if (in)
+		fclose(in);
+	waitpid(child, NULL, 0);
+}
+
+/* ---- settings ---- */
+
+/* The library itself decides, by the name that it is started with. */
+static void check_rules(struct doctor *d, const char *command)
+{
+	char directory[PATH_MAX + 32];
+	snprintf(directory, sizeof directory, "%s/.iolens-doctor-XXXXXX", *d->stores == '/' ? d->stores : "/dev/shm");
+	if (!mkdtemp(directory))
+		return;
+	struct witness w = {.library = d->library, .session = directory, .name = command};
+	FILE *told = witness_start(&w);
+	int status = told ? witness_end(&w, told) : -1;
+	if (status == 0 && !session_dir_holds_store(directory))
+		checks_add(&d->checks, CHECK_PROBLEM, "settings",
+			   "the settings above leave it out: DISABLE, or a rule of APP_EXCLUDE");
+	stores_remove(directory);
+}
+
+void doctor_program(struct doctor *d, const char *command)
+{
+	char path[PATH_MAX];
+	d->checks.about = "program";
+	if (!preload_command_path(command, path, sizeof path)) {
+		checks_add(&d->checks, CHECK_PROBLEM, "file", "%s: not found, or not executable", command);
+		return;
+	}
+	enum program_kind kind = preload_kind(command), own = preload_kind_of_file(path);
+	if (keeps_rights(path))
+		checks_add(&d->checks, CHECK_PROBLEM, "file",
+			   "%s: set-user-id, set-group-id or with capabilities: its loader ignores LD_PRELOAD", path);
+	for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++)
+		if (kinds[n].kind == kind)
+			checks_add(&d->checks, kinds[n].result, "file", "%s: %s%s", path,
+				   own == PROGRAM_SCRIPT ? "a script, its interpreter: " : "", kinds[n].text);
+	if (own == PROGRAM_SCRIPT)
+		read_script(&d->checks, path);
+	else if (kind == PROGRAM_OURS && *d->library && !keeps_rights(path))
+		judge_libraries(d, path);
+	if (kind == PROGRAM_OURS && *d->library)
+		check_rules(d, command);
+}

@@ -1,0 +1,263 @@
+"""`iolens doctor`: what it finds is so; `iolens disable` and `enable`: what a site observes of a user's programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iolens import schemas
+from jsonschema import Draft202012Validator
+
+Doctor = Callable[..., dict[tuple[str, str], list[tuple[str, str]]]]
+
+
+@pytest.fixture
+def doctor(iolens: Path, tmp_path: Path) -> Doctor:
+    """(about, name) -> [(result, text)]; the exit code is checked against them."""
+
+    def ask(*arguments: str | Path, **env: str) -> dict[tuple[str, str], list[tuple[str, str]]]:
+        done = subprocess.run(
+            [iolens, "doctor", "--json", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), **env},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stderr == ""
+        told: dict[str, Any] = json.loads(done.stdout)
+        Draft202012Validator(schemas.load("doctor")).validate(told)
+        problems = sum(check["result"] == "problem" for check in told["checks"])
+        assert (told["problems"], done.returncode) == (problems, 1 if problems else 0)
+        found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for check in told["checks"]:
+            found.setdefault((check["about"], check["name"]), []).append((check["result"], check["text"]))
+        return found
+
+    return ask
+
+
+def stores() -> set[str]:
+    return {path.name for path in Path("/dev/shm").glob(".iolens-doctor-*")}
+
+
+def test_a_sound_installation(doctor: Doctor, preload: Path) -> None:
+    found = doctor()
+    assert [result for rows in found.values() for result, _ in rows if result == "problem"] == []
+    (trial,) = found["installation", "trial"]
+    assert trial[1].startswith("a program is observed, and its store can be read (iolens-")
+    assert found["installation", "library"] == [("ok", os.path.realpath(preload))]
+    assert stores() == set()
+
+
+def test_a_library_that_is_none(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "libiolens.so").write_text("none")
+    found = doctor(IOLENS_PRELOAD=str(tmp_path / "libiolens.so"))
+    (trial,) = found["installation", "trial"]
+    assert trial[0] == "problem" and "cannot be preloaded" in trial[1]
+    found = doctor(IOLENS_PRELOAD=str(tmp_path / "elsewhere.so"))
+    assert found["installation", "library"] == [
+        ("problem", f"{tmp_path}/elsewhere.so: not found: correct IOLENS_PRELOAD")
+    ]
+    assert stores() == set()
+
+
+def test_another_library_under_its_name(doctor: Doctor, tmp_path: Path) -> None:
+    library = tmp_path / "libiolens.so"
+    subprocess.run(["cc", "-x", "c", "-shared", "-o", library, "-"], input=b"", check=True)
+    assert doctor(IOLENS_PRELOAD=str(library))["installation", "trial"] == [
+        ("problem", "a program with the library leaves no store")
+    ]
+
+
+def test_settings_and_where_they_come_from(doctor: Doctor, tmp_path: Path) -> None:
+    logs = tmp_path / ("a directory of logs " * 8)
+    logs.mkdir()
+    (tmp_path / "site.conf").write_text("BUDGET 8\nTRACES on\nDISABLE\n")
+    found = doctor(IOLENS_CONFIG_PATH=str(tmp_path / "site.conf"), IOLENS_LOGPATH=str(logs))
+    rows = found["settings", "setting"]
+    assert ("ok", f"BUDGET 8 ({tmp_path}/site.conf:1)") in rows
+    assert ("problem", f"DISABLE on ({tmp_path}/site.conf:3): nothing is observed") in rows
+    assert any(result == "problem" and "TRACES" in text for result, text in rows)
+    assert ("ok", f"LOGPATH {logs} (environment IOLENS_LOGPATH)") in rows
+    assert found["node", "logs"][0][1].startswith(f"{logs}: writable, ")
+    assert list(logs.iterdir()) == []
+
+
+def test_a_directory_of_logs_that_takes_none(doctor: Doctor, tmp_path: Path) -> None:
+    (row,) = doctor(IOLENS_LOGPATH=str(tmp_path / "none"))["node", "logs"]
+    assert row[0] == "problem" and "No such file or directory: make it with mode 1777" in row[1]
+    (row,) = doctor(IOLENS_LOGPATH="/proc")["node", "logs"]
+    assert row[0] == "problem"
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    rows = doctor(IOLENS_LOGPATH=str(tmp_path / "open"))["node", "logs"]
+    assert [result for result, _ in rows] == ["ok", "problem"] and rows[1][1].endswith("chmod +t")
+
+
+def test_what_is_preloaded(doctor: Doctor, preload: Path) -> None:
+    assert doctor(LD_PRELOAD=str(preload))["installation", "LD_PRELOAD"] == [("ok", str(preload))]
+    assert doctor()["installation", "LD_PRELOAD"][0][0] == "note"
+
+
+STATIC = "int main(void) { return 0; }"
+
+
+@pytest.fixture(scope="module")
+def programs_examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = tmp_path_factory.mktemp("examined")
+    for name, options in (("static", ["-static"]), ("small", ["-m32"]), ("setuid", [])):
+        subprocess.run(["cc", "-x", "c", "-o", at / name, *options, "-"], input=STATIC.encode(), check=False)
+    shutil.copy(at / "setuid", at / "plain")
+    if os.geteuid() == 0:
+        os.chown(at / "setuid", 65534, 65534)
+    (at / "setuid").chmod(0o4755)
+    (at / "job.sh").write_text("#!/bin/sh\n# sudo is not used\nenv -i ./plain\nLD_PRELOAD=x.so ./plain\n")
+    (at / "fine.sh").write_text("#!/bin/sh\nLD_PRELOAD=x.so:$LD_PRELOAD ./plain\n")
+    (at / "text").write_text("no program\n")
+    for name in ("job.sh", "fine.sh", "text"):
+        (at / name).chmod(0o755)
+    return at
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "text"),
+    [
+        ("plain", "ok", "dynamic, of this machine"),
+        ("static", "problem", "static: no loader"),
+        ("small", "problem", "of another machine or word size"),
+        ("setuid", "problem", "its loader ignores LD_PRELOAD"),
+        ("text", "problem", "neither a program nor a script"),
+        ("missing", "problem", "not found, or not executable"),
+        ("job.sh", "ok", "a script, its interpreter: dynamic"),
+    ],
+)
+def test_a_program(doctor: Doctor, programs_examined: Path, name: str, result: str, text: str) -> None:
+    path = programs_examined / name
+    if name == "setuid" and os.geteuid() != 0:
+        pytest.skip("a program of another user")
+    if name == "small" and not path.exists():
+        pytest.skip("no compiler for 32 bits")
+    row = doctor("--", path)["program", "file"][0]
+    assert row[0] == result and text in row[1] and row[1].startswith(str(path))
+
+
+def test_a_script_that_takes_the_library_away(doctor: Doctor, programs_examined: Path) -> None:
+    script = programs_examined / "job.sh"
+    rows = doctor(script)["program", "script"]
+    assert [text.split(": ")[0] for _, text in rows] == [f"{script}:3", f"{script}:4"]
+    assert ("program", "script") not in doctor(programs_examined / "fine.sh")
+
+
+def test_a_program_that_a_rule_leaves_out(doctor: Doctor) -> None:
+    assert ("program", "settings") not in doctor("ls")
+    found = doctor("ls", IOLENS_APP_EXCLUDE="^ls$")
+    assert found["program", "settings"][0][0] == "problem"
+
+
+@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="no MPICH")
+def test_the_mpi_of_a_program(doctor: Doctor, tmp_path: Path) -> None:
+    source = "int MPI_Init(void *, void *);\nint main(void) { return MPI_Init(0, 0); }"
+    subprocess.run(
+        ["mpicc.mpich", "-x", "c", "-o", tmp_path / "ranks", "-"], input=source.encode(), check=True
+    )
+    rows = doctor(tmp_path / "ranks")["program", "library"]
+    assert any(text.startswith("libmpich.so.12") and "(MPI of the MPICH family)" in text for _, text in rows)
+
+
+LEFT = """\
+import os, signal, sys
+with open(sys.argv[1], "w") as file:
+    file.write("text")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_job_from_stores_to_log(doctor: Doctor, iolens: Path, preload: Path, tmp_path: Path) -> None:
+    """Killed: its store waits, doctor names the command, and behind that command there is a log."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "stores").mkdir()
+    places = {"IOLENS_LOGPATH": str(tmp_path / "logs"), "IOLENS_TMPDIR": str(tmp_path / "stores")}
+    job = {**places, "SLURM_JOB_ID": "471100", "LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1"}
+    (tmp_path / "left.py").write_text(LEFT)
+    for number in ("471100", "8"):
+        command = ["python3", tmp_path / "left.py", tmp_path / f"written.{number}"]
+        ended = subprocess.run(command, env={**os.environ, **job, "SLURM_JOB_ID": number}, check=False)
+        assert ended.returncode == -9
+        # The next one would make its log.
+        job["IOLENS_ABANDONED"] = "keep"
+    found = doctor("--job", "471100", **places)
+    (stores,) = found["job", "stores"]
+    assert stores[0] == "problem" and stores[1].endswith("iolens recover --remove --job 471100")
+    assert found["job", "log"] == [("problem", "none yet: its stores are still there")]
+    env = {**os.environ, **places}
+    recover = [iolens, "recover", "--job", "471100"]
+    listed = subprocess.run([*recover, "--list"], env=env, check=True, capture_output=True, text=True).stdout
+    assert len(listed.splitlines()) == 1 and Path(listed.strip()).is_file()
+    made = subprocess.run([*recover, "--remove"], env=env, check=True, capture_output=True, text=True)
+    (log,) = (tmp_path / "logs").glob("*.darshan")
+    assert made.stdout.strip() == str(log) and "_id471100-" in log.name
+    assert doctor("--job", "471100", **places)["job", "log"] == [("ok", str(log))]
+    assert len(list((tmp_path / "stores").glob("*/*.store"))) == 1
+    again = subprocess.run([*recover, "--remove"], env=env, check=True, capture_output=True, text=True)
+    assert (again.stdout, again.stderr) == ("", "")
+
+
+def test_a_job_of_which_there_is_nothing(doctor: Doctor) -> None:
+    (row,) = doctor("--job", "99999999")["job", "log"]
+    assert row[0] == "problem" and row[1].startswith("none in this directory")
+
+
+@pytest.mark.parametrize("arguments", [["--job", "x"], ["--job", "0"], ["--job"], ["--nothing"]])
+def test_wrong_usage(run_iolens: Callable[..., Any], arguments: list[str]) -> None:
+    done = run_iolens(["doctor", *arguments])
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------- disable, enable
+
+
+def observed(preload: Path, logs: Path, **env: str) -> int:
+    settings = {"LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(logs), "IOLENS_ENABLE_NONMPI": "1"}
+    subprocess.run(["/bin/true"], env={**os.environ, **settings, **env}, check=True)
+    return len(list(logs.glob("*.darshan")))
+
+
+@pytest.mark.parametrize("by", ["HOME", "XDG_CONFIG_HOME"])
+def test_disable_and_enable(iolens: Path, preload: Path, tmp_path: Path, doctor: Doctor, by: str) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": "", by: str(tmp_path)}
+    file = tmp_path / (".config/iolens/disabled" if by == "HOME" else "iolens/disabled")
+
+    def iolens_(*words: str) -> str:
+        env = {**os.environ, **home}
+        return subprocess.run([iolens, *words], env=env, check=True, capture_output=True, text=True).stdout
+
+    assert observed(preload, logs, **home) == 1
+    assert iolens_("disable") == f"disabled by {file}: iolens enable undoes it\n"
+    assert observed(preload, logs, **home) == 1
+    assert doctor(**home)["settings", "disabled"][0][0] == "problem"
+    iolens_("run", "-q", "-o", str(tmp_path / "asked.darshan"), "true")
+    assert (tmp_path / "asked.darshan").exists()
+    assert iolens_("disable") == f"disabled by {file}: iolens enable undoes it\n"
+    assert iolens_("enable") == "enabled\n"
+    assert observed(preload, logs, **home) == 2
+    assert iolens_("enable") == "enabled\n"
+
+
+def test_disable_without_a_place(run_iolens: Callable[..., Any], tmp_path: Path) -> None:
+    done = run_iolens(["disable"], env={"HOME": "", "XDG_CONFIG_HOME": ""})
+    assert done.returncode == 3 and "set HOME" in done.stderr
+    (tmp_path / "file").write_text("")
+    done = run_iolens(["disable"], env={"XDG_CONFIG_HOME": str(tmp_path / "file")})
+    assert done.returncode == 3 and done.stderr.endswith("set IOLENS_DISABLE=1 instead\n")
+    assert run_iolens(["enable", "now"]).returncode == 2
