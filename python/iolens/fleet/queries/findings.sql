@@ -16,19 +16,23 @@
 -- column worst (seconds): in the job that loses most
 -- column first (): day of the first such job
 -- column last (): day of the last such job
--- column job_id (): of the job that loses most
+-- column job_id (): of the job that loses most, the first of several
 -- column message (): what was found there
-WITH ranked AS (
-    SELECT f.*, list_position(['high', 'medium', 'low', 'info', 'good'], f.severity) AS level FROM finding AS f
-), found AS (
-    SELECT r.rule, j."user", j.application, min(r.level) AS level, count(*) AS jobs, sum(r.time_lost) AS time_lost,
-        max(r.time_lost) AS worst, CAST(min(j."start") AS DATE) AS first, CAST(max(j."start") AS DATE) AS last,
-        arg_max(j.job_id, coalesce(r.time_lost, 0)) AS job_id, arg_max(r.message, coalesce(r.time_lost, 0)) AS message
-    FROM ranked AS r JOIN job AS j USING (log)
-    WHERE ($rule = '' OR r.rule = $rule) AND ($user = '' OR j."user" = $user)
+WITH chosen AS (
+    SELECT f.*, j."user", j.application, j."start", j.job_id,
+        list_position(['high', 'medium', 'low', 'info', 'good'], f.severity) AS level
+    FROM finding AS f JOIN job AS j USING (log)
+    WHERE ($rule = '' OR f.rule = $rule) AND ($user = '' OR j."user" = $user)
         AND ($application = '' OR j.application = $application) AND ($cluster = '' OR j.cluster = $cluster)
-        AND r.level <= list_position(['high', 'medium', 'low', 'info', 'good'], $severity)
-    GROUP BY r.rule, j."user", j.application
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY rule, "user", application
+        ORDER BY time_lost DESC NULLS LAST, "start", log) AS place
+    FROM chosen WHERE level <= list_position(['high', 'medium', 'low', 'info', 'good'], $severity)
+), found AS (
+    SELECT rule, "user", application, min(level) AS level, count(*) AS jobs, sum(time_lost) AS time_lost,
+        max(time_lost) AS worst, CAST(min("start") AS DATE) AS first, CAST(max("start") AS DATE) AS last,
+        max(job_id) FILTER (place = 1) AS job_id, max(message) FILTER (place = 1) AS message
+    FROM ranked GROUP BY rule, "user", application
 )
 SELECT list_extract(['high', 'medium', 'low', 'info', 'good'], level) AS severity, rule, "user", application, jobs,
     time_lost, worst, first, last, job_id, message
