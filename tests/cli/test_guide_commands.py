@@ -37,6 +37,7 @@ NOT_RUN = {
     "iolens watch --stall 60 4711": "waits for a job that hangs; tests/live has such jobs",
     "echo $?": "belongs to iolens watch",
     "iolens fleet ingest /darshan/logs --lake /data/lake && ": "sends mail; tests/fleet has servers for it",
+    "iolens fleet top users --lake /data/lake --engine spark": "needs Spark; make spark-tests runs such commands",
     "iolens recover": "takes the stores of a killed job; tests/reliability kills some",
     "gcc -g": "needs sources; tests/metrics/test_source_lines.py compiles such programs",
     "iolens run -q -o scan.darshan ./scan": "needs that program",

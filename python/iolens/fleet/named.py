@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 from iolens.error import USAGE, IolensError
 from iolens.log.unknown import unknown_text
-from iolens.metrics import Dataset
 
 __all__ = [
     "Answer",
+    "Asked",
     "Parameter",
     "Query",
     "ResultColumn",
@@ -31,6 +31,18 @@ __all__ = [
 
 _KEY = re.compile(r"-- (\w+)(?: (\w+) \(([^)]*)\))?: (.*)")
 _USED = re.compile(r"\bfleet\.(\w+)")
+
+
+class Rows(Protocol):
+    """What a query gives."""
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Asked(Protocol):
+    """What takes queries in DuckDB's SQL: a dataset of logs, a lake by DuckDB, a lake by Spark."""
+
+    def query(self, statement: str, parameters: Mapping[str, Any] | None = None) -> Rows: ...
 
 
 @dataclass(frozen=True)
@@ -152,7 +164,7 @@ def statement(name: str) -> tuple[str, dict[str, float | str]]:
     return _USED.sub(used, query.sql), defaults
 
 
-def ask(data: Dataset, name: str, **given: float | str) -> Answer:
+def ask(data: Asked, name: str, **given: float | str) -> Answer:
     """The rows of a named query. Raises IolensError for a parameter that it has not."""
     sql, values = statement(name)
     for parameter, value in given.items():

@@ -8,16 +8,21 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iolens.error import IolensError
-from iolens.metrics import Dataset
+from iolens.fleet.schema import Column
+
+if TYPE_CHECKING:
+    from iolens.fleet.spark.data import SparkData
+    from iolens.fleet.tables import LakeData
 
 __all__ = ["Point", "load_series", "read_series"]
 
 Point = tuple[str, datetime.datetime, float]
 """Name, time (UTC) and value."""
 
+_COLUMNS = (Column("name", "text"), Column("time", "moment"), Column("value", "double"))
 _TIMES = ("time", "timestamp", "date")
 
 
@@ -84,12 +89,6 @@ def read_series(path: str) -> Iterator[Point]:
     yield from _prometheus(text, path) if text.lstrip().startswith("{") else _csv(text, path)
 
 
-def load_series(data: Dataset, paths: tuple[str, ...]) -> None:
-    """The table ``series`` (name, time, value) of a dataset, from files."""
-    data.connection.execute("CREATE TEMP TABLE series (name VARCHAR, time TIMESTAMP, value DOUBLE)")
-    for path in paths:
-        points = list(read_series(path))
-        for at in range(0, len(points), 1000):
-            part = points[at : at + 1000]
-            flat = [value for point in part for value in point]
-            data.connection.execute(f"INSERT INTO series VALUES {', '.join(['(?, ?, ?)'] * len(part))}", flat)
+def load_series(data: LakeData | SparkData, paths: tuple[str, ...]) -> None:
+    """The table ``series`` (name, time, value) of a lake, from files."""
+    data.add_table("series", _COLUMNS, [point for path in paths for point in read_series(path)])

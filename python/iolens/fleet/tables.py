@@ -108,6 +108,17 @@ class LakeData(Dataset):
     def __enter__(self) -> LakeData:
         return self
 
+    def add_table(self, name: str, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
+        """A table for the queries of this dataset alone; nothing is written to the lake."""
+        self._connection.execute(
+            f"CREATE TEMP TABLE {name} ({', '.join(f'{c.name} {c.type}' for c in columns)})"
+        )
+        row = f"({', '.join('?' * len(columns))})"
+        for at in range(0, len(rows), 1000):
+            part = rows[at : at + 1000]
+            flat = [value for one in part for value in one]
+            self._connection.execute(f"INSERT INTO {name} VALUES {', '.join([row] * len(part))}", flat)
+
     def seal(self) -> None:
         """From now on statements read the lake and do nothing else."""
         if not self._sealed:

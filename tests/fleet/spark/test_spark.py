@@ -2,51 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from iolens.error import IolensError
-from iolens.fleet import Lake, LakeData
+from iolens.fleet import Lake
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest, Summary
+from iolens.fleet.named import queries, statement
 from iolens.fleet.spark.uncarried import UNCARRIED
 from iolens.metrics import metrics
 from iolens.metrics.tables import DERIVED
 from observed import Observe
+from row_differences import differences
 
 pytestmark = pytest.mark.skipif("SPARK_TESTS" not in os.environ, reason="make spark-tests runs this")
-
-# Two worker processes of one core, as on a cluster; small plans, so that no code is generated for each of them.
-MASTER = "local-cluster[2,1,640]"
-SETTINGS = {
-    "spark.driver.memory": "640m",
-    "spark.executor.memory": "640m",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 
 # More than one layer, shared files, traces, heat maps, Lustre, HDF5, PnetCDF, MPI; other versions of Darshan.
 LOGS = """
     sample-badost hdf5-diagonal-1-byte-dxt mpi-io-test-dxt runtime-and-dxt-heatmaps apmpi ior-hdf5
     release-x86_64-3.4.4 release-ppc64-3.1.7 partial-data-stdio nonmpi-dxt-anonymized imbalanced-io
 """.split()
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    from iolens.fleet.spark.session import open_session
-
-    session = open_session(MASTER, SETTINGS)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -60,37 +39,6 @@ def area(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ingested(area: Path, lake: Path, **more: Any) -> Summary:
     return Ingest(Lake.create(lake), Options(str(lake)), jobs=2, batch_logs=5, **more).run([area])
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return tuple(map(plain, value))
-    return int(value) if isinstance(value, bool) else value
-
-
-def place(row: tuple[Any, ...]) -> list[str]:
-    """Rows in an order that a difference in a float's last digits does not change."""
-    return [f"{v:.6g}" if isinstance(v, float) else str(v) for v in row]
-
-
-def same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and one == other
-
-
-def differences(data: LakeData, spark: Any, query: str) -> list[Any]:
-    asked = data.query(query)
-    names = [column[0] for column in asked.description or ()]
-    want = sorted((tuple(map(plain, row)) for row in asked.fetchall()), key=place)
-    answer = spark.query(query)
-    order = [[name for name, _ in answer.description].index(name) for name in names]
-    got = sorted((tuple(plain(row[i]) for i in order) for row in answer.fetchall()), key=place)
-    if len(want) != len(got):
-        return [f"{len(want)} rows, on Spark {len(got)}"]
-    return [(w, g) for w, g in zip(want, got) if not all(map(same, w, g))]
 
 
 def test_every_carried_query_has_the_rows_that_duckdb_has(
@@ -109,6 +57,9 @@ def test_every_carried_query_has_the_rows_that_duckdb_has(
                 if found := differences(data, spark, f"SELECT * FROM {name}"):
                     wrong[name] = found[:2]
                 rows += len(data.query(f"SELECT 1 FROM {name}").fetchall())
+        for name in (name for name in queries() if name != "series_at"):
+            if found := differences(data, spark, *statement(name)):
+                wrong[name] = found[:2]
     assert not wrong
     assert rows > 10_000
 

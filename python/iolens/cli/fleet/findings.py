@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from iolens.cli.asked import days, form_options, lake_options, print_answers, whose_options
+from iolens.cli.engine import engine_options, open_data
 
 
 @click.command()
@@ -21,6 +22,7 @@ from iolens.cli.asked import days, form_options, lake_options, print_answers, wh
 @click.option("-n", "--rows", default=20, show_default=True, metavar="N", help="How many.")
 @lake_options
 @whose_options
+@engine_options
 @form_options
 def findings(rule: str, severity: str, rows: int, form: str | None, **options: Any) -> None:
     """What the rules found in all jobs: a row per user, application and rule, the most severe first."""
@@ -32,5 +34,5 @@ def findings(rule: str, severity: str, rows: int, form: str | None, **options: A
         rule = load().find(rule).id
     since, until = days(options["since"], options["until"])
     whose = {name: options[name] for name in ("user", "application", "cluster")}
-    with Lake(options["lake"]).open(since=since, until=until) as data:
+    with open_data(Lake(options["lake"]), options, since=since, until=until) as data:
         print_answers([ask(data, "findings", rule=rule, severity=severity, rows=rows, **whose)], form)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from iolens.cli.asked import days, form_options, lake_options, print_answers
+from iolens.cli.engine import engine_options, open_data
 from iolens.error import USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
 )
 @click.option("--factor", default=1.2, show_default=True, metavar="X", help="What is a drift.")
 @lake_options
+@engine_options
 @form_options
 def history(
     application: str, number: int | None, series: tuple[str, ...], form: str | None, **options: Any
@@ -107,7 +109,7 @@ def history(
 
     whose = {"application": application, "user": options["user"], "cluster": options["cluster"]}
     since, until = days(options["since"], options["until"])
-    with Lake(options["lake"]).open(since=since, until=until) as data:
+    with open_data(Lake(options["lake"]), options, since=since, until=until) as data:
         runs = ask(data, "history", **whose)
         if not runs.rows or (number is not None and number not in [row["job_id"] for row in runs.dicts()]):
             what = f"no run of {application}" if not runs.rows else f"no job {number} of {application}"

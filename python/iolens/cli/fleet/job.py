@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from iolens.cli.asked import days, form_options, lake_options, print_answers
+from iolens.cli.engine import engine_options, open_data
 from iolens.error import USAGE, IolensError
 
 
 @click.command()
 @click.argument("id", type=int, metavar="ID")
 @lake_options
+@engine_options
 @form_options
 def job(id: int, form: str | None, **options: Any) -> None:
     """The job with the scheduler's number ID: its programs, and what the rules found."""
@@ -20,7 +22,7 @@ def job(id: int, form: str | None, **options: Any) -> None:
     from iolens.fleet.named import ask
 
     since, until = days(options["since"], options["until"])
-    with Lake(options["lake"]).open(since=since, until=until) as data:
+    with open_data(Lake(options["lake"]), options, since=since, until=until) as data:
         found = ask(data, "job", id=id)
         if not found.rows:
             raise IolensError(f"no job {id} in the lake", options["lake"], exit_code=USAGE)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from iolens.cli.asked import days, form_options, lake_options, print_answers
+from iolens.cli.engine import engine_options, open_data
 from iolens.error import USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _print(summary: Answer) -> None:
     "--threshold", "given", multiple=True, metavar="NAME=NUMBER", help="bytes, ratio, seconds, ranks, writes."
 )
 @lake_options
+@engine_options
 @form_options
 def screen(listed: bool, given: tuple[str, ...], form: str | None, **options: Any) -> None:
     """Jobs that read data again and again, spend their time in metadata, or write small pieces to shared files.
@@ -86,7 +88,7 @@ def screen(listed: bool, given: tuple[str, ...], form: str | None, **options: An
 
     values = _thresholds(given)
     since, until = days(options["since"], options["until"])
-    with Lake(options["lake"]).open(since=since, until=until) as data:
+    with open_data(Lake(options["lake"]), options, since=since, until=until) as data:
         summary = ask(data, "screen", **values)
         jobs = []
         for name in _SCREENS if listed else ():

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from iolens.cli.asked import days, form_options, lake_options, print_answers, whose_options
+from iolens.cli.engine import engine_options, open_data
 
 _WHAT = ("users", "applications", "files", "directories")
 _BY = ("time", "bytes", "metadata", "small", "io", "jobs")
@@ -21,6 +22,7 @@ _BY = ("time", "bytes", "metadata", "small", "io", "jobs")
 )
 @lake_options
 @whose_options
+@engine_options
 @form_options
 def top(what: str, by: str, rows: int, depth: int, form: str | None, **options: Any) -> None:
     """Users, applications, files or directories by what they cost.
@@ -38,5 +40,5 @@ def top(what: str, by: str, rows: int, depth: int, form: str | None, **options: 
     more = {"depth": depth} if what == "directories" else {}
     since, until = days(options["since"], options["until"])
     whose = {name: options[name] for name in ("user", "application", "cluster")}
-    with Lake(options["lake"]).open(since=since, until=until) as data:
+    with open_data(Lake(options["lake"]), options, since=since, until=until) as data:
         print_answers([ask(data, f"top_{what}", by=by, rows=rows, **more, **whose)], form)

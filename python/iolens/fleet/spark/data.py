@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +158,13 @@ class SparkData:
         ]
         return self._session.createDataFrame(rows, _SOURCE_LINE)
 
+    def add_table(self, name: str, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
+        """A table for the queries of this object alone; nothing is written to the lake."""
+        typed = ", ".join(f"{c.name} {_type(c)}" for c in columns)
+        frame = self._session.createDataFrame([tuple(map(_given, row)) for row in rows], typed)
+        frame.createOrReplaceTempView(spark_name(name))
+        self._made.add(name)
+
     def _columns(self, name: str) -> list[str]:
         self._make(name)
         return list(self._session.table(spark_name(name)).columns)
@@ -186,7 +193,7 @@ class SparkData:
         except PySparkException as error:
             raise IolensError(f"Spark: {first_line(error)}") from error
         described = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
-        return Answer(described, [tuple(_plain(value) for value in row) for row in rows])
+        return Answer(described, [tuple(map(_plain, row)) for row in rows])
 
     def rows(self, statement: str, parameters: Any = None) -> list[dict[str, Any]]:
         """The result of a query, a dict per row."""
@@ -242,8 +249,15 @@ def _from_stored(column: Column) -> str:
     return f"{unsigned} AS `{column.name}`"
 
 
+def _given(value: Any) -> Any:
+    """As Spark takes it: a time without a zone would be one of this machine's zone."""
+    return value.replace(tzinfo=timezone.utc) if isinstance(value, datetime) else value
+
+
 def _plain(value: Any) -> Any:
-    """As DuckDB gives it: whole numbers as int, lists as list."""
+    """As DuckDB gives it: whole numbers as int, lists as list, times in UTC, which Spark gives in the local zone."""
+    if isinstance(value, datetime):
+        return value.astimezone(timezone.utc).replace(tzinfo=None)
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, (list, tuple)):

@@ -243,6 +243,20 @@ def replaced(node: Node) -> Node:
     return node
 
 
+def _around(node: exp.Select, more: list[exp.Expr]) -> exp.Select:
+    """A query around this one, with its results, order and limit; inside, more columns for it."""
+    moved = {key: node.args.pop(key) for key in ("order", "limit", "with_") if node.args.get(key)}
+    node.set("expressions", [*node.expressions, *more])
+    left_out = [exp.to_identifier(column.alias) for column in more]
+    outer = exp.Select(expressions=[exp.Star(except_=left_out)])
+    outer = outer.from_(
+        exp.Subquery(this=node, alias=exp.TableAlias(this=exp.to_identifier("_all"))), copy=False
+    )
+    for key, value in moved.items():
+        outer.set(key, value)
+    return outer
+
+
 def qualified(node: Node) -> Node:
     """QUALIFY is a column of the query, asked around it."""
     if not isinstance(node, exp.Select) or not node.args.get("qualify"):
@@ -260,16 +274,27 @@ def qualified(node: Node) -> Node:
         return exp.Paren(this=meant[name].copy()) if name in meant else of
 
     condition = condition.transform(spelled_out)
-    around = {key: node.args.pop(key) for key in ("order", "limit", "with_") if node.args.get(key)}
-    node.set("expressions", [*node.expressions, exp.alias_(condition, "_qualifies")])
-    outer = exp.Select(expressions=[exp.Star(except_=[exp.to_identifier("_qualifies")])])
-    outer = outer.from_(
-        exp.Subquery(this=node, alias=exp.TableAlias(this=exp.to_identifier("_all"))), copy=False
-    )
-    outer = outer.where(exp.column("_qualifies"), copy=False)
-    for key, value in around.items():
-        outer.set(key, value)
-    return outer
+    return _around(node, [exp.alias_(condition, "_qualifies")]).where(exp.column("_qualifies"), copy=False)
+
+
+def ordered(node: Node) -> Node:
+    """ORDER BY sum(x) where a result is called x, too: to Spark x is the result. So the keys become columns."""
+    order = node.args.get("order") if isinstance(node, exp.Select) and node.args.get("group") else None
+    if not isinstance(node, exp.Select) or order is None or not order.find(exp.AggFunc):
+        return node
+    keys = []
+    for number, key in enumerate(order.expressions, 1):
+        name = f"_key_{number}"
+        keys.append(exp.alias_(key.this.copy(), name))
+        key.set("this", exp.column(name))
+    return _around(node, keys)
+
+
+def limits(node: Node) -> Node:
+    """LIMIT of an int: Spark takes no number of 64 bits there."""
+    if isinstance(node, exp.Limit) and not isinstance(node.expression, exp.Literal):
+        node.set("expression", exp.cast(node.expression, "int"))
+    return node
 
 
 # ---- aggregates ----
@@ -340,7 +365,9 @@ def times(node: Node) -> Node:
 REWRITES: tuple[Callable[[Node], Node], ...] = (
     macros,
     qualified,
+    ordered,
     replaced,
+    limits,
     unnested,
     filtered_windows,
     named_windows,
