@@ -73,6 +73,12 @@ spark-tests: ## metrics and ingest on Spark beside DuckDB: identical rows? insta
 	./bootstrap spark
 	SPARK_TESTS=1 PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
 
+grafana-types: ## is deploy/grafana what Grafana's own types say? installs these and TypeScript below build/grafana
+	mkdir -p build/grafana
+	cd build/grafana && npm install --silent --no-audit --no-fund --prefix . @grafana/schema@13.2.3 typescript@5
+	python3 tools/grafanatypes.py deploy/grafana/fleet.json build/grafana/fleet.ts
+	cd build/grafana && npx tsc --noEmit --strict --skipLibCheck --target es2020 --module es2022 --moduleResolution bundler fleet.ts
+
 module: ## start a module: NAME=x copies modules/template to modules/x
 	@python3 tools/newmodule.py modules "$(NAME)"
 
@@ -112,4 +118,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests release clean
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests release clean

@@ -137,6 +137,31 @@ def test_every_query_of_the_dashboard_runs(root: Path, lake: Path, server: str) 
     assert all(rows(server, filled(sql, "elsewhere")) in ([], [(0,)], [(None,)]) for sql in panels.values())
 
 
+def test_panels_of_the_dashboard_have_their_own_place(root: Path) -> None:
+    panels = dashboard(root)["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for place in (panel["gridPos"] for panel in panels):
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert cells and not cells & taken and max(x for x, _ in cells) < 24
+        taken |= cells
+
+
+def test_units_of_the_dashboard_are_of_columns_that_there_are(root: Path) -> None:
+    named = 0
+    for panel in dashboard(root)["panels"]:
+        for override in panel["fieldConfig"]["overrides"]:
+            assert override["matcher"]["id"] == "byName"
+            column, sql = override["matcher"]["options"], panel["targets"][0]["rawSql"]
+            assert re.search(rf'AS "?{re.escape(column)}"?', sql), (panel["title"], column)
+            named += 1
+    assert named > 5
+
+
 def test_numbers_for_prometheus(run_iolens: Run, lake: Path, tmp_path: Path) -> None:
     path = tmp_path / "fleet.prom"
     assert run_iolens(["fleet", "export", "--lake", lake, "--openmetrics", path]).returncode == 0
