@@ -21,7 +21,8 @@ struct options {
 	bool remove;
 	bool live; /* the arguments are jobs that run */
 	bool list;
-	int64_t job; /* of the scheduler; 0 = the arguments say which stores */
+	const char *move; /* to this directory, and no log is made */
+	int64_t job;      /* of the scheduler; 0 = the arguments say which stores */
 };
 
 static int add_argument(struct options *o, const char *path)
@@ -73,6 +74,8 @@ static const struct choice table[] = {
 	{"job", "N", set_job,
 	 "instead of STORE: what your processes of the scheduler's job N, which have ended, left on this node",
 	 .expect = "the number of a job"},
+	{"move", "DIRECTORY", choice_text, "move the stores to DIRECTORY, and make no log",
+	 .at = offsetof(struct options, move)},
 	{"list", NULL, choice_flag, "print the paths of the stores, and make no log",
 	 .at = offsetof(struct options, list)},
 	{"live", NULL, choice_flag,
@@ -202,11 +205,25 @@ static int list(const struct options *o)
 	return CLI_OK;
 }
 
+static int move(const struct options *o)
+{
+	int code = CLI_OK;
+	for (size_t n = 0; n < o->of.used; n++) {
+		int error = recovery_move_store(o->of.stores[n], o->move);
+		if (error)
+			code = cli_fail(CLI_INPUT, "recover: %s: not moved to %s: %s", o->of.stores[n], o->move,
+					strerror(error));
+	}
+	return code;
+}
+
 static int fail_usage(const struct options *o, int arguments)
 {
 	if (o->live && (o->remove || o->list))
 		return cli_fail(CLI_USAGE, "recover: --live and --%s: a job that runs needs its stores",
 				o->remove ? "remove" : "list");
+	if (o->move && (o->live || o->list))
+		return cli_fail(CLI_USAGE, "recover: --move and --%s: one of them", o->live ? "live" : "list");
 	if (o->job && (o->live || arguments))
 		return cli_fail(CLI_USAGE, "recover: --job takes neither --live nor stores");
 	if (!o->job && !arguments)
@@ -229,10 +246,10 @@ int recover_main(int argc, char **argv)
 		code = o.live ? add_job(&o, argv[i]) : add_argument(&o, argv[i]);
 	if (!code && !o.of.used && !o.job)
 		code = cli_fail(CLI_USAGE, "recover: no store there: see iolens recover --help");
-	if (!code && !o.list)
+	if (!code && !o.list && !o.move)
 		report_logged(&o.of, o.remove);
 	if (!code && o.of.used)
-		code = o.list ? list(&o) : recover(&o);
+		code = o.list ? list(&o) : o.move ? move(&o) : recover(&o);
 	recovery_free(&o.of);
 	return code;
 }

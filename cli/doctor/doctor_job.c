@@ -44,15 +44,10 @@ static bool ends_in(const char *name, const char *suffix)
 
 static void look_at(struct doctor *d, struct traces *t, const char *directory, const char *name)
 {
-	char path[DOCTOR_PATH + 512], mark[48], share[64];
+	char path[DOCTOR_PATH + 512], mark[48];
 	snprintf(path, sizeof path, "%s/%.255s", directory, name);
 	snprintf(mark, sizeof mark, "_id%lld-", (long long)t->job);
-	size_t n = (size_t)snprintf(share, sizeof share, ".iolens-job-%lld-", (long long)t->job);
-	if (strncmp(name, share, n) == 0) {
-		t->shares++;
-		checks_add(&d->checks, CHECK_PROBLEM, "stores",
-			   "a node has not delivered its stores: iolens recover --remove %s/*", path);
-	} else if (strstr(name, mark) && ends_in(name, ".darshan")) {
+	if (strstr(name, mark) && ends_in(name, ".darshan")) {
 		if (t->logs < SHOWN)
 			snprintf(t->log[t->logs], sizeof *t->log, "%s", path);
 		t->logs++;
@@ -60,6 +55,25 @@ static void look_at(struct doctor *d, struct traces *t, const char *directory, c
 		t->notes++;
 		show_note(d, path);
 	}
+}
+
+/* Where the epilogs of its nodes meet. */
+static void look_for_shares(struct doctor *d, struct traces *t)
+{
+	char directory[DOCTOR_PATH + 16], share[64];
+	snprintf(directory, sizeof directory, "%s/.stores", d->logs);
+	size_t n = (size_t)snprintf(share, sizeof share, "job-%lld-", (long long)t->job);
+	DIR *dir = opendir(directory);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (strncmp(e->d_name, share, n) == 0) {
+			t->shares++;
+			checks_add(&d->checks, CHECK_PROBLEM, "stores",
+				   "its nodes have brought stores, and no log was made of them: iolens recover "
+				   "--remove %s/%s/*",
+				   directory, e->d_name);
+		}
+	if (dir)
+		closedir(dir);
 }
 
 static void look_through(struct doctor *d, struct traces *t, const char *directory)
@@ -142,6 +156,8 @@ void doctor_job(struct doctor *d, int64_t job)
 	d->checks.about = "job";
 	ask_scheduler(d, job);
 	look_for_logs(d, &t);
+	if (*d->logs)
+		look_for_shares(d, &t);
 	size_t stores = look_for_stores(d, job);
 	for (size_t n = 0; n < t.logs && n < SHOWN; n++)
 		checks_add(&d->checks, CHECK_OK, "log", "%s", t.log[n]);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,43 @@ void recovery_remove_store(char *path)
 	if (rmdir(path) == 0)
 		remove_meeting(strrchr(path, '/'));
 	remove_others(path);
+}
+
+/* Stores are sparse. */
+static int copy_data(int from, int to, off_t size)
+{
+	char block[65536];
+	for (off_t at = 0, end; at < size; at = end) {
+		at = lseek(from, at, SEEK_DATA);
+		end = at < 0 ? size : lseek(from, at, SEEK_HOLE);
+		for (ssize_t n; at >= 0 && at < end; at += n) {
+			size_t want = end - at < (off_t)sizeof block ? (size_t)(end - at) : sizeof block;
+			n = pread(from, block, want, at);
+			if (n <= 0 || pwrite(to, block, (size_t)n, at) != n)
+				return n ? errno : EIO;
+		}
+	}
+	return ftruncate(to, size) == 0 ? 0 : errno;
+}
+
+int recovery_move_store(char *path, const char *directory)
+{
+	char name[4096];
+	struct stat s;
+	const char *slash = strrchr(path, '/');
+	snprintf(name, sizeof name, "%s/%s", directory, slash ? slash + 1 : path);
+	int from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int to = from >= 0 ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	int error = to >= 0 && fstat(from, &s) == 0 ? copy_data(from, to, s.st_size) : errno;
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && close(to) != 0 && !error)
+		error = errno;
+	if (!error)
+		recovery_remove_store(path);
+	else if (to >= 0)
+		unlink(name);
+	return error;
 }
 
 void recovery_free(struct recovery *r)

@@ -33,6 +33,9 @@ size_t recovery_running(const struct recovery *r);
 
 /* Removes a store, and the directory of an MPI job when it was the last. */
 void recovery_remove_store(char *path);
+
+/* To another directory, of any file system; 0 or an errno, and nothing is lost. */
+int recovery_move_store(char *path, const char *directory);
 void recovery_free(struct recovery *r);
 
 #endif

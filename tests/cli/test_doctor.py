@@ -211,6 +211,67 @@ def test_a_job_from_stores_to_log(doctor: Doctor, iolens: Path, preload: Path, t
     assert (again.stdout, again.stderr) == ("", "")
 
 
+def test_stores_behind_what_others_can_make_are_left_alone(
+    doctor: Doctor, iolens: Path, preload: Path, tmp_path: Path
+) -> None:
+    """A link, and a directory that others may write to: both could be of anybody in /dev/shm."""
+    (tmp_path / "left.py").write_text(LEFT)
+    env = {"IOLENS_TMPDIR": str(tmp_path), "SLURM_JOB_ID": "5", "LD_PRELOAD": str(preload)}
+    command = ["python3", tmp_path / "left.py", tmp_path / "written"]
+    subprocess.run(command, env={**os.environ, **env, "IOLENS_ENABLE_NONMPI": "1"}, check=False)
+    own = tmp_path / f"iolens-{os.geteuid()}"
+    listing = [iolens, "recover", "--job", "5", "--list"]
+
+    def listed() -> list[str]:
+        asked = subprocess.run(
+            listing,
+            env={**os.environ, "IOLENS_TMPDIR": str(tmp_path)},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return asked.stdout.splitlines()
+
+    assert len(listed()) == 1
+    own.chmod(0o777)
+    assert listed() == []
+    own.chmod(0o700)
+    own.rename(tmp_path / "elsewhere")
+    own.symlink_to(tmp_path / "elsewhere")
+    assert listed() == []
+
+
+def test_stores_are_moved_whole(doctor: Doctor, iolens: Path, preload: Path, tmp_path: Path) -> None:
+    (tmp_path / "left.py").write_text(LEFT)
+    (tmp_path / "to").mkdir()
+    env = {"IOLENS_TMPDIR": str(tmp_path), "SLURM_JOB_ID": "6", "LD_PRELOAD": str(preload)}
+    command = ["python3", tmp_path / "left.py", tmp_path / "written"]
+    subprocess.run(command, env={**os.environ, **env, "IOLENS_ENABLE_NONMPI": "1"}, check=False)
+    plain = {**os.environ, "IOLENS_TMPDIR": str(tmp_path)}
+    (store,) = (tmp_path / f"iolens-{os.geteuid()}").glob("*.store")
+    content = store.read_bytes()
+    subprocess.run([iolens, "recover", "--job", "6", "--move", tmp_path / "to"], env=plain, check=True)
+    assert (tmp_path / "to" / store.name).read_bytes() == content and not store.exists()
+    log = tmp_path / "moved.darshan"
+    subprocess.run([iolens, "recover", "-o", log, tmp_path / "to"], check=True, capture_output=True)
+    shown = subprocess.run([iolens, "files", log], check=True, capture_output=True, text=True).stdout
+    assert "written" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--job", "5", "store"],
+        ["--job", "5", "--live"],
+        ["--job", "5", "--move", "d", "--list"],
+        ["--job", "no"],
+    ],
+)
+def test_wrong_usage_of_recover(run_iolens: Callable[..., Any], arguments: list[str]) -> None:
+    done = run_iolens(["recover", *arguments])
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+
+
 def test_a_job_of_which_there_is_nothing(doctor: Doctor) -> None:
     (row,) = doctor("--job", "99999999")["job", "log"]
     assert row[0] == "problem" and row[1].startswith("none in this directory")
