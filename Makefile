@@ -5,7 +5,7 @@ bin := .venv/bin
 logs = $(or $(LOGS),../shared/corpus/logs)
 meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
 module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
-c_sources = $(shell find format runtime ranges cli api modules python tests bench -name '*.[ch]')
+c_sources = $(shell find format runtime ranges cli api modules deploy python tests bench -name '*.[ch]')
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18
@@ -64,6 +64,10 @@ truth: build ## programs with one known cause each: is it named, and is the gain
 
 bench: build ## measure what observing costs (bench/run)
 	bench/run
+
+.PHONY: slurm-tests
+slurm-tests: build ## JOBS=200 jobs of mixed kinds on a Slurm of two nodes, every one observed (root, Debian's Slurm)
+	SLURM_JOBS=$(or $(JOBS),200) $(bin)/python -m pytest -q tests/deploy/test_slurm.py -k all_kinds
 
 intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs under it
 	$(bin)/python -m pip install -q --no-deps --prefix .venv/mpi/intel impi-rt==2021.19.0
