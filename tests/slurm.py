@@ -22,7 +22,7 @@ SlurmctldPort={ports[0]}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={at}/munge/socket
+AuthInfo=socket={at}/munge/socket,cred_expire={patience}
 CredType=cred/munge
 StateSaveLocation={at}/state
 SlurmdSpoolDir={at}/spool-%n
@@ -41,7 +41,8 @@ SlurmdParameters=config_overrides
 NodeName=node0 NodeHostname=node0 NodeAddr=127.0.0.1 Port={ports[1]} CPUs=8 RealMemory=512
 NodeName=node1 NodeHostname=node1 NodeAddr=127.0.0.1 Port={ports[2]} CPUs=8 RealMemory=512
 PartitionName=all Nodes=node0,node1 Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
-"""
+KillWait=2
+{more}"""
 
 # A host of its own, as far as iolens can tell.
 NODE = 'hostname "$0" && mount -t tmpfs tmpfs /dev/shm && exec slurmd -D -N "$0"'
@@ -81,7 +82,7 @@ def _free_ports(n: int) -> list[int]:
     return ports
 
 
-def _configure(at: Path) -> dict[str, str]:
+def _configure(at: Path, more: str, patience: int) -> dict[str, str]:
     for name in ("state", "munge", *(f"spool-{node}" for node in NODES)):
         (at / name).mkdir(mode=0o755)
     key = at / "munge.key"
@@ -90,7 +91,11 @@ def _configure(at: Path) -> dict[str, str]:
     configuration = at / "slurm.conf"
     # Nothing here needs cgroups, but slurmd ends where it is to choose and none are mounted, as in containers.
     (at / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
-    configuration.write_text(CONFIGURATION.format(host=socket.gethostname(), at=at, ports=_free_ports(3)))
+    configuration.write_text(
+        CONFIGURATION.format(
+            host=socket.gethostname(), at=at, ports=_free_ports(3), more=more, patience=patience
+        )
+    )
     kept = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
     return {**kept, "SLURM_CONF": str(configuration)}
 
@@ -109,12 +114,16 @@ def _last_words(at: Path) -> str:
 
 
 @contextmanager
-def cluster(at: Path) -> Iterator[Slurm]:
-    """Starts it below the directory `at`, and ends it."""
+def cluster(at: Path, more: str = "", patience: int = 120) -> Iterator[Slurm]:
+    """
+    Starts it below the directory `at`, and ends it.
+
+    `more`: lines for slurm.conf; `patience`: seconds that a step may take to start, and a requeued job waits.
+    """
     missing = [name for name in NEEDED if not shutil.which(name)]
     if missing or os.geteuid() != 0:
         raise CannotStart(f"no {', '.join(missing)}" if missing else "Slurm's daemons need root")
-    slurm = Slurm(_configure(at))
+    slurm = Slurm(_configure(at, more, patience))
     daemons: list[subprocess.Popen[bytes]] = []
     try:
         with (at / "daemons.log").open("wb") as log:

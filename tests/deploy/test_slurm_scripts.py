@@ -1,0 +1,107 @@
+"""Prolog, epilog and TaskProlog of deploy/slurm by themselves: what others have prepared for them does no harm."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from datetime import date
+from pathlib import Path
+
+import places
+import pytest
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Path:
+    at = tmp_path / "etc"
+    shutil.copytree(places.ROOT / "deploy" / "slurm", at)
+    (tmp_path / "logs").mkdir(mode=0o755)
+    (at / "site.conf").write_text(
+        f"IOLENS={places.BIN}\nIOLENS_LOGPATH={tmp_path}/logs\nIOLENS_TMPDIR={tmp_path}/shm\nDAYS=yes\nLIMIT=5\n"
+    )
+    return at
+
+
+def call(script: Path, **env: str) -> str:
+    """Whatever happens, it ends with 0, and soon."""
+    done = subprocess.run(
+        [script],
+        env={"PATH": os.environ["PATH"], **env},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_directories_of_days(scripts: Path) -> None:
+    logs = scripts.parent / "logs"
+    today = date.today()
+    call(scripts / "prolog")
+    call(scripts / "prolog")
+    day = logs / f"{today.year}" / f"{today.month}" / f"{today.day}"
+    assert [path.stat().st_mode & 0o7777 for path in (day, day.parent, logs / ".stores")] == [
+        0o1777,
+        0o755,
+        0o1777,
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("prepared", ["a link", "of another user"])
+def test_nothing_is_made_below_what_is_not_roots(scripts: Path, prepared: str) -> None:
+    logs, trap = scripts.parent / "logs", scripts.parent / "trap"
+    trap.mkdir()
+    year = logs / f"{date.today().year}"
+    if prepared == "a link":
+        year.symlink_to(trap)
+    else:
+        year.mkdir()
+        os.chown(year, NOBODY, NOBODY)
+    call(scripts / "prolog")
+    assert list(trap.iterdir()) == [] and list(year.iterdir()) == []
+
+
+@pytest.mark.parametrize("script", ["prolog", "epilog", "task-prolog"])
+@pytest.mark.parametrize("wrong", ["no site.conf", "no IOLENS", "no LOGPATH"])
+def test_a_wrong_installation_is_no_failure(scripts: Path, script: str, wrong: str) -> None:
+    conf = scripts / "site.conf"
+    if wrong == "no site.conf":
+        conf.unlink()
+    else:
+        conf.write_text(
+            "IOLENS=/no/such\n" if wrong == "no LOGPATH" else "IOLENS=\nIOLENS_LOGPATH=/no/such\n"
+        )
+    call(scripts / script, SLURM_JOB_ID="1", SLURM_JOB_UID=str(NOBODY), SLURM_JOB_USER="nobody")
+    call(scripts / script)
+    call(scripts / script, SLURM_JOB_ID="$(touch x)", SLURM_JOB_UID="0;")
+
+
+def test_the_epilog_has_a_limit(scripts: Path) -> None:
+    (scripts.parent / "shm" / "iolens-x").mkdir(parents=True)
+    slow = scripts / "slow"
+    slow.write_text("#!/bin/sh\nsleep 100\n")
+    slow.chmod(0o755)
+    conf = scripts / "site.conf"
+    conf.write_text(conf.read_text().replace("LIMIT=5", "LIMIT=1") + f"IOLENS={slow}\n")
+    call(scripts / "epilog", SLURM_JOB_ID="1", SLURM_JOB_UID=str(os.geteuid()), SLURM_JOB_USER="me")
+
+
+def test_task_prolog(scripts: Path, preload: Path) -> None:
+    conf = scripts / "site.conf"
+    conf.write_text(conf.read_text() + f"IOLENS_LIBRARY={preload}\nSERIAL=yes\n")
+    told = call(scripts / "task-prolog", LD_PRELOAD="libm.so.6").splitlines()
+    assert told == [
+        f"export LD_PRELOAD={preload}:libm.so.6",
+        f"export IOLENS_LOGPATH={scripts.parent}/logs",
+        "export IOLENS_ENABLE_NONMPI=1",
+    ]
+    assert call(scripts / "task-prolog", LD_PRELOAD=str(preload)) == ""
+    assert call(scripts / "task-prolog", IOLENS_SESSION="/dev/shm/iolens-abc") == ""
+    conf.write_text(conf.read_text() + "IOLENS_LIBRARY=/no/such.so\n")
+    assert call(scripts / "task-prolog") == ""
