@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 from iolens.report.document import Bars, Strip
 from iolens.report.svg import nice_step
-from iolens.report.units import write
+from iolens.report.units import escape, write
 
 __all__ = ["bar", "parts_in_words", "share_in_words", "strip_lane", "time_axis"]
 

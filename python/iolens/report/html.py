@@ -41,12 +41,13 @@ from iolens.report.document import (
 from iolens.report.palette import SERIES, VIRIDIS, css
 from iolens.report.units import clean, write
 
-__all__ = ["to_html"]
+__all__ = ["block_html", "drawing_script", "sections_html", "style", "to_html"]
 
 ROWS = 25
 """Rows of a table that are in the page itself; a browser without scripts shows these."""
 
-SCRIPTS = ("units.js", "table.js", "canvas.js", "heat.js", "timeline.js", "offsets.js", "page.js")
+DRAWING = ("units.js", "table.js", "canvas.js", "heat.js", "timeline.js", "offsets.js", "drawing.js")
+SCRIPTS = (*DRAWING, "page.js")
 
 _DARK = (
     "--page:#0d1117;--panel:#161b22;--text:#e6edf3;--faint:#9aa4af;--line:#30363d;--link:#79b8ff;"
@@ -66,7 +67,8 @@ _NOTES = {"warning": "Incomplete", "missing": "Not known", "info": "Note", "good
 
 
 @cache
-def _style() -> str:
+def style() -> str:
+    """The page's, and of every page that shows its blocks."""
     text = files("iolens.report").joinpath("page").joinpath("style.css").read_text(encoding="utf-8")
     series = "".join(f".s-{n}{{fill:var(--{n})}}.b-{n}{{background:var(--{n})}}" for n in SERIES)
     for name, value in (
@@ -79,12 +81,21 @@ def _style() -> str:
     return text
 
 
+def _joined(names: Iterable[str], more: str = "") -> str:
+    folder = files("iolens.report").joinpath("page")
+    parts = [folder.joinpath(name).read_text(encoding="utf-8") for name in names]
+    text = "\n".join([*parts, more]).replace("PALETTE", json.dumps(VIRIDIS), 1)
+    return f'"use strict";\n(() => {{\n{text}\n}})();\n'
+
+
 @cache
 def _script() -> str:
-    folder = files("iolens.report").joinpath("page")
-    parts = [folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS]
-    text = "\n".join(parts).replace("PALETTE", json.dumps(VIRIDIS), 1)
-    return f'"use strict";\n(() => {{\n{text}\n}})();\n'
+    return _joined(SCRIPTS)
+
+
+def drawing_script(more: str) -> str:
+    """What draws and sorts the blocks of a page, and more that uses it (``drawing.js`` says how)."""
+    return _joined(DRAWING, more)
 
 
 def _hash(text: str) -> str:
@@ -390,6 +401,18 @@ def _section(section: Section) -> str:
     )
 
 
+def block_html(block: Block) -> str:
+    """One block, for a page of others with this style."""
+    return _RENDER[type(block)](block)
+
+
+def sections_html(sections: list[Section]) -> str:
+    """Sections for a page of others, with the data that ``drawing_script`` draws and sorts."""
+    inner = "".join(_section(section) for section in sections)
+    data = _data(Document("", "", [Job("", "", "unknown", "", sections)]))
+    return f'{inner}<script type="application/octet-stream" id="data">{data}</script>'
+
+
 # ---- the page ----
 
 
@@ -433,9 +456,9 @@ def _contents(document: Document) -> str:
 def to_html(document: Document) -> str:
     """The whole page."""
     several = bool(document.overview)
-    script, style = _script(), _style()
+    script, rules = _script(), style()
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(rules)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     main = [f'<header><h1 class="title">{_text(document.title)}</h1></header>'] if several else []
@@ -448,7 +471,7 @@ def to_html(document: Document) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{_text(document.title)} – I/O report</title><link rel="icon" '
-        f'href="data:,"><style>{style}</style></head>'
+        f'href="data:,"><style>{rules}</style></head>'
         '<body><a class="skip" href="#main">To the report</a>'
         f'<div class="layout">{_contents(document)}<main id="main">{"".join(main)}'
         f"<footer>iolens {_text(document.version)}. This file needs no network.</footer></main></div>"

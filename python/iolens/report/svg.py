@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 
 from iolens.report.document import Bars, Boxes, Heat, Offsets, Series, Spans, Strip, Timeline
 from iolens.report.palette import SERIES, css, viridis
-from iolens.report.units import write
+from iolens.report.units import escape, write
 
 __all__ = [
     "bars",

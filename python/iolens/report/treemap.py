@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from iolens.report.document import Treemap
-from iolens.report.units import write
+from iolens.report.units import escape, write
 
 __all__ = ["draw", "layout"]
 

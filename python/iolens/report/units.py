@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+import html
 import math
 from typing import Any
 
 from iolens.rules.text import FORMATS, clean, general
 from iolens.rules.text import write as write_in_words
 
-__all__ = ["UNKNOWN", "clean", "write"]
+__all__ = ["UNKNOWN", "clean", "escape", "write"]
 
 UNKNOWN = "–"
+
+
+def escape(text: str) -> str:
+    """Somebody else's text for a page: nothing in it is markup, or changes how the page reads on."""
+    return html.escape(clean(text))
 
 
 def write(value: Any, unit: str) -> str:
