@@ -150,13 +150,18 @@ def find_query(name: str) -> Query:
     return queries()[name]
 
 
-def statement(name: str) -> tuple[str, dict[str, float | str]]:
-    """The SQL of a query with those that it uses in it, and the defaults of all parameters."""
+def statement(name: str, made: Mapping[str, str] | None = None) -> tuple[str, dict[str, float | str]]:
+    """The SQL of a query with those that it uses in it, and the defaults of all parameters.
+
+    made: queries whose rows are kept in tables, and the SQL that stands for each of them.
+    """
     query = find_query(name)
     defaults = {one.name: one.default for one in query.parameters}
 
     def used(found: re.Match[str]) -> str:
-        sql, more = statement(found[1])
+        if made and found[1] in made:
+            return f"({made[found[1]]})"
+        sql, more = statement(found[1], made)
         for parameter, value in more.items():
             defaults.setdefault(parameter, value)
         return f"({sql})"

@@ -12,7 +12,7 @@ from iolens.error import USAGE, IolensError
 from iolens.fleet.delta import DAY
 from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.schema import Column, fingerprint, tables
-from iolens.fleet.write import listed, quoted
+from iolens.fleet.write import listed
 from iolens.log import scan
 from iolens.log.table import Schema
 from iolens.metrics import Dataset
@@ -119,13 +119,9 @@ class LakeData(Dataset):
             flat = [value for one in part for value in one]
             self._connection.execute(f"INSERT INTO {name} VALUES {', '.join([row] * len(part))}", flat)
 
-    def seal(self) -> None:
+    def seal(self, readable: Sequence[str] = ()) -> None:
         """From now on statements read the lake and do nothing else."""
-        if not self._sealed:
-            folder = quoted(str(self.lake.path.resolve()))
-            spill = quoted(self._folder)
-            self._connection.execute(f"SET allowed_directories = [{folder}, {spill}]")
-        super().seal()
+        super().seal([str(self.lake.path.resolve()), *readable])
 
     def query(
         self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None

@@ -226,9 +226,15 @@ class Dataset:
         for ost, server in oss_of:
             self._connection.execute(f"INSERT INTO oss_of VALUES ({int(ost)}, {_literal(server)})")
 
-    def seal(self) -> None:
-        """From now on statements reach the logs' tables and nothing else: no files, no network, no settings."""
+    def seal(self, readable: Sequence[str] = ()) -> None:
+        """From now on statements reach the tables and nothing else: no network, no settings, and no files.
+
+        readable: folders that the tables are views of.
+        """
         if not self._sealed:
+            if readable:
+                folders = ", ".join(_literal(folder) for folder in (*readable, self._folder))
+                self._connection.execute(f"SET allowed_directories = [{folders}]")
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         self._sealed = True
@@ -242,6 +248,11 @@ class Dataset:
     def expect(self, statements: Iterable[str]) -> None:
         """Statements that will be asked: of a large log only columns that are named are loaded."""
         self._base.expect({word for statement in statements for word in re.findall(r"\w+", statement)})
+
+    def prepare(self, statement: str) -> None:
+        """Makes the tables that a statement names: for those who ask through a cursor of ``connection``."""
+        self._base.expect(set(re.findall(r"\w+", statement)))
+        self._prepare(statement)
 
     def _prepare(self, statement: str) -> None:
         for name in _tables_of(statement):

@@ -10,14 +10,20 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from iolens.error import USAGE, IolensError
 
-if TYPE_CHECKING:
-    from iolens.metrics import Dataset
-
 __all__ = ["GROUPS", "SLACK", "Coverage", "coverage"]
+
+
+class Asked(Protocol):
+    """What is asked: a ``Dataset``, or what answers as one."""
+
+    def query(self, statement: str) -> Any: ...
+
+    def rows(self, statement: str) -> list[dict[str, Any]]: ...
+
 
 SLACK = 600
 """Seconds: clocks of nodes and scheduler may differ, and a prolog takes time."""
@@ -79,7 +85,7 @@ def _condition(since: date | None, until: date | None, cluster: str) -> str:
     return " AND ".join(parts)
 
 
-def _changes(data: Dataset, since: date | None, until: date | None) -> list[dict[str, Any]]:
+def _changes(data: Asked, since: date | None, until: date | None) -> list[dict[str, Any]]:
     """First days of versions of the library that logs are from, without the first of all, and what was marked."""
     rows = data.rows("""
         WITH version AS (
@@ -94,7 +100,7 @@ def _changes(data: Dataset, since: date | None, until: date | None) -> list[dict
 
 
 def coverage(  # noqa: PLR0913
-    data: Dataset,
+    data: Asked,
     *,
     by: str = "day",
     since: date | None = None,

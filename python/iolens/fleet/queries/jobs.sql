@@ -1,23 +1,8 @@
 -- title: Jobs, with what the lake knows of each as numbers
--- definition: the columns of job, and of its metrics those that other queries add up. time_lost: of the job's findings
---   the one that costs most; the seconds of several may be the same, so they are not added. Other named queries are
---   made of this one, and have its parameters.
+-- definition: measured, of some jobs. Other named queries are made of this one, and have its parameters.
 -- parameter user (): only this user's jobs; all, if it is empty
 -- parameter application (): only jobs of this application
 -- parameter cluster (): only jobs of this cluster
-SELECT job.*, io_time, bytes_read, bytes_written, metadata_time, small_writes, time_lost, findings
-FROM job LEFT JOIN (
-    SELECT log,
-        max("value") FILTER (name = 'io_time') AS io_time,
-        max("value") FILTER (name = 'bytes_read')::BIGINT AS bytes_read,
-        max("value") FILTER (name = 'bytes_written')::BIGINT AS bytes_written,
-        max("value") FILTER (name = 'metadata_time') AS metadata_time,
-        max("value") FILTER (name = 'small_writes')::BIGINT AS small_writes
-    FROM metric
-    WHERE name IN ('io_time', 'bytes_read', 'bytes_written', 'metadata_time', 'small_writes') GROUP BY log
-) AS measured USING (log) LEFT JOIN (
-    SELECT log, max(time_lost) AS time_lost, count(*) FILTER (severity IN ('high', 'medium')) AS findings
-    FROM finding GROUP BY log
-) AS found USING (log)
+SELECT * FROM fleet.measured
 WHERE ($user = '' OR "user" = $user) AND ($application = '' OR application = $application)
     AND ($cluster = '' OR cluster = $cluster)

@@ -1,0 +1,17 @@
+-- title: Jobs with numbers
+-- definition: the columns of job, and of its metrics those that other queries add up. time_lost: of the job's findings
+--   the one that costs most; the seconds of several may be the same, so they are not added.
+SELECT job.*, io_time, bytes_read, bytes_written, metadata_time, small_writes, time_lost, findings
+FROM job LEFT JOIN (
+    SELECT log,
+        max("value") FILTER (name = 'io_time') AS io_time,
+        max("value") FILTER (name = 'bytes_read')::BIGINT AS bytes_read,
+        max("value") FILTER (name = 'bytes_written')::BIGINT AS bytes_written,
+        max("value") FILTER (name = 'metadata_time') AS metadata_time,
+        max("value") FILTER (name = 'small_writes')::BIGINT AS small_writes
+    FROM metric
+    WHERE name IN ('io_time', 'bytes_read', 'bytes_written', 'metadata_time', 'small_writes') GROUP BY log
+) AS measured USING (log) LEFT JOIN (
+    SELECT log, max(time_lost) AS time_lost, count(*) FILTER (severity IN ('high', 'medium')) AS findings
+    FROM finding GROUP BY log
+) AS found USING (log)

@@ -1,0 +1,31 @@
+-- title: Storage targets by what jobs moved
+-- definition: bytes and times of each file, spread evenly over the targets of its layout (Lustre), summed over jobs. balance:
+--   a target's bytes beside the mean of its file system's targets.
+-- parameter rows (500): how many
+-- column mount (): of the file system; empty where no log tells
+-- column ost (): number of the target
+-- column server (): that it belongs to, where a log tells
+-- column jobs (count): with files on it
+-- column files (count): with a part on it
+-- column bytes_read (bytes): estimated
+-- column bytes_written (bytes): estimated
+-- column io_time (seconds): in calls on its files, over all processes, estimated
+-- column balance (factor): its bytes / mean of all
+WITH laid AS (
+    SELECT log, id, list_distinct(flatten(list(ost_id))) AS osts FROM lustre GROUP BY log, id
+), placed AS (
+    SELECT log, id, any_value(mount) AS mount FROM name GROUP BY log, id
+), spread AS (
+    SELECT r.log, r.id, unnest(l.osts) AS ost, coalesce(p.mount, '') AS mount, r.bytes_read / len(l.osts) AS bytes_read,
+        r.bytes_written / len(l.osts) AS bytes_written, r.total_time / len(l.osts) AS io_time
+    FROM own_record AS r JOIN laid AS l USING (log, id) LEFT JOIN placed AS p ON p.log = r.log AND p.id = r.id
+    WHERE len(l.osts) > 0
+), told AS (
+    SELECT log, number, any_value(server) AS server FROM target WHERE kind = 'ost' GROUP BY log, number
+), summed AS (
+    SELECT s.mount, s.ost, any_value(t.server) AS server, count(DISTINCT s.log) AS jobs, count(DISTINCT s.id) AS files,
+        sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written, sum(io_time) AS io_time
+    FROM spread AS s LEFT JOIN told AS t ON t.log = s.log AND t.number = s.ost GROUP BY s.mount, s.ost
+)
+SELECT *, (bytes_read + bytes_written) / nullif(avg(bytes_read + bytes_written) OVER (PARTITION BY mount), 0) AS balance
+FROM summed ORDER BY mount, ost LIMIT CAST($rows AS BIGINT)
