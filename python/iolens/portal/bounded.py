@@ -1,0 +1,227 @@
+"""The lake as one scope may see it: a database that holds these jobs' rows and no others.
+
+This is the one place where rows are left out. Whatever is asked afterwards, by a page, the API or a viewer's own SQL,
+is asked of a database in which other users' rows are not.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from iolens.error import IolensError
+from iolens.fleet.lake import Lake, Snapshot
+from iolens.fleet.named import Answer, find_query, statement
+from iolens.fleet.schema import tables
+from iolens.fleet.tables import LakeTables
+from iolens.fleet.write import quoted
+from iolens.metrics import Dataset
+from iolens.portal.access import Scope
+
+__all__ = ["NARROW", "BoundedTables", "Gone", "Session", "View"]
+
+NARROW = ("measured", "metric", "finding")
+"""What pages ask most, in files of the portal's own, sorted by user (``shelf``)."""
+
+SHARED = frozenset({"change"})
+"""Tables without a job or user in them, which everybody may read."""
+
+PAGE_SECONDS = 20.0
+"""After which a question of a page is ended."""
+
+_NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
+_ANSWERS = 256
+_KEPT_ROWS = 2000
+
+
+class Gone(IolensError):
+    """A file of the lake is not there any more, or cannot be read."""
+
+
+class BoundedTables(LakeTables):
+    """The base tables of a lake with the rows of a scope, or of one log in it.
+
+    narrow: the folder of the portal's own files; metrics that no page asks for are not in them. whole: of ``metric``
+    and ``finding`` what the lake has, not the narrow files.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        lake: Lake,
+        snapshot: Snapshot,
+        scope: Scope,
+        narrow: Path,
+        *,
+        whole: bool = False,
+        log: int | None = None,
+    ) -> None:
+        if log is not None:
+            held = {
+                name: [f for f in files if f.first <= log <= f.last] for name, files in snapshot.files.items()
+            }
+            snapshot = Snapshot(held, snapshot.versions, snapshot.dead)
+        super().__init__(lake, snapshot)
+        self.scope = scope
+        self.large = scope.everything and log is None
+        self._narrow = narrow
+        self._whole = whole or log is not None
+        self._log = log
+
+    def _file(self, name: str) -> str:
+        return f"read_parquet({quoted(str(self._narrow / f'{name}.parquet'))})"
+
+    def _owned(self) -> str:
+        """Condition over the narrow files: the scope, and the log."""
+        one = "" if self._log is None else f" AND log = {int(self._log)}"
+        return f"{self.scope.condition()}{one}"
+
+    def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
+        super().open(connection, every_column)
+        connection.execute(f"SET threads = {2 if self.large else 1}")
+        connection.execute("SET autoinstall_known_extensions = false")
+        connection.execute("SET autoload_known_extensions = false")
+        connection.execute("SET python_enable_replacements = false")
+        connection.execute(
+            f"CREATE TABLE measured_made AS SELECT * FROM {self._file('measured')} WHERE {self._owned()}"
+        )
+
+    def make(self, name: str) -> None:
+        columns = ", ".join(f'"{c.name}"' for c in tables()[name])
+        if name == "job":
+            self._connection.execute(f"CREATE VIEW job AS SELECT {columns}, day FROM measured_made")
+        elif name in NARROW and not self._whole:
+            self._connection.execute(
+                f"CREATE TABLE {name} AS SELECT {columns}, day FROM {self._file(name)} WHERE {self._owned()}"
+            )
+        elif self.large:
+            super().make(name)
+        else:
+            source = self._select(name, tables()[name])
+            self._connection.execute(
+                f"CREATE TABLE {name} AS SELECT * FROM ({source}) WHERE {self._rows(name)}"
+            )
+
+    def _rows(self, name: str) -> str:
+        """Which rows of a table are of the scope; none of a table that nothing is said about."""
+        there = {column.name for column in tables()[name]}
+        if "log" in there:
+            return "log IN (SELECT log FROM measured_made)"
+        if name in SHARED or (self.scope.everything and self._log is None):
+            return "TRUE"
+        if {"user", "account"} <= there and self._log is None:
+            return self.scope.condition()
+        return "FALSE"
+
+
+class Session:
+    """Questions of one request. As far as named queries and the coverage need it, a ``Dataset``."""
+
+    def __init__(self, view: View, seconds: float) -> None:
+        self._view = view
+        self._cursor = view.data.connection.cursor()
+        self._timer = threading.Timer(seconds, self._cursor.interrupt)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def query(self, statement: str, parameters: Mapping[str, Any] | None = None) -> duckdb.DuckDBPyConnection:
+        """As of a ``Dataset``. Raises Gone if the lake cannot be read."""
+        tried: set[str] = set()
+        while True:
+            try:
+                self._view.prepare(statement)
+                return self._cursor.execute(statement, dict(parameters) if parameters else None)
+            except duckdb.CatalogException as error:  # named where nobody looked for it
+                found = _NO_TABLE.search(str(error))
+                if not found or found[1] in tried:
+                    raise
+                tried.add(found[1])
+                self._view.prepare(f"FROM {found[1]}")
+            except (duckdb.IOException, duckdb.HTTPException, OSError) as error:
+                raise Gone(f"a file of the lake cannot be read: {_brief(error)}") from error
+            except duckdb.Error as error:
+                if "arquet" in str(error) or "snappy" in str(error).lower() or "ZSTD" in str(error):
+                    raise Gone(f"a file of the lake is damaged: {_brief(error)}") from error
+                raise
+
+    def rows(self, statement: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """A dict per row."""
+        result = self.query(statement, parameters)
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, row)) for row in result.fetchall()]
+
+    def ask(self, name: str, **given: float | str) -> Answer:
+        """The rows of a named query, from memory if it was asked before."""
+        sql, values = self._view.statement(name)
+        values |= {key: value for key, value in given.items() if key in values}
+        key = (name, tuple(sorted(values.items())))
+        kept = self._view.kept(key)
+        if kept is None:
+            kept = self.query(sql, values).fetchall()
+            self._view.keep(key, kept)
+        return Answer(find_query(name), values, kept)
+
+    def close(self) -> None:
+        self._timer.cancel()
+        self._cursor.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _brief(error: BaseException) -> str:
+    """The first line, without the folders of this machine."""
+    return re.sub(r"/\S*/", "", str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
+
+
+class View:
+    """What one scope sees of the lake at one moment."""
+
+    def __init__(self, tables: BoundedTables, memory: str = "1GB") -> None:
+        self.scope = tables.scope
+        try:
+            self.data = Dataset(tables, memory=memory)
+        except duckdb.Error as error:
+            raise Gone(f"a file of the portal cannot be read: {_brief(error)}") from error
+        self._making = threading.RLock()
+        self._answers: OrderedDict[Any, list[tuple[Any, ...]]] = OrderedDict()
+        self._remembering = threading.Lock()
+
+    def session(self, seconds: float = PAGE_SECONDS) -> Session:
+        return Session(self, seconds)
+
+    def prepare(self, statement: str) -> None:
+        """Tables are made by one request at a time."""
+        with self._making:
+            self.data.prepare(statement)
+
+    @staticmethod
+    def statement(name: str) -> tuple[str, dict[str, float | str]]:
+        """A named query over the table of measures that is there already."""
+        return statement(name, {"measured": "SELECT * EXCLUDE account FROM measured_made"})
+
+    def kept(self, key: Any) -> list[tuple[Any, ...]] | None:
+        with self._remembering:
+            found = self._answers.get(key)
+            if found is not None:
+                self._answers.move_to_end(key)
+            return found
+
+    def keep(self, key: Any, rows: list[tuple[Any, ...]]) -> None:
+        if len(rows) > _KEPT_ROWS:
+            return
+        with self._remembering:
+            self._answers[key] = rows
+            while len(self._answers) > _ANSWERS:
+                self._answers.popitem(last=False)
+
+    def close(self) -> None:
+        self.data.close()
