@@ -1,0 +1,225 @@
+"""The lake at its newest readable moment, and views of it for the scopes that ask.
+
+What pages ask most is copied into a few Parquet files, sorted by user, whenever the lake has grown: the rows of one
+user are then read in milliseconds. A lake that cannot be read leaves what was read before, and a word about it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+import duckdb
+
+from iolens.error import IolensError
+from iolens.fleet.lake import Lake, Snapshot
+from iolens.fleet.named import queries, statement
+from iolens.fleet.tables import LakeData
+from iolens.fleet.write import quoted
+from iolens.portal.access import Scope
+from iolens.portal.bounded import BoundedTables, Gone, View
+
+__all__ = ["Edition", "Shelf"]
+
+VIEWS = 24
+"""Scopes whose databases are kept."""
+
+REFRESH = 30.0
+"""Seconds between two looks whether the lake has grown."""
+
+_SLACK = 600
+"""Seconds that clocks of nodes and scheduler may differ, as for the coverage."""
+
+# A log whose user is not the one that the scheduler charged has no account: nobody sees it for the account's sake.
+_ACCOUNTS = f"""
+    SELECT log, arg_max(a.account, a."start") AS account FROM job AS j JOIN accounting AS a USING (job_id)
+    WHERE a."user" = j."user" AND coalesce(j.cluster = a.cluster, TRUE)
+        AND j."start" BETWEEN a."start" - to_seconds({_SLACK}) AND coalesce(a."end", j."start") + to_seconds({_SLACK})
+    GROUP BY log
+"""
+
+
+def _metrics_asked() -> list[str]:
+    """Names of metrics in the texts of named queries."""
+    found = set()
+    for query in queries().values():
+        for listed in re.findall(r"\bname (?:=|IN) \(?((?:'\w+'(?:, )?)+)", query.sql):
+            found.update(re.findall(r"'(\w+)'", listed))
+    return sorted(found)
+
+
+def _write(data: LakeData, folder: Path) -> None:
+    """The narrow files of a lake that is open."""
+    duck = data.connection
+    measured, _ = statement("measured")
+    data.prepare(measured)
+    data.prepare("FROM accounting")
+    duck.execute(
+        f"CREATE TABLE measured_made AS SELECT m.*, a.account FROM ({measured}) AS m "
+        f"LEFT JOIN ({_ACCOUNTS}) AS a USING (log)"
+    )
+    names = ", ".join(map(quoted, _metrics_asked()))
+    for name, query in (
+        ("measured", 'SELECT * FROM measured_made ORDER BY "user", "start"'),
+        ("metric", f'{_owned("metric")} WHERE name IN ({names}) ORDER BY "user", log'),
+        ("finding", f'{_owned("finding")} ORDER BY "user", log'),
+    ):
+        part = folder / f"{name}.parquet"
+        duck.execute(f"COPY ({query}) TO {quoted(str(part))} (FORMAT parquet, ROW_GROUP_SIZE 8192)")
+
+
+def _owned(table: str) -> str:
+    return f'SELECT t.*, m."user", m.account FROM {table} AS t JOIN measured_made AS m USING (log)'
+
+
+@dataclass
+class Edition:
+    """The lake at one moment, and the views that are open."""
+
+    lake: Lake
+    snapshot: Snapshot
+    folder: Path
+    signature: object
+    made: datetime
+    logs: int = 0
+    _views: OrderedDict[Scope, View] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def view(self, scope: Scope) -> View:
+        """The database of a scope; kept for those who asked last."""
+        with self._lock:
+            found = self._views.get(scope)
+            if found is None:
+                found = self._views[scope] = View(
+                    BoundedTables(self.lake, self.snapshot, scope, self.folder),
+                    memory="2GB" if scope.everything else "256MB",
+                )
+            self._views.move_to_end(scope)
+            while len(self._views) > VIEWS:
+                self._views.popitem(last=False)  # closed when the last request lets go of it
+            return found
+
+    def fresh(self, scope: Scope, memory: str) -> View:
+        """A database of one's own over all that the scope has, for a viewer's SQL."""
+        return View(BoundedTables(self.lake, self.snapshot, scope, self.folder, whole=True), memory=memory)
+
+    def of_log(self, scope: Scope, log: int) -> View:
+        """A database of one log, empty if it is not in the scope."""
+        return View(BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log), memory="512MB")
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Shelf:
+    """Keeps the current edition; looks for a newer one beside the requests."""
+
+    def __init__(self, lake: Path, refresh: float = REFRESH, memory: str = "2GB") -> None:
+        self.path = lake
+        self.problem = ""
+        """Why the lake cannot be read now, "" if it can."""
+        self._memory = memory
+        self._refresh = refresh
+        self._root = Path(tempfile.mkdtemp(prefix="iolens-portal-"))
+        self._edition: Edition | None = None
+        self._building = threading.Lock()
+        self._wake = threading.Event()
+        self._ended = False
+        self._old: list[Edition] = []
+
+    def start(self) -> None:
+        self.renew()
+        threading.Thread(target=self._watch, name="lake", daemon=True).start()
+
+    def stop(self) -> None:
+        self._ended = True
+        self._wake.set()
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    @property
+    def ready(self) -> bool:
+        """Is there anything to show?"""
+        return self._edition is not None
+
+    def current(self) -> Edition:
+        """Raises Gone if nothing of the lake could be read yet."""
+        if self._edition is None:
+            raise Gone(self.problem or "the lake is being read: try again in a moment")
+        return self._edition
+
+    def look_again(self) -> None:
+        """A file was not there: there may be a newer edition."""
+        self._wake.set()
+
+    def _watch(self) -> None:
+        while not self._ended:
+            self._wake.wait(self._refresh)
+            if self._wake.is_set():
+                self._wake.clear()
+                time.sleep(0.2)
+            if not self._ended:
+                self.renew()
+
+    def renew(self) -> None:
+        """A new edition, if the lake has another version than the one that is shown."""
+        with self._building:
+            try:
+                signature = _signature(self.path)
+                if self._edition is not None and signature == self._edition.signature:
+                    self.problem = ""
+                    return
+                edition = self._build(signature)
+            except (IolensError, duckdb.Error, OSError) as error:
+                self.problem = _told(error)
+                return
+            before, self._edition, self.problem = self._edition, edition, ""
+            if before is not None:
+                self._old.append(before)
+            while len(self._old) > 1:  # requests that began with it have ended
+                self._old.pop(0).remove()
+
+    def _build(self, signature: object) -> Edition:
+        lake = Lake(self.path)
+        folder = Path(tempfile.mkdtemp(dir=self._root))
+        try:
+            snapshot = lake.snapshot()
+            data = LakeData(lake, snapshot, memory=self._memory)
+            try:
+                _write(data, folder)
+                counted = data.connection.execute("SELECT count(*) FROM measured_made").fetchone()
+            finally:
+                data.close()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        logs = counted[0] if counted else 0
+        return Edition(lake, snapshot, folder, signature, datetime.now(timezone.utc), logs)
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, IolensError):
+        return error.problem
+    return re.sub(r"/\S*/", "", str(error).splitlines()[0])[:300] if str(error) else type(error).__name__
+
+
+def _newest(folder: Path) -> Iterator[str]:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        yield from (e.name for e in entries if e.name.endswith(".json"))
+
+
+def _signature(lake: Path) -> object:
+    """Changes with every commit: the newest entry in the log of each table."""
+    Lake(lake)
+    with os.scandir(lake) as entries:
+        tables = sorted(entry.name for entry in entries if entry.is_dir())
+    return tuple((name, max(_newest(lake / name / "_delta_log"), default="")) for name in tables)
