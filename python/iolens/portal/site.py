@@ -1,0 +1,220 @@
+"""The settings of a portal: for one person by default, for a site from a TOML file that is read strictly."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+from iolens.error import USAGE, IolensError
+from iolens.portal.access import Role, Viewer
+from iolens.portal.sandbox import Limits
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Header", "Project", "Site", "for_one_person", "read_site"]
+
+Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
+
+
+@dataclass(frozen=True)
+class Header:
+    """A header that names the user, from these addresses only: the site's reverse proxy."""
+
+    name: str
+    addresses: tuple[Network, ...]
+
+    def trusts(self, address: str) -> bool:
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self.addresses)
+
+
+@dataclass(frozen=True)
+class Project:
+    """Who leads it, and whose jobs it is about: those of users, and those charged to accounts."""
+
+    leads: frozenset[str]
+    users: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that a portal is told."""
+
+    host: str = "127.0.0.1"
+    port: int = 8420
+    url: str = ""
+    """Where browsers reach it, "" for http://HOST:PORT."""
+    person: str = ""
+    """The one who started it and may see the whole lake; "" for a site."""
+    header: Header | None = None
+    staff: frozenset[str] = frozenset()
+    administrators: frozenset[str] = frozenset()
+    projects: Mapping[str, Project] = field(default_factory=dict)
+    state: Path | None = None
+    """The file of sessions and tokens; None: in memory."""
+    audit: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+    requests_per_second: float = 20.0
+    burst: int = 120
+    session_hours: float = 12.0
+
+    @property
+    def origin(self) -> str:
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return self.url.rstrip("/") or f"http://{shown}:{self.port}"
+
+    @property
+    def secure(self) -> bool:
+        return self.origin.startswith("https://")
+
+    def viewer(self, name: str) -> Viewer:
+        """Who this is here. Everybody is a user at least."""
+        if self.person:
+            return Viewer(name, Role.ADMINISTRATOR if name == self.person else Role.USER)
+        if name in self.administrators:
+            return Viewer(name, Role.ADMINISTRATOR)
+        if name in self.staff:
+            return Viewer(name, Role.STAFF)
+        led = [project for project in self.projects.values() if name in project.leads]
+        if not led:
+            return Viewer(name, Role.USER)
+        return Viewer(
+            name,
+            Role.LEAD,
+            frozenset().union(*(project.users for project in led)),
+            frozenset().union(*(project.accounts for project in led)),
+        )
+
+
+def for_one_person(name: str, host: str, port: int, audit: Path | None = None) -> Site:
+    """Without a file: everything for who has started it."""
+    return Site(host=host, port=port, person=name, audit=audit, requests_per_second=100, burst=1000)
+
+
+class _Section:
+    """A table of the file: every key is taken once, and none may be left."""
+
+    def __init__(self, path: str, name: str, values: Any) -> None:
+        self.path, self.name = path, name
+        if not isinstance(values, dict):
+            raise self.error(f"[{name}] is not a table")
+        self.values: dict[str, Any] = dict(values)
+
+    def error(self, text: str) -> IolensError:
+        return IolensError(text, self.path, exit_code=USAGE)
+
+    def take(self, key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
+        value = self.values.pop(key, default)
+        where = f"[{self.name}] {key}" if self.name else key
+        if value is None:
+            raise self.error(f"{where} is missing")
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self.error(f"{where}: expected {_KINDS.get(kind, 'another kind of value')}")
+        return value
+
+    def names(self, key: str) -> frozenset[str]:
+        found = self.take(key, list, [])
+        if not all(isinstance(one, str) and one for one in found):
+            raise self.error(f"[{self.name}] {key}: expected a list of names")
+        return frozenset(found)
+
+    def section(self, key: str) -> _Section:
+        return _Section(self.path, f"{self.name}.{key}".lstrip("."), self.values.pop(key, {}))
+
+    def end(self) -> None:
+        if self.values:
+            key = next(iter(self.values))
+            raise self.error(f'{f"[{self.name}] " if self.name else ""}"{key}" is no setting')
+
+
+_NUMBER = (int, float)
+_KINDS: dict[Any, str] = {str: "text", list: "a list", int: "a whole number", _NUMBER: "a number"}
+
+
+def _header(section: _Section) -> Header | None:
+    if not section.values:
+        return None
+    name = section.take("name", str)
+    addresses = []
+    for text in sorted(section.names("from")):
+        try:
+            addresses.append(ipaddress.ip_network(text, strict=False))
+        except ValueError:
+            raise section.error(f'[{section.name}] from: "{text}" is no address or network') from None
+    if not addresses:
+        raise section.error(f"[{section.name}] from is missing: the addresses whose header is believed")
+    section.end()
+    return Header(name.lower(), tuple(addresses))
+
+
+def _projects(section: _Section) -> dict[str, Project]:
+    found = {}
+    for name in list(section.values):
+        one = section.section(name)
+        found[name] = Project(one.names("leads"), one.names("users"), one.names("accounts"))
+        one.end()
+    return found
+
+
+def _server(section: _Section) -> dict[str, Any]:
+    """[server]"""
+    found: dict[str, Any] = {
+        "host": section.take("host", str, Site.host),
+        "port": section.take("port", int, Site.port),
+        "url": section.take("url", str, ""),
+        "requests_per_second": float(section.take("requests_per_second", _NUMBER, Site.requests_per_second)),
+        "burst": section.take("burst", int, Site.burst),
+        "session_hours": float(section.take("session_hours", _NUMBER, Site.session_hours)),
+        "state": Path(section.take("state", str)),
+        "audit": Path(section.take("audit", str)),
+    }
+    section.end()
+    return found
+
+
+def _limits(section: _Section) -> Limits:
+    found = Limits(
+        float(section.take("seconds", _NUMBER, Limits.seconds)),
+        section.take("memory", str, Limits.memory),
+        section.take("rows", int, Limits.rows),
+    )
+    section.end()
+    return found
+
+
+def read_site(path: str | os.PathLike[str]) -> Site:
+    """The site of a file. Raises IolensError, naming file and setting."""
+    name = os.fspath(path)
+    try:
+        with Path(path).open("rb") as file:
+            root = _Section(name, "", tomllib.load(file))
+    except OSError as error:
+        raise IolensError(error.strerror or str(error), name, exit_code=USAGE) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise IolensError(f"is no TOML: {error}", name, exit_code=USAGE) from None
+    read: dict[str, Callable[[_Section], Any]] = {
+        "header": _header,
+        "projects": _projects,
+        "limits": _limits,
+    }
+    found = {key: take(root.section(key)) for key, take in read.items()}
+    settings = _server(root.section("server"))
+    roles = root.section("roles")
+    settings |= {"staff": roles.names("staff"), "administrators": roles.names("administrators")}
+    roles.end()
+    root.end()
+    if not found["header"]:
+        raise IolensError("[header] is missing: who is asking?", name, exit_code=USAGE)
+    return Site(**settings, **found)
