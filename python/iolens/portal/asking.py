@@ -1,0 +1,114 @@
+"""A request with what it may use: the viewer, and a database that holds the viewer's part of the lake."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from iolens.error import USAGE, IolensError
+from iolens.portal.access import Viewer
+from iolens.portal.bounded import Session
+from iolens.portal.identity import Known
+from iolens.portal.shelf import Edition
+
+if TYPE_CHECKING:
+    from iolens.portal.portal import Portal
+
+__all__ = ["Asking", "NotFound", "link"]
+
+
+class NotFound(IolensError):
+    """There is no such thing, or none that the viewer may know of: the same answer."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, exit_code=USAGE)
+
+
+def link(path: str, **values: Any) -> str:
+    """A URL of the portal; what is empty is left out."""
+    told = {key: value for key, value in values.items() if value not in (None, "")}
+    return f"{path}?{urlencode(told)}" if told else path
+
+
+@dataclass
+class Asking:
+    """What a page gets. Nothing of the lake is reached but by ``data``, ``edition.of_log`` and the sandbox, which are
+    all given the viewer's scope."""
+
+    portal: Portal
+    request: Request
+    known: Known
+    form: Mapping[str, str]
+    """What was sent by a form; empty for GET."""
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.known.viewer
+
+    @cached_property
+    def edition(self) -> Edition:
+        """One for the whole request."""
+        return self.portal.shelf.current()
+
+    @cached_property
+    def data(self) -> Session:
+        return self.edition.view(self.viewer.scope).session()
+
+    def close(self) -> None:
+        if "data" in self.__dict__:
+            self.data.close()
+
+    def text(self, name: str, default: str = "") -> str:
+        """A parameter of the URL."""
+        return self.request.query_params.get(name, default)[:1000]
+
+    def number(self, name: str, default: int, least: int = 0, most: int = 10**15) -> int:
+        text = self.request.query_params.get(name, "")
+        if not text:
+            return default
+        try:
+            return min(most, max(least, int(text)))
+        except ValueError:
+            raise IolensError(f'{name}: "{text[:40]}" is no whole number', exit_code=USAGE) from None
+
+    def values(self, known: Mapping[str, float | str]) -> dict[str, float | str]:
+        """The parameters of a named query as the URL has them."""
+        found: dict[str, float | str] = {}
+        for name, default in known.items():
+            text = self.request.query_params.get(name)
+            if text is None:
+                continue
+            if isinstance(default, str):
+                found[name] = text[:1000]
+                continue
+            try:
+                found[name] = float(text)
+            except ValueError:
+                raise IolensError(f'{name}: "{text[:40]}" is no number', exit_code=USAGE) from None
+            if not math.isfinite(float(found[name])) or abs(float(found[name])) > 2**53:
+                raise IolensError(f"{name}: the number is too large", exit_code=USAGE)
+        return found
+
+    def page(self, template: str, status: int = 200, **context: Any) -> Response:
+        """A page of the portal."""
+        made = self.portal.templates.get_template(template).render(
+            viewer=self.viewer,
+            site=self.portal.site,
+            mark=self.known.mark,
+            problem=self.portal.shelf.problem,
+            edition=self.__dict__.get("edition"),
+            path=self.request.url.path,
+            **context,
+        )
+        return HTMLResponse(made, status)
+
+    def tell(self, **told: Any) -> None:
+        """Into this request's line of the audit."""
+        self.request.state.told = {**getattr(self.request.state, "told", {}), **told}
