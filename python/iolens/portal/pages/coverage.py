@@ -1,0 +1,122 @@
+"""Coverage: which part of users, jobs and core hours has logs (figures 7 and 8)."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from starlette.responses import Response
+
+from iolens.error import USAGE, IolensError
+from iolens.fleet.coverage import GROUPS, Coverage, coverage
+from iolens.fleet.named import ResultColumn
+from iolens.portal.asking import Asking, link
+from iolens.portal.pages.lists import csv_response
+from iolens.portal.shown import Chart, Grid, to_csv
+from iolens.report.document import Bars, Series
+
+__all__ = ["as_csv", "page"]
+
+_COLUMNS = (
+    ("key", "", "day, or what else is asked for"),
+    ("users", "count", "completed a job"),
+    ("users_share", "percent", "of these have a log"),
+    ("jobs", "count", "that started"),
+    ("jobs_share", "percent", "of these have a log"),
+    ("core_hours", "factor", "of these jobs"),
+    ("core_hours_share", "percent", "of jobs with a log"),
+)
+BARS = 60
+
+
+def _day(asking: Asking, name: str) -> date | None:
+    text = asking.text(name)
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise IolensError(f'{name}: "{text[:20]}" is no day: 2026-01-31', exit_code=USAGE) from None
+
+
+def _shares(row: dict[str, Any]) -> dict[str, Any]:
+    shares = {
+        f"{n}_share": (row[f"{n}_logged"] or 0) / row[n] if row[n] else None
+        for n in ("users", "jobs", "core_hours")
+    }
+    return {**row, **shares}
+
+
+def _found(asking: Asking) -> tuple[str, Coverage]:
+    by = asking.text("by", "day")
+    if by not in GROUPS:
+        raise IolensError(f'by: "{by[:20]}" is none of {", ".join(GROUPS)}', exit_code=USAGE)
+    since, until = _day(asking, "since"), _day(asking, "until")
+    return by, coverage(asking.data, by=by, since=since, until=until, cluster=asking.text("cluster"))
+
+
+def page(asking: Asking) -> Response:
+    """/coverage"""
+    by, found = _found(asking)
+    rows = [_shares(row) for row in found.groups]
+    shown = rows[-BARS:] if by in ("day", "week", "month") else rows[:BARS]
+    names = [str(row["key"]) if row["key"] is not None else "–" for row in shown]
+    charts = [
+        Chart.of(
+            Bars(
+                f"coverage-{what}",
+                title,
+                names,
+                [
+                    Series(colour, words, [100 * (row[f"{name}_share"] or 0) for row in shown])
+                    for name, words, colour in series
+                ],
+                "count",
+                note="Per cent.",
+            )
+        )
+        for what, title, series in (
+            (
+                "people",
+                "Users and jobs with logs (figure 7)",
+                (("users", "Users", "first"), ("jobs", "Jobs", "second")),
+            ),
+            ("hours", "Core hours with logs (figure 8)", (("core_hours", "Core hours", "third"),)),
+        )
+        if shown
+    ]
+    columns = [ResultColumn(name if name != "key" else by, unit, doc) for name, unit, doc in _COLUMNS]
+    whole = [
+        {**row, by: row["key"]}
+        for row in [*rows, *([_shares({**found.total, "key": "all"})] if found.total else [])]
+    ]
+    given = {name: asking.text(name) for name in ("by", "since", "until", "cluster")}
+    grid = Grid(
+        "coverage", "Coverage", columns, whole[:400], csv=link("/coverage.csv", **given), total=len(whole)
+    )
+    lost = Grid(
+        "no-log",
+        "Jobs that started under iolens, and those that left no log",
+        [
+            ResultColumn("state", "", "how they ended"),
+            ResultColumn("started", "count", "under iolens"),
+            ResultColumn("no_log", "count", "left none"),
+            ResultColumn("core_hours", "factor", "of all"),
+            ResultColumn("core_hours_no_log", "factor", "of those"),
+        ],
+        found.no_log,
+        total=len(found.no_log),
+    )
+    notes = [f"{change['day']}: {change['text']}" for change in found.changes]
+    return asking.page(
+        "coverage.html", by=by, groups=list(GROUPS), given=given, parts=[*charts, grid, lost], notes=notes
+    )
+
+
+def as_csv(asking: Asking) -> Response:
+    """/coverage.csv"""
+    by, found = _found(asking)
+    rows = [_shares(row) for row in found.groups]
+    names = list(rows[0]) if rows else ["key"]
+    return csv_response(
+        to_csv([by if name == "key" else name for name in names], [list(row.values()) for row in rows]),
+        "coverage",
+    )
