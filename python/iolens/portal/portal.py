@@ -1,0 +1,255 @@
+"""The portal as an application: its routes behind one door, and that behind the guard."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import duckdb
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route as Path_
+from starlette.types import ASGIApp
+
+from iolens.error import USAGE, IolensError
+from iolens.portal import assets
+from iolens.portal.asking import Asking, NotFound, link
+from iolens.portal.audit import Audit
+from iolens.portal.bounded import Gone
+from iolens.portal.guard import Guard
+from iolens.portal.identity import Identity, Known
+from iolens.portal.routes import ROUTES, Route
+from iolens.portal.shelf import Edition, Shelf
+from iolens.portal.shown import cell, href
+from iolens.portal.site import Site
+from iolens.portal.state import State
+
+__all__ = ["Portal"]
+
+STATEMENTS = 4
+"""Of viewers' own that run at once."""
+
+DETAILS = 64
+"""Jobs whose details are kept."""
+
+
+_VALUE = (400, "That does not work", "A value in the address cannot be asked for.")
+_ERRORS: dict[type[Exception], tuple[int, str, str]] = {
+    NotFound: (404, "Not found", ""),
+    Gone: (503, "The lake cannot be read", ""),
+    IolensError: (400, "That does not work", ""),
+    duckdb.InterruptException: (503, "Took too long", "The question was ended. Ask for less."),
+    duckdb.BinderException: _VALUE,
+    duckdb.ConversionException: _VALUE,
+    duckdb.OutOfRangeException: _VALUE,
+}
+"""The first that fits; without a text, the error's own."""
+
+
+def _refuse(status: int, title: str, text: str) -> HTTPException:
+    return HTTPException(status, detail=f"{title}\n{text}")
+
+
+class Portal:
+    """All that requests share."""
+
+    def __init__(self, site: Site, shelf: Shelf) -> None:
+        self.site = site
+        self.shelf = shelf
+        self.state = State(site.state)
+        self.audit = Audit(site.audit)
+        self.identity = Identity(site, self.state)
+        self._busy: set[str] = set()
+        self._busy_lock = threading.Lock()
+        self._details: dict[tuple[datetime, int], str] = {}
+
+    @cached_property
+    def templates(self) -> Environment:
+        made = Environment(
+            loader=PackageLoader("iolens.portal"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            auto_reload=False,
+        )
+        made.filters["cell"] = cell
+        made.globals.update(href=href, link=link, version=assets.version())
+        return made
+
+    @contextlib.contextmanager
+    def statements(self, name: str) -> Iterator[None]:
+        """One statement at a time of each viewer, and a few of all. Raises IolensError."""
+        with self._busy_lock:
+            if name in self._busy or len(self._busy) >= STATEMENTS:
+                whose = (
+                    "your last statement still runs" if name in self._busy else "others' statements still run"
+                )
+                raise IolensError(f"{whose}: try again in a moment", exit_code=USAGE)
+            self._busy.add(name)
+        try:
+            yield
+        finally:
+            with self._busy_lock:
+                self._busy.discard(name)
+
+    def kept_details(self, edition: Edition, log: int, make: Callable[[], str]) -> str:
+        """The details of a job that somebody may see, made once for an edition."""
+        key = (edition.made, log)
+        found = self._details.get(key)
+        if found is None:
+            found = self._details[key] = make()
+            while len(self._details) > DETAILS:
+                self._details.pop(next(iter(self._details)), None)
+        return found
+
+    # ---- one door ----
+
+    def _enter(self, route: Route, request: Request) -> Known:
+        """Who asks, if that one may. Raises HTTPException."""
+        known = self.identity.known(request, route.api)
+        if known is None:
+            raise _refuse(401, "Who are you?", self._how_to_enter())
+        request.state.known = known
+        if known.viewer.role < route.least:
+            raise _refuse(403, "Not for you", f"This is for {route.least.title}s.")
+        return known
+
+    def _how_to_enter(self) -> str:
+        if self.site.person:
+            return (
+                "Open the address that `iolens serve` printed; it works once. Start it again for another one."
+            )
+        return "Come through your site's front door, which tells this portal who you are."
+
+    def _check_form(self, request: Request, known: Known, form: dict[str, str]) -> None:
+        """Is a change asked for by a page of ours? Raises HTTPException."""
+        if known.by == "token":
+            return
+        origin = request.headers.get("origin")
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        given = form.get("mark", "") or request.headers.get("x-mark", "")
+        foreign = origin is not None and not self._is_own(origin)
+        if not known.mark or given != known.mark or foreign or site not in ("same-origin", "none"):
+            raise _refuse(403, "Not sent from here", "Open the page again, and send it from there.")
+
+    def _is_own(self, origin: str) -> bool:
+        hosts = (f"http://{name}:{self.site.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+        return origin == self.site.origin or (bool(self.site.person) and origin in hosts)
+
+    def _door(self, route: Route) -> Callable[[Request], Any]:
+        async def handle(request: Request) -> Response:
+            known = self._enter(route, request)
+            form: dict[str, str] = {}
+            if request.method not in ("GET", "HEAD"):
+                if not route.api:
+                    form = {k: v for k, v in (await request.form()).items() if isinstance(v, str)}
+                elif body := await request.body():
+                    form = {"body": body.decode("utf-8", "replace")}
+                self._check_form(request, known, form)
+            return await run_in_threadpool(self._answer, route, request, known, form)
+
+        return handle
+
+    def _answer(self, route: Route, request: Request, known: Known, form: dict[str, str]) -> Response:
+        asking = Asking(self, request, known, form)
+        try:
+            return route.endpoint(asking)
+        except HTTPException:
+            raise
+        except Exception as error:
+            status, title, text = self._told(error, asking)
+            return self._problem(request, status, title, text)
+        finally:
+            asking.close()
+
+    # ---- what goes wrong ----
+
+    def _told(self, error: Exception, asking: Asking) -> tuple[int, str, str]:
+        """What an error is for the viewer: status, title, one sentence."""
+        if isinstance(error, Gone):
+            self.shelf.look_again()
+        for kind, (status, title, text) in _ERRORS.items():
+            if isinstance(error, kind):
+                asking.tell(error=str(error)[:500])
+                return status, title, text or getattr(error, "problem", "")
+        traceback.print_exception(error, file=sys.stderr)
+        asking.tell(error=f"{type(error).__name__}: {error}"[:500])
+        return 500, "Something is broken here", "The server's own log says what."
+
+    def _problem(self, request: Request, status: int, title: str, text: str) -> Response:
+        if request.url.path.startswith("/api/"):
+            return JSONResponse({"error": {"status": status, "title": title, "detail": text}}, status)
+        known = getattr(request.state, "known", None)
+        made = self.templates.get_template("problem.html").render(
+            title=title,
+            text=text,
+            viewer=known.viewer if known else None,
+            site=self.site,
+            mark=known.mark if known else "",
+            problem=self.shelf.problem if known else "",
+            edition=None,
+            path=request.url.path,
+        )
+        return HTMLResponse(made, status)
+
+    async def _on_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        titles = {
+            404: ("Not found", "There is no such page."),
+            405: ("Not here", "This page takes no such request."),
+        }
+        title, text = titles.get(error.status_code, ("That does not work", str(error.detail)))
+        if "\n" in str(error.detail):
+            title, text = str(error.detail).split("\n", 1)
+        return self._problem(request, error.status_code, title, text)
+
+    # ---- coming in ----
+
+    def _login(self, request: Request) -> Response:
+        session = self.identity.enter(request.query_params.get("token", ""))
+        if session is None:
+            raise _refuse(401, "Who are you?", self._how_to_enter())
+        return self.welcome(session)
+
+    def welcome(self, session: str) -> Response:
+        """To the first page, with a session's cookie."""
+        answer = RedirectResponse("/", 303)
+        seconds = int(self.site.session_hours * 3600)
+        answer.set_cookie(
+            self.identity.cookie,
+            session,
+            max_age=seconds,
+            path="/",
+            httponly=True,
+            secure=self.site.secure,
+            samesite="strict",
+        )
+        return answer
+
+    def app(self) -> ASGIApp:
+        """For uvicorn."""
+        routes = [Path_(route.path, self._door(route), methods=list(route.methods)) for route in ROUTES]
+        routes += [Path_("/static/{name}", assets.serve), Path_("/healthy", self._healthy)]
+        if self.site.person:
+            routes.append(Path_("/login", self._login))
+        inner = Starlette(routes=routes, exception_handlers={HTTPException: self._on_error})
+        return Guard(inner, self.site, self.audit)
+
+    def _healthy(self, request: Request) -> Response:
+        """For a load balancer: says nothing of the lake but whether it is there."""
+        there = self.shelf.ready
+        return JSONResponse({"healthy": there}, 200 if there else 503)
+
+    def close(self) -> None:
+        self.shelf.stop()
+        self.state.close()
+        self.audit.close()

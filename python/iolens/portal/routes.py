@@ -1,0 +1,61 @@
+"""Every address of the portal, and who may go there: one table.
+
+A row without a role is for whoever comes; all others need a viewer of that role or a higher one. What a viewer sees
+there is bounded elsewhere (``bounded``), and for every role alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from iolens.portal.access import Role
+from iolens.portal.asking import Asking
+from iolens.portal.pages import admin, compare, coverage, history, job, jobs, lists, sql, tokens
+
+__all__ = ["ROUTES", "Route"]
+
+Endpoint = Callable[[Asking], Response]
+
+
+@dataclass(frozen=True)
+class Route:
+    path: str
+    endpoint: Endpoint
+    least: Role = Role.USER
+    methods: tuple[str, ...] = ("GET",)
+
+    @property
+    def api(self) -> bool:
+        return self.path.startswith("/api/")
+
+
+ROUTES = (
+    Route("/", jobs.front),
+    Route("/jobs", jobs.listed),
+    Route("/job", job.by_number),
+    Route("/job/{log:int}", job.one),
+    Route("/job/{log:int}/details", job.details),
+    Route("/job/{log:int}/report", job.report),
+    Route("/application", history.one),
+    Route("/compare", compare.several),
+    Route("/screens", lists.screens),
+    Route("/storage", lists.storage),
+    Route("/q", lists.all_queries),
+    Route("/q/{name}", lists.one),
+    Route("/csv/{name}", lists.as_csv),
+    Route("/coverage", coverage.page),
+    Route("/coverage.csv", coverage.as_csv),
+    Route("/sql", sql.form),
+    Route("/sql", sql.run, methods=("POST",)),
+    Route("/sql.csv", sql.as_csv, methods=("POST",)),
+    Route("/tokens", tokens.listed),
+    Route("/tokens", tokens.make, methods=("POST",)),
+    Route("/tokens/remove", tokens.remove, methods=("POST",)),
+    Route("/logout", tokens.leave, methods=("POST",)),
+    Route("/ingest", admin.ingest, Role.ADMINISTRATOR),
+    Route("/ingest.csv", admin.ingest_csv, Role.ADMINISTRATOR),
+    Route("/audit", admin.audit, Role.ADMINISTRATOR),
+)

@@ -1,0 +1,76 @@
+"""The portal as a running server."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from iolens.error import OK, USAGE, IolensError
+from iolens.fleet.lake import Lake
+from iolens.portal.portal import Portal
+from iolens.portal.shelf import Shelf
+from iolens.portal.site import Site
+
+__all__ = ["serve"]
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise IolensError(
+            f"cannot listen on {host}:{port}: {error.strerror}; --port has another one", exit_code=USAGE
+        ) from None
+    return made
+
+
+def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
+    """Until SIGINT or SIGTERM."""
+    opened = Lake(lake)
+    if site.person == "" and opened.settings.get("pseudonyms"):
+        raise IolensError(
+            "users of this lake are pseudonyms: nobody would see own jobs. Serve it for one person, without --site",
+            str(lake),
+            exit_code=USAGE,
+        )
+    listening = _listen(site.host, site.port)
+    shelf = Shelf(lake, refresh, memory)
+    portal = Portal(site, shelf)
+    # Proxies' headers about addresses are not believed: [header] from is about who really connects.
+    server = uvicorn.Server(
+        uvicorn.Config(
+            portal.app(),
+            log_level="warning",
+            proxy_headers=False,
+            server_header=False,
+            access_log=False,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=10,
+            h11_max_incomplete_event_size=32 * 1024,
+            limit_concurrency=512,
+        )
+    )
+    print(f"reading {lake} ...", file=sys.stderr, flush=True)
+    shelf.start()
+    if shelf.problem:
+        print(f"iolens: {lake}: {shelf.problem}; it is tried again", file=sys.stderr)
+    print(portal.identity.entry if site.person else site.origin, flush=True)
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        portal.close()
+        listening.close()
+    return OK
