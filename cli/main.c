@@ -57,6 +57,8 @@ static const struct command commands[] = {
 	 .python_reads_logs = true},
 	{"fleet", python_main, GROUP_EXPLAIN, "collect the logs of a machine in one lake, and query them together",
 	 .choices = NULL},
+	{"serve", python_main, GROUP_EXPLAIN, "a lake as pages in a browser, each viewer's own part of it",
+	 .choices = NULL},
 	{"mcp", python_main, GROUP_EXPLAIN, "a server for assistants: summary, findings, SQL", .choices = NULL},
 	{"convert", convert_main, GROUP_TRANSFORM,
 	 "rewrite a log: in the newest format, in part, annotated, anonymized", .choices = &convert_choices,

@@ -32,6 +32,7 @@ COMMANDS = (
     "overhead",
     "report",
     "schema",
+    "serve",
     "sql",
 )
 """A command is the function of its name in the file of its name."""

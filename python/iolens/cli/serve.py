@@ -1,0 +1,104 @@
+"""iolens serve: a lake as pages and an API."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from iolens.error import OK, USAGE, IolensError
+
+if TYPE_CHECKING:
+    from iolens.portal.site import Site
+
+_NEEDED = ("starlette", "uvicorn", "jinja2", "deltalake")
+
+
+def _check_installed() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise IolensError(f"needs {', '.join(missing)}: pip install 'iolens[portal]'", exit_code=USAGE)
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this uid
+        return "you"
+
+
+def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
+    from iolens.portal.site import for_one_person, read_site
+
+    if path is not None:
+        return read_site(path)
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        raise IolensError(
+            "without --site only this machine is served: --host 127.0.0.1 (docs/guide/portal.md: for a site)",
+            exit_code=USAGE,
+        )
+    return for_one_person(_person(), host, port, Path(audit) if audit else None)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--lake", metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
+@click.option("--site", metavar="FILE", help="Settings of a site (TOML): who is who, who may see what.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8420, show_default=True, type=click.IntRange(1, 65535), help="The port.")
+@click.option(
+    "--refresh", default=30.0, show_default=True, metavar="SECONDS", help="How often to look for new jobs."
+)
+@click.option("--memory", default="2GB", show_default=True, help="For reading the lake when it has grown.")
+@click.option("--audit", metavar="FILE", help="A line of JSON for each request.")
+@click.pass_context
+def serve(  # noqa: PLR0913, PLR0917
+    context: click.Context,
+    lake: str | None,
+    site: str | None,
+    host: str,
+    port: int,
+    refresh: float,
+    memory: str,
+    audit: str | None,
+) -> int:
+    """A lake as pages in a browser, and as an API.
+
+    Without --site it is for you alone: it listens on this machine only, and prints an address that lets you in once.
+    With --site everybody sees their own jobs, and staff all of them. Needs iolens[portal].
+    """
+    if context.invoked_subcommand is not None:
+        return OK
+    if not lake:
+        raise click.UsageError("--lake is missing")
+    _check_installed()
+    from iolens.portal.server import serve as run
+
+    return run(_site(site, host, port, audit), Path(lake), refresh, memory)
+
+
+@serve.command()
+@click.option("--site", required=True, metavar="FILE", help="Settings of the site.")
+@click.option("--user", required=True, metavar="NAME", help="Whose token it is.")
+@click.option(
+    "--days", default=90, show_default=True, type=click.IntRange(1, 366), help="How long it counts."
+)
+@click.option("--label", default="made by command", metavar="TEXT", help="What it is for.")
+def token(site: str, user: str, days: int, label: str) -> int:
+    """Makes a token of the API for a user, and prints it: it is stored as a hash only."""
+    _check_installed()
+    from iolens.portal.site import read_site
+    from iolens.portal.state import State
+
+    state = State(read_site(site).state)
+    try:
+        print(state.make_token(user, label, days))
+    except ValueError as error:
+        raise IolensError(str(error), exit_code=USAGE) from None
+    finally:
+        state.close()
+    sys.stdout.flush()
+    return OK
