@@ -1,0 +1,104 @@
+"""A portal of a site over the lake of nine jobs: alice, bob and carol, a project lead, staff, an administrator."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import places
+import pytest
+from portal_site import ACCOUNTING, SITE
+from small_lake import make_lake
+
+pytest.importorskip("starlette")
+pytest.importorskip("deltalake")
+
+from iolens.portal.portal import Portal
+from iolens.portal.shelf import Shelf
+from iolens.portal.site import Site, read_site
+from starlette.testclient import TestClient
+
+Visit = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("portal")
+    lake = make_lake(folder)
+    accounting = folder / "accounting.txt"
+    accounting.write_text(ACCOUNTING)
+    bad = folder / "bad"
+    bad.mkdir()
+    (bad / "zed_bad_id9_1.darshan").write_bytes(b"no log")
+    for words in (
+        ("accounting", str(accounting), "--zone", "UTC"),
+        ("ingest", str(bad), "--jobs", "1", "--cluster", "hopper"),
+    ):
+        done = subprocess.run(
+            [places.BIN, "fleet", *words, "--lake", lake], capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, 4), done.stderr
+    return lake
+
+
+@pytest.fixture(scope="session")
+def shelf(lake: Path) -> Iterator[Shelf]:
+    made = Shelf(lake, refresh=3600)
+    made.renew()
+    assert made.problem == ""
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    folder = tmp_path_factory.mktemp("site")
+    file = folder / "site.toml"
+    file.write_text(SITE.format(folder=folder))
+    return read_site(file)
+
+
+@pytest.fixture(scope="session")
+def portal(site: Site, shelf: Shelf) -> Portal:
+    return Portal(site, shelf)
+
+
+@pytest.fixture(scope="session")
+def visit(portal: Portal) -> Visit:
+    """A request as the site's proxy sends it: visit("alice", "/jobs")."""
+    app = portal.app()
+    clients: dict[str, TestClient] = {}
+
+    def send(name: str | None, url: str, method: str = "GET", **more: Any) -> Any:
+        address = more.pop("address", "10.0.0.1")
+        client = clients.setdefault(
+            address,
+            TestClient(
+                app, base_url="https://portal.example.org", client=(address, 4711), follow_redirects=False
+            ),
+        )
+        headers = {**({"X-Remote-User": name} if name is not None else {}), **more.pop("headers", {})}
+        return client.request(method, url, headers=headers, **more)
+
+    return send
+
+
+@pytest.fixture
+def post(portal: Portal, visit: Visit) -> Visit:
+    """A form as a page of the portal sends it."""
+
+    def send(name: str, url: str, **form: str) -> Any:
+        return visit(name, url, "POST", data={"mark": portal.identity.mark(name, ""), **form})
+
+    return send
+
+
+@pytest.fixture(scope="session")
+def logs(shelf: Shelf) -> dict[int, int]:
+    """Number of a job -> its log's number in the lake."""
+    from iolens.portal.access import EVERYTHING
+
+    with shelf.current().view(EVERYTHING).session() as data:
+        return {row["job_id"]: row["log"] for row in data.rows("SELECT job_id, log FROM job")}

@@ -1,0 +1,40 @@
+"""A site's portal over the lake of nine jobs: its accounting and its settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+ACCOUNTING = """JobID|JobIDRaw|User|Account|Partition|JobName|State|Submit|Start|End|AllocCPUS|AllocNodes|Cluster
+200|200|bob|m200|p|train|COMPLETED|2026-11-01T10:30:00|2026-11-01T10:30:00|2026-11-01T10:31:00|2|1|hopper
+201|201|bob|m999|p|train|COMPLETED|2026-11-02T10:30:00|2026-11-02T10:30:00|2026-11-02T10:31:00|2|1|hopper
+300|300|carol|m300|p|meta|COMPLETED|2026-11-09T10:30:00|2026-11-09T10:30:00|2026-11-09T10:40:00|192|8|hopper
+100|100|alice|m100|p|sim|COMPLETED|2026-11-01T10:30:00|2026-11-01T10:30:00|2026-11-01T10:31:40|4|1|hopper
+"""
+
+SITE = """
+[server]
+port = 8420
+url = "https://portal.example.org"
+state = "{folder}/state.db"
+audit = "{folder}/audit.jsonl"
+requests_per_second = 100000
+burst = 100000
+
+[header]
+name = "X-Remote-User"
+from = ["10.0.0.1"]
+
+[roles]
+staff = ["sam"]
+administrators = ["root"]
+
+[projects.learning]
+leads = ["lea"]
+accounts = ["m200"]
+"""
+
+
+def for_one(site: Any) -> Any:
+    """The settings of one person, with this site's limits."""
+    return dataclasses.replace(site, person="ann", header=None, url="", state=None, audit=None)
