@@ -212,6 +212,9 @@ int convert_main(int argc, char **argv)
 	if (at < 0)
 		return code;
 	c.paths = argv + at;
+	if (!strcmp(c.paths[1], "-"))
+		return cli_fail(CLI_USAGE,
+				"convert: -: expected the name of a file: a log does not go to standard output");
 	select_parts(&c);
 	code = convert(&c);
 	filter_close(&c.filter);

@@ -42,8 +42,8 @@ static bool set_bzip2(void *target, const struct choice *c, char *unused)
 }
 
 static const struct choice table[] = {
-	{"output", "NEWLOG", choice_text, "the log to write; it must not exist", .letter = 'o',
-	 .at = offsetof(struct request, output)},
+	{"output", "NEWLOG", choice_file, "the log to write; it must not exist", .letter = 'o',
+	 .at = offsetof(struct request, output), .expect = "the name of a file: a log does not go to standard output"},
 	{"shared-redux", NULL, choice_flag, "give a file that all processes used one record of rank -1",
 	 .at = offsetof(struct request, merge.reduce_shared)},
 	{"keep-ranks", NULL, set_ranks, "treat all logs as parts of one job: ranks stay as they are",

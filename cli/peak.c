@@ -57,7 +57,7 @@ static bool set_save(void *target, const struct choice *c, char *text)
 	struct request *r = target;
 	r->save = true;
 	r->file = text;
-	return !text || *text;
+	return !text || (*text && strcmp(text, "-"));
 }
 
 static const struct choice table[] = {
@@ -69,7 +69,7 @@ static const struct choice table[] = {
 	{"save", "FILE", set_save,
 	 "keep it: iolens info holds the rates of jobs on this file system against it (default: below\n"
 	 "~/.cache/iolens)",
-	 .optional = true},
+	 .optional = true, .expect = "the name of a file; --json prints it"},
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct request, json)},
 };
 

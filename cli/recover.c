@@ -82,8 +82,8 @@ static const struct choice table[] = {
 	 "the log of a job that still runs, of what it has done until now, instead of STORE: a session,\n"
 	 "the number of a scheduler's job, or a process, as for iolens top",
 	 .at = offsetof(struct options, live)},
-	{"output", "LOG", choice_text, "write the log to LOG, which must not exist", .letter = 'o',
-	 .at = offsetof(struct options, log)},
+	{"output", "LOG", choice_file, "write the log to LOG, which must not exist", .letter = 'o',
+	 .at = offsetof(struct options, log), .expect = "the name of a file: a log does not go to standard output"},
 	{"remove", NULL, choice_flag, "remove the stores when the log is written",
 	 .at = offsetof(struct options, remove)},
 };

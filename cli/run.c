@@ -61,10 +61,11 @@ static bool set_ranges(void *target, const struct choice *c, char *text)
 }
 
 static const struct choice table[] = {
-	{"output", "LOG", choice_text, "write the log to LOG, which must not exist", .letter = 'o',
-	 .at = offsetof(struct options, log)},
+	{"output", "LOG", choice_file, "write the log to LOG, which must not exist", .letter = 'o',
+	 .at = offsetof(struct options, log), .expect = "the name of a file: a log does not go to standard output"},
 	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
-	{"json", "FILE", choice_text, "write the summary to FILE as JSON", .at = offsetof(struct options, json)},
+	{"json", "FILE", choice_file, "write the summary to FILE as JSON", .at = offsetof(struct options, json),
+	 .expect = "the name of a file: standard output is that of COMMAND"},
 	{"live", NULL, choice_flag, "show a line with what it reads and writes while it runs, if on a terminal",
 	 .at = offsetof(struct options, live)},
 	{"report", NULL, choice_flag, "also write a page about the run, next to the log and named like it",

@@ -51,7 +51,8 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "once, as JSON, with every file; numbers in bytes and seconds",
 	 .at = offsetof(struct request, json)},
 	{"openmetrics", "FILE", choice_text,
-	 "write FILE again and again, whole each time, for a node exporter's text file collector;\nwith --once: once",
+	 "write FILE again and again, whole each time, for a node exporter's text file collector;\n"
+	 "with --once: once; - for standard output",
 	 .at = offsetof(struct request, metrics)},
 };
 
@@ -137,6 +138,10 @@ static int print_page(const struct request *r, const struct live *l)
 
 static int write_metrics(const struct request *r, const struct live *l)
 {
+	if (!strcmp(r->metrics, "-")) {
+		live_metrics(stdout, l);
+		return fflush(stdout) == 0 ? 0 : cli_fail(CLI_INPUT, "top: cannot write: %s", strerror(errno));
+	}
 	char part[4096];
 	if ((size_t)snprintf(part, sizeof part, "%s.part", r->metrics) >= sizeof part)
 		return cli_fail(CLI_USAGE, "top: %s: %s", r->metrics, strerror(ENAMETOOLONG));

@@ -23,6 +23,11 @@ bool choice_text(void *target, const struct choice *c, char *text)
 	return *text && strcmp(text, "--");
 }
 
+bool choice_file(void *target, const struct choice *c, char *text)
+{
+	return choice_text(target, c, text) && strcmp(text, "-");
+}
+
 bool choice_has_words(const char *value)
 {
 	for (; value && *value; value++)

@@ -40,5 +40,6 @@ bool choice_has_words(const char *value);
 /* For rows: the bool, or the const char *, at c->at. */
 bool choice_flag(void *target, const struct choice *c, char *text);
 bool choice_text(void *target, const struct choice *c, char *text);
+bool choice_file(void *target, const struct choice *c, char *text); /* not "-", which would be a file of that name */
 
 #endif

@@ -19,7 +19,7 @@ import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
 
-__all__ = ["FORMATS", "fail", "keep_private", "main", "print_rows", "to_json", "warn"]
+__all__ = ["FORMATS", "STDOUT", "fail", "keep_private", "main", "print_rows", "save", "to_json", "warn"]
 
 COMMANDS = (
     "compare",
@@ -41,6 +41,9 @@ LONG = ("compare", "export", "findings", "overhead", "report", "sql")
 """May take more than a second, and end by themselves."""
 
 FORMATS = ("table", "json", "csv")
+
+STDOUT = "-"
+"""In place of a file's name: standard output."""
 
 
 class _Commands(click.Group):
@@ -77,6 +80,23 @@ def keep_private(logs: Iterable[str]) -> None:
             readers &= Path(log).stat().st_mode
     old = os.umask(0o077)
     os.umask(old | (0o077 & ~(readers | readers >> 2)))
+
+
+def save(output: str, content: bytes) -> None:
+    """What a command was asked for, into a file or to standard output. One that is not whole leaves what was there."""
+    if output == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    path = Path(output)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def fail(text: str, code: int) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import to_json, warn
+from iolens.cli.command import STDOUT, save, to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
 @click.option(
     "--html",
     metavar="FILE",
-    help="Also write a page with box plots and a table of files that can be sorted and searched.",
+    help="Also write a page with box plots and a table of files that can be sorted and searched; - prints it instead.",
 )
 @click.option(
     "--format",
@@ -118,13 +118,14 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
         substitutions=[parse_substitution(text) for text in maps],
         limits=Limits(relative=tolerance / 100),
     )
-    print(_written(result, form, everything), end="")
+    if html != STDOUT:
+        print(_written(result, form, everything), end="")
     if html:
         from iolens.report.build import own_version
         from iolens.report.html import to_html
         from iolens.report.sections.compared import compared
 
-        Path(html).write_text(to_html(compared(result, own_version())), encoding="utf-8")
+        save(html, to_html(compared(result, own_version())).encode())
     for problem in result.problems:
         warn(str(problem))
     if fail_on and any(verdict in _FAIL_ON[fail_on] for verdict in result.verdicts):

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import keep_private, to_json, warn
-from iolens.error import PARTIAL, IolensError
+from iolens.cli.command import STDOUT, keep_private, save, to_json, warn
+from iolens.error import PARTIAL, USAGE, IolensError
 from iolens.program import native
 
 if TYPE_CHECKING:
     from iolens.report import Document
 
 
-def _target(logs: tuple[str, ...], output: str | None, end: str) -> Path:
+def _target(logs: tuple[str, ...], output: str | None, end: str) -> str:
     """Where the report goes: the log's name in the current directory."""
     if output:
-        return Path(output)
+        return output
     name = Path(logs[0]).name
     for known in (".gz", ".bz2", ".darshan"):
         name = name.removesuffix(known)
-    return Path(f"{name or 'report'}{'-and-more' if len(logs) > 1 else ''}{end}")
+    return f"{name or 'report'}{'-and-more' if len(logs) > 1 else ''}{end}"
 
 
 def _logs_of_running(jobs: tuple[str, ...], folder: Path) -> tuple[str, ...]:
@@ -46,16 +46,10 @@ def _logs_of_running(jobs: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     return tuple(made)
 
 
-def _save(path: Path, content: bytes) -> None:
-    # A report that cannot be written whole leaves the one that was there.
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
-    print(path)
+def _save(output: str, content: bytes) -> None:
+    save(output, content)
+    if output != STDOUT:
+        print(output)
 
 
 def _write(document: Document, logs: tuple[str, ...], form: str, output: str | None) -> None:
@@ -72,17 +66,17 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
         from iolens.schemas import stamped
 
         text = to_json(stamped("report", to_plain(document))) + "\n"
-        _save(Path(output), text.encode()) if output else sys.stdout.write(text)
+        _save(output or STDOUT, text.encode())
     else:
         from iolens.report.text import print_text
 
-        print_text(document, Path(output) if output else None)
+        print_text(document, Path(output) if output and output != STDOUT else None)
 
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Output file (default: the log's name, in the current directory)."
+    "-o", "--output", metavar="FILE", help="Output file, - for standard output (default: the log's name, in the current directory)."
 )
 @click.option(
     "--text", "form", flag_value="text", help="Print text for a terminal instead of writing a page."
@@ -129,6 +123,11 @@ def _report(  # noqa: PLR0913, PLR0917
     rules: tuple[str, ...],
     show: bool,
 ) -> int:
+    if output == STDOUT and form == "pdf" and sys.stdout.isatty():
+        raise IolensError("a PDF is not for a terminal: redirect it, or name a file", exit_code=USAGE)
+    if output == STDOUT and show:
+        raise click.UsageError("--open needs a page in a file")
+
     from iolens.metrics import Dataset
     from iolens.report import build
     from iolens.rules import find
@@ -140,7 +139,7 @@ def _report(  # noqa: PLR0913, PLR0917
         if csv:
             from iolens.report.plain import write_csv
 
-            print(f"{csv}: {write_csv(data, document, Path(csv))} tables")
+            click.echo(f"{csv}: {write_csv(data, document, Path(csv))} tables", err=output == STDOUT)
         if not csv or output or form != "html":
             _write(document, logs, form, output)
         for problem in [*problems, *map(str, data.problems)]:
@@ -149,7 +148,7 @@ def _report(  # noqa: PLR0913, PLR0917
     if show and form == "html":
         from iolens.cli.browser import open_page
 
-        page = _target(logs, output, ".html")
+        page = Path(_target(logs, output, ".html"))
         if problem := open_page(page):
             warn(f"{page}: not opened: {problem}")
     return PARTIAL if damaged else 0

@@ -7,11 +7,12 @@ from datetime import datetime
 import click
 
 from iolens.cli.asked import lake_options
+from iolens.cli.command import STDOUT, save
 
 
 @click.command()
 @click.option("--postgres", metavar="SERVER", help="PostgreSQL: postgresql://user@host/database.")
-@click.option("--openmetrics", metavar="FILE", help="A file for Prometheus' textfile collector.")
+@click.option("--openmetrics", metavar="FILE", help="A file for Prometheus' textfile collector; - prints it.")
 @lake_options
 def export(
     postgres: str | None, openmetrics: str | None, lake: str, since: datetime | None, until: datetime | None
@@ -22,7 +23,7 @@ def export(
     """
     from iolens.cli.asked import days
     from iolens.fleet import Lake
-    from iolens.fleet.handover.openmetrics import write_fleet_metrics
+    from iolens.fleet.handover.openmetrics import lines
     from iolens.fleet.handover.postgres import to_postgres
 
     if not (postgres or openmetrics):
@@ -31,7 +32,9 @@ def export(
     with Lake(lake).open(since=first, until=last) as data:
         if postgres:
             written = to_postgres(data, postgres, first, last)
-            print(", ".join(f"{rows:,} rows of {table}" for table, rows in written.items()))
+            told = ", ".join(f"{rows:,} rows of {table}" for table, rows in written.items())
+            click.echo(told, err=openmetrics == STDOUT)
         if openmetrics:
-            write_fleet_metrics(data, openmetrics)
-            print(openmetrics)
+            save(openmetrics, "".join(f"{line}\n" for line in lines(data)).encode())
+            if openmetrics != STDOUT:
+                print(openmetrics)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from iolens.export.openmetrics import escaped
 from iolens.fleet.named import ask, statement
 from iolens.metrics import Dataset
 
-__all__ = ["lines", "write_fleet_metrics"]
+__all__ = ["lines"]
 
 
 class _Family(NamedTuple):
@@ -83,11 +81,3 @@ def lines(data: Dataset) -> Iterator[str]:
         for row in top:
             yield from _sample(name, {"application": row["application"]}, row[family.column])
     yield "# EOF"
-
-
-def write_fleet_metrics(data: Dataset, path: str) -> None:
-    """The file, whole or not at all: a collector may read at any moment."""
-    draft = Path(f"{path}.{os.getpid()}.draft")
-    with draft.open("w", encoding="utf-8") as out:
-        out.writelines(f"{line}\n" for line in lines(data))
-    draft.rename(path)
