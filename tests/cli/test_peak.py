@@ -8,10 +8,11 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import iolens.log
 import pytest
 from iolens import schemas
 from jobs import Job, MiB
@@ -139,3 +140,50 @@ def test_saved_where_it_is_asked_for(run_iolens: Run, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "peak.json").read_text()) == found
     done = run_iolens(["peak", *QUICK, f"--save={tmp_path}/no/peak.json", tmp_path])
     assert done.returncode == 3 and "not saved: No such file or directory" in done.stderr
+
+
+LAYERED = ["mpi-io-test-dxt", "imbalanced-io", "sample-badost"]
+
+
+@pytest.mark.parametrize("name", LAYERED)
+def test_info_and_report_have_the_same_rates(
+    name: str, corpus: Path, run_iolens: Run, tmp_path: Path
+) -> None:
+    """One is computed in C, from the log's digest, the other by SQL."""
+    log, folder = corpus / "logs" / f"{name}.darshan", tmp_path / "cache" / "iolens" / "peak"
+    folder.mkdir(parents=True)
+    with iolens.log.open(log) as opened:
+        mounts = opened.mounts
+    for mount in mounts:
+        told = {
+            "mount": mount.point,
+            "type": mount.file_system,
+            "host": "other",
+            "time": "2026-01-01T00:00:00Z",
+        }
+        text = json.dumps({**told, "read_rate": 1e9, "write_rate": 1e9}, indent=1)
+        (folder / f"{mount.point.replace('/', '%')}.json").write_text(text)
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    told = json.loads(run_iolens(["info", "--json", log], env=cache).stdout)["peaks"]
+    found = {
+        (peak["mount"], way): peak[f"{way}_rate"]
+        for peak in told
+        for way in ("read", "write")
+        if peak[f"{way}_rate"]
+    }
+    report = json.loads(run_iolens(["report", "--json", log], env=cache).stdout)
+    tables = [table for table in tables_of(report) if table["title"] == "Beside a measured peak"]
+    rows = {(row[0], row[1]): row[2] for table in tables for row in table["rows"]}
+    assert rows == pytest.approx(found, rel=1e-8)  # JSON has nine digits
+    assert rows
+
+
+def tables_of(part: Any) -> Iterator[dict[str, Any]]:
+    """Every object with rows in a report."""
+    if isinstance(part, dict):
+        if isinstance(part.get("rows"), list):
+            yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for one in part:
+            yield from tables_of(one)

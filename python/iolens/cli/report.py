@@ -76,7 +76,10 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Output file, - for standard output (default: the log's name, in the current directory)."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Output file, - for standard output (default: the log's name, in the current directory).",
 )
 @click.option(
     "--text", "form", flag_value="text", help="Print text for a terminal instead of writing a page."
