@@ -55,8 +55,8 @@ damage: build ## every command on COUNT=20000 damaged logs, SEED=1, those in Pyt
 	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $(or $(COUNT),20000) --python
 	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $$(($(or $(COUNT),20000) / 10)) --analysis
 
-fleet-kills: build ## ingest is killed at COUNT=200 random moments: nothing lost, nothing double
-	IOLENS_FLEET_KILLS=$(or $(COUNT),200) $(bin)/python -m pytest -q tests/fleet/test_lake_upkeep.py -k kills
+fleet-kills: build ## ingest and archiver are killed at COUNT=200 random moments: nothing lost, nothing double
+	FLEET_KILLS=$(or $(COUNT),200) $(bin)/python -m pytest -q tests/fleet/test_lake_upkeep.py tests/fleet/test_archive.py -k kills
 
 truth: build ## programs with one known cause each: is it named, and is the gain as predicted? beside Drishti. WORDS="..." REPEAT=3
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }

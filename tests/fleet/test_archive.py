@@ -31,7 +31,7 @@ from made_log import Make
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 IOLENS = str(Path(sys.executable).parent / "iolens")
-KILLS = int(os.environ.get("IOLENS_FLEET_KILLS", "3"))
+KILLS = int(os.environ.get("FLEET_KILLS", "3"))
 BEFORE = date(2100, 1, 1)
 
 
