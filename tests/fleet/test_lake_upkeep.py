@@ -25,17 +25,20 @@ from iolens.fleet.verify import verify
 from made_area import LOGS, fill, whole
 
 IOLENS = Path(sys.executable).parent / "iolens"
-KILLS = int(os.environ.get("IOLENS_FLEET_KILLS", "3"))
+KILLS = int(os.environ.get("FLEET_KILLS", "3"))
 
 
-def start(area: Path, lake: Path, *more: str) -> subprocess.Popen[str]:
+def start(area: Path, lake: Path, **environment: str) -> subprocess.Popen[str]:
     code = (
         "import sys; import iolens.fleet.ingest as i; i.BATCH_LOGS = 7;"
         "from iolens.fleet.batch import Options; from iolens.fleet import Lake;"
         "i.Ingest(Lake.create(sys.argv[2]), Options(sys.argv[2], rules=False), jobs=1, batch_logs=7).run([sys.argv[1]])"
     )
-    command = [sys.executable, "-c", code, str(area), str(lake), *more]
-    return subprocess.Popen(command, start_new_session=True, text=True, stderr=subprocess.PIPE)
+    command = [sys.executable, "-c", code, str(area), str(lake)]
+    environment = {**os.environ, **environment}
+    return subprocess.Popen(
+        command, start_new_session=True, text=True, stderr=subprocess.PIPE, env=environment
+    )
 
 
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(area: Path, tmp_path: Path) -> None:
@@ -66,6 +69,27 @@ def test_two_ingesters_bring_every_log_once(area: Path, tmp_path: Path) -> None:
     told = [process.communicate()[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], told
     whole(tmp_path / "ann's lake")
+
+
+def test_clock_steps_lose_nothing_and_double_nothing(area: Path, tmp_path: Path) -> None:
+    """Two ingesters and a compaction, each under a clock that jumps by days, then one that is killed, and the rest."""
+    clock, source = tmp_path / "clock.so", Path(__file__).with_name("jumping_clock.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", clock, source], check=True)
+    asked = "import time; t = [time.time() for _ in range(1000)]; print(max(t) - min(t))"
+    command, jumping = [sys.executable, "-c", asked], {"LD_PRELOAD": str(clock)}
+    told = subprocess.run(command, env={**os.environ, **jumping}, capture_output=True, text=True, check=True)
+    assert float(told.stdout) > 5 * 86400
+    lake = tmp_path / "ann's lake"
+    both = [start(area, lake, **jumping) for _ in range(2)]
+    while not list(lake.glob("job/*/*.parquet")) and any(process.poll() is None for process in both):
+        time.sleep(0.05)
+    packed = [IOLENS, "fleet", "compact", "--lake", lake, "--keep", "0"]
+    subprocess.run(packed, env={**os.environ, **jumping}, check=True, capture_output=True)
+    both[0].kill()
+    said = [process.communicate()[1] for process in both]
+    assert both[1].returncode == 0, said
+    assert start(area, lake, **jumping).wait() == 0
+    whole(lake)
 
 
 def test_a_batch_that_compaction_has_dropped_is_read_again(area: Path, tmp_path: Path) -> None:
@@ -141,6 +165,18 @@ def test_findings_come_by_recomputing_too(area: Path, tmp_path: Path) -> None:
     recompute(Lake(tmp_path / "without"), rules=[rule])
     with Lake(tmp_path / "without").open() as data:
         assert data.rows(asked) == kept[0]
+
+
+def test_recomputing_keeps_the_findings_of_days_without_detail(area: Path, tmp_path: Path) -> None:
+    lake = Lake.create(tmp_path / "lake")
+    fill(area, lake.path, rules=True)
+    asked = "SELECT log, rule, message FROM finding ORDER BY ALL"
+    with lake.open() as data:
+        before = data.rows(asked)
+    retain(lake, detail=date(2100, 1, 1))
+    recompute(lake)
+    with lake.open() as data:
+        assert data.rows(asked) == before != []
 
 
 def test_a_lake_of_an_older_version_takes_new_columns(

@@ -82,9 +82,11 @@ def _drop(lake: Lake, courtesy: float, done: Compacted) -> None:
     for name in lake.folders():
         table = lake.table(name)
         if name != "job" and any(c.name == "log" for c in table.columns):
-            gone = [f for f in table.files() if _batch(f.path) in left]
-            if gone:
-                table.commit(remove=gone)
+            while gone := [f for f in table.files() if _batch(f.path) in left]:
+                try:
+                    table.commit(remove=gone, exact=True)
+                except Conflict:
+                    table.refresh()
         for path in table.folder.rglob("*.parquet"):
             if _batch(path.name) in left:
                 path.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from iolens.fleet.schema import Column, fingerprint
 __all__ = ["DAY", "Conflict", "File", "Table"]
 
 DAY = "day"
+_TRIES = 100
 # Expired entries are removed by maintenance, not in the midst of a commit.
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
@@ -173,7 +174,22 @@ class Table:
                 raise Conflict(f"{self.name} is new")
         table = self._table
         self._evolve(table)
-        actions = self._actions(add, remove, change)
+        taken = list(remove)
+        actions = self._actions(add, taken, change)
+        # Files that are only added are right whatever others have removed meanwhile, which Delta cannot know.
+        for left in reversed(range(1 if exact or taken else _TRIES)):
+            try:
+                self._write(table, actions, exact, mark)
+                break
+            except Conflict:
+                if not left:
+                    raise
+                table.update_incremental()
+        table.update_incremental()
+
+    def _write(
+        self, table: DeltaTable, actions: list[AddAction | RemoveAction], exact: bool, mark: Iterable[str]
+    ) -> None:
         properties = CommitProperties(
             max_commit_retries=0 if exact else 100,
             app_transactions=[Transaction(name, 1) for name in mark] or None,
@@ -189,7 +205,6 @@ class Table:
             )
         except CommitFailedError as error:
             raise Conflict(str(error)) from error
-        table.update_incremental()
 
     def marked(self, name: str) -> bool:
         """Was this name given with a commit?"""

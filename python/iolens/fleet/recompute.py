@@ -29,9 +29,11 @@ def recompute(  # noqa: PLR0913
 ) -> int:
     """Computes the findings of some rules anew, of all of them and the metrics without names; how many rows there are.
 
-    Day by day; each is replaced as a whole. directories: rules of the site.
+    Day by day; each is replaced as a whole, unless retention has removed its detail. directories: rules of the site.
     """
-    days = sorted({f.day for f in lake.snapshot(since=since, until=until).files["job"] if f.day})
+    files = lake.snapshot(since=since, until=until).files
+    # Without the records of a day, nothing would be found.
+    days = sorted({f.day for f in files["job"] if f.day} & {f.day for f in files.get("module", [])})
     catalog = load(directories)
     wanted = {catalog.find(rule).id for rule in rules}
 
