@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Callable
 
 import duckdb
 import pytest
@@ -13,6 +15,8 @@ from iolens.fleet.ingest import Ingest
 from iolens.fleet.pseudonyms import Pseudonyms
 from made_log import Make
 from observed import Observe
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 KEY = b"0123456789abcdef0123"
 WORDS = ("zephyr", "quagga", "ibexes", "okapis", "narwhal", "4242424")
@@ -54,6 +58,18 @@ def test_no_name_is_in_clear(make_log: Make, observe: Observe, tmp_path: Path) -
         assert len(rows) == 2 and {row["extension"] for row in rows} == {"h5", ""}
         assert all(row["name"].startswith(row["mount"] + "/~") for row in rows)
         assert data.rows("SELECT count(*) AS n FROM name WHERE id = 11 AND name = '<STDIN>'") == [{"n": 1}]
+
+
+def test_accounting_is_refused(tmp_path: Path, run_iolens: Run) -> None:
+    """It would bring users' names."""
+    lake = Lake.create(tmp_path / "lake", pseudonyms=Pseudonyms(KEY).mark)
+    told = tmp_path / "jobs.txt"
+    told.write_text(
+        "JobID|User|State|Start|End|AllocCPUS|\n7|okapis|COMPLETED|2026-11-20T10:00:00|2026-11-20T11:00:00|4|\n"
+    )
+    done = run_iolens(["fleet", "accounting", told, "--lake", lake.path])
+    assert done.returncode == 2 and "takes no accounting" in done.stderr
+    assert [file.name for file in lake.path.rglob("*") if file.is_file()] == ["lake.json"]
 
 
 def test_another_key_is_refused(tmp_path: Path) -> None:

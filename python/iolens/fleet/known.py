@@ -8,6 +8,7 @@ import duckdb
 
 from iolens.fleet.areas import Found
 from iolens.fleet.delta import Table
+from iolens.fleet.identity import hashed_path
 from iolens.fleet.schema import Column
 from iolens.fleet.write import arrow, listed, plain
 
@@ -29,6 +30,7 @@ class Known:
         self.refresh()
 
     def _clear(self) -> None:
+        self._hashed = False
         self._read = {table.name: set() for table in self._tables}
         self._duck.execute(
             "CREATE OR REPLACE TABLE known (path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT)"
@@ -44,25 +46,41 @@ class Known:
         for table in self._tables:
             new = sorted(current[table.name] - self._read[table.name])
             if new:
-                log = "log, replaces" if table.name == "job" else "NULL, NULL"
-                paths = [f"{table.folder}/{path}" for path in new]
-                # What an archive has as it was ingested is in job.
-                where = " WHERE form <> 'as is'" if table.name == "archived" else ""
-                self._duck.execute(
-                    f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log} "
-                    f"FROM read_parquet({listed(paths)}, hive_partitioning = false){where}"
-                )
+                self._take(table, new)
                 self._read[table.name].update(new)
+
+    def _take(self, table: Table, new: list[str]) -> None:
+        source = f"read_parquet({listed([f'{table.folder}/{path}' for path in new])}, "
+        source += "hive_partitioning = false, union_by_name = true)"
+        log, where = "NULL, NULL", ""
+        if table.name == "job":
+            log = "log, replaces"
+        elif table.name == "expired":
+            names = {row[0] for row in self._duck.execute(f"DESCRIBE FROM {source}").fetchall()}
+            log = "was, NULL" if "was" in names else log
+            found = self._duck.execute(f"SELECT 1 FROM {source} WHERE path LIKE '#%' LIMIT 1").fetchall()
+            self._hashed = self._hashed or bool(found)
+        elif table.name == "archived":
+            where = " WHERE form <> 'as is'"  # what an archive has as it was ingested is in job
+        self._duck.execute(
+            f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log} FROM {source}{where}"
+        )
 
     def unknown(self, listed: Sequence[Found]) -> list[tuple[Found, int | None]]:
         """Those that the lake has not, or not as they are now; and the log that is an older state of each, if any."""
         if not listed:
             return []
-        rows = [(n, self._named(f.path), f.size, f.mtime) for n, f in enumerate(listed)]
+        names = [self._named(f.path) for f in listed]
+        rows = [(n, name, f.size, f.mtime) for n, (f, name) in enumerate(zip(listed, names))]
+        if self._hashed:
+            rows += [
+                (n, hashed_path(name), f.size, f.mtime) for n, (f, name) in enumerate(zip(listed, names))
+            ]
         self._duck.register("found", arrow(rows, _FOUND))
         new = self._duck.execute("""
             WITH here AS (SELECT number, hash(path) AS path, size, mtime FROM found),
-            new AS (FROM here ANTI JOIN known USING (path, size, mtime))
+            there AS (SELECT DISTINCT number FROM here SEMI JOIN known USING (path, size, mtime)),
+            new AS (FROM here ANTI JOIN there USING (number))
             SELECT number, any_value(k.log) FROM new LEFT JOIN (
                 SELECT path, log FROM known
                 WHERE log IS NOT NULL AND log NOT IN (SELECT replaces FROM known WHERE replaces IS NOT NULL)

@@ -70,6 +70,16 @@ class Lake:
                 text = "the lake has pseudonyms: --pseudonymize KEYFILE is needed"
             raise IolensError(text, os.fspath(self.path), exit_code=USAGE)
 
+    def use_later_pseudonyms(self, mark: str) -> None:
+        """Names of old days become pseudonyms of this key from now on. Raises IolensError for another key."""
+        if self.settings.get("pseudonyms"):
+            raise IolensError("the lake has pseudonyms from the start", os.fspath(self.path), exit_code=USAGE)
+        if self.settings.setdefault("later_pseudonyms", mark) != mark:
+            raise IolensError("the lake has pseudonyms of another key", os.fspath(self.path), exit_code=USAGE)
+        made = self.path / f".{_MARK}.{uuid.uuid4().hex}"
+        made.write_text(json.dumps(self.settings) + "\n", encoding="utf-8")
+        made.replace(self.path / _MARK)
+
     @classmethod
     def create(cls, path: AnyPath, *, pseudonyms: str = "") -> Lake:
         """A new, empty lake, or the one that is there. pseudonyms: what tells the key of names apart from others."""

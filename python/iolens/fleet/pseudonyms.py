@@ -11,6 +11,7 @@ import hmac
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Callable
 
 import duckdb
 
@@ -18,7 +19,10 @@ from iolens.error import USAGE, IolensError
 from iolens.fleet.schema import Column, tables
 from iolens.fleet.write import arrow, plain
 
-__all__ = ["Pseudonyms", "read_key"]
+__all__ = ["MADE", "Pseudonyms", "columns_of", "read_key"]
+
+MADE = "(^|/|:)~[0-9a-f]{16}"
+"""Matches what is, or has, a pseudonym."""
 
 _LEAST = 16
 
@@ -56,9 +60,25 @@ _TEXTS = {
     "environment": {"value": _NAME},
     "part": {"log_name": _PATH, "command": _NAME, "metadata": _NAME},
 }
+# Only a lake has these.
+_LAKE_TEXTS = {
+    "job": {"path": _PATH, "exe": _NAME, "user": _NAME, "application": _NAME, "host": _NAME},
+    "archived": {"path": _PATH},
+}
 _HOSTS = ("host", "processor_name", "component_pool_name", "pool", "container")
-_NUMBERS = {"job_of": ("uid",), "part": ("uid",)}
+_NUMBERS = {"job_of": ("uid",), "job": ("uid",), "part": ("uid",)}
 _KEPT = {"metadata": "key = 'lib_ver'"}
+
+
+_PSEUDONYM = re.compile(r"~[0-9a-f]{16}")
+
+
+def columns_of(table: str) -> tuple[tuple[str, ...], dict[str, str], str]:
+    """Columns of a table that tell names: numbers, texts ("path" or "name"), and a condition for rows of texts."""
+    texts = dict(_LAKE_TEXTS.get(table, _TEXTS.get(table, {})))
+    texts.update({c.name: _NAME for c in tables().get(table, ()) if c.name in _HOSTS})
+    kept = f" AND NOT ({_KEPT[table]})" if table in _KEPT else ""
+    return _NUMBERS.get(table, ()), texts, kept
 
 
 def read_key(path: Path) -> bytes:
@@ -90,7 +110,7 @@ class Pseudonyms:
         return hmac.new(self._key, text.encode("utf-8", "surrogateescape"), hashlib.blake2b).hexdigest()[:16]
 
     def _name(self, text: str) -> str:
-        return f"~{self._hash(text)}" if text else text
+        return f"~{self._hash(text)}" if text and not _PSEUDONYM.fullmatch(text) else text
 
     def number(self, value: int) -> int:
         """Of a uid: below 2^31."""
@@ -106,6 +126,8 @@ class Pseudonyms:
         )
 
     def _part(self, part: str) -> str:
+        if _PSEUDONYM.match(part) and len(part) - 17 in range(9):  # with an ending, perhaps
+            return part
         ending = _EXTENSION.search(part)
         return self.name(part) + (ending[0].lower() if ending and ending.start() else "")
 
@@ -118,28 +140,29 @@ class Pseudonyms:
     def apply(self, duck: duckdb.DuckDBPyConnection, made: list[str]) -> None:
         """Replaces the names in a batch's tables, in memory, before anything is computed from them."""
         for table in ["path", "job_of", *made]:
-            columns = dict(_TEXTS.get(table, {}))
-            columns.update({c.name: _NAME for c in tables().get(table, ()) if c.name in _HOSTS})
-            for column, kind in columns.items():
-                self._texts(duck, table, column, self.path if kind == _PATH else self.name)
-            for column in _NUMBERS.get(table, ()):
-                self._numbers(duck, table, column)
+            numbers, texts, kept = columns_of(table)
+            for column, kind in texts.items():
+                self.replace_texts(duck, table, column, self.path if kind == _PATH else self.name, kept)
+            for column in numbers:
+                self.replace_numbers(duck, table, column, "")
 
-    def _texts(self, duck: duckdb.DuckDBPyConnection, table: str, column: str, of: object) -> None:
-        kept = f" AND NOT ({_KEPT[table]})" if table in _KEPT else ""
+    def replace_texts(
+        self, duck: duckdb.DuckDBPyConnection, table: str, column: str, of: Callable[[str], str], where: str
+    ) -> None:
+        """Replaces the texts of a column in the rows for which more holds (SQL that begins with AND, or nothing)."""
         found = duck.execute(
-            f'SELECT DISTINCT "{column}" FROM {table} WHERE "{column}" <> \'\'{kept}'
+            f'SELECT DISTINCT "{column}" FROM {table} WHERE "{column}" <> \'\'{where}'
         ).fetchall()
-        assert callable(of)
         rows = [(text, of(text)) for (text,) in found]
-        self._replace(duck, table, column, arrow(rows, (Column("old", "text"), Column("new", "text"))), kept)
+        self._replace(duck, table, column, arrow(rows, (Column("old", "text"), Column("new", "text"))), where)
 
-    def _numbers(self, duck: duckdb.DuckDBPyConnection, table: str, column: str) -> None:
+    def replace_numbers(self, duck: duckdb.DuckDBPyConnection, table: str, column: str, where: str) -> None:
+        """The same for numbers."""
         found = duck.execute(
-            f'SELECT DISTINCT "{column}" FROM {table} WHERE "{column}" IS NOT NULL'
+            f'SELECT DISTINCT "{column}" FROM {table} WHERE "{column}" IS NOT NULL{where}'
         ).fetchall()
         rows = [(number, self.number(number)) for (number,) in found]
-        self._replace(duck, table, column, arrow(rows, (Column("old", "long"), Column("new", "long"))), "")
+        self._replace(duck, table, column, arrow(rows, (Column("old", "long"), Column("new", "long"))), where)
 
     @staticmethod
     def _replace(duck: duckdb.DuckDBPyConnection, table: str, column: str, rows: object, kept: str) -> None:

@@ -53,6 +53,6 @@ def _remember(lake: Lake, job: Table, before: date) -> None:
     if paths:
         with connection() as duck:
             rows: Iterable[tuple[object, ...]] = duck.execute(
-                f"SELECT path, log_size, log_mtime FROM read_parquet({listed(paths)}, hive_partitioning = false)"
+                f"SELECT path, log_size, log_mtime, NULL FROM read_parquet({listed(paths)}, hive_partitioning = false)"
             ).fetchall()
         lake.append("expired", list(rows))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 
 import click
 
 from iolens.error import OK
+from iolens.fleet.aging import age
 from iolens.fleet.lake import Lake
+from iolens.fleet.pseudonyms import read_key
 from iolens.fleet.retention import retain
 
 __all__ = ["before_day"]
@@ -41,14 +44,36 @@ def before_day(context: click.Context, parameter: click.Parameter, value: str | 
     help="Older jobs keep job, metric and finding: no records, no names.",
 )
 @click.option("--jobs", metavar="AGE", callback=before_day, help="Older jobs are removed.")
-def retention(lake: str, detail: date | None, jobs: date | None) -> int:
+@click.option(
+    "--pseudonyms",
+    metavar="AGE",
+    callback=before_day,
+    help="Names of older jobs become keyed hashes: users, files, hosts, programs.",
+)
+@click.option("--key", metavar="KEYFILE", help="The key of pseudonyms, the same for a lake.")
+@click.option(
+    "--keep",
+    metavar="HOURS",
+    type=click.IntRange(0),
+    default=24,
+    show_default=True,
+    help="Files with names that have become pseudonyms stay so long, for queries that have begun.",
+)
+def retention(  # noqa: PLR0913, PLR0917
+    lake: str, detail: date | None, jobs: date | None, pseudonyms: date | None, key: str | None, keep: int
+) -> int:
     """Removes what is old.
 
     AGE is a time before today (90d, 8w, 2y) or a day: what started before that day (UTC) is removed. The logs of
     removed jobs are not ingested again. The space is free when a compaction finds the files old enough.
     """
-    if detail is None and jobs is None:
-        raise click.UsageError("--detail or --jobs is needed")
+    if detail is None and jobs is None and pseudonyms is None:
+        raise click.UsageError("--detail, --jobs or --pseudonyms is needed")
+    if (pseudonyms is None) != (key is None):
+        raise click.UsageError("--pseudonyms and --key belong together")
     removed = retain(Lake(lake), detail=detail, jobs=jobs)
     print(f"{sum(removed.values()):,} rows of {len(removed)} tables removed")
+    if pseudonyms and key:
+        logs = age(Lake(lake), pseudonyms, read_key(Path(key)), keep_hours=keep)
+        print(f"the names of {logs:,} jobs became pseudonyms")
     return OK

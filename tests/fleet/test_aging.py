@@ -1,0 +1,166 @@
+"""Names of old jobs become pseudonyms: no page of any file has them, and everything else stays as it was."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import date
+from pathlib import Path
+from typing import Any, Callable
+
+import duckdb
+import pytest
+from iolens.error import IolensError
+from iolens.fleet import Lake, aging
+from iolens.fleet.accounting import Reading
+from iolens.fleet.accounting.store import store
+from iolens.fleet.aging import age
+from iolens.fleet.archive import archive, extracted, sources
+from iolens.fleet.batch import Options
+from iolens.fleet.compact import compact
+from iolens.fleet.delta import Table
+from iolens.fleet.ingest import Ingest
+from iolens.fleet.pseudonyms import Pseudonyms
+from iolens.fleet.retention import retain
+from made_area import LOGS, fill, whole
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+KEY = b"0123456789abcdef0123"
+WORDS = ("dora", "zephyr", "carol", "scratch", "secret", "bob", "quokka")
+AFTER = date(2100, 1, 1)
+
+
+def words_in(lake: Path, words: tuple[str, ...] = WORDS) -> dict[str, set[str]]:
+    """Words that are in any page, statistic or footer of a table's files -> the tables."""
+    found: dict[str, set[str]] = {}
+    for file in lake.rglob("*"):
+        if not file.is_file() or file.is_relative_to(lake / "logs"):
+            continue
+        text = file.read_bytes().decode("latin-1")
+        if file.suffix == ".parquet":
+            rows = duckdb.execute(f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{file}')").fetchall()
+            text += repr(rows)
+        for word in words:
+            if word in text:
+                found.setdefault(word, set()).add(file.relative_to(lake).parts[0])
+    return found
+
+
+@pytest.fixture
+def lake(area: Path, tmp_path: Path) -> Lake:
+    (area / "quokka.darshan").write_bytes(b"no log")
+    fill(area, tmp_path / "lake", rules=True)
+    return Lake(tmp_path / "lake")
+
+
+def test_no_name_of_an_old_job_is_in_clear(area: Path, lake: Path, tmp_path: Path) -> None:
+    told = tmp_path / "carol.txt"
+    told.write_text(
+        "JobID|User|State|Start|End|AllocCPUS|\n7|dora|COMPLETED|2023-11-15T10:00:00|2023-11-15T11:00:00|4|\n"
+    )
+    store(lake, Reading(str(told)))
+    assert set(words_in(lake.path)) == set(WORDS)
+    assert age(lake, AFTER, KEY, keep_hours=0) == LOGS
+    assert words_in(lake.path) == {}
+    whole(lake.path)
+    with lake.open() as data:
+        assert data.rows('SELECT count(DISTINCT "user") AS n, count(DISTINCT uid) AS uids FROM job') == [
+            {"n": 1, "uids": 1}
+        ]
+        assert data.rows("SELECT count(*) AS n FROM job WHERE uid = 4242") == [{"n": 0}]
+        joined = 'SELECT count(*) AS n FROM accounting JOIN job USING ("user")'
+        assert data.rows(joined) == [{"n": LOGS}]
+        assert data.rows("SELECT count(DISTINCT name) AS n FROM name WHERE name LIKE '/~%/~%.h5'") == [
+            {"n": LOGS}
+        ]
+    before = sorted(file.name for file in lake.path.rglob("*.parquet"))
+    assert age(lake, AFTER, KEY, keep_hours=0) == 0
+    assert sorted(file.name for file in lake.path.rglob("*.parquet")) == before
+    compact(lake, keep_hours=0)
+    assert words_in(lake.path) == {} and age(lake, AFTER, KEY, keep_hours=0) == 0
+
+
+def test_young_jobs_keep_their_names_and_old_files_stay_for_a_while(lake: Lake) -> None:
+    days = sorted({str(file.day) for file in lake.snapshot().files["job"]})
+    logs = age(lake, date.fromisoformat(days[2]), KEY)
+    with lake.open() as data:
+        rows = data.rows(
+            'SELECT day::VARCHAR AS day, any_value("user") AS who FROM job GROUP BY day ORDER BY day'
+        )
+        assert [row["who"] == "dora" for row in rows] == [day >= days[2] for day in days]
+        assert data.rows("SELECT count(*) AS n FROM job WHERE \"user\" LIKE '~%'") == [{"n": logs}]
+        assert (
+            data.rows("SELECT count(*) AS n FROM finding WHERE message = title AND day < ?::DATE", [days[2]])[
+                0
+            ]["n"]
+            > 0
+        )
+    whole(lake.path)
+    assert age(lake, AFTER, KEY, keep_hours=0) == LOGS - logs
+    assert words_in(lake.path) == {}
+
+
+def test_what_was_cut_off_is_done_again(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of some tables are gone, those of job not: as a kill leaves it."""
+    replace = aging._replace
+
+    def until_job(table: Table, *rest: Any) -> None:
+        if table.name == "job":
+            raise KeyboardInterrupt
+        replace(table, *rest)
+
+    monkeypatch.setattr(aging, "_replace", until_job)
+    with pytest.raises(KeyboardInterrupt):
+        age(lake, AFTER, KEY)
+    whole(lake.path)
+    monkeypatch.undo()
+    with lake.open() as data:
+        names = data.rows("SELECT name FROM name_of ORDER BY ALL")
+    age(lake, AFTER, KEY, keep_hours=0)
+    with lake.open() as data:
+        found = data.rows("SELECT name FROM name_of ORDER BY ALL")
+    first = sorted(file.day for file in lake.snapshot().files["job"])[0]
+    assert first and words_in(lake.path) == {} and len(found) == len(names)
+    assert (
+        sum(one in found for one in names) == 2
+    )  # those of the first day, of one job, were pseudonyms already
+
+
+def test_ingest_knows_logs_whose_paths_the_lake_has_forgotten(area: Path, lake: Lake) -> None:
+    age(lake, AFTER, KEY, keep_hours=0)
+    again = Ingest(lake, Options(str(lake.path)), jobs=1).run([area])
+    assert (again.known, again.ingested, again.quarantined) == (LOGS + 1, 0, 0)
+    log = next(path for path in area.iterdir() if "id7-" in path.name)
+    log.write_bytes(log.read_bytes() + b"\0")
+    again = Ingest(lake, Options(str(lake.path)), jobs=1).run([area])
+    assert (again.ingested, again.replaced) == (1, 1)
+    whole(lake.path)
+    assert age(lake, AFTER, KEY, keep_hours=0) == 1 and words_in(lake.path) == {}
+    assert Ingest(lake, Options(str(lake.path)), jobs=1).run([area]).known == LOGS + 1
+    retain(lake, jobs=AFTER)
+    assert Ingest(lake, Options(str(lake.path)), jobs=1).run([area]).ingested == 0
+
+
+def test_what_was_archived_before_still_opens(area: Path, lake: Lake, iolens: Path) -> None:
+    content = sorted(path.read_bytes() for path in area.glob("dora*"))
+    archive(lake, lake.path / "logs", before=AFTER, program=str(iolens))
+    age(lake, AFTER, KEY, keep_hours=0)
+    with lake.open() as data:
+        rows = sources(data)
+    with extracted(lake, rows) as paths:
+        assert sorted(Path(path).read_bytes() for path in paths) == content
+
+
+def test_another_key_is_refused(lake: Lake, tmp_path: Path, run_iolens: Run) -> None:
+    age(lake, date(2000, 1, 1), KEY)
+    (tmp_path / "key").write_bytes(b"another key of some length")
+    command = ["fleet", "retention", "--lake", lake.path, "--pseudonyms", "2100-01-01"]
+    assert "belong together" in run_iolens(command).stderr
+    done = run_iolens([*command, "--key", tmp_path / "key"])
+    assert done.returncode == 2 and "pseudonyms of another key" in done.stderr
+    (tmp_path / "key").write_bytes(KEY)
+    done = run_iolens([*command, "--key", tmp_path / "key", "--keep", "0"])
+    assert done.returncode == 0 and f"the names of {LOGS} jobs" in done.stdout
+    assert words_in(lake.path) == {}
+    with pytest.raises(IolensError, match="from the start"):
+        age(Lake.create(tmp_path / "other", pseudonyms=Pseudonyms(KEY).mark), AFTER, KEY)
