@@ -36,6 +36,7 @@ NOT_RUN = {
     "iolens top --every 15": "runs until it is stopped; tests/live runs it",
     "iolens watch --stall 60 4711": "waits for a job that hangs; tests/live has such jobs",
     "iolens serve": "runs until it is stopped; tests/portal asks a portal",
+    "sudo": "changes the machine; tests/deploy checks and runs the units",
     "echo $?": "belongs to iolens watch",
     "iolens fleet ingest /darshan/logs --lake /data/lake && ": "sends mail; tests/fleet has servers for it",
     "iolens fleet top users --lake /data/lake --engine spark": "needs Spark; make spark-tests runs such commands",
@@ -53,7 +54,12 @@ PAGES = [
     *sorted(f"docs/guide/{page.name}" for page in (places.ROOT / "docs" / "guide").glob("*.md")),
 ]
 # Directories of the pages -> those of the workspace.
-HERE = {"/darshan/logs": "darshan", "/data/": "data/", "/var/lib/node_exporter/": "exported-"}
+HERE = {
+    "bench/": f"{places.ROOT}/bench/",
+    "/darshan/logs": "darshan",
+    "/data/": "data/",
+    "/var/lib/node_exporter/": "exported-",
+}
 INGEST = """import os
 for i in range(50):
     with open(f"part{i}", "wb", buffering=0) as f:

@@ -65,6 +65,7 @@ def test_what_they_start_makes_a_lake_with_coverage(tmp_path: Path) -> None:
         "IOLENS_LOGS": f"{tmp_path}/p/logs",
         "IOLENS_LAKE": f"{tmp_path}/lake",
         "IOLENS_CLUSTER": "hopper",
+        "IOLENS_RETENTION": "--detail 2013-01-02",
     }
     assert sorted(names) == sorted(values)
     env = {**os.environ, **values, "PATH": f"{bin}:{os.environ['PATH']}", "TZ": "UTC"}
@@ -77,3 +78,8 @@ def test_what_they_start_makes_a_lake_with_coverage(tmp_path: Path) -> None:
     assert "40 logs found, 40 ingested" in said
     assert re.search(r"2013-01-0[123] +\d", said)
     assert "left no log" in said
+    assert re.search(r"40 logs in [123] archives", said) and "40 removed from the log area" in said
+    assert not list((tmp_path / "p" / "logs").rglob("*.darshan"))
+    assert re.search(r"[1-9]\d* rows of \d+ tables removed", said) and "files merged into" in said
+    done = subprocess.run([COMMAND, "fleet", "verify", "--lake", tmp_path / "lake"], check=False)
+    assert done.returncode == 0
