@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ PAGE_SECONDS = 20.0
 
 _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _ANSWERS = 256
-_KEPT_ROWS = 2000
+_KEPT_ROWS = 5000
 
 
 class Gone(IolensError):
@@ -160,11 +160,15 @@ class Session:
         sql, values = self._view.statement(name)
         values |= {key: value for key, value in given.items() if key in values}
         key = (name, tuple(sorted(values.items())))
-        kept = self._view.kept(key)
-        if kept is None:
-            kept = self.query(sql, values).fetchall()
-            self._view.keep(key, kept)
-        return Answer(find_query(name), values, kept)
+        rows = self._view.remembered(key, lambda: self.query(sql, values).fetchall())
+        return Answer(find_query(name), values, rows)
+
+    def relation(self, name: str, **given: float | str) -> Any:
+        """The rows of a named query as DuckDB's relation, which hands them over as Arrow."""
+        sql, values = self._view.statement(name)
+        values |= {key: value for key, value in given.items() if key in values}
+        self._view.prepare(sql)
+        return self._cursor.sql(sql, params=values) if values else self._cursor.sql(sql)
 
     def close(self) -> None:
         self._timer.cancel()
@@ -192,7 +196,7 @@ class View:
         except duckdb.Error as error:
             raise Gone(f"a file of the portal cannot be read: {_brief(error)}") from error
         self._making = threading.RLock()
-        self._answers: OrderedDict[Any, list[tuple[Any, ...]]] = OrderedDict()
+        self._answers: OrderedDict[Any, Any] = OrderedDict()
         self._remembering = threading.Lock()
 
     def session(self, seconds: float = PAGE_SECONDS) -> Session:
@@ -208,20 +212,20 @@ class View:
         """A named query over the table of measures that is there already."""
         return statement(name, {"measured": "SELECT * EXCLUDE account FROM measured_made"})
 
-    def kept(self, key: Any) -> list[tuple[Any, ...]] | None:
+    def remembered(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made for a key before, or is now; large lists are made each time."""
         with self._remembering:
-            found = self._answers.get(key)
-            if found is not None:
+            if key in self._answers:
                 self._answers.move_to_end(key)
-            return found
-
-    def keep(self, key: Any, rows: list[tuple[Any, ...]]) -> None:
-        if len(rows) > _KEPT_ROWS:
-            return
+                return self._answers[key]
+        made = make()
+        if isinstance(made, list) and len(made) > _KEPT_ROWS:
+            return made
         with self._remembering:
-            self._answers[key] = rows
+            self._answers[key] = made
             while len(self._answers) > _ANSWERS:
                 self._answers.popitem(last=False)
+        return made
 
     def close(self) -> None:
         self.data.close()

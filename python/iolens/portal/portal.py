@@ -47,6 +47,11 @@ _VALUE = (400, "That does not work", "A value in the address cannot be asked for
 _ERRORS: dict[type[Exception], tuple[int, str, str]] = {
     NotFound: (404, "Not found", ""),
     Gone: (503, "The lake cannot be read", ""),
+    duckdb.IOException: (
+        503,
+        "The lake cannot be read",
+        "A file of the lake is not there any more. Try again soon.",
+    ),
     IolensError: (400, "That does not work", ""),
     duckdb.InterruptException: (503, "Took too long", "The question was ended. Ask for less."),
     duckdb.BinderException: _VALUE,
@@ -175,7 +180,7 @@ class Portal:
 
     def _told(self, error: Exception, asking: Asking) -> tuple[int, str, str]:
         """What an error is for the viewer: status, title, one sentence."""
-        if isinstance(error, Gone):
+        if isinstance(error, (Gone, duckdb.IOException)):
             self.shelf.look_again()
         for kind, (status, title, text) in _ERRORS.items():
             if isinstance(error, kind):

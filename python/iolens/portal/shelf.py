@@ -26,7 +26,7 @@ from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.named import queries, statement
 from iolens.fleet.tables import LakeData
 from iolens.fleet.write import quoted
-from iolens.portal.access import Scope
+from iolens.portal.access import EVERYTHING, Scope
 from iolens.portal.bounded import BoundedTables, Gone, View
 
 __all__ = ["Edition", "Shelf"]
@@ -34,8 +34,20 @@ __all__ = ["Edition", "Shelf"]
 VIEWS = 24
 """Scopes whose databases are kept."""
 
+WARM = (
+    *("job_list", "job_count", "top_users", "top_applications", "findings", "drift", "screen", "projects"),
+    *("screen_redundant_reads", "screen_metadata", "screen_small_writes", "file_systems", "storage_targets"),
+    *("top_files", "top_directories"),
+)
+"""Named queries over everything that are asked before a newer edition is shown, because some read every record."""
+
+WARM_SECONDS = 600.0
+
 REFRESH = 30.0
 """Seconds between two looks whether the lake has grown."""
+
+REST = 3.0
+"""So many times as long as the last edition took nothing is looked for."""
 
 _SLACK = 600
 """Seconds that clocks of nodes and scheduler may differ, as for the coverage."""
@@ -117,6 +129,13 @@ class Edition:
         """A database of one log, empty if it is not in the scope."""
         return View(BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log), memory="512MB")
 
+    def warm(self) -> None:
+        """Asks what staff will ask; what fails here fails again on its page, and is told there."""
+        view = self.view(EVERYTHING)
+        for name in WARM:
+            with contextlib.suppress(IolensError, duckdb.Error), view.session(WARM_SECONDS) as data:
+                data.ask(name)
+
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -162,13 +181,19 @@ class Shelf:
         self._wake.set()
 
     def _watch(self) -> None:
+        if self._edition is not None:
+            self._edition.warm()
+        took = 0.0
         while not self._ended:
-            self._wake.wait(self._refresh)
+            # A lake that grows all the time is not read all the time.
+            self._wake.wait(max(self._refresh, REST * took))
             if self._wake.is_set():
                 self._wake.clear()
                 time.sleep(0.2)
             if not self._ended:
+                began = time.monotonic()
                 self.renew()
+                took = time.monotonic() - began
 
     def renew(self) -> None:
         """A new edition, if the lake has another version than the one that is shown."""
@@ -182,6 +207,8 @@ class Shelf:
             except (IolensError, duckdb.Error, OSError) as error:
                 self.problem = _told(error)
                 return
+            if self._edition is not None:
+                edition.warm()
             before, self._edition, self.problem = self._edition, edition, ""
             if before is not None:
                 self._old.append(before)

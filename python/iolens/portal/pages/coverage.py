@@ -50,7 +50,13 @@ def _found(asking: Asking) -> tuple[str, Coverage]:
     if by not in GROUPS:
         raise IolensError(f'by: "{by[:20]}" is none of {", ".join(GROUPS)}', exit_code=USAGE)
     since, until = _day(asking, "since"), _day(asking, "until")
-    return by, coverage(asking.data, by=by, since=since, until=until, cluster=asking.text("cluster"))
+    cluster = asking.text("cluster")
+    view = asking.edition.view(asking.viewer.scope)
+    found: Coverage = view.remembered(
+        ("coverage", by, since, until, cluster),
+        lambda: coverage(asking.data, by=by, since=since, until=until, cluster=cluster),
+    )
+    return by, found
 
 
 def page(asking: Asking) -> Response:
