@@ -15,7 +15,7 @@ from iolens.error import OK, USAGE, IolensError
 if TYPE_CHECKING:
     from iolens.portal.site import Site
 
-_NEEDED = ("starlette", "uvicorn", "jinja2", "deltalake")
+_NEEDED = ("starlette", "uvicorn", "jinja2", "nanoarrow", "deltalake")
 
 
 def _check_installed() -> None:

@@ -9,12 +9,15 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from iolens.error import UNREADABLE, IolensError
+from iolens.error import IolensError
+from iolens.fleet.archive.source import extracted, sources
+from iolens.fleet.lake import Lake
+from iolens.portal.bounded import View
 
 if TYPE_CHECKING:
-    from iolens.portal.portal import Portal
+    from iolens.fleet.tables import LakeData
 
 __all__ = ["full_report", "policy_of"]
 
@@ -33,20 +36,24 @@ def policy_of(html: str) -> str:
     return f"{inner}; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
 
 
-def full_report(portal: Portal, job: dict[str, Any]) -> str:
-    """Raises IolensError if there is no log any more, it cannot be read, or takes too long."""
+def full_report(lake: Lake, view: View) -> str:
+    """Of the one log of a view. Raises IolensError if it is not there any more, cannot be read, or takes too long."""
     if not _making.acquire(timeout=10):
-        raise IolensError("other reports are being made: try again in a moment", exit_code=UNREADABLE)
+        raise IolensError("other reports are being made: try again in a moment")
     try:
         with tempfile.TemporaryDirectory(prefix="iolens-report-") as folder:
-            return _made(job["path"], Path(folder))
+            try:
+                found = sources(cast("LakeData", view.data))
+                with extracted(lake, found[:1]) as paths:
+                    return _made(paths[0], Path(folder))
+            except (IolensError, OSError, IndexError) as error:
+                why = re.sub(r"/\S*/", "", getattr(error, "problem", "")) or "the log is not where it was"
+                raise IolensError(f"{why}; the job's page has what the lake knows of it") from error
     finally:
         _making.release()
 
 
 def _made(log: str, folder: Path) -> str:
-    if not Path(log).is_file():
-        raise IolensError("the log is not where it was: this page has what the lake knows of the job")
     out = folder / "report.html"
     command = [
         sys.executable,

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from iolens.portal import api
 from iolens.portal.access import Role
 from iolens.portal.asking import Asking
-from iolens.portal.pages import admin, compare, coverage, history, job, jobs, lists, sql, tokens
+from iolens.portal.pages import admin, compare, coverage, history, job, jobs, lists, live, sql, tokens
 
 __all__ = ["ROUTES", "Route"]
 
@@ -48,6 +49,7 @@ ROUTES = (
     Route("/csv/{name}", lists.as_csv),
     Route("/coverage", coverage.page),
     Route("/coverage.csv", coverage.as_csv),
+    Route("/running", live.page),
     Route("/sql", sql.form),
     Route("/sql", sql.run, methods=("POST",)),
     Route("/sql.csv", sql.as_csv, methods=("POST",)),
@@ -55,6 +57,14 @@ ROUTES = (
     Route("/tokens", tokens.make, methods=("POST",)),
     Route("/tokens/remove", tokens.remove, methods=("POST",)),
     Route("/logout", tokens.leave, methods=("POST",)),
+    Route("/api/v1/openapi.json", api.openapi),
+    Route("/api/v1/me", api.me),
+    Route("/api/v1/jobs", api.jobs),
+    Route("/api/v1/jobs/{log:int}", api.job),
+    Route("/api/v1/jobs/{log:int}/findings", api.findings),
+    Route("/api/v1/queries", api.listed),
+    Route("/api/v1/queries/{name}", api.named),
+    Route("/api/v1/sql", api.sql, methods=("POST",)),
     Route("/ingest", admin.ingest, Role.ADMINISTRATOR),
     Route("/ingest.csv", admin.ingest_csv, Role.ADMINISTRATOR),
     Route("/audit", admin.audit, Role.ADMINISTRATOR),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -17,7 +17,9 @@ from iolens.portal.bounded import View
 from iolens.portal.shelf import Edition
 from iolens.portal.statement import check
 
-__all__ = ["Limits", "Result", "known_tables", "run"]
+__all__ = ["Limits", "Result", "fetched", "known_tables", "run"]
+
+Taken = TypeVar("Taken")
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,28 @@ def _seal(view: View, edition: Edition) -> None:
     view.data.seal([str(edition.lake.path.resolve())] if view.scope.everything else [])
 
 
-def run(edition: Edition, scope: Scope, statement: str, limits: Limits) -> Result:
-    """Rows of a statement. Raises IolensError for what is refused, wrong, or takes more than the limits."""
+def fetched(limits: Limits) -> Callable[[Any], Result]:
+    """Takes rows out of a relation."""
+
+    def take(relation: Any) -> Result:
+        start = time.monotonic()
+        rows = relation.fetchmany(limits.rows + 1)
+        return Result(
+            [str(name) for name in relation.columns],
+            [str(kind) for kind in relation.types],
+            rows[: limits.rows],
+            len(rows) > limits.rows,
+            time.monotonic() - start,
+        )
+
+    return take
+
+
+def run(
+    edition: Edition, scope: Scope, statement: str, limits: Limits, take: Callable[[Any], Taken]
+) -> Taken:
+    """What ``take`` makes of a statement's relation. Raises IolensError for what is refused, wrong, or too much."""
     view = edition.fresh(scope, limits.memory)
-    start = time.monotonic()
     try:
         named = check(statement, known_tables(view))
         timer = threading.Timer(limits.seconds, view.data.interrupt)
@@ -63,18 +83,9 @@ def run(edition: Edition, scope: Scope, statement: str, limits: Limits) -> Resul
                 view.data.prepare(f"FROM {name}")
             _seal(view, edition)
             bounded = f"SELECT * FROM ({statement.strip().rstrip(';')}\n) LIMIT {limits.rows + 1}"
-            answer = view.data.connection.execute(bounded)
-            rows = answer.fetchmany(limits.rows + 1)
+            return take(view.data.connection.sql(bounded))
         finally:
             timer.cancel()
-        described = answer.description or []
-        return Result(
-            [str(column[0]) for column in described],
-            [str(column[1]) for column in described],
-            rows[: limits.rows],
-            len(rows) > limits.rows,
-            time.monotonic() - start,
-        )
     except duckdb.InterruptException:
         text = f"ended after {limits.seconds:g} s: ask for fewer days, or for less"
         raise IolensError(text, exit_code=USAGE) from None

@@ -21,7 +21,7 @@ from iolens.report.sections.time import time
 from iolens.report.source import Source
 from iolens.rules import load
 
-__all__ = ["by_number", "details", "one", "report"]
+__all__ = ["FINDINGS", "by_number", "details", "job_row", "one", "report"]
 
 SIZES = (
     "0–100 B",
@@ -36,7 +36,7 @@ SIZES = (
     "1 GB and more",
 )
 
-_FINDINGS = """
+FINDINGS = """
     SELECT rule, severity, title, message, time_lost FROM finding WHERE log = {log}
     ORDER BY list_position(['high', 'medium', 'low', 'info', 'good'], severity), time_lost DESC NULLS LAST, rule
 """
@@ -49,7 +49,7 @@ _SIZES = (
 )
 
 
-def _row(asking: Asking) -> dict[str, Any]:
+def job_row(asking: Asking) -> dict[str, Any]:
     """The job, if it is one that the viewer may see."""
     log = int(asking.request.path_params["log"])
     rows = asking.data.rows(f"SELECT * FROM measured_made WHERE log = {min(log, 2**62)}")
@@ -120,7 +120,7 @@ def _sizes(view: View) -> tuple[list[Chart], list[Grid]]:
 
 def one(asking: Asking) -> Response:
     """/job/LOG"""
-    job = _row(asking)
+    job = job_row(asking)
     log = job["log"]
     view = asking.edition.of_log(asking.viewer.scope, log)
     try:
@@ -128,7 +128,7 @@ def one(asking: Asking) -> Response:
     finally:
         view.close()
     rules = load().rules
-    found = asking.data.rows(_FINDINGS.format(log=log))
+    found = asking.data.rows(FINDINGS.format(log=log))
     for row in found:
         rule = rules.get(row["rule"])
         row["advice"] = [one.text for one in rule.advice if not one.when] if rule else []
@@ -147,7 +147,7 @@ def one(asking: Asking) -> Response:
 
 def details(asking: Asking) -> Response:
     """/job/LOG/details: a part of the page, brought after it."""
-    job = _row(asking)
+    job = job_row(asking)
     html = asking.portal.kept_details(asking.edition, job["log"], lambda: _details(asking, job["log"]))
     if asking.request.headers.get("hx-request") == "true":
         return HTMLResponse(html)
@@ -166,6 +166,10 @@ def _details(asking: Asking, log: int) -> str:
 
 def report(asking: Asking) -> Response:
     """/job/LOG/report: the report of the log itself, in a page that can reach nothing of this one."""
-    job = _row(asking)
-    html = full_report(asking.portal, job)
+    job = job_row(asking)
+    view = asking.edition.of_log(asking.viewer.scope, job["log"])
+    try:
+        html = full_report(asking.edition.lake, view)
+    finally:
+        view.close()
     return HTMLResponse(html, headers={"content-security-policy": policy_of(html)})

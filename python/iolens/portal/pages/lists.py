@@ -9,7 +9,7 @@ from iolens.portal.asking import Asking, NotFound, link
 from iolens.portal.shown import Chart, grid_of, to_csv
 from iolens.report.document import Bars, Series
 
-__all__ = ["all_queries", "as_csv", "one", "screens", "storage"]
+__all__ = ["all_queries", "as_csv", "known_query", "one", "screens", "storage"]
 
 CSV_ROWS = 100_000
 
@@ -28,7 +28,8 @@ BARS = 15
 INNER = frozenset({"series_at", "file_use", "measured", "jobs", "job_search", "occurrences"})
 
 
-def _known(name: str) -> str:
+def known_query(name: str) -> str:
+    """The name, if people may ask this query by it. Raises NotFound."""
     if name not in queries() or name in INNER:
         raise NotFound(f'there is no list "{name}"')
     return name
@@ -49,7 +50,7 @@ def _chart(name: str, rows: list[dict[str, object]]) -> list[Chart]:
 
 def one(asking: Asking) -> Response:
     """/q/NAME: parameters of the query are those of the address."""
-    name = _known(asking.request.path_params["name"])
+    name = known_query(asking.request.path_params["name"])
     known = statement(name)[1]
     given = asking.values(known)
     answer = asking.data.ask(name, **given)
@@ -68,7 +69,7 @@ def one(asking: Asking) -> Response:
 
 def as_csv(asking: Asking) -> Response:
     """/csv/NAME: all rows."""
-    name = _known(asking.request.path_params["name"])
+    name = known_query(asking.request.path_params["name"])
     known = statement(name)[1]
     given = asking.values(known)
     if "rows" in known:

@@ -35,7 +35,8 @@ def form(asking: Asking) -> Response:
 def _run(asking: Asking, statement: str) -> sandbox.Result:
     asking.tell(statement=statement[:4000])
     with asking.portal.statements(asking.viewer.name):
-        return sandbox.run(asking.edition, asking.viewer.scope, statement, asking.portal.site.limits)
+        limits = asking.portal.site.limits
+        return sandbox.run(asking.edition, asking.viewer.scope, statement, limits, sandbox.fetched(limits))
 
 
 def run(asking: Asking) -> Response:
