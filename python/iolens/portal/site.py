@@ -65,6 +65,8 @@ class Site:
     state: Path | None = None
     """The file of sessions and tokens; None: in memory."""
     audit: Path | None = None
+    exporters: tuple[str, ...] = ()
+    """Where `iolens top --openmetrics` of nodes is served."""
     limits: Limits = field(default_factory=Limits)
     requests_per_second: float = 20.0
     burst: int = 120
@@ -214,6 +216,13 @@ def read_site(path: str | os.PathLike[str]) -> Site:
     roles = root.section("roles")
     settings |= {"staff": roles.names("staff"), "administrators": roles.names("administrators")}
     roles.end()
+    live = root.section("live")
+    settings["exporters"] = tuple(sorted(live.names("exporters")))
+    live.end()
+    if not all(url.startswith(("http://", "https://")) for url in settings["exporters"]):
+        raise IolensError(
+            "[live] exporters: expected addresses that begin with http://", name, exit_code=USAGE
+        )
     root.end()
     if not found["header"]:
         raise IolensError("[header] is missing: who is asking?", name, exit_code=USAGE)

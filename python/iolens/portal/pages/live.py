@@ -1,0 +1,117 @@
+"""Running jobs: what `iolens top --openmetrics` of the nodes says now, through their node exporters."""
+
+from __future__ import annotations
+
+import pwd
+import re
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from starlette.responses import Response
+
+from iolens.fleet.named import ResultColumn
+from iolens.portal.access import Scope
+from iolens.portal.asking import Asking
+from iolens.portal.shown import Grid
+
+__all__ = ["page"]
+
+SECONDS = 3.0
+LONGEST = 4_000_000
+KEPT = 5.0
+"""Seconds that an answer of the exporters is kept, whoever asks."""
+
+_SAMPLE = re.compile(r"iolens_live_(\w+)\{(.*)\} ([-+0-9.eE]+)(?: \S+)?")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_SUMMED = {
+    "read_bytes_total": ("bytes_read", "bytes"),
+    "written_bytes_total": ("bytes_written", "bytes"),
+    "reads_total": ("reads", "count"),
+    "writes_total": ("writes", "count"),
+    "opens_total": ("opens", "count"),
+    "io_time_seconds_total": ("io_time", "seconds"),
+    "processes": ("processes", "count"),
+    "uninterruptible_processes": ("waiting", "count"),
+}
+_COLUMNS = (
+    ResultColumn("job", "", "as iolens top names it"),
+    ResultColumn("job_id", "", "the scheduler's number"),
+    ResultColumn("user", "", "who runs it"),
+    ResultColumn("nodes", "count", "exporters that tell of it"),
+    *(ResultColumn(name, unit, "so far, all nodes") for name, unit in _SUMMED.values()),
+    ResultColumn("run_time", "seconds", "since it began"),
+)
+_kept: dict[tuple[str, ...], tuple[float, list[tuple[str, str, str]]]] = {}
+_asking = threading.Lock()
+
+
+def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    for line in text.splitlines():
+        found = _SAMPLE.fullmatch(line)
+        if found:
+            labels = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _LABEL.findall(found[2])}
+            yield found[1], labels, float(found[3])
+
+
+def _fetch(url: str) -> tuple[str, str, str]:
+    """Where, what was told, and why nothing was."""
+    try:
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:
+            return url, answer.read(LONGEST).decode("utf-8", "replace"), ""
+    except (OSError, ValueError) as error:
+        return url, "", str(getattr(error, "reason", error))
+
+
+def _all(urls: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """What every exporter says, asked at once."""
+    with _asking:
+        at, told = _kept.get(urls, (0.0, []))
+        if time.monotonic() - at > KEPT or not told:
+            with ThreadPoolExecutor(max_workers=16) as pool:
+                told = list(pool.map(_fetch, urls))
+            _kept[urls] = time.monotonic(), told
+        return told
+
+
+def _user(uid: str) -> str:
+    try:
+        return pwd.getpwuid(int(uid)).pw_name
+    except (KeyError, ValueError, OverflowError):
+        return uid
+
+
+def _jobs(told: list[tuple[str, str, str]], scope: Scope) -> list[dict[str, Any]]:
+    """Sums of each job over its nodes; jobs of users in the scope only."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    nodes: dict[tuple[str, str], set[str]] = {}
+    for url, text, _ in told:
+        for name, labels, value in _samples(text):
+            user = _user(labels.get("uid", ""))
+            if not (scope.everything or user in scope.users):
+                continue
+            key = labels.get("job", ""), labels.get("uid", "")
+            row = found.setdefault(key, {"job": key[0], "job_id": labels.get("job_id"), "user": user})
+            nodes.setdefault(key, set()).add(url)
+            row["nodes"] = len(nodes[key])
+            if name in _SUMMED:
+                column = _SUMMED[name][0]
+                row[column] = row.get(column, 0.0) + value
+            elif name == "run_time_seconds":
+                row["run_time"] = max(row.get("run_time", 0.0), value)
+    return sorted(found.values(), key=lambda row: -(row.get("io_time") or 0))
+
+
+def page(asking: Asking) -> Response:
+    """/running"""
+    told = _all(asking.portal.site.exporters) if asking.portal.site.exporters else []
+    rows = _jobs(told, asking.viewer.scope)
+    return asking.page(
+        "running.html",
+        parts=[Grid("running", "Running jobs", _COLUMNS, rows[:500], total=len(rows))] if told else [],
+        unreachable=[(url, why) for url, _, why in told if why],
+        configured=bool(asking.portal.site.exporters),
+    )
