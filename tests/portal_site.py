@@ -38,3 +38,13 @@ accounts = ["m200"]
 def for_one(site: Any) -> Any:
     """The settings of one person, with this site's limits."""
     return dataclasses.replace(site, person="ann", header=None, url="", state=None, audit=None)
+
+
+def behind_proxy(site: Any, port: int) -> Any:
+    """The site on a port of this machine, whose browsers tell who they are."""
+    import ipaddress
+
+    from iolens.portal.site import Header
+
+    header = Header("x-remote-user", (ipaddress.ip_network("127.0.0.1"),))
+    return dataclasses.replace(site, port=port, url=f"http://127.0.0.1:{port}", header=header, state=None)

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import places
 import pytest
+from made_log import Make
 from portal_site import ACCOUNTING, SITE
 from small_lake import make_lake
 
@@ -21,6 +22,11 @@ from iolens.portal.site import Site, read_site
 from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
+
+
+@pytest.fixture
+def make_log(tmp_path: Path) -> Make:
+    return Make(tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +96,10 @@ def post(portal: Portal, visit: Visit) -> Visit:
     """A form as a page of the portal sends it."""
 
     def send(name: str, url: str, **form: str) -> Any:
-        return visit(name, url, "POST", data={"mark": portal.identity.mark(name, ""), **form})
+        mark = portal.identity.mark(name, "")
+        if url.startswith("/api/"):
+            return visit(name, url, "POST", json=form, headers={"X-Mark": mark})
+        return visit(name, url, "POST", data={"mark": mark, **form})
 
     return send
 

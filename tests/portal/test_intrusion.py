@@ -12,8 +12,9 @@ import pytest
 from iolens.error import IolensError
 from iolens.portal.access import EVERYTHING, Scope
 from iolens.portal.portal import Portal
-from iolens.portal.sandbox import Limits, known_tables, run
-from iolens.portal.shelf import Shelf
+from iolens.portal.sandbox import Limits, Result, fetched, known_tables
+from iolens.portal.sandbox import run as run_as
+from iolens.portal.shelf import Edition, Shelf
 from iolens.portal.site import Site, read_site
 from iolens.portal.statement import check
 from made_log import Make
@@ -21,6 +22,11 @@ from portal_site import SITE, for_one
 from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
+
+
+def run(edition: Edition, scope: Scope, statement: str, limits: Limits) -> Result:
+    return run_as(edition, scope, statement, limits, fetched(limits))
+
 
 ALICE = Scope(users=frozenset({"alice"}))
 

@@ -35,6 +35,15 @@ ADDRESSES: dict[tuple[str, str], list[str]] = {
     ("GET", "/sql"): ["/sql"],
     ("POST", "/sql"): ["/sql"],
     ("POST", "/sql.csv"): ["/sql.csv"],
+    ("GET", "/running"): ["/running"],
+    ("GET", "/api/v1/openapi.json"): ["/api/v1/openapi.json"],
+    ("GET", "/api/v1/me"): ["/api/v1/me"],
+    ("GET", "/api/v1/jobs"): ["/api/v1/jobs"],
+    ("GET", "/api/v1/jobs/{log:int}"): ["/api/v1/jobs/LOG"],
+    ("GET", "/api/v1/jobs/{log:int}/findings"): ["/api/v1/jobs/LOG/findings"],
+    ("GET", "/api/v1/queries"): ["/api/v1/queries"],
+    ("GET", "/api/v1/queries/{name}"): ["/api/v1/queries/NAME"],
+    ("POST", "/api/v1/sql"): ["/api/v1/sql"],
     ("GET", "/tokens"): ["/tokens"],
     ("POST", "/tokens"): ["/tokens"],
     ("POST", "/tokens/remove"): ["/tokens/remove"],
@@ -155,7 +164,8 @@ def test_a_route_is_for_its_role_and_those_above(
 
 
 def test_a_job_of_others_is_as_unknown_as_none_at_all(visit: Visit, logs: dict[int, int]) -> None:
-    for path in ("/job/{}", "/job/{}/details", "/job/{}/report", "/compare?log={}"):
+    paths = ("/job/{}", "/job/{}/details", "/job/{}/report", "/compare?log={}", "/api/v1/jobs/{}")
+    for path in (*paths, "/api/v1/jobs/{}/findings"):
         theirs = visit("alice", path.format(logs[200]))
         none = visit("alice", path.format(logs[200] + 7))
         assert (theirs.status_code, none.status_code) == (404, 404), path

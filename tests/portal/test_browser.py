@@ -1,0 +1,158 @@
+"""A user, an administrator and an intruder in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from iolens.portal.portal import Portal
+from iolens.portal.shelf import Shelf
+from iolens.portal.site import Site
+from playwright.sync_api import Browser, Page, sync_playwright
+from portal_site import behind_proxy
+
+pytestmark = pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium")
+
+
+@pytest.fixture(scope="module")
+def address(site: Site, shelf: Shelf) -> Iterator[str]:
+    """A portal that believes this machine's header."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    port = listening.getsockname()[1]
+    portal = Portal(behind_proxy(site, port), shelf)
+    server = uvicorn.Server(uvicorn.Config(portal.app(), log_level="error", proxy_headers=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+    listening.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+class Visitor:
+    """A page of somebody's, and what the browser complained of."""
+
+    def __init__(self, browser: Browser, name: str, **more: Any) -> None:
+        self.context = browser.new_context(extra_http_headers={"X-Remote-User": name}, **more)
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
+
+
+def test_a_user_finds_a_job_and_what_it_did(browser: Browser, address: str) -> None:
+    visitor = Visitor(browser, "alice")
+    page = visitor.page
+    page.goto(address)
+    assert page.locator("#jobs tbody tr").count() == 6
+    page.keyboard.press("/")
+    page.keyboard.type("105")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=105**")
+    assert page.locator("#jobs tbody tr").count() == 1
+    page.click("#jobs tbody a >> text=105")
+    page.wait_for_selector("#sizes svg")
+    assert "Data written" in page.inner_text("#summary") and "6 MiB" in page.inner_text("#summary")
+    page.wait_for_selector("html[data-ready=true]")
+    assert "/scratch/alice/run/out" in page.inner_text("#details")
+    page.click("text=History of sim")
+    page.wait_for_selector("#history-io_time svg")
+    assert page.locator("#history-io_time circle.s-first").count() == 6
+    page.go_back()
+    page.wait_for_selector("#summary")
+    page.go_back()
+    page.wait_for_selector("#jobs")
+    assert page.input_value("input[name=text]") == "105"
+    assert page.locator("text=Audit").count() == 0
+    assert visitor.complaints == []
+
+
+def test_picked_runs_are_compared_and_sorted(browser: Browser, address: str) -> None:
+    page = Visitor(browser, "alice").page
+    page.goto(f"{address}/jobs")
+    page.click("th >> text=io time")
+    page.wait_for_url("**by=io_time**")
+    assert page.inner_text("#jobs tbody tr:first-child td:nth-child(2)") == "105"
+    for number in (0, 1):
+        page.locator("input[name=log]").nth(number).check()
+    page.click("text=Compare picked")
+    page.wait_for_selector("h1 >> text=Runs beside each other")
+    assert page.locator("thead th").count() == 3
+
+
+def test_an_administrator_sees_what_came_and_who_asked(browser: Browser, address: str) -> None:
+    visitor = Visitor(browser, "root")
+    page = visitor.page
+    page.goto(f"{address}/ingest")
+    assert "zed_bad_id9_1.darshan" in page.inner_text("#quarantine")
+    page.goto(f"{address}/sql")
+    page.fill("textarea", 'SELECT "user", count(*) AS jobs FROM job GROUP BY 1 ORDER BY 1')
+    page.click("form.sql button >> nth=0")
+    page.wait_for_selector("#answer tbody tr")
+    assert page.locator("#answer tbody tr").count() == 3
+    page.click("nav >> text=Audit")
+    page.wait_for_selector("#audit")
+    assert "count(*) AS jobs" in page.inner_text("#audit")
+    for path in (
+        "/q/findings",
+        "/q/top_users",
+        "/storage",
+        "/screens",
+        "/coverage",
+        "/q/drift",
+        "/tokens",
+        "/q",
+    ):
+        page.goto(address + path)
+    assert visitor.complaints == []
+
+
+def test_an_intruder_gets_nowhere(browser: Browser, address: str, logs: dict[int, int]) -> None:
+    page = Visitor(browser, "mallory").page
+    for path in (
+        f"/job/{logs[100]}",
+        f"/job/{logs[100]}/details",
+        "/ingest",
+        "/audit",
+        "/application?name=sim",
+    ):
+        answer = page.goto(address + path)
+        assert answer is not None and answer.status in (403, 404), path
+        assert "alice" not in page.content().replace("/job/", "")
+    page.goto(f"{address}/jobs?text=<script>window.stolen=1</script>")
+    assert page.evaluate("window.stolen") is None
+    assert page.locator("#jobs tbody tr").count() == 0
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.stolen=1\">')")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.stolen") is None, "the policy lets no inline script run"
+
+
+@pytest.mark.parametrize("path", ["/jobs", "JOB", "/q/findings", "/coverage", "/sql", "/storage"])
+def test_a_page_fits_a_phone(path: str, browser: Browser, address: str, logs: dict[int, int]) -> None:
+    page = Visitor(browser, "sam", viewport={"width": 320, "height": 640}).page
+    page.goto(address + path.replace("JOB", f"/job/{logs[105]}"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_dark_is_dark(browser: Browser, address: str) -> None:
+    colours = {}
+    for scheme in ("light", "dark"):
+        page = Visitor(browser, "sam", color_scheme=scheme).page
+        page.goto(f"{address}/jobs")
+        colours[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colours == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}

@@ -1,0 +1,127 @@
+"""A lake that grows, is compacted, damaged or gone while people look at it: clear pages, and never wrong ones."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import places
+import pytest
+from iolens.portal.access import EVERYTHING
+from iolens.portal.portal import Portal
+from iolens.portal.shelf import Shelf
+from iolens.portal.site import Site
+from starlette.testclient import TestClient
+
+Get = Callable[[str], Any]
+
+
+@pytest.fixture
+def own_lake(lake: Path, tmp_path: Path) -> Path:
+    copy = tmp_path / "lake"
+    shutil.copytree(lake, copy)
+    return copy
+
+
+@pytest.fixture
+def shelf(own_lake: Path) -> Iterator[Shelf]:
+    made = Shelf(own_lake, refresh=3600)
+    made.renew()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def get(site: Site, shelf: Shelf) -> Get:
+    client = TestClient(
+        Portal(site, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+    )
+    return lambda path: client.get(path, headers={"X-Remote-User": "sam"})
+
+
+def _first(lake: Path, table: str) -> Path:
+    return sorted((lake / table).rglob("*.parquet"))[0]
+
+
+def _log(shelf: Shelf, job: int) -> int:
+    with shelf.current().view(EVERYTHING).session() as data:
+        return int(data.rows(f"SELECT log FROM job WHERE job_id = {job}")[0]["log"])
+
+
+def test_new_jobs_are_shown_when_the_lake_has_grown(
+    own_lake: Path, shelf: Shelf, get: Get, make_log: Any
+) -> None:
+    before = shelf.current()
+    shelf.renew()
+    assert shelf.current() is before, "nothing new, nothing done"
+    log = make_log(exe=b"/opt/bin/fresh", job_id=900, uid=1000, start=1_800_000_000, end=1_800_000_010)
+    area = own_lake.parent / "more"
+    area.mkdir()
+    log.rename(area / "zoe_fresh_id900-1_1-1-9_1.darshan")
+    ingest = [places.BIN, "fleet", "ingest", area, "--lake", own_lake, "--jobs", "1"]
+    subprocess.run(ingest, check=True, capture_output=True)
+    assert "<b>9</b> jobs" in get("/jobs").text
+    shelf.renew()
+    assert "<b>10</b> jobs" in get("/jobs").text
+
+
+def test_compaction_takes_files_away_from_under_a_page(own_lake: Path, shelf: Shelf, get: Get) -> None:
+    log = _log(shelf, 100)
+    compact = [places.BIN, "fleet", "compact", "--lake", own_lake, "--keep", "0"]
+    subprocess.run(compact, check=True, capture_output=True)
+    answer = get(f"/job/{log}/details")
+    assert answer.status_code in (200, 503)
+    if answer.status_code == 503:
+        assert "The lake cannot be read" in answer.text and str(own_lake) not in answer.text
+    shelf.renew()
+    assert shelf.problem == ""
+    assert "/scratch/alice/run/out" in get(f"/job/{log}/details").text
+    assert "<b>9</b> jobs" in get("/jobs").text
+
+
+def test_a_damaged_file_leaves_what_was_read_before(own_lake: Path, shelf: Shelf, get: Get) -> None:
+    for damaged in ("job", "metric"):
+        file = _first(own_lake, damaged)
+        kept = file.read_bytes()
+        file.write_bytes(kept[: len(kept) // 2])
+        (own_lake / damaged / "_delta_log" / "99999999999999999999.json.tmp").touch()
+        shelf._edition.signature = None  # type: ignore[union-attr] # as if the lake had grown
+        shelf.renew()
+        assert shelf.problem, damaged
+        answer = get("/jobs")
+        assert answer.status_code == 200 and "<b>9</b> jobs" in answer.text
+        assert "The lake cannot be read now" in answer.text and str(own_lake) not in answer.text
+        fresh = Shelf(own_lake)
+        fresh.renew()
+        assert not fresh.ready and fresh.problem
+        fresh.stop()
+        file.write_bytes(kept)
+    shelf.renew()
+    assert shelf.problem == "" and "cannot be read" not in get("/jobs").text
+
+
+def test_a_page_that_needs_a_missing_file_says_so_and_others_go_on(
+    own_lake: Path, shelf: Shelf, get: Get
+) -> None:
+    log = _log(shelf, 100)
+    for file in (own_lake / "posix").rglob("*.parquet"):
+        file.unlink()
+    answer = get(f"/job/{log}/details")
+    assert answer.status_code == 503 and "The lake cannot be read" in answer.text
+    assert str(own_lake) not in answer.text
+    assert get("/jobs").status_code == 200 and get("/q/top_users").status_code == 200
+
+
+def test_without_a_lake_there_is_a_page_that_says_so(site: Site, tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "none")
+    shelf.renew()
+    client = TestClient(
+        Portal(site, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+    )
+    answer = client.get("/jobs", headers={"X-Remote-User": "sam"})
+    assert answer.status_code == 503 and "no lake here" in answer.text
+    assert client.get("/healthy").status_code == 503
+    shelf.stop()
