@@ -1,0 +1,277 @@
+"""How fast the portal's pages are on a lake of a machine's jobs, alone and with many people while jobs come in.
+
+bench/fleetgen makes some thousand logs, which are ingested with their findings; the rows of jobs, metrics and findings
+are then repeated under other numbers until there are enough jobs. Records of files are not: pages that read them
+(storage, top files, directories, a job's details) have those of the ingested logs. Seconds are wall-clock at the
+client, on loopback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+IOLENS = Path(sys.executable).parent / "iolens"
+sys.path.insert(0, str(ROOT / "bench" / "fleetgen"))
+
+import generate  # noqa: E402
+
+PAGES = (
+    "/jobs",
+    "/jobs?text=a&by=io_time",
+    "/jobs?page=1000",
+    "/jobs?found=1&by=time_lost",
+    "/job/LOG",
+    "/job/LOG/details",
+    "APPLICATION",
+    "/q/findings",
+    "/q/top_applications",
+    "/q/top_users",
+    "/q/drift",
+    "/q/top_files",
+    "/q/top_directories",
+    "/screens",
+    "/storage",
+    "/coverage",
+    "/sql",
+)
+LOADED = (
+    "/jobs",
+    "/jobs?by=io_time",
+    "/jobs?text=a",
+    "/job/LOG",
+    "/q/findings",
+    "/q/top_applications",
+    "/screens",
+)
+
+SITE = """
+[server]
+port = {port}
+state = "{folder}/state.db"
+audit = "{folder}/audit.jsonl"
+requests_per_second = 100000
+burst = 100000
+[header]
+name = "X-Remote-User"
+from = ["127.0.0.1"]
+[roles]
+staff = ["staff"]
+"""
+
+
+def make_lake(folder: Path, logs: int, jobs: int) -> Path:
+    """A lake of so many jobs."""
+    lake = folder / "lake"
+    if lake.exists():
+        return lake
+    generate.generate(folder / "population", logs=logs, files=20, users=max(10, logs // 200), days=72)
+    area = str(folder / "population" / "logs")
+    subprocess.run([IOLENS, "fleet", "ingest", area, "--lake", lake], check=True, stdout=subprocess.DEVNULL)
+    told = folder / "population" / "accounting.txt"
+    subprocess.run(
+        [IOLENS, "fleet", "accounting", told, "--zone", "UTC", "--lake", lake],
+        check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    repeat(lake, logs, jobs)
+    return lake
+
+
+def repeat(path: Path, logs: int, jobs: int) -> None:
+    """Rows of jobs, metrics and findings under other numbers: users get as many more jobs."""
+    from iolens.fleet import Lake
+    from iolens.fleet.schema import tables
+
+    lake = Lake(path)
+    with lake.open() as data:
+        for name in ("metric", "finding", "job"):  # job last: its rows make the others count
+            data.prepare(f"FROM {name}")
+            columns = [c.name for c in tables()[name]]
+            chosen = ", ".join(
+                "log + k * 65536 * 1048576 AS log" if c == "log" else f'"{c}"' for c in columns
+            )
+            count = max(0, jobs // logs - 1)
+            query = f"SELECT {chosen}, day FROM {name}, (SELECT unnest(range(1, {count + 1})) AS k)"
+            data.connection.execute(f"CREATE TEMP TABLE more AS {query}")
+            lake.append(name, data.connection.sql("FROM more").to_arrow_table())
+            data.connection.execute("DROP TABLE more")
+
+
+class Asker:
+    """One person's connection."""
+
+    def __init__(self, port: int, user: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self.headers = {"X-Remote-User": user, "Host": f"127.0.0.1:{port}"}
+
+    def get(self, path: str) -> tuple[float, int, str]:
+        start = time.perf_counter()
+        self.connection.request("GET", path, headers=self.headers)
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        return time.perf_counter() - start, answer.status, text
+
+
+def served(lake: Path, folder: Path, port: int) -> subprocess.Popen[str]:
+    site = folder / "site.toml"
+    site.write_text(SITE.format(port=port, folder=folder))
+    process = subprocess.Popen(
+        [IOLENS, "serve", "--lake", lake, "--site", site, "--refresh", "5"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    process.stdout.readline()
+    while True:
+        try:
+            Asker(port, "staff").get("/healthy")
+            return process
+        except OSError:
+            time.sleep(0.1)
+
+
+def filled(paths: tuple[str, ...], first: str) -> Iterator[str]:
+    """Addresses with the numbers of a list of jobs in them."""
+    log = re.search(r'href="/job/(\d+)"', first)
+    application = re.search(r'href="(/application[^"]+)"', first)
+    for path in paths:
+        if log:
+            found = path.replace("LOG", log[1])
+            yield application[1].replace("&amp;", "&") if found == "APPLICATION" and application else found
+
+
+def pages(port: int, user: str) -> dict[str, Any]:
+    """Of each page the first time, and the median of five more."""
+    asker = Asker(port, user)
+    first = asker.get("/jobs")
+    found = {"first page of all": {"first": first[0], "then": first[0], "status": first[1]}}
+    for path in filled(PAGES, first[2]):
+        seconds, status, _ = asker.get(path)
+        then = statistics.median(asker.get(path)[0] for _ in range(5))
+        found[path] = {"first": seconds, "then": then, "status": status}
+    return found
+
+
+def load(port: int, users: list[str], seconds: float) -> dict[str, Any]:
+    """So many people who read a page, and go to another one a second later."""
+    times: list[float] = []
+    wrong: list[str] = []
+    end = time.monotonic() + seconds
+
+    def person(number: int, user: str) -> None:
+        dice = random.Random(number)
+        asker = Asker(port, user)
+        try:
+            paths = list(filled(LOADED, asker.get("/jobs")[2])) or ["/jobs"]
+            while time.monotonic() < end:
+                took, status, text = asker.get(dice.choice(paths))
+                times.append(took)
+                if status != 200:
+                    wrong.append(f"{status} {text[:200]}")
+                time.sleep(dice.random() * 2)
+        except OSError as error:
+            wrong.append(str(error))
+
+    threads = [threading.Thread(target=person, args=one) for one in enumerate(users)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ordered = sorted(times)
+    return {
+        "people": len(users),
+        "requests": len(times),
+        "median": statistics.median(times),
+        "p95": ordered[int(0.95 * len(ordered))],
+        "largest": ordered[-1],
+        "wrong": wrong[:5],
+    }
+
+
+def resident(process: subprocess.Popen[str]) -> float:
+    """MB, at most so far."""
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+)", text)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    lake = make_lake(folder, arguments.logs, arguments.jobs)
+    process = served(lake, folder, arguments.port)
+    try:
+        rows = json.loads(subprocess.run(
+            [IOLENS, "fleet", "top", "users", "--by", "jobs", "-n", "49", "--lake", lake, "--json"],
+            check=True, capture_output=True, text=True,
+        ).stdout)["answers"][0]["rows"]  # fmt: skip
+        names = [row["user"] for row in rows]
+        found: dict[str, Any] = {
+            "staff": pages(arguments.port, "staff"),
+            "user": pages(arguments.port, names[0]),
+        }
+        more = folder / "more"
+        if not more.exists():
+            generate.generate(more, logs=2000, files=20, users=20, days=5, seed=7)
+        ingest = subprocess.Popen(
+            [IOLENS, "fleet", "ingest", more / "logs", "--lake", lake, "--jobs", "1"],
+            stdout=subprocess.DEVNULL,
+        )
+        people = (["staff", *names] * arguments.people)[: arguments.people]
+        found["load while jobs come in"] = load(arguments.port, people, arguments.seconds)
+        ingest.wait()
+        found["memory"] = resident(process)
+    finally:
+        process.terminate()
+        process.wait()
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    lines = []
+    for who in ("staff", "user"):
+        lines += [f"| page, as {who} | first, ms | then, ms |", "|---|---|---|"]
+        lines += [
+            f"| {path[:60]} | {1000 * one['first']:.0f} | {1000 * one['then']:.0f} |"
+            + ("" if one["status"] == 200 else f" {one['status']}")
+            for path, one in found[who].items()
+        ]
+        lines.append("")
+    one = found["load while jobs come in"]
+    lines.append(
+        f"{one['people']} people, {one['requests']} requests while jobs come in: median {1000 * one['median']:.0f} ms, "
+        f"95 % within {1000 * one['p95']:.0f} ms, largest {1000 * one['largest']:.0f} ms, {len(one['wrong'])} wrong"
+    )
+    lines += [f"  {text}" for text in one["wrong"]]
+    lines.append(f"memory of the server at most {found['memory']:.0f} MB")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=261_000, help="in the lake")
+    parser.add_argument("--logs", type=int, default=3000, help="that are ingested")
+    parser.add_argument("--people", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=30.0, help="of the load")
+    parser.add_argument("--port", type=int, default=8465)
+    parser.add_argument("--keep", type=Path, help="folder for the lake, which stays")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.keep or Path(scratch)
+        folder.mkdir(exist_ok=True, parents=True)
+        found = bench(folder, arguments)
+    print(json.dumps(found) if arguments.json else table(found))
+
+
+if __name__ == "__main__":
+    main()
