@@ -361,7 +361,7 @@ def test_every_answer_has_its_headers(visit: Visit) -> None:
             "script-src 'self'" in headers["content-security-policy"]
             and "unsafe" not in headers["content-security-policy"]
         )
-        assert headers["referrer-policy"] == "no-referrer" and headers["strict-transport-security"]
+        assert headers["referrer-policy"] == "same-origin" and headers["strict-transport-security"]
     assert visit("alice", "/jobs").headers["cache-control"] == "no-store"
 
 
