@@ -71,13 +71,17 @@ def find(  # noqa: PLR0913
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
     partly = _partly_explained(data)
+    covering: dict[str, set[str]] = {}
+    for rule in used.rules.values():
+        for covered in rule.covers:
+            covering.setdefault(covered, set()).add(rule.id)
     of_log: dict[int, list[Finding]] = {}
     for f in found:
         of_log.setdefault(f.log, []).append(f)
     found = [
         f
         for f in found
-        if not _covered(f, of_log[f.log], used) and (f.severity != "good" or f.log not in partly)
+        if not _covered(f, of_log[f.log], covering) and (f.severity != "good" or f.log not in partly)
     ]
     return Findings(
         sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
@@ -95,11 +99,11 @@ def _empty(data: Dataset, tables: Iterable[str]) -> set[str]:
     return {row[0] for row in data.query(" UNION ALL ".join(parts)).fetchall()} if parts else set()
 
 
-def _covered(one: Finding, found: Iterable[Finding], catalog: Catalog) -> bool:
-    """Does another finding of the same log say more about the same time?"""
-    return any(
-        one.rule in catalog.rules[other.rule].covers and (other.time_lost or 0) >= (one.time_lost or 0) / 2
-        for other in found
+def _covered(one: Finding, found: Iterable[Finding], covering: Mapping[str, set[str]]) -> bool:
+    """Does another finding of the same log say more about the same time? covering: the rules that may, by rule."""
+    rules = covering.get(one.rule, ())
+    return bool(rules) and any(
+        other.rule in rules and (other.time_lost or 0) >= (one.time_lost or 0) / 2 for other in found
     )
 
 

@@ -6,6 +6,7 @@ import math
 import re
 import string
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["FORMATS", "clean", "fields", "fill", "general", "write"]
@@ -100,10 +101,15 @@ def fields(template: str) -> list[tuple[str, str]]:
     return found
 
 
+@lru_cache(1024)
+def _parsed(template: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    return tuple(string.Formatter().parse(template))
+
+
 def fill(template: str, values: Mapping[str, Any]) -> str:
     """The template with its fields written. Raises KeyError for a field that has no value."""
     parts = []
-    for literal, name, form, _ in string.Formatter().parse(template):
+    for literal, name, form, _ in _parsed(template):
         parts.append(literal)
         if name is not None:
             parts.append(write(values[name], form or ""))
