@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 import duckdb
 
 from iolens.error import USAGE, IolensError
+from iolens.metrics.literal import quoted
 
 __all__ = ["Substitution", "match", "parse_substitution", "role", "role_sql"]
 
@@ -24,8 +25,7 @@ _EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{0,7}$"
 
 def _replace(expression: str, substitutions: Iterable[Substitution]) -> str:
     for pattern, replacement in substitutions:
-        quoted = [text.replace("'", "''") for text in (pattern, replacement)]
-        expression = f"regexp_replace({expression}, '{quoted[0]}', '{quoted[1]}', 'g')"
+        expression = f"regexp_replace({expression}, {quoted(pattern)}, {quoted(replacement)}, 'g')"
     return expression
 
 

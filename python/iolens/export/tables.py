@@ -8,6 +8,7 @@ from pathlib import Path
 from iolens.error import IolensError
 from iolens.log.modules import TRACES
 from iolens.metrics import MODULES, SECTIONS, Dataset, metrics
+from iolens.metrics.literal import quoted
 
 __all__ = ["FORMATS", "table_names", "write_tables"]
 
@@ -31,8 +32,7 @@ def write_tables(data: Dataset, folder: Path, form: str, names: Iterable[str] = 
     """The named tables (all without names), those without rows left out; ``metric.x`` becomes ``metric_x``."""
     for name in names or table_names():
         path = folder / f"{name.replace('.', '_')}.{form}"
-        quoted = str(path).replace("'", "''")
-        written = f"TO '{quoted}' ({FORMATS[form]})"
+        written = f"TO {quoted(str(path))} ({FORMATS[form]})"
         # Traces may have more rows than memory holds: they pass by.
         try:
             passed = name in _PASSING and data.pass_module(name, f"COPY (SELECT * FROM source) {written}")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import duckdb
-
 from iolens.fleet.areas import Found
 from iolens.fleet.delta import Table
 from iolens.fleet.identity import hashed_path
 from iolens.fleet.schema import Column
-from iolens.fleet.write import arrow, listed, plain
+from iolens.fleet.write import arrow, connect, listed, plain
 
 __all__ = ["Known"]
 
@@ -25,7 +23,7 @@ class Known:
         self._tables = tuple(tables)
         self._named = named
         self._read: dict[str, set[str]] = {}
-        self._duck = duckdb.connect()
+        self._duck = connect()
         self._clear()
         self.refresh()
 

@@ -9,7 +9,8 @@ import duckdb
 
 from iolens.fleet.delta import File, Table
 from iolens.fleet.lake import Lake
-from iolens.fleet.write import connection, quoted
+from iolens.fleet.write import connection
+from iolens.metrics.literal import quoted
 
 __all__ = ["verify"]
 

@@ -14,8 +14,9 @@ from arro3.core import Table as ArrowTable
 
 from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.schema import Column
+from iolens.metrics.literal import quoted
 
-__all__ = ["arrow", "connection", "listed", "plain", "quoted", "read_files", "write_files"]
+__all__ = ["arrow", "connect", "connection", "listed", "plain", "read_files", "write_files"]
 
 _ARROW = {
     "long": DataType.int64(),
@@ -29,21 +30,22 @@ _EPOCH = date(1970, 1, 1)
 _START = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
+def connect() -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory, without its bar, which a slow machine would have among a command's answers."""
+    duck = duckdb.connect()
+    with contextlib.suppress(duckdb.InvalidInputException):
+        duck.execute("SET enable_progress_bar = false")
+    return duck
+
+
 @contextlib.contextmanager
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB for a moment, without its bar."""
-    duck = duckdb.connect()
+    """The same for a moment."""
+    duck = connect()
     try:
-        with contextlib.suppress(duckdb.InvalidInputException):
-            duck.execute("SET enable_progress_bar = false")
         yield duck
     finally:
         duck.close()
-
-
-def quoted(text: str) -> str:
-    """Text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def listed(paths: Sequence[str]) -> str:

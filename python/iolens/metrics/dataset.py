@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ import duckdb
 from iolens.error import IolensError
 from iolens.log import memory_allowed
 from iolens.metrics.base import Base, told
+from iolens.metrics.literal import literal
 from iolens.metrics.log_tables import LogTables
 from iolens.metrics.metric import find_metric, metrics
 from iolens.metrics.source_lines import find_places
@@ -38,16 +38,6 @@ _NAMED = re.compile(r"\b(?:from|join|describe|summarize|pivot|unpivot)\s+\(*\s*\
 _LISTS = re.compile(r"^\s*show\b|\b(?:information_schema|duckdb_(?:tables|views|columns))\b", re.I)
 _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _NO_COLUMN = re.compile(r"column (?:named )?\"(\w+)\"", re.I)
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, (int, float)):
-        return repr(value) if math.isfinite(value) else f"'{value}'::DOUBLE"
-    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _tables_of(statement: str) -> list[str]:
@@ -209,7 +199,7 @@ class Dataset:
                     place.line,
                     place.note,
                 )
-                values = ", ".join(_literal(value) for value in row)
+                values = ", ".join(literal(value) for value in row)
                 self._connection.execute(f"INSERT INTO source_line VALUES ({values})")
 
     def _compute(self, name: str, query: str) -> None:
@@ -224,7 +214,7 @@ class Dataset:
     def servers(self, oss_of: Iterable[tuple[int, str]]) -> None:
         """Which server each storage target belongs to: (number of the target, name of the server)."""
         for ost, server in oss_of:
-            self._connection.execute(f"INSERT INTO oss_of VALUES ({int(ost)}, {_literal(server)})")
+            self._connection.execute(f"INSERT INTO oss_of VALUES ({int(ost)}, {literal(server)})")
 
     def seal(self, readable: Sequence[str] = ()) -> None:
         """From now on statements reach the tables and nothing else: no network, no settings, and no files.
@@ -290,9 +280,9 @@ class Dataset:
         # DuckDB imports pandas, where there is one, to look at bound values: 0.3 s.
         self._run(f"PREPARE asked AS {statement}")
         if isinstance(parameters, Mapping):
-            values = [f"{name} := {_literal(value)}" for name, value in parameters.items()]
+            values = [f"{name} := {literal(value)}" for name, value in parameters.items()]
         else:
-            values = [_literal(value) for value in parameters]
+            values = [literal(value) for value in parameters]
         return self._connection.execute(f"EXECUTE asked({', '.join(values)})")
 
     def rows(self, statement: str, parameters: Any = None) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from iolens.log import Log, Scan
 from iolens.log import open as open_log
 from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
+from iolens.metrics.literal import quoted
 from iolens.metrics.metric import metrics
 from iolens.metrics.plausible import implausible
 from iolens.metrics.sections import SECTIONS
@@ -77,8 +78,7 @@ class LogTables:
         texts = (
             path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for path in self.paths
         )
-        quoted = (path.replace("'", "''") for path in texts)
-        named = ", ".join(f"({number}, '{path}')" for number, path in enumerate(quoted))
+        named = ", ".join(f"({number}, {quoted(path)})" for number, path in enumerate(texts))
         connection.execute(f"INSERT INTO path VALUES {named}")
 
     @property

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from iolens.error import USAGE, IolensError
+from iolens.metrics.literal import quoted
 
 __all__ = ["GROUPS", "SLACK", "Coverage", "coverage"]
 
@@ -80,8 +81,7 @@ def _condition(since: date | None, until: date | None, cluster: str) -> str:
     if until:
         parts.append(f"on_day <= DATE '{until}'")
     if cluster:
-        quoted = cluster.replace("'", "''")
-        parts.append(f"cluster = '{quoted}'")
+        parts.append(f"cluster = {quoted(cluster)}")
     return " AND ".join(parts)
 
 

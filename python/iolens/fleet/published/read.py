@@ -11,6 +11,7 @@ import duckdb
 from iolens.error import IolensError
 from iolens.fleet.published.columns import Columns, columns_of, fields_of
 from iolens.log.modules import KNOWN
+from iolens.metrics.literal import quoted
 
 __all__ = ["RECORDS", "TOTALS", "Published"]
 
@@ -27,10 +28,6 @@ _ID = 1
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _number(column: str, kind: str) -> str:
@@ -54,11 +51,11 @@ def _hashed(column: str) -> str:
 def _csv(connection: duckdb.DuckDBPyConnection, path: str) -> str:
     """As text, with the first line as header: DuckDB's guesses would make numbers of hashes, and skip odd lines."""
     whole = "columns = {'content': 'VARCHAR'}, delim = '\1', quote = '', header = false, auto_detect = false"
-    row = connection.execute(f"SELECT content FROM read_csv({_literal(path)}, {whole}) LIMIT 1").fetchone()
+    row = connection.execute(f"SELECT content FROM read_csv({quoted(path)}, {whole}) LIMIT 1").fetchone()
     head = str(row[0]) if row else ""
     delimiter = max(",\t;|", key=head.count)
     return (
-        f"read_csv({_literal(path)}, header = true, skip = 0, delim = {_literal(delimiter)}, quote = '\"',"
+        f"read_csv({quoted(path)}, header = true, skip = 0, delim = {quoted(delimiter)}, quote = '\"',"
         f" all_varchar = true, nullstr = {_EMPTY})"
     )
 
@@ -77,7 +74,7 @@ class Published:
         if not Path(path).is_file():
             raise IolensError("no such file", path)
         if name.endswith((".parquet", ".parq", ".pq")):
-            source = f"read_parquet({_literal(path)})"
+            source = f"read_parquet({quoted(path)})"
         elif not name.removesuffix(".gz").removesuffix(".zst").endswith((".csv", ".tsv", ".txt")):
             raise IolensError("is neither .csv nor .parquet", path)
         try:
@@ -145,7 +142,7 @@ class Published:
 
     def _job(self) -> str:
         """One row per log. A user or a job id that is no number (a hash) gets one made of its text."""
-        source = _literal(os.fspath(Path(self.path).absolute()))
+        source = quoted(os.fspath(Path(self.path).absolute()))
         user, job = self._fact("uid", "VARCHAR"), self._fact("job_id", "VARCHAR")
         user_number, job_number = self._own_number("uid"), self._own_number("job_id")
         log_file = self._fact("log_file", "VARCHAR")
@@ -155,7 +152,7 @@ class Published:
                 coalesce("start", "end" - to_microseconds((run_time * 1e6)::BIGINT)) AS "start",
                 coalesce("end", "start" + to_microseconds((run_time * 1e6)::BIGINT)) AS "end",
                 coalesce(run_time, epoch_us("end" - "start") / 1e6) AS run_time,
-                coalesce(exe, '') AS exe, {_literal(TOTALS if self.columns.totals else RECORDS)} AS format
+                coalesce(exe, '') AS exe, {quoted(TOTALS if self.columns.totals else RECORDS)} AS format
             FROM (
                 SELECT log, min(iolens_row) AS first,
                     any_value(coalesce({user_number}, {_hashed(user)}::BIGINT)) AS uid, any_value({user}) AS "user",
@@ -233,7 +230,7 @@ class Published:
 
     def _names(self) -> str:
         if self.columns.totals:
-            return f"SELECT {_ID}::UBIGINT AS id, {_literal(ALL_FILES)} AS name, log FROM published_log"
+            return f"SELECT {_ID}::UBIGINT AS id, {quoted(ALL_FILES)} AS name, log FROM published_log"
         fact = next((self.columns.record[f] for f in ("name", "id") if f in self.columns.record), None)
         if fact is None:
             return "SELECT 0::UBIGINT AS id, '' AS name, log FROM published_log WHERE false"
@@ -258,8 +255,8 @@ class Published:
     def _modules(self) -> str:
         known = {one.key: one for one in KNOWN}
         return " UNION ALL ".join(
-            f"""SELECT DISTINCT {known[module].id}::BIGINT AS id, {_literal(module)} AS module,
-                {_literal(known[module].darshan)} AS darshan, {known[module].version}::BIGINT AS version,
+            f"""SELECT DISTINCT {known[module].id}::BIGINT AS id, {quoted(module)} AS module,
+                {quoted(known[module].darshan)} AS darshan, {known[module].version}::BIGINT AS version,
                 0::BIGINT AS stored, 0::BIGINT AS partial, log
             FROM published JOIN published_log USING (iolens_row) WHERE {self._present(module)}"""
             for module in self.columns.modules
