@@ -197,6 +197,8 @@ class _Batch:
         self._files["job"] = rows.copy(whole, self._table("job"), self._token)
         duck.unregister("told")
         if self._options.rules:
+            self._data.query("SELECT 1 FROM file_sum LIMIT 0")
+            self._files["file_sum"] = rows.copy("file_sum", self._table("file_sum"), self._token)
             self._judge(days)
         for name in [name for name, files in self._files.items() if not files]:
             del self._files[name]

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from iolens.error import USAGE, IolensError
 from iolens.log.unknown import unknown_text
+from iolens.metrics.literal import literal
 
 __all__ = [
     "Answer",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _KEY = re.compile(r"-- (\w+)(?: (\w+) \(([^)]*)\))?: (.*)")
+_GIVEN = re.compile(r"\$(\w+)")
 _USED = re.compile(r"\bfleet\.(\w+)")
 
 
@@ -178,5 +180,6 @@ def ask(data: Asked, name: str, **given: float | str) -> Answer:
                 unknown_text("parameter", parameter, values, f"{name} has others"), exit_code=USAGE
             )
         values[parameter] = value
-    rows = data.query(sql, values).fetchall() if values else data.query(sql).fetchall()
+    # As text, so that what a value makes needless is not read.
+    rows = data.query(_GIVEN.sub(lambda found: literal(values[found[1]]), sql)).fetchall()
     return Answer(find_query(name), values, rows)

@@ -13,6 +13,7 @@ from iolens.fleet.lake import Lake
 from iolens.fleet.schema import Column
 from iolens.fleet.tables import LakeData
 from iolens.fleet.write import arrow, connection, read_files, write_files
+from iolens.metrics.tables import DERIVED
 from iolens.rules import load
 
 __all__ = ["recompute"]
@@ -49,11 +50,25 @@ def recompute(  # noqa: PLR0913
             try:
                 total += _day(lake, one, findings, "finding", wanted)
                 if not rules:
+                    total += _sums(lake, one)
                     total += _day(lake, one, metrics_of, "metric", ())
                 break
             except Conflict:  # an ingest has brought more of this day
                 continue
     return total
+
+
+def _sums(lake: Lake, day: date) -> int:
+    """The rows of ``file_sum``, from the records; the metric that says that they are there comes after them."""
+    table = lake.table("file_sum")
+    chosen = ", ".join(f'{c.to_stored} AS "{c.name}"' for c in table.columns)
+    query = f"SELECT {chosen} FROM ({DERIVED['file_sum'][1]}) ORDER BY log"
+    with lake.open(since=day, until=day) as data:
+        old = data.snapshot.files.get(table.name, [])
+        data.query("SELECT 1 FROM own_record, name_of LIMIT 0")
+        new = write_files(data.connection, query, table, f"r{uuid.uuid4().hex}", day)
+    table.commit(add=new, remove=old, exact=True)
+    return sum(file.rows for file in new)
 
 
 def _day(

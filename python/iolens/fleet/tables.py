@@ -16,6 +16,8 @@ from iolens.fleet.write import listed
 from iolens.log import scan
 from iolens.log.table import Schema
 from iolens.metrics import Dataset
+from iolens.metrics.literal import quoted
+from iolens.metrics.tables import DERIVED
 
 __all__ = ["LakeData", "LakeTables"]
 
@@ -43,7 +45,11 @@ class LakeTables:
         self._connection = connection
 
     def make(self, name: str) -> None:
-        self._connection.execute(f"CREATE VIEW {name} AS {self._select(name, tables()[name])}")
+        self._connection.execute(f"CREATE VIEW {name} AS {self.stored(name)}")
+
+    def stored(self, name: str) -> str:
+        """SQL: what is in the lake of a table."""
+        return self._select(name, tables()[name])
 
     def _select(self, name: str, columns: tuple[Column, ...]) -> str:
         files = self._files.get(name, [])
@@ -118,6 +124,31 @@ class LakeData(Dataset):
             part = rows[at : at + 1000]
             flat = [value for one in part for value in one]
             self._connection.execute(f"INSERT INTO {name} VALUES {', '.join([row] * len(part))}", flat)
+
+    def _make_now(self, name: str) -> None:
+        if name == "file_sum":
+            self._file_sum()
+        else:
+            super()._make_now(name)
+
+    def _file_sum(self) -> None:
+        """Of logs that were ingested without metrics, or by an older version, computed of their records."""
+        base, (_, computed) = self._base, DERIVED["file_sum"]
+        assert isinstance(base, LakeTables)
+        lacking = "FROM job ANTI JOIN (SELECT log FROM metric WHERE name = 'used_files') AS m USING (log)"
+        stored = base.stored("file_sum")
+        (count,) = self._run(f"SELECT count(*) {lacking}").fetchall()[0]
+        query = stored
+        if count:
+            self._prepare(computed)
+            self._connection.execute(f"CREATE TEMP TABLE unsummed AS SELECT log, {DAY} {lacking}")
+            self._connection.execute(
+                f"CREATE TEMP TABLE summed AS SELECT * FROM ({computed}) JOIN unsummed USING (log)"
+            )
+            query = (
+                f"SELECT * FROM ({stored}) WHERE log NOT IN (SELECT log FROM unsummed) UNION ALL FROM summed"
+            )
+        self._connection.execute(f"CREATE VIEW file_sum AS {query}")
 
     def seal(self, readable: Sequence[str] = ()) -> None:
         """From now on statements read the lake and do nothing else."""

@@ -132,6 +132,25 @@ _FILE_SITE = """
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
 
+# What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs.
+_FILE_SUM = """
+    SELECT s.log, s.id, CASE WHEN n.name LIKE '/%' THEN regexp_extract(n.name, '^(.*)/[^/]*$', 1) END AS directory,
+        s.bytes_read, s.bytes_written, s.io_time, s.metadata_time, s.small_writes
+    FROM (
+        SELECT log, id, coalesce(sum(bytes_read), 0)::BIGINT AS bytes_read,
+            coalesce(sum(bytes_written), 0)::BIGINT AS bytes_written, sum(total_time) AS io_time,
+            coalesce(sum(meta_time), 0) AS metadata_time,
+            sum(
+                size_write[1] + size_write[2] + size_write[3] + size_write[4] + size_write[5]
+                - least(size_write[5],
+                    CASE 1048576 WHEN access[1] THEN access_count[1] WHEN access[2] THEN access_count[2]
+                    WHEN access[3] THEN access_count[3] WHEN access[4] THEN access_count[4] ELSE 0 END)
+            )::BIGINT AS small_writes
+        FROM own_record GROUP BY log, id
+    ) AS s LEFT JOIN name_of AS n USING (log, id)
+    WHERE n.name IS NULL OR n.name NOT LIKE '%<other files>'
+"""
+
 DERIVED: dict[str, tuple[str, str]] = {
     "job": ("VIEW", _JOB),
     "directory": ("TABLE", _DIRECTORY),
@@ -144,6 +163,7 @@ DERIVED: dict[str, tuple[str, str]] = {
     "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),
     "single_record": ("VIEW", f"SELECT * FROM record WHERE {_SINGLE}"),
     "single_file": ("VIEW", f"SELECT * FROM file_of WHERE {_SINGLE}"),
+    "file_sum": ("TABLE", _FILE_SUM),
     "call_site": ("TABLE", _CALL_SITE),
     "file_site": ("VIEW", _FILE_SITE),
     "lost_below": ("TABLE", _LOST_BELOW),

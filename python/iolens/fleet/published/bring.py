@@ -23,7 +23,7 @@ from iolens.rules import Catalog, find, load
 
 __all__ = ["Imported", "bring"]
 
-OF_FILES = ("redundant_reads", "small_shared_writes")
+OF_FILES = ("redundant_reads", "small_shared_writes", "used_files")
 """Metrics that totals of a job tell nothing of."""
 
 _KNOWN = (Column("path", "text"),)
@@ -61,7 +61,7 @@ def bring(lake: Lake, path: str, *, cluster: str = "", catalog: Catalog | None =
         if not done.jobs:
             return done
         _complete(data, path, cluster)
-        for module in (*base.published.columns.modules, "name_of", "mount", "module"):
+        for module in (*base.published.columns.modules, "name_of", "mount", "module", "file_sum"):
             data.query(f"SELECT 1 FROM {module} LIMIT 0")
         rows = {
             "metric": _metrics(data, totals),
@@ -72,7 +72,7 @@ def bring(lake: Lake, path: str, *, cluster: str = "", catalog: Catalog | None =
         for name, listed in rows.items():
             _own(lake, data, name, listed)
         batches = data.connection.execute("SELECT DISTINCT batch FROM numbered ORDER BY 1").fetchall()
-        names = (*base.published.columns.modules, "name_of", "mount", "module", *rows, "job")
+        names = (*base.published.columns.modules, "name_of", "mount", "module", "file_sum", *rows, "job")
         for (batch,) in batches:
             for name in names:
                 _write(lake, data, name, batch)

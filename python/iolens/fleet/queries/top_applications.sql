@@ -18,7 +18,4 @@ SELECT "application", count(*) AS jobs, count(DISTINCT "user") AS users, sum(run
     sum(time_lost) AS time_lost, sum(io_time) AS io_time, sum(bytes_read)::BIGINT AS bytes_read,
     sum(bytes_written)::BIGINT AS bytes_written, sum(metadata_time) AS metadata_time,
     sum(small_writes)::BIGINT AS small_writes
-FROM fleet.jobs GROUP BY "application"
-ORDER BY CASE $by WHEN 'time' THEN sum(time_lost) WHEN 'bytes' THEN sum(coalesce(bytes_read, 0) + coalesce(bytes_written, 0))
-    WHEN 'metadata' THEN sum(metadata_time) WHEN 'small' THEN sum(small_writes) WHEN 'io' THEN sum(io_time)
-    ELSE count(*) END DESC NULLS LAST, "application" LIMIT CAST($rows AS BIGINT)
+FROM fleet.job_costs GROUP BY "application" ORDER BY sum(place) DESC NULLS LAST, "application" LIMIT CAST($rows AS BIGINT)

@@ -11,18 +11,28 @@
 -- column bytes_written (bytes): by programs
 -- column metadata_time (seconds): over all processes
 -- column small_writes (count): below 1 MiB
-WITH named AS (
-    SELECT id, any_value(name) AS name FROM name_of WHERE name LIKE '/%' AND name NOT LIKE '%<other files>' GROUP BY id
+WITH whole AS (
+    SELECT directory AS path, sum(io_time) AS io_time, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
+        sum(metadata_time) AS metadata_time, sum(small_writes) AS small_writes
+    FROM fleet.file_use WHERE directory IS NOT NULL GROUP BY directory
 ), placed AS (
-    SELECT u.*, CASE WHEN $depth > 0
-        THEN array_to_string(list_slice(string_split(parent, '/'), 1, CAST($depth AS BIGINT) + 1), '/') ELSE parent
+    SELECT *, CASE WHEN $depth > 0
+        THEN array_to_string(list_slice(string_split(path, '/'), 1, CAST($depth AS BIGINT) + 1), '/') ELSE path
         END AS directory
-    FROM fleet.file_use AS u JOIN (SELECT id, regexp_extract(name, '^(.*)/[^/]*$', 1) AS parent FROM named) USING (id)
+    FROM whole
+), best AS (
+    SELECT directory, sum(io_time) AS io_time, sum(bytes_read)::BIGINT AS bytes_read,
+        sum(bytes_written)::BIGINT AS bytes_written, sum(metadata_time) AS metadata_time,
+        sum(small_writes)::BIGINT AS small_writes,
+        CASE $by WHEN 'bytes' THEN sum(coalesce(bytes_read, 0) + coalesce(bytes_written, 0))
+            WHEN 'metadata' THEN sum(metadata_time) WHEN 'small' THEN sum(small_writes) ELSE sum(io_time) END AS place
+    FROM placed GROUP BY directory ORDER BY place DESC NULLS LAST, directory LIMIT CAST($rows AS BIGINT)
+), counted AS (
+    SELECT p.directory, count(DISTINCT u.id) AS files
+    FROM fleet.file_use AS u JOIN (SELECT path, directory FROM placed WHERE directory IN (SELECT directory FROM best)) AS p
+        ON u.directory = p.path
+    GROUP BY p.directory
 )
-SELECT coalesce(nullif(directory, ''), '/') AS directory, count(*) AS files, sum(io_time) AS io_time,
-    sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
-    sum(metadata_time) AS metadata_time, sum(small_writes)::BIGINT AS small_writes
-FROM placed GROUP BY placed.directory
-ORDER BY CASE $by WHEN 'bytes' THEN sum(coalesce(bytes_read, 0) + coalesce(bytes_written, 0))
-    WHEN 'metadata' THEN sum(metadata_time) WHEN 'small' THEN sum(small_writes) ELSE sum(io_time) END
-    DESC NULLS LAST, placed.directory LIMIT CAST($rows AS BIGINT)
+SELECT coalesce(nullif(directory, ''), '/') AS directory, files, io_time, bytes_read, bytes_written, metadata_time,
+    small_writes
+FROM best JOIN counted USING (directory) ORDER BY place DESC NULLS LAST, best.directory

@@ -12,22 +12,33 @@
 -- column bytes_written (bytes): by programs
 -- column metadata_time (seconds): over all processes
 -- column small_writes (count): below 1 MiB
-WITH likely AS (
-    SELECT *, CASE $by WHEN 'bytes' THEN coalesce(bytes_read, 0) + coalesce(bytes_written, 0)
-        WHEN 'metadata' THEN metadata_time WHEN 'small' THEN small_writes ELSE io_time END AS place
-    FROM fleet.file_use ORDER BY place DESC NULLS LAST, id LIMIT CAST($rows AS BIGINT) + 1000
-), named AS (
-    SELECT id, any_value(name) AS name FROM name_of WHERE id IN (SELECT id FROM likely) GROUP BY id
+WITH bucket AS (
+    -- A million groups of files are added up, not every file: there are more than memory holds.
+    SELECT id % 1048576 AS bucket, sum(place) AS total FROM fleet.file_places GROUP BY id % 1048576
+), first AS (
+    SELECT bucket FROM bucket ORDER BY total DESC, bucket LIMIT 1000 + CAST($rows AS BIGINT)
+), known AS (
+    SELECT id, sum(place) AS place FROM fleet.file_places WHERE id % 1048576 IN (SELECT bucket FROM first) GROUP BY id
+), missed AS (
+    -- Other groups that have as much as the last of the files found: as a rule none.
+    SELECT bucket FROM bucket
+    WHERE bucket NOT IN (SELECT bucket FROM first) AND total >= 0.999999 * (
+        SELECT min(place) FROM (SELECT place FROM known ORDER BY place DESC LIMIT CAST($rows AS BIGINT)) AS found)
+), more AS (
+    SELECT id, sum(place) AS place FROM fleet.file_places WHERE id % 1048576 IN (SELECT bucket FROM missed) GROUP BY id
+), chosen AS (
+    SELECT id, place FROM (SELECT * FROM known UNION ALL SELECT * FROM more) AS found
+    ORDER BY place DESC, id LIMIT CAST($rows AS BIGINT)
 ), best AS (
-    SELECT * FROM likely LEFT JOIN named USING (id) WHERE name IS NULL OR name NOT LIKE '%<other files>'
-    ORDER BY place DESC NULLS LAST, id LIMIT CAST($rows AS BIGINT)
-), used AS (
-    SELECT id, count(DISTINCT log) AS jobs, count(DISTINCT "user") AS users
-    FROM own_record JOIN job USING (log)
-    WHERE id IN (SELECT id FROM best) AND ($user = '' OR "user" = $user)
-        AND ($application = '' OR application = $application) AND ($cluster = '' OR cluster = $cluster)
-    GROUP BY id
+    SELECT id, place, max(log) AS log, max(CASE WHEN directory IS NOT NULL THEN log END) AS named_log,
+        count(DISTINCT log) AS jobs, count(DISTINCT "user") AS users, sum(io_time) AS io_time,
+        sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+        sum(metadata_time) AS metadata_time, sum(small_writes)::BIGINT AS small_writes
+    FROM fleet.file_use JOIN chosen USING (id) JOIN (SELECT log, "user" FROM job) AS whose USING (log)
+    GROUP BY id, place
+), named AS (
+    SELECT n.id, n.name FROM name_of AS n JOIN best AS b ON n.id = b.id AND n.log = coalesce(b.named_log, b.log)
 )
 SELECT coalesce(name, '<unnamed ' || id || '>') AS file, jobs, users, io_time, bytes_read, bytes_written, metadata_time,
     small_writes
-FROM best LEFT JOIN used USING (id) ORDER BY place DESC NULLS LAST, id
+FROM best LEFT JOIN named USING (id) ORDER BY place DESC, id

@@ -25,7 +25,9 @@ CHARTS = {
 BARS = 15
 
 # Queries that a page asks with an argument of its own, or that nobody asks for themselves.
-INNER = frozenset({"series_at", "file_use", "measured", "jobs", "job_search", "occurrences"})
+INNER = frozenset(
+    {"series_at", "file_use", "file_places", "job_costs", "measured", "jobs", "job_search", "occurrences"}
+)
 
 
 def known_query(name: str) -> str:

@@ -1,0 +1,128 @@
+"""What programs did with each file, stored for sums over all jobs: equal to what the records say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iolens.fleet import Lake
+from iolens.fleet.batch import Options
+from iolens.fleet.compact import compact
+from iolens.fleet.ingest import Ingest
+from iolens.fleet.named import ask
+from iolens.fleet.recompute import recompute
+from iolens.metrics.tables import DERIVED
+from made_log import Make
+
+NAMES = {1: b"/scratch/ann/a.h5", 2: b"/scratch/ann/sub/b", 3: b"/b", 9: b"/scratch<other files>"}
+
+
+@pytest.fixture
+def area(tmp_path: Path) -> Path:
+    """Six jobs of three days; file 1 was opened through MPI-IO."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    make = Make(folder)
+    for job in range(6):
+        records = [
+            {"id": id, "bytes_written": 10**id * (job + 1), "write_time": 0.5 * id, "writes": 1}
+            for id in NAMES
+        ]
+        start = 1_700_000_000 + 86400 * (job // 2)
+        made = make(
+            posix=[*records, {"id": 77, "bytes_read": 5, "reads": 1}],
+            mpiio=[{"id": 1, "bytes_written": 7, "indep_writes": 1}],
+            names=NAMES,
+            job_id=job,
+            start=start,
+            end=start + 5,
+        )
+        made.rename(folder / f"{'ann' if job % 2 else 'bob'}_solver_id{job}-1_1-1-1-1_1.darshan")
+    return folder
+
+
+def ingest(area: Path, lake: Path, rules: bool, limit: int | None = None) -> Lake:
+    Ingest(Lake.create(lake), Options(str(lake), rules=rules), jobs=1, limit=limit).run([area])
+    return Lake(lake)
+
+
+ROWS = """
+    SELECT job_id, id, directory, bytes_read, bytes_written, io_time FROM {} JOIN job USING (log) ORDER BY job_id, id
+"""
+
+
+def stored(lake: Lake) -> int:
+    return sum(file.rows for file in lake.snapshot().files.get("file_sum", []))
+
+
+def tops(lake: Lake) -> list[Any]:
+    with lake.open() as data:
+        return [
+            ask(data, name, by="bytes", **more).rows
+            for name in ("top_files", "top_directories")
+            for more in ({}, {"user": "ann"}, {"rows": 2})
+        ]
+
+
+def test_rows_are_those_of_the_records(area: Path, tmp_path: Path) -> None:
+    lake = ingest(area, tmp_path / "lake", True)
+    with lake.open() as data:
+        found = data.query(ROWS.format("file_sum")).fetchall()
+        assert found == data.query(ROWS.format(f"({DERIVED['file_sum'][1]})")).fetchall()
+        assert found[:4] == [
+            (0, 1, "/scratch/ann", 0, 7, 0.0),  # through MPI-IO: its own records count
+            (0, 2, "/scratch/ann/sub", 0, 100, 1.0),
+            (0, 3, "", 0, 1000, 1.5),
+            (0, 77, None, 5, 0, 0.0),
+        ]
+        values = data.query("SELECT DISTINCT value FROM metric WHERE name = 'used_files'").fetchall()
+        assert values == [(4.0,)]
+    assert stored(lake) == 24
+
+
+def test_top_files_and_directories(area: Path, tmp_path: Path) -> None:
+    with ingest(area, tmp_path / "lake", True).open() as data:
+        rows = ask(data, "top_files", by="bytes").dicts()
+        assert [(r["file"], r["jobs"], r["users"], r["bytes_written"]) for r in rows] == [
+            ("/b", 6, 2, 21000),
+            ("/scratch/ann/sub/b", 6, 2, 2100),
+            ("/scratch/ann/a.h5", 6, 2, 42),
+            ("<unnamed 77>", 6, 2, 0),
+        ]
+        rows = ask(data, "top_directories", by="bytes", user="ann").dicts()
+        assert [(r["directory"], r["files"], r["bytes_written"]) for r in rows] == [
+            ("/", 1, 12000),
+            ("/scratch/ann/sub", 1, 1200),
+            ("/scratch/ann", 1, 21),
+        ]
+
+
+def test_a_lake_without_them_answers_and_gets_them(area: Path, tmp_path: Path) -> None:
+    whole = tops(ingest(area, tmp_path / "whole", True))
+    lake = ingest(area, tmp_path / "lake", False)
+    assert stored(lake) == 0 and tops(lake) == whole
+    recompute(lake)
+    assert stored(lake) == 24 and tops(lake) == whole
+    recompute(lake)
+    assert stored(lake) == 24 and tops(lake) == whole
+
+
+def test_a_lake_that_has_some_of_them(area: Path, tmp_path: Path) -> None:
+    whole = tops(ingest(area, tmp_path / "whole", True))
+    ingest(area, tmp_path / "lake", True, limit=3)
+    lake = ingest(area, tmp_path / "lake", False)
+    assert stored(lake) == 12 and tops(lake) == whole
+    compact(lake, keep_hours=0)
+    assert stored(lake) == 12 and tops(lake) == whole
+
+
+def test_a_log_that_is_written_again_replaces_its_rows(area: Path, tmp_path: Path) -> None:
+    lake = ingest(area, tmp_path / "lake", True)
+    before = tops(lake)
+    log = sorted(area.iterdir())[0]
+    log.touch()
+    ingest(area, tmp_path / "lake", True)
+    assert stored(lake) == 28 and tops(lake) == before
+    compact(lake, keep_hours=0)
+    assert stored(lake) == 24 and tops(lake) == before
