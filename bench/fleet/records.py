@@ -139,7 +139,8 @@ def main() -> None:
     parser.add_argument(
         "--keep", type=Path, help="folder of the lake, which stays, and is taken if it is there"
     )
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--query", default="", help="this one only")
+    parser.add_argument("--json", action="store_true", help="a line for each query")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = (arguments.keep or Path(scratch)) / "lake"
@@ -150,21 +151,24 @@ def main() -> None:
                 f"{records:,} records made, {time.process_time() - start:.0f} s of processor time",
                 file=sys.stderr,
             )
-        found = []
+        if not arguments.json:
+            print("| query | seconds | processor seconds | memory, MB | rows |\n|---|---|---|---|---|")
         for name, given in QUERIES:
-            asked = [sys.executable, "-c", ASKED, os.fspath(folder), name, json.dumps(given)]
-            done = subprocess.run(asked, check=True, capture_output=True, text=True)
-            found.append({"query": name, "given": given, **json.loads(done.stdout)})
-    if arguments.json:
-        print(json.dumps(found))
+            if arguments.query in ("", name):
+                report(folder, name, given, arguments.json)
+
+
+def report(lake: Path, name: str, given: dict[str, Any], as_json: bool) -> None:
+    asked = [sys.executable, "-c", ASKED, os.fspath(lake), name, json.dumps(given)]
+    one = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+    if as_json:
+        print(json.dumps({"query": name, "given": given, **one}), flush=True)
         return
-    print("| query | seconds | processor seconds | memory, MB | rows |\n|---|---|---|---|---|")
-    for one in found:
-        given = ", ".join(f"{key}={value}" for key, value in one["given"].items())
-        print(
-            f"| {one['query']} {given} | {one['seconds']:.1f} | {one['processor']:.1f} | {one['memory']:.0f} "
-            f"| {one['rows']} |"
-        )
+    words = " ".join([name, *(f"{key}={value}" for key, value in given.items())])
+    print(
+        f"| {words} | {one['seconds']:.1f} | {one['processor']:.1f} | {one['memory']:.0f} | {one['rows']} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

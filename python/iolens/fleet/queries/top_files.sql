@@ -13,19 +13,19 @@
 -- column metadata_time (seconds): over all processes
 -- column small_writes (count): below 1 MiB
 WITH bucket AS (
-    -- A million groups of files are added up, not every file: there are more than memory holds.
-    SELECT id % 1048576 AS bucket, sum(place) AS total FROM fleet.file_places GROUP BY id % 1048576
+    -- 65,536 groups of files are added up, not every file: there are more than memory holds.
+    SELECT id % 65536 AS bucket, sum(place) AS total FROM fleet.file_places GROUP BY id % 65536
 ), first AS (
-    SELECT bucket FROM bucket ORDER BY total DESC, bucket LIMIT 1000 + CAST($rows AS BIGINT)
+    SELECT bucket FROM bucket ORDER BY total DESC, bucket LIMIT 500 + CAST($rows AS BIGINT)
 ), known AS (
-    SELECT id, sum(place) AS place FROM fleet.file_places WHERE id % 1048576 IN (SELECT bucket FROM first) GROUP BY id
+    SELECT id, sum(place) AS place FROM fleet.file_places WHERE id % 65536 IN (SELECT bucket FROM first) GROUP BY id
 ), missed AS (
     -- Other groups that have as much as the last of the files found: as a rule none.
     SELECT bucket FROM bucket
     WHERE bucket NOT IN (SELECT bucket FROM first) AND total >= 0.999999 * (
         SELECT min(place) FROM (SELECT place FROM known ORDER BY place DESC LIMIT CAST($rows AS BIGINT)) AS found)
 ), more AS (
-    SELECT id, sum(place) AS place FROM fleet.file_places WHERE id % 1048576 IN (SELECT bucket FROM missed) GROUP BY id
+    SELECT id, sum(place) AS place FROM fleet.file_places WHERE id % 65536 IN (SELECT bucket FROM missed) GROUP BY id
 ), chosen AS (
     SELECT id, place FROM (SELECT * FROM known UNION ALL SELECT * FROM more) AS found
     ORDER BY place DESC, id LIMIT CAST($rows AS BIGINT)
