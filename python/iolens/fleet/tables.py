@@ -16,7 +16,6 @@ from iolens.fleet.write import listed
 from iolens.log import scan
 from iolens.log.table import Schema
 from iolens.metrics import Dataset
-from iolens.metrics.literal import quoted
 from iolens.metrics.tables import DERIVED
 
 __all__ = ["LakeData", "LakeTables"]

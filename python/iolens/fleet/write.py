@@ -16,7 +16,7 @@ from iolens.fleet.delta import DAY, File, Table
 from iolens.fleet.schema import Column
 from iolens.metrics.literal import quoted
 
-__all__ = ["arrow", "connect", "connection", "listed", "plain", "read_files", "write_files"]
+__all__ = ["arrow", "connect", "connection", "listed", "plain", "quoted", "read_files", "write_files"]
 
 _ARROW = {
     "long": DataType.int64(),

@@ -223,7 +223,7 @@ class Dataset:
         """
         if not self._sealed:
             if readable:
-                folders = ", ".join(_literal(folder) for folder in (*readable, self._folder))
+                folders = ", ".join(literal(folder) for folder in (*readable, self._folder))
                 self._connection.execute(f"SET allowed_directories = [{folders}]")
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
