@@ -1,4 +1,4 @@
-"""A user in a real browser: the list, a job, its application, picked runs."""
+"""A user, an administrator and an intruder in a real browser."""
 
 from __future__ import annotations
 
@@ -93,3 +93,51 @@ def test_picked_runs_are_compared_and_sorted(browser: Browser, address: str) -> 
     page.click("text=Compare picked")
     page.wait_for_selector("h1 >> text=Runs beside each other")
     assert page.locator("thead th").count() == 3
+
+
+def test_an_administrator_sees_what_came_and_who_asked(browser: Browser, address: str) -> None:
+    visitor = Visitor(browser, "root")
+    page = visitor.page
+    page.goto(f"{address}/ingest")
+    assert "zed_bad_id9_1.darshan" in page.inner_text("#quarantine")
+    page.goto(f"{address}/sql")
+    page.fill("textarea", 'SELECT "user", count(*) AS jobs FROM job GROUP BY 1 ORDER BY 1')
+    page.click("form.sql button >> nth=0")
+    page.wait_for_selector("#answer tbody tr")
+    assert page.locator("#answer tbody tr").count() == 3
+    page.click("nav >> text=Audit")
+    page.wait_for_selector("#audit")
+    assert "count(*) AS jobs" in page.inner_text("#audit")
+    for path in ("/q/findings", "/q/top_users", "/storage", "/screens", "/coverage", "/q/drift", "/tokens", "/q"):
+        page.goto(address + path)
+    assert visitor.complaints == []
+
+
+def test_an_intruder_gets_nowhere(browser: Browser, address: str, logs: dict[int, int]) -> None:
+    page = Visitor(browser, "mallory").page
+    for path in (f"/job/{logs[100]}", f"/job/{logs[100]}/details", "/ingest", "/audit", "/application?name=sim"):
+        answer = page.goto(address + path)
+        assert answer is not None and answer.status in (403, 404), path
+        assert "alice" not in page.content().replace("/job/", "")
+    page.goto(f"{address}/jobs?text=<script>window.stolen=1</script>")
+    assert page.evaluate("window.stolen") is None
+    assert page.locator("#jobs tbody tr").count() == 0
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.stolen=1\">')")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.stolen") is None, "the policy lets no inline script run"
+
+
+@pytest.mark.parametrize("path", ["/jobs", "JOB", "/q/findings", "/coverage", "/sql", "/storage"])
+def test_a_page_fits_a_phone(path: str, browser: Browser, address: str, logs: dict[int, int]) -> None:
+    page = Visitor(browser, "sam", viewport={"width": 320, "height": 640}).page
+    page.goto(address + path.replace("JOB", f"/job/{logs[105]}"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_dark_is_dark(browser: Browser, address: str) -> None:
+    colours = {}
+    for scheme in ("light", "dark"):
+        page = Visitor(browser, "sam", color_scheme=scheme).page
+        page.goto(f"{address}/jobs")
+        colours[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colours == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}
