@@ -108,14 +108,29 @@ def test_an_administrator_sees_what_came_and_who_asked(browser: Browser, address
     page.click("nav >> text=Audit")
     page.wait_for_selector("#audit")
     assert "count(*) AS jobs" in page.inner_text("#audit")
-    for path in ("/q/findings", "/q/top_users", "/storage", "/screens", "/coverage", "/q/drift", "/tokens", "/q"):
+    for path in (
+        "/q/findings",
+        "/q/top_users",
+        "/storage",
+        "/screens",
+        "/coverage",
+        "/q/drift",
+        "/tokens",
+        "/q",
+    ):
         page.goto(address + path)
     assert visitor.complaints == []
 
 
 def test_an_intruder_gets_nowhere(browser: Browser, address: str, logs: dict[int, int]) -> None:
     page = Visitor(browser, "mallory").page
-    for path in (f"/job/{logs[100]}", f"/job/{logs[100]}/details", "/ingest", "/audit", "/application?name=sim"):
+    for path in (
+        f"/job/{logs[100]}",
+        f"/job/{logs[100]}/details",
+        "/ingest",
+        "/audit",
+        "/application?name=sim",
+    ):
         answer = page.goto(address + path)
         assert answer is not None and answer.status in (403, 404), path
         assert "alice" not in page.content().replace("/job/", "")
