@@ -4,7 +4,7 @@
 -- parameter user (): only in jobs of this user
 -- parameter application (): only in jobs of this application
 -- parameter cluster (): only in jobs of this cluster
-SELECT * FROM file_sum
+SELECT log, id, directory, bytes_read, bytes_written, io_time, metadata_time, small_writes FROM file_sum
 WHERE ($user = '' AND $application = '' AND $cluster = '') OR log IN (
     SELECT log FROM job WHERE ($user = '' OR "user" = $user) AND ($application = '' OR application = $application)
         AND ($cluster = '' OR cluster = $cluster))
