@@ -64,6 +64,34 @@ def test_kills_at_any_moment_lose_nothing_and_double_nothing(area: Path, tmp_pat
     whole(lake)
 
 
+def _session(leader: int) -> list[str]:
+    """What runs in a session, by its commands."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_no_worker_outlives_a_killed_ingest(seconds: float, area: Path, tmp_path: Path) -> None:
+    process = start(area, tmp_path / "ann's lake")
+    while not any("spawn_main" in command for command in _session(process.pid)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(seconds)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 20
+    while (left := _session(process.pid)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert left == []
+
+
 def test_two_ingesters_bring_every_log_once(area: Path, tmp_path: Path) -> None:
     both = [start(area, tmp_path / "ann's lake") for _ in range(2)]
     told = [process.communicate()[1] for process in both]

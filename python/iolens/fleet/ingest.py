@@ -15,7 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, Callable, Optional
 
 import duckdb
@@ -64,6 +65,17 @@ class Summary:
     bytes: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Folders and files that could not be looked at, each with the reason."""
+
+
+def _end_with_parent() -> None:
+    """In a worker: it holds its own end of the queue open, and would wait for work of a killed ingest for ever."""
+
+    def watch() -> None:
+        if parent := parent_process():
+            parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _folder(new: New) -> str:
@@ -171,7 +183,9 @@ class Ingest:
 
     def _start(self, listed: list[New]) -> Future[Written]:
         if self._pool is None:
-            self._pool = self._given or ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"))
+            self._pool = self._given or ProcessPoolExecutor(
+                self._jobs, mp_context=get_context("spawn"), initializer=_end_with_parent
+            )
         return self._pool.submit(write_batch, self._options, secrets.randbits(53 - BATCH_BITS), listed)
 
     def _finish(
