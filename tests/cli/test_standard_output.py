@@ -26,9 +26,17 @@ REFUSED = {
     "recover --output": ["recover", "-o", "-"],
     "merge --output": ["merge", "-o", "-", "LOG", "OTHER"],
     "peak --save": ["peak", "--save=-", "."],
+    "serve --audit": ["serve", "--lake", "LAKE", "--audit", "-"],
 }
 
-READ = {"findings --thresholds", "fleet history --series", "fleet notify --site", "fleet notify --outbox"}
+READ = {
+    "findings --thresholds",
+    "fleet history --series",
+    "fleet notify --site",
+    "fleet notify --outbox",
+    "serve --site",
+    "serve token --site",
+}
 
 
 @pytest.fixture(scope="module")

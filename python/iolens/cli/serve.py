@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from iolens.cli.command import STDOUT
 from iolens.error import OK, USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def _person() -> str:
 def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
     from iolens.portal.site import for_one_person, read_site
 
+    if audit == STDOUT:
+        raise IolensError(f'--audit "{audit}": expected the name of a file', exit_code=USAGE)
+    if path is not None and audit is not None:
+        raise IolensError(
+            "--audit: with --site it stands in the site's file ([server] audit)", exit_code=USAGE
+        )
     if path is not None:
         return read_site(path)
     if host not in ("127.0.0.1", "::1", "localhost"):
