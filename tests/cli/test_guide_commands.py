@@ -36,7 +36,6 @@ NOT_RUN = {
     "iolens top --every 15": "runs until it is stopped; tests/live runs it",
     "iolens watch --stall 60 4711": "waits for a job that hangs; tests/live has such jobs",
     "iolens serve": "runs until it is stopped; tests/portal asks a portal",
-    "sudo": "changes the machine; tests/deploy checks and runs the units",
     "echo $?": "belongs to iolens watch",
     "iolens fleet ingest /darshan/logs --lake /data/lake && ": "sends mail; tests/fleet has servers for it",
     "iolens fleet top users --lake /data/lake --engine spark": "needs Spark; make spark-tests runs such commands",

@@ -33,6 +33,7 @@ SCHEMAS = {
     "fleet ingest": ["ingest"],
     "fleet notify": ["trial"],
     "info": ["info"],
+    "overhead": ["overhead"],
     "peak": ["peak"],
     "report": ["report"],
     "run": ["run"],

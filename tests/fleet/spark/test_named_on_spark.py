@@ -39,6 +39,13 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "drift": [{"recent": 1}, {"recent": 3, "factor": 1.01}],
     "findings": [{"severity": "good"}, {"rule": "redundant_reads", "rows": 1}, {"user": "carol"}],
     "occurrences": [{"severity": "good"}, {}],
+    "measured": [{}],
+    "job_search": [{}, {"text": "SIM"}, {"since": "2026-11-02", "found": 1}],
+    "job_list": [{}, {"by": "user", "down": 0, "rows": 3, "skip": 2}, {"by": "io_time"}],
+    "job_count": [{}, {"text": "bob"}],
+    "file_systems": [{}],
+    "projects": [{}],
+    "storage_targets": [{}],
     "series_at": [{}, {"application": "sim"}],
     "screen": [{}, _SCREENS],
     "screen_redundant_reads": [{}, {"bytes": GIB}],
@@ -46,6 +53,8 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "screen_small_writes": [{}, {"writes": 500}],
 }
 """Query -> the values with which it is asked."""
+
+_UNORDERED = {"jobs", "job_costs", "file_use", "file_places", "measured", "job_search"}
 
 SERIES = """time,load,full
 2026-11-01T10:00:00,1,50
@@ -104,12 +113,13 @@ def test_named_queries_have_the_rows_that_duckdb_has(
         for name, values in [(query, values) for query in queries() for values in ASKED[query]]:
             sql, defaults = statement(name)
             parameters = {**defaults, **values}
-            ordered = name not in ("jobs", "job_costs", "file_use", "file_places")
+            ordered = name not in _UNORDERED
             if found := differences(data, spark, sql, parameters, ordered=ordered):
                 wrong[name, str(values)] = found[:2]
             rows[name] += len(data.query(sql, parameters).fetchall())
     assert not wrong
-    assert min(rows.values()) > 0, rows
+    # This lake has neither accounting nor a Lustre file system.
+    assert {name for name, n in rows.items() if not n} <= {"projects", "storage_targets"}
 
 
 def test_days_bound_what_is_asked(session: Any, lake: Path) -> None:
