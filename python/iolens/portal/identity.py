@@ -14,7 +14,7 @@ from iolens.portal.access import Viewer
 from iolens.portal.site import Site
 from iolens.portal.state import State
 
-__all__ = ["Identity", "Known"]
+__all__ = ["Identity", "Known", "user_name"]
 
 LONGEST_NAME = 128
 
@@ -28,7 +28,7 @@ class Known:
     mark: str = ""
 
 
-def _name(text: str) -> str | None:
+def user_name(text: str) -> str | None:
     """A user's name as a header or provider tells it, if it can be one."""
     text = text.strip()
     return text if text and len(text) <= LONGEST_NAME and text.isprintable() else None
@@ -92,5 +92,5 @@ class Identity:
         told = request.headers.getlist(header.name)
         if not told or request.client is None or not header.trusts(request.client.host):
             return None
-        name = _name(told[0]) if len(told) == 1 else None
+        name = user_name(told[0]) if len(told) == 1 else None
         return None if name is None else Known(self.site.viewer(name), "header", self.mark(name, ""))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
+from urllib.parse import urlsplit
 
 from iolens.error import USAGE, IolensError
 from iolens.portal.access import Role, Viewer
@@ -19,7 +21,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Header", "Project", "Site", "for_one_person", "read_site"]
+__all__ = ["Header", "OpenId", "Project", "Site", "for_one_person", "read_site"]
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
@@ -37,6 +39,18 @@ class Header:
         except ValueError:
             return False
         return any(found in network for network in self.addresses)
+
+
+@dataclass(frozen=True)
+class OpenId:
+    """The site's OpenID provider, and what it knows this portal by."""
+
+    issuer: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scopes: tuple[str, ...] = ("openid", "profile")
+    claim: str = "preferred_username"
+    """What the provider calls the user's name."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,7 @@ class Site:
     person: str = ""
     """The one who started it and may see the whole lake; "" for a site."""
     header: Header | None = None
+    oidc: OpenId | None = None
     staff: frozenset[str] = frozenset()
     administrators: frozenset[str] = frozenset()
     projects: Mapping[str, Project] = field(default_factory=dict)
@@ -161,6 +176,54 @@ def _header(section: _Section) -> Header | None:
     return Header(name.lower(), tuple(addresses))
 
 
+def _secret(section: _Section) -> str:
+    """Of the settings, or of a file that they name: neither may be everybody's to read."""
+    given = [key for key in ("client_secret", "client_secret_file") if key in section.values]
+    if len(given) != 1:
+        raise section.error(f"[{section.name}] expected one of client_secret and client_secret_file")
+    text = str(section.take(given[0], str))
+    file = Path(section.path).parent / text if given[0].endswith("_file") else Path(section.path)
+    try:
+        if file.stat().st_mode & stat.S_IROTH:
+            raise section.error(f'[{section.name}] {given[0]}: everybody can read "{file}": chmod o-r')
+        found = file.read_text().strip() if given[0].endswith("_file") else text
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "is no text"
+        raise section.error(f'[{section.name}] {given[0]}: "{file}": {why}') from None
+    if not found:
+        raise section.error(f"[{section.name}] {given[0]}: is empty")
+    return found
+
+
+def _oidc(section: _Section) -> OpenId | None:
+    if not section.values:
+        return None
+    issuer = section.take("issuer", str)
+    try:
+        parts = urlsplit(issuer)
+        local = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    except ValueError:
+        parts, local = urlsplit(""), False
+    if not parts.netloc or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
+        raise section.error(
+            f'[{section.name}] issuer: "{issuer}": expected an address that begins with https://'
+        )
+    scopes = section.take("scopes", list, list(OpenId.scopes))
+    if not all(isinstance(one, str) and one.split() == [one] for one in scopes) or "openid" not in scopes:
+        raise section.error(f'[{section.name}] scopes: expected a list of words with "openid" among them')
+    found = OpenId(
+        issuer,
+        section.take("client_id", str),
+        _secret(section),
+        tuple(scopes),
+        section.take("claim", str, OpenId.claim),
+    )
+    if not found.client_id or not found.claim:
+        raise section.error(f"[{section.name}] {'claim' if found.client_id else 'client_id'}: is empty")
+    section.end()
+    return found
+
+
 def _projects(section: _Section) -> dict[str, Project]:
     found = {}
     for name in list(section.values):
@@ -208,6 +271,7 @@ def read_site(path: str | os.PathLike[str]) -> Site:
         raise IolensError(f"is no TOML: {error}", name, exit_code=USAGE) from None
     read: dict[str, Callable[[_Section], Any]] = {
         "header": _header,
+        "oidc": _oidc,
         "projects": _projects,
         "limits": _limits,
     }
@@ -224,6 +288,8 @@ def read_site(path: str | os.PathLike[str]) -> Site:
             "[live] exporters: expected addresses that begin with http://", name, exit_code=USAGE
         )
     root.end()
-    if not found["header"]:
-        raise IolensError("[header] is missing: who is asking?", name, exit_code=USAGE)
+    if not found["header"] and not found["oidc"]:
+        raise IolensError("[header] or [oidc] is missing: who is asking?", name, exit_code=USAGE)
+    if found["header"] and found["oidc"]:
+        raise IolensError("[header] and [oidc]: expected one of them", name, exit_code=USAGE)
     return Site(**settings, **found)

@@ -1,4 +1,4 @@
-"""Sessions and tokens of the API, in a file of SQLite or in memory: as hashes, so that who reads it can use none."""
+"""Sessions, sign-ins and API tokens, in a file of SQLite or in memory: as hashes, so that who reads it can use none."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["State", "Token"]
+__all__ = ["SignIn", "State", "Token"]
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, user TEXT, label TEXT, made REAL, ends REAL);
 CREATE TABLE IF NOT EXISTS session (hash TEXT PRIMARY KEY, user TEXT, ends REAL);
+CREATE TABLE IF NOT EXISTS sign_in (hash TEXT PRIMARY KEY, nonce TEXT, verifier TEXT, onward TEXT, ends REAL);
 CREATE TABLE IF NOT EXISTS secret (value TEXT);
 """
 TOKENS_EACH = 20
+
+SIGN_INS = 10_000
+"""Under way at once: whoever comes can begin one."""
 
 
 class Token(NamedTuple):
@@ -30,6 +34,14 @@ class Token(NamedTuple):
     label: str
     made: float
     ends: float
+
+
+class SignIn(NamedTuple):
+    """What the portal must know when a browser comes back from the provider. onward: the page it wanted."""
+
+    nonce: str
+    verifier: str
+    onward: str
 
 
 def _hash(text: str) -> str:
@@ -80,6 +92,27 @@ class State:
     def close_session(self, text: str) -> None:
         with self._change() as base:
             base.execute("DELETE FROM session WHERE hash = ?", (_hash(text),))
+
+    # ---- sign-ins ----
+
+    def begin_sign_in(self, key: str, begun: SignIn, seconds: float) -> None:
+        now = time.time()
+        with self._change() as base:
+            base.execute("DELETE FROM sign_in WHERE ends < ?", (now,))
+            base.execute("INSERT INTO sign_in VALUES (?, ?, ?, ?, ?)", (_hash(key), *begun, now + seconds))
+            base.execute(
+                "DELETE FROM sign_in WHERE hash IN (SELECT hash FROM sign_in ORDER BY ends DESC LIMIT -1 OFFSET ?)",
+                (SIGN_INS,),
+            )
+
+    def end_sign_in(self, key: str) -> SignIn | None:
+        """What was begun with this key; None for any other, and the second time."""
+        with self._change() as base:
+            found = base.execute(
+                "SELECT nonce, verifier, onward, ends FROM sign_in WHERE hash = ?", (_hash(key),)
+            ).fetchone()
+            base.execute("DELETE FROM sign_in WHERE hash = ?", (_hash(key),))
+        return SignIn(*found[:3]) if found and found[3] > time.time() else None
 
     # ---- tokens ----
 
