@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _NEEDED = ("starlette", "uvicorn", "jinja2", "nanoarrow", "deltalake")
 
 
-def _check_installed() -> None:
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+_NEEDED_FOR_OIDC = ("authlib", "httpx2")
+
+
+def _check_installed(needed: tuple[str, ...] = _NEEDED) -> None:
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         raise IolensError(f"needs {', '.join(missing)}: pip install 'iolens[portal]'", exit_code=USAGE)
 
@@ -84,7 +87,10 @@ def serve(  # noqa: PLR0913, PLR0917
     _check_installed()
     from iolens.portal.server import serve as run
 
-    return run(_site(site, host, port, audit), Path(lake), refresh, memory)
+    settings = _site(site, host, port, audit)
+    if settings.oidc is not None:
+        _check_installed(_NEEDED_FOR_OIDC)
+    return run(settings, Path(lake), refresh, memory)
 
 
 @serve.command()

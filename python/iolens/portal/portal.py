@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -33,6 +33,9 @@ from iolens.portal.shelf import Edition, Shelf
 from iolens.portal.shown import cell, href
 from iolens.portal.site import Site
 from iolens.portal.state import State
+
+if TYPE_CHECKING:
+    from iolens.portal.signin import SignInPages
 
 __all__ = ["Portal"]
 
@@ -65,6 +68,17 @@ def _refuse(status: int, title: str, text: str) -> HTTPException:
     return HTTPException(status, detail=f"{title}\n{text}")
 
 
+def _way_in(request: Request) -> dict[str, str]:
+    """Headers by which a browser gets to the sign-in: from a page there and back, in place of part of one anew."""
+    if request.method not in ("GET", "HEAD"):
+        return {}
+    if "hx-request" in request.headers:
+        return {"hx-refresh": "true"}
+    query = request.scope["query_string"].decode("latin-1")
+    path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
+    return {"location": link("/login", next=f"{path}?{query}" if query else path)}
+
+
 class Portal:
     """All that requests share."""
 
@@ -74,6 +88,12 @@ class Portal:
         self.state = State(site.state)
         self.audit = Audit(site.audit)
         self.identity = Identity(site, self.state)
+        self.sign_in: SignInPages | None = None
+        if site.oidc is not None:  # Authlib is not for those who do without
+            from iolens.portal.provider import Provider
+            from iolens.portal.signin import SignInPages
+
+            self.sign_in = SignInPages(self, Provider(site.oidc, site.origin))
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
         self._details: dict[tuple[datetime, int], str] = {}
@@ -122,7 +142,10 @@ class Portal:
         """Who asks, if that one may. Raises HTTPException."""
         known = self.identity.known(request, route.api)
         if known is None:
-            raise _refuse(401, "Who are you?", self._how_to_enter())
+            refused = _refuse(401, "Who are you?", self._how_to_enter())
+            if self.sign_in is not None and not route.api:
+                refused.headers = _way_in(request)
+            raise refused
         request.state.known = known
         if known.viewer.role < route.least:
             raise _refuse(403, "Not for you", f"This is for {route.least.title}s.")
@@ -133,6 +156,8 @@ class Portal:
             return (
                 "Open the address that `iolens serve` printed; it works once. Start it again for another one."
             )
+        if self.sign_in is not None:
+            return "Sign in first."
         return "Come through your site's front door, which tells this portal who you are."
 
     def _check_form(self, request: Request, known: Known, form: dict[str, str]) -> None:
@@ -193,21 +218,26 @@ class Portal:
     def _problem(self, request: Request, status: int, title: str, text: str) -> Response:
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": {"status": status, "title": title, "detail": text}}, status)
+        return self.anybodys_page(request, "problem.html", status, title=title, text=text)
+
+    def anybodys_page(self, request: Request, template: str, status: int = 200, **context: Any) -> Response:
+        """A page that needs nobody known, and nothing of the lake."""
         known = getattr(request.state, "known", None)
-        made = self.templates.get_template("problem.html").render(
-            title=title,
-            text=text,
+        made = self.templates.get_template(template).render(
             viewer=known.viewer if known else None,
             site=self.site,
             mark=known.mark if known else "",
             problem=self.shelf.problem if known else "",
             edition=None,
             path=request.url.path,
+            **context,
         )
         return HTMLResponse(made, status)
 
     async def _on_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if error.headers and "location" in error.headers:
+            return RedirectResponse(error.headers["location"], 303)
         titles = {
             404: ("Not found", "There is no such page."),
             405: ("Not here", "This page takes no such request."),
@@ -215,7 +245,9 @@ class Portal:
         title, text = titles.get(error.status_code, ("That does not work", str(error.detail)))
         if "\n" in str(error.detail):
             title, text = str(error.detail).split("\n", 1)
-        return self._problem(request, error.status_code, title, text)
+        answer = self._problem(request, error.status_code, title, text)
+        answer.headers.update(error.headers or {})
+        return answer
 
     # ---- coming in ----
 
@@ -225,20 +257,23 @@ class Portal:
             raise _refuse(401, "Who are you?", self._how_to_enter())
         return self.welcome(session)
 
-    def welcome(self, session: str) -> Response:
-        """To the first page, with a session's cookie."""
-        answer = RedirectResponse("/", 303)
-        seconds = int(self.site.session_hours * 3600)
+    def welcome(self, session: str, onward: str = "/") -> Response:
+        """To the first page or another one, with a session's cookie."""
+        answer = RedirectResponse(onward, 303)
+        self.set_cookie(answer, self.identity.cookie, session, int(self.site.session_hours * 3600))
+        return answer
+
+    def set_cookie(self, answer: Response, name: str, value: str, seconds: int) -> None:
+        """For as long; 0 removes it. Who comes from the site's provider brings no cookie that is "strict"."""
         answer.set_cookie(
-            self.identity.cookie,
-            session,
+            name,
+            value,
             max_age=seconds,
             path="/",
             httponly=True,
             secure=self.site.secure,
-            samesite="strict",
+            samesite="strict" if self.sign_in is None else "lax",
         )
-        return answer
 
     def app(self) -> ASGIApp:
         """For uvicorn."""
@@ -246,6 +281,8 @@ class Portal:
         routes += [Path_("/static/{name}", assets.serve), Path_("/healthy", self._healthy)]
         if self.site.person:
             routes.append(Path_("/login", self._login))
+        if self.sign_in is not None:
+            routes += self.sign_in.routes()
         inner = Starlette(routes=routes, exception_handlers={HTTPException: self._on_error})
         return Guard(inner, self.site, self.audit)
 

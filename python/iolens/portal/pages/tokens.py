@@ -51,11 +51,10 @@ def remove(asking: Asking) -> Response:
 
 
 def leave(asking: Asking) -> Response:
-    """Ends the session."""
-    identity = asking.portal.identity
-    asking.portal.state.close_session(asking.request.cookies.get(identity.cookie, ""))
-    answer = asking.page("left.html")
-    answer.delete_cookie(
-        identity.cookie, path="/", secure=asking.portal.site.secure, httponly=True, samesite="strict"
-    )
+    """Ends the session, and leads to where the one with the site's provider is ended."""
+    portal = asking.portal
+    portal.state.close_session(asking.request.cookies.get(portal.identity.cookie, ""))
+    farewell = portal.sign_in.provider.farewell() if portal.sign_in is not None else ""
+    answer = asking.page("left.html", farewell=farewell)
+    portal.set_cookie(answer, portal.identity.cookie, "", 0)
     return answer
