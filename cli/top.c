@@ -12,14 +12,17 @@
 #include "cli.h"
 #include "json.h"
 #include "live_json.h"
+#include "live_nodes.h"
 #include "live_page.h"
 #include "live_screen.h"
 #include "output.h"
 
 struct request {
 	const char *wanted; /* NULL = all jobs */
-	bool once, json;
+	bool once, json, slurm, answer;
 	const char *metrics; /* file */
+	const char *nodes;   /* their names; NULL = this one alone */
+	const char *through; /* what leads there; NULL = ssh, or srun */
 	double every;        /* s */
 	size_t rows;
 };
@@ -50,6 +53,17 @@ static const struct choice table[] = {
 	 .expect = "a number above 0, or all"},
 	{"json", NULL, choice_flag, "once, as JSON, with every file; numbers in bytes and seconds",
 	 .at = offsetof(struct request, json)},
+	{"nodes", "NAME,...", choice_text, "of these nodes together, by ssh; each needs the same iolens there",
+	 .at = offsetof(struct request, nodes)},
+	{"slurm", NULL, choice_flag, "of all nodes of JOB, a number of Slurm's, by srun",
+	 .at = offsetof(struct request, slurm)},
+	{"through", "COMMAND", choice_text,
+	 "with --nodes or --slurm: what leads to a node instead; %h in it is the node's name, which else is put behind "
+	 "it",
+	 .at = offsetof(struct request, through)},
+	{"answer", NULL, choice_flag,
+	 "on the other node: a look for each byte of standard input, for the iolens top that asks",
+	 .at = offsetof(struct request, answer)},
 	{"openmetrics", "FILE", choice_text,
 	 "write FILE again and again, whole each time, for a node exporter's text file collector;\n"
 	 "with --once: once; - for standard output",
@@ -77,6 +91,7 @@ const struct choices top_choices = {
 
 struct watching {
 	struct live_names *names;
+	struct live_nodes *nodes; /* NULL = this one alone */
 	struct live_look now, before;
 	bool has_before;
 };
@@ -94,7 +109,9 @@ static int look_again(struct watching *w, const struct request *r, struct live *
 	live_look_free(&w->before);
 	w->before = w->now;
 	w->has_before = w->before.at > 0;
-	if (live_look_take(&w->now, w->names, &err) < 0)
+	int code =
+		w->nodes ? live_nodes_look(w->nodes, &w->now, w->names, &err) : live_look_take(&w->now, w->names, &err);
+	if (code < 0)
 		return fail_look(&err);
 	if (live_make(l, &w->now, w->has_before ? &w->before : NULL, w->names, r->wanted, &err) < 0)
 		return fail_look(&err);
@@ -165,11 +182,16 @@ static int judge(const struct request *r, const struct watching *w, const struct
 		return cli_fail(CLI_PARTIAL, "top: %zu store%s of another version of iolens: that version shows %s",
 				w->now.unreadable, w->now.unreadable == 1 ? " is" : "s are",
 				w->now.unreadable == 1 ? "it" : "them");
+	size_t silent = 0;
+	for (size_t n = 0; n < l->nnodes; n++)
+		silent += l->nodes[n].problem[0] && cli_fail(1, "top: %s: %s", l->nodes[n].name, l->nodes[n].problem);
+	if (silent && silent == l->nnodes)
+		return CLI_INPUT;
 	if (r->wanted && !l->n)
 		return cli_fail(CLI_INPUT,
 				"top: %s: no observed program here belongs to that: iolens top lists what there is",
 				r->wanted);
-	return CLI_OK;
+	return silent ? CLI_PARTIAL : CLI_OK;
 }
 
 static int show_once(const struct request *r, struct watching *w, struct live *l)
@@ -217,6 +239,37 @@ static int show(const struct request *r, struct watching *w, struct live *l)
 	return live_screen_run(r->wanted, r->every, look_for_screen, &(struct screen_context){w, r});
 }
 
+/* Ways to other nodes, where there shall be some. Returns an exit code. */
+static int open_nodes(const struct request *r, struct watching *w)
+{
+	char list[1 << 16], srun[200];
+	const char *nodes = r->nodes, *through = r->through ? r->through : "ssh -o BatchMode=yes -o ConnectTimeout=10";
+	struct log_error err;
+	if (r->nodes && r->slurm)
+		return cli_fail(CLI_USAGE, "top: --nodes and --slurm: give one of them");
+	if (r->through && !r->nodes && !r->slurm)
+		return cli_fail(CLI_USAGE, "top: --through goes with --nodes or --slurm");
+	if (r->slurm && (!r->wanted || r->wanted[strspn(r->wanted, "0123456789")]))
+		return cli_fail(CLI_USAGE, "top: --slurm needs the number of a job: iolens top --slurm 4711");
+	if (r->slurm && !live_nodes_of_slurm(r->wanted, list, sizeof list))
+		return cli_fail(CLI_INPUT, "top: %s: Slurm knows no such job that runs", r->wanted);
+	if (r->slurm) {
+		snprintf(srun, sizeof srun, "srun --overlap --quiet --jobid=%.20s --nodes=1 --ntasks=1 --nodelist=%%h",
+			 r->wanted);
+		nodes = list;
+		through = r->through ? r->through : srun;
+	}
+	if (nodes && !(w->nodes = live_nodes_start(nodes, through, &err)))
+		return cli_fail(err.code == LOG_E_USAGE ? CLI_USAGE : CLI_INPUT, "top: %s", err.message);
+	return 0;
+}
+
+static int answer(struct watching *w)
+{
+	struct log_error err;
+	return live_nodes_answer(STDIN_FILENO, STDOUT_FILENO, w->names, &err) < 0 ? fail_look(&err) : CLI_OK;
+}
+
 int top_main(int argc, char **argv)
 {
 	struct request r = {.every = 1, .rows = 20};
@@ -228,7 +281,10 @@ int top_main(int argc, char **argv)
 	r.wanted = at < argc ? argv[at] : NULL;
 	if (!w.names)
 		return cli_fail(CLI_INPUT, "top: not enough memory");
-	code = show(&r, &w, &l);
+	code = r.answer ? answer(&w) : open_nodes(&r, &w);
+	if (!code && !r.answer)
+		code = show(&r, &w, &l);
+	live_nodes_end(w.nodes);
 	live_free(&l);
 	live_look_free(&w.now);
 	live_look_free(&w.before);

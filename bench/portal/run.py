@@ -219,9 +219,11 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             "staff": pages(arguments.port, "staff"),
             "user": pages(arguments.port, names[0]),
         }
-        more = folder / "more"
-        if not more.exists():
-            generate.generate(more, logs=2000, files=20, users=20, days=5, seed=7)
+        seed = 7 + len(
+            list(folder.glob("more-*"))
+        )  # what a kept lake has already would not be ingested again
+        more = folder / f"more-{seed}"
+        generate.generate(more, logs=2000, files=20, users=20, days=5, seed=seed)
         ingest = subprocess.Popen(
             [IOLENS, "fleet", "ingest", more / "logs", "--lake", lake, "--jobs", "1"],
             stdout=subprocess.DEVNULL,

@@ -6,7 +6,6 @@
 
 #include "hash.h"
 #include "index.h"
-#include "snapshot.h"
 
 /* ---- which stores belong together ---- */
 
@@ -53,10 +52,21 @@ static bool session_name(const char *path, char name[40])
 	return name[strspn(name, "0123456789")] != '\0';
 }
 
-static int join_store(struct grouping *g, size_t n, const struct live_store *s)
+/* A number of the scheduler's or a process's; 0 = it is none. */
+static long long number_of(const char *wanted)
+{
+	char *end;
+	long long number = wanted ? strtoll(wanted, &end, 10) : 0;
+	return wanted && *wanted && !*end && number > 0 ? number : 0;
+}
+
+/* `joined`: a job whose stores on several nodes are one; 0 = none. */
+static int join_store(struct grouping *g, size_t n, const struct live_store *s, long long joined)
 {
 	char key[100], name[40];
-	if (session_name(s->path, name))
+	if (joined && s->job == joined)
+		snprintf(key, sizeof key, "number %u %lld", (unsigned)s->owner, joined);
+	else if (session_name(s->path, name))
 		snprintf(key, sizeof key, "session %s", name);
 	else
 		snprintf(key, sizeof key, "job %u %lld", (unsigned)s->owner, (long long)s->job);
@@ -235,8 +245,7 @@ static int add_process(struct live_job *j, struct index *ids, const struct live_
 	if (!index_grow(&j->processes, j->nprocesses, sizeof *j->processes))
 		return LOG_E_MEMORY;
 	struct live_process *p = &j->processes[j->nprocesses++];
-	*p = (struct live_process){
-		.store = s, .before = before ? was : s, .state = s->pid ? snapshot_process_state(s->pid) : 0};
+	*p = (struct live_process){.store = s, .before = before ? was : s};
 	count_process(j, s, now);
 	/* What began between the looks did all of it since. With one look nothing is known. */
 	add_interfaces(j, p, p->before);
@@ -280,20 +289,20 @@ static int fill_job(struct live_job *j, struct grouping *g, size_t group, const 
 /* A name with or without what all have, a directory, the scheduler's number, or that of one of its processes. */
 static bool is_wanted(const struct live_job *j, const char *wanted)
 {
-	char *end, directory[620];
+	char directory[620];
 	const char *name = strncmp(wanted, "iolens-", 7) == 0 ? wanted + 7 : wanted;
 	if (!strcmp(j->name, name))
 		return true;
-	long long number = strtoll(wanted, &end, 10);
-	bool is_number = *wanted && !*end && number > 0;
+	long long number = number_of(wanted);
 	snprintf(directory, sizeof directory, "%.600s/", wanted);
-	if (is_number && j->id == number)
+	if (number && j->id == number)
 		return true;
 	for (size_t n = 0; n < j->nprocesses; n++) {
 		const struct live_store *s = j->processes[n].store;
-		if (is_number && (s->pid == number || s->process.pid == number))
+		const char *path = strchr(s->path, '/');
+		if (number && (s->pid == number || s->process.pid == number))
 			return true;
-		if (*wanted == '/' && strncmp(s->path, directory, strlen(directory)) == 0)
+		if (*wanted == '/' && path && strncmp(path, directory, strlen(directory)) == 0)
 			return true;
 	}
 	return false;
@@ -338,11 +347,11 @@ int live_make(struct live *l, const struct live_look *now, const struct live_loo
 {
 	struct grouping g = {.parent = log_alloc((now->n + 1) * sizeof *g.parent)};
 	int code = g.parent ? 0 : LOG_E_MEMORY;
-	*l = (struct live){.interval = before ? now->at - before->at : 0};
+	*l = (struct live){.interval = before ? now->at - before->at : 0, .nodes = now->nodes, .nnodes = now->nnodes};
 	for (size_t n = 0; g.parent && n < now->n; n++)
 		g.parent[n] = n;
 	for (size_t n = 0; code >= 0 && n < now->n; n++)
-		code = join_store(&g, n, &now->stores[n]);
+		code = join_store(&g, n, &now->stores[n], now->nnodes ? number_of(wanted) : 0);
 	if (code >= 0)
 		code = add_jobs(l, &g, now, before, names, wanted);
 	if (l->n)

@@ -10,7 +10,6 @@
 struct live_process {
 	const struct live_store *store, *before; /* in this look and in the one before; NULL = it was not there */
 	struct live_counts counts, since; /* of the interfaces that reach the operating system; since the look before */
-	char state;                       /* of the kernel: R, S, D, T, ...; 0 = it has ended, or is elsewhere */
 };
 
 /* Its numbers are those of the lowest layer: of files that only MPI-IO saw, MPI-IO's. */
@@ -56,10 +55,16 @@ struct live_job {
 struct live {
 	struct live_job *jobs; /* the latest first */
 	size_t n;
-	double interval; /* s between the looks; 0 = there is but one */
+	double interval;               /* s between the looks; 0 = there is but one */
+	const struct live_node *nodes; /* that were asked; none = this one alone */
+	size_t nnodes;
 };
 
-/* `before`: NULL = none. `wanted`: a job, session (name or directory) or process; NULL = all. The looks must outlive it. */
+/*
+ * `before`: NULL = none. Of several nodes, all that has the wanted number of the scheduler's is one job: each node has a session
+ * of its own. `wanted`: a job, session (name or directory) or process; NULL = all.
+ * The looks must outlive it.
+ */
 int live_make(struct live *l, const struct live_look *now, const struct live_look *before,
 	      const struct live_names *names, const char *wanted, struct log_error *err);
 void live_free(struct live *l);

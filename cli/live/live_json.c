@@ -149,7 +149,7 @@ static void put_processes(struct json *j, const struct live *l, const struct liv
 	for (size_t n = 0; n < job->nprocesses; n++) {
 		const struct live_process *p = &job->processes[n];
 		const struct state_process *s = &p->store->process;
-		char state[2] = {p->state, '\0'};
+		char state[2] = {p->store->state, '\0'};
 		json_open(j, NULL, '{');
 		json_i64(j, "pid", p->store->pid ? p->store->pid : s->pid);
 		if (s->mpi_size > 0)
@@ -192,6 +192,20 @@ static void put_job(struct json *j, const struct live *l, const struct live_job 
 	json_close(j);
 }
 
+static void put_nodes(struct json *j, const struct live_look *look)
+{
+	if (!look->nnodes)
+		return;
+	json_open(j, "nodes", '[');
+	for (size_t n = 0; n < look->nnodes; n++) {
+		json_open(j, NULL, '{');
+		json_text(j, "name", look->nodes[n].name);
+		json_text(j, "problem", look->nodes[n].problem);
+		json_close(j);
+	}
+	json_close(j);
+}
+
 void live_json(struct json *j, const struct live *l, const struct live_look *look)
 {
 	char host[65] = "";
@@ -201,6 +215,7 @@ void live_json(struct json *j, const struct live *l, const struct live_look *loo
 	json_text(j, "host", host);
 	json_f64(j, "interval", l->interval);
 	json_i64(j, "unreadable", (int64_t)look->unreadable);
+	put_nodes(j, look);
 	json_open(j, "jobs", '[');
 	for (size_t n = 0; n < l->n; n++)
 		put_job(j, l, &l->jobs[n]);

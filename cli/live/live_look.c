@@ -51,19 +51,20 @@ static void add_store(struct looking *l, const char *directory, const char *name
 	struct log_error err;
 	if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
 		return;
-	if (!index_grow(&look->stores, look->n, sizeof *look->stores)) {
+	struct live_store *s = live_look_add(look);
+	if (!s) {
 		l->code = log_fail(l->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 		return;
 	}
-	struct live_store *s = &look->stores[look->n];
 	if (live_store_read(s, path, l->names, &err) < 0) {
 		look->unreadable += err.code == LOG_E_VERSION; /* else it has just begun, or ended meanwhile */
+		look->n--;
 		return;
 	}
 	s->owner = owner;
 	s->here = here;
 	s->pid = s->process.end_reason ? 0 : snapshot_process_number(&s->process, here);
-	look->n++;
+	s->state = s->pid ? snapshot_process_state(s->pid) : 0;
 }
 
 /* A directory that is this user's alone, or that of root's sessions for other users. */
@@ -152,6 +153,20 @@ static int by_path(const void *x, const void *y)
 	return strcmp(((const struct live_store *)x)->path, ((const struct live_store *)y)->path);
 }
 
+struct live_store *live_look_add(struct live_look *l)
+{
+	if (!index_grow(&l->stores, l->n, sizeof *l->stores))
+		return NULL;
+	l->stores[l->n] = (struct live_store){0};
+	return &l->stores[l->n++];
+}
+
+void live_look_sort(struct live_look *l)
+{
+	if (l->n)
+		qsort(l->stores, l->n, sizeof *l->stores, by_path);
+}
+
 int live_look_take(struct live_look *l, struct live_names *names, struct log_error *err)
 {
 	struct looking looking = {.look = l, .names = names, .err = err};
@@ -162,8 +177,7 @@ int live_look_take(struct live_look *l, struct live_names *names, struct log_err
 	for (size_t n = 0; n < SESSION_PARENTS; n++)
 		if (!seen_before(parents, n))
 			add_below(&looking, parents[n]);
-	if (l->n)
-		qsort(l->stores, l->n, sizeof *l->stores, by_path);
+	live_look_sort(l);
 	if (looking.code < 0)
 		live_look_free(l);
 	return looking.code;
@@ -174,6 +188,7 @@ void live_look_free(struct live_look *l)
 	for (size_t n = 0; n < l->n; n++)
 		live_store_free(&l->stores[n]);
 	log_free(l->stores);
+	log_free(l->nodes);
 	*l = (struct live_look){0};
 }
 

@@ -50,7 +50,7 @@ static void put_of_job(FILE *out, enum value v, const struct live_job *j)
 {
 	size_t waiting = 0;
 	for (size_t n = 0; n < j->nprocesses; n++)
-		waiting += j->processes[n].state == 'D';
+		waiting += j->processes[n].store->state == 'D';
 	put_labels(out, &families[v], j, NULL);
 	if (v == RUN_TIME)
 		fprintf(out, "%.3f\n", j->run_time);

@@ -57,6 +57,23 @@ void live_put_head(struct output *out, const struct live *l, const struct live_j
 	output_text(out, end);
 }
 
+size_t live_put_silent(struct output *out, const struct live *l, size_t width, const char *end)
+{
+	char text[600];
+	size_t silent = 0;
+	const struct live_node *first = NULL;
+	for (size_t n = 0; n < l->nnodes; n++)
+		if (l->nodes[n].problem[0] && !silent++)
+			first = &l->nodes[n];
+	if (!first)
+		return 0;
+	snprintf(text, sizeof text, "%zu of %zu nodes: %s: %s%s", silent, l->nnodes, first->name, first->problem,
+		 silent > 1 ? ", ..." : "");
+	put_line(out, text, width);
+	output_text(out, end);
+	return 1;
+}
+
 /* ---- pictures of text ---- */
 
 static bool is_utf8(void)
@@ -169,6 +186,7 @@ static bool put_job(struct output *out, const struct live *l, const struct live_
 {
 	bool good = true;
 	live_put_head(out, l, j, width, "\n");
+	live_put_silent(out, l, width, "\n");
 	live_put_heat(out, j, width, "\n");
 	live_put_sizes(out, j, width, "\n");
 	for (int view = LIVE_JOBS + 1; good && view < LIVE_VIEWS; view++)
@@ -182,5 +200,6 @@ bool live_put_page(struct output *out, const struct live *l, size_t rows, size_t
 		return put_job(out, l, &l->jobs[0], rows, width);
 	live_put_sums(out, l, width);
 	output_text(out, "\n");
+	live_put_silent(out, l, width, "\n");
 	return !l->n || put_table(out, l, NULL, LIVE_JOBS, rows, width);
 }

@@ -11,6 +11,9 @@ void live_put_sums(struct output *out, const struct live *l, size_t width);
 enum { LIVE_HEAD_LINES = 2 };
 void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end);
 
+/* The nodes that were asked and do not answer, in a line; returns how many lines, 0 or 1. */
+size_t live_put_silent(struct output *out, const struct live *l, size_t width, const char *end);
+
 /* Its heat map from its start to now, two lines (read, written), and its sizes; each line ends with `end`. */
 enum { LIVE_HEAT_LINES = 2, LIVE_SIZE_LINES = 2 };
 void live_put_heat(struct output *out, const struct live_job *j, size_t width, const char *end);

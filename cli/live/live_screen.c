@@ -157,7 +157,7 @@ static size_t put_above(struct screen *s, const struct live_job *j)
 	if (!s->job[0]) {
 		live_put_sums(&s->out, &s->l, s->width);
 		end_line(s);
-		return 1;
+		return 1 + live_put_silent(&s->out, &s->l, s->width, "\x1b[0m\x1b[K\r\n");
 	}
 	size_t lines = LIVE_HEAD_LINES + LIVE_HEAT_LINES + 1;
 	if (!j) {
@@ -166,6 +166,7 @@ static size_t put_above(struct screen *s, const struct live_job *j)
 		return 1;
 	}
 	live_put_head(&s->out, &s->l, j, s->width, "\x1b[0m\x1b[K\r\n");
+	lines += live_put_silent(&s->out, &s->l, s->width, "\x1b[0m\x1b[K\r\n");
 	live_put_heat(&s->out, j, s->width, "\x1b[K\r\n");
 	if (s->height >= TALL) {
 		live_put_sizes(&s->out, j, s->width, "\x1b[K\r\n");

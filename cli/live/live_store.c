@@ -14,6 +14,7 @@
 struct live_names {
 	struct index ids;
 	struct known {
+		uint64_t id;
 		char *name;
 		char file_system[24];
 	} * known; /* by number */
@@ -53,22 +54,40 @@ const char *live_file_system(const struct live_names *n, uint64_t id)
 	return k ? k->file_system : "";
 }
 
-/* Names are read of a store only where it has a record without one. */
-static void learn_name(struct live_names *n, struct log *log, uint64_t id)
+size_t live_names_count(const struct live_names *n)
 {
-	const struct log_job *job;
-	const char *name = find_known(n, id) ? NULL : log_name(log, id);
+	return n->ids.used;
+}
+
+const char *live_names_at(const struct live_names *n, size_t number, uint64_t *id, const char **file_system)
+{
+	*id = n->known[number].id;
+	*file_system = n->known[number].file_system;
+	return n->known[number].name;
+}
+
+void live_names_learn(struct live_names *n, uint64_t id, const char *name, const char *file_system)
+{
 	bool is_new;
-	if (!name || !index_grow(&n->known, n->ids.used, sizeof *n->known))
+	if (find_known(n, id) || !index_grow(&n->known, n->ids.used, sizeof *n->known))
 		return;
 	size_t number = index_number(&n->ids, id, &is_new);
 	if (number == SIZE_MAX)
 		return;
 	struct known *k = &n->known[number];
-	*k = (struct known){.name = strdup(name)};
+	*k = (struct known){.id = id, .name = strdup(name)};
+	snprintf(k->file_system, sizeof k->file_system, "%s", file_system);
+}
+
+/* Names are read of a store only where it has a record without one. */
+static void learn_name(struct live_names *n, struct log *log, uint64_t id)
+{
+	const struct log_job *job;
+	const char *name = find_known(n, id) ? NULL : log_name(log, id);
+	if (!name)
+		return;
 	const struct log_pair *mount = log_job(log, &job, NULL) >= 0 ? log_mount_of(job, name) : NULL;
-	if (mount && *name == '/')
-		snprintf(k->file_system, sizeof k->file_system, "%s", mount->value);
+	live_names_learn(n, id, name, mount && *name == '/' ? mount->value : "");
 }
 
 /* ---- counts ---- */

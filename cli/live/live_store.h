@@ -35,7 +35,8 @@ struct live_store {
 	uid_t owner;
 	bool here;   /* in the memory of this machine: its process is one of ours, whatever its host is called */
 	int64_t job; /* the scheduler's number, or that of a process */
-	int64_t pid; /* as we number it; 0 = it does not run, or not here */
+	int64_t pid; /* as its node numbers it; 0 = it does not run, or nobody can tell */
+	char state;  /* of the kernel: R, S, D, T, ...; 0 = it does not run, or nobody can tell */
 	char command[256];
 	struct state_process process;
 	double last; /* s since the job's start: the latest end of a call */
@@ -55,6 +56,10 @@ struct live_names *live_names_make(void);
 void live_names_free(struct live_names *n);
 const char *live_name(const struct live_names *n, uint64_t id);        /* NULL = not known */
 const char *live_file_system(const struct live_names *n, uint64_t id); /* its type; "" = not known */
+/* In the order in which they were learnt. */
+size_t live_names_count(const struct live_names *n);
+const char *live_names_at(const struct live_names *n, size_t number, uint64_t *id, const char **file_system);
+void live_names_learn(struct live_names *n, uint64_t id, const char *name, const char *file_system);
 
 /* 0, or a negative code: no store (yet), or of another version. */
 int live_store_read(struct live_store *s, const char *path, struct live_names *names, struct log_error *err);

@@ -294,8 +294,8 @@ static void add_processes(struct making *m, const struct live_job *j)
 			snprintf(r->cell[0], LIVE_CELL, "%lld", (long long)s->mpi_rank);
 		r->key[1] = (double)s->pid;
 		snprintf(r->cell[1], LIVE_CELL, "%lld", (long long)(p->store->pid ? p->store->pid : s->pid));
-		r->key[2] = p->state;
-		snprintf(r->cell[2], LIVE_CELL, "%c", p->state ? p->state : s->end_reason ? '-' : '?');
+		r->key[2] = p->store->state;
+		snprintf(r->cell[2], LIVE_CELL, "%c", p->store->state ? p->store->state : s->end_reason ? '-' : '?');
 		put_rates(r, 3, m->l, &since);
 		put_share(r, 6, live_time(&since), p->store->pid ? m->l->interval : 0);
 		put_bytes(r, 7, (double)counts.bytes[IO_READ]);

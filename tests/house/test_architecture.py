@@ -47,6 +47,7 @@ INNER_ROOMS = {
         "session",
         "doctor",
         "live",
+        "nodes",
         "show",
         "trace",
         "diff",
