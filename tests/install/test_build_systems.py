@@ -1,0 +1,100 @@
+"""What `meson install --tags static` brings for pkg-config, CMake and MPICH's wrappers links iolens into programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import places
+import pytest
+import shown
+from mpis import MPIS
+
+SOURCES = Path(__file__).resolve().parent.parent / "static" / "programs"
+CMAKE = """cmake_minimum_required(VERSION 3.13)
+project(streams C)
+find_package(iolens REQUIRED)
+add_executable(program {source})
+target_link_options(program PRIVATE -static)
+target_link_libraries(program PRIVATE iolens::static)
+"""
+
+
+def run(command: Sequence[str | Path], cwd: Path, **environment: str) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installed, and moved to a place that the build does not know."""
+    build = places.BUILD
+    if not (build / "runtime/linked/libiolens.a").exists():
+        pytest.skip("no libiolens.a in this build")
+    place = tmp_path_factory.mktemp("installed")
+    meson = Path(sys.executable).parent / "meson"
+    run([meson, "install", "-C", build, "--no-rebuild", "--tags", "static", "--destdir", place], cwd=place)
+    (archive,) = place.rglob("libiolens.a")
+    (cut,) = [folder for folder in archive.parents if folder.name == "lib"]
+    return cut.parent
+
+
+def writes(iolens: Path, logs: Path, name: str) -> list[str]:
+    found = []
+    for log in logs.rglob("*.darshan"):
+        rows = shown.records(run([iolens, "show", "--base", log], cwd=logs))
+        found += [
+            row["POSIX_WRITES"]
+            for (module, path, _), row in rows.items()
+            if (module, Path(path).name) == ("POSIX", name)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_pkg_config_links_a_static_program(compiler: str, prefix: Path, iolens: Path, tmp_path: Path) -> None:
+    (file,) = prefix.rglob("iolens-static.pc")
+    flags = run(["pkg-config", "--libs", "iolens-static"], tmp_path, PKG_CONFIG_PATH=str(file.parent)).split()
+    run([compiler, "-static", SOURCES / "streams.c", "-o", "program", *flags], tmp_path)
+    run(["./program"], tmp_path, IOLENS_LOGPATH=str(tmp_path), IOLENS_ENABLE_NONMPI="1")
+    assert writes(iolens, tmp_path, "blocks") == ["20", "20"]  # the child has a log of its own
+
+
+def test_cmake_links_a_static_program(prefix: Path, iolens: Path, tmp_path: Path) -> None:
+    if not shutil.which("cmake"):
+        pytest.skip("no cmake")
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(source=SOURCES / "streams.c"))
+    (file,) = prefix.rglob("iolens-config.cmake")
+    run(["cmake", "-S", ".", "-B", "made", f"-Diolens_DIR={file.parent}"], tmp_path)
+    run(["cmake", "--build", "made"], tmp_path)
+    run(["made/program"], tmp_path, IOLENS_LOGPATH=str(tmp_path), IOLENS_ENABLE_NONMPI="1")
+    assert writes(iolens, tmp_path, "blocks") == ["20", "20"]
+
+
+@pytest.mark.parametrize("command", ["mpicc.mpich", "mpicc.mpich -static-mpi", "mpifort.mpich"])
+def test_mpich_wrappers_take_the_profile(command: str, prefix: Path, iolens: Path, tmp_path: Path) -> None:
+    source = "ranks.f90" if "fort" in command else "ranks.c"
+    mpi = MPIS["mpich"]
+    mpi.require()
+    (file,) = prefix.rglob("iolens.conf")
+    shutil.copy(file, tmp_path)
+    path = f"{iolens.parent}:{os.environ['PATH']}"
+    run([*command.split(), "-profile=iolens", SOURCES / source, "-o", "program"], tmp_path, PATH=path)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    run([*mpi.launcher(2), "./program"], tmp_path, **mpi.environment, IOLENS_LOGPATH=str(logs))
+    (log,) = logs.rglob("*.darshan")
+    rows = shown.records(run([iolens, "show", "--base", log], tmp_path))
+    shared = {
+        (module, rank): row for (module, name, rank), row in rows.items() if Path(name).name == "shared"
+    }
+    assert shared["MPI-IO", -1]["MPIIO_COLL_WRITES"] == "2"
+    assert shared["POSIX", -1]["POSIX_BYTES_WRITTEN"] == ("2048" if source.endswith(".f90") else "40960")
