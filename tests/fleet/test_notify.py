@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import hmac
@@ -9,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -356,6 +358,14 @@ def test_names_cannot_write_headers_or_move_the_cursor(
 
 def test_only_its_owner_reads_the_outbox(outbox: Outbox) -> None:
     assert stat.S_IMODE(Path(outbox.path).stat().st_mode) == 0o600
+
+
+def test_of_a_delivered_message_no_text_is_kept(outbox: Outbox, mailbox: Mailbox, tmp_path: Path) -> None:
+    """Only what was told to whom: user, application, rule."""
+    assert tell(outbox, mail_site(tmp_path, mailbox.port), found())[1].delivered == 1
+    kept = "SELECT subject, body, payload FROM message"
+    with contextlib.closing(sqlite3.connect(outbox.path)) as read:
+        assert read.execute(kept).fetchall() == [("", "", "{}")]
 
 
 SENDER = """

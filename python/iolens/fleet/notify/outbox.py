@@ -141,14 +141,15 @@ class Outbox:
     def delivered(self, id: str, now: float) -> None:
         """Its text is not needed any more; what it told stays known."""
         self._change(
-            "UPDATE message SET state = 'delivered', delivered = ?, error = '', body = '', payload = '{}' WHERE id = ?",
+            "UPDATE message SET state = 'delivered', delivered = ?, error = '', subject = '', body = '', payload = '{}'"
+            " WHERE id = ?",
             now,
             id,
         )
 
     def withdrawn(self, id: str, reason: str) -> None:
         self._change(
-            "UPDATE message SET state = 'withdrawn', error = ?, body = '', payload = '{}' WHERE id = ?",
+            "UPDATE message SET state = 'withdrawn', error = ?, subject = '', body = '', payload = '{}' WHERE id = ?",
             reason,
             id,
         )
