@@ -133,7 +133,10 @@ def test_no_such_job(place: Place) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs unshare as root")
 def test_nothing_runs(place: Place) -> None:
-    script = 'mount -t tmpfs none /dev/shm && mount -t tmpfs none /tmp && exec "$0" top --once --every 0.1'
+    script = """
+        exec 9<"$0" # the command itself may lie below /tmp
+        mount -t tmpfs none /dev/shm && mount -t tmpfs none /tmp && exec /proc/self/fd/9 top --once --every 0.1
+    """
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, place.iolens],
         env={**place.env, "TMPDIR": "/tmp"},
