@@ -67,6 +67,9 @@ class Written:
     """Those that are in it, with the log that each replaces."""
     files: dict[str, list[File]] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
+    """What is in them is wrong: until they change, they are not read again."""
+    unreadable: list[Refused] = field(default_factory=list)
+    """The file system did not let them be read: the next scan tries again."""
     changed: list[Found] = field(default_factory=list)
     """They were written to while they were read: the next scan finds them again."""
 
@@ -112,7 +115,7 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list
         except FileNotFoundError:
             written.changed.append(found)
         except OSError as error:
-            written.refused.append(Refused(found, error.strerror or str(error)))
+            written.unreadable.append(Refused(found, error.strerror or str(error)))
         else:
             if digest is None:
                 written.changed.append(found)

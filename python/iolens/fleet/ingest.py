@@ -64,7 +64,7 @@ class Summary:
     findings: int = 0
     bytes: int = 0
     unreadable: list[str] = field(default_factory=list)
-    """Folders and files that could not be looked at, each with the reason."""
+    """Folders and logs that could not be read, each with the reason."""
 
 
 def _end_with_parent() -> None:
@@ -239,6 +239,7 @@ class Ingest:
         self.summary.replaced += sum(older is not None for _, older in written.logs)
         self.summary.quarantined += len(written.refused)
         self.summary.deferred += len(written.changed)
+        self.summary.unreadable += [f"{r.found.path}: {r.reason}" for r in written.unreadable]
         self.summary.findings += sum(f.rows for f in written.files.get("finding", ()))
         self.summary.bytes += sum(found.size for found, _ in written.logs)
 

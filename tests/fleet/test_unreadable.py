@@ -1,0 +1,68 @@
+"""Ingest as a user who may not read everything: the rest comes in, and what is missing once it is readable."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iolens.fleet import Lake
+from made_log import Make
+
+AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+IOLENS = Path(sys.executable).parent / "iolens"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody may write to."""
+    if subprocess.run([*AS_NOBODY, IOLENS, "--version"], check=False, capture_output=True).returncode:
+        pytest.skip("iolens lies where others may not read it")
+    with tempfile.TemporaryDirectory(prefix="iolens-public-") as place:
+        Path(place).chmod(0o777)
+        yield Path(place)
+
+
+def ingest(public: Path) -> tuple[int, dict[str, Any]]:
+    command = [*AS_NOBODY, IOLENS, "fleet", "ingest", "logs", "--lake", "lake", "--json", "-j", "1"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=public, timeout=120)
+    assert done.returncode in {0, 4}, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_what_may_not_be_read_is_named_and_taken_later(public: Path) -> None:
+    logs = public / "logs"
+    folders = {name: logs / name for name in ("open", "closed", "listed")}
+    for job, folder in enumerate(folders.values()):
+        folder.mkdir(parents=True)
+        Make(folder)(posix=[{"id": 1, "writes": 1}], job_id=10 + job)
+    secret = Make(public)(posix=[{"id": 1, "writes": 1}], job_id=20).rename(folders["open"] / "secret.darshan")
+    secret.chmod(0o600)
+    folders["closed"].chmod(0o700)
+    folders["listed"].chmod(0o744)  # its names may be read, its files not
+    listed = next(folders["listed"].glob("*.darshan")).relative_to(public)
+
+    code, done = ingest(public)
+    assert (code, done["ingested"], done["quarantined"]) == (4, 1, 0)
+    unread = ["logs/closed: Permission denied", f"{listed}: Permission denied"]
+    assert sorted(done["unreadable"]) == sorted([*unread, f"{secret.relative_to(public)}: Permission denied"])
+    assert ingest(public)[1]["unreadable"] == done["unreadable"]
+
+    secret.chmod(0o644)
+    code, done = ingest(public)
+    assert (code, done["ingested"], done["known"], sorted(done["unreadable"])) == (4, 1, 1, sorted(unread))
+    for folder in folders.values():
+        folder.chmod(0o755)
+    code, done = ingest(public)
+    assert (code, done["ingested"], done["known"], done["unreadable"]) == (0, 2, 2, [])
+    with Lake(public / "lake").open() as data:
+        assert data.rows("SELECT job_id FROM job ORDER BY 1") == [{"job_id": n} for n in (10, 11, 12, 20)]
+        assert data.rows("SELECT count(*) AS n FROM quarantine") == [{"n": 0}]
