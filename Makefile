@@ -112,9 +112,12 @@ wheel: ## wheels for every Linux, into dist
 sdist: ## the source distribution, into dist
 	./bootstrap sdist
 
-install-tests: wheel sdist ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
+install-tests: wheel sdist reproducible ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
+
+reproducible: build ## two builds in different folders: is what they install the same, byte for byte?
+	tests/install/reproducible.sh
 
 release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 	@$(bin)/python tools/release.py $(ARGS) "$(VERSION)"
@@ -122,4 +125,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests release clean
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests reproducible release clean

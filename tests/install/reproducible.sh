@@ -1,0 +1,35 @@
+#!/bin/bash
+# Two builds of the same sources, in folders of different names, under another umask, locale and time zone: is what
+# gets installed the same, byte for byte? Ends with 1 and names the files that differ.
+#   tests/install/reproducible.sh      uses the Meson of .venv; needs ./bootstrap build
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+repository=$PWD
+command -v .venv/bin/meson >/dev/null || { echo "reproducible: no .venv/bin/meson: ./bootstrap build" >&2; exit 2; }
+place=$(mktemp -d --tmpdir iolens-reproducible.XXXXXX)
+trap 'rm -rf "$place"' EXIT
+
+# install_from FOLDER PREFIX [VARIABLE=VALUE...]: sources into FOLDER, and what they make into PREFIX
+install_from() {
+	local folder=$1 prefix=$2
+	shift 2
+	mkdir -p "$folder"
+	tar -c --exclude='./build*' --exclude=./.venv --exclude=./.git --exclude=./dist --exclude=__pycache__ . | tar -x -C "$folder"
+	env "$@" PATH="$repository/.venv/bin:$PATH" sh -c 'meson setup -Dtests=false --prefix=/usr "$1/build" "$1" &&
+		meson compile -C "$1/build" && DESTDIR=$2 meson install -C "$1/build" --no-rebuild' sh "$folder" "$prefix" \
+		>"$place/log" 2>&1 || { tail -n 20 "$place/log" >&2; exit 2; }
+}
+
+umask 022
+install_from "$place/one" "$place/first" LC_ALL=C TZ=UTC
+umask 077
+install_from "$place/a folder of another length/two" "$place/second" LC_ALL=C.UTF-8 TZ=Asia/Tokyo
+
+list() {
+	(cd "$1" && find . ! -path '*/__pycache__*' -printf '%y %m %p %l\n' | sed 1d | sort)
+}
+cmp_lists=$(diff <(list "$place/first") <(list "$place/second")) || { echo "$cmp_lists"; exit 1; }
+differing=$(diff -rq --exclude=__pycache__ "$place/first" "$place/second") || { echo "$differing"; exit 1; }
+files=$(cd "$place/first" && find . -type f ! -path '*/__pycache__*' | wc -l)
+[ -n "$(find "$place/first" -name libiolens.so)" ] || { echo "reproducible: no libiolens.so was installed" >&2; exit 2; }
+echo "reproducible: $files files, the same in both builds"
