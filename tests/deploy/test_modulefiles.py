@@ -1,0 +1,136 @@
+"""Module files under environment-modules and Lmod: in everybody's environment, and out of it without a trace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import places
+import pytest
+
+LMOD = places.ROOT / ".venv" / "lmod" / "usr" / "share" / "lmod"
+INITRC = Path("/etc/environment-modules/initrc")
+TCL = Path("/usr/share/modules/init/bash")
+# What the two keep for themselves.
+OWN = (
+    "MODULE",
+    "_LM",
+    "__LM",
+    "__MODULES",
+    "LOADEDMODULES",
+    "LMOD",
+    "_ModuleTable",
+    "BASH_FUNC",
+    "SHLVL",
+    "_=",
+)
+
+
+class Modules:
+    def __init__(self, system: str, place: Path) -> None:
+        self.root, self.logs, self.place = place / "opt", place / "logs", place
+        self.library = self.root / "iolens/lib/libiolens.so"
+        self.library.parent.mkdir(parents=True)
+        self.library.symlink_to(places.PRELOAD)
+        (self.root / "bin").mkdir()
+        self.logs.mkdir()
+        files = place / "modulefiles"
+        files.mkdir()
+        name = "iolens" if system == "environment-modules" else "iolens.lua"
+        text = (places.ROOT / "deploy/modulefiles" / name).read_text()
+        for path, own in (("/opt/iolens", self.root), ("/logs/iolens", self.logs)):
+            assert text.count(path) == 1
+            text = text.replace(path, str(own))
+        (files / name).write_text(text)
+        (files / name.replace("iolens", "darshan")).write_text("" if name.endswith(".lua") else "#%Module\n")
+        if system == "environment-modules":
+            self.begin = f". {TCL}\n" if TCL.exists() else pytest.skip("no environment-modules")
+        else:
+            (init,) = LMOD.glob("[0-9]*/libexec/lmod") if LMOD.exists() else pytest.skip("no Lmod")
+            self.begin = f'export LMOD_CMD={init}\nmodule() {{ eval "$($LMOD_CMD bash "$@")"; }}\n'
+        self.begin += f"module use {files}\n"
+
+    def shell(
+        self, script: str, before: Sequence[str] = (), **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*before, "bash", "--norc", "-c", self.begin + script],
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", **environment},
+            cwd=self.place,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def environment(self, script: str, before: Sequence[str] = (), **environment: str) -> dict[str, str]:
+        lines = self.shell(f"{script}\nenv", before, **environment).stdout.splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith(OWN))
+
+
+@pytest.fixture(params=["environment-modules", "lmod"])
+def modules(request: pytest.FixtureRequest, tmp_path: Path) -> Modules:
+    return Modules(request.param, tmp_path)
+
+
+def test_a_program_is_observed_while_the_module_is_loaded(modules: Modules) -> None:
+    copy = f"{shutil.which('cp')} /etc/passwd"
+    done = modules.shell(
+        f"{copy} before\nmodule load iolens\n{copy} during\nmodule unload iolens\n{copy} after",
+        IOLENS_ENABLE_NONMPI="1",
+    )
+    assert done.returncode == 0 and "cannot be preloaded" not in done.stderr, done.stderr
+    logs = [log.name for log in modules.logs.rglob("*.darshan") if "_cp_" in log.name]
+    assert len(logs) == 1
+    shown = subprocess.run(
+        [places.BIN, "show", next(modules.logs.rglob(logs[0]))], capture_output=True, text=True, check=True
+    ).stdout
+    assert "/during" in shown
+
+
+@pytest.mark.parametrize("own", [{}, {"LD_PRELOAD": "libm.so.6", "IOLENS_LOGPATH": "/elsewhere"}])
+def test_unloading_leaves_no_trace(modules: Modules, own: dict[str, str]) -> None:
+    before = modules.environment("true", **own)
+    loaded = modules.environment("module load iolens", **own)
+    assert loaded["LD_PRELOAD"].split(":") == [str(modules.library), *([own["LD_PRELOAD"]] if own else [])]
+    assert loaded["IOLENS_LOGPATH"] == own.get("IOLENS_LOGPATH", str(modules.logs))
+    assert loaded["PATH"].split(":")[0] == str(modules.root / "bin")
+    assert modules.environment("module load iolens\nmodule unload iolens", **own) == before
+
+
+def test_loaded_by_default(modules: Modules, tmp_path: Path) -> None:
+    """As docs/guide/site-kit.md says: by the initrc of the one, by a variable of the other."""
+    if "LMOD_CMD" in modules.begin:
+        modules.begin = modules.begin.rsplit("module use", 1)[0]
+        told = {"LMOD_SYSTEM_DEFAULT_MODULES": "iolens", "MODULEPATH": f"{tmp_path}/modulefiles"}
+        script = "module --initial_load --no_redirect restore"
+        loaded = modules.environment(script, HOME=str(tmp_path), **told)
+    elif os.geteuid() != 0:
+        pytest.skip("needs root: a mount of its own over /etc/environment-modules/initrc")
+    else:
+        initrc = tmp_path / "initrc"
+        initrc.write_text(f"{INITRC.read_text()}\nmodule use {tmp_path}/modulefiles\nmodule load iolens\n")
+        modules.begin = f". {TCL}\n"
+        mounted = ["unshare", "-m", "sh", "-c", f'mount --bind {initrc} {INITRC} && exec "$@"', "sh"]
+        loaded = modules.environment("true", before=mounted)
+    assert (loaded["LD_PRELOAD"], loaded["IOLENS_LOGPATH"]) == (str(modules.library), str(modules.logs))
+
+
+def test_not_beside_darshan(modules: Modules) -> None:
+    done = modules.shell("module load darshan\nmodule load iolens\nenv")
+    assert "darshan" in done.stderr and "LD_PRELOAD" not in done.stdout
+
+
+def test_a_missing_library_is_not_preloaded(modules: Modules) -> None:
+    modules.library.unlink()
+    loaded = modules.environment("module load iolens")
+    assert "LD_PRELOAD" not in loaded
+    assert loaded["IOLENS_LOGPATH"] == str(modules.logs)
+
+
+def test_a_library_that_went_away_can_be_unloaded(modules: Modules) -> None:
+    script = f"module load iolens\nrm {modules.library}\nmodule unload iolens 2>/dev/null"
+    assert modules.environment(script) == modules.environment("true")
