@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder for logs and lakes, which stay")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if not IOLENS.exists() or find_spec("deltalake") is None:
+        raise SystemExit(
+            f"bench/fleet/run.py: no iolens with deltalake for {sys.executable}: pip install 'iolens[fleet]', "
+            "or ./bootstrap test and then .venv/bin/python bench/fleet/run.py"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(exist_ok=True, parents=True)
