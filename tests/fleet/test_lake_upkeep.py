@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from iolens.fleet import Lake, schema
+from iolens.fleet.archive import archive, sources
 from iolens.fleet.areas import find_logs
 from iolens.fleet.batch import Options
 from iolens.fleet.compact import compact
@@ -193,6 +194,27 @@ def test_findings_come_by_recomputing_too(area: Path, tmp_path: Path) -> None:
     recompute(Lake(tmp_path / "without"), rules=[rule])
     with Lake(tmp_path / "without").open() as data:
         assert data.rows(asked) == kept[0]
+
+
+def test_findings_of_archived_logs_come_by_recomputing(area: Path, tmp_path: Path) -> None:
+    with_rules, lake = tmp_path / "with", Lake.create(tmp_path / "lake")
+    fill(area, with_rules, rules=True)
+    fill(area, lake.path)
+    done = archive(lake, tmp_path / "kept", before=date(2100, 1, 1), program=str(IOLENS), courtesy=0)
+    assert done.removed == LOGS and not list(area.rglob("*.darshan"))
+    recompute(lake)
+    for asked in (
+        "rule, rule_version, message FROM finding",
+        "name, value FROM metric",
+        "directory, bytes_written, small_writes FROM file_sum",
+    ):
+        kept = []
+        for made in (Lake(with_rules), lake):
+            with made.open() as data:
+                kept.append(data.rows(f"SELECT job_id, {asked} JOIN job USING (log) ORDER BY ALL"))
+        assert kept[0] == kept[1] != [], asked
+    with lake.open() as data:
+        assert all(source.archive for source in sources(data))
 
 
 def test_recomputing_keeps_the_findings_of_days_without_detail(area: Path, tmp_path: Path) -> None:

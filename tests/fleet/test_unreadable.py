@@ -44,7 +44,9 @@ def test_what_may_not_be_read_is_named_and_taken_later(public: Path) -> None:
     for job, folder in enumerate(folders.values()):
         folder.mkdir(parents=True)
         Make(folder)(posix=[{"id": 1, "writes": 1}], job_id=10 + job)
-    secret = Make(public)(posix=[{"id": 1, "writes": 1}], job_id=20).rename(folders["open"] / "secret.darshan")
+    secret = Make(public)(posix=[{"id": 1, "writes": 1}], job_id=20).rename(
+        folders["open"] / "secret.darshan"
+    )
     secret.chmod(0o600)
     folders["closed"].chmod(0o700)
     folders["listed"].chmod(0o744)  # its names may be read, its files not
