@@ -75,7 +75,7 @@ intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs 
 
 spark-tests: ## metrics and ingest on Spark beside DuckDB: identical rows? installs Spark (480 MB) below .venv/spark
 	./bootstrap spark
-	SPARK_TESTS=1 PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
+	SPARK_TESTS=1 PATH="$(CURDIR)/$(bin):$$PATH" PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
 
 grafana-types: ## is deploy/grafana what Grafana's own types say? installs these and TypeScript below build/grafana
 	mkdir -p build/grafana
