@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-from datetime import date
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any, Callable
 
@@ -19,6 +20,7 @@ from iolens.fleet.batch import Options
 from iolens.fleet.compact import compact
 from iolens.fleet.delta import Table
 from iolens.fleet.ingest import Ingest
+from iolens.fleet.notify import Message, Outbox
 from iolens.fleet.pseudonyms import Pseudonyms
 from iolens.fleet.retention import retain
 from made_area import LOGS, fill, whole
@@ -149,6 +151,40 @@ def test_what_was_archived_before_still_opens(area: Path, lake: Lake, iolens: Pa
         rows = sources(data)
     with extracted(lake, rows) as paths:
         assert sorted(Path(path).read_bytes() for path in paths) == content
+
+
+def test_what_is_beside_the_tables_is_forgotten_or_named(
+    area: Path, lake: Lake, iolens: Path, tmp_path: Path, run_iolens: Run
+) -> None:
+    done = archive(lake, lake.path / "logs", before=AFTER, program=str(iolens))
+    new = datetime(2100, 1, 2, tzinfo=timezone.utc).timestamp()
+    file = lake.path / "outbox.sqlite"
+    with Outbox(file) as outbox:
+        for id, user, at in (("sent", "dora", 1.7e9), ("waits", "zephyr", 1.7e9), ("new", "carol", new)):
+            message = Message(id, f"user:{user}", f"of {user}", "text", {}, at)
+            outbox.add([(message, {(user, f"{user}-program", "sync_storm"): 7})])
+        outbox.delivered("sent", 1.7e9)
+        outbox.delivered("new", new)
+    (tmp_path / "key").write_bytes(KEY)
+    command = ["fleet", "retention", "--lake", lake.path, "--pseudonyms", AFTER, "--key", tmp_path / "key"]
+    told = run_iolens([*command, "--keep", "0"])
+    assert told.returncode == 0
+    assert told.stderr.splitlines() == [
+        f"iolens: {done.archives} archives still have {LOGS} logs of before 2100-01-01 with their names: "
+        "delete those files",
+        f"iolens: {file}: 1 messages of before 2100-01-01 wait, and name users and files",
+    ]
+    assert words_in(lake.path, ("dora", "zephyr", "carol")) == {
+        "zephyr": {"outbox.sqlite"},
+        "carol": {"outbox.sqlite"},
+    }
+    with Outbox(file) as outbox:
+        assert outbox.told("user:carol", 0) == {("carol", "carol-program", "sync_storm")}
+        assert outbox.counts() == {"waiting": 1, "delivered": 1, "withdrawn": 0}
+        outbox.delivered("waits", new)
+    shutil.rmtree(lake.path / "logs")
+    assert run_iolens([*command, "--keep", "0"]).stderr == ""
+    assert set(words_in(lake.path, ("dora", "zephyr", "carol"))) == {"carol"}
 
 
 def test_another_key_is_refused(lake: Lake, tmp_path: Path, run_iolens: Run) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from pathlib import Path
 
 import click
 
+from iolens.cli.command import warn
 from iolens.error import OK
 from iolens.fleet.aging import age
 from iolens.fleet.lake import Lake
@@ -59,8 +60,17 @@ def before_day(context: click.Context, parameter: click.Parameter, value: str | 
     show_default=True,
     help="Files with names that have become pseudonyms stay so long, for queries that have begun.",
 )
+@click.option(
+    "--outbox", metavar="FILE", help="With --pseudonyms: what notices have told [outbox.sqlite in the lake]."
+)
 def retention(  # noqa: PLR0913, PLR0917
-    lake: str, detail: date | None, jobs: date | None, pseudonyms: date | None, key: str | None, keep: int
+    lake: str,
+    detail: date | None,
+    jobs: date | None,
+    pseudonyms: date | None,
+    key: str | None,
+    keep: int,
+    outbox: str | None,
 ) -> int:
     """Removes what is old.
 
@@ -76,4 +86,22 @@ def retention(  # noqa: PLR0913, PLR0917
     if pseudonyms and key:
         logs = age(Lake(lake), pseudonyms, read_key(Path(key)), keep_hours=keep)
         print(f"the names of {logs:,} jobs became pseudonyms")
+        _outside(Lake(lake), pseudonyms, Path(outbox or f"{lake}/outbox.sqlite"))
     return OK
+
+
+def _outside(lake: Lake, before: date, outbox: Path) -> None:
+    """What is beside the tables: old notices are forgotten; of what keeps its names it is said where."""
+    from iolens.fleet.archive import archived_before
+    from iolens.fleet.notify import Outbox
+
+    logs, archives = archived_before(lake, before)
+    if logs:
+        warn(
+            f"{archives:,} archives still have {logs:,} logs of before {before} with their names: delete those files"
+        )
+    if outbox.exists():
+        with Outbox(outbox) as kept:
+            waiting = kept.forget(datetime.combine(before, time(), timezone.utc).timestamp())
+        if waiting:
+            warn(f"{outbox}: {waiting:,} messages of before {before} wait, and name users and files")

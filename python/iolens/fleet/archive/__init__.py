@@ -5,6 +5,6 @@ A log leaves the log area when its archive has been read back, is on disk, and t
 
 from iolens.fleet.archive.pack import Archived, archive
 from iolens.fleet.archive.restore import Restored, restore
-from iolens.fleet.archive.source import Source, extracted, sources
+from iolens.fleet.archive.source import Source, archived_before, extracted, sources
 
-__all__ = ["Archived", "Restored", "Source", "archive", "extracted", "restore", "sources"]
+__all__ = ["Archived", "Restored", "Source", "archive", "archived_before", "extracted", "restore", "sources"]

@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -14,8 +14,9 @@ from iolens.error import IolensError
 from iolens.fleet.archive.container import Member, read_member
 from iolens.fleet.lake import Lake
 from iolens.fleet.tables import LakeData
+from iolens.fleet.write import connection, read_files
 
-__all__ = ["Source", "extracted", "file_of", "mark_of", "member", "opened", "sources"]
+__all__ = ["Source", "archived_before", "extracted", "file_of", "mark_of", "member", "opened", "sources"]
 
 PART = ".part"
 
@@ -72,6 +73,18 @@ def sources(data: LakeData, where: str = "TRUE", parameters: Iterable[object] = 
 def file_of(lake: Lake, archive: str) -> Path:
     """Archives below the lake are named from there, so that both can be moved together."""
     return lake.path / archive
+
+
+def archived_before(lake: Lake, day: date) -> tuple[int, int]:
+    """Logs of days before this that are in archives, and these archives: those that are there."""
+    table = lake.table("archived")
+    old = [f for f in table.files() if f.day is not None and f.day < str(day)]
+    if not old:
+        return 0, 0
+    with connection() as duck:
+        counted = f"SELECT archive, count(*) FROM {read_files(duck, table, old)} GROUP BY archive"
+        there = [n for archive, n in duck.execute(counted).fetchall() if file_of(lake, archive).exists()]
+    return sum(there), len(there)
 
 
 def mark_of(lake: Lake) -> str:

@@ -66,6 +66,7 @@ class Outbox:
         try:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+            self._connection.execute("PRAGMA secure_delete = ON")
             with self._transaction():
                 (version,) = self._connection.execute("PRAGMA user_version").fetchone()
                 if version > _VERSION:
@@ -153,6 +154,20 @@ class Outbox:
             reason,
             id,
         )
+
+    def forget(self, before: float) -> int:
+        """What was told before this moment, and to whom; how many messages of then still wait, and stay as they are."""
+        with self._transaction():
+            self._connection.execute(
+                "DELETE FROM told WHERE told < ? AND message NOT IN (SELECT id FROM message WHERE state = 'waiting')",
+                (before,),
+            )
+            self._connection.execute(
+                "DELETE FROM message WHERE state <> 'waiting' AND created < ?", (before,)
+            )
+        self._connection.execute("VACUUM")  # pages that were free before have names, too
+        asked = "SELECT count(*) FROM message WHERE state = 'waiting' AND created < ?"
+        return int(self._connection.execute(asked, (before,)).fetchone()[0])
 
     def _change(self, statement: str, *values: Any) -> None:
         with self._transaction():
