@@ -239,19 +239,55 @@ static bool takes_file(struct doctor *d, const char *what, const char *path, con
 	return good;
 }
 
+/* LOGPATH/2026/11/25, if it is there. */
+static bool day_directory(const struct doctor *d, int ahead, char *day, size_t room)
+{
+	struct stat s;
+	time_t now = time(NULL);
+	struct tm t = *localtime(&now);
+	t.tm_mday += ahead;
+	t.tm_hour = 12; /* no change of the clock is near */
+	t.tm_isdst = -1;
+	mktime(&t);
+	snprintf(day, room, "%s/%d/%d/%d", d->logs, t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
+	return stat(day, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* A site's LOGPATH has directories of days, and nobody may write to itself: a log needs that of its day. */
+static bool needs_days(const char *logs, const char *day)
+{
+	char year[DOCTOR_PATH + 16], stores[DOCTOR_PATH + 16];
+	struct stat s;
+	snprintf(year, sizeof year, "%.*s", (int)(strlen(logs) + 1 + strcspn(day + strlen(logs) + 1, "/")), day);
+	snprintf(stores, sizeof stores, "%s/.stores", logs);
+	return stat(logs, &s) == 0 && !(s.st_mode & S_IWOTH) && (access(year, F_OK) == 0 || access(stores, F_OK) == 0);
+}
+
+static void check_days(struct doctor *d)
+{
+	char day[DOCTOR_PATH + 64], next[DOCTOR_PATH + 64];
+	bool today = day_directory(d, 0, day, sizeof day);
+	if (!needs_days(d->logs, day))
+		return;
+	if (!today)
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: not there: today's jobs of most users leave no log",
+			   day);
+	else if (!day_directory(d, 1, next, sizeof next))
+		checks_add(&d->checks, CHECK_NOTE, "logs", "%s: not there yet: tomorrow's jobs need it", next);
+}
+
 static void check_logs(struct doctor *d)
 {
 	char day[DOCTOR_PATH + 64];
 	struct stat s;
-	time_t now = time(NULL);
-	const struct tm *t = localtime(&now);
 	if (!*d->logs) {
 		checks_add(&d->checks, CHECK_NOTE, "logs",
 			   "LOGPATH is not set: a log goes to the directory in which its program was started");
 		return;
 	}
-	snprintf(day, sizeof day, "%s/%d/%d/%d", d->logs, t->tm_year + 1900, t->tm_mon + 1, t->tm_mday);
-	const char *path = stat(day, &s) == 0 && S_ISDIR(s.st_mode) ? day : d->logs;
+	bool today = day_directory(d, 0, day, sizeof day);
+	const char *path = today ? day : d->logs;
+	check_days(d);
 	if (!takes_file(d, "logs", path, "make it with mode 1777, or set IOLENS_LOGPATH to another"))
 		return;
 	check_room(d, "logs", path);

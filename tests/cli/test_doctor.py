@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,27 @@ def test_a_directory_of_logs_that_takes_none(doctor: Doctor, tmp_path: Path) -> 
     (tmp_path / "open").chmod(0o777)
     rows = doctor(IOLENS_LOGPATH=str(tmp_path / "open"))["node", "logs"]
     assert [result for result, _ in rows] == ["ok", "problem"] and rows[1][1].endswith("chmod +t")
+
+
+def test_directories_of_days(doctor: Doctor, root: Path, tmp_path: Path) -> None:
+    """As a site makes them for everybody; a directory of one's own needs none."""
+    logs, days = tmp_path / "logs", [date.today() + timedelta(days=n) for n in (0, 1, 2)]
+    today, tomorrow, later = (logs / f"{day.year}/{day.month}/{day.day}" for day in days)
+    logs.mkdir(mode=0o755)
+
+    def said() -> list[tuple[str, str]]:
+        rows = doctor(IOLENS_LOGPATH=str(logs))["node", "logs"]
+        return [(result, text.split(": ")[0]) for result, text in rows]
+
+    assert said() == [("ok", str(logs))]
+    (logs / ".stores").mkdir()
+    assert said() == [("problem", str(today)), ("ok", str(logs))]
+    command = ["sh", root / "deploy/slurm/directories", logs]
+    subprocess.run([*command, "0"], check=True)
+    assert said() == [("note", str(tomorrow)), ("ok", str(today))]
+    subprocess.run([*command, "2"], check=True)
+    assert said() == [("ok", str(today))]
+    assert later.stat().st_mode & 0o7777 == 0o1777
 
 
 def test_what_is_preloaded(doctor: Doctor, preload: Path) -> None:

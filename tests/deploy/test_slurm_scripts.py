@@ -105,3 +105,17 @@ def test_task_prolog(scripts: Path, preload: Path) -> None:
     assert call(scripts / "task-prolog", IOLENS_SESSION="/dev/shm/iolens-abc") == ""
     conf.write_text(conf.read_text() + "IOLENS_LIBRARY=/no/such.so\n")
     assert call(scripts / "task-prolog") == ""
+
+
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        (["/no/such"], 1, "directories: /no/such: not a directory of this user, or a link"),
+        (["/tmp", "many"], 2, "usage: directories [LOGPATH [AHEAD]]"),
+        (["/tmp", "1", "2"], 2, "usage: directories [LOGPATH [AHEAD]]"),
+    ],
+)
+def test_wrong_use_of_directories_is_a_line(arguments: list[str], code: int, said: str) -> None:
+    command = ["sh", places.ROOT / "deploy/slurm/directories", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code and done.stderr.startswith(said) and done.stderr.count("\n") == 1
