@@ -33,7 +33,7 @@ def _number(key: str, text: object) -> float:
     return float(found[1]) * _SIZES[found[2].lower()]
 
 
-def _settings(given: Iterable[str], file: str | None) -> dict[str, float]:
+def threshold_settings(given: Iterable[str], file: str | None) -> dict[str, float]:
     settings: dict[str, float] = {}
     if file:
         from iolens.rules.rule import RuleError, read_toml
@@ -133,7 +133,7 @@ def findings(
     from iolens.rules import SEVERITIES, find, load
 
     catalog = _chosen(load(options["directories"]), options["only"], options["skip"])
-    catalog = catalog.with_thresholds(_settings(options["given"], options["file"]))
+    catalog = catalog.with_thresholds(threshold_settings(options["given"], options["file"]))
     problems: list[str] = []
     with Dataset(logs) as data:
         found = find(data, catalog=catalog, problems=problems)

@@ -45,6 +45,8 @@ class Options:
     rules: bool = True
     directories: tuple[str, ...] = ()
     """Rules of the site."""
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """Of rules, RULE.NAME and value, instead of their own."""
     memory: str = "2GB"
     key: bytes = b""
     """Of pseudonyms; empty for names as they are."""
@@ -207,7 +209,7 @@ class _Batch:
             del self._files[name]
 
     def _judge(self, days: Sequence[date]) -> None:
-        catalog = load(self._options.directories)
+        catalog = load(self._options.directories).with_thresholds(dict(self._options.thresholds))
         own = {"metric": metrics_of(self._data), "finding": findings_of(self._data, catalog)}
         for name, rows in own.items():
             table = self._table(name)

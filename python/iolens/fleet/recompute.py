@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -24,6 +24,7 @@ def recompute(  # noqa: PLR0913
     *,
     rules: Collection[str] = (),
     directories: Sequence[str] = (),
+    thresholds: Mapping[str, float] | None = None,
     since: date | None = None,
     until: date | None = None,
     progress: Callable[[str], Any] = lambda day: None,
@@ -31,11 +32,12 @@ def recompute(  # noqa: PLR0913
     """Computes the findings of some rules anew, of all of them and the metrics without names; how many rows there are.
 
     Day by day; each is replaced as a whole, unless retention has removed its detail. directories: rules of the site.
+    thresholds: RULE.NAME -> value, instead of the rules' own.
     """
     files = lake.snapshot(since=since, until=until).files
     # Without the records of a day, nothing would be found.
     days = sorted({f.day for f in files["job"] if f.day} & {f.day for f in files.get("module", [])})
-    catalog = load(directories)
+    catalog = load(directories).with_thresholds(dict(thresholds or {}))
     wanted = {catalog.find(rule).id for rule in rules}
 
     def findings(data: LakeData) -> list[tuple[Any, ...]]:

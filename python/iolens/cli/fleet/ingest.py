@@ -15,11 +15,13 @@ import click
 
 from iolens.cli.command import to_json, warn
 from iolens.cli.engine import engine_options, spark_session
+from iolens.cli.findings import threshold_settings
 from iolens.error import OK, PARTIAL
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest, Summary
 from iolens.fleet.lake import Lake
 from iolens.fleet.pseudonyms import Pseudonyms, read_key
+from iolens.rules import load
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
@@ -103,6 +105,9 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
 @click.option(
     "--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; may be given again."
 )
+@click.option(
+    "--thresholds", "file", metavar="FILE", help="Thresholds of rules from a TOML file, a table per rule."
+)
 @click.option("--no-rules", is_flag=True, help="Without findings and metrics, which recompute adds.")
 @click.option(
     "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
@@ -117,6 +122,7 @@ def ingest(  # noqa: PLR0913, PLR0917
     cluster: str,
     pseudonymize: str | None,
     directories: tuple[str, ...],
+    file: str | None,
     no_rules: bool,
     limit: int | None,
     json: bool,
@@ -139,7 +145,13 @@ def ingest(  # noqa: PLR0913, PLR0917
         jobs = jobs or session.sparkContext.defaultParallelism
         pool = SparkPool(session, jobs + 1)
     key = read_key(Path(pseudonymize)) if pseudonymize else b""
-    options = Options(lake, cluster, rules=not no_rules, directories=directories, key=key)
+    thresholds = tuple(threshold_settings((), file).items())
+    load(directories).with_thresholds(
+        dict(thresholds)
+    )  # what is wrong in them is said before anything is read
+    options = Options(
+        lake, cluster, rules=not no_rules, directories=directories, thresholds=thresholds, key=key
+    )
     made = Lake.create(lake, pseudonyms=Pseudonyms(key).mark if key else "")
     while True:
         start = time.monotonic()

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import click
 
+from iolens.cli.findings import threshold_settings
 from iolens.error import OK
 from iolens.fleet.lake import Lake
 from iolens.fleet.recompute import recompute as recompute_lake
@@ -20,12 +21,16 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option(
     "--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; may be given again."
 )
+@click.option(
+    "--thresholds", "file", metavar="FILE", help="Thresholds of rules from a TOML file, a table per rule."
+)
 @click.option("--since", metavar="DAY", type=_DAY, help="Only jobs that started then or later (UTC).")
 @click.option("--until", metavar="DAY", type=_DAY, help="Only jobs that started on this day or before.")
-def recompute(
+def recompute(  # noqa: PLR0913, PLR0917
     lake: str,
     rules: tuple[str, ...],
     directories: tuple[str, ...],
+    file: str | None,
     since: datetime | None,
     until: datetime | None,
 ) -> int:
@@ -38,6 +43,7 @@ def recompute(
         Lake(lake),
         rules=rules,
         directories=directories,
+        thresholds=threshold_settings((), file),
         since=since and since.date(),
         until=until and until.date(),
         progress=lambda day: step(f"computing {day}"),
