@@ -37,6 +37,7 @@ PAGE_SECONDS = 20.0
 
 _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _ANSWERS = 256
+_STATEMENTS = 1000
 _KEPT_ROWS = 5000
 
 
@@ -196,6 +197,7 @@ class View:
         except duckdb.Error as error:
             raise Gone(f"a file of the portal cannot be read: {_brief(error)}") from error
         self._making = threading.RLock()
+        self._prepared: set[str] = set()
         self._answers: OrderedDict[Any, Any] = OrderedDict()
         self._remembering = threading.Lock()
 
@@ -203,9 +205,13 @@ class View:
         return Session(self, seconds)
 
     def prepare(self, statement: str) -> None:
-        """Tables are made by one request at a time."""
+        """Tables are made by one request at a time; who has all of a statement's waits for no other's."""
+        if statement in self._prepared:
+            return
         with self._making:
             self.data.prepare(statement)
+        if len(self._prepared) < _STATEMENTS:
+            self._prepared.add(statement)
 
     @staticmethod
     def statement(name: str) -> tuple[str, dict[str, float | str]]:

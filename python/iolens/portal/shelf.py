@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -34,12 +34,15 @@ __all__ = ["Edition", "Shelf"]
 VIEWS = 24
 """Scopes whose databases are kept."""
 
+WARM_FIRST = ("job_list", "job_count")
+"""Named queries over everything that are asked before the first edition is shown: the page that people come to."""
+
 WARM = (
-    *("job_list", "job_count", "top_users", "top_applications", "findings", "drift", "screen", "projects"),
+    *(*WARM_FIRST, "top_users", "top_applications", "findings", "drift", "screen", "projects"),
     *("screen_redundant_reads", "screen_metadata", "screen_small_writes", "file_systems", "storage_targets"),
     *("top_files", "top_directories"),
 )
-"""Named queries over everything that are asked before a newer edition is shown, because some read every record."""
+"""The same before a newer edition is shown, because some read every record."""
 
 WARM_SECONDS = 600.0
 
@@ -129,11 +132,13 @@ class Edition:
         """A database of one log, empty if it is not in the scope."""
         return View(BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log), memory="512MB")
 
-    def warm(self) -> None:
+    def warm(self, names: Sequence[str] = WARM) -> None:
         """Asks what staff will ask; what fails here fails again on its page, and is told there."""
-        view = self.view(EVERYTHING)
-        for name in WARM:
-            with contextlib.suppress(IolensError, duckdb.Error), view.session(WARM_SECONDS) as data:
+        for name in names:
+            with (
+                contextlib.suppress(IolensError, duckdb.Error),
+                self.view(EVERYTHING).session(WARM_SECONDS) as data,
+            ):
                 data.ask(name)
 
     def remove(self) -> None:
@@ -207,8 +212,7 @@ class Shelf:
             except (IolensError, duckdb.Error, OSError) as error:
                 self.problem = _told(error)
                 return
-            if self._edition is not None:
-                edition.warm()
+            edition.warm(WARM_FIRST if self._edition is None else WARM)
             before, self._edition, self.problem = self._edition, edition, ""
             if before is not None:
                 self._old.append(before)
