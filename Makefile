@@ -103,6 +103,9 @@ pictures: build ## take the pictures of docs/pictures again (needs Chromium, and
 	$(bin)/python tools/screenshots.py docs/pictures $(logs)/imbalanced-io.darshan=report \
 		"$(logs)/mpi-io-test-dxt.darshan=timeline:#timeline-dxt_mpiio"
 
+portal-malformed: build ## send the portal COUNT=10000 malformed requests: none may fail inside or tell too much
+	PATH="$(CURDIR)/$(bin):$$PATH" IOLENS_MALFORMED=$(or $(COUNT),10000) $(bin)/python -m pytest -q tests/portal/test_intrusion.py -k noise
+
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
@@ -125,4 +128,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests reproducible release clean
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests reproducible release clean portal-malformed
