@@ -115,7 +115,10 @@ wheel: ## wheels for every Linux, into dist
 sdist: ## the source distribution, into dist
 	./bootstrap sdist
 
-install-tests: wheel sdist reproducible ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
+deb: ## Debian packages of the last commit, into dist
+	./bootstrap deb
+
+install-tests: wheel sdist reproducible deb ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
@@ -128,4 +131,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist install-tests reproducible release clean portal-malformed
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist deb install-tests reproducible release clean portal-malformed
