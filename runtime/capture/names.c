@@ -165,18 +165,6 @@ static uint64_t key_of(const char *text, size_t n)
 
 /* ---- classes ---- */
 
-struct prefix {
-	const char *text;
-	enum state_class_id class;
-};
-
-static const struct prefix excluded[] = {
-	{"/etc/", STATE_CLASS_CONFIG},  {"/dev/", STATE_CLASS_DEVICE},   {"/usr/", STATE_CLASS_PROGRAM},
-	{"/bin/", STATE_CLASS_PROGRAM}, {"/boot/", STATE_CLASS_PROGRAM}, {"/lib/", STATE_CLASS_PROGRAM},
-	{"/opt/", STATE_CLASS_PROGRAM}, {"/sbin/", STATE_CLASS_PROGRAM}, {"/sys/", STATE_CLASS_KERNEL},
-	{"/proc/", STATE_CLASS_KERNEL}, {"/var/", STATE_CLASS_STATE},
-};
-
 /*
  * Where the MPI's launcher keeps its files, with a slash at the end. Threads of PMIx open some there while another thread is in
  * MPI_Init. Only what is named pmix: some sites give programs the same directory.
@@ -199,32 +187,10 @@ static void find_pmix(char **environment)
 	pmix.directory.length = (uint32_t)n + 1;
 }
 
-static const char rescued[] = "/var/opt/cray/dws/mounts/";
-
-static bool starts(const struct path *p, const char *prefix)
-{
-	size_t n = strlen(prefix);
-	return p->length >= n && memcmp(p->text, prefix, n) == 0;
-}
-
-static bool ends(const struct path *p, const char *suffix)
-{
-	size_t n = strlen(suffix);
-	return p->length >= n && memcmp(p->text + p->length - n, suffix, n) == 0;
-}
-
-static enum state_class_id program_class(const struct path *p)
-{
-	static const char *const python[] = {".py", ".pyc", ".pyo", ".pyi", ".pth"};
-	for (size_t i = 0; i < sizeof python / sizeof *python; i++)
-		if (ends(p, python[i]))
-			return STATE_CLASS_PYTHON;
-	return ends(p, ".so") || strstr(p->text, ".so.") ? STATE_CLASS_LIBRARY : STATE_CLASS_PROGRAM;
-}
-
 static bool of_pmix(const struct path *p)
 {
-	return pmix.known && starts(p, pmix.directory.text) && strstr(p->text + pmix.directory.length - 1, "/pmix");
+	return pmix.known && path_starts(p, pmix.directory.text) &&
+	       strstr(p->text + pmix.directory.length - 1, "/pmix");
 }
 
 /* Most paths show by one letter that no default exclusion hits them. */
@@ -239,10 +205,8 @@ static enum state_class_id default_class(const struct path *p)
 {
 	if (p->length < 5 || !maybe_excluded(p->text))
 		return STATE_CLASS_NONE;
-	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
-		if (starts(p, excluded[i].text))
-			return excluded[i].class == STATE_CLASS_PROGRAM ? program_class(p) : excluded[i].class;
-	return of_pmix(p) ? STATE_CLASS_MPI : STATE_CLASS_NONE;
+	enum state_class_id class = path_excluded(p);
+	return !class && of_pmix(p) ? STATE_CLASS_MPI : class;
 }
 
 /* An exclusion, by default or by a setting, can be undone by the default rescue or by a setting. */
@@ -251,7 +215,7 @@ static enum state_class_id filtered_class(int module, const struct path *p)
 	enum state_class_id class = default_class(p);
 	if (!class && filter_hits(&config.name.exclude, module, p->text))
 		class = STATE_CLASS_FILTERED;
-	if (class && (starts(p, rescued) || filter_hits(&config.name.include, module, p->text)))
+	if (class && (path_rescued(p) || filter_hits(&config.name.include, module, p->text)))
 		class = STATE_CLASS_NONE;
 	return class;
 }

@@ -62,3 +62,51 @@ void path_resolve(struct path *p)
 		text[used++] = '/';
 	text[p->length = (uint32_t)used] = '\0';
 }
+
+/* ---- what gets no records by default, as in Darshan ---- */
+
+struct prefix {
+	const char *text;
+	enum state_class_id class;
+};
+
+static const struct prefix excluded[] = {
+	{"/etc/", STATE_CLASS_CONFIG},  {"/dev/", STATE_CLASS_DEVICE},   {"/usr/", STATE_CLASS_PROGRAM},
+	{"/bin/", STATE_CLASS_PROGRAM}, {"/boot/", STATE_CLASS_PROGRAM}, {"/lib/", STATE_CLASS_PROGRAM},
+	{"/opt/", STATE_CLASS_PROGRAM}, {"/sbin/", STATE_CLASS_PROGRAM}, {"/sys/", STATE_CLASS_KERNEL},
+	{"/proc/", STATE_CLASS_KERNEL}, {"/var/", STATE_CLASS_STATE},
+};
+
+bool path_starts(const struct path *p, const char *prefix)
+{
+	size_t n = strlen(prefix);
+	return p->length >= n && memcmp(p->text, prefix, n) == 0;
+}
+
+static bool ends(const struct path *p, const char *suffix)
+{
+	size_t n = strlen(suffix);
+	return p->length >= n && memcmp(p->text + p->length - n, suffix, n) == 0;
+}
+
+static enum state_class_id program_class(const struct path *p)
+{
+	static const char *const python[] = {".py", ".pyc", ".pyo", ".pyi", ".pth"};
+	for (size_t i = 0; i < sizeof python / sizeof *python; i++)
+		if (ends(p, python[i]))
+			return STATE_CLASS_PYTHON;
+	return ends(p, ".so") || strstr(p->text, ".so.") ? STATE_CLASS_LIBRARY : STATE_CLASS_PROGRAM;
+}
+
+enum state_class_id path_excluded(const struct path *p)
+{
+	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
+		if (path_starts(p, excluded[i].text))
+			return excluded[i].class == STATE_CLASS_PROGRAM ? program_class(p) : excluded[i].class;
+	return STATE_CLASS_NONE;
+}
+
+bool path_rescued(const struct path *p)
+{
+	return path_starts(p, "/var/opt/cray/dws/mounts/");
+}

@@ -4,7 +4,10 @@
 #ifndef IOLENS_PATH_H
 #define IOLENS_PATH_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "process_state.h"
 
 enum { NAMES_PATH_MAX = 4096 };
 
@@ -18,5 +21,13 @@ void path_trim(struct path *p);
 
 /* Drops each `a/..` whose `a` is there and no symbolic link; what a link leads to has another parent. Asks the kernel for each. */
 void path_resolve(struct path *p);
+
+bool path_starts(const struct path *p, const char *prefix);
+
+/* What a path that gets no records by default counts as; STATE_CLASS_NONE for one that is not excluded. */
+enum state_class_id path_excluded(const struct path *p);
+
+/* Below an excluded directory, and yet recorded. */
+bool path_rescued(const struct path *p);
 
 #endif

@@ -7,6 +7,7 @@
 #include "container.h"
 #include "schema.h"
 #include "store_file.h"
+#include "store_header.h"
 #include "sys.h"
 #include "trailer.h"
 
@@ -16,25 +17,6 @@ enum {
 	NAMES_AT = CONTAINER_HEADER + CONTAINER_JOB_MAX,
 	COMMAND_MAX = 3015,
 };
-
-struct placed {
-	uint64_t offset;
-	uint64_t length;
-};
-
-/* The header of a 3.41 log. */
-struct header {
-	char version[8];
-	int64_t magic;
-	uint8_t compression;
-	uint8_t padding[7];
-	uint64_t partial;
-	struct placed names;
-	struct placed module[LOG_MAX_MODULES];
-	uint32_t module_version[LOG_MAX_MODULES];
-};
-
-_Static_assert(sizeof(struct header) == CONTAINER_HEADER, "header of the format");
 
 /* A part of the memory that readers get of the store. */
 struct store_part {
@@ -484,16 +466,6 @@ size_t store_bytes(void)
 }
 
 /* ---- the job region: 56 bytes of numbers, the metadata, the command line with the mounts ---- */
-
-struct job {
-	int64_t uid;
-	int64_t start, start_ns;
-	int64_t end, end_ns;
-	int64_t nprocs;
-	int64_t id;
-	char metadata[CONTAINER_METADATA];
-	char command[CONTAINER_JOB_MAX - CONTAINER_JOB];
-};
 
 static struct job *job(void)
 {
