@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "format": set(),
     "runtime": {"format"},
     "modules": {"runtime", "format"},
+    "kernel": {"runtime", "format"},
     "ranges": set(),
     "cli": {"format"},
     "api": {"format"},
