@@ -32,6 +32,7 @@ struct options {
 	const char *json; /* NULL: none */
 	bool quiet;
 	bool live;
+	bool kernel;
 	bool page, open;    /* a report beside the log */
 	const char *trace;  /* value of IOLENS_TRACE; NULL: not given */
 	unsigned wanted;    /* SESSION_... */
@@ -79,6 +80,10 @@ static const struct choice table[] = {
 	 "also count MPI messages, collective and one-sided calls: number, bytes, time;\n"
 	 "sync: let ranks meet before each collective call, to tell waiting from transfer",
 	 .optional = true},
+	{"kernel", NULL, choice_flag,
+	 "also observe programs that nothing can be preloaded into (static, Go, musl), by eBPF;\n"
+	 "needs root, or CAP_BPF and CAP_PERFMON",
+	 .at = offsetof(struct options, kernel)},
 	{"ranges", "DOMAIN,...", set_ranges,
 	 "use the ranges in the program as phases: NVTX, ROCTX, PyTorch;\n"
 	 "DOMAIN: also those of libraries, by NVTX domain, as in NCCL; all: of all domains",
@@ -392,8 +397,14 @@ int run_main(int argc, char **argv)
 	if (code)
 		return code < 0 ? 0 : code;
 	pid_t line = o.live ? live_line_begin(session.path) : 0;
+	pid_t companion = o.kernel ? kernel_companion_begin(&session) : 0;
+	if (companion)
+		setenv("IOLENS_KERNEL", "1", 1); /* what is started and cannot be preloaded is observed all the same */
+	else
+		unsetenv("IOLENS_KERNEL");
 	code = child_run(o.command, &session, &end);
 	live_line_end(line);
+	kernel_companion_end(companion);
 	if (code || end.start_error)
 		session_dir_remove(&session);
 	if (code)

@@ -30,4 +30,15 @@ int child_run(char **command, const struct session_dir *session, struct child_en
 /* Ends this process with the command's exit code or by its signal. */
 _Noreturn void child_same_end(int status);
 
+/* ---- the companion that observes by eBPF what nothing can be preloaded into: iolens run --kernel ---- */
+
+/*
+ * Starts it, for the children of this process: its process number. Where it cannot be had one line says why, the job goes on
+ * without, and this is 0.
+ */
+pid_t kernel_companion_begin(const struct session_dir *session);
+
+/* Lets it write what it has; says it if that is not all. */
+void kernel_companion_end(pid_t companion);
+
 #endif

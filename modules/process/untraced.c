@@ -101,7 +101,7 @@ static void write_down(const char *program, enum untraced_reason why)
 	static struct lock lock;
 	if (!self_enter_locked(&lock))
 		return;
-	if (why)
+	if (why && !config_variable(environ, "IOLENS_KERNEL")) /* set by `iolens run --kernel`: observed from outside */
 		count(program, why);
 	remember_program(program);
 	self_leave_locked(&lock);
