@@ -19,7 +19,7 @@ enum { START_MS = 10000, END_MS = 30000, LINE = 256 };
 /* Beside this program, or in its place in the build folder. */
 static bool find(char *path, size_t room)
 {
-	static const char *const places[] = {"iolens-kernel", "kernel/iolens-kernel", "../libexec/iolens-kernel"};
+	static const char *const places[] = {"iolens-kernel", "../kernel/iolens-kernel", "../libexec/iolens-kernel"};
 	char self[3072];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	self[n > 0 ? n : 0] = '\0';
