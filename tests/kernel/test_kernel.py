@@ -41,7 +41,7 @@ ALIKE = [
     for at, name in enumerate(
         n for n in test_programs.PROGRAMS if n.startswith("posix_") and not re.search("large|edge_1g", n)
     )
-    if name not in DIFFERENT and (at % 6 == 0 or "IOLENS_KERNEL_ALL" in os.environ)
+    if name not in DIFFERENT and (at % 6 == 0 or "KERNEL_ALL" in os.environ)
 ]
 RUN = ["--kernel", "--quiet"]
 
@@ -127,7 +127,7 @@ def companions() -> Iterator[int]:
             continue
 
 
-@pytest.mark.parametrize("kills", [pytest.param(int(os.environ.get("IOLENS_KILLS", "3")), id="kills")])
+@pytest.mark.parametrize("kills", [pytest.param(int(os.environ.get("KERNEL_KILLS", "3")), id="kills")])
 def test_a_killed_companion_disturbs_no_program(kills: int, iolens: Path, cwd: Path) -> None:
     source = cwd.parent / "writer.c"
     source.write_text(
