@@ -118,7 +118,10 @@ sdist: ## the source distribution, into dist
 deb: ## Debian packages of the last commit, into dist
 	./bootstrap deb
 
-install-tests: wheel sdist reproducible deb ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
+deb-tests: deb ## installed on a bare Debian in a chroot, to a report, and purged (root, debootstrap, network): OLDER=FOLDER
+	tests/install/deb.sh $(OLDER)
+
+install-tests: wheel sdist reproducible deb-tests ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
@@ -131,4 +134,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist deb install-tests reproducible release clean portal-malformed
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist deb deb-tests install-tests reproducible release clean portal-malformed

@@ -1,0 +1,70 @@
+#!/bin/bash
+# The Debian packages of dist/ on a bare Debian in a chroot: installed with apt, from nothing to a report, upgraded where
+# there are packages of an older version in FOLDER, and purged: is every file and link as before? Needs root,
+# debootstrap, a network, 1 GB below $TMPDIR and a minute or two.
+#   tests/install/deb.sh [FOLDER]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+older=${1:-}
+[ "$(id -u)" = 0 ] || { echo "deb: chroot needs root" >&2; exit 1; }
+command -v debootstrap >/dev/null || { echo "deb: install debootstrap first" >&2; exit 1; }
+ls dist/iolens_*.deb >/dev/null 2>&1 || { echo "deb: nothing in dist/: make deb" >&2; exit 1; }
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | grep -v security | head -n 1)
+
+root=$(mktemp -d --tmpdir iolens-deb.XXXXXX)
+clean() {
+	umount -l "$root/proc" "$root/dev" 2>/dev/null || true
+	mountpoint -q "$root/dev" || rm -rf --one-file-system "$root" "$root.log"
+}
+trap clean EXIT
+fail() {
+	echo "deb: $*" >&2
+	exit 1
+}
+inside() {
+	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
+}
+apt() {
+	inside apt-get -q -y --no-install-recommends "$@" >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; exit 1; }
+}
+# Without what apt and dpkg keep for themselves.
+list() {
+	(cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./opt -o -path ./var/lib/dpkg -o -path ./var/log \
+		-o -path ./var/cache -o -path ./var/lib/apt -o -path ./tmp \) -prune -o -printf '%y %p %l\n' | sort)
+}
+report() {
+	inside sh -ec 'mkdir -p /tmp/work && cd /tmp/work && rm -f job.*
+		echo "open(\"data.bin\", \"wb\").write(bytes(1 << 20)); print(len(open(\"data.bin\", \"rb\").read()))" >train.py
+		[ "$(iolens run -q -o job.darshan -- python3 train.py)" = 1048576 ]
+		iolens files job.darshan | grep -q " 2\.0 MiB .*data\.bin"
+		iolens report job.darshan >/dev/null && grep -q data.bin job.html' || fail "no report: $1"
+}
+
+debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$root.log" || { tail -n 5 "$root.log" >&2; exit 1; }
+chmod 755 "$root"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+cp -L /etc/resolv.conf "$root/etc/"
+# What the packages depend on is not theirs to remove.
+apt install python3 libbz2-dev zlib1g-dev
+list >"$root/tmp/before"
+
+if [ -n "$older" ]; then
+	mkdir "$root/opt/older"
+	cp "$older"/*.deb "$root/opt/older"
+	inside sh -c 'apt-get -q -y --no-install-recommends install /opt/older/*.deb' >"$root.log" 2>&1 || { cat "$root.log" >&2; exit 1; }
+	had=$(inside dpkg-query -W -f '${Version}' iolens)
+	report "$had"
+fi
+cp dist/*.deb "$root/opt"
+inside sh -c 'apt-get -q -y --no-install-recommends install /opt/*.deb' >"$root.log" 2>&1 || { cat "$root.log" >&2; exit 1; }
+version=$(inside dpkg-query -W -f '${Version}' iolens)
+[ -z "$older" ] || [ "$had" != "$version" ] || fail "$older has the same version, $version"
+report "$version"
+broken=$(inside find /usr/lib/iolens /usr/bin/iolens -xtype l)
+[ -z "$broken" ] || fail "links to nothing: $broken"
+apt purge iolens iolens-analysis iolens-slurm libiolens-dev libiolens-log0
+list >"$root/tmp/after"
+left=$(diff "$root/tmp/before" "$root/tmp/after") || fail "purged, and yet different: $left"
+echo "deb: $version on $suite, to a report${had:+, upgraded from $had}, purged without remains"
