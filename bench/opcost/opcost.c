@@ -72,6 +72,14 @@ static void make_file(struct job *j)
 	MUST(lseek(j->fd, 0, SEEK_SET) == 0);
 }
 
+static void make_file_here(struct job *j)
+{
+	make_file(j);
+	*strrchr(j->path, '/') = '\0';
+	MUST(chdir(j->path) == 0);
+	j->path[strlen(j->path)] = '/';
+}
+
 static void make_stream(struct job *j)
 {
 	make_file(j);
@@ -100,6 +108,12 @@ static void nothing(struct job *j)
 
 /* ---- the loops ---- */
 
+/* The file's name in the working directory. */
+static const char *relative(const struct job *j)
+{
+	return strrchr(j->path, '/') + 1;
+}
+
 #define LOOP(name, call)                            \
 	static void name(struct job *j)             \
 	{                                           \
@@ -114,6 +128,7 @@ LOOP(do_pwrite, pwrite(j->fd, buffer, 1, i &(FILE_SIZE - 1)) == 1)
 LOOP(do_lseek, lseek(j->fd, i &(FILE_SIZE - 1), SEEK_SET) >= 0)
 LOOP(do_fstat, fstat(j->fd, &(struct stat){0}) == 0)
 LOOP(do_stat, stat(j->path, &(struct stat){0}) == 0)
+LOOP(do_stat_relative, stat(relative(j), &(struct stat){0}) == 0)
 LOOP(do_excluded, pread(j->fd, buffer, 1, 0) == 1)
 
 LOOP(do_flock, flock(j->fd, LOCK_EX) == 0 && flock(j->fd, LOCK_UN) == 0)
@@ -161,6 +176,14 @@ static void do_open(struct job *j)
 {
 	for (long i = 0; i < j->calls; i++) {
 		int fd = open(j->path, O_RDONLY);
+		MUST(fd >= 0 && close(fd) == 0);
+	}
+}
+
+static void do_open_relative(struct job *j)
+{
+	for (long i = 0; i < j->calls; i++) {
+		int fd = open(relative(j), O_RDONLY);
 		MUST(fd >= 0 && close(fd) == 0);
 	}
 }
@@ -228,8 +251,10 @@ static const struct operation operations[] = {
 	{"write", make_file, do_write},
 	{"lseek", make_file, do_lseek},
 	{"open+close", make_file, do_open},
+	{"open+close-relative", make_file_here, do_open_relative},
 	{"open+close-names", make_names, do_names},
 	{"stat", make_file, do_stat},
+	{"stat-relative", make_file_here, do_stat_relative},
 	{"fstat", make_file, do_fstat},
 	{"excluded-pread", open_excluded, do_excluded},
 	{"send+recv", make_socket, do_socket},

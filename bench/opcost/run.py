@@ -50,9 +50,11 @@ OPERATIONS: list[tuple[str, int, int, float | None]] = [
     ("fgets-8", 500_000, 1, None),
     ("fprintf", 500_000, 1, None),
     ("open+close", 10_000, 1, 200),
+    ("open+close-relative", 10_000, 1, None),
     ("open+close-names", 10_000, 1, None),
     ("fopen+fclose", 10_000, 1, None),
     ("stat", 20_000, 1, None),
+    ("stat-relative", 20_000, 1, None),
     ("fstat", 40_000, 1, None),
     ("true", 100, 1, 1_000_000),
 ]

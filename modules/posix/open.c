@@ -129,7 +129,7 @@ __attribute__((noinline)) static struct posix_file *file_at(int dir, const char 
 static inline __attribute__((always_inline)) struct posix_file *known_or_made(int dir, const char *path,
 									      enum state_class_id *class)
 {
-	struct name *n = names_recall(LOG_MOD_POSIX, path, class);
+	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, class);
 	if (*class)
 		return NULL;
 	struct posix_file *f = file_known(&kind, n);

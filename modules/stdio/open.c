@@ -109,7 +109,7 @@ __attribute__((noinline)) static struct stdio_file *file_at(const char *path, en
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
 {
 	enum state_class_id class;
-	struct name *n = names_recall(LOG_MOD_STDIO, path, &class);
+	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, &class);
 	struct stdio_file *file = file_known(&kind, n);
 	file = file || class ? file : file_at(path, &class);
 	if (class)

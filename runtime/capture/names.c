@@ -45,6 +45,7 @@ static bool directory_known(void)
 		return true;
 	ssize_t n = sys_getcwd(directory.path.text, NAMES_PATH_MAX);
 	bool known = n > 0 && directory.path.text[0] == '/';
+	directory.path.length = known ? (uint32_t)n : 0;
 	__atomic_store_n(&directory.known, known, __ATOMIC_RELEASE);
 	return known;
 }
@@ -414,17 +415,53 @@ struct name *names_find(const struct path *p)
 }
 
 /* Only a clean path has ever got a key, so that one which has a key needs no cleaning; a link before `..` may be none by now. */
-struct name *names_recall(int module, const char *path, enum state_class_id *class)
+static inline struct name *recall(int module, const char *text, size_t length, enum state_class_id *class)
 {
-	*class = STATE_CLASS_NONE;
-	if (!path || path[0] != '/' || self.mpi)
-		return NULL;
-	uint64_t key = key_of(path, strlen(path));
-	if (have_rules() || maybe_excluded(path))
+	uint64_t key = key_of(text, length);
+	if (have_rules() || maybe_excluded(text))
 		if (!remembered(verdict_key(module, key), class) || *class)
 			return NULL;
 	struct name *n = find(key);
 	return n && n->dots ? NULL : n;
+}
+
+/* `path` behind the working directory, with nothing cleaned but a `./` before it; 0 where that is to be asked for first. */
+static size_t join(char *text, const char *path)
+{
+	while (path[0] == '.' && path[1] == '/')
+		path += 2;
+	size_t n = strlen(path), before = 0;
+	if (!lock_take_deep(&directory.lock))
+		return 0;
+	if (__atomic_load_n(&directory.known, __ATOMIC_ACQUIRE) && directory.path.length + n + 2 <= NAMES_PATH_MAX) {
+		before = directory.path.length;
+		memcpy(text, directory.path.text, before);
+	}
+	lock_drop_deep(&directory.lock);
+	if (!before)
+		return 0;
+	if (before > 1)
+		text[before++] = '/';
+	memcpy(text + before, path, n + 1);
+	return before + n;
+}
+
+/* Apart, for the room that a path takes on the stack. */
+__attribute__((noinline)) static struct name *recall_relative(int module, const char *path, enum state_class_id *class)
+{
+	char text[NAMES_PATH_MAX];
+	size_t n = join(text, path);
+	return n ? recall(module, text, n, class) : NULL;
+}
+
+struct name *names_recall(int module, int dir, const char *path, enum state_class_id *class)
+{
+	*class = STATE_CLASS_NONE;
+	if (!path || self.mpi)
+		return NULL;
+	if (path[0] == '/')
+		return recall(module, path, strlen(path), class);
+	return dir == AT_FDCWD && path[0] != '<' ? recall_relative(module, path, class) : NULL;
 }
 
 /* <mount point>/<other files>, so that readers still see the file system. */

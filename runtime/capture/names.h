@@ -53,7 +53,7 @@ enum state_class_id names_open_class(int module, const struct path *p);
  * What is known of a path as a program gave it, without a look at more than its letters: the class of one that is excluded,
  * or the entry of a file that is not. Neither, if it was not seen before in these letters.
  */
-struct name *names_recall(int module, const char *path, enum state_class_id *class);
+struct name *names_recall(int module, int dir, const char *path, enum state_class_id *class);
 
 /* Adds one open of a class that has no records. */
 void names_count_class(enum state_class_id class);
