@@ -25,13 +25,14 @@ ADDRESSES: dict[tuple[str, str], list[str]] = {
     ("GET", "/job/{log:int}/report"): ["/job/LOG/report"],
     ("GET", "/application"): ["/application?name=sim"],
     ("GET", "/compare"): ["/compare", "/compare?log=LOG"],
+    ("GET", "/compare.csv"): ["/compare.csv?log=LOG"],
     ("GET", "/screens"): ["/screens"],
     ("GET", "/storage"): ["/storage"],
     ("GET", "/q"): ["/q"],
     ("GET", "/q/{name}"): ["/q/NAME"],
     ("GET", "/csv/{name}"): ["/csv/NAME"],
     ("GET", "/coverage"): ["/coverage", "/coverage?by=user", "/coverage?by=account"],
-    ("GET", "/coverage.csv"): ["/coverage.csv?by=user"],
+    ("GET", "/coverage.csv"): ["/coverage.csv?by=user", "/coverage.csv?by=account", "/coverage.csv?table=no-log"],
     ("GET", "/sql"): ["/sql"],
     ("POST", "/sql"): ["/sql"],
     ("POST", "/sql.csv"): ["/sql.csv"],
@@ -49,7 +50,7 @@ ADDRESSES: dict[tuple[str, str], list[str]] = {
     ("POST", "/tokens/remove"): ["/tokens/remove"],
     ("POST", "/logout"): ["/logout"],
     ("GET", "/ingest"): ["/ingest"],
-    ("GET", "/ingest.csv"): ["/ingest.csv"],
+    ("GET", "/ingest.csv"): ["/ingest.csv", "/ingest.csv?table=days", "/ingest.csv?table=reasons"],
     ("GET", "/audit"): ["/audit"],
 }  # fmt: skip
 
@@ -164,8 +165,8 @@ def test_a_route_is_for_its_role_and_those_above(
 
 
 def test_a_job_of_others_is_as_unknown_as_none_at_all(visit: Visit, logs: dict[int, int]) -> None:
-    paths = ("/job/{}", "/job/{}/details", "/job/{}/report", "/compare?log={}", "/api/v1/jobs/{}")
-    for path in (*paths, "/api/v1/jobs/{}/findings"):
+    paths = ("/job/{}", "/job/{}/details", "/job/{}/report", "/compare?log={}", "/compare.csv?log={}")
+    for path in (*paths, "/api/v1/jobs/{}", "/api/v1/jobs/{}/findings"):
         theirs = visit("alice", path.format(logs[200]))
         none = visit("alice", path.format(logs[200] + 7))
         assert (theirs.status_code, none.status_code) == (404, 404), path

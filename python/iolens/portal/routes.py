@@ -42,6 +42,7 @@ ROUTES = (
     Route("/job/{log:int}/report", job.report),
     Route("/application", history.one),
     Route("/compare", compare.several),
+    Route("/compare.csv", compare.as_csv),
     Route("/screens", lists.screens),
     Route("/storage", lists.storage),
     Route("/q", lists.all_queries),

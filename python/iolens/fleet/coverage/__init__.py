@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from iolens.error import USAGE, IolensError
 from iolens.metrics.literal import quoted
 
-__all__ = ["GROUPS", "SLACK", "Coverage", "coverage"]
+__all__ = ["GROUPS", "SLACK", "Coverage", "coverage", "coverage_sql"]
 
 
 class Asked(Protocol):
@@ -85,6 +85,24 @@ def _condition(since: date | None, until: date | None, cluster: str) -> str:
     return " AND ".join(parts)
 
 
+def _order(by: str) -> str:
+    return "key" if by in ("day", "week", "month") else "core_hours DESC, key"
+
+
+def coverage_sql(
+    *, by: str = "", since: date | None = None, until: date | None = None, cluster: str = ""
+) -> str:
+    """``Coverage.groups`` of such a group as one statement over the lake's tables; without one ``Coverage.no_log``."""
+    where = _condition(since, until, cluster)
+    asked = (
+        _filled("groups", key=GROUPS[by], where=where, order=_order(by))
+        if by
+        else _filled("no_log", where=where)
+    )
+    text = f"WITH accounted_run AS (\n{_filled('runs', slack=SLACK)})\nSELECT * FROM (\n{asked})"
+    return re.sub(r"(?m)^--.*\n", "", text)
+
+
 def _changes(data: Asked, since: date | None, until: date | None) -> list[dict[str, Any]]:
     """First days of versions of the library that logs are from, without the first of all, and what was marked."""
     rows = data.rows("""
@@ -112,19 +130,18 @@ def coverage(  # noqa: PLR0913
 
     Raises IolensError if the lake has no accounting.
     """
-    data.query(_filled("runs", slack=int(slack)))
+    data.query(f"CREATE OR REPLACE TEMP TABLE accounted_run AS\n{_filled('runs', slack=int(slack))}")
     if data.query("SELECT count(*) FROM accounted_run").fetchone() == (0,):
         raise IolensError(
             "the lake has no accounting of ended jobs: `iolens fleet accounting FILE --lake DIR` adds it",
             exit_code=USAGE,
         )
     where = _condition(since, until, cluster)
-    order = "key" if by in ("day", "week", "month") else "core_hours DESC, key"
     total = data.rows(_filled("groups", key="'all'", where=where, order="key"))
     told = data.query(f"SELECT count(*) FROM accounted_run WHERE observed AND {where}").fetchone()
     return Coverage(
         by=by,
-        groups=data.rows(_filled("groups", key=GROUPS[by], where=where, order=order)),
+        groups=data.rows(_filled("groups", key=GROUPS[by], where=where, order=_order(by))),
         total={name: value for name, value in total[0].items() if name != "key"} if total else {},
         no_log=data.rows(_filled("no_log", where=where)),
         observed_told=told != (0,),

@@ -3,7 +3,6 @@
 --   several (a number that was used again, a job that was requeued) to the one that began last before it. A run that was
 --   accounted for several times counts as it was told last. Runs that have not ended are left out.
 -- parameters: slack = 600
-CREATE OR REPLACE TEMP TABLE accounted_run AS
 WITH told AS (
     SELECT *, row_number() OVER () AS run FROM (
         FROM accounting QUALIFY row_number() OVER (

@@ -2,68 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from inspect import cleandoc
+from typing import NamedTuple
+
 from starlette.responses import Response
 
+from iolens.error import USAGE, IolensError
 from iolens.fleet.named import ResultColumn
-from iolens.portal.asking import Asking
+from iolens.portal.asking import Asking, link
 from iolens.portal.pages.lists import csv_response
-from iolens.portal.shown import Grid, to_csv
+from iolens.portal.shown import ROWS, Grid, to_csv
 
 __all__ = ["audit", "ingest", "ingest_csv"]
-
-_QUARANTINE = (
-    "SELECT first_seen, reason, path, log_size, cluster FROM quarantine ORDER BY first_seen DESC, path"
-)
-_DAYS = """
-    SELECT CAST(ingested AS DATE) AS on_day, cluster, count(*) AS logs, sum(log_size)::BIGINT AS bytes,
-        count(*) FILTER (problem IS NOT NULL AND problem <> '') AS damaged, max(ingested) AS last
-    FROM job GROUP BY ALL ORDER BY on_day DESC, cluster LIMIT 60
-"""
 
 
 def _column(name: str, unit: str = "", doc: str = "") -> ResultColumn:
     return ResultColumn(name, unit, doc)
 
 
-_DAY_COLUMNS = [
-    _column("on_day"),
-    _column("cluster"),
-    _column("logs", "count"),
-    _column("bytes", "bytes"),
-    _column("damaged", "count", "of which only a part could be read"),
-    _column("last", "", "UTC"),
-]
-_REASON_COLUMNS = [_column("reason"), _column("logs", "count")]
-_WAITING_COLUMNS = [
-    _column("first_seen"),
-    _column("reason"),
-    _column("path", "path"),
-    _column("log_size", "bytes"),
-    _column("cluster"),
-]
+class _Table(NamedTuple):
+    """A table of the page Ingest. most: rows that the page shows; its CSV has all."""
+
+    title: str
+    columns: Sequence[ResultColumn]
+    most: int
+    sql: str
+
+
+_TABLES = {
+    "days": _Table(
+        "What came",
+        [
+            _column("on_day"),
+            _column("cluster"),
+            _column("logs", "count"),
+            _column("bytes", "bytes"),
+            _column("damaged", "count", "of which only a part could be read"),
+            _column("last", "", "UTC"),
+        ],
+        60,
+        """
+        SELECT CAST(ingested AS DATE) AS on_day, cluster, count(*) AS logs, sum(log_size)::BIGINT AS bytes,
+            count(*) FILTER (problem IS NOT NULL AND problem <> '') AS damaged, max(ingested) AS last
+        FROM job GROUP BY ALL ORDER BY on_day DESC, cluster
+        """,
+    ),
+    "reasons": _Table(
+        "What cannot be read, by reason",
+        [_column("reason"), _column("logs", "count")],
+        50,
+        "SELECT reason, count(*) AS logs FROM quarantine GROUP BY reason ORDER BY logs DESC, reason",
+    ),
+    "quarantine": _Table(
+        "Quarantine",
+        [
+            _column("first_seen"),
+            _column("reason"),
+            _column("path", "path"),
+            _column("log_size", "bytes"),
+            _column("cluster"),
+        ],
+        ROWS,
+        """
+        SELECT first_seen, reason, path, log_size, cluster FROM quarantine
+        ORDER BY first_seen DESC, path
+        """,
+    ),
+}
+
+
+def _grid(asking: Asking, name: str) -> Grid:
+    table = _TABLES[name]
+    sql = cleandoc(table.sql)
+    rows = asking.data.rows(f"SELECT *, count(*) OVER () AS total FROM ({sql}) LIMIT {table.most}")
+    return Grid(
+        name,
+        table.title,
+        table.columns,
+        rows,
+        csv=link("/ingest.csv", table=name),
+        sql=link("/sql", statement=sql),
+        total=rows[0]["total"] if rows else 0,
+    )
 
 
 def ingest(asking: Asking) -> Response:
     """/ingest"""
-    waiting = asking.data.rows(f"{_QUARANTINE} LIMIT 200")
-    total = asking.data.rows("SELECT count(*) AS logs FROM quarantine")[0]["logs"]
-    reasons = asking.data.rows(
-        "SELECT reason, count(*) AS logs FROM quarantine GROUP BY 1 ORDER BY 2 DESC LIMIT 50"
-    )
-    days = asking.data.rows(_DAYS)
-    parts = [
-        Grid("days", "What came", _DAY_COLUMNS, days, total=len(days)),
-        Grid("reasons", "What cannot be read, by reason", _REASON_COLUMNS, reasons, total=len(reasons)),
-        Grid("quarantine", "Quarantine", _WAITING_COLUMNS, waiting, csv="/ingest.csv", total=total),
-    ]
+    parts = [_grid(asking, name) for name in _TABLES]
     return asking.page("ingest.html", parts=parts, shelf=asking.portal.shelf)
 
 
 def ingest_csv(asking: Asking) -> Response:
-    """/ingest.csv"""
-    rows = asking.data.rows(_QUARANTINE)
-    names = ["first_seen", "reason", "path", "log_size", "cluster"]
-    return csv_response(to_csv(names, [[row[name] for name in names] for row in rows]), "quarantine")
+    """/ingest.csv?table=NAME"""
+    name = asking.text("table", "quarantine")
+    if name not in _TABLES:
+        raise IolensError(f'table: "{name[:20]}" is none of {", ".join(_TABLES)}', exit_code=USAGE)
+    names = [column.name for column in _TABLES[name].columns]
+    rows = asking.data.rows(_TABLES[name].sql)
+    return csv_response(to_csv(names, [[row[name] for name in names] for row in rows]), name)
 
 
 def audit(asking: Asking) -> Response:

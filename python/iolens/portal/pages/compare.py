@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.responses import Response
 
 from iolens.error import USAGE, IolensError
-from iolens.portal.asking import Asking, NotFound
-from iolens.portal.shown import Chart, cell
+from iolens.portal.asking import Asking, NotFound, link
+from iolens.portal.pages.lists import csv_response
+from iolens.portal.shown import Chart, cell, sql_of, to_csv
 from iolens.report.document import Bars, Series
 
-__all__ = ["several"]
+__all__ = ["as_csv", "several"]
 
 MOST = 8
 MEASURES = (
@@ -25,23 +28,49 @@ MEASURES = (
 )
 
 
-def several(asking: Asking) -> Response:
-    """/compare?log=&log=: at most eight, all of them of the viewer's."""
+_COLUMNS = ("log", "job_id", "application", "start", *(name for name, *_ in MEASURES))
+
+
+def _picked(asking: Asking) -> list[int]:
+    """Numbers of logs, as the address has them."""
     texts = asking.request.query_params.getlist("log")
     if len(texts) > MOST:
         raise IolensError(f"at most {MOST} runs can be beside each other", exit_code=USAGE)
     if not all(text.isdigit() and len(text) < 19 for text in texts):
         raise IolensError("log: expected numbers of logs", exit_code=USAGE)
-    if not texts:
-        return asking.page("compare.html", jobs=[], rows=[], charts=[])
-    listed = ", ".join(str(int(text)) for text in texts)
-    sql, _ = asking.edition.view(asking.viewer.scope).statement("jobs")
-    found = asking.data.rows(
-        f'SELECT * FROM ({sql}) WHERE log IN ({listed}) ORDER BY "start", log',
-        {"user": "", "application": "", "cluster": ""},
+    return list(dict.fromkeys(map(int, texts)))
+
+
+def _statement(jobs: str, logs: list[int]) -> str:
+    """The runs' rows out of those of the named query jobs."""
+    columns = ", ".join(f'"{name}"' if name == "start" else name for name in _COLUMNS)
+    return (
+        f"SELECT {columns}\nFROM (\n{jobs}\n)\n"
+        f'WHERE log IN ({", ".join(map(str, logs))}) ORDER BY "start", log'
     )
-    if len(found) != len({int(text) for text in texts}):
+
+
+def _found(asking: Asking, logs: list[int]) -> list[dict[str, Any]]:
+    """Raises NotFound unless all of them are the viewer's."""
+    jobs, values = asking.edition.view(asking.viewer.scope).statement("jobs")
+    found = asking.data.rows(_statement(jobs, logs), values) if logs else []
+    if len(found) != len(logs):
         raise NotFound("one of these jobs is not known")
+    return found
+
+
+def as_csv(asking: Asking) -> Response:
+    """/compare.csv?log=&log=: a line for each run."""
+    found = _found(asking, _picked(asking))
+    return csv_response(to_csv(_COLUMNS, [list(row.values()) for row in found]), "compare")
+
+
+def several(asking: Asking) -> Response:
+    """/compare?log=&log=: at most eight, all of them of the viewer's."""
+    logs = _picked(asking)
+    if not logs:
+        return asking.page("compare.html", jobs=[], rows=[], charts=[], csv="", sql="")
+    found = _found(asking, logs)
     rows = []
     for name, title, unit in MEASURES:
         values = [job[name] for job in found]
@@ -68,4 +97,11 @@ def several(asking: Asking) -> Response:
         for name, title, unit in MEASURES
         if name in ("run_time", "io_time", "bytes_read", "bytes_written") and any(job[name] for job in found)
     ]
-    return asking.page("compare.html", jobs=found, rows=rows, charts=charts)
+    return asking.page(
+        "compare.html",
+        jobs=found,
+        rows=rows,
+        charts=charts,
+        csv="/compare.csv?" + "&".join(f"log={log}" for log in logs),
+        sql=link("/sql", statement=_statement(sql_of("jobs", {}), logs)),
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.coverage import GROUPS, Coverage, coverage
+from iolens.fleet.coverage import GROUPS, Coverage, coverage, coverage_sql
 from iolens.fleet.named import ResultColumn
 from iolens.portal.asking import Asking, link
 from iolens.portal.pages.lists import csv_response
@@ -25,6 +25,13 @@ _COLUMNS = (
     ("jobs_share", "percent", "of these have a log"),
     ("core_hours", "factor", "of these jobs"),
     ("core_hours_share", "percent", "of jobs with a log"),
+)
+_NO_LOG_COLUMNS = (
+    ResultColumn("state", "", "how they ended"),
+    ResultColumn("started", "count", "under iolens"),
+    ResultColumn("no_log", "count", "left none"),
+    ResultColumn("core_hours", "factor", "of all"),
+    ResultColumn("core_hours_no_log", "factor", "of those"),
 )
 BARS = 60
 
@@ -45,18 +52,34 @@ def _shares(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **shares}
 
 
-def _found(asking: Asking) -> tuple[str, Coverage]:
+def _by(asking: Asking) -> str:
     by = asking.text("by", "day")
     if by not in GROUPS:
         raise IolensError(f'by: "{by[:20]}" is none of {", ".join(GROUPS)}', exit_code=USAGE)
-    since, until = _day(asking, "since"), _day(asking, "until")
-    cluster = asking.text("cluster")
+    return by
+
+
+def _period(asking: Asking) -> dict[str, Any]:
+    return {
+        "since": _day(asking, "since"),
+        "until": _day(asking, "until"),
+        "cluster": asking.text("cluster"),
+    }
+
+
+def _found(asking: Asking) -> tuple[str, Coverage]:
+    by, period = _by(asking), _period(asking)
     view = asking.edition.view(asking.viewer.scope)
     found: Coverage = view.remembered(
-        ("coverage", by, since, until, cluster),
-        lambda: coverage(asking.data, by=by, since=since, until=until, cluster=cluster),
+        ("coverage", by, *period.values()),
+        lambda: coverage(asking.data, by=by, **period),
     )
     return by, found
+
+
+def _sql(asking: Asking, by: str) -> str:
+    """Address of the SQL page with the statement of the groups' table, or without by of the other one."""
+    return link("/sql", statement=coverage_sql(by=by, **_period(asking)))
 
 
 def page(asking: Asking) -> Response:
@@ -96,19 +119,21 @@ def page(asking: Asking) -> Response:
     ]
     given = {name: asking.text(name) for name in ("by", "since", "until", "cluster")}
     grid = Grid(
-        "coverage", "Coverage", columns, whole[:400], csv=link("/coverage.csv", **given), total=len(whole)
+        "coverage",
+        "Coverage",
+        columns,
+        whole[:400],
+        csv=link("/coverage.csv", **given),
+        sql=_sql(asking, by),
+        total=len(whole),
     )
     lost = Grid(
         "no-log",
         "Jobs that started under iolens, and those that left no log",
-        [
-            ResultColumn("state", "", "how they ended"),
-            ResultColumn("started", "count", "under iolens"),
-            ResultColumn("no_log", "count", "left none"),
-            ResultColumn("core_hours", "factor", "of all"),
-            ResultColumn("core_hours_no_log", "factor", "of those"),
-        ],
+        _NO_LOG_COLUMNS,
         found.no_log,
+        csv=link("/coverage.csv", table="no-log", **given),
+        sql=_sql(asking, ""),
         total=len(found.no_log),
     )
     notes = [f"{change['day']}: {change['text']}" for change in found.changes]
@@ -118,11 +143,17 @@ def page(asking: Asking) -> Response:
 
 
 def as_csv(asking: Asking) -> Response:
-    """/coverage.csv"""
+    """/coverage.csv, with table=no-log the second table."""
     by, found = _found(asking)
+    table = asking.text("table", "coverage")
+    if table == "no-log":
+        names = [column.name for column in _NO_LOG_COLUMNS]
+        return csv_response(to_csv(names, [[row[name] for name in names] for row in found.no_log]), table)
+    if table != "coverage":
+        raise IolensError(f'table: "{table[:20]}" is neither coverage nor no-log', exit_code=USAGE)
     rows = [_shares(row) for row in found.groups]
     names = list(rows[0]) if rows else ["key"]
     return csv_response(
         to_csv([by if name == "key" else name for name in names], [list(row.values()) for row in rows]),
-        "coverage",
+        table,
     )
