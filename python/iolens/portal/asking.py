@@ -37,7 +37,7 @@ def link(path: str, **values: Any) -> str:
     return f"{path}?{urlencode(told)}" if told else path
 
 
-@dataclass
+@dataclass(eq=False)
 class Asking:
     """What a page gets. Nothing of the lake is reached but by ``data``, ``edition.of_log`` and the sandbox, which are
     all given the viewer's scope."""

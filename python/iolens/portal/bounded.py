@@ -23,6 +23,7 @@ from iolens.fleet.tables import LakeTables
 from iolens.fleet.write import quoted
 from iolens.metrics import Dataset
 from iolens.portal.access import Scope
+from iolens.portal.questions import Questions
 
 __all__ = ["NARROW", "BoundedTables", "Gone", "Session", "View"]
 
@@ -126,9 +127,14 @@ class Session:
     def __init__(self, view: View, seconds: float) -> None:
         self._view = view
         self._cursor = view.data.connection.cursor()
-        self._timer = threading.Timer(seconds, self._cursor.interrupt)
+        self._timer = threading.Timer(seconds, self.interrupt)
         self._timer.daemon = True
         self._timer.start()
+        view.questions.add(self)
+
+    def interrupt(self) -> None:
+        """What runs ends with duckdb.InterruptException."""
+        self._cursor.interrupt()
 
     def query(self, statement: str, parameters: Mapping[str, Any] | None = None) -> duckdb.DuckDBPyConnection:
         """As of a ``Dataset``. Raises Gone if the lake cannot be read."""
@@ -190,12 +196,14 @@ def _brief(error: BaseException) -> str:
 class View:
     """What one scope sees of the lake at one moment."""
 
-    def __init__(self, tables: BoundedTables, memory: str = "1GB") -> None:
+    def __init__(self, tables: BoundedTables, questions: Questions, memory: str = "1GB") -> None:
         self.scope = tables.scope
+        self.questions = questions
         try:
             self.data = Dataset(tables, memory=memory)
         except duckdb.Error as error:
             raise Gone(f"a file of the portal cannot be read: {_brief(error)}") from error
+        questions.add(self.data)
         self._making = threading.RLock()
         self._prepared: set[str] = set()
         self._answers: OrderedDict[Any, Any] = OrderedDict()

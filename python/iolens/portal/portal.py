@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -29,7 +30,7 @@ from iolens.portal.bounded import Gone
 from iolens.portal.guard import Guard
 from iolens.portal.identity import Identity, Known
 from iolens.portal.routes import ROUTES, Route
-from iolens.portal.shelf import Edition, Shelf
+from iolens.portal.shelf import STOP_SECONDS, Edition, Shelf
 from iolens.portal.shown import cell, href
 from iolens.portal.site import Site
 from iolens.portal.state import State
@@ -97,6 +98,7 @@ class Portal:
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
         self._details: dict[tuple[datetime, int], str] = {}
+        self._answering: set[Asking] = set()
 
     @cached_property
     def templates(self) -> Environment:
@@ -191,6 +193,7 @@ class Portal:
 
     def _answer(self, route: Route, request: Request, known: Known, form: dict[str, str]) -> Response:
         asking = Asking(self, request, known, form)
+        self._answering.add(asking)
         try:
             return route.endpoint(asking)
         except HTTPException:
@@ -200,6 +203,7 @@ class Portal:
             return self._problem(request, status, title, text)
         finally:
             asking.close()
+            self._answering.discard(asking)
 
     # ---- what goes wrong ----
 
@@ -207,6 +211,8 @@ class Portal:
         """What an error is for the viewer: status, title, one sentence."""
         if isinstance(error, (Gone, duckdb.IOException)):
             self.shelf.look_again()
+        if isinstance(error, duckdb.InterruptException) and self.shelf.ended:
+            return 503, "The portal is being stopped", "Try again in a moment."
         for kind, (status, title, text) in _ERRORS.items():
             if isinstance(error, kind):
                 asking.tell(error=str(error)[:500])
@@ -291,7 +297,17 @@ class Portal:
         there = self.shelf.ready
         return JSONResponse({"healthy": there}, 200 if there else 503)
 
+    def end_questions(self) -> None:
+        """Requests that wait for DuckDB are answered with 503 from now on."""
+        self.shelf.ended = True
+        self.shelf.questions.end()
+
     def close(self) -> None:
+        """Threads that still answer are waited for: they must not be in DuckDB when the interpreter ends."""
+        by = time.monotonic() + STOP_SECONDS
+        while self._answering and time.monotonic() < by:
+            self.end_questions()
+            time.sleep(0.05)
         self.shelf.stop()
         self.state.close()
         self.audit.close()

@@ -73,9 +73,15 @@ def run(
 ) -> Taken:
     """What ``take`` makes of a statement's relation. Raises IolensError for what is refused, wrong, or too much."""
     view = edition.fresh(scope, limits.memory)
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        view.data.interrupt()
+
     try:
         named = check(statement, known_tables(view))
-        timer = threading.Timer(limits.seconds, view.data.interrupt)
+        timer = threading.Timer(limits.seconds, end)
         timer.daemon = True
         timer.start()
         try:
@@ -87,6 +93,8 @@ def run(
         finally:
             timer.cancel()
     except duckdb.InterruptException:
+        if not ended.is_set():  # the portal is being stopped
+            raise
         text = f"ended after {limits.seconds:g} s: ask for fewer days, or for less"
         raise IolensError(text, exit_code=USAGE) from None
     except duckdb.OutOfMemoryException:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 import uvicorn
@@ -17,6 +19,28 @@ from iolens.portal.shelf import Shelf
 from iolens.portal.site import Site
 
 __all__ = ["serve"]
+
+GRACE = 5.0
+"""Seconds that requests have when the server is stopped; then their questions are ended, and they say so."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, which gives up on requests only after their questions were ended."""
+
+    def __init__(self, config: uvicorn.Config, portal: Portal) -> None:
+        super().__init__(config)
+        self._portal = portal
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.create_task(self._end_questions())
+        await super().shutdown(sockets)
+        ending.cancel()
+
+    async def _end_questions(self) -> None:
+        await asyncio.sleep(GRACE)
+        while True:
+            self._portal.end_questions()
+            await asyncio.sleep(0.1)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -45,9 +69,12 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
         )
     listening = _listen(site.host, site.port)
     shelf = Shelf(lake, refresh, memory)
+    tempfile.tempdir = str(
+        shelf.root
+    )  # what DuckDB spills, too, is removed with the server or by the next one
     portal = Portal(site, shelf)
     # Proxies' headers about addresses are not believed: [header] from is about who really connects.
-    server = uvicorn.Server(
+    server = _Server(
         uvicorn.Config(
             portal.app(),
             log_level="warning",
@@ -58,7 +85,8 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
             timeout_graceful_shutdown=10,
             h11_max_incomplete_event_size=32 * 1024,
             limit_concurrency=512,
-        )
+        ),
+        portal,
     )
     print(f"reading {lake} ...", file=sys.stderr, flush=True)
     shelf.start()

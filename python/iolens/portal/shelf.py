@@ -7,6 +7,7 @@ user are then read in milliseconds. A lake that cannot be read leaves what was r
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -28,8 +29,9 @@ from iolens.fleet.tables import LakeData
 from iolens.fleet.write import quoted
 from iolens.portal.access import EVERYTHING, Scope
 from iolens.portal.bounded import BoundedTables, Gone, View
+from iolens.portal.questions import Questions
 
-__all__ = ["Edition", "Shelf"]
+__all__ = ["STOP_SECONDS", "Edition", "Shelf"]
 
 VIEWS = 24
 """Scopes whose databases are kept."""
@@ -51,6 +53,9 @@ REFRESH = 30.0
 
 REST = 3.0
 """So many times as long as the last edition took nothing is looked for."""
+
+STOP_SECONDS = 5.0
+"""In which what was ended must have come to its end."""
 
 _SLACK = 600
 """Seconds that clocks of nodes and scheduler may differ, as for the coverage."""
@@ -97,6 +102,30 @@ def _owned(table: str) -> str:
     return f'SELECT t.*, m."user", m.account FROM {table} AS t JOIN measured_made AS m USING (log)'
 
 
+_FOLDER = "iolens-portal-"
+
+
+def _own_folder() -> tuple[Path, int]:
+    """A new folder, and the descriptor that holds its lock for as long as this process lives."""
+    made = Path(tempfile.mkdtemp(prefix="iolens-new-"))
+    held = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    return made.rename(made.with_name(made.name.replace("iolens-new-", _FOLDER))), held
+
+
+def _remove_abandoned() -> None:
+    """Folders of this user's servers that were killed: nobody holds their lock."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with contextlib.suppress(OSError):
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(held).st_uid == os.geteuid():
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(held)
+
+
 @dataclass
 class Edition:
     """The lake at one moment, and the views that are open."""
@@ -106,6 +135,7 @@ class Edition:
     folder: Path
     signature: object
     made: datetime
+    questions: Questions
     logs: int = 0
     _views: OrderedDict[Scope, View] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -117,6 +147,7 @@ class Edition:
             if found is None:
                 found = self._views[scope] = View(
                     BoundedTables(self.lake, self.snapshot, scope, self.folder),
+                    self.questions,
                     memory="2GB" if scope.everything else "256MB",
                 )
             self._views.move_to_end(scope)
@@ -126,11 +157,13 @@ class Edition:
 
     def fresh(self, scope: Scope, memory: str) -> View:
         """A database of one's own over all that the scope has, for a viewer's SQL."""
-        return View(BoundedTables(self.lake, self.snapshot, scope, self.folder, whole=True), memory=memory)
+        tables = BoundedTables(self.lake, self.snapshot, scope, self.folder, whole=True)
+        return View(tables, self.questions, memory=memory)
 
     def of_log(self, scope: Scope, log: int) -> View:
         """A database of one log, empty if it is not in the scope."""
-        return View(BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log), memory="512MB")
+        tables = BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log)
+        return View(tables, self.questions, memory="512MB")
 
     def warm(self, names: Sequence[str] = WARM) -> None:
         """Asks what staff will ask; what fails here fails again on its page, and is told there."""
@@ -154,21 +187,34 @@ class Shelf:
         """Why the lake cannot be read now, "" if it can."""
         self._memory = memory
         self._refresh = refresh
-        self._root = Path(tempfile.mkdtemp(prefix="iolens-portal-"))
+        _remove_abandoned()
+        self._held: int | None
+        self.root, self._held = _own_folder()
+        self.questions = Questions()
         self._edition: Edition | None = None
+        self._watching = threading.Thread(target=self._watch, name="lake", daemon=True)
         self._building = threading.Lock()
         self._wake = threading.Event()
-        self._ended = False
+        self.ended = False
+        """Is the portal being stopped?"""
         self._old: list[Edition] = []
 
     def start(self) -> None:
         self.renew()
-        threading.Thread(target=self._watch, name="lake", daemon=True).start()
+        self._watching.start()
 
     def stop(self) -> None:
-        self._ended = True
+        """Whatever looks for a newer edition is ended first."""
+        self.ended = True
         self._wake.set()
-        shutil.rmtree(self._root, ignore_errors=True)
+        by = time.monotonic() + STOP_SECONDS
+        while self._watching.is_alive() and time.monotonic() < by:
+            self.questions.end()
+            self._watching.join(0.05)
+        shutil.rmtree(self.root, ignore_errors=True)
+        held, self._held = self._held, None
+        if held is not None:
+            os.close(held)
 
     @property
     def ready(self) -> bool:
@@ -189,13 +235,13 @@ class Shelf:
         if self._edition is not None:
             self._edition.warm()
         took = 0.0
-        while not self._ended:
+        while not self.ended:
             # A lake that grows all the time is not read all the time.
             self._wake.wait(max(self._refresh, REST * took))
             if self._wake.is_set():
                 self._wake.clear()
                 time.sleep(0.2)
-            if not self._ended:
+            if not self.ended:
                 began = time.monotonic()
                 self.renew()
                 took = time.monotonic() - began
@@ -221,10 +267,11 @@ class Shelf:
 
     def _build(self, signature: object) -> Edition:
         lake = Lake(self.path)
-        folder = Path(tempfile.mkdtemp(dir=self._root))
+        folder = Path(tempfile.mkdtemp(dir=self.root))
         try:
             snapshot = lake.snapshot()
             data = LakeData(lake, snapshot, memory=self._memory)
+            self.questions.add(data)
             try:
                 _write(data, folder)
                 counted = data.connection.execute("SELECT count(*) FROM measured_made").fetchone()
@@ -234,7 +281,8 @@ class Shelf:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         logs = counted[0] if counted else 0
-        return Edition(lake, snapshot, folder, signature, datetime.now(timezone.utc), logs)
+        now = datetime.now(timezone.utc)
+        return Edition(lake, snapshot, folder, signature, now, self.questions, logs)
 
 
 def _told(error: BaseException) -> str:

@@ -1,0 +1,41 @@
+"""Questions that are asked of DuckDB now, so that a portal which stops can end them.
+
+The interpreter must not end while a thread is in DuckDB: when it comes back for the interpreter's lock, that thread is
+unwound through C++, and the process aborts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from typing import Protocol
+
+import duckdb
+
+__all__ = ["Questions"]
+
+
+class Asked(Protocol):
+    """A database or a cursor of one."""
+
+    def interrupt(self) -> None: ...
+
+
+class Questions:
+    """All databases and cursors of a portal that are open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: weakref.WeakSet[Asked] = weakref.WeakSet()
+
+    def add(self, asked: Asked) -> None:
+        with self._lock:
+            self._open.add(asked)
+
+    def end(self) -> None:
+        """What runs now ends with duckdb.InterruptException; what is asked afterwards is not stopped by this."""
+        with self._lock:
+            for asked in list(self._open):
+                with contextlib.suppress(duckdb.Error):  # it was closed
+                    asked.interrupt()
