@@ -34,6 +34,8 @@ NOT_RUN = {
     "iolens recover --job": "belongs to the synopsis; tests/cli/test_doctor.py does it",
     "iolens recover --live": "a synopsis; tests/live makes logs of running jobs",
     "iolens top --every 15": "runs until it is stopped; tests/live runs it",
+    "iolens top --slurm": "needs a Slurm with that job; tests/live has one",
+    "iolens top --nodes": "needs other nodes; tests/live/test_nodes.py makes two",
     "iolens watch --stall 60 4711": "waits for a job that hangs; tests/live has such jobs",
     "iolens serve": "runs until it is stopped; tests/portal asks a portal",
     "echo $?": "belongs to iolens watch",

@@ -32,6 +32,9 @@ REFUSED = {
 READ = {
     "findings --thresholds",
     "fleet history --series",
+    "fleet ingest --thresholds",
+    "fleet recompute --thresholds",
+    "fleet retention --outbox",
     "fleet notify --site",
     "fleet notify --outbox",
     "serve --site",
