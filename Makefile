@@ -115,6 +115,9 @@ wheel: ## wheels for every Linux, into dist
 sdist: ## the source distribution, into dist
 	./bootstrap sdist
 
+sbom: ## what is in the build, with versions and licenses (CycloneDX), into dist
+	./bootstrap sbom
+
 deb: ## Debian packages of the last commit, into dist
 	./bootstrap deb
 
@@ -134,4 +137,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist deb deb-tests install-tests reproducible release clean portal-malformed
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed
