@@ -15,7 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 NUMBER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
-IN_MESON = re.compile(r"^(  version: ')([^']*)(',)$", re.M)
+# Where the number stands; tests/deploy/test_recipes.py compares.
+NUMBERED = {
+    "meson.build": re.compile(r"^(  version: ')([^']*)(',)$", re.M),
+    "deploy/spack/spack_repo/iolens/packages/iolens/package.py": re.compile(
+        r'^(    version\(")([^"]*)("\))$', re.M
+    ),
+    "deploy/conda/recipe.yaml": re.compile(r'^(  version: ")([^"]*)(")$', re.M),
+}
 OPEN = "## [Unreleased]\n"
 
 
@@ -59,11 +66,12 @@ def check(version: str) -> None:
 
 
 def write(version: str, date: str) -> None:
-    meson, changelog = Path("meson.build"), Path("CHANGELOG.md")
-    text, found = IN_MESON.subn(rf"\g<1>{version}\g<3>", meson.read_text())
-    if found != 1:
-        raise Refused("meson.build: no line with the version")
-    meson.write_text(text)
+    for name, line in NUMBERED.items():
+        text, found = line.subn(rf"\g<1>{version}\g<3>", Path(name).read_text())
+        if found != 1:
+            raise Refused(f"{name}: no line with the version")
+        Path(name).write_text(text)
+    changelog = Path("CHANGELOG.md")
     changelog.write_text(
         changelog.read_text().replace(OPEN, f"{OPEN}\n## [{version}] - {date}\n", 1).replace("\n\n\n", "\n\n")
     )
@@ -83,7 +91,7 @@ def steps(version: str, without: Sequence[str]) -> list[tuple[str, Callable[[], 
         ("tests", "all tests", run(".ci/run")),
         (
             "",
-            f"{version} into meson.build, {version} - {date} into CHANGELOG.md",
+            f"{version} into meson.build and recipes, {version} - {date} into CHANGELOG.md",
             lambda: write(version, date),
         ),
         ("wheels", "wheels and source distribution into dist", run("make", "wheel", "sdist")),
@@ -107,7 +115,7 @@ def main() -> int:
                 if not chosen.dry_run:
                     step()
         except Refused:
-            say("git", "checkout", "--", "meson.build", "CHANGELOG.md")
+            say("git", "checkout", "--", *NUMBERED, "CHANGELOG.md")
             raise
     except Refused as refused:
         print(f"release: {refused}", file=sys.stderr)

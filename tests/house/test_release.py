@@ -15,14 +15,19 @@ def git(place: Path, *words: str) -> str:
     return subprocess.run(["git", *who, *words], cwd=place, check=True, capture_output=True, text=True).stdout
 
 
+RECIPES = ("deploy/spack/spack_repo/iolens/packages/iolens/package.py", "deploy/conda/recipe.yaml")
+
+
 @pytest.fixture
 def clone(root: Path, tmp_path: Path) -> Path:
     if not (root / ".git").exists():
         pytest.skip("no repository")
     place = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "--no-tags", root, place], check=True, capture_output=True)
-    for name in ("tools/release.py", "CHANGELOG.md", "meson.build"):
+    for name in ("tools/release.py", "CHANGELOG.md", "meson.build", *RECIPES):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes((root / name).read_bytes())
+    git(place, "add", "-A")
     git(place, "config", "user.name", "T")
     git(place, "config", "user.email", "t@example.org")
     git(place, "commit", "-q", "--allow-empty", "-am", "as it is")
@@ -51,6 +56,7 @@ def test_a_release(clone: Path) -> None:
     done = release(clone, "--without", "tests", "--without", "wheels", "9.9.9")
     assert (done.returncode, done.stderr) == (0, "")
     assert "version: '9.9.9'," in (clone / "meson.build").read_text()
+    assert ['"9.9.9"' in (clone / name).read_text() for name in RECIPES] == [True, True]
     assert re.search(
         r"## \[Unreleased\]\n\n## \[9\.9\.9\] - \d{4}-\d\d-\d\d\n\n### ", (clone / "CHANGELOG.md").read_text()
     )
