@@ -168,7 +168,7 @@ def license_of(package: metadata.Distribution) -> str:
     about = package.metadata
     for field in ("License-Expression", "License"):
         value = str((about.get_all(field) or [""])[0]).strip()
-        if value and "\n" not in value and len(value) <= 80:
+        if value not in ("", "UNKNOWN") and "\n" not in value and len(value) <= 80:
             return value
     kinds = [line for line in about.get_all("Classifier") or [] if line.startswith("License ::")]
     return ", ".join(line.rsplit(" :: ", 1)[-1] for line in kinds)
@@ -178,57 +178,65 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def installed(name: str) -> metadata.Distribution | None:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def requirements(package: metadata.Distribution, extras: set[str]) -> list[Requirement]:
+    """What a package asks for here, with one of its extras, or with none."""
+    wanted = [Requirement(line) for line in package.requires or []]
+    tried = extras or {""}
+    return [r for r in wanted if not r.marker or any(r.marker.evaluate({"extra": e}) for e in tried)]
+
+
 class Packages:
     """Python packages that iolens asks for, and what these ask for, as far as they are installed here."""
 
     def __init__(self, iolens: metadata.Distribution) -> None:
-        self.components: dict[str, Component] = {}
+        self.extras: dict[str, set[str]] = {}  # of each package: "" where iolens always needs it
         self.edges: dict[str, set[str]] = {}
-        self.direct: set[str] = set()
-        extras = set(iolens.metadata.get_all("Provides-Extra") or []) - DEVELOPMENT
-        for extra in ["", *sorted(extras)]:
-            for requirement in self.requirements(iolens, {extra}):
-                if extra and requirement.marker and requirement.marker.evaluate({"extra": ""}):
-                    continue
-                self.direct.add(self.add(requirement, extra))
-
-    def requirements(self, package: metadata.Distribution, extras: set[str]) -> list[Requirement]:
-        wanted = [Requirement(line) for line in package.requires or []]
-        tried = extras or {""}
-        return [r for r in wanted if not r.marker or any(r.marker.evaluate({"extra": e}) for e in tried)]
+        self.absent: dict[str, str] = {}
+        always = requirements(iolens, set())
+        known = {str(requirement) for requirement in always}
+        self.direct = {self.add(requirement, "") for requirement in always}
+        for extra in sorted(set(iolens.metadata.get_all("Provides-Extra") or []) - DEVELOPMENT):
+            chosen = [r for r in requirements(iolens, {extra}) if str(r) not in known]
+            self.direct |= {self.add(requirement, extra) for requirement in chosen}
+        self.components = {name: self.component(name) for name in self.extras}
 
     def add(self, requirement: Requirement, extra: str) -> str:
-        """The component of a requirement; one that all need stays one that all need."""
         name = canonical(requirement.name)
-        try:
-            package: metadata.Distribution | None = metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            package = None
-        if name not in self.components:
-            self.components[name] = self.component(name, requirement, extra, package)
-            self.edges[name] = set()
-        if package:
-            for further in self.requirements(package, set(requirement.extras)):
-                other = canonical(further.name)
-                if other not in self.edges[name] and other != name:
-                    self.edges[name].add(other)
-                    self.add(further, extra)
+        seen = extra in self.extras.setdefault(name, set())
+        self.extras[name].add(extra)
+        edges = self.edges.setdefault(name, set())
+        package = installed(name)
+        if not package:
+            self.absent[name] = str(requirement.specifier)
+            return name
+        for further in requirements(package, set(requirement.extras)):
+            other = canonical(further.name)
+            if other != name and not (seen and other in edges):
+                edges.add(other)
+                self.add(further, extra)
         return name
 
-    def component(
-        self, name: str, requirement: Requirement, extra: str, package: metadata.Distribution | None
-    ) -> Component:
+    def component(self, name: str) -> Component:
+        package, extras = installed(name), self.extras[name]
         version = package.version if package else None
         purl = PackageURL("pypi", None, name, version)
-        properties = [Property(name="iolens:extra", value=extra)] if extra else []
-        if not package:
-            properties.append(Property(name="iolens:not-installed", value=str(requirement.specifier)))
+        optional = "" not in extras
+        properties = [Property(name="iolens:extra", value=extra) for extra in extras if optional]
+        if name in self.absent:
+            properties.append(Property(name="iolens:not-installed", value=self.absent[name]))
         return Component(
             name=name,
             version=version,
             purl=purl,
             bom_ref=str(purl),
-            scope=ComponentScope.OPTIONAL if extra else ComponentScope.REQUIRED,
+            scope=ComponentScope.OPTIONAL if optional else ComponentScope.REQUIRED,
             licenses=licenses(license_of(package)) if package else [],
             properties=properties,
         )

@@ -128,6 +128,8 @@ def test_python_packages_have_the_versions_that_are_installed(components: list[d
 
 def test_extras_are_optional_and_development_is_not_in_it(components: list[dict[str, Any]]) -> None:
     assert {named(components, name)["scope"] for name in OPTIONAL} == {"optional"}
+    extras = {value for key, value in properties(named(components, "deltalake")) if key == "iolens:extra"}
+    assert extras == {"fleet", "portal"}
     names = {one["name"] for one in components}
     assert names & {"pytest", "mypy", "ruff", "mkdocs", "cyclonedx-python-lib"} == set()
     for one in components:
