@@ -142,7 +142,9 @@ def prefix(zig: str, sources: Path, folder: Path) -> dict[str, str]:
 
 def build(name: str, sources: Path, folder: Path, to: Path) -> Path:
     variables = prefix(TARGETS[name], sources, folder)
-    settings = [f"-Csetup-args=-Dcompressors={folder}/lib", f"-Cbuild-dir={folder}/build"]
+    # libbpf is this machine's alone: a wheel has no iolens-kernel.
+    options = [f"-Dcompressors={folder}/lib", "-Dkernel=disabled"]
+    settings = [*(f"-Csetup-args={option}" for option in options), f"-Cbuild-dir={folder}/build"]
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(folder)]
     run(*pip, *settings, ".", cwd=None, **variables)
     python = [sys.executable, "-m"]

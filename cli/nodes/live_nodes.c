@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,10 +80,20 @@ static _Noreturn void become(const char *command, int in, int out, int complaint
 	_exit(127);
 }
 
+/* Not memfd_create: neither glibc 2.17 nor the kernels beside it have that. */
+static int nameless_file(void)
+{
+	FILE *file = tmpfile();
+	const int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 0) : -1;
+	if (file)
+		fclose(file);
+	return fd;
+}
+
 static bool start(struct node *node, const char *command)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1};
-	node->complaints = memfd_create("complaints", MFD_CLOEXEC);
+	node->complaints = nameless_file();
 	bool good = node->complaints >= 0 && pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0;
 	node->pid = good ? fork() : -1;
 	if (node->pid == 0)
