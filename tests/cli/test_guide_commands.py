@@ -26,6 +26,7 @@ NOT_RUN = {
     "srun": "needs a batch job; tests/mpi runs jobs under Slurm",
     "iolens run -o LOG srun": "needs a batch job; tests/mpi runs jobs under Slurm",
     "iolens run [": "a synopsis",
+    "iolens run apptainer": "needs Apptainer; tests/deploy/test_containers.py has namespaces with a root of their own",
     "iolens doctor [": "a synopsis",
     "iolens doctor --job": "has exit code 1: there is no such job; tests/cli/test_doctor.py has some",
     "iolens disable": "belongs to the synopsis; tests/cli/test_doctor.py does it",
