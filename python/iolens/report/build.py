@@ -80,7 +80,7 @@ def _chosen(data: Dataset) -> list[int]:
         return list(range(len(data.paths)))
     rows = data.query(
         f"SELECT log FROM job LEFT JOIN (SELECT log, sum(total_time) AS spent FROM file_of GROUP BY log) USING (log) "
-        f"ORDER BY spent DESC NULLS LAST LIMIT {JOBS}"
+        f"ORDER BY spent DESC NULLS LAST, log LIMIT {JOBS}"
     ).fetchall()
     return sorted(row[0] for row in rows)
 

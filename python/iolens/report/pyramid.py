@@ -135,7 +135,7 @@ def levels(data: Dataset, trace: Trace, ranks: int, name: Callable[[list[int]], 
     most = trace.accesses if complete else LONGEST
     rows = data.query(f"""
         SELECT rank // {group}, start, greatest(0, "end" - start), kind, bytes, place, id FROM ({trace.sql})
-        ORDER BY "end" - start DESC LIMIT {most}
+        ORDER BY "end" - start DESC, start, rank, kind, place, id, bytes LIMIT {most}
     """).fetchall()
     ids = sorted({row[6] for row in rows if row[6] is not None})
     names = name(ids)

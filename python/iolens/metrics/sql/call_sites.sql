@@ -13,7 +13,7 @@
 -- source: table sites of the log
 SELECT s.log, place, function, source, line, module, note, count(DISTINCT s.id) AS files,
     sum(f.bytes_read)::BIGINT AS bytes_read, sum(f.bytes_written)::BIGINT AS bytes_written, sum(f.total_time) AS time,
-    arg_max(name, f.total_time) AS example
+    arg_max(name, (f.total_time, name)) AS example
 FROM (
     SELECT DISTINCT log, id, place, function, source, line, module, note,
         CASE WHEN interface IN libc_interfaces() THEN interface END AS meant
@@ -21,4 +21,4 @@ FROM (
 ) AS s JOIN lowest_file AS f ON f.log = s.log AND f.id = s.id AND (meant IS NULL OR f.interface = meant)
 LEFT JOIN name_of ON name_of.log = s.log AND name_of.id = s.id
 GROUP BY s.log, place, function, source, line, module, note
-ORDER BY s.log, time DESC, place
+ORDER BY s.log, time DESC, place, module, source, line, function, note

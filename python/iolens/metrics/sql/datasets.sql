@@ -32,4 +32,4 @@ SELECT m.log, m.interface,
     read_time, write_time, meta_time, collective
 FROM merged AS m JOIN job USING (log) LEFT JOIN name_of AS n ON (n.log, n.id) = (m.log, m.id)
     LEFT JOIN name_of AS f ON (f.log, f.id) = (m.log, m.file_rec_id)
-ORDER BY m.log, bytes_read + bytes_written DESC, file, m.interface, 3
+ORDER BY m.log, bytes_read + bytes_written DESC, file, m.interface, 3, m.id

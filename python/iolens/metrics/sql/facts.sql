@@ -20,7 +20,7 @@ WITH calls AS (
     FROM mpiio JOIN metric.aggregators AS a USING (log) JOIN job USING (log) WHERE a.aggregators < job.nprocs GROUP BY log
 ), exe AS (
     SELECT log, exe FROM job
-    UNION ALL SELECT log, arg_max(exe, io_time) FROM process GROUP BY log
+    UNION ALL SELECT log, arg_max(exe, io_time ORDER BY rank, exe) FROM process GROUP BY log
 )
 SELECT DISTINCT log, fact, value FROM (
     SELECT log, 'mpi' AS fact, NULL::VARCHAR AS value FROM process WHERE mpi <> ''

@@ -13,4 +13,4 @@ SELECT log, mount, file_system, class, count(DISTINCT f.id) AS files,
     sum(total_time) AS time
 FROM own_file AS f LEFT JOIN name USING (log, id)
 GROUP BY log, mount, file_system, class
-ORDER BY log, sum(f.bytes_read + f.bytes_written) DESC, mount
+ORDER BY log, sum(f.bytes_read + f.bytes_written) DESC, mount, file_system, class

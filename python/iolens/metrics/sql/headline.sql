@@ -33,7 +33,7 @@ WITH below AS (
     FROM process GROUP BY log, rank
 ), measured AS (
     SELECT log, max(mpi) AS mpi, max(io_time) FILTER (mpi <> '') AS slowest, max(io_time) AS longest,
-        arg_max(kinds, io_time) FILTER (mpi <> '') AS slowest_kinds, arg_max(kinds, io_time) AS longest_kinds
+        arg_max(kinds, io_time ORDER BY rank) FILTER (mpi <> '') AS slowest_kinds, arg_max(kinds, io_time ORDER BY rank) AS longest_kinds
     FROM busy GROUP BY log
 ), edge AS (
     SELECT log, moment, sum(sign * whole) AS whole, sum(sign * (1 - whole)) AS partly,

@@ -15,4 +15,4 @@ SELECT s.log, s.name, s.interface, s.ranks,
     f.total_time / nullif(s.ranks, 0) AS mean_time, s.slowest_rank, s.slowest_time,
     greatest(0, s.slowest_time - f.total_time / nullif(s.ranks, 0)) AS time_lost
 FROM metric.shared_files AS s JOIN file_of AS f ON f.log = s.log AND f.interface = s.interface AND f.id = s.id
-ORDER BY s.log, time_lost DESC, s.name
+ORDER BY s.log, time_lost DESC, s.name, s.interface, f.id

@@ -50,4 +50,4 @@ SELECT log, coalesce(name, '<unnamed ' || id || '>') AS name,
     aggregator.ranks AS posix_ranks,
     CASE WHEN mpiio_time > 0 THEN greatest(0, 1 - coalesce(posix_time, 0) / mpiio_time) END AS outside_posix
 FROM chain LEFT JOIN name_of USING (log, id) LEFT JOIN aggregator USING (log, id)
-ORDER BY log, coalesce(hdf5_bytes, 0) + coalesce(pnetcdf_bytes, 0) + coalesce(mpiio_bytes, 0) + coalesce(posix_bytes, 0) DESC, name
+ORDER BY log, coalesce(hdf5_bytes, 0) + coalesce(pnetcdf_bytes, 0) + coalesce(mpiio_bytes, 0) + coalesce(posix_bytes, 0) DESC, name, id

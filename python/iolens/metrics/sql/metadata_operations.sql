@@ -20,4 +20,4 @@ WITH counted AS (
 SELECT log, interface, operation, count, errors, time, 'operation' AS basis FROM counted WHERE count > 0
 UNION ALL
 SELECT log, interface, operation, count, NULL, NULL, 'counters' FROM counters WHERE count > 0
-ORDER BY log, time DESC NULLS LAST, count DESC, operation
+ORDER BY log, time DESC NULLS LAST, count DESC, operation, interface

@@ -15,4 +15,4 @@ FROM (
 ) JOIN metric.time_basis USING (log, interface)
 WHERE tree OR rank >= 0 OR log NOT IN (SELECT log FROM operation WHERE rank >= 0)
 GROUP BY log, interface, name
-ORDER BY log, interface, time DESC
+ORDER BY log, interface, time DESC, name

@@ -23,7 +23,7 @@ WITH rank_of AS (
 ), recorded AS (
     SELECT log, sum(total_time) AS total, [sum(read_time), sum(write_time), sum(meta_time)] AS kinds FROM own_record GROUP BY log
 ), slowest AS (
-    SELECT log, arg_max(rank, io_time) AS rank FROM rank_of WHERE mpi <> '' GROUP BY log
+    SELECT log, arg_max(rank, io_time ORDER BY rank) AS rank FROM rank_of WHERE mpi <> '' GROUP BY log
 ), parallel AS (
     SELECT h.*, slowest.rank, h.nprocs > 1 AND (slowest.rank IS NOT NULL OR basis = 'records') AS several
     FROM metric.headline AS h LEFT JOIN slowest USING (log) WHERE run_time > 0 AND h.io_time IS NOT NULL

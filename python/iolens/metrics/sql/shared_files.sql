@@ -27,4 +27,4 @@ WITH top AS (
 )
 SELECT found.log, coalesce(name, '<unnamed ' || id || '>') AS name, * EXCLUDE (log, name)
 FROM found LEFT JOIN name_of USING (log, id)
-ORDER BY found.log, slowest_time DESC, interface, name
+ORDER BY found.log, slowest_time DESC, interface, name, found.id

@@ -25,4 +25,4 @@ SELECT log, coalesce(name, '<unnamed ' || id || '>') AS name, stripe_size, strip
     size % stripe_size = 0 OR stripe_size % size = 0 AS fits, accesses, unaligned
 FROM common JOIN layout USING (log, id) JOIN unaligned USING (log, id) LEFT JOIN name_of USING (log, id)
 WHERE size > 0 AND stripe_size > 0
-ORDER BY log, fits, count DESC, name
+ORDER BY log, fits, count DESC, name, id

@@ -7,7 +7,7 @@
 -- needs: process
 -- source: iolens
 WITH RECURSIVE numbered AS (
-    SELECT log, row_number() OVER (PARTITION BY log ORDER BY "start", pid) AS number, * EXCLUDE (log) FROM process
+    SELECT log, row_number() OVER (PARTITION BY log ORDER BY "start", pid, host, rank, "end", exe) AS number, * EXCLUDE (log) FROM process
 ), image AS (
     SELECT *, lag(number) OVER (PARTITION BY log, host, pid ORDER BY number) AS before FROM numbered
 ), parent AS (

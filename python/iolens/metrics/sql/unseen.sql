@@ -9,10 +9,11 @@
 -- needs: process
 -- source: iolens
 FROM (
-    SELECT log, rank, any_value(exe) AS exe, sum(kernel_read)::BIGINT AS kernel_read, sum(kernel_written)::BIGINT AS kernel_written,
+    SELECT log, rank, any_value(exe ORDER BY "start", exe) AS exe, sum(kernel_read)::BIGINT AS kernel_read, sum(kernel_written)::BIGINT AS kernel_written,
         sum(seen_read)::BIGINT AS seen_read, sum(seen_written)::BIGINT AS seen_written,
         sum(unseen_read)::BIGINT AS unseen_read, sum(unseen_written)::BIGINT AS unseen_written, NULL::VARCHAR AS not_observed
     FROM process GROUP BY log, rank, pid
     UNION ALL
     SELECT log, rank, program, NULL, NULL, NULL, NULL, NULL, NULL, reason FROM unobserved
-) ORDER BY log, coalesce(unseen_read, 0) + coalesce(unseen_written, 0) DESC, rank, exe
+) ORDER BY log, coalesce(unseen_read, 0) + coalesce(unseen_written, 0) DESC, rank, exe,
+    kernel_read, kernel_written, seen_read, seen_written, not_observed

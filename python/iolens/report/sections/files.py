@@ -61,9 +61,9 @@ def _all(source: Source) -> list[Table]:
             nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
         FROM (
             SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system{chosen}
-            FROM (SELECT * FROM file_of WHERE log = {{log}} ORDER BY total_time DESC, id {{limit}}) AS f
+            FROM (SELECT * FROM file_of WHERE log = {{log}} ORDER BY total_time DESC, id, interface {{limit}}) AS f
             LEFT JOIN name AS n ON n.log = f.log AND n.id = f.id {opened if sites else ""}
-        ) ORDER BY total_time DESC, name
+        ) ORDER BY total_time DESC, name, id, interface
         """,
         cap=FILES_CAP,
     )
@@ -83,7 +83,8 @@ def _sites(source: Source) -> list[Table]:
             Column("time", "Time", "seconds", "of all processes in these files"),
             Column("example", "File with most time", "path"),
         ),
-        "SELECT *, place AS opened_by FROM metric.call_sites WHERE log = {log} ORDER BY time DESC, place",
+        "SELECT *, place AS opened_by FROM metric.call_sites WHERE log = {log} ORDER BY time DESC, place, "
+        "module, source, line, function, note",
         note="The function that opened a file first, not what called that. Functions and lines where the program's "
         "files are on the machine that made this page.",
         metric="call_sites",
@@ -109,7 +110,7 @@ def _grouped(source: Source) -> list[Block]:
             title,
             (Column(key, heading, unit), *measures),
             f"SELECT * FROM metric.{name} WHERE log = {{log}} "
-            "ORDER BY read_time + write_time + meta_time DESC, bytes_read + bytes_written DESC",
+            f"ORDER BY read_time + write_time + meta_time DESC, bytes_read + bytes_written DESC, {key}",
             metric=name,
         )
     return blocks
@@ -142,7 +143,7 @@ def _treemap(source: Source) -> list[Block]:
         SELECT CASE WHEN place <= {TILES} THEN coalesce(any_value(directory), 'in no directory')
             ELSE count(*) || ' other directories' END,
             sum(files)::BIGINT, sum(read_time), sum(write_time), sum(meta_time), sum(time)
-        FROM listed GROUP BY least(place, {TILES + 1}), place <= {TILES} ORDER BY 6 DESC
+        FROM listed GROUP BY least(place, {TILES + 1}), place <= {TILES} ORDER BY 6 DESC, 1
     """)
     if len(rows) < 2 or rows[0][5] > ONE * sum(row[5] for row in rows):
         return []
@@ -176,7 +177,8 @@ def _file_systems(source: Source) -> list[Block]:
             ),
             "SELECT *, bytes_read / nullif(sum(bytes_read) OVER (), 0) AS read_ratio, "
             "bytes_written / nullif(sum(bytes_written) OVER (), 0) AS write_ratio "
-            "FROM metric.file_systems WHERE log = {log} ORDER BY bytes_read + bytes_written DESC",
+            "FROM metric.file_systems WHERE log = {log} "
+            "ORDER BY bytes_read + bytes_written DESC, mount, file_system, class",
             note="POSIX and STDIO.",
             metric="file_systems",
         )
@@ -232,7 +234,7 @@ def _shared(source: Source) -> list[Block]:
                 Column("sd_bytes", "σ of bytes", "bytes"),
             ),
             f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.shared_files WHERE log = {{log}} "
-            "ORDER BY slowest_time DESC",
+            "ORDER BY slowest_time DESC, name, interface",
             note="σ: standard deviation over the file's processes.",
             metric="shared_files",
         ),
@@ -256,7 +258,7 @@ def _shared(source: Source) -> list[Block]:
                 Column("time_lost", "Lost if all wait", "seconds"),
             ),
             f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.imbalance WHERE log = {{log}} "
-            "ORDER BY time_lost DESC NULLS LAST",
+            "ORDER BY time_lost DESC NULLS LAST, name, interface",
             metric="imbalance",
         ),
     ]
@@ -276,7 +278,7 @@ def _again(source: Source) -> list[Block]:
                 Column("ranks", "Processes", "count"),
                 Column("time", "Time reading", "seconds"),
             ),
-            "SELECT * FROM metric.redundant_files WHERE log = {log} ORDER BY excess DESC",
+            "SELECT * FROM metric.redundant_files WHERE log = {log} ORDER BY excess DESC, name",
             metric="redundant_files",
         ),
     ]
@@ -301,7 +303,7 @@ def _datasets(source: Source) -> list[Block]:
                 Column("collective", "Collective", "percent"),
             ),
             f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.datasets WHERE log = {{log}} "
-            "ORDER BY read_time + write_time + meta_time DESC",
+            "ORDER BY read_time + write_time + meta_time DESC, file, interface, name",
             metric="datasets",
         )
     ]
@@ -328,7 +330,7 @@ def _layers(source: Source) -> list[Block]:
                 Column("posix_ranks", "Ranks doing POSIX", "count"),
                 Column("outside_posix", "MPI-IO time not in POSIX", "percent"),
             ),
-            "SELECT * FROM metric.layers WHERE log = {log} ORDER BY mpiio_time DESC NULLS LAST",
+            "SELECT * FROM metric.layers WHERE log = {log} ORDER BY mpiio_time DESC NULLS LAST, name",
             note="What each layer asked of the next: bytes that grow on the way down are read or written in vain.",
             metric="layers",
         )

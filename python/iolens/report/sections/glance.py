@@ -152,7 +152,7 @@ def _costliest(source: Source) -> list[Block]:
     rows = source.ask(
         "SELECT coalesce(any_value(n.name), '<unnamed ' || id || '>'), sum(read_time), sum(write_time), "
         "sum(meta_time), sum(total_time) FROM own_file AS f LEFT JOIN name AS n USING (log, id) "
-        f"WHERE log = {{log}} GROUP BY id HAVING sum(total_time) > 0 ORDER BY 5 DESC, 1 LIMIT {COSTLIEST}"
+        f"WHERE log = {{log}} GROUP BY id HAVING sum(total_time) > 0 ORDER BY 5 DESC, 1, id LIMIT {COSTLIEST}"
     )
     total = source.ask("SELECT sum(total_time), count(DISTINCT id) FROM own_file WHERE log = {log}")[0]
     if not rows:

@@ -128,7 +128,7 @@ def _metadata(source: Source) -> list[Table]:
             Column("operation", "Operation"),
             Column("count", "Calls", "count"),
         ),
-        "SELECT * FROM metric.metadata_operations WHERE log = {log} ORDER BY count DESC",
+        "SELECT * FROM metric.metadata_operations WHERE log = {log} ORDER BY count DESC, interface, operation",
         note="Their times are not in the log one by one.",
         metric="metadata_operations",
     )
@@ -145,7 +145,7 @@ def _not_followed(source: Source) -> list[Block]:
             Column("count", "Times", "count"),
         ),
         "SELECT program, reason, sum(count)::BIGINT AS count FROM unobserved WHERE log = {log} GROUP BY ALL "
-        "ORDER BY 3 DESC",
+        "ORDER BY 3 DESC, program, reason",
     )
     blocks += source.table(
         "folded",
@@ -156,7 +156,7 @@ def _not_followed(source: Source) -> list[Block]:
             Column("surplus", "Files without a record", "count"),
         ),
         "SELECT directory, sum(opens)::BIGINT AS opens, sum(surplus)::BIGINT AS surplus FROM folded_directory "
-        "WHERE log = {log} GROUP BY directory ORDER BY opens DESC",
+        "WHERE log = {log} GROUP BY directory ORDER BY opens DESC, directory",
     )
     return blocks
 
@@ -177,7 +177,7 @@ def observation(source: Source) -> Section:
         "SELECT description, sum(opens)::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(writes)::BIGINT AS writes, "
         "sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written "
         "FROM excluded WHERE log = {log} GROUP BY description "
-        "ORDER BY sum(bytes_read) + sum(bytes_written) DESC",
+        "ORDER BY sum(bytes_read) + sum(bytes_written) DESC, description",
         note="Pipes, sockets, devices and files that were told to be left out have no records, but are counted.",
     )
     blocks += source.table(
@@ -195,7 +195,7 @@ def observation(source: Source) -> Section:
         "SELECT interface, name, sum(count)::BIGINT AS count, sum(errors)::BIGINT AS errors, "
         "sum(bytes)::BIGINT AS bytes, "
         "sum(time) AS time, sum(time) / nullif(sum(count), 0) AS mean FROM operation WHERE log = {log} "
-        "GROUP BY interface, name ORDER BY time DESC",
+        "GROUP BY interface, name ORDER BY time DESC, interface, name",
     )
     if not any(isinstance(block, Table) and block.id.endswith("operation-times") for block in blocks):
         blocks += _metadata(source)
@@ -233,7 +233,7 @@ def _platform(source: Source) -> list[Table]:
             Column("nodes", "Nodes"),
         ),
         "SELECT point, type, source, options, CASE WHEN host = '' THEN 'all' ELSE host END AS nodes "
-        "FROM mounted WHERE log = {log} ORDER BY host, point LIMIT 200",
+        "FROM mounted WHERE log = {log} ORDER BY host, point, source, type LIMIT 200",
     )
 
 
@@ -246,7 +246,8 @@ def _own_cost(source: Source) -> list[Block]:
             "SELECT name, time FROM (SELECT 0 AS place, 'start in each process, on average' AS name, "
             "avg(start_cost) AS time "
             "FROM process WHERE log = {log} HAVING avg(start_cost) IS NOT NULL UNION ALL "
-            "SELECT 1, 'writing the log: ' || name, time FROM phase WHERE log = {log}) ORDER BY place",
+            "SELECT row_number() OVER (), 'writing the log: ' || name, time FROM phase WHERE log = {log}) "
+            "ORDER BY place",
             note="What observing took. Of logs of Darshan it is not known.",
         )
     ]

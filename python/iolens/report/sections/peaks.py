@@ -22,7 +22,7 @@ _MOVED = """
         sum(f.bytes_read) AS read, sum(f.read_time) AS read_time,
         sum(f.bytes_written) AS written, sum(f.write_time) AS write_time
     FROM lowest_file AS f JOIN name AS n USING (log, id) WHERE log = {log} AND n.mount IS NOT NULL
-    GROUP BY ALL HAVING sum(f.bytes_read) + sum(f.bytes_written) > 0 ORDER BY n.mount"""
+    GROUP BY ALL HAVING sum(f.bytes_read) + sum(f.bytes_written) > 0 ORDER BY ALL"""
 
 
 def _saved(mount: str) -> dict[str, Any]:

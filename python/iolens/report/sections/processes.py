@@ -103,7 +103,8 @@ def processes(source: Source) -> Section:
             Column("files", "Files", "count"),
         ),
         f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) "
-        "FROM metric.ranks WHERE log = {log} ORDER BY read_time + write_time + meta_time DESC NULLS LAST, rank",
+        "FROM metric.ranks WHERE log = {log} "
+        "ORDER BY read_time + write_time + meta_time DESC NULLS LAST, rank, interface",
         note="Records that all ranks share are one record in the log: they say the fastest and the slowest "
         "rank's part only.",
         metric="ranks",

@@ -25,7 +25,8 @@ def _row_names(source: Source, group: int) -> list[str]:
     if group == 1:
         programs = dict(
             source.ask(
-                "SELECT rank, any_value(exe) FROM process WHERE log = {log} AND rank >= 0 GROUP BY rank"
+                "SELECT rank, any_value(exe ORDER BY start, exe) FROM process "
+                "WHERE log = {log} AND rank >= 0 GROUP BY rank"
             )
         )
         different = len({p for p in programs.values() if p}) > 1
@@ -197,7 +198,7 @@ def _named(source: Source) -> Iterator[Block]:
             Column("bytes_written", "Written", "bytes"),
         ),
         "SELECT * REPLACE (CASE WHEN path = '' THEN 'outside of all phases' ELSE path END AS path) "
-        "FROM metric.named_phases WHERE log = {log} ORDER BY share DESC NULLS LAST",
+        "FROM metric.named_phases WHERE log = {log} ORDER BY share DESC NULLS LAST, path",
         note="Each without the phases within it, but for the time.",
         metric="named_phases",
     )

@@ -27,7 +27,7 @@ def _most(source: Source, table: str) -> list[tuple[Any, ...]]:
         SELECT id, coalesce(any_value(name), '<unnamed ' || id || '>'),
             max(greatest(0, "offset") + greatest(0, length)), count(*)
         FROM {table} LEFT JOIN name_of USING (log, id) WHERE log = {{log}} AND "offset" >= 0
-        GROUP BY id ORDER BY 4 DESC, 2 LIMIT {FILES}
+        GROUP BY id ORDER BY 4 DESC, 2, id LIMIT {FILES}
     """)
 
 
@@ -40,7 +40,7 @@ def _traced(source: Source, table: str, end: float, row: tuple[Any, ...]) -> Tra
     if count <= SINGLE:
         accesses = source.ask(
             f'SELECT greatest(0, start), greatest(0, "end" - start), "offset", greatest(0, length), {_KIND}, rank '
-            f"{which} ORDER BY start, rank"
+            f"{which} ORDER BY start, rank, 2, 3, 4, 5"
         )
         return Traced(str(name), int(size), count, accesses, [])
     wide, tall = GRID
