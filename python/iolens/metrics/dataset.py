@@ -91,9 +91,11 @@ class Dataset:
         self._folder = tempfile.mkdtemp(prefix="iolens-")
         self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         place = f"{self._folder}/logs.duckdb" if self.large else ":memory:"
+        alone = {"threads": 1} if isinstance(source, LogTables) and source.small else {}
         self._connection = duckdb.connect(
             place,
             config={
+                **alone,
                 "memory_limit": memory or f"{memory_allowed(_MEMORY)}B",
                 "temp_directory": f"{self._folder}/spill",
                 "preserve_insertion_order": not self.large,

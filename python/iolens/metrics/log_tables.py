@@ -22,12 +22,15 @@ from iolens.metrics.sections import SECTIONS
 from iolens.metrics.views import INTERFACES, MODULES, record_columns
 from iolens.progress import each
 
-__all__ = ["LARGE_BYTES", "PLAIN", "LogTables"]
+__all__ = ["LARGE_BYTES", "PLAIN", "SMALL_BYTES", "LogTables"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
 LARGE_BYTES = 8 << 20
 """Logs with more than this many stored bytes of records are kept in a file, not in memory."""
+
+SMALL_BYTES = 1 << 20
+"""With no more, statements cost more than rows: threads would only wait for each other."""
 
 # Rows in memory at a time.
 _BATCH = 8192
@@ -63,9 +66,9 @@ class LogTables:
         for log in self.logs:
             _ = log.job  # without it nothing can be told of a log
         self._scan = Scan(self.paths, threads, logs=self.logs if logs else None)
-        if large is None:
-            large = sum(m.stored for log in self.logs for m in log.modules.values()) > LARGE_BYTES
-        self.large = large
+        stored = sum(m.stored for log in self.logs for m in log.modules.values())
+        self.small = stored <= SMALL_BYTES
+        self.large = stored > LARGE_BYTES if large is None else large
         self._words: set[str] = set()
         self._left_out_rows: list[tuple[int, str]] = []
         self._left_out: dict[str, set[str]] = {}
