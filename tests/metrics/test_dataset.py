@@ -12,6 +12,7 @@ import pytest
 from iolens.error import IolensError
 from iolens.log import open as open_log
 from iolens.metrics import MODULES, SECTIONS, Dataset, find_metric, metrics
+from iolens.metrics.literal import with_values
 from iolens.metrics.metric import parse
 from jobs import Job
 from observed import Observe
@@ -133,6 +134,31 @@ def test_values_are_bound(observe: Observe) -> None:
         ]
         assert data.rows("SELECT ? AS a, ? AS b", [None, True]) == [{"a": None, "b": True}]
         assert data.rows("SELECT nprocs FROM job WHERE log = $log", {"log": 7}) == []
+        with pytest.raises(duckdb.Error):
+            data.query("SELECT $a", {"a": 1, "b": 2})
+
+
+def test_values_stand_in_the_statement_where_it_asks_for_them() -> None:
+    asked = """SELECT $a, '$a', "$a", n -$b, E'\\'$a' /* $a */ -- $a"""
+    assert with_values(asked, {"a": "it's", "b": -2}) == (
+        """SELECT 'it''s', '$a', "$a", n -(-2), E'\\'$a' /* $a */ -- $a"""
+    )
+    assert with_values("SELECT ?, '?', ?", [None, 2.5]) == "SELECT NULL, '?', 2.5"
+    assert with_values("SELECT $$ $a $$, $a", {"a": 1}) == "SELECT $$ $a $$, 1"
+
+
+def test_values_that_a_statement_does_not_ask_for_are_left_to_duckdb() -> None:
+    assert with_values("SELECT $a", {"a": 1, "b": 2}) is None
+    assert with_values("SELECT ?", [1, 2]) is None
+    assert with_values("SELECT ?, ?", [1]) is None
+
+
+def test_what_logs_lack_is_known_without_a_table(observe: Observe, tmp_path: Path) -> None:
+    target = tmp_path / "data"
+    target.write_text("12345")
+    with Dataset(observe(["cat", str(target)]).log) as data:
+        lacking = {name for name in ("apmpi", "communication", "posix", "process") if data.lacks(name)}
+        assert lacking == {"apmpi", "communication"}
 
 
 def test_columns_are_read_when_somebody_asks_for_them(corpus: Path) -> None:

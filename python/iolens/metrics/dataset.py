@@ -17,7 +17,7 @@ import duckdb
 from iolens.error import IolensError
 from iolens.log import memory_allowed
 from iolens.metrics.base import Base, told
-from iolens.metrics.literal import literal
+from iolens.metrics.literal import literal, with_values
 from iolens.metrics.log_tables import LogTables
 from iolens.metrics.metric import find_metric, metrics
 from iolens.metrics.source_lines import find_places
@@ -134,6 +134,12 @@ class Dataset:
     def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
         with told(self._base.name):
             return self._connection.execute(statement)
+
+    def lacks(self, table: str) -> bool:
+        """Have the logs no such module or section, so that its table would be empty? False if only the table tells."""
+        return (
+            isinstance(self._base, LogTables) and table in self._base.tables and not self._base.filled(table)
+        )
 
     def pass_module(self, module: str, statement: str) -> bool:
         """Runs a statement over all rows of a module, which it calls ``source``, without keeping them in a table.
@@ -279,6 +285,9 @@ class Dataset:
         self.expect([statement])
         if not parameters:
             return self._run(statement)
+        # A statement that has its values is planned once, a prepared one twice.
+        if (filled := with_values(statement, parameters)) is not None:
+            return self._run(filled)
         # DuckDB imports pandas, where there is one, to look at bound values: 0.3 s.
         self._run(f"PREPARE asked AS {statement}")
         if isinstance(parameters, Mapping):

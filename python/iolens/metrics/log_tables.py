@@ -162,7 +162,8 @@ class LogTables:
             self._left_out[module] = set(table.schema.names) - set(chosen)
             table = table.select(chosen)
         self._load(module, table)
-        self._leave_out(module, implausible(table.schema, set(table.schema.names)))
+        if self.has(module):
+            self._leave_out(module, implausible(table.schema, set(table.schema.names)))
 
     def _columns(self, table: Table) -> list[str]:
         """Those that some query asks for: the columns of ``record``, and what is named somewhere."""

@@ -93,10 +93,13 @@ def _partly_explained(data: Dataset) -> set[int]:
     return {row["log"] for row in data.metric("unexplained") if row["partly"]}
 
 
-def _empty(data: Dataset, tables: Iterable[str]) -> set[str]:
+def _empty(data: Dataset, tables: set[str]) -> set[str]:
     """Those of the tables that no log has rows of."""
-    parts = [f"SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name})" for name in sorted(tables)]
-    return {row[0] for row in data.query(" UNION ALL ".join(parts)).fetchall()} if parts else set()
+    lacking = {name for name in tables if data.lacks(name)}
+    others = sorted(set(tables) - lacking)
+    parts = [f"SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name})" for name in others]
+    asked = data.query(" UNION ALL ".join(parts)).fetchall() if parts else []
+    return lacking | {row[0] for row in asked}
 
 
 def _covered(one: Finding, found: Iterable[Finding], covering: Mapping[str, set[str]]) -> bool:
