@@ -10,43 +10,26 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
 from email.utils import formatdate
+from functools import partial
 from pathlib import Path
+
+import command
 
 RULES = "deploy/debian"
 # There is no mailbox and no list of bugs in Debian's archive: a site that builds the packages puts its own address in.
 UNSUITED = "bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs"
 
-
-def fail(line: str) -> None:
-    raise SystemExit(f"deb: {line}")
-
-
-def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **variables},
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    if done.returncode:
-        sys.stderr.write(done.stdout[-4000:])
-        fail(f"{' '.join(map(str, command))} ended with {done.returncode}")
-    return done.stdout
+run = partial(command.run, "deb")
 
 
 def version() -> str:
     found = re.search(r"^  version: '([^']*)',$", Path("meson.build").read_text(), re.MULTILINE)
     if not found:
-        raise SystemExit("deb: meson.build: no line with the version")
+        command.fail("deb", "meson.build: no line with the version")
     return found[1]
 
 

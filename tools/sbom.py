@@ -17,10 +17,12 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+import command
 from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType, Property
 from cyclonedx.model.bom import Bom
@@ -70,8 +72,7 @@ class Vendored(NamedTuple):
 VENDORED = (Vendored("htmx.org", "python/iolens/portal/static/htmx.min.js", r'version:"([\d.]+)"', "0BSD"),)
 
 
-def fail(line: str) -> None:
-    raise SystemExit(f"sbom: {line}")
+fail = partial(command.fail, "sbom")
 
 
 def licenses(text: str) -> list[License]:

@@ -7,18 +7,19 @@ are built from this distribution's sources, static and hidden. auditwheel has th
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tarfile
 import tempfile
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+import command
 
 MACHINE = platform.machine()
 PYTHON = "cp39"  # python/ext has the limited API of 3.9
@@ -59,22 +60,8 @@ scripts/iolens
 """.split()
 
 
-def fail(line: str) -> None:
-    raise SystemExit(f"wheel: {line}")
-
-
-def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> None:
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **variables},
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        sys.stderr.buffer.write(done.stdout)
-        fail(f"{' '.join(map(str, command))} ended with {done.returncode}")
+fail = partial(command.fail, "wheel")
+run = partial(command.run, "wheel")
 
 
 def fetch(folder: Path) -> None:
