@@ -24,6 +24,7 @@ int show_main(int argc, char **argv);
 int trace_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int check_main(int argc, char **argv);
+int collect_main(int argc, char **argv);
 int completion_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int convert_main(int argc, char **argv);
@@ -42,7 +43,7 @@ int python_main(int argc, char **argv);
 struct choices;
 extern const struct choices run_choices, recover_choices, show_choices, trace_choices, info_choices, check_choices,
 	completion_choices, config_choices, convert_choices, files_choices, diff_choices, merge_choices, peak_choices,
-	top_choices, watch_choices, disable_choices, doctor_choices, enable_choices;
+	top_choices, watch_choices, disable_choices, doctor_choices, enable_choices, collect_choices;
 
 enum command_group { GROUP_OBSERVE, GROUP_LOOK, GROUP_EXPLAIN, GROUP_TRANSFORM, GROUP_MAINTAIN, GROUP_COUNT };
 

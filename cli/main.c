@@ -71,6 +71,8 @@ static const struct command commands[] = {
 	{"check", check_main, GROUP_MAINTAIN,
 	 "whether a log conforms to the format, and if not, what is wrong and where", .choices = &check_choices,
 	 .reads_logs = true},
+	{"collect", collect_main, GROUP_MAINTAIN, "move logs from where everybody may write to where only the site may",
+	 .choices = &collect_choices},
 	{"schema", python_main, GROUP_MAINTAIN, "the JSON Schema of what a command prints with --json",
 	 .choices = NULL},
 	{"completion", completion_main, GROUP_MAINTAIN, "print completion scripts for bash, zsh and fish",

@@ -92,6 +92,54 @@ def test_the_epilog_has_a_limit(scripts: Path) -> None:
     call(scripts / "epilog", SLURM_JOB_ID="1", SLURM_JOB_UID=str(os.geteuid()), SLURM_JOB_USER="me")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_epilog_moves_logs_out_of_the_spool(scripts: Path, preload: Path) -> None:
+    """What programs wrote there, and what it makes of the store of a killed one."""
+    spool, logs = scripts.parent / "spool", scripts.parent / "logs"
+    for folder, mode in ((spool, 0o1733), (scripts.parent / "shm", 0o1777)):
+        folder.mkdir()
+        folder.chmod(mode)
+    conf = scripts / "site.conf"
+    conf.write_text(conf.read_text() + f"SPOOL={spool}\n")
+    call(scripts / "prolog")
+    assert [path.name for path in logs.iterdir()] == [".stores"]
+    settings = {
+        "LD_PRELOAD": str(preload),
+        "IOLENS_LOGPATH": str(spool),
+        "IOLENS_TMPDIR": f"{scripts.parent}/shm",
+        "IOLENS_ENABLE_NONMPI": "1",
+        "SLURM_JOB_ID": "31",
+    }
+    subprocess.run(["/bin/cat", "/etc/hostname"], env=settings, check=True)
+    killed = "import os; f = open('/etc/hostname'); os.kill(os.getpid(), 9)"
+    subprocess.run(["/usr/bin/python3", "-c", killed], env=settings, check=False)
+    call(scripts / "epilog", SLURM_JOB_ID="31", SLURM_JOB_UID="0", SLURM_JOB_USER="root", SLURM_JOB_GID="0")
+    assert list(spool.iterdir()) == [] and not list((scripts.parent / "shm").rglob("*.store"))
+    cat, python = sorted(path.name.split("_")[1] for path in logs.rglob("*.darshan"))
+    assert cat == "cat" and python.startswith("python3")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_default_acl_lets_a_group_read_logs(scripts: Path, preload: Path, readable: bool) -> None:
+    """Only with GROUP_READABLE: a log's mode of 0400 is the mask of its ACL."""
+    conf, logs = scripts / "site.conf", scripts.parent / "logs"
+    if subprocess.run(["setfacl", "-d", "-m", "g:daemon:r", scripts], check=False).returncode:
+        pytest.skip("no ACLs on this file system")
+    conf.write_text(conf.read_text() + "ACL=g:daemon:r\n")
+    call(scripts / "prolog")
+    settings = {"LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(logs), "IOLENS_ENABLE_NONMPI": "1"}
+    more = {"IOLENS_GROUP_READABLE": "1"} if readable else {}
+    subprocess.run(["/bin/cat", "/etc/hostname"], env={**settings, **more}, check=True)
+    (log,) = logs.rglob("*.darshan")
+    for folder in log.parents:
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    command = ["setpriv", f"--reuid={NOBODY}", "--regid=daemon", "--clear-groups", "head", "-c", "4", log]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == ((0, b"3.41") if readable else (1, b""))
+
+
 def test_task_prolog(scripts: Path, preload: Path) -> None:
     conf = scripts / "site.conf"
     conf.write_text(conf.read_text() + f"IOLENS_LIBRARY={preload}\nSERIAL=yes\n")

@@ -36,7 +36,7 @@ def started(unit: Path) -> list[str]:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
 def test_systemd_has_nothing_to_say_against_them(tmp_path: Path) -> None:
     units = [str(unit) for unit in placed(tmp_path).iterdir() if unit.suffix != ".conf"]
-    assert len(units) == 4
+    assert len(units) == 6
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
     )
@@ -83,3 +83,28 @@ def test_what_they_start_makes_a_lake_with_coverage(tmp_path: Path) -> None:
     assert re.search(r"[1-9]\d* rows of \d+ tables removed", said) and "files merged into" in said
     done = subprocess.run([COMMAND, "fleet", "verify", "--lake", tmp_path / "lake"], check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("systemd-tmpfiles"), reason="no systemd-tmpfiles")
+def test_the_spool_is_for_everybody_to_write_to_and_nobody_to_list(tmp_path: Path) -> None:
+    conf, spool = tmp_path / "spool.conf", tmp_path / "spool"
+    conf.write_text((UNITS / "iolens-spool.conf").read_text().replace("/var/spool/iolens", str(spool)))
+    subprocess.run(["systemd-tmpfiles", "--create", conf], check=True)
+    assert spool.stat().st_mode & 0o7777 == 0o1733
+
+
+def test_a_pass_of_the_collector(tmp_path: Path, corpus: Path) -> None:
+    units = placed(tmp_path)
+    (line,) = started(units / "iolens-collect.service")
+    values = {"IOLENS_SPOOL": str(tmp_path / "spool"), "IOLENS_LOGS": str(tmp_path / "logs")}
+    assert re.findall(r"^(IOLENS_\w+)=", (units / "collect.conf").read_text(), re.M) == list(values)
+    for path in values.values():
+        Path(path).mkdir(mode=0o755)
+    log = corpus / "logs" / "imbalanced-io.darshan"
+    shutil.copy(log, tmp_path / "spool")
+    done = subprocess.run(
+        ["sh", "-c", line], env={**os.environ, **values}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (there,) = (tmp_path / "logs").rglob("*.darshan")
+    assert there.read_bytes() == log.read_bytes() and not list((tmp_path / "spool").iterdir())

@@ -46,6 +46,8 @@ INNER_ROOMS = {
         "peak",
         "summary",
         "session",
+        "collect",
+        "convert",
         "doctor",
         "live",
         "nodes",

@@ -1,0 +1,111 @@
+/* iolens collect: logs out of a directory that everybody can write to into one that only the site can. */
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "choices.h"
+#include "cli.h"
+#include "collector.h"
+#include "output.h"
+
+enum { SHOWN = 20 }; /* names that are told, so that nobody can fill a journal with them */
+
+static bool set_group(void *target, const struct choice *c, char *text)
+{
+	struct collector *to = target;
+	const struct group *g = getgrnam(text);
+	to->has_group = g != NULL;
+	to->group = g ? g->gr_gid : 0;
+	return g != NULL;
+}
+
+static bool set_limit(void *target, const struct choice *c, char *text)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	errno = 0;
+	long long n = strtoll(text, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	int bits = unit ? 10 * (int)(unit - units + 1) : 0;
+	((struct collector *)target)->limit = n << bits;
+	return *text >= '1' && *text <= '9' && !errno && n <= INT64_MAX >> bits && (!*end || (unit && !end[1]));
+}
+
+static const struct choice table[] = {
+	{"group", "GROUP", set_group, "may read the logs, besides their owners", .expect = "the name of a group"},
+	{"limit", "SIZE", set_limit, "leave larger files where they are: 256M, 4G (1G)", .expect = "a size, as 256M"},
+};
+
+const struct choices collect_choices = {
+	.command = "collect",
+	.before = "collect [OPTION...] SPOOL AREA\n"
+		  "\n"
+		  "Moves the logs in the directory SPOOL, where everybody may write, into AREA/YEAR/MONTH/DAY, where "
+		  "only the caller\n"
+		  "may, as root. A log keeps its owner, who can read but not remove it. What is no log, or only looks "
+		  "like one (links,\n"
+		  "pipes, files with another name elsewhere), stays where it is, and a line says so.\n",
+	.after = "Exit code 4 if something was left in SPOOL, 3 if one of the directories is not fit for it.\n",
+	.table = table,
+	.n = sizeof table / sizeof *table,
+	.arguments = "DIRECTORY",
+};
+
+struct pass {
+	struct collector of;
+	size_t n[COLLECT_FAILED + 1], told;
+};
+
+static void tell(struct pass *p, const char *name, const char *why)
+{
+	char shown[OUTPUT_SHOWN];
+	if (p->told++ >= SHOWN)
+		return;
+	fputs("iolens: collect: ", stderr);
+	while (*name) {
+		name += output_next(name, shown);
+		fputs(shown, stderr);
+	}
+	fprintf(stderr, ": %s\n", why);
+}
+
+static int collect_all(struct pass *p, const char *spool)
+{
+	DIR *dir = fdopendir(dup(p->of.spool));
+	const char *why;
+	if (!dir)
+		return cli_fail(CLI_INPUT, "collect: %s: %s", spool, strerror(errno));
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (!collector_wants(e->d_name))
+			continue;
+		enum collected result = collector_take(&p->of, e->d_name, &why);
+		p->n[result]++;
+		if (result != COLLECTED)
+			tell(p, e->d_name, why);
+	}
+	closedir(dir);
+	if (p->told > SHOWN)
+		cli_fail(0, "collect: and %zu more", p->told - SHOWN);
+	printf("%zu collected, %zu left in %s\n", p->n[COLLECTED], p->told, spool);
+	return p->told ? CLI_PARTIAL : CLI_OK;
+}
+
+int collect_main(int argc, char **argv)
+{
+	struct pass p = {.of = {.limit = INT64_C(1) << 30, .spool = -1, .area = -1}};
+	int code, at = choices_parse(&collect_choices, argc, argv, &p.of, &code);
+	if (at < 0)
+		return code;
+	if (argc - at != 2)
+		return cli_fail(CLI_USAGE, "collect: give two directories: where logs are, and where they go");
+	code = collector_open(&p.of, argv[at], argv[at + 1]);
+	if (code == CLI_OK)
+		code = collect_all(&p, argv[at]);
+	collector_close(&p.of);
+	return code;
+}
