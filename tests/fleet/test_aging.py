@@ -187,6 +187,38 @@ def test_what_is_beside_the_tables_is_forgotten_or_named(
     assert set(words_in(lake.path, ("dora", "zephyr", "carol"))) == {"carol"}
 
 
+def test_what_is_wrong_is_told_before_anything_changes(lake: Lake, tmp_path: Path, run_iolens: Run) -> None:
+    (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "notes").write_text("no outbox " * 100)
+    (tmp_path / "short").write_bytes(b"short")
+    files = {file: file.stat().st_size for file in lake.path.rglob("*")}
+    command = [
+        "fleet",
+        "retention",
+        "--lake",
+        lake.path,
+        "--detail",
+        "2100-01-01",
+        "--pseudonyms",
+        "2100-01-01",
+    ]
+    key, absent = ["--key", tmp_path / "key"], tmp_path / "absent"
+    for more, code, said in (
+        ([*key, "--outbox", absent], 2, f"{absent}: no such outbox; nothing was changed"),
+        ([*key, "--outbox", tmp_path / "notes"], 3, f"{tmp_path}/notes: cannot keep what is to be sent"),
+        (["--key", absent], 2, f"{absent}: No such file or directory"),
+        (["--key", tmp_path / "short"], 2, f"{tmp_path}/short: a key has 16 bytes or more"),
+    ):
+        done = run_iolens([*command, *more])
+        assert (done.returncode, done.stdout) == (code, "") and done.stderr.startswith(f"iolens: {said}"), (
+            done
+        )
+        assert {file: file.stat().st_size for file in lake.path.rglob("*")} == files
+    assert not absent.exists()
+    done = run_iolens([*command[:6], "--outbox", absent])
+    assert done.returncode == 2 and "--outbox goes with --pseudonyms" in done.stderr
+
+
 def test_another_key_is_refused(lake: Lake, tmp_path: Path, run_iolens: Run) -> None:
     age(lake, date(2000, 1, 1), KEY)
     (tmp_path / "key").write_bytes(b"another key of some length")

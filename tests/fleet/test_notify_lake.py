@@ -76,6 +76,16 @@ def test_a_directory_that_cannot_be_written_is_tried_again(notify: Run, tmp_path
     assert "spool, tried 1 times" in notify(EVER, "--status").stdout
 
 
+def test_what_is_not_there_is_told_and_nothing_is_made(run_iolens: Run, lake: Path, tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text("")
+    command = ["fleet", "notify", "--site", tmp_path / "site.toml"]
+    done = run_iolens([*command, "--lake", tmp_path / "absent"])
+    assert done.returncode == 2 and f"{tmp_path}/absent: no lake here" in done.stderr
+    done = run_iolens([*command, "--lake", lake, "--outbox", tmp_path / "outbox", "--status"])
+    assert (done.returncode, done.stderr) == (2, f"iolens: {tmp_path}/outbox: no such outbox\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["site.toml"]
+
+
 RULE = """
 title = "Many writes"
 topic = "size"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from iolens.cli.command import to_json, warn
-from iolens.error import OK, PARTIAL
+from iolens.error import OK, PARTIAL, USAGE, IolensError
 
 if TYPE_CHECKING:
     from iolens.fleet.notify import Outbox, Site
@@ -78,9 +79,11 @@ def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json:
 
     Run it after each ingest. What cannot be delivered is kept and tried again by later runs.
     """
+    from iolens.fleet import Lake
     from iolens.fleet.notify import Outbox, read_site
 
     site = read_site(file)
+    Lake(lake)  # before an outbox is made in a folder that is no lake
     if trial:
         _try(site, lake, trial, as_json)
         return OK
@@ -90,6 +93,8 @@ def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json:
             for message in kept.waiting():
                 print(f"to {message.recipient}: {message.subject}\n{message.body}")
         return OK
+    if outbox and flags["status"] and not Path(outbox).exists():
+        raise IolensError("no such outbox", outbox, exit_code=USAGE)
     with Outbox(outbox or f"{lake}/outbox.sqlite") as kept:
         if flags["status"]:
             _status(kept)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from datetime import date, datetime, time, timedelta, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from iolens.cli.command import warn
-from iolens.error import OK
+from iolens.error import OK, USAGE, IolensError
 from iolens.fleet.aging import age
 from iolens.fleet.lake import Lake
-from iolens.fleet.pseudonyms import read_key
+from iolens.fleet.pseudonyms import Pseudonyms, read_key
 from iolens.fleet.retention import retain
+
+if TYPE_CHECKING:
+    from iolens.fleet.notify import Outbox
 
 __all__ = ["before_day"]
 
@@ -81,27 +86,44 @@ def retention(  # noqa: PLR0913, PLR0917
         raise click.UsageError("--detail, --jobs or --pseudonyms is needed")
     if (pseudonyms is None) != (key is None):
         raise click.UsageError("--pseudonyms and --key belong together")
-    removed = retain(Lake(lake), detail=detail, jobs=jobs)
-    print(f"{sum(removed.values()):,} rows of {len(removed)} tables removed")
-    if pseudonyms and key:
-        logs = age(Lake(lake), pseudonyms, read_key(Path(key)), keep_hours=keep)
-        print(f"the names of {logs:,} jobs became pseudonyms")
-        _outside(Lake(lake), pseudonyms, Path(outbox or f"{lake}/outbox.sqlite"))
+    if outbox and pseudonyms is None:
+        raise click.UsageError("--outbox goes with --pseudonyms")
+    opened = Lake(lake)
+    secret = read_key(Path(key)) if key else b""
+    with _notices(opened, outbox) if secret else nullcontext() as notices:
+        if secret:  # all that can be wrong is told before anything is removed
+            opened.use_later_pseudonyms(Pseudonyms(secret).mark)
+        removed = retain(opened, detail=detail, jobs=jobs)
+        print(f"{sum(removed.values()):,} rows of {len(removed)} tables removed")
+        if pseudonyms:
+            logs = age(opened, pseudonyms, secret, keep_hours=keep)
+            print(f"the names of {logs:,} jobs became pseudonyms")
+            _outside(opened, pseudonyms, notices)
     return OK
 
 
-def _outside(lake: Lake, before: date, outbox: Path) -> None:
+def _notices(lake: Lake, named: str | None) -> AbstractContextManager[Outbox | None]:
+    """The outbox, if there is one; one that is named must be there."""
+    from iolens.fleet.notify import Outbox
+
+    path = Path(named or lake.path / "outbox.sqlite")
+    if path.exists():
+        return Outbox(path)
+    if named:
+        raise IolensError("no such outbox; nothing was changed", named, exit_code=USAGE)
+    return nullcontext()
+
+
+def _outside(lake: Lake, before: date, notices: Outbox | None) -> None:
     """What is beside the tables: old notices are forgotten; of what keeps its names it is said where."""
     from iolens.fleet.archive import archived_before
-    from iolens.fleet.notify import Outbox
 
     logs, archives = archived_before(lake, before)
     if logs:
         warn(
             f"{archives:,} archives still have {logs:,} logs of before {before} with their names: delete those files"
         )
-    if outbox.exists():
-        with Outbox(outbox) as kept:
-            waiting = kept.forget(datetime.combine(before, time(), timezone.utc).timestamp())
+    if notices:
+        waiting = notices.forget(datetime.combine(before, time(), timezone.utc).timestamp())
         if waiting:
-            warn(f"{outbox}: {waiting:,} messages of before {before} wait, and name users and files")
+            warn(f"{notices.path}: {waiting:,} messages of before {before} wait, and name users and files")
