@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from iolens.fleet import Lake
+from iolens.fleet.compact import compact
 from made_log import Make
 
 AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
@@ -36,6 +38,43 @@ def ingest(public: Path) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=public, timeout=120)
     assert done.returncode in {0, 4}, done.stderr
     return done.returncode, json.loads(done.stdout)
+
+
+def test_what_an_earlier_version_put_into_quarantine_is_read_once_it_may_be(public: Path) -> None:
+    """Of logs that it might not read it kept the system's reason there, like that of damaged ones."""
+    (public / "logs").mkdir()
+    damaged = public / "logs" / "damaged.darshan"
+    damaged.write_bytes(b"no log")
+    log = Make(public)(posix=[{"id": 1, "writes": 1}], job_id=20).rename(public / "logs" / "secret.darshan")
+    log.chmod(0o600)
+    assert ingest(public)[1]["quarantined"] == 1
+    lake = Lake(public / "lake")
+    status = log.stat()
+    now = datetime.now(timezone.utc)
+    lake.append(
+        "quarantine",
+        [("logs/secret.darshan", status.st_size, status.st_mtime_ns, "Permission denied", now, None)],
+    )
+    refused = ["logs/secret.darshan: Permission denied"]
+    code, done = ingest(public)
+    assert (code, done["ingested"], done["known"], done["unreadable"]) == (4, 0, 1, refused)
+    assert quarantine(lake) == ["logs/damaged.darshan", "logs/secret.darshan"]
+
+    log.chmod(0o644)
+    code, done = ingest(public)
+    assert (code, done["ingested"], done["known"], done["unreadable"]) == (0, 1, 1, [])
+    compact(lake)
+    assert quarantine(lake) == ["logs/damaged.darshan"]
+    os.utime(damaged, ns=(1, 1))  # in another state, which is no better
+    assert ingest(public)[1]["quarantined"] == 1
+    compact(lake)
+    assert quarantine(lake) == ["logs/damaged.darshan"] * 2
+    assert ingest(public)[1]["known"] == 2
+
+
+def quarantine(lake: Lake) -> list[str]:
+    with lake.open() as data:
+        return [row["path"] for row in data.rows("SELECT path FROM quarantine ORDER BY path")]
 
 
 def test_what_may_not_be_read_is_named_and_taken_later(public: Path) -> None:

@@ -42,6 +42,7 @@ def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) ->
     """
     done = Compacted()
     _drop(lake, courtesy, done)
+    _release(lake)
     snapshot = lake.snapshot()
     # The rows that replaced others say so until the others are gone everywhere.
     for name in [*(n for n in lake.names() if n != "job"), "job"]:
@@ -107,6 +108,32 @@ def _left_behind(lake: Lake, courtesy: float) -> set[int]:
             if batch is not None and time.time() - path.stat().st_mtime >= courtesy:
                 found.add(batch)
     return found - lake.batches()
+
+
+# ---- quarantine ----
+
+
+def _release(lake: Lake) -> None:
+    """Takes those out of quarantine that the lake has read since, as they were or as they became."""
+    table, job = lake.table("quarantine"), lake.table("job")
+    while (old := table.files()) and job.files():
+        with connection() as duck:
+            rows = read_files(duck, table, old)
+            read = f"""
+                SELECT 1 FROM {read_files(duck, job, job.files())} AS j
+                WHERE j.path = q.path AND j.log_mtime >= q.log_mtime
+            """
+            if not duck.execute(f"SELECT 1 FROM {rows} AS q WHERE EXISTS ({read}) LIMIT 1").fetchall():
+                return
+            kept = f"SELECT * FROM {rows} AS q WHERE NOT EXISTS ({read})"
+            new = write_files(duck, kept, table, f"q{uuid.uuid4().hex}")
+        try:
+            table.commit(add=new, remove=old, exact=True)
+            return
+        except Conflict:
+            for file in new:
+                Path(table.path(file)).unlink(missing_ok=True)
+            table.refresh()
 
 
 # ---- merging ----

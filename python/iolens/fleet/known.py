@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterable, Sequence
 
 from iolens.fleet.areas import Found
 from iolens.fleet.delta import Table
 from iolens.fleet.identity import hashed_path
 from iolens.fleet.schema import Column
-from iolens.fleet.write import arrow, connect, listed, plain
+from iolens.fleet.write import arrow, connect, listed, plain, quoted
 
 __all__ = ["Known"]
 
 _FOUND = (Column("number", "long"), Column("path", "text"), Column("size", "long"), Column("mtime", "long"))
+
+# Reasons of earlier versions for logs that the file system did not let them read, which says nothing of their content.
+_UNREAD = ", ".join(quoted(text) for text in sorted({os.strerror(code) for code in errno.errorcode}))
 
 
 class Known:
@@ -58,6 +63,8 @@ class Known:
             log = "was, NULL" if "was" in names else log
             found = self._duck.execute(f"SELECT 1 FROM {source} WHERE path LIKE '#%' LIMIT 1").fetchall()
             self._hashed = self._hashed or bool(found)
+        elif table.name == "quarantine":
+            where = f" WHERE reason NOT IN ({_UNREAD})"
         elif table.name == "archived":
             where = " WHERE form <> 'as is'"  # what an archive has as it was ingested is in job
         self._duck.execute(
