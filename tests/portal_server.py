@@ -13,27 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import places
+from portal_site import local_settings
 
-SITE = """
-[server]
-port = {port}
-url = "http://127.0.0.1:{port}"
-state = "{folder}/state.db"
-audit = "{folder}/audit.jsonl"
-requests_per_second = 100000
-burst = 100000
-
-[header]
-name = "X-Remote-User"
-from = ["127.0.0.1"]
-
-[roles]
-staff = ["sam"]
-administrators = ["root"]
-
-[limits]
-seconds = 60
-"""
 START_SECONDS = 60
 
 
@@ -64,11 +45,11 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(lake: Path, folder: Path, port: int = 0) -> Iterator[Server]:
+def serving(lake: Path, folder: Path, port: int = 0, more: str = "") -> Iterator[Server]:
     """One that answers, with its settings and its scratch folders in a folder; what is left of it is killed."""
     port = port or free_port()
     site = folder / f"site-{port}.toml"
-    site.write_text(SITE.format(port=port, folder=folder))
+    site.write_text(local_settings(folder, port) + more)
     command = [places.BIN, "serve", "--lake", lake, "--site", site, "--refresh", "0.2"]
     process = subprocess.Popen(
         list(map(str, command)),

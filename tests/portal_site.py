@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 ACCOUNTING = """JobID|JobIDRaw|User|Account|Partition|JobName|State|Submit|Start|End|AllocCPUS|AllocNodes|Cluster
@@ -12,10 +13,10 @@ ACCOUNTING = """JobID|JobIDRaw|User|Account|Partition|JobName|State|Submit|Start
 100|100|alice|m100|p|sim|COMPLETED|2026-11-01T10:30:00|2026-11-01T10:30:00|2026-11-01T10:31:40|4|1|hopper
 """
 
-SITE = """
+_SITE = """
 [server]
-port = 8420
-url = "https://portal.example.org"
+port = {port}
+url = "{url}"
 state = "{folder}/state.db"
 audit = "{folder}/audit.jsonl"
 requests_per_second = 100000
@@ -23,7 +24,7 @@ burst = 100000
 
 [header]
 name = "X-Remote-User"
-from = ["10.0.0.1"]
+from = ["{proxy}"]
 
 [roles]
 staff = ["sam"]
@@ -32,7 +33,22 @@ administrators = ["root"]
 [projects.learning]
 leads = ["lea"]
 accounts = ["m200"]
+
+[limits]
+seconds = 60
 """
+
+
+def settings(
+    folder: Path, port: int = 8420, proxy: str = "10.0.0.1", url: str = "https://portal.example.org"
+) -> str:
+    """A site's file: who comes from its proxy is whom the header names. State and audit are in the folder."""
+    return _SITE.format(folder=folder, port=port, proxy=proxy, url=url)
+
+
+def local_settings(folder: Path, port: int) -> str:
+    """The same for whoever asks from this machine."""
+    return settings(folder, port, "127.0.0.1", f"http://127.0.0.1:{port}")
 
 
 def for_one(site: Any) -> Any:

@@ -1,8 +1,7 @@
 """How fast the portal's pages are on a lake of a machine's jobs, alone and with many people while jobs come in.
 
-bench/fleetgen makes some thousand logs, which are ingested with their findings; the rows of jobs, metrics and findings
-are then repeated under other numbers until there are enough jobs. Records of files are not: pages that read them
-(storage, top files, directories, a job's details) have those of the ingested logs. Seconds are wall-clock at the
+bench/fleetgen makes some thousand logs, which are ingested with their findings; the rows of all their tables, records
+of files among them, are then repeated under other numbers until there are enough jobs. Seconds are wall-clock at the
 client, on loopback.
 """
 
@@ -19,15 +18,21 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 IOLENS = Path(sys.executable).parent / "iolens"
-sys.path.insert(0, str(ROOT / "bench" / "fleetgen"))
+sys.path[:0] = [str(ROOT / "bench" / "fleetgen"), str(ROOT / "tests")]
 
 import generate  # noqa: E402
+from iolens.fleet.write import read_files, write_files  # noqa: E402
+from portal_site import local_settings  # noqa: E402
+
+NUMBERS = {"log": "log + k * 68719476736", "job_id": "job_id + k * 10000000"}
+"""Of a copy of rows."""
 
 PAGES = (
     "/jobs",
@@ -58,20 +63,6 @@ LOADED = (
     "/screens",
 )
 
-SITE = """
-[server]
-port = {port}
-state = "{folder}/state.db"
-audit = "{folder}/audit.jsonl"
-requests_per_second = 100000
-burst = 100000
-[header]
-name = "X-Remote-User"
-from = ["127.0.0.1"]
-[roles]
-staff = ["staff"]
-"""
-
 
 def make_lake(folder: Path, logs: int, jobs: int) -> Path:
     """A lake of so many jobs."""
@@ -91,23 +82,24 @@ def make_lake(folder: Path, logs: int, jobs: int) -> Path:
 
 
 def repeat(path: Path, logs: int, jobs: int) -> None:
-    """Rows of jobs, metrics and findings under other numbers: users get as many more jobs."""
+    """All rows under other numbers, file records, too: users get as many more jobs, and files as many more uses."""
     from iolens.fleet import Lake
-    from iolens.fleet.schema import tables
 
     lake = Lake(path)
+    copies = f"(SELECT unnest(range(1, {max(1, jobs // logs)})) AS k)"
     with lake.open() as data:
-        for name in ("metric", "finding", "job"):  # job last: its rows make the others count
-            data.prepare(f"FROM {name}")
-            columns = [c.name for c in tables()[name]]
-            chosen = ", ".join(
-                "log + k * 65536 * 1048576 AS log" if c == "log" else f'"{c}"' for c in columns
+        found = [name for name, files in data.snapshot.files.items() if files]
+        for name in sorted(found, key=lambda name: name == "job"):  # last: its rows make the others count
+            table = lake.table(name)
+            if not table.partitioned and name != "accounting":
+                continue
+            columns = ", ".join(
+                f'{NUMBERS.get(c.name, chr(34) + c.name + chr(34))} AS "{c.name}"' for c in table.columns
             )
-            count = max(0, jobs // logs - 1)
-            query = f"SELECT {chosen}, day FROM {name}, (SELECT unnest(range(1, {count + 1})) AS k)"
-            data.connection.execute(f"CREATE TEMP TABLE more AS {query}")
-            lake.append(name, data.connection.sql("FROM more").to_arrow_table())
-            data.connection.execute("DROP TABLE more")
+            order = "day, log" if table.partitioned else "job_id"
+            source = read_files(data.connection, table, data.snapshot.files[name])
+            query = f"SELECT {columns}{', day' if table.partitioned else ''} FROM {source}, {copies} ORDER BY {order}"
+            table.commit(add=write_files(data.connection, query, table, uuid.uuid4().hex))
 
 
 class Asker:
@@ -127,7 +119,7 @@ class Asker:
 
 def served(lake: Path, folder: Path, port: int) -> subprocess.Popen[str]:
     site = folder / "site.toml"
-    site.write_text(SITE.format(port=port, folder=folder))
+    site.write_text(local_settings(folder, port))
     process = subprocess.Popen(
         [IOLENS, "serve", "--lake", lake, "--site", site, "--refresh", "5"], stdout=subprocess.PIPE, text=True
     )
@@ -135,7 +127,7 @@ def served(lake: Path, folder: Path, port: int) -> subprocess.Popen[str]:
     process.stdout.readline()
     while True:
         try:
-            Asker(port, "staff").get("/healthy")
+            Asker(port, "sam").get("/healthy")
             return process
         except OSError:
             time.sleep(0.1)
@@ -216,7 +208,7 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         ).stdout)["answers"][0]["rows"]  # fmt: skip
         names = [row["user"] for row in rows]
         found: dict[str, Any] = {
-            "staff": pages(arguments.port, "staff"),
+            "staff": pages(arguments.port, "sam"),
             "user": pages(arguments.port, names[0]),
         }
         seed = 7 + len(
@@ -228,7 +220,7 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             [IOLENS, "fleet", "ingest", more / "logs", "--lake", lake, "--jobs", "1"],
             stdout=subprocess.DEVNULL,
         )
-        people = (["staff", *names] * arguments.people)[: arguments.people]
+        people = (["sam", *names] * arguments.people)[: arguments.people]
         found["load while jobs come in"] = load(arguments.port, people, arguments.seconds)
         ingest.wait()
         found["memory"] = resident(process)

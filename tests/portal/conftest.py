@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Callable
 
 import places
 import pytest
 from made_log import Make
-from portal_site import ACCOUNTING, SITE
+from portal_site import ACCOUNTING, settings
 from small_lake import make_lake
 
 pytest.importorskip("starlette")
@@ -62,7 +65,7 @@ def shelf(lake: Path) -> Iterator[Shelf]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("site")
     file = folder / "site.toml"
-    file.write_text(SITE.format(folder=folder))
+    file.write_text(settings(folder))
     return read_site(file)
 
 
@@ -111,3 +114,30 @@ def logs(shelf: Shelf) -> dict[int, int]:
 
     with shelf.current().view(EVERYTHING).session() as data:
         return {row["job_id"]: row["log"] for row in data.rows("SELECT job_id, log FROM job")}
+
+
+TOLD = """# TYPE iolens_live_processes gauge
+iolens_live_processes{{job="one \\"x\\" <b>",job_id="77",uid="{uid}"}} 4
+iolens_live_run_time_seconds{{job="one \\"x\\" <b>",job_id="77",uid="{uid}"}} 12.500
+iolens_live_read_bytes_total{{job="one \\"x\\" <b>",job_id="77",uid="{uid}",interface="posix"}} 1048576
+iolens_live_read_bytes_total{{job="one \\"x\\" <b>",job_id="77",uid="{uid}",interface="stdio"}} 1048576
+iolens_live_processes{{job="two",job_id="78",uid="4294900000"}} 1
+# EOF
+"""
+
+
+@pytest.fixture
+def exporter() -> Iterator[str]:
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(TOLD.format(uid=os.getuid()).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/metrics"
+    server.shutdown()

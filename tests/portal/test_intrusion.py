@@ -19,7 +19,7 @@ from iolens.portal.shelf import Edition, Shelf
 from iolens.portal.site import Site, read_site
 from iolens.portal.statement import check
 from made_log import Make
-from portal_site import SITE, for_one
+from portal_site import for_one, settings
 from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
@@ -439,8 +439,9 @@ def test_noise_is_answered_plainly(visit: Visit) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_read_strictly(change: tuple[str, str], words: str, tmp_path: Path) -> None:
-    assert change[0] in SITE
+    written = settings(tmp_path)
+    assert change[0] in written
     file = tmp_path / "site.toml"
-    file.write_text(SITE.format(folder=tmp_path).replace(*change))
+    file.write_text(written.replace(*change))
     with pytest.raises(IolensError, match=words):
         read_site(file)

@@ -20,7 +20,7 @@ from iolens.portal.portal import Portal
 from iolens.portal.shelf import Shelf
 from iolens.portal.signin import onward
 from iolens.portal.site import OpenId, Site, read_site
-from portal_site import SITE
+from portal_site import settings
 from starlette.testclient import TestClient
 
 httpx2 = pytest.importorskip("httpx2")
@@ -415,7 +415,7 @@ OIDC = '[oidc]\nissuer = "https://id.example.org"\nclient_id = "portal"\nclient_
 
 def write(folder: Path, text: str) -> Path:
     file = folder / "site.toml"
-    file.write_text(SITE.format(folder=folder).replace(HEADER, text))
+    file.write_text(settings(folder).replace(HEADER, text))
     file.chmod(0o640)
     secret = folder / "secret"
     secret.write_text("s3cret\n")
