@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +21,26 @@ from iolens.portal.shelf import Edition
 if TYPE_CHECKING:
     from iolens.portal.portal import Portal
 
-__all__ = ["Asking", "NotFound", "link"]
+__all__ = ["Asking", "NotFound", "is_count", "link", "parameter"]
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+def is_count(text: str) -> bool:
+    """Digits, and of a number that int() takes: str.isdigit() is true of "²", too."""
+    return re.fullmatch(r"[0-9]{1,18}", text) is not None
+
+
+def parameter(name: str, text: str) -> float:
+    """A number of the address. Raises IolensError for what is none: float() also takes "1_0", "nan", "inf", " 1 "."""
+    if not _NUMBER.fullmatch(text):
+        raise IolensError(f'{name}: "{text[:40]}" is no number', exit_code=USAGE)
+    found = float(text)
+    if abs(found) > 2**53:
+        raise IolensError(f"{name}: the number is too large", exit_code=USAGE)
+    return found
 
 
 class NotFound(IolensError):
@@ -74,7 +92,7 @@ class Asking:
         text = self.request.query_params.get(name, "")
         if not text:
             return default
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):  # int() takes 4711_3, a task of an array, for 47113
+        if not _WHOLE.fullmatch(text):  # int() takes 4711_3, a task of an array, for 47113
             raise IolensError(f'{name}: "{text[:40]}" is no whole number', exit_code=USAGE)
         return min(most, max(least, int(text)))
 
@@ -85,15 +103,7 @@ class Asking:
             text = self.request.query_params.get(name)
             if text is None:
                 continue
-            if isinstance(default, str):
-                found[name] = text[:1000]
-                continue
-            try:
-                found[name] = float(text)
-            except ValueError:
-                raise IolensError(f'{name}: "{text[:40]}" is no number', exit_code=USAGE) from None
-            if not math.isfinite(float(found[name])) or abs(float(found[name])) > 2**53:
-                raise IolensError(f"{name}: the number is too large", exit_code=USAGE)
+            found[name] = text[:1000] if isinstance(default, str) else parameter(name, text)
         return found
 
     def page(self, template: str, status: int = 200, **context: Any) -> Response:

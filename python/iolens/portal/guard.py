@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -76,7 +77,7 @@ class Guard:
         if len(scope.get("raw_path", b"")) + len(scope.get("query_string", b"")) > URL:
             return 414, "the address is too long"
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > BODY:
+        if not re.fullmatch("[0-9]{1,18}", length) or int(length) > BODY:
             return 413, "the request is too large"
         # Requests of one proxy are many people's: told apart by the header that it is trusted with.
         client = scope["client"][0] if scope.get("client") else ""

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from iolens.error import USAGE, IolensError
-from iolens.portal.asking import Asking, NotFound, link
+from iolens.portal.asking import Asking, NotFound, is_count, link
 from iolens.portal.pages.lists import csv_response
 from iolens.portal.shown import Chart, cell, sql_of, to_csv
 from iolens.report.document import Bars, Series
@@ -36,7 +36,7 @@ def _picked(asking: Asking) -> list[int]:
     texts = asking.request.query_params.getlist("log")
     if len(texts) > MOST:
         raise IolensError(f"at most {MOST} runs can be beside each other", exit_code=USAGE)
-    if not all(text.isdigit() and len(text) < 19 for text in texts):
+    if not all(map(is_count, texts)):
         raise IolensError("log: expected numbers of logs", exit_code=USAGE)
     return list(dict.fromkeys(map(int, texts)))
 

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from starlette.responses import RedirectResponse, Response
 
 from iolens.error import USAGE, IolensError
-from iolens.portal.asking import Asking, NotFound
+from iolens.portal.asking import Asking, NotFound, is_count
 
 __all__ = ["leave", "listed", "make", "remove"]
 
@@ -33,7 +33,7 @@ def listed(asking: Asking) -> Response:
 
 def make(asking: Asking) -> Response:
     text = asking.form.get("days", str(DAYS))
-    if not text.isdigit() or not 1 <= int(text) <= MOST_DAYS:
+    if not is_count(text) or not 1 <= int(text) <= MOST_DAYS:
         raise IolensError(f"days: a whole number from 1 to {MOST_DAYS}", exit_code=USAGE)
     label = asking.form.get("label", "").strip()[:100] or "without a name"
     try:

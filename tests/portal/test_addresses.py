@@ -1,0 +1,42 @@
+"""Numbers in addresses are read strictly: what is none is a clear 400, and never another number."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+
+Visit = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    "text", ["1_0", "nan", "inf", "-Infinity", " 5", "5 ", "0x10", "1e", "²", "٣", "1e9999", "."]
+)
+def test_a_parameter_that_is_no_number(text: str, visit: Visit) -> None:
+    for path in ("/q/top_files", "/csv/top_files", "/api/v1/queries/top_files", "/api/v1/jobs"):
+        answer = visit("sam", path, params={"rows": text})
+        assert answer.status_code == 400, path
+        assert "is no number" in answer.text or "the number is too large" in answer.text, answer.text
+
+
+@pytest.mark.parametrize(("text", "rows"), [("2", 2), ("2.0", 2), ("+2", 2), ("2e0", 2), ("2.", 2)])
+def test_a_parameter_that_is_a_number(text: str, rows: int, visit: Visit) -> None:
+    answer = visit("sam", "/api/v1/jobs", params={"rows": text})
+    assert (answer.status_code, len(answer.json()["rows"])) == (200, rows)
+
+
+@pytest.mark.parametrize("text", ["²", "٣", "1_0", "-1", "9" * 19])
+def test_a_log_that_is_no_number(text: str, visit: Visit) -> None:
+    answer = visit("sam", "/compare", params={"log": text})
+    assert answer.status_code == 400 and "expected numbers of logs" in answer.text
+    assert visit("sam", f"/job/{text}").status_code == 404
+
+
+def test_days_of_a_token_that_are_no_number(post: Visit) -> None:
+    answer = post("sam", "/tokens", label="x", days="²")
+    assert answer.status_code == 400 and "a whole number from 1 to 366" in answer.text
+
+
+def test_a_length_that_is_no_number(visit: Visit) -> None:
+    answer = visit("sam", "/sql", "POST", headers={"Content-Length": "\u00b2".encode("latin-1")})
+    assert answer.status_code == 413
