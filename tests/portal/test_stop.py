@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import re
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from iolens.portal.state import State
 from portal_server import Server, ask, serving
@@ -29,6 +33,57 @@ def _endless(server: Server, token: str) -> tuple[int, str]:
     while "still runs" in (answer := _sql(server, token, ENDLESS))[1]:
         time.sleep(0.01)
     return answer
+
+
+def _children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for of_thread in found for child in of_thread.read_text().split()]
+
+
+def _until(true: Callable[[], Any]) -> Any:
+    by = time.monotonic() + 60
+    while not (found := true()):
+        assert time.monotonic() < by
+        time.sleep(0.05)
+    return found
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def _halted_report(server: Server, pool: ThreadPoolExecutor) -> tuple[int, Future[tuple[int, str]]]:
+    """The process that makes a job's report, which stays as it is; and who waits for the report."""
+    (log,) = re.findall(r'href="/job/(\d+)"', server.get("/jobs?text=100")[1])[:1]
+    asked = pool.submit(server.get, f"/job/{log}/report")
+    (child,) = _until(lambda: _children(server.process.pid))
+    # Until it has its own command the child has the server's memory; with DuckDB it is past its first lines.
+    _until(lambda: "report.html" in Path(f"/proc/{child}/cmdline").read_text())
+    _until(lambda: "duckdb" in Path(f"/proc/{child}/maps").read_text())
+    os.kill(child, signal.SIGSTOP)
+    return child, asked
+
+
+def test_a_stop_ends_the_process_that_makes_a_report(lake: Path, tmp_path: Path) -> None:
+    with serving(lake, tmp_path) as server, ThreadPoolExecutor(1) as pool:
+        child, asked = _halted_report(server, pool)
+        server.process.terminate()
+        _, err = server.process.communicate(timeout=60)
+        assert (server.process.returncode, err) == (0, f"reading {lake} ...\n")
+        status, text = asked.result()
+        assert status == 503 and "The portal is being stopped" in text
+        assert _is_gone(child) and not _folders(tmp_path)
+
+
+def test_no_report_is_made_for_a_server_that_was_killed(lake: Path, tmp_path: Path) -> None:
+    with serving(lake, tmp_path) as server, ThreadPoolExecutor(1) as pool:
+        child, asked = _halted_report(server, pool)
+        server.process.kill()
+        _until(lambda: _is_gone(child))
+        assert isinstance(asked.exception(), (OSError, http.client.HTTPException))
 
 
 def test_what_a_killed_server_left_is_removed_by_the_next(lake: Path, tmp_path: Path) -> None:

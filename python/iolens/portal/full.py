@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,10 +13,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import duckdb
+
 from iolens.error import IolensError
 from iolens.fleet.archive.source import extracted, sources
 from iolens.fleet.lake import Lake
 from iolens.portal.bounded import View
+from iolens.portal.questions import Questions
 
 if TYPE_CHECKING:
     from iolens.fleet.tables import LakeData
@@ -27,6 +32,53 @@ MEMORY = "1G"
 
 _making = threading.BoundedSemaphore(AT_ONCE)
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+
+
+# A server that is killed ends nothing: the kernel does, and what began too late to be told ends itself.
+_CHILD = """
+import ctypes, os, signal
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() != {server}:
+    os._exit(1)
+from iolens.cli import main
+main()
+"""
+
+
+class _Making:
+    """The process that makes a report, with all that it starts. A portal that stops interrupts it like a question."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self._ended = False
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,
+        )
+
+    def interrupt(self) -> None:
+        self._ended = True
+        with contextlib.suppress(ProcessLookupError):
+            if self._process.returncode is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def wait(self) -> str:
+        """What it wrote to standard error. Raises IolensError after ``SECONDS``, and as DuckDB does if interrupted."""
+        try:
+            _, problem = self._process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            self.interrupt()
+            self._process.communicate()
+            raise IolensError(
+                f"the report takes more than {SECONDS} s: `iolens report` makes it on your own machine"
+            ) from None
+        if self._ended:
+            raise duckdb.InterruptException("the report was ended")
+        return problem
 
 
 def policy_of(html: str) -> str:
@@ -45,7 +97,7 @@ def full_report(lake: Lake, view: View) -> str:
             try:
                 found = sources(cast("LakeData", view.data))
                 with extracted(lake, found[:1]) as paths:
-                    return _made(paths[0], Path(folder))
+                    return _made(paths[0], Path(folder), view.questions)
             except (IolensError, OSError, IndexError) as error:
                 why = re.sub(r"/\S*/", "", getattr(error, "problem", "")) or "the log is not where it was"
                 raise IolensError(f"{why}; the job's page has what the lake knows of it") from error
@@ -53,12 +105,12 @@ def full_report(lake: Lake, view: View) -> str:
         _making.release()
 
 
-def _made(log: str, folder: Path) -> str:
+def _made(log: str, folder: Path, questions: Questions) -> str:
     out = folder / "report.html"
     command = [
         sys.executable,
         "-c",
-        "from iolens.cli import main; main()",
+        _CHILD.format(server=os.getpid()),
         "report",
         "-o",
         str(out),
@@ -66,21 +118,10 @@ def _made(log: str, folder: Path) -> str:
         log,
     ]
     environment = {**os.environ, "IOLENS_MEMORY": MEMORY, "TMPDIR": str(folder)}
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        raise IolensError(
-            f"the report takes more than {SECONDS} s: `iolens report` makes it on your own machine"
-        ) from None
+    making = _Making(command, environment)
+    questions.add(making)
+    problem = making.wait()
     if not out.exists():
-        lines = done.stderr.strip().splitlines() or ["no report was made"]
+        lines = problem.strip().splitlines() or ["no report was made"]
         raise IolensError(re.sub(r"^iolens: ", "", lines[-1].replace(log, Path(log).name))[:300])
     return out.read_text(encoding="utf-8")

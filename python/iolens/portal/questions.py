@@ -1,4 +1,4 @@
-"""Questions that are asked of DuckDB now, so that a portal which stops can end them.
+"""What is asked of DuckDB and of processes now, so that a portal which stops can end it.
 
 The interpreter must not end while a thread is in DuckDB: when it comes back for the interpreter's lock, that thread is
 unwound through C++, and the process aborts.
@@ -17,13 +17,13 @@ __all__ = ["Questions"]
 
 
 class Asked(Protocol):
-    """A database or a cursor of one."""
+    """A database, a cursor of one, or a process."""
 
     def interrupt(self) -> None: ...
 
 
 class Questions:
-    """All databases and cursors of a portal that are open."""
+    """All databases and cursors of a portal that are open, and processes that make reports."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
