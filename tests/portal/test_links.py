@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any, Callable
 
 import places
 import pytest
 from iolens.portal.portal import Portal
+from iolens.portal.shelf import Shelf
+from iolens.portal.site import Site
+from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
 
@@ -29,7 +35,40 @@ def test_a_link_by_the_schedulers_number(visit: Visit, logs: dict[int, int]) -> 
     assert visit("alice", "/job?id=100&cluster=edison").status_code == 404
     missing = visit("alice", "/job")
     assert missing.status_code == 404 and "which job? /job?id=NUMBER" in missing.text
-    assert visit("alice", url.replace("ID", "4711_3")).status_code == 400
+    assert visit("alice", url.replace("ID", "4711.batch")).status_code == 400
+
+
+TASKS = """JobID|JobIDRaw|User|Account|Partition|JobName|State|Submit|Start|End|AllocCPUS|AllocNodes|Cluster
+90_3|100|alice|m100|p|sim|COMPLETED|2026-11-01T10:30:00|2026-11-01T10:30:00|2026-11-01T10:31:40|4|1|hopper
+90_4|200|bob|m200|p|train|COMPLETED|2026-11-01T10:30:00|2026-11-01T10:30:00|2026-11-01T10:31:00|2|1|hopper
+"""
+
+
+def test_a_link_by_the_task_of_an_array(lake: Path, site: Site, tmp_path: Path) -> None:
+    """As Slurm and as Open XDMoD write it; the log knows the number that the task has for itself."""
+    own = tmp_path / "lake"
+    shutil.copytree(lake, own)
+    (tmp_path / "sacct").write_text(TASKS)
+    command = [places.BIN, "fleet", "accounting", tmp_path / "sacct", "--zone", "UTC", "--lake", own]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    shelf = Shelf(own, refresh=3600)
+    shelf.renew()
+    client = TestClient(
+        Portal(site, shelf).app(),
+        base_url="https://portal.example.org",
+        client=("10.0.0.1", 1),
+        follow_redirects=False,
+    )
+
+    def got(name: str, number: str) -> tuple[int, str]:
+        answer = client.get(f"/job?id={number}&cluster=hopper", headers={"X-Remote-User": name})
+        return answer.status_code, answer.headers.get("location", "")
+
+    assert got("alice", "90_3") == got("alice", "90[3]") == got("alice", "100")
+    assert got("alice", "90_3")[0] == 303
+    assert got("sam", "90_4") == got("sam", "200") and got("sam", "90_4")[0] == 303
+    assert got("alice", "90_4") == got("alice", "90_5") == got("sam", "91_3") == (404, "")
+    shelf.stop()
 
 
 def test_the_guide_has_three_panels() -> None:

@@ -4,42 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import getpass
-import os
+import socket
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
 
-import pytest
 from iolens.portal.portal import Portal
 from iolens.portal.shelf import Shelf
 from iolens.portal.site import Site
 from starlette.testclient import TestClient
-
-TOLD = """# TYPE iolens_live_processes gauge
-iolens_live_processes{{job="one \\"x\\" <b>",job_id="77",uid="{uid}"}} 4
-iolens_live_run_time_seconds{{job="one \\"x\\" <b>",job_id="77",uid="{uid}"}} 12.500
-iolens_live_read_bytes_total{{job="one \\"x\\" <b>",job_id="77",uid="{uid}",interface="posix"}} 1048576
-iolens_live_read_bytes_total{{job="one \\"x\\" <b>",job_id="77",uid="{uid}",interface="stdio"}} 1048576
-iolens_live_processes{{job="two",job_id="78",uid="4294900000"}} 1
-# EOF
-"""
-
-
-@pytest.fixture
-def exporter() -> Iterator[str]:
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(TOLD.format(uid=os.getuid()).encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/metrics"
-    server.shutdown()
 
 
 def test_running_jobs_are_ones_own(exporter: str, site: Site, shelf: Shelf) -> None:
@@ -56,3 +28,42 @@ def test_running_jobs_are_ones_own(exporter: str, site: Site, shelf: Shelf) -> N
     assert "one &#34;" not in alice and ">two<" not in alice
     staff = client.get("/running", headers={"X-Remote-User": "sam"}).text
     assert "one &#34;" in staff and ">two<" in staff
+
+
+def test_running_jobs_as_csv_and_by_the_api(exporter: str, site: Site, shelf: Shelf) -> None:
+    told = dataclasses.replace(site, exporters=(exporter,), state=None, audit=None)
+    client = TestClient(
+        Portal(told, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+    )
+    own = {"X-Remote-User": getpass.getuser()}
+    rows = {row["job_id"]: row for row in client.get("/api/v1/running", headers=own).json()["rows"]}
+    assert (rows["77"]["bytes_read"], rows["77"]["processes"]) == (2097152.0, 4.0)
+    lines = client.get("/running.csv", headers=own).text.splitlines()
+    assert len(lines) == 1 + len(rows) and lines[0].startswith("job,job_id,user,nodes,bytes_read")
+    assert client.get("/api/v1/running", headers={"X-Remote-User": "alice"}).json() == {"rows": []}
+    assert len(client.get("/running.csv", headers={"X-Remote-User": "alice"}).text.splitlines()) == 1
+
+
+def test_an_exporter_that_tells_drop_by_drop_is_not_waited_for(site: Site, shelf: Shelf) -> None:
+    """Each drop comes in time, the whole never: others' answers are shown, and nobody waits longer."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            link, _ = listening.accept()
+            with link:
+                link.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+                try:
+                    while True:
+                        link.sendall(b"#")
+                        time.sleep(0.1)
+                except OSError:
+                    return
+
+        threading.Thread(target=drip, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        told = dataclasses.replace(site, exporters=(url,), state=None, audit=None)
+        client = TestClient(
+            Portal(told, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+        )
+        page = client.get("/running", headers={"X-Remote-User": "sam"}).text
+        assert "not all was told in 3 s" in page

@@ -22,6 +22,9 @@ ADDRESSES: dict[tuple[str, str], list[str]] = {
     ("GET", "/job"): ["/job?id=100"],
     ("GET", "/job/{log:int}"): ["/job/LOG"],
     ("GET", "/job/{log:int}/details"): ["/job/LOG/details"],
+    ("GET", "/job/{log:int}/tables.csv"): [
+        f"/job/LOG/tables.csv?table={table}" for table in ("summary", "findings", "size-table", "file-table")
+    ],
     ("GET", "/job/{log:int}/report"): ["/job/LOG/report"],
     ("GET", "/application"): ["/application?name=sim"],
     ("GET", "/compare"): ["/compare", "/compare?log=LOG"],
@@ -37,6 +40,8 @@ ADDRESSES: dict[tuple[str, str], list[str]] = {
     ("POST", "/sql"): ["/sql"],
     ("POST", "/sql.csv"): ["/sql.csv"],
     ("GET", "/running"): ["/running"],
+    ("GET", "/running.csv"): ["/running.csv"],
+    ("GET", "/api/v1/running"): ["/api/v1/running"],
     ("GET", "/api/v1/openapi.json"): ["/api/v1/openapi.json"],
     ("GET", "/api/v1/me"): ["/api/v1/me"],
     ("GET", "/api/v1/jobs"): ["/api/v1/jobs"],
@@ -52,6 +57,7 @@ ADDRESSES: dict[tuple[str, str], list[str]] = {
     ("GET", "/ingest"): ["/ingest"],
     ("GET", "/ingest.csv"): ["/ingest.csv", "/ingest.csv?table=days", "/ingest.csv?table=reasons"],
     ("GET", "/audit"): ["/audit"],
+    ("GET", "/audit.csv"): ["/audit.csv"],
 }  # fmt: skip
 
 # Whoever asks -> words that are of jobs this one may not see.
@@ -124,6 +130,7 @@ def test_what_is_ones_own_is_there(visit: Visit, post: Visit, logs: dict[int, in
         ("alice", "/jobs", "<b>6</b> jobs"),
         ("alice", f"/job/{logs[100]}", "sim"),
         ("alice", f"/job/{logs[100]}/details", "/scratch/alice/run/out"),
+        ("alice", f"/job/{logs[100]}/tables.csv?table=file-table", "/scratch/alice/run/out"),
         ("alice", f"/job/{logs[100]}/report", "I/O report"),
         ("alice", "/application?name=sim", "6 runs"),
         ("alice", "/q/top_files", "/scratch/alice/run/out"),

@@ -14,11 +14,13 @@ from iolens.fleet.named import queries, statement
 from iolens.portal import sandbox
 from iolens.portal.asking import Asking, NotFound
 from iolens.portal.openapi import document
-from iolens.portal.pages.job import FINDINGS, job_row
+from iolens.portal.pages import live
+from iolens.portal.pages.job import job_row
+from iolens.portal.pages.jobtables import FINDINGS
 from iolens.portal.pages.lists import known_query
 from iolens.portal.shown import plain_value, to_csv
 
-__all__ = ["findings", "job", "jobs", "listed", "me", "named", "openapi", "sql"]
+__all__ = ["findings", "job", "jobs", "listed", "me", "named", "openapi", "running", "sql"]
 
 ARROW = "application/vnd.apache.arrow.stream"
 ROWS = 100_000
@@ -92,6 +94,11 @@ def findings(asking: Asking) -> Response:
     return _rows(
         names, [[row[name] for name in names] for row in rows], "csv" if _form(asking) == "csv" else "json"
     )
+
+
+def running(asking: Asking) -> Response:
+    names, rows = live.running(asking)
+    return _rows(names, rows, "csv" if _form(asking) == "csv" else "json")
 
 
 def listed(asking: Asking) -> Response:

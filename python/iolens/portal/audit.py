@@ -30,13 +30,13 @@ class Audit:
         with self._lock:
             os.write(self._file, text.encode())
 
-    def last(self, rows: int) -> list[dict[str, Any]]:
-        """The newest lines, the newest first."""
+    def last(self, rows: int, tail: int = _TAIL) -> list[dict[str, Any]]:
+        """The newest lines, the newest first. tail: bytes that are read for them, at most."""
         if self.path is None:
             return []
         with self.path.open("rb") as file:
             file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - _TAIL))
+            file.seek(max(0, file.tell() - tail))
             lines = file.read().splitlines()[-rows - 1 :]
         found = []
         for line in reversed(lines):

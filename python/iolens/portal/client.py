@@ -72,6 +72,10 @@ class Client:
         """What the rules found in a job."""
         return list(self._json(f"jobs/{int(log)}/findings")["rows"])
 
+    def running(self) -> list[dict[str, Any]]:
+        """Jobs that run now, as node exporters tell."""
+        return list(self._json("running")["rows"])
+
     def query(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
         """The rows of a named query."""
         return list(self._json(f"queries/{urllib.parse.quote(name, safe='')}", **parameters)["rows"])

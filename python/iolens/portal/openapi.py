@@ -107,6 +107,9 @@ def _paths() -> dict[str, Any]:
         "/api/v1/jobs/{log}/findings": {
             "get": _operation("What the rules found in it", _ROWS, ("text/csv",), [_LOG])
         },
+        "/api/v1/running": {
+            "get": _operation("Jobs that run now, as node exporters tell", _ROWS, ("text/csv",), [])
+        },
         "/api/v1/queries": {"get": _operation("Named queries and their parameters", _OBJECT, (), [])},
         "/api/v1/queries/{name}": {
             "get": _operation(

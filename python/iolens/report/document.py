@@ -60,6 +60,8 @@ class Table:
     """A tree: the depth of each row. Its order is kept."""
     metric: str = ""
     """Where the definition is."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Where else it is to be had: words and address. Only a page of others has such."""
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,7 @@ def _table(table: Table) -> str:
     total = max(table.total, len(table.rows))
     count = f"{min(ROWS, total):,} of {total:,} rows" if total > ROWS else ""
     title = _text(table.title)
+    links = " ".join(f'<a href="{_text(url)}">{_text(words)}</a>' for words, url in table.links)
     half = (
         " half"
         if len(table.columns) <= 4 and total <= 12 and not any(c.unit == "path" for c in table.columns)
@@ -222,7 +223,7 @@ def _table(table: Table) -> str:
     )
     return (
         f'<figure class="table{half}" id="{table.id}"><figcaption><h3>{title}</h3>'
-        f'<span class="status" role="status">{count}</span><span class="tools"></span></figcaption>'
+        f'<span class="status" role="status">{count}</span><span class="tools">{links}</span></figcaption>'
         f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><caption>{title}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         f"{_remark(table.note, table.metric)}</figure>"

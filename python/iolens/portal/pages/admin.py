@@ -14,7 +14,7 @@ from iolens.portal.asking import Asking, link
 from iolens.portal.pages.lists import csv_response
 from iolens.portal.shown import ROWS, Grid, to_csv
 
-__all__ = ["audit", "ingest", "ingest_csv"]
+__all__ = ["audit", "audit_csv", "ingest", "ingest_csv"]
 
 
 def _column(name: str, unit: str = "", doc: str = "") -> ResultColumn:
@@ -103,17 +103,31 @@ def ingest_csv(asking: Asking) -> Response:
     return csv_response(to_csv(names, [[row[name] for name in names] for row in rows]), name)
 
 
+_AUDIT = [
+    *(_column(name) for name in ("time", "user", "role", "by", "address", "method", "path", "query")),
+    *(_column("status", "number"), _column("milliseconds", "number"), _column("statement"), _column("error")),
+]
+_AUDIT_CSV = 100_000
+"""Requests of the CSV."""
+
+
 def audit(asking: Asking) -> Response:
     """/audit"""
-    rows = asking.portal.audit.last(200)
-    columns = [_column(name) for name in ("time", "user", "role", "by", "address", "method", "path", "query")]
-    columns += [_column("status", "number"), _column("milliseconds", "number"), _column("statement")]
+    rows = asking.portal.audit.last(ROWS)
+    note = "Lines of the audit's file: it is not in the lake, so there is no SQL. The CSV goes further back."
     return asking.page(
         "parts.html",
         title="Audit",
         intro="The last requests, the newest first."
         if asking.portal.site.audit
         else "No audit is written: `audit` in the settings, or --audit FILE, names its file.",
-        parts=[Grid("audit", "Requests", columns, rows, total=len(rows))],
+        parts=[Grid("audit", "Requests", _AUDIT, rows, note, csv="/audit.csv", total=len(rows))],
         more=[],
     )
+
+
+def audit_csv(asking: Asking) -> Response:
+    """/audit.csv"""
+    names = [column.name for column in _AUDIT]
+    rows = asking.portal.audit.last(_AUDIT_CSV, 64 * 1024 * 1024)
+    return csv_response(to_csv(names, [[row.get(name) for name in names] for row in rows]), "audit")

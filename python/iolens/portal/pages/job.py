@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from iolens.error import USAGE, IolensError
 from iolens.fleet.named import ResultColumn
 from iolens.portal.asking import Asking, NotFound, link
 from iolens.portal.bounded import View
 from iolens.portal.full import full_report, policy_of
+from iolens.portal.pages.jobtables import FINDINGS, detail_sections, job_csv, sizes_sql, summary_sql
 from iolens.portal.shown import Chart, Grid, href
-from iolens.report.document import Bars, Section, Series
+from iolens.report.document import Bars, Series
 from iolens.report.html import sections_html
-from iolens.report.sections.files import files
-from iolens.report.sections.glance import glance
-from iolens.report.sections.storage import storage
-from iolens.report.sections.time import time
-from iolens.report.source import Source
 from iolens.rules import load
 
-__all__ = ["FINDINGS", "by_number", "details", "job_row", "one", "report"]
-
-SIZES = (
-    "0–100 B",
-    "100 B–1 KB",
-    "1–10 KB",
-    "10–100 KB",
-    "100 KB–1 MB",
-    "1–4 MB",
-    "4–10 MB",
-    "10–100 MB",
-    "100 MB–1 GB",
-    "1 GB and more",
-)
-
-FINDINGS = """
-    SELECT rule, severity, title, message, time_lost FROM finding WHERE log = {log}
-    ORDER BY list_position(['high', 'medium', 'low', 'info', 'good'], severity), time_lost DESC NULLS LAST, rule
-"""
-_SIZES = (
-    "SELECT "
-    + ", ".join(
-        f"sum(size_{kind}[{n + 1}])::BIGINT AS {kind}_{n}" for kind in ("read", "write") for n in range(10)
-    )
-    + " FROM own_record"
-)
+__all__ = ["by_number", "details", "job_row", "one", "report", "tables_csv"]
 
 
 def job_row(asking: Asking) -> dict[str, Any]:
@@ -58,64 +32,90 @@ def job_row(asking: Asking) -> dict[str, Any]:
     return rows[0]
 
 
+_BY_ID = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,9})|\[([0-9]{1,9})\])?")
+"""A job, or a task of an array as Slurm (4711_3) and Open XDMoD (4711[3]) write it."""
+
+
 def by_number(asking: Asking) -> Response:
     """/job?id=4711&cluster=name: for other portals, which know the scheduler's number."""
-    number = asking.number("id", -1)
+    text, cluster = asking.text("id"), asking.text("cluster")
+    if not text:
+        raise NotFound("which job? /job?id=NUMBER")
+    found = _BY_ID.fullmatch(text)
+    if not found:
+        raise IolensError(
+            f'id: "{text[:40]}" is no job\'s number: 4711, or 4711_3 of an array', exit_code=USAGE
+        )
+    task = found[2] or found[3]
+    which = (
+        "job_id = $id"
+        if task is None
+        else (
+            "job_id IN (SELECT job_id FROM accounting WHERE array_job = $id AND array_task = $task "
+            "AND ($cluster = '' OR cluster = $cluster))"
+        )
+    )
     answer = asking.data.rows(
-        "SELECT log FROM job WHERE job_id = $id AND ($cluster = '' OR cluster = $cluster) ORDER BY \"start\", log",
-        {"id": number, "cluster": asking.text("cluster")},
+        f"SELECT log, job_id FROM job WHERE {which} AND ($cluster = '' OR cluster = $cluster) ORDER BY \"start\", log",
+        {"id": int(found[1]), "cluster": cluster, **({} if task is None else {"task": int(task)})},
     )
     if not answer:
-        raise NotFound(f"there is no job {number}" if number >= 0 else "which job? /job?id=NUMBER")
+        raise NotFound(f"there is no job {text}")
     if len(answer) > 1:
-        return RedirectResponse(link("/jobs", text=number, cluster=asking.text("cluster")), 303)
+        return RedirectResponse(link("/jobs", text=answer[0]["job_id"], cluster=cluster), 303)
     return RedirectResponse(f"/job/{answer[0]['log']}", 303)
 
 
-def _facts(job: dict[str, Any]) -> list[tuple[str, Any, str]]:
-    """The table of figure 9."""
-    moved = (job["bytes_read"] or 0) + (job["bytes_written"] or 0)
-    io_time, run_time = job["io_time"], job["run_time"]
-    return [
-        ("Data read", job["bytes_read"], "bytes"),
-        ("Data written", job["bytes_written"], "bytes"),
-        ("Estimated I/O rate", moved / io_time if io_time else None, "rate"),
-        (
-            "Estimated time in I/O",
-            min(1.0, io_time / run_time) if io_time is not None and run_time else None,
-            "percent",
-        ),
-        ("Run time", run_time, "seconds"),
-        ("Time in I/O", io_time, "seconds"),
-        ("Metadata time, all processes", job["metadata_time"], "seconds"),
-        ("Processes", job["nprocs"], "count"),
-        ("Started (UTC)", job["start"], ""),
-        ("Cluster", job["cluster"] or None, ""),
-    ]
+_FACTS = (
+    ("bytes_read", "Data read", "bytes"),
+    ("bytes_written", "Data written", "bytes"),
+    ("rate", "Estimated I/O rate", "rate"),
+    ("io_share", "Estimated time in I/O", "percent"),
+    ("run_time", "Run time", "seconds"),
+    ("io_time", "Time in I/O", "seconds"),
+    ("metadata_time", "Metadata time, all processes", "seconds"),
+    ("nprocs", "Processes", "count"),
+    ("start", "Started (UTC)", ""),
+    ("cluster", "Cluster", ""),
+)
+"""The table of figure 9."""
 
 
-def _sizes(view: View) -> tuple[list[Chart], list[Grid]]:
+def _links(log: int, table: str, statement: str) -> dict[str, str]:
+    """Addresses of a table's CSV and SQL."""
+    return {
+        "csv": link(f"/job/{log}/tables.csv", table=table),
+        "sql": link("/sql", statement=statement),
+    }
+
+
+def _facts(asking: Asking, log: int) -> list[tuple[str, Any, str]]:
+    measured, _ = asking.edition.view(asking.viewer.scope).statement("measured")
+    (row,) = asking.data.rows(summary_sql(log, measured))
+    return [(title, None if row[name] == "" else row[name], unit) for name, title, unit in _FACTS]
+
+
+def _sizes(view: View, log: int) -> tuple[list[Chart], list[Grid]]:
     """How many reads and writes of which size."""
+    statement = sizes_sql(log)
     with view.session() as data:
-        row = data.rows(_SIZES)[0]
-    counts = {kind: [row[f"{kind}_{n}"] or 0 for n in range(10)] for kind in ("read", "write")}
-    if not any(counts["read"]) and not any(counts["write"]):
+        rows = data.rows(statement)
+    if not any(row["reads"] or row["writes"] for row in rows):
         return [], []
     series = [
-        Series(kind, title, [float(n) for n in counts[kind]])
+        Series(kind, title, [float(row[f"{kind}s"] or 0) for row in rows])
         for kind, title in (("read", "Reads"), ("write", "Writes"))
     ]
-    chart = Chart.of(Bars("sizes", "Sizes of reads and writes", list(SIZES), series, "count"))
+    names = [row["size"] for row in rows]
+    chart = Chart.of(Bars("sizes", "Sizes of reads and writes", names, series, "count"))
     columns = [
         ResultColumn("size", "", "of a call"),
         ResultColumn("reads", "count", "calls"),
         ResultColumn("writes", "count", "calls"),
     ]
-    rows = [
-        {"size": name, "reads": counts["read"][n], "writes": counts["write"][n]}
-        for n, name in enumerate(SIZES)
-    ]
-    return [chart], [Grid("size-table", "Sizes of reads and writes", columns, rows, total=10)]
+    links = _links(log, "size-table", statement)
+    table = Grid("size-table", "Sizes of reads and writes", columns, rows, total=len(rows))
+    return [chart], [dataclasses.replace(table, csv=links["csv"], sql=links["sql"])]
 
 
 def one(asking: Asking) -> Response:
@@ -124,7 +124,7 @@ def one(asking: Asking) -> Response:
     log = job["log"]
     view = asking.edition.of_log(asking.viewer.scope, log)
     try:
-        charts, tables = _sizes(view)
+        charts, tables = _sizes(view, log)
     finally:
         view.close()
     rules = load().rules
@@ -135,13 +135,14 @@ def one(asking: Asking) -> Response:
     return asking.page(
         "job.html",
         job=job,
-        facts=_facts(job),
+        facts=_facts(asking, log),
+        summary=_links(log, "summary", summary_sql(log)),
         charts=charts,
         tables=tables,
         found=[row for row in found if row["severity"] not in ("good", "info")],
         quiet=[row for row in found if row["severity"] in ("good", "info")],
         application=href("application", job),
-        csv=link("/csv/job_findings", id=job["job_id"]),
+        findings=_links(log, "findings", FINDINGS.format(log=log).strip()),
     )
 
 
@@ -157,11 +158,14 @@ def details(asking: Asking) -> Response:
 def _details(asking: Asking, log: int) -> str:
     view = asking.edition.of_log(asking.viewer.scope, log)
     try:
-        source = Source(view.data, log)
-        sections: list[Section] = [make(source) for make in (glance, time, files, storage)]
-        return sections_html([section for section in sections if section.blocks])
+        return sections_html(detail_sections(view, log))
     finally:
         view.close()
+
+
+def tables_csv(asking: Asking) -> Response:
+    """/job/LOG/tables.csv?table=NAME"""
+    return job_csv(asking, int(job_row(asking)["log"]))
 
 
 def report(asking: Asking) -> Response:

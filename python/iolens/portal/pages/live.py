@@ -16,11 +16,14 @@ from starlette.responses import Response
 from iolens.fleet.named import ResultColumn
 from iolens.portal.access import Scope
 from iolens.portal.asking import Asking
-from iolens.portal.shown import Grid
+from iolens.portal.pages.lists import csv_response
+from iolens.portal.shown import Grid, to_csv
 
-__all__ = ["page"]
+__all__ = ["as_csv", "page", "running"]
 
 SECONDS = 3.0
+"""In which an exporter must have said all."""
+
 LONGEST = 4_000_000
 KEPT = 5.0
 """Seconds that an answer of the exporters is kept, whoever asks."""
@@ -59,9 +62,14 @@ def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
 
 def _fetch(url: str) -> tuple[str, str, str]:
     """Where, what was told, and why nothing was."""
+    told, end = b"", time.monotonic() + SECONDS
     try:
         with urllib.request.urlopen(url, timeout=SECONDS) as answer:
-            return url, answer.read(LONGEST).decode("utf-8", "replace"), ""
+            while len(told) < LONGEST and (part := answer.read1(64 * 1024)):
+                told += part
+                if time.monotonic() > end:  # the timeout is that of one read: drops could come for ever
+                    return url, "", f"not all was told in {SECONDS:g} s"
+            return url, told.decode("utf-8", "replace"), ""
     except (OSError, ValueError) as error:
         return url, "", str(getattr(error, "reason", error))
 
@@ -105,13 +113,32 @@ def _jobs(told: list[tuple[str, str, str]], scope: Scope) -> list[dict[str, Any]
     return sorted(found.values(), key=lambda row: -(row.get("io_time") or 0))
 
 
+def _told(asking: Asking) -> list[tuple[str, str, str]]:
+    exporters = asking.portal.site.exporters
+    return _all(exporters) if exporters else []
+
+
+def running(asking: Asking) -> tuple[list[str], list[list[Any]]]:
+    """Names and rows of the table, all of them."""
+    names = [column.name for column in _COLUMNS]
+    rows = _jobs(_told(asking), asking.viewer.scope)
+    return names, [[row.get(name) for name in names] for row in rows]
+
+
+def as_csv(asking: Asking) -> Response:
+    """/running.csv"""
+    return csv_response(to_csv(*running(asking)), "running")
+
+
 def page(asking: Asking) -> Response:
     """/running"""
-    told = _all(asking.portal.site.exporters) if asking.portal.site.exporters else []
+    told = _told(asking)
     rows = _jobs(told, asking.viewer.scope)
+    note = "What nodes say now is not in the lake: as CSV, or as JSON by the API (/api/v1/running), but not by SQL."
+    grid = Grid("running", "Running jobs", _COLUMNS, rows[:500], note, csv="/running.csv", total=len(rows))
     return asking.page(
         "running.html",
-        parts=[Grid("running", "Running jobs", _COLUMNS, rows[:500], total=len(rows))] if told else [],
+        parts=[grid] if told else [],
         unreachable=[(url, why) for url, _, why in told if why],
         configured=bool(asking.portal.site.exporters),
     )
