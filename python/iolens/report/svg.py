@@ -15,6 +15,7 @@ from iolens.report.palette import SERIES, css, viridis
 from iolens.report.units import escape, write
 
 __all__ = [
+    "axis_ticks",
     "bars",
     "boxes",
     "heat",
@@ -65,18 +66,19 @@ def nice_step(top: float, count: int = 5) -> float:
     return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
 
 
-def _byte_step(top: float) -> float:
+def _byte_step(top: float, count: int) -> float:
     unit = 1024.0 ** max(0, math.floor(math.log(max(top, 1), 1024)))
-    return nice_step(top / unit) * unit
+    return nice_step(top / unit, count) * unit
 
 
-def _ticks(top: float, unit: str, logarithmic: bool) -> list[float]:
+def axis_ticks(top: float, unit: str, logarithmic: bool = False, count: int = 5) -> list[float]:
+    """Round numbers from 0 to the top, about so many; powers of one base on a logarithmic scale."""
     if logarithmic:
         base = 1024 if unit == "bytes" else 10
         powers = range(math.ceil(math.log(max(top, base), base)) + 1)
         kept = [float(base**p) for p in powers if base**p <= top]
         return kept[:: math.ceil(len(kept) / 6)]
-    step = _byte_step(top) if unit == "bytes" else nice_step(top)
+    step = _byte_step(top, count) if unit in ("bytes", "rate") else nice_step(top, count)
     return [step * n for n in range(math.floor(top / step + 1e-9) + 1)]
 
 
@@ -205,7 +207,7 @@ def bars(chart: Bars) -> str:
     return "".join(
         (
             _open(chart.title, bottom + _AXIS),
-            *_axis(_Frame(left, right, bottom, place), _ticks(top, chart.unit, logarithmic), chart.unit),
+            *_axis(_Frame(left, right, bottom, place), axis_ticks(top, chart.unit, logarithmic), chart.unit),
             *rows,
             f'<text class="faint" x="{WIDTH}" y="{bottom + 30:.0f}" text-anchor="end">{caption}</text>',
             "</svg>",
@@ -242,7 +244,7 @@ def spans(chart: Spans) -> str:
 
     bottom = _TOP + step * len(chart.rows) + 4
     parts = [_open(chart.title, bottom + _AXIS - 10)]
-    ticks = [chart.start + t for t in _ticks(length, "seconds", False)]
+    ticks = [chart.start + t for t in axis_ticks(length, "seconds", False)]
     parts += _axis(_Frame(left, right, bottom, place), ticks, "seconds")
     shown_rows = max(1, math.ceil(12 / step))
     for number, row in enumerate(chart.rows):
@@ -275,7 +277,7 @@ def boxes(chart: Boxes) -> str:
 
     bottom = _TOP + step * len(chart.boxes) + 4
     parts = [_open(chart.title, bottom + _AXIS - 10)]
-    parts += _axis(_Frame(left, right, bottom, place), _ticks(top, chart.unit, False), chart.unit)
+    parts += _axis(_Frame(left, right, bottom, place), axis_ticks(top, chart.unit, False), chart.unit)
     for number, (category, box) in enumerate(zip(chart.categories, chart.boxes)):
         y = _TOP + step * number
         least, low, middle, high, most = (left + place(v) * (right - left) for v in box)
@@ -307,7 +309,9 @@ def _picture(
     step = max(4.0, min(14.0, 260 / rows))
     left, right, bottom = _label_width(names), WIDTH - 14.0, _TOP + step * rows + 4
     parts = [_open(title, bottom + _AXIS - 10)]
-    parts += _axis(_Frame(left, right, bottom, lambda t: t / end), _ticks(end, "seconds", False), "seconds")
+    parts += _axis(
+        _Frame(left, right, bottom, lambda t: t / end), axis_ticks(end, "seconds", False), "seconds"
+    )
     every = max(1, math.ceil(12 / step))
     for row in range(0, rows, every):
         text = escape(_shorten(names[row], int((left - 10) / _CHAR)))
@@ -388,8 +392,8 @@ def offsets(chart: Offsets) -> str:
     left, right, bottom, size = 70.0, WIDTH - 14.0, 200.0, max(1, file.size)
     parts = [_open(f"{chart.title}: {file.name}", bottom + _AXIS)]
     frame = _Frame(left, right, bottom, lambda t: t / chart.end)
-    parts += _axis(frame, _ticks(chart.end, "seconds", False), "seconds")
-    for tick in _ticks(size, "bytes", False):
+    parts += _axis(frame, axis_ticks(chart.end, "seconds", False), "seconds")
+    for tick in axis_ticks(size, "bytes", False):
         y = bottom - tick / size * (bottom - _TOP)
         text = write(tick, "bytes")
         parts.append(f'<text class="faint" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')

@@ -95,11 +95,10 @@ def page(asking: Asking) -> Response:
                 title,
                 names,
                 [
-                    Series(colour, words, [100 * (row[f"{name}_share"] or 0) for row in shown])
+                    Series(colour, words, [row[f"{name}_share"] or 0.0 for row in shown])
                     for name, words, colour in series
                 ],
-                "count",
-                note="Per cent.",
+                "percent",
             )
         )
         for what, title, series in (

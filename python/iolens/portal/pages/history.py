@@ -49,6 +49,10 @@ def _chart(rows: list[dict[str, Any]], measure: tuple[str, str, str], drifting: 
     return draw(f"history-{name}", title, unit, runs, _band(rows, name))
 
 
+def _many(number: int, thing: str, plural: str = "s") -> str:
+    return f"{number:,} {thing}{'' if number == 1 else plural}"
+
+
 def one(asking: Asking) -> Response:
     """/application?name=: peers are runs of the same user with as many processes."""
     name, user, cluster = asking.text("name"), asking.text("user"), asking.text("cluster")
@@ -74,7 +78,7 @@ def one(asking: Asking) -> Response:
     ]
     others = [
         (
-            f"{key[0]}, {key[1]:,} processes: {len(found):,} runs",
+            f"{key[0]}, {_many(key[1], 'process', 'es')}: {_many(len(found), 'run')}",
             link("/application", name=name, user=key[0], nprocs=key[1]),
             key == chosen,
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from starlette.responses import Response
 
 from iolens.fleet.named import queries, statement
 from iolens.portal.asking import Asking, NotFound, link
 from iolens.portal.shown import Chart, grid_of, to_csv
 from iolens.report.document import Bars, Series
+from iolens.report.units import write
 
 __all__ = ["all_queries", "as_csv", "known_query", "one", "screens", "storage"]
 
@@ -98,13 +101,17 @@ def all_queries(asking: Asking) -> Response:
 
 def screens(asking: Asking) -> Response:
     """/screens: tables 3 to 5 of the screening study."""
-    answers = [asking.data.ask("screen"), *(asking.data.ask(name) for name in SCREENS)]
+    parts = [grid_of(asking.data.ask(name)) for name in ("screen", *SCREENS)]
+    # What is largest is bytes, a share or a number of writes: as the screen's own list writes it.
+    units = {name: {c.name: c.unit for c in queries()[name].columns}["value"] for name in SCREENS}
+    rows = [{**row, "largest": write(row["largest"], units[row["screen"]])} for row in parts[0].rows]
+    parts[0] = replace(parts[0], rows=rows)
     return asking.page(
         "parts.html",
         title="Screens",
         intro="Jobs that read data again and again, spend their time in metadata, or write small pieces to shared "
         "files: tables 3, 4 and 5 of the NERSC screening study. Each list takes other thresholds.",
-        parts=[grid_of(answer) for answer in answers],
+        parts=parts,
         more=[(queries()[name].title, link(f"/q/{name}")) for name in SCREENS],
     )
 
