@@ -99,9 +99,11 @@ docs: build ## write the generated pages below docs/reference
 site: build ## the documentation as a site, into build/site
 	./bootstrap site
 
-pictures: build ## take the pictures of docs/pictures again (needs Chromium, and logs in LOGS=../shared/corpus/logs)
+pictures: build ## take the pictures of docs/pictures and the screens of top and watch again (root, Chromium, tmux, FUSE, LOGS=../shared/corpus/logs)
 	$(bin)/python tools/screenshots.py docs/pictures $(logs)/imbalanced-io.darshan=report \
 		"$(logs)/mpi-io-test-dxt.darshan=timeline:#timeline-dxt_mpiio"
+	PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/python tools/portalpictures.py docs/pictures
+	$(bin)/python tools/terminalpages.py docs/guide/top.md docs/guide/watch.md
 
 portal-malformed: build ## send the portal COUNT=10000 malformed requests: none may fail inside or tell too much
 	PATH="$(CURDIR)/$(bin):$$PATH" IOLENS_MALFORMED=$(or $(COUNT),10000) $(bin)/python -m pytest -q tests/portal/test_intrusion.py -k noise

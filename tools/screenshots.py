@@ -1,25 +1,48 @@
-"""Pictures of reports for docs/pictures: opens them in Chromium.
+"""Pictures of reports for docs/pictures: opens them in Chromium. portalpictures.py takes its own the same way.
 
 Usage: screenshots.py FOLDER LOG=NAME[:SELECTOR][:dark] ...
 """
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
 
 IOLENS = Path(__file__).parent.parent / ".venv" / "bin" / "iolens"
+COLOURS = 255
+"""Of a picture: pages have few, and a palette takes a third of the bytes."""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's."""
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def save(picture: bytes, path: Path) -> None:
+    """A PNG as one with a palette."""
+    few = (
+        Image.open(io.BytesIO(picture))
+        .convert("RGB")
+        .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
+    few.save(path, optimize=True)
 
 
 def main(folder: Path, wanted: list[str]) -> None:
-    chromium = shutil.which("chromium")
-    with sync_playwright() as driver, tempfile.TemporaryDirectory() as scratch:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with chromium() as browser, tempfile.TemporaryDirectory() as scratch:
         for one in wanted:
             log, _, rest = one.partition("=")
             name, *options = rest.split(":")
@@ -35,11 +58,10 @@ def main(folder: Path, wanted: list[str]) -> None:
             if selector:
                 page.locator(selector).scroll_into_view_if_needed()
                 page.wait_for_timeout(200)
-                page.locator(selector).screenshot(path=target)
+                save(page.locator(selector).screenshot(), target)
             else:
-                page.screenshot(path=target)
+                save(page.screenshot(), target)
             page.close()
-        browser.close()
 
 
 if __name__ == "__main__":
