@@ -20,6 +20,7 @@
 #include "trailer.h"
 
 struct log_writer;
+struct compact_part;
 
 /* What log_write_job stores. Newlines in texts become blanks; what does not fit is left out, as the format demands. */
 struct log_job_text {
@@ -60,6 +61,8 @@ int log_write_partial(struct log_writer *w, int module);
 int log_write_accesses(struct log_writer *w, int module);
 int log_write_bytes(struct log_writer *w, const void *data, size_t n);
 int log_write_section(struct log_writer *w, const struct trailer_section *s);
+/* Rows as compact_write_part made them. Several of one name, one behind the other, are one table, as is a section behind them. */
+int log_write_part(struct log_writer *w, const char *name, const struct compact_part *part, const void *stored);
 
 /* LOG_ZLIB unless called, or LOG_BZIP2 (log_enable_bzip2); before the job. */
 int log_writer_compression(struct log_writer *w, enum log_compression compression);

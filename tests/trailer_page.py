@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "extension-trailer.md"
 TOP = 1 << 64
+PARTS = 5  # the first version in which a table may have several
 
 Row = dict[str, Any]
 
@@ -201,7 +202,7 @@ def trailer(log: bytes) -> dict[str, list[Row]]:
     """The tables of a log, by name."""
     known = words()
     length, crc, magic = struct.unpack("<II8s", log[-16:])
-    assert magic == b"iolens\0\4"
+    assert magic in {b"iolens\0\4", b"iolens\0\5"}
     at = len(log) - 16 - length
     assert crc == crc32c(log[at:-16] + log[-16:-12])
     directory = Bytes(log[at:-16], known)
@@ -212,10 +213,11 @@ def trailer(log: bytes) -> dict[str, list[Row]]:
     ]
     assert directory.at == length
     at -= sum(stored for _, stored, _, _ in entries)
-    found = {}
+    found: dict[str, list[Row]] = {}
     for name, (rows, stored, _, crc) in zip(names, entries, strict=True):
         section = log[at : at + stored]
         assert crc == crc32c(section)
-        found[name.decode()] = table(section, rows, known)
+        found.setdefault(name.decode(), []).extend(table(section, rows, known))
         at += stored
+    assert len(found) == len(names) or magic[-1] == PARTS
     return found

@@ -12,16 +12,16 @@
 
 enum {
 	SQUEEZED_LEAST = 160, /* bytes of text that are worth a stream */
-	SECTIONS_MAX = 1024,
+	SECTIONS_MAX = 16384,
 };
 
 /* Columns of equal numbers take no room. So that a small file cannot ask for any memory, it has to have a size in proportion. */
 #define MEMORY_FREE  ((uint64_t)16 << 20)
 #define MEMORY_RATIO 1024
 
-static bool too_large(uint64_t raw, size_t size)
+bool compact_too_large(uint64_t raw, uint64_t stored)
 {
-	return raw > MEMORY_FREE && raw / MEMORY_RATIO > size;
+	return raw > MEMORY_FREE && raw / MEMORY_RATIO > stored;
 }
 
 /* ---- writing ---- */
@@ -150,18 +150,17 @@ static int write_rows(struct log_bytes *out, const struct trailer_section *s, ui
 	return code;
 }
 
-static int fill_up(struct log_bytes *out, size_t begins, uint64_t raw)
+static int fill_up(struct log_bytes *out, size_t size)
 {
 	static const uint8_t zeros[256];
 	int code = LOG_OK;
-	while (code >= 0 && too_large(raw, out->used - begins))
+	while (code >= 0 && out->used < size)
 		code = log_bytes_add(out, zeros, sizeof zeros);
 	return code;
 }
 
-int compact_write(struct log_bytes *out, const struct trailer_section *s, struct deflater **deflater)
+static int write_section(struct log_bytes *out, const struct trailer_section *s, struct deflater **deflater)
 {
-	size_t begins = out->used;
 	uint64_t *rows = log_memory.alloc(s->rows.used + 8);
 	bool *real = log_alloc(s->row_size / 8);
 	int code = rows && real ? LOG_OK : LOG_E_MEMORY;
@@ -170,10 +169,36 @@ int compact_write(struct log_bytes *out, const struct trailer_section *s, struct
 			memcpy(rows, s->rows.at, s->rows.used);
 		code = write_rows(out, s, rows, real, deflater);
 	}
-	code = code < 0 ? code : fill_up(out, begins, s->rows.used + s->heap.used);
 	log_free(rows);
 	log_free(real);
 	return code;
+}
+
+int compact_write(struct log_bytes *out, const struct trailer_section *s, struct deflater **deflater)
+{
+	size_t begins = out->used, raw = s->rows.used + s->heap.used;
+	int code = write_section(out, s, deflater);
+	return code < 0 || raw <= MEMORY_FREE ? code : fill_up(out, begins + raw / MEMORY_RATIO);
+}
+
+int compact_write_part(struct log_bytes *out, const struct trailer_section *s, struct compact_part *part)
+{
+	struct deflater *deflater = NULL;
+	size_t begins = out->used, raw = s->rows.used + s->heap.used;
+	int code = write_section(out, s, &deflater);
+	code = code < 0 ? code : fill_up(out, begins + raw / MEMORY_RATIO + 1);
+	deflater_free(deflater);
+	*part = (struct compact_part){s->nrows, out->used - begins, raw, 0, 0};
+	part->crc = log_crc32c(0, out->at + begins, out->used - begins);
+	return code;
+}
+
+static bool has_parts(const struct trailer_entry *entry, size_t n)
+{
+	size_t i = 1;
+	while (i < n && strcmp(entry[i - 1].name, entry[i].name) != 0)
+		i++;
+	return i < n;
 }
 
 int compact_write_directory(struct log_bytes *out, const struct trailer_entry *entry, size_t n)
@@ -193,6 +218,8 @@ int compact_write_directory(struct log_bytes *out, const struct trailer_entry *e
 	log_free(name);
 	struct compact_footer footer = {.length = (uint32_t)(out->used - begins)};
 	memcpy(footer.magic, COMPACT_MAGIC, sizeof footer.magic);
+	if (has_parts(entry, n))
+		footer.magic[sizeof footer.magic - 1] = COMPACT_PARTS;
 	footer.crc = log_crc32c(0, out->at + begins, footer.length);
 	footer.crc = log_crc32c(footer.crc, &footer.length, sizeof footer.length);
 	return code < 0 ? code : log_bytes_add(out, &footer, sizeof footer);
@@ -321,7 +348,7 @@ int compact_read(struct compact_table *t, const uint8_t *at, size_t size, uint64
 {
 	struct cut from = {at, at + size}, texts;
 	struct log_bytes room = {0};
-	if (too_large(raw, size))
+	if (compact_too_large(raw, size))
 		return LOG_E_DAMAGED;
 	int code = find_texts(&from, &texts, &room, raw + UINT16_MAX);
 	code = code < 0 ? code : read_table(t, &from, &texts, rows, raw);

@@ -8,13 +8,15 @@
 #include "trailer_schema.h"
 
 /* More than any job needs; a hostile directory must not make us allocate what it says. */
-enum { SECTIONS_MAX = 1024, DIRECTORY_LIMIT = 1 << 17 };
+enum { SECTIONS_MAX = 1024, DIRECTORY_LIMIT = 1 << 19 };
 #define SECTION_LIMIT ((uint64_t)1 << 30)
 
 struct trailer {
 	struct log *log;
 	size_t count;
-	struct trailer_entry *entries;
+	struct trailer_entry *entries; /* of tables; offset and CRC are those of the first part */
+	struct trailer_entry *parts;   /* what the directory of a log has, table by table; NULL of a store */
+	size_t *first;                 /* by table: its first part; behind the last table: how many parts there are */
 };
 
 struct trailer_table {
@@ -81,15 +83,43 @@ static int read_compact_footer(const struct source *s, struct compact_footer *f,
 	int code = source_read(s, at, f, sizeof *f, err);
 	if (code < 0 || memcmp(f->magic, COMPACT_MAGIC, LETTERS) != 0)
 		return code;
-	if (f->magic[LETTERS] < COMPACT_OLDEST || f->magic[LETTERS] > COMPACT_MAGIC[LETTERS])
+	if (f->magic[LETTERS] < COMPACT_OLDEST || f->magic[LETTERS] > COMPACT_PARTS)
 		return log_fail(err, LOG_E_UNSUPPORTED, at, "trailer of an unknown version");
 	if (f->length > at || f->length > DIRECTORY_LIMIT)
 		return log_fail(err, LOG_E_DAMAGED, at, "trailer's footer is damaged");
 	return 1;
 }
 
+static bool add_part(struct trailer_entry *e, const struct trailer_entry *part)
+{
+	return !__builtin_add_overflow(e->stored, part->stored, &e->stored) &&
+	       !__builtin_add_overflow(e->raw, part->raw, &e->raw) &&
+	       !__builtin_add_overflow(e->rows, part->rows, &e->rows);
+}
+
+/* Entries of one name, one behind the other, are parts of one table. */
+static int join_parts(struct trailer *t, size_t n)
+{
+	t->entries = log_alloc(n * sizeof *t->entries);
+	t->first = log_alloc((n + 1) * sizeof *t->first);
+	if (!t->entries || !t->first)
+		return LOG_E_MEMORY;
+	for (size_t i = 0; i < n; i++) {
+		bool more = i && strcmp(t->parts[i].name, t->parts[i - 1].name) == 0;
+		if (more && !add_part(&t->entries[t->count - 1], &t->parts[i]))
+			return LOG_E_DAMAGED;
+		if (more)
+			continue;
+		t->first[t->count] = i;
+		t->entries[t->count++] = t->parts[i];
+	}
+	t->first[t->count] = n;
+	return LOG_OK;
+}
+
 static int read_compact_directory(struct trailer *t, const struct compact_footer *f, struct log_error *err)
 {
+	size_t n = 0;
 	const struct source *s = &t->log->source;
 	uint64_t at = s->size - sizeof *f - f->length;
 	uint8_t *bytes = log_alloc(f->length);
@@ -99,7 +129,7 @@ static int read_compact_directory(struct trailer *t, const struct compact_footer
 	uint32_t crc = log_crc32c(log_crc32c(0, bytes, f->length), &f->length, sizeof f->length);
 	if (code >= 0 && crc != f->crc)
 		code = log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
-	if (code >= 0 && compact_read_directory(bytes, f->length, at, &t->entries, &t->count) < 0)
+	if (code >= 0 && (compact_read_directory(bytes, f->length, at, &t->parts, &n) < 0 || join_parts(t, n) < 0))
 		code = log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
 	log_free(bytes);
 	return code;
@@ -135,8 +165,11 @@ int trailer_open(struct trailer **out, struct log *log, struct log_error *err)
 
 void trailer_close(struct trailer *t)
 {
-	if (t)
-		log_free(t->entries);
+	if (!t)
+		return;
+	log_free(t->entries);
+	log_free(t->parts);
+	log_free(t->first);
 	log_free(t);
 }
 
@@ -263,6 +296,80 @@ static int load(const struct trailer *t, const struct trailer_entry *e, struct t
 	return code < 0 ? code : parse_table(table, e, err);
 }
 
+/* ---- a table in parts ---- */
+
+static bool same_fields(const struct trailer_table *a, const struct trailer_table *b)
+{
+	bool same = a->nfields == b->nfields && a->row_size == b->row_size;
+	for (size_t f = 0; same && f < a->nfields; f++)
+		same = !strcmp(a->fields[f].name, b->fields[f].name) && a->fields[f].type == b->fields[f].type &&
+		       a->fields[f].count == b->fields[f].count;
+	return same;
+}
+
+/* Texts of the part stand behind those of the parts before. */
+static void move_texts(const struct trailer_table *part, uint32_t by)
+{
+	for (size_t f = 0; f < part->nfields; f++)
+		for (uint32_t k = 0; part->fields[f].type == TRAILER_STR && k < part->fields[f].count; k++)
+			for (uint64_t row = 0; row < part->rows; row++) {
+				uint8_t *at = part->bytes.at + row * part->row_size + part->fields[f].offset + 8 * k;
+				uint32_t begins;
+				memcpy(&begins, at, sizeof begins);
+				begins += by;
+				memcpy(at, &begins, sizeof begins);
+			}
+}
+
+static int add_rows(struct trailer_table *all, struct log_bytes *texts, const struct trailer_table *part)
+{
+	if (!same_fields(all, part))
+		return LOG_E_DAMAGED;
+	move_texts(part, (uint32_t)texts->used);
+	int code = log_bytes_add(&all->bytes, part->bytes.at, part->rows * part->row_size);
+	return code < 0 ? code : log_bytes_add(texts, part->heap, part->heap_size);
+}
+
+/* The first one tells the fields. */
+static int load_part(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *all,
+		     struct log_bytes *texts, struct log_error *err)
+{
+	struct trailer_table part = {0};
+	int code = load(t, e, &part, err);
+	if (code >= 0 && !all->fields) {
+		all->fields = part.fields;
+		all->nfields = part.nfields;
+		all->row_size = part.row_size;
+	}
+	if (code >= 0 && (code = add_rows(all, texts, &part)) < 0)
+		log_fail(err, code, e->offset, "trailer section ", e->name,
+			 code == LOG_E_MEMORY ? " does not fit into memory" : " has parts that do not belong together");
+	log_bytes_free(&part.bytes);
+	if (part.fields != all->fields)
+		log_free(part.fields);
+	return code;
+}
+
+static int load_parts(const struct trailer *t, size_t i, struct trailer_table *table, struct log_error *err)
+{
+	const struct trailer_entry *e = &t->entries[i];
+	struct log_bytes texts = {0};
+	int code = LOG_OK;
+	if (e->raw > SECTION_LIMIT || compact_too_large(e->raw, e->stored))
+		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
+	for (size_t p = t->first[i]; p < t->first[i + 1] && code >= 0; p++)
+		code = load_part(t, &t->parts[p], table, &texts, err);
+	size_t rows = table->bytes.used;
+	if (code >= 0 && (code = log_bytes_add(&table->bytes, texts.at, texts.used)) < 0)
+		log_fail(err, code, LOG_NOWHERE, "not enough memory");
+	table->rows = e->rows;
+	table->first_row = table->bytes.at;
+	table->heap = (const char *)table->bytes.at + rows;
+	table->heap_size = code < 0 ? 0 : texts.used;
+	log_bytes_free(&texts);
+	return code;
+}
+
 int trailer_find(struct trailer *t, const char *name, struct trailer_table **out, struct log_error *err)
 {
 	*out = NULL;
@@ -274,7 +381,8 @@ int trailer_find(struct trailer *t, const char *name, struct trailer_table **out
 	struct trailer_table *table = log_alloc(sizeof *table);
 	if (!table)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	int code = load(t, &t->entries[i], table, err);
+	bool parts = t->parts && t->first[i + 1] - t->first[i] > 1;
+	int code = parts ? load_parts(t, i, table, err) : load(t, &t->entries[i], table, err);
 	if (code < 0)
 		trailer_free(table);
 	else

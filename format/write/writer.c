@@ -405,23 +405,41 @@ static int write_places(struct log_writer *w)
 	return code;
 }
 
-int log_write_section(struct log_writer *w, const struct trailer_section *s)
+static int begin_section(struct log_writer *w, int failed)
 {
-	if (s->failed || w->stage == STAGE_JOB || w->stage >= STAGE_WHOLE)
-		return fail(w, s->failed ? s->failed : LOG_E_USAGE, "trailer section could not be made");
+	if (failed || w->stage == STAGE_JOB || w->stage >= STAGE_WHOLE)
+		return fail(w, failed ? failed : LOG_E_USAGE, "trailer section could not be made");
 	leave(w);
 	w->stage = STAGE_SECTIONS;
-	struct trailer_entry e = {.rows = s->nrows, .raw = s->rows.used + s->heap.used};
-	w->entry.used = 0;
-	if (w->error.code || compact_write(&w->entry, s, &w->deflater) < 0)
-		return fail(w, LOG_E_MEMORY, "not enough memory");
-	memcpy(e.name, s->name, sizeof e.name);
-	e.stored = w->entry.used;
-	e.crc = log_crc32c(0, w->entry.at, w->entry.used);
-	store(w, w->entry.at, w->entry.used);
+	return w->error.code;
+}
+
+static int add_section(struct log_writer *w, const char *name, const struct compact_part *part, const void *stored)
+{
+	struct trailer_entry e = {.rows = part->rows, .stored = part->stored, .raw = part->raw, .crc = part->crc};
+	memcpy(e.name, name, strnlen(name, sizeof e.name - 1));
+	store(w, stored, part->stored);
 	if (log_bytes_add(&w->directory, &e, sizeof e) < 0)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
 	return w->error.code;
+}
+
+int log_write_section(struct log_writer *w, const struct trailer_section *s)
+{
+	struct compact_part whole = {.rows = s->nrows, .raw = s->rows.used + s->heap.used};
+	if (begin_section(w, s->failed) < 0)
+		return w->error.code;
+	w->entry.used = 0;
+	if (compact_write(&w->entry, s, &w->deflater) < 0)
+		return fail(w, LOG_E_MEMORY, "not enough memory");
+	whole.stored = w->entry.used;
+	whole.crc = log_crc32c(0, w->entry.at, w->entry.used);
+	return add_section(w, s->name, &whole, w->entry.at);
+}
+
+int log_write_part(struct log_writer *w, const char *name, const struct compact_part *part, const void *stored)
+{
+	return begin_section(w, LOG_OK) < 0 ? w->error.code : add_section(w, name, part, stored);
 }
 
 static int write_directory(struct log_writer *w)

@@ -106,17 +106,21 @@ def texts(*lines: bytes) -> bytes:
     return number(len(lines)) + b"".join(number(len(line) << 2 | 2) + line for line in lines)
 
 
-def with_trailer(log: bytes, section: bytes, fields: tuple[bytes, ...], rows: int) -> bytes:
-    """The log with one section of zeros: a bit a column, and as many bytes as its rows' size asks for."""
+def with_trailer(log: bytes, fields: tuple[bytes, ...], rows: int, parts: int = 1) -> bytes:
+    """
+    The log with a process table of zeros: a bit a column, and as many bytes as its rows' size asks for; of several
+    parts none has them.
+    """
     head = texts(*fields) + texts()
     raw = rows * 8 * len(fields) + len(head)
     stored = number(len(head)) + number(0) + head
-    stored += bytes(raw // 1024 + 64 - len(stored))
-    directory = (
-        texts(section) + number(rows) + number(len(stored)) + number(raw) + struct.pack("<I", crc32c(stored))
-    )
+    stored += bytes(raw // 1024 + 64 - len(stored) if parts == 1 else 8)
+    entry = number(rows) + number(len(stored)) + number(raw) + struct.pack("<I", crc32c(stored))
+    directory = texts(*parts * (b"process",)) + parts * entry
     size = struct.pack("<I", len(directory))
-    return log + stored + directory + size + struct.pack("<I", crc32c(directory + size)) + b"iolens\0\3"
+    version = b"\3" if parts == 1 else b"\5"
+    check = struct.pack("<I", crc32c(directory + size))
+    return log + parts * stored + directory + size + check + b"iolens\0" + version
 
 
 @pytest.fixture
@@ -124,7 +128,7 @@ def large_trailer(tmp_path: Path) -> Path:
     """A log of a megabyte whose process table has 1,000 MiB."""
     log = tmp_path / "log"
     sound = Maker(Kind(41, "<", 0), 1, zlib.crc32).log({"POSIX": 4})
-    log.write_bytes(with_trailer(sound, b"process", (b"rank i64", b"pid i64"), (1000 << 20) // 16))
+    log.write_bytes(with_trailer(sound, (b"rank i64", b"pid i64"), (1000 << 20) // 16))
     return log
 
 
@@ -136,6 +140,19 @@ def test_a_gigabyte_in_the_trailer(command: str, large_trailer: Path, iolens: Pa
     assert command == "check" or (errors.count("\n") == 1 and "process does not fit into memory" in errors), (
         errors
     )
+
+
+def test_a_gigabyte_in_parts_of_a_table_that_each_may_have_their_size(iolens: Path, tmp_path: Path) -> None:
+    """60 parts of 16 MB, each from some bytes."""
+    log = tmp_path / "log"
+    sound = Maker(Kind(41, "<", 0), 1, zlib.crc32).log({"POSIX": 4})
+    rows = (16 << 20) // 16 - 16
+    log.write_bytes(with_trailer(sound, (b"rank i64", b"pid i64"), rows, 60))
+    assert log.stat().st_size < 8192
+    for command in ("info", "check", "show --ext"):
+        code, errors, memory = limited([iolens, *command.split(), log])
+        assert code in (3, 4) and memory < SMALL
+        assert command == "check" or "trailer section process is damaged" in errors, errors
 
 
 @pytest.mark.parametrize("command", ["report", "findings"])

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compact.h"
 #include "hash.h"
 #include "make.h"
 
@@ -82,13 +83,40 @@ static void write_heatmaps(struct log_writer *w, uint64_t *seed, int nprocs)
 	}
 }
 
+/* Rows of a section from `from` on. */
+static void write_rows(struct log_writer *w, const struct trailer_section *all, uint64_t from, uint64_t n)
+{
+	struct trailer_section some;
+	struct log_bytes stored = {0};
+	struct compact_part part;
+	make_section(&some, all->name, 0);
+	section_add_rows(&some, all->rows.at + from * all->row_size, n, (const char *)all->heap.at, all->heap.used);
+	compact_write_part(&stored, &some, &part);
+	log_write_part(w, all->name, &part, stored.at);
+	log_bytes_free(&stored);
+	section_free(&some);
+}
+
+static void write_section(struct log_writer *w, int rows, uint64_t parts)
+{
+	struct trailer_section all;
+	make_section(&all, "process", rows);
+	for (uint64_t k = 0; k < parts; k++) {
+		uint64_t from = k * all.nrows / parts;
+		write_rows(w, &all, from, (k + 1) * all.nrows / parts - from);
+	}
+	if (!parts)
+		log_write_section(w, &all);
+	section_free(&all);
+}
+
+/* FILE SEED FILES PROCESSES [PARTS of the table of processes] */
 int main(int argc, char **argv)
 {
 	struct log_writer *w;
 	struct log_error err = {0};
-	struct trailer_section section;
 	char name[64];
-	if (argc != 5)
+	if (argc != 5 && argc != 6)
 		return 2;
 	uint64_t seed = strtoull(argv[2], NULL, 10);
 	int files = atoi(argv[3]), nprocs = atoi(argv[4]);
@@ -101,9 +129,7 @@ int main(int argc, char **argv)
 		write_posix(w, &seed, files, nprocs);
 		write_stdio(w, &seed, files, nprocs);
 		write_heatmaps(w, &seed, nprocs);
-		make_section(&section, "process", nprocs);
-		log_write_section(w, &section);
-		section_free(&section);
+		write_section(w, nprocs, argc > 5 ? strtoull(argv[5], NULL, 10) : 0);
 		log_writer_finish(w, &err);
 		log_writer_free(w);
 	}

@@ -49,6 +49,21 @@ def test_the_trailer_is_what_its_reference_page_says(ranks: int, tmp_path: Path)
     assert rows[-1]["calls"] == [10 * (ranks - 1) + k for k in range(3)]
 
 
+def test_so_is_a_table_in_parts(tmp_path: Path, run_iolens: Run) -> None:
+    whole, parts = make(tmp_path / "whole.darshan", 1, 1, 300), make(tmp_path / "parts.darshan", 1, 1, 300, 7)
+    assert (whole.read_bytes()[-1], parts.read_bytes()[-1]) == (4, 5)
+    assert same_as_the_page_says(parts) == same_as_the_page_says(whole)
+    for command in (["show", "--ext"], ["show", "--json"], ["check"]):
+        shown = [run_iolens([*command, log]) for log in (whole, parts)]
+        assert [done.returncode for done in shown] == [0, 0], shown
+        assert shown[0].stdout.replace("whole", "parts") == shown[1].stdout
+    new = tmp_path / "new.darshan"
+    assert run_iolens(["convert", parts, new]).returncode == 0
+    assert new.read_bytes()[-1] == 4 and trailer_page.trailer(new.read_bytes()) == same_as_the_page_says(
+        whole
+    )
+
+
 def test_so_is_that_of_a_job(run_iolens: Run, tmp_path: Path) -> None:
     log = tmp_path / "job.darshan"
     script = "for i in 1 2 3 4 5 6 7 8; do cat /etc/passwd >$i; cp $i copy-$i; done; ls -l . | wc -l"
@@ -75,7 +90,7 @@ def test_trailers_of_the_versions_before_are_read_and_one_of_the_next_is_refused
         made.write_bytes(log[:-1] + older)
         before = run_iolens(["show", "--ext", made])
         assert (before.returncode, before.stdout) == (0, now.stdout)
-    for unknown in (b"\1", b"\5"):
+    for unknown in (b"\1", b"\6"):
         made.write_bytes(log[:-1] + unknown)
         shown = run_iolens(["show", "--ext", made])
         assert shown.returncode in {3, 4} and "trailer of an unknown version" in shown.stderr

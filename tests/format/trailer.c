@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compact.h"
+#include "crc32c.h"
 #include "hash.h"
 #include "make.h"
 #include "unit.h"
@@ -142,11 +143,147 @@ TEST(a_trailer_of_a_later_version_is_unsupported)
 {
 	struct opened o = open_log();
 	close_log(&o);
-	o.data[o.size - 1]++;
+	o.data[o.size - 1] = COMPACT_PARTS + 1;
 	reopen(&o);
 	EQUAL(o.code, LOG_E_UNSUPPORTED);
 	close_log(&o);
 	free(o.data);
+}
+
+/* A log of nothing but tables; `parts` tells how many rows each part has, and the last ones are a section. */
+static struct opened log_in_parts(const int *parts, int n, const char *schema)
+{
+	struct opened o = {0};
+	struct log_writer *w;
+	struct log_job_text job = make_job(4);
+	EQUAL(log_writer_memory(&w, NULL), 0);
+	log_write_job(w, &job);
+	for (int k = 0, row = 0; k < n; row += parts[k++]) {
+		struct trailer_section s;
+		struct log_bytes stored = {0};
+		struct compact_part part;
+		EQUAL(section_begin(&s, "x", k == 1 ? schema : "rank i64\nhost str\n"), 0);
+		for (int i = row; i < row + parts[k]; i++) {
+			char host[16];
+			snprintf(host, sizeof host, "node%d", i / 3);
+			section_row(&s);
+			section_set_i64(&s, "rank", 0, i);
+			section_set_text(&s, "host", 0, host);
+		}
+		if (k < n - 1) {
+			EQUAL(compact_write_part(&stored, &s, &part), 0);
+			log_write_part(w, "x", &part, stored.at);
+		} else {
+			log_write_section(w, &s);
+		}
+		log_bytes_free(&stored);
+		section_free(&s);
+	}
+	EQUAL(log_writer_finish(w, NULL), 0);
+	const void *data = log_writer_data(w, &o.size);
+	o.data = malloc(o.size);
+	memcpy(o.data, data, o.size);
+	log_writer_free(w);
+	reopen(&o);
+	return o;
+}
+
+TEST(parts_of_a_table_are_one_table)
+{
+	struct opened o = log_in_parts((int[]){4, 1, 500, 7}, 4, "rank i64\nhost str\n");
+	struct trailer_table *t;
+	char host[16];
+	EQUAL(o.code, 0);
+	EQUAL(o.data[o.size - 1], COMPACT_PARTS);
+	EQUAL(trailer_count(o.trailer), 1);
+	EQUAL(trailer_at(o.trailer, 0)->rows, 512);
+	EQUAL(trailer_find(o.trailer, "x", &t, &o.err), 0);
+	TEXT(o.err.message, "");
+	EQUAL(trailer_rows(t), 512);
+	for (uint64_t i = 0; i < 512; i++) {
+		snprintf(host, sizeof host, "node%d", (int)i / 3);
+		EQUAL(trailer_i64(t, i, trailer_field(t, "rank"), 0), i);
+		check_text(t, i, "host", 0, host);
+	}
+	trailer_free(t);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(a_table_in_one_part_is_of_the_version_before)
+{
+	struct opened o = log_in_parts((int[]){4}, 1, NULL);
+	EQUAL(o.data[o.size - 1], 4);
+	close_log(&o);
+	free(o.data);
+}
+
+TEST(parts_with_other_fields_are_damage)
+{
+	static const char *const others[] = {"rank i64\nhost str\nmore i64\n", "host str\nrank i64\n",
+					     "rank u64\nhost str\n", "rank i64\nhost str[2]\n"};
+	for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+		struct opened o = log_in_parts((int[]){4, 2, 3}, 3, others[k]);
+		struct trailer_table *t;
+		EQUAL(trailer_find(o.trailer, "x", &t, &o.err), LOG_E_DAMAGED);
+		CHECK(strstr(o.err.message, "parts that do not belong together"));
+		close_log(&o);
+		free(o.data);
+	}
+}
+
+TEST(a_flipped_bit_in_any_part_is_noticed)
+{
+	struct opened o = log_in_parts((int[]){4, 1, 3}, 3, "rank i64\nhost str\n");
+	uint64_t start = trailer_at(o.trailer, 0)->offset;
+	close_log(&o);
+	for (size_t at = start; at < o.size; at++) {
+		struct trailer_table *t = NULL;
+		o.data[at] ^= 0x10;
+		reopen(&o);
+		int code = o.code < 0 ? o.code : trailer_find(o.trailer, "x", &t, NULL);
+		CHECK(code < 0 || !t);
+		close_log(&o);
+		o.data[at] ^= 0x10;
+	}
+	free(o.data);
+}
+
+/* Each part is small enough for what a section may ask for; all of them are not. */
+TEST(parts_together_ask_for_memory_in_proportion_to_their_size)
+{
+	enum { ROWS = 1 << 20, PARTS = 8 };
+	struct opened o = {0};
+	struct log_writer *w;
+	struct log_job_text job = make_job(4);
+	struct trailer_section s;
+	struct log_bytes small = {0}, large = {0};
+	struct deflater *deflater = NULL;
+	struct compact_part part;
+	struct trailer_table *t;
+	EQUAL(section_begin(&s, "x", "pid i64\n"), 0);
+	for (int i = 0; i < ROWS; i++)
+		section_row(&s);
+	EQUAL(compact_write(&small, &s, &deflater), 0);
+	EQUAL(compact_write_part(&large, &s, &part), 0);
+	CHECK(small.used < 64 && part.stored >= 8 * ROWS / 1024 && part.stored == large.used);
+	part.stored = small.used;
+	part.crc = log_crc32c(0, small.at, small.used);
+	EQUAL(log_writer_memory(&w, NULL), 0);
+	log_write_job(w, &job);
+	for (int k = 0; k < PARTS; k++)
+		log_write_part(w, "x", &part, small.at);
+	EQUAL(log_writer_finish(w, NULL), 0);
+	o.data = (uint8_t *)log_writer_data(w, &o.size);
+	reopen(&o);
+	EQUAL(o.code, 0);
+	EQUAL(trailer_find(o.trailer, "x", &t, NULL), LOG_E_DAMAGED);
+	close_log(&o);
+	log_writer_free(w);
+	log_bytes_free(&small);
+	log_bytes_free(&large);
+	section_free(&s);
+	deflater_free(deflater);
 }
 
 /* Rows that are all equal take no room in a log, but memory: a small log cannot ask for much of it. */
