@@ -122,6 +122,8 @@ int section_set_text(struct trailer_section *s, const char *field, uint32_t at, 
 int section_add_row(struct trailer_section *s, const void *row);
 /* Rows of a section with the same schema, whose strings are in `heap`. */
 int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size);
+/* The same, but does not look whether a string is there already. */
+int section_append(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size);
 void section_free(struct trailer_section *s);
 
 /* ---- sections in place, laid out in the mapping of a store ---- */

@@ -4,6 +4,7 @@
 
 #include "precision.h"
 #include "assemble.h"
+#include "encoded_table.h"
 #include "id_set.h"
 #include "index.h"
 #include "store_reader.h"
@@ -104,7 +105,8 @@ enum {
 	ASSEMBLY_TARGET,
 	ASSEMBLY_PHASE,
 	ASSEMBLY_ENVIRONMENT,
-	ASSEMBLY_SECTIONS
+	ASSEMBLY_SECTIONS,
+	ASSEMBLY_OF_RANKS = ASSEMBLY_SITES /* the first: each row is of one rank, and no other rank's changes it */
 };
 
 struct access_writer;
@@ -156,6 +158,7 @@ struct assembly {
 	struct log_bytes piece; /* of a pack, or of accesses */
 	struct access_writer *accesses;
 	struct trailer_section section[ASSEMBLY_SECTIONS];
+	struct encoded_table encoded[ASSEMBLY_OF_RANKS];
 	uint8_t record[8192] __attribute__((aligned(8)));
 };
 
@@ -249,6 +252,8 @@ int assembly_add_phases(struct assembly *a, struct store_reader *i);
 /* Where the process opened its files; and, when all is added, the table as the log has it. */
 int assembly_add_sites(struct assembly *a, struct store_reader *i);
 int assembly_end_sites(struct assembly *a);
+/* Rows of one site become one where there are more than so many since it was last done, and more than there were. */
+int assembly_unite_sites(struct assembly *a, uint64_t added);
 
 /* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
 int assembly_add_platform(struct assembly *a, struct store_reader *i);

@@ -571,9 +571,12 @@ int assembly_sections_end(struct assembly *a, int64_t lost)
 	describe_environment(a, lost);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);
-	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++)
-		if (a->section[s].nrows)
+	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++) {
+		if (s < ASSEMBLY_OF_RANKS)
+			code = encoded_table_write(&a->encoded[s], a->section[s].name, a->writer);
+		if (code >= 0 && a->section[s].nrows)
 			code = log_write_section(a->writer, &a->section[s]);
+	}
 	return code;
 }
 
@@ -581,6 +584,8 @@ void assembly_free(struct assembly *a)
 {
 	for (int s = 0; s < ASSEMBLY_SECTIONS; s++)
 		section_free(&a->section[s]);
+	for (int s = 0; s < ASSEMBLY_OF_RANKS; s++)
+		encoded_table_free(&a->encoded[s]);
 	id_set_free(&a->told);
 	id_set_free(&a->names);
 	log_bytes_free(&a->piece);

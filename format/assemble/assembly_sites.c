@@ -120,10 +120,15 @@ int assembly_add_sites(struct assembly *a, struct store_reader *i)
 	if (code >= 0 && (!i->sites || i->state->sites_lost))
 		code = add_unknown(s);
 	log_free(s);
-	if (code >= 0 && table(a)->nrows > 2 * a->united_sites + AT_ONCE) {
-		code = site_table_unite(table(a));
-		a->united_sites = table(a)->nrows;
-	}
+	return code < 0 ? code : assembly_unite_sites(a, AT_ONCE);
+}
+
+int assembly_unite_sites(struct assembly *a, uint64_t added)
+{
+	if (table(a)->nrows <= 2 * a->united_sites + added)
+		return 0;
+	int code = site_table_unite(table(a));
+	a->united_sites = table(a)->nrows;
 	return code;
 }
 

@@ -26,6 +26,12 @@
 
 struct join;
 
+/*
+ * A place that has so many bytes of the ranks' rows encodes them: the first place would need seconds for those of 100,000 ranks. Smaller
+ * parts would make the log larger: each has texts of its own.
+ */
+enum { JOIN_PART = 1 << 20 };
+
 struct join_node {
 	int64_t number; /* in order of their first ranks; 0 = the first place */
 	int64_t nprocs; /* of the job */
@@ -33,6 +39,7 @@ struct join_node {
 	size_t nranks; /* that are at home here, in order */
 	const char *const *stores;
 	size_t nstores;
+	size_t part; /* instead of JOIN_PART; 0 = that */
 };
 
 /* Parts of the log to which every place has something. */

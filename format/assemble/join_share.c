@@ -4,6 +4,8 @@
 #include "joining.h"
 #include "reader.h"
 
+enum { SITES_AT_ONCE = 256 };
+
 int joining_module(enum join_region region)
 {
 	if (region == JOIN_NAMES)
@@ -160,15 +162,37 @@ static int write_records(const struct join *j, struct log_bytes *out)
 	return code;
 }
 
+static int write_encoded(const struct encoded_table *t, struct log_bytes *out)
+{
+	int code = log_bytes_add(out, t->parts.at, t->parts.used);
+	return code < 0 ? code : log_bytes_add(out, t->stored.at, t->stored.used);
+}
+
 static int write_sections(const struct join *j, struct log_bytes *out)
 {
 	int code = 0;
 	for (int k = 0; code >= 0 && k < ASSEMBLY_SECTIONS; k++) {
 		const struct trailer_section *s = &j->a.section[k];
-		code = log_bytes_add(out, s->rows.at, s->rows.used);
+		if (k < ASSEMBLY_OF_RANKS)
+			code = write_encoded(&j->a.encoded[k], out);
+		if (code >= 0)
+			code = log_bytes_add(out, s->rows.at, s->rows.used);
 		if (code >= 0)
 			code = log_bytes_add(out, s->heap.at, s->heap.used);
 	}
+	return code;
+}
+
+/* A table is told in parts, or as rows. */
+static int encode_tables(struct join *j)
+{
+	size_t enough = j->place.part ? j->place.part : JOIN_PART, rows = 0;
+	int code = 0;
+	for (int k = 0; k < ASSEMBLY_OF_RANKS; k++)
+		rows += j->a.section[k].rows.used;
+	for (int k = 0; code >= 0 && k < ASSEMBLY_OF_RANKS; k++)
+		if (j->a.section[k].nrows && (rows >= enough || j->a.encoded[k].parts.used))
+			code = encoded_table_take(&j->a.encoded[k], &j->a.section[k]);
 	return code;
 }
 
@@ -176,6 +200,10 @@ int join_share(struct join *j, struct log_bytes *out)
 {
 	struct join_share *s = &j->share;
 	int code = joining_begin(out, "share", sizeof *s);
+	if (code >= 0)
+		code = encode_tables(j);
+	if (code >= 0)
+		code = assembly_unite_sites(&j->a, 0);
 	if (code < 0)
 		return joining_fail(j, code, "not enough memory");
 	memcpy(&s->head, out->at, sizeof s->head);
@@ -184,6 +212,10 @@ int join_share(struct join *j, struct log_bytes *out)
 		s->section[k].rows = j->a.section[k].nrows;
 		s->section[k].row_bytes = j->a.section[k].rows.used;
 		s->section[k].heap = j->a.section[k].heap.used;
+	}
+	for (int k = 0; k < ASSEMBLY_OF_RANKS; k++) {
+		s->encoded[k].parts = j->a.encoded[k].parts.used;
+		s->encoded[k].stored = j->a.encoded[k].stored.used;
 	}
 	memcpy(out->at, s, sizeof *s);
 	if (!s->failed) {
@@ -281,23 +313,46 @@ static int add_records(struct join *j, struct cursor *c)
 	return code;
 }
 
+/* What is here already stands before it. */
+static int add_encoded(struct join *j, int k, const struct join_share *s, struct cursor *c)
+{
+	uint64_t size = s->encoded[k].parts, stored = s->encoded[k].stored;
+	const uint8_t *parts = take(c, size), *bytes = take(c, stored);
+	if (!parts || !bytes)
+		return LOG_E_DAMAGED;
+	int code = size && j->a.section[k].nrows ? encoded_table_take(&j->a.encoded[k], &j->a.section[k]) : 0;
+	return code < 0 ? code : encoded_table_add(&j->a.encoded[k], parts, size, bytes, stored);
+}
+
+static int add_rows(struct trailer_section *mine, int k, const void *rows, uint64_t n, const char *heap, size_t size)
+{
+	uint64_t nrows = mine->nrows, strings = mine->heap.used;
+	if (k < ASSEMBLY_OF_RANKS)
+		return section_append(mine, rows, n, heap, size);
+	int code = section_add_rows(mine, rows, n, heap, size);
+	if (code >= 0)
+		code = assembly_unite_targets(mine, k);
+	if (mine->nrows == nrows) /* all of it was known: nothing refers to its strings */
+		mine->heap.used = strings;
+	return code;
+}
+
 static int add_sections(struct join *j, const struct join_share *s, struct cursor *c)
 {
 	for (int k = 0; k < ASSEMBLY_SECTIONS; k++) {
 		struct trailer_section *mine = &j->a.section[k];
+		int code = k < ASSEMBLY_OF_RANKS ? add_encoded(j, k, s, c) : 0;
+		if (code < 0)
+			return code;
 		const uint8_t *rows = take(c, s->section[k].row_bytes), *heap = take(c, s->section[k].heap);
 		if (!rows || !heap || s->section[k].rows != s->section[k].row_bytes / mine->row_size)
 			return LOG_E_DAMAGED;
-		uint64_t nrows = mine->nrows, strings = mine->heap.used;
-		int code = section_add_rows(mine, rows, s->section[k].rows, (const char *)heap, s->section[k].heap);
-		if (code >= 0)
-			code = assembly_unite_targets(mine, k);
+		code = add_rows(mine, k, rows, s->section[k].rows, (const char *)heap, s->section[k].heap);
 		if (code < 0)
 			return code;
-		if (mine->nrows == nrows) /* all of it was known: nothing refers to its strings */
-			mine->heap.used = strings;
 	}
-	return c->left ? LOG_E_DAMAGED : 0;
+	int code = assembly_unite_sites(&j->a, SITES_AT_ONCE);
+	return code < 0 || !c->left ? code : LOG_E_DAMAGED;
 }
 
 /* Phases come in the same order everywhere; what one place has not, another may have. */

@@ -42,7 +42,7 @@ struct join_decision {
 
 /*
  * What a place has made, but for its regions. Behind it: states and records of the files of the decision, by precompressed_part; texts
- * of the job; sections, each as rows and strings.
+ * of the job; sections, each as its parts, rows and strings.
  */
 struct join_share {
 	struct join_head head;
@@ -58,6 +58,9 @@ struct join_share {
 	struct {
 		uint64_t rows, row_bytes, heap;
 	} section[ASSEMBLY_SECTIONS];
+	struct {
+		uint64_t parts, stored; /* bytes */
+	} encoded[ASSEMBLY_OF_RANKS];
 };
 
 /* What a place knows of the job. Behind it: command, then mount points and file systems, each with its NUL. */

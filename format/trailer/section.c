@@ -90,6 +90,41 @@ int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows
 	return s->failed;
 }
 
+/* References of one field in the rows from `at` on, to strings that now stand behind others. */
+static int move_references(const struct trailer_section *s, uint8_t *at, const struct trailer_field *f, uint32_t by,
+			   size_t size)
+{
+	uint32_t ref[2];
+	for (const uint8_t *end = s->rows.at + s->rows.used; at < end; at += s->row_size)
+		for (uint32_t n = 0; n < f->count; n++) {
+			uint8_t *p = at + f->offset + 8 * (size_t)n;
+			memcpy(ref, p, sizeof ref);
+			if (ref[0] > size || ref[1] > size - ref[0])
+				return LOG_E_DAMAGED;
+			ref[0] += by;
+			memcpy(p, ref, sizeof ref);
+		}
+	return LOG_OK;
+}
+
+int section_append(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size)
+{
+	size_t begins = s->rows.used;
+	uint32_t by = (uint32_t)s->heap.used;
+	if (s->failed || !nrows)
+		return s->failed;
+	if (size > UINT32_MAX - s->heap.used)
+		return section_fail(s, LOG_E_MEMORY);
+	if (section_fail(s, log_bytes_add(&s->rows, rows, nrows * s->row_size)) < 0 ||
+	    section_fail(s, log_bytes_add(&s->heap, heap, size)) < 0)
+		return s->failed;
+	s->nrows += nrows;
+	for (size_t f = 0; f < s->nfields; f++)
+		if (s->fields[f].type == TRAILER_STR)
+			section_fail(s, move_references(s, s->rows.at + begins, &s->fields[f], by, size));
+	return s->failed;
+}
+
 void section_free(struct trailer_section *s)
 {
 	log_bytes_free(&s->schema);

@@ -26,6 +26,7 @@ struct jobs {
 	char *directory;
 	char store[RANKS_MAX][128];
 	bool absent[RANKS_MAX], packed;
+	size_t part; /* bytes of rows that make a part of a table; 0 = as the library decides */
 	char at_once[128], joined[128];
 	struct assemble_job job;
 };
@@ -75,7 +76,9 @@ struct place {
 
 static void open_place(const struct jobs *j, struct place *p, int number)
 {
-	*p = (struct place){.place = {.number = number, .nprocs = j->ranks, .ranks = p->ranks, .stores = p->stores}};
+	*p = (struct place){.place = {.number = number, .nprocs = j->ranks, .part = j->part}};
+	p->place.ranks = p->ranks;
+	p->place.stores = p->stores;
 	for (int r = 0; r < j->ranks; r++) {
 		int home = j->cyclic ? r % j->nodes : r * j->nodes / j->ranks;
 		if (home != number)
@@ -393,9 +396,10 @@ TEST(what_ranks_have_deflated_ahead)
 }
 
 /* What a place tells, with one byte of it changed: an error, or other numbers; never more. */
-static void damaged(tells *tell, told *add, bool made)
+static void damaged_with(size_t part, tells *tell, told *add, bool made)
 {
 	struct jobs *j = begin(2, 2, false);
+	j->part = part;
 	struct place from, to;
 	struct log_bytes b = {0}, decision = {0};
 	open_place(j, &from, 1);
@@ -424,6 +428,11 @@ static void damaged(tells *tell, told *add, bool made)
 	end(j);
 }
 
+static void damaged(tells *tell, told *add, bool made)
+{
+	damaged_with(0, tell, add, made);
+}
+
 TEST(a_survey_that_is_damaged)
 {
 	damaged(join_survey, join_survey_add, false);
@@ -432,6 +441,53 @@ TEST(a_survey_that_is_damaged)
 TEST(a_share_that_is_damaged)
 {
 	damaged(join_share, join_share_add, true);
+}
+
+/* Ranks of the process table, in order of the rows, and what the log's trailer says that it is. */
+static void check_order(const struct jobs *j, int version)
+{
+	struct log *log;
+	struct trailer *trailer;
+	struct trailer_table *t;
+	struct stat s;
+	char last = 0;
+	EQUAL(log_open_file(&log, j->joined, NULL), 0);
+	EQUAL(trailer_open(&trailer, log, NULL), 0);
+	EQUAL(trailer_find(trailer, "process", &t, NULL), 0);
+	EQUAL(trailer_rows(t), j->ranks);
+	for (int r = 0; r < j->ranks; r++)
+		EQUAL(trailer_i64(t, (uint64_t)r, trailer_field(t, "rank"), 0), r);
+	trailer_free(t);
+	trailer_close(trailer);
+	log_close(log);
+	int fd = open(j->joined, O_RDONLY);
+	EQUAL(fstat(fd, &s), 0);
+	EQUAL(pread(fd, &last, 1, s.st_size - 1), 1);
+	EQUAL(last, version);
+	close(fd);
+}
+
+TEST(tables_of_many_ranks_are_encoded_on_the_way)
+{
+	static const struct {
+		int ranks, nodes;
+		size_t part; /* 1: each place encodes its own */
+		int version;
+	} cases[] = {{4, 2, 1, 5}, {7, 7, 1, 5}, {7, 7, 1000, 5}, {7, 3, 100000, 4}, {3, 1, 1, 4}};
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		struct jobs *j = begin(cases[k].ranks, cases[k].nodes, false);
+		j->part = cases[k].part;
+		make_at_once(j);
+		make_joined(j);
+		compare(j);
+		check_order(j, cases[k].version);
+		end(j);
+	}
+}
+
+TEST(a_share_in_parts_that_is_damaged)
+{
+	damaged_with(1, join_share, join_share_add, true);
 }
 
 TEST(a_place_that_cannot_take_part_is_known_to_the_first)
