@@ -120,8 +120,11 @@ def join(summary: dict[str, Any]) -> Join:
     found = summary["join"]
     one, small, large = found["1 own"], found["1 shared"], found["1024 shared"]
     return Join(
-        row=one["add"] + one["finish"],
-        row_bytes=one["share"],
+        add=one["add"],
+        encode=one["encode"],
+        part=one["part"],
+        row_bytes=one["rows"],
+        part_bytes=one["encoded"],
         merge=(large["add"] - small["add"]) / 1023,
         record_bytes=(large["share"] - small["share"]) / 1023,
     )

@@ -1,4 +1,4 @@
-"""What the first of many nodes does for each of the others: the stores of two ranks, joined some thousand times.
+"""What leaders of nodes do with the tables of others: the stores of two ranks, joined some thousand times.
 
 The numbers go into measured.json beside those of bench/shutdown: `joining.py --into bench/scale/measured.json`.
 """
@@ -17,9 +17,21 @@ import model
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-TIMES = {"1 shared": 4000, "1024 shared": 100, "1 own": 4000, "1024 own": 4000}
+TIMES = {
+    "1 shared": 2000,
+    "1024 shared": 100,
+    "1 own": 2000,
+    "1024 own": 2000,
+}  # ranks: one part, where they are many
 RUNS = 5  # the quickest counts
-FIELDS = ("add", "finish", "share", "log")  # s, s, bytes, bytes; each of one share
+FIELDS = (
+    "add",
+    "encode",
+    "part",
+    "share",
+    "rows",
+    "encoded",
+)  # s, s, s, bytes, bytes, bytes; each of one rank
 
 
 def stores(directory: Path, build: Path, scene: str) -> list[Path]:
@@ -46,7 +58,8 @@ def stores(directory: Path, build: Path, scene: str) -> list[Path]:
 def measure(directory: Path, build: Path) -> dict[str, dict[str, float]]:
     program = directory / "join"
     library = build / "format" / "libiolens-log.a"
-    includes = [f"-I{ROOT / 'format'}", f"-I{build / 'format'}"]
+    rooms = [ROOT / "format", ROOT / "format" / "assemble", ROOT / "format" / "base", build / "format"]
+    includes = [f"-I{room}" for room in rooms]
     subprocess.run(["cc", "-O2", *includes, HERE / "join.c", library, "-lz", "-o", program], check=True)
     measured = {}
     for scene, times in TIMES.items():

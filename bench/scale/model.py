@@ -66,6 +66,7 @@ ROUNDS = 18
 # tree of node leaders: survey, decision, shares, offsets, written, outcome. Both by what Open MPI counts (--messages).
 EXCHANGES, PASSES = 5, 6
 AGGREGATORS = 4
+PART = 1 << 20  # bytes of rows that a leader encodes itself when it has them: format/assemble/join.h
 
 
 def rounds(ranks: int) -> int:
@@ -140,10 +141,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Join:
-    """What the first node does with the others' shares; measured by joining.py."""
+    """What leaders do with the shares of others; measured by joining.py."""
 
-    row: float  # seconds per rank: its rows of the trailer are added and, at the end, deflated
+    add: float  # seconds per rank: its rows of the trailer are added to those of others,
+    encode: float  # encoded,
+    part: float  # and, once they are, copied
     row_bytes: float
+    part_bytes: float  # the same, encoded
     merge: float  # seconds per file that all ranks share, POSIX and MPI-IO records
     record_bytes: float
 
@@ -164,6 +168,17 @@ def messages(ranks: int, nodes: int) -> int:
     return EXCHANGES * ranks * rounds(ranks) + PASSES * (nodes - 1) + loads
 
 
+def rows(m: Machine, j: Join, ranks: int, here: int) -> float:
+    """Seconds until the rows of all ranks are in the log.
+
+    A leader adds up rows of others until it has a part's, twice as many at most, encodes them and tells them on; so
+    does the first one with those that it has itself. What is encoded is only copied.
+    """
+    held = min(ranks - here, 2 * PART / j.row_bytes)
+    moved = held * j.row_bytes + (ranks - here) * j.part_bytes
+    return m.core * (held * (j.add + 2 * j.encode) + (ranks - here) * j.part) + moved / m.link
+
+
 def leaders(m: Machine, w: Work, j: Join, scene: str, ranks: int) -> Phases:
     """Ranks deflate their own files, one per node makes its share; shared records go up a tree; a few write."""
     shared, own = SCENES[scene]
@@ -177,7 +192,7 @@ def leaders(m: Machine, w: Work, j: Join, scene: str, ranks: int) -> Phases:
         "assemble": assembly(w, m.core, scene, here),
         "agree": PASSES * rounds(nodes) * m.round,
         "reduce": rounds(nodes) * level,
-        "rows": (ranks - here) * (j.row_bytes / m.link + m.core * j.row),
+        "rows": rows(m, j, ranks, here),
         "gather": (nodes * MESSAGE * m.core + log / m.link) / AGGREGATORS if nodes > 1 else 0.0,
         "store": m.create + log / m.write,
     }

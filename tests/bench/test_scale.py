@@ -128,10 +128,21 @@ def test_no_factor_becomes_negative(fit: ModuleType) -> None:
     assert 1 < found[1] < 2
 
 
-def test_leaders_do_the_work_of_their_nodes_and_the_first_that_of_the_rows(model: ModuleType) -> None:
+JOIN = {
+    "add": 1e-6,
+    "encode": 2e-6,
+    "part": 1e-8,
+    "row_bytes": 1024,
+    "part_bytes": 16,
+    "merge": 1e-6,
+    "record_bytes": 1360,
+}
+
+
+def test_leaders_do_the_work_of_their_nodes_and_rows_are_encoded_on_the_way(model: ModuleType) -> None:
     machine = model.hopper()
     work = model.Work(1e-3, 1e-4, 1e-6, 1e-6, 0, 3000, 180, dict.fromkeys(model.SCENES, 36.0))
-    join = model.Join(row=2e-6, row_bytes=600, merge=1e-6, record_bytes=1360)
+    join = model.Join(**JOIN)
     for scene in model.SCENES:
         small, large = (model.leaders(machine, work, join, scene, ranks) for ranks in (24, 24000))
         assert small["assemble"] == large["assemble"]
@@ -139,7 +150,24 @@ def test_leaders_do_the_work_of_their_nodes_and_the_first_that_of_the_rows(model
         levels = 10  # of a thousand nodes
         shared = model.SCENES[scene][0]
         assert large["reduce"] == pytest.approx(levels * shared * (1360 / 6e9 + machine.core * 1e-6))
-        assert large["rows"] == pytest.approx(23976 * (600 / 6e9 + machine.core * 2e-6))
+        held = 2048  # ranks whose rows are two parts
+        moved = held * 1024 + 23976 * 16
+        assert large["rows"] == pytest.approx(
+            machine.core * (held * 5e-6 + 23976 * 1e-8) + moved / machine.link
+        )
+
+
+def test_the_first_leader_hardly_notices_more_ranks(model: ModuleType, fit: ModuleType) -> None:
+    machine = model.hopper()
+    join = fit.join(json.loads((SCALE / "measured.json").read_text()))
+    small, large = (model.rows(machine, join, ranks, 24) for ranks in (98304, 1000000))
+    assert small < 0.1
+    assert large < 2 * small
+
+
+def test_the_size_of_a_part_is_that_of_the_library(model: ModuleType) -> None:
+    assert "JOIN_PART = 1 << 20" in (SCALE.parents[1] / "format" / "assemble" / "join.h").read_text()
+    assert model.PART == 1 << 20
 
 
 def test_messages_are_as_many_as_were_counted(model: ModuleType, fit: ModuleType) -> None:
