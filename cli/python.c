@@ -1,6 +1,7 @@
 /* The commands that are written in Python: found beside this program, or by the PATH. */
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +12,28 @@
 
 /*
  * The first entry of sys.path is the working directory, whose files are not ours. The last one is for pip install --target, or
- * another Python than the one that installed.
+ * another Python than the one that installed. Where there is no package at all, what brings it is the second word.
  */
-static const char start[] = "import sys\n"
-			    "sys.path[:] = [p for p in [*sys.path, sys.argv.pop(1)] if p]\n"
-			    "try:\n"
-			    "    from iolens.cli import main\n"
-			    "except ImportError as e:\n"
-			    "    print(f'iolens: this command needs the Python package, which is not complete here "
-			    "({e}): install iolens again', file=sys.stderr)\n"
-			    "    sys.exit(2)\n"
-			    "main()\n";
+static const char start[] =
+	"import sys\n"
+	"parent, brings = sys.argv.pop(1), sys.argv.pop(1)\n"
+	"sys.path[:] = [p for p in [*sys.path, parent] if p]\n"
+	"try:\n"
+	"    from iolens.cli import main\n"
+	"except ImportError as e:\n"
+	"    other = e.name and e.name.split('.')[0] != 'iolens'\n"
+	"    what = f'{sys.executable} -m pip install {e.name}' if other else brings\n"
+	"    print(f'iolens: {sys.argv[1]} needs its Python package, which is not complete here ({e}): {what}',\n"
+	"          file=sys.stderr)\n"
+	"    sys.exit(2)\n"
+	"main()\n";
+
+/* Debian's package of the native commands, by where it puts them. */
+static const char *what_brings(const char *parent)
+{
+	bool debian = !strcmp(parent, "/usr/lib/iolens") && access("/usr/share/doc/iolens/copyright", F_OK) == 0;
+	return debian ? "apt install iolens-analysis" : "install iolens again, with pip or from its wheel";
+}
 
 /* The interpreter that the package was installed with stands in the same folder as this program. */
 static int beside(char *path, size_t size)
@@ -69,7 +81,7 @@ int python_main(int argc, char **argv)
 {
 	char path[PATH_MAX], parent[PATH_MAX], name[64];
 	const char *interpreter = getenv("IOLENS_PYTHON"), *first = NULL;
-	char **args = calloc((size_t)argc + 5, sizeof *args);
+	char **args = calloc((size_t)argc + 6, sizeof *args);
 	if (!args)
 		return cli_fail(CLI_INPUT, "out of memory");
 	if (!preload_package_parent(parent, sizeof parent))
@@ -81,7 +93,8 @@ int python_main(int argc, char **argv)
 	args[1] = "-c";
 	args[2] = (char *)start;
 	args[3] = parent;
-	memcpy(args + 4, argv, (size_t)argc * sizeof *argv);
+	args[4] = (char *)what_brings(parent);
+	memcpy(args + 5, argv, (size_t)argc * sizeof *argv);
 	drop_empty_entries();
 	args[0] = (char *)first;
 	if (first)
@@ -91,6 +104,7 @@ int python_main(int argc, char **argv)
 	int error = errno;
 	free(args);
 	return cli_fail(CLI_USAGE,
-			"%s needs Python: cannot run %s (%s); set IOLENS_PYTHON to an interpreter that has iolens",
-			argv[0], interpreter, strerror(error));
+			"%s needs Python: cannot run %s (%s): %s, or set IOLENS_PYTHON to an interpreter that has "
+			"iolens",
+			argv[0], interpreter, strerror(error), what_brings(parent));
 }

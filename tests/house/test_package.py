@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -67,3 +68,32 @@ def test_the_plugin_of_pytest_imports_no_part_of_the_package() -> None:
         "iolens",
         "iolens.pytest_plugin",
     }
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """An environment with iolens alone, as `pip install --no-deps` leaves it."""
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    (packages,) = (tmp_path / "env").glob("lib/python3*/site-packages")
+    shutil.copytree(Path(iolens.__file__).parent, packages / "iolens")
+    shutil.copy(Path(sysconfig.get_path("scripts")) / "iolens", tmp_path / "env" / "bin")
+    return packages
+
+
+def test_what_is_missing_is_named_with_the_command_that_brings_it(bare: Path) -> None:
+    bin = bare.parents[2] / "bin"
+
+    def said() -> str:
+        done = subprocess.run([bin / "iolens", "sql", "x", "y"], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+        return done.stderr
+
+    assert said().endswith(f"No module named 'click'): {bin}/python3 -m pip install click\n")
+    shutil.copytree(Path(sysconfig.get_path("purelib")) / "click", bare / "click")
+    shutil.copytree(Path(sysconfig.get_path("purelib")) / "rich", bare / "rich")
+    assert said() == f"iolens: sql needs duckdb: {bin}/python3 -m pip install duckdb\n"
+    shutil.rmtree(bare / "iolens" / "cli")
+    assert said().endswith(
+        "No module named 'iolens.cli'): install iolens again, with pip or from its wheel\n"
+    )
+    assert subprocess.run([bin / "iolens", "--version"], check=False).returncode == 0

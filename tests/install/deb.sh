@@ -64,6 +64,9 @@ version=$(inside dpkg-query -W -f '${Version}' iolens)
 report "$version"
 broken=$(inside find /usr/lib/iolens /usr/bin/iolens -xtype l)
 [ -z "$broken" ] || fail "links to nothing: $broken"
+apt remove iolens-analysis
+said=$(inside sh -c 'iolens report /tmp/work/job.darshan 2>&1 >/dev/null') && fail "a report without iolens-analysis"
+[[ $said = *": apt install iolens-analysis" && $said != *$'\n'* ]] || fail "without iolens-analysis it says: $said"
 apt purge iolens iolens-analysis iolens-slurm libiolens-dev libiolens-log0
 list >"$root/tmp/after"
 left=$(diff "$root/tmp/before" "$root/tmp/after") || fail "purged, and yet different: $left"

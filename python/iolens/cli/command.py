@@ -147,6 +147,10 @@ def main() -> NoReturn:
             "a machine or a job with more memory reads it",
             UNREADABLE,
         )
+    except ModuleNotFoundError as error:  # as pip install --no-deps leaves it
+        if (error.name or "iolens").partition(".")[0] == "iolens":
+            raise
+        fail(f"{sys.argv[1]} needs {error.name}: {sys.executable} -m pip install {error.name}", USAGE)
     except BrokenPipeError:  # a pager that was left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)
