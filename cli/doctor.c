@@ -8,8 +8,9 @@
 #include "doctor.h"
 
 struct options {
-	bool json;
+	bool json, site;
 	int64_t job;
+	const char *nodes, *through;
 };
 
 static bool set_job(void *target, const struct choice *c, char *text)
@@ -23,6 +24,13 @@ static bool set_job(void *target, const struct choice *c, char *text)
 static const struct choice table[] = {
 	{"job", "N", set_job, "also: what there is of the scheduler's job N, and why it has no log",
 	 .expect = "the number of a job"},
+	{"site", NULL, choice_flag,
+	 "also: what a site has installed here: who may change it, MPIs, directories of logs, Slurm, modules, systemd",
+	 .at = offsetof(struct options, site)},
+	{"nodes", "NAME,...", choice_text, "also: do these nodes have the same command and library? by ssh",
+	 .at = offsetof(struct options, nodes)},
+	{"through", "COMMAND", choice_text, "with --nodes: what leads there, %h is the node: srun -Q -N1 -n1 -w %h",
+	 .at = offsetof(struct options, through)},
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct options, json)},
 };
 
@@ -48,7 +56,13 @@ int doctor_main(int argc, char **argv)
 	int code, at = choices_parse(&doctor_choices, argc, argv, &o, &code);
 	if (at < 0)
 		return code;
+	if (o.through && !o.nodes)
+		return cli_fail(CLI_USAGE, "doctor: --through goes with --nodes");
 	doctor_installation(&d);
+	if (o.site)
+		doctor_site(&d);
+	if (o.nodes)
+		doctor_nodes(&d, o.nodes, o.through ? o.through : "ssh -o BatchMode=yes -o ConnectTimeout=10");
 	if (at < argc)
 		doctor_program(&d, argv[at]);
 	if (o.job)

@@ -173,6 +173,7 @@ static void remember(struct doctor *d, const char *name, const char *value, cons
 	if (!strcmp(name, "TMPDIR"))
 		snprintf(d->stores, sizeof d->stores, "%s", value);
 	d->all = d->all || !strcmp(name, "ENABLE_NONMPI");
+	d->group_readable = d->group_readable || !strcmp(name, "GROUP_READABLE");
 	bool off = !strcmp(name, "DISABLE");
 	checks_add(&d->checks, off ? CHECK_PROBLEM : CHECK_OK, "setting", "%s %s (%s)%s", name, value, origin,
 		   off ? ": nothing is observed" : "");

@@ -87,7 +87,7 @@ static const struct {
 	{"libmpi.so", NULL, "an MPI"},
 };
 
-static void judge_library(struct doctor *d, const char *name)
+void doctor_library(struct doctor *d, const char *as, const char *name)
 {
 	char backend[PATH_MAX + 64];
 	const char *slash = strrchr(d->library, '/');
@@ -99,8 +99,8 @@ static void judge_library(struct doctor *d, const char *name)
 		snprintf(backend, sizeof backend, "%.*s/libiolens-mpi-%s.so", (int)(slash - d->library), d->library,
 			 of ? of : "");
 		bool lacks = of && access(backend, R_OK) != 0;
-		checks_add(&d->checks, lacks ? CHECK_PROBLEM : CHECK_OK, "library", "%s (%s)%s", name,
-			   interfaces[n].seen, lacks ? ": no back end for it beside the library" : "");
+		checks_add(&d->checks, lacks ? CHECK_PROBLEM : CHECK_OK, as, "%s (%s)%s", name, interfaces[n].seen,
+			   lacks ? ": no back end for it beside the library" : "");
 		return;
 	}
 }
@@ -134,7 +134,7 @@ static void judge_libraries(struct doctor *d, const char *path)
 		if (strstr(name, "not found") || !strncmp(name, "ERROR", 5))
 			checks_add(&d->checks, CHECK_PROBLEM, "loader", "%s", name);
 		else
-			judge_library(d, name);
+			doctor_library(d, "library", name);
 	}
 	if (in)
 		fclose(in);

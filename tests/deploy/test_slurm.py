@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -209,6 +210,22 @@ def test_logs_belong_to_the_user_of_the_job(site: Site) -> None:
     assert [
         (path.stat().st_uid, path.stat().st_mode & 0o7777) for path in (day.parent, day.parent.parent)
     ] == [(0, 0o755)] * 2
+
+
+def test_doctor_finds_the_site_s_installation(site: Site) -> None:
+    command = [site.at / "bin" / "iolens", "doctor", "--site", "--json"]
+    told = json.loads(site.command(*command, IOLENS_LOGPATH=str(site.logs)).stdout)
+    said = [check for check in told["checks"] if check["name"] == "slurm"]
+    assert [check["text"].split(":")[0] for check in said if check["result"] == "ok"] == [
+        f"{site.at}/plugstack.conf",
+        f"Prolog={site.at}/etc/prolog",
+        f"Epilog={site.at}/etc/epilog",
+    ]
+    assert [check["text"] for check in said if check["result"] == "problem"] == []
+    through = ["--nodes", "node0,node1", "--through", "srun -Q --iolens=off -N1 -n1 -w %h", "--json"]
+    told = json.loads(site.command(site.at / "bin" / "iolens", "doctor", *through).stdout)
+    (same,) = [check["text"] for check in told["checks"] if check["about"] == "nodes"]
+    assert same == "2 of 2 have the same command and library as this one"
 
 
 def test_a_wrong_word_is_said_before_the_job(site: Site) -> None:
