@@ -13,17 +13,9 @@ struct options {
 	const char *nodes, *through;
 };
 
-static bool set_job(void *target, const struct choice *c, char *text)
-{
-	char *end;
-	int64_t job = strtoll(text, &end, 10);
-	((struct options *)target)->job = job;
-	return *text >= '0' && *text <= '9' && !*end && job > 0;
-}
-
 static const struct choice table[] = {
-	{"job", "N", set_job, "also: what there is of the scheduler's job N, and why it has no log",
-	 .expect = "the number of a job"},
+	{"job", "N", choice_job, "also: what there is of the scheduler's job N, and why it has no log",
+	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"site", NULL, choice_flag,
 	 "also: what a site has installed here: who may change it, MPIs, directories of logs, Slurm, modules, systemd",
 	 .at = offsetof(struct options, site)},

@@ -62,18 +62,10 @@ static int add_job(struct options *o, const char *job)
 	return code;
 }
 
-static bool set_job(void *target, const struct choice *c, char *text)
-{
-	char *end;
-	struct options *o = target;
-	o->job = strtoll(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && o->job > 0;
-}
-
 static const struct choice table[] = {
-	{"job", "N", set_job,
+	{"job", "N", choice_job,
 	 "instead of STORE: what your processes of the scheduler's job N, which have ended, left on this node",
-	 .expect = "the number of a job"},
+	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"move", "DIRECTORY", choice_text, "move the stores to DIRECTORY, and make no log",
 	 .at = offsetof(struct options, move)},
 	{"list", NULL, choice_flag, "print the paths of the stores, and make no log",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,12 +114,18 @@ static void copy_word(const char *line, const char *key, char *to, size_t room)
 static void ask_scheduler(struct doctor *d, int64_t job)
 {
 	char command[128], line[8192] = "", state[64], reason[64], exit_code[32];
-	snprintf(command, sizeof command, "timeout 10 scontrol -o show job %lld 2>/dev/null", (long long)job);
+	snprintf(command, sizeof command,
+		 "command -v scontrol >/dev/null || exit 9; timeout 10 scontrol -o show job %lld 2>/dev/null",
+		 (long long)job);
 	FILE *in = popen(command, "re");
 	if (!in || !fgets(line, sizeof line, in))
 		line[0] = '\0';
-	if (in)
-		pclose(in);
+	int status = in ? pclose(in) : 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 9) {
+		checks_add(&d->checks, CHECK_NOTE, "scheduler", "no scontrol here: %s",
+			   "qstat, bjobs or flux jobs tells its state");
+		return;
+	}
 	copy_word(line, " JobState=", state, sizeof state);
 	copy_word(line, " Reason=", reason, sizeof reason);
 	copy_word(line, " ExitCode=", exit_code, sizeof exit_code);

@@ -1,12 +1,14 @@
 #include "choices.h"
 
 #include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "nearest.h"
+#include "platform.h"
 
 /* getopt's answers: a row, below all letters; a letter; or this. */
 enum { LARGEST = 31, ASKS_HELP = 256, OPTION_TEXT = 40 };
@@ -26,6 +28,14 @@ bool choice_text(void *target, const struct choice *c, char *text)
 bool choice_file(void *target, const struct choice *c, char *text)
 {
 	return choice_text(target, c, text) && strcmp(text, "-");
+}
+
+bool choice_job(void *target, const struct choice *c, char *text)
+{
+	int64_t *job = (int64_t *)((char *)target + c->at);
+	size_t digits = strspn(text, "0123456789");
+	*job = platform_job_number(text);
+	return *job > 0 && (!digits || strchr(".[", text[digits])); /* strchr finds the end, too */
 }
 
 bool choice_has_words(const char *value)

@@ -42,4 +42,7 @@ bool choice_flag(void *target, const struct choice *c, char *text);
 bool choice_text(void *target, const struct choice *c, char *text);
 bool choice_file(void *target, const struct choice *c, char *text); /* not "-", which would be a file of that name */
 
+/* For rows: the int64_t at c->at: a scheduler's job as it prints it: 4711, 4711[3].server, Flux's base 58. */
+bool choice_job(void *target, const struct choice *c, char *text);
+
 #endif

@@ -1,6 +1,7 @@
 #include "other_nodes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "launcher.h"
 
@@ -13,5 +14,10 @@ bool other_nodes_likely(const char *command)
 		if (value && atoi(value) > 1)
 			return true;
 	}
+	/* LSF: "hostA 4 hostB 4". */
+	const char *pairs = getenv("LSB_MCPU_HOSTS");
+	for (int words = 0; pairs && *(pairs += strspn(pairs, " ")); pairs += strcspn(pairs, " "))
+		if (++words > 2)
+			return true;
 	return launcher_program(command);
 }

@@ -437,6 +437,7 @@ static const struct {
 	{"PBS", "cpus_per_node", "", "NCPUS"},
 	{"PBS", "array_job", "", "PBS_ARRAY_ID"},
 	{"PBS", "array_task", "", "PBS_ARRAY_INDEX"},
+	{"PBS", "array_task", "", "PBS_ARRAYID"}, /* Torque's */
 	{"LSF", "job_id", "", "LSB_JOBID"},
 	{"LSF", "job_name", "", "LSB_JOBNAME"},
 	{"LSF", "queue", "", "LSB_QUEUE"},
@@ -456,9 +457,18 @@ static const char *variable(const struct describing *d, const char *name)
 	return value && *value ? value : NULL;
 }
 
+/* LSF tells no number of hosts, but "hostA 4 hostB 4". */
+static int64_t hosts_of_pairs(const char *text)
+{
+	int64_t words = 0;
+	for (; *(text += strspn(text, " ")); text += strcspn(text, " "))
+		words++;
+	return words / 2;
+}
+
 static void add_allocation(struct describing *d)
 {
-	const char *scheduler = "";
+	const char *scheduler = "", *pairs = variable(d, "LSB_MCPU_HOSTS");
 	char value[256];
 	for (size_t i = 0; i < sizeof allocation / sizeof *allocation; i++) {
 		const char *of = allocation[i].scheduler, *set = variable(d, allocation[i].variable);
@@ -467,16 +477,19 @@ static void add_allocation(struct describing *d)
 			add(d, "scheduler", "", scheduler = of);
 		if (strcmp(of, scheduler) != 0 || !set || (*allocation[i].unit && number_of(set) < 0))
 			continue;
+		if (!strcmp(allocation[i].variable, "LSB_JOBINDEX") && !strcmp(set, "0"))
+			continue; /* of no array */
 		snprintf(value, sizeof value, "%s", set);
 		if (*allocation[i].unit)
 			add_number(d, allocation[i].name, allocation[i].unit, number_of(set));
 		else
 			add(d, allocation[i].name, "", value);
 	}
+	if (!strcmp(scheduler, "LSF") && pairs)
+		add_number(d, "job_nodes", "node", hosts_of_pairs(pairs));
 }
 
-/* What begins with a number, as 12.pbs or 12[3].pbs; or as Flux writes it: an f and base 58. */
-static int64_t job_number(const char *text)
+int64_t platform_job_number(const char *text)
 {
 	static const char digits[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", f[] = "\u0192";
 	const char *at = strncmp(text, f, sizeof f - 1) == 0 ? text + sizeof f - 1 : *text == 'f' ? text + 1 : NULL;
@@ -501,7 +514,7 @@ int64_t platform_job(const struct platform_source *from, const char *name)
 	for (size_t i = 0; !name && !value && i < sizeof allocation / sizeof *allocation; i++)
 		if (strcmp(allocation[i].name, "job_id") == 0)
 			value = variable(&d, allocation[i].variable);
-	return value ? job_number(value) : 0;
+	return value ? platform_job_number(value) : 0;
 }
 
 /* ---- containers ---- */

@@ -35,6 +35,9 @@ size_t platform_describe(const struct platform_source *from, char to[PLATFORM_TE
  */
 int64_t platform_job(const struct platform_source *from, const char *name);
 
+/* Of what begins with a number, as 12.pbs or 12[3].pbs, or as Flux writes it: an f and base 58. 0: of neither. */
+int64_t platform_job_number(const char *text);
+
 /* A file system that holds no data of a job. */
 bool platform_pseudo(const char *type);
 

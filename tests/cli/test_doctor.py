@@ -203,31 +203,43 @@ with open(sys.argv[1], "w") as file:
 """
 
 
-def test_a_job_from_stores_to_log(doctor: Doctor, iolens: Path, preload: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        ("SLURM_JOB_ID", "471100", "471100"),
+        ("PBS_JOBID", "471100[3].server", "471100"),
+        ("LSB_JOBID", "471100", "471100"),
+        ("FLUX_JOB_ID", "ƒ2oLkTLb", "68484595712"),
+    ],
+)
+def test_a_job_from_stores_to_log(
+    doctor: Doctor, iolens: Path, preload: Path, tmp_path: Path, scheduler: tuple[str, str, str]
+) -> None:
     """Killed: its store waits, doctor names the command, and behind that command there is a log."""
+    variable, given, number = scheduler
     (tmp_path / "logs").mkdir()
     (tmp_path / "stores").mkdir()
     places = {"IOLENS_LOGPATH": str(tmp_path / "logs"), "IOLENS_TMPDIR": str(tmp_path / "stores")}
-    job = {**places, "SLURM_JOB_ID": "471100", "LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1"}
+    job = {**places, "LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1"}
     (tmp_path / "left.py").write_text(LEFT)
-    for number in ("471100", "8"):
-        command = ["python3", tmp_path / "left.py", tmp_path / f"written.{number}"]
-        ended = subprocess.run(command, env={**os.environ, **job, "SLURM_JOB_ID": number}, check=False)
+    for n, of in enumerate((given, "8")):
+        command = ["python3", tmp_path / "left.py", tmp_path / f"written.{n}"]
+        ended = subprocess.run(command, env={**os.environ, **job, variable: of}, check=False)
         assert ended.returncode == -9
         # The next one would make its log.
         job["IOLENS_ABANDONED"] = "keep"
-    found = doctor("--job", "471100", **places)
+    found = doctor("--job", given, **places)
     (stores,) = found["job", "stores"]
-    assert stores[0] == "problem" and stores[1].endswith("iolens recover --remove --job 471100")
+    assert stores[0] == "problem" and stores[1].endswith(f"iolens recover --remove --job {number}")
     assert found["job", "log"] == [("problem", "none yet: its stores are still there")]
     env = {**os.environ, **places}
-    recover = [iolens, "recover", "--job", "471100"]
+    recover = [iolens, "recover", "--job", given]
     listed = subprocess.run([*recover, "--list"], env=env, check=True, capture_output=True, text=True).stdout
     assert len(listed.splitlines()) == 1 and Path(listed.strip()).is_file()
     made = subprocess.run([*recover, "--remove"], env=env, check=True, capture_output=True, text=True)
     (log,) = (tmp_path / "logs").glob("*.darshan")
-    assert made.stdout.strip() == str(log) and "_id471100-" in log.name
-    assert doctor("--job", "471100", **places)["job", "log"] == [("ok", str(log))]
+    assert made.stdout.strip() == str(log) and f"_id{number}-" in log.name
+    assert doctor("--job", given, **places)["job", "log"] == [("ok", str(log))]
     assert len(list((tmp_path / "stores").glob("*/*.store"))) == 1
     again = subprocess.run([*recover, "--remove"], env=env, check=True, capture_output=True, text=True)
     assert (again.stdout, again.stderr) == ("", "")
@@ -299,7 +311,10 @@ def test_a_job_of_which_there_is_nothing(doctor: Doctor) -> None:
     assert row[0] == "problem" and row[1].startswith("none in this directory")
 
 
-@pytest.mark.parametrize("arguments", [["--job", "x"], ["--job", "0"], ["--job"], ["--nothing"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--job", "x"], ["--job", "0"], ["--job", "12x"], ["--job", "file"], ["--job"], ["--nothing"]],
+)
 def test_wrong_usage(run_iolens: Callable[..., Any], arguments: list[str]) -> None:
     done = run_iolens(["doctor", *arguments])
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
