@@ -14,12 +14,14 @@ install_from() {
 	local folder=$1 prefix=$2
 	shift 2
 	mkdir -p "$folder"
-	tar -c --exclude='./build*' --exclude=./.venv --exclude=./.git --exclude=./dist --exclude=__pycache__ . | tar -x -C "$folder"
+	tar -x -C "$folder" -f "$place/sources.tar"
 	env "$@" PATH="$repository/.venv/bin:$PATH" sh -c 'meson setup -Dtests=false --prefix=/usr "$1/build" "$1" &&
 		meson compile -C "$1/build" && DESTDIR=$2 meson install -C "$1/build" --no-rebuild' sh "$folder" "$prefix" \
 		>"$place/log" 2>&1 || { tail -n 20 "$place/log" >&2; exit 2; }
 }
 
+# Once: somebody may be at work on them.
+tar -c -f "$place/sources.tar" --exclude='./build*' --exclude=./.venv --exclude=./.git --exclude=./dist --exclude=__pycache__ .
 umask 022
 install_from "$place/one" "$place/first" LC_ALL=C TZ=UTC
 umask 077
