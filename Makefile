@@ -111,6 +111,13 @@ portal-malformed: build ## send the portal COUNT=10000 malformed requests: none 
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
+install: ## install everything below PREFIX=/usr/local, by Meson; over an older version, too: DESTDIR=
+	./bootstrap build
+	$(bin)/python tools/install.py --prefix "$(or $(PREFIX),/usr/local)" --destdir "$(DESTDIR)"
+
+uninstall: ## remove what make install has put below PREFIX, and nothing else
+	@$(or $(wildcard $(bin)/python),python3) tools/install.py --uninstall --prefix "$(or $(PREFIX),/usr/local)" --destdir "$(DESTDIR)"
+
 wheel: ## wheels for every Linux, into dist
 	./bootstrap wheel
 
@@ -139,4 +146,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed

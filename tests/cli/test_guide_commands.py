@@ -28,7 +28,6 @@ NOT_RUN = {
     "iolens run [": "a synopsis",
     "iolens run apptainer": "needs Apptainer; tests/deploy/test_containers.py has namespaces with a root of their own",
     "iolens doctor [": "a synopsis",
-    "iolens doctor --site": "needs a site; tests/cli/test_doctor_site.py makes one",
     "iolens doctor --job": "has exit code 1: there is no such job; tests/cli/test_doctor.py has some",
     "iolens collect": "needs directories of a site; tests/deploy/test_collect.py does it",
     "iolens disable": "belongs to the synopsis; tests/cli/test_doctor.py does it",
