@@ -94,9 +94,10 @@ def save(output: str, content: bytes) -> None:
     try:
         part.write_bytes(content)
         part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise OSError(error.errno, error.strerror, output) from error
 
 
 def fail(text: str, code: int) -> NoReturn:

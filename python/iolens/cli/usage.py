@@ -36,9 +36,17 @@ def _wrong_value(error: click.BadParameter) -> str:
     )
 
 
+def _missing(param: click.Parameter) -> str:
+    if isinstance(param, click.Argument) and isinstance(param.type, click.Choice):
+        return _expected(param.type, "")
+    option = next((f"{o} " for o in param.opts if o.startswith("--")), "")
+    return f"{option}{param.metavar or ('' if option else param.opts[0])}".rstrip() + " is missing"
+
+
 def usage_text(error: click.ClickException) -> str:
     """One line, without "iolens: ": what is wrong, and what may have been meant or where it is told."""
-    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    context: click.Context | None = getattr(error, "ctx", None)
+    name = context.command_path.partition(" ")[2] if context else " ".join(sys.argv[1:2])
     see = f": see iolens {name} --help"
     if isinstance(error, click.NoSuchOption):
         from iolens.log.unknown import near_text
@@ -49,7 +57,7 @@ def usage_text(error: click.ClickException) -> str:
     elif isinstance(error, click.BadOptionUsage) and "requires" in error.message:
         text = f"option {error.option_name} needs a value"
     elif isinstance(error, click.MissingParameter) and error.param:
-        text = f"{error.param.metavar or error.param_hint or error.param.opts[0]} is missing"
+        text = _missing(error.param)
     elif isinstance(error, click.BadParameter):
         text = _wrong_value(error)
         see = "" if text.endswith("?") else see

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -38,10 +39,14 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands)
-def fleet() -> None:
+@click.group(cls=_Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
+@click.pass_context
+def fleet(context: click.Context) -> None:
     """The jobs of a machine: their logs in one place, a lake of tables, and what is asked of all of them.
 
     `iolens fleet ingest /logs --lake DIR` makes a lake, and brings it up to date; `iolens fleet COMMAND --help` tells
     more.
     """
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        sys.exit(USAGE)

@@ -19,7 +19,9 @@ from iolens.cli.engine import engine_options, open_data
     show_default=True,
     help="The least severe that is listed.",
 )
-@click.option("-n", "--rows", default=20, show_default=True, metavar="N", help="How many.")
+@click.option(
+    "-n", "--rows", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="How many."
+)
 @lake_options
 @whose_options
 @engine_options

@@ -89,9 +89,16 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     help="Numbers of the servers by time: CSV, or Prometheus' answer to a range query; repeatable.",
 )
 @click.option(
-    "--recent", default=5, show_default=True, metavar="N", help="Runs that may have drifted: the last N."
+    "--recent",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Runs that may have drifted: the last N.",
 )
-@click.option("--factor", default=1.2, show_default=True, metavar="X", help="What is a drift.")
+@click.option(
+    "--factor", type=click.FloatRange(1), default=1.2, show_default=True, metavar="X", help="What is a drift."
+)
 @lake_options
 @engine_options
 @form_options

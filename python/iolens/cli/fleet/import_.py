@@ -14,7 +14,7 @@ from iolens.cli.command import to_json, warn
     required=True,
     metavar="DIR",
     envvar="IOLENS_LAKE",
-    help="The lake; it is made if there is none.",
+    help="The lake; it is made if there is none [$IOLENS_LAKE].",
 )
 @click.option("--cluster", metavar="NAME", default="", help="The machine that the data are from.")
 @click.option("--no-rules", is_flag=True, help="Without findings.")

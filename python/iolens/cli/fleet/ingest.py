@@ -89,7 +89,13 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="LOGS...", type=click.Path(exists=True))
-@click.option("--lake", required=True, metavar="DIR", help="The lake; it is made if there is none.")
+@click.option(
+    "--lake",
+    required=True,
+    metavar="DIR",
+    envvar="IOLENS_LAKE",
+    help="The lake; it is made if there is none [$IOLENS_LAKE].",
+)
 @click.option(
     "--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until it is ended."
 )

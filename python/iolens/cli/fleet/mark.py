@@ -11,8 +11,8 @@ from iolens.fleet.lake import Lake
 
 
 @click.command()
-@click.argument("day", type=click.DateTime(["%Y-%m-%d"]))
-@click.argument("text")
+@click.argument("day", metavar="DAY", type=click.DateTime(["%Y-%m-%d"]))
+@click.argument("text", metavar="TEXT")
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
 def mark(day: datetime, text: str, lake: str) -> int:
     """Keeps what changed on a day.

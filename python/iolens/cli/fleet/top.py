@@ -16,9 +16,15 @@ _BY = ("time", "bytes", "metadata", "small", "io", "jobs")
 @click.command()
 @click.argument("what", type=click.Choice(_WHAT))
 @click.option("--by", type=click.Choice(_BY), default="time", show_default=True, help="What comes first.")
-@click.option("-n", "--rows", default=10, show_default=True, metavar="N", help="How many.")
 @click.option(
-    "--depth", default=0, metavar="N", help="Directories: the first N parts of the path; 0 for all."
+    "-n", "--rows", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="How many."
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Directories: the first N parts of the path; 0 for all.",
 )
 @lake_options
 @whose_options
