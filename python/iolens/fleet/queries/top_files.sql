@@ -37,7 +37,9 @@ WITH bucket AS (
     FROM fleet.file_use JOIN chosen USING (id) JOIN (SELECT log, "user" FROM job) AS whose USING (log)
     GROUP BY id, place
 ), named AS (
+    -- The condition on the log alone is one that files of the lake are skipped by.
     SELECT n.id, n.name FROM name_of AS n JOIN best AS b ON n.id = b.id AND n.log = coalesce(b.named_log, b.log)
+    WHERE n.log IN (SELECT coalesce(named_log, log) FROM best)
 )
 SELECT coalesce(name, '<unnamed ' || id || '>') AS file, jobs, users, io_time, bytes_read, bytes_written, metadata_time,
     small_writes
