@@ -31,15 +31,15 @@ SCREENS = {
 }
 """Query of `iolens fleet screen` -> metric."""
 
-QUESTIONS = {
-    "users by bytes": "SELECT user, sum(bytes_read + bytes_written) FROM job JOIN own_file USING (log) GROUP BY 1 "
-    "ORDER BY 2 DESC LIMIT 10",
-    "applications by metadata": "SELECT application, sum(meta_time) FROM job JOIN posix USING (log) GROUP BY 1 "
-    "ORDER BY 2 DESC LIMIT 10",
-    "largest files": "SELECT name, max(max_byte_written) FROM posix JOIN name_of USING (log, id) GROUP BY 1 "
-    "ORDER BY 2 DESC LIMIT 10",
-    "jobs per day": "SELECT day, count(*), sum(nprocs) FROM job GROUP BY 1 ORDER BY 1",
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "top_users": {"by": "bytes"},
+    "top_applications": {"by": "metadata"},
+    "top_files": {"by": "bytes"},
+    "top_directories": {"depth": 2},
+    "findings": {},
+    "drift": {},
 }
+"""Named query -> the values with which it is asked; bench/fleet/records.py asks all of them, of more records."""
 
 JOBS_AND_FILES = ("job", "metric", "finding", "name_of", "file_sum")
 """Tables with rows of jobs, and of files as programs used them; the others have what logs have, record by record."""
@@ -48,11 +48,12 @@ JOBS_AND_FILES = ("job", "metric", "finding", "name_of", "file_sum")
 ASKED = """
 import json, sys, time
 from iolens.fleet import Lake
-lake, statements = sys.argv[1], sys.argv[2:]
+from iolens.fleet.named import ask
+lake, name, given = sys.argv[1:]
 start = time.perf_counter()
 with Lake(lake).open(memory="3GB") as data:
-    rows = [data.query(statement).fetchall() for statement in statements]
-print(json.dumps({"seconds": time.perf_counter() - start, "rows": rows}, default=str))
+    rows = len(ask(data, name, **json.loads(given)).rows)
+print(json.dumps({"seconds": time.perf_counter() - start, "rows": rows}))
 """
 
 SIZES = """
@@ -76,11 +77,10 @@ def measured(*words: object, codes: tuple[int, ...] = (0,)) -> tuple[float, floa
         return seconds, used.ru_maxrss / 1024, out.read()
 
 
-def ask(lake: Path, *statements: str) -> tuple[float, float, list[list[list[Any]]]]:
-    """Seconds after the imports, memory in MB, rows of each statement."""
-    _, memory, text = measured(sys.executable, "-c", ASKED, lake, *statements)
-    found = json.loads(text)
-    return found["seconds"], memory, found["rows"]
+def ask(lake: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Seconds after the imports, memory in MB, number of rows of a named query."""
+    _, memory, text = measured(sys.executable, "-c", ASKED, lake, name, json.dumps(given))
+    return {**json.loads(text), "memory": memory}
 
 
 def ingest(logs: Path, lake: Path, *options: str) -> dict[str, Any]:
@@ -127,10 +127,10 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         found[f"unchanged_{name}"] = ingest(out / "logs", lake, *options)
     found["sizes"] = json.loads(measured(sys.executable, "-c", SIZES, lake)[2])
     found["screens"] = screened(lake)
-    found["questions"] = {}
-    for name, statement in QUESTIONS.items():
-        seconds, memory, _ = ask(lake, statement)
-        found["questions"][name] = {"seconds": seconds, "memory": memory}
+    found["questions"] = {
+        " ".join([name, *(f"{key}={value}" for key, value in given.items())]): ask(lake, name, given)
+        for name, given in QUESTIONS.items()
+    }
     accounting = ("accounting", out / "accounting.txt", "--zone", "UTC")
     found["accounting"] = dict(
         zip(("seconds", "memory"), measured(IOLENS, "fleet", *accounting, "--lake", lake))
