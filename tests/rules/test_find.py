@@ -45,6 +45,26 @@ def test_thresholds_are_settable_and_wrong_ones_named(reread: Path) -> None:
             find(data, thresholds={"redundant_reads.excess": 1})
 
 
+def test_a_gain_names_columns_of_the_condition_and_of_the_job(reread: Path, tmp_path: Path) -> None:
+    (tmp_path / "gain.toml").write_text("""
+title = "A gain"
+topic = "data"
+why = "For its gain."
+condition = "SELECT log, 0.5 * run_time AS half FROM job"
+message = "{half:seconds} of {run_time:seconds}, {nprocs:# process}."
+severity = { cap = "low" }
+[gain]
+low = "half / 2 / nprocs"
+high = "half + run_time / 4"
+assumptions = "None."
+""")
+    with Dataset(reread) as data:
+        job = data.rows("SELECT run_time, nprocs FROM job")[0]
+        found = of(find(data, directories=[tmp_path]), "gain")
+    assert (found.values["run_time"], found.values["nprocs"]) == (job["run_time"], job["nprocs"])
+    assert found.gain == pytest.approx((job["run_time"] / 4 / job["nprocs"], 0.75 * job["run_time"]))
+
+
 def test_the_guide_s_rule_works(root: Path, reread: Path, tmp_path: Path) -> None:
     blocks = (root / "docs" / "guide" / "findings.md").read_text().split("```toml\n")[1:]
     rule = next(block.split("```")[0] for block in blocks if block.startswith("title"))

@@ -10,6 +10,7 @@ import cases
 import cases_parallel
 import pytest
 from iolens.metrics import Dataset, metrics
+from iolens.metrics.log_tables import LogTables
 from iolens.rules import find
 
 # All tables are small: what makes DuckDB divide them, and what gives other plans, whose rows come in other orders.
@@ -62,3 +63,11 @@ def test_rows_and_their_order_are_the_same(logs: str, request: pytest.FixtureReq
     for settings in (DIVIDED, PLANNED):
         again = rows(paths, settings)
         assert {name for name in once if once[name] != again.get(name)} == set() == set(again) - set(once)
+
+
+def test_small_logs_are_judged_as_large_ones(made: list[Path]) -> None:
+    small, large = LogTables(made), LogTables(made)
+    assert small.small
+    large.small = False
+    with Dataset(small) as few, Dataset(large) as many:
+        assert plain([vars(one) for one in find(few)]) == plain([vars(one) for one in find(many)])

@@ -91,7 +91,8 @@ class Dataset:
         self._folder = tempfile.mkdtemp(prefix="iolens-")
         self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         place = f"{self._folder}/logs.duckdb" if self.large else ":memory:"
-        alone = {"threads": 1} if isinstance(source, LogTables) and source.small else {}
+        self._small = isinstance(source, LogTables) and source.small
+        alone = {"threads": 1} if self._small else {}
         self._connection = duckdb.connect(
             place,
             config={
@@ -185,7 +186,9 @@ class Dataset:
         for interface in here:
             self._make(interface)
         query = record_query({i: self._base.schema(i) for i in here})
-        self._connection.execute(f"CREATE VIEW record AS {query}")
+        # The view is planned anew by each query, which takes longer than the rows of small logs.
+        kind = "TABLE" if self._small else "VIEW"
+        self._connection.execute(f"CREATE {kind} record AS {query}")
 
     def _source_lines(self) -> None:
         """What the files on this machine tell of the addresses in ``sites``."""

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import duckdb
@@ -52,6 +53,7 @@ def find(  # noqa: PLR0913
     found: list[Finding] = []
     most = {row["log"]: row["io_time"] for row in data.metric("headline")}
     facts = read_facts(data) if evidence else {}
+    jobs = {row.pop("log"): row for row in data.rows("SELECT log, run_time, nprocs FROM job")}
     empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
     for rule in each("looking for causes", used.rules.values(), len(used.rules)):
         if empty.intersection(rule.needs):
@@ -61,10 +63,10 @@ def find(  # noqa: PLR0913
             if evidence:
                 found += [
                     replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
-                    for f in _apply(data, rule, used.severity, limit)
+                    for f in _apply(data, rule, used.severity, limit, jobs)
                 ]
             else:
-                found += _apply(data, replace(rule, evidence=(), advice=()), used.severity, limit)
+                found += _apply(data, replace(rule, evidence=(), advice=()), used.severity, limit, jobs)
         except (duckdb.Error, KeyError) as error:
             if not rule.path:
                 raise
@@ -122,21 +124,34 @@ _LIBRARIES = frozenset(LISTS["library_interfaces"])
 
 
 def _apply(
-    data: Dataset, rule: Rule, severity: Mapping[str, float], most: Mapping[int, float | None]
+    data: Dataset,
+    rule: Rule,
+    severity: Mapping[str, float],
+    most: Mapping[int, float | None],
+    jobs: Mapping[int, Row],
 ) -> Iterator[Finding]:
-    """most: of each log the seconds that no cause can exceed."""
+    """most: of each log the seconds that no cause can exceed. jobs: of each log run_time and nprocs."""
     settings = {name: threshold.default for name, threshold in rule.thresholds.items()}
-    gain = f", ({rule.gain.low}) AS gain_low, ({rule.gain.high}) AS gain_high" if rule.gain else ""
-    sql = f"""
-        SELECT *{gain} FROM (
-            SELECT c.*, job.run_time, job.nprocs FROM ({rule.condition}
-            ) AS c JOIN job USING (log)
-        ) ORDER BY log
-    """
-    names, rows = _ask(data, sql, settings)
-    for row in rows:
-        values = dict(zip(names, row))
-        yield _finding(data, rule, values, settings, severity, _number(most.get(values["log"])))
+    names, rows = _ask(data, _statement(rule), settings)
+    place = names.index("log") if rows else 0
+    for row in sorted(rows, key=itemgetter(place)):
+        log = row[place]
+        values = {**dict(zip(names, row)), **jobs[log]}
+        yield _finding(data, rule, values, settings, severity, _number(most.get(log)))
+
+
+def _statement(rule: Rule) -> str:
+    """The condition and the gain. A join takes as long as most conditions: only gains that name the job have it."""
+    if not rule.gain:
+        return rule.condition
+    gain = f"({rule.gain.low}) AS gain_low, ({rule.gain.high}) AS gain_high"
+    job = ""
+    if _OF_JOB.search(gain):
+        job = "JOIN (SELECT log, run_time, nprocs FROM job) AS job USING (log)"
+    return f"SELECT *, {gain} FROM ({rule.condition}\n) AS c {job}"
+
+
+_OF_JOB = re.compile(r"\b(?:run_time|nprocs)\b")
 
 
 def _number(value: Any) -> float | None:
