@@ -72,11 +72,14 @@ _FILE = """
 """
 
 # Where files lie on Lustre. A target's number is that of one file system: volume is Lustre's name of it where the log
-# has one, else the mount point.
+# has one, else the mount point. Not from `name`, which has more of each file than this needs.
 _STRIPE = """
     SELECT DISTINCT l.log, l.id, coalesce(v.name, n.mount) AS volume, unnest(l.ost_id) AS ost,
         array_length(l.ost_id) AS stripes
-    FROM lustre AS l LEFT JOIN name AS n USING (log, id) LEFT JOIN (
+    FROM lustre AS l LEFT JOIN (
+        SELECT n.log, n.id, d.mount FROM name_of AS n
+        JOIN directory AS d ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
+    ) AS n USING (log, id) LEFT JOIN (
         SELECT DISTINCT m.log, m.point, v.name
         FROM mounted AS m JOIN volume AS v ON v.log = m.log AND v.source = m.source
     ) AS v ON v.log = l.log AND v.point = n.mount
@@ -157,7 +160,7 @@ DERIVED: dict[str, tuple[str, str]] = {
     "name": ("TABLE", _NAME),
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
-    "stripe": ("VIEW", _STRIPE),
+    "stripe": ("TABLE", _STRIPE),
     "dxt_access": ("VIEW", accesses()),
     "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),
     "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),

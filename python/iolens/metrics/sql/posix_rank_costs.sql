@@ -37,12 +37,12 @@ WITH divided AS (
         )) AS sync_time
     FROM divided LEFT JOIN counted_sync USING (log)
 ), weighted AS (
-    SELECT * EXCLUDE (reads, writes, bytes_read, bytes_written, size_read),
+    SELECT * EXCLUDE (reads, writes, bytes_read, bytes_written),
         CASE WHEN list_contains(access, 0) THEN least(greatest(access_count[list_position(access, 0)], 0), size_read[1], reads) ELSE 0 END AS empty_reads,
-        list_prepend(size_read[1] - empty_reads, size_read[2:]) AS size_read,
+        size_read[1] - empty_reads AS read_100b,
         greatest(reads, 0) AS all_reads, greatest(reads, 0) - empty_reads AS reads, greatest(writes, 0) AS writes,
         greatest(bytes_read, 0) AS bytes_read, greatest(bytes_written, 0) AS bytes_written,
-        size_read[1] - empty_reads + size_read[2] + size_read[3] AS read_10k,
+        read_100b + size_read[2] + size_read[3] AS read_10k,
         size_write[1] + size_write[2] + size_write[3] AS write_10k,
         CASE WHEN list_contains(access, 1048576)
             THEN access_count[list_position(access, 1048576)] ELSE 0 END AS exact_1m
@@ -83,12 +83,12 @@ SELECT log, rank,
     counted(rw_switches)::BIGINT AS rw_switches, counted(mem_not_aligned)::BIGINT AS mem_not_aligned,
     counted(file_not_aligned)::BIGINT AS file_not_aligned, max(file_alignment) AS file_alignment,
     sum(wall * (read_time + write_time - sync_time) * coalesce(least(1, file_not_aligned / nullif(all_reads + writes, 0)), 0)) AS not_aligned_time,
-    sum(size_read[1] + size_read[2])::BIGINT AS reads_small_1k, sum(size_write[1] + size_write[2])::BIGINT AS writes_small_1k,
+    sum(read_100b + size_read[2])::BIGINT AS reads_small_1k, sum(size_write[1] + size_write[2])::BIGINT AS writes_small_1k,
     sum(read_10k)::BIGINT AS reads_small_10k, sum(write_10k)::BIGINT AS writes_small_10k,
     sum(read_100k)::BIGINT AS reads_small_100k, sum(write_100k)::BIGINT AS writes_small_100k,
     sum(read_100k + size_read[5] - read_exact)::BIGINT AS reads_small_1m,
     sum(write_100k + size_write[5] - write_exact)::BIGINT AS writes_small_1m,
-    sum((size_read[1] + size_read[2]) * read_cost) AS read_small_1k_time,
+    sum((read_100b + size_read[2]) * read_cost) AS read_small_1k_time,
     sum((size_write[1] + size_write[2]) * write_cost) AS write_small_1k_time,
     sum(read_10k * read_cost) AS read_small_10k_time, sum(write_10k * write_cost) AS write_small_10k_time,
     sum(read_100k * read_cost) AS read_small_100k_time, sum(write_100k * write_cost) AS write_small_100k_time,
