@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -113,6 +114,11 @@ def best(
 
 
 def main(arguments: list[str]) -> None:
+    lacking = [name for name in ("iolens", "darshan", "pandas", "pyarrow") if find_spec(name) is None]
+    if lacking:
+        raise SystemExit(
+            f"bench/decode/run.py: no {', '.join(lacking)} for {sys.executable}: ./bootstrap test brings them"
+        )
     directory = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="iolens-decode-"))
     repeats = int(arguments[1]) if len(arguments) > 1 else 5
     if not (directory / "large.darshan").exists():
