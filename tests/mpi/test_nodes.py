@@ -94,6 +94,23 @@ def test_as_many_write_as_the_hint_says(job: Job, hints: str) -> None:
     assert len(found) == 5 * 321 + 51
 
 
+def test_a_log_that_will_not_be_written_in_time_is_told_of_early(job: Job, tmp_path: Path) -> None:
+    """Each piece takes a third of a second, and the first node writes those of all."""
+    slow = ["strace", "-f", "-o", str(tmp_path / "trace"), "-P", f"{job.log}_partial"]
+    slow += ["-e", "trace=pwrite64", "-e", "inject=pwrite64:delay_enter=300ms"]
+    ended = job.alone(
+        [*slow, *job.command(8, "job")],
+        IOLENS_FINALIZE="messages-apart",
+        IOLENS_LOGHINTS="cb_nodes=1",
+        IOLENS_FINALIZE_TIMEOUT="4",
+    )
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    early, late = ended.notes
+    assert re.search(r"writing the log takes [1-9]\d* s more \([0-9.]+ MB in all, [0-9.e-]+ MB/s\)", early)
+    assert "longer than IOLENS_FINALIZE_TIMEOUT (4 s) allows" in early and "the stores are kept in" in late
+    recovered(job, 8)
+
+
 def test_other_readers_agree(job: Job, oracle: ModuleType) -> None:
     run(job, 7, "messages-apart=2", "many")
     shown_lines = [line for line in job.show().splitlines() if re.match(r"POSIX\t", line)]

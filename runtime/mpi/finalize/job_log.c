@@ -54,6 +54,15 @@ void job_log_not_all(void)
 		     config.finalize_timeout, directory, directory);
 }
 
+void job_log_late(uint64_t log, double speed, double left)
+{
+	const char *directory = session_world_directory();
+	warn("writing the log takes %.0f s more (%.3g MB in all, %.3g MB/s), longer than IOLENS_FINALIZE_TIMEOUT (%g "
+	     "s) "
+	     "allows: the stores will be kept in %s: `iolens recover %s` makes the log",
+	     left, (double)log * 1e-6, speed * 1e-6, config.finalize_timeout, directory, directory);
+}
+
 static void say_logged(const char *mine)
 {
 	if (*mine)

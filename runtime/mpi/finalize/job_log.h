@@ -14,6 +14,8 @@ void job_log_failed(const char *path, const struct log_error *err);
 void job_log_incomplete(const char *path);
 /* Ranks did not come: for one rank to say. */
 void job_log_not_all(void);
+/* The log will not be written in time: its bytes, how many go out per second, and how many seconds the rest takes. */
+void job_log_late(uint64_t log, double speed, double left);
 
 /* Writes it; false when it could not be, or not of all stores. The packs were made against the first store, its own against the second. */
 bool job_log_write(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,

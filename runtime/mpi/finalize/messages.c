@@ -319,6 +319,9 @@ static bool arrange(struct meeting *m, enum verdict *verdict)
 		return false;
 	*verdict = (enum verdict)m->placed.verdict;
 	m->writers.able = m->placed.able;
+	for (int r = 0; is_first(m) && r < JOIN_REGIONS; r++)
+		m->writers.log += join_sizes(m->join)[r];
+	m->writers.late = job_log_late;
 	clock_phase(m, "shared");
 	return true;
 }
