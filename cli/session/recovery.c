@@ -16,7 +16,7 @@
 #include "session_dir.h"
 #include "platform.h"
 #include "precompressed.h"
-#include "traces_ahead.h"
+#include "trace_reader.h"
 #include "snapshot.h"
 
 int recovery_add_store(struct recovery *r, const char *directory, const char *name)

@@ -94,7 +94,9 @@ struct digest {
 	int64_t processes, folded_opens;
 	int64_t unfinished; /* processes whose end was not seen: killed, or still running */
 	int64_t missing;    /* processes and ranks without a usable store */
-	int64_t unobserved; /* programs that a process became or started, out of our reach */
+	int64_t by_kernel,
+		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
+	int64_t unobserved;  /* programs that a process became or started, out of our reach */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
 	int64_t sufficient_budget;                           /* bytes, 0 = not known */
 	int64_t unseen_read, unseen_written;                 /* bytes */

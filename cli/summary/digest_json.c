@@ -132,6 +132,8 @@ void digest_json(struct json *j, const struct digest *d, const char *log)
 	json_i64(j, "processes", d->processes);
 	json_i64(j, "unfinished", d->unfinished);
 	json_i64(j, "unobserved", d->unobserved);
+	json_i64(j, "observed_by_kernel", d->by_kernel);
+	json_i64(j, "totals_only", d->totals_only);
 	json_i64(j, "missing", d->missing);
 	json_f64(j, "run_time", d->run_time);
 	json_f64(j, "io_time", d->io.total);

@@ -161,6 +161,17 @@ static void read_overflow(struct digest *d, struct trailer *trailer, const struc
 			d->sufficient_budget = I64("sufficient_budget");
 }
 
+static void read_observers(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	char observer[16];
+	(void)trailer;
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		copy_text(observer, sizeof observer, t, row, "observer");
+		d->by_kernel += strcmp(observer, "kernel") == 0;
+		d->totals_only += strcmp(observer, "totals") == 0;
+	}
+}
+
 /* ---- sums ---- */
 
 static void read_classes(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
@@ -327,9 +338,9 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
-	} tables[] = {{"process", read_processes}, {"excluded", read_classes},  {"operation", read_operations},
-		      {"async", read_requests},    {"timeline", read_timeline}, {"folded", read_overflow},
-		      {"mounted", read_mounted}};
+	} tables[] = {{"process", read_processes}, {"excluded", read_classes},   {"operation", read_operations},
+		      {"async", read_requests},    {"timeline", read_timeline},  {"folded", read_overflow},
+		      {"mounted", read_mounted},   {"observers", read_observers}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

@@ -332,6 +332,20 @@ static void print_unobserved(FILE *out, const struct digest *d)
 		*d->unobserved_program && d->unobserved > 1 ? ", ..." : "");
 }
 
+static void print_observers(FILE *out, const struct digest *d)
+{
+	if (d->by_kernel) {
+		label(out, "observed by");
+		fprintf(out, "kernel: %s of %s %s, by system calls\n", N(d->by_kernel), N(d->processes),
+			plural(d->processes, "process", "processes"));
+	}
+	if (d->totals_only) {
+		label(out, d->by_kernel ? "" : "observed by");
+		fprintf(out, "totals: %s of %s %s, by /proc: which files is unknown\n", N(d->totals_only),
+			N(d->processes), plural(d->processes, "process", "processes"));
+	}
+}
+
 static void print_missing(FILE *out, const struct digest *d)
 {
 	if (d->missing) {
@@ -432,6 +446,7 @@ static void print_digest(FILE *out, const struct digest *d, const char *log)
 	print_classes(out, d, true);
 	print_unseen(out, d);
 	print_unobserved(out, d);
+	print_observers(out, d);
 	print_missing(out, d);
 	print_files(out, d);
 	label(out, "log");

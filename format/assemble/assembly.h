@@ -95,6 +95,7 @@ enum {
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
 	ASSEMBLY_UNOBSERVED,
+	ASSEMBLY_OBSERVERS,
 	ASSEMBLY_PHASES_OF_PROGRAM,
 	ASSEMBLY_PHASE_INTERFACES,
 	ASSEMBLY_STEPS,
@@ -269,6 +270,7 @@ uint64_t assembly_hash_field(const struct trailer_section *s, uint64_t row, cons
 void assembly_drop_rows(struct trailer_section *s, const bool *dropped);
 
 int assembly_add_unobserved(struct assembly *a, struct store_reader *i);
+int assembly_add_observer(struct assembly *a, struct store_reader *i);
 
 int assembly_sections_write(struct assembly *a);
 /* The last step of that: with what is said of the log as a whole. */

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "assembly.h"
+#include "precision.h"
 
 enum { MISSING_MAX = 4096 }; /* rows for ranks that left nothing */
 
@@ -148,5 +149,24 @@ int assembly_add_unobserved(struct assembly *a, struct store_reader *i)
 	if (next.count)
 		add_program(s, i->rank, &next);
 	add_lost_children(s, i->rank, p);
+	return s->failed;
+}
+
+/* Most programs are observed from inside: they have no rows. */
+int assembly_add_observer(struct assembly *a, struct store_reader *i)
+{
+	static const char *const names[STATE_BY_COUNT] = {
+		[STATE_BY_KERNEL] = "kernel",
+		[STATE_BY_TOTALS] = "totals",
+	};
+	struct trailer_section *s = &a->section[ASSEMBLY_OBSERVERS];
+	const struct state_process *p = &i->state->process;
+	if (p->observer <= STATE_BY_ITSELF || p->observer >= STATE_BY_COUNT)
+		return 0;
+	section_row(s);
+	section_set_i64(s, "rank", 0, i->rank);
+	section_set_i64(s, "pid", 0, p->pid);
+	section_set_f64(s, "start", 0, precise_begin(p->start));
+	section_set_text(s, "observer", 0, names[p->observer]);
 	return s->failed;
 }

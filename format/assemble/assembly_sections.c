@@ -55,6 +55,7 @@ static const struct {
 		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
 	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
+	[ASSEMBLY_OBSERVERS] = {"observers", "rank i64\npid i64\nstart f64 s\nobserver str\n"},
 	[ASSEMBLY_PHASES_OF_PROGRAM] = {"phases",
 		"rank i64\nphase str\ncount i64\nopen i64\ntime f64 s\nshortest f64 s\nlongest f64 s\n"
 		"first f64 s\nlast f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"
@@ -503,10 +504,10 @@ static int add_overflow(struct assembly *a, struct store_reader *i)
 
 /* What tables a store adds rows to, but for those that also need what the kernel has seen. */
 static int (*const adders[])(struct assembly *a, struct store_reader *i) = {
-	add_classes,        add_operations,          add_mpiio,
-	add_locks,          assembly_add_async,      add_communication,
-	add_overflow,       assembly_add_unobserved, assembly_add_phases,
-	assembly_add_sites, assembly_add_platform,   add_timeline};
+	add_classes,         add_operations,        add_mpiio,          add_locks,
+	assembly_add_async,  add_communication,     add_overflow,       assembly_add_unobserved,
+	assembly_add_phases, assembly_add_observer, assembly_add_sites, assembly_add_platform,
+	add_timeline};
 
 int assembly_sections_add(struct assembly *a, struct store_reader *i)
 {

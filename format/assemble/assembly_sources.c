@@ -7,7 +7,7 @@
 #include "alloc.h"
 #include "assembly.h"
 #include "launcher.h"
-#include "traces_ahead.h"
+#include "trace_reader.h"
 
 /* ---- the images: a few stay open from one reading to the next, but there may be thousands ---- */
 

@@ -7,7 +7,6 @@
 #include "assembly.h"
 #include "descriptor.h"
 #include "trace_reader.h"
-#include "traces_ahead.h"
 #include "upgrade.h"
 
 int assembly_trace_of(int module)

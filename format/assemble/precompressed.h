@@ -46,7 +46,7 @@ bool precompressed_alike(struct log *a, struct log *b);
 int precompressed_make(struct log *store, const struct id_set *shared, int64_t rank, const char *path,
 		       struct log_error *err);
 
-/* The same of the trace of a rank's own store in memory: traces_ahead.h reads it. */
+/* The same of the trace of a rank's own store in memory: trace_reader.h reads it. */
 int traces_ahead_make(const void *store, size_t size, int64_t rank, const char *path, struct log_error *err);
 
 /* False when there is none, or the store has changed since. */

@@ -15,7 +15,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 20,
+	STATE_VERSION = 21,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -256,6 +256,14 @@ enum untraced_reason {
 	UNTRACED_COUNT
 };
 
+/* Who has counted what is in the store. */
+enum state_observer {
+	STATE_BY_ITSELF, /* the program: the library was preloaded, or linked in */
+	STATE_BY_KERNEL, /* system calls, by iolens-kernel */
+	STATE_BY_TOTALS, /* nobody: the kernel's totals of the process are all that is known */
+	STATE_BY_COUNT
+};
+
 enum { STATE_UNOBSERVED_TEXT = 112 };
 
 struct state_unobserved {
@@ -299,6 +307,7 @@ struct state_process {
 	int64_t pid_namespace;  /* in which pid and parent count; 0 = unknown */
 	int64_t group_readable; /* the log's mode shall be 0440 */
 	int64_t lost_children;  /* forked, and could make no store */
+	int64_t observer;       /* enum state_observer */
 	int64_t own_rings;      /* of io_uring, driven by instructions of the program's: counted at their end */
 	char mpi[16];           /* the backend; "" = none fits this MPI */
 	char host[64];

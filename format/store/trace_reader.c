@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "descriptor.h"
 #include "reader.h"
 
 struct trace_place {
@@ -213,4 +214,23 @@ int trace_next(struct trace_reader *r, struct trace_access *out, struct log_erro
 		code = load_chunk(r, err);
 	}
 	return code < 0 ? code : 1;
+}
+
+/* ---- what a rank has done ahead ---- */
+
+bool traces_ahead_load(struct traces_ahead *t, const struct store_reader *i, const char *path)
+{
+	return descriptor_read_file(path, t, sizeof *t, 0) && !memcmp(t->magic, TRACES_AHEAD_MAGIC, sizeof t->magic) &&
+	       t->used == i->state->trace.used;
+}
+
+int traces_ahead_read(const struct traces_ahead *t, const char *path, enum traces_ahead_part part, int interface,
+		      struct log_bytes *out)
+{
+	size_t n = t->part[part][interface].stored;
+	out->used = 0;
+	if (log_bytes_room(out, n) < 0)
+		return LOG_E_MEMORY;
+	out->used = n;
+	return !n || descriptor_read_file(path, out->at, n, t->part[part][interface].offset) ? 0 : LOG_E_IO;
 }

@@ -32,6 +32,7 @@ _COLUMNS = {
     "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",
     "unobserved": "rank i, program s, reason s, count i",
+    "observers": "rank i, pid i, start f, observer s",
     "phases": """
         rank i, phase s, count i, open i, time f, shortest f, longest f, first f, last f, read_time f, write_time f,
         meta_time f, reads i, writes i, meta_ops i, bytes_read i, bytes_written i""",

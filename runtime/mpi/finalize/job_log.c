@@ -9,7 +9,7 @@
 #include "logname.h"
 #include "warn.h"
 #include "precompressed.h"
-#include "traces_ahead.h"
+#include "trace_reader.h"
 #include "session.h"
 #include "store.h"
 #include "sys.h"

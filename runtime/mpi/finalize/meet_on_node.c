@@ -15,7 +15,7 @@
 #include "session.h"
 #include "store.h"
 #include "sys.h"
-#include "traces_ahead.h"
+#include "trace_reader.h"
 
 /* Of records: below that one stream for all ranks is smaller, and as fast. */
 enum { WORTH_PRECOMPRESSING = 128 << 10 };

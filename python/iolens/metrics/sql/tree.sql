@@ -2,7 +2,8 @@
 -- topic: job
 -- layout: table
 -- definition: one row for each program that a process ran: depth below the first process, command, when it ran, how
---   it ended, time in I/O, and bytes. position orders the rows as a tree.
+--   it ended, time in I/O, and bytes. position orders the rows as a tree. observed_by is itself (preloaded or linked),
+--   kernel (iolens run --kernel, iolens-kernel) or totals (of the process, by /proc).
 -- unit: seconds, bytes
 -- needs: process
 -- source: iolens
@@ -21,6 +22,8 @@ WITH RECURSIVE numbered AS (
     FROM parent AS c JOIN walk AS w ON w.log = c.log AND w.number = c.above
 )
 SELECT log, row_number() OVER (PARTITION BY log ORDER BY place) AS position, depth, rank, pid, parent, exe, command, host, forked, ended,
-    signal, exit_code, "start", "end", io_time, read_time, write_time, meta_time, seen_read AS bytes_read, seen_written AS bytes_written
+    signal, exit_code, "start", "end", io_time, read_time, write_time, meta_time, seen_read AS bytes_read, seen_written AS bytes_written,
+    coalesce((SELECT min(o.observer) FROM observers AS o
+        WHERE o.log = walk.log AND o.rank = walk.rank AND o.pid = walk.pid AND o."start" = walk."start"), 'itself') AS observed_by
 FROM walk
 ORDER BY log, position

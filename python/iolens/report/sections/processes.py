@@ -40,16 +40,18 @@ def _tree(source: Source) -> list[Block]:
     if not rows:
         return []
     total = source.ask("SELECT count(*) FROM metric.tree WHERE log = {log}")[0][0]
+    inside = all(row["observed_by"] == "itself" for row in rows)
+    columns = _TREE if inside else (*_TREE, Column("observed_by", "Observed by"))
     cells = []
     for row in rows:
         shown = {**row, "ended": _ended(row), "rank": row["rank"] if row["rank"] >= 0 else None}
         shown["command"] = row["command"] or row["exe"] or f"process {row['pid']}"
-        cells.append([shown[column.name] for column in _TREE])
-    listed = ", ".join(f'"{column.name}"' for column in _TREE)
+        cells.append([shown[column.name] for column in columns])
+    listed = ", ".join(f'"{column.name}"' for column in columns)
     table = Table(
         f"{source.prefix}process-tree",
         "Process tree",
-        _TREE,
+        columns,
         cells,
         note="Bytes: all reads and writes that were seen, pipes included.",
         total=total,
