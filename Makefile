@@ -58,6 +58,9 @@ damage: build ## every command on COUNT=20000 damaged logs, SEED=1, those in Pyt
 fleet-kills: build ## ingest and archiver are killed at COUNT=200 random moments: nothing lost, nothing double
 	FLEET_KILLS=$(or $(COUNT),200) $(bin)/python -m pytest -q tests/fleet/test_lake_upkeep.py tests/fleet/test_archive.py -k kills
 
+kernel-kills: build ## COUNT=200 static programs whose companion (run --kernel) is killed: none is disturbed. Root
+	KERNEL_KILLS=$(or $(COUNT),200) PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/python -m pytest -q tests/kernel/test_kernel.py -k killed_companion
+
 truth: build ## programs with one known cause each: is it named, and is the gain as predicted? beside Drishti. WORDS="..." REPEAT=3
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
 	$(bin)/python tests/truth/injected.py --repeat $(or $(REPEAT),3) --drishti .venv/truth/bin/drishti $(if $(WORDS),,--page docs/findings-truth.md) $(WORDS)

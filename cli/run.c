@@ -33,6 +33,7 @@ struct options {
 	bool quiet;
 	bool live;
 	bool kernel;
+	pid_t companion;    /* that observes by eBPF; 0 = none does */
 	bool page, open;    /* a report beside the log */
 	const char *trace;  /* value of IOLENS_TRACE; NULL: not given */
 	unsigned wanted;    /* SESSION_... */
@@ -260,6 +261,9 @@ static int write_log(const struct options *o, const struct session_dir *session,
 				   .wrote = remember_log,
 				   .context = w};
 	struct log_error err = {0};
+	/* Asked for the kernel's view and refused: the totals are what is left of it. */
+	if (o->kernel && !o->companion && end->io[STATE_IO_READS] && session_dir_empty(session))
+		kernel_totals_write(o->command, session, end);
 	const char *others = session->others[0] && session_dir_holds_store(session->others) ? session->others : "";
 	int code = 0;
 	if (session_dir_empty(session))
@@ -397,14 +401,14 @@ int run_main(int argc, char **argv)
 	if (code)
 		return code < 0 ? 0 : code;
 	pid_t line = o.live ? live_line_begin(session.path) : 0;
-	pid_t companion = o.kernel ? kernel_companion_begin(&session) : 0;
-	if (companion)
+	o.companion = o.kernel ? kernel_companion_begin(&session) : 0;
+	if (o.companion)
 		setenv("IOLENS_KERNEL", "1", 1); /* what is started and cannot be preloaded is observed all the same */
 	else
 		unsetenv("IOLENS_KERNEL");
 	code = child_run(o.command, &session, &end);
 	live_line_end(line);
-	kernel_companion_end(companion);
+	kernel_companion_end(o.companion);
 	if (code || end.start_error)
 		session_dir_remove(&session);
 	if (code)

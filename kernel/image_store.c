@@ -1,33 +1,18 @@
 #include "image_store.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "path.h"
+#include "config.h"
 #include "hash.h"
-#include "log.h"
-#include "process_state.h"
-#include "records.h"
-#include "schema.h"
-#include "store_header.h"
-#include "trailer.h"
+#include "outside.h"
+#include "path.h"
 
-enum { PAGE = 4096, NAMES_AT = CONTAINER_HEADER + CONTAINER_JOB_MAX, ALIGNMENT = 8, SHOWN = 4 };
+enum { ALIGNMENT = 8, SHOWN = 4 };
 
-static const char state_schema[] = "version u64\nsize u64\n";
 static const char nameless[] = "<other files>";
-
-struct store {
-	char *memory; /* zeros beyond what is written */
-	size_t names, records, state, size;
-	size_t names_used, records_used;
-	struct process_state *row;
-};
 
 static double seconds(const struct image_session *session, uint64_t when)
 {
@@ -157,40 +142,46 @@ static struct path path_of(const struct image_file *f)
 	return p;
 }
 
-static enum state_class_id class_of(const struct image_file *f, const struct path *p)
+static bool in_memory_only(const struct path *p)
 {
-	if (f->counts.executable)
-		return STATE_CLASS_LIBRARY;
-	return path_rescued(p) ? STATE_CLASS_NONE : path_excluded(p);
+	return path_starts(p, "/memfd:") || path_starts(p, "/SYSV");
 }
 
-static struct posix_record *record_of(struct store *s, const struct path *p)
+/* As of a preloaded program: exclusions by default or by a setting, and what undoes them. */
+static enum state_class_id class_of(const struct image_file *f, const struct path *p)
 {
-	struct posix_record *r = (struct posix_record *)(s->memory + s->records), *end = r + s->records_used;
+	enum state_class_id class = path_excluded(p);
+	if (f->counts.executable)
+		return STATE_CLASS_LIBRARY;
+	if (in_memory_only(p))
+		return STATE_CLASS_SPECIAL;
+	if (!config_module_on(LOG_MOD_POSIX) || (!class && filter_hits(&config.name.exclude, LOG_MOD_POSIX, p->text)))
+		class = STATE_CLASS_FILTERED;
+	return class && (path_rescued(p) || filter_hits(&config.name.include, LOG_MOD_POSIX, p->text))
+		       ? STATE_CLASS_NONE
+		       : class;
+}
+
+static struct posix_record *record_of(struct outside_store *s, struct index *ids, const struct path *p)
+{
 	uint64_t id = log_hash(p->text, p->length, 0);
-	while (r < end && (uint64_t)r->id != id)
-		r++;
-	if (r < end)
-		return r;
-	r->id = id;
-	memcpy(s->memory + NAMES_AT + s->names_used, &id, sizeof id);
-	memcpy(s->memory + NAMES_AT + s->names_used + sizeof id, p->text, p->length + 1);
-	s->names_used += sizeof id + p->length + 1;
-	s->records_used++;
-	return r;
+	bool is_new = false;
+	size_t n = index_number(ids, id, &is_new);
+	if (n == SIZE_MAX)
+		return NULL;
+	return is_new ? outside_add(s, id, p->text, p->length) : outside_records(s) + n;
 }
 
 static uint64_t id_of(const struct image *image, uint64_t name)
 {
-	for (size_t n = 0; name && n < image->nfiles; n++)
-		if (image->files[n].name == name) {
-			struct path p = path_of(&image->files[n]);
-			return log_hash(p.text, p.length, 0);
-		}
-	return 0;
+	size_t n = name ? index_find(&image->names, name) : SIZE_MAX;
+	if (n == SIZE_MAX)
+		return 0;
+	struct path p = path_of(&image->files[n]);
+	return log_hash(p.text, p.length, 0);
 }
 
-static void add_file(struct store *s, const struct image *image, const struct image_file *f,
+static bool add_file(struct outside_store *s, struct index *ids, const struct image *image, const struct image_file *f,
 		     const struct image_session *session)
 {
 	struct path p = path_of(f);
@@ -202,34 +193,67 @@ static void add_file(struct store *s, const struct image *image, const struct im
 			c->calls[k] += f->counts.calls[k];
 			c->bytes[k] += f->counts.bytes[k];
 		}
-		return;
+		return true;
 	}
-	struct posix_record *r = record_of(s, &p);
+	struct posix_record *r = record_of(s, ids, &p);
+	if (!r)
+		return false;
 	add_counts(r, &f->counts);
 	add_times(r, &f->counts, session);
 	if (!r->renamed_from)
 		r->renamed_from = id_of(image, f->counts.renamed_from);
+	return true;
+}
+
+/* ---- what all files share ---- */
+
+static void add_operations(struct state_shard *shard, const struct observed_image *counts)
+{
+#define NUMBER(name) STATE_OP_POSIX_##name,
+	static const enum state_operation_id ids[] = {OBSERVED_OPERATIONS(NUMBER)};
+	for (int n = 0; n < OBSERVED_OPERATION_COUNT; n++) {
+		const struct observed_operation *from = &counts->operation[n];
+		shard->operation[ids[n]] =
+			(struct state_operation){from->count, from->errors, from->bytes, (double)from->time * 1e-9};
+	}
+}
+
+static void add_classes(struct state_shard *shard, const struct observed_image *counts)
+{
+	static const enum state_class_id ids[OBSERVED_CLASSES] = {
+		[OBSERVED_PIPE] = STATE_CLASS_PIPE,         [OBSERVED_SOCKET] = STATE_CLASS_SOCKET,
+		[OBSERVED_TERMINAL] = STATE_CLASS_TERMINAL, [OBSERVED_DEVICE] = STATE_CLASS_DEVICE,
+		[OBSERVED_SPECIAL] = STATE_CLASS_SPECIAL,
+	};
+	for (int n = OBSERVED_PIPE; n < OBSERVED_CLASSES; n++)
+		for (int k = 0; k < 2; k++) {
+			shard->class[ids[n]].calls[k] += counts->class[n].calls[k];
+			shard->class[ids[n]].bytes[k] += counts->class[n].bytes[k];
+		}
+}
+
+const char *image_shared_path(const char *path, char out[OBSERVED_PATH])
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	char point[OBSERVED_PATH - 32] = "";
+	for (struct mntent *m; mounts && (m = getmntent(mounts));) {
+		size_t n = strlen(m->mnt_dir);
+		if (n > 1 && n >= strlen(point) && n < sizeof point && strncmp(path, m->mnt_dir, n) == 0 &&
+		    path[n] == '/')
+			memcpy(point, m->mnt_dir, n + 1);
+	}
+	if (mounts)
+		endmntent(mounts);
+	snprintf(out, OBSERVED_PATH, "%s/%s", point, nameless);
+	return out;
 }
 
 /* ---- the whole ---- */
 
-static size_t pages(size_t n)
+uint64_t image_files(void)
 {
-	return (n + PAGE - 1) / PAGE * PAGE;
-}
-
-static bool lay_out(struct store *s, const struct image *image)
-{
-	size_t names = 0;
-	for (size_t n = 0; n < image->nfiles; n++)
-		names += sizeof(uint64_t) + (image->files[n].path ? strlen(image->files[n].path) : sizeof nameless) + 1;
-	s->records = pages(NAMES_AT + names);
-	s->state = s->records + pages((image->nfiles + 1) * sizeof(struct posix_record));
-	s->size = s->state + pages(section_in_place_size(state_schema, sizeof(struct process_state), 1, 0)) + PAGE;
-	s->memory = aligned_alloc(PAGE, s->size);
-	if (s->memory)
-		memset(s->memory, 0, s->size);
-	return s->memory;
+	int64_t files = config.budget / OBSERVED_FILE_COST;
+	return files < OBSERVED_IMAGE_FILES ? OBSERVED_IMAGE_FILES : files > OBSERVED_FILES ? OBSERVED_FILES : files;
 }
 
 static void fill_process(struct state_process *p, const struct image *i, const struct image_session *s)
@@ -237,6 +261,8 @@ static void fill_process(struct state_process *p, const struct image *i, const s
 	p->pid = i->started.pid;
 	p->parent = i->started.parent_pid;
 	p->forked = i->forked;
+	p->observer = STATE_BY_KERNEL;
+	p->budget = (int64_t)image_files() * OBSERVED_FILE_COST;
 	p->start = seconds(s, i->started.when);
 	p->started = s->epoch.realtime + (int64_t)(p->start * 1e9);
 	snprintf(p->host, sizeof p->host, "%.63s", s->host);
@@ -252,69 +278,56 @@ static void fill_process(struct state_process *p, const struct image *i, const s
 	p->exit_code = WIFEXITED(i->ended.status) ? WEXITSTATUS(i->ended.status) : 0;
 }
 
-static void fill_head(struct store *s, const struct image *image)
+static bool fill(struct outside_store *s, const struct image *image, const struct image_session *session)
 {
-	struct header *h = (struct header *)s->memory;
-	struct job *j = (struct job *)(s->memory + CONTAINER_HEADER);
-	memcpy(h->version, "3.41", 4);
-	h->magic = CONTAINER_MAGIC;
-	h->compression = LOG_PLAIN;
-	h->names = (struct placed){NAMES_AT, s->names_used};
-	h->module[LOG_MOD_POSIX] = (struct placed){s->records, s->records_used * sizeof(struct posix_record)};
-	h->module_version[LOG_MOD_POSIX] = schema_modules[LOG_MOD_POSIX].version;
-	j->uid = image->started.user;
-	j->start = s->row->process.started / 1000000000;
-	j->start_ns = s->row->process.started % 1000000000;
-	j->nprocs = 1;
-	j->id = image->started.pid;
-	strcpy(j->metadata, "lib_ver=iolens-" IOLENS_VERSION "\n");
-	memcpy(j->command, image->command, strnlen(image->command, 3015));
-}
-
-static void fill(struct store *s, const struct image *image, const struct image_session *session)
-{
-	struct trailer_entry *entry =
-		(struct trailer_entry *)(s->memory + s->size - sizeof *entry - sizeof(struct trailer_footer));
-	s->row = section_in_place(entry, s->memory, s->state, "live", state_schema, sizeof *s->row, 1, 0);
-	entry->rows = 1;
-	footer_in_place((struct trailer_footer *)(entry + 1), (uint64_t)((char *)entry - s->memory), 1);
-	s->row->version = STATE_VERSION;
-	s->row->size = sizeof *s->row;
-	s->row->shards = 1;
+	struct index ids = {0};
+	bool good = true;
 	fill_process(&s->row->process, image, session);
-	for (size_t n = 0; n < image->nfiles; n++)
+	s->row->overflow = image->overflow;
+	for (size_t n = 0; good && n < image->nfiles; n++)
 		if (image->files[n].counted)
-			add_file(s, image, &image->files[n], session);
-	struct posix_record *r = (struct posix_record *)(s->memory + s->records);
+			good = add_file(s, &ids, image, &image->files[n], session);
+	struct posix_record *r = outside_records(s);
 	for (size_t n = 0; n < s->records_used; n++)
 		add_to_shard(&s->row->shard[0], &r[n]);
-	fill_head(s, image);
+	add_operations(&s->row->shard[0], &image->counts);
+	add_classes(&s->row->shard[0], &image->counts);
+	index_free(&ids);
+	return good;
 }
 
-/* Shards that were never used are left out of the file: it is sparse there. */
-static bool write_out(const struct store *s, int fd)
+static bool did_anything(const struct image *i)
 {
-	size_t used = (size_t)((char *)&s->row->shard[1] - s->memory), last = s->size - PAGE;
-	return ftruncate(fd, (off_t)s->size) == 0 && pwrite(fd, s->memory, used, 0) == (ssize_t)used &&
-	       pwrite(fd, s->memory + last, PAGE, (off_t)last) == PAGE;
+	int64_t calls = (int64_t)i->nfiles;
+	for (int n = 0; n < OBSERVED_OPERATION_COUNT; n++)
+		calls += i->counts.operation[n].count;
+	for (int n = 0; n < OBSERVED_CLASSES; n++)
+		calls += i->counts.class[n].calls[0] + i->counts.class[n].calls[1];
+	return calls;
+}
+
+bool image_worth_store(const struct image *i)
+{
+	return !i->preloaded && !i->ignored && i->started.when && (did_anything(i) || !i->forked) &&
+	       !(i->replaced && !i->nfiles);
 }
 
 bool image_store_write(const struct image *image, const struct image_session *session)
 {
 	char beside[512], path[512];
-	struct store s = {0};
+	struct outside_store s;
+	size_t names = 0;
 	snprintf(path, sizeof path, "%.380s/%.32s.%d.%llx.store", session->directory, session->host, image->started.pid,
 		 (unsigned long long)image->started.when);
 	snprintf(beside, sizeof beside, "%.380s/.kernel-%llu", session->directory, (unsigned long long)image->number);
-	if (!lay_out(&s, image))
+	for (size_t n = 0; n < image->nfiles; n++)
+		names += image->files[n].path ? strlen(image->files[n].path) : sizeof nameless;
+	if (!outside_begin(&s, names, image->nfiles))
 		return false;
-	fill(&s, image, session);
-	int fd = open(beside, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool good = fd >= 0 && write_out(&s, fd) && rename(beside, path) == 0;
-	if (fd >= 0)
-		close(fd);
-	if (!good)
-		unlink(beside);
-	free(s.memory);
+	bool good = fill(&s, image, session);
+	outside_finish(&s, image->started.user, session->job ? session->job : image->started.pid, image->command,
+		       image->overflow.opens > 0);
+	good = good && outside_write(&s, beside, path);
+	outside_free(&s);
 	return good;
 }

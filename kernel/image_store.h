@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include "epoch.h"
+#include "index.h"
 #include "observed.h"
+#include "overflow.h"
 
 struct image_file {
 	uint64_t name;
@@ -16,25 +18,42 @@ struct image_file {
 	bool counted;
 };
 
-struct image {
-	uint64_t number;
-	struct observed_head started, ended; /* ended.event: OBSERVED_EVENT_EXIT once it has */
-	bool forked, preloaded, replaced;    /* replaced: by an exec */
-	bool dirty;                          /* since its store was written */
-	char exe[512];
-	char command[OBSERVED_ARGS + 1];
-	struct image_file *files;
-	size_t nfiles;
-};
-
-/* The session that the store is for. */
+/* Where stores go. */
 struct image_session {
 	const char *directory;
 	char host[65];
 	struct epoch epoch;
+	int64_t job; /* 0: the number of the process is its job's */
 };
+
+struct image {
+	uint64_t number;
+	struct observed_head started, ended; /* ended.when: 0 = it has not */
+	bool forked, preloaded, replaced;    /* replaced: by an exec */
+	bool ignored;                        /* it is another's, or shall not be observed */
+	bool dirty;                          /* since its store was written */
+	char exe[512];
+	char command[OBSERVED_ARGS + 1];
+	char *environment; /* variables, each with a NUL; NULL = not known */
+	size_t nenvironment;
+	struct image_file *files; /* by number in `names` */
+	size_t nfiles;
+	struct index names;
+	struct observed_image counts;
+	struct overflow overflow;
+	const struct image_session *session; /* NULL = it has none (yet) */
+};
+
+/* Files of one image that have records of their own. */
+uint64_t image_files(void);
+
+/* Whether anything is to be told of it. */
+bool image_worth_store(const struct image *i);
 
 /* Writes it beside, and then under its name: a reader finds the one before or this one. False with errno. */
 bool image_store_write(const struct image *image, const struct image_session *session);
+
+/* The name of what files of the same mount share: as the runtime has it. */
+const char *image_shared_path(const char *path, char out[OBSERVED_PATH]);
 
 #endif

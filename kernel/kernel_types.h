@@ -25,6 +25,7 @@ struct inode {
 	unsigned short i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	unsigned int i_rdev;
 	long long i_size;
 };
 
@@ -70,23 +71,45 @@ struct fs_struct {
 };
 
 struct mm_struct {
-	unsigned long arg_start, arg_end;
+	unsigned long arg_start, arg_end, env_start, env_end;
+	unsigned long saved_auxv[2];
 	struct file *exe_file;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
 };
 
 struct signal_struct {
 	struct {
 		int counter;
 	} live;
+	struct pid *pids[4]; /* thread, process, its group, its session */
+};
+
+struct cred {
+	struct {
+		unsigned int val;
+	} uid;
 };
 
 struct task_struct {
 	int pid, tgid, exit_code;
-	struct task_struct *real_parent;
+	struct task_struct *real_parent, *group_leader;
+	const struct cred *cred;
+	unsigned long long start_boottime;
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+};
+
+struct bpf_iter__task {
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop

@@ -3,11 +3,29 @@
  * return. It needs tracepoints alone, and BTF, by which structs of other kernels are found (CO-RE). It changes nothing,
  * and is gone with the companion that has loaded it.
  */
+#include "images.bpf.h"
+#include "operations.bpf.h"
 #include "records.bpf.h"
 
 char terms[] SEC("license") = "Dual BSD/GPL";
 
 /* ---- open file descriptions ---- */
+
+/* A file *.store in a directory .iolens-* or iolens-*: what any session, or none, has its stores in. */
+INLINE bool makes_store_anywhere(struct file *file)
+{
+	char above[9] = {}, name[8] = {};
+	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+	__u32 length = BPF_CORE_READ(d, d_name.len);
+	if (length < 7)
+		return false;
+	bpf_probe_read_kernel_str(name, sizeof name, BPF_CORE_READ(d, d_name.name) + length - 6);
+	bpf_probe_read_kernel_str(above, sizeof above, BPF_CORE_READ(d, d_parent, d_name.name));
+	const char *of = above[0] == '.' ? above + 1 : above;
+	return of[0] == 'i' && of[1] == 'o' && of[2] == 'l' && of[3] == 'e' && of[4] == 'n' && of[5] == 's' &&
+	       of[6] == '-' && name[0] == '.' && name[1] == 's' && name[2] == 't' && name[3] == 'o' && name[4] == 'r' &&
+	       name[5] == 'e';
+}
 
 /* A store is being made in a directory of the session: this program is observed from inside. */
 INLINE bool makes_store(struct file *file, unsigned flags)
@@ -16,6 +34,8 @@ INLINE bool makes_store(struct file *file, unsigned flags)
 		return false;
 	struct inode *parent = BPF_CORE_READ(file, f_path.dentry, d_parent, d_inode);
 	__u64 number = BPF_CORE_READ(parent, i_ino), device = BPF_CORE_READ(parent, i_sb, s_dev);
+	if (!settings.root)
+		return makes_store_anywhere(file);
 	for (int i = 0; i < OBSERVED_DIRECTORIES; i++)
 		if (settings.directory[i].inode == number && settings.directory[i].device == device)
 			return true;
@@ -43,16 +63,28 @@ static __attribute__((noinline)) int on_open(struct call *c, int dir, const char
 		return 0;
 	}
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	if ((BPF_CORE_READ(inode, i_mode) & TYPE_MASK) == TYPE_DIRECTORY)
+	if (opens_stream(flags))
 		return 0;
 	__u64 name = name_of_path(s, c->task, dir, path, &base);
-	struct observed_file *f = name ? record_of(s, c, name, inode, base.dentry, base.mnt) : NULL;
+	struct observed_file *f = name ? record_of(s, c, &name, inode, base.dentry, base.mnt) : NULL;
 	struct opened_key key = {c->thread->image, (__u64)file};
 	struct opened o = {.inode = (__u64)inode, .name = f ? name : 0};
 	bpf_map_update_elem(&opens, &key, &o, BPF_ANY);
 	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 	count_open(f, c, creates ? (__s64)mode : -1, false);
 	return 0;
+}
+
+INLINE __u64 class_of(struct inode *inode, unsigned type)
+{
+	unsigned device = BPF_CORE_READ(inode, i_rdev) >> 20;
+	if (type == TYPE_PIPE)
+		return OBSERVED_PIPE;
+	if (type == TYPE_SOCKET)
+		return OBSERVED_SOCKET;
+	if (type != TYPE_CHARACTERS)
+		return OBSERVED_SPECIAL;
+	return device == 4 || device == 5 || (device >= 136 && device <= 143) ? OBSERVED_TERMINAL : OBSERVED_DEVICE;
 }
 
 /* Inherited or passed: regular files get the name that the kernel knows. */
@@ -64,11 +96,15 @@ static __attribute__((noinline)) int adopt(struct call *c, struct file *file)
 	struct opened o = {.inode = (__u64)inode};
 	if (!s)
 		return 0;
-	if ((BPF_CORE_READ(inode, i_mode) & TYPE_MASK) == TYPE_FILE) {
-		struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+	unsigned type = BPF_CORE_READ(inode, i_mode) & TYPE_MASK;
+	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+	/* What is in memory alone stands in no directory. */
+	if (type != TYPE_FILE || BPF_CORE_READ(d, d_parent) == d) {
+		o.class = class_of(inode, type);
+	} else {
 		s->head.path = 0;
 		o.name = mix((__u64)d, BPF_CORE_READ(inode, i_ino)) | 1;
-		if (!record_of(s, c, o.name, inode, d, BPF_CORE_READ(file, f_path.mnt)))
+		if (!record_of(s, c, &o.name, inode, d, BPF_CORE_READ(file, f_path.mnt)))
 			o.name = 0;
 	}
 	bpf_map_update_elem(&opens, &key, &o, BPF_ANY);
@@ -88,7 +124,7 @@ INLINE struct opened *opened_of(struct call *c, struct file *file)
 INLINE struct observed_file *record_at(const struct call *c, const struct opened *o)
 {
 	struct observed_key key = {c->thread->image, o ? o->name : 0};
-	return key.name ? bpf_map_lookup_elem(&files, &key) : NULL;
+	return find_record(&key);
 }
 
 INLINE struct observed_file *record_of_fd(struct call *c, long fd)
@@ -140,12 +176,24 @@ INLINE void count_pattern(struct observed_file *f, struct opened *o, int kind, _
 	add_frequent(&f->access, got);
 }
 
+INLINE void count_class(const struct call *c, const struct opened *o, int kind)
+{
+	struct observed_image *i = bpf_map_lookup_elem(&images, &c->thread->image);
+	__u64 class = o->class;
+	if (!i || !class || class >= OBSERVED_CLASSES)
+		return;
+	__sync_fetch_and_add(&i->class[class].calls[kind], 1);
+	__sync_fetch_and_add(&i->class[class].bytes[kind], c->result);
+}
+
 INLINE int count_access(struct call *c, long fd, int kind, unsigned long buffer, __s64 at)
 {
 	struct file *file = file_of(c->task, fd);
 	struct opened *o = file ? opened_of(c, file) : NULL;
 	struct observed_file *f = record_at(c, o);
 	__s64 got = c->result;
+	if (o && !o->name)
+		count_class(c, o, kind);
 	if (!f || !o)
 		return 0;
 	if (kind == OBSERVED_WRITE && BPF_CORE_READ(file, f_flags) & O_APPEND)
@@ -213,6 +261,15 @@ INLINE void on_transfer(struct call *c, long from, unsigned long from_at, long t
 
 /* ---- the rest ---- */
 
+/* Of a file that has a record; else nothing is counted. */
+INLINE void count_of_file(struct observed_file *f, __s64 *counter, int kind, const struct call *c, int operation)
+{
+	if (!f)
+		return;
+	count(f, counter, kind, c);
+	count_operation(c, operation, false, 0);
+}
+
 static __attribute__((noinline)) int on_stat(struct call *c, int dir, const char *path, const void *mode, bool empty)
 {
 	struct path base = {};
@@ -223,11 +280,13 @@ static __attribute__((noinline)) int on_stat(struct call *c, int dir, const char
 	__u64 name = path ? name_of_path(s, c->task, dir, path, &base) : 0;
 	struct observed_file *f = NULL;
 	if (name)
-		f = record_of(s, c, name, NULL, base.dentry, base.mnt);
+		f = record_of(s, c, &name, NULL, base.dentry, base.mnt);
 	else if (empty)
 		f = record_of_fd(c, dir);
 	if (f)
 		count(f, &f->stats, OBSERVED_META, c);
+	if (f && !name)
+		count_operation(c, OBSERVED_STAT, false, 0);
 	return 0;
 }
 
@@ -242,7 +301,7 @@ static __attribute__((noinline)) int on_rename(struct call *c, int old_dir, cons
 		return 0;
 	count(f, &f->rename_sources, OBSERVED_META, c);
 	__u64 name = name_of_path(s, c->task, new_dir, new, &base);
-	struct observed_file *to = name ? record_of(s, c, name, NULL, base.dentry, base.mnt) : NULL;
+	struct observed_file *to = name ? record_of(s, c, &name, NULL, base.dentry, base.mnt) : NULL;
 	if (!to)
 		return 0;
 	bpf_spin_lock(&to->lock);
@@ -264,9 +323,10 @@ INLINE void on_close(struct call *c)
 	stamp(&f->close_first, &f->close_last, c);
 	add_time(f, OBSERVED_META, c);
 	bpf_spin_unlock(&f->lock);
+	count_operation(c, OBSERVED_CLOSE, false, 0);
 }
 
-INLINE void on_map(struct call *c, unsigned long protection, unsigned long flags, long fd)
+INLINE void on_map(struct call *c, unsigned long bytes, unsigned long protection, unsigned long flags, long fd)
 {
 	struct observed_file *f = flags & 0x20 /* MAP_ANONYMOUS */ ? NULL : record_of_fd(c, fd);
 	if (!f)
@@ -275,11 +335,15 @@ INLINE void on_map(struct call *c, unsigned long protection, unsigned long flags
 	f->mmaps++;
 	f->executable |= (protection & 4) != 0;
 	bpf_spin_unlock(&f->lock);
+	count_operation(c, OBSERVED_MMAP, false, bytes);
 }
 
 INLINE void on_dup(struct call *c)
 {
-	count_open(record_of_fd(c, c->result), c, -1, true);
+	struct observed_file *f = record_of_fd(c, c->result);
+	count_open(f, c, -1, true);
+	if (f)
+		count_operation(c, OBSERVED_DUP, false, 0);
 }
 
 INLINE void on_open2(struct call *c)
@@ -316,17 +380,17 @@ INLINE void on_other(struct call *c, long number)
 	case __NR_lseek:
 		f = record_of_fd(c, FD);
 		if (f)
-			count(f, &f->seeks, OBSERVED_META, c);
+			count_of_file(f, &f->seeks, OBSERVED_META, c, OBSERVED_SEEK);
 		break;
 	case __NR_fsync:
 		f = record_of_fd(c, FD);
 		if (f)
-			count(f, &f->fsyncs, OBSERVED_WRITE, c);
+			count_of_file(f, &f->fsyncs, OBSERVED_WRITE, c, OBSERVED_FSYNC);
 		break;
 	case __NR_fdatasync:
 		f = record_of_fd(c, FD);
 		if (f)
-			count(f, &f->fdsyncs, OBSERVED_WRITE, c);
+			count_of_file(f, &f->fdsyncs, OBSERVED_WRITE, c, OBSERVED_FSYNC);
 		break;
 	case __NR_stat:
 	case __NR_lstat:
@@ -349,7 +413,7 @@ INLINE void on_other(struct call *c, long number)
 		on_rename(c, FD, AT, a[2], (void *)a[3]);
 		break;
 	case __NR_mmap:
-		on_map(c, a[2], a[3], (int)a[4]);
+		on_map(c, a[1], a[2], a[3], (int)a[4]);
 		break;
 	}
 }
@@ -408,6 +472,12 @@ INLINE void on_success(struct call *c, long number)
 	}
 }
 
+/* Most calls are one of these: nothing of them is counted by name. */
+INLINE bool moves_data(long number)
+{
+	return number <= __NR_write || number == __NR_pread64 || number == __NR_pwrite64;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(enter, struct pt_regs *regs, long number)
 {
@@ -440,81 +510,7 @@ int BPF_PROG(leave, struct pt_regs *regs, long result)
 		on_close(&c);
 	else if (result >= 0 || (number == __NR_mmap && result < -4095))
 		on_success(&c, number);
-	return 0;
-}
-
-/* ---- images ---- */
-
-INLINE void describe(struct scratch *s, struct task_struct *task, __u32 event, __u64 image)
-{
-	s->head.event = event;
-	s->head.image = image;
-	s->head.when = bpf_ktime_get_ns();
-	s->head.pid = task->tgid;
-	s->head.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-	s->head.user = bpf_get_current_uid_gid();
-	s->head.path = s->head.base = s->head.args = 0;
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
-{
-	struct thread *from = bpf_task_storage_get(&threads, parent, 0, 0);
-	if (parent->tgid != settings.root && (!from || !from->member))
-		return 0;
-	struct thread *to = bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct scratch *s = scratch();
-	if (!to || !s)
-		return 0;
-	to->member = 1;
-	if (!from || !from->image)
-		return 0;
-	to->image = from->image;
-	if (child->tgid == parent->tgid)
-		return 0;
-	to->image = __sync_fetch_and_add(&sums.images, 1) + 1;
-	describe(s, child, OBSERVED_EVENT_FORK, to->image);
-	s->head.parent_pid = parent->tgid;
-	s->head.parent = from->image;
-	emit(s, 0);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(executed, struct task_struct *task)
-{
-	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
-	struct scratch *s = scratch();
-	if (!t || !s || !t->member)
-		return 0;
-	__u64 before = t->image;
-	t->image = __sync_fetch_and_add(&sums.images, 1) + 1;
-	t->start = 0;
-	describe(s, task, OBSERVED_EVENT_EXEC, t->image);
-	s->head.parent = before;
-	struct file *exe = BPF_CORE_READ(task, mm, exe_file);
-	__u32 used =
-		append_directories(0, (__u64)BPF_CORE_READ(exe, f_path.dentry), (__u64)BPF_CORE_READ(exe, f_path.mnt));
-	s->head.path = used;
-	unsigned long start = BPF_CORE_READ(task, mm, arg_start), n = BPF_CORE_READ(task, mm, arg_end) - start;
-	n = n > OBSERVED_ARGS ? OBSERVED_ARGS : n;
-	if (used <= 2 * OBSERVED_PATH && bpf_probe_read_user(&s->text[used], n, (void *)start) == 0) {
-		s->head.args = n;
-		used += n;
-	}
-	emit(s, used);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(ended, struct task_struct *task)
-{
-	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
-	struct scratch *s = scratch();
-	if (!t || !s || !t->image || BPF_CORE_READ(task, signal, live.counter) > 0)
-		return 0;
-	describe(s, task, OBSERVED_EVENT_EXIT, t->image);
-	s->head.status = task->exit_code;
-	emit(s, 0);
+	if (!moves_data(number) && t->image)
+		on_operation(&c, number);
 	return 0;
 }

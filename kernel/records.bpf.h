@@ -17,6 +17,9 @@ enum {
 	TYPE_MASK = 0170000,
 	TYPE_FILE = 0100000,
 	TYPE_DIRECTORY = 0040000,
+	TYPE_PIPE = 0010000,
+	TYPE_SOCKET = 0140000,
+	TYPE_CHARACTERS = 0020000,
 	USER_CODE_64 = 0x33, /* the code segment of 64-bit programs: others have other numbers of system calls */
 	ALIGNMENT = 8,
 	LUSTRE = 0x0BD00BD0,
@@ -24,7 +27,7 @@ enum {
 	VECTOR = 64, /* elements of a vector whose alignment is looked at */
 };
 
-volatile const struct observed_settings settings;
+volatile const struct observed_settings settings SEC(".rodata.settings");
 struct observed_sums sums;
 
 struct thread {
@@ -42,7 +45,8 @@ struct opened_key {
 /* An open file description. */
 struct opened {
 	__u64 inode;
-	__u64 name;    /* observed_key.name; 0 = this is no regular file */
+	__u64 name;    /* observed_key.name; 0 = it has no record: */
+	__u64 class;   /* enum observed_class */
 	__s64 last[2]; /* last byte read, written */
 };
 
@@ -50,6 +54,7 @@ struct scratch {
 	struct observed_head head;
 	char text[3 * OBSERVED_PATH];
 	struct observed_file empty;
+	struct observed_image new_image;
 };
 
 struct {
@@ -66,12 +71,30 @@ struct {
 	__type(value, struct opened);
 } opens SEC(".maps");
 
+/* Made one by one: room for all of them would be locked memory. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, OBSERVED_FILES);
 	__type(key, struct observed_key);
 	__type(value, struct observed_file);
 } files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, OBSERVED_SHARED_FILES);
+	__type(key, struct observed_key);
+	__type(value, struct observed_file);
+} shared SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, OBSERVED_IMAGES);
+	__type(key, __u64);
+	__type(value, struct observed_image);
+} images SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -169,7 +192,9 @@ INLINE void emit(struct scratch *s, __u32 used)
 {
 	__u64 size = sizeof s->head + (used > sizeof s->text ? 0 : used);
 	asm volatile("" : "+r"(size));
-	if (size > sizeof s->head + sizeof s->text || bpf_ringbuf_output(&events, s, size, 0) != 0)
+	__u64 wake = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > OBSERVED_FILLED ? BPF_RB_FORCE_WAKEUP
+										     : BPF_RB_NO_WAKEUP;
+	if (size > sizeof s->head + sizeof s->text || bpf_ringbuf_output(&events, s, size, wake) != 0)
 		__sync_fetch_and_add(&sums.events, 1);
 }
 
@@ -203,28 +228,55 @@ INLINE __s64 block_size(struct inode *inode)
 	return BPF_CORE_READ(b, s_magic) == LUSTRE ? LUSTRE_BLOCK : BPF_CORE_READ(b, s_blocksize);
 }
 
-/* The record of a name, made if need be; a new one's name is what the scratch's text begins with. */
-INLINE struct observed_file *record_of(struct scratch *s, const struct call *c, __u64 name, struct inode *inode,
+INLINE struct observed_file *find_record(const struct observed_key *key)
+{
+	if (!key->name)
+		return NULL;
+	return OBSERVED_IS_SHARED(key->name) ? bpf_map_lookup_elem(&shared, key) : bpf_map_lookup_elem(&files, key);
+}
+
+/* Returns what happened: 0 made, or below 0. */
+INLINE long make_record(struct scratch *s, struct observed_image *image, const struct observed_key *key)
+{
+	if (image->files >= settings.image_files)
+		return -7; /* E2BIG */
+	long made = bpf_map_update_elem(&files, key, &s->empty, BPF_NOEXIST);
+	if (!made)
+		__sync_fetch_and_add(&image->files, 1);
+	return made == -17 /* EEXIST: another thread was faster */ ? 0 : made;
+}
+
+/*
+ * The record of a name, made if need be; its name is what the scratch's text begins with. Where there is no room for another one,
+ * the name becomes that of the record which the further files of its file system share.
+ */
+INLINE struct observed_file *record_of(struct scratch *s, const struct call *c, __u64 *name, struct inode *inode,
 				       struct dentry *base, struct vfsmount *mount)
 {
-	struct observed_key key = {c->thread->image, name};
+	struct observed_key key = {c->thread->image, *name};
+	struct observed_image *image = bpf_map_lookup_elem(&images, &key.image);
 	struct observed_file *f = bpf_map_lookup_elem(&files, &key);
-	if (f)
+	if (f || !image || image->ignore)
 		return f;
 	s->empty.alignment = inode ? block_size(inode) : 4096;
-	if (bpf_map_update_elem(&files, &key, &s->empty, BPF_NOEXIST) == -7 /* E2BIG */)
-		__sync_fetch_and_add(&sums.files, 1);
+	s->head.event = OBSERVED_EVENT_NAME;
+	if (make_record(s, image, &key) != 0) {
+		s->head.event = OBSERVED_EVENT_SHARED;
+		*name = key.name = OBSERVED_SHARED(inode ? BPF_CORE_READ(inode, i_sb, s_dev) : 0);
+		long made = bpf_map_update_elem(&shared, &key, &s->empty, BPF_NOEXIST);
+		if (made && made != -17)
+			__sync_fetch_and_add(&sums.files, 1);
+	}
 	__u32 path = s->head.path;
 	if (path >= OBSERVED_PATH)
 		path = OBSERVED_PATH - 1;
 	__u32 used = base ? append_directories(path, (__u64)base, (__u64)mount) : path;
-	s->head.event = OBSERVED_EVENT_NAME;
 	s->head.base = used - path;
 	s->head.args = 0;
-	s->head.image = c->thread->image;
-	s->head.name = name;
+	s->head.image = key.image;
+	s->head.name = key.name;
 	emit(s, used);
-	return bpf_map_lookup_elem(&files, &key);
+	return find_record(&key);
 }
 
 /* ---- times; inside the record's lock ---- */

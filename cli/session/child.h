@@ -5,6 +5,7 @@
 #ifndef IOLENS_CHILD_H
 #define IOLENS_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "process_state.h"
@@ -40,5 +41,8 @@ pid_t kernel_companion_begin(const struct session_dir *session);
 
 /* Lets it write what it has; says it if that is not all. */
 void kernel_companion_end(pid_t companion);
+
+/* Where there was none: a store of the command with what /proc has told of it as a whole. False with errno. */
+bool kernel_totals_write(char **command, const struct session_dir *session, const struct child_end *end);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "outside.h"
 
 enum { START_MS = 10000, END_MS = 30000, LINE = 256 };
 
@@ -64,7 +66,7 @@ static bool hear(int said, char line[LINE])
 
 static pid_t go_without(const char *why)
 {
-	cli_fail(0, "run: --kernel: %s: programs that cannot be preloaded are not observed", why);
+	cli_fail(0, "run: --kernel: %s: of programs that cannot be preloaded only totals are known, by /proc", why);
 	return 0;
 }
 
@@ -116,4 +118,50 @@ void kernel_companion_end(pid_t companion)
 	if (!WIFEXITED(status))
 		cli_fail(0,
 			 "run: --kernel: the companion was killed: what it saw in its last second is not in the log");
+}
+
+/* ---- where it cannot be had ---- */
+
+static void describe(struct state_process *p, char **command, const struct session_dir *session,
+		     const struct child_end *end)
+{
+	struct epoch now = epoch_now();
+	char exe[PATH_MAX];
+	p->pid = end->pid;
+	p->parent = getpid();
+	p->observer = STATE_BY_TOTALS;
+	p->started = session->epoch.realtime;
+	p->end = (double)(now.monotonic - session->epoch.monotonic) * 1e-9;
+	p->ended = now.realtime;
+	if (WIFEXITED(end->status)) {
+		p->end_reason = STATE_END_EXIT;
+		p->exit_code = WEXITSTATUS(end->status);
+	}
+	snprintf(p->host, sizeof p->host, "%.63s", session->host);
+	snprintf(p->exe, sizeof p->exe, "%.511s", realpath(command[0], exe) ? exe : command[0]);
+}
+
+static void join(char **command, char *text, size_t room)
+{
+	size_t used = 0;
+	for (char **word = command; *word && used < room; word++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s", word == command ? "" : " ", *word);
+	for (char *c = text; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+}
+
+bool kernel_totals_write(char **command, const struct session_dir *session, const struct child_end *end)
+{
+	char path[512], beside[512], text[3016] = "";
+	struct outside_store s;
+	snprintf(path, sizeof path, "%.255s/%.64s.%d.0.store", session->path, session->host, (int)end->pid);
+	snprintf(beside, sizeof beside, "%.255s/.totals", session->path);
+	if (!outside_begin(&s, 0, 0))
+		return false;
+	describe(&s.row->process, command, session, end);
+	join(command, text, sizeof text);
+	outside_finish(&s, (int64_t)getuid(), end->pid, text, false);
+	bool good = outside_write(&s, beside, path);
+	outside_free(&s);
+	return good;
 }
