@@ -1,7 +1,7 @@
 /*
  * iolens-kernel: loads the BPF programs of observe.bpf.c, and leaves what they count as stores. Started by `iolens run --kernel`
  * it does so in the session's directory, for programs that nothing is preloaded into, and ends by SIGUSR2, also when that has
- * ended.
+ * ended. As the service of a node (node.c) it makes a log of each job's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "node.h"
 #include "observer.h"
 
 static struct {
@@ -99,6 +100,5 @@ int main(int argc, char **argv)
 	config_load(environ);
 	if (argc == 4 && argv[1][0] == '/')
 		return run(argv);
-	fprintf(stderr, "usage: iolens-kernel DIRECTORY EPOCH PID: started by iolens run --kernel\n");
-	return 2;
+	return node_main(argc, argv);
 }
