@@ -13,7 +13,7 @@
 #include "witness.h"
 
 struct options {
-	bool linked, shared;
+	bool linked, shared, package;
 };
 
 static const struct choice table[] = {
@@ -22,6 +22,8 @@ static const struct choice table[] = {
 	 "that "
 	 "the program has",
 	 offsetof(struct options, linked), 0, 0, false, NULL, NULL},
+	{"pkg-config", NULL, choice_flag, "with --static-ldflags: as a file for pkg-config, to be saved as NAME.pc",
+	 offsetof(struct options, package), 0, 0, false, NULL, NULL},
 	{"dynamic-ldflags", NULL, choice_flag, "instead: what links a dynamic program with libiolens.so",
 	 offsetof(struct options, shared), 0, 0, false, NULL, NULL},
 };
@@ -29,7 +31,7 @@ static const struct choice table[] = {
 const struct choices config_choices = {
 	.command = "config",
 	.before = "config [FILE]\n"
-		  "       iolens config --static-ldflags [ARCHIVE...]\n"
+		  "       iolens config --static-ldflags [--pkg-config] [ARCHIVE...]\n"
 		  "       iolens config --dynamic-ldflags\n"
 		  "\n"
 		  "Prints every setting, its value, and where it comes from: default, file and line, or environment "
@@ -134,8 +136,10 @@ int config_main(int argc, char **argv)
 	int code, at = choices_parse(&config_choices, argc, argv, &o, &code);
 	if (at < 0)
 		return code;
+	if (o.package && !o.linked)
+		return cli_fail(CLI_USAGE, "config: --pkg-config: with --static-ldflags alone");
 	if (o.linked && !o.shared)
-		return link_flags_static(argv + at);
+		return link_flags_static(argv + at, o.package);
 	if (argc - at > (o.shared ? 0 : 1) || o.linked)
 		return cli_fail(CLI_USAGE, "config: %s",
 				o.linked   ? "--static-ldflags or --dynamic-ldflags, not both"

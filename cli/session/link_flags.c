@@ -108,7 +108,16 @@ static int tell_archive(struct names *names, const char *path)
 			       path);
 }
 
-int link_flags_static(char **archives)
+/* Libs follows: the flags, in one line. */
+static void print_head(char **archives)
+{
+	printf("Name: iolens\nDescription: iolens linked into a program");
+	for (char **a = archives; *a; a++)
+		printf("%s%s", a == archives ? " with " : ", ", *a);
+	printf("\nVersion: %s\nLibs: ", IOLENS_VERSION);
+}
+
+int link_flags_static(char **archives, bool package)
 {
 	static struct names names;
 	char library[PATH_MAX], wrap[PATH_MAX + 16], list[PATH_MAX + 16];
@@ -119,6 +128,8 @@ int link_flags_static(char **archives)
 	if (!beside(wrap, sizeof wrap, library, "iolens.wrap") || !beside(list, sizeof list, library, "iolens.names"))
 		return CLI_INPUT;
 	int code = *archives ? read_names(list, &names) : CLI_OK;
+	if (code == CLI_OK && package)
+		print_head(archives);
 	for (; *archives && code == CLI_OK; archives++)
 		code = tell_archive(&names, *archives);
 	if (code == CLI_OK)

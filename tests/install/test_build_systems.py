@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,121 @@ def test_cmake_links_a_static_program(prefix: Path, iolens: Path, tmp_path: Path
     run(["cmake", "--build", "made"], tmp_path)
     run(["made/program"], tmp_path, IOLENS_LOGPATH=str(tmp_path), IOLENS_ENABLE_NONMPI="1")
     assert writes(iolens, tmp_path, "blocks") == ["20", "20"]
+
+
+DYNAMIC = """cmake_minimum_required(VERSION 3.13)
+project(streams C)
+find_package(iolens REQUIRED)
+add_executable(program {source})
+target_link_libraries(program PRIVATE iolens::dynamic)
+"""
+
+
+def test_cmake_links_a_dynamic_program(prefix: Path, iolens: Path, tmp_path: Path) -> None:
+    if not shutil.which("cmake"):
+        pytest.skip("no cmake")
+    (tmp_path / "CMakeLists.txt").write_text(DYNAMIC.format(source=SOURCES / "streams.c"))
+    (file,) = prefix.rglob("iolens-config.cmake")
+    run(
+        ["cmake", "-S", ".", "-B", "made", f"-Diolens_DIR={file.parent}", f"-DIOLENS_EXECUTABLE={iolens}"],
+        tmp_path,
+    )
+    run(["cmake", "--build", "made"], tmp_path)
+    run(["made/program"], tmp_path, IOLENS_LOGPATH=str(tmp_path), IOLENS_ENABLE_NONMPI="1")
+    assert writes(iolens, tmp_path, "blocks") == ["20", "20"]
+
+
+# ---------------------------------------------------------------- with a static MPICH
+
+FOLDER = Path("/usr/lib/x86_64-linux-gnu")
+INCLUDE = "/usr/include/x86_64-linux-gnu/mpich"
+# Debian has no complete static archives of what libmpich.a asks for.
+NEEDED = ["-Wl,-Bstatic", "-lmpich", "-Wl,-Bdynamic", "-lhwloc", "-lucp", "-lucs", "-lm"]
+COMPILERS = {
+    "gcc": (["gcc"], "ranks.c", "C"),
+    "clang": (["clang"], "ranks.c", "C"),
+    "c++": (["g++", "-x", "c++"], "ranks.c", "CXX"),
+    "fortran": (["gfortran"], "ranks.f90", "Fortran"),
+}
+MPI_CMAKE = """cmake_minimum_required(VERSION 3.13)
+project(ranks {language})
+find_package(iolens REQUIRED)
+set_source_files_properties({source} PROPERTIES LANGUAGE {language})
+add_executable(program {source})
+target_include_directories(program PRIVATE {include})
+iolens_link_static(program {archives})
+target_link_libraries(program PRIVATE {libraries})
+"""
+
+
+def ranks_counted(iolens: Path, logs: Path) -> dict[tuple[str, str, int], dict[str, str]]:
+    (log,) = logs.rglob("*.darshan")
+    rows = shown.records(run([iolens, "show", "--base", log], logs))
+    return {
+        (module, Path(name).name, rank): {
+            counter: value for counter, value in row.items() if not OF_THE_RUN.match(counter)
+        }
+        for (module, name, rank), row in rows.items()
+        if Path(name).name == "shared"
+    }
+
+
+OF_THE_RUN = re.compile(r".*_(TIME|TIME_SIZE|TIMESTAMP|SLOWEST\w*|FASTEST\w*|VARIANCE\w*)$")
+
+
+@pytest.mark.parametrize("way", ["flags", "pkg-config", "cmake"])
+@pytest.mark.parametrize("name", COMPILERS)
+def test_a_static_mpich_counts_what_a_preloaded_one_does(
+    name: str, way: str, prefix: Path, iolens: Path, tmp_path: Path
+) -> None:
+    compiler, source, language = COMPILERS[name]
+    mpi = MPIS["mpich"]
+    mpi.require()
+    if way == "cmake" and (name == "clang" or not shutil.which("cmake")):
+        pytest.skip("no cmake, or the same as with gcc")
+    if not shutil.which(compiler[0]):
+        pytest.skip(f"no {compiler[0]}")
+    fortran = language == "Fortran"
+    archives = [FOLDER / "libmpich.a", *([FOLDER / "libmpichfort.a"] if fortran else [])]
+    libraries = ["-Wl,-Bstatic", "-lmpichfort", *NEEDED[1:]] if fortran else NEEDED
+    if not all(archive.exists() for archive in archives):
+        pytest.skip(f"no {archives[-1]}")
+    ask = [iolens, "config", "--static-ldflags", *archives]
+    if way == "cmake":
+        (file,) = prefix.rglob("iolens-config.cmake")
+        text = MPI_CMAKE.format(
+            language=language,
+            source=SOURCES / source,
+            include=INCLUDE,
+            archives=" ".join(map(str, archives)),
+            libraries=" ".join(libraries),
+        )
+        (tmp_path / "CMakeLists.txt").write_text(text)
+        run(
+            ["cmake", "-S", ".", "-B", ".", f"-Diolens_DIR={file.parent}", f"-DIOLENS_EXECUTABLE={iolens}"],
+            tmp_path,
+        )
+        run(["cmake", "--build", "."], tmp_path)
+    else:
+        if way == "pkg-config":
+            (tmp_path / "iolens-mpich.pc").write_text(run([*ask, "--pkg-config"], tmp_path))
+            ask = ["pkg-config", "--static", "--libs", "iolens-mpich"]
+        flags = run(ask, tmp_path, PKG_CONFIG_PATH=str(tmp_path)).split()
+        run(
+            [*compiler, f"-I{INCLUDE}", SOURCES / source, "-x", "none", "-o", "program", *flags, *libraries],
+            tmp_path,
+        )
+    run([mpi.compiler(Path(source).suffix), SOURCES / source, "-o", "dynamic"], tmp_path)
+    found = []
+    for program, more in (("program", {}), ("dynamic", {"LD_PRELOAD": str(places.PRELOAD)})):
+        logs = tmp_path / f"log-{program}"
+        logs.mkdir()
+        (tmp_path / "shared").unlink(missing_ok=True)
+        environment = {**mpi.environment, "IOLENS_LOGPATH": str(logs), **more}
+        run([*mpi.launcher(2), f"./{program}"], tmp_path, **environment)
+        found.append(ranks_counted(iolens, logs))
+    assert found[0] == found[1]
+    assert found[0]["MPI-IO", "shared", -1]["MPIIO_COLL_WRITES"] == "2"
 
 
 @pytest.mark.parametrize("command", ["mpicc.mpich", "mpicc.mpich -static-mpi", "mpifort.mpich"])

@@ -301,6 +301,7 @@ def test_wrong_use_is_a_line(
             "config: --static-ldflags or --dynamic-ldflags, not both",
         ),
         (["--dynamic-ldflags", text], 2, "config: --dynamic-ldflags takes no files"),
+        (["--pkg-config", text], 2, "config: --pkg-config: with --static-ldflags alone"),
         (["a", "b"], 2, "config: give one file"),
     ):
         done = run_iolens(["config", *words])
