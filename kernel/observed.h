@@ -19,7 +19,7 @@ enum {
 	OBSERVED_OPENS = 65536,        /* open file descriptions */
 	OBSERVED_RING = 8 << 20,       /* bytes */
 	OBSERVED_FILLED = 1 << 20,     /* of them, at which the companion is woken before its time */
-	OBSERVED_CALLS = 512,           /* numbers of system calls are below */
+	OBSERVED_CALLS = 512,          /* numbers of system calls are below */
 	OBSERVED_ENVIRONMENT = 8192,   /* bytes at a time */
 	OBSERVED_DISTINCT = 32,
 	OBSERVED_SIZES = 10,
@@ -93,7 +93,7 @@ struct observed_file {
 	X(LOCK)                \
 	X(SENDFILE)            \
 	X(COPY_FILE_RANGE)     \
-	X(READAHEAD)                                                                                               \
+	X(READAHEAD)           \
 	X(MMAP)                \
 	X(MSYNC)
 
