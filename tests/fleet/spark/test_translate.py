@@ -115,6 +115,15 @@ def test_tables_of_a_query_are_those_that_it_does_not_define() -> None:
         ("SELECT a FROM t LIMIT 3", "SELECT `a` FROM `t` LIMIT 3"),
         ("SELECT a FROM t LIMIT 1 + 2", "SELECT `a` FROM `t` LIMIT CAST(BROUND(1 + 2) AS INT)"),
         (
+            "SELECT a FROM t LIMIT 3 OFFSET CAST(2 AS BIGINT)",
+            "SELECT `a` FROM `t` LIMIT 3 OFFSET CAST(BROUND(CAST(2 AS BIGINT)) AS INT)",
+        ),
+        (
+            "SELECT a FROM t GROUP BY a ORDER BY sum(b) LIMIT 2 OFFSET 4",
+            "SELECT * EXCEPT (`_key_1`) FROM (SELECT `a`, SUM(`b`) AS `_key_1` FROM `t` GROUP BY `a`) AS `_all` "
+            "ORDER BY `_key_1` NULLS LAST LIMIT 2 OFFSET 4",
+        ),
+        (
             "SELECT a, sum(b) AS b FROM t GROUP BY a ORDER BY sum(b) DESC, a LIMIT 2",
             "SELECT * EXCEPT (`_key_1`, `_key_2`) FROM (SELECT `a`, SUM(`b`) AS `b`, SUM(`b`) AS `_key_1`, "
             "`a` AS `_key_2` FROM `t` GROUP BY `a`) AS `_all` ORDER BY `_key_1` DESC, `_key_2` NULLS LAST LIMIT 2",

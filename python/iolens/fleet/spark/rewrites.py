@@ -244,8 +244,8 @@ def replaced(node: Node) -> Node:
 
 
 def _around(node: exp.Select, more: list[exp.Expr]) -> exp.Select:
-    """A query around this one, with its results, order and limit; inside, more columns for it."""
-    moved = {key: node.args.pop(key) for key in ("order", "limit", "with_") if node.args.get(key)}
+    """A query around this one, with its results, order, limit and offset; inside, more columns for it."""
+    moved = {key: node.args.pop(key) for key in ("order", "limit", "offset", "with_") if node.args.get(key)}
     node.set("expressions", [*node.expressions, *more])
     left_out = [exp.to_identifier(column.alias) for column in more]
     outer = exp.Select(expressions=[exp.Star(except_=left_out)])
@@ -291,8 +291,8 @@ def ordered(node: Node) -> Node:
 
 
 def limits(node: Node) -> Node:
-    """LIMIT of an int: Spark takes no number of 64 bits there."""
-    if isinstance(node, exp.Limit) and not isinstance(node.expression, exp.Literal):
+    """LIMIT and OFFSET of an int: Spark takes no number of 64 bits there."""
+    if isinstance(node, (exp.Limit, exp.Offset)) and not isinstance(node.expression, exp.Literal):
         node.set("expression", exp.cast(node.expression, "int"))
     return node
 
