@@ -35,11 +35,7 @@ static int add_argument(struct options *o, const char *path)
 
 static int add_stores(struct options *o, const struct live *l, const char *job)
 {
-	int code = l->n ? 0
-			: cli_fail(CLI_INPUT,
-				   "recover: %s: no observed program here belongs to that: iolens top lists what there "
-				   "is",
-				   job);
+	int code = l->n ? 0 : live_look_missed("recover", job);
 	for (size_t n = 0; n < l->n; n++)
 		for (size_t p = 0; !code && p < l->jobs[n].nprocesses; p++)
 			code = recovery_add_store(&o->of, "", l->jobs[n].processes[p].store->path);

@@ -188,9 +188,7 @@ static int judge(const struct request *r, const struct watching *w, const struct
 	if (silent && silent == l->nnodes)
 		return CLI_INPUT;
 	if (r->wanted && !l->n)
-		return cli_fail(CLI_INPUT,
-				"top: %s: no observed program here belongs to that: iolens top lists what there is",
-				r->wanted);
+		return live_look_missed("top", r->wanted);
 	return silent ? CLI_PARTIAL : CLI_OK;
 }
 

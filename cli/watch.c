@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "json.h"
 #include "live_waits.h"
+#include "ptrace_scope.h"
 
 struct request {
 	const char *wanted; /* NULL = all jobs */
@@ -147,9 +148,8 @@ static void put_text(const struct request *r, const struct live_job *j, const st
 	       named == 1 ? "is waited in" : "are waited in", w->threads, w->threads == 1 ? "" : "s", w->running,
 	       w->running == 1 ? "" : "es");
 	if (w->denied)
-		printf("of %zu threads the kernel does not tell the call: as root, or with kernel.yama.ptrace_scope=0, "
-		       "it does\n",
-		       w->denied);
+		printf("of %zu thread%s the kernel does not tell the call: %s\n", w->denied, w->denied == 1 ? "" : "s",
+		       ptrace_scope_words());
 }
 
 /* What it does is its own affair, but for a code that says that it could not be started. */
@@ -243,9 +243,7 @@ static int watch(struct watching *w, const struct request *r)
 		if (found < CLI_LOOKED)
 			return found;
 		if (found == CLI_LOOKED && !seen && r->wanted)
-			return cli_fail(CLI_INPUT,
-					"watch: %s: no process of that runs here: iolens top lists what does",
-					r->wanted);
+			return live_look_missed("watch", r->wanted);
 		seen = true;
 		if (r->once || found == CLI_LOOKED || (w->stalled && !r->follow))
 			return w->stalled ? CLI_FINDINGS : CLI_OK;

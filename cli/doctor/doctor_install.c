@@ -16,6 +16,7 @@
 #include "logname.h"
 #include "other_users.h"
 #include "preload.h"
+#include "ptrace_scope.h"
 #include "store_reader.h"
 #include "units.h"
 #include "witness.h"
@@ -300,14 +301,12 @@ static void check_logs(struct doctor *d)
 static void check_limits(struct doctor *d)
 {
 	struct rlimit files;
-	char text[UNITS_TEXT], number[16] = "";
-	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, number, sizeof number - 1) > 0 && atoi(number) > 0)
+	char text[UNITS_TEXT];
+	int scope = ptrace_scope();
+	if (scope > 0)
 		checks_add(&d->checks, CHECK_NOTE, "yama",
-			   "kernel.yama.ptrace_scope is %d: iolens watch tells the call of a thread to root only",
-			   atoi(number));
-	if (fd >= 0)
-		close(fd);
+			   "kernel.yama.ptrace_scope is %d: iolens watch tells the call of a thread to %s", scope,
+			   scope >= 3 ? "nobody" : "root only");
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < LEAST_ROOM)
 		checks_add(&d->checks, CHECK_PROBLEM, "limits", "ulimit -f allows files of %s: a store needs %s",
 			   units_bytes(text, (double)files.rlim_cur), "16 MiB");

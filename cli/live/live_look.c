@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "file_system.h"
 #include "index.h"
 #include "other_users.h"
@@ -196,4 +197,11 @@ const struct live_store *live_look_find(const struct live_look *l, const char *p
 {
 	struct live_store key = {.path = (char *)path};
 	return l->n ? bsearch(&key, l->stores, l->n, sizeof *l->stores, by_path) : NULL;
+}
+
+int live_look_missed(const char *command, const char *wanted)
+{
+	bool all = geteuid() == 0;
+	return cli_fail(CLI_INPUT, "%s: %s: no observed program%s here belongs to that: iolens top lists %s", command,
+			wanted, all ? "" : " of yours", all ? "what there is" : "yours, as root everybody's");
 }

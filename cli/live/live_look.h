@@ -30,6 +30,9 @@ void live_look_sort(struct live_look *l);
 int live_look_take(struct live_look *l, struct live_names *names, struct log_error *err);
 void live_look_free(struct live_look *l);
 
+/* Says that none of these belongs to the job that a command was asked for, and who may see more. Returns CLI_INPUT. */
+int live_look_missed(const char *command, const char *wanted);
+
 /* The same store in another look; NULL = it was not there. */
 const struct live_store *live_look_find(const struct live_look *l, const char *path);
 

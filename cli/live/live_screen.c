@@ -441,7 +441,7 @@ int live_screen_run(const char *wanted, double every, live_screen_look *take, vo
 	int code = take(context, &s.l);
 	if (code || (wanted && !s.l.n)) {
 		live_free(&s.l);
-		return code ? code : cli_fail(CLI_INPUT, "top: %s: no observed program here belongs to that", wanted);
+		return code ? code : live_look_missed("top", wanted);
 	}
 	if (wanted && s.l.n == 1) {
 		snprintf(s.job, sizeof s.job, "%s", s.l.jobs[0].name);
