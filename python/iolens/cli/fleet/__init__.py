@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from iolens.error import USAGE, IolensError
+from iolens.error import UNREADABLE, USAGE, IolensError
 
 __all__ = ["fleet"]
 
@@ -37,6 +38,29 @@ class _Commands(click.Group):
         command = getattr(module, name, None) or getattr(module, f"{name}_")
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """A file of the lake that cannot be read is named, and no fault of the program's."""
+        import duckdb
+
+        try:
+            return super().invoke(ctx)
+        except duckdb.Error as error:
+            words = str(error)
+            if not isinstance(error, duckdb.IOException) and not re.search("arquet|magic bytes", words):
+                raise
+            raise _unreadable(error) from error
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("_internal", "deltalake"):
+                raise
+            raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> IolensError:
+    """Of DuckDB's and delta-rs's errors, whose words are about files."""
+    return IolensError(
+        f"a file of the lake cannot be read: {str(error).splitlines()[0]}", exit_code=UNREADABLE
+    )
 
 
 @click.group(cls=_Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
