@@ -10,12 +10,14 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from iolens.error import IolensError
+from iolens.fleet.coverage import Coverage, coverage, runs_sql
 from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.named import Answer, find_query, statement
 from iolens.fleet.schema import tables
@@ -25,7 +27,7 @@ from iolens.metrics import Dataset
 from iolens.portal.access import Scope
 from iolens.portal.questions import Questions
 
-__all__ = ["NARROW", "BoundedTables", "Gone", "Session", "View"]
+__all__ = ["NARROW", "BoundedTables", "Gone", "Session", "View", "unreadable"]
 
 NARROW = ("measured", "metric", "finding")
 """What pages ask most, in files of the portal's own, sorted by user (``shelf``)."""
@@ -149,12 +151,11 @@ class Session:
                     raise
                 tried.add(found[1])
                 self._view.prepare(f"FROM {found[1]}")
-            except (duckdb.IOException, duckdb.HTTPException, OSError) as error:
-                raise Gone(f"a file of the lake cannot be read: {_brief(error)}") from error
-            except duckdb.Error as error:
-                if "arquet" in str(error) or "snappy" in str(error).lower() or "ZSTD" in str(error):
-                    raise Gone(f"a file of the lake is damaged: {_brief(error)}") from error
-                raise
+            except (duckdb.Error, OSError) as error:
+                gone = unreadable(error)
+                if gone is None:
+                    raise
+                raise gone from error
 
     def rows(self, statement: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """A dict per row."""
@@ -169,6 +170,23 @@ class Session:
         key = (name, tuple(sorted(values.items())))
         rows = self._view.remembered(key, lambda: self.query(sql, values).fetchall())
         return Answer(find_query(name), values, rows)
+
+    def coverage(self, by: str, since: date | None, until: date | None, cluster: str) -> Coverage:
+        """Of the scope's users, from memory if it was asked before. Raises IolensError without accounting."""
+        runs = "accounted_run_made"
+
+        def make_runs() -> bool:
+            for table in ("accounting", "job"):
+                self._view.prepare(f"FROM {table}")
+            self._view.data.connection.execute(f"CREATE OR REPLACE TABLE {runs} AS {runs_sql()}")
+            return True
+
+        def make() -> Coverage:
+            self._view.made(runs, make_runs)
+            return coverage(self, by=by, since=since, until=until, cluster=cluster, runs=runs)
+
+        found: Coverage = self._view.remembered(("coverage", by, since, until, cluster), make)
+        return found
 
     def relation(self, name: str, **given: float | str) -> Any:
         """The rows of a named query as DuckDB's relation, which hands them over as Arrow."""
@@ -193,6 +211,17 @@ def _brief(error: BaseException) -> str:
     return re.sub(r"/\S*/", "", str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
 
 
+def unreadable(error: BaseException) -> Gone | None:
+    """What an error says of a file of the lake, None if it is about something else. Folders are not named."""
+    if isinstance(error, (duckdb.IOException, OSError)):
+        return Gone(f"a file of the lake cannot be read: {_brief(error)}")
+    if isinstance(error, duckdb.Error) and re.search(
+        "arquet|magic bytes|snappy|ZSTD", str(error), re.IGNORECASE
+    ):
+        return Gone(f"a file of the lake is damaged: {_brief(error)}")
+    return None
+
+
 class View:
     """What one scope sees of the lake at one moment."""
 
@@ -206,6 +235,7 @@ class View:
         questions.add(self.data)
         self._making = threading.RLock()
         self._prepared: set[str] = set()
+        self._own: set[str] = set()
         self._answers: OrderedDict[Any, Any] = OrderedDict()
         self._remembering = threading.Lock()
 
@@ -220,6 +250,13 @@ class View:
             self.data.prepare(statement)
         if len(self._prepared) < _STATEMENTS:
             self._prepared.add(statement)
+
+    def made(self, table: str, make: Callable[[], object]) -> None:
+        """Makes a table of the portal's own, once."""
+        with self._making:
+            if table not in self._own:
+                make()
+                self._own.add(table)
 
     @staticmethod
     def statement(name: str) -> tuple[str, dict[str, float | str]]:

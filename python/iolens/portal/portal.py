@@ -26,7 +26,7 @@ from iolens.error import USAGE, IolensError
 from iolens.portal import assets
 from iolens.portal.asking import Asking, NotFound, link
 from iolens.portal.audit import Audit
-from iolens.portal.bounded import Gone
+from iolens.portal.bounded import Gone, unreadable
 from iolens.portal.guard import Guard
 from iolens.portal.identity import Identity, Known
 from iolens.portal.routes import ROUTES, Route
@@ -51,11 +51,6 @@ _VALUE = (400, "That does not work", "A value in the address cannot be asked for
 _ERRORS: dict[type[Exception], tuple[int, str, str]] = {
     NotFound: (404, "Not found", ""),
     Gone: (503, "The lake cannot be read", ""),
-    duckdb.IOException: (
-        503,
-        "The lake cannot be read",
-        "A file of the lake is not there any more. Try again soon.",
-    ),
     IolensError: (400, "That does not work", ""),
     duckdb.InterruptException: (503, "Took too long", "The question was ended. Ask for less."),
     duckdb.BinderException: _VALUE,
@@ -209,7 +204,9 @@ class Portal:
 
     def _told(self, error: Exception, asking: Asking) -> tuple[int, str, str]:
         """What an error is for the viewer: status, title, one sentence."""
-        if isinstance(error, (Gone, duckdb.IOException)):
+        if isinstance(error, duckdb.Error):
+            error = unreadable(error) or error
+        if isinstance(error, Gone):
             self.shelf.look_again()
         if isinstance(error, duckdb.InterruptException) and self.shelf.ended:
             return 503, "The portal is being stopped", "Try again in a moment."
@@ -293,9 +290,9 @@ class Portal:
         return Guard(inner, self.site, self.audit)
 
     def _healthy(self, request: Request) -> Response:
-        """For a load balancer: says nothing of the lake but whether it is there."""
+        """For a load balancer: says nothing of the lake but whether it is there, and staff's pages are prepared."""
         there = self.shelf.ready
-        return JSONResponse({"healthy": there}, 200 if there else 503)
+        return JSONResponse({"healthy": there, "prepared": self.shelf.prepared}, 200 if there else 503)
 
     def end_questions(self) -> None:
         """Requests that wait for DuckDB are answered with 503 from now on."""

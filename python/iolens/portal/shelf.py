@@ -23,6 +23,7 @@ from pathlib import Path
 import duckdb
 
 from iolens.error import IolensError
+from iolens.fleet.coverage import GROUPS
 from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.named import queries, statement
 from iolens.fleet.tables import LakeData
@@ -36,15 +37,22 @@ __all__ = ["STOP_SECONDS", "Edition", "Shelf"]
 VIEWS = 24
 """Scopes whose databases are kept."""
 
+FEW_VIEWS = 4
+MOST_RESIDENT = 1800 << 20
+"""Bytes of the server in memory, above which only the last few are."""
+
 WARM_FIRST = ("job_list", "job_count")
 """Named queries over everything that are asked before the first edition is shown: the page that people come to."""
 
+COVERAGE = "coverage"
+"""In place of a named query: the coverage by each of its groups."""
+
 WARM = (
     *(*WARM_FIRST, "top_users", "top_applications", "findings", "drift", "screen", "projects"),
-    *("screen_redundant_reads", "screen_metadata", "screen_small_writes", "file_systems", "storage_targets"),
-    *("top_files", "top_directories"),
+    *("screen_redundant_reads", "screen_metadata", "screen_small_writes", COVERAGE),
+    *("top_files", "top_directories", "storage_targets", "file_systems"),
 )
-"""The same before a newer edition is shown, because some read every record."""
+"""The same before a newer edition is shown, because some read every record; the slowest last."""
 
 WARM_SECONDS = 600.0
 
@@ -137,6 +145,8 @@ class Edition:
     made: datetime
     questions: Questions
     logs: int = 0
+    prepared: bool = False
+    """Has all been asked that staff will ask?"""
     _views: OrderedDict[Scope, View] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -151,8 +161,12 @@ class Edition:
                     memory="2GB" if scope.everything else "256MB",
                 )
             self._views.move_to_end(scope)
-            while len(self._views) > VIEWS:
-                self._views.popitem(last=False)  # closed when the last request lets go of it
+            # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
+            most = VIEWS if resident() < MOST_RESIDENT else FEW_VIEWS
+            for other in [other for other in self._views if other != EVERYTHING][
+                : max(0, len(self._views) - most)
+            ]:
+                del self._views[other]
             return found
 
     def fresh(self, scope: Scope, memory: str) -> View:
@@ -172,10 +186,20 @@ class Edition:
                 contextlib.suppress(IolensError, duckdb.Error),
                 self.view(EVERYTHING).session(WARM_SECONDS) as data,
             ):
-                data.ask(name)
+                if name == COVERAGE:
+                    for by in GROUPS:
+                        data.coverage(by, None, None, "")
+                else:
+                    data.ask(name)
+        self.prepared = self.prepared or names == WARM
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class Shelf:
@@ -215,6 +239,11 @@ class Shelf:
         held, self._held = self._held, None
         if held is not None:
             os.close(held)
+
+    @property
+    def prepared(self) -> bool:
+        """Has all been asked before that staff will ask?"""
+        return self._edition is not None and self._edition.prepared
 
     @property
     def ready(self) -> bool:

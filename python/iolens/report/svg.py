@@ -77,15 +77,15 @@ def axis_ticks(top: float, unit: str, logarithmic: bool = False, count: int = 5)
         base = 1024 if unit == "bytes" else 10
         powers = range(math.ceil(math.log(max(top, base), base)) + 1)
         kept = [float(base**p) for p in powers if base**p <= top]
-        return kept[:: math.ceil(len(kept) / 6)]
+        return kept[:: max(1, math.ceil(len(kept) / 6))]
     step = _byte_step(top, count) if unit in ("bytes", "rate") else nice_step(top, count)
     return [step * n for n in range(math.floor(top / step + 1e-9) + 1)]
 
 
-def _is_logarithmic(values: list[float], stacked: bool) -> bool:
-    """Orders of magnitude apart: on a linear scale most bars would be nothing."""
+def _is_logarithmic(values: list[float], stacked: bool, unit: str) -> bool:
+    """Orders of magnitude apart: on a linear scale most bars would be nothing. Shares are of the same whole."""
     positive = [v for v in values if v > 0]
-    return not stacked and len(positive) > 1 and max(positive) / min(positive) > 200
+    return not stacked and unit != "percent" and len(positive) > 1 and max(positive) / min(positive) > 200
 
 
 def _open(title: str, height: float) -> str:
@@ -195,7 +195,7 @@ def bars(chart: Bars) -> str:
     if chart.stacked:
         values = [sum(s.values[n] or 0 for s in chart.series) for n in range(len(chart.categories))]
     top = max([0.0, *values]) or 1.0
-    logarithmic = _is_logarithmic(values, chart.stacked)
+    logarithmic = _is_logarithmic(values, chart.stacked, chart.unit)
 
     def place(value: float) -> float:
         value = max(value, 0.0)  # a damaged log may have less

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from iolens.error import USAGE, IolensError
 from iolens.metrics.literal import quoted
 
-__all__ = ["GROUPS", "SLACK", "Coverage", "coverage", "coverage_sql"]
+__all__ = ["GROUPS", "SLACK", "Coverage", "coverage", "coverage_sql", "runs_sql"]
 
 
 class Asked(Protocol):
@@ -89,6 +89,11 @@ def _order(by: str) -> str:
     return "key" if by in ("day", "week", "month") else "core_hours DESC, key"
 
 
+def runs_sql(slack: int = SLACK) -> str:
+    """Runs of jobs with the logs that they left: what all coverage is made of."""
+    return _filled("runs", slack=int(slack))
+
+
 def coverage_sql(
     *, by: str = "", since: date | None = None, until: date | None = None, cluster: str = ""
 ) -> str:
@@ -125,12 +130,14 @@ def coverage(  # noqa: PLR0913
     until: date | None = None,
     cluster: str = "",
     slack: int = SLACK,
+    runs: str = "",
 ) -> Coverage:
     """The coverage of a lake that is open; since, until: days (UTC) on which jobs started.
 
-    Raises IolensError if the lake has no accounting.
+    runs: a table that has the rows of ``runs_sql`` already. Raises IolensError if the lake has no accounting.
     """
-    data.query(f"CREATE OR REPLACE TEMP TABLE accounted_run AS\n{_filled('runs', slack=int(slack))}")
+    made = f"FROM {runs}" if runs else runs_sql(slack)
+    data.query(f"CREATE OR REPLACE TEMP {'VIEW' if runs else 'TABLE'} accounted_run AS\n{made}")
     if data.query("SELECT count(*) FROM accounted_run").fetchone() == (0,):
         raise IolensError(
             "the lake has no accounting of ended jobs: `iolens fleet accounting FILE --lake DIR` adds it",

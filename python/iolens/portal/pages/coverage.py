@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.coverage import GROUPS, Coverage, coverage, coverage_sql
+from iolens.fleet.coverage import GROUPS, Coverage, coverage_sql
 from iolens.fleet.named import ResultColumn
 from iolens.portal.asking import Asking, link
 from iolens.portal.pages.lists import csv_response
@@ -68,13 +68,8 @@ def _period(asking: Asking) -> dict[str, Any]:
 
 
 def _found(asking: Asking) -> tuple[str, Coverage]:
-    by, period = _by(asking), _period(asking)
-    view = asking.edition.view(asking.viewer.scope)
-    found: Coverage = view.remembered(
-        ("coverage", by, *period.values()),
-        lambda: coverage(asking.data, by=by, **period),
-    )
-    return by, found
+    by = _by(asking)
+    return by, asking.data.coverage(by, **_period(asking))
 
 
 def _sql(asking: Asking, by: str) -> str:
