@@ -109,7 +109,10 @@ pictures: build ## take the pictures of docs/pictures and the screens of top and
 	$(bin)/python tools/terminalpages.py docs/guide/top.md docs/guide/watch.md
 
 portal-malformed: build ## send the portal COUNT=10000 malformed requests: none may fail inside or tell too much
-	PATH="$(CURDIR)/$(bin):$$PATH" IOLENS_MALFORMED=$(or $(COUNT),10000) $(bin)/python -m pytest -q tests/portal/test_intrusion.py -k noise
+	PATH="$(CURDIR)/$(bin):$$PATH" PORTAL_MALFORMED=$(or $(COUNT),10000) $(bin)/python -m pytest -q tests/portal/test_intrusion.py -k noise
+
+portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compacted, thinned, damaged and filled while it restarts
+	PATH="$(CURDIR)/$(bin):$$PATH" PORTAL_SOAK=$(or $(SECONDS),300) $(bin)/python -m pytest -q tests/portal/test_soak.py
 
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
@@ -149,4 +152,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed portal-soak

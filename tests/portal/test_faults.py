@@ -115,6 +115,17 @@ def test_a_page_that_needs_a_missing_file_says_so_and_others_go_on(
     assert get("/jobs").status_code == 200 and get("/q/top_users").status_code == 200
 
 
+def test_a_damaged_file_of_records_is_a_clear_page(own_lake: Path, shelf: Shelf, get: Get) -> None:
+    log = _log(shelf, 100)
+    for file in (own_lake / "posix").rglob("day=*/*.parquet"):
+        file.write_bytes(file.read_bytes()[:100])
+    for path in (f"/job/{log}", f"/job/{log}/details", f"/job/{log}/tables.csv?table=file-table", "/storage"):
+        answer = get(path)
+        assert answer.status_code == 503 and "The lake cannot be read" in answer.text, path
+        assert str(own_lake) not in answer.text
+    assert get("/jobs").status_code == 200
+
+
 def test_without_a_lake_there_is_a_page_that_says_so(site: Site, tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "none")
     shelf.renew()

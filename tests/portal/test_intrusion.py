@@ -419,7 +419,7 @@ def malformed(count: int, visit: Visit) -> list[str]:
 
 
 def test_noise_is_answered_plainly(visit: Visit) -> None:
-    count = int(os.environ.get("IOLENS_MALFORMED", "300"))
+    count = int(os.environ.get("PORTAL_MALFORMED", "300"))
     assert malformed(count, visit) == []
 
 

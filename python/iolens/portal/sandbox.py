@@ -13,7 +13,7 @@ import duckdb
 from iolens.error import USAGE, IolensError
 from iolens.metrics import metrics
 from iolens.portal.access import Scope
-from iolens.portal.bounded import View
+from iolens.portal.bounded import View, unreadable
 from iolens.portal.shelf import Edition
 from iolens.portal.statement import check
 
@@ -101,6 +101,8 @@ def run(
         text = f"needs more than {limits.memory} of memory: ask for less at a time"
         raise IolensError(text, exit_code=USAGE) from None
     except duckdb.Error as error:
+        if (gone := unreadable(error)) is not None:
+            raise gone from None
         raise IolensError(str(error).splitlines()[0][:500], exit_code=USAGE) from None
     finally:
         view.close()
