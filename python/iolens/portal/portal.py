@@ -299,12 +299,14 @@ class Portal:
         self.shelf.ended = True
         self.shelf.questions.end()
 
-    def close(self) -> None:
-        """Threads that still answer are waited for: they must not be in DuckDB when the interpreter ends."""
+    def close(self) -> bool:
+        """Threads that still answer are waited for: they must not be in DuckDB when the interpreter ends. Have they
+        all come to their end?"""
         by = time.monotonic() + STOP_SECONDS
         while self._answering and time.monotonic() < by:
             self.end_questions()
             time.sleep(0.05)
-        self.shelf.stop()
+        quiet = self.shelf.stop() and not self._answering
         self.state.close()
         self.audit.close()
+        return quiet

@@ -227,8 +227,8 @@ class Shelf:
         self.renew()
         self._watching.start()
 
-    def stop(self) -> None:
-        """Whatever looks for a newer edition is ended first."""
+    def stop(self) -> bool:
+        """Whatever looks for a newer edition is ended first. Has it come to its end?"""
         self.ended = True
         self._wake.set()
         by = time.monotonic() + STOP_SECONDS
@@ -239,6 +239,7 @@ class Shelf:
         held, self._held = self._held, None
         if held is not None:
             os.close(held)
+        return not self._watching.is_alive()
 
     @property
     def prepared(self) -> bool:
