@@ -12,6 +12,18 @@ enum {
 __thread struct self self = {.gate = SELF_NEW};
 void (*lock_on_lost)(void);
 
+static const char may_be_more;
+const char *lock_single_thread = &may_be_more;
+
+/* There is none before 2.32. */
+extern char __libc_single_threaded __attribute__((weak));
+
+void lock_start(void)
+{
+	if (&__libc_single_threaded)
+		lock_single_thread = &__libc_single_threaded;
+}
+
 /* How many forks this process is away from the first. */
 static uint64_t generation;
 

@@ -21,6 +21,9 @@ struct lock {
 
 enum { LOCK_STUCK = 1 };
 
+/* Once, before the first lock. */
+void lock_start(void);
+
 /* Gives the calling thread its name: before its first lock, and in a new process. */
 void lock_identify(void);
 
@@ -32,9 +35,19 @@ extern void (*lock_on_lost)(void);
 
 __attribute__((cold)) bool lock_wait(struct lock *l);
 
+/* libc's own word that the process has one thread; false where it has none (before 2.32). */
+extern const char *lock_single_thread __attribute__((visibility("hidden")));
+
 static inline bool lock_try(struct lock *l)
 {
 	uint64_t unlocked = 0;
+	if (*lock_single_thread) { /* a handler records nothing while the thread that it interrupted does */
+		if (l->owner)
+			return false;
+		l->owner = self.name;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		return true;
+	}
 	return __atomic_compare_exchange_n(&l->owner, &unlocked, self.name, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 

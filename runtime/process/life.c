@@ -146,6 +146,7 @@ static void start_observing(int argc, char **argv, char **environment)
 		logname_remember_zone(life.epoch.realtime);
 	life.job = job_id(environment);
 	remember_command(argc, argv);
+	lock_start();
 	lock_identify();
 	life.storeless = !make_store(SESSION_START);
 	if (life.storeless)

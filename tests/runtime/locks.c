@@ -50,6 +50,20 @@ TEST(a_lock_that_is_held_is_given_up_and_counted)
 	}
 }
 
+TEST(a_lock_that_the_only_thread_took_is_held_against_later_ones)
+{
+	struct lock lock = {0};
+	lost = 0;
+	lock_on_lost = count_lost;
+	lock_start();
+	lock_identify();
+	CHECK(lock_take(&lock));
+	CHECK(!by_another_thread(&lock, false).taken);
+	EQUAL(lost, 1);
+	lock_drop(&lock);
+	CHECK(by_another_thread(&lock, true).taken);
+}
+
 /* As a signal handler does that interrupted its holder. */
 TEST(a_lock_of_the_thread_itself_is_counted_at_once)
 {
