@@ -89,7 +89,7 @@ static double segment_busy(const struct state_segment *s)
 }
 
 /* An operation that began before the last segment ended holds inner ones (MPI-IO around POSIX): only what they left is new. */
-static void timeline_cover(struct state_timeline *t, enum io_op op, double start, double end)
+static void timeline_cover(struct state_timeline *t, enum io_op op, double start, double end, double busy)
 {
 	struct state_segment all = {.start = start, .end = end};
 	double known = 0;
@@ -110,20 +110,22 @@ static void timeline_cover(struct state_timeline *t, enum io_op op, double start
 			all.busy[k] += before->busy[k];
 		t->used--;
 	}
-	if (end - start > known) {
-		all.busy[op] += end - start - known;
-		t->busy[op] += end - start - known;
+	double left = end - start - known;
+	busy = busy < left ? busy : left;
+	if (busy > 0) {
+		all.busy[op] += busy;
+		t->busy[op] += busy;
 	}
 	t->segment[t->used++] = all;
 }
 
-void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end)
+void state_timeline_spread(struct state_timeline *t, enum io_op op, double start, double end, double busy)
 {
 	if (!(end >= start))
 		return;
 	struct state_segment *s = t->used ? &t->segment[t->used - 1] : NULL;
 	if (s && start < s->end) {
-		timeline_cover(t, op, start, end);
+		timeline_cover(t, op, start, end, busy);
 		return;
 	}
 	if (!s || start - s->end > t->gap) {
@@ -132,8 +134,8 @@ void state_timeline_add(struct state_timeline *t, enum io_op op, double start, d
 		s = &t->segment[t->used++];
 		*s = (struct state_segment){.start = start};
 	}
-	s->busy[op] += end - start;
-	t->busy[op] += end - start;
+	s->busy[op] += busy;
+	t->busy[op] += busy;
 	s->end = end;
 }
 

@@ -355,8 +355,17 @@ struct process_state {
 	struct state_shard shard[STATE_SHARDS];
 };
 
-/* Adds the operation [start, end] of one kind; operations of one thread arrive in order of time. */
-void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end);
+/*
+ * Adds operations of one kind, `busy` seconds long together, that lie in [start, end]; operations of one thread arrive in order
+ * of time.
+ */
+void state_timeline_spread(struct state_timeline *t, enum io_op op, double start, double end, double busy);
+
+/* The same for one operation. */
+static inline void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end)
+{
+	state_timeline_spread(t, op, start, end, end - start);
+}
 
 /*
  * `times` requests alike of `bytes` each, or failed (below 0); `after` seconds from submission until their results were

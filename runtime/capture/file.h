@@ -70,21 +70,30 @@ static inline void *file_known(const struct file_kind *k, const struct name *n)
 #define FILE_BY_OP(record, op, reads, writes) ((&(record)->reads)[(ptrdiff_t)(op)*FILE_STEP(record, reads, writes)])
 
 /* Seconds of operations of one kind, what overlaps with earlier ones only once. Holds the file's lock. */
-#define FILE_TIME(f, op, start, end)                                                                        \
-	do {                                                                                                \
-		_Static_assert(FILE_STEP((f)->record, write_time, meta_time) ==                             \
-				       FILE_STEP((f)->record, read_time, write_time),                       \
-			       "the three times of a record are equally far apart");                        \
-		file_time(&(f)->file, &FILE_BY_OP((f)->record, op, read_time, write_time), op, start, end); \
+#define FILE_TIME(f, op, start, end) FILE_TIME_SPREAD(f, op, start, end, (end) - (start))
+
+/* The same of operations that are `busy` seconds long together and lie in [start, end]. */
+#define FILE_TIME_SPREAD(f, op, start, end, busy)                                                                 \
+	do {                                                                                                      \
+		_Static_assert(FILE_STEP((f)->record, write_time, meta_time) ==                                   \
+				       FILE_STEP((f)->record, read_time, write_time),                             \
+			       "the three times of a record are equally far apart");                              \
+		file_time_spread(&(f)->file, &FILE_BY_OP((f)->record, op, read_time, write_time), op, start, end, \
+				 busy);                                                                           \
 	} while (0)
 
-static inline void file_time(struct file *f, double *time, enum io_op op, double start, double end)
+static inline void file_time_spread(struct file *f, double *time, enum io_op op, double start, double end, double busy)
 {
 	double from = start > f->ended[op] ? start : f->ended[op];
 	if (end <= from)
 		return;
-	*time += end - from;
+	*time += busy < end - from ? busy : end - from;
 	f->ended[op] = end;
+}
+
+static inline void file_time(struct file *f, double *time, enum io_op op, double start, double end)
+{
+	file_time_spread(f, time, op, start, end, end - start);
 }
 
 /* The earliest start and the latest end of what a record has a pair of time stamps for. */
