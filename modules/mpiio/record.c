@@ -38,6 +38,7 @@ static void count_shard(struct state_shard *shard, enum access_mode mode, enum i
 	shard->sizes[mode][op].bytes[class] += size;
 	heatmap_add(shard, STATE_HEAT_MPIIO, op, size, start, end);
 	state_timeline_add(&shard->timeline, op, start, end);
+	self.outer++;
 }
 
 /* Where this thread's access begins, asked before the call: afterwards the file pointer is elsewhere. */

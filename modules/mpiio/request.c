@@ -144,6 +144,7 @@ void mpiio_timeline(enum io_op op, double start, double end)
 	if (!shard)
 		return;
 	state_timeline_add(&shard->timeline, op, start, end);
+	self.outer++;
 	self_shard_done();
 }
 

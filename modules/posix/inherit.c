@@ -7,6 +7,7 @@
 #include "life.h"
 #include "map.h"
 #include "record.h"
+#include "sampling.h"
 #include "state.h"
 #include "sys.h"
 
@@ -83,8 +84,8 @@ static void restore_one(struct inherited *i)
 	struct posix_file *f = i->name && names_path(&p, AT_FDCWD, i->name) ? posix_file_of(&p) : NULL;
 	bool append = i->open->append;
 	uint32_t references = i->open->references;
-	*i->open = (struct posix_open){.file = f, .append = append, .shared = true, .references = references};
-	i->open->head.name = f ? f->name : NULL;
+	struct fds_open head = {f ? f->name : NULL, i->open->head.id};
+	*i->open = (struct posix_open){head, f, .append = append, .shared = true, .references = references};
 }
 
 static void fork_restore(void)
@@ -102,6 +103,7 @@ static void fork_restore(void)
 static void start(void)
 {
 	fds_adopt = adopt;
+	sampling_start();
 }
 
 static void end(void)

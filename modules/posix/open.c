@@ -8,6 +8,7 @@
 #include "config.h"
 #include "operation.h"
 #include "record.h"
+#include "sampling.h"
 #include "site.h"
 #include "state.h"
 #include "watcher.h"
@@ -16,6 +17,7 @@
 
 static struct lock free_lock;
 static struct posix_open *free_list;
+static uint64_t last_id;
 
 static void made(struct file *f)
 {
@@ -42,13 +44,15 @@ struct posix_file *posix_file_known(const struct path *p)
 	return file_known(&kind, names_find(p));
 }
 
-static struct posix_open *open_take(void)
+static struct posix_open *open_take(uint64_t *id)
 {
 	struct posix_open *o = NULL;
+	*id = 0;
 	if (lock_take(&free_lock)) {
 		o = free_list;
 		if (o)
 			free_list = o->next_free;
+		*id = ++last_id;
 		lock_drop(&free_lock);
 	}
 	return o ? o : arena_take(sizeof *o);
@@ -56,9 +60,10 @@ static struct posix_open *open_take(void)
 
 struct posix_open *posix_open_make(struct posix_file *f)
 {
-	struct posix_open *o = open_take();
+	uint64_t id;
+	struct posix_open *o = open_take(&id);
 	if (o)
-		*o = (struct posix_open){.head.name = f->name, .file = f, .references = 1};
+		*o = (struct posix_open){.head = {f->name, id}, .file = f, .references = 1};
 	return o;
 }
 
@@ -202,6 +207,8 @@ void posix_on_close(struct span s)
 		return;
 	double end = clock_now();
 	struct posix_file *f = o->file;
+	for (enum io_op op = 0; self.sampled && op < IO_OPS; op++)
+		posix_settle(s, op, s.start);
 	self_enter();
 	if (lock_take(&f->lock)) {
 		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, s.start, end);

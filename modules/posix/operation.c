@@ -4,6 +4,7 @@
 
 #include "operation.h"
 #include "record.h"
+#include "sampling.h"
 #include "state.h"
 #include "store.h"
 #include "sys.h"
@@ -86,8 +87,8 @@ void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
 
 /* ---- operations on descriptors ---- */
 
-/* An operation on a tracked descriptor: its record's meta time, and one of the record's counters. */
-static void on_record(struct span s, enum state_operation_id operation, enum io_op op, int64_t *counter)
+/* An operation on a tracked descriptor: its record's meta time, and one of the record's counters. Returns its end. */
+static double on_record(struct span s, enum state_operation_id operation, enum io_op op, int64_t *counter)
 {
 	double end = clock_now();
 	struct posix_file *f = posix_open_of(s)->file;
@@ -98,6 +99,20 @@ static void on_record(struct span s, enum state_operation_id operation, enum io_
 		lock_drop(&f->lock);
 	}
 	operation_count(operation, op, false, 0, s.start, end);
+	self_leave();
+	return end;
+}
+
+/* One that takes no clock. */
+static void on_untimed(struct span s, enum state_operation_id operation, int64_t *counter)
+{
+	struct posix_file *f = posix_open_of(s)->file;
+	self_enter();
+	if (lock_take(&f->lock)) {
+		++*counter;
+		lock_drop(&f->lock);
+	}
+	self.shard->operation[operation].count++;
 	self_leave();
 }
 
@@ -113,7 +128,15 @@ void posix_on_seek(struct span s, int64_t result)
 	if (!r || result < 0)
 		return;
 	posix_open_of(s)->offset = result;
-	on_record(s, STATE_OP_POSIX_SEEK, IO_META, &r->seeks);
+	if (span_untimed(s)) {
+		on_untimed(s, STATE_OP_POSIX_SEEK, &r->seeks);
+		return;
+	}
+	struct sampling *k = sampling_of(s.fd, IO_META);
+	if (sampling_on(k))
+		posix_settle(s, IO_META, s.start);
+	double end = on_record(s, STATE_OP_POSIX_SEEK, IO_META, &r->seeks);
+	sampling_timed(k, s, 0, end);
 }
 
 void posix_on_sync(struct span s, bool data_only, int result)

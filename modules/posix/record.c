@@ -6,6 +6,7 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "sampling.h"
 #include "sizes.h"
 #include "state.h"
 #include "sys.h"
@@ -84,7 +85,9 @@ ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double
 		self_shard_done();
 }
 
-ALWAYS_INLINE void record_access(bool special, const struct span *s, enum io_op op, const void *buffer, int64_t at,
+enum how { USUAL, UNTIMED, SPECIAL };
+
+ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op op, const void *buffer, int64_t at,
 				 int64_t got, double end)
 {
 	struct posix_open *o = posix_open_of(*s);
@@ -97,32 +100,74 @@ ALWAYS_INLINE void record_access(bool special, const struct span *s, enum io_op 
 			at = end_of_file(s->fd, got);
 		count_access(f, op, buffer, at, got);
 		count_pattern(f, o, op, at, got);
-		FILE_ACCESS_TIME(f, op, got, s->start, end);
-		if (special && self.special)
+		if (how != UNTIMED)
+			FILE_ACCESS_TIME(f, op, got, s->start, end);
+		if (how == SPECIAL && self.special)
 			trace_access(&f->file, TRACE_POSIX, op, at, got, s->start, end);
 		lock_drop(&f->lock);
 	} else {
 		o->shared = true; /* the kernel knows where its cursor is now */
 	}
-	access_shard(special, op, got, s->start, end);
+	if (how == UNTIMED)
+		heatmap_add_untimed(self.shard, STATE_HEAT_POSIX, op, got);
+	else
+		access_shard(how == SPECIAL, op, got, s->start, end);
 	self_leave();
 }
 
 __attribute__((noinline)) static void record_special(const struct span *s, enum io_op op, const void *buffer,
 						     int64_t at, int64_t got, double end)
 {
-	record_access(true, s, op, buffer, at, got, end);
+	record_access(SPECIAL, s, op, buffer, at, got, end);
 }
 
-void posix_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got)
+void posix_settle(struct span s, enum io_op op, double start)
 {
-	if (got < 0)
+	struct posix_file *f = posix_open_of(s)->file;
+	struct sampled before;
+	self_enter();
+	if (sampling_take(s, op, start, &before)) {
+		if (lock_take(&f->lock)) {
+			FILE_TIME_SPREAD(f, op, before.from, before.until, before.busy);
+			lock_drop(&f->lock);
+		}
+		if (!before.inner)
+			state_timeline_spread(&self.shard->timeline, op, before.from, before.until, before.busy);
+		if (op == IO_META)
+			self.shard->operation[STATE_OP_POSIX_SEEK].time += before.busy;
+	}
+	self_leave();
+}
+
+/* Once for reads and once for writes: the kind is known where each is compiled. */
+ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *buffer, int64_t at, int64_t got)
+{
+	if (span_untimed(*s)) {
+		record_access(UNTIMED, s, op, buffer, at, got, 0);
 		return;
+	}
 	double end = clock_now();
-	if (__builtin_expect(self.special, 0))
-		record_special(&s, op, buffer, at, got, end);
-	else
-		record_access(false, &s, op, buffer, at, got, end);
+	if (__builtin_expect(self.special, 0)) {
+		record_special(s, op, buffer, at, got, end);
+		return;
+	}
+	struct sampling *k = sampling_of(s->fd, op);
+	if (sampling_on(k))
+		posix_settle(*s, op, s->start);
+	record_access(USUAL, s, op, buffer, at, got, end);
+	sampling_timed(k, *s, got, end);
+}
+
+void posix_read(const struct span *s, const void *buffer, int64_t at, int64_t got)
+{
+	if (got >= 0)
+		access_of(IO_READ, s, buffer, at, got);
+}
+
+void posix_write(const struct span *s, const void *buffer, int64_t at, int64_t got)
+{
+	if (got >= 0)
+		access_of(IO_WRITE, s, buffer, at, got);
 }
 
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end)

@@ -17,7 +17,8 @@
 #define AT_CURSOR INT64_MIN
 
 /* A read or write on a tracked descriptor that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
-void posix_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got);
+void posix_read(const struct span *s, const void *buffer, int64_t at, int64_t got);
+void posix_write(const struct span *s, const void *buffer, int64_t at, int64_t got);
 
 /* The same for one that ended at `end` and has a result. */
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end);
@@ -32,13 +33,16 @@ void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t 
 /* The program spent [s.start, end] in a call that submits requests for the file. */
 void posix_on_submit(struct span s, enum io_op op, double end);
 
+/* The times of the calls before `start` that took no clock (sampling.h). */
+void posix_settle(struct span s, enum io_op op, double start);
+
 /* `times` accesses of which one is known. */
 void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, int64_t times);
 
 static inline void posix_on_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got)
 {
 	if (span_tracked(s))
-		posix_access(s, op, buffer, at, got);
+		(op == IO_READ ? posix_read : posix_write)(&s, buffer, at, got);
 	else if (s.at)
 		fds_count((enum state_class_id)s.at, op, got);
 }

@@ -7,11 +7,12 @@
 #include <sys/sendfile.h>
 
 #include "record.h"
+#include "sampling.h"
 #include "sys.h"
 
 WRAP(ssize_t, read, int fd, void *buf, size_t n)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, n);
 	ssize_t got = REAL(read)(fd, buf, n);
 	posix_on_read(s, buf, AT_CURSOR, got);
 	return got;
@@ -19,7 +20,7 @@ WRAP(ssize_t, read, int fd, void *buf, size_t n)
 
 WRAP(ssize_t, __read_chk, int fd, void *buf, size_t n, size_t room)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, n);
 	ssize_t got = REAL(__read_chk)(fd, buf, n, room);
 	posix_on_read(s, buf, AT_CURSOR, got);
 	return got;
@@ -27,7 +28,7 @@ WRAP(ssize_t, __read_chk, int fd, void *buf, size_t n, size_t room)
 
 WRAP(ssize_t, write, int fd, const void *buf, size_t n)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_WRITE, n);
 	ssize_t got = REAL(write)(fd, buf, n);
 	posix_on_write(s, buf, AT_CURSOR, got);
 	return got;
@@ -35,7 +36,7 @@ WRAP(ssize_t, write, int fd, const void *buf, size_t n)
 
 WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t at)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, n);
 	ssize_t got = REAL(pread)(fd, buf, n, at);
 	posix_on_read(s, buf, at, got);
 	return got;
@@ -44,7 +45,7 @@ ALIAS(pread64, pread);
 
 WRAP(ssize_t, __pread_chk, int fd, void *buf, size_t n, off_t at, size_t room)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, n);
 	ssize_t got = REAL(__pread_chk)(fd, buf, n, at, room);
 	posix_on_read(s, buf, at, got);
 	return got;
@@ -53,7 +54,7 @@ ALIAS(__pread64_chk, __pread_chk);
 
 WRAP(ssize_t, pwrite, int fd, const void *buf, size_t n, off_t at)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_WRITE, n);
 	ssize_t got = REAL(pwrite)(fd, buf, n, at);
 	posix_on_write(s, buf, at, got);
 	return got;
@@ -62,7 +63,7 @@ ALIAS(pwrite64, pwrite);
 
 WRAP(ssize_t, readv, int fd, const struct iovec *v, int count)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, 0);
 	ssize_t got = REAL(readv)(fd, v, count);
 	posix_on_read_vector(s, v, count, AT_CURSOR, got);
 	return got;
@@ -70,7 +71,7 @@ WRAP(ssize_t, readv, int fd, const struct iovec *v, int count)
 
 WRAP(ssize_t, writev, int fd, const struct iovec *v, int count)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_WRITE, 0);
 	ssize_t got = REAL(writev)(fd, v, count);
 	posix_on_write_vector(s, v, count, AT_CURSOR, got);
 	return got;
@@ -78,7 +79,7 @@ WRAP(ssize_t, writev, int fd, const struct iovec *v, int count)
 
 WRAP(ssize_t, preadv, int fd, const struct iovec *v, int count, off_t at)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, 0);
 	ssize_t got = REAL(preadv)(fd, v, count, at);
 	posix_on_read_vector(s, v, count, at, got);
 	return got;
@@ -87,7 +88,7 @@ ALIAS(preadv64, preadv);
 
 WRAP(ssize_t, pwritev, int fd, const struct iovec *v, int count, off_t at)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_WRITE, 0);
 	ssize_t got = REAL(pwritev)(fd, v, count, at);
 	posix_on_write_vector(s, v, count, at, got);
 	return got;
@@ -97,7 +98,7 @@ ALIAS(pwritev64, pwritev);
 /* An offset of -1 means the cursor. */
 WRAP(ssize_t, preadv2, int fd, const struct iovec *v, int count, off_t at, int flags)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_READ, 0);
 	ssize_t got = REAL(preadv2)(fd, v, count, at, flags);
 	posix_on_read_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
 	return got;
@@ -106,7 +107,7 @@ ALIAS(preadv64v2, preadv2);
 
 WRAP(ssize_t, pwritev2, int fd, const struct iovec *v, int count, off_t at, int flags)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_WRITE, 0);
 	ssize_t got = REAL(pwritev2)(fd, v, count, at, flags);
 	posix_on_write_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
 	return got;
@@ -115,7 +116,7 @@ ALIAS(pwritev64v2, pwritev2);
 
 WRAP(off_t, lseek, int fd, off_t to, int whence)
 {
-	struct span s = span_fd(fd);
+	struct span s = span_sampled(fd, IO_META, 0);
 	off_t got = REAL(lseek)(fd, to, whence);
 	posix_on_seek(s, got);
 	return got;

@@ -17,6 +17,7 @@ struct config config = {
 	.trace_window = {-1e300, 1e300},
 	.alignment = 8,
 	.sites = true,
+	.times = TIMES_SAMPLED,
 	.finalize_timeout = 30,
 	.abandoned = "log",
 	.log_hints = "romio_no_indep_rw=true;cb_nodes=4",
@@ -116,6 +117,18 @@ static const char *set_kept(void *field, const char *value)
 		return "not one of oldest, newest";
 	*(bool *)field = newest;
 	return NULL;
+}
+
+/* Whether fast calls take the clock. */
+static const char *set_times(void *field, const char *value)
+{
+	static const char *const names[] = {"exact", "sampled", "always-sampled"};
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(value, names[i])) {
+			*(enum config_times *)field = (enum config_times)i;
+			return NULL;
+		}
+	return "not one of sampled, exact, always-sampled";
 }
 
 static const char *set_share(void *field, const char *value)
@@ -237,6 +250,7 @@ static const char *set_records(void *field, const char *value)
 enum type {
 	FLAG,
 	ON_OFF,
+	TIMES,
 	TRACE,
 	KEPT,
 	SHARE,
@@ -258,6 +272,7 @@ static setter *const setters[] = {
 	[TRACE] = set_trace,     [TEXT] = set_text,           [FATE] = set_fate,       [BYTES] = set_bytes,
 	[SECONDS] = set_seconds, [MEBIBYTES] = set_mebibytes, [MODULES] = set_modules, [EXPRESSIONS] = set_expressions,
 	[NAMES] = set_names,     [RANGES] = set_ranges,       [RECORDS] = set_records, [ON_OFF] = set_on_off,
+	[TIMES] = set_times,
 };
 
 struct setting {
@@ -302,6 +317,8 @@ static const struct setting settings[] = {
 	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, NULL,
 	 "the same of accesses that are not aligned"},
 	{"SITES", NULL, FIELD(sites), ON_OFF, NULL, "on, off: record which call opens a file first"},
+	{"TIMES", NULL, FIELD(times), TIMES, NULL,
+	 "sampled, exact, always-sampled: of many fast calls, no or any calls only some take the clock"},
 	{"LUSTRE_TYPE", NULL, FIELD(lustre_type), TEXT, NULL, "type of mounts that stand for Lustre, for tests"},
 	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, test value for buffers"},
 	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},

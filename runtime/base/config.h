@@ -19,6 +19,9 @@ struct config_window {
 	double from, to;
 };
 
+/* All calls; of many fast ones only some; of many only some, however slow they are. */
+enum config_times { TIMES_EXACT, TIMES_SAMPLED, TIMES_ALWAYS_SAMPLED };
+
 struct config {
 	bool disable;
 	bool nonmpi;
@@ -44,6 +47,7 @@ struct config {
 	double trace_small,
 		trace_unaligned; /* shares of a file's accesses below which its trace is left out of the log */
 	bool sites;              /* where files are opened is recorded */
+	enum config_times times; /* which calls take the clock */
 	int64_t max_records[LOG_MOD_COUNT]; /* 0 = as many as the budget holds */
 	int64_t alignment;                  /* bytes, test value for buffers */
 	double finalize_timeout;            /* s */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sampling_table;
 struct state_communication;
 struct state_shard;
 struct lock;
@@ -22,6 +23,7 @@ struct self {
 	uint64_t pass; /* of the process in whose store the shard is */
 	struct state_shard *shard;
 	struct state_communication *communication; /* NULL: none yet in this shard */
+	struct sampling_table *sampling;           /* which calls take the clock; NULL: all */
 	uint64_t name;                             /* in the locks that it holds */
 	struct lock *taken;                        /* the record's lock that it took last */
 	struct lock *deep[LOCK_DEEP];
@@ -29,8 +31,10 @@ struct self {
 	uint64_t switched; /* the gate of a record call whose context was left by swapcontext and may come back */
 	uintptr_t caller;  /* of the call that opens a file; 0 = none is being recorded */
 	uintptr_t mpi;     /* the stack address of its call that starts or ends the MPI, 0 = none */
+	uint32_t outer;    /* calls that ended and hold others that are recorded, too: MPI-IO's */
 	bool shared;       /* the shard is used by other threads too */
 	bool special;      /* shared, or accesses are traced: those of files take the long way */
+	bool sampled;      /* not all of its calls are timed, or were (sampling.h) */
 	bool inside;       /* a wrapped library's call, which may make its system calls through syscall() */
 };
 

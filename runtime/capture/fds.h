@@ -21,6 +21,7 @@ enum { FDS_MAX = 1 << 20, FDS_NEAR = 4096, FDS_PIECE = 4096 };
 /* The head of a module's open file description. */
 struct fds_open {
 	struct name *name;
+	uint64_t id; /* no other open of the process has it; 0 = it has none */
 };
 
 extern uintptr_t fds_near[FDS_NEAR] __attribute__((visibility("hidden")));

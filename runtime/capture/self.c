@@ -31,6 +31,7 @@ static uint64_t last_pass = 1;
 static const struct self_life *life;
 int self_owner;
 void (*self_on_thread_end)(struct state_shard *shard);
+void (*self_on_shard)(int shard);
 
 /* ---- threads come and go ---- */
 
@@ -54,6 +55,7 @@ static void release(void *shard)
 	self.gate = SELF_NEW;
 	self.shard = NULL;
 	self.communication = NULL;
+	self.sampling = NULL;
 	__atomic_store_n(&s->owned, 0, __ATOMIC_RELEASE);
 }
 
@@ -118,6 +120,8 @@ static bool adopt_shard(void)
 		self.shard = store_touch(last, sizeof *last) ? last : NULL;
 	if (self.shared && self.shard)
 		hand_out(store_state(), STATE_SHARDS);
+	if (self_on_shard && self.shard)
+		self_on_shard((int)(self.shard - store_state()->shard));
 	if (!self.shared && have_key)
 		pthread_setspecific(at_thread_exit, self.shard);
 	return self.shard;

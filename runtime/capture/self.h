@@ -55,6 +55,9 @@ void self_admit_all(void);
 /* A thread that has a shard of its own ends; NULL = nothing is to be done. */
 extern void (*self_on_thread_end)(struct state_shard *shard) __attribute__((visibility("hidden")));
 
+/* A thread has got this shard, which others may have, too (self.shared); NULL = nothing is to be done. */
+extern void (*self_on_shard)(int shard) __attribute__((visibility("hidden")));
+
 /* No thread of the process records any more, or until self_admit_all. */
 void self_admit_none(void);
 

@@ -66,7 +66,7 @@ def count(iolens: Path, program: Path, what: dict[str, Any], kind: str, place: P
         tool.append(f"--callgrind-out-file={outs[-1]}")
         arguments = [word.format(kind=kind, calls=calls, place=own) for word in what["arguments"]]
         run = [iolens, "run", "--quiet", *what.get("options", []), "-o", "log.darshan", "--"]
-        environment = {**os.environ, **AS_ROOT}
+        environment = {**os.environ, **AS_ROOT, **what.get("environment", {})}
         runs.append(
             subprocess.Popen(
                 [*run, *tool, program, *arguments],
