@@ -71,6 +71,12 @@ struct digest_operation {
 	double time; /* s */
 };
 
+/* Calls that took no clock, those timed ones that stand for them, and those that may have waited. */
+struct digest_sampled {
+	int64_t calls, timed, doubtful;
+	double time, doubtful_time; /* s */
+};
+
 struct digest {
 	struct log *log;
 	struct log_error damage; /* of the names: those before it are there */
@@ -98,9 +104,10 @@ struct digest {
 		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
-	int64_t sufficient_budget;                           /* bytes, 0 = not known */
-	int64_t unseen_read, unseen_written;                 /* bytes */
-	int64_t unexplained_read, unexplained_written;       /* bytes, of them and of what storage moved */
+	struct digest_sampled sampled;
+	int64_t sufficient_budget;                     /* bytes, 0 = not known */
+	int64_t unseen_read, unseen_written;           /* bytes */
+	int64_t unexplained_read, unexplained_written; /* bytes, of them and of what storage moved */
 	struct digest_way way[DIGEST_WAY_COUNT];
 	bool has_requests;             /* of libaio and io_uring, with their times */
 	int64_t unseen_unknown;        /* processes of which they are not known */

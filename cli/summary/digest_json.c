@@ -61,6 +61,15 @@ static void json_beside(struct json *j, const struct digest *d)
 	json_i64(j, "unseen_written", d->unseen_written);
 	json_i64(j, "unseen_unknown", d->unseen_unknown);
 	json_i64(j, "folded_opens", d->folded_opens);
+	if (!d->sampled.calls)
+		return;
+	json_open(j, "sampled_times", '{');
+	json_i64(j, "calls", d->sampled.calls);
+	json_f64(j, "time", d->sampled.time);
+	json_i64(j, "timed", d->sampled.timed);
+	json_i64(j, "doubtful", d->sampled.doubtful);
+	json_f64(j, "doubtful_time", d->sampled.doubtful_time);
+	json_close(j);
 }
 
 static void json_upper(struct json *j, const struct digest_interface *i)

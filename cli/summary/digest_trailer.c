@@ -333,14 +333,27 @@ static void read_mounted(struct digest *d, struct trailer *trailer, const struct
 	}
 }
 
+static void read_sampled_times(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	(void)trailer;
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		d->sampled.calls += I64("calls");
+		d->sampled.timed += I64("timed");
+		d->sampled.doubtful += I64("doubtful");
+		d->sampled.time += F64("time");
+		d->sampled.doubtful_time += F64("doubtful_time");
+	}
+}
+
 int digest_read_trailer(struct digest *d, struct log_error *err)
 {
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
-	} tables[] = {{"process", read_processes}, {"excluded", read_classes},   {"operation", read_operations},
-		      {"async", read_requests},    {"timeline", read_timeline},  {"folded", read_overflow},
-		      {"mounted", read_mounted},   {"observers", read_observers}};
+	} tables[] = {
+		{"process", read_processes}, {"excluded", read_classes},    {"operation", read_operations},
+		{"async", read_requests},    {"timeline", read_timeline},   {"folded", read_overflow},
+		{"mounted", read_mounted},   {"observers", read_observers}, {"sampled_times", read_sampled_times}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

@@ -362,6 +362,15 @@ static void print_missing(FILE *out, const struct digest *d)
 				(long long)((d->sufficient_budget + MIB - 1) / MIB));
 		fputc('\n', out);
 	}
+	if (d->sampled.calls) {
+		label(out, "times");
+		fprintf(out, "of %s fast calls are estimated from %s timed ones", N(d->sampled.calls),
+			N(d->sampled.timed));
+		if (d->sampled.doubtful)
+			fprintf(out, "; %s may have waited, %s at most", N(d->sampled.doubtful),
+				S(d->sampled.doubtful_time));
+		fputc('\n', out);
+	}
 	if (d->incomplete_trace) {
 		label(out, "trace");
 		fputs("incomplete: there was no room for more accesses (IOLENS_TRACE_BUDGET, in MiB)\n", out);

@@ -88,6 +88,7 @@ enum {
 	ASSEMBLY_MPIIO_SIZES,
 	ASSEMBLY_MPIIO_COMPLETIONS,
 	ASSEMBLY_LOCKS,
+	ASSEMBLY_SAMPLED_TIMES,
 	ASSEMBLY_ASYNC,
 	ASSEMBLY_ASYNC_BATCHES,
 	ASSEMBLY_COMMUNICATION,
@@ -229,6 +230,7 @@ static inline int assembly_set_duration(struct trailer_section *s, const char *f
 
 /* Asynchronous requests and their batches. */
 int assembly_add_async(struct assembly *a, struct store_reader *i);
+int assembly_add_sampled_times(struct assembly *a, struct store_reader *i);
 /* What the image's process moved in ways that have no record, and what is left unexplained; into the tables. */
 int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t seen[2]);
 /* Its fields of the table of processes. */

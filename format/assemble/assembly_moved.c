@@ -226,6 +226,24 @@ static int add_batches(struct assembly *a, struct store_reader *i, int interface
 	return s->failed;
 }
 
+/* Calls that took no clock (runtime/trace/sampling.h). */
+int assembly_add_sampled_times(struct assembly *a, struct store_reader *i)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_SAMPLED_TIMES];
+	struct state_operation untimed = store_reader_operation(i, STATE_OP_IOLENS_UNTIMED);
+	struct state_operation doubtful = store_reader_operation(i, STATE_OP_IOLENS_DOUBTFUL);
+	if (!untimed.count)
+		return s->failed;
+	section_row(s);
+	section_set_i64(s, "rank", 0, i->rank);
+	section_set_i64(s, "calls", 0, untimed.count);
+	assembly_set_duration(s, "time", untimed.time);
+	section_set_i64(s, "timed", 0, store_reader_operation(i, STATE_OP_IOLENS_TIMED).count);
+	section_set_i64(s, "doubtful", 0, doubtful.count);
+	assembly_set_duration(s, "doubtful_time", doubtful.time);
+	return s->failed;
+}
+
 int assembly_add_async(struct assembly *a, struct store_reader *i)
 {
 	int code = 0;

@@ -38,6 +38,8 @@ static const struct {
 	[ASSEMBLY_LOCKS] = {"locks",
 		"rank i64\nfile str\nshared i64\nexclusive i64\nreleased i64\nrefused i64\nwait_time f64 s\n"
 		"longest f64 s\n"},
+	[ASSEMBLY_SAMPLED_TIMES] = {"sampled_times",
+		"rank i64\ncalls i64\ntime f64 s\ntimed i64\ndoubtful i64\ndoubtful_time f64 s\n"},
 	[ASSEMBLY_ASYNC] = {"async",
 		"rank i64\ninterface str\ndirection str\ncount i64\nerrors i64\nbytes i64 byte\n"
 		"recorded i64 byte\nuntimed i64 byte\nfixed_files i64\nfixed_buffers i64\nwait_time f64 s\n"
@@ -228,7 +230,8 @@ static int add_operations(struct assembly *a, struct store_reader *i)
 	struct trailer_section *s = &a->section[ASSEMBLY_OPERATION];
 	for (int o = 0; o < STATE_OP_COUNT; o++) {
 		struct state_operation sum = store_reader_operation(i, o);
-		if (!sum.count || o == STATE_OP_IOLENS_NESTED)
+		if (!sum.count ||
+		    (o >= STATE_OP_IOLENS_NESTED && o <= STATE_OP_IOLENS_DOUBTFUL)) /* other tables have them */
 			continue;
 		section_row(s);
 		section_set_i64(s, "rank", 0, i->rank);
@@ -504,10 +507,10 @@ static int add_overflow(struct assembly *a, struct store_reader *i)
 
 /* What tables a store adds rows to, but for those that also need what the kernel has seen. */
 static int (*const adders[])(struct assembly *a, struct store_reader *i) = {
-	add_classes,         add_operations,        add_mpiio,          add_locks,
-	assembly_add_async,  add_communication,     add_overflow,       assembly_add_unobserved,
-	assembly_add_phases, assembly_add_observer, assembly_add_sites, assembly_add_platform,
-	add_timeline};
+	add_classes,           add_operations,        add_mpiio,          add_locks,
+	assembly_add_async,    add_communication,     add_overflow,       assembly_add_unobserved,
+	assembly_add_phases,   assembly_add_observer, assembly_add_sites, assembly_add_sampled_times,
+	assembly_add_platform, add_timeline};
 
 int assembly_sections_add(struct assembly *a, struct store_reader *i)
 {

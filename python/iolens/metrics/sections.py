@@ -20,6 +20,7 @@ _COLUMNS = {
     "mpiio_completions": """
         rank i, kind s, direction s, count i, errors i, bytes i, wait_time f, span_time f""",
     "locks": "rank i, file s, shared i, exclusive i, released i, refused i, wait_time f, longest f",
+    "sampled_times": "rank i, calls i, time f, timed i, doubtful i, doubtful_time f",
     "async": """
         rank i, interface s, direction s, count i, errors i, bytes i, recorded i, untimed i, fixed_files i,
         fixed_buffers i, wait_time f, span_time f, longest f, under_10us i, under_100us i, under_1ms i, under_10ms i,

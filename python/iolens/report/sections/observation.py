@@ -50,6 +50,20 @@ def _estimated(source: Source) -> list[str]:
     ]
 
 
+def _sampled(source: Source) -> list[str]:
+    calls, timed, doubtful, seconds = source.ask(
+        "SELECT coalesce(sum(calls), 0), sum(timed), sum(doubtful), sum(doubtful_time) FROM sampled_times "
+        "WHERE log = {log}"
+    )[0]
+    if not calls:
+        return []
+    waited = f" {write(doubtful, 'count')} of them, in pauses, may have waited: {write(seconds, 'seconds')} at most."
+    return [
+        f"Times of {write(calls, 'count')} fast calls are estimated from {write(timed, 'count')} timed ones."
+        + (waited if doubtful else "")
+    ]
+
+
 def _shape(source: Source) -> list[str]:
     texts = []
     own = source.ask("SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}")[0]
@@ -99,7 +113,13 @@ def limits(source: Source, problems: list[str]) -> list[Note]:
     known = [Note("warning", f"Damaged: {text}") for text in problems] + _missing(source)
     return known + [
         Note("missing", text)
-        for text in (*_folded(source), *_unexplained(source), *_estimated(source), *_shape(source))
+        for text in (
+            *_folded(source),
+            *_unexplained(source),
+            *_estimated(source),
+            *_sampled(source),
+            *_shape(source),
+        )
     ]
 
 
