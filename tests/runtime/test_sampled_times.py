@@ -1,4 +1,4 @@
-"""Fast calls of which only some take the clock: what is counted is exact, and times are those of the program's own clock."""
+"""Fast calls of which only some take the clock: counts are exact, times are those of the program's own clock."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from observed import Observe, Observed
 
-# Copies a file of 1 MiB `rounds` times by blocks of up to 4 KiB, times each call itself, and says how long it was in reads,
-# writes and seeks. Every `often` reads it sleeps between two calls.
+# Copies a file of 1 MiB `rounds` times by blocks of up to 4 KiB, times each call itself, and says how long it was in
+# reads, writes and seeks. Every `often` reads it sleeps between two calls.
 COPY = r"""
 #include <fcntl.h>
 #include <stdio.h>
