@@ -26,8 +26,9 @@ typedef struct logged_access make_access(uint64_t number, struct logged_access b
 static struct logged_access wild(uint64_t number, struct logged_access before)
 {
 	(void)number;
-	return (struct logged_access){below(3) ? before.offset + before.length : any(),
-				      below(3) ? before.length : any(), any(), any(), unit_random(&seed) >> below(64)};
+	int64_t behind = (int64_t)((uint64_t)before.offset + (uint64_t)before.length);
+	return (struct logged_access){below(3) ? behind : any(), below(3) ? before.length : any(), any(), any(),
+				      unit_random(&seed) >> below(64)};
 }
 
 /* One after the other; times as they are measured. */
