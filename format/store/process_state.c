@@ -110,7 +110,9 @@ static void timeline_cover(struct state_timeline *t, enum io_op op, double start
 			all.busy[k] += before->busy[k];
 		t->used--;
 	}
-	double left = end - start - known;
+	/* One operation holds those that are known in its time; of several that lie in it somewhere none does. */
+	bool one = busy >= end - start;
+	double left = one ? end - start - known : all.end - all.start - segment_busy(&all);
 	busy = busy < left ? busy : left;
 	if (busy > 0) {
 		all.busy[op] += busy;
