@@ -16,10 +16,10 @@ WITH laid AS (
 ), placed AS (
     SELECT log, id, any_value(mount) AS mount FROM name GROUP BY log, id
 ), spread AS (
-    SELECT r.log, r.id, unnest(l.osts) AS ost, coalesce(p.mount, '') AS mount, r.bytes_read / len(l.osts) AS bytes_read,
-        r.bytes_written / len(l.osts) AS bytes_written, r.total_time / len(l.osts) AS io_time
+    SELECT r.log, r.id, unnest(l.osts) AS ost, coalesce(p.mount, '') AS mount, r.bytes_read / array_length(l.osts) AS bytes_read,
+        r.bytes_written / array_length(l.osts) AS bytes_written, r.total_time / array_length(l.osts) AS io_time
     FROM own_record AS r JOIN laid AS l USING (log, id) LEFT JOIN placed AS p ON p.log = r.log AND p.id = r.id
-    WHERE len(l.osts) > 0
+    WHERE array_length(l.osts) > 0
 ), told AS (
     SELECT log, number, any_value(server) AS server FROM target WHERE kind = 'ost' GROUP BY log, number
 ), summed AS (
