@@ -167,6 +167,21 @@ def of_python(said: Any, log: Path, other: Path) -> None:
     check("report", said("report", "--json", log))
 
 
+def test_a_run_with_estimated_times(observe: Observe, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.json"
+    (tmp_path / "file").write_text("x")
+    code = "import os, sys; f = os.open(sys.argv[1], os.O_RDONLY); [os.pread(f, 1, 0) for _ in range(10000)]"
+    seen = observe(
+        [sys.executable, "-c", code, tmp_path / "file"],
+        options=["-q", "--json", str(summary)],
+        env={"IOLENS_TIMES": "always-sampled"},
+    )
+    assert seen.done.returncode == 0, seen.done.stderr
+    told = json.loads(summary.read_text())["sampled_times"]
+    assert 0 < 8 * told["timed"] < told["calls"] < 10000
+    check("run", summary.read_text())
+
+
 def test_own_logs(said: Any, observe: Observe, tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"
     program = [sys.executable, "-c", BUSY, tmp_path / "file"]
