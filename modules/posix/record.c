@@ -64,12 +64,7 @@ ALWAYS_INLINE void count_access(struct posix_file *f, enum io_op op, const void 
 	struct posix_record *r = f->record;
 	FILE_BY_OP(r, op, reads, writes)++;
 	FILE_BY_OP(r, op, bytes_read, bytes_written) += got;
-	if (__builtin_expect(f->last_size[op].bytes != got || !f->last_size[op].class, 0)) {
-		f->last_size[op].class = NULL; /* of a thread that jumps away between the next two */
-		f->last_size[op].bytes = got;
-		f->last_size[op].class = &(op == IO_READ ? r->size_read : r->size_write)[sizes_class(got)];
-	}
-	++*f->last_size[op].class;
+	(op == IO_READ ? r->size_read : r->size_write)[sizes_class(got)]++;
 	r->mem_not_aligned += buffer && unaligned((int64_t)(uintptr_t)buffer, r->mem_alignment);
 	r->file_not_aligned += r->file_alignment > 0 && unaligned(at, r->file_alignment);
 }

@@ -10,10 +10,6 @@
 struct posix_file {
 	FILE_HEAD(struct posix_record);
 	int last_op; /* of the last access, -1 = none yet */
-	struct {
-		int64_t bytes;
-		int64_t *class; /* the counter of its size; NULL = none yet */
-	} last_size[2];         /* of the last read, the last write */
 	struct frequent access;
 	struct frequent stride;
 };

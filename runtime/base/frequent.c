@@ -37,7 +37,6 @@ static bool make_room(struct frequent *f)
 		memcpy(both, f->value, f->used * sizeof *both);
 		memcpy(both + room, f->count, f->used * sizeof *both);
 	}
-	f->last_count = NULL;
 	f->value = both;
 	f->count = both + room;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a thread that jumps away here leaves room that is there */
@@ -67,10 +66,7 @@ void frequent_miss(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		f->used++;
 	}
-	f->last_count = NULL; /* of a thread that jumps away between the next two */
-	f->last = v;
 	f->latest = (uint8_t)at;
-	f->last_count = &f->count[at];
 	int64_t count = ++f->count[at];
 	if (v)
 		frequent_show(v, count, shown, shown_count);

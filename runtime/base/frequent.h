@@ -13,9 +13,7 @@ enum { FREQUENT_DISTINCT = 32, FREQUENT_SHOWN = 4 };
 struct frequent {
 	uint8_t used;
 	uint8_t room;
-	uint8_t latest;      /* where the last value was: the next one is mostly the same */
-	int64_t last;        /* that value */
-	int64_t *last_count; /* its count; NULL = no value yet */
+	uint8_t latest; /* where the last value was: the next one is mostly the same */
 	int64_t *value;
 	int64_t *count;
 };
@@ -28,11 +26,11 @@ void frequent_repeat(struct frequent *f, int64_t more, int64_t *shown, int64_t *
 
 static inline void frequent_add(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown_count)
 {
-	if (__builtin_expect(f->last != v || !f->last_count, 0)) {
+	if (__builtin_expect(!f->used || f->value[f->latest] != v, 0)) {
 		frequent_miss(f, v, shown, shown_count);
 		return;
 	}
-	int64_t count = ++*f->last_count;
+	int64_t count = ++f->count[f->latest];
 	if (!v)
 		return;
 	if (shown[0] == v)
