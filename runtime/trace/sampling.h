@@ -40,7 +40,7 @@ struct sampling {
 	double slow;     /* in slow calls */
 	double paused;   /* in slow moments between calls, while all of these were timed */
 	int doubts;      /* since the last slow moment that was either */
-} __attribute__((aligned(128)));
+} __attribute__((aligned(64)));
 
 enum { SAMPLING_NEEDED = 1024 }; /* timed and fast calls in a row, before not all are timed */
 
