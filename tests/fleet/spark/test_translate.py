@@ -93,6 +93,15 @@ def test_tables_of_a_query_are_those_that_it_does_not_define() -> None:
             "SELECT MAX_BY(`a`, `b`) FILTER(WHERE NOT `a` IS NULL)",
         ),
         (
+            "SELECT arg_max(a, b ORDER BY c)",
+            "SELECT MIN_BY(CASE WHEN NOT `b` IS NULL THEN `a` END, (-`b`, `c`)) "
+            "FILTER(WHERE NOT CASE WHEN NOT `b` IS NULL THEN `a` END IS NULL)",
+        ),
+        (
+            "SELECT any_value(a ORDER BY b, c)",
+            "SELECT MIN_BY(`a`, (`b`, `c`)) FILTER(WHERE NOT `a` IS NULL)",
+        ),
+        (
             "SELECT count(*) FILTER (a) OVER (ORDER BY b)",
             "SELECT COUNT(CASE WHEN `a` THEN 1 END) OVER (ORDER BY `b` NULLS LAST)",
         ),

@@ -107,6 +107,8 @@ class SparkData:
             frame = self.frame(find_metric(name.removeprefix("metric.")).sql)
         elif name in DERIVED:
             kind, query = DERIVED[name]
+            if name == "file_sum":  # a table of a lake, with a day
+                query = f"SELECT s.*, j.day FROM ({query}) AS s JOIN job AS j ON j.log = s.log"
             frame = self.frame(query)
             if kind == "VIEW":
                 return frame

@@ -320,6 +320,28 @@ def named_windows(node: Node) -> Node:
     )
 
 
+def ties(node: Node) -> Node:
+    """arg_max(x, y ORDER BY a), any_value(x ORDER BY a): Spark's have no order, so it is what the least is of."""
+    if isinstance(node, (exp.ArgMax, exp.ArgMin)) and isinstance(node.expression, exp.Order):
+        of, order = node.expression.this, node.expression
+        there = exp.Not(this=exp.Is(this=of.copy(), expression=exp.null()))
+        shown: Node = exp.Case().when(there, node.this)
+        first = [exp.Neg(this=of) if isinstance(node, exp.ArgMax) else of]
+    elif (
+        isinstance(node, exp.IgnoreNulls)
+        and isinstance(node.this, exp.AnyValue)
+        and isinstance(node.this.this, exp.Order)
+    ):
+        order = node.this.this
+        shown, first = order.this, []
+    else:
+        return node
+    if any(key.args.get("desc") for key in order.expressions):
+        return node
+    keys = [*first, *(key.this for key in order.expressions)]
+    return exp.ArgMin(this=shown, expression=exp.Tuple(expressions=keys))
+
+
 def extremes(node: Node) -> Node:
     """arg_max leaves out rows whose value is null; max_by returns that null."""
     if not isinstance(node, (exp.ArgMax, exp.ArgMin)) or isinstance(node.parent, exp.Filter):
@@ -371,6 +393,7 @@ REWRITES: tuple[Callable[[Node], Node], ...] = (
     unnested,
     filtered_windows,
     named_windows,
+    ties,
     extremes,
     quantiles,
     compared,
