@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from datetime import date, datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -106,13 +105,8 @@ def _replace(table: Table, day: str, names: Pseudonyms) -> None:
                 change(names, duck)
             order = " ORDER BY log" if table.partitioned else ""
             new = write_files(duck, f"SELECT * FROM held{order}", table, f"p{uuid.uuid4().hex}")
-        try:
-            table.commit(add=new, remove=old, exact=True)
+        if table.replace(old, new):
             return
-        except Conflict:
-            for file in new:
-                Path(table.path(file)).unlink(missing_ok=True)
-            table.refresh()
 
 
 def _undated(lake: Lake, name: str, before: date, names: Pseudonyms) -> None:

@@ -127,13 +127,8 @@ def _release(lake: Lake) -> None:
                 return
             kept = f"SELECT * FROM {rows} AS q WHERE NOT EXISTS ({read})"
             new = write_files(duck, kept, table, f"q{uuid.uuid4().hex}")
-        try:
-            table.commit(add=new, remove=old, exact=True)
+        if table.replace(old, new):
             return
-        except Conflict:
-            for file in new:
-                Path(table.path(file)).unlink(missing_ok=True)
-            table.refresh()
 
 
 # ---- merging ----

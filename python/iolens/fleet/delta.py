@@ -154,6 +154,20 @@ class Table:
         ]
         return actions
 
+    def replace(self, old: Iterable[File], new: Sequence[File]) -> bool:
+        """New files in place of old ones. False: somebody has committed since ``version``.
+
+        Then the new files are removed, and the table is at its latest version.
+        """
+        try:
+            self.commit(add=new, remove=old, exact=True)
+        except Conflict:
+            for file in new:
+                Path(self.path(file)).unlink(missing_ok=True)
+            self.refresh()
+            return False
+        return True
+
     def commit(
         self,
         add: Iterable[File] = (),
