@@ -14,6 +14,7 @@ from iolens.fleet import Lake
 from iolens.fleet.named import ask
 from iolens.fleet.published.bring import bring
 from iolens.fleet.published.columns import fields_of
+from iolens.fleet.schema import BATCH_BITS
 from iolens.metrics import Dataset
 from iolens.schemas import load
 from jsonschema import Draft202012Validator
@@ -71,6 +72,15 @@ def test_a_file_may_be_imported_again_and_grow(tmp_path: Path) -> None:
             "SELECT count(*), count(DISTINCT log), count(DISTINCT job_id) FROM job"
         ).fetchone() == (9, 9, 9)
         assert data.query("SELECT count(*) FROM posix").fetchone() == (9,)
+
+
+def test_a_batch_may_have_a_small_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake.create(tmp_path / "lake")
+    monkeypatch.setattr("secrets.randbits", lambda bits: (1 << 31) - 1)
+    assert bring(lake, str(totals(tmp_path / "jobs.csv", range(1, 4)))).jobs == 3
+    with lake.open() as data:
+        numbers = data.query("SELECT log FROM job ORDER BY log").fetchall()
+    assert numbers == [(((1 << 31) - 1 << BATCH_BITS) + place,) for place in range(3)]
 
 
 def test_records_have_the_metrics_and_findings_of_their_log(corpus: Path, tmp_path: Path) -> None:

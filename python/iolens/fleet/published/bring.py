@@ -96,7 +96,7 @@ def _number(lake: Lake, data: Dataset) -> int:
     listed = ", ".join(f"({place}, {batch})" for place, (batch,) in enumerate(batches))
     connection.execute(f"""
         CREATE TEMP TABLE numbered AS
-        SELECT log, batch, (batch << {BATCH_BITS}) + (place & {(1 << BATCH_BITS) - 1}) AS number,
+        SELECT log, batch, (batch::BIGINT << {BATCH_BITS}) + (place & {(1 << BATCH_BITS) - 1}) AS number,
             coalesce("start"::DATE, DATE '1970-01-01') AS {DAY}
         FROM (SELECT log, row_number() OVER (ORDER BY log) - 1 AS place FROM fresh) JOIN job USING (log)
         JOIN (VALUES {listed}) AS b(number, batch) ON b.number = place >> {BATCH_BITS}
