@@ -209,7 +209,7 @@ def test_directories_that_are_not_fit_for_it(site: Site) -> None:
 
 
 SWAP = """
-import os, sys
+import os, random, sys, time
 spool, log, secret = sys.argv[1:]
 at, other = spool + "/x.darshan", spool + "/.other"
 content = open(log, "rb").read()
@@ -219,20 +219,25 @@ ways = [
     lambda: open(other, "wb").write(content),
     lambda: os.symlink(os.path.dirname(secret), other),
 ]
-print("ready", flush=True)
-n = 0
-while True:
-    n += 1
+a_log = 2
+def put(way):
     try:
-        ways[n % len(ways)]()
+        ways[way]()
         os.rename(other, at)
     except OSError:
         pass
+print("ready", flush=True)
+while True:
+    for n in range(random.randrange(2000)):
+        put(n % len(ways))
+    put(a_log)
+    while os.path.lexists(at):  # until it is collected
+        time.sleep(0)
 """
 
 
 def test_what_is_replaced_all_the_time_gives_nothing_away(site: Site, library: Path) -> None:
-    """A link, a pipe and a log take turns under one name while root collects."""
+    """A link, a pipe and a log take turns under one name while root collects; now and then a log stays."""
     log = leave_log(site, library, MALLORY)
     mine = log.rename(site.at / "mine")
     content = mine.read_bytes()
