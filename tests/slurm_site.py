@@ -1,4 +1,4 @@
-"""A site with Slurm and iolens on for every job: plugin, prolog and epilog of deploy/slurm."""
+"""A site with Slurm and iolens on for every job: plugin or TaskProlog, prolog and epilog of deploy/slurm."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ IOLENS_LOGPATH={at}/logs
 DAYS=yes
 LIMIT=60
 GRACE=5
+"""
+TASK_PROLOG = "TaskProlog={at}/etc/task-prolog\n"
+# Logs are made where users may write, and the epilog moves them.
+SPOOLED = """\
+SPOOL={at}/spool
+IOLENS_LIBRARY={at}/lib/iolens/libiolens.so
+SERIAL=yes
 """
 PLUGSTACK = "required {at}/iolens-spank.so library={at}/lib/iolens/libiolens.so logs={at}/logs serial=yes\n"
 
@@ -94,6 +101,9 @@ class Site:
     def logs_of(self, number: int) -> list[Path]:
         return sorted(self.logs.glob(f"[0-9]*/*/*/*_id{number}-*.darshan"))
 
+    def programs_of(self, number: int) -> list[str]:
+        return [path.name.split("_", 1)[1].rsplit("_id", 1)[0] for path in self.logs_of(number)]
+
     def doctor(self, number: int) -> dict[str, list[str]]:
         """name -> what it says of the job."""
         command = [self.at / "bin" / "iolens", "doctor", "--json", "--job", str(number)]
@@ -127,18 +137,31 @@ def _install(at: Path) -> None:
     shutil.copy(PLUGIN, at)
     shutil.copytree(places.ROOT / "deploy" / "slurm", at / "etc")
     (at / "etc" / "site.conf").write_text(SITE_CONF.format(at=at))
-    (at / "plugstack.conf").write_text(PLUGSTACK.format(at=at))
+
+
+def _install_without_plugin(at: Path) -> None:
+    (at / "spool").mkdir()
+    (at / "spool").chmod(0o1733)
+    with (at / "etc" / "site.conf").open("a") as conf:
+        conf.write(SPOOLED.format(at=at))
 
 
 @contextmanager
-def site(patience: int) -> Iterator[Site]:
+def site(patience: int, plugin: bool = True) -> Iterator[Site]:
+    """Without the plugin it has TaskProlog, and a spool."""
     if not PLUGIN.exists():
         raise slurm.CannotStart("no headers of Slurm: the plugin is not built")
     at = Path(tempfile.mkdtemp(prefix="iolens-site-"))
     at.chmod(0o755)
     try:
         _install(at)
-        with slurm.cluster(at, SLURM_CONF.format(at=at), patience) as running:
+        if plugin:
+            # Slurm reads the one beside its slurm.conf, whether that names it or not.
+            (at / "plugstack.conf").write_text(PLUGSTACK.format(at=at))
+        else:
+            _install_without_plugin(at)
+        more = "" if plugin else TASK_PROLOG
+        with slurm.cluster(at, (SLURM_CONF + more).format(at=at), patience) as running:
             yield Site(at, running)
     finally:
         shutil.rmtree(at, ignore_errors=True)

@@ -154,10 +154,6 @@ def runs(site: Site, job: int) -> bool:
     return out.exists() and "runs" in out.read_text()
 
 
-def programs_of(site: Site, job: int) -> list[str]:
-    return [path.name.split("_", 1)[1].rsplit("_id", 1)[0] for path in site.logs_of(job)]
-
-
 def judge(site: Site, job: int, kind: Kind) -> list[str]:
     """What is not as it should be."""
     wrong = []
@@ -167,7 +163,7 @@ def judge(site: Site, job: int, kind: Kind) -> list[str]:
         wrong.append(f"ended {ended}")
     if "iolens" in ended.err or "preload" in ended.err:
         wrong.append(f"said {ended.err}")
-    logs, found = programs_of(site, number), site.doctor(number)
+    logs, found = site.programs_of(number), site.doctor(number)
     for program in set(kind.logs):
         if sum(log.startswith(program) for log in logs) < kind.logs.count(program):
             wrong.append(f"no log of {program}, only of {logs}")

@@ -149,6 +149,8 @@ def test_task_prolog(scripts: Path, preload: Path) -> None:
         f"export IOLENS_LOGPATH={scripts.parent}/logs",
         "export IOLENS_ENABLE_NONMPI=1",
     ]
+    conf.write_text(conf.read_text() + f"SPOOL={scripts.parent}/spool\n")
+    assert f"export IOLENS_LOGPATH={scripts.parent}/spool" in call(scripts / "task-prolog").splitlines()
     assert call(scripts / "task-prolog", LD_PRELOAD=str(preload)) == ""
     assert call(scripts / "task-prolog", IOLENS_SESSION="/dev/shm/iolens-abc") == ""
     conf.write_text(conf.read_text() + "IOLENS_LIBRARY=/no/such.so\n")
