@@ -9,7 +9,9 @@ enum {
 	END = 256,
 	SHORTEST = 3,
 	NUMBER = 8,
-	FEW_NUMBERS = 24, /* a match of fewer bytes may be longer somewhere else */
+	FEW_NUMBERS = 24,  /* a match of fewer bytes may be longer somewhere else, */
+	MANY_NUMBERS = 64, /* and of fewer than these even far away, */
+	FARTHER = 2,       /* if it is so much longer */
 	LONGEST = 258,
 	WINDOW = 32768,
 	TOKEN_BITS = 48,
@@ -310,20 +312,19 @@ enum { FEW = 4096, FEW_BITS = 9, SEEN_BITS = 12, LIKE_BITS = 8, UPPER = 3 };
 
 _Static_assert(1 << SEEN_BITS == DEFLATER_SEEN && 1 << LIKE_BITS == DEFLATER_LIKE, "the tables are used as a whole");
 
-/* How much from `at` on is as it was where the same number was before; *distance tells how far that is. */
-static size_t recall(struct deflater *s, uint32_t at, uint32_t end, uint32_t *distance)
+/* How far before `at` are its number and the one behind it? 0 = not known. */
+static uint32_t recall(struct deflater *s, uint32_t at)
 {
-	uint64_t number = word(s->window + at);
+	const uint8_t *here = s->window + at;
+	uint64_t number = word(here) + 31 * word(here + NUMBER);
 	int bits = s->used <= FEW ? FEW_BITS : SEEN_BITS; /* what has just begun is not spread over several pages */
 	uint32_t *seen = &s->seen[number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits)], before = *seen;
-	*seen = s->base + at + 1;
-	if (before <= s->base)
-		return 0;
-	before -= s->base + 1;
-	if (at - before > WINDOW || word(s->window + before) != number)
-		return 0;
-	*distance = at - before;
-	return 8 + equal(s->window + at + 8, s->window + before + 8, end - at - 8);
+	uint32_t place = s->base + at + 1, back = place - before;
+	if (s->pair == place)
+		return s->pair_back;
+	*seen = s->pair = place;
+	bool known = before > s->base && back <= WINDOW && word(here - back) == word(here);
+	return s->pair_back = known ? back : 0;
 }
 
 struct found {
@@ -364,17 +365,34 @@ static uint32_t like_this(struct deflater *s, uint32_t number)
 /* Parts of a number, but of a record's first one, its id: those of the numbers just before it have short codes. */
 static void consider_parts(struct deflater *s, const struct span *p, uint32_t at, struct found *best)
 {
-	uint32_t within = (at - p->from) % NUMBER;
+	uint32_t within = (at - p->from) % NUMBER, number = at - within;
+	uint32_t like = number + NUMBER <= p->end ? like_this(s, number) : 0;
+	if (s->window[at] == 0xff) /* -1 */
+		consider(s, at, p->end, 1, best);
 	consider(s, at, p->end, 2 * NUMBER, best);
 	consider(s, at, p->end, 3 * NUMBER, best);
-	if (within <= NUMBER - UPPER && at - within + NUMBER <= p->end)
-		consider(s, at, p->end, like_this(s, at - within), best);
+	if (within <= NUMBER - UPPER)
+		consider(s, at, p->end, like, best);
+}
+
+/* The rest of a record, from the next two numbers on, is often that of an earlier one: its durations have few bits. */
+static void consider_rest(struct deflater *s, const struct span *p, uint32_t at, struct found *best)
+{
+	struct found far = {0, 0};
+	uint32_t next = p->from + (at - p->from + NUMBER - 1) / NUMBER * NUMBER;
+	if (next + NUMBER <= p->end && !word(s->window + next))
+		next += NUMBER;
+	if (next + 2 * NUMBER > p->end || !word(s->window + next))
+		return;
+	consider(s, at, p->end, recall(s, next), &far);
+	if (far.length >= best->length + FARTHER)
+		*best = far;
 }
 
 static struct found find(struct deflater *s, const struct span *p, uint32_t at)
 {
 	const uint8_t *here = s->window + at;
-	struct found best = {0, p->back}, other;
+	struct found best = {0, p->back};
 	if (p->numbers && at && !here[0] && !here[-1])
 		best = (struct found){zeros(here, p->end - at), 1};
 	consider(s, at, p->end, p->back, &best);
@@ -382,15 +400,17 @@ static struct found find(struct deflater *s, const struct span *p, uint32_t at)
 		consider(s, at, p->end, 3 * NUMBER, &best);
 		consider(s, at, p->end, 4 * NUMBER, &best);
 	}
+	if (p->numbers && best.length < MANY_NUMBERS && at - p->from >= NUMBER)
+		consider_rest(s, p, at, &best);
 	if (best.length >= NUMBER)
 		return best;
 	consider(s, at, p->end, p->numbers ? NUMBER : p->tail, &best);
 	if (p->numbers && best.length < NUMBER && at - p->from >= NUMBER)
 		consider_parts(s, p, at, &best);
 	uint32_t within = at - p->from;
-	bool whole = p->end - at >= NUMBER && (p->numbers ? within % NUMBER == 0 : within >= NUMBER);
-	if (whole && best.length < NUMBER && (other.length = recall(s, at, p->end, &other.distance)) > best.length)
-		best = other;
+	bool whole = p->end - at >= 2 * NUMBER && (p->numbers ? within % NUMBER == 0 : within >= NUMBER);
+	if (whole && best.length < NUMBER)
+		consider(s, at, p->end, recall(s, at), &best);
 	return best;
 }
 
@@ -471,7 +491,7 @@ static void forget(struct deflater *s, uint32_t n)
 		return;
 	memset(s->seen, 0, sizeof s->seen);
 	memset(s->like, 0, sizeof s->like);
-	s->number = 0;
+	s->number = s->pair = 0;
 	s->base = 0;
 }
 

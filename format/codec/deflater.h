@@ -32,9 +32,10 @@ struct deflater {
 	uint32_t distances[DEFLATER_DISTANCES];
 	uint32_t token[DEFLATER_TOKENS]; /* a byte, or length << 16 | distance */
 	uint32_t base;                   /* bytes that are no longer in the window */
-	uint32_t seen[DEFLATER_SEEN];    /* where a number was, by its hash: base + place in the window + 1 */
+	uint32_t seen[DEFLATER_SEEN];    /* where two numbers were, by their hash: base + place in the window + 1 */
 	uint32_t like[DEFLATER_LIKE];    /* the same of the upper bytes of a number */
 	uint32_t number, far;            /* the last one looked up there, and how far before it the other one was */
+	uint32_t pair, pair_back;        /* the same of two numbers in `seen` */
 	uint8_t window[DEFLATER_WINDOW];
 };
 

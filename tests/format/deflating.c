@@ -102,6 +102,24 @@ TEST(of_an_id_and_a_name_the_id_takes_no_match_from_the_name)
 	CHECK(deflates(1000, 41, false, id_and_name) < 11900);
 }
 
+/* A time of its own, and behind it the durations of one of 50 earlier records. */
+static void times(uint8_t *at, size_t size, size_t number)
+{
+	uint64_t like = (uint64_t)rand() % 50 + 1;
+	memset(at, 0, size);
+	noise(at, 8, number);
+	for (size_t k = 0; k < 6; k++) {
+		uint64_t value = k ? UINT64_C(0x3ed0000000000000) + (like * (k * 7 + 3) % 61 << 44)
+				   : UINT64_C(0x3f8b000000000000) + ((uint64_t)number * 13 << 36);
+		memcpy(at + 584 + 16 * k, &value, 8);
+	}
+}
+
+TEST(durations_of_an_earlier_record_are_found_there)
+{
+	CHECK(deflates(1000, 704, false, times) < 25500);
+}
+
 TEST(a_deflater_begins_again_after_its_end)
 {
 	struct deflater *s = deflater_make();
