@@ -10,7 +10,7 @@ import cases
 import cases_parallel
 import pytest
 from iolens.metrics import Dataset
-from iolens.rules import Finding, find, load
+from iolens.rules import Finding, find, load, parse
 from jobs import Job
 
 CASES = {
@@ -60,6 +60,11 @@ def test_the_reference_page_is_up_to_date(root: Path, tmp_path: Path) -> None:
     page = tmp_path / "rules.md"
     subprocess.run([sys.executable, root / "tools" / "rulepage.py", page], check=True)
     assert page.read_text() == (root / "docs" / "reference" / "rules.md").read_text(), "run make docs"
+
+
+def test_the_installed_catalog_is_that_of_the_files(root: Path) -> None:
+    files = (root / "python" / "iolens" / "rules" / "catalog").glob("*.toml")
+    assert {file.stem: parse(file.stem, file.read_text()) for file in files} == load().rules
 
 
 def test_rules_cover_rules_that_are_there() -> None:

@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Union
 
 from iolens.error import USAGE, IolensError
-from iolens.rules.rule import Rule, RuleError, Threshold, parse
+from iolens.rules.rule import Rule, RuleError, Threshold, own_tables, parse, rule_of
 
 __all__ = ["SEVERITY", "Catalog", "load"]
 
@@ -78,9 +77,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> IolensError:
 
 @cache
 def _own() -> tuple[Rule, ...]:
-    folder = files("iolens.rules").joinpath("catalog")
-    found = [f for f in folder.iterdir() if f.name.endswith(".toml")]
-    return tuple(parse(f.name[:-5], f.read_text(encoding="utf-8")) for f in found)
+    return tuple(rule_of(name, table) for name, table in own_tables()["rules"].items())
 
 
 def _site(directory: AnyPath, problems: list[str]) -> list[Rule]:

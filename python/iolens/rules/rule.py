@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -14,11 +15,6 @@ from iolens.metrics import MODULES, SECTIONS
 from iolens.rules.finding import SEVERITIES, Advice
 from iolens.rules.text import FORMATS, fields
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 __all__ = [
     "CONFIDENCES",
     "FACTS",
@@ -29,8 +25,10 @@ __all__ = [
     "Rule",
     "RuleError",
     "Threshold",
+    "own_tables",
     "parse",
     "read_toml",
+    "rule_of",
 ]
 
 TOPICS = {
@@ -201,10 +199,17 @@ def _evidence(number: int, table: Any) -> EvidenceQuery:
 
 
 @cache
+def own_tables() -> dict[str, dict[str, Any]]:
+    """What tools/catalog.py has read of advice.toml ("advice") and of catalog/*.toml ("rules"), by name."""
+    text = files("iolens.rules").joinpath("catalog.json").read_text(encoding="utf-8")
+    read: dict[str, dict[str, Any]] = json.loads(text)
+    return read
+
+
+@cache
 def _shared_advice() -> dict[str, ConditionalAdvice]:
     """Advice that several rules give, by name."""
-    table = tomllib.loads(files("iolens.rules").joinpath("advice.toml").read_text(encoding="utf-8"))
-    return {name: _advice(0, one) for name, one in table.items()}
+    return {name: _advice(0, one) for name, one in own_tables()["advice"].items()}
 
 
 def _advice(number: int, table: Any) -> ConditionalAdvice:
@@ -232,6 +237,10 @@ def _gain(table: Mapping[str, Any]) -> Gain:
 
 def read_toml(text: str) -> dict[str, Any]:
     """Raises RuleError for what is not TOML."""
+    if sys.version_info >= (3, 11):  # of a site alone: 2 ms
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -241,9 +250,13 @@ def read_toml(text: str) -> dict[str, Any]:
 
 def parse(name: str, text: str, path: str = "") -> Rule:
     """The rule of a file's text. Raises RuleError."""
+    return rule_of(name, read_toml(text), path)
+
+
+def rule_of(name: str, table: Mapping[str, Any], path: str = "") -> Rule:
+    """The rule of a file's table. Raises RuleError."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise RuleError("a rule's name (the file's) has small letters, digits and _ only")
-    table = read_toml(text)
     _typed(table, "", _KEYS, _REQUIRED)
     _typed(table["severity"], "severity: ", {"cap": str, "floor": str}, ("cap",))
     cap = _one_of(table["severity"]["cap"], SEVERITIES, "severity")
