@@ -199,7 +199,8 @@ PyMODINIT_FUNC PyInit__native(void)
 	PyObject *module = PyModule_Create(&definition);
 	if (!module)
 		return NULL;
-	if (!add_type(module, "Log", PyType_FromSpec(&log_spec)) && !add_type(module, "Stream", stream_type_new()))
+	if (!add_type(module, "Log", PyType_FromSpec(&log_spec)) && !add_type(module, "Stream", stream_type_new()) &&
+	    !PyModule_AddStringConstant(module, "version", IOLENS_VERSION))
 		return module;
 	Py_DECREF(module);
 	return NULL;

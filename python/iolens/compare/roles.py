@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-import duckdb
-
 from iolens.error import USAGE, IolensError
+from iolens.metrics.engine import duckdb
 from iolens.metrics.literal import quoted
 
 __all__ = ["Substitution", "match", "parse_substitution", "role", "role_sql"]

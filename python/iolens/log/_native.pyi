@@ -3,6 +3,8 @@
 Spec = tuple[str, int, str | None, bool, bool, tuple[bytes, ...] | None, int]
 Pairs = list[tuple[str, str]]
 
+version: str
+
 class Log:
     def __init__(self, path: bytes, data: bytes | None = None) -> None: ...
     def close(self) -> None: ...

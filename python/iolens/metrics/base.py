@@ -6,10 +6,9 @@ import contextlib
 from collections.abc import Collection, Iterator
 from typing import Protocol
 
-import duckdb
-
 from iolens.error import MORE_MEMORY, IolensError
 from iolens.log.table import Schema
+from iolens.metrics.engine import duckdb
 
 __all__ = ["Base", "told"]
 

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Union
 
-import duckdb
-
 from iolens.error import IolensError
 from iolens.log import memory_allowed
 from iolens.metrics.base import Base, told
+from iolens.metrics.engine import duckdb
 from iolens.metrics.literal import literal, with_values
 from iolens.metrics.log_tables import LogTables
 from iolens.metrics.metric import find_metric, metrics

@@ -8,13 +8,12 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Union
 
-import duckdb
-
 from iolens.error import USAGE, IolensError
 from iolens.log import Log, Scan
 from iolens.log import open as open_log
 from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
+from iolens.metrics.engine import duckdb
 from iolens.metrics.literal import quoted
 from iolens.metrics.metric import metrics
 from iolens.metrics.plausible import implausible

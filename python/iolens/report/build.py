@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from iolens.log import _native
 from iolens.metrics import Dataset, metrics
 from iolens.report.document import Document, Job, Section, Term, walk
 from iolens.report.sections.answer import answer, headline
@@ -29,10 +29,7 @@ JOBS = 20
 
 
 def own_version() -> str:
-    try:
-        return version("iolens")
-    except PackageNotFoundError:
-        return "unknown"
+    return _native.version
 
 
 def _subtitle(source: Source) -> str:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-import duckdb
-
 from iolens.metrics import Dataset
+from iolens.metrics.engine import duckdb
 from iolens.metrics.views import LISTS
 from iolens.progress import each
 from iolens.rules.advice import advise, read_facts

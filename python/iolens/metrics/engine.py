@@ -1,0 +1,13 @@
+"""DuckDB's extension module without the package around it, whose import takes as long again: its version, and types.
+
+Everything in the package that a dataset needs is an object of this module, whoever imports ``duckdb`` beside it.
+"""
+
+from __future__ import annotations
+
+try:
+    import _duckdb as duckdb
+except ImportError:  # a release that names it otherwise; where there is none, this says so
+    import duckdb  # type: ignore[no-redef]
+
+__all__ = ["duckdb"]
