@@ -28,6 +28,7 @@ struct scan {
 	pthread_cond_t changed;
 	pthread_t threads[THREADS_MAX];
 	int nthreads;
+	bool started;
 	atomic_bool stopped;
 	pid_t process; /* a forked child has none of the threads */
 	size_t run_logs, nruns;
@@ -207,16 +208,14 @@ static int start_threads(struct scan *s)
 	return failed && !s->nthreads ? LOG_E_MEMORY : LOG_OK;
 }
 
-static int start(struct scan *s)
+static int prepare(struct scan *s)
 {
 	int code = copy_paths(s);
 	code = code < 0 ? code : hold_handles(s);
 	s->run_logs = logs_in_a_run(&s->spec);
 	s->nruns = (s->spec.npaths + s->run_logs - 1) / s->run_logs;
 	s->runs = calloc(s->nruns + 1, sizeof *s->runs);
-	if (code < 0 || !s->runs)
-		return LOG_E_MEMORY;
-	return start_threads(s);
+	return code < 0 || !s->runs ? LOG_E_MEMORY : LOG_OK;
 }
 
 int scan_open(struct scan **out, const struct scan_spec *spec, struct log_error *err)
@@ -230,9 +229,9 @@ int scan_open(struct scan **out, const struct scan_spec *spec, struct log_error 
 	s->spec.threads = spec->threads < 1 ? 1 : spec->threads > THREADS_MAX ? THREADS_MAX : spec->threads;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	if (start(s) < 0) {
+	if (prepare(s) < 0) {
 		scan_close(s);
-		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "threads cannot be started");
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	}
 	*out = s;
 	return LOG_OK;
@@ -279,9 +278,20 @@ static bool must_stop(const struct scan *s)
 	return s->spec.stop_on_error && s->first_failure.error.code && s->first_failure.log < done;
 }
 
+/* Threads are started when rows are wanted: many a scan is only asked for its columns. */
+static int begin(struct scan *s, struct log_error *err)
+{
+	if (s->started || s->stopped)
+		return LOG_OK;
+	s->started = true;
+	return start_threads(s) < 0 ? log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "threads cannot be started") : LOG_OK;
+}
+
 int scan_next(struct scan *s, struct table **out, struct log_error *err, const char **path)
 {
 	*out = NULL;
+	if (begin(s, err) < 0)
+		return err->code;
 	pthread_mutex_lock(&s->lock);
 	while (s->turn < s->nruns && !*out && !must_stop(s)) {
 		struct run *run = &s->runs[s->turn];

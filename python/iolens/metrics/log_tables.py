@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Union
@@ -15,7 +14,7 @@ from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
 from iolens.metrics.engine import duckdb
 from iolens.metrics.literal import quoted
-from iolens.metrics.metric import metrics
+from iolens.metrics.metric import words
 from iolens.metrics.plausible import implausible
 from iolens.metrics.sections import SECTIONS
 from iolens.metrics.views import INTERFACES, MODULES, record_columns
@@ -64,14 +63,16 @@ class LogTables:
         """The open logs."""
         for log in self.logs:
             _ = log.job  # without it nothing can be told of a log
-        self._scan = Scan(self.paths, threads, logs=self.logs if logs else None)
         stored = sum(m.stored for log in self.logs for m in log.modules.values())
         self.small = stored <= SMALL_BYTES
+        # A log that is read through one handle keeps its names: of large ones each table opens the file again.
+        self._scan = Scan(self.paths, threads, logs=self.logs if logs or self.small else None)
         self.large = stored > LARGE_BYTES if large is None else large
         self._words: set[str] = set()
         self._left_out_rows: list[tuple[int, str]] = []
         self._left_out: dict[str, set[str]] = {}
         self._made: set[str] = set()
+        self._schemas: dict[str, Schema] = {}
 
     def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
         self._connection = connection
@@ -108,7 +109,9 @@ class LogTables:
         return name in PLAIN or self.has(name)
 
     def schema(self, module: str) -> Schema:
-        return self._scan.table(module).schema
+        if module not in self._schemas:
+            self._schemas[module] = self._scan.table(module).schema
+        return self._schemas[module]
 
     # ---- tables ----
 
@@ -155,20 +158,20 @@ class LogTables:
         self._with_source(self._scan.table(module, batch_rows=_BATCH), statement)
 
     def _module(self, module: str) -> None:
-        table = self._scan.table(module, batch_rows=_BATCH)
+        table, schema = self._scan.table(module, batch_rows=_BATCH), self.schema(module)
+        chosen = schema.names
         if module in INTERFACES and not self._every_column:
-            chosen = self._columns(table)
-            self._left_out[module] = set(table.schema.names) - set(chosen)
+            chosen = self._columns(schema)
+            self._left_out[module] = set(schema.names) - set(chosen)
             table = table.select(chosen)
         self._load(module, table)
         if self.has(module):
-            self._leave_out(module, implausible(table.schema, set(table.schema.names)))
+            self._leave_out(module, implausible(schema, set(chosen)))
 
-    def _columns(self, table: Table) -> list[str]:
+    def _columns(self, schema: Schema) -> tuple[str, ...]:
         """Those that some query asks for: the columns of ``record``, and what is named somewhere."""
-        words = {word for m in metrics().values() for word in re.findall(r"\w+", m.sql)}
-        words |= self._words | {"log", "id", "rank"} | record_columns(table.schema)
-        return [field.name for field in table.schema if field.name in words]
+        chosen = words() | self._words | {"log", "id", "rank"} | record_columns(schema)
+        return tuple(field.name for field in schema if field.name in chosen)
 
     def add_column(self, column: str) -> bool:
         """Reads the loaded modules that have this column, and were read without it, again."""

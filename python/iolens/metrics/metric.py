@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from iolens.error import USAGE, IolensError
 
-__all__ = ["TOPICS", "Metric", "find_metric", "metrics", "parse"]
+__all__ = ["TOPICS", "Metric", "find_metric", "metrics", "parse", "words"]
 
 _REQUIRED = ("title", "definition", "unit", "source")
 _DEFAULTS = {"topic": "other", "direction": "", "needs": "", "caveats": "", "layout": "value"}
@@ -75,6 +75,12 @@ def metrics() -> dict[str, Metric]:
     folder = files("iolens.metrics").joinpath("sql")
     found = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
     return {f.name[:-4]: parse(f.name[:-4], f.read_text(encoding="utf-8")) for f in found}
+
+
+@cache
+def words() -> frozenset[str]:
+    """Every word of the queries of all metrics."""
+    return frozenset(word for metric in metrics().values() for word in re.findall(r"\w+", metric.sql))
 
 
 def find_metric(name: str) -> Metric:
