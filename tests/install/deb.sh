@@ -1,6 +1,6 @@
 #!/bin/bash
 # The Debian packages of dist/ on a bare Debian in a chroot: installed with apt, from nothing to a report, upgraded where
-# there are packages of an older version in FOLDER, and purged: is every file and link as before? Needs root,
+# there are packages of an older version in FOLDER, and purged: is every file and link as before? Needs root, gcc,
 # debootstrap, a network, 1 GB below $TMPDIR and a minute or two.
 #   tests/install/deb.sh [FOLDER]
 set -euo pipefail
@@ -14,7 +14,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Ori
 
 root=$(mktemp -d --tmpdir iolens-deb.XXXXXX)
 clean() {
-	umount -l "$root/proc" "$root/dev" 2>/dev/null || true
+	umount -l "$root/proc" "$root/sys" "$root/dev" 2>/dev/null || true
 	mountpoint -q "$root/dev" || rm -rf --one-file-system "$root" "$root.log"
 }
 trap clean EXIT
@@ -40,14 +40,41 @@ report() {
 		iolens files job.darshan | grep -q " 2\.0 MiB .*data\.bin"
 		iolens report job.darshan >/dev/null && grep -q data.bin job.html' || fail "no report: $1"
 }
+# What iolens-kernel knows of a program that nothing can be preloaded into; where eBPF is refused, its totals.
+static_program() {
+	cc -static -o "$root/tmp/static" -x c - <<-'C'
+		#include <fcntl.h>
+		#include <unistd.h>
+		static char block[4096];
+		int main(void)
+		{
+			int f = open("made", O_CREAT | O_WRONLY, 0600), n = 0;
+			while (n < 3 && write(f, block, sizeof block) == sizeof block)
+				n++;
+			return n < 3 || close(f);
+		}
+	C
+	[[ $(inside iolens-kernel --help) = 'usage: iolens-kernel --node'* ]] || fail "iolens-kernel --help"
+	inside sh -ec 'cd /tmp/work && iolens run --kernel -o static.darshan -- /tmp/static' >"$root.log" 2>&1 ||
+		fail "a static program: $(cat "$root.log")"
+	if refused=$(grep -o 'run: --kernel: .*' "$root.log"); then
+		grep -q 'observed by   totals: 1 of 1 process' "$root.log" || fail "a static program: $(cat "$root.log")"
+	else
+		[[ $(inside iolens files /tmp/work/static.darshan) = *' 12.0 KiB '*/made* ]] || fail "a static program has no file"
+	fi
+	[ -e "$root/lib/systemd/system/iolens-kernel.service" ] || fail "no unit"
+	started=$(inside find /etc/systemd -name 'iolens-kernel*')
+	[ -z "$started" ] || fail "installing has switched it on: $started"
+}
 
 debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$root.log" || { tail -n 5 "$root.log" >&2; exit 1; }
 chmod 755 "$root"
 mount -t proc proc "$root/proc"
+mount -t sysfs sys "$root/sys"
 mount --rbind /dev "$root/dev"
 cp -L /etc/resolv.conf "$root/etc/"
 # What the packages depend on is not theirs to remove.
-apt install python3 libbz2-dev zlib1g-dev
+apt install python3 libbpf1 libbz2-dev zlib1g-dev
 list >"$root/tmp/before"
 
 if [ -n "$older" ]; then
@@ -64,10 +91,11 @@ version=$(inside dpkg-query -W -f '${Version}' iolens)
 report "$version"
 broken=$(inside find /usr/lib/iolens /usr/bin/iolens -xtype l)
 [ -z "$broken" ] || fail "links to nothing: $broken"
+static_program
 apt remove iolens-analysis
 said=$(inside sh -c 'iolens report /tmp/work/job.darshan 2>&1 >/dev/null') && fail "a report without iolens-analysis"
 [[ $said = *": apt install iolens-analysis" && $said != *$'\n'* ]] || fail "without iolens-analysis it says: $said"
-apt purge iolens iolens-analysis iolens-slurm libiolens-dev libiolens-log0
+apt purge iolens iolens-analysis iolens-kernel iolens-slurm libiolens-dev libiolens-log0
 list >"$root/tmp/after"
 left=$(diff "$root/tmp/before" "$root/tmp/after") || fail "purged, and yet different: $left"
-echo "deb: $version on $suite, to a report${had:+, upgraded from $had}, purged without remains"
+echo "deb: $version on $suite, to a report${had:+, upgraded from $had}, purged without remains${refused:+; static programs: $refused}"
