@@ -19,12 +19,24 @@ static struct lock free_lock;
 static struct posix_open *free_list;
 static uint64_t last_id;
 
+/* 0: nothing is unaligned. */
+static uint32_t mask_of(int64_t alignment, bool *divides)
+{
+	if (alignment <= 0)
+		return 0;
+	*divides |= (alignment & (alignment - 1)) || alignment > UINT32_MAX;
+	return (uint32_t)alignment - 1;
+}
+
 static void made(struct file *f)
 {
 	struct posix_file *file = (struct posix_file *)f;
 	file->record->mem_alignment = config.alignment;
 	file->record->file_alignment = f->name->alignment;
+	file->memory_mask = mask_of(config.alignment, &file->divides);
+	file->file_mask = mask_of(f->name->alignment, &file->divides);
 	file->last_op = -1;
+	file->usual = POSIX_NONE;
 }
 
 static const struct file_kind kind = {WRITTEN_POSIX, sizeof(struct posix_file), made};

@@ -32,24 +32,34 @@ static int64_t end_of_file(int fd, int64_t got)
 	return sys_fstat(fd, &s) == 0 ? s.st_size - got : 0;
 }
 
-ALWAYS_INLINE void count_pattern(struct posix_file *f, struct posix_open *o, enum io_op op, int64_t at, int64_t got)
+/* Bytes between the end of the last access and one beyond it. */
+ALWAYS_INLINE int64_t stride_to(int64_t at, int64_t last)
 {
-	struct posix_record *r = f->record;
-	int64_t last = o->last[op], end = at + got - 1;
-	int64_t stride = 0;
-	if (at > last) {
-		FILE_BY_OP(r, op, seq_reads, seq_writes)++;
-		if (at > 0 && last != 0)
-			stride = at - last - 1;
-	}
-	FILE_BY_OP(r, op, consec_reads, consec_writes) += at == last + 1;
+	return at > last && at > 0 && last ? at - last - 1 : 0;
+}
+
+ALWAYS_INLINE void count_end(struct posix_open *o, enum io_op op, int64_t end)
+{
+	struct posix_record *r = o->file->record;
 	o->last[op] = end;
 	if (end > FILE_BY_OP(r, op, max_byte_read, max_byte_written))
 		FILE_BY_OP(r, op, max_byte_read, max_byte_written) = end;
+}
+
+/* Returns the stride. */
+static int64_t count_pattern(struct posix_open *o, enum io_op op, int64_t at, int64_t got)
+{
+	struct posix_file *f = o->file;
+	struct posix_record *r = f->record;
+	int64_t last = o->last[op], stride = stride_to(at, last);
+	FILE_BY_OP(r, op, seq_reads, seq_writes) += at > last;
+	FILE_BY_OP(r, op, consec_reads, consec_writes) += at == last + 1;
+	count_end(o, op, at + got - 1);
 	r->rw_switches += f->last_op >= 0 && f->last_op != (int)op;
-	f->last_op = (int)op;
+	f->last_op = (int8_t)op;
 	frequent_add(&f->stride, stride, r->stride, r->stride_count);
 	frequent_add(&f->access, got, r->access, r->access_count);
+	return stride;
 }
 
 static bool unaligned(int64_t at, int64_t alignment)
@@ -59,14 +69,75 @@ static bool unaligned(int64_t at, int64_t alignment)
 	return at % alignment != 0;
 }
 
-ALWAYS_INLINE void count_access(struct posix_file *f, enum io_op op, const void *buffer, int64_t at, int64_t got)
+static void count_access(struct posix_record *r, enum io_op op, const void *buffer, int64_t at, int64_t got)
 {
-	struct posix_record *r = f->record;
 	FILE_BY_OP(r, op, reads, writes)++;
 	FILE_BY_OP(r, op, bytes_read, bytes_written) += got;
 	(op == IO_READ ? r->size_read : r->size_write)[sizes_class(got)]++;
 	r->mem_not_aligned += buffer && unaligned((int64_t)(uintptr_t)buffer, r->mem_alignment);
 	r->file_not_aligned += r->file_alignment > 0 && unaligned(at, r->file_alignment);
+}
+
+/* After the most frequent length may have become another one. */
+static void find_usual(struct posix_file *f)
+{
+	int64_t most = f->record->access[0];
+	if (!most || f->divides)
+		return;
+	f->usual_class = (int8_t)sizes_class(most);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a thread that jumps away here leaves none */
+	f->usual = most;
+}
+
+/* Returns the stride. Holds the file's lock. */
+__attribute__((noinline)) static int64_t count_any(struct posix_open *o, enum io_op op, const void *buffer, int64_t at,
+						   int64_t got)
+{
+	o->file->usual = POSIX_NONE;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	count_access(o->file->record, op, buffer, at, got);
+	int64_t stride = count_pattern(o, op, at, got);
+	find_usual(o->file);
+	return stride;
+}
+
+/*
+ * The same where nothing must be looked up: an access as long as most of its file, of the kind of the last one, behind it or as
+ * far from it as most. False: it is another one, and nothing is counted.
+ */
+ALWAYS_INLINE bool count_usual(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got)
+{
+	struct posix_file *f = o->file;
+	struct posix_record *r = f->record;
+	int64_t last = o->last[op];
+	if (got != f->usual || f->last_op != (int8_t)op)
+		return false;
+	if (__builtin_expect(at == last + 1, 1)) {
+		if (!frequent_is_usual(&f->stride, 0, r->stride))
+			return false;
+		FILE_BY_OP(r, op, seq_reads, seq_writes)++;
+		FILE_BY_OP(r, op, consec_reads, consec_writes)++;
+	} else {
+		int64_t stride = stride_to(at, last);
+		if (!frequent_is_usual(&f->stride, stride, r->stride))
+			return false;
+		FILE_BY_OP(r, op, seq_reads, seq_writes) += at > last;
+		r->stride_count[0] += stride != 0;
+	}
+	FILE_BY_OP(r, op, reads, writes)++;
+	FILE_BY_OP(r, op, bytes_read, bytes_written) += got;
+	(op == IO_READ ? r->size_read : r->size_write)[f->usual_class]++;
+	r->access_count[0]++;
+	r->mem_not_aligned += ((uint32_t)(uintptr_t)buffer & f->memory_mask) != 0;
+	r->file_not_aligned += ((uint32_t)at & f->file_mask) != 0;
+	count_end(o, op, at + got - 1);
+	return true;
+}
+
+ALWAYS_INLINE void count_one(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got)
+{
+	if (!count_usual(o, op, buffer, at, got))
+		count_any(o, op, buffer, at, got);
 }
 
 ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double start, double end)
@@ -93,8 +164,7 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 			at = cursor(o, op, s->fd, got);
 		else if (o->append && op == IO_WRITE)
 			at = end_of_file(s->fd, got);
-		count_access(f, op, buffer, at, got);
-		count_pattern(f, o, op, at, got);
+		count_one(o, op, buffer, at, got);
 		if (how != UNTIMED)
 			FILE_ACCESS_TIME(f, op, got, s->start, end);
 		if (how == SPECIAL && self.special)
@@ -187,8 +257,7 @@ void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t 
 	if (lock_take(&f->lock)) {
 		struct posix_record *r = f->record;
 		at = request_offset(o, op, s.fd, at, got);
-		count_access(f, op, buffer, at, got);
-		count_pattern(f, o, op, at, got);
+		count_one(o, op, buffer, at, got);
 		file_stamp(&FILE_BY_OP(r, op, read_start_timestamp, write_start_timestamp),
 			   &FILE_BY_OP(r, op, read_end_timestamp, write_end_timestamp), submitted, end);
 		FILE_ACCESS_TIME(f, op, got, s.start, end);
@@ -215,8 +284,8 @@ void posix_on_submit(struct span s, enum io_op op, double end)
 	self_leave();
 }
 
-/* What one access has added since `was`, `more` times more. */
-static void count_again(struct posix_file *f, const struct posix_record *was, int64_t more)
+/* What one access of `bytes` behind `stride` has added since `was`, `more` times more. */
+static void count_again(struct posix_file *f, const struct posix_record *was, int64_t stride, int64_t bytes, int64_t more)
 {
 	static const size_t counters[] = {
 		offsetof(struct posix_record, reads),        offsetof(struct posix_record, writes),
@@ -234,8 +303,8 @@ static void count_again(struct posix_file *f, const struct posix_record *was, in
 		r->size_read[s] += more * (r->size_read[s] - was->size_read[s]);
 		r->size_write[s] += more * (r->size_write[s] - was->size_write[s]);
 	}
-	frequent_repeat(&f->stride, more, r->stride, r->stride_count);
-	frequent_repeat(&f->access, more, r->access, r->access_count);
+	frequent_count(&f->stride, stride, more, r->stride, r->stride_count);
+	frequent_count(&f->access, bytes, more, r->access, r->access_count);
 }
 
 void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, int64_t times)
@@ -245,9 +314,11 @@ void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, i
 	self_enter();
 	if (lock_take(&f->lock)) {
 		struct posix_record was = *f->record;
-		count_access(f, op, NULL, at, bytes);
-		count_pattern(f, o, op, at, bytes);
-		count_again(f, &was, times - 1);
+		int64_t stride = count_any(o, op, NULL, at, bytes);
+		f->usual = POSIX_NONE;
+		if (times > 1)
+			count_again(f, &was, stride, bytes, times - 1);
+		find_usual(f);
 		lock_drop(&f->lock);
 	}
 	self_leave();

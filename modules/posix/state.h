@@ -6,13 +6,21 @@
 #include "fds.h"
 #include "frequent.h"
 
-/* A file: one per record. */
+#define POSIX_NONE INT64_MIN
+
+/* A file: one per record. Two cache lines. */
 struct posix_file {
 	FILE_HEAD(struct posix_record);
-	int last_op; /* of the last access, -1 = none yet */
+	int64_t usual;                   /* bytes of the most frequent access; POSIX_NONE = none yet */
+	int8_t usual_class;              /* of their size (sizes.h) */
+	int8_t last_op;                  /* of the last access, -1 = none yet */
+	bool divides;                    /* an alignment is no power of two: no access is usual */
+	uint32_t memory_mask, file_mask; /* what is in an address and an offset that are aligned is 0 */
 	struct frequent access;
 	struct frequent stride;
 };
+
+_Static_assert(sizeof(struct posix_file) <= 128, "many files have room in the memory of few");
 
 /* An open file description: what dup shares and a second open does not. */
 struct posix_open {

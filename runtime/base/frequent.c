@@ -11,8 +11,11 @@ static bool before(int64_t v, int64_t count, int64_t other, int64_t other_count)
 	return count != other_count ? count > other_count : v > other;
 }
 
-/* Puts the value with its new count where it belongs among those shown. */
-void frequent_show(int64_t v, int64_t count, int64_t *shown, int64_t *shown_count)
+/*
+ * Puts the value with its new count where it belongs among those shown. A thread that jumps away leaves none with another one's
+ * count: the first is added to without a look at the others.
+ */
+static void show(int64_t v, int64_t count, int64_t *shown, int64_t *shown_count)
 {
 	int at = 0;
 	while (at < FREQUENT_SHOWN - 1 && !(shown[at] == v && shown_count[at]))
@@ -23,53 +26,58 @@ void frequent_show(int64_t v, int64_t count, int64_t *shown, int64_t *shown_coun
 		shown[at] = shown[at - 1];
 		shown_count[at] = shown_count[at - 1];
 	}
-	shown[at] = v;
+	shown[at] = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	shown_count[at] = count;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	shown[at] = v;
 }
 
 static bool make_room(struct frequent *f)
 {
 	int room = f->room ? FREQUENT_DISTINCT : FEW;
-	int64_t *both = arena_take(2 * (size_t)room * sizeof *both);
-	if (!both)
+	struct frequent_value *each = arena_take((size_t)room * sizeof *each);
+	if (!each)
 		return false;
-	if (f->used) {
-		memcpy(both, f->value, f->used * sizeof *both);
-		memcpy(both + room, f->count, f->used * sizeof *both);
-	}
-	f->value = both;
-	f->count = both + room;
+	if (f->used)
+		memcpy(each, f->each, f->used * sizeof *each);
+	f->each = each;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a thread that jumps away here leaves room that is there */
 	f->room = (uint8_t)room;
 	return true;
 }
 
-void frequent_repeat(struct frequent *f, int64_t more, int64_t *shown, int64_t *shown_count)
+/* NULL: too many distinct ones, or no memory. */
+static struct frequent_value *find(struct frequent *f, int64_t v)
 {
-	if (!f->used || more <= 0)
-		return;
-	int64_t v = f->value[f->latest];
-	f->count[f->latest] += more;
-	if (v)
-		frequent_show(v, f->count[f->latest], shown, shown_count);
-}
-
-void frequent_miss(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown_count)
-{
-	int at = 0;
-	while (at < f->used && f->value[at] != v)
+	int at = f->latest;
+	if (at < f->used && f->each[at].value == v)
+		return &f->each[at];
+	for (at = 0; at < f->used && f->each[at].value != v;)
 		at++;
 	if (at == f->used) {
 		if (at == FREQUENT_DISTINCT || (at == f->room && !make_room(f)))
-			return;
-		f->value[at] = v;
+			return NULL;
+		f->each[at] = (struct frequent_value){v, 0};
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		f->used++;
 	}
 	f->latest = (uint8_t)at;
-	int64_t count = ++f->count[at];
-	if (v)
-		frequent_show(v, count, shown, shown_count);
+	return &f->each[at];
+}
+
+void frequent_count(struct frequent *f, int64_t v, int64_t times, int64_t *shown, int64_t *shown_count)
+{
+	struct frequent_value *one = find(f, v);
+	f->zero |= !v;
+	if (!one || !v)
+		return;
+	if (f->each[f->first].value == shown[0])
+		f->each[f->first].count = shown_count[0];
+	one->count += times;
+	show(v, one->count, shown, shown_count);
+	if (shown[0] == v)
+		f->first = (uint8_t)(one - f->each);
 }
 
 /* ---- patterns ---- */

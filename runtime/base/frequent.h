@@ -10,33 +10,34 @@
 
 enum { FREQUENT_DISTINCT = 32, FREQUENT_SHOWN = 4 };
 
-struct frequent {
-	uint8_t used;
-	uint8_t room;
-	uint8_t latest; /* where the last value was: the next one is mostly the same */
-	int64_t *value;
-	int64_t *count;
+struct frequent_value {
+	int64_t value, count;
 };
 
-void frequent_miss(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown_count);
-void frequent_show(int64_t v, int64_t count, int64_t *shown, int64_t *shown_count);
+struct frequent {
+	struct frequent_value *each;
+	uint8_t used;
+	uint8_t room;
+	uint8_t latest; /* the value that was looked for last */
+	uint8_t first;  /* the first of those shown: it is counted there, and here before another value is */
+	bool zero;      /* 0 has its place, or found none: no more is to be known of it */
+};
 
-/* The value that was added last, `more` times more. */
-void frequent_repeat(struct frequent *f, int64_t more, int64_t *shown, int64_t *shown_count);
+/* `times` more of a value. */
+void frequent_count(struct frequent *f, int64_t v, int64_t times, int64_t *shown, int64_t *shown_count);
+
+/* True if one more of it is counted without a look at the others. */
+static inline bool frequent_is_usual(const struct frequent *f, int64_t v, const int64_t *shown)
+{
+	return v ? v == shown[0] : f->zero;
+}
 
 static inline void frequent_add(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown_count)
 {
-	if (__builtin_expect(!f->used || f->value[f->latest] != v, 0)) {
-		frequent_miss(f, v, shown, shown_count);
-		return;
-	}
-	int64_t count = ++f->count[f->latest];
-	if (!v)
-		return;
-	if (shown[0] == v)
-		shown_count[0] = count;
+	if (__builtin_expect(!frequent_is_usual(f, v, shown), 0))
+		frequent_count(f, v, 1, shown, shown_count);
 	else
-		frequent_show(v, count, shown, shown_count);
+		shown_count[0] += v != 0;
 }
 
 /* ---- patterns ---- */
