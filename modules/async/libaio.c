@@ -66,7 +66,7 @@ void libaio_submit(struct async_call *c, const void *context, long n, void *cons
 			return;
 		if (!describe(b, &r))
 			continue;
-		r.span = (struct span){fds_get((int)b->fd), c->start, (int)b->fd};
+		r.span = (struct span){.at = fds_get((int)b->fd), .start = c->start, .fd = (int)b->fd};
 		async_submitted(c, &r);
 	}
 }

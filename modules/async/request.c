@@ -219,7 +219,8 @@ void async_call_end(struct async_call *c)
 	}
 	self_leave();
 	for (int i = 0; i < c->files; i++)
-		posix_on_submit((struct span){c->file[i].at, c->start, -1}, (enum io_op)c->file[i].op, c->end);
+		posix_on_submit((struct span){.at = c->file[i].at, .start = c->start, .fd = -1},
+				(enum io_op)c->file[i].op, c->end);
 }
 
 void async_submitted(struct async_call *c, const struct async_request *r)
@@ -248,7 +249,7 @@ void async_refused(struct async_call *c, uintptr_t owner, uint64_t key)
 /* What it did to its file. */
 static void record(const struct async_call *c, struct async_request *r, int64_t result)
 {
-	struct span s = {r->span.at, c->start, r->span.fd};
+	struct span s = {.at = r->span.at, .start = c->start, .fd = r->span.fd};
 	if (!span_tracked(s) || result < 0)
 		return;
 	if (fds_peek(s.fd) != s.at)

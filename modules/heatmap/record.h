@@ -19,18 +19,18 @@ extern __thread struct heatmap_near heatmap_near[STATE_HEAT_COUNT]
 void heatmap_find(struct state_heat *h, struct heatmap_near *near, enum io_op op, int64_t bytes, double start,
 		  double end);
 
-/* An operation that ended about now: the thread was in this bin with its last one. */
-static inline void heatmap_add_untimed(struct state_shard *s, enum state_heat_id map, enum io_op op, int64_t bytes)
+/* An operation that ended about now, in the bin of the thread's last one; false: that is no bin of the map any more. */
+static inline bool heatmap_add_near(struct state_shard *s, enum state_heat_id map, enum io_op op, int64_t bytes)
 {
 	struct state_heat *h = &s->heat[map];
+	struct heatmap_near *near = &heatmap_near[map];
+	if (__builtin_expect(h->width != near->width, 0))
+		return false;
 	struct state_calls *calls = &s->calls[written_of_heat[map]];
 	calls->count[op]++;
 	calls->bytes[op] += bytes;
-	struct heatmap_near *near = &heatmap_near[map];
-	if (__builtin_expect(h->width == near->width, 1))
-		h->bytes[op][near->bin] += bytes;
-	else
-		heatmap_find(h, near, op, bytes, near->from, near->from);
+	h->bytes[op][near->bin] += bytes;
+	return true;
 }
 
 static inline void heatmap_add(struct state_shard *s, enum state_heat_id map, enum io_op op, int64_t bytes,
@@ -45,6 +45,12 @@ static inline void heatmap_add(struct state_shard *s, enum state_heat_id map, en
 		h->bytes[op][near->bin] += bytes;
 	else if (bytes > 0)
 		heatmap_find(h, near, op, bytes, start, end);
+}
+
+/* When the thread's last operation was. */
+static inline double heatmap_latest(enum state_heat_id map)
+{
+	return heatmap_near[map].from;
 }
 
 #endif

@@ -200,7 +200,7 @@ static void ask_layout(int fd)
 /* Before the real close: afterwards the number may already be another thread's new file. */
 struct span posix_span_close(int fd)
 {
-	struct span s = {0, 0, fd};
+	struct span s = {.fd = fd};
 	if (!self_ready() || !fds_peek(fd) || fds_foreign())
 		return s;
 	if (posix_watcher.closing && fds_peek(fd) >= STATE_CLASS_COUNT)

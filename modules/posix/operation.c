@@ -88,32 +88,20 @@ void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
 /* ---- operations on descriptors ---- */
 
 /* An operation on a tracked descriptor: its record's meta time, and one of the record's counters. Returns its end. */
-static double on_record(struct span s, enum state_operation_id operation, enum io_op op, int64_t *counter)
+static double on_record(struct posix_open *o, double start, enum state_operation_id operation, enum io_op op,
+			int64_t *counter)
 {
 	double end = clock_now();
-	struct posix_file *f = posix_open_of(s)->file;
+	struct posix_file *f = o->file;
 	self_enter();
 	if (lock_take(&f->lock)) {
 		++*counter;
-		FILE_TIME(f, op, s.start, end);
+		FILE_TIME(f, op, start, end);
 		lock_drop(&f->lock);
 	}
-	operation_count(operation, op, false, 0, s.start, end);
+	operation_count(operation, op, false, 0, start, end);
 	self_leave();
 	return end;
-}
-
-/* One that takes no clock. */
-static void on_untimed(struct span s, enum state_operation_id operation, int64_t *counter)
-{
-	struct posix_file *f = posix_open_of(s)->file;
-	self_enter();
-	if (lock_take(&f->lock)) {
-		++*counter;
-		lock_drop(&f->lock);
-	}
-	self.shard->operation[operation].count++;
-	self_leave();
 }
 
 static struct posix_record *record_of(struct span s)
@@ -122,20 +110,43 @@ static struct posix_record *record_of(struct span s)
 	return o ? o->file->record : NULL;
 }
 
-void posix_on_seek(struct span s, int64_t result)
+/* In a process with several threads. */
+__attribute__((noinline)) static void seek_untimed_locked(struct posix_file *f)
 {
-	struct posix_record *r = record_of(s);
-	if (!r || result < 0)
+	self_enter();
+	if (lock_take(&f->lock)) {
+		f->record->seeks++;
+		lock_drop(&f->lock);
+	}
+	self.shard->operation[STATE_OP_POSIX_SEEK].count++;
+	self_leave();
+}
+
+void posix_seek_untimed(struct posix_open *o, int64_t result)
+{
+	if (result < 0)
 		return;
-	posix_open_of(s)->offset = result;
-	if (span_untimed(s)) {
-		on_untimed(s, STATE_OP_POSIX_SEEK, &r->seeks);
+	o->offset = result;
+	if (__builtin_expect(!lock_is_needless(), 0)) {
+		seek_untimed_locked(o->file);
 		return;
 	}
-	struct sampling *k = sampling_of(s.fd, IO_META);
+	self_enter();
+	o->file->record->seeks++;
+	self.shard->operation[STATE_OP_POSIX_SEEK].count++;
+	self_leave();
+}
+
+void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
+{
+	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
+	if (result < 0)
+		return;
+	o->offset = result;
+	struct sampling *k = sampling_of(fd, IO_META);
 	if (sampling_on(k))
-		posix_settle(s, IO_META, s.start);
-	double end = on_record(s, STATE_OP_POSIX_SEEK, IO_META, &r->seeks);
+		posix_settle(s, IO_META, start);
+	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, &o->file->record->seeks);
 	sampling_timed(k, s, 0, end);
 }
 
@@ -143,14 +154,15 @@ void posix_on_sync(struct span s, bool data_only, int result)
 {
 	struct posix_record *r = record_of(s);
 	if (r && result == 0)
-		on_record(s, STATE_OP_POSIX_FSYNC, IO_WRITE, data_only ? &r->fdsyncs : &r->fsyncs);
+		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
+			  data_only ? &r->fdsyncs : &r->fsyncs);
 }
 
 void posix_on_fstat(struct span s, unsigned mode, int result)
 {
 	struct posix_record *r = record_of(s);
 	if (r && result == 0 && S_ISREG(mode))
-		on_record(s, STATE_OP_POSIX_STAT, IO_META, &r->stats);
+		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_STAT, IO_META, &r->stats);
 }
 
 void posix_on_map(struct span s, int64_t bytes, bool done)
@@ -228,7 +240,8 @@ static void transfer_end(struct span s, enum io_op op, int64_t at, int64_t moved
 
 static void transfer(double start, double end, int from, int64_t from_at, int to, int64_t to_at, int64_t moved)
 {
-	struct span source = {fds_get(from), start, from}, target = {fds_get(to), start, to};
+	struct span source = {.at = fds_get(from), .start = start, .fd = from};
+	struct span target = {.at = fds_get(to), .start = start, .fd = to};
 	double turn = end;
 	if (span_tracked(source) && span_tracked(target))
 		turn = target.start = start + (end - start) / 2;

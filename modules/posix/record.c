@@ -38,9 +38,8 @@ ALWAYS_INLINE int64_t stride_to(int64_t at, int64_t last)
 	return at > last && at > 0 && last ? at - last - 1 : 0;
 }
 
-ALWAYS_INLINE void count_end(struct posix_open *o, enum io_op op, int64_t end)
+ALWAYS_INLINE void count_end(struct posix_record *r, struct posix_open *o, enum io_op op, int64_t end)
 {
-	struct posix_record *r = o->file->record;
 	o->last[op] = end;
 	if (end > FILE_BY_OP(r, op, max_byte_read, max_byte_written))
 		FILE_BY_OP(r, op, max_byte_read, max_byte_written) = end;
@@ -54,7 +53,7 @@ static int64_t count_pattern(struct posix_open *o, enum io_op op, int64_t at, in
 	int64_t last = o->last[op], stride = stride_to(at, last);
 	FILE_BY_OP(r, op, seq_reads, seq_writes) += at > last;
 	FILE_BY_OP(r, op, consec_reads, consec_writes) += at == last + 1;
-	count_end(o, op, at + got - 1);
+	count_end(r, o, op, at + got - 1);
 	r->rw_switches += f->last_op >= 0 && f->last_op != (int)op;
 	f->last_op = (int8_t)op;
 	frequent_add(&f->stride, stride, r->stride, r->stride_count);
@@ -130,7 +129,7 @@ ALWAYS_INLINE bool count_usual(struct posix_open *o, enum io_op op, const void *
 	r->access_count[0]++;
 	r->mem_not_aligned += ((uint32_t)(uintptr_t)buffer & f->memory_mask) != 0;
 	r->file_not_aligned += ((uint32_t)at & f->file_mask) != 0;
-	count_end(o, op, at + got - 1);
+	count_end(r, o, op, at + got - 1);
 	return true;
 }
 
@@ -174,7 +173,8 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 		o->shared = true; /* the kernel knows where its cursor is now */
 	}
 	if (how == UNTIMED)
-		heatmap_add_untimed(self.shard, STATE_HEAT_POSIX, op, got);
+		heatmap_add(self.shard, STATE_HEAT_POSIX, op, got, heatmap_latest(STATE_HEAT_POSIX),
+			    heatmap_latest(STATE_HEAT_POSIX));
 	else
 		access_shard(how == SPECIAL, op, got, s->start, end);
 	self_leave();
@@ -204,13 +204,98 @@ void posix_settle(struct span s, enum io_op op, double start)
 	self_leave();
 }
 
+/* ---- accesses that take no clock ---- */
+
+/* What is not counted yet. */
+__attribute__((noinline)) static void record_unusual(struct posix_open *o, enum io_op op, const void *buffer,
+						     int64_t at, int64_t got, int fd)
+{
+	struct span s = {.at = (uintptr_t)o, .fd = fd};
+	if (got >= 0)
+		record_access(UNTIMED, &s, op, buffer, at, got, 0);
+	else
+		self_leave();
+}
+
+__attribute__((noinline)) static void leave_in_other_bin(enum io_op op, int64_t got)
+{
+	double latest = heatmap_latest(STATE_HEAT_POSIX);
+	heatmap_add(self.shard, STATE_HEAT_POSIX, op, got, latest, latest);
+	self_leave();
+}
+
+/* Neither of another process's doing. */
+ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, int64_t at)
+{
+	bool moved = at == AT_CURSOR && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
+	return !moved && !(op == IO_WRITE && o->append);
+}
+
+ALWAYS_INLINE bool count_untimed(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got)
+{
+	bool at_cursor = at == AT_CURSOR;
+	at = at_cursor ? o->offset : at;
+	if (!count_usual(o, op, buffer, at, got))
+		return false;
+	if (at_cursor)
+		o->offset = at + got;
+	return true;
+}
+
+/* What is counted, if it is, is not in the heat map yet. */
+ALWAYS_INLINE void end_untimed(bool counted, struct posix_open *o, enum io_op op, const void *buffer, int64_t at,
+			       int64_t got, int fd)
+{
+	if (!counted)
+		record_unusual(o, op, buffer, at, got, fd);
+	else if (heatmap_add_near(self.shard, STATE_HEAT_POSIX, op, got))
+		self_leave();
+	else
+		leave_in_other_bin(op, got);
+}
+
+__attribute__((noinline)) static void access_untimed_locked(struct posix_open *o, enum io_op op, const void *buffer,
+							    int64_t at, int64_t got, int fd)
+{
+	struct lock *l = &o->file->lock;
+	bool counted = false;
+	self_enter();
+	self.taken = l;
+	if (offset_is_known(o, op, at) && lock_try(l)) {
+		counted = count_untimed(o, op, buffer, at, got);
+		lock_drop(l);
+	}
+	end_untimed(counted, o, op, buffer, at, got, fd);
+}
+
+/* Nothing is called here but at the end, so that no register is kept for afterwards. */
+ALWAYS_INLINE void access_untimed(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got,
+				  int fd)
+{
+	if (__builtin_expect(!lock_is_needless(), 0)) {
+		access_untimed_locked(o, op, buffer, at, got, fd);
+		return;
+	}
+	self_enter();
+	bool counted = offset_is_known(o, op, at) && count_untimed(o, op, buffer, at, got);
+	end_untimed(counted, o, op, buffer, at, got, fd);
+}
+
+void posix_read_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd)
+{
+	access_untimed(o, IO_READ, buffer, at, got, fd);
+}
+
+void posix_write_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd)
+{
+	access_untimed(o, IO_WRITE, buffer, at, got, fd);
+}
+
 /* Once for reads and once for writes: the kind is known where each is compiled. */
 ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *buffer, int64_t at, int64_t got)
 {
-	if (span_untimed(*s)) {
-		record_access(UNTIMED, s, op, buffer, at, got, 0);
+	if (got < 0)
 		return;
-	}
 	double end = clock_now();
 	if (__builtin_expect(self.special, 0)) {
 		record_special(s, op, buffer, at, got, end);
@@ -223,16 +308,16 @@ ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *bu
 	sampling_timed(k, *s, got, end);
 }
 
-void posix_read(const struct span *s, const void *buffer, int64_t at, int64_t got)
+void posix_read(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd)
 {
-	if (got >= 0)
-		access_of(IO_READ, s, buffer, at, got);
+	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
+	access_of(IO_READ, &s, buffer, at, got);
 }
 
-void posix_write(const struct span *s, const void *buffer, int64_t at, int64_t got)
+void posix_write(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd)
 {
-	if (got >= 0)
-		access_of(IO_WRITE, s, buffer, at, got);
+	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
+	access_of(IO_WRITE, &s, buffer, at, got);
 }
 
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end)
@@ -285,7 +370,8 @@ void posix_on_submit(struct span s, enum io_op op, double end)
 }
 
 /* What one access of `bytes` behind `stride` has added since `was`, `more` times more. */
-static void count_again(struct posix_file *f, const struct posix_record *was, int64_t stride, int64_t bytes, int64_t more)
+static void count_again(struct posix_file *f, const struct posix_record *was, int64_t stride, int64_t bytes,
+			int64_t more)
 {
 	static const size_t counters[] = {
 		offsetof(struct posix_record, reads),        offsetof(struct posix_record, writes),

@@ -16,9 +16,15 @@
 
 #define AT_CURSOR INT64_MIN
 
+struct posix_open;
+
 /* A read or write on a tracked descriptor that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
-void posix_read(const struct span *s, const void *buffer, int64_t at, int64_t got);
-void posix_write(const struct span *s, const void *buffer, int64_t at, int64_t got);
+void posix_read(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
+void posix_write(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
+
+/* The same for one that took no clock (sampling.h). */
+void posix_read_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd);
+void posix_write_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd);
 
 /* The same for one that ended at `end` and has a result. */
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end);
@@ -41,8 +47,11 @@ void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, i
 
 static inline void posix_on_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got)
 {
-	if (span_tracked(s))
-		(op == IO_READ ? posix_read : posix_write)(&s, buffer, at, got);
+	struct posix_open *o = (struct posix_open *)s.at;
+	if (s.untimed)
+		(op == IO_READ ? posix_read_untimed : posix_write_untimed)(o, buffer, at, got, s.fd);
+	else if (span_tracked(s))
+		(op == IO_READ ? posix_read : posix_write)(o, s.start, buffer, at, got, s.fd);
 	else if (s.at)
 		fds_count((enum state_class_id)s.at, op, got);
 }
@@ -82,7 +91,17 @@ void posix_on_fileno(struct span s, int fd, const char *name);
 
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd);
-void posix_on_seek(struct span s, int64_t result);
+void posix_seek(struct posix_open *o, double start, int64_t result, int fd);
+void posix_seek_untimed(struct posix_open *o, int64_t result);
+
+static inline void posix_on_seek(struct span s, int64_t result)
+{
+	if (s.untimed)
+		posix_seek_untimed((struct posix_open *)s.at, result);
+	else if (span_tracked(s))
+		posix_seek((struct posix_open *)s.at, s.start, result, s.fd);
+}
+
 void posix_on_sync(struct span s, bool data_only, int result);
 void posix_on_map(struct span s, int64_t bytes, bool done);
 

@@ -245,7 +245,7 @@ __thread bool posix_mapping;
 
 WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t from)
 {
-	struct span s = flags & MAP_ANONYMOUS || fd < 0 ? (struct span){0, 0, fd} : span_fd(fd);
+	struct span s = flags & MAP_ANONYMOUS || fd < 0 ? (struct span){.fd = fd} : span_fd(fd);
 	posix_mapping = true;
 	void *got = REAL(mmap)(at, n, protection, flags, fd, from);
 	posix_mapping = false;
@@ -349,7 +349,7 @@ ALIAS(scandir64, scandir);
 WRAP(int, closedir, DIR *dir)
 {
 	int fd = dir ? dirfd(dir) : -1;
-	struct span s = fd >= 0 ? posix_span_close(fd) : (struct span){0, 0, -1};
+	struct span s = fd >= 0 ? posix_span_close(fd) : (struct span){.fd = -1};
 	int result = REAL(closedir)(dir);
 	posix_on_close(s);
 	return result;

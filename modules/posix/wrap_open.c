@@ -212,7 +212,7 @@ static struct span span_fcntl(int fd, int command)
 	if (locks(command))
 		return posix_span_operation(fd);
 	bool watched = command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL;
-	return watched ? span_fd(fd) : (struct span){0, 0, fd};
+	return watched ? span_fd(fd) : (struct span){.fd = fd};
 }
 
 /* The third argument is at most one pointer wide. */

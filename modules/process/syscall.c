@@ -102,7 +102,7 @@ static long pass(long number, long a, long b, long c, long d, long e, long f)
 
 static long map(long at, long n, long protection, long flags, long fd, long from)
 {
-	struct span s = flags & MAP_ANONYMOUS || (int)fd < 0 ? (struct span){0, 0, (int)fd} : span_fd((int)fd);
+	struct span s = flags & MAP_ANONYMOUS || (int)fd < 0 ? (struct span){.fd = (int)fd} : span_fd((int)fd);
 	long got = pass(SYS_mmap, at, n, protection, flags, fd, from);
 	posix_on_map(s, n, got != -1);
 	if (got != -1 && s.at)

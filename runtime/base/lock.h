@@ -38,10 +38,16 @@ __attribute__((cold)) bool lock_wait(struct lock *l);
 /* libc's own word that the process has one thread; false where it has none (before 2.32). */
 extern const char *lock_single_thread __attribute__((visibility("hidden")));
 
+/* True while there is no thread that could have a lock, or want it before the calling thread ends what it records. */
+static inline bool lock_is_needless(void)
+{
+	return *lock_single_thread;
+}
+
 static inline bool lock_try(struct lock *l)
 {
 	uint64_t unlocked = 0;
-	if (*lock_single_thread) { /* a handler records nothing while the thread that it interrupted does */
+	if (lock_is_needless()) { /* a handler records nothing while the thread that it interrupted does */
 		if (l->owner)
 			return false;
 		l->owner = self.name;

@@ -31,6 +31,7 @@ struct span {
 	uintptr_t at;
 	double start; /* s */
 	int fd;
+	bool untimed; /* it takes no clock, at neither end (sampling.h) */
 };
 
 static inline bool span_tracked(struct span s)
@@ -52,13 +53,15 @@ static inline uintptr_t fds_get(int fd)
 	if (__builtin_expect((unsigned)fd >= FDS_NEAR, 0))
 		return fds_get_far(fd);
 	uintptr_t at = __atomic_load_n(&fds_near[fd], __ATOMIC_ACQUIRE);
-	return __builtin_expect(at != 0, 1) ? at : fds_classify(fd);
+	if (__builtin_expect(at >= STATE_CLASS_COUNT, 1))
+		return at;
+	return at ? at : fds_classify(fd);
 }
 
 /* The start of an operation on a descriptor. */
 static inline struct span span_fd(int fd)
 {
-	struct span s = {0, 0, fd};
+	struct span s = {.fd = fd};
 	if (!self_ready())
 		return s;
 	s.at = fds_get(fd);
@@ -70,7 +73,7 @@ static inline struct span span_fd(int fd)
 /* The start of an operation that has no descriptor yet: an open, a stat. */
 static inline struct span span_path(void)
 {
-	struct span s = {0, 0, -1};
+	struct span s = {.fd = -1};
 	if (self_ready()) {
 		s.at = 1;
 		s.start = clock_now();

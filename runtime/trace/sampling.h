@@ -62,18 +62,10 @@ static inline bool sampling_is(const struct sampling *k, struct span s)
 	return k->id == ((const struct fds_open *)s.at)->id;
 }
 
-/* As the start of a call that takes no clock. */
-#define SAMPLING_UNTIMED (-1.0)
-
-static inline bool span_untimed(struct span s)
-{
-	return s.start < 0;
-}
-
 /* The start of one of many equal calls, which moves up to `bytes`. */
 static inline struct span span_sampled(int fd, enum io_op op, size_t bytes)
 {
-	struct span s = {0, 0, fd};
+	struct span s = {.fd = fd};
 	if (!self_ready())
 		return s;
 	s.at = fds_get(fd);
@@ -82,7 +74,7 @@ static inline struct span span_sampled(int fd, enum io_op op, size_t bytes)
 	struct sampling *k = sampling_of(fd, op);
 	if (k && k->left && sampling_is(k, s) && (int64_t)bytes <= k->largest) {
 		k->left--;
-		s.start = SAMPLING_UNTIMED;
+		s.untimed = true;
 	} else {
 		s.start = clock_now();
 	}
