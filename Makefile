@@ -61,6 +61,9 @@ fleet-kills: build ## ingest and archiver are killed at COUNT=200 random moments
 kernel-kills: build ## COUNT=200 static programs whose companion (run --kernel) is killed: none is disturbed. Root
 	KERNEL_KILLS=$(or $(COUNT),200) PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/python -m pytest -q tests/kernel/test_kernel.py -k killed_companion
 
+kernel-programs: build ## every POSIX program of tests/programs, static, under run --kernel: does it count as under preload? glibc and musl, ten minutes. Root
+	KERNEL_ALL=1 PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/python -m pytest -q tests/kernel/test_kernel.py -k count_what_they_count
+
 truth: build ## programs with one known cause each: is it named, and is the gain as predicted? beside Drishti. WORDS="..." REPEAT=3
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
 	$(bin)/python tests/truth/injected.py --repeat $(or $(REPEAT),3) --drishti .venv/truth/bin/drishti $(if $(WORDS),,--page docs/findings-truth.md) $(WORDS)
@@ -152,4 +155,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage truth pydarshan bench docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed portal-soak

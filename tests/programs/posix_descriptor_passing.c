@@ -12,7 +12,7 @@ int main(void)
 	union {
 		char bytes[CMSG_SPACE(sizeof fd)];
 		struct cmsghdr head;
-	} control = {.head = {CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS}};
+	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	struct iovec part = {buf, 1};
 	struct msghdr msg = {
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
