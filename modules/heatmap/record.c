@@ -1,6 +1,7 @@
 #include "record.h"
 
-__thread struct heatmap_near heatmap_near[STATE_HEAT_COUNT];
+/* No map has bins of that width. */
+__thread struct heatmap_near heatmap_near[STATE_HEAT_COUNT] = {[0 ... STATE_HEAT_COUNT - 1] = {.width = -1}};
 
 void heatmap_find(struct state_heat *h, struct heatmap_near *near, enum io_op op, int64_t bytes, double start,
 		  double end)

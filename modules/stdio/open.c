@@ -386,6 +386,7 @@ static void inherit(struct stdio_stream *t)
 	t->file = NULL;
 	t->class = STATE_CLASS_FILTERED;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = NULL;
+	t->unclocked = 0;
 	t->attention = t->inherited;
 }
 

@@ -4,7 +4,11 @@
 #include <errno.h>
 
 #include "../heatmap/record.h"
+#include "config.h"
 #include "trace.h"
+
+/* What records an access is compiled once for reads and once for writes: the kind is known in each. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* What two readings of the clock at once are apart: more than a getc takes. */
 static double clock_cost;
@@ -56,13 +60,13 @@ static const char *position(const FILE *f, enum io_op op)
 	return op == IO_READ ? f->_IO_read_ptr : f->_IO_write_ptr;
 }
 
-static void remember(struct stdio_stream *t, const FILE *f, enum io_op op)
+ALWAYS_INLINE void remember(struct stdio_stream *t, const FILE *f, enum io_op op)
 {
 	t->seen[op] = position(f, op);
 	t->seen[!op] = NULL;
 }
 
-static inline void count(struct stdio_stream *t, enum io_op op, int64_t calls, int64_t bytes)
+ALWAYS_INLINE void count(struct stdio_stream *t, enum io_op op, int64_t calls, int64_t bytes)
 {
 	struct stdio_record *r = t->file->record;
 	FILE_BY_OP(r, op, reads, writes) += calls;
@@ -78,7 +82,7 @@ static inline void count(struct stdio_stream *t, enum io_op op, int64_t calls, i
  */
 #define STAMP_LAG 1e-3 /* s */
 
-static inline void stamp_access(struct stdio_file *f, enum io_op op, double start, double end)
+ALWAYS_INLINE void stamp_access(struct stdio_file *f, enum io_op op, double start, double end)
 {
 	f->latest[op] = end;
 	if (end < f->due[op] && start >= f->first[op])
@@ -118,7 +122,7 @@ static void shard_estimate(enum io_op op, double start, double end)
 	self_shard_done();
 }
 
-static void shard_buffered(enum io_op op, int64_t bytes, double now)
+ALWAYS_INLINE void shard_buffered(enum io_op op, int64_t bytes, double now)
 {
 	struct state_shard *shard = self_shard();
 	if (!shard)
@@ -134,8 +138,52 @@ static inline void trace(struct stdio_stream *t, enum io_op op, int64_t bytes, d
 		trace_access(&t->file->file, TRACE_STDIO, op, t->offset, bytes, start, end);
 }
 
+/* ---- calls that the buffer serves, and the clock ---- */
+
+enum { CLOSE_NEEDED = 64 }; /* calls in a row, before not all read the clock */
+
+#define MOST_PERIOD 4e-6 /* s from one call to the next: beyond that the clock costs nothing that matters */
+
+/* A call that read the clock at `now`. Nothing but the program's pauses lies between calls that the buffer serves. */
+ALWAYS_INLINE void pace(struct stdio_stream *t, double now)
+{
+	if (config.times == TIMES_EXACT)
+		return;
+	int calls = t->close < CLOSE_NEEDED ? 1 : STDIO_CLOCKED;
+	bool close = now - t->clocked < calls * MOST_PERIOD || config.times == TIMES_ALWAYS_SAMPLED;
+	t->close = close ? t->close + (t->close < CLOSE_NEEDED) : 0;
+	t->unclocked = t->close < CLOSE_NEEDED ? 0 : STDIO_CLOCKED - 1;
+	t->clocked = now;
+}
+
+/* Counts a call that needs no clock; false: it does, or must wait for a lock. The call before was of the same kind. */
+ALWAYS_INLINE bool access_unclocked(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+{
+	struct stdio_stream *t = s.stream;
+	bool alone = lock_is_needless();
+	if (__builtin_expect(!t->unclocked, 0))
+		return false;
+	if (s.start != 0 || bytes < 0 || !t->seen[op] || self.special)
+		return false;
+	self_enter();
+	if (!alone)
+		self.taken = &t->file->lock;
+	bool counted = alone || lock_try(&t->file->lock);
+	if (counted && heatmap_add_near(self.shard, STATE_HEAT_STDIO, op, bytes)) {
+		t->unclocked--;
+		count(t, op, 1, bytes);
+		t->seen[op] = position(f, op);
+	} else {
+		counted = false;
+	}
+	if (!alone)
+		lock_drop(&t->file->lock);
+	self_leave();
+	return counted;
+}
+
 /* Served from the buffer: start 0, or negative where the call was timed. */
-static void access_buffered(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+ALWAYS_INLINE void access_buffered(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
 	double now = clock_now();
@@ -146,6 +194,7 @@ static void access_buffered(struct stdio_span s, FILE *f, enum io_op op, int64_t
 		count(t, op, 1, bytes);
 		remember(t, f, op);
 		stamp_access(t->file, op, now, now);
+		pace(t, now);
 		if (all > 0)
 			FILE_TIME(t->file, op, now - all, now);
 		lock_drop(&t->file->lock);
@@ -167,7 +216,7 @@ static int64_t asked(const struct stdio_stream *t, FILE *f, enum io_op op, int64
 	return stdio_tell(f);
 }
 
-static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+__attribute__((noinline)) static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
 	double end = clock_now();
@@ -180,6 +229,8 @@ static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t by
 		count(t, op, 1, bytes);
 		remember(t, f, op);
 		stamp_access(t->file, op, s.start, end);
+		pace(t, s.start);
+		t->clocked = end;
 		FILE_TIME(t->file, op, s.start, end);
 		lock_drop(&t->file->lock);
 	}
@@ -187,36 +238,48 @@ static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t by
 	self_leave();
 }
 
-void stdio_access(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+ALWAYS_INLINE void access_clocked(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
-	STDIO_LEAVE();
 	if (bytes < 0 || !s.stream->file) {
 		remember(s.stream, f, op);
 		if (bytes >= 0)
 			fds_count(s.stream->class, op, bytes);
-		return;
-	}
-	if (s.start > 0)
+	} else if (s.start > 0) {
 		access_timed(s, f, op, bytes);
-	else
+	} else {
 		access_buffered(s, f, op, bytes);
+	}
 }
 
-/* Part of an item was moved too, which the call does not tell. */
-static void ask_position(struct stdio_stream *t, FILE *f)
+__attribute__((noinline)) static void read_clocked(struct stdio_span s, FILE *f, int64_t bytes)
 {
-	int64_t at = stdio_tell(f);
+	access_clocked(s, f, IO_READ, bytes);
+}
+
+__attribute__((noinline)) static void write_clocked(struct stdio_span s, FILE *f, int64_t bytes)
+{
+	access_clocked(s, f, IO_WRITE, bytes);
+}
+
+void stdio_read(struct stdio_span s, FILE *f, int64_t bytes)
+{
+	STDIO_LEAVE();
+	if (!access_unclocked(s, f, IO_READ, bytes))
+		read_clocked(s, f, bytes);
+}
+
+void stdio_write(struct stdio_span s, FILE *f, int64_t bytes)
+{
+	STDIO_LEAVE();
+	if (!access_unclocked(s, f, IO_WRITE, bytes))
+		write_clocked(s, f, bytes);
+}
+
+void stdio_ask_position(struct stdio_stream *t, FILE *f)
+{
+	int64_t at = t->file ? stdio_tell(f) : -1;
 	if (at >= 0)
 		t->offset = at;
-}
-
-void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done)
-{
-	if (!s.stream)
-		return;
-	stdio_access(s, f, op, done ? (int64_t)(size * done) : STDIO_NOTHING);
-	if (done < asked && size > 1 && s.stream->file)
-		ask_position(s.stream, f);
 }
 
 /* ---- calls that do not say what they moved ---- */
@@ -362,6 +425,7 @@ void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int res
 		return;
 	double end = clock_now();
 	self_enter();
+	t->unclocked = 0;
 	remember(t, f, IO_READ);
 	if (t->file && result == 0)
 		seek_record(t, new_position(t, f, to, whence), s.start, end);

@@ -4,7 +4,8 @@
  *
  * A call that libc serves from the stream's buffer moves a few bytes in some nanoseconds: timing it
  * would cost more than the call. Of such calls only one in STDIO_TIMED is timed, and stands for all of
- * them; the others take one reading of the clock, for the time stamps and the heat map.
+ * them; the others read the clock once, for the time stamps and the heat map. Where they follow each other
+ * closely, all but one in STDIO_CLOCKED do without it, too, and count as at the time of the last one.
  *
  * All functions return at once for an empty span, and keep errno.
  */
@@ -23,7 +24,7 @@
 #include "state.h"
 
 /* A prime, so that no pattern in the program's calls falls into step with it. */
-enum { STDIO_TIMED = 61 };
+enum { STDIO_TIMED = 61, STDIO_CLOCKED = 16 };
 
 /* As bytes: the call failed or met the end of the file. As whence: libc knows the position. */
 enum { STDIO_NOTHING = -1, STDIO_ASK = -1 };
@@ -110,22 +111,38 @@ static inline struct stdio_span stdio_span_write(FILE *f, size_t n)
 }
 
 /* A read or write that moved `bytes`, or STDIO_NOTHING. */
-void stdio_access(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes);
+void stdio_read(struct stdio_span s, FILE *f, int64_t bytes);
+void stdio_write(struct stdio_span s, FILE *f, int64_t bytes);
+
+static inline void stdio_access(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+{
+	(op == IO_READ ? stdio_read : stdio_write)(s, f, bytes);
+}
 
 static inline void stdio_on_read(struct stdio_span s, FILE *f, int64_t bytes)
 {
 	if (s.stream)
-		stdio_access(s, f, IO_READ, bytes);
+		stdio_read(s, f, bytes);
 }
 
 static inline void stdio_on_write(struct stdio_span s, FILE *f, int64_t bytes)
 {
 	if (s.stream)
-		stdio_access(s, f, IO_WRITE, bytes);
+		stdio_write(s, f, bytes);
 }
 
+/* Part of an item was moved, too, which the call does not tell. */
+void stdio_ask_position(struct stdio_stream *stream, FILE *f);
+
 /* A read or write of complete items; of a partial one only libc knows. */
-void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done);
+static inline void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done)
+{
+	if (!s.stream)
+		return;
+	stdio_access(s, f, op, done ? (int64_t)(size * done) : STDIO_NOTHING);
+	if (__builtin_expect(done < asked, 0) && size > 1)
+		stdio_ask_position(s.stream, f);
+}
 
 /* The start of a call whose bytes only the stream's position tells. */
 struct stdio_moving {

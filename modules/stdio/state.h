@@ -21,14 +21,19 @@ struct stdio_file {
 struct stdio_stream {
 	struct stdio_file *file; /* NULL: only counted, by class */
 	enum state_class_id class;
-	int32_t until_timed;   /* calls that the buffer serves until one of them is timed */
-	int64_t offset;        /* of the next byte */
-	const char *seen[2];   /* libc's position in the buffer, by kind, after the last call that we saw */
-	bool asks;             /* only libc knows where a write went: append mode, or shared with another process */
-	bool attention;        /* one of the next two */
-	bool inlined;          /* the program moves characters without a call: getc_unlocked and putc_unlocked */
+	int32_t until_timed; /* calls that the buffer serves until one of them is timed */
+	int64_t offset;      /* of the next byte */
+	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
+	bool asks;           /* only libc knows where a write went: append mode, or shared with another process */
+	bool attention;      /* one of the next two */
+	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
+	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
+	uint8_t unclocked;   /* calls to come that take no clock at all */
 	const char *inherited; /* name of the file of a stream that the process was born with and has not used yet */
-	struct stdio_stream *next_free;
+	union {
+		double clocked; /* s: the last call that read the clock */
+		struct stdio_stream *next_free;
+	};
 };
 
 /* The file's state, its record made if need be; NULL when there is no memory. */
