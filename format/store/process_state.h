@@ -6,6 +6,7 @@
 #ifndef IOLENS_PROCESS_STATE_H
 #define IOLENS_PROCESS_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "overflow.h"
@@ -361,10 +362,18 @@ struct process_state {
  */
 void state_timeline_spread(struct state_timeline *t, enum io_op op, double start, double end, double busy);
 
-/* The same for one operation. */
+/* The same for one operation; most come behind the last one, and close to it. */
 static inline void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end)
 {
-	state_timeline_spread(t, op, start, end, end - start);
+	struct state_segment *s = &t->segment[t->used ? t->used - 1 : 0];
+	bool close = t->used && start >= s->end && start - s->end <= t->gap && end >= start;
+	if (__builtin_expect(!close, 0)) {
+		state_timeline_spread(t, op, start, end, end - start);
+		return;
+	}
+	s->busy[op] += end - start;
+	t->busy[op] += end - start;
+	s->end = end;
 }
 
 /*

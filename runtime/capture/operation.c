@@ -1,7 +1,5 @@
 #include "operation.h"
 
-#include "self.h"
-
 void operation_count_only(enum state_operation_id operation, bool failed, int64_t bytes, double time)
 {
 	struct state_shard *shard = self_shard();
@@ -11,8 +9,8 @@ void operation_count_only(enum state_operation_id operation, bool failed, int64_
 	self_shard_done();
 }
 
-void operation_count(enum state_operation_id operation, enum io_op op, bool failed, int64_t bytes, double start,
-		     double end)
+void operation_count_shared(enum state_operation_id operation, enum io_op op, bool failed, int64_t bytes, double start,
+			    double end)
 {
 	struct state_shard *shard = self_shard();
 	if (!shard)
