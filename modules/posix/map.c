@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arena.h"
 #include "lock.h"
 #include "sys.h"
 #include "watcher.h"
@@ -31,7 +32,7 @@ struct mapping {
 struct posix_watcher posix_watcher;
 
 static struct lock lock;
-static struct mapping mappings[MAPPINGS];
+static struct mapping *mappings; /* room for MAPPINGS, from the first on: most programs map none */
 static int used;
 static uintptr_t lowest = UINTPTR_MAX, highest;
 static int64_t looked_at; /* pages */
@@ -297,7 +298,9 @@ static void add(uintptr_t from, uintptr_t to, bool shared, bool writable)
 		mappings[i] = mappings[--used];
 		break;
 	}
-	if (used == MAPPINGS)
+	if (!mappings)
+		mappings = arena_take(MAPPINGS * sizeof *mappings);
+	if (!mappings || used == MAPPINGS)
 		return;
 	mappings[used++] = (struct mapping){.from = from, .to = to, .shared = shared, .writable = writable};
 	if (from < lowest)
