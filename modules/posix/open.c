@@ -83,7 +83,10 @@ struct posix_open *posix_open_make(struct posix_file *f)
 void posix_open_release(uintptr_t at)
 {
 	struct posix_open *o = (struct posix_open *)at;
-	if (at < STATE_CLASS_COUNT || __atomic_sub_fetch(&o->references, 1, __ATOMIC_ACQ_REL))
+	if (at < STATE_CLASS_COUNT)
+		return;
+	bool alone = lock_is_needless();
+	if (alone ? --o->references : __atomic_sub_fetch(&o->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (!lock_take(&free_lock))
 		return;
@@ -169,15 +172,13 @@ static uintptr_t entry_for(int dir, const char *path, int flags, int mode, doubl
 	return class;
 }
 
-void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, int mode)
+void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode)
 {
-	if (!s.at)
-		return;
 	double end = clock_now();
 	self_enter();
-	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
+	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, start, end);
 	if (fd >= 0) {
-		uintptr_t at = entry_for(dir, path, flags, mode, s.start, end);
+		uintptr_t at = entry_for(dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
 		if (!fds_foreign())
@@ -197,38 +198,40 @@ static void ask_layout(int fd)
 	self_leave();
 }
 
-/* Before the real close: afterwards the number may already be another thread's new file. */
-struct span posix_span_close(int fd)
+uintptr_t posix_leave(int fd)
 {
-	struct span s = {.fd = fd};
 	if (!self_ready() || !fds_peek(fd) || fds_foreign())
-		return s;
+		return 0;
 	if (posix_watcher.closing && fds_peek(fd) >= STATE_CLASS_COUNT)
 		posix_watcher.closing();
 	ask_layout(fd);
-	s.at = fds_set(fd, 0);
-	if (span_tracked(s))
-		s.start = clock_now();
-	return s;
+	self_enter();
+	uintptr_t at = fds_set(fd, 0);
+	self_leave();
+	return at;
 }
 
-void posix_on_close(struct span s)
+static void settle_all(struct posix_open *o, double start, int fd)
 {
-	struct posix_open *o = posix_open_of(s);
-	if (!o)
-		return;
+	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
+	for (enum io_op op = 0; op < IO_OPS; op++)
+		posix_settle(s, op, start);
+}
+
+void posix_closed(struct posix_open *o, double start, int fd)
+{
 	double end = clock_now();
 	struct posix_file *f = o->file;
-	for (enum io_op op = 0; self.sampled && op < IO_OPS; op++)
-		posix_settle(s, op, s.start);
+	if (self.sampled)
+		settle_all(o, start, fd);
 	self_enter();
 	if (lock_take(&f->lock)) {
-		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, s.start, end);
-		FILE_TIME(f, IO_META, s.start, end);
+		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, start, end);
+		FILE_TIME(f, IO_META, start, end);
 		lock_drop(&f->lock);
 	}
-	posix_open_release(s.at);
-	operation_count(STATE_OP_POSIX_CLOSE, IO_META, false, 0, s.start, end);
+	posix_open_release((uintptr_t)o);
+	operation_count(STATE_OP_POSIX_CLOSE, IO_META, false, 0, start, end);
 	self_leave();
 }
 

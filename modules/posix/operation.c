@@ -158,11 +158,10 @@ void posix_on_sync(struct span s, bool data_only, int result)
 			  data_only ? &r->fdsyncs : &r->fsyncs);
 }
 
-void posix_on_fstat(struct span s, unsigned mode, int result)
+void posix_fstat(struct posix_open *o, double start, unsigned mode, int result)
 {
-	struct posix_record *r = record_of(s);
-	if (r && result == 0 && S_ISREG(mode))
-		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_STAT, IO_META, &r->stats);
+	if (result == 0 && S_ISREG(mode))
+		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, &o->file->record->stats);
 }
 
 void posix_on_map(struct span s, int64_t bytes, bool done)
@@ -180,18 +179,16 @@ void posix_on_map(struct span s, int64_t bytes, bool done)
 	self_leave();
 }
 
-void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result)
+void posix_stat(double start, int dir, const char *path, unsigned mode, int result)
 {
-	if (!s.at)
-		return;
 	double end = clock_now();
 	self_enter();
-	operation_count(STATE_OP_POSIX_STAT, IO_META, result != 0, 0, s.start, end);
+	operation_count(STATE_OP_POSIX_STAT, IO_META, result != 0, 0, start, end);
 	enum state_class_id class;
 	struct posix_file *f = result == 0 && S_ISREG(mode) ? posix_file_at(dir, path, &class) : NULL;
 	if (f && lock_take(&f->lock)) {
 		f->record->stats++;
-		FILE_TIME(f, IO_META, s.start, end);
+		FILE_TIME(f, IO_META, start, end);
 		lock_drop(&f->lock);
 	}
 	self_leave();

@@ -81,9 +81,33 @@ static inline void posix_on_write_vector(struct span s, const struct iovec *v, i
 		posix_on_access(s, IO_WRITE, span_tracked(s) ? posix_vector_buffer(v, count) : NULL, at, got);
 }
 
-void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, int mode);
-struct span posix_span_close(int fd);
-void posix_on_close(struct span s);
+/* An open that began at `start`. */
+void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode);
+
+static inline void posix_on_open(struct span s, int fd, int dir, const char *path, int flags, int mode)
+{
+	if (s.at)
+		posix_opened(s.start, fd, dir, path, flags, mode);
+}
+
+/* Before the real close: afterwards the number may already be another thread's new file. The entry that it had. */
+uintptr_t posix_leave(int fd);
+void posix_closed(struct posix_open *o, double start, int fd);
+
+static inline struct span posix_span_close(int fd)
+{
+	struct span s = {.fd = fd, .at = posix_leave(fd)};
+	if (span_tracked(s))
+		s.start = clock_now();
+	return s;
+}
+
+static inline void posix_on_close(struct span s)
+{
+	if (span_tracked(s))
+		posix_closed((struct posix_open *)s.at, s.start, s.fd);
+}
+
 /* fcntl(F_SETFL): the append flag may have changed. */
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
@@ -110,8 +134,22 @@ extern __thread bool posix_mapping __attribute__((tls_model("initial-exec"), vis
 
 struct stat;
 /* stat by path (dir, path) of something whose mode the caller knows. */
-void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result);
-void posix_on_fstat(struct span s, unsigned mode, int result);
+void posix_stat(double start, int dir, const char *path, unsigned mode, int result);
+
+static inline void posix_on_stat(struct span s, int dir, const char *path, unsigned mode, int result)
+{
+	if (s.at)
+		posix_stat(s.start, dir, path, mode, result);
+}
+
+void posix_fstat(struct posix_open *o, double start, unsigned mode, int result);
+
+static inline void posix_on_fstat(struct span s, unsigned mode, int result)
+{
+	if (span_tracked(s))
+		posix_fstat((struct posix_open *)s.at, s.start, mode, result);
+}
+
 void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, const char *new, int result);
 
 /* An operation without a Darshan counter: counted by name only, with bytes where it moves any. */

@@ -16,7 +16,7 @@ static uintptr_t *piece[PIECES] = {fds_near};
 
 _Static_assert((int)FDS_NEAR == (int)FDS_PIECE, "the near descriptors are the first piece");
 
-bool fds_shared_memory_children __attribute__((visibility("hidden")));
+bool fds_shared_memory_children;
 
 static uintptr_t *entry_of(int fd)
 {
@@ -50,18 +50,10 @@ uintptr_t fds_get_far(int fd)
 	return at || (unsigned)fd >= FDS_MAX ? at : fds_classify(fd);
 }
 
-uintptr_t fds_set(int fd, uintptr_t at)
+uintptr_t fds_set_far(int fd, uintptr_t at)
 {
-	bool near = __builtin_expect((unsigned)fd < FDS_NEAR, 1);
-	uintptr_t *entry = near ? &fds_near[fd] : at ? make_entry(fd) : entry_of(fd);
-	if (!entry)
-		return 0;
-	/* Class ids are not reference-counted: a plain store suffices. */
-	uintptr_t old = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	if (old >= STATE_CLASS_COUNT)
-		return __atomic_exchange_n(entry, at, __ATOMIC_ACQ_REL);
-	__atomic_store_n(entry, at, __ATOMIC_RELEASE);
-	return old;
+	uintptr_t *entry = at ? make_entry(fd) : entry_of(fd);
+	return entry ? fds_replace(entry, at) : 0;
 }
 
 static int next_in(const uintptr_t *entries, int first)
@@ -130,10 +122,9 @@ void fds_count_shared(enum state_class_id class, enum io_op op, int64_t got)
 	self_leave();
 }
 
-bool fds_foreign(void)
+bool fds_is_foreign(void)
 {
-	return __builtin_expect(__atomic_load_n(&fds_shared_memory_children, __ATOMIC_RELAXED), 0) &&
-	       sys_pid() != self_owner;
+	return sys_pid() != self_owner;
 }
 
 void fds_vfork_seen(void)

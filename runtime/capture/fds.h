@@ -81,8 +81,24 @@ static inline struct span span_path(void)
 	return s;
 }
 
-/* Replaces an entry and returns the old one. */
-uintptr_t fds_set(int fd, uintptr_t at);
+uintptr_t fds_set_far(int fd, uintptr_t at);
+
+/* Class ids are not reference-counted, and one thread races with none: a plain store suffices. */
+static inline uintptr_t fds_replace(uintptr_t *entry, uintptr_t at)
+{
+	uintptr_t old = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	if (old >= STATE_CLASS_COUNT && !lock_is_needless())
+		return __atomic_exchange_n(entry, at, __ATOMIC_ACQ_REL);
+	__atomic_store_n(entry, at, __ATOMIC_RELEASE);
+	return old;
+}
+
+/* Replaces an entry and returns the old one. Inside self_enter. */
+static inline uintptr_t fds_set(int fd, uintptr_t at)
+{
+	bool near = __builtin_expect((unsigned)fd < FDS_NEAR, 1);
+	return near ? fds_replace(&fds_near[fd], at) : fds_set_far(fd, at);
+}
 
 uintptr_t fds_peek_far(int fd);
 
@@ -116,7 +132,14 @@ static inline void fds_count(enum state_class_id class, enum io_op op, int64_t g
  * True in the child of a vfork: it shares our memory but not our descriptors, so what it closes and
  * duplicates must not change the table.
  */
-bool fds_foreign(void);
+bool fds_is_foreign(void);
+extern bool fds_shared_memory_children __attribute__((visibility("hidden")));
+
+static inline bool fds_foreign(void)
+{
+	bool maybe = __atomic_load_n(&fds_shared_memory_children, __ATOMIC_RELAXED);
+	return __builtin_expect(maybe, 0) && fds_is_foreign();
+}
 
 void fds_vfork_seen(void);
 
