@@ -72,6 +72,17 @@ static void make_file(struct job *j)
 	MUST(lseek(j->fd, 0, SEEK_SET) == 0);
 }
 
+/* All threads have one file, each a descriptor of its own. */
+static void make_one_file(struct job *j)
+{
+	static char first[512];
+	if (first[0])
+		strcpy(j->path, first);
+	else
+		strcpy(first, j->path);
+	make_file(j);
+}
+
 static void make_file_here(struct job *j)
 {
 	make_file(j);
@@ -246,6 +257,7 @@ static void do_true(struct job *j)
 
 static const struct operation operations[] = {
 	{"pread", make_file, do_pread},
+	{"pread-one-file", make_one_file, do_pread},
 	{"read", make_file, do_read},
 	{"pwrite", make_file, do_pwrite},
 	{"write", make_file, do_write},
