@@ -19,7 +19,7 @@
 #include "alloc.h"
 #include "log.h"
 
-enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_IN_PLACE = 1, TRAILER_COMPACT = 4 };
+enum { TRAILER_VERSION = 1, TRAILER_NAME = 32, TRAILER_IN_PLACE = 1, TRAILER_COMPACT = 4, TRAILER_SMALL = 8 };
 enum trailer_type { TRAILER_I64, TRAILER_U64, TRAILER_F64, TRAILER_STR, TRAILER_CHAR };
 
 #define TRAILER_MAGIC "iolens\0"
@@ -34,7 +34,7 @@ struct trailer_entry {
 	uint32_t schema;      /* bytes of schema text with its padding: where the rows begin */
 	uint32_t row_size;    /* bytes */
 	uint32_t compression; /* LOG_PLAIN */
-	uint32_t flags;       /* TRAILER_IN_PLACE; in memory TRAILER_COMPACT */
+	uint32_t flags;       /* TRAILER_IN_PLACE; in memory TRAILER_COMPACT and TRAILER_SMALL */
 	uint32_t crc;         /* CRC-32C of the stored bytes; 0 when in place */
 	uint32_t reserved;
 };

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "extension-trailer.md"
 TOP = 1 << 64
-PARTS = 5  # the first version in which a table may have several
+PARTS = 5  # the first version in which a table may have several, but for
+SMALL = 6  # in which there also are small tables
 
 Row = dict[str, Any]
 
@@ -18,6 +19,22 @@ def words() -> list[str]:
     page = PAGE.read_text()
     block = page[page.index("### Words") :].split("```")[1]
     return [word for line in block.strip("\n").split("\n") for word in line.split(" | ")]
+
+
+def code_of_texts() -> tuple[str, dict[str, int]]:
+    """What is before the first text, and symbols by the bits of their code."""
+    page = PAGE.read_text()
+    blocks = page[page.index("### Small tables") :].split("```")
+    before = blocks[1].strip("\n").replace("\n", "")
+    lengths = [int(word) for word in blocks[3].split()]
+    found, code = {}, 0
+    for length in range(1, max(lengths) + 1):
+        for symbol, known in enumerate(lengths):
+            if known == length:
+                found[f"{code:0{length}b}"] = symbol
+                code += 1
+        code *= 2
+    return before, found
 
 
 def crc32c(data: bytes) -> int:
@@ -66,6 +83,36 @@ class Bytes:
                 found.append((found[-1][:same] if same else b"") + self.take(value))
         assert len(found) == n
         return found
+
+
+def small_texts(data: bytes, n: int, known: list[str]) -> list[bytes]:
+    """Texts of small tables."""
+    before, code = code_of_texts()
+    bits, all_, found = Bits(data), before.encode(), []
+    while len(found) < n:
+        begins = len(all_)
+        while True:
+            prefix = ""
+            while prefix not in code:
+                prefix += str(bits.take(1))
+            symbol = code[prefix]
+            if symbol == 95:
+                break
+            if symbol == 96:
+                assert len(all_) == begins
+                all_ += known[bits.take(10)].encode()
+                break
+            if symbol == 97:
+                count, far = bits.take(5) + 4, bits.take(len(all_).bit_length())
+                assert 0 < far <= len(all_)
+                for _ in range(count):
+                    all_ += all_[len(all_) - far : len(all_) - far + 1]
+            elif symbol == 98:
+                all_ += "".join(f"{bits.take(4):x}" for _ in range(bits.take(6) + 8)).encode()
+            else:
+                all_ += bytes([bits.take(8) if symbol == 99 else 32 + symbol])
+        found.append(all_[begins:])
+    return found
 
 
 def unzigzag(x: int) -> int:
@@ -151,6 +198,7 @@ def field(line: bytes) -> Field:
 
 
 def table(data: bytes, rows: int, known: list[str]) -> list[Row]:
+    """A section."""
     section = Bytes(data, known)
     size, stored = section.number(), section.number()
     raw = section.take(stored or size)
@@ -159,14 +207,23 @@ def table(data: bytes, rows: int, known: list[str]) -> list[Row]:
     fields = [field(line) for line in texts.texts()]
     strings = texts.texts()
     assert texts.at == size
-    kinds = [f for f in fields for _ in range(f.width)]
-    bits = Bits(section.data[section.at :])
-    group, scale = bits.take(6) + 1, 20
-    scales = []
+    return rows_of(section.data[section.at :], rows, fields, strings)
+
+
+def scales_of(bits: Bits, kinds: list[Field]) -> list[int]:
+    scale, scales = 20, []
     for f in kinds:
         if f.type == "f64":
             scale = scale if bits.take(1) else bits.take(6)
         scales.append(scale)
+    return scales
+
+
+def rows_of(data: bytes, rows: int, fields: list[Field], strings: list[bytes]) -> list[Row]:
+    kinds = [f for f in fields for _ in range(f.width)]
+    bits = Bits(data)
+    group = bits.take(6) + 1
+    scales = scales_of(bits, kinds)
     columns: list[list[int]] = []
     for _ in range(group * len(kinds)):
         columns.append(bits.column(rows // group, columns))
@@ -176,6 +233,19 @@ def table(data: bytes, rows: int, known: list[str]) -> list[Row]:
         line = [columns[place + w][row // group] for w in range(len(kinds))]
         found.append(dict(values(fields, line, scales, strings)))
     return found
+
+
+def single_row(data: bytes, fields: list[Field], strings: list[bytes]) -> list[Row]:
+    """Of a small table with one row."""
+    kinds = [f for f in fields for _ in range(f.width)]
+    bits, text = Bits(data), 0
+    scales = scales_of(bits, kinds)
+    line = [bits.signed() for _ in kinds]
+    for place, f in enumerate(kinds):
+        if f.type == "str":
+            line[place] += text
+            text = line[place] + 1
+    return [dict(values(fields, [word % TOP for word in line], scales, strings))]
 
 
 def values(
@@ -198,26 +268,64 @@ def values(
     return found
 
 
+class Entry(NamedTuple):
+    name: str
+    rows: int
+    stored: int
+    crc: int | None  # None: a small table
+    fields: list[Field]
+
+
+def entry(directory: Bytes) -> Entry:
+    word = directory.number() - 1
+    name = (directory.known[word] if word >= 0 else directory.take(directory.number())).decode()
+    rows, stored = directory.number(), directory.number()
+    if rows % 2 == 0:
+        directory.number()
+        return Entry(name, rows // 2, stored, *struct.unpack("<I", directory.take(4)), [])
+    n = directory.number()
+    lines = directory.known[word + 1 : word + 1 + n // 2] if n % 2 else directory.some_texts(n // 2)
+    return Entry(name, rows // 2, stored, None, [field(line) for line in lines])
+
+
+def old_entries(directory: Bytes) -> list[Entry]:
+    entries = []
+    for name in directory.texts():
+        rows, stored, _ = (directory.number() for _ in range(3))
+        entries.append(Entry(name.decode(), rows, stored, *struct.unpack("<I", directory.take(4)), []))
+    return entries
+
+
 def trailer(log: bytes) -> dict[str, list[Row]]:
     """The tables of a log, by name."""
     known = words()
     length, crc, magic = struct.unpack("<II8s", log[-16:])
-    assert magic in {b"iolens\0\4", b"iolens\0\5"}
+    assert magic[:-1] == b"iolens\0" and magic[-1] in {3, 4, PARTS, SMALL}
     at = len(log) - 16 - length
     assert crc == crc32c(log[at:-16] + log[-16:-12])
     directory = Bytes(log[at:-16], known)
-    names = directory.texts()
-    entries = [
-        (directory.number(), directory.number(), directory.number(), *struct.unpack("<I", directory.take(4)))
-        for _ in names
-    ]
-    assert directory.at == length
-    at -= sum(stored for _, stored, _, _ in entries)
+    strings: list[bytes] = []
+    if magic[-1] == SMALL:
+        entries = [entry(directory) for _ in range(directory.number())]
+        count = directory.number()
+        strings = small_texts(directory.take(directory.number()), count, known)
+    else:
+        entries = old_entries(directory)
+    at -= sum(e.stored for e in entries if e.crc is not None)
     found: dict[str, list[Row]] = {}
-    for name, (rows, stored, _, crc) in zip(names, entries, strict=True):
-        section = log[at : at + stored]
-        assert crc == crc32c(section)
-        found.setdefault(name.decode(), []).extend(table(section, rows, known))
-        at += stored
-    assert len(found) == len(names) or magic[-1] == PARTS
+    for e in entries:
+        rows = found.setdefault(e.name, [])
+        if e.crc is not None:
+            section = log[at : at + e.stored]
+            assert e.crc == crc32c(section)
+            rows += table(section, e.rows, known)
+            at += e.stored
+        else:
+            columns = directory.take(e.stored)
+            one = e.rows == 1
+            rows += (
+                single_row(columns, e.fields, strings) if one else rows_of(columns, e.rows, e.fields, strings)
+            )
+    assert directory.at == length
+    assert len(found) == len(entries) or magic[-1] >= PARTS
     return found

@@ -12,7 +12,6 @@
 
 enum {
 	SQUEEZED_LEAST = 160, /* bytes of text that are worth a stream */
-	SECTIONS_MAX = 16384,
 };
 
 /* Columns of equal numbers take no room. So that a small file cannot ask for any memory, it has to have a size in proportion. */
@@ -85,7 +84,7 @@ static int number_field(struct distinct *d, uint64_t *rows, uint32_t width, uint
 	return code;
 }
 
-static void mark_real(bool *real, const struct trailer_field *fields, size_t n)
+void compact_mark_real(bool *real, const struct trailer_field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; fields[i].type == TRAILER_F64 && k < fields[i].count; k++)
@@ -141,7 +140,7 @@ static int write_rows(struct log_bytes *out, const struct trailer_section *s, ui
 	code = code < 0 ? code : add_number(&texts, d.n);
 	code = code < 0 ? code : string_table_write(&texts, (const struct word *)d.texts.at, (size_t)d.n);
 	code = code < 0 ? code : add_texts(out, &texts, deflater);
-	mark_real(real, s->fields, s->nfields);
+	compact_mark_real(real, s->fields, s->nfields);
 	if (code >= 0 && s->nrows)
 		code = columns_write(out, rows, s->nrows, width, real);
 	index_free(&d.index);
@@ -191,38 +190,6 @@ int compact_write_part(struct log_bytes *out, const struct trailer_section *s, s
 	*part = (struct compact_part){s->nrows, out->used - begins, raw, 0, 0};
 	part->crc = log_crc32c(0, out->at + begins, out->used - begins);
 	return code;
-}
-
-static bool has_parts(const struct trailer_entry *entry, size_t n)
-{
-	size_t i = 1;
-	while (i < n && strcmp(entry[i - 1].name, entry[i].name) != 0)
-		i++;
-	return i < n;
-}
-
-int compact_write_directory(struct log_bytes *out, const struct trailer_entry *entry, size_t n)
-{
-	size_t begins = out->used;
-	struct word *name = log_alloc(n * sizeof *name);
-	int code = name ? add_number(out, n) : LOG_E_MEMORY;
-	for (size_t i = 0; i < n && code >= 0; i++)
-		name[i] = (struct word){entry[i].name, strlen(entry[i].name)};
-	code = code < 0 ? code : string_table_write(out, name, n);
-	for (size_t i = 0; i < n && code >= 0; i++) {
-		const uint64_t numbers[] = {entry[i].rows, entry[i].stored, entry[i].raw};
-		for (size_t k = 0; k < 3 && code >= 0; k++)
-			code = add_number(out, numbers[k]);
-		code = code < 0 ? code : log_bytes_add(out, &entry[i].crc, sizeof entry[i].crc);
-	}
-	log_free(name);
-	struct compact_footer footer = {.length = (uint32_t)(out->used - begins)};
-	memcpy(footer.magic, COMPACT_MAGIC, sizeof footer.magic);
-	if (has_parts(entry, n))
-		footer.magic[sizeof footer.magic - 1] = COMPACT_PARTS;
-	footer.crc = log_crc32c(0, out->at + begins, footer.length);
-	footer.crc = log_crc32c(footer.crc, &footer.length, sizeof footer.length);
-	return code < 0 ? code : log_bytes_add(out, &footer, sizeof footer);
 }
 
 /* ---- reading ---- */
@@ -290,9 +257,8 @@ static int read_schema(struct compact_table *t, struct cut *texts)
 	return code;
 }
 
-/* Numbers of texts to where these are. */
-static int refer(const struct compact_table *t, uint64_t *rows, uint64_t n, const struct string_place *place,
-		 uint64_t texts)
+int compact_refer(const struct compact_table *t, uint64_t *rows, uint64_t n, const struct string_place *place,
+		  uint64_t texts)
 {
 	size_t width = t->row_size / 8;
 	for (size_t f = 0; f < t->nfields; f++)
@@ -313,12 +279,12 @@ static int read_rows(struct compact_table *t, const struct cut *from, uint64_t r
 	bool *real = log_alloc(t->row_size / 8);
 	int code = real ? LOG_OK : LOG_E_MEMORY;
 	if (code >= 0) {
-		mark_real(real, t->fields, t->nfields);
+		compact_mark_real(real, t->fields, t->nfields);
 		code = columns_read(from->at, (size_t)(from->end - from->at), (uint64_t *)t->bytes.at, rows,
 				    (uint32_t)(t->row_size / 8), real);
 	}
 	log_free(real);
-	return code < 0 ? code : refer(t, (uint64_t *)t->bytes.at, rows, place, texts);
+	return code < 0 ? code : compact_refer(t, (uint64_t *)t->bytes.at, rows, place, texts);
 }
 
 static int read_table(struct compact_table *t, struct cut *from, struct cut *texts, uint64_t rows, uint64_t raw)
@@ -353,49 +319,5 @@ int compact_read(struct compact_table *t, const uint8_t *at, size_t size, uint64
 	int code = find_texts(&from, &texts, &room, raw + UINT16_MAX);
 	code = code < 0 ? code : read_table(t, &from, &texts, rows, raw);
 	log_bytes_free(&room);
-	return code;
-}
-
-static int read_name(struct trailer_entry *e, const struct log_bytes *names, struct string_place place)
-{
-	if (place.length >= TRAILER_NAME)
-		return LOG_E_DAMAGED;
-	memcpy(e->name, names->at + place.at, place.length);
-	return LOG_OK;
-}
-
-static int read_entry(struct cut *from, struct trailer_entry *e)
-{
-	e->flags = TRAILER_COMPACT;
-	if (cut_number(from, &e->rows) < 0 || cut_number(from, &e->stored) < 0 || cut_number(from, &e->raw) < 0 ||
-	    from->end - from->at < (ptrdiff_t)sizeof e->crc)
-		return LOG_E_DAMAGED;
-	memcpy(&e->crc, from->at, sizeof e->crc);
-	from->at += sizeof e->crc;
-	return LOG_OK;
-}
-
-int compact_read_directory(const uint8_t *at, size_t size, uint64_t ends, struct trailer_entry **entries, size_t *n)
-{
-	struct cut from = {at, at + size};
-	struct log_bytes names = {0};
-	uint64_t count, total = 0;
-	if (cut_number(&from, &count) < 0 || count > SECTIONS_MAX)
-		return LOG_E_DAMAGED;
-	struct string_place *place = log_alloc((size_t)count * sizeof *place);
-	*entries = log_alloc((size_t)count * sizeof **entries);
-	*n = (size_t)count;
-	int code = place && *entries ? string_table_read(&from, *n, &names, place, UINT16_MAX) : LOG_E_MEMORY;
-	for (size_t i = 0; i < *n && code >= 0; i++) {
-		code = read_name(*entries + i, &names, place[i]);
-		code = code < 0 ? code : read_entry(&from, *entries + i);
-		if (code >= 0 && (*entries)[i].stored > ends - total)
-			code = LOG_E_DAMAGED;
-		total += (*entries)[i].stored;
-	}
-	for (size_t i = *n; i-- && code >= 0;)
-		(*entries)[i].offset = ends -= (*entries)[i].stored;
-	log_bytes_free(&names);
-	log_free(place);
 	return code;
 }

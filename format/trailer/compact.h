@@ -9,11 +9,11 @@
 #include "trailer.h"
 
 /*
- * Its last byte is the version; of those from COMPACT_OLDEST on each has the words of the ones before, and more. A log is of version
- * COMPACT_PARTS only if a table of it has parts: who knows no parts says that the version is unknown.
+ * Its last byte is the version; of those from COMPACT_OLDEST on each has the words of the ones before, and more. Tables have parts in
+ * version 5, and in those from COMPACT_SMALL on, in which the directory holds small tables (directory.h).
  */
-#define COMPACT_MAGIC "iolens\0\4"
-enum { COMPACT_OLDEST = 2, COMPACT_PARTS = 5 };
+#define COMPACT_MAGIC "iolens\0\6"
+enum { COMPACT_OLDEST = 2, COMPACT_SMALL = 6, COMPACT_NEWEST = 6 };
 
 struct compact_footer {
 	uint32_t length; /* of the directory, which ends where the footer begins */
@@ -51,10 +51,13 @@ struct compact_table {
 /* `raw` is what it was before. LOG_OK, LOG_E_DAMAGED or LOG_E_MEMORY; free bytes and fields in either case. */
 int compact_read(struct compact_table *t, const uint8_t *at, size_t size, uint64_t rows, uint64_t raw);
 
-/* Directory and footer for the sections that end where they begin; of an entry name, stored, raw, rows and crc. */
-int compact_write_directory(struct log_bytes *out, const struct trailer_entry *entry, size_t n);
+/* Which words of a row are doubles. */
+void compact_mark_real(bool *real, const struct trailer_field *fields, size_t n);
 
-/* The entries of a directory, and where its sections begin: `ends` is where the directory does. Free *entries. */
-int compact_read_directory(const uint8_t *at, size_t size, uint64_t ends, struct trailer_entry **entries, size_t *n);
+struct string_place;
+
+/* Numbers of texts in n rows become where these are. */
+int compact_refer(const struct compact_table *t, uint64_t *rows, uint64_t n, const struct string_place *place,
+		  uint64_t texts);
 
 #endif

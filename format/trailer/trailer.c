@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "compact.h"
 #include "crc32c.h"
+#include "directory.h"
 #include "reader.h"
 #include "trailer_schema.h"
 
@@ -14,9 +14,9 @@ enum { SECTIONS_MAX = 1024, DIRECTORY_LIMIT = 1 << 19 };
 struct trailer {
 	struct log *log;
 	size_t count;
-	struct trailer_entry *entries; /* of tables; offset and CRC are those of the first part */
-	struct trailer_entry *parts;   /* what the directory of a log has, table by table; NULL of a store */
-	size_t *first;                 /* by table: its first part; behind the last table: how many parts there are */
+	struct trailer_entry *entries;      /* of tables; offset and CRC are those of the first part */
+	struct directory_contents contents; /* of a log: entries table by table, parts of one behind each other */
+	size_t *first; /* by table: its first part; behind the last table: how many parts there are */
 };
 
 struct trailer_table {
@@ -83,7 +83,7 @@ static int read_compact_footer(const struct source *s, struct compact_footer *f,
 	int code = source_read(s, at, f, sizeof *f, err);
 	if (code < 0 || memcmp(f->magic, COMPACT_MAGIC, LETTERS) != 0)
 		return code;
-	if (f->magic[LETTERS] < COMPACT_OLDEST || f->magic[LETTERS] > COMPACT_PARTS)
+	if (f->magic[LETTERS] < COMPACT_OLDEST || f->magic[LETTERS] > COMPACT_NEWEST)
 		return log_fail(err, LOG_E_UNSUPPORTED, at, "trailer of an unknown version");
 	if (f->length > at || f->length > DIRECTORY_LIMIT)
 		return log_fail(err, LOG_E_DAMAGED, at, "trailer's footer is damaged");
@@ -98,20 +98,21 @@ static bool add_part(struct trailer_entry *e, const struct trailer_entry *part)
 }
 
 /* Entries of one name, one behind the other, are parts of one table. */
-static int join_parts(struct trailer *t, size_t n)
+static int join_parts(struct trailer *t)
 {
+	size_t n = t->contents.count;
 	t->entries = log_alloc(n * sizeof *t->entries);
 	t->first = log_alloc((n + 1) * sizeof *t->first);
 	if (!t->entries || !t->first)
 		return LOG_E_MEMORY;
 	for (size_t i = 0; i < n; i++) {
-		bool more = i && strcmp(t->parts[i].name, t->parts[i - 1].name) == 0;
-		if (more && !add_part(&t->entries[t->count - 1], &t->parts[i]))
+		bool more = i && strcmp(t->contents.entries[i].name, t->contents.entries[i - 1].name) == 0;
+		if (more && !add_part(&t->entries[t->count - 1], &t->contents.entries[i]))
 			return LOG_E_DAMAGED;
 		if (more)
 			continue;
 		t->first[t->count] = i;
-		t->entries[t->count++] = t->parts[i];
+		t->entries[t->count++] = t->contents.entries[i];
 	}
 	t->first[t->count] = n;
 	return LOG_OK;
@@ -119,9 +120,9 @@ static int join_parts(struct trailer *t, size_t n)
 
 static int read_compact_directory(struct trailer *t, const struct compact_footer *f, struct log_error *err)
 {
-	size_t n = 0;
 	const struct source *s = &t->log->source;
 	uint64_t at = s->size - sizeof *f - f->length;
+	bool old = f->magic[sizeof f->magic - 1] < COMPACT_SMALL;
 	uint8_t *bytes = log_alloc(f->length);
 	if (!bytes)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
@@ -129,7 +130,8 @@ static int read_compact_directory(struct trailer *t, const struct compact_footer
 	uint32_t crc = log_crc32c(log_crc32c(0, bytes, f->length), &f->length, sizeof f->length);
 	if (code >= 0 && crc != f->crc)
 		code = log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
-	if (code >= 0 && (compact_read_directory(bytes, f->length, at, &t->parts, &n) < 0 || join_parts(t, n) < 0))
+	if (code >= 0 &&
+	    ((old ? directory_read_old : directory_read)(&t->contents, bytes, f->length, at) < 0 || join_parts(t) < 0))
 		code = log_fail(err, LOG_E_DAMAGED, at, "trailer's directory is damaged");
 	log_free(bytes);
 	return code;
@@ -168,7 +170,7 @@ void trailer_close(struct trailer *t)
 	if (!t)
 		return;
 	log_free(t->entries);
-	log_free(t->parts);
+	directory_contents_free(&t->contents);
 	log_free(t->first);
 	log_free(t);
 }
@@ -202,6 +204,8 @@ static int check_crc(const struct source *s, const struct trailer_entry *e, stru
 static int check_entry(const struct source *s, const struct trailer_entry *e, struct log_error *err)
 {
 	bool bad = e->offset > s->size || e->stored > s->size - e->offset || e->raw > SECTION_LIMIT;
+	if (!bad && e->flags & TRAILER_SMALL)
+		return LOG_OK;
 	if (!bad && e->flags & TRAILER_COMPACT)
 		return check_crc(s, e, err);
 	bad |= e->compression != LOG_PLAIN || e->raw != e->stored;
@@ -261,36 +265,41 @@ static int parse_table(struct trailer_table *t, const struct trailer_entry *e, s
 	return LOG_OK;
 }
 
-static int load_compact(struct trailer_table *t, const struct source *s, const struct trailer_entry *e,
+/* `part`: which of the directory's entries it is. */
+static int load_compact(const struct trailer *t, const struct trailer_entry *e, size_t part, struct trailer_table *to,
 			struct log_error *err)
 {
 	struct compact_table table = {0};
 	uint8_t *stored = log_memory.alloc(e->stored + 1);
 	if (!stored)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	int code = source_read(s, e->offset, stored, (size_t)e->stored, err);
-	if (code >= 0 && (code = compact_read(&table, stored, (size_t)e->stored, e->rows, e->raw)) < 0)
-		log_fail(err, code, e->offset, "trailer section ", e->name,
-			 code == LOG_E_MEMORY ? " does not fit into memory" : " is damaged");
+	int code = source_read(&t->log->source, e->offset, stored, (size_t)e->stored, err);
+	if (code >= 0) {
+		code = e->flags & TRAILER_SMALL ? directory_read_table(&t->contents, part, stored, &table)
+						: compact_read(&table, stored, (size_t)e->stored, e->rows, e->raw);
+		if (code < 0)
+			log_fail(err, code, e->offset, "trailer section ", e->name,
+				 code == LOG_E_MEMORY ? " does not fit into memory" : " is damaged");
+	}
 	log_free(stored);
-	t->bytes = table.bytes;
-	t->fields = table.fields;
-	t->nfields = table.nfields;
-	t->row_size = table.row_size;
-	t->rows = e->rows;
-	t->first_row = t->bytes.at;
-	size_t rows = (size_t)e->rows * t->row_size;
-	t->heap = (const char *)t->bytes.at + rows;
-	t->heap_size = code < 0 ? 0 : t->bytes.used - rows;
+	to->bytes = table.bytes;
+	to->fields = table.fields;
+	to->nfields = table.nfields;
+	to->row_size = table.row_size;
+	to->rows = e->rows;
+	to->first_row = to->bytes.at;
+	size_t rows = (size_t)e->rows * to->row_size;
+	to->heap = (const char *)to->bytes.at + rows;
+	to->heap_size = code < 0 ? 0 : to->bytes.used - rows;
 	return code;
 }
 
-static int load(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *table,
+static int load(const struct trailer *t, const struct trailer_entry *e, size_t part, struct trailer_table *table,
 		struct log_error *err)
 {
 	int code = check_entry(&t->log->source, e, err);
 	if (code >= 0 && e->flags & TRAILER_COMPACT)
-		return load_compact(table, &t->log->source, e, err);
+		return load_compact(t, e, part, table, err);
 	if (code >= 0)
 		code = load_bytes(table, &t->log->source, e, err);
 	return code < 0 ? code : parse_table(table, e, err);
@@ -331,11 +340,12 @@ static int add_rows(struct trailer_table *all, struct log_bytes *texts, const st
 }
 
 /* The first one tells the fields. */
-static int load_part(const struct trailer *t, const struct trailer_entry *e, struct trailer_table *all,
-		     struct log_bytes *texts, struct log_error *err)
+static int load_part(const struct trailer *t, size_t p, struct trailer_table *all, struct log_bytes *texts,
+		     struct log_error *err)
 {
+	const struct trailer_entry *e = &t->contents.entries[p];
 	struct trailer_table part = {0};
-	int code = load(t, e, &part, err);
+	int code = load(t, e, p, &part, err);
 	if (code >= 0 && !all->fields) {
 		all->fields = part.fields;
 		all->nfields = part.nfields;
@@ -358,7 +368,7 @@ static int load_parts(const struct trailer *t, size_t i, struct trailer_table *t
 	if (e->raw > SECTION_LIMIT || compact_too_large(e->raw, e->stored))
 		return log_fail(err, LOG_E_DAMAGED, e->offset, "trailer section ", e->name, " is damaged");
 	for (size_t p = t->first[i]; p < t->first[i + 1] && code >= 0; p++)
-		code = load_part(t, &t->parts[p], table, &texts, err);
+		code = load_part(t, p, table, &texts, err);
 	size_t rows = table->bytes.used;
 	if (code >= 0 && (code = log_bytes_add(&table->bytes, texts.at, texts.used)) < 0)
 		log_fail(err, code, LOG_NOWHERE, "not enough memory");
@@ -381,8 +391,9 @@ int trailer_find(struct trailer *t, const char *name, struct trailer_table **out
 	struct trailer_table *table = log_alloc(sizeof *table);
 	if (!table)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	bool parts = t->parts && t->first[i + 1] - t->first[i] > 1;
-	int code = parts ? load_parts(t, i, table, err) : load(t, &t->entries[i], table, err);
+	bool parts = t->first && t->first[i + 1] - t->first[i] > 1;
+	int code =
+		parts ? load_parts(t, i, table, err) : load(t, &t->entries[i], t->first ? t->first[i] : 0, table, err);
 	if (code < 0)
 		trailer_free(table);
 	else

@@ -5,12 +5,12 @@
 
 #include "accesses.h"
 #include "codec.h"
-#include "compact.h"
 #include "container.h"
 #include "crc32c.h"
 #include "job_text.h"
 #include "sink.h"
 #include "deflater.h"
+#include "directory.h"
 
 enum stage { STAGE_JOB, STAGE_NAMES, STAGE_MODULES, STAGE_ACCESSES, STAGE_SECTIONS, STAGE_WHOLE, STAGE_DONE };
 
@@ -43,9 +43,9 @@ struct log_writer {
 	int deflate_state; /* of states[] */
 	uint64_t coming;   /* bytes of the next stream, 0 = not known */
 	struct deflater *deflater;
-	struct log_bytes entry;     /* a name, a section */
-	struct log_bytes directory; /* struct trailer_entry */
-	uint8_t *output;            /* of OUTPUT_SIZE */
+	struct log_bytes entry; /* a name, a section */
+	struct directory directory;
+	uint8_t *output; /* of OUTPUT_SIZE */
 };
 
 static int fail(struct log_writer *w, int code, const char *what)
@@ -416,10 +416,8 @@ static int begin_section(struct log_writer *w, int failed)
 
 static int add_section(struct log_writer *w, const char *name, const struct compact_part *part, const void *stored)
 {
-	struct trailer_entry e = {.rows = part->rows, .stored = part->stored, .raw = part->raw, .crc = part->crc};
-	memcpy(e.name, name, strnlen(name, sizeof e.name - 1));
 	store(w, stored, part->stored);
-	if (log_bytes_add(&w->directory, &e, sizeof e) < 0)
+	if (directory_add_section(&w->directory, name, part) < 0)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
 	return w->error.code;
 }
@@ -429,6 +427,10 @@ int log_write_section(struct log_writer *w, const struct trailer_section *s)
 	struct compact_part whole = {.rows = s->nrows, .raw = s->rows.used + s->heap.used};
 	if (begin_section(w, s->failed) < 0)
 		return w->error.code;
+	if (directory_takes(s)) {
+		int code = directory_add_table(&w->directory, s);
+		return code < 0 ? fail(w, code, "trailer section could not be made") : w->error.code;
+	}
 	w->entry.used = 0;
 	if (compact_write(&w->entry, s, &w->deflater) < 0)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
@@ -444,9 +446,8 @@ int log_write_part(struct log_writer *w, const char *name, const struct compact_
 
 static int write_directory(struct log_writer *w)
 {
-	const struct trailer_entry *entries = (const struct trailer_entry *)w->directory.at;
 	w->entry.used = 0;
-	if (compact_write_directory(&w->entry, entries, w->directory.used / sizeof *entries) < 0)
+	if (directory_write(&w->directory, &w->entry) < 0)
 		return fail(w, LOG_E_MEMORY, "not enough memory");
 	return store(w, w->entry.at, w->entry.used);
 }
@@ -479,7 +480,7 @@ int log_writer_flush(struct log_writer *w)
 		return fail(w, LOG_E_USAGE, "no job was written");
 	if (w->stage == STAGE_WHOLE || leave(w) < 0 || write_places(w) < 0)
 		return w->error.code;
-	if (w->directory.used && write_directory(w) < 0)
+	if (w->directory.count && write_directory(w) < 0)
 		return w->error.code;
 	w->stage = STAGE_WHOLE;
 	return sink_flush(&w->sink, &w->error);
@@ -558,7 +559,7 @@ void log_writer_free(struct log_writer *w)
 	if (w->deflate_made)
 		deflateEnd(&w->deflate);
 	deflater_free(w->deflater);
-	log_bytes_free(&w->directory);
+	directory_free(&w->directory);
 	log_bytes_free(&w->entry);
 	sink_close(&w->sink);
 	log_free(w->output);

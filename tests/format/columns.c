@@ -1,10 +1,12 @@
 #include "columns.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 #include "string_table.h"
+#include "text_code.h"
 #include "unit.h"
 
 enum { WIDTH = 6, KINDS = 9 };
@@ -61,6 +63,14 @@ static void back_and_forth(uint64_t n, uint32_t width)
 	EQUAL(columns_write(&out, rows, n, width, real), LOG_OK);
 	EQUAL(columns_read(out.at, out.used, back, n, width, real), LOG_OK);
 	CHECK(!memcmp(rows, back, n * width * sizeof *rows));
+	if (n) {
+		struct log_bytes row = {0};
+		EQUAL(columns_write_row(&row, rows, width, real), LOG_OK);
+		EQUAL(columns_read_row(row.at, row.used, back, width, real), LOG_OK);
+		CHECK(!memcmp(rows, back, width * sizeof *rows));
+		EQUAL(columns_read_row(row.at, row.used / 2, back, width, real), LOG_E_DAMAGED);
+		log_bytes_free(&row);
+	}
 	for (int damage = 0; damage < 4; damage++) {
 		size_t size = (size_t)(unit_random(&seed) % (out.used + 1));
 		uint8_t *copy = malloc(size + 1); /* so that a sanitizer sees a byte too far */
@@ -192,4 +202,68 @@ TEST(texts_come_back_and_known_words_take_a_byte_or_two)
 	EQUAL(string_table_read(&from, TEXTS, &back, NULL, 20), LOG_E_DAMAGED);
 	log_bytes_free(&out);
 	log_bytes_free(&back);
+}
+
+enum { MANY_TEXTS = 40, LONG_TEXT = 300 };
+
+/* Paths that begin alike, digits, words, and any bytes. */
+static size_t any_text(char *to, size_t room)
+{
+	unsigned kind = (unsigned)(unit_random(&seed) % 5);
+	size_t n = (size_t)(unit_random(&seed) % room);
+	if (kind == 0)
+		return (size_t)snprintf(to, room, "/scratch/project/run%d/out.h5", (int)(unit_random(&seed) % 50));
+	if (kind == 1)
+		return (size_t)snprintf(to, room, "%s", unit_random(&seed) % 2 ? "posix" : "ended str");
+	for (size_t k = 0; k < n; k++)
+		to[k] = kind == 2 ? (char)unit_random(&seed)
+				  : "abc0123456789abcdef"[kind == 3 ? k % 3 : 3 + k * k % 16];
+	return n;
+}
+
+TEST(texts_in_bits_come_back_and_damaged_ones_break_nothing)
+{
+	for (int round = 0; round < 300; round++) {
+		static char room[MANY_TEXTS][LONG_TEXT];
+		struct word text[MANY_TEXTS];
+		struct string_place place[MANY_TEXTS];
+		struct log_bytes out = {0}, back = {0};
+		size_t n = (size_t)(unit_random(&seed) % MANY_TEXTS), all = 0;
+		for (size_t i = 0; i < n; i++) {
+			text[i] = (struct word){room[i], any_text(room[i], LONG_TEXT)};
+			all += text[i].length;
+		}
+		EQUAL(text_code_write(&out, text, n), LOG_OK);
+		struct cut from = {out.at, out.at + out.used};
+		EQUAL(text_code_read(&from, n, &back, place, all), LOG_OK);
+		CHECK(from.at == from.end);
+		EQUAL(back.used, all);
+		for (size_t i = 0; i < n; i++) {
+			EQUAL(place[i].length, text[i].length);
+			CHECK(!memcmp(back.at + place[i].at, text[i].at, text[i].length));
+		}
+		from = (struct cut){out.at, out.at + out.used};
+		if (all)
+			EQUAL(text_code_read(&from, n, &back, place, all - 1), LOG_E_DAMAGED);
+		out.at[unit_random(&seed) % out.used] ^= (uint8_t)(1 << unit_random(&seed) % 8);
+		from = (struct cut){out.at, out.at + out.used};
+		text_code_read(&from, n, &back, place, 2 * all);
+		log_bytes_free(&out);
+		log_bytes_free(&back);
+	}
+}
+
+TEST(usual_texts_take_few_bits)
+{
+	static const char *const usual[] = {"/usr/bin/python3 train.py", "/usr/bin/python3", "posix",
+					    "0ddbb3456120b237f3560b4dd3d79d6f5f6be259",
+					    "AMD EPYC 7763 64-Core Processor"};
+	enum { TEXTS = sizeof usual / sizeof *usual };
+	struct word text[TEXTS];
+	struct log_bytes out = {0};
+	for (size_t i = 0; i < TEXTS; i++)
+		text[i] = (struct word){usual[i], strlen(usual[i])};
+	EQUAL(text_code_write(&out, text, TEXTS), LOG_OK);
+	CHECK(out.used < 61); /* of 117 */
+	log_bytes_free(&out);
 }

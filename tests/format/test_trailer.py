@@ -51,7 +51,7 @@ def test_the_trailer_is_what_its_reference_page_says(ranks: int, tmp_path: Path)
 
 def test_so_is_a_table_in_parts(tmp_path: Path, run_iolens: Run) -> None:
     whole, parts = make(tmp_path / "whole.darshan", 1, 1, 300), make(tmp_path / "parts.darshan", 1, 1, 300, 7)
-    assert (whole.read_bytes()[-1], parts.read_bytes()[-1]) == (4, 5)
+    assert (whole.read_bytes()[-1], parts.read_bytes()[-1]) == (6, 6)
     assert same_as_the_page_says(parts) == same_as_the_page_says(whole)
     for command in (["show", "--ext"], ["show", "--json"], ["check"]):
         shown = [run_iolens([*command, log]) for log in (whole, parts)]
@@ -59,7 +59,7 @@ def test_so_is_a_table_in_parts(tmp_path: Path, run_iolens: Run) -> None:
         assert shown[0].stdout.replace("whole", "parts") == shown[1].stdout
     new = tmp_path / "new.darshan"
     assert run_iolens(["convert", parts, new]).returncode == 0
-    assert new.read_bytes()[-1] == 4 and trailer_page.trailer(new.read_bytes()) == same_as_the_page_says(
+    assert new.read_bytes()[-1] == 6 and trailer_page.trailer(new.read_bytes()) == same_as_the_page_says(
         whole
     )
 
@@ -74,23 +74,33 @@ def test_so_is_that_of_a_job(run_iolens: Run, tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_words_that_the_library_knows() -> None:
-    source = (places.ROOT / "format" / "trailer" / "dictionary.c").read_text()
+    source = (places.ROOT / "format" / "encoding" / "dictionary.c").read_text()
     text = source[source.index("words[] =") : source.index("/* clang-format on")]
     known = "".join(line.strip().strip(';"') for line in text.splitlines()[2:]).split(r"\n")
-    assert known[:-1] == trailer_page.words() and len(known) == 478 + 1
+    assert known[:-1] == trailer_page.words() and len(known) == 578 + 1
+
+
+OLD = Path(__file__).resolve().parents[1] / "upgrade" / "logs"
+
+
+@pytest.mark.parametrize("old", sorted(OLD.glob("*/*.darshan")), ids=lambda path: path.stem)
+def test_so_is_that_of_a_version_before(old: Path) -> None:
+    assert old.read_bytes()[-1] == 3 and same_as_the_page_says(old)["process"]
 
 
 def test_trailers_of_the_versions_before_are_read_and_one_of_the_next_is_refused(
     tmp_path: Path, run_iolens: Run
 ) -> None:
-    made = make(tmp_path / "made.darshan", 1, 1, 6)
-    log = made.read_bytes()
+    made = tmp_path / "made.darshan"
+    (old, *_) = sorted(OLD.glob("*/processes.darshan"))
+    log = old.read_bytes()
+    made.write_bytes(log)
     now = run_iolens(["show", "--ext", made])
-    for older in (b"\2", b"\3"):
+    for older in (b"\2", b"\4"):
         made.write_bytes(log[:-1] + older)
         before = run_iolens(["show", "--ext", made])
         assert (before.returncode, before.stdout) == (0, now.stdout)
-    for unknown in (b"\1", b"\6"):
+    for unknown in (b"\1", b"\7"):
         made.write_bytes(log[:-1] + unknown)
         shown = run_iolens(["show", "--ext", made])
         assert shown.returncode in {3, 4} and "trailer of an unknown version" in shown.stderr
@@ -101,7 +111,7 @@ def test_a_trailer_of_before_the_first_release_is_named_and_the_records_are_read
 ) -> None:
     made = make(tmp_path / "made.darshan", 1, 1, 6)
     log = made.read_bytes()
-    assert log[-8:] == b"iolens\0\4"
+    assert log[-8:] == b"iolens\0\6"
     footer = struct.pack("<8sIIQQ28x", b"iolens", 1, 0, len(log), 0)
     made.write_bytes(log + footer + struct.pack("<I", crc32c(footer)))
     shown = run_iolens(["show", "--base", made])

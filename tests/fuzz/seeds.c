@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "accesses.h"
-#include "compact.h"
+#include "directory.h"
 #include "make.h"
 
 static void save(const char *directory, int number, uint8_t *data, size_t size)
@@ -23,12 +23,11 @@ static void save(const char *directory, int number, uint8_t *data, size_t size)
 }
 
 /* As trailer.c takes them. */
-static void save_sections(const char *directory)
+static void save_sections(const char *to)
 {
 	static const int rows[] = {1, 2, 7, 300};
 	struct deflater *deflater = NULL;
-	struct trailer_entry entries[] = {{.name = "process", .stored = 90, .raw = 700, .rows = 3},
-					  {.name = "no known word", .stored = 9, .raw = 8, .rows = 1}};
+	struct directory directory = {0};
 	struct log_bytes out = {0};
 	int n = 0;
 	for (; n < (int)(sizeof rows / sizeof *rows); n++) {
@@ -38,12 +37,16 @@ static void save_sections(const char *directory)
 		out = (struct log_bytes){0};
 		log_bytes_add(&out, head, sizeof head);
 		compact_write(&out, &s, &deflater);
+		if (directory_takes(&s))
+			directory_add_table(&directory, &s);
 		section_free(&s);
-		save(directory, n, out.at, out.used);
+		save(to, n, out.at, out.used);
 	}
 	out = (struct log_bytes){0};
-	compact_write_directory(&out, entries, 2);
-	save(directory, n, out.at, out.used - sizeof(struct compact_footer));
+	directory_add_section(&directory, "no known word", &(struct compact_part){1, 9, 8, 0, 0});
+	directory_write(&directory, &out);
+	directory_free(&directory);
+	save(to, n, out.at, out.used - sizeof(struct compact_footer));
 	deflater_free(deflater);
 }
 

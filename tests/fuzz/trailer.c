@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compact.h"
 #include "crc32c.h"
+#include "directory.h"
 #include "writer.h"
 
 enum { HEAD = 4, PART_HEAD = 3, UNIT = 16 };
@@ -27,15 +27,34 @@ static void read_section(const uint8_t *at, size_t size)
 	log_free(t.fields);
 }
 
+static void read_tables(const struct directory_contents *c, const uint8_t *at, size_t size)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct trailer_entry *e = &c->entries[i];
+		struct compact_table t = {0};
+		if (e->offset > size * (UNIT + 1) || strlen(e->name) >= TRAILER_NAME)
+			abort();
+		if (!(e->flags & TRAILER_SMALL))
+			continue;
+		if (e->offset < size * UNIT || e->stored > size * (UNIT + 1) - e->offset)
+			abort();
+		int code = directory_read_table(c, i, at + (e->offset - size * UNIT), &t);
+		if (code >= 0 && t.bytes.used < e->rows * t.row_size)
+			abort();
+		log_bytes_free(&t.bytes);
+		log_free(t.fields);
+	}
+}
+
 static void read_directory(const uint8_t *at, size_t size)
 {
-	struct trailer_entry *entries = NULL;
-	size_t n = 0;
-	int code = compact_read_directory(at, size, size * UNIT, &entries, &n);
-	for (size_t i = 0; code >= 0 && i < n; i++)
-		if (entries[i].offset > size * UNIT || strlen(entries[i].name) >= TRAILER_NAME)
-			abort();
-	log_free(entries);
+	struct directory_contents now = {0}, before = {0};
+	if (directory_read(&now, at, size, size * UNIT) >= 0)
+		read_tables(&now, at, size);
+	if (directory_read_old(&before, at, size, size * UNIT) >= 0)
+		read_tables(&before, at, size);
+	directory_contents_free(&now);
+	directory_contents_free(&before);
 }
 
 /* A log whose table is several parts, each as long as its first byte says, with sound checksums. */

@@ -37,7 +37,18 @@ GENERATED = {"records.h": "format/base", "written.h": "format/base"}
 # The rooms within a room, lowest first: each includes itself and those before it. The folder itself stands on top, but
 # for the headers that are its front, which belong to the room that implements them.
 INNER_ROOMS = {
-    "format": ["base", "codec", "container", "trailer", "records", "write", "store", "assemble", "merge"],
+    "format": [
+        "base",
+        "codec",
+        "encoding",
+        "container",
+        "trailer",
+        "records",
+        "write",
+        "store",
+        "assemble",
+        "merge",
+    ],
     "runtime": ["base", "capture", "trace", "process", "mpi/finalize", "mpi", "linked"],
     "cli": [
         "text",

@@ -43,6 +43,10 @@ int columns_write(struct log_bytes *out, const uint64_t *rows, uint64_t n, uint3
 /* Fills rows; 0, LOG_E_DAMAGED or LOG_E_MEMORY. */
 int columns_read(const uint8_t *at, size_t size, uint64_t *rows, uint64_t n, uint32_t width, const bool *real);
 
+/* One row: scales, and then a number for each word. */
+int columns_write_row(struct log_bytes *out, const uint64_t *row, uint32_t width, const bool *real);
+int columns_read_row(const uint8_t *at, size_t size, uint64_t *row, uint32_t width, const bool *real);
+
 static inline uint64_t zigzag(uint64_t x)
 {
 	return x << 1 ^ (uint64_t)((int64_t)x >> 63);

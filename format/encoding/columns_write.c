@@ -414,6 +414,29 @@ static int put_table(struct writing *w, const uint64_t *rows, uint64_t group, co
 	return code;
 }
 
+int columns_write_row(struct log_bytes *out, const uint64_t *row, uint32_t width, const bool *real)
+{
+	struct writing w = {.out = out, .n = 1, .columns = width, .width = width};
+	w.at = log_alloc(width * sizeof *w.at);
+	w.scale = log_alloc(width);
+	w.varies = log_alloc(width * sizeof *w.varies);
+	int code = w.at && w.scale && w.varies ? log_bytes_room(out, (size_t)width * LONGEST / 8 + HEAD / 8)
+					       : LOG_E_MEMORY;
+	if (code >= 0) {
+		w.sink.out = out;
+		memcpy(w.at, row, width * sizeof *row);
+		scale_columns(&w, real);
+		put_scales(&w, real);
+		for (uint32_t c = 0; c < width; c++)
+			put_number(&w.sink, w.at[c]);
+		bits_end(&w.sink);
+	}
+	log_free(w.at);
+	log_free(w.scale);
+	log_free(w.varies);
+	return code;
+}
+
 static int write_grouped(struct log_bytes *out, const uint64_t *rows, uint64_t n, uint32_t width, const bool *real,
 			 uint64_t group)
 {

@@ -167,3 +167,19 @@ int columns_read(const uint8_t *at, size_t size, uint64_t *rows, uint64_t n, uin
 	log_free(scale);
 	return code;
 }
+
+int columns_read_row(const uint8_t *at, size_t size, uint64_t *row, uint32_t width, const bool *real)
+{
+	struct bit_source in = {.at = at, .end = at + size};
+	uint8_t *scale = log_alloc(width);
+	if (!scale)
+		return LOG_E_MEMORY;
+	take_scales(&in, scale, width, real);
+	for (uint32_t w = 0; w < width; w++) {
+		row[w] = take_number(&in);
+		if (scale[w] != SCALE_NONE)
+			to_real(row + w, 1, scale[w]);
+	}
+	log_free(scale);
+	return in.failed ? LOG_E_DAMAGED : LOG_OK;
+}

@@ -5,7 +5,8 @@
 
 /*
  * One a line, numbered from 0: first the schemas of our tables, each behind its name, then what often stands in their
- * fields. Those behind localhost are of version 3, those behind vmsplice of version 4.
+ * fields. Those behind localhost are of version 3, those behind vmsplice of version 4, those
+ * behind ro,nosuid,nodev,noexec,relatime of version 6.
  */
 static const char words[] =
 	/* clang-format off */
@@ -98,7 +99,21 @@ static const char words[] =
 	"/dev\n/dev/shm\n/run\n/run/lock\n/tmp\n/home\n/boot\n/sys/fs/cgroup\nrw,relatime\nrw,nosuid,nodev\n"
 	"rw,nosuid,nodev,noexec,relatime\nrw,nosuid,nodev,relatime\n"
 	"hdf5\nhdf5_dataset\npnetcdf\ntraces\nseen\n"
-	"ro,nosuid,nodev,noexec,relatime\n";
+	"ro,nosuid,nodev,noexec,relatime\n"
+	"process\nrank i64\npid i64\nparent i64\nforked i64\nhost str\nexe str\ncommand str\ndirectory str\n"
+	"start f64 s\nend f64 s\nended str\nsignal i64\nexit_code i64\nthreads i64\nio_time f64 s\nread_time f64 s\n"
+	"write_time f64 s\nmeta_time f64 s\nkernel_read i64 byte\nkernel_written i64 byte\nstorage_read i64 byte\n"
+	"storage_written i64 byte\nseen_read i64 byte\nseen_written i64 byte\nunseen_read i64 byte\n"
+	"unseen_written i64 byte\nunexplained_read i64 byte\nunexplained_written i64 byte\nnested_calls i64\n"
+	"folded_opens i64\nbudget i64 byte\nstart_cost f64 s\nmpi str\nmpi_start f64 s\nmpi_end f64 s\nsampled_times\n"
+	"rank i64\ncalls i64\ntime f64 s\ntimed i64\ndoubtful i64\ndoubtful_time f64 s\nasync\nrank i64\n"
+	"interface str\ndirection str\ncount i64\nerrors i64\nbytes i64 byte\nrecorded i64 byte\nuntimed i64 byte\n"
+	"fixed_files i64\nfixed_buffers i64\nwait_time f64 s\nspan_time f64 s\nlongest f64 s\nunder_10us i64\n"
+	"under_100us i64\nunder_1ms i64\nunder_10ms i64\nunder_100ms i64\nslower i64\nestimated i64 byte\nobservers\n"
+	"rank i64\npid i64\nstart f64 s\nobserver str\nsites\ninterface str\nmodule str\nbuild_id str\n"
+	"offset u64 offset\nfile u64\nranks i64\nposix_aio\nswap_limit\ncpu_limit\nmemory_per_cpu\ncontainer_image\n"
+	"topology\ninterconnect_mlx5_0\napptainer\ndocker\npodman\nkubernetes\nramfs\nsquashfs\nzfs\nceph\n"
+	"fuse.sshfs\n/scratch\n/usr\n/var\n/mnt\nrw,noatime\nrw,relatime,errors=remount-ro\ngeneric\ntotals\n";
 /* clang-format on */
 
 static uint32_t kind_of(struct word w)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DICTIONARY_WORDS = 478, DICTIONARY_KINDS = 256 };
+enum { DICTIONARY_WORDS = 578, DICTIONARY_KINDS = 256 };
 #define DICTIONARY_NONE UINT64_MAX
 
 struct dictionary {
