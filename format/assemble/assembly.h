@@ -155,6 +155,8 @@ struct assembly {
 	uint64_t united_sites;                       /* rows of that table when it was last united */
 	struct id_set told;                          /* of which nodes the platform is known */
 	struct id_set names;                         /* written so far */
+	struct log_bytes paths;                      /* of files, each with its NUL, */
+	bool any_path;                               /* or there are more than are kept, or some are not known */
 	struct id_set
 		common[2]; /* what the first rank to come has, and the second: no pack made against it holds that */
 	struct log_bytes piece; /* of a pack, or of accesses */
@@ -261,6 +263,10 @@ int assembly_unite_sites(struct assembly *a, uint64_t added);
 /* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
 int assembly_add_platform(struct assembly *a, struct store_reader *i);
 int assembly_end_platform(struct assembly *a);
+
+/* A file's name. Then, when targets are added, too: mounts of a node on which no file is go. */
+int assembly_note_path(struct assembly *a, const char *path);
+int assembly_drop_mounts(struct assembly *a);
 
 /* Lustre's volumes and targets, as this node sees those that are in the table of mounts. */
 int assembly_add_targets(struct assembly *a);

@@ -86,6 +86,8 @@ static int describe_job(struct assembly *a)
 static int write_name(void *assembly, uint64_t id, const char *name)
 {
 	struct assembly *a = assembly;
+	if (assembly_note_path(a, name) < 0)
+		return LOG_E_MEMORY;
 	if (a->unnamed && id_set_has(a->unnamed, id))
 		return 0;
 	if (assembly_is_precompressed(a, id))
@@ -120,6 +122,7 @@ static int copy_precompressed(struct assembly *a, enum precompressed_part part)
 static int copy_names(struct assembly *a, struct store_reader *i)
 {
 	struct log_error damage;
+	a->any_path |= a->source->precompressed != NULL; /* which are of many files */
 	int code = all_precompressed(a->source->precompressed, PRECOMPRESSED_NAMES)
 			   ? 0
 			   : names_walk(i->log, write_name, a, &damage);

@@ -572,6 +572,8 @@ int assembly_sections_end(struct assembly *a, int64_t lost)
 		code = assembly_end_sites(a);
 	if (code >= 0)
 		code = assembly_add_targets(a);
+	if (code >= 0)
+		code = assembly_drop_mounts(a);
 	describe_environment(a, lost);
 	add_phases(a, a->job->phases, a->job->nphases);
 	add_phases(a, a->phase, ASSEMBLY_PHASES);
@@ -593,4 +595,5 @@ void assembly_free(struct assembly *a)
 	id_set_free(&a->told);
 	id_set_free(&a->names);
 	log_bytes_free(&a->piece);
+	log_bytes_free(&a->paths);
 }

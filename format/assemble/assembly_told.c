@@ -10,6 +10,7 @@
 #include "file_system.h"
 #include "hash.h"
 #include "section_copy.h"
+#include "site_table.h"
 #include "source.h"
 #include "targets.h"
 
@@ -205,6 +206,76 @@ static int add_file(struct assembly *a)
 	text[source_read(&file, 0, text, n, &none) < 0 ? 0 : n] = '\0';
 	source_close(&file);
 	return add_text(a, text);
+}
+
+/* ---- mounts: of a node's own file systems those that files of the job are on ---- */
+
+enum { PATHS = 32768 }; /* bytes: in a log of more files, mounts take no part of it that counts */
+
+int assembly_note_path(struct assembly *a, const char *path)
+{
+	size_t n = strlen(path) + 1;
+	a->any_path |= *path == '/' && a->paths.used + n > PATHS;
+	return *path == '/' && !a->any_path ? log_bytes_add(&a->paths, path, n) : 0;
+}
+
+static struct site_text text_at(const struct trailer_section *s, uint64_t row, const char *field)
+{
+	struct site_text text;
+	memcpy(&text, field_of(s, row, section_field(s, field)), sizeof text);
+	return text;
+}
+
+static bool is_text(const struct trailer_section *s, struct site_text text, const char *is)
+{
+	return text.length == strlen(is) && !memcmp(s->heap.at + text.at, is, text.length);
+}
+
+/* Memory, disks and images: what another node has there is another file system. */
+static bool of_node(const struct trailer_section *s, uint64_t row)
+{
+	const struct site_text class = text_at(s, row, "class");
+	return is_text(s, class, "memory") || is_text(s, class, "local") || is_text(s, class, "image");
+}
+
+/* How much of the path is the row's mount point; 0 = it is not below that. */
+static size_t below(const struct trailer_section *s, uint64_t row, const char *path, size_t length)
+{
+	const struct site_text point = text_at(s, row, "point");
+	if (point.length > length || memcmp(s->heap.at + point.at, path, point.length) != 0)
+		return 0;
+	return point.length == 1 || !path[point.length] || path[point.length] == '/' ? point.length : 0;
+}
+
+static void keep_mount(const struct trailer_section *s, bool *dropped, const char *path, size_t length)
+{
+	size_t longest = 0;
+	for (uint64_t row = 0; row < s->nrows; row++) {
+		size_t n = below(s, row, path, length);
+		longest = n > longest ? n : longest;
+	}
+	for (uint64_t row = 0; longest && row < s->nrows; row++)
+		if (dropped[row] && below(s, row, path, length) == longest)
+			dropped[row] = false;
+}
+
+int assembly_drop_mounts(struct assembly *a)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_MOUNTED];
+	const char *path = (const char *)a->paths.at, *end = path + a->paths.used;
+	bool *dropped;
+	if (a->any_path || path == end || !s->nrows)
+		return 0;
+	if (!(dropped = log_alloc(s->nrows)))
+		return LOG_E_MEMORY;
+	for (uint64_t row = 0; row < s->nrows; row++)
+		dropped[row] = of_node(s, row);
+	for (size_t n; path < end; path += n + 1)
+		keep_mount(s, dropped, path, n = strlen(path));
+	drop_rows(s, dropped);
+	log_free(dropped);
+	a->paths.used = 0;
+	return 0;
 }
 
 int assembly_end_platform(struct assembly *a)

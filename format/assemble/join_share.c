@@ -67,6 +67,8 @@ static int write_memory(struct join *j)
 	if (code >= 0)
 		code = assembly_add_targets(a);
 	if (code >= 0)
+		code = assembly_drop_mounts(a);
+	if (code >= 0)
 		code = log_writer_finish(j->memory, &a->err);
 	return code < 0 ? code : find_regions(j);
 }

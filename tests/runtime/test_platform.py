@@ -185,19 +185,34 @@ def test_the_container(observe: Observe, env: dict[str, str], expected: tuple[st
     assert (told["container"], told.get("container_image")) == expected
 
 
-MOUNTED = "mount -t tmpfs -o size=1m,mode=700 my-scratch {at} && exec {iolens} run -q -o {log} true"
+MOUNTED = "mount -t tmpfs -o size=1m,mode=700 my-scratch {at} && exec {iolens} run -q -o {log} {program}"
 
 
-@pytest.fixture
-def mounted(iolens: Path, tmp_path: Path) -> Path:
-    """A log of a job that sees a mount of its own."""
+def with_mount(iolens: Path, tmp_path: Path, program: str = "true") -> Path:
+    """The log of a program that sees a mount of its own."""
     at, log = tmp_path / "scratch", tmp_path / "log.darshan"
     at.mkdir()
-    command = MOUNTED.format(at=at, iolens=iolens, log=log)
+    command = MOUNTED.format(at=at, iolens=iolens, log=log, program=program)
     done = subprocess.run(["unshare", "-m", "sh", "-c", command], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"no mounts here: {done.stderr}")
     return log
+
+
+@pytest.fixture
+def mounted(iolens: Path, tmp_path: Path) -> Path:
+    return with_mount(iolens, tmp_path)
+
+
+def test_of_a_node_s_own_file_systems_those_with_files_of_the_job(
+    iolens: Path, run_iolens: Run, tmp_path: Path
+) -> None:
+    at = tmp_path / "scratch"
+    program = f'sh -c "echo 1 > {at}/file; echo 1 > {at}ed"'
+    rows = sections_of(run_iolens, with_mount(iolens, tmp_path, program))["mounted"]
+    own = {row["point"] for row in rows if row["class"] in {"memory", "local", "image"}}
+    assert str(at) in own
+    assert {point for point in own if not str(tmp_path).startswith(point)} == {str(at)}
 
 
 def test_mounts_with_their_options(run_iolens: Run, mounted: Path) -> None:
