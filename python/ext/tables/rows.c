@@ -17,7 +17,7 @@ static int check_selection(const struct form *f, const struct view *v, struct lo
 	return LOG_OK;
 }
 
-int view_form(struct form **out, const struct view *v, struct log *log, struct log_error *err)
+static int make_form(struct form **out, const struct view *v, struct log *log, struct log_error *err)
 {
 	struct form *f = form_new(v->selection);
 	*out = NULL;
@@ -37,6 +37,60 @@ int view_form(struct form **out, const struct view *v, struct log *log, struct l
 		form_drop(f);
 	else
 		*out = f;
+	return code;
+}
+
+/*
+ * Forms that no log decides are made once: to describe a module's columns takes longer than to read the records of a
+ * small log. Never freed, and found without a lock, which a forked child might find taken.
+ */
+enum { FORMS_KEPT = 64 };
+
+struct kept_form {
+	struct view of;
+	struct form *form;
+};
+
+static _Atomic(struct kept_form *) kept_forms[FORMS_KEPT];
+
+static bool same_columns(const struct view *a, const struct view *b)
+{
+	return a->kind == b->kind && a->module == b->module && a->names == b->names && a->mounts == b->mounts &&
+	       a->scan == b->scan;
+}
+
+static struct form *kept_form(const struct view *v)
+{
+	const struct kept_form *k;
+	for (int i = 0; i < FORMS_KEPT && (k = atomic_load(&kept_forms[i])); i++)
+		if (same_columns(&k->of, v))
+			return form_hold(k->form);
+	return NULL;
+}
+
+/* Where there is no room, it is made again each time. Two threads may both have made it: either is as good. */
+static void keep_form(const struct view *v, struct form *f)
+{
+	struct kept_form *k = malloc(sizeof *k), *none = NULL;
+	if (!k)
+		return;
+	*k = (struct kept_form){*v, form_hold(f)};
+	k->of.section = NULL;
+	for (int i = 0; i < FORMS_KEPT; i++, none = NULL)
+		if (atomic_compare_exchange_strong(&kept_forms[i], &none, k))
+			return;
+	form_drop(f);
+	free(k);
+}
+
+int view_form(struct form **out, const struct view *v, struct log *log, struct log_error *err)
+{
+	bool of_log = v->kind == &kind_section || v->selection;
+	if (!of_log && (*out = kept_form(v)))
+		return LOG_OK;
+	int code = make_form(out, v, log, err);
+	if (code >= 0 && !of_log)
+		keep_form(v, *out);
 	return code;
 }
 
