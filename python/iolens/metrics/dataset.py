@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from iolens.error import IolensError
 from iolens.log import memory_allowed
@@ -18,6 +20,7 @@ from iolens.metrics.base import Base, told
 from iolens.metrics.engine import duckdb
 from iolens.metrics.literal import literal, with_values
 from iolens.metrics.log_tables import LogTables
+from iolens.metrics.makers import Makers
 from iolens.metrics.metric import find_metric, metrics
 from iolens.metrics.source_lines import find_places
 from iolens.metrics.tables import DERIVED
@@ -27,6 +30,7 @@ from iolens.progress import step
 __all__ = ["MODULES", "Dataset"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
+Result = TypeVar("Result")
 
 # What DuckDB takes before it writes to temporary files.
 _MEMORY = 400_000_000
@@ -44,6 +48,16 @@ def _tables_of(statement: str) -> list[str]:
     found = _NAMED.findall(re.sub(r"--[^\n]*", "", statement))
     found += [f"metric.{name}" for name in re.findall(r"\bmetric\.(\w+)", statement) if name in metrics()]
     return [name.lower() for name in found]
+
+
+def _switch_bar_off(connection: duckdb.DuckDBPyConnection) -> None:
+    """It would be among the rows of a slow query. In Jupyter without ipywidgets there is none to switch off."""
+    with contextlib.suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
+
+
+def _same(value: Result) -> Result:
+    return value
 
 
 class Dataset:
@@ -102,23 +116,25 @@ class Dataset:
             },
         )
         self._sealed = False
+        self._of_thread = threading.local()
+        self._makers = Makers()
         self._made: set[str] = set()
         self._known = {*source.tables, *_DERIVED}
         self._out_of_range: list[IolensError] = []
-        # The bar would be among the rows of a slow query. In Jupyter without ipywidgets there is none to switch off.
-        with contextlib.suppress(duckdb.InvalidInputException):
-            self._connection.execute("SET enable_progress_bar = false")
+        _switch_bar_off(self._connection)
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
         for macro in macros():
             self._connection.execute(macro)
         self._connection.execute("CREATE TABLE oss_of (ost BIGINT, oss VARCHAR)")
-        source.open(self._connection, every_column)
+        # Where threads ask together, tables of logs are made through a connection that none of them asks.
+        self._of_base = self._cursor() if self._small else self._connection
+        source.open(self._of_base, every_column)
 
     @property
     def problems(self) -> list[IolensError]:
         """Damage met while reading: what came before it is in the tables, what needs it is empty."""
-        return self._base.problems + self._out_of_range
+        return self._base.problems + sorted(self._out_of_range, key=str)
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -131,9 +147,20 @@ class Dataset:
 
     # ---- tables ----
 
+    @property
+    def _own(self) -> duckdb.DuckDBPyConnection:
+        """The connection of the thread that asks."""
+        found: duckdb.DuckDBPyConnection = getattr(self._of_thread, "connection", self._connection)
+        return found
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        made = self._connection.cursor()
+        _switch_bar_off(made)
+        return made
+
     def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
         with told(self._base.name):
-            return self._connection.execute(statement)
+            return self._own.execute(statement)
 
     def lacks(self, table: str) -> bool:
         """Have the logs no such module or section, so that its table would be empty? False if only the table tells."""
@@ -155,13 +182,12 @@ class Dataset:
         """Makes the table or view of this name if it is one of ours and not there yet."""
         if name in self._made or not (name in self._known or name.startswith("metric.")):
             return
-        self._made.add(name)
-        step(f"{'computing' if '.' in name else 'reading'} {name.removeprefix('metric.')}")
-        try:
+        with self._makers.making(name) as free:
+            if not free or name in self._made:
+                return
+            step(f"{'computing' if '.' in name else 'reading'} {name.removeprefix('metric.')}")
             self._make_now(name)
-        except BaseException:
-            self._made.discard(name)
-            raise
+            self._made.add(name)
 
     def _make_now(self, name: str) -> None:
         if name in self._base.tables:
@@ -176,7 +202,7 @@ class Dataset:
             if kind == "TABLE":
                 self._compute(name, query)
             else:
-                self._connection.execute(f"CREATE VIEW {name} AS {query}")
+                self._own.execute(f"CREATE VIEW {name} AS {query}")
         elif name.startswith("metric."):
             self._compute(name, find_metric(name.removeprefix("metric.")).sql)
 
@@ -187,17 +213,17 @@ class Dataset:
         query = record_query({i: self._base.schema(i) for i in here})
         # The view is planned anew by each query, which takes longer than the rows of small logs.
         kind = "TABLE" if self._small else "VIEW"
-        self._connection.execute(f"CREATE {kind} record AS {query}")
+        self._own.execute(f"CREATE {kind} record AS {query}")
 
     def _source_lines(self) -> None:
         """What the files on this machine tell of the addresses in ``sites``."""
         self._make("sites")
-        self._connection.execute("""
+        self._own.execute("""
             CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, "offset" BIGINT, place VARCHAR,
                 function VARCHAR, source VARCHAR, line BIGINT, note VARCHAR)
         """)
         asked = 'SELECT module, build_id, list(DISTINCT "offset") FROM sites GROUP BY ALL'
-        for module, build_id, offsets in self._connection.execute(asked).fetchall():
+        for module, build_id, offsets in self._own.execute(asked).fetchall():
             for offset, place in find_places(module, build_id, offsets).items():
                 row = (
                     module,
@@ -210,7 +236,7 @@ class Dataset:
                     place.note,
                 )
                 values = ", ".join(literal(value) for value in row)
-                self._connection.execute(f"INSERT INTO source_line VALUES ({values})")
+                self._own.execute(f"INSERT INTO source_line VALUES ({values})")
 
     def _compute(self, name: str, query: str) -> None:
         """The table of a query; without rows if a damaged log has numbers that no sum can hold."""
@@ -272,6 +298,8 @@ class Dataset:
                 if name in self._made or name not in self._known:
                     raise
                 self._make(name)
+                if name not in self._made:
+                    raise
             except duckdb.BinderException as error:
                 found = _NO_COLUMN.search(str(error))
                 if not found or not self._base.add_column(found[1]):
@@ -296,7 +324,7 @@ class Dataset:
             values = [f"{name} := {literal(value)}" for name, value in parameters.items()]
         else:
             values = [literal(value) for value in parameters]
-        return self._connection.execute(f"EXECUTE asked({', '.join(values)})")
+        return self._own.execute(f"EXECUTE asked({', '.join(values)})")
 
     def rows(self, statement: str, parameters: Any = None) -> list[dict[str, Any]]:
         """The result of a statement, a dict per row."""
@@ -312,9 +340,40 @@ class Dataset:
         """The ``value`` of a metric that has one per log; None where the log does not tell."""
         return next((row["value"] for row in self.metric(name) if row["log"] == log), None)
 
+    def together(self, tasks: Sequence[Callable[[], Result]]) -> list[Callable[[], Result]]:
+        """Functions for the results of tasks that ask, to be called in this order.
+
+        Of small logs, whose statements take longer than their rows, two threads have done all tasks then. One that
+        failed is done again when its function is called: it raises there, if it was not for what the other thread did.
+        """
+        if not self._small or len(os.sched_getaffinity(0)) < 2:
+            return list(tasks)
+        made = list(tasks)
+        left = iter(range(len(made)))  # of both threads
+
+        def work() -> None:
+            for number in left:
+                with contextlib.suppress(Exception):
+                    made[number] = partial(_same, tasks[number]())
+
+        def work_beside() -> None:
+            self._of_thread.connection = self._cursor()
+            work()
+
+        other = threading.Thread(target=work_beside)
+        other.start()
+        try:
+            work()
+        finally:
+            for _ in left:  # none, unless this was interrupted
+                pass
+            other.join()
+        return made
+
     # ---- end ----
 
     def close(self) -> None:
+        self._of_base.close()
         self._connection.close()
         self._remove_folder()
 

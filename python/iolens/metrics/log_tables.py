@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Union
@@ -73,6 +74,7 @@ class LogTables:
         self._left_out: dict[str, set[str]] = {}
         self._made: set[str] = set()
         self._schemas: dict[str, Schema] = {}
+        self._lock = threading.RLock()
 
     def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
         self._connection = connection
@@ -86,7 +88,9 @@ class LogTables:
 
     @property
     def problems(self) -> list[IolensError]:
-        return self._scan.errors + [IolensError(text, self.paths[log]) for log, text in self._left_out_rows]
+        return self._scan.errors + [
+            IolensError(text, self.paths[log]) for log, text in sorted(self._left_out_rows)
+        ]
 
     def expect(self, words: set[str]) -> None:
         self._words |= words
@@ -116,17 +120,14 @@ class LogTables:
     # ---- tables ----
 
     def make(self, name: str) -> None:
-        self._made.add(name)
-        try:
+        with self._lock:
             if name in PLAIN:
                 self._load(name, self._scan.table(PLAIN[name], batch_rows=_BATCH))
             elif name in SECTIONS:
                 self._section(name)
             else:
                 self._module(name)
-        except BaseException:
-            self._made.discard(name)
-            raise
+            self._made.add(name)
 
     def _with_source(self, source: Table, statement: str) -> None:
         self._connection.register("source", source.__arrow_c_stream__())
@@ -175,14 +176,14 @@ class LogTables:
 
     def add_column(self, column: str) -> bool:
         """Reads the loaded modules that have this column, and were read without it, again."""
-        self._words.add(column)
-        lacking = [
-            module for module, columns in self._left_out.items() if column in columns and module in self._made
-        ]
-        for module in lacking:
-            self._connection.execute(f"DROP TABLE {module}")
-            self._module(module)
-        return bool(lacking)
+        with self._lock:
+            self._words.add(column)
+            left_out = self._left_out.items()
+            lacking = [module for module, columns in left_out if column in columns and module in self._made]
+            for module in lacking:
+                self._connection.execute(f"DROP TABLE {module}")
+                self._module(module)
+            return bool(lacking)
 
     def _section(self, section: str) -> None:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in SECTIONS[section].items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from iolens.log import _native
@@ -44,19 +44,18 @@ def _subtitle(source: Source) -> str:
 def _job(source: Source, problems: list[str]) -> Job:
     verdict, sentence = headline(source)
     notes = limits(source, problems)
-    first = answer(source)
-    sections = [
-        glance(source),
-        Section(first.id, first.title, [*notes, *first.blocks, *moved(source)]),
-        time(source),
-        *([cost(source)] if source.interfaces else []),
-        files(source),
-        *interfaces(source),
-        storage(source),
-        processes(source),
-        observation(source),
-        job(source),
-    ]
+
+    def first(source: Source) -> Section:
+        found = answer(source)
+        return Section(found.id, found.title, [*notes, *found.blocks, *moved(source)])
+
+    def each(make: Callable[[Source], Section]) -> Callable[[], list[Section]]:
+        return lambda: [make(source)]
+
+    costs = [each(cost)] if source.interfaces else []
+    parts = [each(glance), each(first), each(time), *costs, each(files), lambda: interfaces(source)]
+    parts += [each(part) for part in (storage, processes, observation, job)]
+    sections = [section for made in source.data.together(parts) for section in made()]
     return Job(title(source), _subtitle(source), verdict, sentence, [s for s in sections if s.blocks])
 
 

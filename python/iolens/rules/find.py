@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -50,43 +51,61 @@ def find(  # noqa: PLR0913
     if any(rule.path for rule in used.rules.values()):
         data.seal()
     found: list[Finding] = []
-    most = {row["log"]: row["io_time"] for row in data.metric("headline")}
+    data.expect([_statement(rule) for rule in used.rules.values()])
+    named = {name for rule in used.rules.values() for name in rule.needs}
+    most: dict[int, float | None] = {}
+    empty: set[str] = set()
+    for done in data.together(
+        [lambda: most.update(_io_times(data)), lambda: empty.update(_empty(data, named))]
+    ):
+        done()
     facts = read_facts(data) if evidence else {}
     jobs = {row.pop("log"): row for row in data.rows("SELECT log, run_time, nprocs FROM job")}
-    empty = _empty(data, {name for rule in used.rules.values() for name in rule.needs})
-    for rule in each("looking for causes", used.rules.values(), len(used.rules)):
-        if empty.intersection(rule.needs):
-            continue
+    chosen = [rule for rule in used.rules.values() if not empty.intersection(rule.needs)]
+
+    def look(rule: Rule) -> list[Finding]:
+        limit = {} if _LIBRARIES.intersection(rule.needs) else most
+        if not evidence:
+            return list(_apply(data, replace(rule, evidence=(), advice=()), used.severity, limit, jobs))
+        return [
+            replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
+            for f in _apply(data, rule, used.severity, limit, jobs)
+        ]
+
+    looked = data.together([partial(look, rule) for rule in chosen])
+    for rule, result in each("looking for causes", list(zip(chosen, looked)), len(chosen)):
         try:
-            limit = {} if _LIBRARIES.intersection(rule.needs) else most
-            if evidence:
-                found += [
-                    replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
-                    for f in _apply(data, rule, used.severity, limit, jobs)
-                ]
-            else:
-                found += _apply(data, replace(rule, evidence=(), advice=()), used.severity, limit, jobs)
+            found += result()
         except (duckdb.Error, KeyError) as error:
             if not rule.path:
                 raise
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
-    partly = _partly_explained(data)
+    found = _worth_saying(found, used.rules.values(), _partly_explained(data))
+    return Findings(
+        sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
+    )
+
+
+def _io_times(data: Dataset) -> dict[int, float | None]:
+    """By log."""
+    return {row["log"]: row["io_time"] for row in data.metric("headline")}
+
+
+def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int]) -> list[Finding]:
+    """Without those that another finding says more about. partly: logs whose I/O nobody can call fine."""
     covering: dict[str, set[str]] = {}
-    for rule in used.rules.values():
+    for rule in rules:
         for covered in rule.covers:
             covering.setdefault(covered, set()).add(rule.id)
     of_log: dict[int, list[Finding]] = {}
     for f in found:
         of_log.setdefault(f.log, []).append(f)
-    found = [
+    return [
         f
         for f in found
         if not _covered(f, of_log[f.log], covering) and (f.severity != "good" or f.log not in partly)
     ]
-    return Findings(
-        sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
-    )
 
 
 def _partly_explained(data: Dataset) -> set[int]:
