@@ -21,9 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from iolens.error import IolensError
-from iolens.overhead import Cost, Trial, measure
-from iolens.overhead.text import sentence, to_plain, to_text
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from needs import need
+
+need("endtoend", packages=["iolens", "mpmath"], programs=["gcc"])
+
+from iolens.error import IolensError  # noqa: E402
+from iolens.overhead import Cost, Trial, measure  # noqa: E402
+from iolens.overhead.text import sentence, to_plain, to_text  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 APIS = ("mpiio", "collective", "hdf5", "posix")

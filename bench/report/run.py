@@ -15,6 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from needs import need
+
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (2_048, 250_000, 10_000_000)
 
@@ -39,7 +42,8 @@ def build(folder: Path) -> Path:
     """The program that makes logs, from the log library of the build."""
     program = folder / "make_log"
     build = ROOT / "build" / "format"
-    include = [f"-I{build}", f"-I{ROOT / 'format'}"]
+    rooms = (path for path in (ROOT / "format").iterdir() if path.is_dir())
+    include = [f"-I{path}" for path in (build, ROOT / "format", *rooms)]
     sources = [ROOT / "bench" / "report" / "make_log.c", build / "libiolens-log.a"]
     subprocess.run(
         ["cc", "-O2", "-D_GNU_SOURCE", *include, *sources, "-o", program, "-lz", "-lpthread"], check=True
@@ -76,6 +80,7 @@ def main() -> None:
     )
     parser.add_argument("--keep", type=Path, help="folder in which the logs are made, and stay")
     arguments = parser.parse_args()
+    need("report", packages=["iolens"], programs=["cc"], built=["format/libiolens-log.a"])
     heads = ("wall, s", "processor, s", "memory, MB", "page, MB")
     if not arguments.page:
         heads = ("first metric, s", "all metrics, s", "processor, s", "memory, MB")

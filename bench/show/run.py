@@ -15,6 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from needs import need
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RECORDS = 250_000
@@ -60,12 +63,14 @@ def make(folder: Path) -> None:
     sys.path.insert(0, str(HERE.parent / "decode"))
     from make_logs import write
 
+    folder.mkdir(parents=True, exist_ok=True)
     for name, seed in (("large", 1), ("other", 2)):
         if not (folder / name).exists():
             write(folder / name, RECORDS, seed)
 
 
 def main(arguments: list[str]) -> None:
+    need("show", packages=["numpy"], built=[] if "IOLENS_BIN" in os.environ else ["cli/iolens"])
     folder = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="iolens-show-"))
     repeats = int(arguments[1]) if len(arguments) > 1 else 5
     make(folder)

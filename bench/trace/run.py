@@ -14,7 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import iolens
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from needs import need
+
+need("trace", packages=["iolens"], programs=[os.environ.get("CC", "cc")], built=["cli/iolens"])
+
+import iolens  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 PATTERNS = ["small-in-order", "blocks-written", "stride", "random-blocks", "random-bytes"]
@@ -34,7 +39,8 @@ def stored(program: Path, pattern: str, form: str) -> int:
         pattern,
         str(CALLS),
     ]
-    subprocess.run(command, check=True, cwd=program.parent, env={**os.environ, "IOLENS_TRACE": form})
+    env = {**os.environ, "IOLENS_TRACE": form}
+    subprocess.run(command, check=True, cwd=program.parent, env=env, stdout=subprocess.DEVNULL)
     program.with_name("data").unlink()
     with iolens.open(log) as opened:
         size: int = opened.modules["dxt_posix"].stored
