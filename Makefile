@@ -68,8 +68,11 @@ truth: build ## programs with one known cause each: is it named, and is the gain
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
 	$(bin)/python tests/truth/injected.py --repeat $(or $(REPEAT),3) --drishti .venv/truth/bin/drishti $(if $(WORDS),,--page docs/findings-truth.md) $(WORDS)
 
-bench: build ## measure what observing costs (bench/run)
-	bench/run
+bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance.md: BENCHES="NAME..."
+	bench/run $(if $(FULL),--full) $(BENCHES)
+
+growth: build ## how time grows with records, ranks, threads, logs and traced accesses, and its picture: FULL=1
+	$(bin)/python bench/growth/run.py $(if $(FULL),--full) --picture docs/pictures/growth.svg
 
 .PHONY: slurm-tests
 slurm-tests: build ## JOBS=200 jobs of mixed kinds on a Slurm of two nodes, every one observed (root, Debian's Slurm)
@@ -155,4 +158,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed portal-soak
