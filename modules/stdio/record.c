@@ -160,24 +160,25 @@ ALWAYS_INLINE void pace(struct stdio_stream *t, double now)
 ALWAYS_INLINE bool access_unclocked(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
-	bool alone = lock_is_needless();
+	bool alone = lock_is_needless(), counted = false;
 	if (__builtin_expect(!t->unclocked, 0))
 		return false;
-	if (s.start != 0 || bytes < 0 || !t->seen[op] || self.special)
+	if (s.start != 0 || bytes < 0 || self.special)
 		return false;
+	struct lock *l = &t->file->lock;
 	self_enter();
 	if (!alone)
-		self.taken = &t->file->lock;
-	bool counted = alone || lock_try(&t->file->lock);
-	if (counted && heatmap_add_near(self.shard, STATE_HEAT_STDIO, op, bytes)) {
-		t->unclocked--;
-		count(t, op, 1, bytes);
-		t->seen[op] = position(f, op);
-	} else {
-		counted = false;
+		self.taken = l;
+	if (alone || lock_try(l)) {
+		counted = t->unclocked && t->seen[op] && heatmap_add_near(self.shard, STATE_HEAT_STDIO, op, bytes);
+		if (counted) {
+			t->unclocked--;
+			count(t, op, 1, bytes);
+			t->seen[op] = position(f, op);
+		}
+		if (!alone)
+			lock_drop(l);
 	}
-	if (!alone)
-		lock_drop(&t->file->lock);
 	self_leave();
 	return counted;
 }

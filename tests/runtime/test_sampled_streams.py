@@ -66,6 +66,29 @@ int main(int argc, char **argv)
 }
 """
 
+# Two threads write characters to one stream at once.
+TOGETHER = r"""
+#include <pthread.h>
+#include <stdio.h>
+
+static void *write_all(void *file)
+{
+	for (int i = 0; i < 400000; i++)
+		fputc('x', file);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t second;
+	FILE *f = fopen("out", "w");
+	if (pthread_create(&second, NULL, write_all, f) != 0)
+		return 1;
+	write_all(f);
+	return pthread_join(second, NULL) || fclose(f);
+}
+"""
+
 # Characters with pauses of the program between them, in which nothing else happens.
 SLOW = r"""
 #include <stdio.h>
@@ -145,6 +168,17 @@ def test_bytes_are_where_they_were_written(
     assert early + late == 400_000
     assert 200_000 <= early < 200_016
     assert float(row["STDIO_F_WRITE_END_TIMESTAMP"]) > first + 1
+
+
+@pytest.mark.parametrize("way", ["sampled", "always-sampled"])
+def test_threads_on_one_stream_lose_no_call(
+    way: str, compiled: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    seen = observe([compiled(TOGETHER)], cwd=tmp_path, env={"IOLENS_TIMES": way})
+    row = row_of(seen, "/out")
+    counters = ("STDIO_WRITES", "STDIO_BYTES_WRITTEN", "STDIO_MAX_BYTE_WRITTEN")
+    assert [int(row[counter]) for counter in counters] == [800_000, 800_000, 799_999]
+    assert sum(bytes_ for _, bytes_ in moments(seen)) == 800_000
 
 
 def test_calls_with_pauses_all_read_the_clock(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
