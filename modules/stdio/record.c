@@ -100,7 +100,7 @@ void stdio_stamp(struct stdio_file *f)
 	f->record->write_end_timestamp = f->latest[IO_WRITE];
 }
 
-static void shard_access(enum io_op op, int64_t bytes, double start, double end)
+ALWAYS_INLINE void shard_access(enum io_op op, int64_t bytes, double start, double end)
 {
 	struct state_shard *shard = self_shard();
 	if (!shard)
@@ -217,7 +217,7 @@ static int64_t asked(const struct stdio_stream *t, FILE *f, enum io_op op, int64
 	return stdio_tell(f);
 }
 
-__attribute__((noinline)) static void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+ALWAYS_INLINE void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
 	double end = clock_now();
@@ -239,41 +239,57 @@ __attribute__((noinline)) static void access_timed(struct stdio_span s, FILE *f,
 	self_leave();
 }
 
-ALWAYS_INLINE void access_clocked(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+__attribute__((noinline)) static void read_timed(struct stdio_span s, FILE *f, int64_t bytes)
 {
-	if (bytes < 0 || !s.stream->file) {
-		remember(s.stream, f, op);
-		if (bytes >= 0)
-			fds_count(s.stream->class, op, bytes);
-	} else if (s.start > 0) {
-		access_timed(s, f, op, bytes);
-	} else {
+	access_timed(s, f, IO_READ, bytes);
+}
+
+__attribute__((noinline)) static void write_timed(struct stdio_span s, FILE *f, int64_t bytes)
+{
+	access_timed(s, f, IO_WRITE, bytes);
+}
+
+/* Served from the buffer, or by a stream that is only counted, or nothing was moved. */
+ALWAYS_INLINE void access_other(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
+{
+	if (bytes >= 0 && s.stream->file) {
 		access_buffered(s, f, op, bytes);
+		return;
 	}
+	remember(s.stream, f, op);
+	if (bytes >= 0)
+		fds_count(s.stream->class, op, bytes);
 }
 
-__attribute__((noinline)) static void read_clocked(struct stdio_span s, FILE *f, int64_t bytes)
+__attribute__((noinline)) static void read_other(struct stdio_span s, FILE *f, int64_t bytes)
 {
-	access_clocked(s, f, IO_READ, bytes);
+	access_other(s, f, IO_READ, bytes);
 }
 
-__attribute__((noinline)) static void write_clocked(struct stdio_span s, FILE *f, int64_t bytes)
+__attribute__((noinline)) static void write_other(struct stdio_span s, FILE *f, int64_t bytes)
 {
-	access_clocked(s, f, IO_WRITE, bytes);
+	access_other(s, f, IO_WRITE, bytes);
+}
+
+static inline bool is_timed(struct stdio_span s, int64_t bytes)
+{
+	return s.start > 0 && bytes >= 0 && s.stream->file;
 }
 
 void stdio_read(struct stdio_span s, FILE *f, int64_t bytes)
 {
 	STDIO_LEAVE();
-	if (!access_unclocked(s, f, IO_READ, bytes))
-		read_clocked(s, f, bytes);
+	if (access_unclocked(s, f, IO_READ, bytes))
+		return;
+	(is_timed(s, bytes) ? read_timed : read_other)(s, f, bytes);
 }
 
 void stdio_write(struct stdio_span s, FILE *f, int64_t bytes)
 {
 	STDIO_LEAVE();
-	if (!access_unclocked(s, f, IO_WRITE, bytes))
-		write_clocked(s, f, bytes);
+	if (access_unclocked(s, f, IO_WRITE, bytes))
+		return;
+	(is_timed(s, bytes) ? write_timed : write_other)(s, f, bytes);
 }
 
 void stdio_ask_position(struct stdio_stream *t, FILE *f)
