@@ -21,14 +21,17 @@ struct line {
 	int words;
 };
 
-/* Returns what follows the line. */
+/* Returns what follows the line. Words that it lacks are empty. */
 static const char *read_words(const char *at, struct line *l)
 {
-	*l = (struct line){.words = 0};
-	while (*at && *at != '\n') {
-		size_t n = strcspn(at, "\t\n");
-		if (l->words < WORDS)
-			snprintf(l->word[l->words++], sizeof l->word[0], "%.*s", (int)n, at);
+	for (int w = 0; w < WORDS; w++)
+		l->word[w][0] = '\0';
+	for (l->words = 0; *at && *at != '\n';) {
+		size_t n = strcspn(at, "\t\n"), kept = n < sizeof l->word[0] ? n : sizeof l->word[0] - 1;
+		if (l->words < WORDS) {
+			memcpy(l->word[l->words], at, kept);
+			l->word[l->words++][kept] = '\0';
+		}
 		at += n + (at[n] == '\t');
 	}
 	return at + (*at == '\n');

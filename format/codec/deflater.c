@@ -143,14 +143,16 @@ static uint8_t fixed_length(int symbol)
 	return symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8;
 }
 
-static void fixed_codes(struct huffman_code *lengths, struct huffman_code *distances)
+/* Once for all blocks. */
+static void make_fixed_codes(struct deflater *s)
 {
+	if (s->fixed_lengths.length[0])
+		return;
 	for (int k = 0; k < HUFFMAN_SYMBOLS; k++)
-		lengths->length[k] = fixed_length(k);
-	memset(distances->length, 0, sizeof distances->length);
-	memset(distances->length, 5, 32);
-	huffman_assign(lengths, HUFFMAN_SYMBOLS);
-	huffman_assign(distances, 32);
+		s->fixed_lengths.length[k] = fixed_length(k);
+	memset(s->fixed_distances.length, 5, 32);
+	huffman_assign(&s->fixed_lengths, HUFFMAN_SYMBOLS);
+	huffman_assign(&s->fixed_distances, 32);
 }
 
 static uint64_t fixed_cost(const struct deflater *s)
@@ -185,7 +187,7 @@ static bool choose_codes(struct deflater *s, struct huffman_code *lengths, struc
 		if (fixed >= cost(s, lengths, distances) + HEAD_GUESS)
 			return false;
 	}
-	fixed_codes(lengths, distances);
+	make_fixed_codes(s);
 	return true;
 }
 
@@ -200,7 +202,7 @@ static int put_block(struct deflater *s, bool last)
 	bits_put(&s->sink, (uint32_t)last | (plain ? 1 : 2) << 1, 3);
 	if (!plain)
 		put_head(s, &lengths, &distances);
-	put_tokens(s, &lengths, &distances);
+	put_tokens(s, plain ? &s->fixed_lengths : &lengths, plain ? &s->fixed_distances : &distances);
 	s->tokens = 0;
 	memset(s->lengths, 0, sizeof s->lengths);
 	memset(s->distances, 0, sizeof s->distances);
