@@ -21,7 +21,7 @@ install_from() {
 }
 
 # Once: somebody may be at work on them.
-tar -c -f "$place/sources.tar" --exclude='./build*' --exclude=./.venv --exclude=./.git --exclude=./dist --exclude=__pycache__ .
+git ls-files -z --cached --others --exclude-standard | tar -c -f "$place/sources.tar" --null -T -
 umask 022
 install_from "$place/one" "$place/first" LC_ALL=C TZ=UTC
 umask 077
