@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import subprocess
 from pathlib import Path
 
 import places
 import pytest
+from iolens.portal.server import listen
 
 
 def said(*words: object) -> str:
@@ -40,3 +42,24 @@ def test_a_port_that_somebody_has(lake: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert f"cannot listen on 127.0.0.1:{port}" in said("--lake", lake, "--port", port)
+
+
+def test_an_answer_waits_for_no_acknowledgement() -> None:
+    """Head and body are two writes: with Nagle's algorithm the second one waits 40 ms for the client."""
+
+    async def asked() -> int:
+        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def met(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted = writer.get_extra_info("socket")
+            told.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listening = listen("127.0.0.1", 0)
+        async with await asyncio.start_server(met, sock=listening):
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            found = await told
+            writer.close()
+        return found
+
+    assert asyncio.run(asked()) == 1

@@ -19,7 +19,7 @@ from iolens.portal.portal import Portal
 from iolens.portal.shelf import Shelf
 from iolens.portal.site import Site
 
-__all__ = ["serve"]
+__all__ = ["listen", "serve"]
 
 GRACE = 5.0
 """Seconds that requests have when the server is stopped; then their questions are ended, and they say so."""
@@ -44,9 +44,11 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(0.1)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Raises IolensError if the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: asyncio turns Nagle's algorithm off for sockets only that say that they are TCP's.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
@@ -68,7 +70,7 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
             str(lake),
             exit_code=USAGE,
         )
-    listening = _listen(site.host, site.port)
+    listening = listen(site.host, site.port)
     shelf = Shelf(lake, refresh, memory)
     tempfile.tempdir = str(
         shelf.root
