@@ -431,7 +431,7 @@ def test_noise_is_answered_plainly(visit: Visit) -> None:
     [
         (("from = [\"10.0.0.1\"]", "from = []"), "from is missing"),
         (("from = [\"10.0.0.1\"]", "from = [\"proxy\"]"), "no address"),
-        (("staff =", "stuff ="), '"stuff" is no setting'),
+        (("staff =", "stuff ="), '"stuff" is no setting: did you mean staff?'),
         (("staff = [\"sam\"]", "staff = \"sam\""), "expected a list"),
         (("port = 8420", "port = \"x\""), "expected a whole number"),
         (("[header]\nname = \"X-Remote-User\"\nfrom = [\"10.0.0.1\"]\n", ""), "who is asking"),

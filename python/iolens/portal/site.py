@@ -13,6 +13,7 @@ from typing import Any, Union
 from urllib.parse import urlsplit
 
 from iolens.error import USAGE, IolensError
+from iolens.log.unknown import near_text
 from iolens.portal.access import Role, Viewer
 from iolens.portal.sandbox import Limits
 
@@ -128,11 +129,13 @@ class _Section:
         if not isinstance(values, dict):
             raise self.error(f"[{name}] is not a table")
         self.values: dict[str, Any] = dict(values)
+        self._known: list[str] = []
 
     def error(self, text: str) -> IolensError:
         return IolensError(text, self.path, exit_code=USAGE)
 
     def take(self, key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
+        self._known.append(key)
         value = self.values.pop(key, default)
         where = f"[{self.name}] {key}" if self.name else key
         if value is None:
@@ -148,12 +151,16 @@ class _Section:
         return frozenset(found)
 
     def section(self, key: str) -> _Section:
+        self._known.append(key)
         return _Section(self.path, f"{self.name}.{key}".lstrip("."), self.values.pop(key, {}))
 
     def end(self) -> None:
         if self.values:
             key = next(iter(self.values))
-            raise self.error(f'{f"[{self.name}] " if self.name else ""}"{key}" is no setting')
+            meant = near_text(key, self._known)
+            raise self.error(
+                f'{f"[{self.name}] " if self.name else ""}"{key}" is no setting{meant and f": {meant}"}'
+            )
 
 
 _NUMBER = (int, float)
