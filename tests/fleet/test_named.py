@@ -136,7 +136,7 @@ def test_metrics_of_a_lake_are_those_of_its_logs(data: Any) -> None:
 
 
 def test_screens_have_the_form_of_the_study(fleet: Fleet) -> None:
-    done = fleet("screen", "--threshold", f"bytes={GIB}", "--threshold", "writes=500")
+    done = fleet("screen", "--threshold", "bytes=1GiB", "--threshold", "writes=500")
     assert done.returncode == 0
     assert [" ".join(line.split()) for line in done.stdout.splitlines()] == [
         "Jobs identified using redundant read metric [screen_redundant_reads]",

@@ -23,7 +23,7 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FIELDS = "log rule title severity message time_lost share gain_low gain_high confidence topic aliases advice".split()
 
 
-def _number(key: str, text: object) -> float:
+def threshold_value(key: str, text: object) -> float:
     """A threshold's value; sizes may be written as 64KiB, 1M."""
     found = re.fullmatch(
         r"\s*(\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text), re.IGNORECASE
@@ -46,12 +46,12 @@ def threshold_settings(given: Iterable[str], file: str | None) -> dict[str, floa
             named = (
                 {f"{rule}.{n}": v for n, v in values.items()} if isinstance(values, dict) else {rule: values}
             )
-            settings |= {key: _number(key, value) for key, value in named.items()}
+            settings |= {key: threshold_value(key, value) for key, value in named.items()}
     for one in given:
         key, equals, value = one.partition("=")
         if not equals:
             raise IolensError(f'threshold "{one}": write RULE.NAME=VALUE', exit_code=USAGE)
-        settings[key] = _number(key, value)
+        settings[key] = threshold_value(key, value)
     return settings
 
 

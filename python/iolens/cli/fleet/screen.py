@@ -22,6 +22,7 @@ _LARGEST = {
 
 
 def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
+    from iolens.cli.findings import threshold_value
     from iolens.fleet.named import statement
 
     known = statement("screen")[1]
@@ -32,10 +33,7 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
             raise IolensError(
                 f'threshold "{text}": write NAME=NUMBER with {", ".join(known)}', exit_code=USAGE
             )
-        try:
-            values[name] = float(value)
-        except ValueError:
-            raise IolensError(f'threshold "{text}": "{value}" is no number', exit_code=USAGE) from None
+        values[name] = threshold_value(name, value)
     return values
 
 
