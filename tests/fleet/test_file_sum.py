@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iolens.fleet import Lake
+from iolens.fleet import Lake, schema
 from iolens.fleet.batch import Options
 from iolens.fleet.compact import compact
 from iolens.fleet.ingest import Ingest
 from iolens.fleet.named import ask
 from iolens.fleet.recompute import recompute
+from iolens.fleet.write import write_files
 from iolens.metrics.tables import DERIVED
 from made_log import Make
 
@@ -48,7 +49,8 @@ def ingest(area: Path, lake: Path, rules: bool, limit: int | None = None) -> Lak
 
 
 ROWS = """
-    SELECT job_id, id, directory, bytes_read, bytes_written, io_time FROM {} JOIN job USING (log) ORDER BY job_id, id
+    SELECT job_id, id, directory, mount, single, bytes_read, bytes_written, io_time
+    FROM {} JOIN job USING (log) ORDER BY job_id, id
 """
 
 
@@ -62,7 +64,7 @@ def tops(lake: Lake) -> list[Any]:
             ask(data, name, by="bytes", **more).rows
             for name in ("top_files", "top_directories")
             for more in ({}, {"user": "ann"}, {"rows": 2})
-        ]
+        ] + [ask(data, "file_systems").rows]
 
 
 def test_rows_are_those_of_the_records(area: Path, tmp_path: Path) -> None:
@@ -70,15 +72,16 @@ def test_rows_are_those_of_the_records(area: Path, tmp_path: Path) -> None:
     with lake.open() as data:
         found = data.query(ROWS.format("file_sum")).fetchall()
         assert found == data.query(ROWS.format(f"({DERIVED['file_sum'][1]})")).fetchall()
-        assert found[:4] == [
-            (0, 1, "/scratch/ann", 0, 7, 0.0),  # through MPI-IO: its own records count
-            (0, 2, "/scratch/ann/sub", 0, 100, 1.0),
-            (0, 3, "", 0, 1000, 1.5),
-            (0, 77, None, 5, 0, 0.0),
+        assert found[:5] == [
+            (0, 1, "/scratch/ann", "/scratch", True, 0, 7, 0.0),  # through MPI-IO: its own records count
+            (0, 2, "/scratch/ann/sub", "/scratch", True, 0, 100, 1.0),
+            (0, 3, "", "/", True, 0, 1000, 1.5),
+            (0, 9, "", "/", False, 0, 10**9, 4.5),
+            (0, 77, None, "", True, 5, 0, 0.0),
         ]
         values = data.query("SELECT DISTINCT value FROM metric WHERE name = 'used_files'").fetchall()
         assert values == [(4.0,)]
-    assert stored(lake) == 24
+    assert stored(lake) == 30
 
 
 def test_top_files_and_directories(area: Path, tmp_path: Path) -> None:
@@ -98,23 +101,68 @@ def test_top_files_and_directories(area: Path, tmp_path: Path) -> None:
         ]
 
 
+def test_file_systems(area: Path, tmp_path: Path) -> None:
+    """What had no room for a record of its own is somewhere, too."""
+    with ingest(area, tmp_path / "lake", True).open() as data:
+        rows = ask(data, "file_systems").dicts()
+    assert [
+        (r["mount"], r["file_system"], r["jobs"], r["users"], r["files"], r["bytes_written"], r["io_time"])
+        for r in rows
+    ] == [
+        ("/", "ext4", 6, 2, 2, 21 * (10**9 + 10**3), 36.0),
+        ("/scratch", "lustre", 6, 2, 2, 21 * 100 + 6 * 7, 6.0),
+        ("", "", 6, 2, 1, 0, 0.0),
+    ]
+
+
+def as_older(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows as they were written before files had their mount."""
+    known = schema.tables()
+    older = tuple(c for c in known["file_sum"] if c.name not in ("mount", "file_system", "single"))
+    with monkeypatch.context() as patch, lake.open() as data:
+        patch.setattr("iolens.fleet.lake.tables", lambda: {**known, "file_sum": older})
+        table = lake.table("file_sum")
+        columns = ", ".join(column.name for column in older)
+        query = f"SELECT {columns}, day FROM file_sum WHERE single"
+        data.prepare(query)
+        new = write_files(data.connection, query, table, "older")
+        table.commit(add=new, remove=data.snapshot.files["file_sum"], exact=True)
+
+
+def test_a_lake_of_a_version_without_mounts(
+    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are made of the records, beside newer ones, too."""
+    whole = tops(ingest(area, tmp_path / "whole", True))
+    lake = ingest(area, tmp_path / "lake", True, limit=3)
+    some = tops(lake)
+    as_older(lake, monkeypatch)
+    assert stored(lake) == 12 and tops(lake) == some
+    ingest(area, lake.path, True)
+    assert stored(lake) == 27 and tops(lake) == whole
+    compact(lake, keep_hours=0)
+    assert stored(lake) == 27 and tops(lake) == whole
+    recompute(lake)
+    assert stored(lake) == 30 and tops(lake) == whole
+
+
 def test_a_lake_without_them_answers_and_gets_them(area: Path, tmp_path: Path) -> None:
     whole = tops(ingest(area, tmp_path / "whole", True))
     lake = ingest(area, tmp_path / "lake", False)
     assert stored(lake) == 0 and tops(lake) == whole
     recompute(lake)
-    assert stored(lake) == 24 and tops(lake) == whole
+    assert stored(lake) == 30 and tops(lake) == whole
     recompute(lake)
-    assert stored(lake) == 24 and tops(lake) == whole
+    assert stored(lake) == 30 and tops(lake) == whole
 
 
 def test_a_lake_that_has_some_of_them(area: Path, tmp_path: Path) -> None:
     whole = tops(ingest(area, tmp_path / "whole", True))
     ingest(area, tmp_path / "lake", True, limit=3)
     lake = ingest(area, tmp_path / "lake", False)
-    assert stored(lake) == 12 and tops(lake) == whole
+    assert stored(lake) == 15 and tops(lake) == whole
     compact(lake, keep_hours=0)
-    assert stored(lake) == 12 and tops(lake) == whole
+    assert stored(lake) == 15 and tops(lake) == whole
 
 
 def test_a_log_that_is_written_again_replaces_its_rows(area: Path, tmp_path: Path) -> None:
@@ -123,6 +171,6 @@ def test_a_log_that_is_written_again_replaces_its_rows(area: Path, tmp_path: Pat
     log = sorted(area.iterdir())[0]
     log.touch()
     ingest(area, tmp_path / "lake", True)
-    assert stored(lake) == 28 and tops(lake) == before
+    assert stored(lake) == 35 and tops(lake) == before
     compact(lake, keep_hours=0)
-    assert stored(lake) == 24 and tops(lake) == before
+    assert stored(lake) == 30 and tops(lake) == before

@@ -115,12 +115,21 @@ def test_a_page_that_needs_a_missing_file_says_so_and_others_go_on(
     assert get("/jobs").status_code == 200 and get("/q/top_users").status_code == 200
 
 
-def test_a_damaged_file_of_records_is_a_clear_page(own_lake: Path, shelf: Shelf, get: Get) -> None:
-    log = _log(shelf, 100)
-    for file in (own_lake / "posix").rglob("day=*/*.parquet"):
+@pytest.mark.parametrize(
+    ("table", "paths"),
+    [
+        ("posix", ("/job/LOG", "/job/LOG/details", "/job/LOG/tables.csv?table=file-table")),
+        ("file_sum", ("/storage", "/q/top_files")),
+    ],
+)
+def test_a_damaged_file_is_a_clear_page(
+    table: str, paths: tuple[str, ...], own_lake: Path, shelf: Shelf, get: Get
+) -> None:
+    log = str(_log(shelf, 100))
+    for file in (own_lake / table).rglob("day=*/*.parquet"):
         file.write_bytes(file.read_bytes()[:100])
-    for path in (f"/job/{log}", f"/job/{log}/details", f"/job/{log}/tables.csv?table=file-table", "/storage"):
-        answer = get(path)
+    for path in paths:
+        answer = get(path.replace("LOG", log))
         assert answer.status_code == 503 and "The lake cannot be read" in answer.text, path
         assert str(own_lake) not in answer.text
     assert get("/jobs").status_code == 200

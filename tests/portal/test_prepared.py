@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from iolens.fleet import Lake
+from iolens.fleet.batch import Options
+from iolens.fleet.ingest import Ingest
 from iolens.portal import shelf as shelves
 from iolens.portal.access import EVERYTHING, Scope
 from iolens.portal.bounded import Session
 from iolens.portal.portal import Portal
 from iolens.portal.shelf import FEW_VIEWS, MOST_RESIDENT, VIEWS, Shelf
 from iolens.portal.site import Site
+from small_lake import make_area
 from starlette.testclient import TestClient
 
 PREPARED = (
@@ -67,3 +71,23 @@ def test_databases_that_are_kept(memory: int, kept: int, own: Shelf, monkeypatch
     assert len(edition._views) == kept
     assert edition.view(EVERYTHING) is everything and edition.view(scopes[-1]) is views[-1]
     assert edition.view(scopes[0]) is not views[0]
+
+
+def test_files_of_logs_without_stored_sums_are_shown(tmp_path: Path) -> None:
+    """A lake that was filled with --no-rules: staff and a user see what the records say."""
+    area = make_area(tmp_path)
+    for rules in (True, False):
+        lake = Lake.create(tmp_path / f"lake-{rules}")
+        Ingest(lake, Options(str(lake.path), rules=rules), jobs=1).run([area])
+    shown = []
+    for rules in (True, False):
+        made = Shelf(tmp_path / f"lake-{rules}", refresh=3600)
+        made.renew()
+        for scope in (EVERYTHING, Scope(users=frozenset({"alice"}))):
+            with made.current().view(scope).session() as data:
+                shown.append([data.ask(name).rows for name in ("top_files", "file_systems")])
+        made.stop()
+    assert shown[:2] == shown[2:]
+    (staff_files, staff_systems), (files, systems) = shown[:2]
+    assert [row[0] for row in files] == ["/scratch/alice/run/out"] and len(staff_files) > 1
+    assert [row[:4] for row in systems] == [("/scratch", "lustre", 6, 1)] and sum(row[2] for row in staff_systems) > 6

@@ -44,7 +44,7 @@ _TEXTS = {
     "metadata": {"value": _NAME},
     "mount": {"mount": _PATH},
     "name_of": {"name": _PATH},
-    "file_sum": {"directory": _PATH},
+    "file_sum": {"directory": _PATH, "mount": _PATH},
     "process": {"host": _NAME, "exe": _PATH, "command": _NAME, "directory": _PATH},
     "platform": {"host": _NAME, "value": _NAME},
     "mounted": {"host": _NAME, "point": _PATH, "source": _PATH, "options": _NAME},

@@ -108,8 +108,8 @@ _OWN = {
         gain_low double, gain_high double, confidence text, message text""",
     # What the program did with each file: computed of the records, like metrics, for sums over all jobs.
     "file_sum": """
-        log long, id unsigned, directory text, bytes_read long, bytes_written long, io_time double,
-        metadata_time double, small_writes long""",
+        log long, id unsigned, directory text, mount text, file_system text, single flag, bytes_read long,
+        bytes_written long, io_time double, metadata_time double, small_writes long""",
     "quarantine": """
         path text, log_size long, log_mtime long, reason text, first_seen moment, cluster text""",
     # Logs whose rows retention has removed: they are not read again.

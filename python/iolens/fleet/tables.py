@@ -18,7 +18,7 @@ from iolens.log.table import Schema
 from iolens.metrics import Dataset
 from iolens.metrics.tables import DERIVED
 
-__all__ = ["LakeData", "LakeTables"]
+__all__ = ["LakeData", "LakeTables", "TablesData"]
 
 _HIVE = f"hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
 
@@ -99,7 +99,39 @@ def _read(paths: list[str], same_columns: bool, partitioned: bool) -> str:
     return f"read_parquet({listed(paths)}{options})"
 
 
-class LakeData(Dataset):
+class TablesData(Dataset):
+    """The tables of a lake, whole or bounded, as a dataset: what is stored, and sums that are not stored yet."""
+
+    def _make_now(self, name: str) -> None:
+        if name == "file_sum":
+            self._file_sum()
+        else:
+            super()._make_now(name)
+
+    def _file_sum(self) -> None:
+        """Of logs that were ingested without metrics, or by an older version, computed of their records."""
+        base, (_, computed) = self._base, DERIVED["file_sum"]
+        assert isinstance(base, LakeTables)
+        kind = "VIEW" if base.large else "TABLE"
+        self._connection.execute(f"CREATE {kind} stored_file_sum AS {base.stored('file_sum')}")
+        stored = "SELECT * FROM stored_file_sum"
+        lacking = """
+            FROM job WHERE log NOT IN (SELECT log FROM metric WHERE name = 'used_files')
+            OR log IN (SELECT log FROM stored_file_sum WHERE mount IS NULL)
+        """
+        (count,) = self._run(f"SELECT count(*) {lacking}").fetchall()[0]
+        query = stored
+        if count:
+            self._prepare(computed)
+            self._connection.execute(f"CREATE TABLE unsummed AS SELECT log, {DAY} {lacking}")
+            self._connection.execute(
+                f"CREATE TABLE summed AS SELECT * FROM ({computed}) JOIN unsummed USING (log)"
+            )
+            query = f"{stored} WHERE log NOT IN (SELECT log FROM unsummed) UNION ALL FROM summed"
+        self._connection.execute(f"CREATE {kind} file_sum AS {query}")
+
+
+class LakeData(TablesData):
     """A lake at one moment; see ``Dataset``. ``log`` is unique in the lake, and no number of a path.
 
     Beside a dataset's tables there are ``metric_value``, ``finding``, ``quarantine``, and more columns in ``job``.
@@ -123,31 +155,6 @@ class LakeData(Dataset):
             part = rows[at : at + 1000]
             flat = [value for one in part for value in one]
             self._connection.execute(f"INSERT INTO {name} VALUES {', '.join([row] * len(part))}", flat)
-
-    def _make_now(self, name: str) -> None:
-        if name == "file_sum":
-            self._file_sum()
-        else:
-            super()._make_now(name)
-
-    def _file_sum(self) -> None:
-        """Of logs that were ingested without metrics, or by an older version, computed of their records."""
-        base, (_, computed) = self._base, DERIVED["file_sum"]
-        assert isinstance(base, LakeTables)
-        lacking = "FROM job ANTI JOIN (SELECT log FROM metric WHERE name = 'used_files') AS m USING (log)"
-        stored = base.stored("file_sum")
-        (count,) = self._run(f"SELECT count(*) {lacking}").fetchall()[0]
-        query = stored
-        if count:
-            self._prepare(computed)
-            self._connection.execute(f"CREATE TEMP TABLE unsummed AS SELECT log, {DAY} {lacking}")
-            self._connection.execute(
-                f"CREATE TEMP TABLE summed AS SELECT * FROM ({computed}) JOIN unsummed USING (log)"
-            )
-            query = (
-                f"SELECT * FROM ({stored}) WHERE log NOT IN (SELECT log FROM unsummed) UNION ALL FROM summed"
-            )
-        self._connection.execute(f"CREATE VIEW file_sum AS {query}")
 
     def seal(self, readable: Sequence[str] = ()) -> None:
         """From now on statements read the lake and do nothing else."""

@@ -135,9 +135,12 @@ _FILE_SITE = """
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
 
-# What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs.
+# What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. single: not what
+# had no room for a record of its own.
 _FILE_SUM = """
     SELECT s.log, s.id, CASE WHEN n.name LIKE '/%' THEN regexp_extract(n.name, '^(.*)/[^/]*$', 1) END AS directory,
+        coalesce(d.mount, '') AS mount, coalesce(d.file_system, '') AS file_system,
+        n.name IS NULL OR n.name NOT LIKE '%<other files>' AS single,
         s.bytes_read, s.bytes_written, s.io_time, s.metadata_time, s.small_writes
     FROM (
         SELECT log, id, coalesce(sum(bytes_read), 0)::BIGINT AS bytes_read,
@@ -151,7 +154,7 @@ _FILE_SUM = """
             )::BIGINT AS small_writes
         FROM own_record GROUP BY log, id
     ) AS s LEFT JOIN name_of AS n USING (log, id)
-    WHERE n.name IS NULL OR n.name NOT LIKE '%<other files>'
+    LEFT JOIN directory AS d ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
 """
 
 DERIVED: dict[str, tuple[str, str]] = {

@@ -21,9 +21,8 @@ from iolens.fleet.coverage import Coverage, coverage, runs_sql
 from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.named import Answer, find_query, statement
 from iolens.fleet.schema import tables
-from iolens.fleet.tables import LakeTables
+from iolens.fleet.tables import LakeTables, TablesData
 from iolens.fleet.write import quoted
-from iolens.metrics import Dataset
 from iolens.portal.access import Scope
 from iolens.portal.questions import Questions
 
@@ -103,13 +102,14 @@ class BoundedTables(LakeTables):
             self._connection.execute(
                 f"CREATE TABLE {name} AS SELECT {columns}, day FROM {self._file(name)} WHERE {self._owned()}"
             )
-        elif self.large:
-            super().make(name)
         else:
-            source = self._select(name, tables()[name])
-            self._connection.execute(
-                f"CREATE TABLE {name} AS SELECT * FROM ({source}) WHERE {self._rows(name)}"
-            )
+            kind = "VIEW" if self.large else "TABLE"
+            self._connection.execute(f"CREATE {kind} {name} AS {self.stored(name)}")
+
+    def stored(self, name: str) -> str:
+        """SQL: the rows of the scope."""
+        source = super().stored(name)
+        return source if self.large else f"SELECT * FROM ({source}) WHERE {self._rows(name)}"
 
     def _rows(self, name: str) -> str:
         """Which rows of a table are of the scope; none of a table that nothing is said about."""
@@ -229,7 +229,7 @@ class View:
         self.scope = tables.scope
         self.questions = questions
         try:
-            self.data = Dataset(tables, memory=memory)
+            self.data = TablesData(tables, memory=memory)
         except duckdb.Error as error:
             raise Gone(f"a file of the portal cannot be read: {_brief(error)}") from error
         questions.add(self.data)

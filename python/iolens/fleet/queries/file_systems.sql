@@ -10,11 +10,8 @@
 -- column bytes_written (bytes): by programs
 -- column io_time (seconds): in calls on its files, over all processes
 -- column metadata_time (seconds): of these, in metadata calls
-WITH placed AS (
-    SELECT log, id, any_value(mount) AS mount, any_value(file_system) AS file_system FROM name GROUP BY log, id
-)
-SELECT coalesce(mount, '') AS mount, coalesce(file_system, '') AS file_system, count(DISTINCT r.log) AS jobs,
-    count(DISTINCT j."user") AS users, count(DISTINCT r.id) AS files, sum(r.bytes_read)::BIGINT AS bytes_read,
-    sum(r.bytes_written)::BIGINT AS bytes_written, sum(r.total_time) AS io_time, sum(r.meta_time) AS metadata_time
-FROM own_record AS r JOIN job AS j USING (log) LEFT JOIN placed AS p ON p.log = r.log AND p.id = r.id
-GROUP BY ALL ORDER BY sum(r.total_time) DESC NULLS LAST, 1, 2 LIMIT CAST($rows AS BIGINT)
+SELECT mount, file_system, count(DISTINCT f.log) AS jobs, count(DISTINCT j."user") AS users, count(DISTINCT f.id) AS files,
+    sum(f.bytes_read)::BIGINT AS bytes_read, sum(f.bytes_written)::BIGINT AS bytes_written, sum(f.io_time) AS io_time,
+    sum(f.metadata_time) AS metadata_time
+FROM file_sum AS f JOIN job AS j USING (log)
+GROUP BY mount, file_system ORDER BY sum(f.io_time) DESC NULLS LAST, 1, 2 LIMIT CAST($rows AS BIGINT)

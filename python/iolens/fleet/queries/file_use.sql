@@ -5,10 +5,10 @@
 -- parameter application (): only in jobs of this application
 -- parameter cluster (): only in jobs of this cluster
 SELECT log, id, directory, bytes_read, bytes_written, io_time, metadata_time, small_writes FROM file_sum
-WHERE $user = '' AND $application = '' AND $cluster = ''
+WHERE single AND $user = '' AND $application = '' AND $cluster = ''
 UNION ALL
 -- Apart from all of them, which need not be looked for in the table of jobs one by one.
 SELECT log, id, directory, bytes_read, bytes_written, io_time, metadata_time, small_writes FROM file_sum
-WHERE NOT ($user = '' AND $application = '' AND $cluster = '') AND log IN (
+WHERE single AND NOT ($user = '' AND $application = '' AND $cluster = '') AND log IN (
     SELECT log FROM job WHERE ($user = '' OR "user" = $user) AND ($application = '' OR application = $application)
         AND ($cluster = '' OR cluster = $cluster))

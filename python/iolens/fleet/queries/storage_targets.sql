@@ -13,12 +13,10 @@
 -- column balance (factor): its bytes / mean of all
 WITH laid AS (
     SELECT log, id, list_distinct(flatten(list(ost_id))) AS osts FROM lustre GROUP BY log, id
-), placed AS (
-    SELECT log, id, any_value(mount) AS mount FROM name GROUP BY log, id
 ), spread AS (
-    SELECT r.log, r.id, unnest(l.osts) AS ost, coalesce(p.mount, '') AS mount, r.bytes_read / array_length(l.osts) AS bytes_read,
-        r.bytes_written / array_length(l.osts) AS bytes_written, r.total_time / array_length(l.osts) AS io_time
-    FROM own_record AS r JOIN laid AS l USING (log, id) LEFT JOIN placed AS p ON p.log = r.log AND p.id = r.id
+    SELECT f.log, f.id, unnest(l.osts) AS ost, f.mount, f.bytes_read / array_length(l.osts) AS bytes_read,
+        f.bytes_written / array_length(l.osts) AS bytes_written, f.io_time / array_length(l.osts) AS io_time
+    FROM file_sum AS f JOIN laid AS l USING (log, id)
     WHERE array_length(l.osts) > 0
 ), told AS (
     SELECT log, number, any_value(server) AS server FROM target WHERE kind = 'ost' GROUP BY log, number

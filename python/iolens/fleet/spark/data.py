@@ -168,7 +168,7 @@ class SparkData:
         self._made.add(name)
 
     def _columns(self, name: str) -> list[str]:
-        self._make(name)
+        """Of a table that is made; a metric has Spark's name in a query that is carried already."""
         return list(self._session.table(spark_name(name)).columns)
 
     # ---- asking ----

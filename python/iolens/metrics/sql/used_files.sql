@@ -5,4 +5,4 @@
 -- needs: posix, mpiio or stdio
 -- caveats: Files without a record of their own ("<other files>") are not counted.
 -- source: iolens
-SELECT job.log, count(s.id) AS value FROM job LEFT JOIN file_sum AS s ON s.log = job.log GROUP BY job.log ORDER BY job.log
+SELECT job.log, count(s.id) AS value FROM job LEFT JOIN file_sum AS s ON s.log = job.log AND s.single GROUP BY job.log ORDER BY job.log
