@@ -67,7 +67,7 @@ def _sums(lake: Lake, day: date) -> int:
     query = f"SELECT {chosen} FROM ({DERIVED['file_sum'][1]}) ORDER BY log"
     with lake.open(since=day, until=day) as data:
         old = data.snapshot.files.get(table.name, [])
-        data.query("SELECT 1 FROM own_record, name_of, directory LIMIT 0")
+        data.prepare(query)
         new = write_files(data.connection, query, table, f"r{uuid.uuid4().hex}", day)
     table.commit(add=new, remove=old, exact=True)
     return sum(file.rows for file in new)

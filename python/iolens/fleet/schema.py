@@ -108,7 +108,7 @@ _OWN = {
         gain_low double, gain_high double, confidence text, message text""",
     # What the program did with each file: computed of the records, like metrics, for sums over all jobs.
     "file_sum": """
-        log long, id unsigned, directory text, mount text, file_system text, single flag, bytes_read long,
+        log long, id unsigned, directory text, mount text, file_system text, osts long[], single flag, bytes_read long,
         bytes_written long, io_time double, metadata_time double, small_writes long""",
     "quarantine": """
         path text, log_size long, log_mtime long, reason text, first_seen moment, cluster text""",
@@ -130,7 +130,7 @@ _OWN = {
 
 def _written(column: str) -> Column:
     name, kind = column.split()
-    return Column(name, kind)
+    return Column(name, kind.removesuffix("[]"), 0 if kind.endswith("[]") else 1)
 
 
 OWN = {

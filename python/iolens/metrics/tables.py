@@ -135,11 +135,11 @@ _FILE_SITE = """
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
 
-# What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. single: not what
-# had no room for a record of its own.
+# What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. osts: numbers of
+# the storage targets that it lies on. single: not what had no room for a record of its own.
 _FILE_SUM = """
     SELECT s.log, s.id, CASE WHEN n.name LIKE '/%' THEN regexp_extract(n.name, '^(.*)/[^/]*$', 1) END AS directory,
-        coalesce(d.mount, '') AS mount, coalesce(d.file_system, '') AS file_system,
+        coalesce(d.mount, '') AS mount, coalesce(d.file_system, '') AS file_system, l.osts,
         n.name IS NULL OR n.name NOT LIKE '%<other files>' AS single,
         s.bytes_read, s.bytes_written, s.io_time, s.metadata_time, s.small_writes
     FROM (
@@ -155,6 +155,9 @@ _FILE_SUM = """
         FROM own_record GROUP BY log, id
     ) AS s LEFT JOIN name_of AS n USING (log, id)
     LEFT JOIN directory AS d ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
+    LEFT JOIN (
+        SELECT log, id, list_sort(list_distinct(flatten(list(ost_id)))) AS osts FROM lustre GROUP BY log, id
+    ) AS l ON l.log = s.log AND l.id = s.id
 """
 
 DERIVED: dict[str, tuple[str, str]] = {

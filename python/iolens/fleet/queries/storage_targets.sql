@@ -11,13 +11,10 @@
 -- column bytes_written (bytes): estimated
 -- column io_time (seconds): in calls on its files, over all processes, estimated
 -- column balance (factor): its bytes / mean of all
-WITH laid AS (
-    SELECT log, id, list_distinct(flatten(list(ost_id))) AS osts FROM lustre GROUP BY log, id
-), spread AS (
-    SELECT f.log, f.id, unnest(l.osts) AS ost, f.mount, f.bytes_read / array_length(l.osts) AS bytes_read,
-        f.bytes_written / array_length(l.osts) AS bytes_written, f.io_time / array_length(l.osts) AS io_time
-    FROM file_sum AS f JOIN laid AS l USING (log, id)
-    WHERE array_length(l.osts) > 0
+WITH spread AS (
+    SELECT log, id, unnest(osts) AS ost, mount, bytes_read / array_length(osts) AS bytes_read,
+        bytes_written / array_length(osts) AS bytes_written, io_time / array_length(osts) AS io_time
+    FROM file_sum WHERE array_length(osts) > 0
 ), told AS (
     SELECT log, number, any_value(server) AS server FROM target WHERE kind = 'ost' GROUP BY log, number
 ), summed AS (
