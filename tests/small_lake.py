@@ -15,7 +15,7 @@ START = calendar.timegm((2026, 11, 1, 10, 30, 0))
 DAY = 86400
 
 
-class _Area:
+class Area:
     """Logs by Darshan's names, which tell the user."""
 
     def __init__(self, folder: Path) -> None:
@@ -30,7 +30,7 @@ class _Area:
         )
 
 
-def _simulation(area: _Area, run: int) -> None:
+def _simulation(area: Area, run: int) -> None:
     """4 ranks write one file in 1,000 small pieces; the last run takes five times as long in I/O."""
     slow = 10.0 if run == 5 else 2.0
     record = {"id": 11, "rank": -1, "opens": 4, "writes": 1000, "bytes_written": (run + 1) * MIB}
@@ -42,7 +42,7 @@ def _simulation(area: _Area, run: int) -> None:
 
 def make_area(folder: Path) -> Path:
     """The logs: six runs of alice's sim, two of bob's train.py, one of carol's meta."""
-    area = _Area(folder)
+    area = Area(folder)
     for run in range(6):
         _simulation(area, run)
     for run in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from iolens.portal.bounded import Session
 from iolens.portal.portal import Portal
 from iolens.portal.shelf import FEW_VIEWS, MOST_RESIDENT, VIEWS, Shelf
 from iolens.portal.site import Site
-from small_lake import make_area
+from small_lake import Area, make_area
 from starlette.testclient import TestClient
 
 PREPARED = (
@@ -90,4 +91,33 @@ def test_files_of_logs_without_stored_sums_are_shown(tmp_path: Path) -> None:
     assert shown[:2] == shown[2:]
     (staff_files, staff_systems), (files, systems) = shown[:2]
     assert [row[0] for row in files] == ["/scratch/alice/run/out"] and len(staff_files) > 1
-    assert [row[:4] for row in systems] == [("/scratch", "lustre", 6, 1)] and sum(row[2] for row in staff_systems) > 6
+    assert [row[:4] for row in systems] == [("/scratch", "lustre", 6, 1)] and sum(
+        row[2] for row in staff_systems
+    ) > 6
+
+
+def test_what_people_asked_is_asked_again_before_a_newer_edition_is_shown(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "lake"
+    shutil.copytree(lake, own)
+    shelf = Shelf(own, refresh=3600)
+    shelf.renew()
+    alice = Scope(users=frozenset({"alice"}))
+    with shelf.current().view(alice).session() as data:
+        first = data.ask("job_list", text="sim")
+    more = tmp_path / "more"
+    more.mkdir()
+    Area(more).add("alice", "/opt/bin/sim", 990, 7, 100)
+    Ingest(Lake(own), Options(str(own)), jobs=1).run([more])
+    shelf.renew()
+
+    def query(*_: object) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(Session, "query", query)
+    with shelf.current().view(alice).session() as data:
+        assert len(data.ask("job_list", text="sim").rows) == len(first.rows) + 1
+        with pytest.raises(AssertionError, match="asked"):
+            data.ask("job_list", text="other")
+    shelf.stop()

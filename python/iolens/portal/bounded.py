@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from iolens.error import IolensError
+from iolens.error import USAGE, IolensError
 from iolens.fleet.coverage import Coverage, coverage, runs_sql
 from iolens.fleet.lake import Lake, Snapshot
 from iolens.fleet.named import Answer, find_query, statement
@@ -41,6 +41,11 @@ _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _ANSWERS = 256
 _STATEMENTS = 1000
 _KEPT_ROWS = 5000
+_NAMED = 2
+"""Parts of the key of a named query's answer: name and values."""
+
+_FOLLOWED = 12
+"""Answers of one person that are made anew when the lake has grown."""
 
 
 class Gone(IolensError):
@@ -86,12 +91,15 @@ class BoundedTables(LakeTables):
 
     def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
         super().open(connection, every_column)
-        connection.execute(f"SET threads = {2 if self.large else 1}")
+        connection.execute("SET threads = 2")
         connection.execute("SET autoinstall_known_extensions = false")
         connection.execute("SET autoload_known_extensions = false")
         connection.execute("SET python_enable_replacements = false")
+        # One user's rows stand together in the file, and are soon found again; staff's are all. A viewer's own SQL
+        # reaches no file: it has them as a table.
+        self._kind = "TABLE" if self.large or self._whole else "VIEW"
         connection.execute(
-            f"CREATE TABLE measured_made AS SELECT * FROM {self._file('measured')} WHERE {self._owned()}"
+            f"CREATE {self._kind} measured_made AS SELECT * FROM {self._file('measured')} WHERE {self._owned()}"
         )
 
     def make(self, name: str) -> None:
@@ -100,7 +108,7 @@ class BoundedTables(LakeTables):
             self._connection.execute(f"CREATE VIEW job AS SELECT {columns}, day FROM measured_made")
         elif name in NARROW and not self._whole:
             self._connection.execute(
-                f"CREATE TABLE {name} AS SELECT {columns}, day FROM {self._file(name)} WHERE {self._owned()}"
+                f"CREATE {self._kind} {name} AS SELECT {columns}, day FROM {self._file(name)} WHERE {self._owned()}"
             )
         else:
             kind = "VIEW" if self.large else "TABLE"
@@ -151,6 +159,9 @@ class Session:
                     raise
                 tried.add(found[1])
                 self._view.prepare(f"FROM {found[1]}")
+            except duckdb.OutOfMemoryException as error:
+                text = "too many files for this page: ask for fewer of them by SQL"
+                raise IolensError(text, exit_code=USAGE) from error
             except (duckdb.Error, OSError) as error:
                 gone = unreadable(error)
                 if gone is None:
@@ -277,6 +288,12 @@ class View:
             while len(self._answers) > _ANSWERS:
                 self._answers.popitem(last=False)
         return made
+
+    def asked(self) -> list[tuple[str, dict[str, float | str]]]:
+        """Named queries that were answered, with their values, the last ones first."""
+        with self._remembering:
+            keys = [key for key in reversed(self._answers) if len(key) == _NAMED]
+        return [(name, dict(values)) for name, values in keys[:_FOLLOWED]]
 
     def close(self) -> None:
         self.data.close()

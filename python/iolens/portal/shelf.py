@@ -34,11 +34,11 @@ from iolens.portal.questions import Questions
 
 __all__ = ["STOP_SECONDS", "Edition", "Shelf"]
 
-VIEWS = 24
+VIEWS = 64
 """Scopes whose databases are kept."""
 
 FEW_VIEWS = 4
-MOST_RESIDENT = 1800 << 20
+MOST_RESIDENT = 2200 << 20
 """Bytes of the server in memory, above which only the last few are."""
 
 WARM_FIRST = ("job_list", "job_count")
@@ -101,7 +101,7 @@ def _write(data: LakeData, folder: Path) -> None:
     names = ", ".join(map(quoted, _metrics_asked()))
     for name, query in (
         ("measured", 'SELECT * FROM measured_made ORDER BY "user", "start"'),
-        ("metric", f'{_owned("metric")} WHERE name IN ({names}) ORDER BY "user", log'),
+        ("metric", f'{_owned("metric")} WHERE name IN ({names}) ORDER BY "user", name, log'),
         ("finding", f'{_owned("finding")} ORDER BY "user", log'),
     ):
         part = folder / f"{name}.parquet"
@@ -160,7 +160,7 @@ class Edition:
                 found = self._views[scope] = View(
                     BoundedTables(self.lake, self.snapshot, scope, self.folder),
                     self.questions,
-                    memory="2GB" if scope.everything else "256MB",
+                    memory="2GB" if scope.everything else "512MB",
                 )
             self._views.move_to_end(scope)
             # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
@@ -194,6 +194,32 @@ class Edition:
                 else:
                     data.ask(name)
         self.prepared = self.prepared or names == WARM
+
+    def follow(self, before: Edition) -> None:
+        """Asks what people asked of the edition before, so that all of them need not wait for the newer one at once.
+
+        What fails here fails again on its page.
+        """
+        by = time.monotonic() + WARM_SECONDS
+        for scope, view in before.views():
+            with (
+                contextlib.suppress(IolensError, duckdb.Error),
+                self.view(scope).session(WARM_SECONDS) as data,
+            ):
+                for name, values in view.asked():
+                    if time.monotonic() > by or resident() > MOST_RESIDENT:
+                        return
+                    data.ask(name, **values)
+
+    def views(self) -> list[tuple[Scope, View]]:
+        """Of people whose databases are open, who asked last first."""
+        with self._lock:
+            return [(scope, view) for scope, view in reversed(self._views.items()) if scope != EVERYTHING]
+
+    def forget(self) -> None:
+        """Databases that no request has in hand are closed."""
+        with self._lock:
+            self._views.clear()
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -292,9 +318,14 @@ class Shelf:
             except (IolensError, duckdb.Error, OSError) as error:
                 self.problem = _told(error)
                 return
-            edition.warm(WARM_FIRST if self._edition is None else WARM)
+            if self._edition is None:
+                edition.warm(WARM_FIRST)
+            else:
+                edition.warm()
+                edition.follow(self._edition)
             before, self._edition, self.problem = self._edition, edition, ""
             if before is not None:
+                before.forget()
                 self._old.append(before)
             while len(self._old) > 1:  # requests that began with it have ended
                 self._old.pop(0).remove()
