@@ -145,7 +145,11 @@ deb: ## Debian packages of the last commit, into dist
 deb-tests: deb ## installed on a bare Debian in a chroot, to a report, and purged (root, debootstrap, network): OLDER=FOLDER
 	tests/install/deb.sh $(OLDER)
 
-install-tests: wheel sdist reproducible deb-tests ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
+container-tests: ## images by the recipes of deploy/containers, to a report, and programs in containers observed from outside (root, network)
+	./bootstrap containers
+	tests/install/containers.sh
+
+install-tests: wheel sdist reproducible deb-tests container-tests ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
@@ -158,4 +162,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak

@@ -1,4 +1,4 @@
-"""A site's settings in a container of namespaces."""
+"""A site's settings in a container of namespaces, and the recipes of deploy/containers."""
 
 from __future__ import annotations
 
@@ -61,3 +61,40 @@ def test_without_it_programs_are_as_without_iolens(preload: Path, logs: Path, re
     more = f"mount --bind {logs} root{logs}" if read_only else f"rmdir root{logs}"
     assert contained(preload, logs, more, read_only) == (3, b"3000\n", b"")
     assert list(logs.iterdir()) == []
+
+
+def commands_of_dockerfile(text: str) -> list[list[str]]:
+    stages: list[list[str]] = []
+    for word, rest in re.findall(r"^([A-Z]+) (.*)$", text, re.MULTILINE):
+        if word == "FROM":
+            stages.append([])
+        elif word == "RUN":
+            stages[-1].append(rest)
+        elif word == "WORKDIR":
+            stages[-1].append(f"cd {rest}")
+    return stages
+
+
+def commands_of_apptainer(text: str) -> list[list[str]]:
+    posts = re.findall(r"^%post\n((?: {4}.*\n)*)", text, re.MULTILINE)
+    return [[line.strip() for line in post.splitlines()] for post in posts]
+
+
+def test_both_recipes_run_the_same_commands(root: Path) -> None:
+    docker = (root / "deploy/containers/Dockerfile").read_text()
+    apptainer = (root / "deploy/containers/iolens.def").read_text()
+    stages = commands_of_dockerfile(docker)
+    assert [len(stage) for stage in stages] == [4, 1]
+    assert commands_of_apptainer(apptainer) == stages
+    images = re.findall(r"^FROM (\S+)", docker, re.MULTILINE)
+    assert images == re.findall(r"^From: (\S+)", apptainer, re.MULTILINE) == ["debian:12", "debian:12-slim"]
+    paths = [re.findall(r"PATH=(\S+)", text) for text in (docker, apptainer)]
+    assert paths[0] == paths[1] and len(paths[0]) == 1
+
+
+def test_the_recipes_do_what_the_guide_says(root: Path) -> None:
+    guide = (root / "docs/guide/install.md").read_text()
+    build = commands_of_dockerfile((root / "deploy/containers/Dockerfile").read_text())[0]
+    assert "make wheel" in build and "`make wheel`" in guide
+    assert build[-1].endswith("pip install --target /opt/iolens dist/iolens-*.whl")
+    assert "`pip install --target /opt/iolens dist/iolens-*.whl`" in guide
