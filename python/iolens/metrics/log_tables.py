@@ -121,13 +121,20 @@ class LogTables:
 
     def make(self, name: str) -> None:
         with self._lock:
-            if name in PLAIN:
-                self._load(name, self._scan.table(PLAIN[name], batch_rows=_BATCH))
-            elif name in SECTIONS:
-                self._section(name)
-            else:
-                self._module(name)
+            try:
+                self._make(name)
+            except BaseException:  # whoever asks for it next is told the same
+                self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+                raise
             self._made.add(name)
+
+    def _make(self, name: str) -> None:
+        if name in PLAIN:
+            self._load(name, self._scan.table(PLAIN[name], batch_rows=_BATCH))
+        elif name in SECTIONS:
+            self._section(name)
+        else:
+            self._module(name)
 
     def _with_source(self, source: Table, statement: str) -> None:
         self._connection.register("source", source.__arrow_c_stream__())
