@@ -16,6 +16,7 @@ from iolens.fleet.ingest import Ingest, Summary
 from iolens.metrics import Dataset
 from jsonschema import Draft202012Validator
 from made_log import Make
+from places import BIN
 
 NAMES = {7: b"/scratch/data.h5", (1 << 63) + 5: b"/scratch/a", 9: b"/home/x"}
 
@@ -46,6 +47,13 @@ def ingest(area: Path, lake: Path, **more: object) -> Summary:
     return Ingest(Lake.create(lake), Options(str(lake)), jobs=1, **more).run([area])  # type: ignore[arg-type]
 
 
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """iolens fleet WORDS."""
+    done = subprocess.run([BIN, "fleet", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def test_a_lake_has_what_the_logs_have(area: Path, tmp_path: Path) -> None:
     done = ingest(area, tmp_path / "ann's lake")
     assert (done.found, done.ingested, done.known, done.quarantined) == (3, 3, 0, 0)
@@ -62,6 +70,37 @@ def test_a_lake_has_what_the_logs_have(area: Path, tmp_path: Path) -> None:
         assert [(row["id"], row["name"].encode()) for row in ids] == sorted(NAMES.items())
         (total,) = data.rows("SELECT sum(writes)::BIGINT AS writes, count(*) AS files FROM file")
         assert total == {"writes": 3 * (1 + 2 + 3), "files": 9}
+
+
+def test_a_log_is_one_however_its_path_is_written(
+    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From another directory, too, it is found where it is."""
+    monkeypatch.chdir(tmp_path)
+    came = []
+    for written in ("logs", "./logs/", str(area), "logs/../logs/2023"):
+        done = command("ingest", written, "--lake", "lake", "--json", "--jobs", "1")
+        came.append((json.loads(done.stdout)["ingested"], json.loads(done.stdout)["known"]))
+    assert came == [(3, 0), (0, 3), (0, 3), (0, 3)]
+    with Lake(tmp_path / "lake").open() as data:
+        assert {path.startswith("/") for (path,) in data.query("SELECT path FROM job").fetchall()} == {True}
+
+
+def test_a_lake_with_paths_as_they_were_given(
+    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As earlier versions kept them."""
+    monkeypatch.chdir(tmp_path)
+    assert ingest(Path("logs"), tmp_path / "lake").ingested == 3
+    again = ingest(area, tmp_path / "lake")
+    assert (again.ingested, again.known) == (0, 3)
+
+
+def test_show_tables(area: Path, tmp_path: Path) -> None:
+    ingest(area, tmp_path / "lake")
+    done = command("sql", "--lake", tmp_path / "lake", "show tables", "--format", "csv")
+    listed = done.stdout.split()
+    assert {"job", "posix", "finding", "quarantine", "file"} <= set(listed) and "path" not in listed
 
 
 def test_what_is_there_is_not_read_again(area: Path, tmp_path: Path) -> None:

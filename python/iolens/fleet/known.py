@@ -34,6 +34,7 @@ class Known:
 
     def _clear(self) -> None:
         self._hashed = False
+        self._relative = False
         self._read = {table.name: set() for table in self._tables}
         self._duck.execute(
             "CREATE OR REPLACE TABLE known (path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT)"
@@ -55,6 +56,11 @@ class Known:
     def _take(self, table: Table, new: list[str]) -> None:
         source = f"read_parquet({listed([f'{table.folder}/{path}' for path in new])}, "
         source += "hive_partitioning = false, union_by_name = true)"
+        # Earlier versions kept paths as they were given.
+        found = self._duck.execute(
+            f"SELECT 1 FROM {source} WHERE path[1] NOT IN ('/', '#') LIMIT 1"
+        ).fetchall()
+        self._relative = self._relative or bool(found)
         log, where = "NULL, NULL", ""
         if table.name == "job":
             log = "log, replaces"
@@ -81,6 +87,8 @@ class Known:
             rows += [
                 (n, hashed_path(name), f.size, f.mtime) for n, (f, name) in enumerate(zip(listed, names))
             ]
+        if self._relative:
+            rows += [(n, self._named(os.path.relpath(f.path)), f.size, f.mtime) for n, f in enumerate(listed)]
         self._duck.register("found", arrow(rows, _FOUND))
         new = self._duck.execute("""
             WITH here AS (SELECT number, hash(path) AS path, size, mtime FROM found),

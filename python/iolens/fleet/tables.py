@@ -32,7 +32,7 @@ class LakeTables:
     def __init__(self, lake: Lake, snapshot: Snapshot) -> None:
         self.lake = lake
         self.name = str(lake.path)
-        self.tables = frozenset({*tables(), "path"})
+        self.tables = frozenset(tables())
         self._files = snapshot.files
         self._dead = snapshot.dead
 
