@@ -166,8 +166,8 @@ static void count(enum state_operation_id operation, int64_t pages)
 static void measure(struct mapping *m, uintptr_t from, uintptr_t to, int64_t out[2])
 {
 	int64_t present = present_pages(from, to), dirty = m->writable && present ? dirty_pages(from, to) : 0;
-	if (dirty < 0 || dirty > present || m->unmeasured) /* a mapping that may be written counts as written */
-		dirty = present;
+	if (dirty < 0 || dirty > present || m->unmeasured) /* what may be written counts as written, but once */
+		dirty = present - m->synced;
 	int64_t written = dirty > m->dirty ? dirty - m->dirty : 0;
 	m->dirty += written;
 	int64_t read = present - m->dirty - m->synced - m->read;

@@ -310,6 +310,7 @@ def test_json_by_its_schema_and_csv(fleet: Fleet, arguments: list[str]) -> None:
         (["findings", "--rule", "sync_strom"], 'unknown rule "sync_strom"'),
         (["screen", "--threshold", "byte=1"], "write NAME=NUMBER with"),
         (["screen", "--threshold", "bytes=x"], '"x" is no number'),
+        (["screen", "--threshold", "bytes=1e400"], '"1e400" is no number'),
         (["top", "users", "--since", "yesterday"], "--since"),
     ],
 )

@@ -155,6 +155,38 @@ def test_mapped_files_are_counted_by_their_pages(
     assert written == 8 << 20
 
 
+SYNCHRONIZED = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { FILES = 800, SIZE = 8192 };
+int main(void)
+{
+	for (int i = 0; i < FILES; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "m%d", i);
+		int fd = open(name, O_RDWR | O_CREAT, 0600);
+		if (ftruncate(fd, SIZE) != 0)
+			return 1;
+		char *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		close(fd);
+		memset(at, 1, SIZE);
+		msync(at, SIZE, MS_SYNC);
+	}
+	return 0;
+}
+"""
+
+
+def test_what_was_synchronized_counts_once(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path
+) -> None:
+    """Of so many mappings that the kernel is no longer asked for each, for that would take long."""
+    assert moved(observe([compile_program(SYNCHRONIZED)], cwd=tmp_path), "mapped") == (0, 800 * 8192)
+
+
 MOVED = """
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -28,9 +29,10 @@ def threshold_value(key: str, text: object) -> float:
     found = re.fullmatch(
         r"\s*(\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text), re.IGNORECASE
     )
-    if not found or isinstance(text, bool):
+    value = float(found[1]) * _SIZES[found[2].lower()] if found else math.inf
+    if math.isinf(value) or isinstance(text, bool):
         raise IolensError(f'threshold {key}: "{text}" is no number', exit_code=USAGE)
-    return float(found[1]) * _SIZES[found[2].lower()]
+    return value
 
 
 def threshold_settings(given: Iterable[str], file: str | None) -> dict[str, float]:
