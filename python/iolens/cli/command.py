@@ -137,7 +137,7 @@ def main() -> NoReturn:
             code = iolens.main(prog_name="iolens", standalone_mode=False)
         sys.stdout.flush()
         code = code if isinstance(code, int) else OK
-        if sys.argv[1:2] in [[name] for name in SHORT]:
+        if len(sys.argv) > 1 and sys.argv[1] in SHORT:
             sys.stderr.flush()
             os._exit(code)
         sys.exit(code)

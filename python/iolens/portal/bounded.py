@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -41,9 +41,6 @@ _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _ANSWERS = 256
 _STATEMENTS = 1000
 _KEPT_ROWS = 5000
-_NAMED = 2
-"""Parts of the key of a named query's answer: name and values."""
-
 _FOLLOWED = 12
 """Answers of one person that are made anew when the lake has grown."""
 
@@ -131,6 +128,13 @@ class BoundedTables(LakeTables):
         return "FALSE"
 
 
+class _Asked(NamedTuple):
+    """A named query with its values: the key of its answer."""
+
+    name: str
+    values: tuple[tuple[str, float | str], ...]
+
+
 class Session:
     """Questions of one request. As far as named queries and the coverage need it, a ``Dataset``."""
 
@@ -178,7 +182,7 @@ class Session:
         """The rows of a named query, from memory if it was asked before."""
         sql, values = self._view.statement(name)
         values |= {key: value for key, value in given.items() if key in values}
-        key = (name, tuple(sorted(values.items())))
+        key = _Asked(name, tuple(sorted(values.items())))
         rows = self._view.remembered(key, lambda: self.query(sql, values).fetchall())
         return Answer(find_query(name), values, rows)
 
@@ -292,8 +296,8 @@ class View:
     def asked(self) -> list[tuple[str, dict[str, float | str]]]:
         """Named queries that were answered, with their values, the last ones first."""
         with self._remembering:
-            keys = [key for key in reversed(self._answers) if len(key) == _NAMED]
-        return [(name, dict(values)) for name, values in keys[:_FOLLOWED]]
+            keys = [key for key in reversed(self._answers) if isinstance(key, _Asked)]
+        return [(key.name, dict(key.values)) for key in keys[:_FOLLOWED]]
 
     def close(self) -> None:
         self.data.close()

@@ -63,6 +63,7 @@ REST = 3.0
 """So many times as long as the last edition took nothing is looked for."""
 
 _BEHIND = 10
+"""How much nicer than threads of requests the one is that prepares an edition."""
 
 STOP_SECONDS = 5.0
 """In which what was ended must have come to its end."""
