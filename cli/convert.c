@@ -71,6 +71,8 @@ static const struct choice table[] = {
 	 .expect = "an id or a name, at most 256 times"},
 	FILTER_CHOICES(offsetof(struct conversion, filter)),
 	{"bzip2", NULL, set_bzip2, .about = "compress with bzip2 instead of zlib"},
+	{"best", NULL, choice_flag, "compress as well as zlib's format allows, which takes longer",
+	 .at = offsetof(struct conversion, rewrite.smallest)},
 	{"drop-trailer", NULL, choice_flag, "leave out the tables that iolens adds",
 	 .at = offsetof(struct conversion, rewrite.drop_trailer)},
 	{"smaller", NULL, choice_flag, "copy LOG unchanged if rewriting would not make it smaller",
@@ -215,6 +217,8 @@ int convert_main(int argc, char **argv)
 	if (!strcmp(c.paths[1], "-"))
 		return cli_fail(CLI_USAGE,
 				"convert: -: expected the name of a file: a log does not go to standard output");
+	if (c.rewrite.smallest && c.rewrite.compression == LOG_BZIP2)
+		return cli_fail(CLI_USAGE, "convert: --best is of zlib's format, --bzip2 another: give one of them");
 	select_parts(&c);
 	code = convert(&c);
 	filter_close(&c.filter);

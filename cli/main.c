@@ -141,6 +141,9 @@ int main(int argc, char **argv)
 #ifdef HAVE_BZIP2
 	log_enable_bzip2();
 #endif
+#ifdef HAVE_LIBDEFLATE
+	log_enable_smallest();
+#endif
 	completion_know(commands, COMMANDS);
 	log_enable_old();
 	log_enable_accesses();

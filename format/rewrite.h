@@ -24,6 +24,7 @@ struct rewrite {
 	size_t nranks;
 	bool drop_trailer;
 	enum log_compression compression; /* LOG_ZLIB or LOG_BZIP2 */
+	bool smallest;                    /* that zlib's format allows */
 	bool reset_metadata;
 	const struct log_pair *annotations; /* appended to the metadata */
 	size_t nannotations;

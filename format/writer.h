@@ -73,6 +73,9 @@ int log_writer_compression(struct log_writer *w, enum log_compression compressio
  */
 void log_writer_by_zlib(struct log_writer *w);
 
+/* As small as zlib's format lets them be (log_enable_smallest); before the job. */
+int log_writer_smallest(struct log_writer *w);
+
 /* Others of the same user may open the file for writing until it is finished: where it is, and what tells it from others. */
 struct log_shared_file {
 	const char *path;

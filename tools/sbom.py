@@ -1,8 +1,8 @@
 """What a build of iolens is made of, as a CycloneDX bill of materials: `make sbom`.
 
-Libraries that were linked statically are known by the words that their authors left in them, shared ones by what the
-products ask the loader for, Python packages by the metadata of this environment, files of others by VENDORED. The same
-build gives the same bytes.
+Libraries that were linked statically are known by the words that their authors left in them (of libdeflate: ours),
+shared ones by what the products ask the loader for, Python packages by the metadata of this environment, files of
+others by VENDORED. The same build gives the same bytes.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ class Linked(NamedTuple):
 LINKED = (
     Linked("zlib", rb" (?:in|de)flate ([\d.]+) Copyright", "libz.so", "Zlib", "zlib:zlib"),
     Linked("bzip2", rb"\x00([\d.]+), \d+-\w{3}-\d{4}\x00", "libbz2.so", "bzip2-1.0.6", "bzip:bzip2"),
+    Linked(
+        "libdeflate", rb"libdeflate ([\d.]+)\x00", "libdeflate.so", "MIT", "libdeflate_project:libdeflate"
+    ),
     Linked("libbpf", None, "libbpf.so", "LGPL-2.1-only OR BSD-2-Clause", "libbpf_project:libbpf"),
 )
 

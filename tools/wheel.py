@@ -1,7 +1,7 @@
 """Wheels for every Linux of one C library, from whatever Linux this is: `make wheel` (docs/decisions/0028-wheels.md).
 
-Zig brings headers and stubs of old glibcs, so that nothing that is linked asks for a newer function. zlib and libbz2
-are built from this distribution's sources, static and hidden. auditwheel has the last word.
+Zig brings headers and stubs of old glibcs, so that nothing that is linked asks for a newer function. zlib, libbz2
+and libdeflate are built from this distribution's sources, static and hidden. auditwheel has the last word.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ ARCHIVES = {
         "adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil",
         "zlib.h zconf.h",
     ),
+    "libdeflate.a": Archive(
+        "libdeflate",
+        "lib/adler32 lib/deflate_compress lib/utils lib/zlib_compress lib/arm/cpu_features lib/x86/cpu_features",
+        "libdeflate.h",
+    ),
     "libbz2.a": Archive("bzip2", "blocksort huffman crctable randtable compress decompress bzlib", "bzlib.h"),
 }
 HIDDEN = "-O2 -g -fPIC -fvisibility=hidden -DNO_GZIP -DHAVE_UNISTD_H -w".split()
@@ -67,7 +72,9 @@ run = partial(command.run, "wheel")
 def fetch(folder: Path) -> None:
     """Source packages by apt, which checks them; this machine's own lists stay as they are."""
     if not shutil.which("apt-get"):
-        fail("no apt-get here: put the releases of zlib and bzip2 into a folder and name it with --sources")
+        fail(
+            "no apt-get here: put the releases of zlib, bzip2 and libdeflate into a folder and name it with --sources"
+        )
     for name in ("apt", "lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)
     for file in [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]:
@@ -111,7 +118,7 @@ def prefix(zig: str, sources: Path, folder: Path) -> dict[str, str]:
         (folder / place).mkdir()
     for name, archive in ARCHIVES.items():
         source = unpack(sources, archive.package, folder)
-        objects = [folder / f"{archive.package}-{unit}.o" for unit in archive.units.split()]
+        objects = [folder / f"{archive.package}-{unit.replace('/', '-')}.o" for unit in archive.units.split()]
         for unit, made in zip(archive.units.split(), objects):
             run(cc, *HIDDEN, "-c", source / f"{unit}.c", "-o", made)
         run(ar, "rcs", folder / "lib" / name, *objects)
@@ -153,7 +160,9 @@ def check(wheel: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all of them")
-    parser.add_argument("--sources", type=Path, help="a folder with the releases of zlib and bzip2")
+    parser.add_argument(
+        "--sources", type=Path, help="a folder with the releases of zlib, bzip2 and libdeflate"
+    )
     parser.add_argument("--to", type=Path, default=Path("dist"), help="where the wheels go (dist)")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)

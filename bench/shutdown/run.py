@@ -80,6 +80,10 @@ class Bench:
             raise subprocess.SubprocessError(f"{len(rows)} of {ranks} ranks answered")
         return tuple(max(column) for column in zip(*rows))
 
+    def convert(self, to: Path) -> None:
+        """The last log, as small as it can be."""
+        subprocess.run([self.iolens, "convert", "--best", self.log, to], check=True)
+
     def phases(self) -> dict[str, float]:
         shown = subprocess.run(
             [self.iolens, "show", "--ext", self.log], check=True, capture_output=True, text=True

@@ -91,7 +91,7 @@ static void bzip2_end(void *state)
 
 void log_enable_bzip2(void)
 {
-	static const struct encoder encoder = {bzip2_start, bzip2_add, bzip2_end};
+	static const struct encoder encoder = {0, bzip2_start, bzip2_add, bzip2_end};
 	encoder_bzip2 = &encoder;
 	static const struct codec bzip2 = {bzip2_open, bzip2_step, bzip2_close};
 	codec_bzip2 = &bzip2;

@@ -30,6 +30,7 @@ struct codec {
 
 /* Compression. */
 struct encoder {
+	size_t most;         /* bytes that a stream should not have many more than; 0 = any number */
 	void *(*open)(void); /* NULL: no memory */
 	/* Takes input, gives output; with `last` until CODEC_END. One state makes one stream. */
 	enum codec_result (*step)(void *state, struct codec_io *io, int last);
@@ -43,5 +44,10 @@ void log_enable_bzip2(void);
 
 extern const struct codec *codec_bzip2;     /* NULL until log_enable_bzip2 */
 extern const struct encoder *encoder_bzip2; /* the same */
+
+/* Makes the smallest zlib streams, in time that no process under observation has (separate for libdeflate's sake). */
+void log_enable_smallest(void);
+
+extern const struct encoder *encoder_smallest; /* NULL until log_enable_smallest */
 
 #endif

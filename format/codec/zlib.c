@@ -5,6 +5,7 @@
 
 const struct codec *codec_bzip2;
 const struct encoder *encoder_bzip2;
+const struct encoder *encoder_smallest;
 
 static voidpf zlib_get(voidpf unused, uInt n, uInt size)
 {

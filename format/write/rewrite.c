@@ -76,18 +76,43 @@ static uint64_t new_id(const struct rewriting *w, uint64_t id)
 	return pseudonym_number(w->options->key, &id, sizeof id);
 }
 
+struct named {
+	const char *text;
+	uint64_t id;
+};
+
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(((const struct named *)x)->text, ((const struct named *)y)->text);
+}
+
+/* Beside each other stands what is alike, which takes fewer bytes: the log's index has the order of ids, which are hashes. */
+static int sort_names(struct rewriting *w, struct named **out)
+{
+	size_t n = log_names_count(w->log);
+	struct named *names = *out = log_alloc(n * sizeof *names);
+	if (!names)
+		return log_fail(w->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	for (size_t i = 0; i < n; i++)
+		names[i].text = log_name_at(w->log, i, &names[i].id);
+	log_sort(names, n, sizeof *names, by_text);
+	return LOG_OK;
+}
+
 static int write_names(struct rewriting *w)
 {
 	char name[NAME_MAX];
+	struct named *names = NULL;
 	int code = log_names(w->log, w->err);
+	code = code < 0 ? code : sort_names(w, &names);
 	for (size_t i = 0; code >= 0 && i < log_names_count(w->log); i++) {
-		uint64_t id;
-		const char *old = log_name_at(w->log, i, &id);
-		if (!wanted(w, id))
+		const struct named *n = &names[i];
+		if (!wanted(w, n->id))
 			continue;
-		bool renamed = w->options->key && anonymous_name(w, old, name);
-		code = log_write_name(w->writer, new_id(w, id), renamed ? name : old);
+		bool renamed = w->options->key && anonymous_name(w, n->text, name);
+		code = log_write_name(w->writer, new_id(w, n->id), renamed ? name : n->text);
 	}
+	log_free(names);
 	return code;
 }
 
@@ -437,7 +462,7 @@ int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, s
 	struct rewriting w = {.options = r, .log = log, .writer = writer, .err = err};
 	int code = log_job(log, &w.job, err);
 	if (code >= 0)
-		code = log_writer_compression(writer, r->compression);
+		code = r->smallest ? log_writer_smallest(writer) : log_writer_compression(writer, r->compression);
 	if (code >= 0 && !is_own(w.job))
 		log_writer_by_zlib(writer);
 	if (code >= 0)

@@ -33,9 +33,11 @@ struct log_writer {
 	uint32_t version[LOG_MAX_MODULES];
 	struct log_region accesses[LOG_MAX_MODULES];
 	uint64_t partial;
-	int current;          /* module being written */
-	uint32_t compression; /* enum log_compression; sections are compact */
-	void *packing;        /* state of encoder_bzip2 while a stream is open */
+	int current;                   /* module being written */
+	uint32_t compression;          /* enum log_compression; sections are compact */
+	const struct encoder *encoder; /* what compresses, NULL = zlib or our own deflater; */
+	void *stream;                  /* its state while one is open, */
+	size_t streamed;               /* and what that has taken */
 	z_stream deflate;
 	bool by_zlib;   /* records and names, too */
 	bool deflating; /* a stream has begun */
@@ -113,46 +115,51 @@ static int pump(struct log_writer *w, int flush)
 	return LOG_OK;
 }
 
-/* ---- bzip2, by what log_enable_bzip2 has brought ---- */
+/* ---- other encoders ---- */
 
-static bool is_precompressed(const struct log_writer *w)
-{
-	return w->compression == LOG_BZIP2;
-}
-
-static int precompressed(struct log_writer *w, const void *data, size_t n, bool last)
+static int encode(struct log_writer *w, const void *data, size_t n, bool last)
 {
 	enum codec_result got;
 	struct codec_io io = {.in = data, .in_left = n};
-	if (!w->packing && !(w->packing = encoder_bzip2->open()))
+	if (!w->stream && !(w->stream = w->encoder->open()))
 		return fail(w, LOG_E_MEMORY, "not enough memory");
+	w->streamed += n;
 	do {
 		io.out = w->output;
 		io.out_left = OUTPUT_SIZE;
-		got = encoder_bzip2->step(w->packing, &io, last);
+		got = w->encoder->step(w->stream, &io, last);
 		if (store(w, w->output, OUTPUT_SIZE - io.out_left) < 0)
 			return w->error.code;
 	} while (got == CODEC_MORE && (io.in_left || !io.out_left || last));
+	if (got == CODEC_NO_MEMORY)
+		return fail(w, LOG_E_MEMORY, "not enough memory");
 	if (got == CODEC_BAD)
 		return fail(w, LOG_E_USAGE, "compression failed");
 	return LOG_OK;
 }
 
-static int precompressed_end(struct log_writer *w)
+static int encode_end(struct log_writer *w)
 {
-	if (!w->packing || w->error.code)
+	if (!w->stream || w->error.code)
 		return w->error.code;
-	precompressed(w, NULL, 0, true);
-	encoder_bzip2->close(w->packing);
-	w->packing = NULL;
+	encode(w, NULL, 0, true);
+	w->encoder->close(w->stream);
+	w->stream = NULL;
+	w->streamed = 0;
 	return w->error.code;
+}
+
+static int encode_piece(struct log_writer *w, const void *data, size_t n)
+{
+	int code = encode(w, data, n, false);
+	return code >= 0 && w->encoder->most && w->streamed >= w->encoder->most ? encode_end(w) : code;
 }
 
 static int stream_add(struct log_writer *w, const void *data, size_t n)
 {
 	const uint8_t *p = data;
-	if (n && !w->error.code && is_precompressed(w))
-		return precompressed(w, data, n, false);
+	if (n && !w->error.code && w->encoder)
+		return encode_piece(w, data, n);
 	if (!n || w->error.code || (!w->deflating && stream_begin(w) < 0))
 		return w->error.code;
 	while (n && !w->error.code) {
@@ -169,8 +176,8 @@ static int stream_add(struct log_writer *w, const void *data, size_t n)
 /* Nothing added, nothing stored: an empty stream is not a region without data. */
 static int stream_end(struct log_writer *w)
 {
-	if (w->packing)
-		return precompressed_end(w);
+	if (w->encoder)
+		return encode_end(w);
 	if (!w->deflating || w->error.code)
 		return w->error.code;
 	w->deflating = false;
@@ -244,7 +251,7 @@ static int deflated(struct log_writer *w, int code, size_t most)
 /* Do records and names go through our own deflater? */
 static bool by_deflater(const struct log_writer *w)
 {
-	return w->compression != LOG_BZIP2 && !w->by_zlib;
+	return !w->encoder && !w->by_zlib;
 }
 
 static int deflater_in(struct log_writer *w, const void *data, size_t n)
@@ -500,6 +507,18 @@ int log_writer_compression(struct log_writer *w, enum log_compression compressio
 	if (compression == LOG_BZIP2 && !encoder_bzip2)
 		return fail(w, LOG_E_UNSUPPORTED, "this build of iolens writes no bzip2");
 	w->compression = compression;
+	w->encoder = compression == LOG_BZIP2 ? encoder_bzip2 : NULL;
+	return LOG_OK;
+}
+
+int log_writer_smallest(struct log_writer *w)
+{
+	if (w->stage != STAGE_JOB)
+		return fail(w, LOG_E_USAGE, "how it is compressed is chosen before the job");
+	if (!encoder_smallest)
+		return fail(w, LOG_E_UNSUPPORTED, "this build of iolens is without libdeflate");
+	w->compression = LOG_ZLIB;
+	w->encoder = encoder_smallest;
 	return LOG_OK;
 }
 
@@ -554,8 +573,8 @@ void log_writer_free(struct log_writer *w)
 {
 	if (!w)
 		return;
-	if (w->packing)
-		encoder_bzip2->close(w->packing);
+	if (w->stream)
+		w->encoder->close(w->stream);
 	if (w->deflate_made)
 		deflateEnd(&w->deflate);
 	deflater_free(w->deflater);

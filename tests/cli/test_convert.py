@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -148,6 +150,77 @@ def test_bzip2(run_iolens: Run, log: Path, oracle: ModuleType) -> None:
     assert list(oracle.parser_lines(oracle.Log(str(packed)))) == list(
         oracle.parser_lines(oracle.Log(str(log)))
     )
+
+
+def same_by_others(oracle: ModuleType, log: Path, new: Path) -> bool:
+    lines = [list(oracle.parser_lines(oracle.Log(str(path)))) for path in (log, new)]
+    return lines[0] == lines[1]
+
+
+def test_best_is_smaller_and_says_the_same(run_iolens: Run, log: Path, oracle: ModuleType) -> None:
+    plain, best = log.with_name("plain"), log.with_name("best")
+    assert run_iolens(["convert", log, plain]).returncode == 0
+    assert run_iolens(["convert", "--best", log, best]).returncode == 0
+    assert data(run_iolens, best) == data(run_iolens, log)
+    assert "# compression method: ZLIB" in data(run_iolens, best)
+    assert best.stat().st_size < plain.stat().st_size
+    assert same_by_others(oracle, log, best)
+
+
+def test_best_of_the_corpus_says_what_the_corpus_says(
+    run_iolens: Run, corpus: Path, tmp_path: Path, oracle: ModuleType
+) -> None:
+    plain, best, total = tmp_path / "plain", tmp_path / "best", [0, 0]
+    for log in sorted((corpus / "logs").glob("*.darshan")):
+        if run_iolens(["convert", log, plain]).returncode == 0:
+            assert run_iolens(["convert", "--best", log, best]).returncode == 0, log.name
+            assert data(run_iolens, best) == data(run_iolens, plain), log.name
+            assert same_by_others(oracle, plain, best), log.name
+            total = [total[0] + plain.stat().st_size, total[1] + best.stat().st_size]
+            best.unlink()
+        plain.unlink(missing_ok=True)
+    assert total[1] < 0.95 * total[0]
+
+
+def test_best_cuts_large_regions_into_streams(run_iolens: Run, tmp_path: Path) -> None:
+    """So that what is to be one stream fits into memory: here 14 MB, some 8 MiB each."""
+    import darshan
+    from logmaker import plain_log, posix
+
+    ids = [7919 * number + 1 for number in range(20000)]
+    old, new = tmp_path / "old", tmp_path / "new"
+    records = b"".join(posix(one, opens=one % 5) for one in ids)
+    names = {one: b"/scratch/out.%d" % one for one in ids}
+    old.write_bytes(bytes(plain_log(names=names, regions={1: (4, records)}, compression=0)))
+    assert run_iolens(["convert", "--best", old, new]).returncode == 0
+    at, length = struct.unpack_from("<2Q", new.read_bytes(), 48 + 16)
+    rest, streams = new.read_bytes()[at : at + length], []
+    while rest:
+        stream = zlib.decompressobj()
+        streams.append(stream.decompress(rest))
+        rest = stream.unused_data
+    assert b"".join(streams) == records and len(streams) == 2 and len(streams[0]) % 704 == 0
+    frames = [darshan.DarshanReport(str(path)).records["POSIX"].to_df() for path in (old, new)]
+    assert all(frames[0][key].equals(frames[1][key]) for key in ("counters", "fcounters"))
+
+
+def test_best_is_of_zlib_alone(run_iolens: Run, log: Path) -> None:
+    done = run_iolens(["convert", "--best", "--bzip2", log, log.with_name("new")])
+    assert done.returncode == 2 and "give one of them" in done.stderr
+    assert not log.with_name("new").exists()
+
+
+def test_names_stand_in_order_of_their_text(run_iolens: Run, log: Path) -> None:
+    """What is alike stands beside each other: in the order of ids, which are hashes, they take a tenth more."""
+    new = log.with_name("new")
+    assert run_iolens(["convert", log, new]).returncode == 0
+    at, length = struct.unpack_from("<2Q", new.read_bytes(), 32)
+    raw, names = zlib.decompress(new.read_bytes()[at : at + length]), []
+    while raw:
+        end = raw.index(b"\0", 8)
+        names.append(raw[8:end])
+        raw = raw[end + 1 :]
+    assert names == sorted(names) and len(names) > 5
 
 
 def test_a_second_of_a_job_stays_a_second(run_iolens: Run, corpus: Path, tmp_path: Path) -> None:

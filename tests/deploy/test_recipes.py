@@ -22,7 +22,7 @@ SPACK = "deploy/spack/spack_repo/iolens"
 IN_CONDA = {"duckdb": "python-duckdb"}
 IN_SPACK = {"meson": "meson"}
 # Of the extension and the command: headers and libraries of C, and what builds them.
-NATIVE = {"zlib", "bzip2", "ninja", "pip", "python", "pkg-config"}
+NATIVE = {"zlib", "bzip2", "libdeflate", "ninja", "pip", "python", "pkg-config"}
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_spack_s_dependencies_are_the_project_s(
                 found[name.removeprefix("py-") if name not in IN_SPACK else name] = (lowest, above)
         assert found == wanted(lines), kind
     specs = {spec for spec, _ in asked}
-    assert {"c", "ninja", "zlib-api", "bzip2"} <= specs
+    assert {"c", "ninja", "zlib-api", "bzip2", "libdeflate"} <= specs
     assert f"python@{project['project']['requires-python'].removeprefix('>=')}:" in specs
     (tomli,) = [more for spec, more in asked if spec.startswith("py-tomli")]
     assert tomli["when"] == "^python@:3.10"
@@ -130,5 +130,5 @@ def test_conda_s_recipe_is_the_project_s(project: dict[str, Any], root: Path) ->
     assert conda_bounds(needs["run"]) == {IN_CONDA.get(name, name): bounds for name, bounds in run.items()}
     assert conda_bounds(needs["host"]) == wanted(project["build-system"]["requires"])
     assert f"python {project['project']['requires-python']}" in needs["run"]
-    assert {"zlib", "bzip2", "pip"} <= set(needs["host"]) and "ninja" in needs["build"]
+    assert {"zlib", "bzip2", "libdeflate", "pip"} <= set(needs["host"]) and "ninja" in needs["build"]
     assert (root / "deploy/conda" / recipe["source"]["path"]).resolve() == root

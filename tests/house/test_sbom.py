@@ -18,9 +18,10 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 VERSIONS = """
 #include <bzlib.h>
+#include <libdeflate.h>
 #include <stdio.h>
 #include <zlib.h>
-int main(void) { return printf("%s\\n%s\\n", zlibVersion(), BZ2_bzlibVersion()) < 0; }
+int main(void) { return printf("%s\\n%s\\n%s\\n", zlibVersion(), BZ2_bzlibVersion(), LIBDEFLATE_VERSION_STRING) < 0; }
 """
 # Of the extras that a user may choose.
 OPTIONAL = ["deltalake", "mcp", "jinja2", "starlette", "psycopg", "typst", "pyspark", "ipykernel"]
@@ -71,12 +72,14 @@ def test_two_runs_are_the_same_bytes(bill: Path, root: Path, build_dir: Path, tm
 def test_compressors_are_those_of_this_machine(components: list[dict[str, Any]], tmp_path: Path) -> None:
     (tmp_path / "versions.c").write_text(VERSIONS)
     subprocess.run(["cc", "-o", "versions", "versions.c", "-lz", "-lbz2"], cwd=tmp_path, check=True)
-    zlib, bzip2 = subprocess.check_output([tmp_path / "versions"], text=True).splitlines()
+    zlib, bzip2, libdeflate = subprocess.check_output([tmp_path / "versions"], text=True).splitlines()
     for name, version in (("zlib", zlib), ("bzip2", bzip2.split(",")[0])):
         found = [one for one in components if one["name"] == name]
         assert {one["version"] for one in found} == {version}
         users = {value for one in found for key, value in properties(one) if key == "iolens:product"}
         assert {"iolens", "_native.abi3.so"} <= users
+    assert named(components, "libdeflate")["version"] == libdeflate
+    assert ("iolens:product", "iolens") in properties(named(components, "libdeflate"))
 
 
 def test_how_a_library_is_linked_is_what_the_command_asks_for(

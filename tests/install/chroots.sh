@@ -67,7 +67,7 @@ for suite; do
 	echo "== $suite, without a compiler"
 	inside /opt/paths.sh "/opt/${wheel##*/}" venv user target pipx uvx
 	echo "== $suite, the source distribution"
-	inside apt-get -q -o DPkg::Lock::Timeout=120 install -y --no-install-recommends gcc libc6-dev ninja-build zlib1g-dev libbz2-dev \
+	inside apt-get -q -o DPkg::Lock::Timeout=120 install -y --no-install-recommends gcc libc6-dev ninja-build zlib1g-dev libbz2-dev libdeflate-dev \
 		python3-dev >/dev/null 2>&1
 	inside /opt/paths.sh "/opt/${source##*/}" venv
 	clean

@@ -17,6 +17,7 @@ class Iolens(PythonPackage):
     depends_on("meson@1.11:1", type="build")
     depends_on("zlib-api")
     depends_on("bzip2")
+    depends_on("libdeflate")
 
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("py-tomli@2:", type=("build", "run"), when="^python@:3.10")
