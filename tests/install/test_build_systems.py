@@ -195,6 +195,31 @@ def test_a_static_mpich_counts_what_a_preloaded_one_does(
     assert found[0]["MPI-IO", "shared", -1]["MPIIO_COLL_WRITES"] == "2"
 
 
+MODULES = Path("/usr/share/modules/init/bash")
+# What is known of Cray's wrappers: they ask pkg-config for the packages in this variable.
+AS_CRAY = "module use . && module load cray && pkg-config --static --libs ${PE_PKGCONFIG_LIBS//:/ }"
+
+
+def test_the_module_lines_for_cray_lead_pkg_config_to_the_flags(iolens: Path, tmp_path: Path) -> None:
+    mpi, archive = MPIS["mpich"], FOLDER / "libmpich.a"
+    mpi.require()
+    if not MODULES.exists() or not archive.exists():
+        pytest.skip("no environment-modules, or no libmpich.a")
+    guide = (
+        (places.ROOT / "docs/guide/static.md").read_text().replace("/opt/iolens/lib/pkgconfig", str(tmp_path))
+    )
+    lines = re.findall(r"^(prepend-path \S+ +[^#\s]+)", guide, re.MULTILINE)
+    (tmp_path / "cray").write_text("#%Module\n" + "\n".join(lines) + "\n")
+    ask = [iolens, "config", "--static-ldflags", archive, "--pkg-config"]
+    (tmp_path / "iolens-mpi.pc").write_text(run(ask, tmp_path))
+    flags = run(["bash", "--norc", "-c", f". {MODULES} && {AS_CRAY}"], tmp_path).split()
+    run(["gcc", f"-I{INCLUDE}", SOURCES / "ranks.c", "-o", "program", *flags, *NEEDED], tmp_path)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    run([*mpi.launcher(2), "./program"], tmp_path, **mpi.environment, IOLENS_LOGPATH=str(logs))
+    assert ranks_counted(iolens, logs)["MPI-IO", "shared", -1]["MPIIO_COLL_WRITES"] == "2"
+
+
 @pytest.mark.parametrize("command", ["mpicc.mpich", "mpicc.mpich -static-mpi", "mpifort.mpich"])
 def test_mpich_wrappers_take_the_profile(command: str, prefix: Path, iolens: Path, tmp_path: Path) -> None:
     source = "ranks.f90" if "fort" in command else "ranks.c"
