@@ -92,6 +92,10 @@ grafana-types: ## is deploy/grafana what Grafana's own types say? installs these
 	python3 tools/grafanatypes.py deploy/grafana/fleet.json build/grafana/fleet.ts
 	cd build/grafana && npx tsc --noEmit --strict --skipLibCheck --target es2020 --module es2022 --moduleResolution bundler fleet.ts
 
+conda-recipe: build ## does conda's builder take deploy/conda? installs rattler-build (83 MB) below build/rattler
+	$(bin)/python -m pip install -q --no-deps --upgrade --target build/rattler py-rattler-build==0.73.0
+	PYTHONPATH=build/rattler $(bin)/python -m pytest -q tests/deploy/test_recipes.py
+
 module: ## start a module: NAME=x copies modules/template to modules/x
 	@python3 tools/newmodule.py modules "$(NAME)"
 
@@ -162,4 +166,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak
