@@ -109,3 +109,35 @@ def test_a_pass_of_the_collector(tmp_path: Path, corpus: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     (there,) = (tmp_path / "logs").rglob("*.darshan")
     assert there.read_bytes() == log.read_bytes() and not list((tmp_path / "spool").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("unit", "guide"),
+    [
+        ("iolens-collect.service", "collect.md"),
+        ("iolens-ingest.service", "fleet-nightly.md"),
+        ("iolens-nightly.service", "fleet-nightly.md"),
+        ("iolens-kernel.service", "kernel.md"),
+    ],
+)
+def test_its_guide_provides_what_a_unit_starts_and_reads(unit: str, guide: str) -> None:
+    text, steps = (UNITS / unit).read_text(), (ROOT / "docs/guide" / guide).read_text()
+    assert re.search(rf"deploy/systemd/{unit.partition('.')[0]}\.(\*|service)", steps)
+    for program in set(re.findall(r"/usr/bin/\S+", text)):
+        assert re.search(rf"ln -s \S+ {program}|install -m 755 \S+/{Path(program).name} /usr/bin/", steps), (
+            program
+        )
+    (settings,) = re.findall(r"^EnvironmentFile=/etc/iolens/(\S+)", text, re.M)
+    assert re.search(rf"deploy/systemd/{settings} /etc/iolens/", steps)
+
+
+def test_all_of_them_agree_on_the_directory_of_logs_and_guides_make_it() -> None:
+    settings = "".join(path.read_text() for path in UNITS.glob("*.conf"))
+    assert re.findall(r"^IOLENS_(?:LOGS|LOGPATH)=(.*)", settings, re.M) == ["/logs/iolens"] * 3
+    for guide, mode in (
+        ("collect.md", "755"),
+        ("kernel.md", "1777"),
+        ("site-kit.md", "1777"),
+        ("slurm.md", "755"),
+    ):
+        assert f"mkdir -m {mode} -p /logs/iolens" in (ROOT / "docs/guide" / guide).read_text(), guide
