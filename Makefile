@@ -157,7 +157,7 @@ install-tests: wheel sdist reproducible deb-tests container-tests ## each way to
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
-reproducible: build ## two builds in different folders: is what they install the same, byte for byte?
+reproducible: wheel sdist deb ## two builds in different folders: is what they install the same, byte for byte, and wheel, source, packages?
 	tests/install/reproducible.sh
 
 release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)

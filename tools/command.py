@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,15 @@ LAST = 4000
 
 def fail(tool: str, line: str) -> NoReturn:
     raise SystemExit(f"{tool}: {line}")
+
+
+def epoch(root: Path = Path()) -> str:
+    """When the sources were made, in seconds since 1970: SOURCE_DATE_EPOCH, else the last commit's time, else empty."""
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not told and shutil.which("git"):
+        git = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
+        told = subprocess.run(git, check=False, capture_output=True, text=True).stdout.strip()
+    return told
 
 
 def run(tool: str, *command: str | Path, cwd: Path | None = None, **variables: str) -> str:

@@ -7,7 +7,6 @@ needs no network: Meson from the environment that runs this, and the wheels of d
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
 import sys
@@ -65,7 +64,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=Path("dist"), help="where the packages go (dist)")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
-    epoch = os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct").strip()
+    epoch = command.epoch()
     with tempfile.TemporaryDirectory(prefix="iolens-deb-") as place:
         source = unpack(Path(place))
         changelog(source / "debian", f"{version()}-{given.revision}", epoch)

@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import io
 import json
-import os
 import re
 import subprocess
 import uuid
@@ -246,18 +245,10 @@ class Packages:
         )
 
 
-def time_of_sources(root: Path) -> datetime:
-    """SOURCE_DATE_EPOCH, else the last commit's."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if not epoch:
-        git = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
-        epoch = subprocess.run(git, check=False, capture_output=True, text=True).stdout.strip()
+def bill(root: Path, build: Path) -> str:
+    epoch = command.epoch(root)
     if not epoch.isdigit():
         fail("no commit to take the time from: set SOURCE_DATE_EPOCH to seconds since 1970")
-    return datetime.fromtimestamp(int(epoch), timezone.utc)
-
-
-def bill(root: Path, build: Path) -> str:
     iolens = metadata.distribution("iolens")
     purl = PackageURL("pypi", None, "iolens", iolens.version)
     main = Component(
@@ -272,7 +263,7 @@ def bill(root: Path, build: Path) -> str:
     native = [*linked_components(products(build)), *vendored_components(root)]
     bom = Bom(components=[*native, *packages.components.values()], serial_number=uuid.UUID(int=0))
     bom.metadata.component = main
-    bom.metadata.timestamp = time_of_sources(root)
+    bom.metadata.timestamp = datetime.fromtimestamp(int(epoch), timezone.utc)
     bom.register_dependency(main, [*native, *(packages.components[name] for name in packages.direct)])
     for name, others in packages.edges.items():
         bom.register_dependency(packages.components[name], [packages.components[o] for o in others])

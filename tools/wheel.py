@@ -7,9 +7,11 @@ and libdeflate are built from this distribution's sources, static and hidden. au
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import shutil
+import stat
 import sys
 import sysconfig
 import tarfile
@@ -147,6 +149,18 @@ def build(name: str, sources: Path, folder: Path, to: Path) -> Path:
     return next(to.glob(f"*{name}.whl"))
 
 
+def settle(wheel: Path) -> None:
+    """Modes as they would be under any umask: those of a checkout are its owner's."""
+    with zipfile.ZipFile(wheel) as archive:
+        members = [(member, archive.read(member)) for member in archive.infolist()]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for member, content in members:
+            kind = stat.S_IFDIR if member.is_dir() else stat.S_IFREG
+            runs = member.is_dir() or member.external_attr >> 16 & stat.S_IXUSR
+            member.external_attr = (kind | (0o755 if runs else 0o644)) << 16
+            archive.writestr(member, content)
+
+
 def check(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -166,6 +180,9 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=Path("dist"), help="where the wheels go (dist)")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
+    # The same sources give the same bytes: times in the archive are the commit's, where there is one.
+    if epoch := command.epoch():
+        os.environ["SOURCE_DATE_EPOCH"] = epoch
     with tempfile.TemporaryDirectory(prefix="iolens-wheel-") as place:
         sources = given.sources or Path(place) / "sources"
         if not given.sources:
@@ -177,6 +194,7 @@ def main() -> None:
             folder = Path(place) / name
             folder.mkdir()
             wheel = build(name, sources, folder, given.to)
+            settle(wheel)
             check(wheel)
             print(wheel)
 

@@ -1,11 +1,14 @@
 #!/bin/bash
 # Two builds of the same sources, in folders of different names, under another umask, locale and time zone: is what
-# gets installed the same, byte for byte? Ends with 1 and names the files that differ.
-#   tests/install/reproducible.sh      uses the Meson of .venv; needs ./bootstrap build
+# gets installed the same, byte for byte? And the archives of dist/, made once more from a clone in such a folder? Ends
+# with 1 and names the files that differ.
+#   tests/install/reproducible.sh      after make wheel sdist deb of the last commit
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 repository=$PWD
 command -v .venv/bin/meson >/dev/null || { echo "reproducible: no .venv/bin/meson: ./bootstrap build" >&2; exit 2; }
+# The packages for Debian are of the last commit, the others of the working tree.
+[ -z "$(git status --porcelain --untracked-files=no)" ] || { echo "reproducible: commit first: git status" >&2; exit 2; }
 place=$(mktemp -d --tmpdir iolens-reproducible.XXXXXX)
 trap 'rm -rf "$place"' EXIT
 
@@ -35,3 +38,26 @@ differing=$(diff -rq --exclude=__pycache__ "$place/first" "$place/second") || { 
 files=$(cd "$place/first" && find . -type f ! -path '*/__pycache__*' | wc -l)
 [ -n "$(find "$place/first" -name libiolens.so)" ] || { echo "reproducible: no libiolens.so was installed" >&2; exit 2; }
 echo "reproducible: $files files, the same in both builds"
+
+umask 077
+clone=$place/of-another-length/clone
+git clone -q "$repository" "$clone"
+ln -s "$repository/.venv" "$clone/.venv"
+mkdir "$place/temporary-files" "$place/again"
+cd "$clone"
+# again COMMAND...: .venv's Python with what makes archives
+again() {
+	env LC_ALL=C.UTF-8 TZ=Asia/Tokyo TMPDIR="$place/temporary-files" PATH="$repository/.venv/bin:$PATH" \
+		"$repository/.venv/bin/python" "$@" >"$place/log" 2>&1 || { tail -n 20 "$place/log" >&2; exit 2; }
+}
+again -c 'import mesonpy, sys; mesonpy.build_sdist(sys.argv[1])' "$place/again"
+again tools/wheel.py --to "$place/again"
+again tools/deb.py --to "$place/again"
+wrong=0 archives=0
+for made in "$place/again"/*.{tar.gz,whl,deb}; do
+	name=${made##*/}
+	cmp "$repository/dist/$name" "$made" || wrong=1
+	archives=$((archives + 1))
+done
+[ "$wrong" = 0 ] || exit 1
+echo "reproducible: $archives archives of dist, the same from another folder"
