@@ -1,7 +1,7 @@
 #!/bin/bash
 # Proves ./bootstrap on a bare Debian: no compiler, no make, no Python, empty package lists. Needs root, debootstrap and
-# a network, a minute or two, and 2 GB below $TMPDIR. `make fresh-machine` runs it; CI does not.
-#   tests/house/fresh_machine.sh [SUITE] [COMMAND...]      default: bookworm build build test
+# a network, an hour for all tests, and 8 GB below $TMPDIR. `make fresh-machine` runs it; CI does not.
+#   tests/house/fresh_machine.sh [SUITE] [COMMAND...]      default: bookworm build build test; "test tests/cli" is one, too
 set -euo pipefail
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
 suite=${1:-bookworm}
@@ -36,7 +36,8 @@ git clone -q "$repository" "$root/iolens"
 for command in "$@"; do
 	echo "== fresh $suite: ./bootstrap $command"
 	started=$SECONDS
+	# shellcheck disable=SC2086 # one word per argument
 	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 ${PIP_CERT:+PIP_CERT=/etc/site-ca.crt} \
-		chroot "$root" /iolens/bootstrap "$command"
+		chroot "$root" /iolens/bootstrap $command
 	echo "== fresh $suite: ./bootstrap $command took $((SECONDS - started)) s"
 done
