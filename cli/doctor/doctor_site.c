@@ -240,17 +240,47 @@ static bool look_for_program(void *target, const char *file, char *line)
 	return !*missing;
 }
 
-static void check_unit(struct doctor *d, const char *name)
+/* A directory that its settings name and nobody has made; not the lake, which systemd makes. */
+static bool misses_directory(struct doctor *d, const char *settings)
 {
-	char service[64], timer[64], path[PATH_MAX], wanted[PATH_MAX], value[SITE_TEXT];
+	static const char *const names[] = {"IOLENS_LOGS", "IOLENS_LOGPATH", "IOLENS_SPOOL"};
+	char value[SITE_TEXT];
+	for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+		if (site_file_value(settings, names[n], value) && access(value, F_OK) != 0) {
+			checks_add(&d->checks, CHECK_PROBLEM, "systemd", "%s: %s=%s: %s: make it, or name another",
+				   settings, names[n], value, strerror(errno));
+			return true;
+		}
+	return false;
+}
+
+/* What starts it: a timer, or for a service that stays the machine. */
+static void check_switch(struct doctor *d, const char *service, const char *starter, const char *target)
+{
+	char path[PATH_MAX], wanted[PATH_MAX];
+	snprintf(wanted, sizeof wanted, "%s.target.wants/%s", target, starter);
+	if (find_unit(starter, path) && !find_unit(wanted, path))
+		checks_add(&d->checks, CHECK_NOTE, "systemd", "%s: not switched on: systemctl enable --now %s", starter,
+			   starter);
+	else
+		checks_add(&d->checks, CHECK_OK, "systemd", "%s: its program and settings are there", service);
+}
+
+static void check_unit(struct doctor *d, const char *name, const char *target)
+{
+	char service[64], timer[64], path[PATH_MAX], value[SITE_TEXT];
 	snprintf(service, sizeof service, "%s.service", name);
 	snprintf(timer, sizeof timer, "%s.timer", name);
 	if (!find_unit(service, path))
 		return;
-	if (site_file_value(path, "EnvironmentFile", value) && access(value, R_OK) != 0) {
-		checks_add(&d->checks, CHECK_PROBLEM, "systemd", "%s: %s: %s: copy it from deploy/systemd", path, value,
-			   strerror(errno));
-		return;
+	if (site_file_value(path, "EnvironmentFile", value)) {
+		if (access(value, R_OK) != 0) {
+			checks_add(&d->checks, CHECK_PROBLEM, "systemd", "%s: %s: %s: copy it from deploy/systemd",
+				   path, value, strerror(errno));
+			return;
+		}
+		if (misses_directory(d, value))
+			return;
 	}
 	*value = '\0';
 	site_file_read(path, look_for_program, value);
@@ -259,20 +289,18 @@ static void check_unit(struct doctor *d, const char *name)
 			   strerror(errno));
 		return;
 	}
-	snprintf(wanted, sizeof wanted, "timers.target.wants/%s", timer);
-	if (find_unit(timer, path) && !find_unit(wanted, path))
-		checks_add(&d->checks, CHECK_NOTE, "systemd", "%s: not switched on: systemctl enable --now %s", timer,
-			   timer);
-	else
-		checks_add(&d->checks, CHECK_OK, "systemd", "%s: its program and settings are there", service);
+	check_switch(d, service, strcmp(target, "timers") == 0 ? timer : service, target);
 }
 
 static void check_units(struct doctor *d)
 {
-	static const char *const names[] = {"iolens-ingest", "iolens-nightly", "iolens-collect"};
+	static const char *const units[][2] = {{"iolens-ingest", "timers"},
+					       {"iolens-nightly", "timers"},
+					       {"iolens-collect", "timers"},
+					       {"iolens-kernel", "multi-user"}};
 	size_t seen = d->checks.n;
-	for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-		check_unit(d, names[n]);
+	for (size_t n = 0; n < sizeof units / sizeof *units; n++)
+		check_unit(d, units[n][0], units[n][1]);
 	if (seen == d->checks.n)
 		checks_add(&d->checks, CHECK_NOTE, "systemd", "no units of iolens on this node");
 }

@@ -63,6 +63,8 @@ def site(iolens: Path, preload: Path) -> Iterator[Site]:
         "slurm/iolens",
         "modules",
         "units/timers.target.wants",
+        "units/multi-user.target.wants",
+        "spool",
     ):
         (at / folder).mkdir(parents=True)
     for file in [preload, *places.BUILD.rglob("libiolens-mpi-*.so")]:
@@ -94,9 +96,13 @@ def site(iolens: Path, preload: Path) -> Iterator[Site]:
         (at / "modules" / name).write_text(text)
     for unit in (deploy / "systemd").iterdir():
         text = unit.read_text().replace("/usr/bin/iolens", f"{at}/lib/bin/iolens")
+        text = text.replace("/logs/iolens", f"{at}/logs").replace("=/var/spool/iolens", f"={at}/spool")
         (at / "units" / unit.name).write_text(text.replace("/etc/iolens", f"{at}/units"))
     for timer in (at / "units").glob("*.timer"):
         (at / "units" / "timers.target.wants" / timer.name).symlink_to(timer)
+    service = "iolens-kernel.service"
+    (at / "units" / "multi-user.target.wants" / service).symlink_to(at / "units" / service)
+    shutil.copy("/bin/true", at / "lib/bin/iolens-kernel")
     yield Site(at, iolens)
     shutil.rmtree(at)
 
@@ -111,7 +117,7 @@ def test_a_sound_site(site: Site) -> None:
     assert by_name["files"][0].startswith("ok: ") and len(by_name["logs"]) == 4
     assert [line.split("=")[0] for line in by_name["slurm"]][-2:] == ["ok: Prolog", "ok: Epilog"]
     assert by_name["slurm"][0].endswith("the plugin, its library and directory of logs are there")
-    assert [line.split(":")[0] for line in by_name["module"] + by_name["systemd"]] == ["ok"] * 5
+    assert [line.split(":")[0] for line in by_name["module"] + by_name["systemd"]] == ["ok"] * 6
 
 
 def replaced(path: Path, old: str, new: str) -> None:
@@ -205,6 +211,18 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda at: (at / "units/collect.conf").unlink(),
         "/units/collect.conf: No such file or directory: copy it from deploy/systemd",
     ),
+    "a collector without its spool": (
+        lambda at: (at / "spool").rmdir(),
+        "/units/collect.conf: IOLENS_SPOOL=",
+    ),
+    "a service of the node that logs to nowhere": (
+        lambda at: replaced(at / "units/kernel.conf", f"{at}/logs", "/no/logs"),
+        "/units/kernel.conf: IOLENS_LOGPATH=/no/logs: No such file or directory: make it, or name another",
+    ),
+    "a service without iolens-kernel": (
+        lambda at: (at / "lib/bin/iolens-kernel").unlink(),
+        "/lib/bin/iolens-kernel: No such file or directory: correct ExecStart",
+    ),
     "a unit without its program": (
         lambda at: replaced(at / "units/iolens-nightly.service", "/bin/sh", "/bin/no-shell"),
         "/bin/no-shell: No such file or directory: correct ExecStart",
@@ -222,9 +240,11 @@ def test_what_is_spoiled_is_said(site: Site, spoiled: str) -> None:
 
 def test_what_is_no_mistake_is_a_note(site: Site) -> None:
     (site.at / "units/timers.target.wants/iolens-ingest.timer").unlink()
+    (site.at / "units/multi-user.target.wants/iolens-kernel.service").unlink()
     replaced(site.at / PLUGIN, "optional", "required")
     notes = [text for result, _, text in site.doctor() if result == "note"]
-    assert any(text.endswith("systemctl enable --now iolens-ingest.timer") for text in notes)
+    for unit in ("iolens-ingest.timer", "iolens-kernel.service"):
+        assert any(text.endswith(f"systemctl enable --now {unit}") for text in notes)
     assert any("say optional" in text for text in notes)
     assert site.problems() == []
 
