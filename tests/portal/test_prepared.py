@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from iolens.fleet import Lake
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest
+from iolens.portal import bounded
 from iolens.portal import shelf as shelves
 from iolens.portal.access import EVERYTHING, Scope
 from iolens.portal.bounded import Session
@@ -63,7 +65,7 @@ def test_staffs_pages_are_answered_from_memory(
 
 @pytest.mark.parametrize(("memory", "kept"), [(0, VIEWS), (MOST_RESIDENT, FEW_VIEWS)])
 def test_databases_that_are_kept(memory: int, kept: int, own: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last ones that were asked, and that of everything."""
+    """The last ones that people asked, and that of everything."""
     monkeypatch.setattr(shelves, "resident", lambda: memory)
     edition = own.current()
     everything = edition.view(EVERYTHING)
@@ -72,6 +74,56 @@ def test_databases_that_are_kept(memory: int, kept: int, own: Shelf, monkeypatch
     assert len(edition._views) == kept
     assert edition.view(EVERYTHING) is everything and edition.view(scopes[-1]) is views[-1]
     assert edition.view(scopes[0]) is not views[0]
+
+
+@pytest.mark.parametrize("name", ["alice", "bob", "nobody", "o'neill"])
+def test_many_logs_and_few_have_the_same_answers(
+    name: str, own: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few are copied, many are read where they are."""
+    edition = own.current()
+    kind_of = "SELECT table_type FROM information_schema.tables WHERE table_name = 'measured_made'"
+    answers = []
+    for few, kind in ((0, "VIEW"), (1000, "BASE TABLE")):
+        monkeypatch.setattr(bounded, "_FEW_LOGS", few)
+        edition.forget()
+        with edition.view(Scope(users=frozenset({name}))).session() as data:
+            answers.append(
+                [data.ask(query).rows for query in ("job_list", "findings", "screen", "top_users")]
+            )
+            rows = data.rows(kind_of)
+            users = [row["user"] for row in data.ask("top_users").dicts()]
+        assert users == ([name] if name in ("alice", "bob") else [])
+        assert [row["table_type"] for row in rows] == [kind if users else "BASE TABLE"]
+    assert answers[0] == answers[1]
+
+
+def test_a_database_of_one_log(own: Shelf, logs: dict[int, int]) -> None:
+    """It has that log's records and no other's, for who may see it; it is kept, and one request has it at a time."""
+    edition = own.current()
+    with edition.view(EVERYTHING).session() as data:
+        owner = {row["log"]: row["user"] for row in data.rows('SELECT log, "user" FROM job')}
+    log = next(log for log, user in owner.items() if user == "alice")
+    alice = Scope(users=frozenset({"alice"}))
+    for scope, held in ((alice, [log]), (EVERYTHING, [log]), (Scope(users=frozenset({"bob"})), [])):
+        with edition.of_log(scope, log) as view, view.session() as data:
+            for table in ("job", "record", "module", "mount", "finding", "metric"):
+                found = data.rows(f"SELECT DISTINCT log FROM {table}")
+                assert [row["log"] for row in found] == held, table
+    with edition.of_log(alice, log) as view:
+        threading.Timer(0.05, lambda: order.append("first")).start()
+        order: list[str] = []
+
+        def second() -> None:
+            with edition.of_log(alice, log) as other:
+                order.append("second" if other is view else "another")
+
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive() and order == ["first"]
+    waiting.join(30)
+    assert order == ["first", "second"]
 
 
 def test_files_of_logs_without_stored_sums_are_shown(tmp_path: Path) -> None:

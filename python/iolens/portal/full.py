@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import duckdb
 
 from iolens.error import IolensError
-from iolens.fleet.archive.source import extracted, sources
+from iolens.fleet.archive.source import Source, extracted, sources
 from iolens.fleet.lake import Lake
 from iolens.portal.bounded import View
 from iolens.portal.questions import Questions
@@ -24,7 +24,7 @@ from iolens.portal.questions import Questions
 if TYPE_CHECKING:
     from iolens.fleet.tables import LakeData
 
-__all__ = ["full_report", "policy_of"]
+__all__ = ["full_report", "log_of", "policy_of"]
 
 SECONDS = 120
 AT_ONCE = 2
@@ -88,16 +88,20 @@ def policy_of(html: str) -> str:
     return f"{inner}; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
 
 
-def full_report(lake: Lake, view: View) -> str:
-    """Of the one log of a view. Raises IolensError if it is not there any more, cannot be read, or takes too long."""
+def log_of(view: View) -> list[Source]:
+    """Where the one log of a view is."""
+    return sources(cast("LakeData", view.data))[:1]
+
+
+def full_report(lake: Lake, found: list[Source], questions: Questions) -> str:
+    """Of the log that was found. Raises IolensError if it is not there any more, cannot be read, or takes too long."""
     if not _making.acquire(timeout=10):
         raise IolensError("other reports are being made: try again in a moment")
     try:
         with tempfile.TemporaryDirectory(prefix="iolens-report-") as folder:
             try:
-                found = sources(cast("LakeData", view.data))
-                with extracted(lake, found[:1]) as paths:
-                    return _made(paths[0], Path(folder), view.questions)
+                with extracted(lake, found) as paths:
+                    return _made(paths[0], Path(folder), questions)
             except (IolensError, OSError, IndexError) as error:
                 why = re.sub(r"/\S*/", "", getattr(error, "problem", "")) or "the log is not where it was"
                 raise IolensError(f"{why}; the job's page has what the lake knows of it") from error

@@ -14,7 +14,6 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -30,6 +29,7 @@ from iolens.fleet.tables import LakeData
 from iolens.fleet.write import quoted
 from iolens.portal.access import EVERYTHING, Scope
 from iolens.portal.bounded import BoundedTables, Gone, View
+from iolens.portal.kept import Kept
 from iolens.portal.questions import Questions
 
 __all__ = ["STOP_SECONDS", "Edition", "Shelf"]
@@ -40,6 +40,9 @@ VIEWS = 64
 FEW_VIEWS = 4
 MOST_RESIDENT = 2200 << 20
 """Bytes of the server in memory, above which only the last few are."""
+
+JOBS = 16
+"""Databases of one job each that are kept."""
 
 WARM_FIRST = ("job_list", "job_count")
 """Named queries over everything that are asked before the first edition is shown: the page that people come to."""
@@ -138,6 +141,14 @@ def _remove_abandoned() -> None:
 
 
 @dataclass
+class OneLog:
+    """The database of one log, and the lock of the request that asks it: its connection is one."""
+
+    view: View
+    asking: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass
 class Edition:
     """The lake at one moment, and the views that are open."""
 
@@ -150,37 +161,40 @@ class Edition:
     logs: int = 0
     prepared: bool = False
     """Has all been asked that staff will ask?"""
-    _views: OrderedDict[Scope, View] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _views: Kept[Scope, View] = field(default_factory=Kept)
+    _jobs: Kept[tuple[Scope, int], OneLog] = field(default_factory=Kept)
+    _all: Kept[Scope, View] = field(default_factory=Kept)
 
     def view(self, scope: Scope) -> View:
-        """The database of a scope; kept for those who asked last."""
-        with self._lock:
-            found = self._views.get(scope)
-            if found is None:
-                found = self._views[scope] = View(
-                    BoundedTables(self.lake, self.snapshot, scope, self.folder),
-                    self.questions,
-                    memory="2GB" if scope.everything else "512MB",
-                )
-            self._views.move_to_end(scope)
-            # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
-            most = VIEWS if resident() < MOST_RESIDENT else FEW_VIEWS
-            for other in [other for other in self._views if other != EVERYTHING][
-                : max(0, len(self._views) - most)
-            ]:
-                del self._views[other]
-            return found
+        """The database of a scope; kept for those who asked last, that of staff always."""
+
+        def make() -> View:
+            tables = BoundedTables(self.lake, self.snapshot, scope, self.folder)
+            return View(tables, self.questions, memory="2GB" if scope.everything else "512MB")
+
+        # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
+        kept = self._all if scope.everything else self._views
+        return kept.get(scope, make, VIEWS if resident() < MOST_RESIDENT else FEW_VIEWS)
 
     def fresh(self, scope: Scope, memory: str) -> View:
         """A database of one's own over all that the scope has, for a viewer's SQL."""
         tables = BoundedTables(self.lake, self.snapshot, scope, self.folder, whole=True)
         return View(tables, self.questions, memory=memory)
 
-    def of_log(self, scope: Scope, log: int) -> View:
-        """A database of one log, empty if it is not in the scope."""
-        tables = BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log)
-        return View(tables, self.questions, memory="512MB")
+    @contextlib.contextmanager
+    def of_log(self, scope: Scope, log: int) -> Iterator[View]:
+        """A database of one log, empty if it is not in the scope; one request has it at a time.
+
+        Kept for a while, because a page of a job is followed by its details and tables.
+        """
+
+        def make() -> OneLog:
+            tables = BoundedTables(self.lake, self.snapshot, scope, self.folder, log=log)
+            return OneLog(View(tables, self.questions, memory="512MB"))
+
+        found = self._jobs.get((scope, log), make, JOBS)
+        with found.asking:
+            yield found.view
 
     def warm(self, names: Sequence[str] = WARM) -> None:
         """Asks what staff will ask; what fails here fails again on its page, and is told there."""
@@ -202,7 +216,7 @@ class Edition:
         What fails here fails again on its page.
         """
         by = time.monotonic() + WARM_SECONDS
-        for scope, view in before.views():
+        for scope, view in before._views.newest():
             with (
                 contextlib.suppress(IolensError, duckdb.Error),
                 self.view(scope).session(WARM_SECONDS) as data,
@@ -212,15 +226,10 @@ class Edition:
                         return
                     data.ask(name, **values)
 
-    def views(self) -> list[tuple[Scope, View]]:
-        """Of people whose databases are open, who asked last first."""
-        with self._lock:
-            return [(scope, view) for scope, view in reversed(self._views.items()) if scope != EVERYTHING]
-
     def forget(self) -> None:
         """Databases that no request has in hand are closed."""
-        with self._lock:
-            self._views.clear()
+        for kept in (self._views, self._all, self._jobs):
+            kept.clear()
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

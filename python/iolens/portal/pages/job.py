@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from iolens.error import USAGE, IolensError
 from iolens.fleet.named import ResultColumn
 from iolens.portal.asking import Asking, NotFound, link
-from iolens.portal.bounded import View
-from iolens.portal.full import full_report, policy_of
+from iolens.portal.bounded import MEASURED, View
+from iolens.portal.full import full_report, log_of, policy_of
 from iolens.portal.pages.jobtables import FINDINGS, detail_sections, job_csv, sizes_sql, summary_sql
 from iolens.portal.shown import Chart, Grid, href
 from iolens.report.document import Bars, Series
@@ -90,8 +90,7 @@ def _links(log: int, table: str, statement: str) -> dict[str, str]:
 
 
 def _facts(asking: Asking, log: int) -> list[tuple[str, Any, str]]:
-    measured, _ = asking.edition.view(asking.viewer.scope).statement("measured")
-    (row,) = asking.data.rows(summary_sql(log, measured))
+    (row,) = asking.data.rows(summary_sql(log, MEASURED))
     return [(title, None if row[name] == "" else row[name], unit) for name, title, unit in _FACTS]
 
 
@@ -122,11 +121,8 @@ def one(asking: Asking) -> Response:
     """/job/LOG"""
     job = job_row(asking)
     log = job["log"]
-    view = asking.edition.of_log(asking.viewer.scope, log)
-    try:
+    with asking.edition.of_log(asking.viewer.scope, log) as view:
         charts, tables = _sizes(view, log)
-    finally:
-        view.close()
     rules = load().rules
     found = asking.data.rows(FINDINGS.format(log=log))
     for row in found:
@@ -156,11 +152,8 @@ def details(asking: Asking) -> Response:
 
 
 def _details(asking: Asking, log: int) -> str:
-    view = asking.edition.of_log(asking.viewer.scope, log)
-    try:
+    with asking.edition.of_log(asking.viewer.scope, log) as view:
         return sections_html(detail_sections(view, log))
-    finally:
-        view.close()
 
 
 def tables_csv(asking: Asking) -> Response:
@@ -171,9 +164,7 @@ def tables_csv(asking: Asking) -> Response:
 def report(asking: Asking) -> Response:
     """/job/LOG/report: the report of the log itself, in a page that can reach nothing of this one."""
     job = job_row(asking)
-    view = asking.edition.of_log(asking.viewer.scope, job["log"])
-    try:
-        html = full_report(asking.edition.lake, view)
-    finally:
-        view.close()
+    with asking.edition.of_log(asking.viewer.scope, job["log"]) as view:
+        found = log_of(view)
+    html = full_report(asking.edition.lake, found, view.questions)
     return HTMLResponse(html, headers={"content-security-policy": policy_of(html)})

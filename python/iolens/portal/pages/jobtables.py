@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from iolens.metrics.literal import quoted
 from iolens.portal.asking import Asking, NotFound, link
-from iolens.portal.bounded import View
+from iolens.portal.bounded import MEASURED, View
 from iolens.portal.pages.lists import csv_response
 from iolens.portal.shown import sql_of, to_csv
 from iolens.report.document import Bars, Block, Boxes, Section, Spans, Table, Treemap
@@ -110,15 +110,11 @@ def job_csv(asking: Asking, log: int) -> Response:
     """A table of a job that the viewer may see, by its name in the page."""
     name, scope = asking.text("table"), asking.viewer.scope
     file = f"job-{log}-{name}"
-    measured, _ = asking.edition.view(scope).statement("measured")
-    of_lake = {"summary": summary_sql(log, measured), "findings": FINDINGS.format(log=log)}
+    of_lake = {"summary": summary_sql(log, MEASURED), "findings": FINDINGS.format(log=log)}
     if name in of_lake:
         return csv_response(_csv(asking.data.query(of_lake[name])), file)
-    view = asking.edition.of_log(scope, log)
-    try:
+    with asking.edition.of_log(scope, log) as view:
         if name == "size-table":
             with view.session() as data:
                 return csv_response(_csv(data.query(sizes_sql(log))), file)
         return csv_response(to_csv(*_of_details(view, log, name)), file)
-    finally:
-        view.close()

@@ -1,0 +1,56 @@
+"""Things that are made once for a key and kept for those who asked last."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+__all__ = ["Kept"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class _Place(Generic[V]):
+    """Where one thing stands, once it is made."""
+
+    def __init__(self) -> None:
+        self.making = threading.Lock()
+        self.made: V | None = None
+
+
+class Kept(Generic[K, V]):
+    """Who asks for what is being made waits for it, and nobody waits for another key's."""
+
+    def __init__(self) -> None:
+        self._places: OrderedDict[K, _Place[V]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K, make: Callable[[], V], most: int) -> V:
+        """What ``make`` returned for this key. Of the keys asked for last, ``most`` are kept."""
+        with self._lock:
+            place = self._places.setdefault(key, _Place())
+            self._places.move_to_end(key)
+            while len(self._places) > most:
+                self._places.popitem(last=False)
+        with place.making:
+            if place.made is None:
+                place.made = make()
+            return place.made
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def newest(self) -> list[tuple[K, V]]:
+        """Of what is made, what was asked for last first."""
+        with self._lock:
+            return [
+                (key, place.made) for key, place in reversed(self._places.items()) if place.made is not None
+            ]
+
+    def clear(self) -> None:
+        """What nobody has in hand ends here."""
+        with self._lock:
+            self._places.clear()
