@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -20,17 +18,15 @@ from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 if TYPE_CHECKING:
     from iolens.rules import Catalog, Finding
 
-_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FIELDS = "log rule title severity message time_lost share gain_low gain_high confidence topic aliases advice".split()
 
 
 def threshold_value(key: str, text: object) -> float:
     """A threshold's value; sizes may be written as 64KiB, 1M."""
-    found = re.fullmatch(
-        r"\s*(\d+(?:[._]\d+)*(?:e[+-]?\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text), re.IGNORECASE
-    )
-    value = float(found[1]) * _SIZES[found[2].lower()] if found else math.inf
-    if math.isinf(value) or isinstance(text, bool):
+    from iolens.rules.text import size
+
+    value = None if isinstance(text, bool) else size(str(text).strip().replace("_", ""))
+    if value is None:
         raise IolensError(f'threshold {key}: "{text}" is no number', exit_code=USAGE)
     return value
 

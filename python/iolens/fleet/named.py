@@ -55,6 +55,12 @@ class Parameter:
     default: float | str
     doc: str
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that there are, the list at the end of ``doc`` with the default in it; () if any is taken."""
+        listed = tuple(self.doc.rpartition(": ")[2].split(", "))
+        return listed if len(listed) > 1 and self.default in listed else ()
+
 
 @dataclass(frozen=True)
 class ResultColumn:
@@ -75,6 +81,16 @@ class Query:
     parameters: tuple[Parameter, ...]
     columns: tuple[ResultColumn, ...]
     sql: str
+
+    def in_words(self, values: Mapping[str, float | str]) -> str:
+        """The definition as a sentence, with the values of a question in it."""
+
+        def value(found: re.Match[str]) -> str:
+            given = values.get(found[1], found[0])
+            return given if isinstance(given, str) else f"{given:,.6g}" if given < 1e6 else f"{given:,.0f}"
+
+        text = _GIVEN.sub(value, self.definition)
+        return text[:1].upper() + text[1:]
 
 
 @dataclass(frozen=True)

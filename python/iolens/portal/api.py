@@ -58,8 +58,7 @@ def _rows(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str, **more
 
 def _asked(asking: Asking, name: str) -> Response:
     """A named query with the parameters of the address."""
-    known = statement(name)[1]
-    given = asking.values(known)
+    given = asking.values(name)
     if float(given.get("rows", 0)) > ROWS:
         raise IolensError(f"rows: at most {ROWS:,}; skip brings the next", exit_code=USAGE)
     form = _form(asking)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -13,16 +14,22 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from iolens.error import USAGE, IolensError
+from iolens.fleet.named import find_query, statement
+from iolens.log.unknown import unknown_text
 from iolens.portal.access import Viewer
 from iolens.portal.bounded import Session
 from iolens.portal.identity import Known
 from iolens.portal.shelf import Edition
+from iolens.rules.text import size
 
 if TYPE_CHECKING:
     from iolens.portal.portal import Portal
 
 __all__ = ["Asking", "NotFound", "is_count", "link", "parameter"]
 
+
+DAYS = ("since", "until")
+"""Parameters."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -34,10 +41,10 @@ def is_count(text: str) -> bool:
 
 
 def parameter(name: str, text: str) -> float:
-    """A number of the address. Raises IolensError for what is none: float() also takes "1_0", "nan", "inf", " 1 "."""
-    if not _NUMBER.fullmatch(text):
+    """A number of the address, or a size: 1GiB. Raises IolensError for what is none: float() takes "nan" and " 1 "."""
+    found = float(text) if _NUMBER.fullmatch(text) else size(text)
+    if found is None:
         raise IolensError(f'{name}: "{text[:40]}" is no number', exit_code=USAGE)
-    found = float(text)
     if abs(found) > 2**53:
         raise IolensError(f"{name}: the number is too large", exit_code=USAGE)
     return found
@@ -96,15 +103,28 @@ class Asking:
             raise IolensError(f'{name}: "{text[:40]}" is no whole number', exit_code=USAGE)
         return min(most, max(least, int(text)))
 
-    def values(self, known: Mapping[str, float | str]) -> dict[str, float | str]:
-        """The parameters of a named query as the URL has them."""
+    def values(self, query: str) -> dict[str, float | str]:
+        """The parameters of a named query as the URL has them. Raises IolensError for a value that it has not."""
         found: dict[str, float | str] = {}
-        for name, default in known.items():
+        choices = {one.name: one.choices for one in find_query(query).parameters}
+        for name, default in statement(query)[1].items():
             text = self.request.query_params.get(name)
             if text is None:
                 continue
+            if name in DAYS:
+                self.day(name)
+            if choices.get(name) and text not in choices[name]:
+                raise IolensError(unknown_text(f"value of {name}", text[:40], choices[name]), exit_code=USAGE)
             found[name] = text[:1000] if isinstance(default, str) else parameter(name, text)
         return found
+
+    def day(self, name: str) -> date | None:
+        """A parameter that is a day, None if it is not given."""
+        text = self.text(name)
+        try:
+            return date.fromisoformat(text) if text else None
+        except ValueError:
+            raise IolensError(f'{name}: "{text[:20]}" is no day: 2026-01-31', exit_code=USAGE) from None
 
     def page(self, template: str, status: int = 200, **context: Any) -> Response:
         """A page of the portal."""

@@ -103,17 +103,6 @@ def sql_of(name: str, values: Mapping[str, float | str]) -> str:
     return re.sub(r"\$(\w+)", literal, sql)
 
 
-def _in_words(answer: Answer) -> str:
-    """The query's definition as a sentence, with the values that it was asked with."""
-
-    def value(found: re.Match[str]) -> str:
-        given = answer.values.get(found[1], found[0])
-        return given if isinstance(given, str) else f"{given:,.6g}" if given < 1e6 else f"{given:,.0f}"
-
-    text = re.sub(r"\$(\w+)", value, answer.query.definition)
-    return text[:1].upper() + text[1:]
-
-
 def grid_of(answer: Answer, note: str = "", total: int = 0) -> Grid:
     """The table of a named query, with as many rows as a page has."""
     given = {key: value for key, value in answer.values.items() if value != ""}
@@ -122,7 +111,7 @@ def grid_of(answer: Answer, note: str = "", total: int = 0) -> Grid:
         answer.query.title,
         answer.query.columns,
         answer.dicts()[:ROWS] if not total else answer.dicts(),
-        note or _in_words(answer),
+        note or answer.query.in_words(answer.values),
         link(f"/csv/{answer.query.name}", **given),
         link("/sql", statement=sql_of(answer.query.name, answer.values)),
         total=total or len(answer.rows),

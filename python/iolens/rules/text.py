@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["FORMATS", "clean", "fields", "fill", "general", "write"]
+__all__ = ["FORMATS", "clean", "fields", "fill", "general", "size", "write"]
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)(?: ?([kmgt])(?:i?b)?| ?b)?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def size(text: str) -> float | None:
+    """What people write for a number of bytes: 65536, 64KiB, 64k, 1.5 G. None if it is no such thing."""
+    found = _SIZE.fullmatch(text)
+    value = float(found[1]) * _FACTORS[(found[2] or "").lower()] if found else math.inf
+    return None if math.isinf(value) else value
 
 
 def general(value: float, digits: int) -> str:

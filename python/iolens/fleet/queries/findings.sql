@@ -2,7 +2,7 @@
 -- definition: one row per user, application and rule, as notices are. Seconds of several rules may be the same: they do
 --   not add up to what a user loses.
 -- parameter rule (): only this rule; all, if it is empty
--- parameter severity (medium): the least severe that is listed
+-- parameter severity (medium): the least severe that is listed: high, medium, low, info, good
 -- parameter rows (20): how many
 -- parameter user (): only this user
 -- parameter application (): only this application

@@ -1,7 +1,7 @@
 -- title: Jobs
--- definition: of job_search, so many rows from a place on, in order of $by: start, job_id, user, application, cluster,
---   nprocs, run_time, io_time, bytes_read, bytes_written, time_lost, findings. What is not known comes last.
--- parameter by (start): what they are sorted by
+-- definition: of job_search, so many rows from a place on, in order of $by. What is not known comes last.
+-- parameter by (start): what they are sorted by: start, job_id, user, application, cluster, nprocs, run_time, io_time,
+--   bytes_read, bytes_written, time_lost, findings
 -- parameter down (1): 1: the largest, or the last, first
 -- parameter rows (50): how many
 -- parameter skip (0): how many come before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from starlette.responses import Response
@@ -36,14 +35,6 @@ _NO_LOG_COLUMNS = (
 BARS = 60
 
 
-def _day(asking: Asking, name: str) -> date | None:
-    text = asking.text(name)
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise IolensError(f'{name}: "{text[:20]}" is no day: 2026-01-31', exit_code=USAGE) from None
-
-
 def _shares(row: dict[str, Any]) -> dict[str, Any]:
     shares = {
         f"{n}_share": (row[f"{n}_logged"] or 0) / row[n] if row[n] else None
@@ -61,8 +52,8 @@ def _by(asking: Asking) -> str:
 
 def _period(asking: Asking) -> dict[str, Any]:
     return {
-        "since": _day(asking, "since"),
-        "until": _day(asking, "until"),
+        "since": asking.day("since"),
+        "until": asking.day("until"),
         "cluster": asking.text("cluster"),
     }
 

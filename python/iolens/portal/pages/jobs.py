@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from iolens.portal.asking import Asking, link
+from iolens.portal.asking import DAYS, Asking, link
 from iolens.portal.shown import grid_of
 
 __all__ = ["front", "listed"]
@@ -24,6 +24,8 @@ def front(asking: Asking) -> Response:
 def listed(asking: Asking) -> Response:
     """/jobs: the filters are in its address, so that it can be kept, sent and gone back to."""
     given = {name: asking.text(name) for name in _FILTERS}
+    for name in DAYS:
+        asking.day(name)
     by = given["by"] if given["by"] in SORTABLE else "start"
     down = 0 if given["down"] == "0" else 1
     found = 1 if given["found"] == "1" else 0

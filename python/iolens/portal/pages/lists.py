@@ -57,13 +57,13 @@ def one(asking: Asking) -> Response:
     """/q/NAME: parameters of the query are those of the address."""
     name = known_query(asking.request.path_params["name"])
     known = statement(name)[1]
-    given = asking.values(known)
+    given = asking.values(name)
     answer = asking.data.ask(name, **given)
     query = queries()[name]
     return asking.page(
         "query.html",
         title=query.title,
-        intro=query.definition,
+        intro=query.in_words(answer.values),
         name=name,
         query=query,
         known=known,
@@ -76,7 +76,7 @@ def as_csv(asking: Asking) -> Response:
     """/csv/NAME: all rows."""
     name = known_query(asking.request.path_params["name"])
     known = statement(name)[1]
-    given = asking.values(known)
+    given = asking.values(name)
     if "rows" in known:
         given["rows"], given["skip"] = CSV_ROWS, 0
         given = {key: value for key, value in given.items() if key in known}
@@ -92,7 +92,7 @@ def csv_response(text: str, name: str) -> Response:
 def all_queries(asking: Asking) -> Response:
     """/q: what there is."""
     listed = [
-        query
+        (query, query.in_words(statement(name)[1]))
         for name, query in queries().items()
         if name not in INNER and name not in ("job", "job_findings")
     ]
