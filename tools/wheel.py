@@ -122,7 +122,7 @@ def prefix(zig: str, sources: Path, folder: Path) -> dict[str, str]:
         source = unpack(sources, archive.package, folder)
         objects = [folder / f"{archive.package}-{unit.replace('/', '-')}.o" for unit in archive.units.split()]
         for unit, made in zip(archive.units.split(), objects):
-            run(cc, *HIDDEN, "-c", source / f"{unit}.c", "-o", made)
+            run(cc, *HIDDEN, f"-I{source}", "-c", source / f"{unit}.c", "-o", made)
         run(ar, "rcs", folder / "lib" / name, *objects)
         for header in archive.headers.split():
             shutil.copy(source / header, folder / "include")
