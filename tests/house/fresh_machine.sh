@@ -1,7 +1,7 @@
 #!/bin/bash
 # Proves ./bootstrap on a bare Debian: no compiler, no make, no Python, empty package lists. Needs root, debootstrap and
 # a network, an hour for all tests, and 8 GB below $TMPDIR. `make fresh-machine` runs it; CI does not.
-#   tests/house/fresh_machine.sh [SUITE] [COMMAND...]      default: bookworm build build test; "test tests/cli" is one, too
+#   tests/house/fresh_machine.sh [SUITE] [COMMAND...]    default: bookworm build build test; "test tests/cli" is one, too
 set -euo pipefail
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
 suite=${1:-bookworm}
@@ -27,7 +27,8 @@ mount -t proc proc "$root/proc"
 mount -t sysfs sys "$root/sys"
 mount --rbind /dev "$root/dev"
 cp -L /etc/resolv.conf "$root/etc/"
-# Where the site has its own certificate authority, pip needs it; not below /etc/ssl, which ca-certificates rewrites.
+# Where the site has its own certificate authority, pip and npm need it; not below /etc/ssl, which ca-certificates
+# rewrites.
 [ -z "${PIP_CERT:-}" ] || cp -L "$PIP_CERT" "$root/etc/site-ca.crt"
 git clone -q "$repository" "$root/iolens"
 [ ! -d "${IOLENS_CORPUS:-$repository/../shared/corpus}" ] ||
@@ -37,7 +38,8 @@ for command in "$@"; do
 	echo "== fresh $suite: ./bootstrap $command"
 	started=$SECONDS
 	# shellcheck disable=SC2086 # one word per argument
-	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 ${PIP_CERT:+PIP_CERT=/etc/site-ca.crt} \
+	env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+		${PIP_CERT:+PIP_CERT=/etc/site-ca.crt NODE_EXTRA_CA_CERTS=/etc/site-ca.crt} \
 		chroot "$root" /iolens/bootstrap $command
 	echo "== fresh $suite: ./bootstrap $command took $((SECONDS - started)) s"
 done
