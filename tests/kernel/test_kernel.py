@@ -180,8 +180,9 @@ def test_a_killed_companion_disturbs_no_program(kills: int, iolens: Path, cwd: P
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         job = subprocess.Popen(command, cwd=cwd, **pipes)
         assert job.stdout and job.stdout.readline() == b"on\n"
-        (ours,) = {pid for pid in companions() if pid not in others and parent(pid) == job.pid}
-        os.kill(ours, signal.SIGKILL)
+        ours = [pid for pid in companions() if pid not in others and parent(pid) == job.pid]
+        assert len(ours) == 1, job.communicate(b"\n", timeout=60)
+        os.kill(ours[0], signal.SIGKILL)
         _, said = job.communicate(b"\n", timeout=60)
         assert job.returncode == 0, said
         assert b"the companion was killed" in said
