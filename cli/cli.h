@@ -37,6 +37,8 @@ int doctor_main(int argc, char **argv);
 int enable_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int watch_main(int argc, char **argv);
+/* Says on standard error which IOLENS_ variables have no effect; nothing where there are none. */
+void config_warn(void);
 /* Hands over to the command of this name in python/iolens/cli. */
 int python_main(int argc, char **argv);
 

@@ -51,21 +51,34 @@ static const char *setting_name(const void *names, size_t i)
 	return *name[i] ? name[i] : NULL;
 }
 
-/* "warning: site.conf:3: TRACES : no such setting" */
-static void print_warning(const char *line, const char (*names)[NAME])
+typedef void warn(const char *text);
+
+static void print_warning(const char *text)
 {
-	char hint[NEAREST_HINT], name[NAME] = "";
+	printf("warning: %s\n", text);
+}
+
+static void warn_after_run(const char *text)
+{
+	cli_fail(0, "run: %s", text);
+}
+
+/* "site.conf:3: TRACES : no such setting" */
+static void warn_of_line(const char *line, const char (*names)[NAME], warn *told)
+{
+	char hint[NEAREST_HINT], name[NAME] = "", text[1280];
 	const char *end = strstr(line, " : no such setting"), *from = end;
 	while (from && from > line && from[-1] != ' ')
 		from--;
 	if (end)
 		snprintf(name, sizeof name, "%.*s", (int)(end - from), from);
 	const char *meant = nearest_hint(hint, name, setting_name, names, "");
-	printf("%.*s%s%s\n", (int)strcspn(line, "\n"), line, *meant ? ": " : "", meant);
+	snprintf(text, sizeof text, "%.*s%s%s", (int)strcspn(line, "\n"), line, *meant ? ": " : "", meant);
+	told(text);
 }
 
 /* Names after IOLENS_ that are no settings of a site: between the library and `iolens run`; of the commands. */
-static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG", NULL};
+static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG", "KERNEL", NULL};
 static const char *const of_commands[] = {"PRELOAD", "PYTHON", "PYTEST", "RANGES", "RULES", NULL};
 
 static bool begins_with_one(const char *text, const char *const *names)
@@ -76,11 +89,11 @@ static bool begins_with_one(const char *text, const char *const *names)
 }
 
 /* Variables that are near to a setting's name and not one; a program ignores them without a word. */
-static int warn_of_variables(const char (*names)[NAME])
+static int warn_of_variables(const char (*names)[NAME], warn *told)
 {
 	int warned = 0;
 	for (char **e = environ; *e; e++) {
-		char hint[NEAREST_HINT], name[NAME];
+		char hint[NEAREST_HINT], name[NAME], text[256];
 		if (strncmp(*e, "IOLENS_", 7) != 0)
 			continue;
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(*e + 7, "="), *e + 7);
@@ -88,15 +101,17 @@ static int warn_of_variables(const char (*names)[NAME])
 		for (size_t i = 0; *names[i]; i++)
 			known = known || !strcmp(name, names[i]);
 		const char *meant = known ? "" : nearest_hint(hint, name, setting_name, names, "");
-		if (*meant)
-			printf("warning: environment IOLENS_%s : no such setting: %s\n", name, meant);
-		warned |= *meant != '\0';
+		if (!*meant)
+			continue;
+		snprintf(text, sizeof text, "environment IOLENS_%s : no such setting: %s", name, meant);
+		told(text);
+		warned = 1;
 	}
 	return warned;
 }
 
-/* Copies what the library prints; returns whether it, or we, warned. */
-static int copy_lines(FILE *in)
+/* Copies the settings that the library prints, unless out is NULL; returns whether it, or we, warned. */
+static int copy_lines(FILE *in, FILE *out, warn *told)
 {
 	char line[1024], names[SETTINGS + 1][NAME] = {{0}};
 	int warned = 0, n = 0;
@@ -106,13 +121,14 @@ static int copy_lines(FILE *in)
 		if (strncmp(line, "warning: ", 9)) {
 			if (n < SETTINGS)
 				snprintf(names[n++], NAME, "%.*s", (int)strcspn(line, " "), line);
-			fputs(line, stdout);
+			if (out)
+				fputs(line, out);
 		} else {
-			print_warning(line, (const char(*)[NAME])names);
+			warn_of_line(line + 9, (const char(*)[NAME])names, told);
 			warned = 1;
 		}
 	}
-	return warned | warn_of_variables((const char(*)[NAME])names);
+	return warned | warn_of_variables((const char(*)[NAME])names, told);
 }
 
 static int show_settings(const char *file)
@@ -125,9 +141,31 @@ static int show_settings(const char *file)
 	FILE *in = witness_start(&w);
 	if (!in)
 		return cli_fail(CLI_INPUT, "config: %s", strerror(errno));
-	int warned = copy_lines(in);
+	int warned = copy_lines(in, stdout, print_warning);
 	witness_end(&w, in);
 	return warned ? CLI_FINDINGS : CLI_OK;
+}
+
+static bool variable_given(void)
+{
+	for (char **e = environ; *e; e++)
+		if (!strncmp(*e, "IOLENS_", 7) && !begins_with_one(*e + 7, internal) &&
+		    !begins_with_one(*e + 7, of_commands))
+			return true;
+	return false;
+}
+
+void config_warn(void)
+{
+	char library[4096];
+	if (!variable_given() || !preload_find(library, sizeof library))
+		return;
+	struct witness w = {.library = library};
+	FILE *in = witness_start(&w);
+	if (!in)
+		return;
+	copy_lines(in, NULL, warn_after_run);
+	witness_end(&w, in);
 }
 
 int config_main(int argc, char **argv)

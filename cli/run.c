@@ -424,6 +424,8 @@ int run_main(int argc, char **argv)
 	if (write_log(&o, &session, &end, path, &found, &written) == 0)
 		report(&o, written.first);
 	tell(&o, &end, &found);
+	if (!o.quiet)
+		config_warn();
 	abandoned_collect(o.quiet ? NULL : "run", o.quiet ? ignore_leftover : announce_leftover, LEFTOVER_FEW);
 	child_same_end(end.status);
 }

@@ -202,7 +202,7 @@ int sink_finish(struct sink *s, struct log_error *err)
 	if (closed < 0)
 		return log_fail_system(err, "log cannot be written");
 	if (rename_new(s->partial, s->path) < 0)
-		return log_fail_system(err, "log cannot get its final name");
+		return log_fail_system(err, errno == EEXIST ? "is there already" : "log cannot get its final name");
 	forget_partial(s);
 	return LOG_OK;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -17,6 +18,22 @@ GROUP = re.compile(r"^([A-Z][a-z ]+):$", re.M)
 
 def commands(page: str) -> list[str]:
     return re.findall(r"^  (\w+)  +\S", page.partition("Observe")[2], re.M)
+
+
+def test_a_setting_that_has_no_effect_is_said_after_the_run(iolens: Path, tmp_path: Path) -> None:
+    def told(**variables: str) -> list[str]:
+        command = [iolens, "run", "-o", tmp_path / f"{len(list(tmp_path.iterdir()))}.darshan", "--", "true"]
+        done = subprocess.run(
+            command, env={**os.environ, **variables}, capture_output=True, text=True, check=True
+        )
+        return [line for line in done.stderr.splitlines() if line.startswith("iolens: run:")]
+
+    assert told() == told(IOLENS_TIMES="exact") == []
+    wrong = told(IOLENS_TIMES="bogus", IOLENS_TRCE="1")
+    assert wrong == [
+        "iolens: run: environment IOLENS_TIMES: TIMES bogus: not one of sampled, exact, always-sampled",
+        "iolens: run: environment IOLENS_TRCE : no such setting: did you mean TRACE?",
+    ]
 
 
 def test_the_welcome_is_grouped_and_begins_with_examples(run_iolens: Run) -> None:

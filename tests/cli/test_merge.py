@@ -538,7 +538,7 @@ def test_pydarshan_reads_merged_logs(run_iolens: Run, corpus: Path, tmp_path: Pa
         (["-o", "new", "--job-end-time", "soon", "log"], 2, "seconds since 1970"),
         (["-o", "new", "log", "./log"], 2, "is there twice"),
         (["-o", "new", "missing"], 3, "missing"),
-        (["-o", "log", "log"], 3, "log"),
+        (["-o", "log", "log"], 3, "log: is there already: take another name"),
         (["-o", "no/such/folder/new", "log"], 3, "no/such/folder"),
         (["-o", "new", "log", "damaged"], 3, "damaged: "),
     ],
