@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -86,12 +87,24 @@ def test_a_log_is_one_however_its_path_is_written(
         assert {path.startswith("/") for (path,) in data.query("SELECT path FROM job").fetchall()} == {True}
 
 
+def test_a_log_is_one_from_python_too(area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = ingest(Path("logs"), tmp_path / "lake")
+    monkeypatch.chdir(area)
+    again = ingest(Path("2023"), tmp_path / "lake")
+    assert (first.ingested, again.ingested, again.known) == (3, 0, 3)
+
+
 def test_a_lake_with_paths_as_they_were_given(
     area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As earlier versions kept them."""
     monkeypatch.chdir(tmp_path)
-    assert ingest(Path("logs"), tmp_path / "lake").ingested == 3
+    with monkeypatch.context() as earlier:
+        earlier.setattr(os.path, "abspath", os.fspath)
+        assert ingest(Path("logs"), tmp_path / "lake").ingested == 3
+    with Lake(tmp_path / "lake").open() as data:
+        assert all(path.startswith("logs/") for (path,) in data.query("SELECT path FROM job").fetchall())
     again = ingest(area, tmp_path / "lake")
     assert (again.ingested, again.known) == (0, 3)
 

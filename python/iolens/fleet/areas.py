@@ -34,10 +34,11 @@ def find_logs(
 ) -> Iterator[list[Found]]:
     """The logs of each folder, a list per folder, days in their order; links to folders are not followed.
 
+    Their paths are absolute: a log is known by its path, which must not depend on where one stands.
     unreadable: is told of every folder, and file, that cannot be looked at; the others are found.
     """
     for area in areas:
-        path = os.fspath(area)
+        path = os.path.abspath(area)  # noqa: PTH100 - links stay as they are
         if os.path.isfile(path):  # noqa: PTH113
             yield _one(path, unreadable)
         else:

@@ -143,8 +143,7 @@ def ingest(  # noqa: PLR0913, PLR0917
     With --engine spark the machines of a Spark cluster decode: logs and lake must be where all of them see them.
     """
     pool = None
-    # A log is known by its path, which must not depend on where the command is called.
-    lake, *sources = (os.path.abspath(path) for path in (lake, *sources))  # noqa: PTH100
+    lake = os.path.abspath(lake)  # noqa: PTH100 - workers of Spark stand elsewhere
     if engine["engine"] == "spark":
         from iolens.fleet.spark.pool import SparkPool
 
