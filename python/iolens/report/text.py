@@ -192,7 +192,7 @@ class _Writer:
             for line in snippet.strip().splitlines():
                 self.line(f"      {line}")
         if "Could save" in facts:
-            assuming = f", assuming {facts['Assuming']}" if facts.get("Assuming") else ""
+            assuming = f". {facts['Assuming']}" if facts.get("Assuming") else ""
             self.paragraph(f"Could save {facts['Could save']}{assuming}", "  ")
         for table in block.evidence[:1]:
             self.table(table, 5)
