@@ -151,7 +151,7 @@ deb-tests: deb ## installed on a bare Debian in a chroot, to a report, and purge
 
 container-tests: ## images by the recipes of deploy/containers, to a report, and programs in containers observed from outside (root, network)
 	./bootstrap containers
-	tests/install/containers.sh
+	PATH="$$PATH:$(CURDIR)/.venv/apptainer/bin" tests/install/containers.sh
 
 install-tests: wheel sdist reproducible deb-tests container-tests ## each way to install, here and in chroots of other distributions (root, debootstrap, network): SUITES="..."
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
