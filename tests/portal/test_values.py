@@ -13,6 +13,9 @@ def test_a_size_may_have_a_unit(path: str, visit: Any) -> None:
     assert [row.status_code for row in rows] == 5 * [200]
     if "api" in path:
         assert [row.json()["parameters"]["bytes"] for row in rows] == 3 * [1 << 30] + 2 * [1536]
+    else:
+        assert 'value="1073741824"' in rows[0].text  # and not 1.07374e+09, which is another number
+        assert 'value="0.25"' in visit("sam", "/q/screen_metadata").text
     for wrong in ("GiB", "1X", "1e", "nan", "1_0", "-1GiB", "1 ", "\u0661"):
         assert visit("sam", f"{path}?bytes={wrong}").status_code == 400, wrong
 

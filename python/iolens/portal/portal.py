@@ -31,7 +31,7 @@ from iolens.portal.guard import Guard
 from iolens.portal.identity import Identity, Known
 from iolens.portal.routes import ROUTES, Route
 from iolens.portal.shelf import STOP_SECONDS, Edition, Shelf
-from iolens.portal.shown import cell, href
+from iolens.portal.shown import cell, href, in_digits
 from iolens.portal.site import Site
 from iolens.portal.state import State
 
@@ -104,6 +104,7 @@ class Portal:
             auto_reload=False,
         )
         made.filters["cell"] = cell
+        made.filters["digits"] = in_digits
         made.globals.update(href=href, link=link, version=assets.version())
         return made
 

@@ -20,7 +20,7 @@ from iolens.report.document import Block
 from iolens.report.html import block_html
 from iolens.report.units import UNKNOWN, write
 
-__all__ = ["Chart", "Grid", "cell", "grid_of", "href", "plain_value", "sql_of", "to_csv"]
+__all__ = ["Chart", "Grid", "cell", "grid_of", "href", "in_digits", "plain_value", "sql_of", "to_csv"]
 
 ROWS = 200
 """Rows of a table in a page; its CSV has all."""
@@ -89,6 +89,11 @@ def cell(value: Any, unit: str) -> str:
     return write(value, unit)
 
 
+def in_digits(value: float | str) -> str:
+    """A parameter as it can be given again: all digits, and no power of ten where there is none."""
+    return value if isinstance(value, str) else repr(int(value) if float(value).is_integer() else value)
+
+
 def sql_of(name: str, values: Mapping[str, float | str]) -> str:
     """A named query as one statement with its values in it."""
     sql, known = statement(name)
@@ -98,7 +103,7 @@ def sql_of(name: str, values: Mapping[str, float | str]) -> str:
         value = given[found[1]]
         if isinstance(value, str):
             return "'" + value.replace("'", "''") + "'"
-        return repr(int(value) if float(value).is_integer() else value)
+        return in_digits(value)
 
     return re.sub(r"\$(\w+)", literal, sql)
 
