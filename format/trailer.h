@@ -101,9 +101,11 @@ size_t trailer_row_size(const struct trailer_table *t);
 
 struct trailer_section {
 	char name[TRAILER_NAME];
+	const char *coming;      /* its schema, until the first row comes */
 	struct log_bytes schema; /* padded text */
 	struct trailer_field *fields;
 	size_t nfields;
+	size_t next; /* where a field is looked for first: behind the one that was found last */
 	uint32_t row_size;
 	struct log_bytes rows;
 	struct log_bytes heap;
@@ -113,6 +115,10 @@ struct trailer_section {
 
 /* schema is text as above. Returns 0 or a negative code; free it in either case. */
 int section_begin(struct trailer_section *s, const char *name, const char *schema);
+/* The same; it has no fields before the first row comes. The schema must stay. */
+int section_begin_empty(struct trailer_section *s, const char *name, const char *schema);
+/* Now it has, rows or not. */
+int section_need_fields(struct trailer_section *s);
 /* Begins a row of zeros; the setters below fill it. */
 int section_row(struct trailer_section *s);
 int section_set_i64(struct trailer_section *s, const char *field, uint32_t at, int64_t value);

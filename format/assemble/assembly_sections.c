@@ -88,7 +88,7 @@ int assembly_sections_begin(struct assembly *a)
 {
 	int code = 0;
 	for (int s = 0; code >= 0 && s < ASSEMBLY_SECTIONS; s++)
-		code = section_begin(&a->section[s], sections[s].name, sections[s].schema);
+		code = section_begin_empty(&a->section[s], sections[s].name, sections[s].schema);
 	return code;
 }
 

@@ -347,8 +347,13 @@ static int add_sections(struct join *j, const struct join_share *s, struct curso
 		if (code < 0)
 			return code;
 		const uint8_t *rows = take(c, s->section[k].row_bytes), *heap = take(c, s->section[k].heap);
-		if (!rows || !heap || s->section[k].rows != s->section[k].row_bytes / mine->row_size)
+		if (!rows || !heap || (!s->section[k].rows && s->section[k].row_bytes))
 			return LOG_E_DAMAGED;
+		if (!s->section[k].rows)
+			continue;
+		code = section_need_fields(mine);
+		if (code < 0 || s->section[k].rows != s->section[k].row_bytes / mine->row_size)
+			return code < 0 ? code : LOG_E_DAMAGED;
 		code = add_rows(mine, k, rows, s->section[k].rows, (const char *)heap, s->section[k].heap);
 		if (code < 0)
 			return code;

@@ -49,26 +49,61 @@ static struct class distance_class(uint32_t distance)
 
 /* ---- a block: its tokens are counted, then written ---- */
 
+/* What writes tokens is twice in the object: with codes of their own, and with the fixed ones, which need no head. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* NULL: the fixed ones. */
+struct codes {
+	const struct huffman_code *lengths, *distances;
+};
+
 static void put_code(struct deflater *s, const struct huffman_code *c, unsigned symbol)
 {
 	bits_put(&s->sink, c->bits[symbol], c->length[symbol]);
 }
 
-static void put_tokens(struct deflater *s, const struct huffman_code *lengths, const struct huffman_code *distances)
+static int fixed_length(unsigned symbol)
+{
+	return symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8;
+}
+
+static ALWAYS_INLINE void put_length_code(struct deflater *s, const struct huffman_code *c, unsigned symbol)
+{
+	unsigned fixed = symbol < 144   ? 0x30 + symbol
+			 : symbol < 256 ? 0x100 + symbol
+			 : symbol < 280 ? symbol - 256
+					: symbol - 88;
+	if (c)
+		put_code(s, c, symbol);
+	else
+		bits_put(&s->sink, huffman_turned(fixed, fixed_length(symbol)), (unsigned)fixed_length(symbol));
+}
+
+enum { FIXED_DISTANCE = 5 };
+
+static ALWAYS_INLINE void put_distance_code(struct deflater *s, const struct huffman_code *c, unsigned symbol)
+{
+	if (c)
+		put_code(s, c, symbol);
+	else
+		bits_put(&s->sink, huffman_turned(symbol, FIXED_DISTANCE), FIXED_DISTANCE);
+}
+
+static ALWAYS_INLINE void put_tokens(struct deflater *s, struct codes c)
 {
 	for (uint32_t k = 0; k < s->tokens; k++) {
 		uint32_t length = s->token[k] >> 16, distance = s->token[k] & 0xffff;
 		if (!length) {
-			put_code(s, lengths, distance);
+			put_length_code(s, c.lengths, distance);
 			continue;
 		}
 		struct class l = length_class(length), d = distance_class(distance);
-		put_code(s, lengths, l.symbol);
+		put_length_code(s, c.lengths, l.symbol);
 		bits_put(&s->sink, length - l.base, l.bits);
-		put_code(s, distances, d.symbol);
+		put_distance_code(s, c.distances, d.symbol);
 		bits_put(&s->sink, distance - d.base, d.bits);
 	}
-	put_code(s, lengths, END);
+	put_length_code(s, c.lengths, END);
 }
 
 /* The lengths of the codes as a sequence with runs: symbol, and the bits that follow it. */
@@ -137,31 +172,15 @@ static void put_head(struct deflater *s, const struct huffman_code *lengths, con
 	}
 }
 
-/* The codes that need no head. */
-static uint8_t fixed_length(int symbol)
-{
-	return symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8;
-}
-
-/* Once for all blocks. */
-static void make_fixed_codes(struct deflater *s)
-{
-	if (s->fixed_lengths.length[0])
-		return;
-	for (int k = 0; k < HUFFMAN_SYMBOLS; k++)
-		s->fixed_lengths.length[k] = fixed_length(k);
-	memset(s->fixed_distances.length, 5, 32);
-	huffman_assign(&s->fixed_lengths, HUFFMAN_SYMBOLS);
-	huffman_assign(&s->fixed_distances, 32);
-}
-
+/* Without what follows codes of lengths and distances, which is the same for all codes. */
 static uint64_t fixed_cost(const struct deflater *s)
 {
-	uint64_t bits = 0;
-	for (int k = 0; k < DEFLATER_LENGTHS; k++)
-		bits += (uint64_t)s->lengths[k] * fixed_length(k);
-	for (int k = 0; k < DEFLATER_DISTANCES; k++)
-		bits += (uint64_t)s->distances[k] * 5;
+	uint64_t bits = (uint64_t)fixed_length(END);
+	for (uint32_t k = 0; k < s->tokens; k++) {
+		uint32_t length = s->token[k] >> 16, byte = s->token[k] & 0xffff;
+		bits += (uint64_t)(length ? fixed_length(length_class(length).symbol) + FIXED_DISTANCE
+					  : fixed_length(byte));
+	}
 	return bits;
 }
 
@@ -187,7 +206,6 @@ static bool choose_codes(struct deflater *s, struct huffman_code *lengths, struc
 		if (fixed >= cost(s, lengths, distances) + HEAD_GUESS)
 			return false;
 	}
-	make_fixed_codes(s);
 	return true;
 }
 
@@ -202,7 +220,10 @@ static int put_block(struct deflater *s, bool last)
 	bits_put(&s->sink, (uint32_t)last | (plain ? 1 : 2) << 1, 3);
 	if (!plain)
 		put_head(s, &lengths, &distances);
-	put_tokens(s, plain ? &s->fixed_lengths : &lengths, plain ? &s->fixed_distances : &distances);
+	if (plain)
+		put_tokens(s, (struct codes){NULL, NULL});
+	else
+		put_tokens(s, (struct codes){&lengths, &distances});
 	s->tokens = 0;
 	memset(s->lengths, 0, sizeof s->lengths);
 	memset(s->distances, 0, sizeof s->distances);

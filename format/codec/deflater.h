@@ -28,7 +28,6 @@ struct deflater {
 	uint32_t ones, sums; /* Adler-32 */
 	uint32_t used, last; /* of the window; where its last record begins */
 	uint32_t tokens;
-	struct huffman_code fixed_lengths, fixed_distances; /* made when they are needed */
 	uint32_t lengths[DEFLATER_LENGTHS];
 	uint32_t distances[DEFLATER_DISTANCES];
 	uint32_t token[DEFLATER_TOKENS]; /* a byte, or length << 16 | distance */

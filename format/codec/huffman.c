@@ -1,20 +1,31 @@
 #include "huffman.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "alloc.h"
 
 struct leaf {
 	uint32_t count;
 	int symbol;
 };
 
-static int by_count(const void *x, const void *y)
+static bool is_before(const struct leaf *a, const struct leaf *b)
 {
-	const struct leaf *a = x, *b = y;
-	return a->count != b->count ? (a->count < b->count ? -1 : 1) : a->symbol - b->symbol;
+	return a->count != b->count ? a->count < b->count : a->symbol < b->symbol;
+}
+
+/* Steps of Shell's sort. */
+static const int steps[] = {132, 57, 23, 10, 4, 1};
+
+static void sort(struct leaf *leaf, int n)
+{
+	for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+		for (int i = steps[k]; i < n; i++) {
+			struct leaf one = leaf[i];
+			int at = i;
+			for (; at >= steps[k] && is_before(&one, &leaf[at - steps[k]]); at -= steps[k])
+				leaf[at] = leaf[at - steps[k]];
+			leaf[at] = one;
+		}
 }
 
 static int collect(struct leaf *leaf, const uint32_t *count, int symbols)
@@ -26,7 +37,7 @@ static int collect(struct leaf *leaf, const uint32_t *count, int symbols)
 	for (int s = 0; n < 2; s++)
 		if (!count[s])
 			leaf[n++] = (struct leaf){1, s};
-	log_sort(leaf, (size_t)n, sizeof *leaf, by_count);
+	sort(leaf, n);
 	return n;
 }
 
@@ -72,8 +83,7 @@ static void limit(uint8_t *depth, int n, int longest)
 		}
 }
 
-/* The last `length` bits the other way round. */
-static uint16_t turned(uint32_t code, int length)
+uint16_t huffman_turned(uint32_t code, int length)
 {
 	code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
 	code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
@@ -92,7 +102,7 @@ void huffman_assign(struct huffman_code *c, int symbols)
 	for (int n = 1; n <= HUFFMAN_LONGEST; n++)
 		next[n] = code = (code + used[n - 1]) << 1;
 	for (int s = 0; s < symbols; s++)
-		c->bits[s] = c->length[s] ? turned(next[c->length[s]]++, c->length[s]) : 0;
+		c->bits[s] = c->length[s] ? huffman_turned(next[c->length[s]]++, c->length[s]) : 0;
 }
 
 void huffman_make(struct huffman_code *c, const uint32_t *count, int symbols, int longest)

@@ -16,6 +16,9 @@ struct huffman_code {
 /* The best lengths up to `longest`; a symbol that does not occur has length 0. At least two symbols get a code. */
 void huffman_make(struct huffman_code *c, const uint32_t *count, int symbols, int longest);
 
+/* The last `length` bits the other way round: as deflate wants codes. */
+uint16_t huffman_turned(uint32_t code, int length);
+
 /* Codes for the lengths that are in c. */
 void huffman_assign(struct huffman_code *c, int symbols);
 

@@ -69,6 +69,8 @@ static const struct row {
 
 static bool fits(const char *pattern, const char *text)
 {
+	if (*pattern != *text)
+		return false;
 	size_t n = strlen(pattern);
 	if (n && pattern[n - 1] == '*')
 		return strncmp(pattern, text, n - 1) == 0;

@@ -72,6 +72,8 @@ static uint64_t rice_bits(uint64_t value, unsigned k)
 static void consider_rice(struct coding *best, struct numbers x, uint64_t base, bool sign)
 {
 	double sum = 0;
+	if (9 + number_bits(base) + x.n >= best->bits)
+		return;
 	for (uint64_t i = 0; i < x.n; i++)
 		sum += (double)(sign ? zigzag(x.at[i] - base) : x.at[i] - base);
 	double mean = sum / (double)x.n;
@@ -88,6 +90,8 @@ static void consider_lengths(struct coding *best, struct numbers x, bool sign)
 {
 	unsigned longest = 0, keep = 0;
 	uint64_t low = 0;
+	if (16 + x.n >= best->bits)
+		return;
 	for (uint64_t i = 0; i < x.n; i++) {
 		uint64_t value = sign ? zigzag(x.at[i]) : x.at[i];
 		unsigned length = bit_length(value), used = value ? length - 1 - (unsigned)__builtin_ctzll(value) : 0;
@@ -133,10 +137,11 @@ static uint64_t middle(struct numbers x)
 	return (uint64_t)some[n / 2];
 }
 
-/* Of codes only those that are wanted, and CODE_WIDTH. */
-static struct coding best_code(struct numbers x, unsigned wanted)
+/* Of codes only those that are wanted, and CODE_WIDTH. When none has fewer bits than `limit`, so many. */
+static struct coding best_code(struct numbers x, unsigned wanted, uint64_t limit)
 {
-	struct coding best = {.bits = UINT64_MAX};
+	enum { RARE_LEAST = 3 + 1 + 7 + 1 + 7 };
+	struct coding best = {.bits = limit};
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	for (uint64_t i = 0; i < x.n; i++) {
 		int64_t value = (int64_t)x.at[i];
@@ -150,26 +155,30 @@ static struct coding best_code(struct numbers x, unsigned wanted)
 	consider(&best, (struct coding){CODE_WIDTH, k, 0, false, base, 9 + number_bits(base) + x.n * (k + 1)});
 	if (wanted & 1 << CODE_RICE)
 		consider_rice(&best, x, base, false);
-	if (wanted & 1 << CODE_SIGNED_RICE)
-		consider_rice(&best, x, middle(x), true);
-	if (wanted & 1 << CODE_RARE)
-		consider_rare(&best, x, middle(x));
+	bool rare = wanted & 1 << CODE_RARE && best.bits > RARE_LEAST;
+	bool rice = wanted & 1 << CODE_SIGNED_RICE && best.bits > 9 + 1 + x.n;
+	uint64_t center = rare || rice ? middle(x) : 0;
+	if (rice)
+		consider_rice(&best, x, center, true);
+	if (rare)
+		consider_rare(&best, x, center);
 	if (wanted & 1 << CODE_LENGTH)
 		consider_lengths(&best, x, least < 0);
 	return best;
 }
 
 /* Of many numbers some, from all over, tell which code is best. */
-static struct coding choose_code(struct numbers x)
+static struct coding choose_code(struct numbers x, uint64_t limit)
 {
 	enum { ALL = ~0 };
 	uint64_t some[SAMPLE];
 	if (x.n <= 4 * SAMPLE)
-		return best_code(x, (unsigned)ALL);
+		return best_code(x, (unsigned)ALL, limit);
 	for (uint64_t i = 0; i < SAMPLE; i++)
 		some[i] = x.at[i * x.n / SAMPLE];
-	enum column_code code = best_code((struct numbers){some, SAMPLE}, (unsigned)ALL).code;
-	return best_code(x, code == CODE_SAME ? 1u << CODE_RARE | 1u << CODE_LENGTH : 1u << code | 1u << CODE_RARE);
+	enum column_code code = best_code((struct numbers){some, SAMPLE}, (unsigned)ALL, UINT64_MAX).code;
+	return best_code(x, code == CODE_SAME ? 1u << CODE_RARE | 1u << CODE_LENGTH : 1u << code | 1u << CODE_RARE,
+			 limit);
 }
 
 struct way {
@@ -197,11 +206,14 @@ static void try_way(const struct writing *w, const uint64_t *at, struct way way,
 	uint64_t differs[SAMPLE], n = w->n < SAMPLE ? w->n : SAMPLE, first = seeds(way.from);
 	if (first >= n)
 		return;
-	for (uint64_t i = first; i < n; i++)
-		differs[i] = difference(w, at, i, way);
-	way.bits = choose_code((struct numbers){differs + first, n - first}).bits + (way.from == FROM_COLUMN ? 6 : 0);
+	way.bits = way.from == FROM_COLUMN ? 6 : 0;
 	for (uint64_t i = 0; i < first; i++)
 		way.bits += number_bits(at[i]);
+	if (way.bits >= best->bits)
+		return;
+	for (uint64_t i = first; i < n; i++)
+		differs[i] = difference(w, at, i, way);
+	way.bits += choose_code((struct numbers){differs + first, n - first}, best->bits - way.bits).bits;
 	if (way.bits < best->bits)
 		*best = way;
 }
@@ -296,7 +308,7 @@ static int put_column(struct writing *w, uint32_t column)
 	for (uint64_t i = first; i < w->n; i++)
 		w->differs[i] = difference(w, at, i, way);
 	struct numbers x = {w->differs + first, w->n - first};
-	struct coding c = choose_code(x);
+	struct coding c = choose_code(x, UINT64_MAX);
 	bits_put(&w->sink, way.from, 2);
 	if (way.from == FROM_COLUMN)
 		bits_put(&w->sink, way.back - 1, 6);

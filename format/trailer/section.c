@@ -31,16 +31,31 @@ static int parse_fields(struct trailer_section *s, const char *schema, size_t n)
 	return fields > 0 ? LOG_OK : LOG_E_USAGE;
 }
 
-int section_begin(struct trailer_section *s, const char *name, const char *schema)
+int section_begin_empty(struct trailer_section *s, const char *name, const char *schema)
 {
-	*s = (struct trailer_section){0};
-	size_t n = strlen(schema);
+	*s = (struct trailer_section){.coming = schema};
 	if (strlen(name) >= TRAILER_NAME)
 		return section_fail(s, LOG_E_USAGE);
 	memcpy(s->name, name, strlen(name) + 1);
+	return LOG_OK;
+}
+
+int section_need_fields(struct trailer_section *s)
+{
+	const char *schema = s->coming;
+	if (!schema || s->failed)
+		return s->failed;
+	size_t n = strlen(schema);
+	s->coming = NULL;
 	section_fail(s, parse_fields(s, schema, n));
 	section_fail(s, log_bytes_add(&s->schema, schema, n));
 	return section_fail(s, log_bytes_add(&s->schema, "\0\0\0\0\0\0\0", round_up(n, 8) - n));
+}
+
+int section_begin(struct trailer_section *s, const char *name, const char *schema)
+{
+	int code = section_begin_empty(s, name, schema);
+	return code < 0 ? code : section_need_fields(s);
 }
 
 /* As in the row before: the text is there already. */
@@ -79,6 +94,8 @@ static int add_text(struct trailer_section *s, uint8_t *p, const char *heap, siz
 
 int section_add_rows(struct trailer_section *s, const void *rows, uint64_t nrows, const char *heap, size_t size)
 {
+	if (nrows && section_need_fields(s) < 0)
+		return s->failed;
 	for (uint64_t row = 0; row < nrows; row++) {
 		if (section_add_row(s, (const uint8_t *)rows + row * s->row_size) < 0)
 			return s->failed;
@@ -111,7 +128,7 @@ int section_append(struct trailer_section *s, const void *rows, uint64_t nrows, 
 {
 	size_t begins = s->rows.used;
 	uint32_t by = (uint32_t)s->heap.used;
-	if (s->failed || !nrows)
+	if (s->failed || !nrows || section_need_fields(s) < 0)
 		return s->failed;
 	if (size > UINT32_MAX - s->heap.used)
 		return section_fail(s, LOG_E_MEMORY);
@@ -136,7 +153,7 @@ void section_free(struct trailer_section *s)
 
 int section_row(struct trailer_section *s)
 {
-	if (s->failed || section_fail(s, log_bytes_room(&s->rows, s->row_size)) < 0)
+	if (section_need_fields(s) < 0 || section_fail(s, log_bytes_room(&s->rows, s->row_size)) < 0)
 		return s->failed;
 	memset(s->rows.at + s->rows.used, 0, s->row_size);
 	s->rows.used += s->row_size;
@@ -152,12 +169,13 @@ int section_add_row(struct trailer_section *s, const void *row)
 	return LOG_OK;
 }
 
-/* Element in the current row; NULL marks the section as failed. */
+/* Element in the current row: fields are mostly set in their order. NULL marks the section as failed. */
 static void *place(struct trailer_section *s, const char *field, uint32_t at, const struct trailer_field **f)
 {
-	for (size_t i = 0; i < s->nfields && !s->failed && s->nrows; i++) {
-		*f = &s->fields[i];
-		if (!strcmp((*f)->name, field) && at < (*f)->count)
+	for (size_t n = 0; n < s->nfields && !s->failed && s->nrows; n++) {
+		*f = &s->fields[s->next];
+		s->next = s->next + 1 < s->nfields ? s->next + 1 : 0;
+		if ((*f)->name[0] == field[0] && !strcmp((*f)->name, field) && at < (*f)->count)
 			return s->rows.at + s->rows.used - s->row_size + (*f)->offset +
 			       ((*f)->type == TRAILER_CHAR ? 0 : 8 * (size_t)at);
 	}

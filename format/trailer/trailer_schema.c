@@ -18,11 +18,14 @@ static bool is_end(const struct cursor *c, char stop)
 /* Copies up to one of the two stop characters; false if it does not fit or is empty. */
 static bool take_word(struct cursor *c, char stop, char stop2, char *out, size_t room)
 {
-	size_t n = 0;
-	while (!is_end(c, '\n') && *c->at != stop && *c->at != stop2 && n < room)
-		out[n++] = *c->at++;
-	if (n == room)
+	const char *begin = c->at;
+	for (; c->at < c->end; c->at++)
+		if (*c->at == '\n' || *c->at == stop || *c->at == stop2)
+			break;
+	size_t n = (size_t)(c->at - begin);
+	if (n >= room)
 		return false;
+	memcpy(out, begin, n);
 	out[n] = 0;
 	return n > 0;
 }
@@ -45,7 +48,7 @@ static bool take_count(struct cursor *c, uint32_t *out)
 static bool find_type(const char *word, enum trailer_type *out)
 {
 	for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++) {
-		if (!strcmp(word, type_names[i])) {
+		if (word[0] == type_names[i][0] && !strcmp(word, type_names[i])) {
 			*out = (enum trailer_type)i;
 			return true;
 		}
@@ -82,16 +85,15 @@ int64_t trailer_parse_schema(const char *text, size_t n, struct trailer_field *o
 	while (n && !text[n - 1])
 		n--;
 	struct cursor c = {text, text + n};
-	struct trailer_field f;
+	struct trailer_field unwanted;
 	int64_t fields = 0;
 	*row_size = 0;
 	while (c.at < c.end) {
-		if (!parse_line(&c, &f) || *row_size > UINT32_MAX - field_bytes(&f))
+		struct trailer_field *f = out ? &out[fields] : &unwanted;
+		if (!parse_line(&c, f) || *row_size > UINT32_MAX - field_bytes(f))
 			return LOG_E_DAMAGED;
-		f.offset = (uint32_t)*row_size;
-		*row_size += field_bytes(&f);
-		if (out)
-			out[fields] = f;
+		f->offset = (uint32_t)*row_size;
+		*row_size += field_bytes(f);
 		fields++;
 	}
 	return fields;
