@@ -8,28 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DICTIONARY_WORDS = 578, DICTIONARY_KINDS = 256 };
+enum { DICTIONARY_WORDS = 578 };
 #define DICTIONARY_NONE UINT64_MAX
-
-struct dictionary {
-	uint16_t begin[DICTIONARY_WORDS + 1];
-	uint16_t
-		first[DICTIONARY_KINDS]; /* the first word with such ends and such a length; its number + 1, 0 = none */
-	uint16_t next[DICTIONARY_WORDS]; /* the next one like it */
-};
 
 struct word {
 	const char *at; /* not ended by NUL */
 	size_t length;
 };
 
-/* `room` is for what another thread is still working out. */
-const struct dictionary *dictionary_all(struct dictionary *room);
-
 /* .at = NULL: there is no word of that number. */
-struct word dictionary_at(const struct dictionary *w, uint64_t number);
+struct word dictionary_at(uint64_t number);
 
 /* Number of a word, looked for from `first` on and then from the beginning; DICTIONARY_NONE: it is none. */
-uint64_t dictionary_find(const struct dictionary *w, struct word wanted, uint64_t first);
+uint64_t dictionary_find(struct word wanted, uint64_t first);
 
 #endif

@@ -38,11 +38,11 @@ static size_t shared(struct word a, struct word b)
 	return n;
 }
 
-static size_t run_length(const struct dictionary *w, const struct word *text, size_t n, uint64_t number)
+static size_t run_length(const struct word *text, size_t n, uint64_t number)
 {
 	size_t run = 0;
 	while (run < n) {
-		struct word one = dictionary_at(w, number + run);
+		struct word one = dictionary_at(number + run);
 		if (!one.at || one.length != text[run].length || memcmp(one.at, text[run].at, one.length) != 0)
 			break;
 		run++;
@@ -61,14 +61,12 @@ static int write_text(struct log_bytes *out, struct word text, struct word befor
 
 int string_table_write(struct log_bytes *out, const struct word *text, size_t n)
 {
-	struct dictionary room;
-	const struct dictionary *w = dictionary_all(&room);
 	struct word before = {0};
 	int code = LOG_OK;
 	uint64_t next = 0;
 	for (size_t i = 0; i < n && code >= 0;) {
-		uint64_t number = dictionary_find(w, text[i], next);
-		size_t run = number == DICTIONARY_NONE ? 0 : run_length(w, text + i, n - i, number);
+		uint64_t number = dictionary_find(text[i], next);
+		size_t run = number == DICTIONARY_NONE ? 0 : run_length(text + i, n - i, number);
 		if (run) {
 			code = add_number(out, number << 2 | (run > 1 ? TEXT_RUN : TEXT_WORD));
 			if (code >= 0 && run > 1)
@@ -113,12 +111,12 @@ static int place(struct texts *t, struct word first, struct word rest)
 	return LOG_OK;
 }
 
-static int place_words(struct texts *t, const struct dictionary *w, uint64_t number, bool run)
+static int place_words(struct texts *t, uint64_t number, bool run)
 {
 	uint64_t count = 1;
 	int code = run ? cut_number(t->from, &count) : LOG_OK;
 	for (uint64_t i = 0; i < count && code >= 0; i++) {
-		struct word one = dictionary_at(w, number + i);
+		struct word one = dictionary_at(number + i);
 		code = one.at ? place(t, one, (struct word){0}) : LOG_E_DAMAGED;
 	}
 	return code;
@@ -141,8 +139,6 @@ static int place_text(struct texts *t, uint64_t length, bool rest)
 
 int string_table_read(struct cut *from, size_t n, struct log_bytes *out, struct string_place *places, size_t limit)
 {
-	struct dictionary room;
-	const struct dictionary *w = dictionary_all(&room);
 	struct texts t = {from, out, places, {0}, out->used, n, limit};
 	int code = log_bytes_room(out, 1); /* it is somewhere, even if all texts are empty */
 	while (t.n && code >= 0) {
@@ -151,7 +147,7 @@ int string_table_read(struct cut *from, size_t n, struct log_bytes *out, struct 
 			break;
 		unsigned kind = what & 3;
 		if (kind == TEXT_WORD || kind == TEXT_RUN)
-			code = place_words(&t, w, what >> 2, kind == TEXT_RUN);
+			code = place_words(&t, what >> 2, kind == TEXT_RUN);
 		else
 			code = place_text(&t, what >> 2, kind == TEXT_REST);
 	}

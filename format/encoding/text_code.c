@@ -149,14 +149,14 @@ static void put_text(struct writing *w, size_t at, size_t end)
 	put(w, TEXT_END, 0, 0);
 }
 
-static int write_texts(struct writing *w, const struct dictionary *words, const struct word *text, size_t n)
+static int write_texts(struct writing *w, const struct word *text, size_t n)
 {
 	int code = log_bytes_add(&w->all, before, BEFORE);
 	if (code >= 0)
 		learn(w, BACK_LEAST, BEFORE);
 	for (size_t k = 0; k < n && code >= 0; k++) {
 		size_t at = w->all.used;
-		uint64_t number = dictionary_find(words, text[k], 0);
+		uint64_t number = dictionary_find(text[k], 0);
 		code = log_bytes_add(&w->all, text[k].at, text[k].length);
 		code = code < 0 ? code : log_bytes_room(w->out, (text[k].length + 3) * ROOM);
 		if (code >= 0 && number != DICTIONARY_NONE)
@@ -171,14 +171,13 @@ static int write_texts(struct writing *w, const struct dictionary *words, const 
 
 int text_code_write(struct log_bytes *out, const struct word *text, size_t n)
 {
-	struct dictionary room;
 	struct log_bytes bits = {0};
 	struct writing *w = log_alloc(sizeof *w);
 	if (!w)
 		return LOG_E_MEMORY;
 	w->out = w->sink.out = &bits;
 	make_code(&w->code);
-	int code = write_texts(w, dictionary_all(&room), text, n);
+	int code = write_texts(w, text, n);
 	code = code < 0 ? code : add_number(out, bits.used);
 	code = code < 0 ? code : log_bytes_add(out, bits.at, bits.used);
 	log_bytes_free(&w->all);
@@ -246,14 +245,14 @@ static int take_hex(struct reading *r)
 	return code;
 }
 
-static int take_word(struct reading *r, const struct dictionary *words)
+static int take_word(struct reading *r)
 {
-	struct word word = dictionary_at(words, bits_take(&r->in, WORD_BITS));
+	struct word word = dictionary_at(bits_take(&r->in, WORD_BITS));
 	bool fits = word.at && word.length <= r->most - r->all.used;
 	return fits ? log_bytes_add(&r->all, word.at, word.length) : LOG_E_DAMAGED;
 }
 
-static int take_text(struct reading *r, const struct dictionary *words)
+static int take_text(struct reading *r)
 {
 	int code = LOG_OK;
 	for (bool first = true; code >= 0; first = false) {
@@ -263,7 +262,7 @@ static int take_text(struct reading *r, const struct dictionary *words)
 		if (symbol == TEXT_END)
 			break;
 		if (symbol == TEXT_WORD)
-			return take_word(r, words);
+			return take_word(r);
 		code = symbol == TEXT_BACK  ? take_back(r)
 		       : symbol == TEXT_HEX ? take_hex(r)
 					    : add_byte(r, symbol == TEXT_BYTE ? (uint8_t)bits_take(&r->in, 8)
@@ -274,7 +273,6 @@ static int take_text(struct reading *r, const struct dictionary *words)
 
 int text_code_read(struct cut *from, size_t n, struct log_bytes *out, struct string_place *place, size_t limit)
 {
-	struct dictionary room;
 	uint64_t size;
 	struct reading r = {.most = BEFORE + limit};
 	if (cut_number(from, &size) < 0 || size > (uint64_t)(from->end - from->at) || limit > UINT32_MAX / 2)
@@ -285,7 +283,7 @@ int text_code_read(struct cut *from, size_t n, struct log_bytes *out, struct str
 	int code = log_bytes_add(&r.all, before, BEFORE);
 	for (size_t k = 0; k < n && code >= 0; k++) {
 		size_t at = r.all.used;
-		code = take_text(&r, dictionary_all(&room));
+		code = take_text(&r);
 		place[k] = (struct string_place){(uint32_t)(at - BEFORE + out->used), (uint32_t)(r.all.used - at)};
 	}
 	code = code < 0 ? code : log_bytes_add(out, r.all.at + BEFORE, r.all.used - BEFORE);

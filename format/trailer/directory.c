@@ -29,10 +29,10 @@ static struct word *lines_of(const struct trailer_section *s)
 	return line;
 }
 
-static bool follow(const struct dictionary *words, uint64_t number, const struct word *line, size_t n)
+static bool follow(uint64_t number, const struct word *line, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
-		struct word word = dictionary_at(words, number + 1 + k);
+		struct word word = dictionary_at(number + 1 + k);
 		if (!word.at || word.length != line[k].length || memcmp(word.at, line[k].at, word.length) != 0)
 			return false;
 	}
@@ -40,15 +40,14 @@ static bool follow(const struct dictionary *words, uint64_t number, const struct
 }
 
 /* The word of that name behind which those lines are, or any. */
-static uint64_t find_name(const struct dictionary *words, struct word name, const struct word *line, size_t n,
-			  bool *known)
+static uint64_t find_name(struct word name, const struct word *line, size_t n, bool *known)
 {
-	uint64_t first = dictionary_find(words, name, 0), next = first, number = DICTIONARY_NONE;
+	uint64_t first = dictionary_find(name, 0), next = first, number = DICTIONARY_NONE;
 	*known = false;
 	while (next != DICTIONARY_NONE && !*known && (number == DICTIONARY_NONE || next > number)) {
 		number = next;
-		*known = follow(words, number, line, n);
-		next = dictionary_find(words, name, number + 1);
+		*known = follow(number, line, n);
+		next = dictionary_find(name, number + 1);
 	}
 	return *known ? number : first;
 }
@@ -108,14 +107,12 @@ static int add_columns(struct directory *d, const struct trailer_section *s)
 
 static int add_head(struct directory *d, const struct trailer_section *s, size_t stored)
 {
-	struct dictionary room;
-	const struct dictionary *words = dictionary_all(&room);
 	struct word name = {s->name, strlen(s->name)}, *line = lines_of(s);
 	bool known;
 	if (!line)
 		return LOG_E_MEMORY;
 	struct log_bytes *out = &d->entries;
-	uint64_t number = find_name(words, name, line, s->nfields, &known);
+	uint64_t number = find_name(name, line, s->nfields, &known);
 	int code = add_name(out, name, number);
 	code = code < 0 ? code : add_number(out, s->nrows << 1 | 1);
 	code = code < 0 ? code : add_number(out, stored);
@@ -137,9 +134,8 @@ int directory_add_table(struct directory *d, const struct trailer_section *s)
 
 int directory_add_section(struct directory *d, const char *name, const struct compact_part *part)
 {
-	struct dictionary room;
 	struct word word = {name, strlen(name)};
-	int code = add_name(&d->entries, word, dictionary_find(dictionary_all(&room), word, 0));
+	int code = add_name(&d->entries, word, dictionary_find(word, 0));
 	const uint64_t numbers[] = {part->rows << 1, part->stored, part->raw};
 	for (size_t k = 0; k < 3 && code >= 0; k++)
 		code = add_number(&d->entries, numbers[k]);
@@ -192,13 +188,13 @@ static int name_entry(struct trailer_entry *e, struct word name)
 	return LOG_OK;
 }
 
-static int read_name(struct cut *from, const struct dictionary *words, struct trailer_entry *e, uint64_t *number)
+static int read_name(struct cut *from, struct trailer_entry *e, uint64_t *number)
 {
 	uint64_t length;
 	if (cut_number(from, number) < 0)
 		return LOG_E_DAMAGED;
 	if (*number)
-		return name_entry(e, dictionary_at(words, *number - 1));
+		return name_entry(e, dictionary_at(*number - 1));
 	if (cut_number(from, &length) < 0 || length > (uint64_t)(from->end - from->at))
 		return LOG_E_DAMAGED;
 	struct word name = {(const char *)from->at, (size_t)length};
@@ -216,8 +212,7 @@ static int read_section(struct cut *from, struct trailer_entry *e)
 }
 
 /* The lines behind the word of the table's name, or such as are told. */
-static int read_lines(struct cut *from, const struct dictionary *words, uint64_t name, struct log_bytes *schema,
-		      uint64_t *n)
+static int read_lines(struct cut *from, uint64_t name, struct log_bytes *schema, uint64_t *n)
 {
 	if (cut_number(from, n) < 0 || *n >> 1 > DICTIONARY_WORDS + (uint64_t)(from->end - from->at))
 		return LOG_E_DAMAGED;
@@ -228,7 +223,7 @@ static int read_lines(struct cut *from, const struct dictionary *words, uint64_t
 	if (code >= 0 && !known)
 		code = string_table_read(from, (size_t)*n, &texts, place, UINT16_MAX);
 	for (uint64_t k = 0; k < *n && code >= 0; k++) {
-		struct word line = known ? dictionary_at(words, name + k)
+		struct word line = known ? dictionary_at(name + k)
 					 : (struct word){(const char *)texts.at + place[k].at, place[k].length};
 		code = line.at ? log_bytes_add(schema, line.at, line.length) : LOG_E_DAMAGED;
 		code = code < 0 ? code : log_bytes_add(schema, "\n", 1);
@@ -238,12 +233,11 @@ static int read_lines(struct cut *from, const struct dictionary *words, uint64_t
 	return code;
 }
 
-static int read_small(struct cut *from, const struct dictionary *words, uint64_t name, struct trailer_entry *e,
-		      struct trailer_field **fields)
+static int read_small(struct cut *from, uint64_t name, struct trailer_entry *e, struct trailer_field **fields)
 {
 	uint64_t n, row_size = 0;
 	struct log_bytes schema = {0};
-	int code = read_lines(from, words, name, &schema, &n);
+	int code = read_lines(from, name, &schema, &n);
 	const char *text = (const char *)schema.at;
 	if (code >= 0 && (!n || trailer_parse_schema(text, schema.used, NULL, &row_size) != (int64_t)n))
 		code = LOG_E_DAMAGED;
@@ -261,16 +255,16 @@ static int read_small(struct cut *from, const struct dictionary *words, uint64_t
 	return code;
 }
 
-static int read_entry(struct directory_contents *c, size_t i, struct cut *from, const struct dictionary *words)
+static int read_entry(struct directory_contents *c, size_t i, struct cut *from)
 {
 	uint64_t name, rows;
 	struct trailer_entry *e = &c->entries[i];
-	int code = read_name(from, words, e, &name);
+	int code = read_name(from, e, &name);
 	if (code < 0 || cut_number(from, &rows) < 0 || cut_number(from, &e->stored) < 0)
 		return LOG_E_DAMAGED;
 	e->rows = rows >> 1;
 	e->flags = TRAILER_COMPACT;
-	return rows & 1 ? read_small(from, words, name, e, &c->fields[i]) : read_section(from, e);
+	return rows & 1 ? read_small(from, name, e, &c->fields[i]) : read_section(from, e);
 }
 
 static int read_texts(struct directory_contents *c, struct cut *from)
@@ -310,14 +304,13 @@ static int make_room(struct directory_contents *c, uint64_t count)
 
 int directory_read(struct directory_contents *c, const uint8_t *at, size_t size, uint64_t ends)
 {
-	struct dictionary room;
 	struct cut from = {at, at + size};
 	uint64_t count;
 	if (cut_number(&from, &count) < 0 || count > SECTIONS_MAX || count > size)
 		return LOG_E_DAMAGED;
 	int code = make_room(c, count);
 	for (size_t i = 0; i < c->count && code >= 0; i++)
-		code = read_entry(c, i, &from, dictionary_all(&room));
+		code = read_entry(c, i, &from);
 	code = code < 0 ? code : read_texts(c, &from);
 	uint64_t left = (uint64_t)(from.end - from.at);
 	return code < 0 ? code : place_entries(c, ends + size - left, left, ends);
