@@ -196,7 +196,7 @@ static int add_file(struct assembly *a)
 	char path[4096 + sizeof PLATFORM_FILE], text[PLATFORM_TEXT];
 	struct source file;
 	struct log_error none;
-	if (!a->nsources)
+	if (!a->nsources || a->job->own) /* a process that makes its log itself has no such session */
 		return 0;
 	snprintf(path, 4096, "%s%s%s", a->directory ? a->directory : "", a->directory ? "/" : "", a->sources[0].name);
 	char *slash = strrchr(path, '/');

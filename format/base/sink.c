@@ -140,8 +140,9 @@ int sink_write(struct sink *s, const void *data, size_t n, struct log_error *err
 
 int sink_patch(struct sink *s, uint64_t at, const void *data, size_t n, struct log_error *err)
 {
-	if (!s->path) {
-		memcpy(s->memory.at + at, data, n);
+	uint64_t written = s->path ? s->at - s->memory.used : 0;
+	if (at >= written) {
+		memcpy(s->memory.at + (at - written), data, n);
 		return LOG_OK;
 	}
 	int code = sink_flush(s, err);

@@ -525,6 +525,7 @@ static int begin(struct deflater *s)
 	s->sums = 0;
 	forget(s, s->used);
 	s->used = s->last = 0;
+	s->seen[0] = 0; /* a page that is read before it is written is touched twice */
 	s->sink = (struct bit_sink){0};
 	return log_bytes_add(&s->out, "\x78\x5e", 2); /* deflate, 32 KiB window, fast */
 }

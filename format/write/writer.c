@@ -490,7 +490,8 @@ int log_writer_flush(struct log_writer *w)
 	if (w->directory.count && write_directory(w) < 0)
 		return w->error.code;
 	w->stage = STAGE_WHOLE;
-	return sink_flush(&w->sink, &w->error);
+	bool small = w->sink.at == w->sink.memory.used; /* is written at once, with its header */
+	return small ? LOG_OK : sink_flush(&w->sink, &w->error);
 }
 
 static int finish(struct log_writer *w)

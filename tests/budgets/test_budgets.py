@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from places import ROOT
 
@@ -25,6 +26,7 @@ sys.path.insert(0, str(HERE))
 from callgrind import Work, work_of  # noqa: E402
 
 BUDGETS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "budgets.toml").read_text())
+ENDS = BUDGETS.pop("ends")
 FEW, MANY = 1000, 3000
 LEAST = 0.85  # of a budget
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -108,3 +110,36 @@ def test_a_call_keeps_to_its_budget(iolens: Path, folder: Path, place: Path, nam
     assert round(per_call["calls"], 1) == budget["calls"], said
     assert round(per_call["system_calls"], 1) == budget["system_calls"], said
     assert LEAST * budget["instructions"] <= per_call["instructions"] <= budget["instructions"], said
+
+
+@pytest.fixture(scope="module")
+def ending(folder: Path) -> Path:
+    """bench/shutdown's program, which puts records into its store."""
+    if not shutil.which("mpicc.mpich"):
+        pytest.skip("no mpicc.mpich")
+    made, runtime = folder / "shutdown", ROOT / "runtime" / "base"
+    sources = [ROOT / "bench" / "shutdown" / "shutdown.c", runtime / "sys.c"]
+    subprocess.run(["mpicc.mpich", "-O2", "-D_GNU_SOURCE", "-I", runtime, *sources, "-o", made], check=True)
+    return made
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
+@pytest.mark.parametrize("files", ENDS)
+def test_the_end_of_a_rank_keeps_to_its_budget(
+    iolens: Path, ending: Path, tmp_path: Path, files: str
+) -> None:
+    """A node's mounts are among what is told: a dozen more are 2 % of the end with one file."""
+    out, log = tmp_path / "callgrind.out", tmp_path / "log.darshan"
+    tool = ["valgrind", "--tool=callgrind", "--toggle-collect=mpi_ending", "--dump-line=no"]
+    library = places.BUILD / "runtime" / "libiolens.so"
+    subprocess.run(
+        [*tool, f"--callgrind-out-file={out}", ending, files, "0"],
+        env={**os.environ, "LD_PRELOAD": str(library), "IOLENS_LOGFILE": str(log)},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert log.exists()
+    work, budget = work_of(out, "libiolens"), ENDS[files]
+    spent = sum(work.instructions.values())
+    assert LEAST * budget <= spent <= budget, f"{files} files: {spent}, budget {budget}\n{listed(work)}"
