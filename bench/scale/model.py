@@ -55,7 +55,7 @@ HOPPER = {
 # Bytes of Darshan 2.3's log per file: Snyder et al. 2016, Tables I and III.
 DARSHAN_FILE = {"1 shared": 891.0, "1024 shared": 27.3, "1 own": 121.8, "1024 own": 26.4}
 # zlib's default level on the bench's records, one core of the machine that bench/shutdown ran on.
-HERE_DEFLATE = 307e6
+HERE_DEFLATE = 244e6
 # Seconds of processor time that a message of some KiB takes its receiver, beside latency and bytes. An assumption: MPI
 # libraries receive a million small ones per second and core at best.
 MESSAGE = 2e-6
