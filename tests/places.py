@@ -13,10 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+OF_WORKERS = "TESTS_"
+"""Before a name that processes of pytest-xdist find: they start when IOLENS_ variables are gone (conftest)."""
+
+
 def _pointed(variable: str, *candidates: Path) -> Path:
     """The path the caller names, else the first candidate that exists, else the first."""
-    named = os.environ.get(variable)
+    named = os.environ.get(variable) or os.environ.get(OF_WORKERS + variable)
     if named:
+        os.environ[OF_WORKERS + variable] = named
         return Path(named).resolve()
     return next((path for path in candidates if path.exists()), candidates[0])
 
