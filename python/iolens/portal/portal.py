@@ -29,6 +29,7 @@ from iolens.portal.audit import Audit
 from iolens.portal.bounded import Gone, unreadable
 from iolens.portal.guard import Guard
 from iolens.portal.identity import Identity, Known
+from iolens.portal.kept import Kept
 from iolens.portal.routes import ROUTES, Route
 from iolens.portal.shelf import STOP_SECONDS, Edition, Shelf
 from iolens.portal.shown import cell, href, in_digits
@@ -92,7 +93,7 @@ class Portal:
             self.sign_in = SignInPages(self, Provider(site.oidc, site.origin))
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
-        self._details: dict[tuple[datetime, int], str] = {}
+        self._details: Kept[tuple[datetime, int], str] = Kept()
         self._answering: set[Asking] = set()
 
     @cached_property
@@ -126,13 +127,7 @@ class Portal:
 
     def kept_details(self, edition: Edition, log: int, make: Callable[[], str]) -> str:
         """The details of a job that somebody may see, made once for an edition."""
-        key = (edition.made, log)
-        found = self._details.get(key)
-        if found is None:
-            found = self._details[key] = make()
-            while len(self._details) > DETAILS:
-                self._details.pop(next(iter(self._details)), None)
-        return found
+        return self._details.get((edition.made, log), make, DETAILS)
 
     # ---- one door ----
 
