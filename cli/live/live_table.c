@@ -325,7 +325,7 @@ static const char *operation_name(int n)
 	static char names[STATE_OP_COUNT][48];
 	const struct written_operation *w = &written_operations[n];
 	if (!names[n][0])
-		snprintf(names[n], sizeof names[n], "%s %s", w->interface, w->name);
+		snprintf(names[n], sizeof names[n], "%.15s %.31s", w->interface, w->name);
 	return names[n];
 }
 

@@ -308,10 +308,7 @@ int assembly_add_targets(struct assembly *a)
 /* What a row is about, and the numbers of which the largest that a node has told holds: one may have lost sight of some. */
 static const struct table {
 	const char *key[3], *largest[2];
-} tables[ASSEMBLY_SECTIONS] = {
-	[ASSEMBLY_VOLUME] = {{"name"}, {"osts", "mdts"}},
-	[ASSEMBLY_TARGET] = {{"volume", "kind", "number"}, {NULL}},
-};
+} volumes = {{"name"}, {"osts", "mdts"}}, targets = {{"volume", "kind", "number"}, {NULL}};
 
 static uint64_t key_of(const struct table *t, const struct trailer_section *s, uint64_t row)
 {
@@ -339,9 +336,9 @@ static void raise_numbers(const struct table *t, struct trailer_section *s, uint
 
 int assembly_unite_targets(struct trailer_section *s, int table)
 {
-	const struct table *t = &tables[table];
+	const struct table *t = table == ASSEMBLY_VOLUME ? &volumes : table == ASSEMBLY_TARGET ? &targets : NULL;
 	struct id_set seen = {0};
-	if (!t->key[0] || !s->nrows)
+	if (!t || !s->nrows)
 		return 0;
 	bool *dropped = log_alloc(s->nrows);
 	int code = dropped ? 0 : LOG_E_MEMORY;

@@ -15,9 +15,13 @@ struct schema_value {
 	const char *name; /* NULL ends the list */
 };
 
-/* A counter, or an array of counters that belong together (size classes, most frequent values). */
+/*
+ * A counter, or an array of counters that belong together (size classes, most frequent values). Texts in place of pointers to
+ * them: each pointer in the preload library is work for the dynamic linker in every process, and a page that is not shared.
+ */
 struct schema_field {
-	const char *name;
+	char name[32];
+	char unit[12];
 	const struct schema_label *labels; /* one per element; none: not shown by Darshan's tools; # = number from 1 */
 	uint16_t nlabels;
 	uint16_t offset;  /* in the record; numbers have 8 bytes */
@@ -34,7 +38,6 @@ struct schema_field {
 	enum field_role role;
 	const struct schema_element *element; /* of an array of structs; NULL = numbers */
 	const struct schema_value *values;    /* NULL = numbers are just numbers */
-	const char *unit;
 	const char *doc;
 };
 
@@ -126,12 +129,12 @@ struct written_trace {
 
 /* Operations that are counted by name. */
 struct written_operation {
-	const char *interface, *name;
+	char interface[16], name[32];
 };
 
 /* Calls that are counted by kind, with sizes and times. */
 struct written_call {
-	const char *name, *kind;
+	char name[32], kind[24];
 	uint16_t counters, times; /* where in the module's record those of the call begin; 0 = it has none there */
 	uint16_t synchronized;    /* likewise its time in synchronization */
 	uint8_t sized;            /* its counters are a count, bytes and size classes, else a count alone */

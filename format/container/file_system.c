@@ -3,35 +3,38 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The first row that fits decides. A star at the end stands for anything; no source: any. */
+/*
+ * The first row that fits decides. A star at the end stands for anything; no source: any. Texts in
+ * place: pointers to them would be work for the dynamic linker in every process.
+ */
 static const struct row {
-	const char *type, *source, *class;
+	char type[24], source[16], class[12];
 } rows[] = {
-	{"lustre", NULL, "lustre"},
-	{"gpfs", NULL, "gpfs"},
-	{"mmfs", NULL, "gpfs"},
-	{"beegfs*", NULL, "beegfs"},
-	{"fhgfs", NULL, "beegfs"},
-	{"nfs", NULL, "nfs"},
-	{"nfs4", NULL, "nfs"},
-	{"cifs", NULL, "smb"},
-	{"smb3", NULL, "smb"},
-	{"ceph", NULL, "ceph"},
-	{"fuse.ceph*", NULL, "ceph"},
-	{"fuse.daos", NULL, "daos"},
-	{"fuse.dfuse", NULL, "daos"},
-	{"fuse.juicefs", NULL, "juicefs"},
-	{"fuse.s3fs", NULL, "s3fs"},
-	{"fuse.goofys", NULL, "s3"},
-	{"fuse.mount-s3", NULL, "s3"},
-	{"fuse.mountpoint-s3", NULL, "s3"},
-	{"fuse.geesefs", NULL, "s3"},
-	{"fuse.gcsfuse", NULL, "gcs"},
-	{"fuse.rclone", NULL, "rclone"},
-	{"fuse.glusterfs", NULL, "glusterfs"},
-	{"fuse.sshfs", NULL, "sshfs"},
-	{"fuse.fuse-overlayfs", NULL, "overlay"},
-	{"fuse.squashfuse*", NULL, "image"},
+	{"lustre", "", "lustre"},
+	{"gpfs", "", "gpfs"},
+	{"mmfs", "", "gpfs"},
+	{"beegfs*", "", "beegfs"},
+	{"fhgfs", "", "beegfs"},
+	{"nfs", "", "nfs"},
+	{"nfs4", "", "nfs"},
+	{"cifs", "", "smb"},
+	{"smb3", "", "smb"},
+	{"ceph", "", "ceph"},
+	{"fuse.ceph*", "", "ceph"},
+	{"fuse.daos", "", "daos"},
+	{"fuse.dfuse", "", "daos"},
+	{"fuse.juicefs", "", "juicefs"},
+	{"fuse.s3fs", "", "s3fs"},
+	{"fuse.goofys", "", "s3"},
+	{"fuse.mount-s3", "", "s3"},
+	{"fuse.mountpoint-s3", "", "s3"},
+	{"fuse.geesefs", "", "s3"},
+	{"fuse.gcsfuse", "", "gcs"},
+	{"fuse.rclone", "", "rclone"},
+	{"fuse.glusterfs", "", "glusterfs"},
+	{"fuse.sshfs", "", "sshfs"},
+	{"fuse.fuse-overlayfs", "", "overlay"},
+	{"fuse.squashfuse*", "", "image"},
 	{"fuse", "dfuse*", "daos"},
 	{"fuse", "JuiceFS:*", "juicefs"},
 	{"fuse", "s3fs*", "s3fs"},
@@ -39,32 +42,32 @@ static const struct row {
 	{"fuse", "goofys*", "s3"},
 	{"fuse", "gcsfuse*", "gcs"},
 	{"fuse", "beegfs*", "beegfs"},
-	{"fuse*", NULL, "fuse"},
-	{"pvfs2", NULL, "orangefs"},
-	{"panfs", NULL, "panfs"},
-	{"wekafs", NULL, "weka"},
-	{"quobyte*", NULL, "quobyte"},
-	{"afs", NULL, "afs"},
-	{"9p", NULL, "host"},
-	{"virtiofs", NULL, "host"},
-	{"overlay", NULL, "overlay"},
-	{"aufs", NULL, "overlay"},
-	{"tmpfs", NULL, "memory"},
-	{"ramfs", NULL, "memory"},
-	{"devtmpfs", NULL, "memory"},
-	{"squashfs", NULL, "image"},
-	{"iso9660", NULL, "image"},
-	{"erofs", NULL, "image"},
-	{"ext*", NULL, "local"},
-	{"xfs", NULL, "local"},
-	{"btrfs", NULL, "local"},
-	{"zfs", NULL, "local"},
-	{"f2fs", NULL, "local"},
-	{"jfs", NULL, "local"},
-	{"vfat", NULL, "local"},
-	{"exfat", NULL, "local"},
-	{"ntfs*", NULL, "local"},
-	{"bcachefs", NULL, "local"},
+	{"fuse*", "", "fuse"},
+	{"pvfs2", "", "orangefs"},
+	{"panfs", "", "panfs"},
+	{"wekafs", "", "weka"},
+	{"quobyte*", "", "quobyte"},
+	{"afs", "", "afs"},
+	{"9p", "", "host"},
+	{"virtiofs", "", "host"},
+	{"overlay", "", "overlay"},
+	{"aufs", "", "overlay"},
+	{"tmpfs", "", "memory"},
+	{"ramfs", "", "memory"},
+	{"devtmpfs", "", "memory"},
+	{"squashfs", "", "image"},
+	{"iso9660", "", "image"},
+	{"erofs", "", "image"},
+	{"ext*", "", "local"},
+	{"xfs", "", "local"},
+	{"btrfs", "", "local"},
+	{"zfs", "", "local"},
+	{"f2fs", "", "local"},
+	{"jfs", "", "local"},
+	{"vfat", "", "local"},
+	{"exfat", "", "local"},
+	{"ntfs*", "", "local"},
+	{"bcachefs", "", "local"},
 };
 
 static bool fits(const char *pattern, const char *text)
@@ -80,7 +83,7 @@ static bool fits(const char *pattern, const char *text)
 const char *file_system_class(const char *type, const char *source)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (fits(rows[i].type, type) && (!rows[i].source || (source && fits(rows[i].source, source))))
+		if (fits(rows[i].type, type) && (!*rows[i].source || (source && fits(rows[i].source, source))))
 			return rows[i].class;
 	return "";
 }

@@ -403,7 +403,7 @@ static void add_groups(struct describing *d)
 /* ---- the scheduler's allocation ---- */
 
 static const struct {
-	const char *scheduler, *name, *unit, *variable; /* the first of a scheduler tells that it is the one */
+	char scheduler[8], name[20], unit[8], variable[32]; /* the first of a scheduler tells that it is the one */
 } allocation[] = {
 	/* clang-format off */
 	{"Slurm", "job_id", "", "SLURM_JOB_ID"},

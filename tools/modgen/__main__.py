@@ -39,7 +39,7 @@ def main(args: list[str]) -> None:
         "records.h": records_h(registry, modules, old),
         "schema_old.c": schema_old_c(old, modules),
         "schema.c": schema_c(registry, modules),
-        "schema_written.c": schema_c(registry, written),
+        "schema_written.c": schema_c(registry, written, for_readers=False),
         "schema.json": schema_json(registry, modules),
         "written.h": written_h(stored, traces_of(stored, modules), operations, calls),
         "written.c": written_c(stored, traces_of(stored, modules), operations, calls),

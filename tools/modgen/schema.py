@@ -17,7 +17,8 @@ def c_values(f: Table) -> str:
     return f"(const struct schema_value[]){{ {cells}, {{ 0, 0 }} }}"
 
 
-def c_field(owner: Table, f: Table, module: Table) -> str:
+def c_field(owner: Table, f: Table, module: Table, for_readers: bool) -> str:
+    """Labels and descriptions are for readers alone."""
     header = module.get("header") or {"index": {}}
     element = module["elements"].get(f["element"])
     rare: Table = {"element": f"&{element['key']}_element"} if element else {}
@@ -25,10 +26,11 @@ def c_field(owner: Table, f: Table, module: Table) -> str:
     rare |= {"bits": "1"} if f["bits"] else {}
     rare |= {"at_least": f["at_least"]} if f["at_least"] else {}
     rare |= {"shown": SHOWN[f["shown"]]} if SHOWN[f["shown"]] else {}
+    rare |= {"doc": quoted(f["doc"])} if for_readers else {}
+    if for_readers and f["darshan"]:
+        rare |= {"labels": f"{owner['key']}_{f['name']}", "nlabels": len(f["darshan"])}
     return "\t" + initializer(
         name=quoted(f["name"]),
-        labels=f"{owner['key']}_{f['name']}" if f["darshan"] else 0,
-        nlabels=len(f["darshan"]),
         type=f"FIELD_{f['type'].upper()}",
         reduce=f"REDUCE_{f['reduce'].upper()}",
         role=f"ROLE_{f['role'].upper()}",
@@ -39,7 +41,6 @@ def c_field(owner: Table, f: Table, module: Table) -> str:
         next=f["next"],
         valid_if=header["index"].get(f["valid_if"], -1),
         unit=quoted(f["unit"]),
-        doc=quoted(f["doc"]),
         **rare,
     )
 
@@ -49,9 +50,9 @@ def c_labels(owner: Table, f: Table) -> str:
     return f"static const struct schema_label {owner['key']}_{f['name']}[] = {{\n{body}}};"
 
 
-def c_fields(owner: Table, module: Table) -> list[str]:
-    fields = "\n".join(c_field(owner, f, module) for f in owner["fields"])
-    labels = [c_labels(owner, f) for f in owner["fields"] if f["darshan"]]
+def c_fields(owner: Table, module: Table, for_readers: bool) -> list[str]:
+    fields = "\n".join(c_field(owner, f, module, for_readers) for f in owner["fields"])
+    labels = [c_labels(owner, f) for f in owner["fields"] if f["darshan"] and for_readers]
     return [*labels, f"static const struct schema_field {owner['key']}_fields[] = {{\n{fields}\n}};"]
 
 
@@ -91,12 +92,15 @@ def c_history(module: Table) -> str:
     return f"{name} = {{\n{rows}\t{{ .version = 0 }},\n}};"
 
 
-def c_element(e: Table, module: Table) -> list[str]:
+def c_element(e: Table, module: Table, for_readers: bool) -> list[str]:
     cells = initializer(fields=f"{e['key']}_fields", nfields=len(e["fields"]), size=e["size"])
-    return [*c_fields(e, module), f"static const struct schema_element {e['key']}_element = {cells[:-1]};"]
+    return [
+        *c_fields(e, module, for_readers),
+        f"static const struct schema_element {e['key']}_element = {cells[:-1]};",
+    ]
 
 
-def c_header(header: Table, module: Table) -> list[str]:
+def c_header(header: Table, module: Table, for_readers: bool) -> list[str]:
     cells = initializer(
         name=quoted(module["name"]),
         key=quoted(header["key"]),
@@ -110,13 +114,16 @@ def c_header(header: Table, module: Table) -> list[str]:
         nameless=int(module.get("nameless", False)),
         doc=quoted(header["doc"]),
     )
-    return [*c_fields(header, module), f"static const struct schema_module {header['key']} = {cells[:-1]};"]
+    return [
+        *c_fields(header, module, for_readers),
+        f"static const struct schema_module {header['key']} = {cells[:-1]};",
+    ]
 
 
-def c_module(module: Table) -> str:
-    lines = [line for e in module["elements"].values() for line in c_element(e, module)]
-    lines += c_header(module["header"], module) if module.get("header") else []
-    return "\n".join([*lines, *c_fields(module, module), c_history(module), ""])
+def c_module(module: Table, for_readers: bool = True) -> str:
+    lines = [line for e in module["elements"].values() for line in c_element(e, module, for_readers)]
+    lines += c_header(module["header"], module, for_readers) if module.get("header") else []
+    return "\n".join([*lines, *c_fields(module, module, for_readers), c_history(module), ""])
 
 
 def c_interface(interface: Table) -> str:
@@ -124,7 +131,7 @@ def c_interface(interface: Table) -> str:
     return f"&(const struct schema_interface){initializer(**cells)}".removesuffix(",")
 
 
-def c_row(number: str, name: str, m: Optional[Table]) -> str:
+def c_row(number: str, name: str, m: Optional[Table], for_readers: bool = True) -> str:
     known = m and {
         "key": quoted(m["key"]),
         "prefix": quoted(m["prefix"]),
@@ -136,8 +143,9 @@ def c_row(number: str, name: str, m: Optional[Table]) -> str:
         "roles": f"(const int16_t[]){{ {', '.join(map(str, m['roles'].values()))} }}",
         "history": f"{m['key']}_history",
         "nameless": int(m.get("nameless", False)),
-        "doc": quoted(m["doc"]),
     }
+    if m and for_readers:
+        known = {**(known or {}), "doc": quoted(m["doc"])}
     if m and m.get("called"):
         known = {**(known or {}), "called": quoted(m["called"])}
     if m and m.get("header"):
@@ -149,13 +157,13 @@ def c_row(number: str, name: str, m: Optional[Table]) -> str:
     return f"\t[{number}] = {initializer(name=quoted(name), **(known or {}))}"
 
 
-def schema_c(registry: Table, modules: list[Table]) -> str:
+def schema_c(registry: Table, modules: list[Table], for_readers: bool = True) -> str:
     by_name = {m["name"]: m for m in modules}
     known = registry["modules"]
     numbers = map(str, range(max(map(int, known)) + 1))
     names = {n: known.get(n, "<UNKNOWN>") for n in numbers}
-    rows = "\n".join(c_row(i, n, by_name.get(n)) for i, n in names.items())
-    lines = [HEAD, '#include "schema.h"\n', *map(c_module, modules)]
+    rows = "\n".join(c_row(i, n, by_name.get(n), for_readers) for i, n in names.items())
+    lines = [HEAD, '#include "schema.h"\n', *(c_module(m, for_readers) for m in modules)]
     lines.append(f"const struct schema_module schema_modules[LOG_MOD_COUNT] = {{\n{rows}\n}};\n")
     lists = {"type": CTYPES, "reduce": registry["reduce"], "size": SIZE_BINS.split()}
     lists["role"] = ["none", *registry["role"]]
