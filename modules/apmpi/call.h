@@ -43,15 +43,14 @@ enum {
  * In 32 and in 64 bits of count. The parameters are a macro of the integer's type; in an MPI before 4 the 64-bit function does
  * its work by the other, as far as the counts fit.
  */
-#define BOTH(name, id, given, passed, fits, bytes)                           \
-	CALL(name, id, given(int), passed, bytes)                            \
-	static int narrow_##name given(int64_t)                              \
-	{                                                                    \
-		static struct late late = MPI_LATE(MPI_##name, NULL);        \
-		if (!(fits))                                                 \
-			return APMPI_ERROR_COUNT;                            \
-		return ((type_MPI_##name *)resolve_next(&late, NULL))passed; \
-	}                                                                    \
+#define BOTH(name, id, given, passed, fits, bytes)                         \
+	CALL(name, id, given(int), passed, bytes)                          \
+	static int narrow_##name given(int64_t)                            \
+	{                                                                  \
+		if (!(fits))                                               \
+			return APMPI_ERROR_COUNT;                          \
+		return MPI_NEXT(type_MPI_##name, MPI_##name, NULL) passed; \
+	}                                                                  \
 	CALL_OR(narrow_##name, name##_c, id, given(int64_t), passed, bytes, )
 
 #define FITS(count) ((count) <= INT_MAX)

@@ -12,15 +12,14 @@
 		(MPI_UNPACK passed_list, info, request), 0, apmpi_remember(request, (bytes)))
 
 /* Counts are numbers: in 32 and in 64 bits. `how` makes the wrappers. */
-#define WITH_LARGE(how, name, id, list, more, passed, fits, bytes)           \
-	how(NULL, name, id, (list(int) MPI_UNPACK more), passed,             \
-	    bytes) static int narrow_##name(list(int64_t) MPI_UNPACK more)   \
-	{                                                                    \
-		static struct late late = MPI_LATE(MPI_##name, NULL);        \
-		if (!(fits))                                                 \
-			return APMPI_ERROR_COUNT;                            \
-		return ((type_MPI_##name *)resolve_next(&late, NULL))passed; \
-	}                                                                    \
+#define WITH_LARGE(how, name, id, list, more, passed, fits, bytes)         \
+	how(NULL, name, id, (list(int) MPI_UNPACK more), passed,           \
+	    bytes) static int narrow_##name(list(int64_t) MPI_UNPACK more) \
+	{                                                                  \
+		if (!(fits))                                               \
+			return APMPI_ERROR_COUNT;                          \
+		return MPI_NEXT(type_MPI_##name, MPI_##name, NULL) passed; \
+	}                                                                  \
 	how(narrow_##name, name##_c, id, (list(int64_t) MPI_UNPACK more), passed, bytes)
 
 #define STARTS(instead, name, id, given, passed, bytes) CALL_OR(instead, name, id, given, passed, bytes, )

@@ -47,14 +47,13 @@
 	}
 
 /* Stands in for the 64-bit function of an MPI before 4, as far as its 32-bit one goes. */
-#define NARROW(shape, name)                                                           \
-	static int narrow_##name GIVEN_##shape(int64_t)                               \
-	{                                                                             \
-		static struct late late = MPI_LATE(MPI_File_##name, NULL);            \
-		typedef int narrow GIVEN_##shape(int);                                \
-		if (count > INT_MAX)                                                  \
-			return ERROR_COUNT;                                           \
-		return ((narrow *)resolve_next(&late, NULL))PASS_##shape((int)count); \
+#define NARROW(shape, name)                                                              \
+	static int narrow_##name GIVEN_##shape(int64_t)                                  \
+	{                                                                                \
+		typedef int narrow GIVEN_##shape(int);                                   \
+		if (count > INT_MAX)                                                     \
+			return ERROR_COUNT;                                              \
+		return MPI_NEXT(narrow, MPI_File_##name, NULL) PASS_##shape((int)count); \
 	}
 
 enum { ERROR_COUNT = 2 }; /* MPI_ERR_COUNT: in MPICH, Open MPI and the standard ABI */

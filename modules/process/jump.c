@@ -9,6 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "at_start.h"
 #include "readable.h"
 #include "self.h"
 #include "wrap.h"
@@ -22,7 +23,7 @@ enum { POINTER_AT = 13, ROTATED = 0 };
 static struct {
 	bool known;
 	uintptr_t value;
-} secret;
+} secret AT_START;
 
 static uintptr_t hidden_pointer(const void *buffer)
 {
@@ -100,13 +101,11 @@ WRAP(int, setcontext, const ucontext_t *context)
 
 /* By a jump: the context saved is the caller's. */
 __attribute__((used, visibility("hidden"))) void *jump_swapcontext;
-__attribute__((section("iolens_wraps"), used)) static const struct wrap wrap_of_swapcontext = {"swapcontext",
-											       &jump_swapcontext};
 
 __attribute__((used)) static void *swap_prepare(void)
 {
 	self_on_switch();
-	return jump_swapcontext ? jump_swapcontext : wrap_resolve(&wrap_of_swapcontext);
+	return jump_swapcontext ? jump_swapcontext : wrap_resolve("swapcontext", &jump_swapcontext);
 }
 
 #if defined(__x86_64__)

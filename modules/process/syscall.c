@@ -55,7 +55,6 @@ static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mrema
 /* One bit per number, filled when the library starts. */
 __attribute__((used, visibility("hidden"))) uint64_t bypass_known[NUMBERS / 64], bypass_recorded[NUMBERS / 64];
 __attribute__((used, visibility("hidden"))) void *bypass_syscall;
-__attribute__((section("iolens_wraps"), used)) static const struct wrap wrap_of_syscall = {"syscall", &bypass_syscall};
 
 __attribute__((constructor)) static void know(void)
 {
@@ -65,6 +64,7 @@ __attribute__((constructor)) static void know(void)
 		bypass_known[others[i] / 64] |= UINT64_C(1) << others[i] % 64;
 	for (unsigned i = 0; i < sizeof recorded / sizeof *recorded; i++)
 		bypass_recorded[recorded[i] / 64] |= UINT64_C(1) << recorded[i] % 64;
+	wrap_resolve("syscall", &bypass_syscall);
 }
 
 /* What kind of child clone3 makes is in the program's memory, which is not for us to read before the kernel has. */
@@ -82,7 +82,7 @@ void bypass_seen(long number, long first) __attribute__((used, visibility("hidde
 void bypass_seen(long number, long first)
 {
 	if (!bypass_syscall)
-		wrap_resolve(&wrap_of_syscall);
+		wrap_resolve("syscall", &bypass_syscall);
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].number == number && !self.inside)
 			self_count(known[i].operation, 1, 0, 0);

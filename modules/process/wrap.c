@@ -111,12 +111,11 @@ WRAP(int, execle, const char *path, const char *first, ...)
 
 /* The child runs on the parent's stack frame, so no frame of ours may be in between: note it and jump. */
 static void *real_vfork_entry;
-__attribute__((section("iolens_wraps"), used)) static const struct wrap wrap_of_vfork = {"vfork", &real_vfork_entry};
 
 __attribute__((used)) static void *vfork_prepare(void)
 {
 	fds_vfork_seen();
-	return real_vfork_entry ? real_vfork_entry : wrap_resolve(&wrap_of_vfork);
+	return real_vfork_entry ? real_vfork_entry : wrap_resolve("vfork", &real_vfork_entry);
 }
 
 #if defined(__x86_64__)

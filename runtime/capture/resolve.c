@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "at_start.h"
 #include "sys.h"
 #include "warn.h"
 
-enum { OBJECTS = 1024, SCOPE = 64 };
+enum { OBJECTS = 1024 };
 
 /* ---- forked children of programs with threads ---- */
 
@@ -23,7 +24,7 @@ static struct {
 	bool torn;
 	struct link_map *map;  /* our library, */
 	struct link_map *last; /* and the last of those that began with the program: they are the global scope */
-} own;
+} own AT_START;
 
 /*
  * One of the threads may have been in the dynamic linker: dlopen waits for ever then, or ends the process, dl_iterate_phdr waits
@@ -47,7 +48,7 @@ static const void *base_of(const void *address)
 
 static bool is_ours(const void *address)
 {
-	return base_of(address) == base_of((const void *)wrap_resolve_all);
+	return base_of(address) == base_of((const void *)resolve_start);
 }
 
 /* ---- objects that were loaded with RTLD_LOCAL ---- */
@@ -86,6 +87,7 @@ struct dynamic {
 	const char *strings;
 	const ElfW(Sym) * symbols;
 	const uint32_t *gnu;
+	const uint32_t *old;      /* the table before GNU's, where that is missing */
 	const uint16_t *versions; /* NULL = there are none */
 };
 
@@ -105,6 +107,8 @@ static struct dynamic dynamic_of(const struct link_map *map)
 			found.symbols = in_object(map, d);
 		else if (d->d_tag == DT_GNU_HASH)
 			found.gnu = in_object(map, d);
+		else if (d->d_tag == DT_HASH)
+			found.old = in_object(map, d);
 		else if (d->d_tag == DT_VERSYM)
 			found.versions = in_object(map, d);
 	}
@@ -119,9 +123,14 @@ static uint32_t gnu_hash(const char *name)
 	return hash;
 }
 
-static bool has_names(const struct dynamic *d)
+static uint32_t old_hash(const char *name)
 {
-	return d->strings && d->symbols && d->gnu && d->gnu[0];
+	uint32_t hash = 0;
+	for (; *name; name++) {
+		hash = (hash << 4) + (unsigned char)*name;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0xfffffff;
+	}
+	return hash;
 }
 
 /* And not of an old version, which only programs that were linked with it mean. */
@@ -133,7 +142,7 @@ static bool is_symbol(const struct dynamic *d, uint32_t at, const char *name)
 }
 
 /* Head of the table: buckets, first symbol in it, words of the filter; then the filter, the buckets, and the chains. */
-static const ElfW(Sym) * look_up(const struct dynamic *d, const char *name, uint32_t hash)
+static const ElfW(Sym) * look_up_gnu(const struct dynamic *d, const char *name, uint32_t hash)
 {
 	const uint32_t *bucket = d->gnu + 4 + d->gnu[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
 	const uint32_t *chain = bucket + d->gnu[0];
@@ -147,6 +156,26 @@ static const ElfW(Sym) * look_up(const struct dynamic *d, const char *name, uint
 	return NULL;
 }
 
+/* Head of the table: buckets, symbols; then the first symbol of each bucket, and behind each symbol the next one. */
+static const ElfW(Sym) * look_up_old(const struct dynamic *d, const char *name)
+{
+	const uint32_t *bucket = d->old + 2, *next = bucket + d->old[0];
+	uint32_t at = bucket[old_hash(name) % d->old[0]];
+	while (at && !is_symbol(d, at, name))
+		at = next[at];
+	return at ? &d->symbols[at] : NULL;
+}
+
+/* `hash` is GNU's. */
+static const ElfW(Sym) * look_up(const struct dynamic *d, const char *name, uint32_t hash)
+{
+	if (!d->strings || !d->symbols)
+		return NULL;
+	if (d->gnu && d->gnu[0])
+		return look_up_gnu(d, name, hash);
+	return d->old && d->old[0] ? look_up_old(d, name) : NULL;
+}
+
 /* NULL: there is none, or it says itself where the function is. */
 static void *function_at(const struct link_map *map, const ElfW(Sym) * s)
 {
@@ -156,7 +185,7 @@ static void *function_at(const struct link_map *map, const ElfW(Sym) * s)
 static void *defined_in(const struct link_map *map, const char *symbol)
 {
 	struct dynamic d = dynamic_of(map);
-	return has_names(&d) ? function_at(map, look_up(&d, symbol, gnu_hash(symbol))) : NULL;
+	return function_at(map, look_up(&d, symbol, gnu_hash(symbol)));
 }
 
 /* Of those behind `from`, up to `last`; NULL: all. */
@@ -216,8 +245,6 @@ static void *find_global(const char *symbol)
 
 /* ---- libc's own ---- */
 
-__attribute__((visibility("hidden"))) extern const struct wrap __start_iolens_wraps[], __stop_iolens_wraps[];
-
 /* Every caller expects an int or a long. */
 static long missing(void)
 {
@@ -225,77 +252,50 @@ static long missing(void)
 	return -1;
 }
 
-static void *wrap_find(const struct wrap *w)
+/* NULL: the linker itself must be asked where the function is. */
+static void *find_behind_us(const char *name)
 {
-	int saved = errno;
-	void *real = dlsym(RTLD_NEXT, w->name);
-	errno = saved;
-	if (real)
-		__atomic_store_n(w->real, real, __ATOMIC_RELAXED);
-	return real;
-}
-
-void *wrap_resolve(const struct wrap *w)
-{
-	void *real = wrap_find(w);
-	return real ? real : (void *)missing;
-}
-
-/* What began with the program and stands behind us: what RTLD_NEXT means. */
-struct scope {
-	int n;
-	const struct link_map *map[SCOPE];
-	struct dynamic names[SCOPE];
-};
-
-/* False: only the linker can tell what is there. */
-static bool read_scope(struct scope *s)
-{
-	const struct link_map *map = own.map;
-	for (s->n = 0; map && (map = map->l_next); s->n++) {
-		if (s->n == SCOPE)
-			return false;
-		s->map[s->n] = map;
-		s->names[s->n] = dynamic_of(map);
-		if (!has_names(&s->names[s->n]))
-			return false;
-	}
-	return s->n > 0;
-}
-
-/* As dlsym, at a fifth of its cost. */
-static void *next_in(const struct scope *s, const char *name)
-{
-	const ElfW(Sym) *found = NULL;
 	uint32_t hash = gnu_hash(name);
-	int i = 0;
-	while (i < s->n && !(found = look_up(&s->names[i], name, hash)))
-		i++;
-	return found ? function_at(s->map[i], found) : NULL;
+	for (const struct link_map *map = own.map; map && map != own.last; map = map->l_next) {
+		struct dynamic d = dynamic_of(map->l_next);
+		const ElfW(Sym) *found = look_up(&d, name, hash);
+		if (found)
+			return function_at(map->l_next, found);
+	}
+	return NULL;
 }
 
+/* Its entries are those of glibc's list; no more come to what began with the program. */
 static void find_own(void)
 {
-	own.map = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* glibc's handles are the entries of its list */
-	while (own.map && own.map->l_ld != _DYNAMIC)
-		own.map = own.map->l_next;
-	for (own.last = own.map; own.last && own.last->l_next;)
-		own.last = own.last->l_next;
+	struct link_map *map = _r_debug.r_map, *last;
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	for (last = map; last && last->l_next;)
+		last = last->l_next;
+	own.last = last;
+	__atomic_store_n(&own.map, map, __ATOMIC_RELEASE);
 }
 
-void wrap_resolve_all(void)
+/* As dlsym with RTLD_NEXT, at a fifth of its cost and without its lock. */
+void *wrap_resolve(const char *name, void **real)
 {
-	struct scope scope;
+	int saved = errno;
+	if (!__atomic_load_n(&own.map, __ATOMIC_ACQUIRE))
+		find_own();
+	void *found = find_behind_us(name);
+	if (!found && !resolve_torn())
+		found = dlsym(RTLD_NEXT, name);
+	errno = saved;
+	if (found)
+		__atomic_store_n(real, found, __ATOMIC_RELAXED);
+	return found ? found : (void *)missing;
+}
+
+void resolve_start(void)
+{
 	find_own();
 	pthread_atfork(NULL, NULL, resolve_forked);
-	bool readable = read_scope(&scope);
-	for (const struct wrap *w = __start_iolens_wraps; w < __stop_iolens_wraps; w++) {
-		void *real = *w->real || !readable ? NULL : next_in(&scope, w->name);
-		if (real)
-			__atomic_store_n(w->real, real, __ATOMIC_RELAXED);
-		else if (!*w->real)
-			wrap_find(w);
-	}
 }
 
 bool resolve_in_program(void)
@@ -553,7 +553,7 @@ bool resolve_own_directory(char *out, size_t room)
 {
 	Dl_info info;
 	char real[PATH_MAX]; /* a session may have preloaded a link */
-	if (!dladdr((const void *)wrap_resolve_all, &info) || !realpath(info.dli_fname, real) || strlen(real) >= room)
+	if (!dladdr((const void *)resolve_start, &info) || !realpath(info.dli_fname, real) || strlen(real) >= room)
 		return false;
 	strcpy(out, real);
 	char *slash = strrchr(out, '/');

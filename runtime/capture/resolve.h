@@ -1,8 +1,8 @@
 /*
  * Where the function behind a wrapper is: the next definition of its name, another preloaded library's or the real one.
  *
- * What libc exports is found when the library starts (struct wrap). Everything else is a struct late: its library may come
- * with a dlopen at any time, out of sight of the global scope, and more than once. A miss is never kept.
+ * What libc exports is found among the objects that began with the program. Everything else is a struct late: its library may
+ * come with a dlopen at any time, out of sight of the global scope, and more than once. A miss is never kept.
  */
 #ifndef IOLENS_RESOLVE_H
 #define IOLENS_RESOLVE_H
@@ -15,15 +15,14 @@
 
 /* ---- libc's own ---- */
 
-struct wrap {
-	const char *name;
-	void **real;
-};
+/* Before the program begins, and anything is asked of libraries. */
+void resolve_start(void);
 
-void wrap_resolve_all(void);
-
-/* A function that fails with ENOSYS where this libc has none. */
-void *wrap_resolve(const struct wrap *w);
+/*
+ * The function, kept in `real`; one that fails with ENOSYS, and is not kept, where this libc has none. May be called anywhere, in
+ * a signal handler and in a forked child, too: most programs call few of the functions, so that all are not found at the start.
+ */
+__attribute__((cold)) void *wrap_resolve(const char *name, void **real);
 
 /*
  * True where another iolens observes the process: one that was linked into the program, or a library that stands before this
@@ -73,12 +72,6 @@ void *resolve_late(struct late *l, const void *caller);
 
 /* The same for one of which nothing is said yet but what is given here. */
 void *resolve_named(struct late *l, const char *name, const char *library, void *instead, const void *caller);
-
-static inline void *resolve_next(struct late *l, const void *caller)
-{
-	void *real = __atomic_load_n(&l->real, __ATOMIC_ACQUIRE);
-	return __builtin_expect(real != NULL, 1) ? real : resolve_late(l, caller);
-}
 
 /* ---- libraries ---- */
 

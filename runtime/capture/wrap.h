@@ -9,8 +9,8 @@
  *
  * WRAP defines the exported symbol under a C name of our own, so that no header's macro, redirection
  * or inline definition of it gets in the way. It is for what libc itself exports. REAL is the next definition
- * in the search order (another preloaded library's, or libc's), found once when the library starts, or at
- * the first call, where that comes before. Where this libc has none the call fails with ENOSYS.
+ * in the search order (another preloaded library's, or libc's), found at the first call. Where this libc has none the
+ * call fails with ENOSYS.
  *
  * WRAP_LATE is for every other library's symbols, of which there need be none, or several. NEXT is what the
  * caller would have called without us, or `instead`: a function of the same type that refuses as that library does.
@@ -22,14 +22,12 @@
 
 #define WRAP(type, symbol, ...)                                                                  \
 	typedef type (*type_##symbol)(__VA_ARGS__);                                              \
-	static void *real_##symbol;                                                              \
-	static const struct wrap wrap_of_##symbol                                                \
-		__attribute__((section("iolens_wraps"), used)) = {#symbol, &real_##symbol};      \
+	static void *real_##symbol __attribute__((unused));                                      \
 	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default"))); \
 	type wrap_##symbol(__VA_ARGS__)
 
 #define REAL(symbol) \
-	((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(&wrap_of_##symbol)))
+	((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(#symbol, &real_##symbol)))
 
 /* What is known of it is said when it is first called: hundreds of such symbols take no relocation when a program starts. */
 #define WRAP_LATE(type, symbol, library_, instead_, ...)                                             \

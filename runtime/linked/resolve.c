@@ -23,8 +23,6 @@ __attribute__((visibility("hidden"))) extern const uint64_t linked_count;
 
 /* ---- libc's own ---- */
 
-__attribute__((visibility("hidden"))) extern const struct wrap __start_iolens_wraps[], __stop_iolens_wraps[];
-
 /* How others know that the runtime is in this program: what watches the start of programs, and a preloaded library. */
 __asm__(".pushsection .note.iolens, \"a\", %note\n.balign 4\n.long 7, 0, 1\n.asciz \"iolens\"\n.balign 4\n.popsection");
 
@@ -49,19 +47,16 @@ static long missing(void)
 	return -1;
 }
 
-void *wrap_resolve(const struct wrap *w)
+void *wrap_resolve(const char *name, void **real)
 {
-	void *real = resolve_linked(w->name);
-	if (real)
-		__atomic_store_n(w->real, real, __ATOMIC_RELAXED);
-	return real ? real : (void *)missing;
+	void *found = resolve_linked(name);
+	if (found)
+		__atomic_store_n(real, found, __ATOMIC_RELAXED);
+	return found ? found : (void *)missing;
 }
 
-void wrap_resolve_all(void)
+void resolve_start(void)
 {
-	for (const struct wrap *w = __start_iolens_wraps; w < __stop_iolens_wraps; w++)
-		if (!*w->real)
-			wrap_resolve(w);
 }
 
 /* ---- everybody else's ---- */

@@ -24,13 +24,17 @@
 /* ---- wrapping ---- */
 
 /*
- * Searched at every call until there is an MPI. A name that it has not got is answered by `instead_`; without one the
- * process ends as by the linker's "undefined symbol".
+ * The next definition of a name, searched at every call until there is an MPI. A name that it has not got is answered by
+ * `instead_`; without one the process ends as by the linker's "undefined symbol".
  */
-#define MPI_LATE(name_, instead_)                                                                      \
-	{                                                                                              \
-		.name = #name_, .instead = (void *)(instead_), .library = MPI_LIBRARY, .single = true, \
-	}
+#define MPI_NEXT(type_, name_, instead_)                                                                \
+	((type_ *)({                                                                                    \
+		static void *found_;                                                                    \
+		void *at_ = __atomic_load_n(&found_, __ATOMIC_ACQUIRE);                                 \
+		__builtin_expect(at_ != NULL, 1) ? at_ : mpi_find(&found_, #name_, (void *)(instead_)); \
+	}))
+
+__attribute__((cold)) void *mpi_find(void **found, const char *name, void *instead);
 
 /* Part of the file name of every MPI's library. */
 #define MPI_LIBRARY "mpi"
@@ -55,8 +59,7 @@ static inline bool mpi_inside(uintptr_t frame)
 	int mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
 	int mpi_entry_##name parameters                                                        \
 	{                                                                                      \
-		static struct late late_ = MPI_LATE(name, instead_);                           \
-		type_##symbol *next = (type_##symbol *)resolve_next(&late_, NULL);             \
+		type_##symbol *next = MPI_NEXT(type_##symbol, name, instead_);                 \
 		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                      \
 		if (mpi_inside(frame_))                                                        \
 			return next arguments;                                                 \
@@ -94,8 +97,7 @@ static inline bool mpi_inside(uintptr_t frame)
 	void mpi_entry_##name parameters __asm__(#name) __attribute__((visibility("default"))); \
 	void mpi_entry_##name parameters                                                        \
 	{                                                                                       \
-		static struct late late_ = MPI_LATE(name, NULL);                                \
-		type_f_##symbol *next = (type_f_##symbol *)resolve_next(&late_, NULL);          \
+		type_f_##symbol *next = MPI_NEXT(type_f_##symbol, name, NULL);                  \
 		uintptr_t frame_ = (uintptr_t)__builtin_frame_address(0);                       \
 		if (mpi_inside(frame_)) {                                                       \
 			next arguments;                                                         \

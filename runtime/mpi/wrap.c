@@ -3,6 +3,15 @@
 #include "mpi.h"
 #include "self.h"
 
+void *mpi_find(void **found, const char *name, void *instead)
+{
+	struct late late = {.name = name, .instead = instead, .library = MPI_LIBRARY, .single = true};
+	void *at = resolve_late(&late, NULL);
+	if (late.real)
+		__atomic_store_n(found, late.real, __ATOMIC_RELEASE);
+	return at;
+}
+
 /* What the thread opens between the two is the MPI's. */
 static inline __attribute__((always_inline)) uintptr_t enter_mpi(void)
 {
@@ -81,8 +90,7 @@ typedef int type_MPI_Finalize(void);
 	int mpi_entry_##name(void) __asm__(#name) __attribute__((visibility("default"))); \
 	int mpi_entry_##name(void)                                                        \
 	{                                                                                 \
-		static struct late late = MPI_LATE(name, NULL);                           \
-		type_MPI_Finalize *next = (type_MPI_Finalize *)resolve_next(&late, NULL); \
+		type_MPI_Finalize *next = MPI_NEXT(type_MPI_Finalize, name, NULL);        \
 		mpi_ending();                                                             \
 		uintptr_t before = enter_mpi();                                           \
 		int code = next();                                                        \

@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "arena.h"
+#include "at_start.h"
 #include "clock.h"
 #include "config.h"
 #include "kernel.h"
@@ -44,7 +45,7 @@ static struct {
 	int64_t job;
 	struct epoch epoch;
 	char command[3016];
-} life;
+} life AT_START;
 
 /* Hidden: the bounds of our section are no names for other libraries to find. */
 __attribute__((visibility("hidden"))) extern const struct life_module *const __start_iolens_modules[],
@@ -186,7 +187,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	if (getauxval(AT_SECURE))
 		return;
 	warn_start();
-	wrap_resolve_all();
+	resolve_start();
 	life.behind = resolve_behind();
 	config_load(environment);
 	if (config.dump && !life.behind)

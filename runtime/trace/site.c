@@ -40,7 +40,17 @@ struct found {
 
 typedef int find_function(void *address, struct found *out);
 static void *real_find;
-static const struct wrap find __attribute__((section("iolens_wraps"), used)) = {"_dl_find_object", &real_find};
+
+/* NULL: this libc has none. Looked for once. */
+static find_function *finder(void)
+{
+	static bool asked;
+	if (!__atomic_load_n(&asked, __ATOMIC_ACQUIRE)) {
+		wrap_resolve("_dl_find_object", &real_find);
+		__atomic_store_n(&asked, true, __ATOMIC_RELEASE);
+	}
+	return (find_function *)real_find;
+}
 
 struct search {
 	uintptr_t at;
@@ -69,7 +79,7 @@ static int is_it(struct dl_phdr_info *info, size_t size, void *search)
 static bool find_code(uintptr_t at, struct code *out)
 {
 	struct found f;
-	find_function *ask = (find_function *)real_find;
+	find_function *ask = finder();
 	if (!ask)
 		return !resolve_torn() && dl_iterate_phdr(is_it, &(struct search){at, out}) == 1;
 	if (ask((void *)at, &f) != 0 || !f.map)
