@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "arena.h"
+#include "at_start.h"
 #include "lock.h"
 #include "sys.h"
 #include "watcher.h"
@@ -21,20 +22,12 @@ enum {
 
 static const double SMAPS_TIME = 0.2; /* s that a process may spend in them */
 
-struct mapping {
-	uintptr_t from, to;
-	bool shared;
-	bool writable;               /* and shared */
-	bool unmeasured;             /* what was written was not always measured */
-	int64_t read, dirty, synced; /* pages that are counted: read, written, written and clean again */
-};
-
-struct posix_watcher posix_watcher;
+struct posix_watcher posix_watcher AT_START;
 
 static struct lock lock;
 static struct mapping *mappings; /* room for MAPPINGS, from the first on: most programs map none */
 static int used;
-static uintptr_t lowest = UINTPTR_MAX, highest;
+static uintptr_t lowest = UINTPTR_MAX, highest AT_START;
 static int64_t looked_at; /* pages */
 
 /* ---- which pages there are ---- */
@@ -241,9 +234,32 @@ static void split(uintptr_t from, uintptr_t to)
 	}
 }
 
-void map_unmapping(const void *at, size_t n)
+/* Inside the lock. */
+static void take(struct map_taken *taken)
+{
+	for (int i = 0; i < used; i++) {
+		struct mapping *m = &mappings[i];
+		bool whole = taken->from <= m->from && m->to <= taken->to;
+		if (m->from >= taken->to || taken->from >= m->to)
+			continue;
+		if (whole && taken->n < (int)(sizeof taken->mapping / sizeof *taken->mapping)) {
+			taken->mapping[taken->n++] = *m;
+			mappings[i--] = mappings[--used];
+		} else {
+			taken->more = true;
+		}
+	}
+}
+
+void map_unmapping(struct map_taken *taken, const void *at, size_t n)
 {
 	uintptr_t from = (uintptr_t)at, to = from + n, first = from, last = to;
+	taken->from = from;
+	taken->to = to;
+	taken->n = 0;
+	taken->more = false;
+	if (!n || from % page_size())
+		return;
 	if (concerns(from, to) && self_enter_locked(&lock)) {
 		for (int i = 0; i < used; i++) {
 			if (mappings[i].from >= to || from >= mappings[i].to)
@@ -255,6 +271,7 @@ void map_unmapping(const void *at, size_t n)
 		measure_range(first, last, false);
 		if (self_enter_locked(&lock)) {
 			split(from, to);
+			take(taken);
 			self_leave_locked(&lock);
 		}
 	}
@@ -285,10 +302,10 @@ static bool is_file(uintptr_t at)
 	       (at >= STATE_CLASS_LIBRARY && at != STATE_CLASS_DEVICE && at != STATE_CLASS_KERNEL);
 }
 
-/* Inside the lock. */
+/* Neighbours become one entry where room is short: of what threads use apart, each would count the other's. Inside the lock. */
 static void add(uintptr_t from, uintptr_t to, bool shared, bool writable)
 {
-	for (int i = 0; i < used; i++) {
+	for (int i = 0; used >= MAPPINGS / 2 && i < used; i++) {
 		struct mapping *m = &mappings[i];
 		if (m->shared != shared || m->writable != writable || m->read || m->dirty || m->synced ||
 		    (m->to != from && m->from != to))
@@ -341,11 +358,14 @@ void map_began(struct span s, void *at, size_t n, int protection, int flags, int
 	self_leave_locked(&lock);
 }
 
-void map_ended(const void *at, size_t n)
+void map_unmapped(const struct map_taken *taken, bool good)
 {
-	if (!concerns((uintptr_t)at, (uintptr_t)at + n) || !self_enter_locked(&lock))
+	if ((good ? !taken->more : !taken->n) || !self_enter_locked(&lock))
 		return;
-	cut((uintptr_t)at, (uintptr_t)at + n);
+	if (good)
+		cut(taken->from, taken->to);
+	for (int i = 0; !good && i < taken->n && used < MAPPINGS; i++)
+		mappings[used++] = taken->mapping[i];
 	self_leave_locked(&lock);
 }
 

@@ -5,21 +5,35 @@
 #ifndef IOLENS_POSIX_MAP_H
 #define IOLENS_POSIX_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "fds.h"
 
 /* mmap gave `at` for the descriptor of the span. */
 void map_began(struct span s, void *at, size_t n, int protection, int flags, int64_t from);
 
-/* Before [at, at + n) is unmapped. */
-void map_unmapping(const void *at, size_t n);
+/* What is taken out of the table while it is unmapped: its address may be another thread's before we hear of the result. */
+struct map_taken {
+	uintptr_t from, to;
+	int n;
+	bool more; /* is still in the table */
+	struct mapping {
+		uintptr_t from, to;
+		bool shared;
+		bool writable;               /* and shared */
+		bool unmeasured;             /* what was written was not always measured */
+		int64_t read, dirty, synced; /* pages that are counted: read, written, written and clean again */
+	} mapping[4];
+};
+
+/* Before [at, at + n) is unmapped, and after that; the two are a pair. */
+void map_unmapping(struct map_taken *taken, const void *at, size_t n);
+void map_unmapped(const struct map_taken *taken, bool good);
 
 /* Before its pages are given back. */
 void map_measure(const void *at, size_t n);
-
-/* After that: the range maps no file any more. */
-void map_ended(const void *at, size_t n);
 
 /* After its pages were given back: who touches them again reads them again. */
 void map_renewed(const void *at, size_t n);

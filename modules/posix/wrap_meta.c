@@ -258,12 +258,12 @@ ALIAS(mmap64, mmap);
 
 WRAP(int, munmap, void *at, size_t n)
 {
-	map_unmapping(at, n);
+	struct map_taken taken;
+	map_unmapping(&taken, at, n);
 	posix_mapping = true;
 	int result = REAL(munmap)(at, n);
 	posix_mapping = false;
-	if (result == 0)
-		map_ended(at, n);
+	map_unmapped(&taken, result == 0);
 	return result;
 }
 
@@ -277,13 +277,12 @@ WRAP(void *, mremap, void *old, size_t n, size_t room, int flags, ...)
 	va_start(rest, flags);
 	void *to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
 	va_end(rest);
-	if (room < n)
-		map_unmapping((char *)old + room, n - room);
+	struct map_taken taken;
+	map_unmapping(&taken, (char *)old + room, room < n ? n - room : 0);
 	posix_mapping = true;
 	void *got = REAL(mremap)(old, n, room, flags, to);
 	posix_mapping = false;
-	if (got != MAP_FAILED && room < n)
-		map_ended((char *)old + room, n - room);
+	map_unmapped(&taken, got != MAP_FAILED);
 	if (got != MAP_FAILED)
 		map_moved(old, room < n ? room : n, got, room);
 	return got;

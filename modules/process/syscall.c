@@ -112,20 +112,20 @@ static long map(long at, long n, long protection, long flags, long fd, long from
 
 static long unmap(long at, long n)
 {
-	map_unmapping((void *)at, (size_t)n);
+	struct map_taken taken;
+	map_unmapping(&taken, (void *)at, (size_t)n);
 	long result = pass(SYS_munmap, at, n, 0, 0, 0, 0);
-	if (result == 0)
-		map_ended((void *)at, (size_t)n);
+	map_unmapped(&taken, result == 0);
 	return result;
 }
 
 static long move(long at, long n, long room, long flags, long to)
 {
-	if ((size_t)room < (size_t)n)
-		map_unmapping((char *)at + room, (size_t)(n - room));
+	bool less = (size_t)room < (size_t)n;
+	struct map_taken taken;
+	map_unmapping(&taken, (char *)at + room, less ? (size_t)(n - room) : 0);
 	long got = pass(SYS_mremap, at, n, room, flags, to, 0);
-	if (got != -1 && (size_t)room < (size_t)n)
-		map_ended((char *)at + room, (size_t)(n - room));
+	map_unmapped(&taken, got != -1);
 	if (got != -1)
 		map_moved((void *)at, (size_t)(room < n ? room : n), (void *)got, (size_t)room);
 	return got;

@@ -187,6 +187,56 @@ def test_what_was_synchronized_counts_once(
     assert moved(observe([compile_program(SYNCHRONIZED)], cwd=tmp_path), "mapped") == (0, 800 * 8192)
 
 
+THREADS_MAP = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { THREADS = 4, TURNS = 3000, SIZE = 16384 };
+static void *work(void *number)
+{
+	char name[16];
+	snprintf(name, sizeof name, "m%ld", (long)number);
+	int fd = open(name, O_RDWR | O_CREAT, 0600);
+	if (ftruncate(fd, SIZE) != 0)
+		return number;
+	for (int turn = 0; turn < TURNS; turn++) {
+		volatile const char *at = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+		for (int i = 0; i < SIZE; i += 4096)
+			(void)at[i];
+		if (munmap((void *)(at + 1), SIZE) == 0 || munmap((void *)at, SIZE) != 0)
+			return number;
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread[THREADS];
+	void *failed;
+	for (long i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, work, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_join(thread[i], &failed) != 0 || failed)
+			return 1;
+	volatile const char *at = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, open("m0", O_RDONLY), 0);
+	if (munmap((void *)at, ~0UL / 2 & ~4095UL) == 0)
+		return 2;
+	(void)at[0];
+	return munmap((void *)at, SIZE);
+}
+"""
+
+
+def test_threads_that_map_at_once_do_not_count_each_others_pages(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path
+) -> None:
+    """An address goes from one to the other all the time; an unmapping that fails leaves all as it was."""
+    seen = observe([compile_program(THREADS_MAP)], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    assert moved(seen, "mapped") == (4 * 3000 * 16384 + 16384, 0)
+
+
 MOVED = """
 #define _GNU_SOURCE
 #include <fcntl.h>
