@@ -8,6 +8,7 @@
 
 #include "../posix/watcher.h"
 #include "arena.h"
+#include "at_start.h"
 #include "bypass.h"
 #include "life.h"
 #include "lock.h"
@@ -50,7 +51,7 @@ static struct own_ring {
 } * own;                  /* RINGS of them, from the first ring on */
 
 static struct lock lock;
-static int rings;
+static int rings AT_START;
 
 /* ---- which rings there are ---- */
 

@@ -5,6 +5,7 @@
 #include "../posix/record.h"
 #include "../posix/state.h"
 #include "arena.h"
+#include "at_start.h"
 #include "life.h"
 #include "lock.h"
 #include "self.h"
@@ -17,7 +18,7 @@ struct flight {
 };
 
 static struct lock lock;
-static struct flight **heads; /* by key */
+static struct flight **heads AT_START; /* by key */
 static struct flight *unused;
 static int in_flight;
 static uint8_t last_op; /* of the request that was submitted last */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "arena.h"
+#include "at_start.h"
 #include "readable.h"
 #include "record.h"
 #include "state.h"
@@ -23,7 +24,7 @@ enum { BUCKETS = 256 };
 
 static struct lock lock;
 static struct pending *bucket[BUCKETS], *unused;
-static int under_way;
+static int under_way AT_START;
 
 static struct pending **bucket_of(const struct aiocb *control)
 {
@@ -164,7 +165,7 @@ void posix_aio_done(const struct aiocb *control)
 
 void posix_aio_end(void)
 {
-	for (int i = 0; i < BUCKETS; i++)
+	for (int i = 0; under_way && i < BUCKETS; i++)
 		for (struct pending *p = bucket[i], *next; p; p = next) {
 			next = p->next;
 			if (readable(p->control, sizeof *p->control) && moved_by(p) >= 0)

@@ -3,9 +3,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "at_start.h"
 #include "config.h"
-#include "process_state.h"
 #include "lock.h"
+#include "process_state.h"
 #include "program_file.h"
 #include "readable.h"
 #include "self.h"
@@ -63,7 +64,7 @@ static bool environment_leads_here(char *const *environment)
 }
 
 /* As it was at the start: `env -i` empties its own. A program that was linked with us loses nothing by that. */
-static bool preloaded;
+static bool preloaded AT_START;
 
 __attribute__((constructor)) static void remember(int argc, char **argv, char **environment)
 {

@@ -8,6 +8,7 @@
 #include "../lustre/record.h"
 #include "../posix/record.h"
 #include "arena.h"
+#include "at_start.h"
 #include "config.h"
 #include "life.h"
 #include "site.h"
@@ -27,7 +28,7 @@ struct stdio_file *stdio_file_of(const struct path *p)
 
 /* ---- streams ---- */
 
-static bool on; /* the module is not disabled */
+static bool on AT_START; /* the module is not disabled */
 
 static struct lock free_lock;
 static struct stdio_stream *free_list;

@@ -4,13 +4,17 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "at_start.h"
 #include "lock.h"
 #include "sys.h"
 
 enum { CHUNK = 256 * 1024, LINE = 64, SMALL = 32 };
 
-static struct lock guard;
-static char *next, *end;
+/* Before the first file little is taken: that needs no mapping. */
+static char first[1024] AT_START __attribute__((aligned(LINE)));
+
+static struct lock guard AT_START;
+static char *next AT_START = first, *end AT_START = first + sizeof first;
 
 static void *map(size_t n)
 {

@@ -1,5 +1,6 @@
 #include "clock.h"
 
+#include "at_start.h"
 #include "lock.h"
 
 /*
@@ -9,10 +10,10 @@
 enum { RATES = 64 };
 #define FIRST_CHECK 0.02 /* s: the clock's read error of some 50 ns is then below 5e-6 */
 
-static struct clock_rate rates[RATES] = {{.per_tick = 1e-9, .check = 1e300}};
-static struct epoch epoch;
+static struct clock_rate rates[RATES] AT_START = {{.per_tick = 1e-9, .check = 1e300}};
+static struct epoch epoch AT_START;
 static struct lock measuring;
-static int current;
+static int current AT_START;
 
 const struct clock_rate *clock_rate = &rates[0];
 

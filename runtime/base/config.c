@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "arena.h"
+#include "at_start.h"
 #include "schema.h"
 #include "sys.h"
 
 enum { MIB = 1 << 20, FILE_MAX = 64 * 1024, WARNINGS = 16, PLACE = 320 };
 
-struct config config = {
+struct config config AT_START = {
 	.budget = 4 * MIB,
 	.trace_budget = 4 * MIB,
 	.trace_window = {-1e300, 1e300},
@@ -356,26 +357,44 @@ struct origin {
 	char place[PLACE]; /* empty: the default */
 };
 
+/* In a file, or the name of a variable. */
+struct place {
+	const char *name;
+	int line; /* 0 = the file as a whole; -1 = a variable */
+};
+
+static bool shown AT_START; /* somebody may ask where values came from: there is a file, or the environment asks */
 static struct origin origins[SETTINGS];
 static char warnings[WARNINGS][PLACE + 160];
 static int nwarnings;
 
-static void warn(const char *place, const char *name, const char *value, const char *what)
+static void print_place(const struct place *p, char out[PLACE])
 {
+	if (p->line > 0)
+		snprintf(out, PLACE, "%.300s:%d", p->name, p->line);
+	else
+		snprintf(out, PLACE, "%s%.*s", p->line ? "environment " : "",
+			 p->line ? (int)strcspn(p->name, "=") : 300, p->name);
+}
+
+static void warn(const struct place *p, const char *name, const char *value, const char *what)
+{
+	char place[PLACE];
+	print_place(p, place);
 	if (nwarnings < WARNINGS)
 		snprintf(warnings[nwarnings++], sizeof *warnings, "%s: %.40s %.40s: %s", place, name, value, what);
 }
 
-static void apply(const struct setting *s, const char *value, const char *place)
+static void apply(const struct setting *s, const char *value, const struct place *p)
 {
 	struct origin *o = &origins[s - settings];
 	const char *wrong = setters[s->type]((char *)&config + s->offset, value);
-	if (wrong) {
-		warn(place, s->name, value, wrong);
+	if (wrong)
+		warn(p, s->name, value, wrong);
+	if (wrong || !shown)
 		return;
-	}
 	snprintf(o->value, sizeof o->value, "%s", s->type == FLAG ? "on" : value);
-	snprintf(o->place, sizeof o->place, "%s", place);
+	print_place(p, o->place);
 }
 
 /* ---- the environment ---- */
@@ -388,41 +407,34 @@ static void clear(const struct setting *s)
 	origins[s - settings] = (struct origin){0};
 }
 
-/* One of a pair is in the environment: the file's word on both is void. */
-static void clear_pairs(char **environment, const char *prefix)
+/* That a variable stands for, and its value. */
+static const struct setting *setting_of(const char *variable, const char *prefix, const char **value)
 {
-	char variable[64];
-	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
-		if (!s->pair)
-			continue;
-		snprintf(variable, sizeof variable, "%s%s", prefix, s->name);
-		if (!config_variable(environment, variable))
-			continue;
-		clear(s);
-		clear(setting_named(s->pair, strlen(s->pair)));
-	}
+	size_t n = strlen(prefix);
+	const char *equals = *variable == *prefix && strncmp(variable, prefix, n) == 0 ? strchr(variable, '=') : NULL;
+	*value = equals ? equals + 1 : NULL;
+	return equals ? setting_named(variable + n, (size_t)(equals - variable) - n) : NULL;
 }
 
 static void load_environment(char **environment, const char *prefix)
 {
-	size_t n = strlen(prefix);
-	clear_pairs(environment, prefix);
-	for (char **e = environment; *e; e++) {
-		const char *equals = strchr(*e, '=');
-		const struct setting *s;
-		char place[PLACE];
-		if (!equals || strncmp(*e, prefix, n) != 0 || !(s = setting_named(*e + n, (size_t)(equals - *e) - n)))
-			continue;
-		snprintf(place, sizeof place, "environment %s%s", prefix, s->name);
-		apply(s, equals + 1, place);
-	}
+	const struct setting *s;
+	const char *value;
+	for (char **e = environment; *e; e++) /* one of a pair is in the environment: the file's word on both is void */
+		if ((s = setting_of(*e, prefix, &value)) && s->pair) {
+			clear(s);
+			clear(setting_named(s->pair, strlen(s->pair)));
+		}
+	for (char **e = environment; *e; e++)
+		if ((s = setting_of(*e, prefix, &value)))
+			apply(s, value, &(struct place){*e, -1});
 }
 
 const char *config_variable(char **environment, const char *name)
 {
 	size_t n = strlen(name);
 	for (char **e = environment; *e; e++)
-		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+		if (**e == *name && strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;
 }
@@ -441,7 +453,7 @@ static bool obsolete(const char *key, size_t n)
 
 static void load_line(char *line, const char *path, int number)
 {
-	char place[PLACE];
+	struct place place = {path, number};
 	line += strspn(line, " \t\r");
 	size_t n = strcspn(line, " \t\r");
 	char *value = line + n + strspn(line + n, " \t\r");
@@ -449,15 +461,14 @@ static void load_line(char *line, const char *path, int number)
 		value[end - 1] = '\0';
 	if (!n || *line == '#')
 		return;
-	snprintf(place, sizeof place, "%.300s:%d", path, number);
 	const struct setting *s = setting_named(line, n);
 	if (!s && !obsolete(line, n)) {
 		line[n] = '\0';
-		warn(place, line, "", "no such setting");
+		warn(&place, line, "", "no such setting");
 	} else if (s) {
 		if (s->type != NAMES && s->type != RECORDS)
 			value[strcspn(value, " \t")] = '\0';
-		apply(s, value, place);
+		apply(s, value, &place);
 	}
 }
 
@@ -469,7 +480,7 @@ static void load_file(const char *path)
 	if (fd >= 0)
 		sys_close(fd);
 	if (got < 0)
-		warn(path, "", "", "cannot be read");
+		warn(&(struct place){path, 0}, "", "", "cannot be read");
 	int number = 0;
 	for (char *at = text; got > 0 && *at;) {
 		size_t n = strcspn(at, "\n");
@@ -480,15 +491,19 @@ static void load_file(const char *path)
 	}
 }
 
+#define SWITCH_OF_OLD "DXT_ENABLE_IO_TRACE" /* Darshan's, on whatever it is set to */
+
 void config_load(char **environment)
 {
 	const char *path = config_variable(environment, "IOLENS_CONFIG_PATH");
 	path = path ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
+	shown = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
+		config_variable(environment, "DARSHAN_DUMP_CONFIG");
 	if (path)
 		load_file(path);
 	load_environment(environment, "DARSHAN_");
-	if (config_variable(environment, "DXT_ENABLE_IO_TRACE")) /* Darshan's switch of old, on whatever it is set to */
-		apply(setting_named("TRACE", 5), "on", "environment DXT_ENABLE_IO_TRACE");
+	if (config_variable(environment, SWITCH_OF_OLD))
+		apply(setting_named("TRACE", 5), "on", &(struct place){SWITCH_OF_OLD, -1});
 	load_environment(environment, "IOLENS_");
 }
 

@@ -1,5 +1,6 @@
 #include "lock.h"
 
+#include "at_start.h"
 #include "sys.h"
 
 enum {
@@ -10,7 +11,7 @@ enum {
 };
 
 __thread struct self self = {.gate = SELF_NEW};
-void (*lock_on_lost)(void);
+void (*lock_on_lost)(void) AT_START;
 
 static const char may_be_more;
 const char *lock_single_thread = &may_be_more;
@@ -25,7 +26,7 @@ void lock_start(void)
 }
 
 /* How many forks this process is away from the first. */
-static uint64_t generation;
+static uint64_t generation AT_START;
 
 /* Bits 48 and up: the process; below: the thread. */
 void lock_identify(void)

@@ -1,10 +1,12 @@
 #include "sys.h"
 
+#include "at_start.h"
+
 #include <errno.h>
 #include <signal.h>
 
-int64_t sys_own_read;
-bool sys_confined;
+int64_t sys_own_read AT_START;
+bool sys_confined AT_START;
 
 #if defined(__x86_64__)
 long sys_call(long number, long a, long b, long c, long d, long e, long f)

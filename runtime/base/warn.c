@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 
+#include "at_start.h"
 #include "sys.h"
 
 enum { LINE = 4096 /* as much as a pipe takes in one piece */ };
@@ -18,7 +19,7 @@ static struct {
 	ino_t inode;
 	dev_t special;
 	mode_t mode; /* 0: it was closed */
-} at_start;
+} at_start AT_START;
 
 void warn_start(void)
 {

@@ -3,13 +3,14 @@
 #include <errno.h>
 
 #include "arena.h"
+#include "at_start.h"
 #include "endpoint.h"
 #include "sys.h"
 
 enum { PIECES = FDS_MAX / FDS_PIECE };
 
 uintptr_t fds_near[FDS_NEAR];
-uintptr_t (*fds_adopt)(int fd);
+uintptr_t (*fds_adopt)(int fd) AT_START;
 
 /* The first is the near descriptors'. Every other is made once and stays. */
 static uintptr_t *piece[PIECES] = {fds_near};

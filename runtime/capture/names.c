@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 
 #include "arena.h"
+#include "at_start.h"
 #include "config.h"
 #include "fds.h"
 #include "hash.h"
@@ -117,7 +118,7 @@ bool names_path(struct path *out, int dir, const char *path)
  * have it in one of 30 million processes. To compare the texts would cost every open 55 instructions.
  */
 
-static uint64_t secret[2];
+static uint64_t secret[2] AT_START;
 
 static void find_pmix(char **environment);
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 
+#include "at_start.h"
 #include "config.h"
 #include "lock.h"
 #include "store.h"
@@ -27,11 +28,11 @@ static void count_lost(void)
 
 union self_process self_process __attribute__((aligned(SELF_PAGE)));
 
-static uint64_t last_pass = 1;
-static const struct self_life *life;
-int self_owner;
-void (*self_on_thread_end)(struct state_shard *shard);
-void (*self_on_shard)(int shard);
+static uint64_t last_pass AT_START = 1;
+static const struct self_life *life AT_START;
+int self_owner AT_START;
+void (*self_on_thread_end)(struct state_shard *shard) AT_START;
+void (*self_on_shard)(int shard) AT_START;
 
 /* ---- threads come and go ---- */
 
@@ -39,8 +40,8 @@ enum {
 	KEYS_WITHOUT_MALLOC = 32
 }; /* of glibc: to set the value of a later one may need memory, and then wait for a lock */
 
-static pthread_key_t at_thread_exit;
-static bool have_key;
+static pthread_key_t at_thread_exit AT_START;
+static bool have_key AT_START;
 
 /* A thread that was cancelled inside a record call ends here, too. */
 static void release(void *shard)
@@ -61,7 +62,7 @@ static void release(void *shard)
 
 void self_start(const struct self_life *its_life)
 {
-	static bool begun;
+	static bool begun AT_START;
 	if (!begun)
 		have_key = pthread_key_create(&at_thread_exit, release) == 0 && at_thread_exit < KEYS_WITHOUT_MALLOC;
 	begun = true;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "at_start.h"
 #include "sys.h"
 
 enum { TMPFS = 0x01021994, HUGE = 1 << 20 };
@@ -12,9 +13,10 @@ static struct {
 	const char *path;
 	dev_t device;
 	ino_t inode;
-	bool ahead; /* its file system reads ahead */
-	bool huge;  /* its file system would spend huge pages */
-} file;
+	bool ahead;                            /* its file system reads ahead */
+	bool huge;                             /* its file system would spend huge pages */
+	const struct store_region *first_rare; /* the lowest */
+} file AT_START;
 
 void store_region_place(struct store_region *r, uint64_t *at, size_t capacity, size_t piece_size)
 {
@@ -67,7 +69,8 @@ static char *map_piece(const struct store_region *r, int k, int fd)
 
 static bool map_region(struct store_region *r, int fd)
 {
-	if (r->late && !(r->first_page = map_part(r->offset, STORE_PAGE, r->first_page, fd)))
+	bool shown = r->late && (!r->rare || r == file.first_rare);
+	if (shown && !(r->first_page = map_part(r->offset, STORE_PAGE, r->first_page, fd)))
 		return false;
 	int pieces = r->pieces || r->late ? r->pieces : 1;
 	for (int k = 0; k < pieces; k++) {
@@ -104,6 +107,10 @@ bool store_file_make(int dir, const char *path, size_t size, struct store_region
 {
 	const char *name = strrchr(path, '/') + 1;
 	file.path = path;
+	file.first_rare = NULL;
+	for (int i = n; i--;)
+		if (regions[i]->rare)
+			file.first_rare = regions[i];
 	int fd = sys_open_at(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
@@ -133,17 +140,35 @@ static char *map_by_name(const struct store_region *r, int k)
 
 /*
  * The kernel maps pages of a shared mapping a second time when it is asked to move none of them; so the file need not be open,
- * and may be beyond reach by now. The piece before begins to overlap where the new one begins; a late region's first page is where
- * its first piece begins.
+ * and may be beyond reach by now.
  */
+static char *map_again(const char *mapped, size_t n)
+{
+	long at = mapped ? sys_call(SYS_mremap, (long)mapped, 0, (long)n, MREMAP_MAYMOVE, 0, 0) : -1;
+	return at < 0 && at > -4096 ? NULL : (char *)at;
+}
+
+/* From the first page of the lowest one, for a moment with all that lies between: where the file is beyond reach. */
+static char *begin_rare(const struct store_region *r)
+{
+	char *at = map_by_name(r, 0);
+	size_t between = r->offset - file.first_rare->offset;
+	if (at || !(at = map_again(file.first_rare->first_page, between + piece_length(r, 0))))
+		return at;
+	sys_unmap(at, between);
+	return at + between;
+}
+
+/* The piece before begins to overlap where the new one begins; a late region's first page is where its first piece begins. */
 static bool grow(struct store_region *r)
 {
 	int k = r->pieces;
 	char *mapped = k ? r->piece[k - 1] + r->piece_size : r->first_page;
-	if (k == STORE_PIECES || !mapped)
+	if (k == STORE_PIECES || (!mapped && !r->rare))
 		return false;
-	long at = sys_call(SYS_mremap, (long)mapped, 0, (long)piece_length(r, k), MREMAP_MAYMOVE, 0, 0);
-	r->piece[k] = at < 0 && at > -4096 ? map_by_name(r, k) : (char *)at;
+	r->piece[k] = mapped ? map_again(mapped, piece_length(r, k)) : begin_rare(r);
+	if (!r->piece[k] && mapped)
+		r->piece[k] = map_by_name(r, k);
 	if (!r->piece[k])
 		return false;
 	__atomic_store_n(&r->pieces, k + 1, __ATOMIC_RELEASE);

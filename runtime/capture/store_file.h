@@ -22,6 +22,7 @@ struct store_region {
 	size_t used;
 	size_t touched; /* pages below are known to exist */
 	bool late;      /* of its first piece a page is mapped, which is enough to have the rest when it is wanted */
+	bool rare;      /* not even that, but of the first such region */
 	char *first_page;
 	int pieces;
 	char *piece[STORE_PIECES];

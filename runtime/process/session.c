@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include "abandoned.h"
+#include "at_start.h"
 #include "communication.h"
 #include "config.h"
 #include "delivery.h"
@@ -23,7 +24,8 @@ static struct {
 	char alone[256];    /* directory of stores without session and job */
 	bool alone_private; /* it is this user's alone, and goes with the last store */
 	char host[65];
-} session;
+	int directory; /* of the session, open from joining it until the store is made; 0 = it is not */
+} session AT_START;
 
 static const char *temporary(void)
 {
@@ -49,8 +51,10 @@ bool session_join(void)
 {
 	if (!config.session || config.session[0] != '/' || strlen(config.session) > 400)
 		return false;
+	int directory = sys_open_private(config.session);
+	session.directory = directory > 0 ? directory : 0;
 	return session.joined =
-		       sys_private(config.session) || is_anothers() ||
+		       directory >= 0 || is_anothers() ||
 		       delivery_expected(session.elsewhere, sizeof session.elsewhere, temporary(), &session.first);
 }
 
@@ -102,7 +106,10 @@ static int open_alone(void)
 
 static int open_directory(void)
 {
-	int fd = -1;
+	int fd = -1, joined = session.directory;
+	session.directory = 0;
+	if (joined)
+		return joined;
 	if (!session.joined && !session.world[0])
 		return open_alone();
 	if (!session.others)
