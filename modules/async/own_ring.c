@@ -8,7 +8,7 @@
 
 #include "../posix/watcher.h"
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "bypass.h"
 #include "life.h"
 #include "lock.h"

@@ -5,7 +5,7 @@
 #include "../posix/record.h"
 #include "../posix/state.h"
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "life.h"
 #include "lock.h"
 #include "self.h"

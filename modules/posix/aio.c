@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "readable.h"
 #include "record.h"
 #include "state.h"

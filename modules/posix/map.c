@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "lock.h"
 #include "sys.h"
 #include "watcher.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "readable.h"
 #include "self.h"
 #include "wrap.h"

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "config.h"
 #include "lock.h"
 #include "process_state.h"

@@ -8,7 +8,7 @@
 #include "../lustre/record.h"
 #include "../posix/record.h"
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "config.h"
 #include "life.h"
 #include "site.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "lock.h"
 #include "sys.h"
 

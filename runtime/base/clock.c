@@ -1,6 +1,6 @@
 #include "clock.h"
 
-#include "at_start.h"
+#include "thread.h"
 #include "lock.h"
 
 /*

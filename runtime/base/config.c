@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "schema.h"
 #include "sys.h"
 

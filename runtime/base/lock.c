@@ -1,6 +1,6 @@
 #include "lock.h"
 
-#include "at_start.h"
+#include "thread.h"
 #include "sys.h"
 
 enum {

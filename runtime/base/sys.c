@@ -1,6 +1,6 @@
 #include "sys.h"
 
-#include "at_start.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <signal.h>

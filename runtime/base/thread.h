@@ -1,4 +1,7 @@
-/* What iolens keeps of the calling thread: its way into the data path (capture/self.h) and the locks that it holds (lock.h). */
+/*
+ * What iolens keeps of the calling thread: its way into the data path (capture/self.h) and the locks that it holds (lock.h). And
+ * where that is which every process writes as it starts.
+ */
 #ifndef IOLENS_THREAD_H
 #define IOLENS_THREAD_H
 
@@ -39,5 +42,12 @@ struct self {
 };
 
 extern __thread struct self self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/*
+ * Variables that every process writes as it starts lie together: each further page is one more for the kernel to make.
+ *
+ *	static int rings AT_START;
+ */
+#define AT_START __attribute__((section("iolens_start")))
 
 #endif

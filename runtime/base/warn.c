@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "sys.h"
 
 enum { LINE = 4096 /* as much as a pipe takes in one piece */ };

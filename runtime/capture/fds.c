@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "endpoint.h"
 #include "sys.h"
 

@@ -4,7 +4,7 @@
 #include <sys/auxv.h>
 
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "config.h"
 #include "fds.h"
 #include "hash.h"

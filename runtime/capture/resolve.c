@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "sys.h"
 #include "warn.h"
 

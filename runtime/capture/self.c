@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "config.h"
 #include "lock.h"
 #include "store.h"

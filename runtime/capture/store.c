@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "config.h"
 #include "container.h"
 #include "lock.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "at_start.h"
+#include "thread.h"
 #include "sys.h"
 
 enum { TMPFS = 0x01021994, HUGE = 1 << 20 };

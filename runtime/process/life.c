@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 
 #include "arena.h"
-#include "at_start.h"
+#include "thread.h"
 #include "clock.h"
 #include "config.h"
 #include "kernel.h"

@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 
 #include "abandoned.h"
-#include "at_start.h"
+#include "thread.h"
 #include "communication.h"
 #include "config.h"
 #include "delivery.h"
