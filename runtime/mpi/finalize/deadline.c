@@ -10,7 +10,8 @@
 #include "session.h"
 #include "sys.h"
 
-enum { NAP_MIN = 20000, NAP_MAX = 4000000, SPINS = 8, CHECK_EVERY = 32 };
+/* A nap takes 50 us more than it asks for: most messages between nodes that are all there are quicker than the first one. */
+enum { NAP_MIN = 20000, NAP_MAX = 4000000, SPIN = 200000, SPINS = 8, CHECK_EVERY = 32 };
 
 struct deadline deadline_from_now(double seconds)
 {
@@ -30,7 +31,7 @@ bool deadline_rest(struct deadline *p)
 	struct timespec t = {.tv_nsec = (long)(nap < NAP_MIN ? NAP_MIN : nap > NAP_MAX ? NAP_MAX : nap)};
 	if (now > p->until || (p->turn % CHECK_EVERY == CHECK_EVERY - 1 && deadline_given_up()))
 		return false;
-	if (p->turn++ < SPINS)
+	if (p->turn++ < SPINS || now - p->begun < SPIN)
 		sched_yield();
 	else
 		nanosleep(&t, NULL);

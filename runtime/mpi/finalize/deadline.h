@@ -16,7 +16,7 @@ struct deadline deadline_from_now(double seconds);
 /* The same deadline, a new wait. */
 void deadline_again(struct deadline *p);
 
-/* Sleeps a little, the longer the wait has been; false when it is over, or a rank on this node has given up before. */
+/* Lets others run, then sleeps a little, the longer the wait has been; false when it is over, or a rank on this node has given up before. */
 bool deadline_rest(struct deadline *p);
 
 /*
