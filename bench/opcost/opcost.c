@@ -23,7 +23,7 @@
 
 #define MUST(that) ((that) ? (void)0 : fail(#that))
 
-enum { FILE_SIZE = 4 << 20, NAMES = 10000 };
+enum { FILE_SIZE = 4 << 20, NAMES = 2000 };
 
 struct job {
 	char path[512];

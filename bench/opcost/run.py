@@ -55,7 +55,7 @@ OPERATIONS: list[tuple[str, int, int, float | None]] = [
     ("fprintf", 500_000, 1, None),
     ("open+close", 10_000, 1, 120),
     ("open+close-relative", 10_000, 1, None),
-    ("open+close-names", 10_000, 1, 150),
+    ("open+close-names", 100_000, 1, 150),
     ("fopen+fclose", 10_000, 1, None),
     ("stat", 20_000, 1, 40),
     ("stat-relative", 20_000, 1, None),
