@@ -126,6 +126,7 @@ struct assembly {
 	struct assembly_source *sources;
 	size_t nsources, room;
 	struct text_index hosts;
+	struct id_set parents;   /* process numbers that some source is a child of, on any node; empty: not known */
 	struct log_bytes lost;   /* struct assembly_lost: stores left out */
 	bool group_readable;     /* some process was told so by its settings */
 	struct log_bytes deaths; /* struct assembly_death */

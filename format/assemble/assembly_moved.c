@@ -39,6 +39,8 @@ static struct children children_below(const struct assembly *a, const struct sta
 static int64_t moved_by_children(const struct assembly *a, const struct state_process *p, int kind, int64_t most)
 {
 	int64_t limit = INT64_MAX;
+	if (a->parents.used && !id_set_has(&a->parents, (uint64_t)p->pid))
+		return 0;
 	for (;;) {
 		struct children c = children_below(a, p, kind, limit, 0);
 		if (c.sum <= most || c.sum <= 0)

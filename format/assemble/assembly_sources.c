@@ -357,6 +357,17 @@ static void drop_copies(struct assembly *a)
 	a->nsources = kept;
 }
 
+/* Most processes have no child: who knows that need not look for any among thousands. */
+static void learn_parents(struct assembly *a)
+{
+	id_set_free(&a->parents);
+	for (size_t n = 0; n < a->nsources; n++)
+		if (a->sources[n].parent && id_set_add(&a->parents, (uint64_t)a->sources[n].parent) < 0) {
+			id_set_free(&a->parents);
+			return;
+		}
+}
+
 /* A store of which nothing can be read is left out, and named. */
 void assembly_survey(struct assembly *a)
 {
@@ -375,6 +386,7 @@ void assembly_survey(struct assembly *a)
 	if (kept)
 		log_sort(a->sources, kept, sizeof *a->sources, by_start);
 	drop_copies(a);
+	learn_parents(a);
 }
 
 void assembly_forget(struct assembly *a)
@@ -382,6 +394,7 @@ void assembly_forget(struct assembly *a)
 	for (size_t n = 0; n < a->nsources; n++)
 		forget_source(&a->sources[n]);
 	log_free(a->sources);
+	id_set_free(&a->parents);
 	id_set_free(&a->common[0]);
 	id_set_free(&a->common[1]);
 	text_index_free(&a->hosts);
