@@ -76,7 +76,8 @@ node_service() {
 	for ((i = 0; i < 300; i++)); do ! grep -q ready "$root.log" || break; sleep 0.1; done
 	grep -q ready "$root.log" || fail "iolens-kernel --node: $(cat "$root.log")"
 	made=$(mktemp -d --tmpdir="$root/tmp") && chown 1000 "$made"
-	env -i PATH=/usr/bin:/bin chroot --userspec=1000:1000 "$root" sh -c "cd ${made#"$root"} && /tmp/static"
+	# In a session of its own: without a scheduler a process group is a job, and this script's goes on.
+	env -i PATH=/usr/sbin:/usr/bin:/bin setsid -w chroot --userspec=1000:1000 "$root" sh -c "cd ${made#"$root"} && /tmp/static"
 	for ((i = 0; i < 300; i++)); do
 		log=$(find "$root/logs/iolens" -name '*.darshan')
 		[ -z "$log" ] || break
