@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,6 +136,8 @@ static const char *relative(const struct job *j)
 LOOP(do_pread, pread(j->fd, buffer, 1, i &(FILE_SIZE - 1)) == 1)
 LOOP(do_read, read(j->fd, buffer, 1) == 1)
 LOOP(do_write, write(j->fd, buffer, 1) == 1)
+LOOP(do_readv, readv(j->fd, (struct iovec[]){{buffer, 1}, {buffer + 1, 1}}, 2) == 2)
+LOOP(do_writev, writev(j->fd, (struct iovec[]){{buffer, 1}, {buffer + 1, 1}}, 2) == 2)
 LOOP(do_pwrite, pwrite(j->fd, buffer, 1, i &(FILE_SIZE - 1)) == 1)
 LOOP(do_lseek, lseek(j->fd, i &(FILE_SIZE - 1), SEEK_SET) >= 0)
 LOOP(do_fstat, fstat(j->fd, &(struct stat){0}) == 0)
@@ -261,6 +264,8 @@ static const struct operation operations[] = {
 	{"read", make_file, do_read},
 	{"pwrite", make_file, do_pwrite},
 	{"write", make_file, do_write},
+	{"readv", make_file, do_readv},
+	{"writev", make_file, do_writev},
 	{"lseek", make_file, do_lseek},
 	{"open+close", make_file, do_open},
 	{"open+close-relative", make_file_here, do_open_relative},

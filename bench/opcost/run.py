@@ -34,6 +34,8 @@ OPERATIONS: list[tuple[str, int, int, float | None]] = [
     ("read", 40_000, 1, 15),
     ("pwrite", 40_000, 1, 15),
     ("write", 40_000, 1, 15),
+    ("readv", 40_000, 1, 20),
+    ("writev", 40_000, 1, 20),
     ("lseek", 80_000, 1, 15),
     ("excluded-pread", 100_000, 1, 3),
     ("excluded-pread" + FORWARDED, 100_000, 1, None),
