@@ -70,7 +70,7 @@ def make_lake(folder: Path, logs: int, jobs: int) -> Path:
     lake = folder / "lake"
     if lake.exists():
         return lake
-    generate.generate(folder / "population", logs=logs, files=20, users=max(10, logs // 200), days=72)
+    generate.generate(folder / "population", logs=logs, files=20, users=max(10, logs // 20), days=72)
     area = str(folder / "population" / "logs")
     subprocess.run([IOLENS, "fleet", "ingest", area, "--lake", lake], check=True, stdout=subprocess.DEVNULL)
     told = folder / "population" / "accounting.txt"

@@ -38,7 +38,7 @@ VIEWS = 64
 """Scopes whose databases are kept."""
 
 FEW_VIEWS = 4
-MOST_RESIDENT = 2200 << 20
+MOST_RESIDENT = 3 << 30
 """Bytes of the server in memory, above which only the last few are."""
 
 JOBS = 16
