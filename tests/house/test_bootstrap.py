@@ -119,6 +119,18 @@ def test_apt_is_not_called_when_nothing_is_missing(machine: Machine) -> None:
     assert machine.called("apt") == []
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_build_is_configured_anew_after_an_installation(machine: Machine, there: bool) -> None:
+    """Meson does not look again for what it did not find: back ends for an MPI that came with the tests' packages."""
+    machine.with_apt()
+    if there:
+        machine.with_compiler()
+    (machine.home / "build").mkdir()
+    (machine.home / "build" / "build.ninja").touch()
+    assert machine.run("build").returncode == 0
+    assert (machine.home / "build").exists() == there
+
+
 def test_a_failing_apt_is_one_line_with_its_reason(machine: Machine) -> None:
     machine.stand_in("bin/apt-get", "echo 'E: Temporary failure resolving' >&2; exit 100")
     done = machine.run("build")
