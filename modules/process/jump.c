@@ -105,7 +105,7 @@ __attribute__((used, visibility("hidden"))) void *jump_swapcontext;
 __attribute__((used)) static void *swap_prepare(void)
 {
 	self_on_switch();
-	return jump_swapcontext ? jump_swapcontext : wrap_resolve("swapcontext", &jump_swapcontext);
+	return wrap_real("swapcontext", &jump_swapcontext);
 }
 
 #if defined(__x86_64__)

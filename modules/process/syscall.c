@@ -81,8 +81,7 @@ static void see_child(long number, long first)
 void bypass_seen(long number, long first) __attribute__((used, visibility("hidden")));
 void bypass_seen(long number, long first)
 {
-	if (!bypass_syscall)
-		wrap_resolve("syscall", &bypass_syscall);
+	wrap_real("syscall", &bypass_syscall);
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].number == number && !self.inside)
 			self_count(known[i].operation, 1, 0, 0);
@@ -97,7 +96,7 @@ typedef long type_syscall(long, long, long, long, long, long, long);
 
 static long pass(long number, long a, long b, long c, long d, long e, long f)
 {
-	return ((type_syscall *)bypass_syscall)(number, a, b, c, d, e, f);
+	return ((type_syscall *)wrap_real("syscall", &bypass_syscall))(number, a, b, c, d, e, f);
 }
 
 static long map(long at, long n, long protection, long flags, long fd, long from)

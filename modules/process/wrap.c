@@ -115,7 +115,7 @@ static void *real_vfork_entry;
 __attribute__((used)) static void *vfork_prepare(void)
 {
 	fds_vfork_seen();
-	return real_vfork_entry ? real_vfork_entry : wrap_resolve("vfork", &real_vfork_entry);
+	return wrap_real("vfork", &real_vfork_entry);
 }
 
 #if defined(__x86_64__)

@@ -24,6 +24,13 @@ void resolve_start(void);
  */
 __attribute__((cold)) void *wrap_resolve(const char *name, void **real);
 
+/* Another thread may be finding it at the same moment. */
+static inline __attribute__((always_inline)) void *wrap_real(const char *name, void **real)
+{
+	void *at = __atomic_load_n(real, __ATOMIC_RELAXED);
+	return __builtin_expect(at != NULL, 1) ? at : wrap_resolve(name, real);
+}
+
 /*
  * True where another iolens observes the process: one that was linked into the program, or a library that stands before this
  * one. What comes second passes through.

@@ -26,8 +26,7 @@
 	type wrap_##symbol(__VA_ARGS__) __asm__(#symbol) __attribute__((visibility("default"))); \
 	type wrap_##symbol(__VA_ARGS__)
 
-#define REAL(symbol) \
-	((type_##symbol)(__builtin_expect(!!real_##symbol, 1) ? real_##symbol : wrap_resolve(#symbol, &real_##symbol)))
+#define REAL(symbol) ((type_##symbol)wrap_real(#symbol, &real_##symbol))
 
 /* What is known of it is said when it is first called: hundreds of such symbols take no relocation when a program starts. */
 #define WRAP_LATE(type, symbol, library_, instead_, ...)                                             \

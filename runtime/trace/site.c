@@ -49,7 +49,7 @@ static find_function *finder(void)
 		wrap_resolve("_dl_find_object", &real_find);
 		__atomic_store_n(&asked, true, __ATOMIC_RELEASE);
 	}
-	return (find_function *)real_find;
+	return (find_function *)__atomic_load_n(&real_find, __ATOMIC_RELAXED);
 }
 
 struct search {
