@@ -251,14 +251,14 @@ static void take(struct map_taken *taken)
 	}
 }
 
-void map_unmapping(struct map_taken *taken, const void *at, size_t n)
+static void unmapping(struct map_taken *taken, uintptr_t from, size_t n)
 {
-	uintptr_t from = (uintptr_t)at, to = from + n, first = from, last = to;
+	uintptr_t to = from + n, first = from, last = to;
 	taken->from = from;
 	taken->to = to;
 	taken->n = 0;
 	taken->more = false;
-	if (!n || from % page_size())
+	if (!n)
 		return;
 	if (concerns(from, to) && self_enter_locked(&lock)) {
 		for (int i = 0; i < used; i++) {
@@ -277,6 +277,17 @@ void map_unmapping(struct map_taken *taken, const void *at, size_t n)
 	}
 	if (posix_watcher.unmapping)
 		posix_watcher.unmapping(from, to);
+}
+
+void map_unmapping(struct map_taken *taken, const void *at, size_t n)
+{
+	bool refused = (uintptr_t)at % page_size(); /* then all stays: nothing is taken out for a moment */
+	unmapping(taken, (uintptr_t)at, refused ? 0 : n);
+}
+
+void map_resizing(struct map_taken *taken, const void *old, size_t n, size_t room)
+{
+	unmapping(taken, (uintptr_t)old + room, room < n ? n - room : 0);
 }
 
 void map_measure(const void *at, size_t n)

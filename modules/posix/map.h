@@ -28,8 +28,12 @@ struct map_taken {
 	} mapping[4];
 };
 
-/* Before [at, at + n) is unmapped, and after that; the two are a pair. */
+/*
+ * Before [at, at + n) is unmapped, or [old, old + n) gets another size, of which only what becomes too much is unmapped; and after
+ * that, which goes with either.
+ */
 void map_unmapping(struct map_taken *taken, const void *at, size_t n);
+void map_resizing(struct map_taken *taken, const void *old, size_t n, size_t room);
 void map_unmapped(const struct map_taken *taken, bool good);
 
 /* Before its pages are given back. */

@@ -278,7 +278,7 @@ WRAP(void *, mremap, void *old, size_t n, size_t room, int flags, ...)
 	void *to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
 	va_end(rest);
 	struct map_taken taken;
-	map_unmapping(&taken, (char *)old + room, room < n ? n - room : 0);
+	map_resizing(&taken, old, n, room);
 	posix_mapping = true;
 	void *got = REAL(mremap)(old, n, room, flags, to);
 	posix_mapping = false;

@@ -120,9 +120,8 @@ static long unmap(long at, long n)
 
 static long move(long at, long n, long room, long flags, long to)
 {
-	bool less = (size_t)room < (size_t)n;
 	struct map_taken taken;
-	map_unmapping(&taken, (char *)at + room, less ? (size_t)(n - room) : 0);
+	map_resizing(&taken, (void *)at, (size_t)n, (size_t)room);
 	long got = pass(SYS_mremap, at, n, room, flags, to, 0);
 	map_unmapped(&taken, got != -1);
 	if (got != -1)
