@@ -1,6 +1,5 @@
 #include "expression.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,11 +68,11 @@ static void include(struct set *set, int first, int last)
 		set->bits[c >> 6] |= UINT64_C(1) << (c & 63);
 }
 
-static void include_where(struct set *set, int (*is)(int))
+/* Ranges by their first and last byte. */
+static void include_ranges(struct set *set, const char *ranges)
 {
-	for (int c = 1; c < 128; c++)
-		if (is(c))
-			include(set, c, c);
+	for (; *ranges; ranges += 2)
+		include(set, ranges[0], ranges[1]);
 }
 
 static void complement(struct set *set)
@@ -101,16 +100,17 @@ static void copy(struct maker *m, const struct step *piece, int n)
 
 static bool named_class(struct maker *m, struct set *set)
 {
+	/* Those of ASCII, in texts: a pointer to each of libc's functions would be looked up in every process that starts. */
 	static const struct {
-		const char *name;
-		int (*is)(int);
-	} classes[] = {{"alpha:]", isalpha}, {"digit:]", isdigit}, {"alnum:]", isalnum}, {"upper:]", isupper},
-		       {"lower:]", islower}, {"space:]", isspace}, {"blank:]", isblank}, {"punct:]", ispunct},
-		       {"print:]", isprint}, {"graph:]", isgraph}, {"cntrl:]", iscntrl}, {"xdigit:]", isxdigit}};
+		char name[9], ranges[9];
+	} classes[] = {
+		{"alpha:]", "AZaz"}, {"digit:]", "09"},     {"alnum:]", "09AZaz"},        {"upper:]", "AZ"},
+		{"lower:]", "az"},   {"space:]", "\t\r  "}, {"blank:]", "\t\t  "},        {"punct:]", "!/:@[`{~"},
+		{"print:]", " ~"},   {"graph:]", "!~"},     {"cntrl:]", "\1\37\177\177"}, {"xdigit:]", "09AFaf"}};
 	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
 		size_t n = strlen(classes[i].name);
 		if (strncmp(m->at, classes[i].name, n) == 0) {
-			include_where(set, classes[i].is);
+			include_ranges(set, classes[i].ranges);
 			m->at += n;
 			return true;
 		}
@@ -165,11 +165,6 @@ static void bracket(struct maker *m)
 	add_set(m, &set);
 }
 
-static int is_word(int c)
-{
-	return isalnum(c) || c == '_';
-}
-
 static void place(struct maker *m, enum place where)
 {
 	add(m, (struct step){.kind = EMPTY_AT, .place = where});
@@ -189,9 +184,9 @@ static void escape(struct maker *m)
 		return;
 	}
 	if (c == 'w' || c == 'W')
-		include_where(&set, is_word);
+		include_ranges(&set, "09AZaz__");
 	else if (c == 's' || c == 'S')
-		include_where(&set, isspace);
+		include_ranges(&set, "\t\r  ");
 	else
 		include(&set, c, c);
 	if (c == 'W' || c == 'S')
@@ -238,14 +233,14 @@ static void atom(struct maker *m)
 static bool bounds(struct maker *m, int *least, int *most)
 {
 	char *end;
-	*least = isdigit((unsigned char)*m->at) ? (int)strtol(m->at, &end, 10) : ENDLESS;
+	*least = (*m->at >= '0' && *m->at <= '9') ? (int)strtol(m->at, &end, 10) : ENDLESS;
 	if (*least == ENDLESS)
 		return false;
 	m->at = end;
 	*most = *least;
 	if (*m->at == ',') {
 		m->at++;
-		*most = isdigit((unsigned char)*m->at) ? (int)strtol(m->at, &end, 10) : ENDLESS;
+		*most = (*m->at >= '0' && *m->at <= '9') ? (int)strtol(m->at, &end, 10) : ENDLESS;
 		m->at = *most == ENDLESS ? m->at : end;
 	}
 	return *m->at++ == '}' && *least <= STEPS && *most <= STEPS && (*most == ENDLESS || *least <= *most);
@@ -359,6 +354,11 @@ static int leave(struct states *s, int words)
 			return n;
 		}
 	return -1;
+}
+
+static bool is_word(int c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
 static bool holds(enum place where, const char *text, const char *at)
