@@ -49,7 +49,7 @@ INNER_ROOMS = {
         "assemble",
         "merge",
     ],
-    "runtime": ["base", "capture", "trace", "process", "mpi/finalize", "mpi", "linked"],
+    "runtime": ["base", "store", "capture", "trace", "process", "mpi/finalize", "mpi", "linked"],
     "cli": [
         "text",
         "options",
