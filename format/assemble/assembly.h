@@ -43,6 +43,7 @@ struct assembly_source {
 	double communication;                /* s */
 	double synchronization;              /* s */
 	bool has_records;                    /* of files: standard streams do not count */
+	uint64_t holds;                      /* bits: modules of which its store has anything, and ASSEMBLY_NAMES */
 	struct traces_ahead *ahead;          /* the same of its trace */
 	struct precompressed *precompressed; /* what its process has done ahead; NULL = nothing */
 	int against;                         /* which of `common` */
@@ -178,10 +179,18 @@ int assembly_add_source(struct assembly *a, const char *name);
 void assembly_survey(struct assembly *a);
 void assembly_forget(struct assembly *a);
 
-enum assembly_who { ASSEMBLY_RANKS, ASSEMBLY_ALL_STATES };
+enum { ASSEMBLY_NAMES = LOG_MAX_MODULES - 1 };
+_Static_assert((int)LOG_MOD_COUNT <= (int)ASSEMBLY_NAMES, "a bit that is no module's");
+
+enum assembly_who {
+	ASSEMBLY_RANKS,
+	ASSEMBLY_NAMED,     /* ranks whose store has names, and the first one */
+	ASSEMBLY_RECORDED,  /* ranks whose store has anything of a->module */
+	ASSEMBLY_ALL_STATES /* all, with i->live */
+};
 typedef int assembly_visit(struct assembly *a, struct store_reader *i);
 
-/* Opens the part's images one after the other; the first only ranks and their records, the second all with i->live. */
+/* Opens the part's images one after the other: of ranks their records, of all what lies beside. */
 int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see);
 
 /* An error when the job's deadline is over. */

@@ -79,7 +79,7 @@ static int describe_job(struct assembly *a)
 {
 	a->command[0] = '\0';
 	a->job_written = false;
-	int code = assembly_each(a, ASSEMBLY_RANKS, find_job);
+	int code = assembly_each(a, ASSEMBLY_NAMED, find_job);
 	return code < 0 || a->job_written ? code : assembly_write_job(a, &a->first);
 }
 
@@ -268,7 +268,7 @@ static int write_module(struct assembly *a)
 		a->shared = a->reduced[precompressed_part_of(a->module)];
 	assembly_clock(a, "records");
 	if (code >= 0)
-		code = assembly_each(a, ASSEMBLY_RANKS, copy_records);
+		code = assembly_each(a, ASSEMBLY_RECORDED, copy_records);
 	if (!a->reduced)
 		shared_free(&a->shared);
 	return code;
@@ -322,7 +322,7 @@ static int add_state(struct assembly *a, struct store_reader *i)
 int assembly_write_regions(struct assembly *a)
 {
 	assembly_clock(a, "names");
-	int code = assembly_each(a, ASSEMBLY_RANKS, copy_names);
+	int code = assembly_each(a, ASSEMBLY_NAMED, copy_names);
 	if (code >= 0)
 		code = write_heat_names(a);
 	if (code >= 0)

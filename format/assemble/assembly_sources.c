@@ -71,19 +71,34 @@ static void report(const struct assembly *a, size_t store, size_t stores)
 		a->job->reads(a->job->context, a->in_phase, store, stores);
 }
 
+/* Most of many processes do little: a store is opened for what it has. */
+static bool is_asked(const struct assembly *a, enum assembly_who who, const struct assembly_member *m, bool first)
+{
+	const struct assembly_source *s = &a->sources[m->source];
+	if (who == ASSEMBLY_ALL_STATES)
+		return true;
+	if (m->rank < 0)
+		return false;
+	if (who == ASSEMBLY_RANKS || s->precompressed)
+		return true;
+	return who == ASSEMBLY_NAMED ? first || s->holds >> ASSEMBLY_NAMES & 1 : s->holds >> a->module & 1;
+}
+
 int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see)
 {
+	bool first = true;
 	for (size_t n = 0; n < a->part->nmembers; n++) {
 		const struct assembly_member *m = &a->part->members[n];
 		struct assembly_source *s = a->source = &a->sources[m->source];
-		if (who == ASSEMBLY_RANKS && m->rank < 0)
+		if (!is_asked(a, who, m, first))
 			continue;
+		first = first && m->rank < 0;
 		int code = assembly_check_time(a);
 		if (code < 0)
 			return code;
 		report(a, n, a->part->nmembers);
 		code = open_source(a, s, &a->err);
-		if (code >= 0 && who != ASSEMBLY_RANKS)
+		if (code >= 0 && who == ASSEMBLY_ALL_STATES)
 			code = store_reader_load_state(&s->reader, &a->err);
 		s->reader.rank = m->rank;
 		if (code >= 0)
@@ -97,7 +112,7 @@ int assembly_each(struct assembly *a, enum assembly_who who, assembly_visit *see
 
 int assembly_add_source(struct assembly *a, const char *name)
 {
-	struct assembly_source s = {.name = log_alloc(strlen(name) + 1)};
+	struct assembly_source s = {.name = log_alloc(strlen(name) + 1), .holds = UINT64_MAX};
 	if (!s.name)
 		return LOG_E_MEMORY;
 	strcpy(s.name, name);
@@ -144,9 +159,18 @@ static int number_host(struct assembly *a, const struct state_process *p, uint64
 	return *number == SIZE_MAX ? LOG_E_MEMORY : 0;
 }
 
+static uint64_t held(const struct log_container *c)
+{
+	uint64_t modules = c->partial & ~(UINT64_C(1) << ASSEMBLY_NAMES);
+	for (int m = 0; m < ASSEMBLY_NAMES; m++)
+		modules |= (uint64_t)(c->module[m].length > 0) << m;
+	return modules | (uint64_t)(c->names.length > 0) << ASSEMBLY_NAMES;
+}
+
 static int measure(struct store_reader *i, struct assembly_source *s, struct log_error *err)
 {
 	const struct state_process *p = &i->state->process;
+	s->holds = held(log_container(i->log));
 	s->start = p->start;
 	s->traced = i->state->trace.used > 0;
 	s->segments = s->traced && !i->state->trace.compact;
@@ -170,8 +194,8 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 	s->has_records = files;
 	if (!p->kernel_at_end[STATE_IO_READS]) {
 		int code = assembly_seen(s, i, s->moved, err);
-		for (int k = 0; k < 2; k++)
-			s->moved[k] += p->waited[STATE_IO_READ + k]; /* its children's, which it hands on */
+		for (int k = 0; k < 2; k++) /* and its children's, which it hands on */
+			s->moved[k] += p->waited[STATE_IO_READ + k];
 		return code;
 	}
 	for (int k = 0; k < 2; k++) {

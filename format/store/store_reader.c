@@ -5,11 +5,24 @@
 #include "alloc.h"
 #include "reader.h"
 
+/* What few processes have lies in the midst of a row, and is left out where it is not there. */
+static int read_row(struct store_reader *i, const struct trailer_entry *e, uint64_t has, struct process_state *row,
+		    size_t n, struct log_error *err)
+{
+	size_t before = offsetof(struct process_state, optional), after = offsetof(struct process_state, shard);
+	if (has)
+		return trailer_read_row(i->trailer, e, 0, row, n, err);
+	memset(&row->optional, 0, sizeof row->optional);
+	int code = trailer_read_row(i->trailer, e, 0, row, before, err);
+	return code < 0 || n == after ? code
+				      : trailer_read_row(i->trailer, e, after, (char *)row + after, n - after, err);
+}
+
 /*
  * A row of `n` bytes, or NULL. Never on the stack: it may be a megabyte, and the thread that calls exit a small one. It is
  * aligned as in the store, which is more than an allocator promises.
  */
-static struct process_state *load_row(struct store_reader *i, const struct trailer_entry *e, size_t n,
+static struct process_state *load_row(struct store_reader *i, const struct trailer_entry *e, uint64_t has, size_t n,
 				      struct log_error *err)
 {
 	const size_t align = _Alignof(struct process_state);
@@ -17,7 +30,7 @@ static struct process_state *load_row(struct store_reader *i, const struct trail
 	struct process_state *row = (struct process_state *)(((uintptr_t)i->row + align - 1) / align * align);
 	if (!i->row)
 		log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	return i->row && trailer_read_row(i->trailer, e, 0, row, n, err) >= 0 ? row : NULL;
+	return i->row && read_row(i, e, has, row, n, err) >= 0 ? row : NULL;
 }
 
 /* Of a damaged store any bits may be a time: what no job can have lived through is none. */
@@ -115,8 +128,8 @@ static int load_used(struct store_reader *i, const struct trailer_entry *e, stru
 		i->state = (const struct process_state *)(i->log->source.memory + e->offset + e->schema);
 		return 0;
 	}
-	struct process_state *state =
-		load_row(i, e, offsetof(struct process_state, shard) + i->shards * sizeof(struct state_shard), err);
+	struct process_state *state = load_row(
+		i, e, head.has, offsetof(struct process_state, shard) + i->shards * sizeof(struct state_shard), err);
 	if (state)
 		mend_times(state, i->shards);
 	i->state = state;
