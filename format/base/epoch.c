@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -61,16 +60,29 @@ void epoch_print(const struct epoch *e, const char *host, char text[EPOCH_TEXT])
 		 e->realtime, e->monotonic, e->counter, (int64_t)(e->per_tick * 1e18));
 }
 
+/* By hand: what the library of C has for it is on pages that many a program has no other use for. */
+static bool number(const char **text, int64_t *out)
+{
+	const char *at = *text;
+	bool negative = *at == '-';
+	uint64_t sum = 0;
+	at += negative;
+	const char *digits = at;
+	for (; *at >= '0' && *at <= '9'; at++)
+		sum = sum * 10 + (uint64_t)(*at - '0');
+	if (at == digits || (*at != ',' && *at != '\0'))
+		return false;
+	*out = (int64_t)(negative ? -sum : sum);
+	*text = *at ? at + 1 : at;
+	return true;
+}
+
 bool epoch_parse(struct epoch *out, const char *text, const char *host)
 {
 	int64_t field[5];
-	for (int i = 0; i < 5; i++) {
-		char *end;
-		field[i] = strtoll(text, &end, 10);
-		if (end == text || (*end != ',' && *end != '\0'))
+	for (int i = 0; i < 5; i++)
+		if (!number(&text, &field[i]))
 			return false;
-		text = *end ? end + 1 : end;
-	}
 	*out = (struct epoch){field[1], field[2], (uint64_t)field[3], (double)field[4] * 1e-18};
 	if (field[0] == host_number(host))
 		return true;

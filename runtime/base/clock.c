@@ -2,6 +2,7 @@
 
 #include "thread.h"
 #include "lock.h"
+#include "sys.h"
 
 /*
  * Rates are immutable once published; a thread may still read an old one, so none is reused soon.
@@ -33,7 +34,7 @@ static double since_epoch(int64_t monotonic)
 void clock_start(const struct epoch *from)
 {
 	epoch = *from;
-	struct epoch now = epoch_now();
+	struct epoch now = {.monotonic = sys_monotonic(), .counter = epoch_counter()};
 	struct clock_rate rate = {.at = since_epoch(now.monotonic), .check = 1e300};
 	rate.counter = epoch.counter && epoch.per_tick > 0;
 	rate.ticks = rate.counter ? now.counter : (uint64_t)now.monotonic;
