@@ -118,10 +118,10 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		m.known = true;
 	}
 	for (int k = 0; k < 2 && m.known; k++) {
-		int64_t own_read = k == IO_READ ? p->own_read : 0;
-		int64_t more = became ? after[STATE_IO_READ + k] - end[STATE_IO_READ + k] - own_read : 0;
+		int64_t more = became ? after[STATE_IO_READ + k] - end[STATE_IO_READ + k] - p->own_moved[k] : 0;
 		more = more > 0 ? more : 0;
 		m.kernel[k] = end[STATE_IO_READ + k] - p->kernel_at_start[STATE_IO_READ + k];
+		m.kernel[k] -= end == after ? p->own_moved[k] : 0;
 		m.kernel[k] -= moved_by_children(a, p, k, m.kernel[k] - seen[k]);
 		m.kernel[k] += more;
 		m.stored[k] = end[STATE_IO_STORAGE_READ + k] - p->kernel_at_start[STATE_IO_STORAGE_READ + k];

@@ -195,14 +195,14 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 	if (!p->kernel_at_end[STATE_IO_READS]) {
 		int code = assembly_seen(s, i, s->moved, err);
 		for (int k = 0; k < 2; k++) /* and its children's, which it hands on */
-			s->moved[k] += p->waited[STATE_IO_READ + k];
+			s->moved[k] += p->waited[STATE_IO_READ + k] + p->own_moved[k];
 		return code;
 	}
 	for (int k = 0; k < 2; k++) {
 		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k];
+		s->moved[k] += p->own_moved[k];
 		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];
 	}
-	s->moved[IO_READ] += p->own_read;
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 21,
+	STATE_VERSION = 22,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -296,7 +296,7 @@ struct state_process {
 	int64_t forked; /* image made by fork (its parent's program), not by exec */
 	int64_t kernel_at_start[STATE_IO_COUNT];
 	int64_t kernel_at_end[STATE_IO_COUNT]; /* all 0 = unknown */
-	int64_t own_read;                      /* bytes read by ourselves, which kernel_at_end leaves out */
+	int64_t own_moved[2];                  /* bytes read and written by ourselves, which both leave out */
 	int64_t waited[STATE_IO_COUNT];        /* what waiting for children added to the kernel's count */
 	int64_t budget;                        /* bytes */
 	double init_time;                      /* s spent in iolens at start */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 
-int64_t sys_own_read AT_START;
+int64_t sys_own_read AT_START, sys_own_written AT_START;
 bool sys_confined AT_START;
 
 #if defined(__x86_64__)

@@ -37,8 +37,8 @@ static inline int sys_close(int fd)
 	return sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* Bytes that iolens itself has read: not the program's. */
-extern int64_t sys_own_read;
+/* Bytes that iolens itself has read, and has written before the program's end: not the program's. */
+extern int64_t sys_own_read, sys_own_written;
 
 static inline ssize_t sys_read(int fd, void *to, size_t n)
 {
@@ -51,6 +51,14 @@ static inline ssize_t sys_read(int fd, void *to, size_t n)
 static inline ssize_t sys_write(int fd, const void *from, size_t n)
 {
 	return sys_call(SYS_write, fd, (long)from, n, 0, 0, 0);
+}
+
+static inline bool sys_write_at(int fd, const void *from, size_t n, uint64_t at)
+{
+	long done = sys_call(SYS_pwrite64, fd, (long)from, (long)n, (long)at, 0, 0);
+	if (done > 0)
+		__atomic_fetch_add(&sys_own_written, done, __ATOMIC_RELAXED);
+	return done == (long)n;
 }
 
 /* ns, as CLOCK_MONOTONIC. Where it is asked once, the kernel is cheaper than the pages of libc's function and of its clocks. */

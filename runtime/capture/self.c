@@ -62,24 +62,37 @@ static void release(void *shard)
 
 void self_start(const struct self_life *its_life)
 {
-	static bool begun AT_START;
-	if (!begun)
-		have_key = pthread_key_create(&at_thread_exit, release) == 0 && at_thread_exit < KEYS_WITHOUT_MALLOC;
-	begun = true;
 	life = its_life;
 	lock_on_lost = count_lost;
 	if (getauxval(AT_PAGESZ) <= SELF_PAGE)
 		sys_call(SYS_madvise, (long)&self_process, SELF_PAGE, MADV_WIPEONFORK, 0, 0, 0);
 }
 
+void self_sleep(void)
+{
+	__atomic_store_n(&self_process.asleep, 1, __ATOMIC_RELEASE);
+}
+
+/* At the first waking: it takes no lock and no memory, and costs a process that never wakes a page or two. */
+static void make_key(void)
+{
+	static bool begun AT_START;
+	if (!begun)
+		have_key = pthread_key_create(&at_thread_exit, release) == 0 && at_thread_exit < KEYS_WITHOUT_MALLOC;
+	begun = true;
+}
+
 void self_admit_all(void)
 {
+	make_key();
 	last_pass += 2;
 	__atomic_store_n(&self_process.pass, last_pass, __ATOMIC_RELEASE);
+	__atomic_store_n(&self_process.asleep, 0, __ATOMIC_RELEASE); /* after it: who sees neither is a forked child */
 }
 
 void self_admit_none(void)
 {
+	__atomic_store_n(&self_process.asleep, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&self_process.pass, 0, __ATOMIC_RELEASE);
 }
 

@@ -24,7 +24,10 @@ enum { SELF_PAGE = 65536 };
 #endif
 
 union self_process {
-	uint64_t pass; /* 0: not observed, or a forked child that has no store yet */
+	struct {
+		uint64_t pass;   /* 0: not observed, or asleep, or a forked child that has no store yet */
+		uint64_t asleep; /* 1: this process, not a forked child, has recorded nothing yet */
+	};
 	char page[SELF_PAGE];
 };
 
@@ -35,12 +38,17 @@ static inline uint64_t self_pass(void)
 	return __atomic_load_n(&self_process.pass, __ATOMIC_ACQUIRE);
 }
 
+static inline bool self_asleep(void)
+{
+	return __atomic_load_n(&self_process.asleep, __ATOMIC_ACQUIRE);
+}
+
 bool self_admit(void);
 
 /* What the life of the process, which stands above, tells a thread that may not record yet. */
 struct self_life {
 	bool (*observed)(void);
-	bool (*wake)(void); /* gives a forked child a store of its own; false: the process does not record */
+	bool (*wake)(void); /* maps the store, or gives a forked child its own; false: the process does not record */
 };
 
 /* Once, when observation starts. */
@@ -48,6 +56,9 @@ void self_start(const struct self_life *life);
 
 /* The process that the store belongs to. */
 extern int self_owner __attribute__((visibility("hidden")));
+
+/* The process is observed, and its first operation wakes it. */
+void self_sleep(void);
 
 /* A new pass, after which threads record: the store is there. */
 void self_admit_all(void);

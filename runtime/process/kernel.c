@@ -7,7 +7,7 @@
 void kernel_io(int64_t out[STATE_IO_COUNT])
 {
 	char text[512];
-	int64_t own = sys_own_read;
+	int64_t own[] = {sys_own_read, sys_own_written};
 	int fd = sys_open("/proc/self/io", O_RDONLY | O_CLOEXEC, 0);
 	ssize_t got = fd >= 0 ? sys_read(fd, text, sizeof text - 1) : 0;
 	if (fd >= 0)
@@ -18,8 +18,9 @@ void kernel_io(int64_t out[STATE_IO_COUNT])
 	for (int i = 0; i < STATE_IO_COUNT && (at = strstr(at, ": ")); i++)
 		for (at += 2; *at >= '0' && *at <= '9'; at++)
 			out[i] = out[i] * 10 + (*at - '0');
-	if (out[STATE_IO_READ] >= own)
-		out[STATE_IO_READ] -= own;
+	for (int k = 0; k < 2; k++)
+		if (out[STATE_IO_READ + k] >= own[k])
+			out[STATE_IO_READ + k] -= own[k];
 }
 
 int64_t kernel_pid_namespace(void)

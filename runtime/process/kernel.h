@@ -6,7 +6,7 @@
 
 #include "process_state.h"
 
-/* Fills in /proc/self/io less what iolens itself has read; all zero where it cannot be read. */
+/* Fills in /proc/self/io less what iolens itself has read and written; all zero where it cannot be read. */
 void kernel_io(int64_t out[STATE_IO_COUNT]);
 
 /* A number for the process numbers' name space; 0 = unknown. */

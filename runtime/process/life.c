@@ -26,7 +26,7 @@
 #include "warn.h"
 #include "wrap.h"
 
-enum state { OFF, ON };
+enum state { OFF, ASLEEP, ON }; /* ASLEEP: observed, and nothing to be recorded has happened */
 
 static struct {
 	enum state state;
@@ -44,6 +44,9 @@ static struct {
 	char **argv, **environment;
 	int64_t job;
 	struct epoch epoch;
+	bool begun;     /* the modules */
+	bool laid_down; /* its store, of which nothing is mapped while it is asleep */
+	struct store_owner owner;
 	char command[3016];
 } life AT_START;
 
@@ -85,42 +88,46 @@ static void copy_text(char *to, size_t room, ssize_t got)
 	to[got > 0 && (size_t)got < room ? (size_t)got : got > 0 ? room - 1 : 0] = '\0';
 }
 
-static void fill_process(void)
+/* What is known only when it begins. */
+static void begin_process(void)
 {
-	struct state_process *p = &store_state()->process;
-	double now = clock_now();
-	p->pid = self_owner;
-	p->parent = sys_parent();
-	p->pid_namespace = kernel_pid_namespace();
-	p->start = now;
-	p->started = life.epoch.realtime + (int64_t)(now * 1e9);
-	p->budget = config.budget;
-	p->group_readable = config.group_readable;
-	store_state()->trace.compact = config.trace_compact;
-	store_state()->trace.small = config.trace_small;
-	store_state()->trace.unaligned = config.trace_unaligned;
-	memcpy(p->host, session_host(), sizeof p->host - 1);
-	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
+	struct state_process *p = &life.owner.process;
+	*p = (struct state_process){
+		.pid = self_owner, .budget = config.budget, .group_readable = config.group_readable};
+	p->start = clock_now();
+	p->started = life.epoch.realtime + (int64_t)(p->start * 1e9);
 	copy_text(p->directory, sizeof p->directory, sys_getcwd(p->directory, sizeof p->directory));
 	kernel_io(p->kernel_at_start);
-	store_job(getuid(), p->started, life.job, life.command);
+	p->own_moved[IO_READ] = sys_own_read;
+	life.owner.user = getuid();
+	life.owner.job = life.job;
+	life.owner.command = life.command;
+}
+
+static void complete_process(void)
+{
+	struct state_process *p = &life.owner.process;
+	p->parent = sys_parent();
+	p->pid_namespace = kernel_pid_namespace();
+	memcpy(p->host, session_host(), sizeof p->host - 1);
+	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
+}
+
+static bool make_store(bool laid_down)
+{
+	life.ended = false;
+	if (!session_store(&life.owner, laid_down))
+		return false;
+	struct state_trace *trace = &store_state()->trace;
+	trace->compact = config.trace_compact;
+	trace->small = config.trace_small;
+	trace->unaligned = config.trace_unaligned;
+	return true;
 }
 
 #define EACH_MODULE(m)                                                                                    \
 	for (const struct life_module *const *m = __start_iolens_modules; m < __stop_iolens_modules; m++) \
 		if (!(*m)->module || config_module_on((*m)->module))
-
-static bool make_store(enum session_moment moment)
-{
-	self_owner = sys_pid();
-	life.ended = false;
-	session_collect(moment); /* first of all: it may make room, and what it reads and writes is not the program's */
-	sys_own_read = 0;
-	if (!session_store())
-		return false;
-	fill_process();
-	return true;
-}
 
 /* Of a preloaded library this is called behind all destructors, of one in the program before them. */
 static void on_normal_exit(int status, void *nothing)
@@ -138,9 +145,24 @@ __attribute__((destructor)) static void on_last_destructor(void)
 		life_end(STATE_END_EXIT, life.exit_code);
 }
 
+/* Most programs that do nothing end without more than this. */
+static bool lay_down(void)
+{
+	complete_process();
+	return life.laid_down = session_lay_down(&life.owner);
+}
+
+/* By one process of each node, never by all: where `iolens run` is, it does. */
+static void describe_node(void)
+{
+	uint64_t gate = self_work();
+	surroundings_describe(environ);
+	self.gate = gate;
+}
+
 static void start_observing(int argc, char **argv, char **environment)
 {
-	uint64_t before = clock_monotonic();
+	int64_t before = sys_monotonic();
 	life.epoch = session_epoch();
 	clock_start(&life.epoch);
 	if (!life.in_session)
@@ -149,24 +171,23 @@ static void start_observing(int argc, char **argv, char **environment)
 	remember_command(argc, argv);
 	lock_start();
 	lock_identify();
-	life.storeless = !make_store(SESSION_START);
+	self_owner = sys_pid();
+	session_collect(SESSION_START); /* it may make room, and what it reads and writes is not the program's */
+	sys_own_read = 0;
+	begin_process();
+	life.storeless = life.in_session && !lay_down();
 	if (life.storeless)
 		return;
 	static const struct self_life above = {observed, life_wake};
 	self_start(&above);
 	names_start(environment);
-	uint64_t gate = self_work();
-	EACH_MODULE(m)
-		if ((*m)->start)
-			(*m)->start();
-	if (session_first_of_node())
-		surroundings_describe(environment);
-	self.gate = gate;
 	on_exit(on_normal_exit, NULL);
 	pthread_atfork(NULL, life_share, self_admit_none);
-	store_state()->process.init_time = (double)(clock_monotonic() - before) * 1e-9;
-	__atomic_store_n(&life.state, ON, __ATOMIC_RELEASE);
-	self_admit_all();
+	life.owner.process.init_time = (double)(sys_monotonic() - before) * 1e-9;
+	__atomic_store_n(&life.state, ASLEEP, __ATOMIC_RELEASE);
+	self_sleep();
+	if (session_is_elsewhere() && self_ready() && session_first_of_node())
+		describe_node();
 }
 
 /* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
@@ -247,14 +268,6 @@ static bool rank_left_out(int64_t rank)
 	return filter_hits_number(&config.rank.exclude, rank) && !filter_hits_number(&config.rank.include, rank);
 }
 
-/* By one process of each node, never by all: where `iolens run` is, it does. */
-static void describe_node(void)
-{
-	uint64_t gate = self_work();
-	surroundings_describe(environ);
-	self.gate = gate;
-}
-
 /* What was recorded before the rank was known goes; the process itself stays in its store. */
 static void fall_silent(void)
 {
@@ -273,7 +286,7 @@ void life_join_world(const struct life_world *w)
 		return;
 	if (life.state == OFF && !self_owner)
 		start_observing(life.argc, life.argv, life.environment);
-	if (!life_wake())
+	if (!self_ready())
 		return;
 	struct state_process *p = &store_state()->process;
 	p->mpi_rank = w->rank;
@@ -315,8 +328,14 @@ void life_share(void)
 /* Its parent counts a child that can make none: no other process knows of it. */
 static bool make_own_store(void)
 {
-	int64_t *lost = store_hold(&store_state()->process.lost_children);
-	bool made = make_store(SESSION_FORKED);
+	int64_t *lost = store_state() ? store_hold(&store_state()->process.lost_children) : NULL;
+	self_owner = sys_pid();
+	session_collect(SESSION_FORKED);
+	sys_own_read = sys_own_written = 0;
+	begin_process();
+	complete_process();
+	life.owner.process.forked = 1;
+	bool made = make_store(false);
 	if (!made && lost)
 		__atomic_fetch_add(lost, 1, __ATOMIC_RELAXED);
 	store_let_go(lost);
@@ -334,12 +353,21 @@ static bool restart(void)
 	site_reset();
 	if (!make_own_store())
 		return false;
-	store_state()->process.forked = 1;
 	mounts_reset();
 	EACH_MODULE(m)
 		if ((*m)->fork_restore)
 			(*m)->fork_restore();
 	return true;
+}
+
+/* At the first waking. In a forked child of a process that was asleep they start as in a process of its own. */
+static void start_modules(void)
+{
+	if (!life.begun)
+		EACH_MODULE(m)
+			if ((*m)->start)
+				(*m)->start();
+	life.begun = true;
 }
 
 /* The first operation of a forked child, while other threads of it wait. */
@@ -348,10 +376,29 @@ static void become_own(void)
 	life.rank = false;
 	lock_next_process();
 	self.shard = NULL;
-	if ((life.in_session || config.nonmpi) && restart())
+	bool own = (life.in_session || config.nonmpi) && restart();
+	if (own)
+		start_modules();
+	__atomic_store_n(&life.state, own ? ON : OFF, __ATOMIC_RELEASE);
+	if (own)
 		self_admit_all();
-	else
-		__atomic_store_n(&life.state, OFF, __ATOMIC_RELEASE);
+}
+
+/* The first operation of all. Not by the child of a vfork, whose memory is its parent's. */
+static void rise(void)
+{
+	int64_t before = sys_monotonic();
+	if (sys_pid() != self_owner)
+		return;
+	if (!life.laid_down)
+		complete_process();
+	life.storeless = !make_store(life.laid_down);
+	__atomic_store_n(&life.state, life.storeless ? OFF : ON, __ATOMIC_RELEASE);
+	if (life.storeless)
+		return;
+	start_modules();
+	store_state()->process.init_time += (double)(sys_monotonic() - before) * 1e-9;
+	self_admit_all();
 }
 
 enum { WAKING_NS = 1000 * 1000 * 1000 };
@@ -372,14 +419,22 @@ static bool take_turn(int pid)
 	return true;
 }
 
-/* Without a pass, the process that observation was started in is our parent. */
+static void wake(void)
+{
+	if (self_asleep()) {
+		rise();
+	} else {
+		resolve_forked();
+		become_own();
+	}
+}
+
+/* Without a pass, the process is asleep, or the one that observation was started in is our parent. */
 bool life_wake(void)
 {
-	if (!self_pass() && life.state == ON && !life.silent && take_turn(sys_pid())) {
-		if (!self_pass() && life.state == ON) {
-			resolve_forked();
-			become_own();
-		}
+	if (!self_pass() && life.state != OFF && !life.silent && take_turn(sys_pid())) {
+		if (!self_pass() && life.state != OFF)
+			wake();
 		__atomic_store_n(&waking, 0, __ATOMIC_RELEASE);
 	}
 	return life.state == ON && self_pass();
@@ -390,8 +445,11 @@ bool life_wake(void)
 /* A process that cannot be asked at its end is asked now; how it ends, its parent will tell. */
 void life_confine(bool no_clock)
 {
+	if (self_asleep())
+		self_ready();
 	bool forked = !self_pass();
-	bool foreign = !forked && sys_pid() != self_owner; /* child of a vfork: the memory is its parent's */
+	bool foreign =
+		(!forked || self_asleep()) && sys_pid() != self_owner; /* child of a vfork: its parent's memory */
 	if (life.state == OFF || sys_confined || foreign)
 		return;
 	if (!forked && self_ready())
@@ -413,7 +471,7 @@ static void end_alone(enum state_end reason)
 static void wake_touched(void)
 {
 	bool touched = false;
-	if (life.state != ON || life.silent || self_pass())
+	if (life.state == OFF || life.silent || self_pass() || self_asleep())
 		return;
 	EACH_MODULE(m)
 		touched = touched || ((*m)->touched && (*m)->touched());
@@ -423,8 +481,49 @@ static void wake_touched(void)
 
 void (*life_on_rank_end)(void);
 
+static void tell_end(struct state_process *p, enum state_end reason, int code)
+{
+	kernel_io(p->kernel_at_end);
+	p->own_moved[IO_READ] = sys_own_read;
+	p->own_moved[IO_WRITE] = sys_own_written;
+	p->end = clock_now();
+	p->ended = life.epoch.realtime + (int64_t)(p->end * 1e9);
+	p->exit_code = code;
+	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
+}
+
+/* More than programs read and write that are not said to do any I/O: libraries, locales, users' names. */
+static bool moved_much(const struct state_process *p)
+{
+	enum { MUCH = 64 << 10 };
+	const int64_t *start = p->kernel_at_start, *end = p->kernel_at_end;
+	return end[STATE_IO_READ] - start[STATE_IO_READ] + end[STATE_IO_WRITTEN] - start[STATE_IO_WRITTEN] > MUCH;
+}
+
+/*
+ * Nothing was recorded. In a session the process is told of; one alone has nothing to tell, unless it did what is not seen, or its
+ * log is asked for by name.
+ */
+static void end_asleep(enum state_end reason, int code)
+{
+	struct state_process *p = &life.owner.process;
+	uint64_t saved = self_work();
+	tell_end(p, reason, code);
+	if (life.in_session)
+		session_retell(&life.owner);
+	self.gate = saved;
+	if (!life.in_session && (config.logfile || moved_much(p)))
+		self_ready();
+}
+
 void life_end(enum state_end reason, int code)
 {
+	if (self_asleep() && sys_pid() == self_owner) {
+		if (reason == STATE_END_EXEC)
+			self_ready();
+		else
+			end_asleep(reason, code);
+	}
 	wake_touched();
 	if (life.state != ON || sys_pid() != self_owner || life.ended)
 		return;
@@ -433,13 +532,7 @@ void life_end(enum state_end reason, int code)
 		if ((*m)->end)
 			(*m)->end();
 	uint64_t saved = self_work();
-	struct state_process *p = &store_state()->process;
-	kernel_io(p->kernel_at_end);
-	p->own_read = sys_own_read;
-	p->end = clock_now();
-	p->ended = life.epoch.realtime + (int64_t)(p->end * 1e9);
-	p->exit_code = code;
-	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
+	tell_end(&store_state()->process, reason, code);
 	life.ended = true;
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
 		session_deliver();
@@ -448,6 +541,12 @@ void life_end(enum state_end reason, int code)
 	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
 		life_on_rank_end();
 	self.gate = saved;
+}
+
+void life_rouse(void)
+{
+	if (!self_pass())
+		self_ready();
 }
 
 void life_go_on(void)

@@ -28,8 +28,11 @@ struct life_module {
 		__VA_ARGS__                                                                                         \
 	}
 
-/* The first operation of a forked child gives it a store of its own. */
+/* The first operation of a process maps its store, that of a forked child gives it one of its own. */
 bool life_wake(void);
+
+/* The process is about to go where its store may be out of reach: what is asleep wakes, a forked child gets its own now. */
+void life_rouse(void);
 
 /* Seals the process's row. Harmless in a child that shares our memory, and when called twice. */
 void life_end(enum state_end reason, int code);

@@ -66,6 +66,11 @@ const char *session_host(void)
 	return session.host;
 }
 
+bool session_is_elsewhere(void)
+{
+	return session.elsewhere[0];
+}
+
 bool session_first_of_node(void)
 {
 	return session.first;
@@ -121,25 +126,102 @@ static int open_directory(void)
 	return fd;
 }
 
-static bool make_store(void)
+/* Begins with `at`; never beyond `end`, where a NUL is. */
+static char *put_text(char *at, char *end, const char *text, size_t most)
+{
+	size_t n = strnlen(text, most);
+	n = n < (size_t)(end - at) ? n : (size_t)(end - at);
+	memcpy(at, text, n);
+	return at + n;
+}
+
+static char *put_number(char *at, char *end, uint64_t v, unsigned base)
+{
+	char digits[24];
+	char *first = digits + sizeof digits;
+	do
+		*--first = "0123456789abcdef"[v % base];
+	while (v /= base);
+	return put_text(at, end, first, (size_t)(digits + sizeof digits - first));
+}
+
+/*
+ * directory/host.pid.time.store. In each process, and by hand: what the library of C has for it is on pages that many a program
+ * has no other use for.
+ */
+static void name_store(void)
+{
+	char *at = session.store, *end = at + sizeof session.store - 1;
+	at = put_text(at, end, directory(), 380);
+	at = put_text(at, end, "/", 1);
+	at = put_text(at, end, session_host(), 32);
+	at = put_text(at, end, ".", 1);
+	at = put_number(at, end, (uint64_t)sys_pid(), 10);
+	at = put_text(at, end, ".", 1);
+	at = put_number(at, end, (uint64_t)sys_monotonic(), 16);
+	at = put_text(at, end, ".store", 6);
+	*at = '\0';
+}
+
+static struct store_room room(void)
+{
+	return (struct store_room){(size_t)config.budget, config_trace_room(), communication_counted()};
+}
+
+static bool make_store(const struct store_owner *owner, bool laid_down)
 {
 	int dir = open_directory();
 	if (dir < 0)
 		return false;
-	snprintf(session.store, sizeof session.store, "%.380s/%.32s.%d.%llx.store", directory(), session_host(),
-		 sys_pid(), (unsigned long long)clock_monotonic());
-	struct store_room room = {(size_t)config.budget, config_trace_room(), communication_counted()};
-	bool made = store_make(dir, session.store, &room);
+	if (!laid_down)
+		name_store();
+	struct store_room its = room();
+	bool made = store_make(dir, session.store, &its, owner, laid_down);
 	sys_close(dir);
 	return made;
 }
 
-bool session_store(void)
+static bool lay_down(const struct store_owner *owner)
 {
-	enum { TRIES = 3 };
+	int dir = open_directory();
+	if (dir < 0)
+		return false;
+	name_store();
+	struct store_room its = room();
+	bool made = store_lay_down(dir, session.store, &its, owner);
+	sys_close(dir);
+	return made;
+}
+
+enum { TRIES = 3 };
+
+/* Of a node where `iolens run` is not. It went with the store of the last process that ended. */
+static void make_elsewhere(void)
+{
 	if (session.elsewhere[0])
-		sys_make_directory(session.elsewhere, 0700); /* it went with the store of the last process that ended */
-	for (int n = 1; !make_store(); n++)
+		sys_make_directory(session.elsewhere, 0700);
+}
+
+bool session_lay_down(const struct store_owner *owner)
+{
+	make_elsewhere();
+	for (int n = 1; !lay_down(owner); n++)
+		if (n == TRIES || sys_exists(directory()))
+			return false;
+	return true;
+}
+
+bool session_retell(const struct store_owner *owner)
+{
+	return store_retell(session.store, &owner->process);
+}
+
+bool session_store(const struct store_owner *owner, bool laid_down)
+{
+	make_elsewhere();
+	if (laid_down && make_store(owner, true))
+		return true;
+	for (int n = 1; !make_store(owner, false); n++)
 		if (n == TRIES || sys_exists(directory()))
 			return false;
 	return true;
@@ -154,9 +236,10 @@ void session_collect(enum session_moment moment)
 	enum { MILLISECOND = 1000000 };
 	char alone[sizeof session.alone];
 	bool end = moment == SESSION_END;
+	if (session.joined || session.world[0])
+		return;
 	snprintf(alone, sizeof alone, "%.180s/iolens-%u", temporary(), (unsigned)geteuid());
-	if (!session.joined && !session.world[0])
-		abandoned_collect(alone, end ? 32 : 2, (end ? 20 : 5) * MILLISECOND, moment != SESSION_FORKED);
+	abandoned_collect(alone, end ? 32 : 2, (end ? 20 : 5) * MILLISECOND, moment != SESSION_FORKED);
 }
 
 static void leave_alone(void)

@@ -14,8 +14,16 @@
 /* True when a session is named and safe to use. */
 bool session_join(void);
 
-/* Makes this process's store; the same for a forked child. */
-bool session_store(void);
+struct store_owner;
+
+/* Lays down this process's store in the session's directory (store.h); before the first moment of a process's store. */
+bool session_lay_down(const struct store_owner *owner);
+
+/* Tells in it what has come to be known of the process. */
+bool session_retell(const struct store_owner *owner);
+
+/* Makes this process's store, of what was laid down if anything was; the same for a forked child, which lays down nothing. */
+bool session_store(const struct store_owner *owner, bool laid_down);
 
 /* Deals with a few stores that dead processes have left; not in a session or an MPI job. */
 enum session_moment { SESSION_START, SESSION_FORKED, SESSION_END };
@@ -25,6 +33,9 @@ void session_collect(enum session_moment moment);
 struct epoch session_epoch(void);
 
 const char *session_host(void);
+
+/* `iolens run` is on another node: the store goes there when the process has ended, which is seen by its being mapped no more. */
+bool session_is_elsewhere(void);
 
 /* This process made the place for the stores of its node, which is not that of `iolens run`. */
 bool session_first_of_node(void);

@@ -9,15 +9,9 @@
 #include "schema.h"
 #include "store_file.h"
 #include "store_header.h"
+#include "store_layout.h"
 #include "sys.h"
 #include "trailer.h"
-
-enum {
-	RESERVE = 16 * 1024, /* room for reserved records and names beyond the budget */
-	LEAST_PIECE = 128 * 1024,
-	NAMES_AT = CONTAINER_HEADER + CONTAINER_JOB_MAX,
-	COMMAND_MAX = 3015,
-};
 
 /* A part of the memory that readers get of the store. */
 struct store_part {
@@ -45,90 +39,22 @@ static struct {
 	struct store_part shown[PARTS];
 } store AT_START;
 
-/* The readers of other tools see a table of one row; the assembly knows the struct by its version. */
-static const char state_schema[] = "version u64\nsize u64\n";
-
-static size_t state_bytes(size_t row)
+static void place(const struct store_plan *p)
 {
-	return section_in_place_size(state_schema, (uint32_t)row, 1, 0);
-}
-
-enum { SECTIONS = 4, TAIL = SECTIONS * sizeof(struct trailer_entry) + sizeof(struct trailer_footer) };
-
-static size_t piece_size(size_t budget)
-{
-	size_t part = store_pages(budget / (STORE_PIECES - 4));
-	return part > LEAST_PIECE ? part : LEAST_PIECE;
-}
-
-/* Of a store whose account of itself is lost, the snapshot infers where regions are (format/store/snapshot.c). */
-static size_t layout(const struct store_room *room)
-{
-	uint64_t at = 0;
-	size_t budget = room->budget, piece = piece_size(budget);
-	size_t state = store_pages(state_bytes(sizeof(struct process_state))) + STORE_PAGE;
-	store_region_place(&store.names, &at, store_pages(NAMES_AT) + store_pages(budget + RESERVE), piece);
-	store_region_place(&store.trace, &at, room->trace, piece_size(room->trace));
-	store_region_place(&store.communication, &at, room->communication ? STATE_COMMUNICATION_BYTES : 0,
-			   STATE_COMMUNICATION_BYTES);
-	size_t sites = SITE_ROOM(store_pages(budget + RESERVE));
-	store_region_place(&store.sites, &at, sites, piece_size(sites));
+	store_region_place(&store.names, &p->names, p->piece);
+	store_region_place(&store.trace, &p->trace, store_piece(p->trace.length));
+	store_region_place(&store.communication, &p->communication, STATE_COMMUNICATION_BYTES);
+	store_region_place(&store.sites, &p->sites, store_piece(p->sites.length));
 	for (int i = 0; i < WRITTEN_COUNT; i++)
-		store_region_place(&store.module[i], &at, budget + RESERVE, piece);
-	store_region_place(&store.state, &at, state, state);
-	store.names.used = NAMES_AT;
+		store_region_place(&store.module[i], &p->module[i], p->piece);
+	store_region_place(&store.state, &p->state, p->state.length);
+	store.names.used = STORE_NAMES_AT;
 	store.sites.used = SITE_HEAD;
-	return (size_t)at;
 }
 
 static struct header *header(void)
 {
 	return (struct header *)store.names.piece[0];
-}
-
-static bool write_header(void)
-{
-	if (!store_region_reach(&store.names, NAMES_AT))
-		return false;
-	struct header *h = header();
-	memcpy(h->version, "3.41", 4);
-	h->magic = CONTAINER_MAGIC;
-	h->compression = LOG_PLAIN;
-	h->names.offset = NAMES_AT;
-	for (int i = 0; i < WRITTEN_COUNT; i++) {
-		h->module[written_modules[i].module].offset = store.module[i].offset;
-		h->module_version[written_modules[i].module] = schema_modules[written_modules[i].module].version;
-	}
-	return true;
-}
-
-static struct trailer_entry entry_of(const char *name, struct placed at)
-{
-	struct trailer_entry e = {
-		.offset = at.offset, .stored = at.length, .raw = at.length, .flags = TRAILER_IN_PLACE};
-	strncpy(e.name, name, sizeof e.name - 1);
-	return e;
-}
-
-/* What stands in a store beside records and the account of the process. */
-struct beside {
-	struct placed trace, communication, sites;
-};
-
-/* `base` is where the file's first byte is, or would be. */
-static struct process_state *write_trailer(char *base, uint64_t state, size_t row_size, const struct beside *beside,
-					   uint64_t tail)
-{
-	struct trailer_entry *entry = (struct trailer_entry *)(base + tail);
-	struct process_state *row =
-		section_in_place(entry, base, state, "live", state_schema, (uint32_t)row_size, 1, 0);
-	if (row)
-		entry->rows = 1;
-	entry[1] = entry_of(TRACE_SECTION, beside->trace);
-	entry[2] = entry_of(COMMUNICATION_SECTION, beside->communication);
-	entry[3] = entry_of(SITES_SECTION, beside->sites);
-	footer_in_place((struct trailer_footer *)(entry + SECTIONS), tail, SECTIONS);
-	return row;
 }
 
 static size_t state_offset(const void *at)
@@ -137,21 +63,20 @@ static size_t state_offset(const void *at)
 }
 
 /* The last page is the trailer's alone, and is known to exist before any other of the region. */
-static bool make_trailer(void)
+static bool make_trailer(const struct store_plan *p, bool laid_down)
 {
 	struct store_region *r = &store.state;
 	size_t last = r->capacity - STORE_PAGE;
 	r->touched = last;
 	if (!store_region_reach(r, r->capacity))
 		return false;
-	r->touched = 0;
+	r->touched = laid_down ? store_laid.state : 0;
 	if (!store_region_reach(r, CONTAINER_HEADER + offsetof(struct process_state, optional)))
 		return false;
-	struct beside beside = {.trace = {store.trace.offset, store.trace.capacity},
-				.communication = {store.communication.offset, store.communication.capacity},
-				.sites = {store.sites.offset, store.sites.capacity}};
-	store.row = write_trailer(r->piece[0] - r->offset, r->offset, sizeof(struct process_state), &beside,
-				  r->offset + r->capacity - TAIL);
+	struct store_beside beside = {p->trace, p->communication, p->sites};
+	size_t tail = r->capacity - STORE_TAIL;
+	store.row = store_fill_trailer(r->piece[0], r->offset, sizeof(struct process_state), &beside,
+				       (struct trailer_entry *)(r->piece[0] + tail), r->offset + tail);
 	if (!store.row)
 		return false;
 	r->touched = state_offset(store.row->shard) & ~(size_t)(STORE_PAGE - 1);
@@ -160,7 +85,7 @@ static bool make_trailer(void)
 	return true;
 }
 
-enum { IMAGE_HEAD = (NAMES_AT + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE };
+enum { IMAGE_HEAD = (STORE_NAMES_AT + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE };
 
 static size_t memory_size(const struct store_part *part)
 {
@@ -177,7 +102,23 @@ static void drop_memory(void)
 	store.memory = NULL;
 }
 
-bool store_make(int dir, const char *path, const struct store_room *room)
+/* What was laid down stays as it is, so that readers find it at each moment. */
+static bool begin_store(const struct store_plan *p, const struct store_owner *owner, bool laid_down)
+{
+	store.names.touched = laid_down ? store_laid.head : 0;
+	if (!store_region_reach(&store.names, STORE_NAMES_AT))
+		return false;
+	if (!laid_down)
+		store_fill_head(store.names.piece[0], p, owner);
+	if (!make_trailer(p, laid_down))
+		return false;
+	if (!laid_down)
+		store.row->process = owner->process;
+	return true;
+}
+
+bool store_make(int dir, const char *path, const struct store_room *room, const struct store_owner *owner,
+		bool laid_down)
 {
 	struct store_region *regions[PARTS] = {&store.names, &store.state};
 	int n = 2;
@@ -197,11 +138,15 @@ bool store_make(int dir, const char *path, const struct store_room *room)
 	memset(store.records, 0, sizeof store.records);
 	store.lock.owner = 0;
 	drop_memory();
-	if (store_file_make(dir, path, layout(room), regions, n)) {
-		if (write_header() && make_trailer())
-			return true;
+	struct store_plan p;
+	store_plan(&p, room);
+	place(&p);
+	if (!store_file_make(dir, path, p.size, laid_down, regions, n))
+		return false;
+	if (begin_store(&p, owner, laid_down))
+		return true;
+	if (!laid_down)
 		sys_unlink_at(dir, strrchr(path, '/') + 1);
-	}
 	return false;
 }
 
@@ -289,7 +234,7 @@ const char *store_name(uint64_t id, const char *name, size_t length, bool reserv
 		memcpy(at, &id, sizeof id);
 		memcpy(at + sizeof id, name, length);
 		store.names.used += n;
-		__atomic_store_n(&header()->names.length, store.names.used - NAMES_AT, __ATOMIC_RELEASE);
+		__atomic_store_n(&header()->names.length, store.names.used - STORE_NAMES_AT, __ATOMIC_RELEASE);
 	}
 	lock_drop_deep(&store.lock);
 	return at ? at + sizeof id : NULL;
@@ -409,7 +354,7 @@ static size_t used_row(void)
 static void list_parts(struct store_part *part)
 {
 	size_t names = __atomic_load_n(&header()->names.length, __ATOMIC_ACQUIRE);
-	*part++ = (struct store_part){&store.names, NAMES_AT + names};
+	*part++ = (struct store_part){&store.names, STORE_NAMES_AT + names};
 	for (int i = 0; i < WRITTEN_COUNT; i++) {
 		size_t n = __atomic_load_n(&header()->module[written_modules[i].module].length, __ATOMIC_ACQUIRE);
 		*part++ = (struct store_part){&store.module[i], n};
@@ -418,7 +363,7 @@ static void list_parts(struct store_part *part)
 	size_t blocks = __atomic_load_n(&store.row->communicating, __ATOMIC_ACQUIRE);
 	*part++ = (struct store_part){&store.communication, blocks * sizeof(struct state_communication)};
 	*part++ = (struct store_part){&store.sites, __atomic_load_n(&store.row->sites, __ATOMIC_ACQUIRE)};
-	*part = (struct store_part){&store.state, state_bytes(used_row())};
+	*part = (struct store_part){&store.state, store_state_bytes(used_row())};
 }
 
 /* Regions are elsewhere in the memory than in the file: a header and a trailer of its own tell where. */
@@ -434,14 +379,16 @@ static bool show(char *memory, const struct store_part *part)
 		if (!store_region_show(part[i].region, memory + next, part[i].used))
 			return false;
 	}
-	memcpy(memory, header(), NAMES_AT);
-	h->names = (struct placed){at[0] + NAMES_AT, part[0].used - NAMES_AT};
+	memcpy(memory, header(), STORE_NAMES_AT);
+	h->names = (struct placed){at[0] + STORE_NAMES_AT, part[0].used - STORE_NAMES_AT};
 	for (int i = 0; i < WRITTEN_COUNT; i++)
 		h->module[written_modules[i].module] = (struct placed){at[1 + i], part[1 + i].used};
-	struct beside beside = {.trace = {at[PARTS - 4], part[PARTS - 4].used},
-				.communication = {at[PARTS - 3], part[PARTS - 3].used},
-				.sites = {at[PARTS - 2], part[PARTS - 2].used}};
-	return write_trailer(memory, at[PARTS - 1], row, &beside, next + STORE_PAGE - TAIL);
+	struct store_beside beside = {.trace = {at[PARTS - 4], part[PARTS - 4].used},
+				      .communication = {at[PARTS - 3], part[PARTS - 3].used},
+				      .sites = {at[PARTS - 2], part[PARTS - 2].used}};
+	uint64_t tail = next + STORE_PAGE - STORE_TAIL;
+	return store_fill_trailer(memory + at[PARTS - 1], at[PARTS - 1], row, &beside,
+				  (struct trailer_entry *)(memory + tail), tail);
 }
 
 const void *store_memory(size_t *size)
@@ -468,30 +415,18 @@ size_t store_bytes(void)
 	return n;
 }
 
-/* ---- the job region: 56 bytes of numbers, the metadata, the command line with the mounts ---- */
+/* ---- the job region ---- */
 
 static struct job *job(void)
 {
 	return (struct job *)(store.names.piece[0] + CONTAINER_HEADER);
 }
 
-void store_job(int64_t uid, int64_t started, int64_t id, const char *command)
-{
-	struct job *j = job();
-	j->uid = uid;
-	j->start = started / 1000000000;
-	j->start_ns = started % 1000000000;
-	j->nprocs = 1;
-	j->id = id;
-	strcpy(j->metadata, "lib_ver=iolens-" IOLENS_VERSION "\n");
-	memcpy(j->command, command, strnlen(command, COMMAND_MAX));
-}
-
 void store_mount(const char *type, const char *point)
 {
 	char *at = job()->command;
 	size_t used = strlen(at), m = strlen(type), n = strlen(point);
-	if (used + m + n + 2 > COMMAND_MAX)
+	if (used + m + n + 2 > STORE_COMMAND)
 		return;
 	at += used + 1;
 	memcpy(at, type, m);

@@ -13,18 +13,14 @@
 #include <stdint.h>
 
 #include "process_state.h"
-
-struct store_room {
-	size_t budget;      /* bytes of records and names */
-	size_t trace;       /* bytes of the trace beside that; 0 = nothing is traced */
-	bool communication; /* of MPI is counted */
-};
+#include "store_layout.h"
 
 /*
- * Makes the store `path` in its open directory `dir`; in a forked child at the addresses of the parent's. What path points to is
- * kept: the caller changes it when the store moves.
+ * Makes the store `path` in its open directory `dir`, or takes what was laid down there; in a forked child at the addresses of the
+ * parent's. What path points to is kept: the caller changes it when the store moves.
  */
-bool store_make(int dir, const char *path, const struct store_room *room);
+bool store_make(int dir, const char *path, const struct store_room *room, const struct store_owner *owner,
+		bool laid_down);
 
 /*
  * A zeroed record of a module with its id set, or NULL when the budget or the limit of the module is used up. A few reserved ones
@@ -55,9 +51,6 @@ struct state_communication *store_communication(const struct state_shard *shard)
 
 /* Marks a module as incomplete: some of its files are folded. */
 void store_partial(int module);
-
-/* Fills the job region: user, start (ns since 1970), job id, version note, command line. */
-void store_job(int64_t uid, int64_t started, int64_t job, const char *command);
 
 /* Appends one mount entry to the job region. */
 void store_mount(const char *type, const char *point);

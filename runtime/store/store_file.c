@@ -18,13 +18,12 @@ static struct {
 	const struct store_region *first_rare; /* the lowest */
 } file AT_START;
 
-void store_region_place(struct store_region *r, uint64_t *at, size_t capacity, size_t piece_size)
+void store_region_place(struct store_region *r, const struct placed *at, size_t piece_size)
 {
-	r->offset = *at;
-	r->capacity = store_pages(capacity);
+	r->offset = at->offset;
+	r->capacity = at->length;
 	r->piece_size = piece_size;
 	r->used = r->touched = 0;
-	*at += r->capacity;
 }
 
 static size_t piece_end(const struct store_region *r, int k)
@@ -103,7 +102,20 @@ static bool learn(int fd)
 	return true;
 }
 
-bool store_file_make(int dir, const char *path, size_t size, struct store_region *const *regions, int n)
+int store_file_create(int dir, const char *path, size_t size)
+{
+	const char *name = strrchr(path, '/') + 1;
+	int fd = sys_open_at(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0 && may_grow(size) && sys_truncate(fd, (int64_t)size) == 0)
+		return fd;
+	if (fd >= 0) {
+		sys_close(fd);
+		sys_unlink_at(dir, name);
+	}
+	return -1;
+}
+
+bool store_file_make(int dir, const char *path, size_t size, bool laid_down, struct store_region *const *regions, int n)
 {
 	const char *name = strrchr(path, '/') + 1;
 	file.path = path;
@@ -111,14 +123,15 @@ bool store_file_make(int dir, const char *path, size_t size, struct store_region
 	for (int i = n; i--;)
 		if (regions[i]->rare)
 			file.first_rare = regions[i];
-	int fd = sys_open_at(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = laid_down ? sys_open_at(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
+			   : store_file_create(dir, path, size);
 	if (fd < 0)
 		return false;
-	bool good = may_grow(size) && sys_truncate(fd, (int64_t)size) == 0 && learn(fd);
+	bool good = learn(fd);
 	for (int i = 0; good && i < n; i++)
 		good = map_region(regions[i], fd);
 	sys_close(fd);
-	if (!good)
+	if (!good && !laid_down)
 		sys_unlink_at(dir, name);
 	return good;
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store_header.h"
+
 enum { STORE_PAGE = 4096, STORE_PIECES = 36, STORE_OVERLAP = 20 * STORE_PAGE };
 
 /*
@@ -33,14 +35,19 @@ static inline size_t store_pages(size_t n)
 	return (n + STORE_PAGE - 1) & ~(size_t)(STORE_PAGE - 1);
 }
 
-/* Gives a region its place in the file and cuts it into pieces, which keep their addresses if they have some. */
-void store_region_place(struct store_region *r, uint64_t *at, size_t capacity, size_t piece_size);
+/* Gives a region its place in the file, of whole pages, and cuts it into pieces, which keep their addresses if they have some. */
+void store_region_place(struct store_region *r, const struct placed *at, size_t piece_size);
+
+/* Makes the file `path` in its open directory, of `size` bytes; its descriptor, or -1. */
+int store_file_create(int dir, const char *path, size_t size);
 
 /*
- * Makes the file `path` in its open directory, and maps the first piece of each region that is not late; pieces that are mapped
- * already become this file's. What path points to is kept: the caller changes it when the file moves.
+ * Makes the file `path` in its open directory, or takes the one that was laid down there, and maps the first piece of each region
+ * that is not late; pieces that are mapped already become this file's. What path points to is kept: the caller changes it when
+ * the file moves.
  */
-bool store_file_make(int dir, const char *path, size_t size, struct store_region *const *regions, int n);
+bool store_file_make(int dir, const char *path, size_t size, bool laid_down, struct store_region *const *regions,
+		     int n);
 
 /* Where `at` is; NULL when it is beyond what could be mapped. */
 char *store_region_at(struct store_region *r, size_t at);

@@ -40,7 +40,7 @@ def calls(command: list[str], directory: Path, **env: str) -> set[str]:
 
 
 START, OTHER, USE, RECORD, EXEC, LOG = (
-    "start of an observed program",
+    "start of an observed program, and its first operation",
     "start of another one",
     "first use of an inherited descriptor",
     "the first record of an interface, and when there is no room for more",

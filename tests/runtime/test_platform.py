@@ -143,9 +143,9 @@ def test_the_number_of_the_job_is_in_the_log(
 ) -> None:
     """Base 58 as Flux documents it; its alphabet lacks 0, I, O and l."""
     env = {**os.environ, **variables, "LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(tmp_path)}
-    subprocess.run(["/bin/true"], env={**env, "IOLENS_ENABLE_NONMPI": "1"}, check=True)
+    subprocess.run(["/bin/pwd"], env={**env, "IOLENS_ENABLE_NONMPI": "1"}, check=True)
     (log,) = tmp_path.glob("*.darshan")
-    assert f"_true_id{number}-" in log.name
+    assert f"_pwd_id{number}-" in log.name
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_number_of_the_job_is_in_the_log(
 )
 def test_what_is_no_number_of_a_job(preload: Path, tmp_path: Path, variables: dict[str, str]) -> None:
     env = {**os.environ, **variables, "LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(tmp_path)}
-    subprocess.run(["/bin/true"], env={**env, "IOLENS_ENABLE_NONMPI": "1"}, check=True)
+    subprocess.run(["/bin/pwd"], env={**env, "IOLENS_ENABLE_NONMPI": "1"}, check=True)
     (log,) = tmp_path.glob("*.darshan")
     job, process = log.name.split("_id")[1].split("_")[0].split("-")
     assert job == process

@@ -194,7 +194,7 @@ int main(void)
 	reader("parent");
 	if (fork() == 0)
 		return close(open("child", O_CREAT | O_RDWR, 0600)) || reader("shared"); /* LINE: child */
-	return reader("shared");
+	return reader("shared") || wait(NULL) < 0;
 }
 """
 

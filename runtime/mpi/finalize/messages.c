@@ -41,7 +41,7 @@ struct made {
 	int64_t rounds;
 };
 
-struct placed {
+struct rank_placed {
 	int64_t verdict;
 	uint64_t able;
 	int64_t rounds;
@@ -67,7 +67,7 @@ struct meeting {
 	struct log_bytes decision;
 	struct surveyed surveyed;
 	struct made made;
-	struct placed placed;
+	struct rank_placed placed;
 	uint64_t before[LEVELS][JOIN_REGIONS]; /* what stands before a node below, by level */
 	bool written, done;
 };
@@ -236,7 +236,7 @@ static enum verdict lay_out(struct meeting *m)
 static bool fill_place(void *context, int64_t node, struct log_bytes *out)
 {
 	const struct meeting *m = context;
-	struct placed p = m->placed;
+	struct rank_placed p = m->placed;
 	for (int r = 0; r < JOIN_REGIONS; r++)
 		p.at[r] += m->before[level_of(m, node)][r];
 	return put(out, &p, sizeof p, &(struct log_bytes){0});
