@@ -47,6 +47,12 @@ static const struct {
 
 static const int others[] = {SYS_seccomp, SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
 
+/* After them the store may be out of reach (wrap.c has what libc has). */
+static const int
+	rousing[] = {SYS_vfork,     SYS_clone,     SYS_clone3,  SYS_chroot, SYS_pivot_root, SYS_unshare,
+		     SYS_setns,     SYS_mount,     SYS_umount2, SYS_setuid, SYS_setreuid,   SYS_setresuid,
+		     SYS_setrlimit, SYS_prlimit64, 446 /* SYS_landlock_restrict_self, which older headers lack */};
+
 /* Calls that are recorded as what they are: libraries that hook mmap make it so, and what copies files without glibc's new functions. */
 static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mremap,         SYS_sendfile,
 			       SYS_splice,        SYS_copy_file_range, SYS_io_submit,      SYS_io_getevents,
@@ -63,6 +69,8 @@ __attribute__((constructor)) static void know(void)
 		bypass_known[known[i].number / 64] |= UINT64_C(1) << known[i].number % 64;
 	for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
 		bypass_known[others[i] / 64] |= UINT64_C(1) << others[i] % 64;
+	for (unsigned i = 0; i < sizeof rousing / sizeof *rousing; i++)
+		bypass_known[rousing[i] / 64] |= UINT64_C(1) << rousing[i] % 64;
 	for (unsigned i = 0; i < sizeof recorded / sizeof *recorded; i++)
 		bypass_recorded[recorded[i] / 64] |= UINT64_C(1) << recorded[i] % 64;
 	wrap_resolve("syscall", &bypass_syscall);
@@ -86,6 +94,9 @@ void bypass_seen(long number, long first)
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].number == number && !self.inside)
 			self_count(known[i].operation, 1, 0, 0);
+	for (unsigned i = 0; i < sizeof rousing / sizeof *rousing; i++)
+		if (rousing[i] == number)
+			life_rouse();
 	if (number == SYS_seccomp && first != 2) /* SECCOMP_GET_ACTION_AVAIL confines nothing */
 		life_confine(first == 0);
 	if (number == SYS_exit_group)

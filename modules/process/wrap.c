@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "untraced.h"
@@ -114,6 +115,7 @@ static void *real_vfork_entry;
 
 __attribute__((used)) static void *vfork_prepare(void)
 {
+	life_rouse(); /* the child must not: the memory is not its own */
 	fds_vfork_seen();
 	return wrap_real("vfork", &real_vfork_entry);
 }
@@ -154,10 +156,12 @@ WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...
 	va_start(rest, argument);
 	void *parent_tid = va_arg(rest, void *), *tls = va_arg(rest, void *), *child_tid = va_arg(rest, void *);
 	va_end(rest);
-	if (flags & CLONE_VM)
+	if (flags & CLONE_VM) {
+		life_rouse();
 		fds_vfork_seen();
-	else
+	} else {
 		life_share();
+	}
 	return REAL(clone)(run, stack, flags, argument, parent_tid, tls, child_tid);
 }
 
@@ -171,6 +175,34 @@ WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c, 
 		life_confine(no_clock);
 	return REAL(prctl)(option, a, b, c, d);
 }
+
+/* ---- a process that goes where its store is out of reach, or narrows what it may do ---- */
+
+#define ROUSING(name, parameters, arguments) \
+	WRAP(int, name, UNPACK parameters)   \
+	{                                    \
+		int saved = errno;           \
+		life_rouse();                \
+		errno = saved;               \
+		return REAL(name) arguments; \
+	}
+
+ROUSING(chroot, (const char *path), (path))
+ROUSING(pivot_root, (const char *root, const char *old), (root, old))
+ROUSING(unshare, (int flags), (flags))
+ROUSING(setns, (int fd, int kind), (fd, kind))
+ROUSING(mount, (const char *what, const char *where, const char *type, unsigned long flags, const void *data),
+	(what, where, type, flags, data))
+ROUSING(umount, (const char *where), (where))
+ROUSING(umount2, (const char *where, int flags), (where, flags))
+ROUSING(setuid, (uid_t user), (user))
+ROUSING(seteuid, (uid_t user), (user))
+ROUSING(setreuid, (uid_t real, uid_t effective), (real, effective))
+ROUSING(setresuid, (uid_t real, uid_t effective, uid_t saved_user), (real, effective, saved_user))
+ROUSING(setrlimit, (int resource, const struct rlimit *limit), (resource, limit))
+ALIAS(setrlimit64, setrlimit);
+ROUSING(prlimit, (pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old), (pid, resource, limit, old))
+ALIAS(prlimit64, prlimit);
 
 /* ---- the working directory ---- */
 

@@ -251,7 +251,7 @@ mount --rbind /usr root/usr; exec chroot root true
 
 
 FORK_THREE = """
-import os, resource, sys
+import os, resource, sys, time
 os.chdir(sys.argv[1])
 if sys.argv[2] == "no room":
     full = os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT)
@@ -263,10 +263,12 @@ if sys.argv[2] == "no room":
 for n in range(3):
     pid = os.fork()
     if not pid:
-        if sys.argv[2] == "no descriptor":
-            resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+        while sys.argv[2] == "no descriptor" and resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+            time.sleep(0.001)  # to limit itself would wake it
         os.write(1, b"child\\n")
         os._exit(0)
+    if sys.argv[2] == "no descriptor":
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0))
     os.waitpid(pid, 0)
 if sys.argv[2] == "no room":
     os.unlink(sys.argv[3])

@@ -1,0 +1,207 @@
+"""A process that reads and writes nothing maps no store; its first operation wakes it, wherever that comes from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from observed import Observe
+
+Compile = Callable[[str], Path]
+
+HEAD = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int use(const char *path)
+{
+	int fd = open(path, O_CREAT | O_WRONLY, 0600);
+	return fd < 0 || write(fd, "12345", 5) != 5 || close(fd);
+}
+"""
+
+
+def test_one_that_does_nothing_is_told_of(compile_program: Compile, observe: Observe, tmp_path: Path) -> None:
+    """And what iolens writes to tell it is not the process's."""
+    seen = observe([compile_program(HEAD + "int main(void) { return 7; }")], cwd=tmp_path)
+    (row,) = seen.sections["process"]
+    assert (row["ended"], row["exit_code"]) == ("exit", "7")
+    assert row["unseen_written"] == "0"
+    assert float(row["end"]) > float(row["start"]) > 0
+    assert not seen.records
+
+
+def test_it_maps_nothing(compile_program: Compile, observe: Observe, tmp_path: Path) -> None:
+    """Its store is a file of few blocks, of which nothing is in the process's memory."""
+    looks = r"""
+int main(void)
+{
+	static char text[1 << 16];
+	long n, fd;
+	__asm__ volatile("syscall" : "=a"(fd) : "a"(SYS_open), "D"("/proc/self/maps"), "S"(O_RDONLY), "d"(0)
+		: "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(n) : "a"(SYS_read), "D"(fd), "S"(text), "d"(sizeof text - 1)
+		: "rcx", "r11", "memory");
+	return n <= 0 || strstr(text, ".store");
+}
+"""
+    assert observe([compile_program(HEAD + looks)], cwd=tmp_path).done.returncode == 0
+    awake = looks.replace("long n, fd;", 'long n, fd = use("file");')
+    assert observe([compile_program(HEAD + awake)], cwd=tmp_path).done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        'kill(getpid(), SIGUSR1); return use("other");',
+        'pid_t pid = fork(); return pid ? wait(NULL) < 0 || use("file") : use("file");',
+        'pid_t pid = syscall(SYS_fork); return pid ? wait(NULL) < 0 || use("file") : use("file");',
+        "pid_t pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);"
+        ' return pid ? wait(NULL) < 0 || use("file") : use("file");',
+        'pid_t pid = vfork(); if (!pid) { use("file"); _exit(0); } return wait(NULL) < 0 || use("file");',
+    ],
+    ids=["handler", "fork", "bare fork", "bare clone", "vfork"],
+)
+def test_the_first_operation_comes_from_anywhere(
+    compile_program: Compile, observe: Observe, tmp_path: Path, first: str
+) -> None:
+    program = """
+static void handler(int signal) { use("file"); use("file"); }
+int main(void) { struct sigaction a = {.sa_handler = handler}; sigaction(SIGUSR1, &a, NULL); %s }
+"""
+    seen = observe([compile_program(HEAD + program % first)], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    assert seen.total("POSIX", "OPENS", f"{tmp_path}/file") == 2
+    assert seen.total("POSIX", "BYTES_WRITTEN", f"{tmp_path}/file") == 10
+
+
+def test_threads_wake_it_at_once(compile_program: Compile, observe: Observe, tmp_path: Path) -> None:
+    program = """
+static pthread_barrier_t all;
+static void *one(void *path)
+{
+	pthread_barrier_wait(&all);
+	return (void *)(long)use(path);
+}
+int main(void)
+{
+	pthread_t thread[32];
+	char name[32][16];
+	pthread_barrier_init(&all, NULL, 32);
+	for (int n = 0; n < 32; n++) {
+		snprintf(name[n], sizeof name[n], "file%d", n);
+		pthread_create(&thread[n], NULL, one, name[n]);
+	}
+	for (int n = 0; n < 32; n++)
+		pthread_join(thread[n], NULL);
+	return 0;
+}
+"""
+    seen = observe([compile_program(HEAD + program)], cwd=tmp_path)
+    assert (seen.total("POSIX", "OPENS"), seen.total("POSIX", "BYTES_WRITTEN")) == (32, 160)
+    assert len(seen.sections["process"]) == 1
+
+
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        "struct rlimit none = {3, 3}; setrlimit(RLIMIT_NOFILE, &none); close(0); close(1);",
+        "struct rlimit few = {64, 64}; setrlimit(RLIMIT_FSIZE, &few);",
+        "struct rlimit few = {64, 64}; prlimit(0, RLIMIT_FSIZE, &few, NULL);",
+        "struct rlimit few = {64, 64}; syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &few, NULL);",
+        'if (chroot(".")) return 0;',
+        'if (syscall(SYS_chroot, ".")) return 0;',
+    ],
+)
+def test_what_narrows_it_wakes_it_first(
+    compile_program: Compile, observe: Observe, tmp_path: Path, narrowed: str
+) -> None:
+    """Else its store might be out of reach when it is wanted."""
+    program = f'int main(void) {{ {narrowed} return use("file"); }}'
+    seen = observe([compile_program(HEAD + program)], cwd=tmp_path)
+    if "chroot" in narrowed and os.geteuid():
+        pytest.skip("this user may not change its root")
+    assert seen.done.returncode == 0
+    assert seen.total("POSIX", "BYTES_WRITTEN") == 5
+
+
+def test_one_that_gives_up_system_calls_is_woken(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    """Strict mode allows read and write alone, on what is open."""
+    program = r"""
+int main(int argc, char **argv)
+{
+	prctl(PR_SET_SECCOMP, 1, 0, 0, 0);
+	write(1, "12345", 5);
+	syscall(SYS_exit, 0);
+}
+"""
+    seen = observe([compile_program(HEAD + program)], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"12345")
+
+
+def test_one_killed_asleep_is_told_of(compile_program: Compile, observe: Observe, tmp_path: Path) -> None:
+    program = "int main(void) { kill(getpid(), SIGKILL); return 0; }"
+    seen = observe([compile_program(HEAD + program)], cwd=tmp_path)
+    (row,) = seen.sections["process"]
+    assert (row["ended"], row["signal"], row["unseen_written"]) == ("signal", "9", "0")
+
+
+BUSY = r"""
+int main(void) /* without any function of libc */
+{
+	static char text[4096];
+	long fd, n;
+	__asm__ volatile("syscall" : "=a"(fd) : "a"(SYS_open), "D"("/dev/zero"), "S"(O_RDONLY), "d"(0)
+		: "rcx", "r11", "memory");
+	for (int i = 0; i < 100; i++)
+		__asm__ volatile("syscall" : "=a"(n) : "a"(SYS_read), "D"(fd), "S"(text), "d"(sizeof text)
+		: "rcx", "r11", "memory");
+	return n != sizeof text;
+}
+"""
+
+
+def test_what_is_not_seen_does_not_wake_it_and_is_told(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    seen = observe([compile_program(HEAD + BUSY)], cwd=tmp_path)
+    (row,) = seen.sections["process"]
+    assert int(row["unexplained_read"]) == 100 * 4096
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("int main(void) { return 0; }", {}, 0),
+        ('int main(void) { return puts("1") < 0; }', {}, 1),
+        (BUSY, {}, 1),
+        ("int main(void) { return 0; }", {"IOLENS_LOGFILE": "asked.darshan"}, 1),
+    ],
+    ids=["nothing", "a line", "unseen", "asked for"],
+)
+def test_the_library_alone_writes_a_log_of_what_did_anything(
+    preload: Path, compile_program: Compile, tmp_path: Path, case: tuple[str, dict[str, str], int]
+) -> None:
+    program, settings, logs = case
+    alone = {"LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
+    command = [compile_program(HEAD + program)]
+    env = {**os.environ, **alone, **settings}
+    subprocess.run(command, env=env, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert len(list(tmp_path.rglob("*.darshan"))) == logs
