@@ -60,8 +60,9 @@ def of_call(name: str, arguments: str, result: int) -> Iterator[tuple[str, str, 
 
 
 def is_own(path: str, process: int) -> bool:
-    """Read by the runtime: its bookkeeping, the pages of mapped files, and the clock's source."""
-    return path in {f"/proc/{process}/{name}" for name in OWN} or "clocksource" in path
+    """Read by the runtime: its bookkeeping, the pages of mapped files, and the clock's source; and its store."""
+    own = {f"/proc/{process}/{name}" for name in OWN}
+    return path in own or "clocksource" in path or path.endswith(".store")
 
 
 def of_process(file: Path, process: int, is_command: bool) -> Iterator[Moved]:

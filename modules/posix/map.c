@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "arena.h"
@@ -34,10 +35,7 @@ static int64_t looked_at; /* pages */
 
 static uintptr_t page_size(void)
 {
-	static uintptr_t size;
-	if (!size)
-		size = (uintptr_t)sysconf(_SC_PAGESIZE);
-	return size;
+	return (uintptr_t)getauxval(AT_PAGESZ);
 }
 
 static int64_t present_in(int pagemap, uintptr_t from, int64_t pages)

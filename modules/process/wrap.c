@@ -188,7 +188,6 @@ WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c, 
 	}
 
 ROUSING(chroot, (const char *path), (path))
-ROUSING(pivot_root, (const char *root, const char *old), (root, old))
 ROUSING(unshare, (int flags), (flags))
 ROUSING(setns, (int fd, int kind), (fd, kind))
 ROUSING(mount, (const char *what, const char *where, const char *type, unsigned long flags, const void *data),
