@@ -54,9 +54,15 @@ static struct {
 __attribute__((visibility("hidden"))) extern const struct life_module *const __start_iolens_modules[],
 	*const __stop_iolens_modules[];
 
+/* One thread changes it while others ask: at the first operation. */
+static enum state state(void)
+{
+	return __atomic_load_n(&life.state, __ATOMIC_ACQUIRE);
+}
+
 static bool observed(void)
 {
-	return __builtin_expect(life.state != OFF && !life.silent, 1);
+	return __builtin_expect(state() != OFF && !life.silent, 1);
 }
 
 /* ---- start ---- */
@@ -282,9 +288,9 @@ void life_join_world(const struct life_world *w)
 		return;
 	if (!life.in_session)
 		session_enter_world(w->meeting);
-	if (rank_left_out(w->rank) && life.state == OFF)
+	if (rank_left_out(w->rank) && state() == OFF)
 		return;
-	if (life.state == OFF && !self_owner)
+	if (state() == OFF && !self_owner)
 		start_observing(life.argc, life.argv, life.environment);
 	if (!self_ready())
 		return;
@@ -303,13 +309,13 @@ void life_join_world(const struct life_world *w)
 
 enum life_keeping life_leave_world(void)
 {
-	if (life.state != ON || !life.rank || sys_pid() != self_owner)
+	if (state() != ON || !life.rank || sys_pid() != self_owner)
 		return LIFE_NONE;
 	store_state()->process.mpi_end = clock_now();
 	if (life.in_session)
 		return LIFE_SESSION;
 	life_end(STATE_END_FINALIZE, 0);
-	life.state = OFF;
+	__atomic_store_n(&life.state, OFF, __ATOMIC_RELEASE);
 	self_admit_none();
 	return LIFE_STORE;
 }
@@ -319,7 +325,7 @@ enum life_keeping life_leave_world(void)
 /* The child may move the offsets of what it inherits: the kernel is asked for them from now on. */
 void life_share(void)
 {
-	if (life.state == ON && self_pass())
+	if (state() == ON && self_pass())
 		EACH_MODULE(m)
 			if ((*m)->fork_share)
 				(*m)->fork_share();
@@ -432,12 +438,12 @@ static void wake(void)
 /* Without a pass, the process is asleep, or the one that observation was started in is our parent. */
 bool life_wake(void)
 {
-	if (!self_pass() && life.state != OFF && !life.silent && take_turn(sys_pid())) {
-		if (!self_pass() && life.state != OFF)
+	if (!self_pass() && state() != OFF && !life.silent && take_turn(sys_pid())) {
+		if (!self_pass() && state() != OFF)
 			wake();
 		__atomic_store_n(&waking, 0, __ATOMIC_RELEASE);
 	}
-	return life.state == ON && self_pass();
+	return state() == ON && self_pass();
 }
 
 /* ---- end ---- */
@@ -450,7 +456,7 @@ void life_confine(bool no_clock)
 	bool forked = !self_pass();
 	bool foreign =
 		(!forked || self_asleep()) && sys_pid() != self_owner; /* child of a vfork: its parent's memory */
-	if (life.state == OFF || sys_confined || foreign)
+	if (state() == OFF || sys_confined || foreign)
 		return;
 	if (!forked && self_ready())
 		kernel_io(store_state()->process.kernel_at_end);
@@ -471,7 +477,7 @@ static void end_alone(enum state_end reason)
 static void wake_touched(void)
 {
 	bool touched = false;
-	if (life.state == OFF || life.silent || self_pass() || self_asleep())
+	if (state() == OFF || life.silent || self_pass() || self_asleep())
 		return;
 	EACH_MODULE(m)
 		touched = touched || ((*m)->touched && (*m)->touched());
@@ -525,7 +531,7 @@ void life_end(enum state_end reason, int code)
 			end_asleep(reason, code);
 	}
 	wake_touched();
-	if (life.state != ON || sys_pid() != self_owner || life.ended)
+	if (state() != ON || sys_pid() != self_owner || life.ended)
 		return;
 	lock_identify();
 	EACH_MODULE(m)
@@ -551,7 +557,7 @@ void life_rouse(void)
 
 void life_go_on(void)
 {
-	if (life.state != ON || sys_pid() != self_owner || !life.ended)
+	if (state() != ON || sys_pid() != self_owner || !life.ended)
 		return;
 	struct state_process *p = &store_state()->process;
 	p->end_reason = STATE_END_NONE;
