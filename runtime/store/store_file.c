@@ -82,11 +82,10 @@ static bool map_region(struct store_region *r, int fd)
 	return true;
 }
 
-/* To grow a file beyond the process's limit is answered with a signal, which would be its end. */
-static bool may_grow(size_t size)
+bool store_file_may_reach(uint64_t end)
 {
 	struct rlimit limit;
-	return sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && size <= limit.rlim_cur;
+	return sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end <= limit.rlim_cur;
 }
 
 static bool learn(int fd)
@@ -106,7 +105,7 @@ int store_file_create(int dir, const char *path, size_t size)
 {
 	const char *name = strrchr(path, '/') + 1;
 	int fd = sys_open_at(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0 && may_grow(size) && sys_truncate(fd, (int64_t)size) == 0)
+	if (fd >= 0 && store_file_may_reach(size) && sys_truncate(fd, (int64_t)size) == 0)
 		return fd;
 	if (fd >= 0) {
 		sys_close(fd);

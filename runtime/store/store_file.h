@@ -38,6 +38,9 @@ static inline size_t store_pages(size_t n)
 /* Gives a region its place in the file, of whole pages, and cuts it into pieces, which keep their addresses if they have some. */
 void store_region_place(struct store_region *r, const struct placed *at, size_t piece_size);
 
+/* To write beyond the process's limit is answered with a signal, which would be its end. */
+bool store_file_may_reach(uint64_t end);
+
 /* Makes the file `path` in its open directory, of `size` bytes; its descriptor, or -1. */
 int store_file_create(int dir, const char *path, size_t size);
 

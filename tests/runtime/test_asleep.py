@@ -163,6 +163,16 @@ def test_one_killed_asleep_is_told_of(compile_program: Compile, observe: Observe
     assert (row["ended"], row["signal"], row["unseen_written"]) == ("signal", "9", "0")
 
 
+def test_a_limit_that_another_process_sets_ends_nothing(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    """Of the size of files, which the end of the store lies beyond: to write there would be answered by a signal."""
+    ends = compile_program(HEAD + "int main(void) { usleep(300000); return 7; }")
+    command = f"{ends} & sleep 0.1; prlimit --fsize=100 --pid $!; wait $!"
+    seen = observe(["bash", "-c", command], cwd=tmp_path)
+    assert seen.done.returncode == 7
+
+
 BUSY = r"""
 int main(void) /* without any function of libc */
 {
