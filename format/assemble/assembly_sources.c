@@ -199,8 +199,7 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 		return code;
 	}
 	for (int k = 0; k < 2; k++) {
-		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k];
-		s->moved[k] += p->own_moved[k];
+		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k] + p->own_moved[k];
 		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];
 	}
 	return 0;

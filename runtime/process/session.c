@@ -168,63 +168,52 @@ static struct store_room room(void)
 	return (struct store_room){(size_t)config.budget, config_trace_room(), communication_counted()};
 }
 
-static bool make_store(const struct store_owner *owner, bool laid_down)
+enum making { LAY_DOWN, TAKE_LAID_DOWN, MAKE };
+
+static bool make_in(int dir, enum making how, const struct store_owner *owner)
+{
+	struct store_room its = room();
+	return how == LAY_DOWN ? store_lay_down(dir, session.store, &its, owner)
+			       : store_make(dir, session.store, &its, owner, how == TAKE_LAID_DOWN);
+}
+
+static bool make_once(enum making how, const struct store_owner *owner)
 {
 	int dir = open_directory();
 	if (dir < 0)
 		return false;
-	if (!laid_down)
+	if (how != TAKE_LAID_DOWN)
 		name_store();
-	struct store_room its = room();
-	bool made = store_make(dir, session.store, &its, owner, laid_down);
+	bool made = make_in(dir, how, owner);
 	sys_close(dir);
 	return made;
 }
 
-static bool lay_down(const struct store_owner *owner)
+/* Of a node where `iolens run` is not the directory went with the store of the last process that ended. */
+static bool make(enum making how, const struct store_owner *owner)
 {
-	int dir = open_directory();
-	if (dir < 0)
-		return false;
-	name_store();
-	struct store_room its = room();
-	bool made = store_lay_down(dir, session.store, &its, owner);
-	sys_close(dir);
-	return made;
-}
-
-enum { TRIES = 3 };
-
-/* Of a node where `iolens run` is not. It went with the store of the last process that ended. */
-static void make_elsewhere(void)
-{
+	enum { TRIES = 3 };
 	if (session.elsewhere[0])
 		sys_make_directory(session.elsewhere, 0700);
+	for (int n = 1; !make_once(how, owner); n++)
+		if (n == TRIES || sys_exists(directory()))
+			return false;
+	return true;
 }
 
 bool session_lay_down(const struct store_owner *owner)
 {
-	make_elsewhere();
-	for (int n = 1; !lay_down(owner); n++)
-		if (n == TRIES || sys_exists(directory()))
-			return false;
-	return true;
+	return make(LAY_DOWN, owner);
+}
+
+bool session_store(const struct store_owner *owner, bool laid_down)
+{
+	return (laid_down && make_once(TAKE_LAID_DOWN, owner)) || make(MAKE, owner);
 }
 
 bool session_retell(const struct store_owner *owner)
 {
 	return store_retell(session.store, &owner->process);
-}
-
-bool session_store(const struct store_owner *owner, bool laid_down)
-{
-	make_elsewhere();
-	if (laid_down && make_store(owner, true))
-		return true;
-	for (int n = 1; !make_store(owner, false); n++)
-		if (n == TRIES || sys_exists(directory()))
-			return false;
-	return true;
 }
 
 /*
