@@ -161,6 +161,16 @@ def test_its_store_is_taken_away_meanwhile(job: Job) -> None:
     assert not list(job.stores.iterdir())
 
 
+@pytest.mark.parametrize("rank", range(RANKS))
+def test_a_rank_stopped_while_the_communicator_is_made(job: Job, rank: int) -> None:
+    """Of what is left half done there Open MPI's MPI_Finalize dies in two of three jobs, in any of their ranks."""
+    stop = Stop(job, Scene(rank, ("late", str(rank), "1"), REGISTERED.at, seconds=2), "messages-apart")
+    time.sleep(1.5)  # its own deadline has passed, too
+    assert len(stop.go_on().notes) == 1
+    job.recover()
+    the_log_is_whole(job)
+
+
 @pytest.mark.parametrize("meeting", MEETINGS)
 def test_a_rank_stopped_while_it_makes_the_log(job: Job, meeting: str) -> None:
     stop = Stop(job, in_finalize(2 if not meeting else 0, *MAKING), meeting)

@@ -387,7 +387,7 @@ static bool find_nodes(struct meeting *m)
 	m->names = calloc((size_t)m->world->size, sizeof *m->names);
 	if (!m->names || mpi->gather(TREE_GATHER, &m->name, m->names, sizeof m->name) != 0)
 		return false;
-	if (!tree_await(&m->tree, TREE_OPEN) || mpi->open_end() != 0)
+	if (!tree_await_begun(&m->tree, TREE_OPEN, m->begun) || mpi->open_end() != 0)
 		return false;
 	clock_phase(m, "open");
 	if (!tree_await(&m->tree, TREE_GATHER))

@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 
 enum { TAG = 1, FIRST = 4096, PIECE = 1 << 28 };
+enum { HELD_UP = 20000000, MOMENT = 1000000000, NAP = 100000 }; /* ns */
 
 /* A message begins with its length; what does not fit beside that follows. */
 struct first {
@@ -24,6 +26,28 @@ bool tree_await(struct tree *t, enum tree_request request)
 			return true;
 		if (!deadline_rest(t->deadline))
 			return false;
+	}
+}
+
+bool tree_await_begun(struct tree *t, enum tree_request request, uint64_t begun)
+{
+	const struct timespec nap = {.tv_nsec = NAP};
+	deadline_again(t->deadline);
+	for (uint64_t last = begun;;) {
+		bool done = false;
+		if (t->mpi->test(request, &done) != 0)
+			return false;
+		uint64_t now = clock_monotonic();
+		if (done)
+			return now < t->deadline->until;
+		if (now - last > HELD_UP)
+			begun = now;
+		last = now;
+		if (deadline_rest(t->deadline))
+			continue;
+		if (now - begun > MOMENT)
+			return false;
+		nanosleep(&nap, NULL);
 	}
 }
 

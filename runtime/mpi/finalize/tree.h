@@ -22,6 +22,13 @@ enum tree_request { TREE_OPEN, TREE_GATHER, TREE_SEND, TREE_RECEIVE, TREE_WRITE 
 /* Until the request is done; false when it failed, or there is no time left. */
 bool tree_await(struct tree *t, enum tree_request request);
 
+/*
+ * The same of what must not be left half done, begun at `begun` (clock_monotonic): who has come late, or was held up on the way,
+ * goes on with it for a second, and then only knows that there is no time left. Those who have left make progress in their
+ * MPI_Finalize, which ends in Open MPI with a segmentation fault when a rank comes there before the communicator has its number.
+ */
+bool tree_await_begun(struct tree *t, enum tree_request request, uint64_t begun);
+
 /* So many bytes to or from a rank, in as many messages as they need. */
 bool tree_send(struct tree *t, int64_t rank, const void *from, uint64_t n);
 bool tree_receive(struct tree *t, int64_t rank, void *to, uint64_t n);
