@@ -35,5 +35,4 @@ def test_no_instruction_is_added(root: Path, iolens: Path, tmp_path: Path) -> No
     over.set()
     watcher.join()
     assert any(looks)
-    # The clock decides how often an access begins a new stretch of the timeline: a hundredth of an instruction.
-    assert abs(seen - alone) < 0.1 and alone > 50
+    assert abs(seen - alone) < bench.CLOCK and alone > bench.FORWARDED
