@@ -66,7 +66,7 @@ ROUNDS = 18
 # tree of node leaders: survey, decision, shares, offsets, written, outcome. Both by what Open MPI counts (--messages).
 EXCHANGES, PASSES = 5, 6
 AGGREGATORS = 4
-PART = 1 << 20  # bytes of rows that a leader encodes itself when it has them: format/assemble/join.h
+PART = 1 << 20  # bytes of rows that a leader encodes itself when it has them: format/join/join.h
 
 
 def rounds(ranks: int) -> int:

@@ -47,6 +47,7 @@ INNER_ROOMS = {
         "write",
         "store",
         "assemble",
+        "join",
         "merge",
     ],
     "runtime": ["base", "store", "capture", "trace", "process", "mpi/finalize", "mpi", "linked"],
