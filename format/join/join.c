@@ -129,6 +129,21 @@ static int keep_job(struct assembly *a, struct store_reader *i)
 	return code < 0 || !job->nmounts ? code : ASSEMBLY_STOP;
 }
 
+static int note_name(void *assembly, uint64_t id, const char *name)
+{
+	struct join *j = assembly;
+	(void)name;
+	return name_owners_add(&j->owners, id, j->place.number);
+}
+
+/* What a process has deflated ahead is in the log in any case. */
+static int note_names(struct assembly *a, struct store_reader *i)
+{
+	struct log_error damage;
+	int code = a->source->precompressed ? 0 : names_walk(i->log, note_name, a, &damage);
+	return code == LOG_E_MEMORY ? code : 0;
+}
+
 static int64_t earlier(int64_t a, int64_t b)
 {
 	return !a || (b && b < a) ? b : a;
@@ -148,6 +163,9 @@ static int look(struct join *j)
 		code = reduce(j);
 	if (code >= 0)
 		code = assembly_each(a, ASSEMBLY_RANKS, keep_job);
+	if (code >= 0)
+		code = assembly_each(a, ASSEMBLY_NAMED, note_names);
+	name_owners_settle(&j->owners);
 	assembly_clock(a, NULL);
 	for (size_t n = 0; n < a->nsources; n++) {
 		j->survey.epoch = earlier(j->survey.epoch, a->sources[n].epoch);
@@ -190,6 +208,7 @@ void join_close(struct join *j)
 	for (int part = 0; part < JOIN_MODULES; part++)
 		shared_free(&j->reduced[part]);
 	id_set_free(&j->unnamed);
+	name_owners_free(&j->owners);
 	log_bytes_free(&j->job);
 	log_bytes_free(&j->texts);
 	log_writer_free(j->memory);
@@ -201,9 +220,15 @@ void join_close(struct join *j)
 
 /* ---- surveys ---- */
 
-/* The ids behind a head, by precompressed_part. False when they are not all there. */
-static bool read_ids(struct id_set ids[JOIN_MODULES], const uint64_t counts[JOIN_MODULES], const uint8_t *from,
-		     size_t n)
+/* What is behind a head: the ids, by precompressed_part, then owners of names. */
+struct behind {
+	struct id_set ids[JOIN_MODULES];
+	struct log_bytes owners;
+};
+
+/* False when they are not all there. */
+static bool read_behind(struct behind *b, const uint64_t counts[JOIN_MODULES], uint64_t owners, const uint8_t *from,
+			size_t n)
 {
 	uint64_t id;
 	for (int part = 0; part < JOIN_MODULES; part++) {
@@ -211,20 +236,23 @@ static bool read_ids(struct id_set ids[JOIN_MODULES], const uint64_t counts[JOIN
 			return false;
 		for (uint64_t k = 0; k < counts[part]; k++, from += sizeof id, n -= sizeof id) {
 			memcpy(&id, from, sizeof id);
-			if (id_set_add(&ids[part], id) < 0)
+			if (id_set_add(&b->ids[part], id) < 0)
 				return false;
 		}
 	}
-	return !n;
+	return n % sizeof(struct name_owner) == 0 && n / sizeof(struct name_owner) == owners &&
+	       log_bytes_add(&b->owners, from, n) >= 0;
 }
 
-static int write_ids(const struct join *j, struct log_bytes *out)
+static int write_behind(const struct join *j, struct log_bytes *out)
 {
 	int code = 0;
+	size_t owners;
+	const struct name_owner *owner = name_owners(&j->owners, &owners);
 	for (int part = 0; code >= 0 && part < JOIN_MODULES; part++)
 		for (size_t n = 0; code >= 0 && n < j->reduced[part].used; n++)
 			code = log_bytes_add(out, &j->reduced[part].entries[n].id, sizeof(uint64_t));
-	return code;
+	return code < 0 ? code : log_bytes_add(out, owner, owners * sizeof *owner);
 }
 
 static void keep_common(struct join *j, const struct id_set ids[JOIN_MODULES])
@@ -233,26 +261,33 @@ static void keep_common(struct join *j, const struct id_set ids[JOIN_MODULES])
 		shared_keep_ids(&j->reduced[part], &ids[part]);
 }
 
-static void free_ids(struct id_set ids[JOIN_MODULES])
+static const struct name_owner *owners_behind(const struct behind *b)
 {
+	return (const struct name_owner *)(const void *)b->owners.at;
+}
+
+static void free_behind(struct behind *b)
+{
+	log_bytes_free(&b->owners);
 	for (int part = 0; part < JOIN_MODULES; part++)
-		id_set_free(&ids[part]);
+		id_set_free(&b->ids[part]);
 }
 
 int join_survey_add(struct join *j, const void *survey, size_t n)
 {
 	struct join_survey s;
-	struct id_set ids[JOIN_MODULES] = {0};
-	if (!joining_is(survey, n, "survey", sizeof s))
+	struct behind behind = {0};
+	if (!joining_is(survey, n, "survey2", sizeof s))
 		return joining_fail(j, LOG_E_DAMAGED, "places of different releases");
 	memcpy(&s, survey, sizeof s);
 	s.why[JOIN_WHY - 1] = '\0';
 	if (s.failed)
 		join_fail(j, s.why);
-	bool good = read_ids(ids, s.ids, (const uint8_t *)survey + sizeof s, n - sizeof s);
+	bool good = read_behind(&behind, s.ids, s.owners, (const uint8_t *)survey + sizeof s, n - sizeof s);
 	if (good)
-		keep_common(j, ids);
-	free_ids(ids);
+		keep_common(j, behind.ids);
+	good = good && name_owners_merge(&j->owners, owners_behind(&behind), s.owners) >= 0;
+	free_behind(&behind);
 	j->survey.stores += s.stores;
 	j->survey.lost += s.lost;
 	j->survey.epoch = earlier(j->survey.epoch, s.epoch);
@@ -270,14 +305,17 @@ int join_survey_add(struct join *j, const void *survey, size_t n)
 
 int join_survey(struct join *j, struct log_bytes *out)
 {
-	int code = joining_begin(out, "survey", sizeof j->survey);
+	size_t owners;
+	int code = joining_begin(out, "survey2", sizeof j->survey);
 	if (code < 0)
 		return joining_fail(j, code, "not enough memory");
 	memcpy(&j->survey.head, out->at, sizeof j->survey.head);
 	for (int part = 0; part < JOIN_MODULES; part++)
 		j->survey.ids[part] = j->reduced[part].used;
+	name_owners(&j->owners, &owners);
+	j->survey.owners = owners;
 	memcpy(out->at, &j->survey, sizeof j->survey);
-	code = write_ids(j, out);
+	code = write_behind(j, out);
 	joining_end(out);
 	return code < 0 ? joining_fail(j, code, "not enough memory") : 0;
 }
@@ -294,6 +332,7 @@ struct join_found join_found(const struct join *j)
 int join_decide(struct join *j, struct log_bytes *out)
 {
 	const struct assemble_job *job = j->a.job;
+	size_t owners;
 	struct join_decision d = {
 		.job = j->survey.job, .mounts = j->survey.mounts, .communication = j->survey.communication};
 	d.epoch = job->epoch.realtime ? job->epoch.realtime : j->survey.epoch;
@@ -301,41 +340,50 @@ int join_decide(struct join *j, struct log_bytes *out)
 	d.end = job->ended && ended > j->survey.end ? ended : j->survey.end;
 	for (int part = 0; part < JOIN_MODULES; part++)
 		d.ids[part] = j->reduced[part].used;
-	int code = joining_begin(out, "decision", sizeof d);
+	name_owners_keep_several(&j->owners);
+	name_owners(&j->owners, &owners);
+	d.owners = owners;
+	int code = joining_begin(out, "decide2", sizeof d);
 	if (code < 0)
 		return joining_fail(j, code, "not enough memory");
 	memcpy(&d.head, out->at, sizeof d.head);
 	memcpy(out->at, &d, sizeof d);
-	code = write_ids(j, out);
+	code = write_behind(j, out);
 	joining_end(out);
 	return code < 0 ? joining_fail(j, code, "not enough memory") : 0;
 }
 
-static int gather_unnamed(struct join *j)
+/* What another place writes. */
+static int gather_unnamed(struct join *j, const struct behind *b)
 {
 	int code = 0;
+	const struct name_owner *owner = owners_behind(b);
 	for (int part = PRECOMPRESSED_RECORDS; part < JOIN_MODULES; part++)
 		for (size_t n = 0; code >= 0 && n < j->reduced[part].used; n++)
 			code = id_set_add(&j->unnamed, j->reduced[part].entries[n].id);
+	for (uint64_t n = 0; code >= 0 && n < j->decision.owners; n++)
+		if (owner[n].place < j->place.number)
+			code = id_set_add(&j->unnamed, owner[n].id);
 	return code;
 }
 
 int joining_obey(struct join *j, const void *decision, size_t n)
 {
 	struct join_decision *d = &j->decision;
-	struct id_set ids[JOIN_MODULES] = {0};
-	if (!joining_is(decision, n, "decision", sizeof *d))
+	struct behind behind = {0};
+	if (!joining_is(decision, n, "decide2", sizeof *d))
 		return joining_fail(j, LOG_E_DAMAGED, "places of different releases");
 	memcpy(d, decision, sizeof *d);
-	bool good = read_ids(ids, d->ids, (const uint8_t *)decision + sizeof *d, n - sizeof *d);
+	bool good = read_behind(&behind, d->ids, d->owners, (const uint8_t *)decision + sizeof *d, n - sizeof *d);
 	if (good)
-		keep_common(j, ids);
-	free_ids(ids);
+		keep_common(j, behind.ids);
 	for (int part = 0; part < JOIN_MODULES; part++)
 		good &= j->reduced[part].used == d->ids[part];
+	good = good && gather_unnamed(j, &behind) >= 0;
+	free_behind(&behind);
 	j->a.epoch = d->epoch;
 	j->a.end = d->end;
 	j->a.communication = d->communication;
 	j->a.unheaded = j->place.number;
-	return good && gather_unnamed(j) >= 0 ? 0 : joining_fail(j, LOG_E_DAMAGED, "the decision cannot be read");
+	return good ? 0 : joining_fail(j, LOG_E_DAMAGED, "the decision cannot be read");
 }

@@ -5,6 +5,7 @@
 #include "assembly.h"
 #include "container.h"
 #include "join.h"
+#include "name_owners.h"
 
 enum { JOIN_MODULES = PRECOMPRESSED_PARTS, JOIN_WHY = 160 };
 #define JOIN_NOBODY INT64_MAX
@@ -15,7 +16,7 @@ struct join_head {
 	uint64_t size; /* of all of it */
 };
 
-/* What is known of the stores. Behind it: ids of the files that all ranks have, by precompressed_part. */
+/* What is known of the stores. Behind it: ids of the files that all ranks have, by precompressed_part, and owners of names. */
 struct join_survey {
 	struct join_head head;
 	int64_t stores, lost;
@@ -27,17 +28,17 @@ struct join_survey {
 	int64_t mounts; /* the mount points */
 	int64_t group_readable;
 	struct assembly_communication communication;
-	uint64_t ids[JOIN_MODULES];
+	uint64_t ids[JOIN_MODULES], owners;
 };
 
-/* Behind it: ids of the files that all ranks of the job have, as above. */
+/* Behind it, as above: ids of the files that all ranks of the job have, and owners of the names that several places have. */
 struct join_decision {
 	struct join_head head;
 	int64_t epoch;
 	double end;
 	int64_t job, mounts;
 	struct assembly_communication communication;
-	uint64_t ids[JOIN_MODULES];
+	uint64_t ids[JOIN_MODULES], owners;
 };
 
 /*
@@ -75,7 +76,8 @@ struct join {
 	struct join_survey survey;
 	struct join_share share;
 	struct join_decision decision;
-	struct id_set unnamed;               /* files of the decision */
+	struct id_set unnamed;               /* files of the decision, and names that another place writes */
+	struct name_owners owners;           /* of this place, and of those added */
 	struct shared reduced[JOIN_MODULES]; /* operands of this place, and of those added */
 	struct log_bytes job;                /* texts of this place, as behind a join_text */
 	struct log_bytes texts;              /* those that the decision asks for */

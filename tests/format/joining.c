@@ -14,6 +14,7 @@
 #include "log.h"
 #include "make_store.h"
 #include "precompressed.h"
+#include "reader.h"
 #include "records.h"
 #include "trailer.h"
 #include "unit.h"
@@ -288,6 +289,25 @@ static void same_names(struct log *a, struct log *b)
 	}
 }
 
+static int count_name(void *count, uint64_t id, const char *name)
+{
+	(void)id, (void)name;
+	++*(size_t *)count;
+	return 0;
+}
+
+/* As they stand in the log, however often. */
+static size_t written_names(const char *path)
+{
+	struct log *log;
+	struct log_error damage;
+	size_t n = 0;
+	EQUAL(log_open_file(&log, path, NULL), 0);
+	EQUAL(names_walk(log, count_name, &n, &damage), 0);
+	log_close(log);
+	return n;
+}
+
 static void compare(const struct jobs *j)
 {
 	struct log *a, *b;
@@ -297,6 +317,9 @@ static void compare(const struct jobs *j)
 	for (int i = 0; i < WRITTEN_COUNT; i++)
 		EQUAL(count_in(b, a, written_modules[i].module), count_in(a, b, written_modules[i].module));
 	same_names(a, b);
+	EQUAL(written_names(j->at_once), log_names_count(a));
+	if (!j->packed) /* what a rank has deflated stays as it is */
+		EQUAL(written_names(j->joined), log_names_count(b));
 	same_tables(a, b);
 	same_jobs(a, b);
 	EQUAL(stat(j->joined, &s), 0);
