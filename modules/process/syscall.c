@@ -48,10 +48,10 @@ static const struct {
 static const int others[] = {SYS_seccomp, SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
 
 /* After them the store may be out of reach (wrap.c has what libc has). */
-static const int
-	rousing[] = {SYS_vfork,     SYS_clone,     SYS_clone3,  SYS_chroot, SYS_pivot_root, SYS_unshare,
-		     SYS_setns,     SYS_mount,     SYS_umount2, SYS_setuid, SYS_setreuid,   SYS_setresuid,
-		     SYS_setrlimit, SYS_prlimit64, 446 /* SYS_landlock_restrict_self, which older headers lack */};
+static const int rousing[] = {
+	SYS_vfork,     SYS_clone,     SYS_clone3, SYS_chroot,   SYS_pivot_root, SYS_unshare,  SYS_setns,
+	SYS_mount,     SYS_umount2,   SYS_setuid, SYS_setreuid, SYS_setresuid,  SYS_setfsuid, SYS_setfsgid,
+	SYS_setrlimit, SYS_prlimit64, 446 /* SYS_landlock_restrict_self, which older headers lack */};
 
 /* Calls that are recorded as what they are: libraries that hook mmap make it so, and what copies files without glibc's new functions. */
 static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mremap,         SYS_sendfile,

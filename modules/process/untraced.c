@@ -5,6 +5,7 @@
 
 #include "thread.h"
 #include "config.h"
+#include "life.h"
 #include "lock.h"
 #include "process_state.h"
 #include "program_file.h"
@@ -100,6 +101,8 @@ static void remember_program(const char *program)
 static void write_down(const char *program, enum untraced_reason why)
 {
 	static struct lock lock;
+	if (!why && self_asleep() && !life_in_session()) /* nothing, and then a program that is observed itself */
+		return;
 	if (!self_enter_locked(&lock))
 		return;
 	if (why && !config_variable(environ, "IOLENS_KERNEL")) /* set by `iolens run --kernel`: observed from outside */

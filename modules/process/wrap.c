@@ -198,9 +198,19 @@ ROUSING(setuid, (uid_t user), (user))
 ROUSING(seteuid, (uid_t user), (user))
 ROUSING(setreuid, (uid_t real, uid_t effective), (real, effective))
 ROUSING(setresuid, (uid_t real, uid_t effective, uid_t saved_user), (real, effective, saved_user))
+ROUSING(setfsuid, (uid_t user), (user))
+ROUSING(setfsgid, (gid_t group), (group))
 ROUSING(setrlimit, (int resource, const struct rlimit *limit), (resource, limit))
 ALIAS(setrlimit64, setrlimit);
-ROUSING(prlimit, (pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old), (pid, resource, limit, old))
+
+WRAP(int, prlimit, pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
+{
+	int saved = errno;
+	if (limit)
+		life_rouse();
+	errno = saved;
+	return REAL(prlimit)(pid, resource, limit, old);
+}
 ALIAS(prlimit64, prlimit);
 
 /* ---- the working directory ---- */

@@ -46,6 +46,8 @@ static struct {
 	struct epoch epoch;
 	bool begun;     /* the modules */
 	bool laid_down; /* its store, of which nothing is mapped while it is asleep */
+	int missed;     /* how often its store could not be mapped, */
+	int left;       /* and operations until it is tried again */
 	struct store_owner owner;
 	char command[3016];
 } life AT_START;
@@ -282,6 +284,15 @@ static void fall_silent(void)
 	store_forget();
 }
 
+/* One that is still asleep is left alone for good. */
+static void give_up_waking(void)
+{
+	if (self_asleep() && sys_pid() == self_owner) {
+		__atomic_store_n(&life.state, OFF, __ATOMIC_RELEASE);
+		self_admit_none();
+	}
+}
+
 void life_join_world(const struct life_world *w)
 {
 	if (!is_allowed())
@@ -292,8 +303,10 @@ void life_join_world(const struct life_world *w)
 		return;
 	if (state() == OFF && !self_owner)
 		start_observing(life.argc, life.argv, life.environment);
-	if (!self_ready())
+	if (!self_ready()) {
+		give_up_waking();
 		return;
+	}
 	struct state_process *p = &store_state()->process;
 	p->mpi_rank = w->rank;
 	p->mpi_world = w->id;
@@ -390,18 +403,28 @@ static void become_own(void)
 		self_admit_all();
 }
 
+/* Descriptors or memory may be had again: by the next operation, then ever more seldom, in the end at each 64th. */
+static void miss(void)
+{
+	enum { SELDOM = 6 };
+	life.left = (1 << life.missed) - 1;
+	life.missed += life.missed < SELDOM;
+}
+
 /* The first operation of all. Not by the child of a vfork, whose memory is its parent's. */
 static void rise(void)
 {
 	int64_t before = sys_monotonic();
-	if (sys_pid() != self_owner)
+	if (sys_pid() != self_owner || life.left-- > 0)
 		return;
 	if (!life.laid_down)
 		complete_process();
 	life.storeless = !make_store(life.laid_down);
-	__atomic_store_n(&life.state, life.storeless ? OFF : ON, __ATOMIC_RELEASE);
-	if (life.storeless)
+	if (life.storeless) {
+		miss();
 		return;
+	}
+	__atomic_store_n(&life.state, ON, __ATOMIC_RELEASE);
 	start_modules();
 	store_state()->process.init_time += (double)(sys_monotonic() - before) * 1e-9;
 	self_admit_all();
@@ -460,17 +483,10 @@ void life_confine(bool no_clock)
 		return;
 	if (!forked && self_ready())
 		kernel_io(store_state()->process.kernel_at_end);
+	give_up_waking();
 	sys_confined = true;
 	if (no_clock)
 		self.gate = SELF_OWN;
-}
-
-static void end_alone(enum state_end reason)
-{
-	surroundings_describe(environ);
-	own_log_write(&life.epoch, life.job);
-	if (reason != STATE_END_EXEC)
-		session_collect(SESSION_END);
 }
 
 /* A child that only used what it had inherited makes no call that would wake it. */
@@ -498,12 +514,16 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 }
 
-/* More than programs read and write that are not said to do any I/O: libraries, locales, users' names. */
-static bool moved_much(const struct state_process *p)
+static void end_alone(enum state_end reason)
 {
-	enum { MUCH = 64 << 10 };
-	const int64_t *start = p->kernel_at_start, *end = p->kernel_at_end;
-	return end[STATE_IO_READ] - start[STATE_IO_READ] + end[STATE_IO_WRITTEN] - start[STATE_IO_WRITTEN] > MUCH;
+	if (own_log_wanted()) {
+		surroundings_describe(environ);
+		own_log_write(&life.epoch, life.job);
+	} else {
+		session_drop_store();
+	}
+	if (reason != STATE_END_EXEC)
+		session_collect(SESSION_END);
 }
 
 /*
@@ -515,20 +535,21 @@ static void end_asleep(enum state_end reason, int code)
 	struct state_process *p = &life.owner.process;
 	uint64_t saved = self_work();
 	tell_end(p, reason, code);
+	p->own_moved[IO_WRITE] += sizeof *p; /* by the next line */
 	if (life.in_session)
 		session_retell(&life.owner);
 	self.gate = saved;
-	if (!life.in_session && (config.logfile || moved_much(p)))
+	if (!life.in_session && (config.logfile || kernel_moved_much(p)))
 		self_ready();
 }
 
 void life_end(enum state_end reason, int code)
 {
 	if (self_asleep() && sys_pid() == self_owner) {
-		if (reason == STATE_END_EXEC)
-			self_ready();
-		else
+		if (reason != STATE_END_EXEC)
 			end_asleep(reason, code);
+		else if (life.in_session) /* one alone is nothing but the next program's beginning */
+			self_ready();
 	}
 	wake_touched();
 	if (state() != ON || sys_pid() != self_owner || life.ended)

@@ -6,6 +6,7 @@
 
 #include "assemble.h"
 #include "config.h"
+#include "kernel.h"
 #include "logname.h"
 #include "own_stack.h"
 #include "scratch.h"
@@ -15,6 +16,23 @@
 #include "warn.h"
 
 static char written[4096];
+
+static bool has_counted(const struct state_shard *s)
+{
+	for (const uint64_t *at = (const uint64_t *)(const void *)s->class; at < (const uint64_t *)s->completion; at++)
+		if (*at)
+			return true;
+	return false;
+}
+
+bool own_log_wanted(void)
+{
+	const struct process_state *s = store_state();
+	bool wanted = config.logfile || store_bytes() || kernel_moved_much(&s->process);
+	for (uint64_t k = 0; !wanted && k < s->shards && k < STATE_SHARDS; k++)
+		wanted = has_counted(&s->shard[k]);
+	return wanted;
+}
 
 /*
  * What is no mistake of the user's, but comes with programs that give up rights or descriptors or change their root: a line for

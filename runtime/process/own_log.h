@@ -2,7 +2,12 @@
 #ifndef IOLENS_OWN_LOG_H
 #define IOLENS_OWN_LOG_H
 
+#include <stdbool.h>
+
 #include "epoch.h"
+
+/* False of a process that was woken to be ready and then did nothing, unless its log is asked for by name. */
+bool own_log_wanted(void);
 
 /* Writes it from the store; when that fails the store stays, and one line on standard error says where. */
 void own_log_write(const struct epoch *epoch, int64_t job);

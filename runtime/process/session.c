@@ -208,7 +208,10 @@ bool session_lay_down(const struct store_owner *owner)
 
 bool session_store(const struct store_owner *owner, bool laid_down)
 {
-	return (laid_down && make_once(TAKE_LAID_DOWN, owner)) || make(MAKE, owner);
+	if (laid_down && make_once(TAKE_LAID_DOWN, owner))
+		return true;
+	/* One that is there and cannot be taken now keeps its name: it may be later, or its end can be told. */
+	return !(laid_down && sys_exists(session.store)) && make(MAKE, owner);
 }
 
 bool session_retell(const struct store_owner *owner)

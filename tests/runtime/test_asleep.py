@@ -22,6 +22,7 @@ HEAD = r"""
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -44,6 +45,66 @@ def test_one_that_does_nothing_is_told_of(compile_program: Compile, observe: Obs
     assert row["unseen_written"] == "0"
     assert float(row["end"]) > float(row["start"]) > 0
     assert not seen.records
+
+
+def test_what_tells_of_children_is_not_their_parents(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    """The kernel counts what a child has written for who waits for it."""
+    program = compile_program(HEAD + "int main(void) { return 0; }")
+    seen = observe(["sh", "-c", f"for i in 1 2 3 4 5; do {program}; done; {program} & wait; :"], cwd=tmp_path)
+    assert len([row for row in seen.sections["process"] if row["exe"] == str(program)]) == 6
+    assert {row["unseen_written"] for row in seen.sections["process"]} == {"0"}
+    assert not [
+        row
+        for row in seen.sections["operation"]
+        if row["interface"] == "unobserved" and row["name"] == "write"
+    ]
+
+
+FULL = r"""
+int main(void)
+{
+	int last = -1, one;
+	while ((one = socket(AF_UNIX, SOCK_STREAM, 0)) >= 0)
+		last = one;
+	use("early");
+	for (int k = 3; k <= last; k++)
+		close(k);
+	return use("late");
+}
+"""
+
+
+def test_one_that_cannot_be_woken_is_woken_later(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    """Descriptors that a program has used up are free again some time."""
+    program = compile_program("#include <sys/socket.h>\n" + HEAD + FULL)
+    seen = observe(["sh", "-c", f"ulimit -n 64; exec {program}"], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    assert seen.total("POSIX", "BYTES_WRITTEN") == 5
+    assert seen.sections["process"][-1]["ended"] == "exit"
+
+
+def test_the_end_is_told_where_no_memory_is_left(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    program = r"""
+int main(void)
+{
+	for (size_t n = 1 << 26; n >= 4096; n /= 2)
+		while (mmap(NULL, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED)
+			;
+	return use("file");
+}
+"""
+    command = f"ulimit -v 300000; {compile_program(HEAD + program)}; exit $?"
+    seen = observe(["sh", "-c", command], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    rows = {row["exe"].rsplit("/", 1)[-1]: row for row in seen.sections["process"]}
+    (row,) = [row for name, row in rows.items() if name not in ("sh", "dash", "bash")]
+    assert (row["ended"], row["unseen_written"]) == ("exit", "5")
 
 
 def test_it_maps_nothing(compile_program: Compile, observe: Observe, tmp_path: Path) -> None:
@@ -126,6 +187,7 @@ int main(void)
         "struct rlimit few = {64, 64}; syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &few, NULL);",
         'if (chroot(".")) return 0;',
         'if (syscall(SYS_chroot, ".")) return 0;',
+        "if (!getuid()) { setfsuid(65534); setfsuid(0); }",
     ],
 )
 def test_what_narrows_it_wakes_it_first(
@@ -196,6 +258,9 @@ def test_what_is_not_seen_does_not_wake_it_and_is_told(
     assert int(row["unexplained_read"]) == 100 * 4096
 
 
+EXECS = 'int main(void) { return execl("/bin/true", "true", NULL); }'
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -203,8 +268,23 @@ def test_what_is_not_seen_does_not_wake_it_and_is_told(
         ('int main(void) { return puts("1") < 0; }', {}, 1),
         (BUSY, {}, 1),
         ("int main(void) { return 0; }", {"IOLENS_LOGFILE": "asked.darshan"}, 1),
+        (EXECS, {}, 0),
+        (EXECS, {"IOLENS_LOGFILE": "asked.darshan"}, 1),
+        ("int main(void) { return setuid(getuid()) || wait(NULL) >= 0; }", {}, 0),
+        ('int main(void) { return setuid(getuid()) || use("file"); }', {}, 1),
+        ('int main(void) { execl("/none", "none", NULL); return use("file"); }', {}, 1),
     ],
-    ids=["nothing", "a line", "unseen", "asked for"],
+    ids=[
+        "nothing",
+        "a line",
+        "unseen",
+        "asked for",
+        "exec",
+        "exec asked for",
+        "roused",
+        "roused and used",
+        "no exec",
+    ],
 )
 def test_the_library_alone_writes_a_log_of_what_did_anything(
     preload: Path, compile_program: Compile, tmp_path: Path, case: tuple[str, dict[str, str], int]
@@ -213,5 +293,6 @@ def test_the_library_alone_writes_a_log_of_what_did_anything(
     alone = {"LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
     command = [compile_program(HEAD + program)]
     env = {**os.environ, **alone, **settings}
-    subprocess.run(command, env=env, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(command, env=env, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL, stderr=-1)
+    assert not done.stderr
     assert len(list(tmp_path.rglob("*.darshan"))) == logs
