@@ -280,6 +280,8 @@ static const struct subject subjects[] = {
 	{"seteuid", 'i', "0"},
 	{"setreuid", 'i', "0 0"},
 	{"setresuid", 'i', "0 0 0"},
+	{"setfsuid", 'i', "0"},
+	{"setfsgid", 'i', "0"},
 	{"setrlimit", 'i', "13 U"},
 	{"setrlimit64", 'i', "13 U"},
 	{"prlimit", 'i', "0 13 U L"},
