@@ -18,8 +18,8 @@ from pathlib import Path
 MOST = 0.01
 """What being looked at may cost."""
 CLOCK = 0.1
-"""Instructions of an operation: the clock decides how often an access begins a new stretch of the timeline (how often sampled
-times are learnt anew would be three times as much: they are exact here)."""
+"""Instructions of an operation: the clock decides how often an access begins a new stretch of the timeline. How often
+sampled times are learnt anew would be three times as much: they are exact here."""
 FORWARDED = 200
 """Instructions of an operation: a call that is only passed on takes 80."""
 HERE = Path(__file__).resolve().parent
