@@ -58,7 +58,7 @@ def stores(directory: Path, build: Path, scene: str) -> list[Path]:
 def measure(directory: Path, build: Path) -> dict[str, dict[str, float]]:
     program = directory / "join"
     library = build / "format" / "libiolens-log.a"
-    rooms = [ROOT / "format", ROOT / "format" / "assemble", ROOT / "format" / "base", build / "format"]
+    rooms = [ROOT / "format", ROOT / "format" / "join", ROOT / "format" / "base", build / "format"]
     includes = [f"-I{room}" for room in rooms]
     subprocess.run(["cc", "-O2", *includes, HERE / "join.c", library, "-lz", "-o", program], check=True)
     measured = {}

@@ -166,7 +166,7 @@ def test_the_first_leader_hardly_notices_more_ranks(model: ModuleType, fit: Modu
 
 
 def test_the_size_of_a_part_is_that_of_the_library(model: ModuleType) -> None:
-    assert "JOIN_PART = 1 << 20" in (SCALE.parents[1] / "format" / "assemble" / "join.h").read_text()
+    assert "JOIN_PART = 1 << 20" in (SCALE.parents[1] / "format" / "join" / "join.h").read_text()
     assert model.PART == 1 << 20
 
 
