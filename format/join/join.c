@@ -223,7 +223,7 @@ void join_close(struct join *j)
 /* What is behind a head: the ids, by precompressed_part, then owners of names. */
 struct behind {
 	struct id_set ids[JOIN_MODULES];
-	struct log_bytes owners;
+	struct name_owners owners;
 };
 
 /* False when they are not all there. */
@@ -240,19 +240,17 @@ static bool read_behind(struct behind *b, const uint64_t counts[JOIN_MODULES], u
 				return false;
 		}
 	}
-	return n % sizeof(struct name_owner) == 0 && n / sizeof(struct name_owner) == owners &&
-	       log_bytes_add(&b->owners, from, n) >= 0;
+	return name_owners_read(&b->owners, owners, from, n);
 }
 
 static int write_behind(const struct join *j, struct log_bytes *out)
 {
 	int code = 0;
-	size_t owners;
-	const struct name_owner *owner = name_owners(&j->owners, &owners);
 	for (int part = 0; code >= 0 && part < JOIN_MODULES; part++)
 		for (size_t n = 0; code >= 0 && n < j->reduced[part].used; n++)
 			code = log_bytes_add(out, &j->reduced[part].entries[n].id, sizeof(uint64_t));
-	return code < 0 ? code : log_bytes_add(out, owner, owners * sizeof *owner);
+	return code < 0 ? code
+			: log_bytes_add(out, name_owners(&j->owners), j->owners.settled * sizeof(struct name_owner));
 }
 
 static void keep_common(struct join *j, const struct id_set ids[JOIN_MODULES])
@@ -261,14 +259,9 @@ static void keep_common(struct join *j, const struct id_set ids[JOIN_MODULES])
 		shared_keep_ids(&j->reduced[part], &ids[part]);
 }
 
-static const struct name_owner *owners_behind(const struct behind *b)
-{
-	return (const struct name_owner *)(const void *)b->owners.at;
-}
-
 static void free_behind(struct behind *b)
 {
-	log_bytes_free(&b->owners);
+	name_owners_free(&b->owners);
 	for (int part = 0; part < JOIN_MODULES; part++)
 		id_set_free(&b->ids[part]);
 }
@@ -286,7 +279,7 @@ int join_survey_add(struct join *j, const void *survey, size_t n)
 	bool good = read_behind(&behind, s.ids, s.owners, (const uint8_t *)survey + sizeof s, n - sizeof s);
 	if (good)
 		keep_common(j, behind.ids);
-	good = good && name_owners_merge(&j->owners, owners_behind(&behind), s.owners) >= 0;
+	good = good && name_owners_merge(&j->owners, &behind.owners) >= 0;
 	free_behind(&behind);
 	j->survey.stores += s.stores;
 	j->survey.lost += s.lost;
@@ -305,15 +298,13 @@ int join_survey_add(struct join *j, const void *survey, size_t n)
 
 int join_survey(struct join *j, struct log_bytes *out)
 {
-	size_t owners;
 	int code = joining_begin(out, "survey2", sizeof j->survey);
 	if (code < 0)
 		return joining_fail(j, code, "not enough memory");
 	memcpy(&j->survey.head, out->at, sizeof j->survey.head);
 	for (int part = 0; part < JOIN_MODULES; part++)
 		j->survey.ids[part] = j->reduced[part].used;
-	name_owners(&j->owners, &owners);
-	j->survey.owners = owners;
+	j->survey.owners = j->owners.settled;
 	memcpy(out->at, &j->survey, sizeof j->survey);
 	code = write_behind(j, out);
 	joining_end(out);
@@ -332,7 +323,6 @@ struct join_found join_found(const struct join *j)
 int join_decide(struct join *j, struct log_bytes *out)
 {
 	const struct assemble_job *job = j->a.job;
-	size_t owners;
 	struct join_decision d = {
 		.job = j->survey.job, .mounts = j->survey.mounts, .communication = j->survey.communication};
 	d.epoch = job->epoch.realtime ? job->epoch.realtime : j->survey.epoch;
@@ -341,8 +331,7 @@ int join_decide(struct join *j, struct log_bytes *out)
 	for (int part = 0; part < JOIN_MODULES; part++)
 		d.ids[part] = j->reduced[part].used;
 	name_owners_keep_several(&j->owners);
-	name_owners(&j->owners, &owners);
-	d.owners = owners;
+	d.owners = j->owners.settled;
 	int code = joining_begin(out, "decide2", sizeof d);
 	if (code < 0)
 		return joining_fail(j, code, "not enough memory");
@@ -357,11 +346,11 @@ int join_decide(struct join *j, struct log_bytes *out)
 static int gather_unnamed(struct join *j, const struct behind *b)
 {
 	int code = 0;
-	const struct name_owner *owner = owners_behind(b);
+	const struct name_owner *owner = name_owners(&b->owners);
 	for (int part = PRECOMPRESSED_RECORDS; part < JOIN_MODULES; part++)
 		for (size_t n = 0; code >= 0 && n < j->reduced[part].used; n++)
 			code = id_set_add(&j->unnamed, j->reduced[part].entries[n].id);
-	for (uint64_t n = 0; code >= 0 && n < j->decision.owners; n++)
+	for (size_t n = 0; code >= 0 && n < b->owners.settled; n++)
 		if (owner[n].place < j->place.number)
 			code = id_set_add(&j->unnamed, owner[n].id);
 	return code;

@@ -12,9 +12,8 @@ static struct name_owner *entries_of(const struct name_owners *o)
 	return (struct name_owner *)(void *)o->entries.at;
 }
 
-const struct name_owner *name_owners(const struct name_owners *o, size_t *n)
+const struct name_owner *name_owners(const struct name_owners *o)
 {
-	*n = o->settled;
 	return entries_of(o);
 }
 
@@ -59,6 +58,15 @@ int name_owners_add(struct name_owners *o, uint64_t id, int64_t place)
 	return log_bytes_add(&o->entries, &one, sizeof one);
 }
 
+bool name_owners_read(struct name_owners *o, uint64_t n, const void *from, size_t bytes)
+{
+	if (bytes % sizeof(struct name_owner) || bytes / sizeof(struct name_owner) != n ||
+	    log_bytes_add(&o->entries, from, bytes) < 0)
+		return false;
+	o->settled = n;
+	return true;
+}
+
 /* What is told of one id by two. */
 static struct name_owner both(struct name_owner a, const struct name_owner *b)
 {
@@ -67,9 +75,11 @@ static struct name_owner both(struct name_owner a, const struct name_owner *b)
 	return a;
 }
 
-int name_owners_merge(struct name_owners *o, const struct name_owner *from, size_t n)
+int name_owners_merge(struct name_owners *o, const struct name_owners *other)
 {
 	struct name_owners merged = {0};
+	const struct name_owner *from = entries_of(other);
+	size_t n = other->settled;
 	const struct name_owner *e = entries_of(o), *end = e + o->settled;
 	if (log_bytes_room(&merged.entries, NAME_OWNERS_MAX * sizeof *e) < 0)
 		return LOG_E_MEMORY;

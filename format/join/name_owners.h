@@ -31,10 +31,14 @@ struct name_owners {
 int name_owners_add(struct name_owners *o, uint64_t id, int64_t place);
 void name_owners_settle(struct name_owners *o);
 
-const struct name_owner *name_owners(const struct name_owners *o, size_t *n);
+/* So many as are settled. */
+const struct name_owner *name_owners(const struct name_owners *o);
 
-/* To what is settled, what is settled elsewhere. 0 or LOG_E_MEMORY. */
-int name_owners_merge(struct name_owners *o, const struct name_owner *from, size_t n);
+/* Of another place, settled there: into an empty one. False: that is not `n` of them, or there is no memory. */
+bool name_owners_read(struct name_owners *o, uint64_t n, const void *from, size_t bytes);
+
+/* Both settled. 0 or LOG_E_MEMORY. */
+int name_owners_merge(struct name_owners *o, const struct name_owners *other);
 
 /* Leaves those only that several places have. */
 void name_owners_keep_several(struct name_owners *o);
