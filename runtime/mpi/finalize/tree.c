@@ -15,21 +15,8 @@ struct first {
 	uint8_t bytes[FIRST - sizeof(uint64_t)];
 };
 
-bool tree_await(struct tree *t, enum tree_request request)
-{
-	deadline_again(t->deadline);
-	for (;;) {
-		bool done = false;
-		if (t->mpi->test(request, &done) != 0)
-			return false;
-		if (done)
-			return true;
-		if (!deadline_rest(t->deadline))
-			return false;
-	}
-}
-
-bool tree_await_begun(struct tree *t, enum tree_request request, uint64_t begun)
+/* Also beyond the deadline, until `moment` ns after `begun`, or after this rank was held up. */
+static bool await(struct tree *t, enum tree_request request, uint64_t begun, uint64_t moment)
 {
 	const struct timespec nap = {.tv_nsec = NAP};
 	deadline_again(t->deadline);
@@ -37,18 +24,28 @@ bool tree_await_begun(struct tree *t, enum tree_request request, uint64_t begun)
 		bool done = false;
 		if (t->mpi->test(request, &done) != 0)
 			return false;
-		uint64_t now = clock_monotonic();
 		if (done)
-			return now < t->deadline->until;
+			return true;
+		uint64_t now = clock_monotonic();
 		if (now - last > HELD_UP)
 			begun = now;
 		last = now;
 		if (deadline_rest(t->deadline))
 			continue;
-		if (now - begun > MOMENT)
+		if (now - begun >= moment)
 			return false;
 		nanosleep(&nap, NULL);
 	}
+}
+
+bool tree_await(struct tree *t, enum tree_request request)
+{
+	return await(t, request, 0, 0);
+}
+
+bool tree_await_begun(struct tree *t, enum tree_request request, uint64_t begun)
+{
+	return await(t, request, begun, MOMENT) && clock_monotonic() < t->deadline->until;
 }
 
 static bool send_one(struct tree *t, int64_t rank, const void *from, int64_t n)
