@@ -178,12 +178,17 @@ WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c, 
 
 /* ---- a process that goes where its store is out of reach, or narrows what it may do ---- */
 
+static void rouse(void)
+{
+	int saved = errno;
+	life_rouse();
+	errno = saved;
+}
+
 #define ROUSING(name, parameters, arguments) \
 	WRAP(int, name, UNPACK parameters)   \
 	{                                    \
-		int saved = errno;           \
-		life_rouse();                \
-		errno = saved;               \
+		rouse();                     \
 		return REAL(name) arguments; \
 	}
 
@@ -205,10 +210,8 @@ ALIAS(setrlimit64, setrlimit);
 
 WRAP(int, prlimit, pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
 {
-	int saved = errno;
 	if (limit)
-		life_rouse();
-	errno = saved;
+		rouse();
 	return REAL(prlimit)(pid, resource, limit, old);
 }
 ALIAS(prlimit64, prlimit);
