@@ -23,10 +23,9 @@ void kernel_io(int64_t out[STATE_IO_COUNT])
 			out[STATE_IO_READ + k] -= own[k];
 }
 
-bool kernel_moved_much(const struct state_process *p)
+bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT])
 {
 	enum { MUCH = 64 << 10 };
-	const int64_t *start = p->kernel_at_start, *end = p->kernel_at_end;
 	return end[STATE_IO_READ] - start[STATE_IO_READ] + end[STATE_IO_WRITTEN] - start[STATE_IO_WRITTEN] > MUCH;
 }
 

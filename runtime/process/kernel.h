@@ -10,8 +10,8 @@
 /* Fills in /proc/self/io less what iolens itself has read and written; all zero where it cannot be read. */
 void kernel_io(int64_t out[STATE_IO_COUNT]);
 
-/* Between its start and its end more than programs read and write that are not said to do any I/O: libraries, locales, users' names. */
-bool kernel_moved_much(const struct state_process *p);
+/* Between two counts: more than programs read and write that are not said to do any I/O: libraries, locales, users' names. */
+bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT]);
 
 /* A number for the process numbers' name space; 0 = unknown. */
 int64_t kernel_pid_namespace(void);

@@ -535,20 +535,31 @@ static void end_asleep(enum state_end reason, int code)
 	struct state_process *p = &life.owner.process;
 	uint64_t saved = self_work();
 	tell_end(p, reason, code);
-	p->own_moved[IO_WRITE] += sizeof *p; /* by the next line */
-	if (life.in_session)
+	if (life.in_session) {
+		p->own_moved[IO_WRITE] += sizeof *p; /* by the next line */
 		session_retell(&life.owner);
+	}
 	self.gate = saved;
-	if (!life.in_session && (config.logfile || kernel_moved_much(p)))
+	if (!life.in_session && (config.logfile || kernel_moved_much(p->kernel_at_start, p->kernel_at_end)))
 		self_ready();
+}
+
+static bool moved_much_so_far(void)
+{
+	int64_t now[STATE_IO_COUNT];
+	uint64_t saved = self_work();
+	kernel_io(now);
+	self.gate = saved;
+	return kernel_moved_much(life.owner.process.kernel_at_start, now);
 }
 
 void life_end(enum state_end reason, int code)
 {
+	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
 	if (self_asleep() && sys_pid() == self_owner) {
 		if (reason != STATE_END_EXEC)
 			end_asleep(reason, code);
-		else if (life.in_session) /* one alone is nothing but the next program's beginning */
+		else if (life.in_session || (!config.logfile && moved_much_so_far()))
 			self_ready();
 	}
 	wake_touched();

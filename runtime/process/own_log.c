@@ -28,7 +28,8 @@ static bool has_counted(const struct state_shard *s)
 bool own_log_wanted(void)
 {
 	const struct process_state *s = store_state();
-	bool wanted = config.logfile || store_bytes() || kernel_moved_much(&s->process);
+	bool much = kernel_moved_much(s->process.kernel_at_start, s->process.kernel_at_end);
+	bool wanted = config.logfile || store_bytes() || much;
 	for (uint64_t k = 0; !wanted && k < s->shards && k < STATE_SHARDS; k++)
 		wanted = has_counted(&s->shard[k]);
 	return wanted;

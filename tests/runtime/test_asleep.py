@@ -258,6 +258,7 @@ def test_what_is_not_seen_does_not_wake_it_and_is_told(
     assert int(row["unexplained_read"]) == 100 * 4096
 
 
+BUSY_AND_EXECS = BUSY.replace("return n != sizeof text;", 'return execl("/bin/true", "true", NULL);')
 EXECS = 'int main(void) { return execl("/bin/true", "true", NULL); }'
 
 
@@ -270,6 +271,7 @@ EXECS = 'int main(void) { return execl("/bin/true", "true", NULL); }'
         ("int main(void) { return 0; }", {"IOLENS_LOGFILE": "asked.darshan"}, 1),
         (EXECS, {}, 0),
         (EXECS, {"IOLENS_LOGFILE": "asked.darshan"}, 1),
+        (BUSY_AND_EXECS, {}, 1),
         ("int main(void) { return setuid(getuid()) || wait(NULL) >= 0; }", {}, 0),
         ('int main(void) { return setuid(getuid()) || use("file"); }', {}, 1),
         ('int main(void) { execl("/none", "none", NULL); return use("file"); }', {}, 1),
@@ -281,6 +283,7 @@ EXECS = 'int main(void) { return execl("/bin/true", "true", NULL); }'
         "asked for",
         "exec",
         "exec asked for",
+        "unseen and exec",
         "roused",
         "roused and used",
         "no exec",
