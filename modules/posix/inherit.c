@@ -29,14 +29,14 @@ static void cut_deleted(struct path *p)
 
 static uintptr_t adopt(int fd)
 {
-	struct path p;
-	if (!names_path_of_fd(&p, fd))
+	PATH(p);
+	if (!names_path_of_fd(p, fd))
 		return STATE_CLASS_SPECIAL;
-	cut_deleted(&p);
-	if (in_memory_only(&p))
+	cut_deleted(p);
+	if (in_memory_only(p))
 		return STATE_CLASS_SPECIAL;
-	enum state_class_id class = names_class(LOG_MOD_POSIX, &p);
-	struct posix_file *f = class ? NULL : posix_file_of(&p);
+	enum state_class_id class = names_class(LOG_MOD_POSIX, p);
+	struct posix_file *f = class ? NULL : posix_file_of(p);
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)
 		return class ? class : posix_without_record();
@@ -80,8 +80,8 @@ static void fork_save(void)
 
 static void restore_one(struct inherited *i)
 {
-	struct path p;
-	struct posix_file *f = i->name && names_path(&p, AT_FDCWD, i->name) ? posix_file_of(&p) : NULL;
+	PATH(p);
+	struct posix_file *f = i->name && names_path(p, AT_FDCWD, i->name) ? posix_file_of(p) : NULL;
 	bool append = i->open->append;
 	uint32_t references = i->open->references;
 	struct fds_open head = {f ? f->name : NULL, i->open->head.id};

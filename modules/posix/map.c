@@ -14,7 +14,8 @@
 enum {
 	MAPPINGS = 1024,
 	PAGE = 4096, /* what pagemap counts in, on the machines that we serve; a larger one only makes windows of it */
-	WINDOW = 512,
+	WINDOW = 256,
+	LINES = 2048,      /* bytes of smaps that are read at once */
 	WHOLE = 1 << 17,   /* pages of one mapping that are looked at one by one */
 	SAMPLED = 1 << 14, /* of a larger one, or once ALL have been */
 	ALL = 1 << 20,
@@ -118,7 +119,7 @@ static bool on_line(struct dirt *d, const char *line)
 static int64_t dirty_pages(uintptr_t from, uintptr_t to)
 {
 	struct dirt d = {.from = from, .to = to};
-	char text[PAGE + 1];
+	char text[LINES + 1];
 	size_t kept = 0;
 	bool more = true;
 	double began = clock_now();
@@ -126,7 +127,7 @@ static int64_t dirty_pages(uintptr_t from, uintptr_t to)
 	if (fd < 0)
 		return -1;
 	while (more) {
-		ssize_t got = sys_read(fd, text + kept, PAGE - kept);
+		ssize_t got = sys_read(fd, text + kept, LINES - kept);
 		char *line = text, *end;
 		if (got <= 0)
 			break;
@@ -137,7 +138,7 @@ static int64_t dirty_pages(uintptr_t from, uintptr_t to)
 		}
 		kept -= (size_t)(line - text);
 		memmove(text, line, kept);
-		if (kept == PAGE)
+		if (kept == LINES)
 			kept = 0;
 	}
 	sys_close(fd);

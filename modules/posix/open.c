@@ -138,14 +138,14 @@ static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double 
 	return (uintptr_t)o;
 }
 
-/* The first time in these letters; apart, for the room that a path takes on the stack. */
+/* The first time in these letters; apart, as it is seldom. */
 __attribute__((noinline)) static struct posix_file *file_at(int dir, const char *path, enum state_class_id *class)
 {
-	struct path p;
-	if (!names_path(&p, dir, path))
+	PATH(p);
+	if (!names_path(p, dir, path))
 		return NULL;
-	*class = names_open_class(LOG_MOD_POSIX, &p);
-	struct posix_file *f = *class ? NULL : posix_file_of(&p);
+	*class = names_open_class(LOG_MOD_POSIX, p);
+	struct posix_file *f = *class ? NULL : posix_file_of(p);
 	if (!f && !*class)
 		*class = posix_without_record();
 	return f;
@@ -277,11 +277,11 @@ void posix_on_stream(int fd)
 
 static struct posix_open *open_of_stream(int fd, const char *name)
 {
-	struct path p;
 	uintptr_t at = fds_peek(fd);
 	if (at >= STATE_CLASS_COUNT)
 		return (struct posix_open *)at;
-	struct posix_file *f = names_path(&p, AT_FDCWD, name) ? posix_file_of(&p) : NULL;
+	PATH(p);
+	struct posix_file *f = names_path(p, AT_FDCWD, name) ? posix_file_of(p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (o)
 		set_entry(fd, (uintptr_t)o);

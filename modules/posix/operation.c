@@ -218,9 +218,9 @@ void posix_on_rename(struct span s, int old_dir, const char *old, int new_dir, c
 	double end = clock_now();
 	self_enter();
 	operation_count(STATE_OP_POSIX_RENAME, IO_META, result != 0, 0, s.start, end);
-	struct path p;
-	if (result == 0 && names_path(&p, old_dir, old)) {
-		struct posix_file *from = posix_file_known(&p);
+	PATH(p);
+	if (result == 0 && names_path(p, old_dir, old)) {
+		struct posix_file *from = posix_file_known(p);
 		if (from)
 			renamed(from, new_dir, new, s.start, end);
 	}

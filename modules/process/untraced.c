@@ -7,14 +7,13 @@
 #include "config.h"
 #include "life.h"
 #include "lock.h"
+#include "names.h"
 #include "process_state.h"
 #include "program_file.h"
 #include "readable.h"
 #include "self.h"
 #include "store.h"
 #include "sys.h"
-
-enum { PATH_ROOM = 4096 };
 
 /* ---- the program's file ---- */
 
@@ -115,34 +114,27 @@ static enum untraced_reason judge(int dir, const char *path, char *const *enviro
 {
 	int fd = path ? sys_open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) : dir;
 	enum untraced_reason why = fd >= 0 ? of_file(fd, 0) : UNTRACED_NONE;
-	char name[PATH_ROOM];
-	name[0] = '\0';
+	PATH(name);
+	name->text[0] = '\0';
 	if (!why && preloaded && !environment_leads_here(environment))
 		why = UNTRACED_ENVIRONMENT;
-	if (!path && why) {
-		char link[32] = "/proc/self/fd/";
-		size_t at = 14;
-		for (int unit = 1000000; unit; unit /= 10)
-			if (fd >= unit || unit == 1)
-				link[at++] = (char)('0' + fd / unit % 10);
-		ssize_t got = sys_readlink(link, name, sizeof name - 1);
-		name[got > 0 ? got : 0] = '\0';
-	}
+	if (!path && why)
+		names_path_of_fd(name, fd);
 	if (path && fd >= 0)
 		sys_close(fd);
 	if (fd >= 0)
-		write_down(path ? path : name, why);
+		write_down(path ? path : name->text, why);
 	return why;
 }
 
 /* As execvp looks for it: the first that may be executed. */
-static bool found_in_path(const char *name, char *out)
+static bool found_in_path(const char *name, char out[NAMES_PATH_MAX])
 {
 	const char *at = environ ? config_variable(environ, "PATH") : NULL;
 	size_t length = strlen(name);
 	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
 		size_t n = strcspn(at, ":");
-		if (n + length + 2 < PATH_ROOM) {
+		if (n + length + 2 < NAMES_PATH_MAX) {
 			memcpy(out, at, n);
 			out[n] = '/';
 			memcpy(out + (n ? n + 1 : 0), name, length + 1);
@@ -164,12 +156,12 @@ static bool acceptable(const char *path, char *const *environment, int search)
 /* Also in a process that is not observed: the library is preloaded there, too, and would be in the program. */
 bool untraced_record(int dir, const char *path, char *const *environment, int search)
 {
-	char found[PATH_ROOM];
+	PATH(found);
 	enum untraced_reason why = UNTRACED_NONE;
 	if (!acceptable(path, environment, search))
 		return false;
 	if (path && search && !strchr(path, '/'))
-		path = found_in_path(path, found) ? found : "";
+		path = found_in_path(path, found->text) ? found->text : "";
 	if (!path || *path)
 		why = judge(dir, path, environment);
 	return environment && (why == UNTRACED_LIBC || why == UNTRACED_MACHINE);

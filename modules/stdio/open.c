@@ -97,11 +97,11 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 /* The first time in these letters. NULL and a class for a path that gets no record, NULL and none for what is no path. */
 __attribute__((noinline)) static struct stdio_file *file_at(const char *path, enum state_class_id *class)
 {
-	struct path p;
-	if (!names_path(&p, AT_FDCWD, path))
+	PATH(p);
+	if (!names_path(p, AT_FDCWD, path))
 		return NULL;
-	*class = names_open_class(LOG_MOD_STDIO, &p);
-	struct stdio_file *file = *class ? NULL : stdio_file_of(&p);
+	*class = names_open_class(LOG_MOD_STDIO, p);
+	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
 	if (!file && !*class)
 		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
 	return file;
@@ -144,16 +144,20 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 	self_leave();
 }
 
+static struct stdio_file *file_of_text(const char *name)
+{
+	PATH(p);
+	return names_path(p, AT_FDCWD, name) ? stdio_file_of(p) : NULL;
+}
+
 /* The stream has the descriptor's file, or its class. Inside self_enter. */
 static void open_descriptor(FILE *f, uintptr_t at, int fd, double start, double end)
 {
-	struct path p;
 	if (at < STATE_CLASS_COUNT) {
 		enter_stream(f, NULL, at, 0, false);
 		return;
 	}
-	const char *name = names_of_fd(fd);
-	struct stdio_file *file = name && names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
+	struct stdio_file *file = file_of_text(names_of_fd(fd));
 	if (!file)
 		return;
 	int64_t offset = stdio_tell(f);
@@ -314,12 +318,6 @@ const char *stdio_shared_name(FILE *f)
 /* ---- the streams that every program is born with ---- */
 
 static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
-
-static struct stdio_file *file_of_text(const char *name)
-{
-	struct path p;
-	return names_path(&p, AT_FDCWD, name) ? stdio_file_of(&p) : NULL;
-}
 
 static bool is_standard(const char *name)
 {

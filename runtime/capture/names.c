@@ -70,11 +70,11 @@ const char *names_of_fd(int fd)
 
 static uint32_t clean_below(struct path *out, int dir, const char *path)
 {
-	struct path base;
+	PATH(base);
 	const char *name = names_of_fd(dir);
-	if (!name && !names_path_of_fd(&base, dir))
+	if (!name && !names_path_of_fd(base, dir))
 		return 0;
-	return (uint32_t)log_clean_path(name ? name : base.text, path, out->text, NAMES_PATH_MAX);
+	return (uint32_t)log_clean_path(name ? name : base->text, path, out->text, NAMES_PATH_MAX);
 }
 
 bool names_path_of_fd(struct path *out, int fd)
@@ -426,15 +426,17 @@ static inline struct name *recall(int module, const char *text, size_t length, e
 	return n && n->dots ? NULL : n;
 }
 
+enum { SHORT_PATH = 512 }; /* on the stack at each relative open: one that is longer is cleaned anew */
+
 /* `path` behind the working directory, with nothing cleaned but a `./` before it; 0 where that is to be asked for first. */
-static size_t join(char *text, const char *path)
+static size_t join(char text[SHORT_PATH], const char *path)
 {
 	while (path[0] == '.' && path[1] == '/')
 		path += 2;
 	size_t n = strlen(path), before = 0;
 	if (!lock_take_deep(&directory.lock))
 		return 0;
-	if (__atomic_load_n(&directory.known, __ATOMIC_ACQUIRE) && directory.path.length + n + 2 <= NAMES_PATH_MAX) {
+	if (__atomic_load_n(&directory.known, __ATOMIC_ACQUIRE) && directory.path.length + n + 2 <= SHORT_PATH) {
 		before = directory.path.length;
 		memcpy(text, directory.path.text, before);
 	}
@@ -450,7 +452,7 @@ static size_t join(char *text, const char *path)
 /* Apart, for the room that a path takes on the stack. */
 __attribute__((noinline)) static struct name *recall_relative(int module, const char *path, enum state_class_id *class)
 {
-	char text[NAMES_PATH_MAX];
+	char text[SHORT_PATH];
 	size_t n = join(text, path);
 	return n ? recall(module, text, n, class) : NULL;
 }
@@ -468,14 +470,14 @@ struct name *names_recall(int module, int dir, const char *path, enum state_clas
 /* <mount point>/<other files>, so that readers still see the file system. */
 static struct name *overflow_entry(const struct path *p)
 {
-	struct path overflow;
+	PATH(overflow);
 	const char *mount = mounts_point(p->text);
 	size_t n = mount ? strlen(mount) : 0;
 	n = n == 1 ? 0 : n;
-	memcpy(overflow.text, mount ? mount : "", n);
-	memcpy(overflow.text + n, "/<other files>", 15);
-	overflow.length = (uint32_t)n + 14;
-	struct name *shared = entry(&overflow, true);
+	memcpy(overflow->text, mount ? mount : "", n);
+	memcpy(overflow->text + n, "/<other files>", 15);
+	overflow->length = (uint32_t)n + 14;
+	struct name *shared = entry(overflow, true);
 	if (shared)
 		shared->overflow = true; /* also where a file has that very name */
 	return shared;

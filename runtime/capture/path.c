@@ -5,6 +5,29 @@
 
 #include "sys.h"
 
+enum { ROOMS = 16 }; /* threads that open a file for the first time at once */
+
+static struct path rooms[ROOMS];
+static uint32_t in_use; /* a bit for each */
+
+struct path *path_take(void)
+{
+	uint32_t unused, bit;
+	do {
+		unused = ~__atomic_load_n(&in_use, __ATOMIC_RELAXED) & ((1u << ROOMS) - 1);
+		bit = unused & -unused;
+		if (!bit)
+			return NULL;
+	} while (__atomic_fetch_or(&in_use, bit, __ATOMIC_ACQUIRE) & bit);
+	return &rooms[__builtin_ctz(bit)];
+}
+
+void path_give(struct path **p)
+{
+	if (*p >= rooms && *p < rooms + ROOMS)
+		__atomic_fetch_and(&in_use, ~(1u << (*p - rooms)), __ATOMIC_RELEASE);
+}
+
 void path_trim(struct path *p)
 {
 	uint32_t n = p->length;

@@ -16,6 +16,17 @@ struct path {
 	char text[NAMES_PATH_MAX];
 };
 
+/*
+ * Room for a path beside the stack: a signal handler may have 8 KiB of stack in all, of which the kernel takes four. NULL where
+ * all is in use, as that which a jump out of a handler has left behind stays. PATH declares one, on the stack if need be.
+ */
+struct path *path_take(void);
+void path_give(struct path **p);
+#define PATH(name)                                                           \
+	struct path *name __attribute__((cleanup(path_give))) = path_take(); \
+	if (!name)                                                           \
+	name = __builtin_alloca(sizeof *name)
+
 /* A cleaned path without a slash or `/.` at its end. */
 void path_trim(struct path *p);
 
