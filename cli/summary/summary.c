@@ -297,13 +297,13 @@ static void print_unseen(FILE *out, const struct digest *d)
 	label(out, "unseen");
 	if (!digest_unexplained(d) && !d->unseen_unknown)
 		fputs("nothing\n", out);
-	else if (d->unseen_unknown < d->processes)
+	else if (digest_unexplained(d))
 		fprintf(out, "read %s, wrote %s in other ways (read-ahead, loader, raw system calls)\n",
 			B(d->unexplained_read), B(d->unexplained_written));
 	if (d->unseen_unknown) {
-		if (d->unseen_unknown < d->processes)
+		if (digest_unexplained(d))
 			label(out, "");
-		fprintf(out, "unknown of %s %s: killed, or still running\n", N(d->unseen_unknown),
+		fprintf(out, "unknown of %s %s: killed, confined, or still running\n", N(d->unseen_unknown),
 			plural(d->unseen_unknown, "process", "processes"));
 	}
 }

@@ -111,7 +111,9 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 {
 	const struct state_process *p = &i->state->process;
 	const int64_t *after = after_end(a), *end = p->kernel_at_end;
-	struct moved m = {.known = end[STATE_IO_READS] > 0};
+	/* It has asked long before its end, after which it could not. */
+	bool confined = end[STATE_IO_READS] > 0 && p->end_reason == STATE_END_NONE && a->source->last;
+	struct moved m = {.known = end[STATE_IO_READS] > 0 && !confined};
 	bool became = m.known && after && p->end_reason == STATE_END_EXEC;
 	if (!m.known && after) {
 		end = after;

@@ -167,6 +167,26 @@ static uint64_t held(const struct log_container *c)
 	return modules | (uint64_t)(c->names.length > 0) << ASSEMBLY_NAMES;
 }
 
+/* By the kernel, who may have been asked before the end, and by the records. */
+static int measure_moved(struct store_reader *i, struct assembly_source *s, struct log_error *err)
+{
+	const struct state_process *p = &i->state->process;
+	bool asked = p->kernel_at_end[STATE_IO_READS];
+	int64_t seen[2];
+	for (int k = 0; asked && k < 2; k++) {
+		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k] + p->own_moved[k];
+		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];
+	}
+	if (asked && p->end_reason != STATE_END_NONE)
+		return 0;
+	int code = assembly_seen(s, i, seen, err);
+	for (int k = 0; k < 2 && !code; k++) { /* and its children's, which it hands on */
+		int64_t known = seen[k] + p->waited[STATE_IO_READ + k] + p->own_moved[k];
+		s->moved[k] = s->moved[k] > known ? s->moved[k] : known;
+	}
+	return code;
+}
+
 static int measure(struct store_reader *i, struct assembly_source *s, struct log_error *err)
 {
 	const struct state_process *p = &i->state->process;
@@ -192,17 +212,7 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 	if (files < 0)
 		return files;
 	s->has_records = files;
-	if (!p->kernel_at_end[STATE_IO_READS]) {
-		int code = assembly_seen(s, i, s->moved, err);
-		for (int k = 0; k < 2; k++) /* and its children's, which it hands on */
-			s->moved[k] += p->waited[STATE_IO_READ + k] + p->own_moved[k];
-		return code;
-	}
-	for (int k = 0; k < 2; k++) {
-		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k] + p->own_moved[k];
-		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];
-	}
-	return 0;
+	return measure_moved(i, s, err);
 }
 
 static int add_deaths(struct assembly *a, const struct store_reader *i, const struct assembly_source *s)

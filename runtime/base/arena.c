@@ -63,6 +63,15 @@ void *arena_take(size_t n)
 	return got;
 }
 
+void arena_reserve(size_t n)
+{
+	if (!lock_take_deep(&guard))
+		return;
+	if (!next || end - next < (ptrdiff_t)n)
+		refill();
+	lock_drop_deep(&guard);
+}
+
 char *arena_copy(const char *text, size_t n)
 {
 	char *copy = arena_take(n + 1);

@@ -16,6 +16,9 @@ void *arena_take(size_t n);
 /* A NUL-terminated copy, or NULL. */
 char *arena_copy(const char *text, size_t n);
 
+/* Makes `n` bytes, of at most 256 KiB, ready to be taken later without asking the kernel. */
+void arena_reserve(size_t n);
+
 /* In a forked child, where another thread may have been inside arena_take. */
 void arena_reset(void);
 

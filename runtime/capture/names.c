@@ -497,6 +497,18 @@ bool names_is_overflow(const struct name *n)
 	return n->overflow;
 }
 
+void names_reserve(void)
+{
+	if (!lock_take_deep(&directory.lock))
+		return;
+	bool known = directory_known();
+	lock_drop_deep(&directory.lock);
+	if (!names_lock())
+		return;
+	mounts_place(known ? directory.path.text : "/");
+	names_unlock();
+}
+
 void names_reset(void)
 {
 	table = NULL;

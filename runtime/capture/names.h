@@ -78,6 +78,9 @@ bool names_is_overflow(const struct name *n);
 /* The working directory changed. */
 void names_directory_changed(void);
 
+/* Asks for what names need of the kernel: the working directory and the mounts. */
+void names_reserve(void);
+
 void names_reset(void);
 
 #endif

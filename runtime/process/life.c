@@ -10,6 +10,7 @@
 #include "thread.h"
 #include "clock.h"
 #include "config.h"
+#include "confined.h"
 #include "kernel.h"
 #include "lock.h"
 #include "logname.h"
@@ -482,7 +483,7 @@ void life_confine(bool no_clock)
 	if (state() == OFF || sys_confined || foreign)
 		return;
 	if (!forked && self_ready())
-		kernel_io(store_state()->process.kernel_at_end);
+		confined_prepare();
 	give_up_waking();
 	sys_confined = true;
 	if (no_clock)

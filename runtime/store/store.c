@@ -317,6 +317,19 @@ void store_forget(void)
 		memset(s->class, 0, sizeof *s - offsetof(struct state_shard, class));
 }
 
+void store_reserve(int files, size_t name)
+{
+	if (!lock_take_deep(&store.lock))
+		return;
+	store_region_reach(&store.names, store.names.used + (size_t)files * name);
+	for (int i = 0; i < WRITTEN_COUNT; i++) {
+		struct store_region *r = &store.module[i];
+		if (!r->rare)
+			store_region_reach(r, r->used + (size_t)files * written_modules[i].size);
+	}
+	lock_drop_deep(&store.lock);
+}
+
 bool store_touch(const void *at, size_t n)
 {
 	if (!lock_take_deep(&store.lock))

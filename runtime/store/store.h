@@ -58,6 +58,9 @@ void store_mount(const char *type, const char *point);
 /* Takes back everything that was recorded, and records no more. */
 void store_forget(void);
 
+/* Makes the pages of so many files' records exist, of interfaces that are not rare, and of as many names. */
+void store_reserve(int files, size_t name);
+
 bool store_touch(const void *at, size_t n);
 /* Makes the pages of a part of the state's `optional` exist, if they do not yet. */
 bool store_touch_optional(enum state_optional_part part, const void *at, size_t n);

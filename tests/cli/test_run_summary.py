@@ -84,7 +84,7 @@ def test_a_killed_program(summary: Any) -> None:
 def test_some_killed_of_several(summary: Any) -> None:
     s = summary(["bash", "-c", "bash -c 'echo >file; kill -9 $$' 2>/dev/null; true"])
     assert s["unseen"].startswith("read ") and len(s["unseen"]) + 16 <= WIDTH
-    assert "unknown of 1 process: killed, or still running" in [line.strip() for line in s.lines]
+    assert "unknown of 1 process: killed, confined, or still running" in [line.strip() for line in s.lines]
 
 
 def test_what_cannot_be_observed_is_told(summary: Any, tmp_path: Path) -> None:
