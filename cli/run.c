@@ -377,7 +377,6 @@ static int prepare(struct options *o, struct session_dir *session, int argc, cha
 	}
 	share(o, session);
 	leave_pointer(o, session);
-	session_dir_describe_node(session);
 	if (o->trace)
 		setenv("IOLENS_TRACE", o->trace, 1);
 	if (o->ranges)

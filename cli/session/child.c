@@ -159,12 +159,12 @@ static bool start(struct child *c, char **command, const struct session_dir *ses
 	pid_t self = getpid();
 	if (!prepare(c))
 		return false;
-	c->witness = fork();
-	if (c->witness == 0)
-		be_witness(c->shared, self);
-	c->pid = fork();
+	c->pid = fork(); /* first: what it waits for is run time */
 	if (c->pid == 0)
 		become(command, session, c);
+	c->witness = c->pid > 0 ? fork() : 0;
+	if (c->witness == 0 && c->pid > 0)
+		be_witness(c->shared, self);
 	return c->pid > 0;
 }
 
@@ -242,6 +242,7 @@ int child_run(char **command, const struct session_dir *session, struct child_en
 	struct child c = {0};
 	int code = 0;
 	if (start(&c, command, session)) {
+		session_dir_describe_node(session); /* meanwhile */
 		let_go(session->lock);
 		await(&c, end);
 		end->pid = c.pid;
