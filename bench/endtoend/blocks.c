@@ -1,6 +1,6 @@
-/* The access patterns of IOR: each rank writes its blocks, all wait, each reads its neighbour's.
+/* The access patterns of IOR: each rank writes its blocks, all wait, each reads its neighbour's; the same again.
  *
- * blocks API LAYOUT TRANSFER BYTES FOLDER: API posix, mpiio, collective or hdf5; LAYOUT own (a file per process) or shared
+ * blocks API LAYOUT TRANSFER BYTES PASSES FOLDER: API posix, mpiio, collective or hdf5; LAYOUT own (a file per process) or shared
  * (one file, a segment per rank); TRANSFER bytes per call; BYTES per rank. */
 #include <fcntl.h>
 #include <hdf5.h>
@@ -113,21 +113,24 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
-	need(argc == 6, "blocks API LAYOUT TRANSFER BYTES FOLDER");
+	need(argc == 7, "blocks API LAYOUT TRANSFER BYTES PASSES FOLDER");
 	job.api = argv[1];
 	job.collective = !strcmp(job.api, "collective");
 	job.shared = !strcmp(argv[2], "shared");
 	job.transfer = strtoull(argv[3], NULL, 10);
 	job.bytes = strtoull(argv[4], NULL, 10) / job.transfer * job.transfer;
-	snprintf(job.folder, sizeof job.folder, "%s", argv[5]);
+	snprintf(job.folder, sizeof job.folder, "%s", argv[6]);
 	need(job.buffer = malloc(job.transfer), "malloc");
 	memset(job.buffer, 'x', job.transfer);
 	void (*pass)(const struct job *, int, bool) = !strcmp(job.api, "posix")  ? pass_posix
 						      : !strcmp(job.api, "hdf5") ? pass_hdf5
 										 : pass_mpiio;
-	pass(&job, job.rank, true);
-	MPI_Barrier(MPI_COMM_WORLD);
-	pass(&job, (job.rank + 1) % job.ranks, false);
+	for (int passes = atoi(argv[5]); passes > 0; passes--) {
+		pass(&job, job.rank, true);
+		MPI_Barrier(MPI_COMM_WORLD);
+		pass(&job, (job.rank + 1) % job.ranks, false);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
 	free(job.buffer);
 	return MPI_Finalize();
 }

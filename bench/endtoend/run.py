@@ -48,7 +48,7 @@ class Cell:
     setup: str | None = None
 
 
-def patterns(mpi: str, folder: Path, bytes_of: int) -> Iterator[Cell]:
+def patterns(mpi: str, folder: Path, bytes_of: int, passes: int) -> Iterator[Cell]:
     """IOR's, two ranks."""
     compiler = f"h5pcc.{mpi}"
     if not shutil.which(compiler):
@@ -65,7 +65,7 @@ def patterns(mpi: str, folder: Path, bytes_of: int) -> Iterator[Cell]:
             for name, size in TRANSFERS.items():
                 # Small calls cost more by themselves: as much time by fewer bytes.
                 moved = bytes_of // (8 if size < 1 << 16 else 1)
-                command = [*launch, api, layout, str(size), str(moved), str(data)]
+                command = [*launch, api, layout, str(size), str(moved), str(passes), str(data)]
                 yield Cell(f"{api}-{layout}-{name}", command, f"rm -f {data}/*")
 
 
@@ -97,6 +97,7 @@ def main() -> int:
     asked.add_argument("-n", "--runs", type=int, default=20)
     asked.add_argument("--mpi", default="mpich", choices=["mpich", "openmpi"])
     asked.add_argument("--bytes", type=int, default=512 << 20, help="each rank writes and reads [512 MiB]")
+    asked.add_argument("--passes", type=int, default=1, help="how often it does, in IOR's patterns [1]")
     asked.add_argument("--only", default="*", metavar="PATTERN", help="cells by name: 'posix-*', mdtest")
     asked.add_argument("--folder", type=Path, help="where the data goes [a temporary folder]")
     asked.add_argument("--list", action="store_true", help="name the cells and end")
@@ -108,7 +109,7 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory(dir=chosen.folder) as made:
         folder = Path(made)
-        cells = [*patterns(chosen.mpi, folder, chosen.bytes), *programs(folder)]
+        cells = [*patterns(chosen.mpi, folder, chosen.bytes, chosen.passes), *programs(folder)]
         cells = [cell for cell in cells if fnmatch.fnmatch(cell.name, chosen.only)]
         if chosen.list:
             print("\n".join(cell.name for cell in cells))

@@ -27,11 +27,12 @@ def test_cells_are_the_papers_patterns_and_programs_of_every_day(tmp_path: Path)
 @pytest.mark.skipif(not shutil.which("h5pcc.mpich"), reason="no h5pcc.mpich")
 def test_a_cell_is_measured_both_ways(tmp_path: Path) -> None:
     kept = tmp_path / "cells.json"
-    options = "--only hdf5-shared-128k -n 2 --bytes 1048576 --json".split()
+    options = "--only hdf5-shared-128k -n 2 --bytes 1048576 --passes 3 --json".split()
     done = run(*options, str(kept), "--folder", str(tmp_path))
     assert done.returncode == 0, done.stderr
     (told,) = map(json.loads, kept.read_text().splitlines())
     assert (told["cell"], told["runs"], len(told["run_time"]["with"]["values"])) == ("hdf5-shared-128k", 2, 2)
+    assert told["command"][4:9] == ["hdf5", "shared", "131072", "1048576", "3"]
     assert done.stdout.splitlines()[1].startswith("hdf5-shared-128k")
     assert told["verdict"] in done.stdout
     assert not [path for path in tmp_path.iterdir() if path != kept], "data is left"
