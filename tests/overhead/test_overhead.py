@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from iolens import schemas
+from iolens.compare.statistics import critical_t
 from iolens.error import IolensError
 from iolens.overhead import Cost, Measure, Run, Trial
 from iolens.overhead.cost import _measure
@@ -45,7 +46,7 @@ def test_runs_alternate_and_only_every_other_is_observed(tmp_path: Path) -> None
     told = json.loads(done.stdout)
     Draft202012Validator(schemas.load("overhead")).validate(told)
     observed = ["libiolens" in line for line in seen.read_text().splitlines()]
-    assert observed == [True, False, False, True, True, False, False, True]
+    assert observed == [False, True, True, False, False, True, True, False]
     assert (told["runs"], told["warmup"], told["command"][-1]) == (3, 1, str(seen))
     assert len(told["run_time"]["without"]["values"]) == len(told["run_time"]["with"]["values"]) == 3
     assert told["log_bytes"] > 500
@@ -70,8 +71,8 @@ def test_the_numbers_are_those_of_the_textbook() -> None:
         ([100.0, 100.1, 99.9, 100.0], [103.0, 103.1, 102.9, 103.0], "slower", r"takes \+3.00 % of run time"),
         ([103.0, 103.1, 102.9, 103.0], [100.0, 100.1, 99.9, 100.0], "faster", "something else differed"),
         (
-            [100.0, 120.0, 90.0, 110.0],
-            [101.0, 121.0, 92.0, 108.0],
+            [100.0, 120.0, 90.0, 110.0, 100.0],
+            [101.0, 121.0, 92.0, 108.0, 100.0],
             "unproven",
             "Not proven.*About [0-9,]+ runs",
         ),
@@ -88,9 +89,23 @@ def test_verdicts(without: list[float], observed: list[float], verdict: str, wor
 
 
 def test_more_runs_are_asked_for_as_the_interval_is_wide() -> None:
-    found = cost([100.0, 120.0, 90.0, 110.0], [101.0, 121.0, 92.0, 108.0])
-    assert found.runs_needed == -(-4 * found.width**2 // 0.01**2)
+    """As many as make 1 %, of the same means and deviations, with Student's t of that many runs."""
+    found = cost([100.0, 120.0, 90.0, 110.0, 105.0], [101.0, 121.0, 92.0, 108.0, 103.0])
+    spread = (found.run_time.without.sd**2 + found.run_time.observed.sd**2) ** 0.5
+
+    def width(runs: int) -> float:
+        freedom = found.run_time.welch.df * (runs - 1) / 4 if found.run_time.welch else 0
+        return 2 * critical_t(freedom, 0.05) * spread / runs**0.5 / found.run_time.without.mean
+
+    assert width(5) == pytest.approx(found.width)
+    assert width(found.runs_needed) <= 0.01 < width(found.runs_needed - 1)
     assert cost([1.0, 1.0], [1.0, 1.0]).runs_needed == 2
+
+
+def test_few_runs_do_not_tell_how_many_it_takes() -> None:
+    found = cost([100.0, 120.0], [101.0, 121.0])
+    assert found.verdict == "unproven"
+    assert "2 runs each are too few to tell how many it takes: try -n 20." in sentence(found)
 
 
 def test_equal_times_are_no_overhead() -> None:
@@ -125,10 +140,17 @@ def test_setup_runs_before_each_and_output_is_shown_when_asked(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        (["--", "sh", "-c", "echo bad luck >&2; exit 3"], "sh: ended with 3 with iolens.*it said: bad luck"),
-        (["--", "sh", "-c", "kill -9 $$"], "sh: (was ended by signal 9|ended with 137) with iolens"),
+        (
+            ["--", "sh", "-c", "echo bad luck >&2; exit 3"],
+            "sh: ended with 3 without iolens.*it said: bad luck",
+        ),
+        (["--", "sh", "-c", "kill -9 $$"], "sh: was ended by signal 9 without iolens"),
         (["--", "/no/such/program"], "/no/such/program"),
+        (["--", "sh", "-c", 'test -z "$LD_PRELOAD"'], "sh: ended with 1 with iolens"),
         (["-n", "1", "--", "true"], "-n"),
+        (["--fail-above", "nan", "--", "true"], "--fail-above.*nan is no number"),
+        (["--fail-above", "-5", "--", "true"], "--fail-above.*-5"),
+        (["--options", "-o other.darshan", "--", "true"], "--options.*a log of its own"),
         (["--setup", "exit 7", "--", "true"], "--setup ended with 7"),
         (["--options", "'", "--", "true"], "--options"),
         (["--options", "--nonsense", "--", "true"], "nonsense"),
@@ -151,16 +173,22 @@ def test_a_shell_that_is_observed_already_is_refused(monkeypatch: pytest.MonkeyP
         next(Trial(["true"]).each())
 
 
-def test_a_stop_ends_the_program_too(tmp_path: Path) -> None:
-    mark = tmp_path / "pid"
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_stop_ends_the_program_too(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    mark, places = tmp_path / "pid", tmp_path / "places"
+    places.mkdir()
     iolens = Path(sys.executable).parent / "iolens"
     command = [iolens, "overhead", "-n", "2", "--", "sh", "-c", f"echo $$ > {mark}; exec sleep 60"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
+    environment = {**os.environ, "TMPDIR": str(places)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as child:
         while not (mark.exists() and mark.read_text().strip()):
             assert child.poll() is None
             time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
-        assert child.wait(30) == 130
+        child.send_signal(number)
+        assert child.wait(30) == code
+    assert not list(places.iterdir()), "its log is left"
     program = int(mark.read_text())
     for _ in range(1000):
         if not Path(f"/proc/{program}").exists() or "Z" in Path(f"/proc/{program}/stat").read_text():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from iolens.cli.command import STDOUT, save, to_json, warn
+from iolens.cli.usage import FiniteRange
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
     "groups",
     multiple=True,
     metavar="NAME=PATTERN",
-    help="A group of repeated runs; the first group is the baseline.",
+    help="A group of repeated runs. The baseline is the first log, or without logs the first group.",
 )
 @click.option(
     "--map",
@@ -64,6 +65,7 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
     "--tolerance",
     default=5.0,
     show_default=True,
+    type=FiniteRange(0),
     metavar="PERCENT",
     help="Changes smaller than this do not count.",
 )
@@ -112,6 +114,9 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
         name, equals, pattern = text.partition("=")
         if not equals or not name:
             raise IolensError(f'"{text}" is not NAME=PATTERN', exit_code=USAGE)
+        if name in taken:
+            raise IolensError(f'two groups are named "{name}": give each its own name', exit_code=USAGE)
+        taken.add(name)
         chosen.append(Group(name, _paths(pattern)))
     result = compare_groups(
         chosen,

@@ -7,14 +7,27 @@ from importlib.util import find_spec
 
 import click
 
+from iolens.cli.usage import FiniteRange
 from iolens.error import USAGE, IolensError
 
 
 @click.command()
 @click.argument("places", nargs=-1, required=True, metavar="DIR|LOG...")
-@click.option("--seconds", default=10.0, show_default=True, help="Time limit of an SQL statement.")
+@click.option(
+    "--seconds",
+    default=10.0,
+    show_default=True,
+    type=FiniteRange(0, min_open=True),
+    help="Time limit of an SQL statement.",
+)
 @click.option("--memory", default="512MB", show_default=True, help="Memory limit of an SQL statement.")
-@click.option("--rows", default=200, show_default=True, help="Maximum number of rows in its result.")
+@click.option(
+    "--rows",
+    default=200,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Maximum number of rows in its result.",
+)
 def mcp(places: tuple[str, ...], seconds: float, memory: str, rows: int) -> None:
     """A server for assistants, on standard input and output (Model Context Protocol).
 

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import click
 
 from iolens.cli.command import to_json
+from iolens.cli.usage import FiniteRange
 from iolens.error import FINDINGS, OK, USAGE, IolensError
 
 
 def _split(options: str) -> list[str]:
     try:
-        return shlex.split(options)
+        words = shlex.split(options)
     except ValueError as error:
         raise IolensError(f'--options "{options}": {error}', exit_code=USAGE) from error
+    if any(word.startswith(("-o", "--output")) for word in words):
+        raise IolensError(
+            f'--options "{options}": each run has a log of its own, which is removed', exit_code=USAGE
+        )
+    return words
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _end_orderly() -> None:
+    """What is sent to us ends the program that runs, too, and removes its log. Under nohup SIGHUP stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
 
 
 def _own_command() -> str:
@@ -54,7 +74,7 @@ def _own_command() -> str:
 @click.option("--show", "shown", is_flag=True, help="Show what the program prints.")
 @click.option(
     "--fail-above",
-    type=float,
+    type=FiniteRange(0),
     metavar="PERCENT",
     help="Exit with 1 if observing is proven to cost more of the run time.",
 )
@@ -79,6 +99,7 @@ def overhead(  # noqa: PLR0913, PLR0917 -- one per option
     from iolens.progress import step
     from iolens.schemas import stamped
 
+    _end_orderly()
     trial = Trial(command, runs, warmup, _split(options), setup, shown, _own_command())
     cost = measure(trial, lambda done, of: step(f"run {min(done + 1, of)} of {of}"))
     print(to_json(stamped("overhead", to_plain(cost))) if as_json else to_text(cost).rstrip("\n"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from iolens.cli.command import STDOUT
+from iolens.cli.usage import FiniteRange
 from iolens.error import OK, USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -60,7 +61,12 @@ def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8420, show_default=True, type=click.IntRange(1, 65535), help="The port.")
 @click.option(
-    "--refresh", default=30.0, show_default=True, metavar="SECONDS", help="How often to look for new jobs."
+    "--refresh",
+    default=30.0,
+    show_default=True,
+    type=FiniteRange(0, min_open=True),
+    metavar="SECONDS",
+    help="How often to look for new jobs.",
 )
 @click.option("--memory", default="2GB", show_default=True, help="For reading the lake when it has grown.")
 @click.option("--audit", metavar="FILE", help="A line of JSON for each request.")

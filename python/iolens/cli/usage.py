@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,17 @@ from typing import Any
 
 import click
 
-__all__ = ["option_lines", "usage_text"]
+__all__ = ["FiniteRange", "option_lines", "usage_text"]
+
+
+class FiniteRange(click.FloatRange):
+    """A number of a range: `nan` lies in every range of click's, and makes each comparison false."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number that can be compared with", param, ctx)
+        return number
 
 
 def _expected(kind: Any, value: str) -> str:

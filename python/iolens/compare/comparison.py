@@ -62,6 +62,17 @@ class RoleRow:
         first, last = self.parts[0], self.parts[-1]
         return (last.time if last else 0.0) - (first.time if first else 0.0)
 
+    @property
+    def differs(self) -> bool:
+        """A group has none, moves or asks something else, or takes longer or shorter by more than the limit."""
+
+        def same(a: FileRole | None, b: FileRole | None) -> bool:
+            if a is None or b is None:
+                return a is b
+            return replace(a, time=b.time) == b and abs(a.time - b.time) <= Limits.seconds
+
+        return not all(same(self.parts[0], part) for part in self.parts[1:])
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -55,7 +55,7 @@ def _measures(comparison: Comparison, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _files(comparison: Comparison, limit: int) -> Iterator[str]:
-    roles = [r for r in comparison.roles if any(p != r.parts[0] for p in r.parts)]
+    roles = [r for r in comparison.roles if r.differs]
     if not roles:
         return
     header = ["file"]

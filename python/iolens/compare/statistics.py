@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Sample", "Welch", "interleaved", "order_chance", "sample", "welch"]
+__all__ = ["Sample", "Welch", "critical_t", "interleaved", "order_chance", "sample", "welch"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _two_sided_p(t: float, df: float) -> float:
     return float(mpmath.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True))
 
 
-def _critical_t(df: float, p: float) -> float:
+def critical_t(df: float, p: float) -> float:
     """The t whose two-sided probability is p, by bisection: the probability falls with t."""
     low, high = 0.0, 1.0
     while _two_sided_p(high, df) > p:
@@ -125,7 +125,7 @@ def welch(a: Sample, b: Sample) -> Welch | None:
         df = (va + vb) ** 2 / (va**2 / (a.n - 1) + vb**2 / (b.n - 1))
         pooled = math.sqrt(((a.n - 1) * a.sd**2 + (b.n - 1) * b.sd**2) / (a.n + b.n - 2))
     difference = b.mean - a.mean
-    margin = _critical_t(df, 0.05) * error
+    margin = critical_t(df, 0.05) * error
     correction = 1 - 3 / (4 * (a.n + b.n) - 9) if a.n + b.n > 3 else 1.0
     return Welch(
         t=difference / error,

@@ -94,6 +94,11 @@ def _role_rows(comparison: Comparison, roles: Sequence[RoleRow]) -> Iterator[lis
         yield [*cells, quantity(row.change, "s")]
 
 
+def _test_of(samples: Sequence[Sample | None]) -> str:
+    """What welch() has done with two of them."""
+    return "Welch" if all(s and s.n > 1 for s in samples) else "one run against the spread of the others:"
+
+
 def _statistics(comparison: Comparison) -> Iterator[str]:
     row = comparison.row("run_time")
     if not any(s and s.n > 1 for s in row.samples):
@@ -102,18 +107,19 @@ def _statistics(comparison: Comparison) -> Iterator[str]:
     if not any(s.n > 1 for s in samples):
         return
     low, high = min(s.minimum for s in samples), max(s.maximum for s in samples)
-    yield f"{row.measure.title}, runs of each group"
+    yield f"{row.measure.title}, {row.measure.unit}, runs of each group (# is the median, o lies far beyond)"
     table = [["", "n", "least", "Q1", "median", "Q3", "largest", "mean", ""]]
     for group, s in zip(comparison.groups, row.samples):
         if s:
             values = (s.minimum, s.q1, s.median, s.q3, s.maximum, s.mean)
             table.append([group.name, str(s.n), *(f"{v:.6g}" for v in values), box_plot(s, low, high, 40)])
     yield from _table(table)
-    for group, test in zip(comparison.groups[1:], row.tests[1:]):
+    for number, (group, test) in enumerate(zip(comparison.groups[1:], row.tests[1:]), 1):
         if test:
             yield (
                 f"  {group.name} - {comparison.groups[0].name}: {test.low:+.6g} to {test.high:+.6g} s (95 %), "
-                f"Welch t = {test.t:.4g}, df = {test.df:.5g}, p = {test.p:.4g}, effect size g = {test.effect:.3g}"
+                f"{_test_of((row.samples[0], row.samples[number]))} "
+                f"t = {test.t:.4g}, df = {test.df:.5g}, p = {test.p:.4g}, effect size g = {test.effect:.3g}"
             )
     yield ""
 
@@ -182,9 +188,14 @@ def to_text(comparison: Comparison, *, everything: bool = False, files: int = 12
     lines = [sentence(comparison, number) for number in range(1, len(comparison.groups))]
     lines += [f"note: {note}" for note in comparison.notes] + [""]
     shown = differing(comparison, everything=everything)
-    lines += [*_table(list(_measure_rows(comparison, shown))), ""]
+    lines += _table(list(_measure_rows(comparison, shown)))
+    said = {v for row in shown for v in row.verdicts[1:]} - {"same"}
+    lines += [
+        *(["  (" + ", ".join(f"{_SIGNS[v]} {v}" for v in _SIGNS if v in said) + ")"] if said else []),
+        "",
+    ]
     lines += _statistics(comparison)
-    roles = [r for r in comparison.roles if everything or any(p != r.parts[0] for p in r.parts)]
+    roles = [r for r in comparison.roles if everything or r.differs]
     if roles:
         lines += _table(list(_role_rows(comparison, roles if everything else roles[:files])))
         if not everything and len(roles) > files:

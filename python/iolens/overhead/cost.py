@@ -6,13 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from iolens.compare.statistics import Sample, Welch, sample, welch
+from iolens.compare.statistics import Sample, Welch, critical_t, sample, welch
 from iolens.overhead.trial import Run, Trial
 
-__all__ = ["NARROW", "Cost", "Measure", "measure"]
+__all__ = ["FEW", "NARROW", "Cost", "Measure", "measure"]
 
 NARROW = 0.01
 """An interval that includes 0 is an answer if it is narrower than this part of the run time."""
+FEW = 5
+"""Fewer runs do not tell how much they vary: their spread may be ten times too large or too small."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,19 @@ class Cost:
 
     @property
     def runs_needed(self) -> int:
-        """How many runs each would make the interval narrow, if they vary like these: it shrinks with the root."""
-        have = self.run_time.without.n
-        return max(have, math.ceil(have * (self.width / NARROW) ** 2))
+        """How many runs each would make the interval narrow, if they vary like these.
+
+        It shrinks with their root, and with Student's t, which of more runs is smaller. Of FEW runs or more.
+        """
+        have, test = self.run_time.without.n, self.run_time.welch
+        if test is None:
+            return have
+        at_first = have * (self.width / NARROW / critical_t(test.df, 0.05)) ** 2
+        needed = float(have)
+        for _ in range(8):
+            freedom = test.df * (needed - 1) / (have - 1)
+            needed = max(float(have), at_first * critical_t(freedom, 0.05) ** 2)
+        return math.ceil(needed)
 
 
 def _measure(runs: list[Run], quantity: Callable[[Run], float]) -> Measure:

@@ -6,7 +6,7 @@ from typing import Any
 
 from iolens.compare.statistics import Sample
 from iolens.compare.text import box_plot, quantity
-from iolens.overhead.cost import NARROW, Cost, Measure
+from iolens.overhead.cost import FEW, NARROW, Cost, Measure
 from iolens.overhead.trial import command_text
 from iolens.rules.text import general
 
@@ -43,10 +43,15 @@ def sentence(cost: Cost) -> str:
             f"Observed, it takes {_percent(time.share)} of run time ({interval}). iolens makes nothing faster: "
             "something else differed between the runs."
         )
+    more = (
+        f"{cost.trial.runs} runs each are too few to tell how many it takes: try -n 20."
+        if cost.trial.runs < FEW
+        else f"About {cost.runs_needed:,} runs each (-n) would narrow it to {100 * NARROW:.0f} %, "
+        "if they vary like these."
+    )
     return (
         "Not proven: the 95 % confidence interval of the difference in run time includes 0, but is "
-        f"{100 * cost.width:.1f} % wide ({interval}). About {cost.runs_needed:,} runs each (-n) would narrow it to "
-        f"{100 * NARROW:.0f} %, if they vary like these."
+        f"{100 * cost.width:.1f} % wide ({interval}). {more}"
     )
 
 
@@ -112,6 +117,7 @@ def to_text(cost: Cost) -> str:
             "",
             *boxes,
             f"  {'':<8} {quantity(low, 's'):<{_BOX // 2}}{quantity(high, 's'):>{_BOX // 2 + 2}}",
+            "  (least, quarter, median #, three quarters, largest; o lies far beyond)",
             "",
         ]
     )

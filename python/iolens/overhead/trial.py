@@ -53,14 +53,14 @@ class Trial:
     iolens: str = "iolens"
 
     def each(self) -> Iterator[tuple[bool, Run]]:
-        """The runs as they end, and whether each counts. One pair begins with, the next one without iolens.
+        """The runs as they end, and whether each counts. One pair begins without, the next one with iolens.
 
         Raises IolensError where a program cannot be started or fails, or iolens left no log.
         """
         _refuse_observed()
         with tempfile.TemporaryDirectory(prefix="iolens-overhead-") as folder:
             for pair in range(self.warmup + self.runs):
-                for observed in (False, True) if pair % 2 else (True, False):
+                for observed in (True, False) if pair % 2 else (False, True):
                     yield pair >= self.warmup, self._run(observed, Path(folder))
 
     def _run(self, observed: bool, folder: Path) -> Run:

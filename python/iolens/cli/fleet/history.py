@@ -9,6 +9,7 @@ import click
 
 from iolens.cli.asked import days, form_options, lake_options, print_answers
 from iolens.cli.engine import engine_options, open_data
+from iolens.cli.usage import FiniteRange
 from iolens.error import USAGE, IolensError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     help="Runs that may have drifted: the last N.",
 )
 @click.option(
-    "--factor", type=click.FloatRange(1), default=1.2, show_default=True, metavar="X", help="What is a drift."
+    "--factor", type=FiniteRange(1), default=1.2, show_default=True, metavar="X", help="What is a drift."
 )
 @lake_options
 @engine_options
