@@ -71,8 +71,8 @@ truth: build ## programs with one known cause each: is it named, and is the gain
 bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance.md: BENCHES="NAME..."
 	bench/run $(if $(FULL),--full) $(BENCHES)
 
-growth: build ## how time grows with records, ranks, threads, logs and traced accesses, and its picture: FULL=1
-	$(bin)/python bench/growth/run.py $(if $(FULL),--full) --picture docs/pictures/growth.svg
+growth: build ## how time grows with records, ranks, threads, logs and traced accesses, and its picture (build/growth.svg): FULL=1 for that of the docs
+	$(bin)/python bench/growth/run.py $(if $(FULL),--full --picture docs/pictures/growth.svg,--picture build/growth.svg)
 
 .PHONY: slurm-tests
 slurm-tests: build ## JOBS=200 jobs of mixed kinds on a Slurm of two nodes, every one observed (root, Debian's Slurm)

@@ -23,7 +23,9 @@ def need(
         what = [*(f"build/{name}" for name in unbuilt), *(["iolens"] if "iolens" in modules else [])]
         told.append(f"{', '.join(what)}: make build, then .venv/bin/python")
     if extras := [name for name in modules if name != "iolens"]:
-        told.append(f"{', '.join(extras)} for {sys.executable}: ./bootstrap test brings what tests use")
+        told.append(
+            f"{', '.join(extras)} for {sys.executable}: ./bootstrap test tests/bench brings what tests use"
+        )
     if missing:
         told.append(f"{', '.join(missing)} on PATH")
     if told:

@@ -34,6 +34,7 @@ def main() -> None:
     arguments.add_argument("--build", type=Path, default=ROOT / "build")
     arguments.add_argument("--mpi", nargs="+", default=["mpich", "openmpi"])
     chosen = arguments.parse_args()
+    print("Instructions, by callgrind:\n")
     print("| MPI | of | calls | bare | added | by each call |\n|---|---|---|---|---|---|")
     for mpi in filter(lambda mpi: shutil.which(f"mpicc.{mpi}"), chosen.mpi):
         with tempfile.TemporaryDirectory() as directory:

@@ -1,10 +1,8 @@
-"""Synthetic logs for bench/decode: one large one, many small ones. Needs numpy.
-
-usage: make_logs.py DIRECTORY [RECORDS] [LOGS]
-"""
+"""Synthetic logs for bench/decode: one large one, many small ones. Needs numpy."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -55,9 +53,13 @@ def write(path: Path, count: int, seed: int) -> None:
     path.write_bytes(bytes(LogMaker(names=names, regions={POSIX: (POSIX_VERSION, raw)}, job_id=seed)))
 
 
-def main(arguments: list[str]) -> None:
-    directory = Path(arguments[0])
-    records, logs = (int(a) for a in [*arguments[1:], "200000", "1000"][:2])
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("directory", type=Path)
+    asked.add_argument("records", nargs="?", type=int, default=200_000, help="of the large one [200000]")
+    asked.add_argument("logs", nargs="?", type=int, default=1000, help="small ones [1000]")
+    given = asked.parse_args()
+    directory, records, logs = given.directory, given.records, given.logs
     (directory / "small").mkdir(parents=True, exist_ok=True)
     write(directory / "large.darshan", records, 1)
     for i in range(logs):
@@ -65,4 +67,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -2,14 +2,13 @@
 
 Needs darshan (PyDarshan), pyarrow and numpy.
 
-usage: run.py [DIRECTORY] [REPEATS]     makes the logs there first (default: a new directory), prints a table
-
 Every figure is the best of the repeats, which alternate between the two; each is a process of its own, its clock starts
 after the imports. Peak memory is what the reading adds to the process after the imports.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from given import at_least
 from needs import need
 
 HERE = Path(__file__).resolve().parent
@@ -126,12 +126,21 @@ def best(
     return [{key: min(run[key] for run in of_one) for key in of_one[0]} for of_one in runs]
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    asked.add_argument(
+        "directory", nargs="?", type=Path, help="where the logs are made, and stay [a new one]"
+    )
+    asked.add_argument("repeats", nargs="?", type=at_least(1), default=5, help="the best of so many [5]")
+    given = asked.parse_args()
     need("decode", packages=["iolens", "darshan", "numpy", "pandas", "pyarrow"])
-    directory = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="iolens-decode-"))
-    repeats = int(arguments[1]) if len(arguments) > 1 else 5
+    directory, repeats = given.directory or Path(tempfile.mkdtemp(prefix="iolens-decode-")), given.repeats
     if not (directory / "large.darshan").exists():
         subprocess.run([sys.executable, HERE / "make_logs.py", directory], check=True)
+    print(
+        f"The best of {repeats}. Other: PyDarshan, or what the row names; ratio: how many times as long the other\n"
+        "takes, of wall and of processor time.\n"
+    )
     print("| what | iolens, s | other, s | ratio | CPU, s | CPU, s | ratio | added memory, MB |")
     print("|---|---|---|---|---|---|---|---|")
     for name, pair in PROGRAMS.items():
@@ -144,4 +153,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

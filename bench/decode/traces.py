@@ -1,10 +1,8 @@
-"""A trace of ten million accesses to Parquet: seconds, processor time, memory. Needs numpy.
-
-usage: traces.py [SEGMENTS]
-"""
+"""A trace of ten million accesses to Parquet: seconds, processor time, memory. Needs numpy."""
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import struct
@@ -17,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
+from given import at_least  # noqa: E402
 from logmaker import LogMaker  # noqa: E402
 
 DXT_POSIX, VERSION, RECORDS = 10, 1, 1000
@@ -46,8 +45,10 @@ def make(log: Path, segments: int) -> None:
     log.write_bytes(bytes(LogMaker(names={1: b"/scratch/shared.dat"}, regions=regions, nprocs=RECORDS)))
 
 
-def main(arguments: list[str]) -> None:
-    segments = int(arguments[0]) if arguments else 10_000_000
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("segments", nargs="?", type=at_least(RECORDS), default=10_000_000, help="[10000000]")
+    segments = asked.parse_args().segments
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "traced.darshan"
         # In a process of its own: a child's peak of memory counts what its parent had when it began.
@@ -80,4 +81,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from given import at_least
 from needs import need
 
 need("endtoend", packages=["iolens", "mpmath"], programs=["gcc"])
@@ -94,10 +95,12 @@ def line(name: str, cost: Cost) -> str:
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    asked.add_argument("-n", "--runs", type=int, default=20)
+    asked.add_argument("-n", "--runs", type=at_least(2), default=20, help="each way [20]")
     asked.add_argument("--mpi", default="mpich", choices=["mpich", "openmpi"])
     asked.add_argument("--bytes", type=int, default=512 << 20, help="each rank writes and reads [512 MiB]")
-    asked.add_argument("--passes", type=int, default=1, help="how often it does, in IOR's patterns [1]")
+    asked.add_argument(
+        "--passes", type=at_least(1), default=1, help="how often it does, in IOR's patterns [1]"
+    )
     asked.add_argument("--only", default="*", metavar="PATTERN", help="cells by name: 'posix-*', mdtest")
     asked.add_argument("--folder", type=Path, help="where the data goes [a temporary folder]")
     asked.add_argument("--list", action="store_true", help="name the cells and end")
@@ -114,6 +117,12 @@ def main() -> int:
         if chosen.list:
             print("\n".join(cell.name for cell in cells))
             return 0
+        if not cells:
+            raise SystemExit(f"bench/endtoend: no cell is named {chosen.only}: --list names them")
+        print(
+            f"Run time, mean ± deviation of {chosen.runs} runs each way; below some 20 runs of a second or more, most "
+            "cells are unproven."
+        )
         print(f"{'':<22}{'without, s':>18}{'with, s':>18}{'difference':>11}   95 % interval")
         for cell in cells:
             try:

@@ -19,11 +19,16 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from iolens.fleet import Lake
-from iolens.fleet.schema import BATCH_BITS, tables
-from iolens.fleet.write import connection, write_files
-from iolens.metrics import metrics
-from iolens.rules import load
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from needs import need
+
+need("fleet", packages=["iolens", "deltalake", "arro3", "duckdb"])
+
+from iolens.fleet import Lake  # noqa: E402
+from iolens.fleet.schema import BATCH_BITS, tables  # noqa: E402
+from iolens.fleet.write import connection, write_files  # noqa: E402
+from iolens.metrics import metrics  # noqa: E402
+from iolens.rules import load  # noqa: E402
 
 FILES = 40
 LOGS = 34_723

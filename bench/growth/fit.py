@@ -22,10 +22,14 @@ class Growth:
     points: int
 
     @property
+    def too_fast(self) -> bool:
+        return self.points > 1 and self.exponent > self.allowed + NOISE
+
+    @property
     def verdict(self) -> str:
         if self.points < 2:
             return "within the start"
-        return "faster than n log n" if self.exponent > self.allowed + NOISE else "at most n log n"
+        return "MORE than n log n" if self.too_fast else "at most n log n"
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:

@@ -75,6 +75,10 @@ def main() -> None:
         print(json.dumps(rows))
         return
     print(
+        "Bytes: of the log that the library writes, of what Darshan 3.4 would write of the same records, of\n"
+        "`iolens convert --best`, with their quotients to Darshan's; then the parts of the log.\n"
+    )
+    print(
         "| ranks | files | log, B | Darshan, B | ratio | best, B | ratio | job | names | POSIX | heat map | trailer |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")

@@ -19,6 +19,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from given import at_least, known
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FORWARDED = ", forwarded only"  # instead of observed: through a wrapper that does nothing
@@ -115,6 +118,11 @@ class Bench:
 
 
 def table(bench: Bench, wanted: list[str], rounds: int) -> None:
+    print(
+        f"Processor time of a call in ns: the median (and the least) of {rounds} rounds; added: the median of the\n"
+        "rounds' differences, and the difference of the least; wanted: the target. Below 0, or far from the others:\n"
+        "noise, of which more --rounds have less.\n"
+    )
     print("| operation | threads | bare ns | observed ns | added ns (median) | added ns (least) | wanted |")
     print("|---|---|---|---|---|---|---|")
     for name, calls, threads, budget in OPERATIONS:
@@ -153,6 +161,11 @@ def row(
 
 
 def instructions(bench: Bench, wanted: list[str]) -> None:
+    times = os.environ.get("IOLENS_TIMES", "sampled")
+    print(
+        f"Instructions of a call, IOLENS_TIMES={times}: exact takes the clock at each call, always-sampled at some.\n"
+        "sampled, the default, takes more than exact here: under valgrind no call is fast enough.\n"
+    )
     print("| operation | instructions bare | observed | added |")
     print("|---|---|---|---|")
     for name in dict.fromkeys(
@@ -165,12 +178,13 @@ def instructions(bench: Bench, wanted: list[str]) -> None:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description="cost of the preloaded library per call")
-    arguments.add_argument("--rounds", type=int, default=15)
+    arguments.add_argument("--rounds", type=at_least(1), default=15)
     arguments.add_argument("--only", action="append", default=[], help="an operation; may be repeated")
     arguments.add_argument("--build", type=Path, default=ROOT / "build")
     arguments.add_argument("--directory", type=Path, help="where to put the files")
     arguments.add_argument("--instructions", action="store_true", help="count instructions, take no times")
     given = arguments.parse_args()
+    known("opcost", given.only, [name for name, _, _, _ in OPERATIONS])
     directory = Path(tempfile.mkdtemp(prefix="opcost-", dir=given.directory))
     try:
         bench = Bench(given.build, directory)

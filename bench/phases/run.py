@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -25,6 +26,8 @@ def count(program: Path, kind: str, times: int, observed: bool) -> int:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    print("Instructions, by callgrind:\n")
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory, "phases")
         source = Path(__file__).with_name("phases.c")

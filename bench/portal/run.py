@@ -25,7 +25,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 IOLENS = Path(sys.executable).parent / "iolens"
-sys.path[:0] = [str(ROOT / "bench" / "fleetgen"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "bench" / part) for part in (".", "fleetgen")] + [str(ROOT / "tests")]
+from needs import need  # noqa: E402
+
+PACKAGES = ["iolens", "deltalake", "arro3", "duckdb", "starlette", "uvicorn", "jinja2", "nanoarrow"]
+need("portal", packages=PACKAGES, programs=["cc"])
 
 import generate  # noqa: E402
 from iolens.fleet.write import read_files, write_files  # noqa: E402
@@ -126,13 +130,14 @@ def served_and_prepared(lake: Path, folder: Path, port: int) -> subprocess.Popen
     )
     assert process.stdout
     process.stdout.readline()
-    while True:
+    while process.poll() is None:
         try:
             if json.loads(Asker(port, "sam").get("/healthy")[2])["prepared"]:
                 return process
         except (OSError, ValueError):
             pass
         time.sleep(0.1)
+    raise SystemExit(f"bench/portal: iolens serve ended with {process.returncode}")
 
 
 def filled(paths: tuple[str, ...], first: str) -> Iterator[str]:

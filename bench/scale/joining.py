@@ -81,7 +81,7 @@ def main() -> None:
         measured = measure(Path(name), chosen.build.resolve())
     print(json.dumps(measured, indent=1))
     if chosen.into:
-        known: dict[str, Any] = json.loads(chosen.into.read_text())
+        known: dict[str, Any] = json.loads(chosen.into.read_text()) if chosen.into.exists() else {}
         known["join"] = measured
         chosen.into.write_text(json.dumps(known, indent=1) + "\n")
 

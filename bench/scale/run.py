@@ -102,10 +102,13 @@ def sent(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def text(found: dict[str, Any]) -> str:
-    lines = ["machine: " + ", ".join(f"{name} {value:.3g}" for name, value in found["machine"].items())]
+    lines = [
+        "machine, s and bytes/s: "
+        + ", ".join(f"{name} {value:.3g}" for name, value in found["machine"].items())
+    ]
     for where, work in found["work"].items():
         costs = (f"{name} {value:.3g}" for name, value in work.items() if isinstance(value, float))
-        lines.append(f"own work {where}: " + ", ".join(costs))
+        lines.append(f"own work {where}, s each: " + ", ".join(costs))
     lines.append("\nDarshan at 98,304 ranks of Hopper: aggregate, compress, store")
     for row in found["published"]:
         shares = " ".join(f"{share:.1%}" for share in row["published_shares"])

@@ -1,21 +1,20 @@
-"""The native command on one large log: 250,000 POSIX records. Needs numpy.
+"""The native command on one large log: 250,000 POSIX records. Needs numpy and a C compiler.
 
-usage: run.py [DIRECTORY] [REPEATS]     makes the log there first (default: a new directory), prints a table
-
-Every figure is the best of the repeats (default 5), each a process of its own; its text goes to /dev/null. Darshan's
-tools cannot be installed everywhere: what of theirs is worth a comparison stands in docs/performance.md.
+Every figure is the best of the repeats, each a process of its own; its text goes to /dev/null. Darshan's tools cannot
+be installed everywhere: what of theirs is worth a comparison stands in docs/performance.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from given import at_least
 from needs import need
 
 HERE = Path(__file__).resolve().parent
@@ -39,14 +38,14 @@ COMMANDS = {
 def measure(command: list[str], folder: Path) -> tuple[float, float, float]:
     """Wall and processor seconds, peak MB."""
     (folder / "new").unlink(missing_ok=True)
-    begin = time.perf_counter()
-    process = subprocess.Popen([IOLENS, *command], cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - begin
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"iolens {' '.join(command)} ended with {process.returncode}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    run = [folder / "peak", IOLENS, *command]
+    done = subprocess.run(
+        run, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True
+    )
+    code, wall, processor, peak = done.stderr.rpartition("peak: ")[2].split()
+    if int(code):
+        sys.exit(f"bench/show: iolens {' '.join(command)} ended with {code}")
+    return float(wall), float(processor), int(peak) / 1024
 
 
 def text_size(command: list[str], folder: Path) -> int:
@@ -64,17 +63,26 @@ def make(folder: Path) -> None:
     from make_logs import write
 
     folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cc", "-O2", "-o", folder / "peak", HERE / "peak.c"], check=True)
     for name, seed in (("large", 1), ("other", 2)):
         if not (folder / name).exists():
             write(folder / name, RECORDS, seed)
 
 
-def main(arguments: list[str]) -> None:
-    need("show", packages=["numpy"], built=[] if "IOLENS_BIN" in os.environ else ["cli/iolens"])
-    folder = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="iolens-show-"))
-    repeats = int(arguments[1]) if len(arguments) > 1 else 5
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    asked.add_argument("folder", nargs="?", type=Path, help="where the logs are made, and stay [a new one]")
+    asked.add_argument("repeats", nargs="?", type=at_least(1), default=5, help="the best of so many [5]")
+    given = asked.parse_args()
+    need(
+        "show",
+        packages=["numpy"],
+        programs=["cc"],
+        built=[] if "IOLENS_BIN" in os.environ else ["cli/iolens"],
+    )
+    folder, repeats = given.folder or Path(tempfile.mkdtemp(prefix="iolens-show-")), given.repeats
     make(folder)
-    print(f"{RECORDS} records, {(folder / 'large').stat().st_size / 1e6:.1f} MB\n")
+    print(f"{RECORDS:,} records, {(folder / 'large').stat().st_size / 1e6:.1f} MB\n")
     print("| command | s | CPU, s | peak memory, MB | output, MB |\n|---|---|---|---|---|")
     for name, command in COMMANDS.items():
         runs = [measure(command, folder) for _ in range(repeats)]
@@ -85,4 +93,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -74,7 +74,7 @@ def lines(row: Summary) -> list[str]:
     if "own" not in row:
         return found
     of = row.get("of_darshan")
-    beside = f"; Darshan {row['darshan_ratio']:.2f}: {of:.2f} of it" if of else ""
+    beside = f"; Darshan's {row['darshan_ratio']:.2f} of bare: {of:.2f} of that" if of else ""
     found += [
         f"  bare MPI_Finalize  {ms(row['bare'])} ms",
         f"  with iolens        {ms(row['whole'])} ms",
@@ -90,7 +90,7 @@ def lines(row: Summary) -> list[str]:
 def text(summary: Summary) -> str:
     about = summary["machine"]
     head = f"{about['processors']} x {about['processor']}, Linux {about['kernel']}"
-    head += "; boxes are minimum, quartiles, maximum; phases are medians in ms"
+    head += "; boxes are minimum, quartiles, maximum; phases are medians in ms; of bare: iolens' part by the bare whole"
     return "\n".join([head, *(line for row in summary["rows"] for line in lines(row))])
 
 

@@ -200,6 +200,8 @@ def options() -> argparse.Namespace:
 
 def main() -> int:
     chosen = options()
+    if chosen.report and not chosen.results.exists():
+        raise SystemExit(f"bench/shutdown: no {chosen.results}: measure with --results first")
     known = read(chosen.results) if chosen.results else {"machine": machine(), "series": []}
     done = True
     if not chosen.report:

@@ -51,7 +51,9 @@ def measure(way: str, given: argparse.Namespace) -> tuple[float, float]:
     try:
         run = command(way, given.build, directory, given.processes, given.program)
         used, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run(run, env=environment(way, given.build, directory), check=True)
+        subprocess.run(
+            run, env=environment(way, given.build, directory), check=True, stdout=subprocess.DEVNULL
+        )
         took, now = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     finally:
         shutil.rmtree(directory)

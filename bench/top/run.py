@@ -103,9 +103,11 @@ def main() -> int:
         # Noise only adds: the least of each is nearest to what it costs.
         cost = min(cpu for _, cpu in times[True]) / min(cpu for _, cpu in times[False]) - 1
         held = cost < MOST and abs(seen - alone) < CLOCK
+        word = "held" if held else "NOT held"
         print(
-            f"verdict: {'held' if held else 'NOT held'}: {100 * cost:+.2f} % of processor time (target below "
-            f"{100 * MOST:g} %), {seen - alone:+.3f} instructions an operation (target 0; {CLOCK} is the clock's)"
+            f"verdict: {word}: {100 * cost:+.2f} % of processor time (target below {MOST:.0%}) "
+            f"by the least of each, as noise only adds, and what is below 0 is noise; {seen - alone:+.3f} instructions "
+            f"an operation (target 0; {CLOCK} is the clock's)"
         )
         return 0 if held else 1
 

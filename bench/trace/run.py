@@ -1,7 +1,8 @@
 """Bytes of a traced access in a log: in the compact form, and in Darshan's region; with --rounds what tracing adds.
 
 `python bench/trace/run.py --rounds 25`: nanoseconds of a `pread` of 64 bytes, bare, observed and traced in turn: the
-medians of what a round's runs differ.
+medians of what a round's runs differ. Within the call, and of the whole command for each call: its start and end, too,
+where the log is made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -47,8 +49,8 @@ def stored(program: Path, pattern: str, form: str) -> int:
     return size
 
 
-def times(program: Path, rounds: int) -> dict[str, list[float]]:
-    """Nanoseconds of a call, a value a round."""
+def times(program: Path, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Nanoseconds of a call, and of the whole command for each call, a pair a round."""
     run = [ROOT / "build" / "cli" / "iolens", "run", "-q", "-o", "log.darshan"]
     ways: dict[str, list[str | Path]] = {
         "bare": [],
@@ -56,23 +58,34 @@ def times(program: Path, rounds: int) -> dict[str, list[float]]:
         "compact": [*run, "--trace=compact", "--"],
         "on": [*run, "--trace", "--"],
     }
-    seen: dict[str, list[float]] = {way: [] for way in ways}
+    seen: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, before in ways.items():
             program.with_name("log.darshan").unlink(missing_ok=True)
             command = [*before, program, "small-in-order", str(CALLS)]
+            began = time.perf_counter()
             done = subprocess.run(command, cwd=program.parent, check=True, capture_output=True, text=True)
-            seen[way].append(float(done.stdout))
+            whole = (time.perf_counter() - began) * 1e9 / CALLS
+            seen[way].append((float(done.stdout), whole))
     return seen
 
 
-def print_times(seen: dict[str, list[float]]) -> None:
-    print("| | median, ns | added to the one before | least of it |\n|---|---|---|---|")
+def print_times(seen: dict[str, list[tuple[float, float]]]) -> None:
+    print(f"ns of one of {CALLS:,} calls; on: with Darshan's region\n")
+    print(
+        "| | median | added | least of it | whole command | added | least of it |\n|---|---|---|---|---|---|---|"
+    )
     before = {"observed": "bare", "compact": "observed", "on": "observed"}
-    for way, values in seen.items():
-        added = [a - b for a, b in zip(values, seen[before.get(way, way)])]
-        least = min(values) - min(seen[before.get(way, way)])
-        print(f"| {way} | {statistics.median(values):.0f} | {statistics.median(added):+.0f} | {least:+.0f} |")
+    for way, pairs in seen.items():
+        cells = [f"{way} beyond {before[way]}" if way in before else way]
+        for values, others in zip(zip(*pairs), zip(*seen[before.get(way, way)])):
+            added = statistics.median(a - b for a, b in zip(values, others))
+            cells += [
+                f"{statistics.median(values):.0f}",
+                f"{added:+.0f}",
+                f"{min(values) - min(others):+.0f}",
+            ]
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:

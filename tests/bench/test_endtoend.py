@@ -33,6 +33,6 @@ def test_a_cell_is_measured_both_ways(tmp_path: Path) -> None:
     (told,) = map(json.loads, kept.read_text().splitlines())
     assert (told["cell"], told["runs"], len(told["run_time"]["with"]["values"])) == ("hdf5-shared-128k", 2, 2)
     assert told["command"][4:9] == ["hdf5", "shared", "131072", "1048576", "3"]
-    assert done.stdout.splitlines()[1].startswith("hdf5-shared-128k")
+    assert done.stdout.splitlines()[2].startswith("hdf5-shared-128k")
     assert told["verdict"] in done.stdout
     assert not [path for path in tmp_path.iterdir() if path != kept], "data is left"
