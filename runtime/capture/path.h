@@ -24,8 +24,7 @@ struct path *path_take(void);
 void path_give(struct path **p);
 #define PATH(name)                                                           \
 	struct path *name __attribute__((cleanup(path_give))) = path_take(); \
-	if (!name)                                                           \
-	name = __builtin_alloca(sizeof *name)
+	name = name ? name : __builtin_alloca(sizeof *name)
 
 /* A cleaned path without a slash or `/.` at its end. */
 void path_trim(struct path *p);
