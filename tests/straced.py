@@ -104,7 +104,7 @@ def trace(command: Sequence[str | Path], place: Path, **settings: object) -> tup
     files = {int(file.suffix[1:]): file for file in place.glob("trace.*")}
     leader = leaders(files)
     top = next(p for p, file in files.items() if f'"{command[0]}"' in file.read_text().partition("\n")[0])
-    witness, process = (result for name, _, result in calls(files[top]) if name in FORKS)
+    process, witness = (result for name, _, result in calls(files[top]) if name in FORKS)
     return done.returncode, [
         moved
         for number, file in sorted(files.items())
