@@ -26,10 +26,8 @@ enum {
 static struct epoch calibrated(struct epoch e)
 {
 	struct epoch now;
-	if (!epoch_counter_usable()) {
-		e.counter = 0;
+	if (!e.counter)
 		return e;
-	}
 	do
 		now = epoch_now();
 	while (now.monotonic - e.monotonic < CALIBRATION_NS);
@@ -132,6 +130,7 @@ int session_dir_make(struct session_dir *s, unsigned wanted)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
+	s->epoch.counter = epoch_counter_usable() ? s->epoch.counter : 0; /* the command itself reads nothing for us */
 	s->shared[0] = s->ranges[0] = s->synchronization[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
