@@ -81,14 +81,16 @@ def seconds(place: Path, pairs: int) -> tuple[float, float]:
 Times = dict[bool, list[tuple[float, float]]]
 
 
-def measure(place: Path, options: argparse.Namespace, times: Times) -> None:
-    """Rounds in turn, looked at or not, added to what was measured before."""
+def measure(place: Path, options: argparse.Namespace) -> Times:
+    """Rounds in turn, looked at or not."""
+    times: Times = {False: [], True: []}
     for number in range(2 * options.rounds):
         if number % 2 == (number // 2) % 2:
             times[False].append(seconds(place, options.pairs))
         else:
             with looked_at(place, options.every):
                 times[True].append(seconds(place, options.pairs))
+    return times
 
 
 def added(times: Times) -> float:
@@ -119,15 +121,14 @@ def main() -> int:
         with looked_at(place, 0.1):
             seen = instructions(place)
         print(f"instructions of an operation: {alone:.2f} alone, {seen:.2f} looked at ten times a second")
-        times: Times = {False: [], True: []}
-        measure(place, options, times)
+        times = measure(place, options)
         for which, name in ((0, "wall"), (1, "processor")):
             best = {seen: min(pair[which] for pair in pairs) for seen, pairs in times.items()}
             middle = {seen: statistics.median(p[which] for p in pairs) for seen, pairs in times.items()}
             print(
                 f"{name}: {2e-6 * options.pairs / best[False]:.2f} million operations/s alone; "
                 f"looked at every {options.every:g} s {100 * (best[True] / best[False] - 1):+.2f} % "
-                f"(least), {100 * (middle[True] / middle[False] - 1):+.2f} % (median of {len(times[True])})"
+                f"(least), {100 * (middle[True] / middle[False] - 1):+.2f} % (median of {options.rounds})"
             )
         cost, same = added(times), abs(seen - alone) < CLOCK
         word = "NOT held" if not same or proven(times) else "held" if cost < MOST else "unproven"

@@ -162,10 +162,12 @@ static bool start(struct child *c, char **command, const struct session_dir *ses
 	c->pid = fork(); /* first: what it waits for is run time */
 	if (c->pid == 0)
 		become(command, session, c);
-	c->witness = c->pid > 0 ? fork() : 0;
-	if (c->witness == 0 && c->pid > 0)
+	if (c->pid < 0)
+		return false;
+	c->witness = fork();
+	if (c->witness == 0)
 		be_witness(c->shared, self);
-	return c->pid > 0;
+	return true;
 }
 
 static void raise_limit(int resource)
