@@ -1,7 +1,7 @@
 /*
  * opcost OPERATION CALLS THREADS DIRECTORY: processor nanoseconds per call of one operation, each thread
  * on a file of its own, and for `true` those of the child. The loop holds nothing but the call, so that
- * what a preloaded library adds shows undiluted. The second number is the memory of the largest child in KiB.
+ * what a preloaded library adds shows undiluted.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,7 +33,6 @@ struct job {
 	FILE *stream;
 	double took;     /* ns */
 	double children; /* ns that the children took */
-	long memory;     /* KiB, largest of the children */
 };
 
 struct operation {
@@ -246,7 +245,7 @@ static double nanoseconds(struct timeval t)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_usec * 1e3;
 }
 
-/* Start to end of a program that does nothing; also the memory it had. */
+/* Start to end of a program that does nothing. */
 static void do_true(struct job *j)
 {
 	char *arguments[] = {"true", NULL};
@@ -257,7 +256,6 @@ static void do_true(struct job *j)
 		MUST(posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0);
 		MUST(wait4(child, &status, 0, &used) == child && status == 0);
 		j->children += nanoseconds(used.ru_utime) + nanoseconds(used.ru_stime);
-		j->memory = used.ru_maxrss > j->memory ? used.ru_maxrss : j->memory;
 	}
 }
 
@@ -342,7 +340,7 @@ int main(int argc, char **argv)
 	run_all(jobs, threads);
 	for (int i = 0; i < threads; i++)
 		took += jobs[i].took / (double)jobs[i].calls / threads;
-	printf("%.2f %ld\n", took, jobs[0].memory);
+	printf("%.2f\n", took);
 	fflush(stdout);
 	_exit(0);
 }

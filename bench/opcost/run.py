@@ -8,6 +8,7 @@ is `iolens run`. With --instructions valgrind counts instead: the same on any ma
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import re
@@ -16,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -100,10 +102,23 @@ class Bench:
         ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return str(ended.stdout) + str(ended.stderr)
 
-    def measure(self, observed: bool, name: str, calls: int, threads: int) -> tuple[float, float]:
-        """Nanoseconds per call, and KiB of memory of a child."""
-        took, memory = self.run(observed, name, calls, threads).split()
-        return float(took), float(memory)
+    def measure(self, observed: bool, name: str, calls: int, threads: int) -> float:
+        """Nanoseconds per call."""
+        return float(self.run(observed, name, calls, threads))
+
+    def resident(self, observed: bool) -> int:
+        """KiB of a program that has done nothing yet but started, as the kernel counts its pages."""
+        log = self.directory / "log.darshan"
+        log.unlink(missing_ok=True)
+        before = [self.iolens, "run", "--quiet", "-o", log, "--"]
+        started = subprocess.Popen([*(before if observed else []), "sleep", "0.3"])
+        try:
+            time.sleep(0.15)
+            pid = child_of(started.pid) if observed else started.pid
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        finally:
+            started.wait()
+        return int(re.findall(r"^Rss: +(\d+) kB", rollup, re.MULTILINE)[0])
 
     def instructions(self, observed: bool, name: str) -> float:
         """Instructions per call; from two numbers of calls, so that start and end cancel."""
@@ -117,6 +132,16 @@ class Bench:
         return (count(3000) - count(1000)) / 2000
 
 
+def child_of(parent: int) -> int:
+    """The process named sleep that `parent` has started."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            name, _, rest = stat.read_text().partition(") ")
+            if name.endswith("(sleep") and int(rest.split()[1]) == parent:
+                return int(stat.parent.name)
+    raise SystemExit("bench/opcost: no sleep was started")
+
+
 def table(bench: Bench, wanted: list[str], rounds: int) -> None:
     print(
         f"Processor time of a call in ns: the median (and the least) of {rounds} rounds; added: the median of the\n"
@@ -128,36 +153,28 @@ def table(bench: Bench, wanted: list[str], rounds: int) -> None:
     for name, calls, threads, budget in OPERATIONS:
         if wanted and name not in wanted:
             continue
-        bare: list[tuple[float, float]] = []
-        seen: list[tuple[float, float]] = []
+        bare: list[float] = []
+        seen: list[float] = []
         for turn in range(rounds):
             # Which one goes first changes, so that a machine that slows down favours neither.
             for observed in (False, True) if turn % 2 else (True, False):
                 (seen if observed else bare).append(bench.measure(observed, name, calls, threads))
         row(name, threads, bare, seen, budget)
+    if not wanted or "true" in wanted:
+        kib = [bench.resident(True) - bench.resident(False) for _ in range(min(rounds, 9))]
+        print(f"| resident before the first file | | | | {statistics.median(kib):+.0f} KiB | | 400 KiB |")
 
 
-def row(
-    name: str,
-    threads: int,
-    bare: list[tuple[float, float]],
-    seen: list[tuple[float, float]],
-    budget: float | None,
-) -> None:
+def row(name: str, threads: int, bare: list[float], seen: list[float], budget: float | None) -> None:
     columns = [name, str(threads)]
-    for runs in (bare, seen):
-        took = [ns for ns, _ in runs]
-        columns.append(f"{statistics.median(took):.1f} ({min(took):.1f})")
-    added = statistics.median(b - a for (a, _), (b, _) in zip(bare, seen, strict=True))
+    columns += [f"{statistics.median(took):.1f} ({min(took):.1f})" for took in (bare, seen)]
+    added = statistics.median(b - a for a, b in zip(bare, seen, strict=True))
     columns += [
         f"{added:+.1f}",
-        f"{min(seen)[0] - min(bare)[0]:+.1f}",
+        f"{min(seen) - min(bare):+.1f}",
         "" if budget is None else f"{budget:g}",
     ]
     print(f"| {' | '.join(columns)} |", flush=True)
-    if bare[0][1]:
-        memory = statistics.median(m for _, m in seen) - statistics.median(m for _, m in bare)
-        print(f"| {name}: resident memory added | | | | {memory:+.0f} KiB | | 1024 KiB |", flush=True)
 
 
 def instructions(bench: Bench, wanted: list[str]) -> None:

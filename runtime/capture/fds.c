@@ -12,18 +12,23 @@ enum { PIECES = FDS_MAX / FDS_PIECE };
 uintptr_t fds_near[FDS_NEAR];
 uintptr_t (*fds_adopt)(int fd) AT_START;
 
-/* The first is the near descriptors'. Every other is made once and stays. */
-static uintptr_t *piece[PIECES] = {fds_near};
+/* Of the far descriptors: each is made once and stays. */
+static uintptr_t *piece[PIECES];
 
 _Static_assert((int)FDS_NEAR == (int)FDS_PIECE, "the near descriptors are the first piece");
 
 bool fds_shared_memory_children;
 
+static uintptr_t *entries_of(int p)
+{
+	return p == 0 ? fds_near : __atomic_load_n(&piece[p], __ATOMIC_ACQUIRE);
+}
+
 static uintptr_t *entry_of(int fd)
 {
 	if ((unsigned)fd >= FDS_MAX)
 		return NULL;
-	uintptr_t *entries = __atomic_load_n(&piece[fd / FDS_PIECE], __ATOMIC_ACQUIRE);
+	uintptr_t *entries = entries_of(fd / FDS_PIECE);
 	return entries ? &entries[fd % FDS_PIECE] : NULL;
 }
 
@@ -68,7 +73,7 @@ int fds_next(int fd)
 {
 	int first = fd % FDS_PIECE;
 	for (int p = fd / FDS_PIECE; fd >= 0 && p < PIECES; p++, first = 0) {
-		uintptr_t *entries = __atomic_load_n(&piece[p], __ATOMIC_ACQUIRE);
+		uintptr_t *entries = entries_of(p);
 		int at = entries ? next_in(entries, first) : FDS_PIECE;
 		if (at < FDS_PIECE)
 			return p * FDS_PIECE + at;

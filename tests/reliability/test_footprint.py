@@ -5,10 +5,13 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import re
 import resource
 import shutil
 import signal
+import statistics
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,6 +123,36 @@ def test_an_idle_process_has_two_mebibytes_more(
     bare = printed(program, tmp_path)
     idle = printed(program, tmp_path, {**os.environ, "LD_PRELOAD": str(preload)})
     assert idle - bare <= 2 << 10
+
+
+def started_by(parent: int) -> int:
+    """The one process that `parent` starts."""
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    while not children.read_text():
+        time.sleep(0.01)
+    return int(children.read_text().split()[0])
+
+
+def at_rest(*before: str | Path) -> tuple[int, int]:
+    """KiB resident and page faults of a program that has done nothing but start, as a shell starts it."""
+    with subprocess.Popen([*before, "sh", "-c", "sleep 60; true"]) as started:
+        shell = started_by(started.pid) if before else started.pid
+        pid = started_by(shell)
+        while "nanosleep" not in Path(f"/proc/{pid}/wchan").read_text():
+            time.sleep(0.01)
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        faults = int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[7])
+        os.kill(pid, signal.SIGTERM)
+    return int(re.findall(r"^Rss: +(\d+) kB", rollup, re.MULTILINE)[0]), faults
+
+
+def test_before_the_first_file_few_pages_are_resident(iolens: Path, tmp_path: Path) -> None:
+    """Medians: how many pages the kernel maps around one that is touched depends on where they lie."""
+    bare = [at_rest() for _ in range(9)]
+    seen = [at_rest(iolens, "run", "-q", "-o", tmp_path / f"{turn}", "--") for turn in range(9)]
+    kib, faults = (statistics.median(s[i] - b[i] for b, s in zip(bare, seen, strict=True)) for i in (0, 1))
+    assert kib <= 400
+    assert faults <= 18
 
 
 def test_an_observed_one_has_eight(compile_program: Compile, preload: Path, tmp_path: Path) -> None:
