@@ -126,11 +126,24 @@ static int link_preload(struct session_dir *s, char *library, const char *name)
 	return 0;
 }
 
+static long read_file(const char *path, char *to, size_t n)
+{
+	size_t used = 0;
+	ssize_t got = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && used < n && (got = read(fd, to + used, n - used)) > 0)
+		used += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : (long)used;
+}
+
 int session_dir_make(struct session_dir *s, unsigned wanted)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
-	s->epoch.counter = epoch_counter_usable() ? s->epoch.counter : 0; /* the command itself reads nothing for us */
+	if (!epoch_counter_usable(read_file)) /* the command itself reads nothing for us */
+		s->epoch.counter = 0;
 	s->shared[0] = s->ranges[0] = s->synchronization[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
@@ -273,18 +286,6 @@ void session_dir_leave_pointer(const struct session_dir *s, const char *log)
 	    write(fd, &note, sizeof note) != sizeof note)
 		unlinkat(s->lock, add_name_id, 0);
 	close(fd);
-}
-
-static long read_file(const char *path, char *to, size_t n)
-{
-	size_t used = 0;
-	ssize_t got = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && used < n && (got = read(fd, to + used, n - used)) > 0)
-		used += (size_t)got;
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? -1 : (long)used;
 }
 
 static const char *variable(void *environment, const char *name)

@@ -98,10 +98,13 @@ static bool is_absolute(const char *path)
 
 bool logname_opt_out(const char *config, const char *home, char *path, size_t room)
 {
-	int n = -1;
-	if (is_absolute(config))
-		n = snprintf(path, room, "%s/iolens/disabled", config);
-	else if (is_absolute(home))
-		n = snprintf(path, room, "%s/.config/iolens/disabled", home);
-	return n > 0 && (size_t)n < room;
+	static const char below_config[] = "/iolens/disabled", below_home[] = "/.config/iolens/disabled";
+	bool configured = is_absolute(config);
+	const char *root = configured ? config : home, *below = configured ? below_config : below_home;
+	size_t n = is_absolute(root) ? strlen(root) : room, more = configured ? sizeof below_config : sizeof below_home;
+	if (n + more > room)
+		return false;
+	memcpy(path, root, n);
+	memcpy(path + n, below, more);
+	return true;
 }

@@ -1,14 +1,11 @@
 #include "epoch.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "descriptor.h"
 #include "hash.h"
 
 static int64_t nanoseconds(clockid_t clock)
@@ -29,22 +26,19 @@ struct epoch epoch_now(void)
 
 #if defined(__x86_64__)
 /* The kernel compares the counters of all CPUs for as long as it runs; its verdict is the clock source. */
-bool epoch_counter_usable(void)
+bool epoch_counter_usable(long (*read_file)(const char *path, char *to, size_t n))
 {
 	char source[16] = "";
 	int mode = 0;
 	if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE)
 		return false;
-	int fd = descriptor_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY, 0);
-	if (fd < 0)
-		return false;
-	ssize_t got = read(fd, source, sizeof source - 1);
-	close(fd);
-	return got >= 3 && memcmp(source, "tsc", 3) == 0;
+	static const char current[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	return read_file(current, source, sizeof source - 1) >= 3 && memcmp(source, "tsc", 3) == 0;
 }
 #else
-bool epoch_counter_usable(void)
+bool epoch_counter_usable(long (*read_file)(const char *path, char *to, size_t n))
 {
+	(void)read_file;
 	return true;
 }
 #endif

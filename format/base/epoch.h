@@ -32,8 +32,8 @@ static inline uint64_t epoch_counter(void)
 /* Now; the counter is filled in whether usable or not. */
 struct epoch epoch_now(void);
 
-/* True when the kernel itself keeps time by the counter: it is then constant and equal on all CPUs. */
-bool epoch_counter_usable(void);
+/* True when the kernel itself keeps time by the counter: it is then constant and equal on all CPUs. `read_file` returns bytes, or -1. */
+bool epoch_counter_usable(long (*read_file)(const char *path, char *to, size_t n));
 
 void epoch_print(const struct epoch *e, const char *host, char text[EPOCH_TEXT]);
 

@@ -36,7 +36,7 @@ void clock_start(const struct epoch *from)
 	epoch = *from;
 	struct epoch now = {.monotonic = sys_monotonic(), .counter = epoch_counter()};
 	struct clock_rate rate = {.at = since_epoch(now.monotonic), .check = 1e300};
-	rate.counter = epoch.counter && epoch.per_tick > 0;
+	rate.counter = epoch.counter && (epoch.per_tick > 0 || rate.at > FIRST_CHECK);
 	rate.ticks = rate.counter ? now.counter : (uint64_t)now.monotonic;
 	rate.per_tick = rate.counter ? epoch.per_tick : 1e-9;
 	if (rate.counter && rate.at > FIRST_CHECK)

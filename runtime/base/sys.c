@@ -164,3 +164,15 @@ void sys_each_name(int directory, bool (*each)(void *context, const char *name),
 			if (!each(context, ((struct entry *)(entries + at))->name))
 				return;
 }
+
+long sys_read_file(const char *path, char *to, size_t n)
+{
+	size_t used = 0;
+	ssize_t got = 1;
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	while (fd >= 0 && used < n && (got = sys_read(fd, to + used, n - used)) > 0)
+		used += (size_t)got;
+	if (fd >= 0)
+		sys_close(fd);
+	return fd < 0 ? -1 : (long)used;
+}

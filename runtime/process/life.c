@@ -1,7 +1,6 @@
 #include "life.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -125,6 +124,7 @@ static void complete_process(void)
 static bool make_store(bool laid_down)
 {
 	life.ended = false;
+	session_settle_counter(&life.epoch);
 	if (!session_store(&life.owner, laid_down))
 		return false;
 	struct state_trace *trace = &store_state()->trace;

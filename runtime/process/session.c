@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include "abandoned.h"
+#include "clock.h"
 #include "thread.h"
 #include "communication.h"
 #include "config.h"
@@ -24,7 +25,8 @@ static struct {
 	char alone[256];    /* directory of stores without session and job */
 	bool alone_private; /* it is this user's alone, and goes with the last store */
 	char host[65];
-	int directory; /* of the session, open from joining it until the store is made; 0 = it is not */
+	int directory;    /* of the session, open from joining it until the store is made; 0 = it is not */
+	uint64_t counter; /* at the epoch, until it is known whether it may be used; 0 = it is known */
 } session AT_START;
 
 static const char *temporary(void)
@@ -61,7 +63,7 @@ bool session_join(void)
 const char *session_host(void)
 {
 	struct utsname u;
-	if (!session.host[0] && uname(&u) == 0)
+	if (!session.host[0] && sys_call(SYS_uname, (long)&u, 0, 0, 0, 0, 0) == 0)
 		memcpy(session.host, u.nodename, sizeof session.host - 1);
 	return session.host;
 }
@@ -82,8 +84,18 @@ struct epoch session_epoch(void)
 	if (session.joined && config.epoch && epoch_parse(&e, config.epoch, session_host()))
 		return e;
 	e = epoch_now();
-	e.counter = epoch_counter_usable() ? e.counter : 0;
+	session.counter = e.counter;
+	e.counter = 0;
 	return e;
+}
+
+void session_settle_counter(struct epoch *e)
+{
+	if (!session.counter)
+		return;
+	e->counter = epoch_counter_usable(sys_read_file) ? session.counter : 0;
+	session.counter = 0;
+	clock_start(e);
 }
 
 static const char *directory(void)

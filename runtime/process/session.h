@@ -29,8 +29,11 @@ bool session_store(const struct store_owner *owner, bool laid_down);
 enum session_moment { SESSION_START, SESSION_FORKED, SESSION_END };
 void session_collect(enum session_moment moment);
 
-/* The epoch that the session's processes share; now, without one. */
+/* The epoch that the session's processes share; now, without one, and then without the processor's counter. */
 struct epoch session_epoch(void);
+
+/* Whether that counter may be used, which takes the kernel some 15 us to tell: before the first operation. */
+void session_settle_counter(struct epoch *epoch);
 
 const char *session_host(void);
 

@@ -7,18 +7,6 @@
 #include "store.h"
 #include "sys.h"
 
-static long read_file(const char *path, char *to, size_t n)
-{
-	size_t used = 0;
-	ssize_t got = 1;
-	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-	while (fd >= 0 && used < n && (got = sys_read(fd, to + used, n - used)) > 0)
-		used += (size_t)got;
-	if (fd >= 0)
-		sys_close(fd);
-	return fd < 0 ? -1 : (long)used;
-}
-
 static const char *variable(void *environment, const char *name)
 {
 	return config_variable(environment, name);
@@ -27,7 +15,7 @@ static const char *variable(void *environment, const char *name)
 static void describe(void *environment)
 {
 	struct process_state *state = store_state();
-	const struct platform_source here = {read_file, variable, environment, session_host()};
+	const struct platform_source here = {sys_read_file, variable, environment, session_host()};
 	char *to = state->optional.platform;
 	if (!(state->has & STATE_HAS_PLATFORM) && store_touch_optional(STATE_HAS_PLATFORM, to, PLATFORM_TEXT))
 		platform_describe(&here, to);

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import shown
 from observed import Observe
 
 Compile = Callable[[str], Path]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 HEAD = r"""
 #include <fcntl.h>
@@ -299,3 +301,26 @@ def test_the_library_alone_writes_a_log_of_what_did_anything(
     done = subprocess.run(command, env=env, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL, stderr=-1)
     assert not done.stderr
     assert len(list(tmp_path.rglob("*.darshan"))) == logs
+
+
+def test_alone_it_asks_for_the_clock_source_when_it_wakes(
+    compile_program: Compile, preload: Path, run_iolens: Run, tmp_path: Path
+) -> None:
+    """Its times are from its start all the same."""
+    program = compile_program(
+        HEAD
+        + "int main(int n, char **v) { usleep(300000); return n > 1 && (use(v[1]) || usleep(300000) || use(v[1])); }"
+    )
+    log, trace = tmp_path / "log.darshan", tmp_path / "trace"
+    alone = ["-E", f"LD_PRELOAD={preload}", "-E", "IOLENS_ENABLE_NONMPI=1"]
+    asked = []
+    for arguments in ([], [str(tmp_path / "file")]):
+        own_log = ["-E", f"IOLENS_LOGFILE={log}"] if arguments else []
+        traced = ["strace", "-f", "-e", "trace=openat", "-o", trace, *alone, *own_log, program, *arguments]
+        subprocess.run(traced, check=True)
+        asked.append(trace.read_text().count("current_clocksource"))
+    assert asked == [0, 1]
+    row = shown.records(run_iolens(["show", log]).stdout)["POSIX", f"{tmp_path}/file", 0]
+    first, last = (float(row[f"POSIX_F_WRITE_{end}_TIMESTAMP"]) for end in ("START", "END"))
+    assert 0.3 <= first < last
+    assert 0.3 <= last - first <= last - 0.3
