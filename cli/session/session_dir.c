@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,7 +143,9 @@ int session_dir_make(struct session_dir *s, unsigned wanted)
 {
 	struct utsname u;
 	s->epoch = epoch_now();
-	if (!epoch_counter_usable(read_file)) /* the command itself reads nothing for us */
+	int mode = PR_TSC_ENABLE;
+	prctl(PR_GET_TSC, &mode);
+	if (mode != PR_TSC_ENABLE || !epoch_counter_usable(read_file)) /* the command itself reads nothing for us */
 		s->epoch.counter = 0;
 	s->shared[0] = s->ranges[0] = s->synchronization[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
@@ -274,7 +277,7 @@ static void read_namespace(char *text, size_t room)
 void session_dir_leave_pointer(const struct session_dir *s, const char *log)
 {
 	struct session_pointer note = {0};
-	memcpy(note.shared, s->shared, sizeof note.shared);
+	snprintf(note.shared, sizeof note.shared, "%s", s->shared);
 	char here[4096] = "";
 	read_namespace(note.namespace, sizeof note.namespace);
 	int fd = s->lock < 0 ? -1 : openat(s->lock, add_name_id, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -32,7 +32,10 @@ static inline uint64_t epoch_counter(void)
 /* Now; the counter is filled in whether usable or not. */
 struct epoch epoch_now(void);
 
-/* True when the kernel itself keeps time by the counter: it is then constant and equal on all CPUs. `read_file` returns bytes, or -1. */
+/*
+ * True when the kernel itself keeps time by the counter: it is then constant and equal on all CPUs. Whether this process may read
+ * it at all (PR_GET_TSC) is for the caller to ask. `read_file` returns bytes, or -1.
+ */
 bool epoch_counter_usable(long (*read_file)(const char *path, char *to, size_t n));
 
 void epoch_print(const struct epoch *e, const char *host, char text[EPOCH_TEXT]);

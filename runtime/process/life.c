@@ -202,7 +202,7 @@ static void start_observing(int argc, char **argv, char **environment)
 /* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
 static bool is_allowed(void)
 {
-	char path[1024];
+	char path[4096];
 	if (life.allowed && !life.asked && !life.in_session) {
 		const char *config_home = config_variable(life.environment, "XDG_CONFIG_HOME");
 		const char *home = config_variable(life.environment, "HOME");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -324,3 +325,40 @@ def test_alone_it_asks_for_the_clock_source_when_it_wakes(
     first, last = (float(row[f"POSIX_F_WRITE_{end}_TIMESTAMP"]) for end in ("START", "END"))
     assert 0.3 <= first < last
     assert 0.3 <= last - first <= last - 0.3
+
+
+UNTOLD = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+
+int main(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, RESULT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog program = {4, filter};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	long result;
+	__asm__ volatile("syscall" : "=a"(result) : "a"(SYS_seccomp), "D"(1), "S"(0), "d"(&program)
+		: "rcx", "r11", "memory");
+	errno = 55;
+	int fd = open("file", O_CREAT | O_WRONLY, 0600);
+	return result || fd < 0 || errno != 55 || write(fd, "12345", 5) != 5;
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the program's own instruction is that of x86-64")
+@pytest.mark.parametrize("result", ["SECCOMP_RET_KILL_PROCESS", "(SECCOMP_RET_ERRNO | 1)"])
+def test_alone_it_wakes_where_the_kernel_is_not_asked_any_more(
+    compile_program: Compile, preload: Path, tmp_path: Path, result: str
+) -> None:
+    """A filter of the program's own instruction, of which nobody was told."""
+    program = compile_program(HEAD + UNTOLD.replace("RESULT", result))
+    alone = {"LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
+    subprocess.run([program], env={**os.environ, **alone}, cwd=tmp_path, check=True)
+    assert len(list(tmp_path.rglob("*.darshan"))) == 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import environ
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, run
 
 import pytest
 import shown
@@ -157,3 +158,24 @@ def test_an_expression_that_would_take_all_memory_or_time_is_refused(
     (tmp_path / "conf").write_text(f"NAME_EXCLUDE {expression}\n")
     done = run_iolens(["config", tmp_path / "conf"], timeout=10)
     assert done.returncode == 1 and "too large an expression" in done.stdout
+
+
+def test_a_home_of_any_length_can_say_no(preload: Path, run_iolens: Run, tmp_path: Path) -> None:
+    """What `iolens disable` says is done is found by the library, too."""
+    home = tmp_path / Path(*(["x" * 200] * 15))
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (tmp_path / "file").write_text("12345")
+    alone = {
+        "HOME": str(home),
+        "LD_PRELOAD": str(preload),
+        "IOLENS_ENABLE_NONMPI": "1",
+        "IOLENS_LOGPATH": str(logs),
+    }
+    found = []
+    for command in ("enable", "disable"):
+        done = run_iolens([command], env={"HOME": str(home), "XDG_CONFIG_HOME": ""})
+        assert done.returncode == 0, done.stderr
+        run(["cat", "file"], env={**environ, **alone, "XDG_CONFIG_HOME": ""}, cwd=tmp_path, check=True)
+        found.append(len(list(logs.rglob("*.darshan"))))
+    assert found == [1, 1]
