@@ -8,7 +8,6 @@ is `iolens run`. With --instructions valgrind counts instead: the same on any ma
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import platform
 import re
@@ -114,7 +113,8 @@ class Bench:
         started = subprocess.Popen([*(before if observed else []), "sleep", "0.3"])
         try:
             time.sleep(0.15)
-            pid = child_of(started.pid) if observed else started.pid
+            children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text()
+            pid = children.split()[0] if observed else started.pid  # the first is the command
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
         finally:
             started.wait()
@@ -130,16 +130,6 @@ class Bench:
             return int(re.findall(r"Collected : (\d+)", text)[-1])
 
         return (count(3000) - count(1000)) / 2000
-
-
-def child_of(parent: int) -> int:
-    """The process named sleep that `parent` has started."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended
-            name, _, rest = stat.read_text().partition(") ")
-            if name.endswith("(sleep") and int(rest.split()[1]) == parent:
-                return int(stat.parent.name)
-    raise SystemExit("bench/opcost: no sleep was started")
 
 
 def table(bench: Bench, wanted: list[str], rounds: int) -> None:

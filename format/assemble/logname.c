@@ -96,15 +96,20 @@ static bool is_absolute(const char *path)
 	return path && path[0] == '/';
 }
 
-bool logname_opt_out(const char *config, const char *home, char *path, size_t room)
+/* By hand: every process asks, and most that do nothing else need none of the formatter's pages. */
+static bool join(char *path, size_t room, const char *root, const char *below)
 {
-	static const char below_config[] = "/iolens/disabled", below_home[] = "/.config/iolens/disabled";
-	bool configured = is_absolute(config);
-	const char *root = configured ? config : home, *below = configured ? below_config : below_home;
-	size_t n = is_absolute(root) ? strlen(root) : room, more = configured ? sizeof below_config : sizeof below_home;
+	size_t n = strlen(root), more = strlen(below) + 1;
 	if (n + more > room)
 		return false;
 	memcpy(path, root, n);
 	memcpy(path + n, below, more);
 	return true;
+}
+
+bool logname_opt_out(const char *config, const char *home, char *path, size_t room)
+{
+	if (is_absolute(config))
+		return join(path, room, config, "/iolens/disabled");
+	return is_absolute(home) && join(path, room, home, "/.config/iolens/disabled");
 }

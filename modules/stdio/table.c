@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "thread.h"
 
 enum { FIRST_BITS = 8, MAX_BITS = 18 };
 
@@ -14,7 +13,7 @@ static struct {
 	struct stdio_slot slot[1 << FIRST_BITS];
 } first = {.head = {.shift = 64 - FIRST_BITS, .mask = (1 << FIRST_BITS) - 1}};
 
-struct stdio_table *stdio_table AT_START = &first.head;
+struct stdio_table *stdio_table = &first.head;
 
 static struct lock lock;
 static size_t taken; /* slots with a key, closed ones included */
