@@ -33,7 +33,7 @@ static struct placed next_placed(struct store_plan *p, size_t room)
 	return at;
 }
 
-/* Of a store whose account of itself is lost, the snapshot infers where regions are (format/store/snapshot.c). */
+/* Of a store whose account of itself is lost, the snapshot infers where regions are (format/reading/snapshot.c). */
 void store_plan(struct store_plan *p, const struct store_room *room)
 {
 	size_t each = room->budget + RESERVE;

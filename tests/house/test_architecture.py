@@ -46,6 +46,7 @@ INNER_ROOMS = {
         "records",
         "write",
         "store",
+        "reading",
         "assemble",
         "join",
         "merge",
