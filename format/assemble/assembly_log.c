@@ -142,17 +142,17 @@ static int write_heat_names(struct assembly *a)
 static int each_record(struct assembly *a, struct store_reader *i,
 		       int (*see)(struct assembly *a, const struct log_record *r))
 {
-	struct log_records *records;
+	struct store_records records;
 	struct log_record r;
 	const struct precompressed *precompressed = a->source->precompressed;
 	enum precompressed_part part = precompressed_part_of(a->module);
 	bool count = !a->source->counted[part];
 	if (all_precompressed(precompressed, part))
 		return 0;
-	int code = log_records_open(&records, i->log, a->module, &a->err);
+	int code = store_records_open(&records, i->log, a->module, &a->err);
 	if (code < 0)
 		return code;
-	while ((code = precompressed_next(a->module, records, &r, &a->err)) > 0) {
+	while ((code = precompressed_next(a->module, &records, &r, &a->err)) > 0) {
 		if (precompressed_unused(a->module, &r) || assembly_is_precompressed(a, r.id))
 			continue;
 		if (count)
@@ -162,7 +162,7 @@ static int each_record(struct assembly *a, struct store_reader *i,
 			break;
 	}
 	a->source->counted[part] |= code >= 0;
-	log_records_close(records);
+	store_records_close(&records);
 	return code;
 }
 

@@ -97,19 +97,19 @@ int assembly_sections_begin(struct assembly *a)
 /* Where the records have been gone through already, or packed, their sums are known. */
 static int sum_records(struct assembly_source *s, struct store_reader *i, int module, struct log_error *err)
 {
-	struct log_records *records;
+	struct store_records records;
 	struct log_record r;
 	enum precompressed_part part = precompressed_part_of(module);
 	if (s->counted[part])
 		return 0;
-	int code = log_records_open(&records, i->log, module, err);
+	int code = store_records_open(&records, i->log, module, err);
 	if (code < 0)
 		return code;
 	s->totals[part] = (struct precompressed_totals){0};
-	while ((code = precompressed_next(module, records, &r, err)) > 0)
+	while ((code = precompressed_next(module, &records, &r, err)) > 0)
 		if (!precompressed_unused(module, &r))
 			precompressed_total_add(&s->totals[part], &r);
-	log_records_close(records);
+	store_records_close(&records);
 	s->counted[part] = code >= 0;
 	return code;
 }
@@ -139,15 +139,15 @@ int assembly_has_files(struct store_reader *i, struct log_error *err)
 {
 	int code = 0;
 	for (int slot = 0; !code && slot < WRITTEN_COUNT; slot++) {
-		struct log_records *records;
+		struct store_records records;
 		struct log_record r;
 		int module = written_modules[slot].module;
-		if ((code = log_records_open(&records, i->log, module, err)) < 0)
+		if ((code = store_records_open(&records, i->log, module, err)) < 0)
 			return code;
-		while ((code = precompressed_next(module, records, &r, err)) > 0)
+		while ((code = precompressed_next(module, &records, &r, err)) > 0)
 			if (!precompressed_unused(module, &r) && !precompressed_standard_stream(r.id))
 				break;
-		log_records_close(records);
+		store_records_close(&records);
 	}
 	return code;
 }

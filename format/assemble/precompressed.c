@@ -35,9 +35,9 @@ bool precompressed_standard_stream(uint64_t id)
 	return false;
 }
 
-int precompressed_next(int module, struct log_records *records, struct log_record *r, struct log_error *err)
+int precompressed_next(int module, struct store_records *records, struct log_record *r, struct log_error *err)
 {
-	int code = log_records_next(records, r, err);
+	int code = store_records_next(records, r, err);
 	if (code != LOG_E_DAMAGED || !shared_has_arrays(&schema_modules[module]))
 		return code;
 	*err = (struct log_error){0};
@@ -88,12 +88,12 @@ typedef int see_record(void *context, int part, const struct log_record *r);
 
 static int each_record(struct log *store, int part, see_record *see, void *context, struct log_error *err)
 {
-	struct log_records *records;
+	struct store_records records;
 	struct log_record r;
-	int code = log_records_open(&records, store, precompressed_module(part), err);
-	while (code >= 0 && (code = precompressed_next(precompressed_module(part), records, &r, err)) > 0)
+	int code = store_records_open(&records, store, precompressed_module(part), err);
+	while (code >= 0 && (code = precompressed_next(precompressed_module(part), &records, &r, err)) > 0)
 		code = see(context, part, &r);
-	log_records_close(records);
+	store_records_close(&records);
 	return code;
 }
 

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "id_set.h"
 #include "log.h"
+#include "store_records.h"
 
 /* The names, then the records of each slot of `enum written`. */
 enum precompressed_part {
@@ -64,7 +65,7 @@ int precompressed_module(enum precompressed_part part);
 bool precompressed_standard_stream(uint64_t id);
 
 /* The next record of a store: behind a damaged one with arrays no other can be found. */
-int precompressed_next(int module, struct log_records *records, struct log_record *r, struct log_error *err);
+int precompressed_next(int module, struct store_records *records, struct log_record *r, struct log_error *err);
 
 /* Standard streams have a record from the start, inherited files from the fork: one that was not used says nothing. */
 bool precompressed_unused(int module, const struct log_record *r);

@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 22,
+	STATE_VERSION = 23,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -27,6 +27,7 @@ enum {
 	STATE_DEATHS = 64,
 	STATE_UNOBSERVED = 16,
 	STATE_LOCKED = 64,
+	STATE_RUNS = 8,
 	STATE_GAP = 8192
 };
 
@@ -148,6 +149,21 @@ struct state_timeline {
 	struct state_segment segment[STATE_SEGMENTS];
 };
 
+/*
+ * Accesses of one thread and one kind to a file that are alike and not in its record yet. So threads that use one file do not
+ * write the same lines of memory at each call. The thread adds them to the record every 8 to 23 calls, the reader of a store
+ * what is left (runs.h).
+ */
+struct state_run {
+	uint64_t file; /* id of the record */
+	uint64_t of;   /* the process's own */
+	int64_t count;
+	int64_t bytes; /* of each */
+	int64_t step;  /* from the last byte of one to the first byte of the next */
+	int64_t end;   /* last byte of the latest */
+	int64_t mem_not_aligned, file_not_aligned;
+};
+
 struct state_shard {
 	uint64_t owned; /* by a thread, of 0 or 1 */
 	struct state_class class[STATE_CLASS_COUNT];
@@ -160,6 +176,7 @@ struct state_shard {
 	struct state_batches batches[STATE_ASYNC_COUNT];
 	struct state_calls calls[WRITTEN_COUNT]; /* of interfaces that phases tell apart */
 	struct state_phase_of_thread phase;
+	struct state_run run[IO_OPS][STATE_RUNS] __attribute__((aligned(64))); /* by descriptor */
 } __attribute__((aligned(64)));
 
 /* MPI calls of one kind. */
