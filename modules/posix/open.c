@@ -8,6 +8,7 @@
 #include "config.h"
 #include "operation.h"
 #include "record.h"
+#include "run.h"
 #include "sampling.h"
 #include "site.h"
 #include "state.h"
@@ -199,6 +200,8 @@ static void ask_layout(int fd)
 	if ((uintptr_t)o < STATE_CLASS_COUNT || o->head.name->layout != NAMES_LAYOUT_GROWS || !o->file)
 		return;
 	self_enter();
+	if (self.sampled)
+		run_settle(IO_WRITE, fd);
 	lustre_on_closing(o->head.name, fd, o->file->record->max_byte_written);
 	self_leave();
 }

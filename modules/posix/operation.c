@@ -4,6 +4,7 @@
 
 #include "operation.h"
 #include "record.h"
+#include "run.h"
 #include "sampling.h"
 #include "state.h"
 #include "store.h"
@@ -110,31 +111,36 @@ static struct posix_record *record_of(struct span s)
 	return o ? o->file->record : NULL;
 }
 
-/* In a process with several threads. */
-__attribute__((noinline)) static void seek_untimed_locked(struct posix_file *f)
+static void leave_seek(void)
 {
-	self_enter();
-	if (lock_take(&f->lock)) {
-		f->record->seeks++;
-		lock_drop(&f->lock);
-	}
 	self.shard->operation[STATE_OP_POSIX_SEEK].count++;
 	self_leave();
 }
 
-void posix_seek_untimed(struct posix_open *o, int64_t result)
+/* In a process with several threads. */
+__attribute__((noinline)) static void seek_in_run(const struct posix_open *o, int fd)
+{
+	struct state_run *run = run_of(IO_META, fd);
+	self_enter();
+	if (run->of != (uintptr_t)o->file)
+		run_begin(o, IO_META, fd, 0, 0);
+	if (run->of == (uintptr_t)o->file)
+		run->count++;
+	leave_seek();
+}
+
+void posix_seek_untimed(struct posix_open *o, int64_t result, int fd)
 {
 	if (result < 0)
 		return;
-	o->offset = result;
+	run_set(&o->offset, result);
 	if (__builtin_expect(!lock_is_needless(), 0)) {
-		seek_untimed_locked(o->file);
+		seek_in_run(o, fd);
 		return;
 	}
 	self_enter();
 	o->file->record->seeks++;
-	self.shard->operation[STATE_OP_POSIX_SEEK].count++;
-	self_leave();
+	leave_seek();
 }
 
 void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
@@ -142,7 +148,7 @@ void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
 	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
 	if (result < 0)
 		return;
-	o->offset = result;
+	run_set(&o->offset, result);
 	struct sampling *k = sampling_of(fd, IO_META);
 	if (sampling_on(k))
 		posix_settle(s, IO_META, start);

@@ -6,6 +6,7 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "run.h"
 #include "sampling.h"
 #include "sizes.h"
 #include "state.h"
@@ -19,10 +20,13 @@
 ALWAYS_INLINE int64_t cursor(struct posix_open *o, enum io_op op, int fd, int64_t got)
 {
 	if (__atomic_load_n(&o->shared, __ATOMIC_RELAXED) || (o->append && op == IO_WRITE))
-		o->offset = sys_seek(fd, 0, SEEK_CUR) - got;
-	int64_t at = o->offset;
-	o->offset += got;
-	return at;
+		run_set(&o->offset, sys_seek(fd, 0, SEEK_CUR) - got);
+	if (lock_is_needless()) {
+		int64_t at = o->offset;
+		o->offset += got;
+		return at;
+	}
+	return __atomic_fetch_add(&o->offset, got, __ATOMIC_RELAXED);
 }
 
 /* O_APPEND makes even pwrite write at the end. */
@@ -40,7 +44,7 @@ ALWAYS_INLINE int64_t stride_to(int64_t at, int64_t last)
 
 ALWAYS_INLINE void count_end(struct posix_record *r, struct posix_open *o, enum io_op op, int64_t end)
 {
-	o->last[op] = end;
+	run_set(&o->last[op], end);
 	if (end > FILE_BY_OP(r, op, max_byte_read, max_byte_written))
 		FILE_BY_OP(r, op, max_byte_read, max_byte_written) = end;
 }
@@ -50,12 +54,12 @@ static int64_t count_pattern(struct posix_open *o, enum io_op op, int64_t at, in
 {
 	struct posix_file *f = o->file;
 	struct posix_record *r = f->record;
-	int64_t last = o->last[op], stride = stride_to(at, last);
+	int64_t last = run_get(&o->last[op]), stride = stride_to(at, last);
 	FILE_BY_OP(r, op, seq_reads, seq_writes) += at > last;
 	FILE_BY_OP(r, op, consec_reads, consec_writes) += at == last + 1;
 	count_end(r, o, op, at + got - 1);
 	r->rw_switches += f->last_op >= 0 && f->last_op != (int)op;
-	f->last_op = (int8_t)op;
+	__atomic_store_n(&f->last_op, (int8_t)op, __ATOMIC_RELAXED);
 	frequent_add(&f->stride, stride, r->stride, r->stride_count);
 	frequent_add(&f->access, got, r->access, r->access_count);
 	return stride;
@@ -77,17 +81,6 @@ static void count_access(struct posix_record *r, enum io_op op, const void *buff
 	r->file_not_aligned += r->file_alignment > 0 && unaligned(at, r->file_alignment);
 }
 
-/* After the most frequent length may have become another one. */
-static void find_usual(struct posix_file *f)
-{
-	int64_t most = f->record->access[0];
-	if (!most || f->divides)
-		return;
-	f->usual_class = (int8_t)sizes_class(most);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a thread that jumps away here leaves none */
-	f->usual = most;
-}
-
 /* Returns the stride. Holds the file's lock. */
 __attribute__((noinline)) static int64_t count_any(struct posix_open *o, enum io_op op, const void *buffer, int64_t at,
 						   int64_t got)
@@ -96,7 +89,7 @@ __attribute__((noinline)) static int64_t count_any(struct posix_open *o, enum io
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	count_access(o->file->record, op, buffer, at, got);
 	int64_t stride = count_pattern(o, op, at, got);
-	find_usual(o->file);
+	run_find_usual(o->file);
 	return stride;
 }
 
@@ -108,7 +101,7 @@ ALWAYS_INLINE bool count_usual(struct posix_open *o, enum io_op op, const void *
 {
 	struct posix_file *f = o->file;
 	struct posix_record *r = f->record;
-	int64_t last = o->last[op];
+	int64_t last = run_get(&o->last[op]);
 	if (got != f->usual || f->last_op != (int8_t)op)
 		return false;
 	if (__builtin_expect(at == last + 1, 1)) {
@@ -191,6 +184,7 @@ void posix_settle(struct span s, enum io_op op, double start)
 	struct posix_file *f = posix_open_of(s)->file;
 	struct sampled before;
 	self_enter();
+	run_settle(op, s.fd);
 	if (sampling_take(s, op, start, &before)) {
 		if (lock_take(&f->lock)) {
 			FILE_TIME_SPREAD(f, op, before.from, before.until, before.busy);
@@ -206,15 +200,30 @@ void posix_settle(struct span s, enum io_op op, double start)
 
 /* ---- accesses that take no clock ---- */
 
-/* What is not counted yet. */
-__attribute__((noinline)) static void record_unusual(struct posix_open *o, enum io_op op, const void *buffer,
-						     int64_t at, int64_t got, int fd)
+/* Neither of another process's doing. */
+ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, bool at_cursor)
+{
+	bool moved = at_cursor && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
+	return !moved && !(op == IO_WRITE && o->append);
+}
+
+/* One that is no part of the descriptor's run: the next one may be. */
+ALWAYS_INLINE void record_other(enum io_op op, struct posix_open *o, const void *buffer, int64_t at, int64_t got,
+				int fd)
 {
 	struct span s = {.at = (uintptr_t)o, .fd = fd};
-	if (got >= 0)
-		record_access(UNTIMED, &s, op, buffer, at, got, 0);
-	else
+	if (got < 0) {
 		self_leave();
+		return;
+	}
+	run_settle(op, fd);
+	int64_t last = run_get(&o->last[op]);
+	record_access(UNTIMED, &s, op, buffer, at, got, 0);
+	if (!offset_is_known(o, op, at == AT_CURSOR))
+		return;
+	self_enter();
+	run_begin(o, op, fd, run_get(&o->last[op]) - got + 1 - last, got);
+	self_leave();
 }
 
 __attribute__((noinline)) static void leave_in_other_bin(enum io_op op, int64_t got)
@@ -224,71 +233,66 @@ __attribute__((noinline)) static void leave_in_other_bin(enum io_op op, int64_t 
 	self_leave();
 }
 
-/* Neither of another process's doing. */
-ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, int64_t at)
+/* False: it is no part of the run. */
+ALWAYS_INLINE bool add_to_run(enum io_op op, struct posix_open *o, const void *buffer, bool at_cursor, int64_t at,
+			      int64_t got, int fd)
 {
-	bool moved = at == AT_CURSOR && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
-	return !moved && !(op == IO_WRITE && o->append);
-}
-
-ALWAYS_INLINE bool count_untimed(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got)
-{
-	bool at_cursor = at == AT_CURSOR;
-	at = at_cursor ? o->offset : at;
-	if (!count_usual(o, op, buffer, at, got))
+	struct state_run *run = run_of(op, fd);
+	__asm__("" : "+r"(run)); /* the compiler would find it again for each of its numbers */
+	if (!offset_is_known(o, op, at_cursor))
 		return false;
-	if (at_cursor)
-		o->offset = at + got;
+	at = at_cursor ? run_get(&o->offset) : at;
+	if (!run_goes_on(run, o, op, at, got) || (at_cursor && !run_move(o, at, got)))
+		return false;
+	run_add(run, o, op, buffer, at, got);
 	return true;
 }
 
-/* What is counted, if it is, is not in the heat map yet. */
-ALWAYS_INLINE void end_untimed(bool counted, struct posix_open *o, enum io_op op, const void *buffer, int64_t at,
-			       int64_t got, int fd)
+ALWAYS_INLINE void leave_run(enum io_op op, int64_t got)
 {
-	if (!counted)
-		record_unusual(o, op, buffer, at, got, fd);
-	else if (heatmap_add_near(self.shard, STATE_HEAT_POSIX, op, got))
+	if (heatmap_add_near(self.shard, STATE_HEAT_POSIX, op, got))
 		self_leave();
 	else
 		leave_in_other_bin(op, got);
 }
 
-__attribute__((noinline)) static void access_untimed_locked(struct posix_open *o, enum io_op op, const void *buffer,
-							    int64_t at, int64_t got, int fd)
-{
-	struct lock *l = &o->file->lock;
-	bool counted = false;
-	self_enter();
-	self.taken = l;
-	if (offset_is_known(o, op, at) && lock_try(l)) {
-		counted = count_untimed(o, op, buffer, at, got);
-		lock_drop(l);
+/* All take what the slow one takes, in its order, so that nothing is moved to call it. */
+#define UNTIMED(name, op)                                                                                         \
+	__attribute__((noinline)) static void name##_other(struct posix_open *o, const void *buffer, int64_t got, \
+							   int fd, int64_t at)                                    \
+	{                                                                                                         \
+		record_other(op, o, buffer, at, got, fd);                                                         \
+	}                                                                                                         \
+	void name##_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at)                 \
+	{                                                                                                         \
+		self_enter();                                                                                     \
+		if (add_to_run(op, o, buffer, false, at, got, fd))                                                \
+			leave_run(op, got);                                                                       \
+		else                                                                                              \
+			name##_other(o, buffer, got, fd, at);                                                     \
+	}                                                                                                         \
+	void name(struct posix_open *o, const void *buffer, int64_t got, int fd)                                  \
+	{                                                                                                         \
+		self_enter();                                                                                     \
+		if (add_to_run(op, o, buffer, true, 0, got, fd))                                                  \
+			leave_run(op, got);                                                                       \
+		else                                                                                              \
+			name##_other(o, buffer, got, fd, AT_CURSOR);                                              \
 	}
-	end_untimed(counted, o, op, buffer, at, got, fd);
-}
 
-/* Nothing is called here but at the end, so that no register is kept for afterwards. */
-ALWAYS_INLINE void access_untimed(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got,
-				  int fd)
-{
-	if (__builtin_expect(!lock_is_needless(), 0)) {
-		access_untimed_locked(o, op, buffer, at, got, fd);
-		return;
-	}
-	self_enter();
-	bool counted = offset_is_known(o, op, at) && count_untimed(o, op, buffer, at, got);
-	end_untimed(counted, o, op, buffer, at, got, fd);
-}
+UNTIMED(posix_read_untimed, IO_READ)
+UNTIMED(posix_write_untimed, IO_WRITE)
 
-void posix_read_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd)
+/* Where not all calls are timed: those before have their time now, and the run goes on behind this one. */
+__attribute__((noinline)) static void record_settling(const struct span *s, enum io_op op, const void *buffer,
+						      int64_t at, int64_t got, double end)
 {
-	access_untimed(o, IO_READ, buffer, at, got, fd);
-}
-
-void posix_write_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd)
-{
-	access_untimed(o, IO_WRITE, buffer, at, got, fd);
+	struct state_run *run = run_of(op, s->fd);
+	posix_settle(*s, op, s->start);
+	record_access(USUAL, s, op, buffer, at, got, end);
+	if (!run->count)
+		run_follow(run, posix_open_of(*s), op);
+	sampling_timed(sampling_of(s->fd, op), *s, got, end);
 }
 
 /* Once for reads and once for writes: the kind is known where each is compiled. */
@@ -297,15 +301,15 @@ ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *bu
 	if (got < 0)
 		return;
 	double end = clock_now();
+	struct sampling *k = sampling_of(s->fd, op);
 	if (__builtin_expect(self.special, 0)) {
 		record_special(s, op, buffer, at, got, end);
-		return;
+	} else if (sampling_on(k)) {
+		record_settling(s, op, buffer, at, got, end);
+	} else {
+		record_access(USUAL, s, op, buffer, at, got, end);
+		sampling_timed(k, *s, got, end);
 	}
-	struct sampling *k = sampling_of(s->fd, op);
-	if (sampling_on(k))
-		posix_settle(*s, op, s->start);
-	record_access(USUAL, s, op, buffer, at, got, end);
-	sampling_timed(k, *s, got, end);
 }
 
 void posix_read(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd)
@@ -404,7 +408,7 @@ void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, i
 		f->usual = POSIX_NONE;
 		if (times > 1)
 			count_again(f, &was, stride, bytes, times - 1);
-		find_usual(f);
+		run_find_usual(f);
 		lock_drop(&f->lock);
 	}
 	self_leave();

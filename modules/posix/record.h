@@ -22,9 +22,11 @@ struct posix_open;
 void posix_read(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
 void posix_write(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
 
-/* The same for one that took no clock (sampling.h). */
-void posix_read_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd);
-void posix_write_untimed(struct posix_open *o, const void *buffer, int64_t at, int64_t got, int fd);
+/* The same for one that took no clock (sampling.h): at the cursor, and at an offset. */
+void posix_read_untimed(struct posix_open *o, const void *buffer, int64_t got, int fd);
+void posix_write_untimed(struct posix_open *o, const void *buffer, int64_t got, int fd);
+void posix_read_untimed_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at);
+void posix_write_untimed_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at);
 
 /* The same for one that ended at `end` and has a result. */
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end);
@@ -48,8 +50,10 @@ void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, i
 static inline void posix_on_access(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got)
 {
 	struct posix_open *o = (struct posix_open *)s.at;
-	if (s.untimed)
-		(op == IO_READ ? posix_read_untimed : posix_write_untimed)(o, buffer, at, got, s.fd);
+	if (s.untimed && at == AT_CURSOR)
+		(op == IO_READ ? posix_read_untimed : posix_write_untimed)(o, buffer, got, s.fd);
+	else if (s.untimed)
+		(op == IO_READ ? posix_read_untimed_at : posix_write_untimed_at)(o, buffer, got, s.fd, at);
 	else if (span_tracked(s))
 		(op == IO_READ ? posix_read : posix_write)(o, s.start, buffer, at, got, s.fd);
 	else if (s.at)
@@ -116,12 +120,12 @@ void posix_on_fileno(struct span s, int fd, const char *name);
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd);
 void posix_seek(struct posix_open *o, double start, int64_t result, int fd);
-void posix_seek_untimed(struct posix_open *o, int64_t result);
+void posix_seek_untimed(struct posix_open *o, int64_t result, int fd);
 
 static inline void posix_on_seek(struct span s, int64_t result)
 {
 	if (s.untimed)
-		posix_seek_untimed((struct posix_open *)s.at, result);
+		posix_seek_untimed((struct posix_open *)s.at, result, s.fd);
 	else if (span_tracked(s))
 		posix_seek((struct posix_open *)s.at, s.start, result, s.fd);
 }

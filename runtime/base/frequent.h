@@ -32,12 +32,18 @@ static inline bool frequent_is_usual(const struct frequent *f, int64_t v, const 
 	return v ? v == shown[0] : f->zero;
 }
 
-static inline void frequent_add(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown_count)
+/* The same where it is likely the most frequent one. */
+static inline void frequent_add_all(struct frequent *f, int64_t v, int64_t times, int64_t *shown, int64_t *shown_count)
 {
 	if (__builtin_expect(!frequent_is_usual(f, v, shown), 0))
-		frequent_count(f, v, 1, shown, shown_count);
+		frequent_count(f, v, times, shown, shown_count);
 	else
-		shown_count[0] += v != 0;
+		shown_count[0] += v ? times : 0;
+}
+
+static inline void frequent_add(struct frequent *f, int64_t v, int64_t *shown, int64_t *shown_count)
+{
+	frequent_add_all(f, v, 1, shown, shown_count);
 }
 
 /* ---- patterns ---- */

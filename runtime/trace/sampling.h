@@ -15,8 +15,6 @@
 #include "fds.h"
 #include "process_state.h"
 
-enum { SAMPLING_DESCRIPTORS = 8 };
-
 /* Longer is slow: one call, or what the program does between two. */
 #define SAMPLING_SLOW 50e-6 /* s */
 
@@ -46,7 +44,7 @@ enum { SAMPLING_NEEDED = 1024 }; /* timed and fast calls in a row, before not al
 
 /* Of a thread: beside its shard, not on its stack, as thread-local memory would be. */
 struct sampling_table {
-	struct sampling kind[IO_OPS][SAMPLING_DESCRIPTORS];
+	struct sampling kind[IO_OPS][STATE_RUNS];
 	uint32_t random;
 };
 
@@ -54,7 +52,7 @@ struct sampling_table {
 static inline struct sampling *sampling_of(int fd, enum io_op op)
 {
 	struct sampling_table *t = self.sampling;
-	return t ? &t->kind[op][(unsigned)fd % SAMPLING_DESCRIPTORS] : NULL;
+	return t ? &t->kind[op][(unsigned)fd % STATE_RUNS] : NULL;
 }
 
 static inline bool sampling_is(const struct sampling *k, struct span s)

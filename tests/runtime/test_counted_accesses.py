@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from observed import Observe
+from observed import Observe, Observed
 
 # Does what its input says: R, W (at the cursor), r, w (at an offset), S (seek), each with an offset, bytes, and how far
-# the buffer is from an aligned address. With an argument, while another thread is there.
+# the buffer is from an aligned address. The first word is "alone", or "another": another thread is there. With a second
+# one it is killed, and has closed nothing.
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -46,13 +49,13 @@ int main(int argc, char **argv)
 	char what;
 	long at, bytes, off;
 	int fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0 || ftruncate(fd, 1 << 30) != 0 || (argc > 1 && pthread_create(&other, NULL, wait, NULL) != 0))
+	if (fd < 0 || ftruncate(fd, 1 << 30) != 0 || (argv[1][1] == 'n' && pthread_create(&other, NULL, wait, NULL) != 0))
 		return 1;
 	while (scanf(" %c %ld %ld %ld", &what, &at, &bytes, &off) == 4) {
 		if (done(fd, what, memory + off, bytes, at) != (what == 'S' ? at : bytes))
 			return 2;
 	}
-	return close(fd);
+	return argc > 2 ? raise(SIGKILL) : close(fd);
 }
 """
 
@@ -125,11 +128,18 @@ def accesses(seed: int, count: int) -> list[tuple[str, int, int, int]]:
     return made
 
 
+def record_of_file(seen: Observed) -> dict[str, str]:
+    (row,) = [
+        row for (module, name, _), row in seen.records.items() if (module, name[-5:]) == ("POSIX", "/file")
+    ]
+    return row
+
+
 @pytest.mark.parametrize("times", ["exact", "always-sampled"])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("words", ["alone", "another", "alone killed", "another killed"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_counter_is_the_models(
-    seed: int, threads: int, times: str, observe: Observe, tmp_path: Path
+    seed: int, words: str, times: str, observe: Observe, tmp_path: Path
 ) -> None:
     source, program = tmp_path / "accesses.c", tmp_path / "accesses"
     source.write_text(PROGRAM)
@@ -139,15 +149,89 @@ def test_every_counter_is_the_models(
         model.do(*one)
     text = "".join(f"{what} {at} {size} {off}\n" for what, at, size, off in list_)
     seen = observe(
-        [program, *["another"] * (threads - 1)],
+        [program, *words.split()],
         input=text.encode(),
         cwd=tmp_path,
         env={"IOLENS_TIMES": times},
     )
-    assert seen.done.returncode == 0, seen.done.stderr
-    (row,) = [
-        row for (module, name, _), row in seen.records.items() if (module, name[-5:]) == ("POSIX", "/file")
-    ]
+    assert seen.done.returncode == (-signal.SIGKILL if "killed" in words else 0), seen.done.stderr
+    row = record_of_file(seen)
     assert int(row["POSIX_FILE_ALIGNMENT"]) == BLOCK and int(row["POSIX_MEM_ALIGNMENT"]) == ALIGNMENT
     wanted = {**model.counters, **model.frequent()}
     assert {name: int(row[f"POSIX_{name}"]) for name in wanted} == wanted
+
+
+# Four threads have a file each a descriptor of their own for, and one in common. With an argument it ends killed.
+TOGETHER = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CALLS = 20000, SIZE = 64, EACH = CALLS * SIZE };
+static int common;
+
+static void check(long got)
+{
+	if (got != SIZE)
+		_exit(3);
+}
+
+static void *work(void *number)
+{
+	static __thread char buffer[SIZE] __attribute__((aligned(64)));
+	long from = (long)number * EACH, at;
+	int own = open("file", O_RDWR);
+	for (at = from; at < from + EACH; at += SIZE)
+		check(pread(own, buffer, SIZE, at));
+	if (lseek(own, from, SEEK_SET) != from)
+		_exit(4);
+	for (int n = 0; n < CALLS; n++)
+		check(read(own, buffer, SIZE));
+	for (int n = 0; n < CALLS; n++)
+		check(read(common, buffer, SIZE));
+	for (int n = 0; n < CALLS; n++)
+		if (lseek(own, n, SEEK_SET) != n)
+			_exit(4);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[4];
+	(void)argv;
+	common = open("file", O_RDWR | O_CREAT, 0600);
+	if (common < 0 || ftruncate(common, 4 * EACH) != 0)
+		return 1;
+	for (long n = 0; n < 4; n++)
+		pthread_create(&thread[n], NULL, work, (void *)n);
+	for (int n = 0; n < 4; n++)
+		pthread_join(thread[n], NULL);
+	return argc > 1 ? raise(SIGKILL) : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+@pytest.mark.parametrize("times", ["exact", "sampled", "always-sampled"])
+def test_threads_that_share_a_file_lose_nothing(
+    times: str, end: str, observe: Observe, tmp_path: Path
+) -> None:
+    calls, size = 20_000, 64
+    source, program = tmp_path / "together.c", tmp_path / "together"
+    source.write_text(TOGETHER)
+    subprocess.run(["cc", "-O1", "-o", program, source, "-lpthread"], check=True)
+    seen = observe([program, *["x"] * (end == "killed")], cwd=tmp_path, env={"IOLENS_TIMES": times})
+    assert seen.done.returncode == (0 if end == "closed" else -signal.SIGKILL), seen.done.stderr
+    row = {name[6:]: int(float(value)) for name, value in record_of_file(seen).items()}
+    reads = 3 * 4 * calls
+    assert row["READS"] == row["SIZE_READ_0_100"] == row["ACCESS1_COUNT"] == reads
+    assert row["BYTES_READ"] == reads * size and row["ACCESS1_ACCESS"] == size
+    assert row["MAX_BYTE_READ"] == 4 * calls * size - 1
+    assert row["FILE_NOT_ALIGNED"] == reads * 63 // 64 and row["MEM_NOT_ALIGNED"] == 0
+    assert row["SEEKS"] == 4 * (calls + 1)
+    # Each of the three ways reads in order: its first access may be behind nothing, and those of the common descriptor
+    # come in some order.
+    assert 8 * calls - 16 <= row["CONSEC_READS"] <= reads

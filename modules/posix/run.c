@@ -1,0 +1,64 @@
+#include "run.h"
+
+#include "runs.h"
+#include "sizes.h"
+
+void run_find_usual(struct posix_file *f)
+{
+	int64_t most = f->record->access[0];
+	if (!most || f->divides)
+		return;
+	f->usual_class = (int8_t)sizes_class(most);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a thread that jumps away here leaves none */
+	f->usual = most;
+}
+
+static void count_frequent(struct posix_file *f, const struct state_run *run)
+{
+	struct posix_record *r = f->record;
+	frequent_add_all(&f->stride, runs_stride(run), run->count, r->stride, r->stride_count);
+	if (__builtin_expect(r->access[0] == run->bytes, 1)) {
+		r->access_count[0] += run->count;
+		return;
+	}
+	f->usual = POSIX_NONE;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	frequent_count(&f->access, run->bytes, run->count, r->access, r->access_count);
+	run_find_usual(f);
+}
+
+void run_settle(enum io_op op, int fd)
+{
+	struct state_run *run = run_of(op, fd);
+	if (!run->count)
+		return;
+	struct posix_file *f = (struct posix_file *)(uintptr_t)run->of;
+	if (!lock_take(&f->lock))
+		return;
+	struct state_run all = *run;
+	run->count = run->mem_not_aligned = run->file_not_aligned = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	runs_count(f->record, op, &all);
+	if (op != IO_META)
+		count_frequent(f, &all);
+	lock_drop(&f->lock);
+}
+
+void run_begin(const struct posix_open *o, enum io_op op, int fd, int64_t step, int64_t got)
+{
+	struct state_run *run = run_of(op, fd);
+	struct posix_file *f = o->file;
+	run_settle(op, fd);
+	if (run->count)
+		return;
+	run->of = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	run->file = f->record->id;
+	run->bytes = got;
+	run->step = step;
+	if (op != IO_META)
+		run_follow(run, o, op);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (op == IO_META || (!f->divides && got > 0))
+		run->of = (uintptr_t)f;
+}
