@@ -226,11 +226,12 @@ ALWAYS_INLINE void record_other(enum io_op op, struct posix_open *o, const void 
 	self_leave();
 }
 
-__attribute__((noinline)) static void leave_in_other_bin(enum io_op op, int64_t got)
+__attribute__((noinline)) static int64_t leave_in_other_bin(enum io_op op, int64_t got)
 {
 	double latest = heatmap_latest(STATE_HEAT_POSIX);
 	heatmap_add(self.shard, STATE_HEAT_POSIX, op, got, latest, latest);
 	self_leave();
+	return got;
 }
 
 /* False: it is no part of the run. */
@@ -248,36 +249,34 @@ ALWAYS_INLINE bool add_to_run(enum io_op op, struct posix_open *o, const void *b
 	return true;
 }
 
-ALWAYS_INLINE void leave_run(enum io_op op, int64_t got)
+/* What adds it to the heat map, and returns what it got. */
+ALWAYS_INLINE int64_t leave_run(enum io_op op, int64_t got)
 {
-	if (heatmap_add_near(self.shard, STATE_HEAT_POSIX, op, got))
-		self_leave();
-	else
-		leave_in_other_bin(op, got);
+	if (__builtin_expect(!heatmap_add_near(self.shard, STATE_HEAT_POSIX, op, got), 0))
+		return leave_in_other_bin(op, got);
+	self_leave();
+	return got;
 }
 
 /* All take what the slow one takes, in its order, so that nothing is moved to call it. */
-#define UNTIMED(name, op)                                                                                         \
-	__attribute__((noinline)) static void name##_other(struct posix_open *o, const void *buffer, int64_t got, \
-							   int fd, int64_t at)                                    \
-	{                                                                                                         \
-		record_other(op, o, buffer, at, got, fd);                                                         \
-	}                                                                                                         \
-	void name##_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at)                 \
-	{                                                                                                         \
-		self_enter();                                                                                     \
-		if (add_to_run(op, o, buffer, false, at, got, fd))                                                \
-			leave_run(op, got);                                                                       \
-		else                                                                                              \
-			name##_other(o, buffer, got, fd, at);                                                     \
-	}                                                                                                         \
-	void name(struct posix_open *o, const void *buffer, int64_t got, int fd)                                  \
-	{                                                                                                         \
-		self_enter();                                                                                     \
-		if (add_to_run(op, o, buffer, true, 0, got, fd))                                                  \
-			leave_run(op, got);                                                                       \
-		else                                                                                              \
-			name##_other(o, buffer, got, fd, AT_CURSOR);                                              \
+#define UNTIMED(name, op)                                                                                            \
+	__attribute__((noinline)) static int64_t name##_other(struct posix_open *o, const void *buffer, int64_t got, \
+							      int fd, int64_t at)                                    \
+	{                                                                                                            \
+		record_other(op, o, buffer, at, got, fd);                                                            \
+		return got;                                                                                          \
+	}                                                                                                            \
+	int64_t name##_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at)                 \
+	{                                                                                                            \
+		self_enter();                                                                                        \
+		bool added = add_to_run(op, o, buffer, false, at, got, fd);                                          \
+		return added ? leave_run(op, got) : name##_other(o, buffer, got, fd, at);                            \
+	}                                                                                                            \
+	int64_t name(struct posix_open *o, const void *buffer, int64_t got, int fd)                                  \
+	{                                                                                                            \
+		self_enter();                                                                                        \
+		bool added = add_to_run(op, o, buffer, true, 0, got, fd);                                            \
+		return added ? leave_run(op, got) : name##_other(o, buffer, got, fd, AT_CURSOR);                     \
 	}
 
 UNTIMED(posix_read_untimed, IO_READ)

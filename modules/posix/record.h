@@ -22,11 +22,11 @@ struct posix_open;
 void posix_read(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
 void posix_write(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
 
-/* The same for one that took no clock (sampling.h): at the cursor, and at an offset. */
-void posix_read_untimed(struct posix_open *o, const void *buffer, int64_t got, int fd);
-void posix_write_untimed(struct posix_open *o, const void *buffer, int64_t got, int fd);
-void posix_read_untimed_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at);
-void posix_write_untimed_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at);
+/* The same for one that took no clock (sampling.h): at the cursor, and at an offset. They return what it got, whatever that is. */
+int64_t posix_read_untimed(struct posix_open *o, const void *buffer, int64_t got, int fd);
+int64_t posix_write_untimed(struct posix_open *o, const void *buffer, int64_t got, int fd);
+int64_t posix_read_untimed_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at);
+int64_t posix_write_untimed_at(struct posix_open *o, const void *buffer, int64_t got, int fd, int64_t at);
 
 /* The same for one that ended at `end` and has a result. */
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end);

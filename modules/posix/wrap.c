@@ -10,9 +10,45 @@
 #include "sampling.h"
 #include "sys.h"
 
-WRAP(ssize_t, read, int fd, void *buf, size_t n)
+/*
+ * A wrapper, and a function for each way that a call may take: without the clock, with it, and of a descriptor that is only
+ * counted. So the program's arguments stay where they are until the real function gets them, and a way saves what it needs.
+ * `entry` is the descriptor's, 0 where more must be asked.
+ */
+#define DATA_WAYS(symbol, op, bytes, arguments, ...)                                             \
+	__attribute__((noinline)) static ssize_t symbol##_untimed(__VA_ARGS__, uintptr_t entry); \
+	__attribute__((noinline)) static ssize_t symbol##_timed(__VA_ARGS__, uintptr_t entry);   \
+	__attribute__((noinline)) static ssize_t symbol##_counted(__VA_ARGS__, uintptr_t entry); \
+	WRAP(ssize_t, symbol, __VA_ARGS__)                                                       \
+	{                                                                                        \
+		uintptr_t entry = REAL_IS_KNOWN(symbol) ? fds_entry(fd) : 0;                     \
+		if (entry >= STATE_CLASS_COUNT) {                                                \
+			if (sampling_leaves_out(entry, fd, op, bytes))                           \
+				return symbol##_untimed(EXPAND arguments, entry);                \
+		} else if (entry) {                                                              \
+			return symbol##_counted(EXPAND arguments, entry);                        \
+		}                                                                                \
+		return symbol##_timed(EXPAND arguments, entry);                                  \
+	}                                                                                        \
+	static ssize_t symbol##_counted(__VA_ARGS__, uintptr_t entry)                            \
+	{                                                                                        \
+		ssize_t got = KNOWN(symbol) arguments;                                           \
+		fds_count((enum state_class_id)entry, op, got);                                  \
+		return got;                                                                      \
+	}
+
+#define EXPAND(...) __VA_ARGS__
+
+DATA_WAYS(read, IO_READ, n, (fd, buf, n), int fd, void *buf, size_t n)
+
+static ssize_t read_untimed(int fd, void *buf, size_t n, uintptr_t entry)
 {
-	struct span s = span_sampled(fd, IO_READ, n);
+	return posix_read_untimed((struct posix_open *)entry, buf, KNOWN(read)(fd, buf, n), fd);
+}
+
+static ssize_t read_timed(int fd, void *buf, size_t n, uintptr_t entry)
+{
+	struct span s = span_entry(fd, entry);
 	ssize_t got = REAL(read)(fd, buf, n);
 	posix_on_read(s, buf, AT_CURSOR, got);
 	return got;
@@ -26,17 +62,31 @@ WRAP(ssize_t, __read_chk, int fd, void *buf, size_t n, size_t room)
 	return got;
 }
 
-WRAP(ssize_t, write, int fd, const void *buf, size_t n)
+DATA_WAYS(write, IO_WRITE, n, (fd, buf, n), int fd, const void *buf, size_t n)
+
+static ssize_t write_untimed(int fd, const void *buf, size_t n, uintptr_t entry)
 {
-	struct span s = span_sampled(fd, IO_WRITE, n);
+	return posix_write_untimed((struct posix_open *)entry, buf, KNOWN(write)(fd, buf, n), fd);
+}
+
+static ssize_t write_timed(int fd, const void *buf, size_t n, uintptr_t entry)
+{
+	struct span s = span_entry(fd, entry);
 	ssize_t got = REAL(write)(fd, buf, n);
 	posix_on_write(s, buf, AT_CURSOR, got);
 	return got;
 }
 
-WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t at)
+DATA_WAYS(pread, IO_READ, n, (fd, buf, n, at), int fd, void *buf, size_t n, off_t at)
+
+static ssize_t pread_untimed(int fd, void *buf, size_t n, off_t at, uintptr_t entry)
 {
-	struct span s = span_sampled(fd, IO_READ, n);
+	return posix_read_untimed_at((struct posix_open *)entry, buf, KNOWN(pread)(fd, buf, n, at), fd, at);
+}
+
+static ssize_t pread_timed(int fd, void *buf, size_t n, off_t at, uintptr_t entry)
+{
+	struct span s = span_entry(fd, entry);
 	ssize_t got = REAL(pread)(fd, buf, n, at);
 	posix_on_read(s, buf, at, got);
 	return got;
@@ -52,26 +102,51 @@ WRAP(ssize_t, __pread_chk, int fd, void *buf, size_t n, off_t at, size_t room)
 }
 ALIAS(__pread64_chk, __pread_chk);
 
-WRAP(ssize_t, pwrite, int fd, const void *buf, size_t n, off_t at)
+DATA_WAYS(pwrite, IO_WRITE, n, (fd, buf, n, at), int fd, const void *buf, size_t n, off_t at)
+
+static ssize_t pwrite_untimed(int fd, const void *buf, size_t n, off_t at, uintptr_t entry)
 {
-	struct span s = span_sampled(fd, IO_WRITE, n);
+	return posix_write_untimed_at((struct posix_open *)entry, buf, KNOWN(pwrite)(fd, buf, n, at), fd, at);
+}
+
+static ssize_t pwrite_timed(int fd, const void *buf, size_t n, off_t at, uintptr_t entry)
+{
+	struct span s = span_entry(fd, entry);
 	ssize_t got = REAL(pwrite)(fd, buf, n, at);
 	posix_on_write(s, buf, at, got);
 	return got;
 }
 ALIAS(pwrite64, pwrite);
 
-WRAP(ssize_t, readv, int fd, const struct iovec *v, int count)
+DATA_WAYS(readv, IO_READ, 0, (fd, v, count), int fd, const struct iovec *v, int count)
+
+static ssize_t readv_untimed(int fd, const struct iovec *v, int count, uintptr_t entry)
 {
-	struct span s = span_sampled(fd, IO_READ, 0);
+	ssize_t got = KNOWN(readv)(fd, v, count);
+	const void *buffer = got < 0 ? NULL : posix_vector_buffer(v, count);
+	return posix_read_untimed((struct posix_open *)entry, buffer, got, fd);
+}
+
+static ssize_t readv_timed(int fd, const struct iovec *v, int count, uintptr_t entry)
+{
+	struct span s = span_entry(fd, entry);
 	ssize_t got = REAL(readv)(fd, v, count);
 	posix_on_read_vector(s, v, count, AT_CURSOR, got);
 	return got;
 }
 
-WRAP(ssize_t, writev, int fd, const struct iovec *v, int count)
+DATA_WAYS(writev, IO_WRITE, 0, (fd, v, count), int fd, const struct iovec *v, int count)
+
+static ssize_t writev_untimed(int fd, const struct iovec *v, int count, uintptr_t entry)
 {
-	struct span s = span_sampled(fd, IO_WRITE, 0);
+	ssize_t got = KNOWN(writev)(fd, v, count);
+	const void *buffer = got < 0 ? NULL : posix_vector_buffer(v, count);
+	return posix_write_untimed((struct posix_open *)entry, buffer, got, fd);
+}
+
+static ssize_t writev_timed(int fd, const struct iovec *v, int count, uintptr_t entry)
+{
+	struct span s = span_entry(fd, entry);
 	ssize_t got = REAL(writev)(fd, v, count);
 	posix_on_write_vector(s, v, count, AT_CURSOR, got);
 	return got;

@@ -70,6 +70,24 @@ static inline struct span span_fd(int fd)
 	return s;
 }
 
+/* The entry of a descriptor that has one near by, where the thread may record; 0 says nothing. Nothing is called. */
+static inline uintptr_t fds_entry(int fd)
+{
+	bool near = __builtin_expect((unsigned)fd < FDS_NEAR, 1);
+	return near && self.gate == self_pass() ? __atomic_load_n(&fds_near[fd], __ATOMIC_ACQUIRE) : 0;
+}
+
+/* The start of an operation on it. */
+static inline struct span span_entry(int fd, uintptr_t at)
+{
+	struct span s = {.fd = fd, .at = at};
+	if (__builtin_expect(!at, 0))
+		return span_fd(fd);
+	if (span_tracked(s))
+		s.start = clock_now();
+	return s;
+}
+
 /* The start of an operation that has no descriptor yet: an open, a stat. */
 static inline struct span span_path(void)
 {

@@ -28,6 +28,10 @@
 
 #define REAL(symbol) ((type_##symbol)wrap_real(#symbol, &real_##symbol))
 
+/* False: it is not found yet. Otherwise it is KNOWN, too, where nothing may be called for it. */
+#define REAL_IS_KNOWN(symbol) __builtin_expect(__atomic_load_n(&real_##symbol, __ATOMIC_RELAXED) != NULL, 1)
+#define KNOWN(symbol)         ((type_##symbol)__atomic_load_n(&real_##symbol, __ATOMIC_RELAXED))
+
 /* What is known of it is said when it is first called: hundreds of such symbols take no relocation when a program starts. */
 #define WRAP_LATE(type, symbol, library_, instead_, ...)                                             \
 	typedef type (*type_##symbol)(__VA_ARGS__);                                                  \
