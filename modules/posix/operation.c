@@ -123,7 +123,7 @@ __attribute__((noinline)) static void seek_in_run(const struct posix_open *o, in
 	struct state_run *run = run_of(IO_META, fd);
 	self_enter();
 	if (run->of != (uintptr_t)o->file)
-		run_begin(o, IO_META, fd, 0, 0);
+		run_begin_seeks(o, fd);
 	if (run->of == (uintptr_t)o->file)
 		run->count++;
 	leave_seek();

@@ -26,6 +26,7 @@ ALWAYS_INLINE int64_t cursor(struct posix_open *o, enum io_op op, int fd, int64_
 		o->offset += got;
 		return at;
 	}
+	run_share_cursor(o);
 	return __atomic_fetch_add(&o->offset, got, __ATOMIC_RELAXED);
 }
 
@@ -143,6 +144,13 @@ ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double
 		self_shard_done();
 }
 
+/* Neither of another process's doing. */
+ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, bool at_cursor)
+{
+	bool moved = at_cursor && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
+	return !moved && !(op == IO_WRITE && o->append);
+}
+
 enum how { USUAL, UNTIMED, SPECIAL };
 
 ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op op, const void *buffer, int64_t at,
@@ -150,13 +158,17 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 {
 	struct posix_open *o = posix_open_of(*s);
 	struct posix_file *f = o->file;
+	bool runs = how == UNTIMED && offset_is_known(o, op, at == AT_CURSOR);
 	self_enter();
 	if (lock_take(&f->lock)) {
 		if (at == AT_CURSOR)
 			at = cursor(o, op, s->fd, got);
 		else if (o->append && op == IO_WRITE)
 			at = end_of_file(s->fd, got);
+		int64_t last = runs ? run_get(&o->last[op]) : 0;
 		count_one(o, op, buffer, at, got);
+		if (runs)
+			run_begin(o, op, s->fd, at - last, got);
 		if (how != UNTIMED)
 			FILE_ACCESS_TIME(f, op, got, s->start, end);
 		if (how == SPECIAL && self.special)
@@ -200,13 +212,6 @@ void posix_settle(struct span s, enum io_op op, double start)
 
 /* ---- accesses that take no clock ---- */
 
-/* Neither of another process's doing. */
-ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, bool at_cursor)
-{
-	bool moved = at_cursor && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
-	return !moved && !(op == IO_WRITE && o->append);
-}
-
 /* One that is no part of the descriptor's run: the next one may be. */
 ALWAYS_INLINE void record_other(enum io_op op, struct posix_open *o, const void *buffer, int64_t at, int64_t got,
 				int fd)
@@ -217,13 +222,7 @@ ALWAYS_INLINE void record_other(enum io_op op, struct posix_open *o, const void 
 		return;
 	}
 	run_settle(op, fd);
-	int64_t last = run_get(&o->last[op]);
 	record_access(UNTIMED, &s, op, buffer, at, got, 0);
-	if (!offset_is_known(o, op, at == AT_CURSOR))
-		return;
-	self_enter();
-	run_begin(o, op, fd, run_get(&o->last[op]) - got + 1 - last, got);
-	self_leave();
 }
 
 __attribute__((noinline)) static int64_t leave_in_other_bin(enum io_op op, int64_t got)

@@ -44,21 +44,53 @@ void run_settle(enum io_op op, int fd)
 	lock_drop(&f->lock);
 }
 
-void run_begin(const struct posix_open *o, enum io_op op, int fd, int64_t step, int64_t got)
+void run_take_cursor(struct posix_open *o)
 {
-	struct state_run *run = run_of(op, fd);
-	struct posix_file *f = o->file;
-	run_settle(op, fd);
-	if (run->count)
-		return;
+	uint64_t by = o->by;
+	struct lock_wait w = {0};
+	__atomic_store_n(&o->by, by ? POSIX_SEVERAL : self.name, __ATOMIC_SEQ_CST);
+	while (by && w.turns < 64) /* a microsecond, once: the other thread ends what it began without the lock */
+		lock_wait_on(&w, 1);
+}
+
+static bool shows(const int64_t *shown, int64_t value)
+{
+	bool found = !value;
+	for (int n = 0; n < FREQUENT_SHOWN; n++)
+		found |= shown[n] == value;
+	return found;
+}
+
+/* Nothing of it is kept anywhere but in `run`. */
+static void begin(struct state_run *run, const struct posix_file *f, int64_t step, int64_t got)
+{
 	run->of = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	run->file = f->record->id;
 	run->bytes = got;
 	run->step = step;
-	if (op != IO_META)
-		run_follow(run, o, op);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (op == IO_META || (!f->divides && got > 0))
+}
+
+void run_begin(const struct posix_open *o, enum io_op op, int fd, int64_t step, int64_t got)
+{
+	struct state_run *run = run_of(op, fd);
+	const struct posix_file *f = o->file;
+	if (run->count)
+		return;
+	begin(run, f, step, got);
+	run_follow(run, o, op);
+	const struct posix_record *r = f->record;
+	if (!f->divides && got > 0 && shows(r->access, got) && shows(r->stride, runs_stride(run)))
 		run->of = (uintptr_t)f;
+}
+
+void run_begin_seeks(const struct posix_open *o, int fd)
+{
+	struct state_run *run = run_of(IO_META, fd);
+	run_settle(IO_META, fd);
+	if (run->count)
+		return;
+	begin(run, o->file, 0, 0);
+	run->of = (uintptr_t)o->file;
 }

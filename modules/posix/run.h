@@ -28,13 +28,25 @@ static inline void run_set(int64_t *place, int64_t value)
 	__atomic_store_n(place, value, __ATOMIC_RELAXED);
 }
 
-/* Moves the cursor of a description from `at` on; false: another thread did. */
+/* Where several threads move a cursor, each access takes the lock: what is behind it would be counted as a stride otherwise. */
+void run_take_cursor(struct posix_open *o);
+
+/* The calling thread moves the cursor, which others may do, too. Holds the file's lock. */
+static inline void run_share_cursor(struct posix_open *o)
+{
+	if (__builtin_expect(o->by != self.name && o->by != POSIX_SEVERAL, 0))
+		run_take_cursor(o);
+}
+
+/* Moves the cursor of a description from `at` on; false: another thread did, or may. */
 static inline bool run_move(struct posix_open *o, int64_t at, int64_t got)
 {
 	if (lock_is_needless()) {
 		run_set(&o->offset, at + got);
 		return true;
 	}
+	if (__atomic_load_n(&o->by, __ATOMIC_RELAXED) != self.name)
+		return false;
 	return __atomic_compare_exchange_n(&o->offset, &at, at + got, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
@@ -68,8 +80,14 @@ static inline void run_follow(struct state_run *run, const struct posix_open *o,
 	run->end = last > 0 || run->step <= 0 ? last : POSIX_NONE;
 }
 
-/* After an access that was counted in the record, and was `step` behind the one before: a run may follow. Inside self_enter. */
+/*
+ * After an access that was counted in the record, and was `step` behind the one before: a run may follow, if the record shows
+ * what it is to count. The descriptor's run is settled. Inside self_enter, holds the file's lock.
+ */
 void run_begin(const struct posix_open *o, enum io_op op, int fd, int64_t step, int64_t got);
+
+/* The same of seeks. Holds no lock. */
+void run_begin_seeks(const struct posix_open *o, int fd);
 
 /* After the most frequent length of a file may have become another one: meanwhile `usual` is POSIX_NONE. Holds its lock. */
 void run_find_usual(struct posix_file *f);

@@ -8,6 +8,9 @@
 
 #define POSIX_NONE INT64_MIN
 
+/* More than one thread moves the cursor. */
+#define POSIX_SEVERAL 1
+
 /* A file: one per record. Two cache lines. */
 struct posix_file {
 	FILE_HEAD(struct posix_record);
@@ -31,6 +34,7 @@ struct posix_open {
 	uint32_t references;
 	bool append;
 	bool shared; /* with another process: only the kernel knows the offset */
+	uint64_t by; /* the thread that moves the cursor, while this process has several; 0 = none yet */
 	struct posix_open *next_free;
 };
 

@@ -132,8 +132,10 @@ void sampling_learn(struct sampling *k, struct span s, int64_t bytes, double end
 		k->busy += (took - k->busy) / WEIGHT;
 		k->total += took;
 		k->ended = end;
-	} else {
+	} else if (k->calls) {
 		enough(k, end);
+	} else {
+		time_all(k, end);
 	}
 }
 
