@@ -61,7 +61,7 @@ static bool shows(const int64_t *shown, int64_t value)
 	return found;
 }
 
-/* Nothing of it is kept anywhere but in `run`. */
+/* Until `of` is set, which comes last, it goes on with no access. */
 static void begin(struct state_run *run, const struct posix_file *f, int64_t step, int64_t got)
 {
 	run->of = 0;

@@ -17,7 +17,7 @@ static inline struct state_run *run_of(enum io_op op, int fd)
 	return &self.shard->run[op][(unsigned)fd % STATE_RUNS];
 }
 
-/* Where the offset of a description is, and where its last access ended: threads that share it change both without a lock. */
+/* A place that a thread changes without a lock: the offset of a description, where its last access ended. */
 static inline int64_t run_get(const int64_t *place)
 {
 	return __atomic_load_n(place, __ATOMIC_RELAXED);
