@@ -61,7 +61,8 @@ int runs_load(struct runs *runs, struct log *store, int module, struct log_error
 		uint64_t version, size, shards;
 	} head;
 	*runs = (struct runs){0};
-	if (module != LOG_MOD_POSIX || trailer_open(&t, store, &ignored) < 0)
+	if (module != LOG_MOD_POSIX || !log_container(store)->module[module].length ||
+	    trailer_open(&t, store, &ignored) < 0)
 		return 0;
 	int code = 0;
 	const struct trailer_entry *e = trailer_entry_named(t, "live");

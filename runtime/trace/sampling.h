@@ -67,7 +67,7 @@ static inline bool sampling_is(const struct sampling *k, struct span s)
 static inline bool sampling_leaves_out(uintptr_t at, int fd, enum io_op op, size_t bytes)
 {
 	struct sampling *k = sampling_of(fd, op);
-	if (!k || !k->left || k->id != ((const struct fds_open *)at)->id || (int64_t)bytes > k->largest)
+	if (!k || !k->left || !sampling_is(k, (struct span){.at = at}) || (int64_t)bytes > k->largest)
 		return false;
 	k->left--;
 	return true;
