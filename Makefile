@@ -7,14 +7,28 @@ meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
 module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
 c_sources = $(shell find format runtime ranges cli api modules deploy python tests bench -name '*.[ch]')
 
+campaigns = campaign-tests seeded-faults sanitize stress transparency pydarshan fuzz damage fleet-kills kernel-kills \
+	kernel-programs truth slurm-tests spark-tests portal-malformed portal-soak install-tests growth bench
+
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18
 
 build: ## install what is missing, build, install into .venv
 	./bootstrap build
 
-test: ## build, lint and run every test
+test: ## build, lint and run the quick tier of the tests
 	./bootstrap test
+
+full: ## build, lint and run every test but the campaigns
+	./bootstrap full
+
+affected: build ## the quick tests that can notice what has changed SINCE=HEAD: prints which and why
+	$(bin)/python tests/affected.py --since $(or $(SINCE),HEAD)
+
+slowest: ## the dearest files and tests of the last runs: COUNT=25
+	@python3 tests/timings.py $(or $(COUNT),25)
+
+campaigns: $(campaigns) ## all that is long by nature, one after the other, for a night; each has a target of its own
 
 lint: ## formatting, ruff, mypy, architecture
 	./bootstrap lint
@@ -27,6 +41,9 @@ format: build ## format C and Python in place, wrap the prose of the pages
 	$(bin)/ruff check -q --fix . || true
 	$(bin)/ruff format -q .
 	$(bin)/python tools/wrap.py
+
+campaign-tests: build ## the tests that tests/tiers.toml keeps for campaigns
+	$(bin)/python tests/run.py campaign
 
 sanitize: ## unit tests and the preload library under ASan + UBSan, then under TSan
 	@$(MAKE) sanitize-asan kinds=address,undefined
@@ -166,4 +183,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,9 +16,14 @@ import places
 import pytest
 from observed import Observe
 
+pytest_plugins = ["tiers", "timings"]
+
 # What the caller has set for own use must not reach the programs under test.
 for _name in [n for n in os.environ if n.startswith(("IOLENS_", "DARSHAN_")) or n == "LD_PRELOAD"]:
     del os.environ[_name]
+
+# The interpreter's own programs come first, as in an activated environment: iolens finds its Python package by them.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 # Open MPI 5 does nothing for who has no home.
 os.environ.setdefault("HOME", str(Path.home()))
@@ -73,9 +79,7 @@ def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def programs(build_dir: Path) -> Path:
     """Directory of the compiled tests/programs/*.c, made on demand: a plain build leaves them out."""
-    made = subprocess.run(["ninja", "-C", build_dir, "test-programs"], capture_output=True, check=False)
-    if made.returncode:
-        pytest.fail((made.stdout + made.stderr).decode(), pytrace=False)
+    places.make("test-programs")
     return build_dir / "tests" / "programs"
 
 

@@ -7,7 +7,9 @@ IOLENS_CORPUS (logs of released Darshan versions), IOLENS_ORACLE (reference deco
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,3 +33,12 @@ BIN = _pointed("IOLENS_BIN", BUILD / "iolens", BUILD / "cli" / "iolens", ROOT / 
 PRELOAD = _pointed("IOLENS_PRELOAD", BUILD / "libiolens.so", BUILD / "runtime" / "libiolens.so")
 CORPUS = _pointed("IOLENS_CORPUS", ROOT.parent / "shared" / "corpus")
 ORACLE = _pointed("IOLENS_ORACLE", CORPUS.parent / "tools" / "darshan_oracle.py")
+
+
+def make(target: str) -> Path:
+    """What a plain build leaves out, made on demand; processes of pytest-xdist take turns."""
+    with (BUILD / ".made-by-tests").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        made = subprocess.run(["ninja", "-C", BUILD, target], capture_output=True, check=False)
+    assert made.returncode == 0, (made.stdout + made.stderr).decode()
+    return BUILD / target

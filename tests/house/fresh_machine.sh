@@ -1,6 +1,6 @@
 #!/bin/bash
 # Proves ./bootstrap on a bare Debian: no compiler, no make, no Python, empty package lists. Needs root, debootstrap and
-# a network, an hour for all tests, and 8 GB below $TMPDIR. `make fresh-machine` runs it; CI does not.
+# a network, a quarter of an hour, and 8 GB below $TMPDIR. `make fresh-machine` runs it; CI does not.
 #   tests/house/fresh_machine.sh [SUITE] [COMMAND...]    default: bookworm build build test; "test tests/cli" is one, too
 set -euo pipefail
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)

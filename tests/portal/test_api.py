@@ -12,7 +12,6 @@ from typing import Any, Callable
 
 import pyarrow.ipc
 import pytest
-import schemathesis
 import uvicorn
 from iolens.error import IolensError
 from iolens.portal.client import Client
@@ -144,6 +143,9 @@ def test_the_client(address: str, token: Callable[[str], str], logs: dict[int, i
 
 def test_answers_are_as_described(address: str, token: Callable[[str], str], tmp_path: Path) -> None:
     """Schemathesis makes requests from the description, sound and unsound ones."""
+    import hypothesis
+    import schemathesis
+
     text = token("alice")
     described = document(address)
     schema = schemathesis.openapi.from_dict(json.loads(json.dumps(described)))
@@ -159,8 +161,6 @@ def test_answers_are_as_described(address: str, token: Callable[[str], str], tmp
             count += 1
             case.validate_response(answer, checks=checks)
             assert "bob" not in answer.text or "bob" in answer.request.url + str(answer.request.body)
-
-        import hypothesis
 
         hypothesis.settings(
             max_examples=8, deadline=None, derandomize=True, database=None,

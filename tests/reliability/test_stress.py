@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import places
 import pytest
 import shown
 
@@ -49,14 +50,9 @@ SANITIZERS = {"ASAN_OPTIONS": "use_sigaltstack=0"}
 REPORT = re.compile(r"runtime error|(ERROR|WARNING): \w+Sanitizer")
 
 
-def made(build_dir: Path, program: str) -> None:
-    subprocess.run(["ninja", "-C", build_dir, program], check=True, stdout=subprocess.DEVNULL)
-
-
 @pytest.fixture(scope="session")
 def stress(build_dir: Path) -> Path:
-    made(build_dir, "tests/stress/stress")
-    return build_dir / "tests" / "stress" / "stress"
+    return places.make("tests/stress/stress")
 
 
 def tree(pid: int) -> Iterator[int]:
@@ -144,8 +140,7 @@ def test_under_the_library_alone(
 
 @pytest.mark.parametrize("sanitizer", SANITIZED)
 def test_under_a_sanitizer(sanitizer: str, iolens: Path, build_dir: Path, tmp_path: Path) -> None:
-    program = build_dir / "tests" / "stress" / f"stress-{sanitizer}"
-    made(build_dir, f"tests/stress/stress-{sanitizer}")
+    program = places.make(f"tests/stress/stress-{sanitizer}")
     for n, actors in enumerate(SANITIZED[sanitizer]):
         logs, data = tmp_path / f"logs-{n}", tmp_path / f"data-{n}"
         logs.mkdir()

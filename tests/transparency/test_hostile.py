@@ -11,6 +11,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import places
+
 CASES = Path(__file__).resolve().parent / "cases"
 # tests/mpiio, tests/hdf5, tests/pnetcdf and tests/runtime/test_phases.py have them
 LIBRARIES = re.compile(r"_?P?MPI_|p?mpi_|_?H5[A-Z]|ncmpi_", re.IGNORECASE)
@@ -33,9 +35,7 @@ def test_every_wrapped_function_is_called(preload: Path, tmp_path: Path) -> None
 
 
 def test_no_sanitizer_reports_anything(build_dir: Path, tmp_path: Path) -> None:
-    target = "tests/stress/hostile-asan"
-    subprocess.run(["ninja", "-C", build_dir, target], check=True, stdout=subprocess.DEVNULL)
-    program = build_dir / target
+    program = places.make("tests/stress/hostile-asan")
     listed = subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout.split()
     names = listed if "STRESS_SECONDS" in os.environ else listed[::5]
     environment = {
