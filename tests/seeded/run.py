@@ -35,7 +35,7 @@ LIMIT = 900
 LEAST = 0.9
 RESULTS = places.ROOT / "build" / "seeded"
 
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+\.py.*?)(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
