@@ -72,6 +72,9 @@ damage: build ## every command on COUNT=20000 damaged logs, SEED=1, those in Pyt
 	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $(or $(COUNT),20000) --python
 	$(bin)/python tests/fuzz/mutate.py --seed $(or $(SEED),1) --count $$(($(or $(COUNT),20000) / 10)) --analysis
 
+seeded-faults: lint ## put the faults of tests/seeded into a copy of the tree, one by one: which does the quick tier catch? ARGS="ID --tests PATH"
+	$(bin)/python tests/seeded/run.py $(ARGS)
+
 fleet-kills: build ## ingest and archiver are killed at COUNT=200 random moments: nothing lost, nothing double
 	FLEET_KILLS=$(or $(COUNT),200) $(bin)/python -m pytest -q tests/fleet/test_lake_upkeep.py tests/fleet/test_archive.py -k kills
 
@@ -181,6 +184,6 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 	@$(bin)/python tools/release.py $(ARGS) "$(VERSION)"
 
 clean: ## remove what was built, keep .venv
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak

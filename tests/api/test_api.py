@@ -146,6 +146,11 @@ def test_example_dump_names_the_tables_of_our_logs(
     assert "table process: 1 rows\n  column rank \n" in text
 
 
+def test_cells_that_a_table_lacks(build: Compile, root: Path, run_iolens: Run, tmp_path: Path) -> None:
+    assert run_iolens(["run", "-q", "-o", "own", "--", "true"], cwd=tmp_path).returncode == 0
+    output([build(root / "tests" / "api" / "cells.c"), tmp_path / "own"])
+
+
 def test_example_timeline(build: Compile, root: Path, log: Path) -> None:
     assert output([build(root / "api" / "examples" / "timeline.c"), log]).splitlines() == [
         "job 42: 4 processes, 100.000 s: /bin/program --with arguments",

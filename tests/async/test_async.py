@@ -82,6 +82,15 @@ def test_libaio_requests_are_accesses_of_their_files(observe: Observe, tmp_path:
     assert 0 < spent <= float(written["wait_time"]) + 3e-6  # times are on a grid
 
 
+def test_batches_are_in_classes_of_sizes(observe: Observe, tmp_path: Path) -> None:
+    """An edge belongs to the class below."""
+    seen = observe([built(tmp_path, "batches", "-laio")], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    row = batches(seen, "libaio")
+    classes = ("size_1", "size_2_4", "size_5_16", "size_17_64", "size_65_plus")
+    assert [int(row[f]) for f in ("calls", "requests", "largest", *classes)] == [8, 174, 65, 1, 2, 2, 2, 1]
+
+
 def test_what_moved_is_counted_once(observe: Observe, tmp_path: Path) -> None:
     seen = observe([built(tmp_path, "libaio", "-laio")], cwd=tmp_path)
     ways = moved(seen)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from logmaker import POSIX, LogMaker, posix
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 HEADER, MODULES = 32, 64
@@ -95,3 +96,16 @@ def test_words_of_our_own_stay(run_iolens: Run, tmp_path: Path) -> None:
     for section, field in (("total", "interface"), ("operation", "name"), ("process", "ended")):
         words = [json.dumps([row[field] for row in one["tables"][section]]) for one in shown]
         assert words[0] == words[1] != "[]"
+
+
+@pytest.mark.parametrize(
+    "hints", ["cb_nodes=4;cb_config_list=4node12", "cb_config_list=node12:2", "cb_nodes=4"]
+)
+def test_hints_stay_where_none_can_name_a_host(run_iolens: Run, tmp_path: Path, hints: str) -> None:
+    made = LogMaker(metadata=f"lib_ver=3.4.7\nh={hints}\n".encode(), names={5: b"/scratch/five"})
+    made.regions = {POSIX: (4, posix(5, opens=1))}
+    (tmp_path / "log").write_bytes(bytes(made))
+    assert run_iolens(["convert", "--anonymize", "k", "log", "new"], cwd=tmp_path).returncode == 0
+    content = unpacked(tmp_path / "new")
+    assert b"node12" not in content
+    assert (hints.encode() in content) == ("node12" not in hints)

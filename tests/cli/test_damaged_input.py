@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from logmaker import POSIX, LogMaker, posix
 from synthetic import VERSIONS, Kind, Maker
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -66,3 +67,22 @@ def test_damage_is_told_and_nothing_else_happens(
         if new.exists():
             assert run_iolens(["check", new]).returncode in (0, 1), command
             new.unlink()
+
+
+class CutNames(LogMaker):
+    """The last name has no end."""
+
+    def name_region(self) -> bytes:
+        return super().name_region()[:-1]
+
+
+def test_names_before_the_damage_are_shown_and_the_damage_is_told(run_iolens: Run, tmp_path: Path) -> None:
+    made = CutNames(names={5: b"/scratch/five", 9: b"/scratch/nine"})
+    made.regions = {POSIX: (4, posix(5, opens=1) + posix(9, opens=1))}
+    (tmp_path / "bad").write_bytes(bytes(made))
+    for command in ("show", "files", "check"):
+        done = run_iolens([command, "bad"], cwd=tmp_path)
+        assert done.returncode == 4, command
+        assert "name table is damaged" in done.stdout + done.stderr, command
+        assert "/scratch/nine" not in done.stdout
+    assert "/scratch/five" in run_iolens(["show", "bad"], cwd=tmp_path).stdout

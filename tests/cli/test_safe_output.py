@@ -55,6 +55,17 @@ def test_json_has_the_characters_that_it_does_not_print(iolens: Path, log: Path)
     assert names >= {f"a{text}" for text in HOSTILE[:4]} and "a\ufffd\ufffd" in names
 
 
+def test_json_has_names_with_quotes_and_backslashes(iolens: Path, run_iolens: Run, tmp_path: Path) -> None:
+    names = {'a"b', "a\\b", "a\\", 'a\\"b', "a\\u0041"}
+    command = ["sh", "-c", 'for f do echo hello >"$f"; done', "sh", *sorted(names)]
+    assert run_iolens(["run", "-q", "-o", "log", "--", *command], cwd=tmp_path).returncode == 0
+    shown = json.loads(raw(iolens, "show", "--json", tmp_path / "log"))
+    records = [r for m in shown["modules"] if m["module"] == "posix" for r in m["records"]]
+    listed = json.loads(raw(iolens, "files", "--json", tmp_path / "log"))["files"]
+    for found in (records, listed):
+        assert {Path(one["name"]).name for one in found} >= names
+
+
 def test_a_short_line_ends_with_a_whole_escape(iolens: Path, tmp_path: Path) -> None:
     for length in range(70, 100):
         script = f": {'x' * length}{chr(27) * 20}{'y' * 60}"

@@ -166,6 +166,18 @@ def test_a_layout_that_grows_is_asked_again(lustre: StandIn, observe: Observe) -
     assert layouts(seen) == {("file", 0): KINDS["progressive"][1]}
 
 
+def test_a_layout_grows_by_the_component_that_is_written_into(lustre: StandIn, observe: Observe) -> None:
+    """Two have no place yet: the byte after which it is asked again is the first of the first one."""
+    here = (1, INIT, 0, 65536, stripes([3], 65536))
+    second, last = (2, 0, 65536, 16 * MiB, stripes([], count=1)), (3, 0, 16 * MiB, EOF, stripes([], count=4))
+    lustre.serve(file=composite(here, second, last))
+    lustre.serve(file__grown=composite(here, (2, INIT, 65536, 16 * MiB, stripes([4], 65536)), last))
+    large = f"open('file', 'ab').write(bytes({MiB}));"
+    seen = observe([*PYTHON, 2 * large], cwd=lustre.mount, env=SETTING)
+    assert lustre.asked == ["file", "file"]
+    assert [targets for *_, targets in layouts(seen)["file", 0]] == [[3], [4]]
+
+
 def test_a_layout_that_does_not_grow_is_asked_once_more(lustre: StandIn, observe: Observe) -> None:
     """A mirror without objects begins at byte 0, and stays so."""
     lustre.serve(

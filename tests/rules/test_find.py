@@ -8,6 +8,7 @@ import pytest
 from iolens.error import IolensError
 from iolens.metrics import Dataset
 from iolens.rules import Finding, find, load
+from jobs import Job, MiB
 from observed import Observe
 
 
@@ -63,6 +64,22 @@ assumptions = "None."
         found = of(find(data, directories=[tmp_path]), "gain")
     assert (found.values["run_time"], found.values["nprocs"]) == (job["run_time"], job["nprocs"])
     assert found.gain == pytest.approx((job["run_time"] / 4 / job["nprocs"], 0.75 * job["run_time"]))
+
+
+def test_no_cause_costs_more_than_the_time_in_io(tmp_path: Path) -> None:
+    """A site's rule that adds up calls of threads at the same time."""
+    (tmp_path / "waits.toml").write_text("""
+title = "Waits"
+topic = "data"
+why = "For its time."
+condition = "SELECT log, 50.0 AS time_lost FROM job"
+message = "{time_lost:seconds} of waiting"
+severity = { cap = "high" }
+""")
+    job = Job(nprocs=1).posix("/scratch/a", 0, read={MiB: 10}, read_time=4.0)
+    with Dataset(job.save(tmp_path / "job.darshan")) as data:
+        found = of(find(data, directories=[tmp_path]), "waits")
+    assert (found.time_lost, found.share, found.message) == (4.0, 0.04, "4 s of waiting")
 
 
 def test_the_guide_s_rule_works(root: Path, reread: Path, tmp_path: Path) -> None:
