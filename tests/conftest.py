@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import signal
@@ -19,7 +20,8 @@ from observed import Observe
 pytest_plugins = ["tiers", "timings"]
 
 # What the caller has set for own use must not reach the programs under test.
-for _name in [n for n in os.environ if n.startswith(("IOLENS_", "DARSHAN_")) or n == "LD_PRELOAD"]:
+_OWN = ("LD_PRELOAD", "COLUMNS", "LINES")
+for _name in [n for n in os.environ if n.startswith(("IOLENS_", "DARSHAN_")) or n in _OWN]:
     del os.environ[_name]
 
 # The interpreter's own programs come first, as in an activated environment: iolens finds its Python package by them.
@@ -38,6 +40,23 @@ for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
 _shm = os.statvfs("/dev/shm") if Path("/dev/shm").is_dir() else None
 if _shm and _shm.f_bavail * _shm.f_frsize < 1 << 30:
     os.environ.setdefault("UCX_POSIX_DIR", "/var/tmp")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput") and os.geteuid() == 0:
+        _own_shared_memory()
+
+
+def _own_shared_memory() -> None:
+    """A /dev/shm for this process of pytest-xdist: processes that end take over the stores of any that was killed."""
+    new_namespace, private, recursive = 0x00020000, 1 << 18, 1 << 14
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = (
+        libc.unshare(new_namespace) == 0
+        and libc.mount(b"none", b"/", None, private | recursive, None) == 0
+        and libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777") == 0
+    )
+    assert done, f"no /dev/shm of its own: {os.strerror(ctypes.get_errno())}"
 
 
 # A product that is missing is a broken build, material that is missing (the corpus) a reason to skip.

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+import time
 from pathlib import Path
 
 import shown
@@ -29,6 +30,8 @@ def test_a_log_of_what_was_done_until_now(place: Place, steady: Path) -> None:
     run = place.run(steady, place.work, 100)
     place.ready()
     session = place.session()
+    while not (session / "platform").exists():  # `iolens run` writes it beside the running program
+        time.sleep(0.01)
     before = sorted(path.name for path in session.iterdir())
     log = place.work / "now.darshan"
     done = place.call("recover", "--live", "-o", log, session)
