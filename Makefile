@@ -41,6 +41,9 @@ sanitize-%: build
 stress: build ## threads at work while others fork, exec, spawn and jump: SECONDS=60
 	STRESS_SECONDS=$(or $(SECONDS),60) $(bin)/python -m pytest -q tests/reliability/test_stress.py
 
+generated: build ## COUNT=1000 random programs of system calls beside a model of every counter; SEED=7 COUNT=1 repeats one
+	PYTHONPATH=tests $(bin)/python -m generated --count $(or $(COUNT),1000) $(if $(SEED),--seed $(SEED))
+
 transparency: build ## other people's tests, with and without iolens: CASES="NAME..."
 	$(bin)/python tests/transparency/suite.py $(CASES)
 
@@ -166,4 +169,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz
 
-.PHONY: help build test lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak
+.PHONY: help build test lint demo format grafana-types conda-recipe module spark-tests sanitize stress generated transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean portal-malformed portal-soak
