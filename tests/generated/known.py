@@ -68,7 +68,7 @@ KNOWN = (
         "working directory renamed",
         ".+",
         "a directory was renamed in which a process is: paths from there have its old name",
-        "0.0 chdir s; 0.0 rename @/s @/w; 0.0 stat a; 0.0 end exit 0",
+        "0.0 chdir s; 0.0 stat a; 0.0 rename @/s @/w; 0.0 stat b; 0.0 open ../a 0 0; 0.0 end exit 0",
     ),
     Known(
         "part of an item",
