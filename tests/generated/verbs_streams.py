@@ -7,7 +7,7 @@ import errno
 import os
 from dataclasses import dataclass, field, replace
 
-from .kernel import Description, Thread, defined, need
+from .kernel import Description, Failed, Thread, Undefined, defined, need
 from .model import Model, Result, verb
 from .operations import data
 from .records import Stdio
@@ -161,7 +161,10 @@ def fclose(m: Model, t: Thread, k: int) -> Result:
 @verb
 def freopen(m: Model, t: Thread, k: int, path: str, mode: str) -> Result:
     stream = _stream(t, k)
-    _, _, name = m.kernel.walk(t.place.folder, path)
+    try:
+        _, _, name = m.kernel.walk(t.place.folder, path)
+    except Failed as failed:
+        raise Undefined("the stream is lost") from failed
     defined(name.inode.kind == "file" if name else mode[0] != "r", "the stream is lost")
     _leave(m, t, stream)
     m.drop_any(t, stream.fd)
