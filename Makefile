@@ -7,7 +7,7 @@ meson := PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/meson
 module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
 c_sources = $(shell find format runtime ranges cli api modules deploy python tests bench -name '*.[ch]')
 
-campaigns = campaign-tests seeded-faults sanitize stress transparency pydarshan fuzz damage fleet-kills kernel-kills \
+campaigns = campaign-tests seeded-faults generated sanitize stress transparency pydarshan fuzz damage fleet-kills kernel-kills \
 	kernel-programs truth slurm-tests spark-tests portal-malformed portal-soak install-tests growth bench
 
 help: ## print this list
@@ -57,6 +57,9 @@ sanitize-%: build
 
 stress: build ## threads at work while others fork, exec, spawn and jump: SECONDS=60
 	STRESS_SECONDS=$(or $(SECONDS),60) $(bin)/python -m pytest -q tests/reliability/test_stress.py
+
+generated: build ## COUNT=1000 random programs of system calls beside a model of every counter; SEED=7 COUNT=1 repeats one
+	PYTHONPATH=tests $(bin)/python -m generated --count $(or $(COUNT),1000) $(if $(SEED),--seed $(SEED))
 
 transparency: build ## other people's tests, with and without iolens: CASES="NAME..."
 	$(bin)/python tests/transparency/suite.py $(CASES)
@@ -186,4 +189,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated

@@ -5,6 +5,7 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "sys.h"
 #include "trace.h"
 
 /* What records an access is compiled once for reads and once for writes: the kind is known in each. */
@@ -38,6 +39,26 @@ void stdio_record_start(void)
 	single_threaded = &__libc_single_threaded;
 }
 
+/* libc's flag of a stream in append mode. */
+#define APPENDING 0x1000
+
+/*
+ * Where a stream is that appends and has data to write: behind these, at the end of its file. ftello() would move the
+ * descriptor there, under the program's feet.
+ */
+static int64_t tell_appending(FILE *f)
+{
+	struct stat s;
+	if (sys_fstat(f->_fileno, &s) != 0 || !S_ISREG(s.st_mode))
+		return -1;
+	return s.st_size + (f->_IO_write_ptr - f->_IO_write_base);
+}
+
+static bool appends(const FILE *f)
+{
+	return f->_flags & APPENDING && f->_IO_write_ptr > f->_IO_write_base;
+}
+
 /*
  * Never waits: the stream may belong to a thread that sits in a read of a terminal. (With one thread there
  * is no other to wait for, and ftrylockfile would make the program's own calls lock from then on.)
@@ -48,7 +69,7 @@ int64_t stdio_tell(FILE *f)
 	if (!alone && ftrylockfile(f) != 0)
 		return -1;
 	int saved = errno;
-	int64_t at = ftello(f);
+	int64_t at = appends(f) ? tell_appending(f) : ftello(f);
 	errno = saved;
 	if (!alone)
 		funlockfile(f);

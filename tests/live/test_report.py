@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import shown

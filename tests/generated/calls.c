@@ -1,0 +1,269 @@
+/* Verbs that are system calls on files, descriptors, directories and pipes. */
+#include "interpreter.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+VERB(open)
+{
+	return open(path(op, 0), num(op, 1), num(op, 2));
+}
+
+VERB(openat)
+{
+	return openat(num(op, 0), path(op, 1), num(op, 2), num(op, 3));
+}
+
+VERB(creat)
+{
+	return creat(path(op, 0), num(op, 1));
+}
+
+VERB(close)
+{
+	return close(num(op, 0));
+}
+
+VERB(closerange)
+{
+	return close_range(num(op, 0), num(op, 1), num(op, 2));
+}
+
+VERB(dup)
+{
+	return dup(num(op, 0));
+}
+
+VERB(dup2)
+{
+	return dup2(num(op, 0), num(op, 1));
+}
+
+VERB(dup3)
+{
+	return dup3(num(op, 0), num(op, 1), num(op, 2));
+}
+
+VERB(dupfd)
+{
+	return fcntl(num(op, 0), num(op, 2) ? F_DUPFD_CLOEXEC : F_DUPFD, (int)num(op, 1));
+}
+
+VERB(append)
+{
+	return fcntl(num(op, 0), F_SETFL, num(op, 1) ? O_APPEND : 0);
+}
+
+/* FD SIZE TIMES SHIFT */
+VERB(read)
+{
+	long long all = 0;
+	for (int k = 0; k < num(op, 2); k++) {
+		ssize_t n = read(num(op, 0), buffer + num(op, 3), num(op, 1));
+		if (n < 0)
+			return n;
+		hash(op, buffer + num(op, 3), n);
+		all += n;
+	}
+	return all;
+}
+
+VERB(write)
+{
+	long long all = 0;
+	for (int k = 0; k < num(op, 2); k++) {
+		ssize_t n = write(num(op, 0), filled(op, k, num(op, 1), num(op, 3)), num(op, 1));
+		if (n < 0)
+			return n;
+		all += n;
+	}
+	return all;
+}
+
+/* FD SIZE TIMES SHIFT OFFSET STEP */
+VERB(pread)
+{
+	long long all = 0;
+	for (int k = 0; k < num(op, 2); k++) {
+		ssize_t n = pread(num(op, 0), buffer + num(op, 3), num(op, 1), num(op, 4) + k * num(op, 5));
+		if (n < 0)
+			return n;
+		hash(op, buffer + num(op, 3), n);
+		all += n;
+	}
+	return all;
+}
+
+VERB(pwrite)
+{
+	long long all = 0;
+	for (int k = 0; k < num(op, 2); k++) {
+		char *data = filled(op, k, num(op, 1), num(op, 3));
+		ssize_t n = pwrite(num(op, 0), data, num(op, 1), num(op, 4) + k * num(op, 5));
+		if (n < 0)
+			return n;
+		all += n;
+	}
+	return all;
+}
+
+/* FD OFFSET SIZE SIZE: by the cursor where the offset is -1; the second part lies right behind the first. */
+static long long vector(struct op *op, int writing)
+{
+	struct iovec part[2] = {{buffer, num(op, 2)}, {buffer + num(op, 2), num(op, 3)}};
+	int fd = num(op, 0);
+	long long at = num(op, 1), n;
+	if (writing)
+		filled(op, 0, num(op, 2) + num(op, 3), 0);
+	if (at < 0)
+		n = writing ? writev(fd, part, 2) : readv(fd, part, 2);
+	else
+		n = writing ? pwritev(fd, part, 2, at) : preadv(fd, part, 2, at);
+	if (!writing && n >= 0)
+		hash(op, buffer, n);
+	return n;
+}
+
+VERB(readv)
+{
+	return vector(op, 0);
+}
+
+VERB(writev)
+{
+	return vector(op, 1);
+}
+
+VERB(lseek)
+{
+	return lseek(num(op, 0), num(op, 1), num(op, 2));
+}
+
+static long long size_of(int failed, const struct stat *st)
+{
+	return failed ? -1 : S_ISREG(st->st_mode) ? st->st_size : 0;
+}
+
+VERB(stat)
+{
+	struct stat st;
+	return size_of(stat(path(op, 0), &st), &st);
+}
+
+VERB(lstat)
+{
+	struct stat st;
+	return size_of(lstat(path(op, 0), &st), &st);
+}
+
+VERB(fstat)
+{
+	struct stat st;
+	return size_of(fstat(num(op, 0), &st), &st);
+}
+
+VERB(truncate)
+{
+	return truncate(path(op, 0), num(op, 1));
+}
+
+VERB(ftruncate)
+{
+	return ftruncate(num(op, 0), num(op, 1));
+}
+
+VERB(fsync)
+{
+	return fsync(num(op, 0));
+}
+
+VERB(fdatasync)
+{
+	return fdatasync(num(op, 0));
+}
+
+VERB(rename)
+{
+	return rename(path(op, 0), path(op, 1));
+}
+
+VERB(link)
+{
+	return link(path(op, 0), path(op, 1));
+}
+
+VERB(unlink)
+{
+	return unlink(path(op, 0));
+}
+
+VERB(mkdir)
+{
+	return mkdir(path(op, 0), 0755);
+}
+
+VERB(rmdir)
+{
+	return rmdir(path(op, 0));
+}
+
+VERB(chdir)
+{
+	return chdir(path(op, 0));
+}
+
+VERB(fchdir)
+{
+	return fchdir(num(op, 0));
+}
+
+VERB(pipe)
+{
+	(void)op;
+	int ends[2];
+	return pipe(ends) ? -1 : ends[0] * 1000 + ends[1];
+}
+
+/* FD OFFSET SIZE */
+VERB(mapread)
+{
+	char *map = mmap(NULL, num(op, 2), PROT_READ, MAP_SHARED, num(op, 0), num(op, 1));
+	if (map == MAP_FAILED)
+		return -1;
+	hash(op, map, num(op, 2));
+	return munmap(map, num(op, 2));
+}
+
+VERB(mapwrite)
+{
+	char *map = mmap(NULL, num(op, 2), PROT_READ | PROT_WRITE, MAP_SHARED, num(op, 0), num(op, 1));
+	if (map == MAP_FAILED)
+		return -1;
+	memcpy(map, filled(op, 0, num(op, 2), 0), num(op, 2));
+	return munmap(map, num(op, 2));
+}
+
+/* OUT IN OFFSET SIZE */
+VERB(sendfile)
+{
+	off_t at = num(op, 2);
+	return sendfile(num(op, 0), num(op, 1), at < 0 ? NULL : &at, num(op, 3));
+}
+
+/* IN OFFSET OUT OFFSET SIZE */
+VERB(copyrange)
+{
+	loff_t from = num(op, 1), to = num(op, 3);
+	return copy_file_range(num(op, 0), from < 0 ? NULL : &from, num(op, 2), to < 0 ? NULL : &to, num(op, 4), 0);
+}
+
+const struct verb call_verbs[] = {
+	ROW(open),      ROW(openat), ROW(creat),     ROW(close),  ROW(closerange), ROW(dup),      ROW(dup2),
+	ROW(dup3),      ROW(dupfd),  ROW(append),    ROW(read),   ROW(write),      ROW(pread),    ROW(pwrite),
+	ROW(readv),     ROW(writev), ROW(lseek),     ROW(stat),   ROW(lstat),      ROW(fstat),    ROW(truncate),
+	ROW(ftruncate), ROW(fsync),  ROW(fdatasync), ROW(rename), ROW(link),       ROW(unlink),   ROW(mkdir),
+	ROW(rmdir),     ROW(chdir),  ROW(fchdir),    ROW(pipe),   ROW(mapread),    ROW(mapwrite), ROW(sendfile),
+	ROW(copyrange), {0},
+};
