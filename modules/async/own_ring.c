@@ -143,7 +143,8 @@ static bool queues_of(const struct own_ring *o, struct uring_queues *q, struct u
 	const struct parameters *p = &o->is;
 	struct range c = p->features & MAP_SINGLE ? o->queues : o->completions;
 	if (!o->described || !within(o->queues, p->sq.array + 4ul * p->requests) ||
-	    !within(c, p->cq.completions + sizeof *q->completions * p->completions) ||
+	    !within(o->queues, p->sq.head + 4ul) || !within(o->queues, p->sq.tail + 4ul) ||
+	    !within(c, p->cq.tail + 4ul) || !within(c, p->cq.completions + sizeof *q->completions * p->completions) ||
 	    !within(o->requests, sizeof *q->requests * p->requests))
 		return false;
 	*q = (struct uring_queues){
