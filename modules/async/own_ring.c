@@ -85,7 +85,12 @@ static struct own_ring *renew(int fd)
 	if (!own || (!o && rings == RINGS))
 		return NULL;
 	o = o ? o : &own[rings];
-	*o = (struct own_ring){.fd = fd, .files = o->files};
+	o->fd = fd;
+	o->described = o->entered = false;
+	o->is = (struct parameters){0};
+	o->queues = o->completions = o->requests = (struct range){0, 0};
+	o->seen = (struct uring_seen){0, 0};
+	o->counted = 0;
 	if (o == &own[rings])
 		__atomic_store_n(&rings, rings + 1, __ATOMIC_RELEASE);
 	return o;

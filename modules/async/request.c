@@ -111,7 +111,7 @@ static bool remember(const struct async_request *r)
 	struct flight *f = flight_take();
 	if (f) {
 		*f = (struct flight){*r, NULL};
-		posix_open_hold(r->span.at);
+		f->request.span.at = posix_open_hold(r->span.at, r->span.fd);
 		flight_add(queue_of(r->owner, r->key), f);
 		last_op = r->op;
 	}

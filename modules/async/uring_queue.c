@@ -115,7 +115,7 @@ void uring_look_new(struct async_call *c, const struct uring_queues *r, const st
 
 /* ---- registered files ---- */
 
-static void set_file(struct uring_files *f, unsigned place, uintptr_t at)
+static void set_file(struct uring_files *f, unsigned place, uintptr_t at, int fd)
 {
 	uintptr_t was = 0;
 	if (!self_enter_locked(&lock))
@@ -126,8 +126,7 @@ static void set_file(struct uring_files *f, unsigned place, uintptr_t at)
 	}
 	if (place < f->room) {
 		was = f->at[place];
-		f->at[place] = at;
-		posix_open_hold(at);
+		f->at[place] = posix_open_hold(at, fd);
 	}
 	self_leave_locked(&lock);
 	self_enter();
@@ -140,12 +139,12 @@ void uring_set_files(struct uring_files *f, unsigned first, const int *fds, unsi
 	enum { SKIP = -2 };
 	for (unsigned i = 0; i < n && first + i < FILES; i++)
 		if (fds[i] != SKIP)
-			set_file(f, first + i, fds[i] < 0 ? 0 : fds_get(fds[i]));
+			set_file(f, first + i, fds[i] < 0 ? 0 : fds_get(fds[i]), fds[i]);
 }
 
 void uring_drop_files(struct uring_files *f)
 {
 	for (unsigned i = 0; i < f->room; i++)
 		if (f->at[i])
-			set_file(f, i, 0);
+			set_file(f, i, 0, -1);
 }

@@ -53,8 +53,11 @@ enum state_class_id posix_without_record(void);
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);
 
-/* One reference more or less of what an entry says: without references it may become another open. */
-void posix_open_hold(uintptr_t at);
+/*
+ * One reference more of what the entry of `fd` said: without references it may become another open. Returns the entry; 0 where that
+ * is no longer the descriptor's, or (fd -1: it is not looked at) has no references. And one less.
+ */
+uintptr_t posix_open_hold(uintptr_t at, int fd);
 void posix_open_release(uintptr_t at);
 
 /* A fork: all descriptions are shared from now on; in the child, no thread has one that was closed. */

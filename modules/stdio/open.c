@@ -31,27 +31,30 @@ struct stdio_file *stdio_file_of(const struct path *p)
 static bool on AT_START; /* the module is not disabled */
 
 static struct lock free_lock;
-static struct stdio_stream *free_list;
+static struct stdio_stream *free_list[2]; /* without and with a file */
 
-static struct stdio_stream *stream_take(void)
+/*
+ * The memory stays a stream for ever: a thread may still use one that another reopens. So one that has a file always has some
+ * file.
+ */
+static struct stdio_stream *stream_take(bool with_file)
 {
 	struct stdio_stream *t = NULL;
 	if (lock_take(&free_lock)) {
-		t = free_list;
+		t = free_list[with_file];
 		if (t)
-			free_list = t->next_free;
+			free_list[with_file] = t->next_free;
 		lock_drop(&free_lock);
 	}
 	return t ? t : arena_take(sizeof *t);
 }
 
-/* The memory stays a stream for ever: a thread that raced with fclose may still look at it. */
 static void stream_release(struct stdio_stream *t)
 {
 	if (!t || !lock_take(&free_lock))
 		return;
-	t->next_free = free_list;
-	free_list = t;
+	t->next_free = free_list[t->file != NULL];
+	free_list[t->file != NULL] = t;
 	lock_drop(&free_lock);
 }
 
@@ -64,11 +67,18 @@ static int32_t first_timed(void)
 
 static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id class, int64_t offset, bool asks)
 {
-	struct stdio_stream *t = stream_take();
+	struct stdio_stream *t = stream_take(file);
 	if (!t)
 		return;
-	*t = (struct stdio_stream){
-		.file = file, .class = class, .offset = offset, .asks = asks, .until_timed = first_timed()};
+	__atomic_store_n(&t->file, file, __ATOMIC_RELAXED);
+	t->class = class;
+	t->until_timed = first_timed();
+	t->offset = offset;
+	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
+	t->asks = asks;
+	t->attention = t->inlined = false;
+	t->close = t->unclocked = 0;
+	t->clocked = 0;
 	stream_release(stdio_table_set(f, t));
 }
 

@@ -1,0 +1,180 @@
+"""What a thread does while another is half-way: replaced descriptors, threads that share what is a thread's own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from observed import Observe
+
+Compile = Callable[[str], Path]
+
+# One thread copies a descriptor that is always open, another puts new files in its place: no description is used
+# without a reference. Afterwards, alone: eight files, of which each is read 100 + i times while all are open.
+COPIES = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { FD = 50 };
+static volatile int stop;
+static void *copy(void *by_fcntl)
+{
+	while (!stop) {
+		int fd = by_fcntl ? fcntl(FD, F_DUPFD, 0) : dup(FD);
+		if (fd < 0)
+			abort();
+		close(fd);
+	}
+	return NULL;
+}
+static void *rotate(void *unused)
+{
+	char name[40];
+	for (long turn = 0; !stop; turn++) {
+		snprintf(name, sizeof name, "turn%ld", turn % 50);
+		int fd = open(name, O_RDWR | O_CREAT, 0600);
+		if (fd < 0)
+			abort();
+		dup2(fd, FD);
+		close(fd);
+	}
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	char bytes[64] = {0}, name[40];
+	pthread_t thread[2];
+	int fd[8], first = open("turn0", O_RDWR | O_CREAT, 0600);
+	dup2(first, FD);
+	close(first);
+	pthread_create(&thread[0], NULL, copy, argc > 1 ? argv : NULL);
+	pthread_create(&thread[1], NULL, rotate, NULL);
+	sleep(2);
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "after%d", i);
+		fd[i] = open(name, O_RDWR | O_CREAT, 0600);
+		if (write(fd[i], bytes, 64) != 64)
+			abort();
+	}
+	for (int k = 0; k < 107; k++)
+		for (int i = 0; i < 8; i++)
+			if (k < 100 + i && pread(fd[i], bytes, 10, 0) != 10)
+				abort();
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("by", [[], ["fcntl"]], ids=["dup", "F_DUPFD"])
+def test_a_descriptor_that_is_copied_while_it_is_replaced(
+    observe: Observe, compile_program: Compile, tmp_path: Path, by: list[str]
+) -> None:
+    seen = observe([compile_program(COPIES), *by], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    reads = [seen.total("POSIX", "READS", f"{tmp_path}/after{i}") for i in range(8)]
+    assert reads == [100 + i for i in range(8)]
+    assert [seen.total("POSIX", "WRITES", f"{tmp_path}/after{i}") for i in range(8)] == [1] * 8
+
+
+# The debugger looks at a recycled description after each instruction that makes it another open.
+AGAIN = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 3; i++)
+		close(open(i % 2 ? "one" : "other", O_RDWR | O_CREAT, 0600));
+	return 0;
+}
+"""
+
+BEGIN = """
+import gdb
+for what in "confirm off,pagination off,breakpoint pending on,startup-with-shell off,debuginfod enabled off".split(","):
+    gdb.execute("set " + what)
+"""
+
+STEPS = """
+gdb.execute("break posix_open_make")
+gdb.execute("run", to_string=True)
+gdb.execute("continue", to_string=True)
+made = int(gdb.parse_and_eval("(long)free_list"))
+file = gdb.parse_and_eval("&((struct posix_open *)%d)->file" % made)
+name = gdb.parse_and_eval("&((struct posix_open *)%d)->head.name" % made)
+outside = gdb.newest_frame().older().pc()
+seen, steps = set(), 0
+while gdb.newest_frame().pc() != outside:
+    seen.add((int(file.dereference()), int(name.dereference())))
+    gdb.execute("stepi", to_string=True)
+    steps += 1
+print("SEEN", made != 0, steps > 10, len({f for f, _ in seen}), all(f and n for f, n in seen))
+gdb.execute("kill")
+"""
+
+
+def debugged(script: str, source: str, preload: Path, compile_program: Compile, place: Path) -> list[str]:
+    """What the script says it has seen of the program."""
+    (place / "script.py").write_text(BEGIN + script)
+    given = {
+        "LD_PRELOAD": preload,
+        "IOLENS_ENABLE_NONMPI": 1,
+        "IOLENS_TMPDIR": place,
+        "IOLENS_LOGPATH": place,
+    }
+    settings = [word for item in given.items() for word in ("-ex", "set environment {}={}".format(*item))]
+    command = ["gdb", "-nx", "-batch", *settings, "-x", "script.py", compile_program(source)]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, timeout=120)
+    said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("SEEN ")]
+    assert said, done.stdout + done.stderr
+    return said[0]
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb")
+def test_a_description_that_becomes_another_open_always_has_a_file(
+    preload: Path, compile_program: Compile, tmp_path: Path
+) -> None:
+    assert debugged(STEPS, AGAIN, preload, compile_program, tmp_path) == ["True", "True", "2", "True"]
+
+
+# A thread may print to a stream while another reopens it: what is kept of it becomes another stream's.
+STREAMS = """
+#include <stdio.h>
+int main(void)
+{
+	static const char *const names[] = {"one", "/dev/null", "other", "/dev/null", "one"};
+	for (int i = 0; i < 5; i++)
+		fclose(fopen(names[i], "w"));
+	return 0;
+}
+"""
+
+WATCH = """
+gdb.execute("break stdio_table_set")
+gdb.execute("run", to_string=True)
+while int(gdb.parse_and_eval("(long)stream")) == 0 or int(gdb.parse_and_eval("(long)stream->file")) == 0:
+    gdb.execute("continue", to_string=True)
+gdb.execute("watch -l stream->file")
+place = gdb.parse_and_eval("&stream->file")
+gdb.execute("delete 1")
+values = [int(place.dereference())]
+while gdb.selected_inferior().threads():
+    gdb.execute("continue", to_string=True)
+    if gdb.selected_inferior().threads():
+        values.append(int(place.dereference()))
+print("SEEN", len(set(values)), all(values))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb")
+def test_a_stream_that_becomes_another_keeps_a_file(
+    preload: Path, compile_program: Compile, tmp_path: Path
+) -> None:
+    assert debugged(WATCH, STREAMS, preload, compile_program, tmp_path) == ["2", "True"]
