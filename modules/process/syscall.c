@@ -83,8 +83,11 @@ static void see_child(long number, long first)
 	bool our_memory = number == SYS_vfork || (number == SYS_clone && first & CLONE_VM);
 	if (own_memory || number == SYS_clone3)
 		life_share();
-	if (our_memory || number == SYS_clone3)
+	if (our_memory || number == SYS_clone3) {
 		fds_vfork_seen();
+		if (number != SYS_vfork && !(number == SYS_clone && first & CLONE_VFORK))
+			lock_share();
+	}
 }
 
 void bypass_seen(long number, long first) __attribute__((used, visibility("hidden")));

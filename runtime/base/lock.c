@@ -41,6 +41,14 @@ void lock_next_process(void)
 	lock_identify();
 }
 
+bool lock_is_shared;
+
+void lock_share(void)
+{
+	lock_is_shared = true;
+	lock_single_thread = &may_be_more;
+}
+
 static void pause_cpu(void)
 {
 #if defined(__x86_64__)

@@ -24,6 +24,10 @@ enum { LOCK_STUCK = 1 };
 /* Once, before the first lock. */
 void lock_start(void);
 
+/* From now on there may be threads that libc does not know of, or processes that share memory and descriptors. */
+void lock_share(void);
+extern bool lock_is_shared;
+
 /* Gives the calling thread its name: before its first lock, and in a new process. */
 void lock_identify(void);
 

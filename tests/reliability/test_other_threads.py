@@ -178,3 +178,53 @@ def test_a_stream_that_becomes_another_keeps_a_file(
     preload: Path, compile_program: Compile, tmp_path: Path
 ) -> None:
     assert debugged(WATCH, STREAMS, preload, compile_program, tmp_path) == ["2", "True"]
+
+
+# As stress-ng and checkpointers make them: a thread that has no thread-local memory of its own.
+RAW = """
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int fd;
+static volatile int ended;
+static void some(int n)
+{
+	char bytes[64];
+	for (int i = 0; i < n; i++)
+		if (pread(fd, bytes, 64, i % 100 * 64) != 64)
+			abort();
+}
+static int run(void *unused)
+{
+	some(2000);
+	ended = 1;
+	syscall(SYS_exit, 0);
+	return unused != NULL;
+}
+int main(void)
+{
+	enum { STACK = 1 << 20, SHARED = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM };
+	fd = open("data", O_RDWR | O_CREAT, 0600);
+	if (ftruncate(fd, 6400))
+		return 9;
+	some(2000);
+	if (clone(run, (char *)malloc(STACK) + STACK, SHARED, NULL) < 0)
+		return 8;
+	some(2000);
+	while (!ended)
+		;
+	usleep(2000);
+	return 4;
+}
+"""
+
+
+def test_a_thread_without_thread_local_memory_of_its_own(
+    observe: Observe, compile_program: Compile, tmp_path: Path
+) -> None:
+    program = compile_program(RAW)
+    loop = f"for i in $(seq 60); do {program} || echo $?; done"
+    seen = observe(["bash", "-c", loop], cwd=tmp_path)
+    assert seen.done.stdout.split() == [b"4"] * 60
