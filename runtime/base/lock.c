@@ -5,7 +5,9 @@
 
 enum {
 	SPINS = 128,
-	BRIEF = 8, /* turns at a lock that another thread has given up on */
+	BRIEF = 8,  /* turns at a lock that another thread has given up on */
+	YIELDS = 8, /* to threads of the same priority; one of a lower runs while this one sleeps */
+	SLEEP_NS = 20 * 1000,
 	LONGEST_NS = 200 * 1000 * 1000,
 	TURN_NS = 10 * 1000 * 1000 /* what one turn counts at most: the process may have been stopped meanwhile */
 };
@@ -58,6 +60,15 @@ static void pause_cpu(void)
 #endif
 }
 
+static void let_others(int turns)
+{
+	static const struct timespec nap = {.tv_nsec = SLEEP_NS};
+	if (turns <= SPINS + YIELDS)
+		sys_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	else
+		sys_call(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+}
+
 bool lock_wait_on(struct lock_wait *w, int64_t most)
 {
 	if (w->turns++ < SPINS) {
@@ -68,7 +79,7 @@ bool lock_wait_on(struct lock_wait *w, int64_t most)
 	int64_t turn = w->last ? now - w->last : 0;
 	w->last = now;
 	w->waited += turn < TURN_NS ? turn : TURN_NS;
-	sys_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	let_others(w->turns);
 	return w->waited < most;
 }
 

@@ -228,3 +228,72 @@ def test_a_thread_without_thread_local_memory_of_its_own(
     loop = f"for i in $(seq 60); do {program} || echo $?; done"
     seen = observe(["bash", "-c", loop], cwd=tmp_path)
     assert seen.done.stdout.split() == [b"4"] * 60
+
+
+# On one processor: a thread of ordinary priority reads a file all the time, one of SCHED_FIFO reads it once in 500 us.
+PRIORITIES = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int stop;
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+static void *ordinary(void *unused)
+{
+	int fd = open("data", O_RDONLY);
+	char bytes[64];
+	unsigned random = 1;
+	while (!stop) {
+		random = random * 1103515245 + 12345;
+		if (pread(fd, bytes, 1 + (random >> 16) % 60, (random >> 8) % 4000) < 0)
+			return NULL;
+	}
+	return unused;
+}
+int main(void)
+{
+	cpu_set_t one;
+	pthread_t thread;
+	char bytes[4096] = {0};
+	int slow = 0, fd = open("data", O_RDWR | O_CREAT, 0600);
+	if (write(fd, bytes, sizeof bytes) < 0)
+		return 9;
+	sched_getaffinity(0, sizeof one, &one);
+	for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &one) && found++)
+			CPU_CLR(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one);
+	pthread_create(&thread, NULL, ordinary, NULL);
+	struct sched_param high = {.sched_priority = 10};
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &high))
+		return 2;
+	for (int i = 0; i < 1000; i++) {
+		struct timespec pause = {0, 500000 + i % 977};
+		nanosleep(&pause, NULL);
+		double from = now();
+		if (pread(fd, bytes, 16, i) < 0)
+			return 9;
+		slow += now() - from > 0.1;
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("%d\\n", slow);
+	return 0;
+}
+"""
+
+
+def test_a_thread_of_high_priority_lets_the_holder_of_a_lock_run(
+    observe: Observe, compile_program: Compile, tmp_path: Path
+) -> None:
+    seen = observe([compile_program(PRIORITIES)], cwd=tmp_path)
+    if seen.done.returncode == 2:
+        pytest.skip("no right to SCHED_FIFO")
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
