@@ -230,6 +230,98 @@ def test_a_thread_without_thread_local_memory_of_its_own(
     assert seen.done.stdout.split() == [b"4"] * 60
 
 
+# A thread unmaps a file again and again, or starts programs; neither opens anything. The other takes the lowest number
+# for a file of its own, closes what it does not know, or forks.
+NUMBERS = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int file;
+static volatile int stop;
+static void *unmap(void *unused)
+{
+	while (!stop) {
+		char *p = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		p[0]++;
+		munmap(p, 1 << 16);
+	}
+	return unused;
+}
+static void *start(void *unused)
+{
+	char *const arguments[] = {"true", NULL};
+	int status, child;
+	while (!stop)
+		if (!posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ))
+			waitpid(child, &status, 0);
+	return unused;
+}
+static int lowest(void)
+{
+	close(0);
+	int fd = open("/dev/null", O_RDONLY), wrong = fd != 0;
+	if (wrong) {
+		close(fd);
+		open("/dev/null", O_RDONLY);
+	}
+	return wrong;
+}
+static int closed(void)
+{
+	close_range(3, 19, 0);
+	int fd = open("/dev/null", O_RDONLY);
+	for (volatile int k = 0; k < 30000; k++)
+		;
+	return fcntl(fd, F_GETFD) < 0;
+}
+static int inherited(void)
+{
+	int status, child = fork();
+	if (!child) {
+		int foreign = 0;
+		for (int fd = 3; fd < 64; fd++)
+			foreign |= fd != file && fcntl(fd, F_GETFD) >= 0;
+		_exit(foreign);
+	}
+	waitpid(child, &status, 0);
+	return status != 0;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	int wrong = 0, rounds = 0;
+	file = open("mapped", O_RDWR | O_CREAT, 0600);
+	if (argc < 3 || ftruncate(file, 1 << 16))
+		return 9;
+	file = fcntl(file, F_DUPFD, 20);
+	for (int i = 3; i < 20; i++)
+		close(i);
+	pthread_create(&thread, NULL, argv[2][0] == 'u' ? unmap : start, NULL);
+	for (; rounds < (argv[1][0] == 'i' ? 1000 : 6000); rounds++)
+		wrong += argv[1][0] == 'l' ? lowest() : argv[1][0] == 'c' ? closed() : inherited();
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("%d\\n", wrong);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("other", ["unmaps", "starts"])
+@pytest.mark.parametrize("case", ["lowest", "closed", "inherited"])
+def test_no_number_of_the_programs_is_taken(
+    observe: Observe, compile_program: Compile, tmp_path: Path, case: str, other: str
+) -> None:
+    seen = observe([compile_program(NUMBERS), case, other], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+
+
 # On one processor: a thread of ordinary priority reads a file all the time, one of SCHED_FIFO reads it once in 500 us.
 PRIORITIES = """
 #include <fcntl.h>
