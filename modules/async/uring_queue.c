@@ -104,11 +104,17 @@ static uint32_t since(uint32_t seen, uint32_t now, uint32_t entries)
 	return now - seen > entries ? now - entries : seen;
 }
 
+void uring_look_ahead(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+		      uint32_t from, uint32_t to)
+{
+	for (uint32_t n = since(from, to, r->request_mask + 1); n != to; n++)
+		look_at_request(c, r, files, n);
+}
+
 void uring_look_new(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
 		    struct uring_seen was, struct uring_seen now)
 {
-	for (uint32_t n = since(was.requests, now.requests, r->request_mask + 1); n != now.requests; n++)
-		look_at_request(c, r, files, n);
+	uring_look_ahead(c, r, files, was.requests, uring_further(was.requests, now.requests));
 	for (uint32_t n = since(was.completions, now.completions, r->completion_mask + 1); n != now.completions; n++)
 		look_at_completion(c, r, n);
 }

@@ -185,6 +185,8 @@ static long enter(long fd, long submit, long wait, long flags, long set, long si
 	struct async_call call = async_call_begin(STATE_ASYNC_IO_URING);
 	if (!self.inside)
 		self_count(STATE_OP_UNSEEN_IO_URING_ENTER, 1, 0, 0);
+	if (!(flags & REGISTERED_RING))
+		uring_entering(&call, (int)fd, (unsigned)submit);
 	long done = pass(SYS_io_uring_enter, fd, submit, wait, flags, set, size);
 	async_call_returned(&call);
 	if (!(flags & REGISTERED_RING))
