@@ -2,8 +2,10 @@
 #include "operation.h"
 #include "record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "../lustre/record.h"
 #include "../posix/record.h"
@@ -440,10 +442,22 @@ static void start(void)
 	standard_stream(&born[2], stderr, standard[2]);
 }
 
+/* False: another thread has closed it by now, and its memory is gone. Where the kernel does not copy, it is taken as it is. */
+static bool copy_stream(FILE *to, FILE *f)
+{
+	struct iovec local = {to, sizeof *to}, remote = {f, sizeof *f};
+	long got = sys_call(SYS_process_vm_readv, sys_pid(), (long)&local, 1, (long)&remote, 1, 0);
+	if (got >= 0 || got == -EFAULT)
+		return got == (long)sizeof *to;
+	*to = *f;
+	return true;
+}
+
 static void end_stream(struct stdio_stream *t, FILE *f)
 {
-	if (t->inlined && self_ready())
-		stdio_settle(t, f);
+	FILE copy;
+	if (t->inlined && self_ready() && copy_stream(&copy, f))
+		stdio_settle(t, &copy);
 	if (t->file)
 		stdio_stamp(t->file);
 }
@@ -451,9 +465,13 @@ static void end_stream(struct stdio_stream *t, FILE *f)
 /* What the program moved without a call until its end, and what lags behind. */
 static void end(void)
 {
-	for (size_t i = 0; i <= stdio_table->mask; i++)
-		if (stdio_table->slot[i].stream)
-			end_stream(stdio_table->slot[i].stream, stdio_table->slot[i].key);
+	struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i <= table->mask; i++) {
+		FILE *f = __atomic_load_n(&table->slot[i].key, __ATOMIC_ACQUIRE);
+		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
+		if (f && t)
+			end_stream(t, f);
+	}
 }
 
 LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_share = fork_share, .fork_save = fork_save,
