@@ -22,6 +22,7 @@ struct pending {
 
 enum { BUCKETS = 256 };
 
+/* Lists under the lock; their number is atomic, and read before it is taken. */
 static struct lock lock;
 static struct pending *bucket[BUCKETS], *unused;
 static int under_way AT_START;

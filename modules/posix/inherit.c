@@ -54,11 +54,12 @@ struct inherited {
 	struct inherited *next;
 };
 
+/* One thread makes it and uses it up: the first operation of a forked child, while others of it wait. */
 static struct inherited *inherited;
 
 /*
  * The file of a description that has none in this process (yet): a handler may have forked while a read or write of it was under
- * way, which then ends in the child.
+ * way, which then ends in the child. One thread writes to the record without meaning.
  */
 static struct posix_record unrecorded;
 static struct name unnamed = {.text = ""};

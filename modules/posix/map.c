@@ -26,8 +26,9 @@ enum {
 
 static const double SMAPS_TIME = 0.2; /* s that a process may spend in them */
 
-struct posix_watcher posix_watcher AT_START;
+struct posix_watcher posix_watcher AT_START; /* set once, as the library is loaded */
 
+/* All under the lock. The bounds are atomic, too: who finds a range outside of them does not take it. */
 static struct lock lock;
 static struct mapping *mappings; /* room for MAPPINGS, from the first on: most programs map none */
 static int used;
@@ -115,7 +116,7 @@ static int64_t present_pages(uintptr_t from, uintptr_t to)
 
 /* ---- which of them were written ---- */
 
-static double spent;
+static double spent; /* s, under the lock */
 
 static bool is_small(void)
 {

@@ -16,6 +16,7 @@
 #include "store.h"
 #include "sys.h"
 
+/* Under the lock. It also keeps a description from becoming another open while all are marked for a fork. */
 static struct lock free_lock;
 static struct posix_open *free_list;
 static uint64_t last_id;

@@ -25,7 +25,12 @@ struct posix_file {
 
 _Static_assert(sizeof(struct posix_file) <= 128, "many files have room in the memory of few");
 
-/* An open file description: what dup shares and a second open does not. */
+/*
+ * An open file description: what dup shares and a second open does not. Its file and name always are some file's, and change only
+ * while it has no references; these are atomic and rise from 1 on only. `offset` and `last` are atomic words that the thread named by
+ * `by` moves without the file's lock, all others under it. `append` and `shared` are set by any thread, and read without order.
+ * `next_free` is the list's, under its lock.
+ */
 struct posix_open {
 	struct fds_open head;
 	struct posix_file *file;

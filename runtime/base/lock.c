@@ -19,6 +19,7 @@ __thread struct self self = {.gate = SELF_NEW};
 void (*lock_on_lost)(void) AT_START;
 
 static const char may_be_more;
+/* Set at start to libc's word, and once more before the first thread that libc does not know of; read without order. */
 const char *lock_single_thread = &may_be_more;
 
 /* There is none before 2.32. */
@@ -30,7 +31,7 @@ void lock_start(void)
 		lock_single_thread = &__libc_single_threaded;
 }
 
-/* How many forks this process is away from the first. */
+/* How many forks this process is away from the first. Atomic: one thread of a forked child adds. */
 static uint64_t generation AT_START;
 
 /* Bits 48 and up: the process; below: the thread. */
@@ -46,7 +47,7 @@ void lock_next_process(void)
 	lock_identify();
 }
 
-bool lock_is_shared;
+bool lock_is_shared; /* set once, before the first of them is made */
 
 void lock_share(void)
 {

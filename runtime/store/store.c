@@ -21,6 +21,7 @@ struct store_part {
 
 enum { PARTS = WRITTEN_COUNT + 5 };
 
+/* Made by the one thread that wakes the process; then under its lock. What readers of the store go by is stored last. */
 static struct {
 	size_t budget;
 	size_t spent;

@@ -8,7 +8,7 @@
 
 enum { TMPFS = 0x01021994, HUGE = 1 << 20 };
 
-/* Device and inode tell it from another one of its name. */
+/* Device and inode tell it from another one of its name. Set by the one thread that makes the store. */
 static struct {
 	const char *path;
 	dev_t device;
