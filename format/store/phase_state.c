@@ -67,8 +67,10 @@ int64_t phase_state_join(struct state_step *steps, int64_t n, int64_t most)
 
 void phase_state_step(struct state_phases *p, const struct state_step *s)
 {
-	if (p->steps == STATE_STEPS)
-		p->steps = phase_state_join(p->step, p->steps, STATE_STEPS - 1);
-	if (p->steps < STATE_STEPS)
-		p->step[p->steps++] = *s;
+	int64_t n = p->steps < 0 ? 0 : p->steps;
+	if (n >= STATE_STEPS)
+		n = phase_state_join(p->step, STATE_STEPS, STATE_STEPS - 1);
+	if (n < STATE_STEPS)
+		p->step[n++] = *s;
+	p->steps = n;
 }

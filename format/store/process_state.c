@@ -31,17 +31,17 @@ static int64_t nearest(double v)
 	return (int64_t)(v + 0.5);
 }
 
-static int bin_of(const struct state_heat *h, double t)
+int state_heat_bin(const struct state_heat *h, double t)
 {
-	int i = (int)(t / h->width);
-	return i < 0 ? 0 : i >= STATE_BINS ? STATE_BINS - 1 : i;
+	double at = t / h->width;
+	return at >= STATE_BINS - 1 ? STATE_BINS - 1 : at > 0 ? (int)at : 0; /* of what is no number, too */
 }
 
 static void heat_spread(struct state_heat *h, int64_t *b, int64_t bytes, double start, double end)
 {
 	double per_second = (double)bytes / (end - start);
-	int last = bin_of(h, end);
-	for (int i = bin_of(h, start); i <= last; i++) {
+	int last = state_heat_bin(h, end);
+	for (int i = state_heat_bin(h, start); i <= last; i++) {
 		double from = i * h->width;
 		double to = from + h->width;
 		from = from < start ? start : from;
@@ -55,7 +55,8 @@ void state_heat_add(struct state_heat *h, enum io_op op, int64_t bytes, double s
 {
 	if (!(end <= h->width * STATE_BINS) || h->width <= 0)
 		state_heat_cover(h, end);
-	int first = bin_of(h, start);
+	start = start > 0 ? start : 0; /* the clock may be before the epoch */
+	int first = state_heat_bin(h, start);
 	if (end < (first + 1) * h->width || !(end > start))
 		h->bytes[op][first] += bytes;
 	else
@@ -63,10 +64,10 @@ void state_heat_add(struct state_heat *h, enum io_op op, int64_t bytes, double s
 }
 
 /* Halves the number of segments; from then on operations join over gaps that the eye would not see. */
-static void timeline_compress(struct state_timeline *t)
+static uint32_t timeline_compress(struct state_timeline *t)
 {
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i + 1 < t->used; i += 2) {
+	for (uint32_t i = 0; i + 1 < STATE_SEGMENTS; i += 2) {
 		struct state_segment s = t->segment[i];
 		s.end = t->segment[i + 1].end;
 		for (int k = 0; k < IO_OPS; k++)
@@ -78,6 +79,7 @@ static void timeline_compress(struct state_timeline *t)
 	double span = t->segment[kept - 1].end - t->segment[0].start;
 	double gap = span / (4 * STATE_SEGMENTS);
 	t->gap = gap > 2 * t->gap ? gap : 2 * t->gap;
+	return kept;
 }
 
 static double segment_busy(const struct state_segment *s)
@@ -93,14 +95,15 @@ static void timeline_cover(struct state_timeline *t, enum io_op op, double start
 {
 	struct state_segment all = {.start = start, .end = end};
 	double known = 0;
-	while (t->used && t->segment[t->used - 1].start >= start) {
-		struct state_segment *s = &t->segment[--t->used];
+	int64_t used = state_rows(t->used, STATE_SEGMENTS);
+	while (used && t->segment[used - 1].start >= start) {
+		struct state_segment *s = &t->segment[--used];
 		known += segment_busy(s);
 		for (int k = 0; k < IO_OPS; k++)
 			all.busy[k] += s->busy[k];
 		all.end = s->end > all.end ? s->end : all.end;
 	}
-	struct state_segment *before = t->used ? &t->segment[t->used - 1] : NULL;
+	struct state_segment *before = used ? &t->segment[used - 1] : NULL;
 	if (before && before->end > start) {
 		double part = (before->end - start) / (before->end - before->start);
 		known += part * segment_busy(before);
@@ -108,7 +111,7 @@ static void timeline_cover(struct state_timeline *t, enum io_op op, double start
 		all.end = before->end > all.end ? before->end : all.end;
 		for (int k = 0; k < IO_OPS; k++)
 			all.busy[k] += before->busy[k];
-		t->used--;
+		used--;
 	}
 	/* One operation holds those that are known in its time; of several that lie in it somewhere none does. */
 	bool one = busy >= end - start;
@@ -118,23 +121,27 @@ static void timeline_cover(struct state_timeline *t, enum io_op op, double start
 		all.busy[op] += busy;
 		t->busy[op] += busy;
 	}
-	t->segment[t->used++] = all;
+	used -= used == STATE_SEGMENTS;
+	t->segment[used] = all;
+	t->used = (uint32_t)used + 1;
 }
 
 void state_timeline_spread(struct state_timeline *t, enum io_op op, double start, double end, double busy)
 {
 	if (!(end >= start))
 		return;
-	struct state_segment *s = t->used ? &t->segment[t->used - 1] : NULL;
+	int64_t used = state_rows(t->used, STATE_SEGMENTS);
+	struct state_segment *s = used ? &t->segment[used - 1] : NULL;
 	if (s && start < s->end) {
 		timeline_cover(t, op, start, end, busy);
 		return;
 	}
 	if (!s || start - s->end > t->gap) {
-		if (t->used >= STATE_SEGMENTS)
-			timeline_compress(t);
-		s = &t->segment[t->used++];
+		if (used == STATE_SEGMENTS)
+			used = timeline_compress(t);
+		s = &t->segment[used];
 		*s = (struct state_segment){.start = start};
+		t->used = (uint32_t)used + 1;
 	}
 	s->busy[op] += busy;
 	t->busy[op] += busy;

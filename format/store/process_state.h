@@ -374,6 +374,15 @@ struct process_state {
 };
 
 /*
+ * A count that stands in the store, as an index into `most` rows: whatever writes there, and however threads meet, nothing is
+ * touched beyond.
+ */
+static inline int64_t state_rows(int64_t n, int64_t most)
+{
+	return n < 0 ? 0 : n > most ? most : n;
+}
+
+/*
  * Adds operations of one kind, `busy` seconds long together, that lie in [start, end]; operations of one thread arrive in order
  * of time.
  */
@@ -382,7 +391,7 @@ void state_timeline_spread(struct state_timeline *t, enum io_op op, double start
 /* The same for one operation; most come behind the last one, and close to it. */
 static inline void state_timeline_add(struct state_timeline *t, enum io_op op, double start, double end)
 {
-	struct state_segment *s = &t->segment[t->used ? t->used - 1 : 0];
+	struct state_segment *s = &t->segment[(t->used - 1) % STATE_SEGMENTS];
 	bool close = t->used && start >= s->end && start - s->end <= t->gap && end >= start;
 	if (__builtin_expect(!close, 0)) {
 		state_timeline_spread(t, op, start, end, end - start);
@@ -404,6 +413,9 @@ void state_phase_now(const struct state_shard *s, struct state_phase_io *now);
 
 /* Joins neighbouring bins pairwise until the map covers `until` seconds. */
 void state_heat_cover(struct state_heat *h, double until);
+
+/* The bin that a moment falls into: one before the map's start into the first, one beyond its end into the last. */
+int state_heat_bin(const struct state_heat *h, double t);
 
 /* Spreads `bytes` over the bins that [start, end] overlaps, in proportion to time. */
 void state_heat_add(struct state_heat *h, enum io_op op, int64_t bytes, double start, double end);

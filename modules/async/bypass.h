@@ -7,7 +7,8 @@
 /* After io_uring_setup gave `fd`: memory that the kernel has filled. */
 void uring_set_up(int fd, const void *parameters);
 
-/* After io_uring_enter. */
+/* Before io_uring_enter, which may take `submit` requests; and after it. */
+void uring_entering(struct async_call *c, int fd, unsigned submit);
 void uring_entered(struct async_call *c, int fd);
 
 /* After io_uring_register. */

@@ -85,7 +85,12 @@ static struct own_ring *renew(int fd)
 	if (!own || (!o && rings == RINGS))
 		return NULL;
 	o = o ? o : &own[rings];
-	*o = (struct own_ring){.fd = fd, .files = o->files};
+	o->fd = fd;
+	o->described = o->entered = false;
+	o->is = (struct parameters){0};
+	o->queues = o->completions = o->requests = (struct range){0, 0};
+	o->seen = (struct uring_seen){0, 0};
+	o->counted = 0;
 	if (o == &own[rings])
 		__atomic_store_n(&rings, rings + 1, __ATOMIC_RELEASE);
 	return o;
@@ -143,7 +148,8 @@ static bool queues_of(const struct own_ring *o, struct uring_queues *q, struct u
 	const struct parameters *p = &o->is;
 	struct range c = p->features & MAP_SINGLE ? o->queues : o->completions;
 	if (!o->described || !within(o->queues, p->sq.array + 4ul * p->requests) ||
-	    !within(c, p->cq.completions + sizeof *q->completions * p->completions) ||
+	    !within(o->queues, p->sq.head + 4ul) || !within(o->queues, p->sq.tail + 4ul) ||
+	    !within(c, p->cq.tail + 4ul) || !within(c, p->cq.completions + sizeof *q->completions * p->completions) ||
 	    !within(o->requests, sizeof *q->requests * p->requests))
 		return false;
 	*q = (struct uring_queues){
@@ -160,6 +166,32 @@ static bool queues_of(const struct own_ring *o, struct uring_queues *q, struct u
 	return true;
 }
 
+/* What the kernel is about to take. Inside the lock. */
+static uint32_t end_of_requests(const struct own_ring *o, uint32_t head, uint32_t submit)
+{
+	enum { KERNEL_THREAD = 1 << 1 }; /* takes all, whatever is submitted */
+	uint32_t waiting = __atomic_load_n(word(o->queues.from, o->is.sq.tail), __ATOMIC_ACQUIRE) - head;
+	bool all = o->is.flags & KERNEL_THREAD || waiting < submit;
+	return head + (all ? waiting : submit);
+}
+
+void uring_entering(struct async_call *c, int fd, unsigned submit)
+{
+	struct uring_queues q;
+	struct uring_seen now;
+	uint32_t from = 0, to = 0;
+	if (!(c->start > 0) || !self_enter_locked(&lock))
+		return;
+	struct own_ring *o = find(fd);
+	if (o && queues_of(o, &q, &now)) {
+		from = o->seen.requests;
+		to = o->seen.requests = uring_further(from, end_of_requests(o, now.requests, submit));
+	}
+	self_leave_locked(&lock);
+	if (from != to)
+		uring_look_ahead(c, &q, &o->files, from, to);
+}
+
 void uring_entered(struct async_call *c, int fd)
 {
 	struct uring_queues q;
@@ -170,7 +202,7 @@ void uring_entered(struct async_call *c, int fd)
 	bool mapped = o && queues_of(o, &q, &now);
 	if (mapped) {
 		was = o->seen;
-		o->seen = now;
+		o->seen = (struct uring_seen){uring_further(was.requests, now.requests), now.completions};
 		o->counted = now.requests;
 		store_state()->process.own_rings -= !o->entered;
 		o->entered = true;

@@ -10,15 +10,20 @@
 #include "lock.h"
 #include "self.h"
 
-enum { HEADS = 1024, FLIGHTS = 1 << 16, ALIKE = 256 };
+enum { QUEUES = 1024, FLIGHTS = 1 << 16, ALIKE = 256 };
 
 struct flight {
 	struct async_request request;
 	struct flight *next;
 };
 
+/* Of those with one key the first comes first: many requests may have the same, and each goes to the end. */
+struct queue {
+	struct flight *first, **end;
+};
+
 static struct lock lock;
-static struct flight **heads AT_START; /* by key */
+static struct queue *queues AT_START; /* by owner and key */
 static struct flight *unused;
 static int in_flight;
 static uint8_t last_op; /* of the request that was submitted last */
@@ -62,17 +67,17 @@ static void count(const struct async_request *r, int64_t times, int64_t bytes, d
 
 /* ---- requests in flight ---- */
 
-static struct flight **head_of(uint64_t key)
+static struct queue *queue_of(uintptr_t owner, uint64_t key)
 {
-	return &heads[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
+	return &queues[((key ^ owner * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
 }
 
 static struct flight *flight_take(void)
 {
 	struct flight *f = unused;
-	if (!heads)
-		heads = arena_take(HEADS * sizeof *heads);
-	if (!heads || in_flight >= FLIGHTS)
+	if (!queues)
+		queues = arena_take(QUEUES * sizeof *queues);
+	if (!queues || in_flight >= FLIGHTS)
 		return NULL;
 	if (f)
 		unused = f->next;
@@ -81,10 +86,19 @@ static struct flight *flight_take(void)
 	return f;
 }
 
-static void flight_drop(struct flight **at)
+static void flight_add(struct queue *q, struct flight *f)
+{
+	struct flight **at = q->first ? q->end : &q->first;
+	q->end = &f->next;
+	*at = f;
+}
+
+static void flight_drop(struct queue *q, struct flight **at)
 {
 	struct flight *f = *at;
 	*at = f->next;
+	if (!f->next)
+		q->end = at;
 	f->next = unused;
 	unused = f;
 	in_flight--;
@@ -96,12 +110,9 @@ static bool remember(const struct async_request *r)
 		return true; /* nothing is counted now */
 	struct flight *f = flight_take();
 	if (f) {
-		struct flight **at = head_of(r->key);
 		*f = (struct flight){*r, NULL};
-		while (*at) /* of those with one key the first comes first */
-			at = &(*at)->next;
-		*at = f;
-		posix_open_hold(r->span.at);
+		f->request.span.at = posix_open_hold(r->span.at, r->span.fd);
+		flight_add(queue_of(r->owner, r->key), f);
 		last_op = r->op;
 	}
 	self_leave_locked(&lock);
@@ -116,7 +127,7 @@ static struct flight **match(uintptr_t owner, uint64_t key, int64_t result)
 {
 	struct flight **first = NULL, **fits = NULL;
 	int looked_at = 0;
-	for (struct flight **at = head_of(key); *at && looked_at < ALIKE; at = &(*at)->next) {
+	for (struct flight **at = &queue_of(owner, key)->first; *at && looked_at < ALIKE; at = &(*at)->next) {
 		const struct async_request *r = &(*at)->request;
 		if (r->key != key || r->owner != owner)
 			continue;
@@ -133,13 +144,13 @@ static struct flight **match(uintptr_t owner, uint64_t key, int64_t result)
 /* `keep`: more results of it are to come. */
 static bool recall(uintptr_t owner, uint64_t key, int64_t result, bool keep, struct async_request *out)
 {
-	if (!__atomic_load_n(&heads, __ATOMIC_RELAXED) || !self_enter_locked(&lock))
+	if (!__atomic_load_n(&queues, __ATOMIC_RELAXED) || !self_enter_locked(&lock))
 		return false;
 	struct flight **at = match(owner, key, result);
 	if (at)
 		*out = (*at)->request;
 	if (at && !keep)
-		flight_drop(at);
+		flight_drop(queue_of(owner, key), at);
 	self_leave_locked(&lock);
 	return at;
 }
@@ -287,19 +298,19 @@ void async_sampled(const struct async_request *r, int64_t times)
 		count(r, times, r->bytes, -1);
 }
 
-/* One that is in flight, of this owner or of any, from head `h` on; false: there is none. */
-static bool take_any(uintptr_t owner, int *h, struct async_request *out)
+/* One that is in flight, of this owner or of any, from queue `k` on; false: there is none. */
+static bool take_any(uintptr_t owner, int *k, struct async_request *out)
 {
 	bool found = false;
-	if (!__atomic_load_n(&heads, __ATOMIC_RELAXED) || !self_enter_locked(&lock))
+	if (!__atomic_load_n(&queues, __ATOMIC_RELAXED) || !self_enter_locked(&lock))
 		return false;
-	for (; *h < HEADS && in_flight && !found; *h += !found) {
-		struct flight **at = &heads[*h];
+	for (; *k < QUEUES && in_flight && !found; *k += !found) {
+		struct flight **at = &queues[*k].first;
 		while (*at && owner && (*at)->request.owner != owner)
 			at = &(*at)->next;
 		if (*at) {
 			*out = (*at)->request;
-			flight_drop(at);
+			flight_drop(&queues[*k], at);
 			found = true;
 		}
 	}
@@ -310,8 +321,8 @@ static bool take_any(uintptr_t owner, int *h, struct async_request *out)
 void async_settle(uintptr_t owner)
 {
 	struct async_request r;
-	int h = 0;
-	while (take_any(owner, &h, &r)) {
+	int k = 0;
+	while (take_any(owner, &k, &r)) {
 		async_sampled(&r, 1);
 		release(&r);
 	}
@@ -320,7 +331,7 @@ void async_settle(uintptr_t owner)
 /* In a forked child: requests are its parent's. */
 static void forget(void)
 {
-	heads = NULL;
+	queues = NULL;
 	unused = NULL;
 	in_flight = 0;
 }

@@ -81,7 +81,8 @@ void libaio_completed(struct async_call *c, const void *context, const void *eve
 
 /* ---- io_uring ---- */
 
-/* liburing's ring after a call that submits or waits: what is new in its queues. */
+/* liburing's ring before a call that submits: what is prepared. And after one that submits or waits: what is new in its queues. */
+void uring_submitting(struct async_call *c, const void *ring);
 void uring_look(struct async_call *c, const void *ring);
 void uring_exit(const void *ring);
 

@@ -65,6 +65,33 @@ static struct watched *watch(const struct ring *r)
 	return w;
 }
 
+/* liburing fills its places in order: the array says nothing else. */
+static struct uring_queues queues_of(const struct ring *r)
+{
+	return (struct uring_queues){.owner = (uintptr_t)r,
+				     .request_mask = *r->sq.mask,
+				     .completion_mask = *r->cq.mask,
+				     .flags = r->flags,
+				     .requests = r->sq.requests,
+				     .completions = r->cq.completions};
+}
+
+void uring_submitting(struct async_call *c, const void *ring)
+{
+	const struct ring *r = ring;
+	if (!(c->start > 0) || !r->sq.requests || !self_enter_locked(&lock))
+		return;
+	struct watched *w = watch(r);
+	uint32_t from = w ? w->seen.requests : 0, to = uring_further(from, r->sq.last);
+	if (w)
+		w->seen.requests = to;
+	self_leave_locked(&lock);
+	if (!w)
+		return;
+	struct uring_queues q = queues_of(r);
+	uring_look_ahead(c, &q, &w->files, from, to);
+}
+
 void uring_look(struct async_call *c, const void *ring)
 {
 	const struct ring *r = ring;
@@ -75,18 +102,12 @@ void uring_look(struct async_call *c, const void *ring)
 	struct watched *w = watch(r);
 	if (w) {
 		was = w->seen;
-		w->seen = now;
+		w->seen = (struct uring_seen){uring_further(was.requests, now.requests), now.completions};
 	}
 	self_leave_locked(&lock);
 	if (!w)
 		return;
-	/* liburing fills its places in order: the array says nothing else. */
-	struct uring_queues q = {.owner = (uintptr_t)r,
-				 .request_mask = *r->sq.mask,
-				 .completion_mask = *r->cq.mask,
-				 .flags = r->flags,
-				 .requests = r->sq.requests,
-				 .completions = r->cq.completions};
+	struct uring_queues q = queues_of(r);
 	uring_look_new(c, &q, &w->files, was, now);
 }
 

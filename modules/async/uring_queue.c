@@ -104,18 +104,24 @@ static uint32_t since(uint32_t seen, uint32_t now, uint32_t entries)
 	return now - seen > entries ? now - entries : seen;
 }
 
+void uring_look_ahead(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+		      uint32_t from, uint32_t to)
+{
+	for (uint32_t n = since(from, to, r->request_mask + 1); n != to; n++)
+		look_at_request(c, r, files, n);
+}
+
 void uring_look_new(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
 		    struct uring_seen was, struct uring_seen now)
 {
-	for (uint32_t n = since(was.requests, now.requests, r->request_mask + 1); n != now.requests; n++)
-		look_at_request(c, r, files, n);
+	uring_look_ahead(c, r, files, was.requests, uring_further(was.requests, now.requests));
 	for (uint32_t n = since(was.completions, now.completions, r->completion_mask + 1); n != now.completions; n++)
 		look_at_completion(c, r, n);
 }
 
 /* ---- registered files ---- */
 
-static void set_file(struct uring_files *f, unsigned place, uintptr_t at)
+static void set_file(struct uring_files *f, unsigned place, uintptr_t at, int fd)
 {
 	uintptr_t was = 0;
 	if (!self_enter_locked(&lock))
@@ -126,8 +132,7 @@ static void set_file(struct uring_files *f, unsigned place, uintptr_t at)
 	}
 	if (place < f->room) {
 		was = f->at[place];
-		f->at[place] = at;
-		posix_open_hold(at);
+		f->at[place] = posix_open_hold(at, fd);
 	}
 	self_leave_locked(&lock);
 	self_enter();
@@ -140,12 +145,12 @@ void uring_set_files(struct uring_files *f, unsigned first, const int *fds, unsi
 	enum { SKIP = -2 };
 	for (unsigned i = 0; i < n && first + i < FILES; i++)
 		if (fds[i] != SKIP)
-			set_file(f, first + i, fds[i] < 0 ? 0 : fds_get(fds[i]));
+			set_file(f, first + i, fds[i] < 0 ? 0 : fds_get(fds[i]), fds[i]);
 }
 
 void uring_drop_files(struct uring_files *f)
 {
 	for (unsigned i = 0; i < f->room; i++)
 		if (f->at[i])
-			set_file(f, i, 0);
+			set_file(f, i, 0, -1);
 }

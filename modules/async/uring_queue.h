@@ -39,13 +39,26 @@ struct uring_files {
 	unsigned room;
 };
 
-/* How far the queues have been looked at. */
+/* How far the queues have been looked at; requests also ahead of the kernel. */
 struct uring_seen {
 	uint32_t requests, completions;
 };
 
 /* False for an operation that neither moves bytes nor makes them durable. */
 bool uring_describe(const struct uring_request *q, const struct uring_files *files, struct async_request *r);
+
+/*
+ * Requests from one number to another, which are about to be submitted: once the kernel has taken one, the program, or another of
+ * its threads, may use its place again.
+ */
+void uring_look_ahead(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+		      uint32_t from, uint32_t to);
+
+/* How far requests have been looked at when the kernel has come to `now`: it may be behind. */
+static inline uint32_t uring_further(uint32_t seen, uint32_t now)
+{
+	return (int32_t)(now - seen) > 0 ? now : seen;
+}
 
 /* What came between. */
 void uring_look_new(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,

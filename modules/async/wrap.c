@@ -104,11 +104,13 @@ static void looked(struct async_call *c, int code, const void *ring)
 	async_call_end(c);
 }
 
-#define ENTERS(name, parameters, arguments)                                      \
+#define ENTERS(name, submits, parameters, arguments)                             \
 	WRAP_LATE(int, name, "liburing", unsupported, UNPACK parameters)         \
 	{                                                                        \
 		struct async_call call = async_call_begin(STATE_ASYNC_IO_URING); \
 		self_count(STATE_OP_UNSEEN_IO_URING_ENTER, 1, 0, 0);             \
+		if (submits)                                                     \
+			uring_submitting(&call, ring);                           \
 		int code = INSIDE(NEXT(name) arguments);                         \
 		looked(&call, code, ring);                                       \
 		return code;                                                     \
@@ -116,18 +118,18 @@ static void looked(struct async_call *c, int code, const void *ring)
 
 #define WAIT_FOR void *ring, void **done, unsigned n, struct timespec *timeout, sigset_t *mask
 
-ENTERS(io_uring_submit, (void *ring), (ring))
-ENTERS(io_uring_submit_and_wait, (void *ring, unsigned n), (ring, n))
-ENTERS(io_uring_submit_and_wait_timeout, (WAIT_FOR), (ring, done, n, timeout, mask))
-ENTERS(io_uring_submit_and_wait_min_timeout,
+ENTERS(io_uring_submit, true, (void *ring), (ring))
+ENTERS(io_uring_submit_and_wait, true, (void *ring, unsigned n), (ring, n))
+ENTERS(io_uring_submit_and_wait_timeout, true, (WAIT_FOR), (ring, done, n, timeout, mask))
+ENTERS(io_uring_submit_and_wait_min_timeout, true,
        (void *ring, void **done, unsigned n, struct timespec *timeout, unsigned least, sigset_t *mask),
        (ring, done, n, timeout, least, mask))
-ENTERS(io_uring_submit_and_wait_reg, (void *ring, void **done, unsigned n, int at), (ring, done, n, at))
-ENTERS(io_uring_submit_and_get_events, (void *ring), (ring))
-ENTERS(io_uring_get_events, (void *ring), (ring))
-ENTERS(io_uring_wait_cqes, (WAIT_FOR), (ring, done, n, timeout, mask))
-ENTERS(io_uring_wait_cqe_timeout, (void *ring, void **done, struct timespec *timeout), (ring, done, timeout))
-ENTERS(__io_uring_get_cqe, (void *ring, void **done, unsigned submit, unsigned n, sigset_t *mask),
+ENTERS(io_uring_submit_and_wait_reg, true, (void *ring, void **done, unsigned n, int at), (ring, done, n, at))
+ENTERS(io_uring_submit_and_get_events, true, (void *ring), (ring))
+ENTERS(io_uring_get_events, false, (void *ring), (ring))
+ENTERS(io_uring_wait_cqes, false, (WAIT_FOR), (ring, done, n, timeout, mask))
+ENTERS(io_uring_wait_cqe_timeout, false, (void *ring, void **done, struct timespec *timeout), (ring, done, timeout))
+ENTERS(__io_uring_get_cqe, submit > 0, (void *ring, void **done, unsigned submit, unsigned n, sigset_t *mask),
        (ring, done, submit, n, mask))
 
 WRAP_LATE(unsigned, io_uring_peek_batch_cqe, "liburing", unsupported, void *ring, void **done, unsigned n)

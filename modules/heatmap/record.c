@@ -7,8 +7,7 @@ void heatmap_find(struct state_heat *h, struct heatmap_near *near, enum io_op op
 		  double end)
 {
 	state_heat_add(h, op, bytes, start, end);
-	int bin = (int)(end / h->width);
-	bin = bin < STATE_BINS ? bin : STATE_BINS - 1;
+	int bin = state_heat_bin(h, end);
 	*near = (struct heatmap_near){
 		.from = bin * h->width, .until = (bin + 1) * h->width, .width = h->width, .bin = bin};
 }

@@ -131,10 +131,13 @@ void mpiio_on_end(struct mpiio_span s, const void *status, int code)
 		return;
 	double end = clock_now();
 	self_enter();
-	lock_take(&s.open->file->lock);
-	struct mpiio_begun begun = s.open->split;
-	s.open->split.on = false;
-	lock_drop(&s.open->file->lock);
+	struct mpiio_file *f = s.open->file;
+	struct mpiio_begun begun = {.on = false};
+	if (lock_take(&f->lock)) {
+		begun = s.open->split;
+		s.open->split.on = false;
+		lock_drop(&f->lock);
+	}
 	if (begun.on) {
 		int64_t moved = mpi_backend()->status_moved(code, status, 0);
 		mpiio_complete(ACCESS_MODE_SPLIT, &begun, moved, end - s.start, end);

@@ -68,7 +68,7 @@ static void settle(struct state_shard *s)
 	int64_t row = mine->phase ? mine->phase : table()->leader;
 	int stack = mine->phase ? number_of(s) : leader;
 	state_phase_now(s, &now);
-	if (row > 0 && stack >= 0 && stacks && stacks[stack].depth) {
+	if (row > 0 && row <= STATE_PHASES && stack >= 0 && stacks && stacks[stack].depth) {
 		struct frame *f = &stacks[stack].frame[stacks[stack].depth - 1];
 		phase_state_add(&since, &mine->settled, &now);
 		phase_state_add(&table()->phase[row - 1].io, &mine->settled, &now);
@@ -86,7 +86,8 @@ static void settle_before(struct state_shard *mine)
 	settle(mine);
 	if (leader >= 0 && leader != number_of(mine))
 		return;
-	for (struct state_shard *s = state->shard; s < state->shard + state->shards; s++)
+	int64_t shards = state_rows((int64_t)state->shards, STATE_SHARDS);
+	for (struct state_shard *s = state->shard; s < state->shard + shards; s++)
 		if (s != mine && !s->phase.phase)
 			settle(s);
 }
@@ -111,17 +112,18 @@ static int row_of(const char *name, int64_t parent)
 {
 	static const char others[] = "<other phases>";
 	struct state_phases *t = table();
-	for (int row = 0; row < t->used; row++)
+	int used = (int)state_rows(t->used, STATE_PHASES);
+	for (int row = 0; row < used; row++)
 		if (t->phase[row].parent == parent && strncmp(t->phase[row].name, name, STATE_PHASE_NAME - 1) == 0)
 			return row;
-	if (t->used == STATE_PHASES)
+	if (used == STATE_PHASES)
 		return STATE_PHASES - 1;
-	struct state_phase *p = &t->phase[t->used];
-	bool last = t->used == STATE_PHASES - 1;
+	struct state_phase *p = &t->phase[used];
+	bool last = used == STATE_PHASES - 1;
 	memcpy(p->name, last ? others : name, strnlen(last ? others : name, STATE_PHASE_NAME - 1));
 	p->parent = last ? 0 : parent;
-	__atomic_store_n(&t->used, t->used + 1, __ATOMIC_RELEASE);
-	return (int)t->used - 1;
+	__atomic_store_n(&t->used, used + 1, __ATOMIC_RELEASE);
+	return used;
 }
 
 static uint64_t hash_of(const char *name)

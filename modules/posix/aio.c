@@ -22,6 +22,7 @@ struct pending {
 
 enum { BUCKETS = 256 };
 
+/* Lists under the lock; their number is atomic, and read before it is taken. */
 static struct lock lock;
 static struct pending *bucket[BUCKETS], *unused;
 static int under_way AT_START;
@@ -48,7 +49,7 @@ static void remember(const struct aiocb *control, struct span s, enum io_op op)
 	if (p) {
 		*p = (struct pending){control, *control, s, op, *at};
 		*at = p;
-		posix_open_hold(s.at);
+		p->span.at = posix_open_hold(s.at, s.fd);
 		__atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
 	}
 	lock_drop_deep(&lock);
@@ -94,7 +95,8 @@ static void record(struct pending *p, int64_t got, double end)
 	if (fds_peek(p->span.fd) != p->span.at)
 		p->span.fd = -1; /* closed, or another file's by now */
 	if (!span_tracked(p->span)) {
-		fds_count((enum state_class_id)p->span.at, p->op, got);
+		if (p->span.at)
+			fds_count((enum state_class_id)p->span.at, p->op, got);
 		return;
 	}
 	if (got >= 0)

@@ -54,16 +54,25 @@ struct inherited {
 	struct inherited *next;
 };
 
+/* One thread makes it and uses it up: the first operation of a forked child, while others of it wait. */
 static struct inherited *inherited;
+
+/*
+ * The file of a description that has none in this process (yet): a handler may have forked while a read or write of it was under
+ * way, which then ends in the child. One thread writes to the record without meaning.
+ */
+static struct posix_record unrecorded;
+static struct name unnamed = {.text = ""};
+static struct posix_file nowhere = {.name = &unnamed, .record = &unrecorded, .usual = POSIX_NONE, .last_op = -1};
 
 static void save_one(struct posix_open *o)
 {
 	struct inherited *i = arena_take(sizeof *i);
-	if (!i)
-		return;
-	*i = (struct inherited){o, arena_copy(o->head.name->text, strlen(o->head.name->text)), inherited};
-	inherited = i;
-	o->file = NULL;
+	if (i)
+		*i = (struct inherited){o, arena_copy(o->head.name->text, strlen(o->head.name->text)), inherited};
+	inherited = i ? i : inherited;
+	o->file = &nowhere;
+	o->head.name = &unnamed;
 }
 
 static void fork_save(void)
@@ -73,7 +82,7 @@ static void fork_save(void)
 		struct posix_open *o = (struct posix_open *)fds_peek(fd);
 		if ((uintptr_t)o < STATE_CLASS_COUNT)
 			continue;
-		if (o->file)
+		if (o->file != &nowhere)
 			save_one(o);
 	}
 }
@@ -82,10 +91,12 @@ static void restore_one(struct inherited *i)
 {
 	PATH(p);
 	struct posix_file *f = i->name && names_path(p, AT_FDCWD, i->name) ? posix_file_of(p) : NULL;
-	bool append = i->open->append;
-	uint32_t references = i->open->references;
-	struct fds_open head = {f ? f->name : NULL, i->open->head.id};
-	*i->open = (struct posix_open){head, f, .append = append, .shared = true, .references = references};
+	struct posix_open *o = i->open;
+	o->head.name = f ? f->name : &unnamed;
+	o->file = f ? f : &nowhere;
+	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
+	o->shared = true;
+	o->by = 0;
 }
 
 static void fork_restore(void)
@@ -96,7 +107,7 @@ static void fork_restore(void)
 	for (struct inherited *i = inherited; i; i = i->next)
 		restore_one(i);
 	for (int fd = fds_next(0); fd >= 0; fd = fds_next(fd + 1))
-		if (fds_peek(fd) >= STATE_CLASS_COUNT && !((struct posix_open *)fds_peek(fd))->file)
+		if (fds_peek(fd) >= STATE_CLASS_COUNT && ((struct posix_open *)fds_peek(fd))->file == &nowhere)
 			fds_set(fd, posix_without_record());
 }
 

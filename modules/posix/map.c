@@ -1,5 +1,6 @@
 #include "map.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,6 +16,7 @@ enum {
 	MAPPINGS = 1024,
 	PAGE = 4096, /* what pagemap counts in, on the machines that we serve; a larger one only makes windows of it */
 	WINDOW = 256,
+	ASKED = 128,       /* pages that the kernel is asked about at once; a part of a window */
 	LINES = 2048,      /* bytes of smaps that are read at once */
 	WHOLE = 1 << 17,   /* pages of one mapping that are looked at one by one */
 	SAMPLED = 1 << 14, /* of a larger one, or once ALL have been */
@@ -24,8 +26,9 @@ enum {
 
 static const double SMAPS_TIME = 0.2; /* s that a process may spend in them */
 
-struct posix_watcher posix_watcher AT_START;
+struct posix_watcher posix_watcher AT_START; /* set once, as the library is loaded */
 
+/* All under the lock. The bounds are atomic, too: who finds a range outside of them does not take it. */
 static struct lock lock;
 static struct mapping *mappings; /* room for MAPPINGS, from the first on: most programs map none */
 static int used;
@@ -58,30 +61,62 @@ static int64_t present_in(int pagemap, uintptr_t from, int64_t pages)
 	return found;
 }
 
-/* A large mapping by windows at even distances. */
-static int64_t present_pages(uintptr_t from, uintptr_t to)
+/* The same without a descriptor: the kernel is asked on which node of memory each page is. Swapped pages of files are not there. */
+static int64_t present_by_call(uintptr_t from, int64_t pages)
 {
-	int pagemap = sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	uintptr_t page[ASKED];
+	int node[ASKED];
+	int64_t found = 0;
+	while (pages > 0) {
+		int n = pages < ASKED ? (int)pages : ASKED;
+		for (int i = 0; i < n; i++, from += page_size())
+			page[i] = from;
+		if (sys_call(SYS_move_pages, 0, n, (long)page, 0, (long)node, 0) != 0)
+			break;
+		for (int i = 0; i < n; i++)
+			found += node[i] >= 0 || node[i] == -EFAULT; /* a page of zeros */
+		pages -= n;
+	}
+	return found;
+}
+
+static int64_t present_of(int pagemap, uintptr_t from, int64_t pages)
+{
+	return pagemap < 0 ? present_by_call(from, pages) : present_in(pagemap, from, pages);
+}
+
+/* A large mapping by windows at even distances. */
+static int64_t present_on(int pagemap, uintptr_t from, uintptr_t to)
+{
 	int64_t pages = (int64_t)((to - from + page_size() - 1) / page_size()), found = 0;
 	int64_t most = looked_at < ALL ? WHOLE : SAMPLED;
-	if (pagemap < 0)
-		return 0;
 	if (pages <= most) {
-		found = present_in(pagemap, from, pages);
 		looked_at += pages;
-	} else {
-		int64_t windows = SAMPLED / WINDOW, step = pages / windows;
-		for (int64_t w = 0; w < windows; w++)
-			found += present_in(pagemap, from + (uintptr_t)(w * step) * page_size(), WINDOW);
-		found = (int64_t)((double)found * pages / (windows * WINDOW));
+		return present_of(pagemap, from, pages);
 	}
-	sys_close(pagemap);
+	int64_t windows = SAMPLED / WINDOW, step = pages / windows;
+	for (int64_t w = 0; w < windows; w++)
+		found += present_of(pagemap, from + (uintptr_t)(w * step) * page_size(), WINDOW);
+	return (int64_t)((double)found * pages / (windows * WINDOW));
+}
+
+/* The table of pages tells more, and is cheaper. */
+static int64_t present_pages(uintptr_t from, uintptr_t to)
+{
+	uint64_t signals;
+	bool alone = alone_begin(&signals);
+	int pagemap = alone ? sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0) : -1;
+	int64_t found = present_on(pagemap, from, to);
+	if (pagemap >= 0)
+		sys_close(pagemap);
+	if (alone)
+		alone_end(&signals);
 	return found;
 }
 
 /* ---- which of them were written ---- */
 
-static double spent;
+static double spent; /* s, under the lock */
 
 static bool is_small(void)
 {
@@ -115,8 +150,8 @@ static bool on_line(struct dirt *d, const char *line)
 	return true;
 }
 
-/* Pages that wait to be written to the file, -1 = not known. */
-static int64_t dirty_pages(uintptr_t from, uintptr_t to)
+/* Nothing else of the program runs. */
+static int64_t dirty_in_smaps(uintptr_t from, uintptr_t to)
 {
 	struct dirt d = {.from = from, .to = to};
 	char text[LINES + 1];
@@ -144,6 +179,17 @@ static int64_t dirty_pages(uintptr_t from, uintptr_t to)
 	sys_close(fd);
 	spent += clock_now() - began;
 	return d.kilobytes * 1024 / (int64_t)page_size();
+}
+
+/* Pages that wait to be written to the file, -1 = not known. */
+static int64_t dirty_pages(uintptr_t from, uintptr_t to)
+{
+	uint64_t signals;
+	if (!alone_begin(&signals))
+		return -1;
+	int64_t pages = dirty_in_smaps(from, to);
+	alone_end(&signals);
+	return pages;
 }
 
 /* ---- counting ---- */

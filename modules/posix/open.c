@@ -16,6 +16,7 @@
 #include "store.h"
 #include "sys.h"
 
+/* Under the lock. It also keeps a description from becoming another open while all are marked for a fork. */
 static struct lock free_lock;
 static struct posix_open *free_list;
 static uint64_t last_id;
@@ -71,16 +72,30 @@ static struct posix_open *open_take(uint64_t *id)
 	return o ? o : arena_take(sizeof *o);
 }
 
+/*
+ * The memory stays an open file description for ever: a thread that raced with close may still use it. So at each moment it has
+ * a file and a name, and it can be held only when all of it is there.
+ */
+static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
+{
+	__atomic_store_n(&o->file, f, __ATOMIC_RELAXED);
+	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELAXED);
+	o->head.id = id;
+	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
+	o->append = o->shared = false;
+	o->by = 0;
+	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
+}
+
 struct posix_open *posix_open_make(struct posix_file *f)
 {
 	uint64_t id;
 	struct posix_open *o = open_take(&id);
 	if (o)
-		*o = (struct posix_open){.head = {f->name, id}, .file = f, .references = 1};
+		begin(o, f, id);
 	return o;
 }
 
-/* The memory stays an open file description for ever: a thread that raced with close may still look at it. */
 void posix_open_release(uintptr_t at)
 {
 	struct posix_open *o = (struct posix_open *)at;
@@ -96,10 +111,25 @@ void posix_open_release(uintptr_t at)
 	lock_drop(&free_lock);
 }
 
-void posix_open_hold(uintptr_t at)
+/* False: it has none, and is free. */
+static bool add_reference(struct posix_open *o)
 {
-	if (at >= STATE_CLASS_COUNT)
-		__atomic_add_fetch(&((struct posix_open *)at)->references, 1, __ATOMIC_ACQ_REL);
+	uint32_t n = __atomic_load_n(&o->references, __ATOMIC_RELAXED);
+	while (n && !__atomic_compare_exchange_n(&o->references, &n, n + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+	return n;
+}
+
+uintptr_t posix_open_hold(uintptr_t at, int fd)
+{
+	if (at < STATE_CLASS_COUNT)
+		return at;
+	if (!add_reference((struct posix_open *)at))
+		return 0;
+	if (fd < 0 || fds_peek(fd) == at)
+		return at;
+	posix_open_release(at);
+	return 0;
 }
 
 static void set_entry(int fd, uintptr_t at)
@@ -197,7 +227,7 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 static void ask_layout(int fd)
 {
 	const struct posix_open *o = (struct posix_open *)fds_peek(fd);
-	if ((uintptr_t)o < STATE_CLASS_COUNT || o->head.name->layout != NAMES_LAYOUT_GROWS || !o->file)
+	if ((uintptr_t)o < STATE_CLASS_COUNT || o->head.name->layout != NAMES_LAYOUT_GROWS)
 		return;
 	self_enter();
 	if (self.sampled)
@@ -245,20 +275,19 @@ void posix_closed(struct posix_open *o, double start, int fd)
 
 void posix_on_dup(struct span s, int fd)
 {
-	struct posix_open *o = posix_open_of(s);
 	if (!s.at || fd < 0 || fds_foreign())
 		return;
 	self_enter();
-	if (o && fd != s.fd)
-		__atomic_add_fetch(&o->references, 1, __ATOMIC_ACQ_REL);
 	if (fd != s.fd)
-		set_entry(fd, s.at);
+		set_entry(fd, s.at = posix_open_hold(s.at, s.fd)); /* 0: what it is, is asked at its first use */
+	struct posix_open *o = posix_open_of(s);
 	if (o) {
 		double end = clock_now();
-		if (lock_take(&o->file->lock)) {
-			o->file->record->dups++;
-			count_open(o->file, s.start, end);
-			lock_drop(&o->file->lock);
+		struct posix_file *f = o->file;
+		if (lock_take(&f->lock)) {
+			f->record->dups++;
+			count_open(f, s.start, end);
+			lock_drop(&f->lock);
 		}
 		operation_count(STATE_OP_POSIX_DUP, IO_META, false, 0, s.start, end);
 	}

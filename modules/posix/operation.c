@@ -46,15 +46,13 @@ static struct lock rows; /* of the store: files without a row of their own share
 static struct state_locks *locks_of(const struct posix_file *f)
 {
 	struct process_state *state = store_state();
-	int row = 0;
-	while (row < state->locked && state->locks[row].file != f->name->id)
+	int row = 0, rows_used = (int)state_rows(state->locked, STATE_LOCKED - 1);
+	while (row < rows_used && state->locks[row].file != f->name->id)
 		row++;
-	if (row < state->locked)
-		return &state->locks[row];
-	if (row == STATE_LOCKED - 1) /* what all others share */
+	if (row < rows_used || row == STATE_LOCKED - 1) /* the last is what all others share */
 		return &state->locks[row];
 	state->locks[row].file = f->name->id;
-	state->locked++;
+	state->locked = row + 1;
 	return &state->locks[row];
 }
 

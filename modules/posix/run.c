@@ -32,8 +32,9 @@ void run_settle(enum io_op op, int fd)
 	struct state_run *run = run_of(op, fd);
 	if (!run->count)
 		return;
-	struct posix_file *f = (struct posix_file *)(uintptr_t)run->of;
-	if (!lock_take(&f->lock))
+	/* 0: a thread that was made to share this one's thread-local memory is just about to begin another. */
+	struct posix_file *f = (struct posix_file *)(uintptr_t)__atomic_load_n(&run->of, __ATOMIC_RELAXED);
+	if (!f || !lock_take(&f->lock))
 		return;
 	struct state_run all = *run;
 	run->count = run->mem_not_aligned = run->file_not_aligned = 0;

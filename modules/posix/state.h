@@ -25,7 +25,12 @@ struct posix_file {
 
 _Static_assert(sizeof(struct posix_file) <= 128, "many files have room in the memory of few");
 
-/* An open file description: what dup shares and a second open does not. */
+/*
+ * An open file description: what dup shares and a second open does not. Its file and name always are some file's, and change only
+ * while it has no references; these are atomic and rise from 1 on only. `offset` and `last` are atomic words that the thread named by
+ * `by` moves without the file's lock, all others under it. `append` and `shared` are set by any thread, and read without order.
+ * `next_free` is the list's, under its lock.
+ */
 struct posix_open {
 	struct fds_open head;
 	struct posix_file *file;
@@ -53,8 +58,11 @@ enum state_class_id posix_without_record(void);
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);
 
-/* One reference more or less of what an entry says: without references it may become another open. */
-void posix_open_hold(uintptr_t at);
+/*
+ * One reference more of what the entry of `fd` said: without references it may become another open. Returns the entry; 0 where that
+ * is no longer the descriptor's, or (fd -1: it is not looked at) has no references. And one less.
+ */
+uintptr_t posix_open_hold(uintptr_t at, int fd);
 void posix_open_release(uintptr_t at);
 
 /* A fork: all descriptions are shared from now on; in the child, no thread has one that was closed. */

@@ -22,7 +22,7 @@ static void add_death(int pid, int signal)
 		return;
 	struct process_state *state = store_state();
 	int64_t at = __atomic_fetch_add(&state->deaths, 1, __ATOMIC_RELAXED);
-	if (at >= STATE_DEATHS)
+	if (at < 0 || at >= STATE_DEATHS)
 		return;
 	state->death[at].pid = pid;
 	__atomic_store_n(&state->death[at].signal, signal, __ATOMIC_RELEASE);

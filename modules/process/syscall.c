@@ -83,8 +83,11 @@ static void see_child(long number, long first)
 	bool our_memory = number == SYS_vfork || (number == SYS_clone && first & CLONE_VM);
 	if (own_memory || number == SYS_clone3)
 		life_share();
-	if (our_memory || number == SYS_clone3)
+	if (our_memory || number == SYS_clone3) {
 		fds_vfork_seen();
+		if (number != SYS_vfork && !(number == SYS_clone && first & CLONE_VFORK))
+			lock_share();
+	}
 }
 
 void bypass_seen(long number, long first) __attribute__((used, visibility("hidden")));
@@ -182,6 +185,8 @@ static long enter(long fd, long submit, long wait, long flags, long set, long si
 	struct async_call call = async_call_begin(STATE_ASYNC_IO_URING);
 	if (!self.inside)
 		self_count(STATE_OP_UNSEEN_IO_URING_ENTER, 1, 0, 0);
+	if (!(flags & REGISTERED_RING))
+		uring_entering(&call, (int)fd, (unsigned)submit);
 	long done = pass(SYS_io_uring_enter, fd, submit, wait, flags, set, size);
 	async_call_returned(&call);
 	if (!(flags & REGISTERED_RING))

@@ -110,19 +110,35 @@ static void write_down(const char *program, enum untraced_reason why)
 	self_leave_locked(&lock);
 }
 
+struct started {
+	int dir;
+	const char *path; /* NULL: it is `dir` itself */
+	bool found;
+	enum untraced_reason why;
+};
+
+static void look_at(void *started)
+{
+	struct started *s = started;
+	int fd = s->path ? sys_open_at(s->dir, s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) : s->dir;
+	s->found = fd >= 0;
+	s->why = s->found ? of_file(fd, 0) : UNTRACED_NONE;
+	if (s->path && s->found)
+		sys_close(fd);
+}
+
 static enum untraced_reason judge(int dir, const char *path, char *const *environment)
 {
-	int fd = path ? sys_open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) : dir;
-	enum untraced_reason why = fd >= 0 ? of_file(fd, 0) : UNTRACED_NONE;
+	struct started program = {dir, path, false, UNTRACED_NONE};
+	alone_do(look_at, &program);
+	enum untraced_reason why = program.why;
 	PATH(name);
 	name->text[0] = '\0';
 	if (!why && preloaded && !environment_leads_here(environment))
 		why = UNTRACED_ENVIRONMENT;
 	if (!path && why)
-		names_path_of_fd(name, fd);
-	if (path && fd >= 0)
-		sys_close(fd);
-	if (fd >= 0)
+		names_path_of_fd(name, dir);
+	if (program.found)
 		write_down(path ? path : name->text, why);
 	return why;
 }

@@ -159,6 +159,8 @@ WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...
 	if (flags & CLONE_VM) {
 		life_rouse();
 		fds_vfork_seen();
+		if (!(flags & CLONE_VFORK))
+			lock_share();
 	} else {
 		life_share();
 	}

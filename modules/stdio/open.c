@@ -2,8 +2,10 @@
 #include "operation.h"
 #include "record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "../lustre/record.h"
 #include "../posix/record.h"
@@ -31,27 +33,30 @@ struct stdio_file *stdio_file_of(const struct path *p)
 static bool on AT_START; /* the module is not disabled */
 
 static struct lock free_lock;
-static struct stdio_stream *free_list;
+static struct stdio_stream *free_list[2]; /* without and with a file */
 
-static struct stdio_stream *stream_take(void)
+/*
+ * The memory stays a stream for ever: a thread may still use one that another reopens. So one that has a file always has some
+ * file.
+ */
+static struct stdio_stream *stream_take(bool with_file)
 {
 	struct stdio_stream *t = NULL;
 	if (lock_take(&free_lock)) {
-		t = free_list;
+		t = free_list[with_file];
 		if (t)
-			free_list = t->next_free;
+			free_list[with_file] = t->next_free;
 		lock_drop(&free_lock);
 	}
 	return t ? t : arena_take(sizeof *t);
 }
 
-/* The memory stays a stream for ever: a thread that raced with fclose may still look at it. */
 static void stream_release(struct stdio_stream *t)
 {
 	if (!t || !lock_take(&free_lock))
 		return;
-	t->next_free = free_list;
-	free_list = t;
+	t->next_free = free_list[t->file != NULL];
+	free_list[t->file != NULL] = t;
 	lock_drop(&free_lock);
 }
 
@@ -64,11 +69,18 @@ static int32_t first_timed(void)
 
 static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id class, int64_t offset, bool asks)
 {
-	struct stdio_stream *t = stream_take();
+	struct stdio_stream *t = stream_take(file);
 	if (!t)
 		return;
-	*t = (struct stdio_stream){
-		.file = file, .class = class, .offset = offset, .asks = asks, .until_timed = first_timed()};
+	__atomic_store_n(&t->file, file, __ATOMIC_RELAXED);
+	t->class = class;
+	t->until_timed = first_timed();
+	t->offset = offset;
+	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
+	t->asks = asks;
+	t->attention = t->inlined = false;
+	t->close = t->unclocked = 0;
+	t->clocked = 0;
 	stream_release(stdio_table_set(f, t));
 }
 
@@ -430,10 +442,22 @@ static void start(void)
 	standard_stream(&born[2], stderr, standard[2]);
 }
 
+/* False: another thread has closed it by now, and its memory is gone. Where the kernel does not copy, it is taken as it is. */
+static bool copy_stream(FILE *to, FILE *f)
+{
+	struct iovec local = {to, sizeof *to}, remote = {f, sizeof *f};
+	long got = sys_call(SYS_process_vm_readv, sys_pid(), (long)&local, 1, (long)&remote, 1, 0);
+	if (got >= 0 || got == -EFAULT)
+		return got == (long)sizeof *to;
+	*to = *f;
+	return true;
+}
+
 static void end_stream(struct stdio_stream *t, FILE *f)
 {
-	if (t->inlined && self_ready())
-		stdio_settle(t, f);
+	FILE copy;
+	if (t->inlined && self_ready() && copy_stream(&copy, f))
+		stdio_settle(t, &copy);
 	if (t->file)
 		stdio_stamp(t->file);
 }
@@ -441,9 +465,13 @@ static void end_stream(struct stdio_stream *t, FILE *f)
 /* What the program moved without a call until its end, and what lags behind. */
 static void end(void)
 {
-	for (size_t i = 0; i <= stdio_table->mask; i++)
-		if (stdio_table->slot[i].stream)
-			end_stream(stdio_table->slot[i].stream, stdio_table->slot[i].key);
+	struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i <= table->mask; i++) {
+		FILE *f = __atomic_load_n(&table->slot[i].key, __ATOMIC_ACQUIRE);
+		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
+		if (f && t)
+			end_stream(t, f);
+	}
 }
 
 LIFE_MODULE(stdio, .module = LOG_MOD_STDIO, .start = start, .fork_share = fork_share, .fork_save = fork_save,

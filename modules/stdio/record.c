@@ -138,7 +138,7 @@ static void shard_estimate(enum io_op op, double start, double end)
 	if (!shard)
 		return;
 	struct state_timeline *t = &shard->timeline;
-	double latest = t->used ? t->segment[t->used - 1].end : 0;
+	double latest = t->used ? t->segment[(t->used - 1) % STATE_SEGMENTS].end : 0;
 	state_timeline_add(t, op, start > latest ? start : latest, end);
 	self_shard_done();
 }

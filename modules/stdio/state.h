@@ -30,10 +30,8 @@ struct stdio_stream {
 	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
 	uint8_t unclocked;   /* calls to come that take no clock at all */
 	const char *inherited; /* name of the file of a stream that the process was born with and has not used yet */
-	union {
-		double clocked; /* s: the last call that read the clock */
-		struct stdio_stream *next_free;
-	};
+	double clocked;        /* s: the last call that read the clock */
+	struct stdio_stream *next_free;
 };
 
 /* The file's state, its record made if need be; NULL when there is no memory. */

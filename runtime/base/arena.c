@@ -10,9 +10,10 @@
 
 enum { CHUNK = 256 * 1024, LINE = 64, SMALL = 32 };
 
-/* Before the first file little is taken: that needs no mapping. */
+/* Before the first file little is taken: that needs no mapping. Given out once, under the lock. */
 static char first[1024] AT_START __attribute__((aligned(LINE)));
 
+/* Under the lock; `end` first where there is nothing to be had. */
 static struct lock guard AT_START;
 static char *next AT_START = first, *end AT_START = first + sizeof first;
 

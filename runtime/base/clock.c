@@ -11,12 +11,13 @@
 enum { RATES = 64 };
 #define FIRST_CHECK 0.02 /* s: the clock's read error of some 50 ns is then below 5e-6, that of its system call 1e-5 */
 
+/* The epoch is set at start. A rate is filled under the lock, before the pointer to it is stored. */
 static struct clock_rate rates[RATES] AT_START = {{.per_tick = 1e-9, .check = 1e300}};
 static struct epoch epoch AT_START;
 static struct lock measuring;
 static int current AT_START;
 
-const struct clock_rate *clock_rate = &rates[0];
+const struct clock_rate *clock_rate = &rates[0]; /* atomic: stored under the lock, after what it points to */
 
 static void publish(struct clock_rate rate)
 {

@@ -1,11 +1,16 @@
 #include "lock.h"
 
+#include <sched.h>
+#include <string.h>
+
 #include "thread.h"
 #include "sys.h"
 
 enum {
 	SPINS = 128,
-	BRIEF = 8, /* turns at a lock that another thread has given up on */
+	BRIEF = 8,  /* turns at a lock that another thread has given up on */
+	YIELDS = 8, /* to threads of the same priority; one of a lower runs while this one sleeps */
+	SLEEP_NS = 20 * 1000,
 	LONGEST_NS = 200 * 1000 * 1000,
 	TURN_NS = 10 * 1000 * 1000 /* what one turn counts at most: the process may have been stopped meanwhile */
 };
@@ -14,6 +19,7 @@ __thread struct self self = {.gate = SELF_NEW};
 void (*lock_on_lost)(void) AT_START;
 
 static const char may_be_more;
+/* Set at start to libc's word, and once more before the first thread that libc does not know of; read without order. */
 const char *lock_single_thread = &may_be_more;
 
 /* There is none before 2.32. */
@@ -25,7 +31,7 @@ void lock_start(void)
 		lock_single_thread = &__libc_single_threaded;
 }
 
-/* How many forks this process is away from the first. */
+/* How many forks this process is away from the first. Atomic: one thread of a forked child adds. */
 static uint64_t generation AT_START;
 
 /* Bits 48 and up: the process; below: the thread. */
@@ -41,6 +47,14 @@ void lock_next_process(void)
 	lock_identify();
 }
 
+bool lock_is_shared; /* set once, before the first of them is made */
+
+void lock_share(void)
+{
+	lock_is_shared = true;
+	lock_single_thread = &may_be_more;
+}
+
 static void pause_cpu(void)
 {
 #if defined(__x86_64__)
@@ -48,6 +62,15 @@ static void pause_cpu(void)
 #else
 	__asm__ volatile("yield");
 #endif
+}
+
+static void let_others(int turns)
+{
+	static const struct timespec nap = {.tv_nsec = SLEEP_NS};
+	if (turns <= SPINS + YIELDS)
+		sys_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	else
+		sys_call(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
 }
 
 bool lock_wait_on(struct lock_wait *w, int64_t most)
@@ -60,7 +83,7 @@ bool lock_wait_on(struct lock_wait *w, int64_t most)
 	int64_t turn = w->last ? now - w->last : 0;
 	w->last = now;
 	w->waited += turn < TURN_NS ? turn : TURN_NS;
-	sys_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	let_others(w->turns);
 	return w->waited < most;
 }
 
@@ -123,4 +146,122 @@ void lock_drop_all(void)
 	self.depth = 0;
 	if (self.taken)
 		drop_mine(self.taken);
+}
+
+/* ---- alone ---- */
+
+/* A thread's directory is a link to that of all: libc's word is not there before 2.32, and stays when all others have ended. */
+static bool has_one_thread(void)
+{
+	enum { OWN_LINKS = 2 };
+	struct stat s;
+	return sys_call(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&s, 0, 0, 0) == 0 &&
+	       s.st_nlink == OWN_LINKS + 1;
+}
+
+bool alone_begin(uint64_t *signals)
+{
+	if (lock_is_shared || !sys_block_all_signals(signals))
+		return false;
+	if (lock_is_needless() || has_one_thread())
+		return true;
+	sys_restore_all_signals(signals);
+	return false;
+}
+
+void alone_end(const uint64_t *signals)
+{
+	sys_restore_all_signals(signals);
+}
+
+/* Like vfork, but for the process: the new thread runs on the caller's stack, below all that is in use, until it ends. */
+long alone_clone(long flags, void (*work)(void *), void *context) __attribute__((visibility("hidden")));
+
+#if defined(__x86_64__)
+__asm__(".hidden alone_clone\n.globl alone_clone\n.type alone_clone, @function\n"
+	"alone_clone:\n"
+	"	pushq %rbx\n"
+	"	pushq %rbp\n"
+	"	movq %rsi, %rbx\n"
+	"	movq %rdx, %rbp\n"
+	"	xorl %esi, %esi\n"
+	"	xorl %edx, %edx\n"
+	"	xorl %r10d, %r10d\n"
+	"	xorl %r8d, %r8d\n"
+	"	movl $56, %eax\n"
+	"	syscall\n"
+	"	testq %rax, %rax\n"
+	"	jz 1f\n"
+	"	popq %rbp\n"
+	"	popq %rbx\n"
+	"	ret\n"
+	"1:	movq %rbp, %rdi\n"
+	"	subq $8, %rsp\n"
+	"	call *%rbx\n"
+	"	xorl %edi, %edi\n"
+	"	movl $60, %eax\n"
+	"	syscall\n"
+	"	ud2\n"
+	".size alone_clone, .-alone_clone\n");
+#elif defined(__aarch64__)
+__asm__(".hidden alone_clone\n.globl alone_clone\n.type alone_clone, @function\n"
+	"alone_clone:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	stp x19, x20, [sp, #16]\n"
+	"	mov x19, x1\n"
+	"	mov x20, x2\n"
+	"	mov x1, xzr\n"
+	"	mov x2, xzr\n"
+	"	mov x3, xzr\n"
+	"	mov x4, xzr\n"
+	"	mov x8, #220\n"
+	"	svc 0\n"
+	"	cbz x0, 1f\n"
+	"	ldp x19, x20, [sp, #16]\n"
+	"	ldp x29, x30, [sp], #32\n"
+	"	ret\n"
+	"1:	mov x0, x20\n"
+	"	blr x19\n"
+	"	mov x0, xzr\n"
+	"	mov x8, #93\n"
+	"	svc 0\n"
+	"	brk #0\n"
+	".size alone_clone, .-alone_clone\n");
+#endif
+
+/* It makes no such thread, and where it is asked to leaves all signals blocked for ever. */
+static bool in_valgrind; /* set at start */
+
+__attribute__((constructor)) static void look_for_valgrind(int argc, char **argv, char **environment)
+{
+	(void)argc, (void)argv;
+	for (; environment && *environment; environment++)
+		if (strncmp(*environment, "LD_PRELOAD=", 11) == 0 && strstr(*environment, "/vgpreload_"))
+			in_valgrind = true;
+}
+
+struct errand {
+	void (*work)(void *context);
+	void *context;
+	volatile bool done;
+};
+
+static void run(void *errand)
+{
+	struct errand *e = errand;
+	e->work(e->context);
+	e->done = true;
+}
+
+void alone_do(void (*work)(void *context), void *context)
+{
+	uint64_t signals;
+	struct errand e = {work, context, false};
+	bool alone = alone_begin(&signals), blocked = alone || sys_block_all_signals(&signals);
+	if (!alone && blocked && !in_valgrind)
+		alone_clone(CLONE_VM | CLONE_VFORK | CLONE_SIGHAND | CLONE_THREAD | CLONE_UNTRACED, run, &e);
+	if (!e.done)
+		work(context);
+	if (blocked)
+		alone_end(&signals);
 }

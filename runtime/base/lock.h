@@ -24,6 +24,10 @@ enum { LOCK_STUCK = 1 };
 /* Once, before the first lock. */
 void lock_start(void);
 
+/* From now on there may be threads that libc does not know of, or processes that share memory and descriptors. */
+void lock_share(void);
+extern bool lock_is_shared;
+
 /* Gives the calling thread its name: before its first lock, and in a new process. */
 void lock_identify(void);
 
@@ -97,6 +101,23 @@ void lock_drop_all(void);
  * change it at once leave inexact at most.
  */
 bool lock_take_at_once(struct lock *l);
+
+/*
+ * Alone: files that iolens opens while the program runs. Their numbers are the program's, too: another thread may close one that it does
+ * not know, read from it, fork with it, or get another number for its own file than the lowest free one. So a file is open only
+ * while nothing of the program runs: it has one thread, and that one has its signals blocked.
+ */
+
+/* False: other threads may run, and no file is to be opened. */
+bool alone_begin(uint64_t *signals);
+void alone_end(const uint64_t *signals);
+
+/*
+ * Does work that opens files, keeps none and is seldom: beside other threads in one of its own that has a copy of all descriptors,
+ * while the caller waits. To close the copies may write files of NFS back, as the end of a child does. Where the kernel refuses such
+ * a thread the work is done by the caller.
+ */
+void alone_do(void (*work)(void *context), void *context);
 
 /* A bounded wait, in time that the process ran: that of a stop does not count. */
 struct lock_wait {

@@ -28,6 +28,7 @@ struct block {
 
 _Static_assert(sizeof(struct block) == 16, "keeps blocks aligned");
 
+/* Under its lock. */
 static struct {
 	struct lock lock;
 	struct block *bin[BINS];

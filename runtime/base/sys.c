@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <signal.h>
 
-int64_t sys_own_read AT_START, sys_own_written AT_START;
-bool sys_confined AT_START;
+int64_t sys_own_read AT_START, sys_own_written AT_START; /* atomic sums */
+bool sys_confined AT_START;                              /* set once, by the thread that confines the process */
 
 #if defined(__x86_64__)
 long sys_call(long number, long a, long b, long c, long d, long e, long f)

@@ -14,6 +14,7 @@
 
 enum { LINE = 4096 /* as much as a pipe takes in one piece */ };
 
+/* Set at start. */
 static struct {
 	dev_t device;
 	ino_t inode;

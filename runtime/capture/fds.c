@@ -9,7 +9,8 @@
 
 enum { PIECES = FDS_MAX / FDS_PIECE };
 
-uintptr_t fds_near[FDS_NEAR];
+uintptr_t
+	fds_near[FDS_NEAR]; /* atomic: a description is whole before its entry says so; who takes one out releases it */
 uintptr_t (*fds_adopt)(int fd) AT_START;
 
 /* Of the far descriptors: each is made once and stays. */
@@ -17,7 +18,7 @@ static uintptr_t *piece[PIECES];
 
 _Static_assert((int)FDS_NEAR == (int)FDS_PIECE, "the near descriptors are the first piece");
 
-bool fds_shared_memory_children;
+bool fds_shared_memory_children; /* set once, before the first of them is made */
 
 static uintptr_t *entries_of(int p)
 {

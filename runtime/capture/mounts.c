@@ -82,29 +82,28 @@ static void add_all(const char *table, size_t n, bool network)
 	}
 }
 
-static size_t read_table(char *to)
+struct table {
+	char *text;
+	long length; /* -1: it cannot be opened */
+};
+
+static void read_table(void *table)
 {
-	int fd = sys_open("/proc/self/mounts", O_RDONLY | O_CLOEXEC, 0);
-	size_t n = 0;
-	ssize_t got;
-	while (fd >= 0 && n < TABLE_MAX && (got = sys_read(fd, to + n, TABLE_MAX - n)) > 0)
-		n += (size_t)got;
-	if (fd >= 0)
-		sys_close(fd);
-	return n;
+	struct table *t = table;
+	t->length = sys_read_file("/proc/self/mounts", t->text, TABLE_MAX);
 }
 
 /* Local and parallel file systems first: what does not fit into the log's mount string is the rest. */
 static void load(void)
 {
 	loaded = true;
-	char *table = sys_map(NULL, TABLE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (!table)
+	struct table t = {sys_map(NULL, TABLE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), -1};
+	if (!t.text)
 		return;
-	size_t n = read_table(table);
-	add_all(table, n, false);
-	add_all(table, n, true);
-	sys_unmap(table, TABLE_MAX);
+	alone_do(read_table, &t);
+	add_all(t.text, t.length > 0 ? (size_t)t.length : 0, false);
+	add_all(t.text, t.length > 0 ? (size_t)t.length : 0, true);
+	sys_unmap(t.text, TABLE_MAX);
 	for (int i = 0; i < count; i++)
 		store_mount(mounts[i].type, mounts[i].point);
 }

@@ -7,8 +7,8 @@
 
 enum { ROOMS = 16 }; /* threads that open a file for the first time at once */
 
-static struct path rooms[ROOMS];
-static uint32_t in_use; /* a bit for each */
+static struct path rooms[ROOMS]; /* of the thread that has its bit */
+static uint32_t in_use;          /* a bit for each, atomic */
 
 struct path *path_take(void)
 {

@@ -26,8 +26,10 @@ static void count_lost(void)
 	count(STATE_OP_IOLENS_LOST);
 }
 
+/* Atomic: the pass is stored last when a process begins to record, first when it ends. */
 union self_process self_process __attribute__((aligned(SELF_PAGE)));
 
+/* Set at start, or by the one thread that wakes the process, before the pass. */
 static uint64_t last_pass AT_START = 1;
 static const struct self_life *life AT_START;
 int self_owner AT_START;
@@ -40,6 +42,7 @@ enum {
 	KEYS_WITHOUT_MALLOC = 32
 }; /* of glibc: to set the value of a later one may need memory, and then wait for a lock */
 
+/* Made once, before the pass. */
 static pthread_key_t at_thread_exit AT_START;
 static bool have_key AT_START;
 

@@ -21,6 +21,7 @@ struct store_part {
 
 enum { PARTS = WRITTEN_COUNT + 5 };
 
+/* Made by the one thread that wakes the process; then under its lock. What readers of the store go by is stored last. */
 static struct {
 	size_t budget;
 	size_t spent;
@@ -313,7 +314,8 @@ void store_forget(void)
 	store.row->communicating = 0;
 	store.sites.capacity = 0;
 	store.row->sites = 0;
-	for (struct state_shard *s = store.row->shard; s < store.row->shard + store.row->shards; s++)
+	int64_t shards = state_rows((int64_t)store.row->shards, STATE_SHARDS);
+	for (struct state_shard *s = store.row->shard; s < store.row->shard + shards; s++)
 		memset(s->class, 0, sizeof *s - offsetof(struct state_shard, class));
 }
 
@@ -438,7 +440,7 @@ static struct job *job(void)
 void store_mount(const char *type, const char *point)
 {
 	char *at = job()->command;
-	size_t used = strlen(at), m = strlen(type), n = strlen(point);
+	size_t used = strnlen(at, STORE_COMMAND), m = strlen(type), n = strlen(point);
 	if (used + m + n + 2 > STORE_COMMAND)
 		return;
 	at += used + 1;

@@ -3,12 +3,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "lock.h"
 #include "thread.h"
 #include "sys.h"
 
 enum { TMPFS = 0x01021994, HUGE = 1 << 20 };
 
-/* Device and inode tell it from another one of its name. */
+/* Device and inode tell it from another one of its name. Set by the one thread that makes the store. */
 static struct {
 	const char *path;
 	dev_t device;
@@ -137,17 +138,30 @@ bool store_file_make(int dir, const char *path, size_t size, bool laid_down, str
 
 /* ---- growing ---- */
 
+struct named_piece {
+	const struct store_region *region;
+	int k;
+	char *at;
+};
+
+static void map_named(void *piece)
+{
+	struct stat s;
+	struct named_piece *p = piece;
+	int fd = sys_open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	if (sys_fstat(fd, &s) == 0 && s.st_dev == file.device && s.st_ino == file.inode)
+		p->at = map_piece(p->region, p->k, fd);
+	sys_close(fd);
+}
+
 /* By its name, for tools in which a mapping cannot be had twice. */
 static char *map_by_name(const struct store_region *r, int k)
 {
-	struct stat s;
-	int fd = sys_open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (fd < 0)
-		return NULL;
-	bool same = sys_fstat(fd, &s) == 0 && s.st_dev == file.device && s.st_ino == file.inode;
-	char *at = same ? map_piece(r, k, fd) : NULL;
-	sys_close(fd);
-	return at;
+	struct named_piece piece = {r, k, NULL};
+	alone_do(map_named, &piece);
+	return piece.at;
 }
 
 /*

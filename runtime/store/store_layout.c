@@ -91,7 +91,7 @@ struct process_state *store_fill_trailer(char *region, uint64_t state, size_t ro
 	return row;
 }
 
-struct store_laid store_laid AT_START;
+struct store_laid store_laid AT_START; /* set once, before the process is asleep */
 
 /* ---- a store of which nothing is mapped yet ---- */
 

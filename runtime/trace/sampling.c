@@ -18,7 +18,7 @@ enum {
 /* Of the time in calls. */
 #define MOST_DOUBTFUL 0.02
 
-static struct sampling_table *tables[STATE_SHARDS];
+static struct sampling_table *tables[STATE_SHARDS]; /* each of the one thread that has the shard of its number */
 
 static bool always(void)
 {

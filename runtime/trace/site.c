@@ -19,6 +19,7 @@ struct code {
 	const char *path;
 };
 
+/* Under its lock. */
 static struct {
 	struct lock lock;
 	uint64_t used;
@@ -39,7 +40,7 @@ struct found {
 };
 
 typedef int find_function(void *address, struct found *out);
-static void *real_find;
+static void *real_find; /* atomic, resolved once */
 
 /* NULL: this libc has none. Looked for once. */
 static find_function *finder(void)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import shown
-from observed import Observe
+from observed import Observe, Observed
 
 WORK = "echo text >/tmp/a; cat /tmp/a; exit 5"
 
@@ -70,6 +70,43 @@ def test_a_user_namespace_is_observed(
     seen = observe(["unshare", kinds, "sh", "-c", "cat input; exit 4"], cwd=tmp_path)
     assert (seen.done.returncode, seen.done.stdout, seen.done.stderr) == (4, b"text", b"")
     assert seen.total("POSIX", "BYTES_READ", f"{tmp_path}/input") == 4
+
+
+# Small reads in bursts: enough that not all of them take the clock.
+BURSTS = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	char bytes[64] = {0};
+	int fd = open("data", O_RDWR | O_CREAT, 0600), good = write(fd, bytes, 64) == 64;
+	for (int k = 0; k < 20; k++, usleep(8000))
+		for (int i = 0; i < 6000; i++)
+			good &= pread(fd, bytes, 64, 0) == 64;
+	puts(good ? "good" : "bad");
+	return 7;
+}
+"""
+
+
+@pytest.mark.parametrize("behind", [40, 29_000, 3_000_000])
+def test_a_clock_that_is_before_the_start_of_the_job_moves_no_other_numbers(
+    iolens: Path, preload: Path, compile_program: Callable[[str], Path], tmp_path: Path, behind: int
+) -> None:
+    """As after a restored checkpoint or hibernation. The job starts in one time namespace, the program in another."""
+    ahead = ["unshare", "-Ur", "--time", "--monotonic", str(behind), "--fork"]
+    back = ["unshare", "--time", "--monotonic", "0", "--fork"]
+    if subprocess.run([*ahead, *back, "true"], check=False).returncode:
+        pytest.skip("no time namespaces")
+    log, program = tmp_path / "log.darshan", compile_program(BURSTS)
+    command = [*ahead, iolens, "run", "--quiet", "-o", log, "--", *back, program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (7, b"good\n")
+    seen = Observed(done, log, iolens)
+    assert seen.total("POSIX", "READS", f"{tmp_path}/data") == 120_000
+    assert seen.total("POSIX", "BYTES_READ", f"{tmp_path}/data") == 120_000 * 64
+    assert seen.total("POSIX", "SEQ_READS", f"{tmp_path}/data") == 0
 
 
 SMALL = """
