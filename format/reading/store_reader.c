@@ -1,8 +1,10 @@
 #include "store_reader.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "descriptor.h"
 #include "reader.h"
 
 /* What few processes have lies in the midst of a row, and is left out where it is not there. */
@@ -155,10 +157,18 @@ int store_reader_load_state(struct store_reader *i, struct log_error *err)
 	return code < 0 ? code : load_sites(i, err);
 }
 
+int (*store_open_bundled)(const char *path);
+
+int store_open(const char *path)
+{
+	int fd = store_open_bundled ? store_open_bundled(path) : STORE_NOT_BUNDLED;
+	return fd == STORE_NOT_BUNDLED ? descriptor_open(path, O_RDONLY | O_NONBLOCK, 0) : fd;
+}
+
 int store_reader_open_file(struct store_reader *i, const char *path, struct log_error *err)
 {
 	*i = (struct store_reader){0};
-	return log_open_file(&i->log, path, err);
+	return log_open_descriptor(&i->log, store_open(path), err);
 }
 
 int store_reader_open_memory(struct store_reader *i, const void *data, size_t size, struct log_error *err)
