@@ -10,6 +10,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "abandoned.h"
+#include "bundle.h"
 #include "job_stores.h"
 #include "live_job.h"
 #include "progress.h"
@@ -202,6 +203,9 @@ static int move(const struct options *o)
 			code = cli_fail(CLI_INPUT, "recover: %s: not moved to %s: %s", o->of.stores[n], o->move,
 					strerror(error));
 	}
+	for (size_t n = 0; code == CLI_OK && n < o->of.used; n++)
+		if (bundle_names(o->of.stores[n]))
+			recovery_remove_store(o->of.stores[n]);
 	return code;
 }
 
