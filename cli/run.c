@@ -233,14 +233,12 @@ static void tell(const struct options *o, const struct child_end *end, const str
 			 found->running == 1 ? "it does" : "they do");
 }
 
-/* With what processes on other nodes, and of other users, have left. */
+/* With what processes that ended before, those on other nodes, and those of other users have left. */
 static int assemble(const struct assemble_job *job, const struct session_dir *session, const char *path,
 		    struct log_error *err)
 {
 	struct recovery all = {0};
 	int code = LOG_E_MEMORY;
-	if (!session->shared[0] && !session->others[0])
-		return assemble_directory(job, session->path, path, err);
 	if (!recovery_add_directory(&all, session->path) &&
 	    (!session->shared[0] || !recovery_add_directory(&all, session->shared)) &&
 	    !recovery_add_others(&all, session->others))
@@ -331,20 +329,21 @@ static void ignore_leftover(void *nothing, const char *path)
 	(void)path;
 }
 
-/* The directory of the log is the one that other nodes are most likely to see. */
-static void share(const struct options *o, struct session_dir *session)
+/* The directory of the log is the one that other nodes are most likely to see, and no memory. */
+static void place_beside_log(const struct options *o, struct session_dir *session)
 {
 	char place[4096];
 	const char *root = recovery_root();
-	if (!other_nodes_likely(o->command[0]))
-		return;
 	snprintf(place, sizeof place, "%s", o->log ? o->log : "");
 	char *slash = strrchr(place, '/');
 	if (slash)
 		slash[slash == place] = '\0';
 	else
 		snprintf(place, sizeof place, "%s", o->log || !root ? "." : root);
-	session_dir_share(session, place);
+	if (!realpath(place, session->logs))
+		session->logs[0] = '\0';
+	if (other_nodes_likely(o->command[0]))
+		session_dir_share(session, place);
 }
 
 /* Negative: help was asked for. */
@@ -375,7 +374,7 @@ static int prepare(struct options *o, struct session_dir *session, int argc, cha
 		session_dir_remove(session);
 		return code;
 	}
-	share(o, session);
+	place_beside_log(o, session);
 	leave_pointer(o, session);
 	if (o->trace)
 		setenv("IOLENS_TRACE", o->trace, 1);

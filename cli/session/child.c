@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "ended_stores.h"
 #include "preload.h"
 
 #ifndef SYS_close_range
@@ -246,7 +247,9 @@ int child_run(char **command, const struct session_dir *session, struct child_en
 	if (start(&c, command, session)) {
 		session_dir_describe_node(session); /* meanwhile */
 		let_go(session->lock);
+		ended_stores_begin(session);
 		await(&c, end);
+		ended_stores_end();
 		end->pid = c.pid;
 		end->start_error = c.shared->start_error;
 	} else {

@@ -1,8 +1,11 @@
-"""Stores leave the room of /dev/shm to the program: its own shared memory would die of a page that it cannot have."""
+"""Stores of ended processes take no memory of the job, however many there are, and nothing of them is lost."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,44 @@ import pytest
 import shown
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PROCESSES = 400
+KIB = 1024
+
+# Prints the most that /dev/shm held of it. One process at a time lives beside it.
+MANY = f"""
+import os, subprocess
+def used():
+    s = os.statvfs("/dev/shm")
+    return (s.f_blocks - s.f_bfree) * s.f_frsize
+most = 0
+for n in range({PROCESSES}):
+    subprocess.run(["cat", "data"], stdout=subprocess.DEVNULL)
+    most = max(most, used())
+print(most)
+"""
+
+# Workers that end together, with a store of some hundred KiB each; then nothing more is made.
+WORKERS = """
+import os, time
+def used():
+    s = os.statvfs("/dev/shm")
+    return (s.f_blocks - s.f_bfree) * s.f_frsize
+for n in range(24):
+    if os.fork() == 0:
+        for k in range(400):
+            with open(f"file-{n}-{k}", "w") as f:
+                f.write("x" * 10)
+            os.unlink(f"file-{n}-{k}")
+        os._exit(0)
+for n in range(24):
+    os.wait()
+until = time.monotonic() + 30
+while used() > 2 << 20 and time.monotonic() < until:
+    time.sleep(0.05)
+print(used())
+"""
+
 
 def own_shm(command: list[object], place: Path, size: str = "64m") -> subprocess.CompletedProcess[str]:
     """As in a container: a /dev/shm of its own, of 64 MiB."""
@@ -26,10 +67,63 @@ def own_shm(command: list[object], place: Path, size: str = "64m") -> subprocess
     return done
 
 
+def processes(run_iolens: Run, log: Path, program: str) -> list[dict[str, str]]:
+    rows = shown.sections(run_iolens(["show", "--ext", log]).stdout)["process"]
+    return [row for row in rows if row["exe"].endswith(program)]
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     (tmp_path / "data").write_text("0123456789")
     return tmp_path
+
+
+def test_memory_stays_below_a_mebibyte(iolens: Path, run_iolens: Run, data: Path) -> None:
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", MANY], data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) < 4096 * KIB, "25 MB of stores; 0.6 MiB stay on a machine that is not busy"
+    cats = processes(run_iolens, data / "log", "/cat")
+    assert len(cats) == PROCESSES
+    assert {(row["seen_read"], row["ended"]) for row in cats} == {("10", "exit")}
+    assert sorted(path.name for path in data.iterdir()) == ["data", "log"]
+
+
+def test_stores_that_were_made_long_ago(iolens: Path, run_iolens: Run, data: Path) -> None:
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", WORKERS], data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) <= 2048 * KIB
+    forked = [row for row in processes(run_iolens, data / "log", "") if row["forked"] == "1"]
+    assert [row["seen_written"] for row in forked] == ["4000"] * 24
+
+
+def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
+    """`iolens run` alone; its command ends by itself."""
+    script = f"import subprocess\nfor n in range({PROCESSES}):\n    subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
+    env = {**os.environ, "IOLENS_TMPDIR": str(place / "sessions")}
+    run = subprocess.Popen(
+        [iolens, "run", "-q", "-o", "log", "--", "python3", "-c", script], cwd=place, env=env
+    )
+    while not (place / "out").exists() or (place / "out").stat().st_size < least * 10:
+        time.sleep(0.001)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    while (place / "out").stat().st_size < PROCESSES * 10:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("least", [20, 77, 150, 391])
+def test_a_killed_run_loses_no_process(least: int, iolens: Path, run_iolens: Run, data: Path) -> None:
+    (data / "sessions").mkdir()
+    kill_in_the_middle(iolens, data, least)
+    settings = {"IOLENS_TMPDIR": str(data / "sessions")}
+    while (done := run_iolens(["recover"], env=settings, cwd=data)).returncode == 4:
+        time.sleep(0.01)  # the last of its processes ends
+    assert (done.returncode, done.stdout) == (0, f"{data}/log\n"), done.stderr
+    cats = processes(run_iolens, data / "log", "/cat")
+    assert len(cats) == PROCESSES
+    assert {row["seen_read"] for row in cats} == {"10"}
+    assert list((data / "sessions").iterdir()) == []
+    assert not list(data.glob(".iolens-*"))
 
 
 CROWD = r"""
