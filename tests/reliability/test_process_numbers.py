@@ -1,4 +1,4 @@
-"""A process is not its number: a child may have its parent's in a name space of its own."""
+"""A process is not its number: a child may have its parent's in a name space of its own, or be refused to ask for it."""
 
 from __future__ import annotations
 
@@ -42,6 +42,31 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		raise(SIGKILL), kill(getpid(), SIGKILL);
 	return 0;
+}
+"""
+
+# The numbers of processes are refused from the exec on.
+REFUSED = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, filter};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 3;
+	execvp(argv[1], argv + 1);
+	return 4;
 }
 """
 
@@ -93,7 +118,9 @@ def test_nor_ends_it_in_a_session(compile_program: Compile, run_iolens: Run, pla
     if done.returncode:
         pytest.skip(f"no pid namespaces: {done.stderr}")
     tables = shown.sections(run_iolens(["show", "--ext", place / "log"]).stdout)
-    ends = [(row["exit_code"], row["ended"]) for row in tables["process"] if row["exe"].endswith("/program")]
+    ends = [
+        (row["exit_code"], row["ended"]) for row in tables["process"] if row["exe"].endswith("/program")
+    ]
     assert ("0", "exit") in ends and ends.count(("7", "exit")) <= 1
     assert moved(run_iolens, place / "log") == (10000, 5000)
 
@@ -110,3 +137,34 @@ def test_what_a_killed_parent_did_is_not_lost(
     log = place / "log"
     assert run_iolens(["recover", "-o", log, *stores]).returncode in (0, 4)
     assert moved(run_iolens, log) == (10000, 5000)
+
+
+@pytest.mark.parametrize("how", ["alone", "session"])
+def test_a_process_that_is_refused_its_number_has_no_store(
+    how: str, compile_program: Compile, preload: Path, run_iolens: Run, place: Path
+) -> None:
+    (place / "place" / "data").write_text("12345")
+    program = compile_program(REFUSED)
+    settings = {"IOLENS_TMPDIR": str(place / "stores")}
+    if how == "alone":
+        done = alone(preload, place, program, "cat", "data")
+    else:
+        command = ["run", "-q", "-o", place / "log", "--", program, "cat", "data"]
+        done = run_iolens(command, cwd=place / "place", env=settings)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "12345", "")
+    left = [path.name.split(".") for path in (place / "stores").rglob("*.store")]
+    assert [name for name in left if not 0 < int(name[-3]) < 1 << 31] == []  # the program's that narrows its calls
+    assert not list((place / "logs").glob("*_cat_*"))
+
+
+def test_stores_without_a_process_do_not_stay(preload: Path, run_iolens: Run, place: Path) -> None:
+    """As versions before 0.2 left them, and processes that were killed while they made one."""
+    private = place / "stores" / f"iolens-{os.geteuid()}"
+    private.mkdir(mode=0o700)
+    for name in (".18446744073709551615.0", "host.18446744073709551615.4f", "host.999999.4f"):
+        (private / f"{name}.store").touch()
+    for _ in range(3):
+        assert alone(preload, place, "cat", "/dev/null").returncode == 0
+    assert not private.exists() or list(private.iterdir()) == []
+
+
