@@ -16,6 +16,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "epoch.h"
+#include "launcher.h"
 #include "live_line.h"
 #include "abandoned.h"
 #include "logname.h"
@@ -162,11 +163,25 @@ static void name_page(const char *log, char *page, size_t room)
 	snprintf(page, room, "%.*s.html", (int)n, log);
 }
 
+/* Of a launcher there may be a second log, of what is no rank. */
+static int check_logs(const char *path, bool launcher)
+{
+	char rest[4096];
+	struct stat s;
+	assemble_name(rest, sizeof rest, path, 1, false);
+	if (launcher && lstat(rest, &s) == 0)
+		return cli_fail(CLI_USAGE,
+				"run: %s: exists already, and is what the log of processes other than ranks "
+				"would be named: choose another name for the log",
+				rest);
+	return check_log(path);
+}
+
 static int check_outputs(const struct options *o, const struct session_dir *session)
 {
 	char path[4096], page[4096];
 	name_log(o, session, 0, path, sizeof path);
-	int code = check_log(path);
+	int code = check_logs(path, launcher_program(o->command[0]));
 	name_page(path, page, sizeof page);
 	if (!code && o->page && o->log)
 		code = check_file(page);
@@ -268,9 +283,9 @@ static int write_log(const struct options *o, const struct session_dir *session,
 		code = fail_unobserved(o, end);
 	else if (assemble(&job, session, path, &err) < 0)
 		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s%s%s%s%s",
-				path, err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
-				session->path, session->shared[0] ? " " : "", session->shared, others[0] ? " " : "",
-				others);
+				found->unwritten[0] ? found->unwritten : path, err.message, err.system ? ": " : "",
+				err.system ? strerror(err.system) : "", session->path, session->shared[0] ? " " : "",
+				session->shared, others[0] ? " " : "", others);
 	session_dir_remove(session);
 	return code;
 }
