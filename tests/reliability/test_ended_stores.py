@@ -98,7 +98,8 @@ def test_stores_that_were_made_long_ago(iolens: Path, run_iolens: Run, data: Pat
 
 def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
     """`iolens run` alone; its command ends by itself."""
-    script = f"import subprocess\nfor n in range({PROCESSES}):\n    subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
+    step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
+    script = f"import subprocess\nfor n in range({PROCESSES}):\n    {step}"
     env = {**os.environ, "IOLENS_TMPDIR": str(place / "sessions")}
     run = subprocess.Popen(
         [iolens, "run", "-q", "-o", "log", "--", "python3", "-c", script], cwd=place, env=env

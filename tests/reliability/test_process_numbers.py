@@ -1,4 +1,4 @@
-"""A process is not its number: a child may have its parent's in a name space of its own, or be refused to ask for it."""
+"""A process is not its number: a child may have its parent's in a name space of its own, or may not ask for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import shown
 Compile = Callable[[str], Path]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# Process 1 of a name space, as in a container, makes another one: its child is process 1 of that, does nothing, and ends.
+# Process 1 of a name space, as in a container, makes another one, whose process 1 does nothing, and ends.
 NESTED = r"""
 #include <fcntl.h>
 #include <sched.h>
@@ -118,9 +118,7 @@ def test_nor_ends_it_in_a_session(compile_program: Compile, run_iolens: Run, pla
     if done.returncode:
         pytest.skip(f"no pid namespaces: {done.stderr}")
     tables = shown.sections(run_iolens(["show", "--ext", place / "log"]).stdout)
-    ends = [
-        (row["exit_code"], row["ended"]) for row in tables["process"] if row["exe"].endswith("/program")
-    ]
+    ends = [(row["exit_code"], row["ended"]) for row in tables["process"] if row["exe"].endswith("/program")]
     assert ("0", "exit") in ends and ends.count(("7", "exit")) <= 1
     assert moved(run_iolens, place / "log") == (10000, 5000)
 
@@ -153,7 +151,9 @@ def test_a_process_that_is_refused_its_number_has_no_store(
         done = run_iolens(command, cwd=place / "place", env=settings)
     assert (done.returncode, done.stdout, done.stderr) == (0, "12345", "")
     left = [path.name.split(".") for path in (place / "stores").rglob("*.store")]
-    assert [name for name in left if not 0 < int(name[-3]) < 1 << 31] == []  # the program's that narrows its calls
+    assert [
+        name for name in left if not 0 < int(name[-3]) < 1 << 31
+    ] == []  # the program's that narrows its calls
     assert not list((place / "logs").glob("*_cat_*"))
 
 
@@ -166,5 +166,3 @@ def test_stores_without_a_process_do_not_stay(preload: Path, run_iolens: Run, pl
     for _ in range(3):
         assert alone(preload, place, "cat", "/dev/null").returncode == 0
     assert not private.exists() or list(private.iterdir()) == []
-
-
