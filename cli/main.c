@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle.h"
 #include "cli.h"
 #include "log.h"
 #include "nearest.h"
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
 	completion_know(commands, COMMANDS);
 	log_enable_old();
 	log_enable_accesses();
+	bundle_enable();
 	if (command && (command->reads_logs || command->python_reads_logs) && lake_asked(argc - 1, argv + 1))
 		return lake_main(argc - 1, argv + 1);
 	if (command && command->reads_logs && cli_limit_memory(argc, argv))

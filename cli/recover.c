@@ -10,6 +10,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "abandoned.h"
+#include "bundle.h"
 #include "job_stores.h"
 #include "live_job.h"
 #include "progress.h"
@@ -90,10 +91,11 @@ const struct choices recover_choices = {
 		  "where they would have gone. Sessions whose processes are still running are named and left alone; "
 		  "the others are\n"
 		  "removed.\n",
-	.after = "If the stores belong to several MPI jobs, each gets a log: LOG-mpi1, LOG-mpi2, and LOG-serial for "
-		 "the rest.\n"
-		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
-		 "Darshan's naming scheme.\n",
+	.after =
+		"If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for the "
+		"rest.\n"
+		"Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
+		"Darshan's naming scheme.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };
@@ -148,8 +150,8 @@ static int recover(struct options *o)
 	int images = assemble_stores(&job, (const char *const *)o->of.stores, o->of.used, name, &err);
 	progress_end();
 	if (images < 0)
-		return cli_fail(CLI_INPUT, "recover: %s: %s%s%s", name, err.message, err.system ? ": " : "",
-				err.system ? strerror(err.system) : "");
+		return cli_fail(CLI_INPUT, "recover: %s: %s%s%s", found.unwritten[0] ? found.unwritten : name,
+				err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "");
 	for (size_t n = 0; o->remove && !found.running && !found.other_version && n < o->of.used; n++)
 		recovery_remove_store(o->of.stores[n]);
 	return tell(&found, o);
@@ -202,6 +204,9 @@ static int move(const struct options *o)
 			code = cli_fail(CLI_INPUT, "recover: %s: not moved to %s: %s", o->of.stores[n], o->move,
 					strerror(error));
 	}
+	for (size_t n = 0; code == CLI_OK && n < o->of.used; n++)
+		if (bundle_names(o->of.stores[n]))
+			recovery_remove_store(o->of.stores[n]);
 	return code;
 }
 

@@ -16,6 +16,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "epoch.h"
+#include "launcher.h"
 #include "live_line.h"
 #include "abandoned.h"
 #include "logname.h"
@@ -162,11 +163,25 @@ static void name_page(const char *log, char *page, size_t room)
 	snprintf(page, room, "%.*s.html", (int)n, log);
 }
 
+/* Of a launcher there may be a second log, of what is no rank. */
+static int check_logs(const char *path, bool launcher)
+{
+	char rest[4096];
+	struct stat s;
+	assemble_name(rest, sizeof rest, path, 1, false);
+	if (launcher && lstat(rest, &s) == 0)
+		return cli_fail(CLI_USAGE,
+				"run: %s: exists already, and is what the log of processes other than ranks "
+				"would be named: choose another name for the log",
+				rest);
+	return check_log(path);
+}
+
 static int check_outputs(const struct options *o, const struct session_dir *session)
 {
 	char path[4096], page[4096];
 	name_log(o, session, 0, path, sizeof path);
-	int code = check_log(path);
+	int code = check_logs(path, launcher_program(o->command[0]));
 	name_page(path, page, sizeof page);
 	if (!code && o->page && o->log)
 		code = check_file(page);
@@ -233,14 +248,12 @@ static void tell(const struct options *o, const struct child_end *end, const str
 			 found->running == 1 ? "it does" : "they do");
 }
 
-/* With what processes on other nodes, and of other users, have left. */
+/* With what processes that ended before, those on other nodes, and those of other users have left. */
 static int assemble(const struct assemble_job *job, const struct session_dir *session, const char *path,
 		    struct log_error *err)
 {
 	struct recovery all = {0};
 	int code = LOG_E_MEMORY;
-	if (!session->shared[0] && !session->others[0])
-		return assemble_directory(job, session->path, path, err);
 	if (!recovery_add_directory(&all, session->path) &&
 	    (!session->shared[0] || !recovery_add_directory(&all, session->shared)) &&
 	    !recovery_add_others(&all, session->others))
@@ -270,9 +283,9 @@ static int write_log(const struct options *o, const struct session_dir *session,
 		code = fail_unobserved(o, end);
 	else if (assemble(&job, session, path, &err) < 0)
 		return cli_fail(CLI_INPUT, "run: %s: log not written: %s%s%s: make it with iolens recover %s%s%s%s%s",
-				path, err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "",
-				session->path, session->shared[0] ? " " : "", session->shared, others[0] ? " " : "",
-				others);
+				found->unwritten[0] ? found->unwritten : path, err.message, err.system ? ": " : "",
+				err.system ? strerror(err.system) : "", session->path, session->shared[0] ? " " : "",
+				session->shared, others[0] ? " " : "", others);
 	session_dir_remove(session);
 	return code;
 }
@@ -331,20 +344,21 @@ static void ignore_leftover(void *nothing, const char *path)
 	(void)path;
 }
 
-/* The directory of the log is the one that other nodes are most likely to see. */
-static void share(const struct options *o, struct session_dir *session)
+/* The directory of the log is the one that other nodes are most likely to see, and no memory. */
+static void place_beside_log(const struct options *o, struct session_dir *session)
 {
 	char place[4096];
 	const char *root = recovery_root();
-	if (!other_nodes_likely(o->command[0]))
-		return;
 	snprintf(place, sizeof place, "%s", o->log ? o->log : "");
 	char *slash = strrchr(place, '/');
 	if (slash)
 		slash[slash == place] = '\0';
 	else
 		snprintf(place, sizeof place, "%s", o->log || !root ? "." : root);
-	session_dir_share(session, place);
+	if (!realpath(place, session->logs))
+		session->logs[0] = '\0';
+	if (other_nodes_likely(o->command[0]))
+		session_dir_share(session, place);
 }
 
 /* Negative: help was asked for. */
@@ -375,7 +389,7 @@ static int prepare(struct options *o, struct session_dir *session, int argc, cha
 		session_dir_remove(session);
 		return code;
 	}
-	share(o, session);
+	place_beside_log(o, session);
 	leave_pointer(o, session);
 	if (o->trace)
 		setenv("IOLENS_TRACE", o->trace, 1);

@@ -10,6 +10,7 @@
 #ifndef IOLENS_ASSEMBLE_H
 #define IOLENS_ASSEMBLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "epoch.h"
@@ -28,6 +29,7 @@ struct assemble_found {
 	size_t other_version; /* stores that another version of iolens made: of these the counters alone */
 	size_t lost;          /* stores that could not be read at all */
 	int64_t signal;       /* that ended the command, 0 = none known */
+	char unwritten[4096]; /* the log that could not be written; "" = none, or not even the first was begun */
 };
 
 struct assemble_job {
@@ -54,12 +56,15 @@ struct assemble_job {
 
 /*
  * `path` names the log of the one world, or of the processes where there is none. Other logs of the same stores are beside it:
- * with several worlds x.darshan becomes x-mpi1.darshan, x-mpi2.darshan, ..., and x-serial.darshan is the rest.
+ * with several worlds x.darshan is the first, x-mpi2.darshan, ... are the others, and x-serial.darshan is the rest.
  * Return the number of images, or a negative code.
  */
 int assemble_directory(const struct assemble_job *job, const char *directory, const char *path, struct log_error *err);
 int assemble_stores(const struct assemble_job *job, const char *const *stores, size_t n, const char *path,
 		    struct log_error *err);
+
+/* The name of the n-th log, from 0, that `path` gives; `mpi`: of a world, else of the rest. */
+void assemble_name(char *out, size_t room, const char *path, size_t n, bool mpi);
 
 /* One store in memory: a process writes its own log. */
 int assemble_memory(const struct assemble_job *job, const void *store, size_t size, const char *path,

@@ -224,6 +224,22 @@ static void check_room(struct doctor *d, const char *what, const char *path)
 			   : "");
 }
 
+/* As in containers: what stores may take of it (runtime/store/store_limit.h). */
+static void check_share(struct doctor *d, const char *path)
+{
+	enum { SMALL = 1 << 30, SHARE = 4, EACH = 64 << 10 };
+	struct statvfs s;
+	char room[UNITS_TEXT];
+	double bytes = statvfs(path, &s) == 0 ? (double)s.f_bavail * (double)s.f_frsize / SHARE : SMALL;
+	if (bytes < SMALL / SHARE)
+		checks_add(
+			&d->checks, CHECK_NOTE, "stores",
+			"%s: stores take at most %s of it: enough for %.0f processes at a time that use few files; of "
+			"more "
+			"files the detail is less, more processes are not recorded: set IOLENS_TMPDIR to a larger one",
+			path, units_bytes(room, bytes), bytes / EACH);
+}
+
 /* Only the attempt tells for sure: of quotas, read-only mounts, rules of the system. */
 static bool takes_file(struct doctor *d, const char *what, const char *path, const char *advice)
 {
@@ -323,8 +339,10 @@ void doctor_installation(struct doctor *d)
 	check_settings(d);
 	d->checks.about = "node";
 	const char *stores = *d->stores == '/' ? d->stores : "/dev/shm";
-	if (takes_file(d, "stores", stores, "set IOLENS_TMPDIR to another"))
+	if (takes_file(d, "stores", stores, "set IOLENS_TMPDIR to another")) {
 		check_room(d, "stores", stores);
+		check_share(d, stores);
+	}
 	check_logs(d);
 	check_limits(d);
 }

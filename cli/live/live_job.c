@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bundle.h"
 #include "hash.h"
 #include "index.h"
 
@@ -50,6 +51,15 @@ static bool session_name(const char *path, char name[40])
 	size_t n = at ? strcspn(at, "./") : 0;
 	snprintf(name, 40, "%.*s", n < 40 ? (int)n : 39, at ? at : "");
 	return name[strspn(name, "0123456789")] != '\0';
+}
+
+/* Its length. Of a store in a bundle the directory is two further up. */
+static int directory_of(const char *path)
+{
+	size_t n = strlen(path);
+	for (int parts = bundle_names(path) ? 3 : 1; n && parts; parts -= path[n] == '/')
+		n--;
+	return (int)n;
 }
 
 /* A number of the scheduler's or a process's; 0 = it is none. */
@@ -203,7 +213,7 @@ static void lead(struct live_job *j, const struct live_store *s, const struct li
 	double epoch = live_store_epoch(s);
 	if (j->started == 0 || epoch < j->started) {
 		j->started = epoch;
-		snprintf(j->session, sizeof j->session, "%.*s", (int)(strrchr(s->path, '/') - s->path), s->path);
+		snprintf(j->session, sizeof j->session, "%.*s", directory_of(s->path), s->path);
 		if (!session_name(s->path, j->name))
 			snprintf(j->name, sizeof j->name, "%lld", (long long)s->process.pid);
 	}

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bundle.h"
 #include "cli.h"
 #include "file_system.h"
 #include "index.h"
@@ -50,7 +51,7 @@ static void add_store(struct looking *l, const char *directory, const char *name
 	struct live_look *look = l->look;
 	char path[1024];
 	struct log_error err;
-	if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
+	if ((size_t)snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", name) >= sizeof path)
 		return;
 	struct live_store *s = live_look_add(look);
 	if (!s) {
@@ -68,6 +69,31 @@ static void add_store(struct looking *l, const char *directory, const char *name
 	s->state = s->pid ? snapshot_process_state(s->pid) : 0;
 }
 
+struct bundle_of {
+	struct looking *l;
+	uid_t owner;
+	bool here;
+};
+
+static int add_entry(void *context, const char *entry)
+{
+	struct bundle_of *of = context;
+	add_store(of->l, "", entry, of->owner, of->here);
+	return of->l->code;
+}
+
+/* Processes that have ended and are looked at no less. */
+static void add_bundle(struct looking *l, const char *directory, const char *name, bool here)
+{
+	char path[1024];
+	struct stat s;
+	if ((strcmp(name, SESSION_ENDED) != 0 && strcmp(name, SESSION_MOVED) != 0) ||
+	    (size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path || stat(path, &s) != 0 ||
+	    !is_mine(s.st_uid))
+		return;
+	bundle_each(path, add_entry, &(struct bundle_of){l, s.st_uid, here});
+}
+
 /* A directory that is this user's alone, or that of root's sessions for other users. */
 static void add_directory(struct looking *l, const char *path, bool private)
 {
@@ -80,6 +106,8 @@ static void add_directory(struct looking *l, const char *path, bool private)
 	for (struct dirent *e; dir && !l->code && (e = readdir(dir));)
 		if (is_store(dirfd(dir), e->d_name, &s))
 			add_store(l, path, e->d_name, s.st_uid, here);
+		else if (private)
+			add_bundle(l, path, e->d_name, here);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)

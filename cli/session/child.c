@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "ended_stores.h"
 #include "preload.h"
 
 #ifndef SYS_close_range
@@ -133,15 +134,32 @@ void child_ignore_file_size(void)
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &on_file_size);
 }
 
-static _Noreturn void become(char **command, const struct session_dir *session, const struct child *c)
+static void restore_signals(const struct child *c)
 {
 	sigaction(SIGCHLD, &c->on_child, NULL);
 	sigaction(SIGXFSZ, &on_file_size, NULL);
 	sigprocmask(SIG_SETMASK, &c->mask, NULL);
+}
+
+static _Noreturn void become(char **command, const struct session_dir *session, const struct child *c)
+{
+	restore_signals(c);
 	session_dir_environment(session, !preload_refused(preload_kind(command[0])));
 	execvp(command[0], command);
 	c->shared->start_error = errno;
 	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Where no second process can be had the command takes our place: unobserved, but run. */
+static int go_without(char **command, const struct session_dir *session, const struct child *c)
+{
+	cli_fail(0, "run: cannot start a process: %s: %s runs without observation, no log", strerror(errno),
+		 command[0]);
+	session_dir_remove(session);
+	restore_signals(c);
+	execvp(command[0], command);
+	int code = errno == ENOENT ? 127 : 126;
+	return cli_fail(code, "run: %s: %s", command[0], strerror(errno));
 }
 
 static bool prepare(struct child *c)
@@ -246,11 +264,13 @@ int child_run(char **command, const struct session_dir *session, struct child_en
 	if (start(&c, command, session)) {
 		session_dir_describe_node(session); /* meanwhile */
 		let_go(session->lock);
+		ended_stores_begin(session);
 		await(&c, end);
+		ended_stores_end();
 		end->pid = c.pid;
 		end->start_error = c.shared->start_error;
 	} else {
-		code = cli_fail(CLI_INPUT, "run: cannot start a process: %s", strerror(errno));
+		code = go_without(command, session, &c);
 	}
 	dismiss_witness(&c);
 	return code;

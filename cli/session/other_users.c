@@ -1,6 +1,7 @@
 #include "other_users.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/random.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -68,10 +69,36 @@ bool other_users_find(char *path, size_t room, const char *session)
 	return found;
 }
 
+/* The bundle on a disk, to which a session has a link. In a directory that others may write to it is none of ours. */
+static void remove_moved(int directory)
+{
+	char path[4096];
+	struct stat s;
+	ssize_t n = fstat(directory, &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & 077)
+			    ? readlinkat(directory, SESSION_MOVED, path, sizeof path - 1)
+			    : -1;
+	path[n > 0 ? n : 0] = '\0';
+	const char *name = strrchr(path, '/');
+	if (name && strncmp(name, "/.iolens-", 9) == 0 && lstat(path, &s) == 0 && S_ISREG(s.st_mode) &&
+	    s.st_uid == geteuid())
+		unlink(path);
+}
+
+void stores_remove_moved(const char *path)
+{
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory >= 0) {
+		remove_moved(directory);
+		close(directory);
+	}
+}
+
 void stores_remove(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
+	if (dir)
+		remove_moved(dirfd(dir));
 	while (dir && (entry = readdir(dir)))
 		unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)

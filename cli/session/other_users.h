@@ -17,6 +17,13 @@ bool other_users_find(char *path, size_t room, const char *session);
 
 void other_users_remove(const char *path);
 
+/* Bundles of stores of processes that have ended, in the session's directory; the second one is a link to where it is. */
+#define SESSION_ENDED "ended.stores"
+#define SESSION_MOVED "moved.stores"
+
+/* The bundle that the directory has a link to: not its own, nothing. */
+void stores_remove_moved(const char *path);
+
 /* A directory of stores, and all that is in it. */
 void stores_remove(const char *path);
 

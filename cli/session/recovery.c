@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bundle.h"
 #include "cli.h"
 #include "store_reader.h"
 #include "logname.h"
@@ -34,15 +35,35 @@ int recovery_add_store(struct recovery *r, const char *directory, const char *na
 	return 0;
 }
 
+static int add_entry(void *context, const char *entry)
+{
+	return recovery_add_store(context, "", entry);
+}
+
+static int add_bundle(struct recovery *r, const char *directory, const char *name)
+{
+	char path[4096];
+	return (size_t)snprintf(path, sizeof path, "%s/%s", directory, name) < sizeof path
+		       ? bundle_each(path, add_entry, r)
+		       : 0;
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
 int recovery_add_directory(struct recovery *r, const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 	int code = dir ? 0 : cli_fail(CLI_INPUT, "recover: %s: %s", path, strerror(errno));
 	while (!code && (entry = readdir(dir))) {
-		size_t n = strlen(entry->d_name);
-		if (n > 6 && strcmp(entry->d_name + n - 6, ".store") == 0)
+		if (ends_in(entry->d_name, ".store"))
 			code = recovery_add_store(r, path, entry->d_name);
+		else if (ends_in(entry->d_name, BUNDLE_SUFFIX))
+			code = add_bundle(r, path, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -166,9 +187,28 @@ static void remove_others(const char *session)
 		other_users_remove(others);
 }
 
+/* An entry goes with its bundle, whose others are of the same session. */
+static void remove_bundle(const char *entry)
+{
+	char path[4096];
+	size_t n = (size_t)snprintf(path, sizeof path, "%s", entry);
+	for (int parts = 0; parts < 2 && n < sizeof path && n; parts += path[n] == '/')
+		n--;
+	path[n] = '\0';
+	char *slash = strrchr(path, '/');
+	if (slash && strcmp(slash + 1, SESSION_MOVED) == 0) {
+		*slash = '\0';
+		stores_remove_moved(path);
+		*slash = '/';
+	}
+	unlink(path);
+}
+
 void recovery_remove_store(char *path)
 {
 	char mark[4096];
+	if (bundle_names(path))
+		remove_bundle(path);
 	unlink(path);
 	static const char *const ahead[] = {PRECOMPRESSED_SUFFIX, TRACES_AHEAD_SUFFIX};
 	for (size_t n = 0; n < sizeof ahead / sizeof *ahead; n++)
@@ -215,16 +255,16 @@ int recovery_move_store(char *path, const char *directory)
 	struct stat s;
 	const char *slash = strrchr(path, '/');
 	snprintf(name, sizeof name, "%s/%s", directory, slash ? slash + 1 : path);
-	int from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int from = bundle_names(path) ? store_open(path) : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int to = from >= 0 ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 	int error = to >= 0 && fstat(from, &s) == 0 ? copy_data(from, to, s.st_size) : errno;
 	if (from >= 0)
 		close(from);
 	if (to >= 0 && close(to) != 0 && !error)
 		error = errno;
-	if (!error)
+	if (!error && !bundle_names(path))
 		recovery_remove_store(path);
-	else if (to >= 0)
+	else if (error && to >= 0)
 		unlink(name);
 	return error;
 }

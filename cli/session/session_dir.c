@@ -147,7 +147,7 @@ int session_dir_make(struct session_dir *s, unsigned wanted)
 	prctl(PR_GET_TSC, &mode);
 	if (mode != PR_TSC_ENABLE || !epoch_counter_usable(read_file)) /* the command itself reads nothing for us */
 		s->epoch.counter = 0;
-	s->shared[0] = s->ranges[0] = s->synchronization[0] = '\0';
+	s->shared[0] = s->logs[0] = s->ranges[0] = s->synchronization[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT,
 				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");

@@ -10,6 +10,7 @@
 struct session_dir {
 	char path[256];
 	char shared[4096]; /* for stores of other nodes; "" = none are expected */
+	char logs[4096];   /* the directory that the log goes to; "" = not known */
 	char others[320];  /* for stores of other users; "" = this is not root */
 	char host[65];
 	char preload[4096];

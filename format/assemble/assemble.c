@@ -44,20 +44,19 @@ static void tell(const struct assembly *a)
 
 /* ---- one log after the other ---- */
 
-/* x.darshan, x-mpi2.darshan, x-serial.darshan. */
-static void name_part(const struct assembly *a, size_t n, const char *path, char *out, size_t room)
+/* x.darshan, the name that was asked for, is always there; beside it x-mpi2.darshan, x-serial.darshan. */
+void assemble_name(char *out, size_t room, const char *path, size_t n, bool mpi)
 {
 	const char *end = strrchr(path, '.');
 	bool known = end && strcmp(end, ".darshan") == 0;
 	int stem = known ? (int)(end - path) : (int)strlen(path);
 	const char *suffix = known ? end : "";
-	size_t worlds = a->nparts - !a->parts[a->nparts - 1].mpi;
-	if (a->parts[n].mpi && worlds > 1)
-		snprintf(out, room, "%.*s-mpi%zu%s", stem, path, n + 1, suffix);
-	else if (!a->parts[n].mpi && worlds)
-		snprintf(out, room, "%.*s-serial%s", stem, path, suffix);
-	else
+	if (!n)
 		snprintf(out, room, "%s", path);
+	else if (mpi)
+		snprintf(out, room, "%.*s-mpi%zu%s", stem, path, n + 1, suffix);
+	else
+		snprintf(out, room, "%.*s-serial%s", stem, path, suffix);
 }
 
 static void settle_time(struct assembly *a)
@@ -84,8 +83,10 @@ static int write_parts(struct assembly *a, const char *path)
 	for (size_t n = 0; code >= 0 && n < a->nparts; n++) {
 		a->part = &a->parts[n];
 		settle_time(a);
-		name_part(a, n, path, name, sizeof name);
+		assemble_name(name, sizeof name, path, n, a->part->mpi);
 		code = assembly_write(a, name);
+		if (code < 0 && a->job->found)
+			snprintf(a->job->found->unwritten, sizeof a->job->found->unwritten, "%s", name);
 		if (code >= 0 && a->job->wrote)
 			a->job->wrote(a->job->context, name);
 	}

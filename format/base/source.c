@@ -23,7 +23,12 @@ static int source_measure(struct source *s, struct log_error *err)
 
 int source_open_file(struct source *s, const char *path, struct log_error *err)
 {
-	*s = (struct source){.fd = descriptor_open(path, O_RDONLY | O_NONBLOCK, 0)};
+	return source_open_descriptor(s, descriptor_open(path, O_RDONLY | O_NONBLOCK, 0), err);
+}
+
+int source_open_descriptor(struct source *s, int fd, struct log_error *err)
+{
+	*s = (struct source){.fd = fd};
 	if (s->fd < 0)
 		return log_fail_system(err, "cannot be opened");
 	int code = source_measure(s, err);

@@ -14,6 +14,8 @@ struct source {
 };
 
 int source_open_file(struct source *s, const char *path, struct log_error *err);
+/* Takes the descriptor over; one that is negative is an error, of errno. */
+int source_open_descriptor(struct source *s, int fd, struct log_error *err);
 void source_open_memory(struct source *s, const void *data, size_t size);
 void source_close(struct source *s);
 

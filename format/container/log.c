@@ -1,7 +1,9 @@
 #include "log.h"
 
+#include <fcntl.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "reader.h"
 
 int (*log_open_older)(struct log *log, struct log_error *err);
@@ -24,9 +26,14 @@ static int open_source(struct log *log, struct log **out, struct log_error *err)
 
 int log_open_file(struct log **out, const char *path, struct log_error *err)
 {
+	return log_open_descriptor(out, descriptor_open(path, O_RDONLY | O_NONBLOCK, 0), err);
+}
+
+int log_open_descriptor(struct log **out, int fd, struct log_error *err)
+{
 	struct source source;
 	*out = NULL;
-	int code = source_open_file(&source, path, err);
+	int code = source_open_descriptor(&source, fd, err);
 	if (code < 0)
 		return code;
 	struct log *log = log_alloc(sizeof *log);

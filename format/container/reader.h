@@ -27,6 +27,9 @@ struct log_missing;
 /* Opens what container_read gave LOG_E_OLD for: the container, job and names of `log`, whose source is open. NULL: declined. */
 extern int (*log_open_older)(struct log *log, struct log_error *err);
 
+/* Takes the descriptor over; one that is negative is an error, of errno. */
+int log_open_descriptor(struct log **out, int fd, struct log_error *err);
+
 struct log {
 	struct source source;
 	struct log_container container;

@@ -13,6 +13,7 @@
 #include "container.h"
 #include "descriptor.h"
 #include "log.h"
+#include "store_reader.h"
 #include "trailer.h"
 
 enum { READINGS = 5, ABSURD = 1 << 30 };
@@ -299,7 +300,7 @@ static int copy_all(struct copy *c, const char *path, struct log_error *err)
 static int read_once(struct snapshot *s, const char *path, struct log_error *err)
 {
 	struct stat st;
-	struct copy c = {.fd = descriptor_open(path, O_RDONLY | O_NONBLOCK, 0), .out = &s->bytes};
+	struct copy c = {.fd = store_open(path), .out = &s->bytes};
 	*s = (struct snapshot){0};
 	if (c.fd < 0 || fstat(c.fd, &st) != 0)
 		return log_fail_system(err, "cannot be opened");

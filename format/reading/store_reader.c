@@ -1,8 +1,10 @@
 #include "store_reader.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "descriptor.h"
 #include "reader.h"
 
 /* What few processes have lies in the midst of a row, and is left out where it is not there. */
@@ -81,7 +83,9 @@ static int load_communication(struct store_reader *i, struct log_error *err)
 	const size_t size = sizeof(struct state_communication);
 	const struct trailer_entry *e = trailer_entry_named(i->trailer, COMMUNICATION_SECTION);
 	uint64_t n = i->state->communicating < STATE_SHARDS ? i->state->communicating : STATE_SHARDS;
-	if (!n || !e || e->stored < n * size)
+	if (e && e->stored / size < n)
+		n = e->stored / size;
+	if (!n || !e)
 		return 0;
 	i->communication = log_alloc(n * size);
 	if (!i->communication)
@@ -122,8 +126,11 @@ static int load_used(struct store_reader *i, const struct trailer_entry *e, stru
 	i->shards = head.shards < STATE_SHARDS ? head.shards : STATE_SHARDS;
 	if (head.version != STATE_VERSION || head.size != sizeof(struct process_state))
 		return log_fail(err, LOG_E_VERSION, LOG_NOWHERE, "store of another version of iolens");
-	if (i->own) {
-		if (e->row_size < offsetof(struct process_state, shard) + i->shards * sizeof(struct state_shard))
+	if (i->own) { /* threads may have begun since it was laid out: theirs are beyond the row */
+		size_t before = offsetof(struct process_state, shard);
+		size_t shards = e->row_size < before ? 0 : (e->row_size - before) / sizeof(struct state_shard);
+		i->shards = i->shards < shards ? i->shards : shards;
+		if (e->row_size < before)
 			return log_fail(err, LOG_E_DAMAGED, LOG_NOWHERE, "image of a store is damaged");
 		i->state = (const struct process_state *)(i->log->source.memory + e->offset + e->schema);
 		return 0;
@@ -150,10 +157,18 @@ int store_reader_load_state(struct store_reader *i, struct log_error *err)
 	return code < 0 ? code : load_sites(i, err);
 }
 
+int (*store_open_bundled)(const char *path);
+
+int store_open(const char *path)
+{
+	int fd = store_open_bundled ? store_open_bundled(path) : STORE_NOT_BUNDLED;
+	return fd == STORE_NOT_BUNDLED ? descriptor_open(path, O_RDONLY | O_NONBLOCK, 0) : fd;
+}
+
 int store_reader_open_file(struct store_reader *i, const char *path, struct log_error *err)
 {
 	*i = (struct store_reader){0};
-	return log_open_file(&i->log, path, err);
+	return log_open_descriptor(&i->log, store_open(path), err);
 }
 
 int store_reader_open_memory(struct store_reader *i, const void *data, size_t size, struct log_error *err)

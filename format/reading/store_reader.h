@@ -21,6 +21,13 @@ struct store_reader {
 	int64_t rank;
 };
 
+/* Opens an entry of a bundle (bundle.h), which many stores are in; NULL = there are none. */
+enum { STORE_NOT_BUNDLED = -2 };
+extern int (*store_open_bundled)(const char *path);
+
+/* A descriptor of the store, or -1 and errno. */
+int store_open(const char *path);
+
 int store_reader_open_file(struct store_reader *i, const char *path, struct log_error *err);
 int store_reader_open_memory(struct store_reader *i, const void *data, size_t size, struct log_error *err);
 int store_reader_open_own(struct store_reader *i, const void *store, size_t size, struct log_error *err);

@@ -27,7 +27,13 @@ int64_t storename_pid(const char *path)
 {
 	const char *host_end = end_of_host(name_in(path));
 	long long pid = host_end ? strtoll(host_end + 1, NULL, 10) : 0;
-	return pid > 0 ? pid : 0;
+	return pid > 0 && pid <= INT32_MAX ? pid : 0;
+}
+
+bool storename_is(const char *path)
+{
+	size_t n = strlen(path), last = sizeof suffix - 1;
+	return n > last && strcmp(path + n - last, suffix) == 0;
 }
 
 bool storename_same_host(const char *path, const char *other)

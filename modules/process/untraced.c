@@ -21,7 +21,7 @@
 static ssize_t read_at(int fd, void *to, size_t n, int64_t at)
 {
 	ssize_t got = sys_call(SYS_pread64, fd, (long)to, (long)n, at, 0, 0);
-	if (got > 0 && sys_pid() == self_owner)
+	if (got > 0 && self_is_owner())
 		__atomic_fetch_add(&sys_own_read, got, __ATOMIC_RELAXED);
 	return got;
 }

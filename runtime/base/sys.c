@@ -158,8 +158,14 @@ struct entry {
 void sys_each_name(int directory, bool (*each)(void *context, const char *name), void *context)
 {
 	char entries[2048] __attribute__((aligned(8)));
+	sys_each_name_in(directory, entries, sizeof entries, each, context);
+}
+
+void sys_each_name_in(int directory, char *entries, size_t room, bool (*each)(void *context, const char *name),
+		      void *context)
+{
 	long n;
-	while ((n = sys_call(SYS_getdents64, directory, (long)entries, sizeof entries, 0, 0, 0)) > 0)
+	while ((n = sys_call(SYS_getdents64, directory, (long)entries, (long)room, 0, 0, 0)) > 0)
 		for (long at = 0; at < n; at += ((struct entry *)(entries + at))->length)
 			if (!each(context, ((struct entry *)(entries + at))->name))
 				return;

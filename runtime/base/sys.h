@@ -183,6 +183,9 @@ static inline void sys_restore_all_signals(const uint64_t *before)
 
 /* Calls `each` for every name in an open directory, until it returns false. */
 void sys_each_name(int directory, bool (*each)(void *context, const char *name), void *context);
+/* The same with a place of the caller's, aligned to 8, for what the kernel tells. */
+void sys_each_name_in(int directory, char *entries, size_t room, bool (*each)(void *context, const char *name),
+		      void *context);
 
 /* A directory of ours alone: another user's, or one that others may write to, could redirect what we put there. -1 = it is not. */
 int sys_open_private(const char *path);

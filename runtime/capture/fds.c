@@ -131,7 +131,7 @@ void fds_count_shared(enum state_class_id class, enum io_op op, int64_t got)
 
 bool fds_is_foreign(void)
 {
-	return sys_pid() != self_owner;
+	return !self_is_owner();
 }
 
 void fds_vfork_seen(void)

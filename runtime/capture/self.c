@@ -71,6 +71,17 @@ void self_start(const struct self_life *its_life)
 		sys_call(SYS_madvise, (long)&self_process, SELF_PAGE, MADV_WIPEONFORK, 0, 0, 0);
 }
 
+void self_own(void)
+{
+	self_owner = sys_pid();
+	self_process.owned = 1;
+}
+
+bool self_is_owner(void)
+{
+	return self_process.owned && sys_pid() == self_owner;
+}
+
 void self_sleep(void)
 {
 	__atomic_store_n(&self_process.asleep, 1, __ATOMIC_RELEASE);

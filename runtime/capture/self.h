@@ -27,6 +27,8 @@ union self_process {
 	struct {
 		uint64_t pass;   /* 0: not observed, or asleep, or a forked child that has no store yet */
 		uint64_t asleep; /* 1: this process, not a forked child, has recorded nothing yet */
+		uint64_t owned;  /* 1: the process that self_owner numbers, not a forked child of its number */
+		int waking; /* number of the process of which a thread wakes it; what one of our parent's held is free */
 	};
 	char page[SELF_PAGE];
 };
@@ -54,8 +56,14 @@ struct self_life {
 /* Once, when observation starts. */
 void self_start(const struct self_life *life);
 
-/* The process that the store belongs to. */
+/* The process that the store belongs to. A forked child in a name space of its own may have the same number. */
 extern int self_owner __attribute__((visibility("hidden")));
+
+/* This process is that one from now on. */
+void self_own(void);
+
+/* It is: neither a forked child, nor the child of a vfork in its memory. */
+bool self_is_owner(void);
 
 /* The process is observed, and its first operation wakes it. */
 void self_sleep(void);

@@ -96,8 +96,8 @@ static void deal_with(void *context)
 static bool worth_a_look(const char *name)
 {
 	int64_t pid = storename_pid(name);
-	return pid &&
-	       (sys_call(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH || (sys_nanoseconds(CLOCK_MONOTONIC) >> 8) % 8 == 0);
+	return storename_is(name) && (!pid || sys_call(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH ||
+				      (sys_nanoseconds(CLOCK_MONOTONIC) >> 8) % 8 == 0);
 }
 
 static bool look_at(void *context, const char *name)

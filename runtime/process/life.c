@@ -180,7 +180,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	remember_command(argc, argv);
 	lock_start();
 	lock_identify();
-	self_owner = sys_pid();
+	self_own();
 	session_collect(SESSION_START); /* it may make room, and what it reads and writes is not the program's */
 	sys_own_read = 0;
 	begin_process();
@@ -249,7 +249,7 @@ bool life_behind(void)
 
 bool life_is_rank(void)
 {
-	return life.rank && sys_pid() == self_owner;
+	return life.rank && self_is_owner();
 }
 
 bool life_storeless(void)
@@ -288,7 +288,7 @@ static void fall_silent(void)
 /* One that is still asleep is left alone for good. */
 static void give_up_waking(void)
 {
-	if (self_asleep() && sys_pid() == self_owner) {
+	if (self_asleep() && self_is_owner()) {
 		__atomic_store_n(&life.state, OFF, __ATOMIC_RELEASE);
 		self_admit_none();
 	}
@@ -323,7 +323,7 @@ void life_join_world(const struct life_world *w)
 
 enum life_keeping life_leave_world(void)
 {
-	if (state() != ON || !life.rank || sys_pid() != self_owner)
+	if (state() != ON || !life.rank || !self_is_owner())
 		return LIFE_NONE;
 	store_state()->process.mpi_end = clock_now();
 	if (life.in_session)
@@ -349,7 +349,7 @@ void life_share(void)
 static bool make_own_store(void)
 {
 	int64_t *lost = store_state() ? store_hold(&store_state()->process.lost_children) : NULL;
-	self_owner = sys_pid();
+	self_own();
 	session_collect(SESSION_FORKED);
 	sys_own_read = sys_own_written = 0;
 	begin_process();
@@ -416,7 +416,7 @@ static void miss(void)
 static void rise(void)
 {
 	int64_t before = sys_monotonic();
-	if (sys_pid() != self_owner || life.left-- > 0)
+	if (!self_is_owner() || life.left-- > 0)
 		return;
 	if (!life.laid_down)
 		complete_process();
@@ -433,18 +433,15 @@ static void rise(void)
 
 enum { WAKING_NS = 1000 * 1000 * 1000 };
 
-/* Taken by process number: what a thread of our parent held is free. */
-static int waking;
-
 static bool take_turn(int pid)
 {
 	struct lock_wait w = {0};
-	int holder = __atomic_load_n(&waking, __ATOMIC_RELAXED);
+	int *waking = &self_process.waking, holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
 	while (holder == pid ||
-	       !__atomic_compare_exchange_n(&waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	       !__atomic_compare_exchange_n(waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (!lock_wait_on(&w, WAKING_NS))
 			return false;
-		holder = __atomic_load_n(&waking, __ATOMIC_RELAXED);
+		holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
 	}
 	return true;
 }
@@ -465,7 +462,7 @@ bool life_wake(void)
 	if (!self_pass() && state() != OFF && !life.silent && take_turn(sys_pid())) {
 		if (!self_pass() && state() != OFF)
 			wake();
-		__atomic_store_n(&waking, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
 	}
 	return state() == ON && self_pass();
 }
@@ -478,8 +475,7 @@ void life_confine(bool no_clock)
 	if (self_asleep())
 		self_ready();
 	bool forked = !self_pass();
-	bool foreign =
-		(!forked || self_asleep()) && sys_pid() != self_owner; /* child of a vfork: its parent's memory */
+	bool foreign = (!forked || self_asleep()) && !self_is_owner(); /* child of a vfork: its parent's memory */
 	if (state() == OFF || sys_confined || foreign)
 		return;
 	if (!forked && self_ready())
@@ -557,14 +553,14 @@ static bool moved_much_so_far(void)
 void life_end(enum state_end reason, int code)
 {
 	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
-	if (self_asleep() && sys_pid() == self_owner) {
+	if (self_asleep() && self_is_owner()) {
 		if (reason != STATE_END_EXEC)
 			end_asleep(reason, code);
 		else if (life.in_session || (!config.logfile && moved_much_so_far()))
 			self_ready();
 	}
 	wake_touched();
-	if (state() != ON || sys_pid() != self_owner || life.ended)
+	if (state() != ON || !self_is_owner() || life.ended)
 		return;
 	lock_identify();
 	EACH_MODULE(m)
@@ -590,7 +586,7 @@ void life_rouse(void)
 
 void life_go_on(void)
 {
-	if (state() != ON || sys_pid() != self_owner || !life.ended)
+	if (state() != ON || !self_is_owner() || !life.ended)
 		return;
 	struct state_process *p = &store_state()->process;
 	p->end_reason = STATE_END_NONE;

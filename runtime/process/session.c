@@ -13,6 +13,7 @@
 #include "config.h"
 #include "delivery.h"
 #include "store.h"
+#include "store_limit.h"
 #include "sys.h"
 
 static struct {
@@ -192,14 +193,21 @@ static bool make_in(int dir, enum making how, const struct store_owner *owner)
 			       : store_make(dir, session.store, &its, owner, how == TAKE_LAID_DOWN);
 }
 
+/* A filter of system calls may refuse the process its number: its store would have another one's name, and stay for ever. */
+static bool may_make(int dir, enum making how)
+{
+	return how == TAKE_LAID_DOWN || (sys_pid() > 0 && store_limit_begin(dir));
+}
+
 static bool make_once(enum making how, const struct store_owner *owner)
 {
 	int dir = open_directory();
 	if (dir < 0)
 		return false;
-	if (how != TAKE_LAID_DOWN)
+	bool may = may_make(dir, how);
+	if (may && how != TAKE_LAID_DOWN)
 		name_store();
-	bool made = make_in(dir, how, owner);
+	bool made = may && make_in(dir, how, owner);
 	sys_close(dir);
 	return made;
 }

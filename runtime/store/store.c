@@ -10,8 +10,11 @@
 #include "store_file.h"
 #include "store_header.h"
 #include "store_layout.h"
+#include "store_limit.h"
 #include "sys.h"
 #include "trailer.h"
+
+enum { GRANT = 64 * 1024, SELDOM = 10 };
 
 /* A part of the memory that readers get of the store. */
 struct store_part {
@@ -25,6 +28,10 @@ enum { PARTS = WRITTEN_COUNT + 5 };
 static struct {
 	size_t budget;
 	size_t spent;
+	size_t granted;   /* of all that is spent, the trace included */
+	unsigned refused; /* times, one after the other, and */
+	unsigned left;    /* requests until it is asked again */
+	const char *path;
 	struct store_region names;                 /* with the header and the job region in front */
 	struct store_region module[WRITTEN_COUNT]; /* each has room for the whole budget: the file is sparse */
 	int64_t records[WRITTEN_COUNT];
@@ -136,6 +143,9 @@ bool store_make(int dir, const char *path, const struct store_room *room, const 
 		store.module[i].rare = i != WRITTEN_POSIX && i != WRITTEN_STDIO;
 	store.budget = room->budget;
 	store.spent = store.oldest = 0;
+	store.granted = GRANT / 2;
+	store.refused = store.left = 0;
+	store.path = path;
 	memset(store.records, 0, sizeof store.records);
 	store.lock.owner = 0;
 	drop_memory();
@@ -164,9 +174,31 @@ void store_let_go(int64_t *counter)
 		sys_unmap((void *)((uintptr_t)counter & ~(uintptr_t)(STORE_PAGE - 1)), STORE_PAGE);
 }
 
+static bool ask_for_more(size_t n)
+{
+	size_t more = n > GRANT ? n : GRANT;
+	bool good = store_limit_grow(store.path, store.granted, more);
+	store.granted += good ? more : 0;
+	store.refused = good ? 0 : store.refused + (store.refused < SELDOM);
+	store.left = good ? 0 : 1U << store.refused;
+	return good;
+}
+
+/* What is refused is asked for again, ever more seldom: room may come. */
+static bool may_grow(size_t n)
+{
+	size_t all = store.spent + store.trace.used + n;
+	if (all <= store.granted)
+		return true;
+	if (!store.left)
+		return ask_for_more(n);
+	store.left--;
+	return false;
+}
+
 static void *take(struct store_region *r, size_t n, bool reserved)
 {
-	if ((store.spent + n > store.budget && !reserved) || !store_region_reach(r, r->used + n))
+	if ((!reserved && (store.spent + n > store.budget || !may_grow(n))) || !store_region_reach(r, r->used + n))
 		return NULL;
 	char *at = store_region_at(r, r->used);
 	if (at)
@@ -246,7 +278,7 @@ void *store_trace(size_t n)
 	struct store_region *r = &store.trace;
 	if (!lock_take_deep(&store.lock))
 		return NULL;
-	char *at = store_region_reach(r, r->used + n) ? store_region_at(r, r->used) : NULL;
+	char *at = may_grow(n) && store_region_reach(r, r->used + n) ? store_region_at(r, r->used) : NULL;
 	if (at) {
 		r->used += n;
 		__atomic_store_n(&store.row->trace.used, r->used, __ATOMIC_RELEASE);

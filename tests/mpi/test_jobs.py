@@ -86,11 +86,31 @@ def test_two_worlds_and_the_rest(job: Job) -> None:
     ended = job.session(["sh", "steps"])
     assert ended.code == 0
     log = str(job.log).removesuffix(".darshan")
-    assert not job.log.exists()
-    assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi1.darshan")) == all_written(2)
+    assert job.counters("BYTES_WRITTEN", job.log) == all_written(2)
     assert job.counters("BYTES_WRITTEN", Path(f"{log}-mpi2.darshan")) == all_written(3)
     serial = job.counters("BYTES_WRITTEN", Path(f"{log}-serial.darshan"))
     assert serial["copy", 1] == len(f"cp steps copy\n{one}\n{two}\n")
+
+
+@every_mpi
+def test_a_second_log_that_is_there_already(job: Job) -> None:
+    """Known before the job where the command is a launcher; else the error names the log that it is about."""
+    rest = job.log.with_name("log-serial.darshan")
+    rest.write_text("mine")
+    ended = job.session(job.command(2, "job"))
+    assert (ended.code, ended.notes) == (
+        2,
+        [
+            f"iolens: run: {rest}: exists already, and is what the log of processes other than ranks would be "
+            "named: choose another name for the log"
+        ],
+    )
+    assert not (job.cwd / "shared").exists()
+    (job.cwd / "steps").write_text(f"cp steps copy\n{' '.join(job.command(2, 'job'))}\n")
+    ended = job.session(["sh", "steps"])
+    assert ended.code == 0 and rest.read_text() == "mine"
+    assert any(note.startswith(f"iolens: run: {rest}: log not written: ") for note in ended.notes)
+    assert job.counters("BYTES_WRITTEN") == all_written(2)
 
 
 @pytest.mark.parametrize("job", ["mpich"], indirect=True)
@@ -99,7 +119,7 @@ def test_every_mpi_in_one_session(built: Build, job: Job) -> None:
     (job.cwd / "steps").write_text("".join(f"{' '.join(step)}\n" for step in steps))
     ended = job.session(["sh", "steps"])
     assert (ended.code, ended.out) == (0, "done\n" * len(steps)), ended.err
-    logs = sorted(job.cwd.parent.glob("log-mpi*.darshan"))
+    logs = [job.log, *sorted(job.cwd.parent.glob("log-mpi*.darshan"))]
     assert len(logs) == len(steps)
     for log in logs:
         assert job.counters("BYTES_WRITTEN", log) == all_written(2)
@@ -179,7 +199,7 @@ def test_spawned_ranks_are_a_world_of_their_own(job: Job) -> None:
     os.link(job.build("job"), job.cwd / "job")
     ended = job.session(job.command(2, "job", "spawn"))
     assert ended.code == 0, ended.err
-    logs = sorted(job.cwd.parent.glob("log-mpi*.darshan"))
+    logs = [job.log, *sorted(job.cwd.parent.glob("log-mpi*.darshan"))]
     assert [job.counters("BYTES_WRITTEN", log).get(("own.1", 1)) for log in logs] == [200, None]
     assert [job.counters("BYTES_WRITTEN", log).get(("spawned.1", 1)) for log in logs] == [None, 200]
 

@@ -251,7 +251,7 @@ def test_without_a_place_for_logs_they_stay_while_there_is_room(
     for _ in range(60):
         assert alone("killed") == -signal.SIGKILL
         kept.append(len(alone.stores()))
-    assert kept[9] == 10
+    assert kept[3] == 4
     assert max(kept) < 40, "half of the room is left to others"
 
 

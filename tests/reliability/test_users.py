@@ -296,3 +296,20 @@ def test_forked_children_that_can_make_no_store_are_counted(
         (program, "no_store", "3")
     ]
     assert seen.total("POSIX", "OPENS", f"{tmp_path}/made") == 1
+
+
+def test_where_there_can_be_no_second_process_the_command_runs_all_the_same(public: Path) -> None:
+    """As in a container with --pids-limit 1."""
+    limit = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", "prlimit", "--nproc=1"]
+    run = [public / "iolens", "run", "-o", "log", "--", "sh", "-c", "echo done; exit 3"]
+    stores = public / "stores"
+    stores.mkdir()
+    stores.chmod(0o777)
+    env = {**os.environ, "IOLENS_PRELOAD": str(public / "libiolens.so"), "IOLENS_TMPDIR": str(stores)}
+    done = subprocess.run([*limit, *run], cwd=public, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "done\n")
+    assert done.stderr == (
+        "iolens: run: cannot start a process: Resource temporarily unavailable: sh runs without observation, no log\n"
+    )
+    assert not (public / "log").exists()
+    assert list(stores.iterdir()) == []

@@ -1,0 +1,85 @@
+#include "store_limit.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "storename.h"
+#include "sys.h"
+#include "thread.h"
+
+enum {
+	SHARE = 4, /* of what is free besides; with what a grant and pages of the process itself may add, a quarter of all */
+	MANY = 16,  /* stores that grow one after the other stay below their share if each takes so little */
+	ENTRY = 20, /* bytes that a directory in memory has for each of its files */
+};
+
+struct sum {
+	int directory;
+	uint64_t bytes, stores;
+};
+
+static bool add(void *context, const char *name)
+{
+	struct sum *sum = context;
+	struct stat s;
+	if (storename_pid(name) &&
+	    sys_call(SYS_newfstatat, sum->directory, (long)name, (long)&s, AT_SYMLINK_NOFOLLOW, 0, 0) == 0) {
+		uint64_t bytes = (uint64_t)s.st_blocks * 512; /* one that begins will have more */
+		sum->bytes += bytes > STORE_LEAST ? bytes : STORE_LEAST;
+		sum->stores++;
+	}
+	return true;
+}
+
+static uint64_t free_bytes(const struct statfs *fs)
+{
+	return (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize;
+}
+
+/* Hence nothing needs to be opened, but where room is short. */
+static bool plenty(const struct statfs *fs, const struct stat *directory, size_t all)
+{
+	uint64_t stores = (uint64_t)directory->st_size / ENTRY + 1;
+	return all <= free_bytes(fs) / MANY / stores;
+}
+
+/* As if each of the others took as much now. */
+static bool fits(const struct statfs *fs, int directory, size_t more)
+{
+	static char names[2048] __attribute__((aligned(8)));
+	struct sum sum = {.directory = directory};
+	sys_each_name_in(directory, names, sizeof names, add, &sum);
+	uint64_t most = free_bytes(fs) / SHARE;
+	return sum.bytes < most && more <= (most - sum.bytes) / (sum.stores / 2 + 1);
+}
+
+bool store_limit_begin(int directory)
+{
+	struct statfs fs;
+	struct stat s;
+	if (sys_call(SYS_fstatfs, directory, (long)&fs, 0, 0, 0, 0) != 0 || sys_fstat(directory, &s) != 0)
+		return true;
+	return plenty(&fs, &s, STORE_LEAST) || fits(&fs, directory, STORE_LEAST);
+}
+
+/* What cannot be asked refuses nothing: the store has its budget all the same. */
+bool store_limit_grow(const char *store, size_t own, size_t more)
+{
+	static char path[512];
+	struct statfs fs;
+	struct stat s;
+	size_t n = (size_t)(strrchr(store, '/') - store);
+	if (n >= sizeof path)
+		return true;
+	memcpy(path, store, n);
+	path[n] = '\0';
+	if (sys_statfs(path, &fs) != 0 || sys_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, 0, 0, 0) != 0)
+		return true;
+	if (plenty(&fs, &s, own + more))
+		return true;
+	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	bool good = directory >= 0 && fits(&fs, directory, more);
+	if (directory >= 0)
+		sys_close(directory);
+	return good;
+}

@@ -1,0 +1,215 @@
+"""Stores of ended processes take no memory of the job, however many there are, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import shown
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PROCESSES = 400
+KIB = 1024
+
+# Prints the most that /dev/shm held of it. One process at a time lives beside it.
+MANY = f"""
+import os, subprocess
+def used():
+    s = os.statvfs("/dev/shm")
+    return (s.f_blocks - s.f_bfree) * s.f_frsize
+most = 0
+for n in range({PROCESSES}):
+    subprocess.run(["cat", "data"], stdout=subprocess.DEVNULL)
+    most = max(most, used())
+print(most)
+"""
+
+# Workers that end together, with a store of some hundred KiB each; then nothing more is made.
+WORKERS = """
+import os, time
+def used():
+    s = os.statvfs("/dev/shm")
+    return (s.f_blocks - s.f_bfree) * s.f_frsize
+for n in range(24):
+    if os.fork() == 0:
+        for k in range(400):
+            with open(f"file-{n}-{k}", "w") as f:
+                f.write("x" * 10)
+            os.unlink(f"file-{n}-{k}")
+        os._exit(0)
+for n in range(24):
+    os.wait()
+until = time.monotonic() + 30
+while used() > 2 << 20 and time.monotonic() < until:
+    time.sleep(0.05)
+print(used())
+"""
+
+
+def own_shm(command: list[object], place: Path, size: str = "64m") -> subprocess.CompletedProcess[str]:
+    """As in a container: a /dev/shm of its own, of 64 MiB."""
+    script = f'mount -t tmpfs -o size={size} tmpfs /dev/shm && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", *map(str, command)],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare failed" in done.stderr or "permission denied" in done.stderr:
+        pytest.skip("no mount namespaces here")
+    return done
+
+
+def processes(run_iolens: Run, log: Path, program: str) -> list[dict[str, str]]:
+    rows = shown.sections(run_iolens(["show", "--ext", log]).stdout)["process"]
+    return [row for row in rows if row["exe"].endswith(program)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "data").write_text("0123456789")
+    return tmp_path
+
+
+def test_memory_stays_below_a_mebibyte(iolens: Path, run_iolens: Run, data: Path) -> None:
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", MANY], data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) < 4096 * KIB, "25 MB of stores; 0.6 MiB stay on a machine that is not busy"
+    cats = processes(run_iolens, data / "log", "/cat")
+    assert len(cats) == PROCESSES
+    assert {(row["seen_read"], row["ended"]) for row in cats} == {("10", "exit")}
+    assert sorted(path.name for path in data.iterdir()) == ["data", "log"]
+
+
+def test_stores_that_were_made_long_ago(iolens: Path, run_iolens: Run, data: Path) -> None:
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", WORKERS], data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) <= 2048 * KIB
+    forked = [row for row in processes(run_iolens, data / "log", "") if row["forked"] == "1"]
+    assert [row["seen_written"] for row in forked] == ["4000"] * 24
+
+
+def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
+    """`iolens run` alone; its command ends by itself."""
+    step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
+    script = f"import subprocess\nfor n in range({PROCESSES}):\n    {step}"
+    env = {**os.environ, "IOLENS_TMPDIR": str(place / "sessions")}
+    run = subprocess.Popen(
+        [iolens, "run", "-q", "-o", "log", "--", "python3", "-c", script], cwd=place, env=env
+    )
+    while not (place / "out").exists() or (place / "out").stat().st_size < least * 10:
+        time.sleep(0.001)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    while (place / "out").stat().st_size < PROCESSES * 10:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("least", [20, 77, 150, 391])
+def test_a_killed_run_loses_no_process(least: int, iolens: Path, run_iolens: Run, data: Path) -> None:
+    (data / "sessions").mkdir()
+    kill_in_the_middle(iolens, data, least)
+    settings = {"IOLENS_TMPDIR": str(data / "sessions")}
+    while (done := run_iolens(["recover"], env=settings, cwd=data)).returncode == 4:
+        time.sleep(0.01)  # the last of its processes ends
+    assert (done.returncode, done.stdout) == (0, f"{data}/log\n"), done.stderr
+    cats = processes(run_iolens, data / "log", "/cat")
+    assert len(cats) == PROCESSES
+    assert {row["seen_read"] for row in cats} == {"10"}
+    assert list((data / "sessions").iterdir()) == []
+    assert not list(data.glob(".iolens-*"))
+
+
+CROWD = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* Workers with many files each, and what /dev/shm holds when all of them are through and live. */
+int main(int argc, char **argv)
+{
+	int ready[2], go[2], workers = atoi(argv[1]);
+	char c = 0, name[64];
+	if (pipe(ready) || pipe(go) || close(open("first", O_WRONLY | O_CREAT, 0600)))
+		return 2;
+	for (int w = 0; w < workers; w++)
+		if (!fork()) {
+			close(go[1]);
+			for (int i = 0; i < 3000; i++) {
+				snprintf(name, sizeof name, "f%d-%d", w, i);
+				int fd = open(name, O_RDWR | O_CREAT, 0600);
+				if (write(fd, "0123456789", 10) != 10)
+					return 1;
+				close(fd);
+				unlink(name);
+			}
+			if (write(ready[1], &c, 1) != 1 || read(go[0], &c, 1))
+				return 1;
+			return 0;
+		}
+	for (int w = 0; w < workers; w++)
+		if (read(ready[0], &c, 1) != 1)
+			return 2;
+	struct statvfs s;
+	statvfs("/dev/shm", &s);
+	printf("%lld\n", (long long)(s.f_blocks - s.f_bfree) * s.f_frsize);
+	fflush(stdout);
+	close(go[0]), close(go[1]);
+	int status, bad = 0;
+	while (wait(&status) > 0)
+		bad += status != 0;
+	return bad;
+}
+"""
+
+
+def test_living_workers_leave_three_quarters_of_what_is_free(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """Each would have 2.5 MiB of records: what has no room shares one, and the totals stay exact."""
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", compile_program(CROWD), "16"], data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert 8 << 20 < int(done.stdout) <= 16 << 20
+    rows = shown.records(run_iolens(["show", "--base", "--show-incomplete", data / "log"]).stdout)
+    posix = [row for (module, _, _), row in rows.items() if module == "POSIX"]
+    assert sum(int(row["POSIX_BYTES_WRITTEN"]) for row in posix) == 16 * 3000 * 10
+    assert len(posix) > 16 * 500
+
+
+def test_the_same_with_the_library_alone(
+    preload: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    settings = [f"LD_PRELOAD={preload}", "IOLENS_ENABLE_NONMPI=1", f"IOLENS_LOGPATH={data}"]
+    done = own_shm(["env", *settings, compile_program(CROWD), "16"], data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) <= 16 << 20
+    logs = sorted(data.glob("*.darshan"))
+    written = 0
+    for log in logs:
+        rows = shown.records(run_iolens(["show", "--base", "--show-incomplete", log]).stdout)
+        written += sum(int(row["POSIX_BYTES_WRITTEN"]) for (m, _, _), row in rows.items() if m == "POSIX")
+    assert written == 16 * 3000 * 10
+
+
+def test_many_living_processes_leave_room_and_are_named(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """Of 600 that live at a time some have no store; the log counts them."""
+    program = compile_program(CROWD.replace("3000", "2"))
+    done = own_shm([iolens, "run", "-o", "log", "--", program, "600"], data)
+    assert done.returncode == 0
+    assert int(done.stdout) <= 17 << 20
+    tables = shown.sections(run_iolens(["show", "--ext", data / "log"]).stdout)
+    children = [row for row in tables["process"] if row["forked"] == "1"]
+    (lost,) = [row for row in tables["unobserved"] if row["reason"] == "no_store"]
+    assert 150 < len(children) < 400
+    assert len(children) + int(lost["count"]) == 600
