@@ -1,5 +1,4 @@
 /* How children start and end, as their parent sees it. */
-#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -103,7 +102,7 @@ WRAP(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_acti
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
 	if (untraced_record(AT_FDCWD, path, envp, 0))
-		envp = (char **)untraced_environment(envp, alloca(untraced_room(envp)));
+		envp = (char **)WITHOUT_US(envp);
 	return REAL(posix_spawn)(pid, path, actions, attributes, argv, envp);
 }
 
@@ -111,6 +110,6 @@ WRAP(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_act
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
 	if (untraced_record(AT_FDCWD, file, envp, 1))
-		envp = (char **)untraced_environment(envp, alloca(untraced_room(envp)));
+		envp = (char **)WITHOUT_US(envp);
 	return REAL(posix_spawnp)(pid, file, actions, attributes, argv, envp);
 }

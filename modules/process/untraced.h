@@ -5,6 +5,7 @@
 #ifndef IOLENS_PROCESS_UNTRACED_H
 #define IOLENS_PROCESS_UNTRACED_H
 
+#include <alloca.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,9 +17,14 @@ bool untraced_record(int dir, const char *path, char *const *environment, int se
 
 /* For such a program: the same environment without the library in LD_PRELOAD, made in as many bytes as untraced_room says. */
 size_t untraced_room(char *const *environment);
-char *const *untraced_environment(char *const *environment, void *room);
+char *const *untraced_environment(char *const *environment, void *room, size_t bytes);
+#define WITHOUT_US(given)                                            \
+	({                                                           \
+		size_t bytes_ = untraced_room(given);                \
+		untraced_environment(given, alloca(bytes_), bytes_); \
+	})
 
-/* For the calls that give the program the caller's own environment. */
+/* For the calls that give the program the caller's own environment. NULL after clearenv(). */
 extern char **environ;
 
 #endif
