@@ -11,6 +11,7 @@
 #include "process_state.h"
 #include "program_file.h"
 #include "readable.h"
+#include "sandbox.h"
 #include "self.h"
 #include "store.h"
 #include "sys.h"
@@ -160,6 +161,10 @@ bool untraced_record(int dir, const char *path, char *const *environment, int se
 {
 	PATH(found);
 	enum untraced_reason why = UNTRACED_NONE;
+	if (sandbox_kills()) {
+		write_down(path ? path : "", UNTRACED_FILTER);
+		return environment;
+	}
 	if (!acceptable(path, environment, search))
 		return false;
 	if (path && search && !strchr(path, '/'))

@@ -11,7 +11,8 @@
 
 /*
  * `path` relative to `dir`, or with `path` NULL the open file `dir`; a name without a slash is looked for in $PATH if `search`.
- * True: its loader (of another C library, of another word size) would complain about the library or end the program over it.
+ * True: its loader (of another C library, of another word size) would complain about the library or end the program over it, or
+ * a filter of system calls would.
  */
 bool untraced_record(int dir, const char *path, char *const *environment, int search);
 

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sandbox.h"
 #include "untraced.h"
 #include "fds.h"
 #include "life.h"
@@ -172,7 +173,10 @@ WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c, 
 		(option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
 	if (option == PR_SET_SECCOMP || no_clock)
 		life_confine(no_clock);
-	return REAL(prctl)(option, a, b, c, d);
+	int result = REAL(prctl)(option, a, b, c, d);
+	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_FILTER && result == 0)
+		sandbox_filter_set((const struct sock_fprog *)b);
+	return result;
 }
 
 /* ---- a process that goes where its store is out of reach, or narrows what it may do ---- */

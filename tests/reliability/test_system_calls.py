@@ -4,39 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from system_calls import all_documented, calls, documented
 
 pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
 
-CALL = re.compile(r"^(?:\d+ +)?(\w+)\(", re.MULTILINE)
 WORK = ["dd", "if=/dev/zero", "of=made", "bs=1000", "count=3", "status=none"]
 CHAIN = ["sh", "-c", "(true); exec true"]
-
-
-def documented(root: Path, *rows: str) -> set[str]:
-    """The system calls of rows of the table."""
-    text = (root / "docs" / "reliability.md").read_text()
-    section = text.partition("## Filters of system calls")[2].partition("\n## ")[0]
-    lines = {line.split(" | ")[0].strip("| "): line for line in section.splitlines() if line.startswith("|")}
-    return {name for row in rows for name in re.findall(r"`(\w+)`", lines[row])}
-
-
-def all_documented(root: Path) -> set[str]:
-    text = (root / "docs" / "reliability.md").read_text()
-    section = text.partition("## Filters of system calls")[2].partition("\n## ")[0]
-    return set(re.findall(r"`(\w+)`", section))
-
-
-def calls(command: list[str], directory: Path, **env: str) -> set[str]:
-    given = [word for item in env.items() for word in ("-E", "=".join(item))]
-    trace = directory / "trace"
-    done = subprocess.run(["strace", "-f", "-o", trace, *given, *command], cwd=directory, check=False)
-    assert done.returncode == 0
-    return set(CALL.findall(trace.read_text()))
 
 
 START, OTHER, USE, RECORD, EXEC, LOG = (
@@ -63,7 +40,9 @@ def test_what_the_library_adds_is_listed(
         "IOLENS_LOGPATH": str(tmp_path),
         "IOLENS_TMPDIR": str(tmp_path),
     }
-    assert calls(command, tmp_path, **alone) - bare <= documented(root, START, OTHER, USE, RECORD, EXEC, LOG)
+    assert calls(command, tmp_path, **alone) - bare <= documented(
+        root, START, OTHER, USE, RECORD, EXEC, LOG
+    )
 
 
 @pytest.mark.parametrize("command", [WORK, CHAIN], ids=["file", "fork and exec"])
