@@ -61,6 +61,7 @@ static const int added[] = {
 	SYS_statx,
 	SYS_uname,
 	SYS_unlinkat,
+	SYS_waitid,
 	SYS_write,
 };
 
