@@ -310,10 +310,13 @@ static void print_unseen(FILE *out, const struct digest *d)
 
 static const char *reason_text(const char *reason)
 {
-	static const char *const texts[][2] = {
-		{"static", "statically linked"},       {"setuid", "setuid"},
-		{"environment", "without LD_PRELOAD"}, {"machine", "for another machine or word size"},
-		{"libc", "of another C library"},      {"no_store", "without a way to the library or the session"}};
+	static const char *const texts[][2] = {{"static", "statically linked"},
+					       {"setuid", "setuid"},
+					       {"environment", "without LD_PRELOAD"},
+					       {"machine", "for another machine or word size"},
+					       {"libc", "of another C library"},
+					       {"no_store", "without a way to the library or the session"},
+					       {"filter", "in a sandbox"}};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(reason, texts[i][0]) == 0)
 			return texts[i][1];

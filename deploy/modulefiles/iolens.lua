@@ -10,9 +10,14 @@ Without it: module unload iolens, or for good: iolens disable
 conflict("darshan")
 
 -- What is not there is not preloaded: every program would complain. What was loaded is unloaded in any case.
+-- glibc's loaders put a directory in place of $LIB. That of musl, which would end its programs over the library, finds no file.
 local library = pathJoin(root, "iolens/lib/libiolens.so")
-if mode() ~= "load" or isFile(library) then
+local linked = isFile(pathJoin(root, "iolens/preload/lib64/libiolens.so"))
+if mode() ~= "load" or (not linked and isFile(library)) then
    prepend_path("LD_PRELOAD", library)
+end
+if mode() ~= "load" or linked then
+   prepend_path("LD_PRELOAD", pathJoin(root, "iolens/preload/$LIB/libiolens.so"))
 end
 prepend_path("PATH", pathJoin(root, "bin"))
 local given = os.getenv("IOLENS_LOGPATH")

@@ -96,7 +96,7 @@ static const char *const reasons[] = {
 	[UNTRACED_NONE] = "unknown",    [UNTRACED_STATIC] = "static",
 	[UNTRACED_SETUID] = "setuid",   [UNTRACED_ENVIRONMENT] = "environment",
 	[UNTRACED_MACHINE] = "machine", [UNTRACED_STORE] = "no_store",
-	[UNTRACED_LIBC] = "libc",
+	[UNTRACED_LIBC] = "libc",       [UNTRACED_FILTER] = "filter",
 };
 
 static void add_program(struct trailer_section *s, int64_t rank, const struct state_unobserved *u)

@@ -271,6 +271,7 @@ enum untraced_reason {
 	UNTRACED_MACHINE,     /* for another machine or word size */
 	UNTRACED_STORE,       /* has left no store: no way to the library or to the session, or no room */
 	UNTRACED_LIBC,        /* of another C library: its loader would end it over ours */
+	UNTRACED_FILTER,      /* the program that starts it has set a filter of system calls that would end it */
 	UNTRACED_COUNT
 };
 

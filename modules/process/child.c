@@ -1,5 +1,4 @@
 /* How children start and end, as their parent sees it. */
-#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -48,14 +47,32 @@ struct waiting {
 
 extern char __libc_single_threaded __attribute__((weak));
 
-static struct waiting begin_waiting(void)
+/* Supervisors ask again and again: the counts are read where a child has ended, which costs a system call to know. */
+static bool has_ended(idtype_t type, id_t id, int options)
+{
+	siginfo_t info = {.si_pid = 0};
+	int kinds = options & (__WALL | __WCLONE | __WNOTHREAD);
+	long code = sys_call(SYS_waitid, type, id, (long)&info, WEXITED | WNOHANG | WNOWAIT | kinds, 0, 0);
+	return code == 0 ? info.si_pid != 0 : code != -ECHILD;
+}
+
+static struct waiting begin_waiting(idtype_t type, id_t id, int options)
 {
 	struct waiting w = {.alone = false};
-	if (&__libc_single_threaded && __libc_single_threaded && !sys_confined && self_ready() && !fds_foreign()) {
+	if (&__libc_single_threaded && __libc_single_threaded && !sys_confined && self_ready() && !fds_foreign() &&
+	    (!(options & WNOHANG) || has_ended(type, id, options))) {
 		w.alone = true;
 		kernel_io(w.before);
 	}
 	return w;
+}
+
+/* As waitpid() names children. */
+static struct waiting begin_waiting_for(pid_t of, int options)
+{
+	if (of == -1)
+		return begin_waiting(P_ALL, 0, options);
+	return begin_waiting(of > 0 ? P_PID : P_PGID, of > 0 ? (id_t)of : -(id_t)of, options);
 }
 
 static void end_waiting(const struct waiting *w, bool child)
@@ -68,28 +85,28 @@ static void end_waiting(const struct waiting *w, bool child)
 		store_state()->process.waited[i] += after[i] - w->before[i];
 }
 
-#define WAIT(name, parameters, arguments)           \
-	WRAP(pid_t, name, UNPACK parameters)        \
-	{                                           \
-		int own;                            \
-		struct waiting w = begin_waiting(); \
-		status = status ? status : &own;    \
-		pid_t pid = REAL(name) arguments;   \
-		end_waiting(&w, pid > 0);           \
-		if (pid > 0)                        \
-			add_status(pid, *status);   \
-		return pid;                         \
+#define WAIT(name, parameters, arguments, of, options)                 \
+	WRAP(pid_t, name, UNPACK parameters)                           \
+	{                                                              \
+		int own;                                               \
+		struct waiting w = begin_waiting_for((of), (options)); \
+		status = status ? status : &own;                       \
+		pid_t pid = REAL(name) arguments;                      \
+		end_waiting(&w, pid > 0);                              \
+		if (pid > 0)                                           \
+			add_status(pid, *status);                      \
+		return pid;                                            \
 	}
 #define UNPACK(...) __VA_ARGS__
 
-WAIT(wait, (int *status), (status))
-WAIT(waitpid, (pid_t of, int *status, int options), (of, status, options))
-WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage))
-WAIT(wait4, (pid_t of, int *status, int options, struct rusage *usage), (of, status, options, usage))
+WAIT(wait, (int *status), (status), -1, 0)
+WAIT(waitpid, (pid_t of, int *status, int options), (of, status, options), of, options)
+WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage), -1, options)
+WAIT(wait4, (pid_t of, int *status, int options, struct rusage *usage), (of, status, options, usage), of, options)
 
 WRAP(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
 {
-	struct waiting w = begin_waiting();
+	struct waiting w = begin_waiting(type, id, options);
 	int result = REAL(waitid)(type, id, info, options);
 	end_waiting(&w, result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT));
 	bool dead = result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT) &&
@@ -103,7 +120,7 @@ WRAP(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_acti
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
 	if (untraced_record(AT_FDCWD, path, envp, 0))
-		envp = (char **)untraced_environment(envp, alloca(untraced_room(envp)));
+		envp = (char **)WITHOUT_US(envp);
 	return REAL(posix_spawn)(pid, path, actions, attributes, argv, envp);
 }
 
@@ -111,6 +128,6 @@ WRAP(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_act
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
 	if (untraced_record(AT_FDCWD, file, envp, 1))
-		envp = (char **)untraced_environment(envp, alloca(untraced_room(envp)));
+		envp = (char **)WITHOUT_US(envp);
 	return REAL(posix_spawnp)(pid, file, actions, attributes, argv, envp);
 }

@@ -5,6 +5,7 @@
  * ever. Programs that hold the instruction themselves (Go, liburing once its rings are made) are not seen here.
  */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 #include "fds.h"
 #include "life.h"
 #include "process_state.h"
+#include "sandbox.h"
 #include "self.h"
 #include "wrap.h"
 
@@ -45,7 +47,7 @@ static const struct {
 	{437 /* SYS_openat2, which older headers lack */, STATE_OP_UNSEEN_RAW_OPEN},
 };
 
-static const int others[] = {SYS_seccomp, SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
+static const int others[] = {SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
 
 /* After them the store may be out of reach (wrap.c has what libc has). */
 static const int rousing[] = {
@@ -56,7 +58,8 @@ static const int rousing[] = {
 /* Calls that are recorded as what they are: libraries that hook mmap make it so, and what copies files without glibc's new functions. */
 static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mremap,         SYS_sendfile,
 			       SYS_splice,        SYS_copy_file_range, SYS_io_submit,      SYS_io_getevents,
-			       SYS_io_pgetevents, SYS_io_uring_setup,  SYS_io_uring_enter, SYS_io_uring_register};
+			       SYS_io_pgetevents, SYS_io_uring_setup,  SYS_io_uring_enter, SYS_io_uring_register,
+			       SYS_seccomp};
 
 /* One bit per number, filled when the library starts. */
 __attribute__((used, visibility("hidden"))) uint64_t bypass_known[NUMBERS / 64] AT_START;
@@ -100,8 +103,6 @@ void bypass_seen(long number, long first)
 	for (unsigned i = 0; i < sizeof rousing / sizeof *rousing; i++)
 		if (rousing[i] == number)
 			life_rouse();
-	if (number == SYS_seccomp && first != 2) /* SECCOMP_GET_ACTION_AVAIL confines nothing */
-		life_confine(first == 0);
 	if (number == SYS_exit_group)
 		life_end(STATE_END_EXIT, first);
 	see_child(number, first);
@@ -142,6 +143,16 @@ static long move(long at, long n, long room, long flags, long to)
 	if (got != -1)
 		map_moved((void *)at, (size_t)(room < n ? room : n), (void *)got, (size_t)room);
 	return got;
+}
+
+static long confine(long operation, long flags, long argument)
+{
+	if (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER)
+		life_confine(operation == SECCOMP_SET_MODE_STRICT);
+	long result = pass(SYS_seccomp, operation, flags, argument, 0, 0, 0);
+	if (operation == SECCOMP_SET_MODE_FILTER && result >= 0) /* the descriptor of a listener */
+		sandbox_filter_set((const struct sock_fprog *)argument);
+	return result;
 }
 
 /* ---- asynchronous I/O ---- */
@@ -232,6 +243,8 @@ long bypass_record(long number, long a, long b, long c, long d, long e, long f)
 		return unmap(a, b);
 	if (number == SYS_mremap && !posix_mapping)
 		return move(a, b, c, d, e);
+	if (number == SYS_seccomp)
+		return confine(a, b, c);
 	long got;
 	if (asynchronous(number, a, b, c, d, e, f, &got))
 		return got;

@@ -11,6 +11,7 @@
 #include "process_state.h"
 #include "program_file.h"
 #include "readable.h"
+#include "sandbox.h"
 #include "self.h"
 #include "store.h"
 #include "sys.h"
@@ -57,7 +58,7 @@ static enum untraced_reason of_file(int fd, int scripts)
 
 static bool environment_leads_here(char *const *environment)
 {
-	const char *preload = environment ? config_variable((char **)environment, "LD_PRELOAD") : NULL;
+	const char *preload = config_variable((char **)environment, "LD_PRELOAD");
 	if (!preload || !strstr(preload, "libiolens"))
 		return false;
 	return !config.session || config_variable((char **)environment, "IOLENS_SESSION");
@@ -65,11 +66,13 @@ static bool environment_leads_here(char *const *environment)
 
 /* As it was at the start: `env -i` empties its own. A program that was linked with us loses nothing by that. */
 static bool preloaded AT_START;
+static bool seen_by_kernel AT_START; /* by `iolens run --kernel`, which sets IOLENS_KERNEL: observed from outside */
 
 __attribute__((constructor)) static void remember(int argc, char **argv, char **environment)
 {
 	(void)argc, (void)argv;
 	preloaded = config_variable(environment, "LD_PRELOAD");
+	seen_by_kernel = config_variable(environment, "IOLENS_KERNEL");
 }
 
 /* ---- writing it down ---- */
@@ -104,7 +107,7 @@ static void write_down(const char *program, enum untraced_reason why)
 		return;
 	if (!self_enter_locked(&lock))
 		return;
-	if (why && !config_variable(environ, "IOLENS_KERNEL")) /* set by `iolens run --kernel`: observed from outside */
+	if (why && !seen_by_kernel)
 		count(program, why);
 	remember_program(program);
 	self_leave_locked(&lock);
@@ -146,7 +149,7 @@ static enum untraced_reason judge(int dir, const char *path, char *const *enviro
 /* As execvp looks for it: the first that may be executed. */
 static bool found_in_path(const char *name, char out[NAMES_PATH_MAX])
 {
-	const char *at = environ ? config_variable(environ, "PATH") : NULL;
+	const char *at = config_variable(environ, "PATH");
 	size_t length = strlen(name);
 	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
 		size_t n = strcspn(at, ":");
@@ -174,6 +177,10 @@ bool untraced_record(int dir, const char *path, char *const *environment, int se
 {
 	PATH(found);
 	enum untraced_reason why = UNTRACED_NONE;
+	if (sandbox_kills()) {
+		write_down(path ? path : "", UNTRACED_FILTER);
+		return environment;
+	}
 	if (!acceptable(path, environment, search))
 		return false;
 	if (path && search && !strchr(path, '/'))
@@ -190,7 +197,7 @@ static const char variable[] = "LD_PRELOAD=";
 size_t untraced_room(char *const *environment)
 {
 	size_t n = 1, text = 0;
-	for (; *environment; environment++, n++)
+	for (; environment && *environment; environment++, n++)
 		if (strncmp(*environment, variable, sizeof variable - 1) == 0)
 			text += strlen(*environment) + 1;
 	return n * sizeof *environment + text;
@@ -215,19 +222,22 @@ static char *copy_others(char *to, const char *list)
 	return at > start ? at + 1 : to;
 }
 
-char *const *untraced_environment(char *const *environment, void *room)
+/* Another thread may call setenv() meanwhile: what does not fit is left as it is. */
+char *const *untraced_environment(char *const *environment, void *room, size_t bytes)
 {
 	char **out = room;
-	size_t n = 1, used = 0;
-	for (char *const *e = environment; *e; e++)
+	size_t n = 0, used = 0;
+	while (environment && environment[n])
 		n++;
-	char *text = (char *)(out + n);
-	for (; *environment; environment++) {
-		bool preload = strncmp(*environment, variable, sizeof variable - 1) == 0;
-		char *end = preload ? copy_others(text, *environment + sizeof variable - 1) : text;
-		if (!preload || end > text)
-			out[used++] = preload ? text : *environment;
-		text = end;
+	char *text = (char *)(out + n + 1), *end = (char *)room + bytes;
+	if (!environment || text > end)
+		return environment;
+	for (char *const *e = environment; e < environment + n && *e; e++) {
+		bool preload = strncmp(*e, variable, sizeof variable - 1) == 0 && end - text > (ptrdiff_t)strlen(*e);
+		char *after = preload ? copy_others(text, *e + sizeof variable - 1) : text;
+		if (!preload || after > text)
+			out[used++] = preload ? text : *e;
+		text = after;
 	}
 	out[used] = NULL;
 	return out;

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sandbox.h"
 #include "untraced.h"
 #include "fds.h"
 #include "life.h"
@@ -36,12 +37,11 @@ WRAP(void, quick_exit, int code)
 
 /* ---- exec: the image ends here, unless the call comes back ---- */
 
-#define WITHOUT_US(given) untraced_environment(given, alloca(untraced_room(given)))
-
 /* `instead`: the same, with the environment given in words. */
-#define EXEC(name, parameters, arguments, noted, instead)                \
+#define EXEC(name, parameters, arguments, given, noted, instead)         \
 	WRAP(int, name, UNPACK parameters)                               \
 	{                                                                \
+		char *const *environment = given;                        \
 		bool without = untraced_record noted;                    \
 		life_end(STATE_END_EXEC, 0);                             \
 		int result = without ? (instead) : REAL(name) arguments; \
@@ -52,19 +52,19 @@ WRAP(void, quick_exit, int code)
 	}
 #define UNPACK(...) __VA_ARGS__
 
-EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), (AT_FDCWD, path, envp, 0),
-     REAL(execve)(path, argv, WITHOUT_US(envp)))
-EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp), (AT_FDCWD, file, envp, 1),
-     REAL(execvpe)(file, argv, WITHOUT_US(envp)))
-EXEC(execv, (const char *path, char *const argv[]), (path, argv), (AT_FDCWD, path, environ, 0),
-     REAL(execve)(path, argv, WITHOUT_US(environ)))
-EXEC(execvp, (const char *file, char *const argv[]), (file, argv), (AT_FDCWD, file, environ, 1),
-     REAL(execvpe)(file, argv, WITHOUT_US(environ)))
-EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), (fd, NULL, envp, 0),
-     REAL(fexecve)(fd, argv, WITHOUT_US(envp)))
+EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), envp,
+     (AT_FDCWD, path, environment, 0), REAL(execve)(path, argv, WITHOUT_US(environment)))
+EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp), envp,
+     (AT_FDCWD, file, environment, 1), REAL(execvpe)(file, argv, WITHOUT_US(environment)))
+EXEC(execv, (const char *path, char *const argv[]), (path, argv), environ, (AT_FDCWD, path, environment, 0),
+     REAL(execve)(path, argv, WITHOUT_US(environment)))
+EXEC(execvp, (const char *file, char *const argv[]), (file, argv), environ, (AT_FDCWD, file, environment, 1),
+     REAL(execvpe)(file, argv, WITHOUT_US(environment)))
+EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), envp, (fd, NULL, environment, 0),
+     REAL(fexecve)(fd, argv, WITHOUT_US(environment)))
 EXEC(execveat, (int dir, const char *path, char *const argv[], char *const envp[], int flags),
-     (dir, path, argv, envp, flags), (dir, readable_text(path) && !*path ? NULL : path, envp, 0),
-     REAL(execveat)(dir, path, argv, WITHOUT_US(envp), flags))
+     (dir, path, argv, envp, flags), envp, (dir, readable_text(path) && !*path ? NULL : path, environment, 0),
+     REAL(execveat)(dir, path, argv, WITHOUT_US(environment), flags))
 
 /* The list forms become the vector forms, on the stack as in libc: exec must work where malloc does not. */
 static size_t count_arguments(va_list list)
@@ -175,7 +175,10 @@ WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c, 
 		(option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
 	if (option == PR_SET_SECCOMP || no_clock)
 		life_confine(no_clock);
-	return REAL(prctl)(option, a, b, c, d);
+	int result = REAL(prctl)(option, a, b, c, d);
+	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_FILTER && result == 0)
+		sandbox_filter_set((const struct sock_fprog *)b);
+	return result;
 }
 
 /* ---- a process that goes where its store is out of reach, or narrows what it may do ---- */

@@ -420,12 +420,13 @@ static void load_environment(char **environment, const char *prefix)
 {
 	const struct setting *s;
 	const char *value;
-	for (char **e = environment; *e; e++) /* one of a pair is in the environment: the file's word on both is void */
+	for (char **e = environment; e && *e;
+	     e++) /* one of a pair is in the environment: the file's word on both is void */
 		if ((s = setting_of(*e, prefix, &value)) && s->pair) {
 			clear(s);
 			clear(setting_named(s->pair, strlen(s->pair)));
 		}
-	for (char **e = environment; *e; e++)
+	for (char **e = environment; e && *e; e++)
 		if ((s = setting_of(*e, prefix, &value)))
 			apply(s, value, &(struct place){*e, -1});
 }
@@ -433,7 +434,7 @@ static void load_environment(char **environment, const char *prefix)
 const char *config_variable(char **environment, const char *name)
 {
 	size_t n = strlen(name);
-	for (char **e = environment; *e; e++)
+	for (char **e = environment; e && *e; e++)
 		if (**e == *name && strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;

@@ -66,7 +66,7 @@ extern struct config config __attribute__((visibility("hidden")));
 
 void config_load(char **environment);
 
-/* The value of a variable in an environment, or NULL. */
+/* The value of a variable in an environment, or NULL. clearenv() leaves no environment: NULL. */
 const char *config_variable(char **environment, const char *name);
 
 static inline bool config_module_on(int module)

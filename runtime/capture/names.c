@@ -511,6 +511,7 @@ void names_reserve(void)
 
 void names_reset(void)
 {
+	path_forked();
 	table = NULL;
 	used = 0;
 }

@@ -4,28 +4,99 @@
 #include <string.h>
 
 #include "sys.h"
+#include "thread.h"
 
-enum { ROOMS = 16 }; /* threads that open a file for the first time at once */
+/*
+ * Rooms for threads that open a file for the first time at once: a few, and the others where these do not do. Each is some
+ * thread's, from a frame on; what this thread has left by a jump, and what others had when it was forked, is free again.
+ */
+enum { FIRST = 16, ROOMS = 256, WORD = 64 };
 
-static struct path rooms[ROOMS]; /* of the thread that has its bit */
-static uint32_t in_use;          /* a bit for each, atomic */
+static struct path first[FIRST]; /* of the thread that has its bit */
+static struct path *others;      /* ROOMS - FIRST, mapped once, atomic */
+static uint64_t in_use[ROOMS / WORD]; /* a bit for each, atomic */
+
+static struct {
+	const struct self *thread;
+	uintptr_t frame;
+} held[ROOMS]; /* written by the thread that has the bit; "thread" is atomic */
+
+static int take_bit(int word, uint64_t wanted)
+{
+	uint64_t unused, bit;
+	do {
+		unused = ~__atomic_load_n(&in_use[word], __ATOMIC_RELAXED) & wanted;
+		bit = unused & -unused;
+		if (!bit)
+			return -1;
+	} while (__atomic_fetch_or(&in_use[word], bit, __ATOMIC_ACQUIRE) & bit);
+	return word * WORD + __builtin_ctzll(bit);
+}
+
+static void give_bit(int room)
+{
+	__atomic_fetch_and(&in_use[room / WORD], ~(UINT64_C(1) << room % WORD), __ATOMIC_RELEASE);
+}
+
+static struct path *others_made(void)
+{
+	size_t n = (ROOMS - FIRST) * sizeof *others;
+	struct path *there = __atomic_load_n(&others, __ATOMIC_ACQUIRE);
+	if (there)
+		return there;
+	struct path *made = sys_map(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (!made || __atomic_compare_exchange_n(&others, &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return made;
+	sys_unmap(made, n);
+	return there;
+}
 
 struct path *path_take(void)
 {
-	uint32_t unused, bit;
-	do {
-		unused = ~__atomic_load_n(&in_use, __ATOMIC_RELAXED) & ((1u << ROOMS) - 1);
-		bit = unused & -unused;
-		if (!bit)
-			return NULL;
-	} while (__atomic_fetch_or(&in_use, bit, __ATOMIC_ACQUIRE) & bit);
-	return &rooms[__builtin_ctz(bit)];
+	const uint64_t few = (UINT64_C(1) << FIRST) - 1;
+	int room = take_bit(0, few);
+	struct path *more = room < 0 ? others_made() : NULL;
+	for (int word = 0; more && room < 0 && word < ROOMS / WORD; word++)
+		room = take_bit(word, word ? UINT64_MAX : ~few);
+	if (room < 0)
+		return NULL;
+	held[room].frame = (uintptr_t)__builtin_frame_address(0);
+	__atomic_store_n(&held[room].thread, &self, __ATOMIC_RELAXED);
+	return room < FIRST ? &first[room] : &more[room - FIRST];
 }
 
 void path_give(struct path **p)
 {
-	if (*p >= rooms && *p < rooms + ROOMS)
-		__atomic_fetch_and(&in_use, ~(1u << (*p - rooms)), __ATOMIC_RELEASE);
+	const struct path *more = __atomic_load_n(&others, __ATOMIC_RELAXED);
+	int room = *p >= first && *p < first + FIRST                   ? (int)(*p - first)
+		   : more && *p >= more && *p < more + (ROOMS - FIRST) ? FIRST + (int)(*p - more)
+								       : -1;
+	if (room < 0)
+		return;
+	__atomic_store_n(&held[room].thread, NULL, __ATOMIC_RELAXED);
+	give_bit(room);
+}
+
+/* `below` 0: all that other threads hold; otherwise what this one holds in deeper frames. */
+static void free_left(uintptr_t below)
+{
+	for (int word = 0; word < ROOMS / WORD; word++)
+		for (uint64_t taken = __atomic_load_n(&in_use[word], __ATOMIC_RELAXED); taken; taken &= taken - 1) {
+			int room = word * WORD + __builtin_ctzll(taken);
+			const struct self *thread = __atomic_load_n(&held[room].thread, __ATOMIC_RELAXED);
+			if (below ? thread == &self && held[room].frame < below : thread && thread != &self)
+				path_give(&(struct path *){room < FIRST ? &first[room] : &others[room - FIRST]});
+		}
+}
+
+void path_jumped(uintptr_t target)
+{
+	free_left(target);
+}
+
+void path_forked(void)
+{
+	free_left(0);
 }
 
 void path_trim(struct path *p)

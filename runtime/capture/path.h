@@ -18,13 +18,19 @@ struct path {
 
 /*
  * Room for a path beside the stack: a signal handler may have 8 KiB of stack in all, of which the kernel takes four. NULL where
- * all is in use, as that which a jump out of a handler has left behind stays. PATH declares one, on the stack if need be.
+ * all 256 are in use, or there is no memory. PATH declares one, on the stack if need be.
  */
 struct path *path_take(void);
 void path_give(struct path **p);
 #define PATH(name)                                                           \
 	struct path *name __attribute__((cleanup(path_give))) = path_take(); \
 	name = name ? name : __builtin_alloca(sizeof *name)
+
+/* The thread leaves its stack for one whose pointer is `target`: what it holds deeper down is free. */
+void path_jumped(uintptr_t target);
+
+/* A forked child: what threads of its parent hold is free. */
+void path_forked(void);
 
 /* A cleaned path without a slash or `/.` at its end. */
 void path_trim(struct path *p);

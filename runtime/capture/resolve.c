@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "objects.h"
 #include "thread.h"
 #include "sys.h"
 #include "warn.h"
@@ -53,7 +54,7 @@ static bool is_ours(const void *address)
 
 /* ---- objects that were loaded with RTLD_LOCAL ---- */
 
-struct objects {
+struct named {
 	const char *library;
 	const char *name[OBJECTS]; /* the linker's own copies, which live as long as the objects */
 	int used;
@@ -61,7 +62,7 @@ struct objects {
 
 static int remember(struct dl_phdr_info *info, size_t size, void *list)
 {
-	struct objects *o = list;
+	struct named *o = list;
 	bool named = info->dlpi_name && info->dlpi_name[0];
 	(void)size;
 	if (named && (!o->library || strstr(info->dlpi_name, o->library)) && o->used < OBJECTS)
@@ -81,146 +82,9 @@ static void *find_from(const char *object, const char *symbol)
 	return NULL;
 }
 
-/* ---- without calling the linker: its list is read, and the tables of the objects on it ---- */
-
-struct dynamic {
-	const char *strings;
-	const ElfW(Sym) * symbols;
-	const uint32_t *gnu;
-	const uint32_t *old;      /* the table before GNU's, where that is missing */
-	const uint16_t *versions; /* NULL = there are none */
-};
-
-static const void *in_object(const struct link_map *map, const ElfW(Dyn) * d)
-{
-	bool moved = d->d_un.d_ptr >= map->l_addr; /* some linkers leave addresses as they are in the file */
-	return (const void *)(d->d_un.d_ptr + (moved ? 0 : map->l_addr));
-}
-
-static struct dynamic dynamic_of(const struct link_map *map)
-{
-	struct dynamic found = {0};
-	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_STRTAB)
-			found.strings = in_object(map, d);
-		else if (d->d_tag == DT_SYMTAB)
-			found.symbols = in_object(map, d);
-		else if (d->d_tag == DT_GNU_HASH)
-			found.gnu = in_object(map, d);
-		else if (d->d_tag == DT_HASH)
-			found.old = in_object(map, d);
-		else if (d->d_tag == DT_VERSYM)
-			found.versions = in_object(map, d);
-	}
-	return found;
-}
-
-static uint32_t gnu_hash(const char *name)
-{
-	uint32_t hash = 5381;
-	for (; *name; name++)
-		hash = hash * 33 + (unsigned char)*name;
-	return hash;
-}
-
-static uint32_t old_hash(const char *name)
-{
-	uint32_t hash = 0;
-	for (; *name; name++) {
-		hash = (hash << 4) + (unsigned char)*name;
-		hash = (hash ^ (hash >> 24 & 0xf0)) & 0xfffffff;
-	}
-	return hash;
-}
-
-/* And not of an old version, which only programs that were linked with it mean. */
-static bool is_symbol(const struct dynamic *d, uint32_t at, const char *name)
-{
-	const ElfW(Sym) *s = &d->symbols[at];
-	return s->st_shndx != SHN_UNDEF && !(d->versions && d->versions[at] & 0x8000) &&
-	       !strcmp(d->strings + s->st_name, name);
-}
-
-/* Head of the table: buckets, first symbol in it, words of the filter; then the filter, the buckets, and the chains. */
-static const ElfW(Sym) * look_up_gnu(const struct dynamic *d, const char *name, uint32_t hash)
-{
-	const uint32_t *bucket = d->gnu + 4 + d->gnu[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
-	const uint32_t *chain = bucket + d->gnu[0];
-	for (uint32_t at = bucket[hash % d->gnu[0]]; at >= d->gnu[1]; at++) {
-		uint32_t link = chain[at - d->gnu[1]];
-		if ((link | 1) == (hash | 1) && is_symbol(d, at, name))
-			return &d->symbols[at];
-		if (link & 1)
-			break;
-	}
-	return NULL;
-}
-
-/* Head of the table: buckets, symbols; then the first symbol of each bucket, and behind each symbol the next one. */
-static const ElfW(Sym) * look_up_old(const struct dynamic *d, const char *name)
-{
-	const uint32_t *bucket = d->old + 2, *next = bucket + d->old[0];
-	uint32_t at = bucket[old_hash(name) % d->old[0]];
-	while (at && !is_symbol(d, at, name))
-		at = next[at];
-	return at ? &d->symbols[at] : NULL;
-}
-
-/* `hash` is GNU's. */
-static const ElfW(Sym) * look_up(const struct dynamic *d, const char *name, uint32_t hash)
-{
-	if (!d->strings || !d->symbols)
-		return NULL;
-	if (d->gnu && d->gnu[0])
-		return look_up_gnu(d, name, hash);
-	return d->old && d->old[0] ? look_up_old(d, name) : NULL;
-}
-
-/* NULL: there is none, or it says itself where the function is. */
-static void *function_at(const struct link_map *map, const ElfW(Sym) * s)
-{
-	return s && ELF64_ST_TYPE(s->st_info) == STT_FUNC ? (void *)(map->l_addr + s->st_value) : NULL;
-}
-
-static void *defined_in(const struct link_map *map, const char *symbol)
-{
-	struct dynamic d = dynamic_of(map);
-	return function_at(map, look_up(&d, symbol, gnu_hash(symbol)));
-}
-
-/* Of those behind `from`, up to `last`; NULL: all. */
-static void *find_in_list(const char *symbol, const char *library, struct link_map *from, struct link_map *last)
-{
-	void *at = NULL;
-	for (struct link_map *map = from; map && map != last && !at; map = map->l_next)
-		if (map->l_next && map->l_next != own.map && (!library || strstr(map->l_next->l_name, library)))
-			at = defined_in(map->l_next, symbol);
-	return at;
-}
-
-static const struct link_map *map_of(uintptr_t at)
-{
-	const struct link_map *found = NULL;
-	for (const struct link_map *map = own.map; map; map = map->l_next)
-		if (map->l_addr <= at && (!found || map->l_addr > found->l_addr))
-			found = map;
-	return found;
-}
-
-/* In the object itself, and in those that it was linked with. */
-static void *find_around(const struct link_map *map, const char *symbol)
-{
-	struct dynamic d = dynamic_of(map);
-	void *at = defined_in(map, symbol);
-	for (const ElfW(Dyn) *n = map->l_ld; d.strings && !at && n->d_tag != DT_NULL; n++)
-		if (n->d_tag == DT_NEEDED)
-			at = find_in_list(symbol, d.strings + n->d_un.d_val, own.map, NULL);
-	return at;
-}
-
 static void *find_local(const char *symbol, const char *library)
 {
-	struct objects objects = {.library = library};
+	struct named objects = {.library = library};
 	void *at = NULL;
 	dl_iterate_phdr(remember, &objects);
 	for (int i = 0; i < objects.used && !at; i++)
@@ -252,17 +116,16 @@ static long missing(void)
 	return -1;
 }
 
-/* NULL: the linker itself must be asked where the function is. */
-static void *find_behind_us(const char *name)
+/* What began with the program and stands behind us: as RTLD_NEXT has it, before what came by dlopen. */
+static struct objects behind_us(void)
 {
-	uint32_t hash = gnu_hash(name);
-	for (const struct link_map *map = own.map; map && map != own.last; map = map->l_next) {
-		struct dynamic d = dynamic_of(map->l_next);
-		const ElfW(Sym) *found = look_up(&d, name, hash);
-		if (found)
-			return function_at(map->l_next, found);
-	}
-	return NULL;
+	return (struct objects){own.map ? own.map->l_next : NULL, own.last ? own.last->l_next : NULL, NULL};
+}
+
+/* What came with the program and later, ourselves left out. */
+static struct objects all_others(void)
+{
+	return (struct objects){own.map, NULL, own.map};
 }
 
 /* Its entries are those of glibc's list; no more come to what began with the program. */
@@ -283,7 +146,8 @@ void *wrap_resolve(const char *name, void **real)
 	int saved = errno;
 	if (!__atomic_load_n(&own.map, __ATOMIC_ACQUIRE))
 		find_own();
-	void *found = find_behind_us(name);
+	struct objects behind = behind_us();
+	void *found = objects_definer(&behind, name, 1).at; /* NULL: the linker itself must be asked where it is */
 	if (!found && !resolve_torn())
 		found = dlsym(RTLD_NEXT, name);
 	errno = saved;
@@ -358,7 +222,17 @@ static void *copy_of(const struct late *l, uintptr_t caller)
 
 struct extent {
 	uintptr_t at, from, to;
+	const struct link_map *map;
 };
+
+/* In dl_iterate_phdr: the list stays as it is. */
+static const struct link_map *map_of(const struct dl_phdr_info *info)
+{
+	const struct link_map *map = _r_debug.r_map;
+	while (map && (map->l_addr != info->dlpi_addr || map->l_name != info->dlpi_name))
+		map = map->l_next;
+	return map;
+}
 
 static int measure(struct dl_phdr_info *info, size_t size, void *out)
 {
@@ -370,6 +244,7 @@ static int measure(struct dl_phdr_info *info, size_t size, void *out)
 			continue;
 		e->from = from;
 		e->to = from + info->dlpi_phdr[i].p_memsz;
+		e->map = map_of(info);
 		return 1;
 	}
 	return 0;
@@ -391,20 +266,49 @@ static void keep_copy(struct late *l, uintptr_t caller, void *real)
 	}
 }
 
+/*
+ * Objects that pointers are kept into. They must stay, but to pin them takes the linker's lock, whose holder may be a constructor
+ * that waits for this very thread. It is time enough when the program is about to unload something.
+ */
+enum { UNPINNED = 64 };
+
+static const void *unpinned[UNPINNED]; /* their dynamic sections */
+
+static bool pin_later(const struct link_map *map)
+{
+	for (int i = 0; map && i < UNPINNED; i++) {
+		const void *there = NULL;
+		if (__atomic_compare_exchange_n(&unpinned[i], &there, map->l_ld, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE) ||
+		    there == map->l_ld)
+			return true;
+	}
+	return false;
+}
+
+void resolve_unloading(void)
+{
+	int saved = errno;
+	for (int i = 0; i < UNPINNED && !resolve_torn(); i++)
+		(void)pinned((void *)__atomic_exchange_n(&unpinned[i], NULL, __ATOMIC_ACQ_REL));
+	errno = saved;
+}
+
 /* As find_for; nothing is kept, because nothing can be pinned. */
 static void *find_torn(const struct late *l, const void *caller)
 {
-	const struct link_map *map = map_of((uintptr_t)caller);
-	void *at = find_in_list(l->name, NULL, own.map, own.last);
+	struct objects behind = behind_us(), others = all_others();
+	const struct link_map *map = objects_around(&(struct objects){own.map, NULL, NULL}, (uintptr_t)caller);
+	void *at = objects_find(&behind, l->name, NULL);
 	if (!at && map && map != own.map && !l->single)
-		at = find_around(map, l->name);
+		at = objects_seen_from(&others, map, l->name);
 	if (!at && l->library)
-		at = find_in_list(l->name, l->library, own.map, NULL);
-	return at || (l->single && l->library) ? at : find_in_list(l->name, NULL, own.map, NULL);
+		at = objects_find(&others, l->name, l->library);
+	return at || (l->single && l->library) ? at : objects_find(&others, l->name, NULL);
 }
 
 /* As bound without us: the global scope, then the caller's own. A caller that jumps here without a frame has any that there is. */
-static void *find_for(struct late *l, const void *caller)
+static void *ask_linker(struct late *l, const void *caller)
 {
 	Dl_info info;
 	void *at = find_global(l->name);
@@ -425,13 +329,70 @@ static void *find_for(struct late *l, const void *caller)
 	return at ? at : find_local(l->name, NULL);
 }
 
+struct late_look {
+	const char *symbol; /* NULL: how much was loaded is all that is asked */
+	struct objects_definer found;
+	uint64_t loaded;
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *out)
+{
+	struct late_look *l = out;
+	struct objects later = {own.last ? own.last->l_next : NULL, NULL, NULL};
+	(void)size;
+	l->loaded = info->dlpi_adds;
+	if (l->symbol)
+		l->found = objects_definer(&later, l->symbol, 2);
+	return 1;
+}
+
+/* What it does not find cannot be there before the linker has loaded more. */
+static bool still_missing(const struct late *l)
+{
+	struct late_look now = {.symbol = NULL};
+	uint64_t missed = __atomic_load_n(&l->missed, __ATOMIC_RELAXED);
+	if (missed && l->instead)
+		dl_iterate_phdr(look, &now);
+	return missed && now.loaded == missed;
+}
+
+/*
+ * Where there is one definition, every caller was bound to it, and the linker need not be asked: a thread that did would wait for
+ * a constructor under dlopen().
+ */
+static void *find_for(struct late *l, const void *caller)
+{
+	struct objects behind = behind_us();
+	struct objects_definer found = objects_definer(&behind, l->name, 1);
+	struct late_look later = {.symbol = l->name};
+	if (found.at) {
+		__atomic_store_n(&l->real, found.at, __ATOMIC_RELEASE);
+		return found.at;
+	}
+	if (found.count)
+		return ask_linker(l, caller);
+	dl_iterate_phdr(look, &later);
+	if (!later.found.count)
+		__atomic_store_n(&l->missed, later.loaded, __ATOMIC_RELAXED);
+	if (later.found.count != 1 || !later.found.at || !pin_later(later.found.map))
+		return later.found.count ? ask_linker(l, caller) : NULL;
+	if (l->single)
+		__atomic_store_n(&l->real, later.found.at, __ATOMIC_RELEASE);
+	else
+		keep_copy(l, (uintptr_t)caller, later.found.at);
+	return later.found.at;
+}
+
 void *resolve_late(struct late *l, const void *caller)
 {
 	void *real = copy_of(l, (uintptr_t)caller);
 	if (real)
 		return real;
 	int saved = errno;
-	real = resolve_torn() ? find_torn(l, caller) : find_for(l, caller);
+	if (resolve_torn())
+		real = find_torn(l, caller);
+	else if (!still_missing(l))
+		real = find_for(l, caller);
 	errno = saved;
 	real = real ? real : l->instead;
 	if (!real)
@@ -477,19 +438,6 @@ bool resolve_find_owner(const char *symbol, const char *library, struct resolve_
 	return out->handle;
 }
 
-bool resolve_object_of(const void *at, struct resolve_object *out)
-{
-	Dl_info info;
-	struct extent e = {.at = (uintptr_t)at};
-	if (resolve_torn())
-		return false;
-	dl_iterate_phdr(measure, &e);
-	if (!e.to || !dladdr(at, &info) || !info.dli_fname)
-		return false;
-	*out = (struct resolve_object){e.from, e.to, dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE)};
-	return out->handle;
-}
-
 static struct resolve_copied *copy_at(const struct resolve_library *l, size_t i)
 {
 	return (struct resolve_copied *)((char *)l->copies + i * l->size);
@@ -505,10 +453,10 @@ static struct resolve_copied *copied_known(const struct resolve_library *l, uint
 	return NULL;
 }
 
-static void learn_copy(const struct resolve_library *l, struct resolve_copied *c, const struct resolve_object *object)
+static void learn_copy(const struct resolve_library *l, struct resolve_copied *c, const struct extent *object)
 {
 	for (const struct resolve_symbol *s = l->symbols; s < l->symbols + l->count; s++) {
-		void *found = dlsym(object->handle, s->name);
+		void *found = objects_defined_in(object->map, s->name);
 		memcpy((char *)c + s->at, &found, sizeof found);
 		c->declined |= !found && !s->optional;
 	}
@@ -520,8 +468,8 @@ static void learn_copy(const struct resolve_library *l, struct resolve_copied *c
 
 static struct resolve_copied *copied_add(struct resolve_library *l, uintptr_t at)
 {
-	struct resolve_object object;
-	if (!resolve_object_of((const void *)at, &object))
+	struct extent object = {.at = at};
+	if (resolve_torn() || !dl_iterate_phdr(measure, &object) || !pin_later(object.map))
 		return NULL;
 	uint64_t before = self.gate;
 	self.gate = SELF_OWN;

@@ -2,7 +2,7 @@
  * Where the function behind a wrapper is: the next definition of its name, another preloaded library's or the real one.
  *
  * What libc exports is found among the objects that began with the program. Everything else is a struct late: its library may
- * come with a dlopen at any time, out of sight of the global scope, and more than once. A miss is never kept.
+ * come with a dlopen at any time, out of sight of the global scope, and more than once. A miss is kept until more is loaded.
  */
 #ifndef IOLENS_RESOLVE_H
 #define IOLENS_RESOLVE_H
@@ -58,7 +58,7 @@ void *resolve_linked(const char *name);
 
 /* ---- functions of every other library ---- */
 
-enum { RESOLVE_COPIES = 4 };
+enum { RESOLVE_COPIES = 16 };
 
 /* A definition that only some callers see: those in [from, to). */
 struct resolve_copy {
@@ -72,6 +72,7 @@ struct late {
 	void *instead; /* answers as long as there is none; NULL: the process ends, as by the linker's "undefined symbol" */
 	const char *library; /* part of the file names of the libraries that may define it, NULL = any */
 	bool single;         /* one per process: every caller means the same */
+	uint64_t missed; /* how many objects the linker had loaded when it was not found; 0 = it was not looked for */
 	struct resolve_copy copy[RESOLVE_COPIES];
 };
 
@@ -81,6 +82,9 @@ void *resolve_late(struct late *l, const void *caller);
 void *resolve_named(struct late *l, const char *name, const char *library, void *instead, const void *caller);
 
 /* ---- libraries ---- */
+
+/* The program is about to unload something: what pointers are kept into must stay. */
+void resolve_unloading(void);
 
 /* A forked child of a program with threads, in which nothing of the dynamic linker may be called. */
 bool resolve_torn(void);
@@ -95,14 +99,6 @@ struct resolve_owner {
 
 /* False when no object with `library` in its name, and none of the global scope, defines the symbol. */
 bool resolve_find_owner(const char *symbol, const char *library, struct resolve_owner *out);
-
-/* The code around an address, and its object for dlsym. It stays loaded. False: it has none. */
-struct resolve_object {
-	uintptr_t from, to;
-	void *handle;
-};
-
-bool resolve_object_of(const void *at, struct resolve_object *out);
 
 /*
  * A library that a module asks by itself, of which a process may have several copies (a wheel brings its own). What is kept

@@ -8,6 +8,7 @@
 #include "thread.h"
 #include "config.h"
 #include "lock.h"
+#include "path.h"
 #include "store.h"
 #include "sys.h"
 
@@ -198,6 +199,8 @@ void self_on_jump(uintptr_t target)
 	if (self.mpi && target > self.mpi)
 		self.mpi = 0;
 	self.caller = 0;
+	if (target)
+		path_jumped(target);
 	if (recording() && self.gate != self.switched && target && left_by(target))
 		give_up_recording();
 }

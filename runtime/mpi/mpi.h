@@ -24,17 +24,22 @@
 /* ---- wrapping ---- */
 
 /*
- * The next definition of a name, searched at every call until there is an MPI. A name that it has not got is answered by
+ * The next definition of a name, searched until there is an MPI. A name that it has not got is answered by
  * `instead_`; without one the process ends as by the linker's "undefined symbol".
  */
 #define MPI_NEXT(type_, name_, instead_)                                                                \
 	((type_ *)({                                                                                    \
-		static void *found_;                                                                    \
-		void *at_ = __atomic_load_n(&found_, __ATOMIC_ACQUIRE);                                 \
+		static struct mpi_next found_;                                                          \
+		void *at_ = __atomic_load_n(&found_.at, __ATOMIC_ACQUIRE);                              \
 		__builtin_expect(at_ != NULL, 1) ? at_ : mpi_find(&found_, #name_, (void *)(instead_)); \
 	}))
 
-__attribute__((cold)) void *mpi_find(void **found, const char *name, void *instead);
+struct mpi_next {
+	void *at;
+	uint64_t missed; /* as in struct late */
+};
+
+__attribute__((cold)) void *mpi_find(struct mpi_next *found, const char *name, void *instead);
 
 /* Part of the file name of every MPI's library. */
 #define MPI_LIBRARY "mpi"

@@ -3,12 +3,15 @@
 #include "mpi.h"
 #include "self.h"
 
-void *mpi_find(void **found, const char *name, void *instead)
+void *mpi_find(struct mpi_next *found, const char *name, void *instead)
 {
-	struct late late = {.name = name, .instead = instead, .library = MPI_LIBRARY, .single = true};
+	uint64_t missed = __atomic_load_n(&found->missed, __ATOMIC_RELAXED);
+	struct late late = {.name = name, .instead = instead, .library = MPI_LIBRARY, .single = true, .missed = missed};
 	void *at = resolve_late(&late, NULL);
 	if (late.real)
-		__atomic_store_n(found, late.real, __ATOMIC_RELEASE);
+		__atomic_store_n(&found->at, late.real, __ATOMIC_RELEASE);
+	if (late.missed != missed)
+		__atomic_store_n(&found->missed, late.missed, __ATOMIC_RELAXED);
 	return at;
 }
 

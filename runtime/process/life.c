@@ -85,12 +85,6 @@ static void remember_command(int argc, char **argv)
 		memcpy(life.command + room - (sizeof mark - 1), mark, sizeof mark);
 }
 
-static int64_t job_id(char **environment)
-{
-	int64_t job = surroundings_job(environment, config.jobid);
-	return job > 0 ? job : sys_pid();
-}
-
 static void copy_text(char *to, size_t room, ssize_t got)
 {
 	to[got > 0 && (size_t)got < room ? (size_t)got : got > 0 ? room - 1 : 0] = '\0';
@@ -165,7 +159,7 @@ static bool lay_down(void)
 static void describe_node(void)
 {
 	uint64_t gate = self_work();
-	surroundings_describe(environ);
+	surroundings_describe(life.environment);
 	self.gate = gate;
 }
 
@@ -176,7 +170,9 @@ static void start_observing(int argc, char **argv, char **environment)
 	clock_start(&life.epoch);
 	if (!life.in_session)
 		logname_remember_zone(life.epoch.realtime);
-	life.job = job_id(environment);
+	life.environment = environment = surroundings_keep(environment);
+	int64_t job = surroundings_job(environment, config.jobid);
+	life.job = job > 0 ? job : sys_pid();
 	remember_command(argc, argv);
 	lock_start();
 	lock_identify();
@@ -514,7 +510,7 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 static void end_alone(enum state_end reason)
 {
 	if (own_log_wanted()) {
-		surroundings_describe(environ);
+		surroundings_describe(life.environment);
 		own_log_write(&life.epoch, life.job);
 	} else {
 		session_drop_store();

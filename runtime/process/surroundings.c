@@ -1,11 +1,23 @@
 #include "surroundings.h"
 
+#include <string.h>
+
+#include "arena.h"
 #include "config.h"
 #include "own_stack.h"
 #include "platform.h"
 #include "session.h"
 #include "store.h"
 #include "sys.h"
+
+char **surroundings_keep(char **environment)
+{
+	size_t n = 0;
+	while (environment && environment[n])
+		n++;
+	char **kept = arena_take((n + 1) * sizeof *kept);
+	return kept && n ? memcpy(kept, environment, n * sizeof *kept) : kept;
+}
 
 static const char *variable(void *environment, const char *name)
 {

@@ -4,6 +4,12 @@
 
 #include <stdint.h>
 
+/*
+ * The environment as the process was started with it, for as long as it lives: setenv() frees arrays, clearenv() leaves none, and
+ * another thread may be in either.
+ */
+char **surroundings_keep(char **environment);
+
 /* Once in a process, before it records; it takes some tenths of a millisecond. */
 void surroundings_describe(char **environment);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -53,6 +54,14 @@ class Modules:
             self.begin = f'export LMOD_CMD={init}\nmodule() {{ eval "$($LMOD_CMD bash "$@")"; }}\n'
         self.begin += f"module use {files}\n"
 
+    def link(self) -> str:
+        """As `make install` does: the library by what glibc's loaders put in place of $LIB."""
+        for place in ("lib", "lib64", f"lib/{platform.machine()}-linux-gnu"):
+            folder = self.root / "iolens/preload" / place
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / self.library.name).symlink_to(self.library)
+        return f"{self.root}/iolens/preload/$LIB/{self.library.name}"
+
     def shell(
         self, script: str, before: Sequence[str] = (), **environment: str
     ) -> subprocess.CompletedProcess[str]:
@@ -76,7 +85,10 @@ def modules(request: pytest.FixtureRequest, tmp_path: Path) -> Modules:
     return Modules(request.param, tmp_path)
 
 
-def test_a_program_is_observed_while_the_module_is_loaded(modules: Modules) -> None:
+@pytest.mark.parametrize("linked", [False, True], ids=["plain", "linked"])
+def test_a_program_is_observed_while_the_module_is_loaded(modules: Modules, linked: bool) -> None:
+    if linked:
+        modules.link()
     copy = f"{shutil.which('cp')} /etc/passwd"
     done = modules.shell(
         f"{copy} before\nmodule load iolens\n{copy} during\nmodule unload iolens\n{copy} after",
@@ -99,6 +111,33 @@ def test_unloading_leaves_no_trace(modules: Modules, own: dict[str, str]) -> Non
     assert loaded["IOLENS_LOGPATH"] == own.get("IOLENS_LOGPATH", str(modules.logs))
     assert loaded["PATH"].split(":")[0] == str(modules.root / "bin")
     assert modules.environment("module load iolens\nmodule unload iolens", **own) == before
+
+
+def test_unloading_takes_the_linked_library_back(modules: Modules) -> None:
+    before, linked = modules.environment("true"), modules.link()
+    loaded = modules.environment("module load iolens")
+    assert loaded["LD_PRELOAD"] == linked
+    assert modules.environment("module load iolens\nmodule unload iolens") == before
+    gone = f"module load iolens\nrm -r {modules.root}/iolens/preload\nmodule unload iolens 2>/dev/null"
+    assert modules.environment(gone) == before
+
+
+@pytest.mark.parametrize("compiler", [["musl-gcc"], ["gcc", "-m32"]], ids=["musl", "32-bit"])
+def test_programs_of_other_loaders_run_as_ever(modules: Modules, compiler: list[str]) -> None:
+    """By a shell that iolens is not in; the 32-bit one has an empty library, as docs/guide/surroundings.md says."""
+    source = 'int puts(const char *); int main(void) { puts("runs"); return 6; }'
+    made = [*compiler, "-w", "-x", "c", "-o", str(modules.place / "other"), "-"]
+    if not shutil.which(compiler[0]) or subprocess.run(made, input=source, text=True, check=False).returncode:
+        pytest.skip(f"no {' '.join(compiler)}")
+    modules.link()
+    if "-m32" in compiler:
+        for place in ("lib32", "lib/i386-linux-gnu"):
+            empty = modules.root / "iolens/preload" / place / modules.library.name
+            empty.parent.mkdir()
+            stub = ["gcc", "-m32", "-shared", "-nostdlib", "-x", "c", "-o", str(empty), "-"]
+            subprocess.run(stub, input="", text=True, check=True)
+    done = modules.shell("module load iolens\n./other")
+    assert (done.returncode, done.stdout, done.stderr) == (6, "runs\n", "")
 
 
 def test_loaded_by_default(modules: Modules, tmp_path: Path) -> None:

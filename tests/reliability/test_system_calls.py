@@ -4,46 +4,24 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from system_calls import all_documented, calls, documented
 
 pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
 
-CALL = re.compile(r"^(?:\d+ +)?(\w+)\(", re.MULTILINE)
 WORK = ["dd", "if=/dev/zero", "of=made", "bs=1000", "count=3", "status=none"]
 CHAIN = ["sh", "-c", "(true); exec true"]
 
 
-def documented(root: Path, *rows: str) -> set[str]:
-    """The system calls of rows of the table."""
-    text = (root / "docs" / "reliability.md").read_text()
-    section = text.partition("## Filters of system calls")[2].partition("\n## ")[0]
-    lines = {line.split(" | ")[0].strip("| "): line for line in section.splitlines() if line.startswith("|")}
-    return {name for row in rows for name in re.findall(r"`(\w+)`", lines[row])}
-
-
-def all_documented(root: Path) -> set[str]:
-    text = (root / "docs" / "reliability.md").read_text()
-    section = text.partition("## Filters of system calls")[2].partition("\n## ")[0]
-    return set(re.findall(r"`(\w+)`", section))
-
-
-def calls(command: list[str], directory: Path, **env: str) -> set[str]:
-    given = [word for item in env.items() for word in ("-E", "=".join(item))]
-    trace = directory / "trace"
-    done = subprocess.run(["strace", "-f", "-o", trace, *given, *command], cwd=directory, check=False)
-    assert done.returncode == 0
-    return set(CALL.findall(trace.read_text()))
-
-
-START, OTHER, USE, RECORD, EXEC, LOG = (
+START, OTHER, USE, RECORD, WAIT, EXEC, LOG = (
     "start of an observed program, and its first operation",
     "start of another one",
     "first use of an inherited descriptor",
     "the first record of an interface, and when there is no room for more",
+    "a wait that does not block",
     "exec and spawn",
     "the library alone writes a log",
 )
@@ -55,7 +33,7 @@ def test_what_the_library_adds_is_listed(
 ) -> None:
     bare = calls(command, tmp_path)
     library = {"LD_PRELOAD": str(preload)}
-    assert calls(command, tmp_path, **library) - bare <= documented(root, OTHER, EXEC)
+    assert calls(command, tmp_path, **library) - bare <= documented(root, OTHER, WAIT, EXEC)
     # A place of its own: where others have left stores, it looks at these, too.
     alone = {
         **library,
@@ -63,7 +41,9 @@ def test_what_the_library_adds_is_listed(
         "IOLENS_LOGPATH": str(tmp_path),
         "IOLENS_TMPDIR": str(tmp_path),
     }
-    assert calls(command, tmp_path, **alone) - bare <= documented(root, START, OTHER, USE, RECORD, EXEC, LOG)
+    assert calls(command, tmp_path, **alone) - bare <= documented(
+        root, START, OTHER, USE, RECORD, WAIT, EXEC, LOG
+    )
 
 
 @pytest.mark.parametrize("command", [WORK, CHAIN], ids=["file", "fork and exec"])
@@ -72,7 +52,7 @@ def test_a_session_adds_less(root: Path, preload: Path, tmp_path: Path, command:
     session.mkdir(mode=0o700)
     env = {"LD_PRELOAD": str(preload), "IOLENS_SESSION": str(session)}
     added = calls(command, tmp_path, **env) - calls(command, tmp_path)
-    assert added <= documented(root, START, OTHER, USE, RECORD, EXEC)
+    assert added <= documented(root, START, OTHER, USE, RECORD, WAIT, EXEC)
     assert list(session.glob("*.store"))
 
 

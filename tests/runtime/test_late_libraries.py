@@ -123,6 +123,65 @@ def test_a_miss_is_not_kept(compile_program: Callable[[str], Path], observe: Obs
     assert bare.stdout == seen.done.stdout == b"-38\n-34\n"
 
 
+MISSES = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int n, char **library)
+{
+	int (*submit)(void *, long, void *) = dlsym(RTLD_DEFAULT, "io_submit"), last = 0;
+	for (int i = 0; i < 1000; i++)
+		last = submit(NULL, 1, NULL);
+	printf("%d\\n", last);
+	dlopen(library[1], RTLD_NOW | RTLD_GLOBAL);
+	for (int i = 0; i < 1000; i++)
+		last = submit(NULL, 1, NULL);
+	printf("%d\\n", last);
+}
+"""
+
+
+def test_what_is_missing_is_looked_for_once(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path
+) -> None:
+    """Until more is loaded: 2,000 calls ask the linker no more often than ten do."""
+    library = plugin(tmp_path, "libaio-late", "int io_submit() { return -34; }")
+    debug = {"LD_DEBUG": "symbols", "LD_DEBUG_OUTPUT": str(tmp_path / "linker")}
+    seen = observe([compile_program(MISSES), library], cwd=tmp_path, env=debug)
+    assert seen.done.stdout == b"-38\n-34\n"
+    lines = [line for path in tmp_path.glob("linker.*") for line in path.read_text().splitlines()]
+    assert len([line for line in lines if "symbol=io_submit;" in line]) < 100
+
+
+# A library whose constructor waits for a thread that makes the first call of another library's wrapped function.
+CONSTRUCTOR = """
+#include <pthread.h>
+int io_submit();
+static int got;
+static void *call(void *nothing)
+{
+	got = io_submit(0, 0L, 0);
+	return nothing;
+}
+__attribute__((constructor)) static void start(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, 0, call, 0);
+	pthread_join(thread, 0);
+}
+int run(void) { return got; }
+"""
+
+
+def test_a_constructor_may_wait_for_a_thread_that_calls(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path
+) -> None:
+    """The loader's lock is held meanwhile."""
+    library = plugin(tmp_path, "libaio-late", "int io_submit() { return -34; }")
+    one = plugin(tmp_path, "one", CONSTRUCTOR, "-pthread", f"-Wl,-rpath,{tmp_path}", str(library))
+    seen = observe(["timeout", "20", compile_program(LOADER), one], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"-34\n")
+
+
 # Forks while a thread is in the dynamic linker; children call what no parent has called, and who waits is ended.
 FORKS = """
 #define _GNU_SOURCE

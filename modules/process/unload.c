@@ -1,0 +1,8 @@
+/* A library goes: pointers into those that wrappers were bound to are kept. */
+#include "wrap.h"
+
+WRAP(int, dlclose, void *handle)
+{
+	resolve_unloading();
+	return REAL(dlclose)(handle);
+}

@@ -1,0 +1,38 @@
+/*
+ * The dynamic linker's list of objects, and their tables of symbols, read without calling the linker. Objects that began with the
+ * program stay. The others stay while the caller is in dl_iterate_phdr, or where no other thread is.
+ */
+#ifndef IOLENS_OBJECTS_H
+#define IOLENS_OBJECTS_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From `first` up to and without `end` (NULL: all), without one. */
+struct objects {
+	const struct link_map *first, *end, *without;
+};
+
+/* NULL: the object does not define it, or only the linker can tell its address. */
+void *objects_defined_in(const struct link_map *map, const char *symbol);
+
+/* The first of that name; `library`: of objects with that in their names, NULL = of any. */
+void *objects_find(const struct objects *o, const char *symbol, const char *library);
+
+/* The first object that defines it, where that is as above, and how many do; not counted further than `most`. */
+struct objects_definer {
+	const struct link_map *map;
+	void *at;
+	int count;
+};
+
+struct objects_definer objects_definer(const struct objects *o, const char *symbol, int most);
+
+/* The object that the address is in. */
+const struct link_map *objects_around(const struct objects *o, uintptr_t at);
+
+/* In the object itself, and in those that it was linked with. */
+void *objects_seen_from(const struct objects *o, const struct link_map *map, const char *symbol);
+
+#endif

@@ -1,0 +1,130 @@
+"""Signal handlers with little stack: a crash handler on an alternate one of 8 KiB, of which the kernel takes four."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from observed import Observe
+
+# THREADS open paths with `..` all the time; JUMPS out of a handler leave such a call before.
+HANDLER = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { HANDLERS = 500 };
+
+static volatile int stop;
+static volatile sig_atomic_t handled;
+static sigjmp_buf start;
+
+static void jump(int s)
+{
+	siglongjmp(start, s);
+}
+
+static void crash(int s)
+{
+	char name[] = "e/../e/../crash000";
+	int n = handled++;
+	name[15] += (char)(n / 100 % 10), name[16] += (char)(n / 10 % 10), name[17] += (char)(n % 10);
+	int fd = open(name, O_WRONLY | O_CREAT, 0600);
+	if (write(fd, "crashed\n", 8) != 8)
+		_exit(s);
+	close(fd);
+}
+
+static void touch(const char *format, long who, long i)
+{
+	char name[100];
+	snprintf(name, sizeof name, format, who, i);
+	int fd = open(name, O_RDONLY | O_CREAT, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void *ever(void *who)
+{
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, 0);
+	for (long i = 0; !stop; i++)
+		touch("e/../e/../e/../e/../e/../z%ld_%ld", (long)who, i % 300);
+	return who;
+}
+
+static void leave(volatile int jumps)
+{
+	volatile long k = 0;
+	struct itimerval often = {{0, 70}, {0, 70}}, never = {{0, 0}, {0, 0}};
+	signal(SIGALRM, jump);
+	if (sigsetjmp(start, 1))
+		jumps--;
+	setitimer(ITIMER_REAL, &often, 0);
+	while (jumps > 0)
+		touch("e/../e/../e/../e/../e/../j%ld_%ld", 0, k++ % 400);
+	setitimer(ITIMER_REAL, &never, 0);
+}
+
+int main(int argc, char **argv)
+{
+	int threads = atoi(argv[1]), jumps = atoi(argv[2]), status = 0;
+	pthread_t thread[64];
+	mkdir("e", 0700);
+	char *room = mmap(0, 16384, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(room + 4096, 8192, PROT_READ | PROT_WRITE);
+	stack_t small = {.ss_sp = room + 4096, .ss_size = 8192};
+	sigaltstack(&small, 0);
+	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK};
+	sigaction(SIGUSR1, &action, 0);
+	if (jumps)
+		leave(jumps);
+	for (long i = 0; i < threads; i++)
+		pthread_create(&thread[i], 0, ever, (void *)i);
+	if (argc > 3 && fork()) { /* what the threads have in hand is left behind in the child */
+		wait(&status);
+		_exit(status ? 9 : 0);
+	}
+	for (int i = 0; i < HANDLERS; i++) {
+		raise(SIGUSR1);
+		if (threads)
+			usleep(200);
+	}
+	puts("fine");
+	fflush(stdout);
+	_exit(0);
+}
+"""
+
+
+@pytest.mark.parametrize("case", ["32 0", "64 0", "0 300", "4 100", "64 0 forks"])
+def test_a_handler_with_8_kib_opens_files(
+    compile_program: Callable[[str], Path], case: str, observe: Observe, tmp_path: Path
+) -> None:
+    program = compile_program(HANDLER)
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        seen = observe([program, *case.split()], cwd=folder)
+        assert (seen.done.returncode, seen.done.stdout) == (0, b"fine\n")
+        assert len(list(folder.glob("crash*"))) == 500
+        assert os.access(seen.log, os.R_OK)
+
+
+def test_bare_it_runs_as_well(compile_program: Callable[[str], Path], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [compile_program(HANDLER), "32", "0"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert done.stdout == b"fine\n"
