@@ -104,11 +104,12 @@ def trace(command: Sequence[str | Path], place: Path, **settings: object) -> tup
     files = {int(file.suffix[1:]): file for file in place.glob("trace.*")}
     leader = leaders(files)
     top = next(p for p, file in files.items() if f'"{command[0]}"' in file.read_text().partition("\n")[0])
-    process, witness = (result for name, _, result in calls(files[top]) if name in FORKS)
+    forked = [(arguments, result) for name, arguments, result in calls(files[top]) if name in FORKS]
+    process, witness = (result for arguments, result in forked if "CLONE_THREAD" not in arguments)
     return done.returncode, [
         moved
         for number, file in sorted(files.items())
-        if number not in (top, witness)
+        if leader[number] not in (top, witness)
         for moved in of_process(file, leader[number], number == process)
     ]
 

@@ -36,7 +36,7 @@ from packageurl import PackageURL
 from packaging.requirements import Requirement
 
 # What only this repository's own work takes: nobody who installs iolens has it.
-DEVELOPMENT = {"test", "docs", "lint"}
+DEVELOPMENT = {"test", "full", "docs", "lint"}
 # Of the machine that iolens runs on.
 LIBC = r"lib(c|m|dl|pthread|rt|gcc_s)\.so|ld-linux"
 MPI = r"lib(mpi|mpich|mpi_abi)\.so"

@@ -21,6 +21,7 @@ enum { OBJECTS = 1024 };
 
 extern char __libc_single_threaded __attribute__((weak));
 
+/* Written at the start and in a forked child, by its one thread. */
 static struct {
 	bool torn;
 	struct link_map *map;  /* our library, */
@@ -272,7 +273,8 @@ static void keep_copy(struct late *l, uintptr_t caller, void *real)
  */
 enum { UNPINNED = 64 };
 
-static const void *unpinned[UNPINNED]; /* their dynamic sections */
+static const void
+	*unpinned[UNPINNED]; /* their dynamic sections; atomic: any thread takes a free place, and empties it */
 
 static bool pin_later(const struct link_map *map)
 {
