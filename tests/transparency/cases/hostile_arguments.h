@@ -11,7 +11,7 @@
  *	a l g z   aiocb, list of them, pointer to a line, to a size
  *	k         function
  *
- * Results: i int, l long, p pointer, n process, v nothing, - not called: it returns twice or elsewhere.
+ * Results: i int, l long, p pointer, n process, v nothing, - not called: it returns twice or elsewhere, or takes no wrong one.
  */
 #include <aio.h>
 #include <linux/filter.h>
@@ -96,6 +96,7 @@ static const struct subject subjects[] = {
 	WIDTHS("mkostemps", 'i', "T 0 0"),
 	{"close", 'i', "d"},
 	{"close_range", 'i', "d q 0"},
+	{"dlclose", '-', ""},
 	{"closefrom", 'v', "d"},
 	{"dup", 'i', "d"},
 	{"dup2", 'i', "d q"},
