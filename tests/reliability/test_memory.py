@@ -169,7 +169,7 @@ int main(void)
 def test_the_directory_of_the_stores_becomes_full(
     compile_program: Compile, run_iolens: Run, tmp_path: Path
 ) -> None:
-    """No signal, no error; what has no room for a record is counted by class."""
+    """No signal, no error; what has no room for a record shares one, or is counted by class."""
     stores, place = tmp_path / "stores", tmp_path / "place"
     stores.mkdir()
     place.mkdir()
@@ -184,8 +184,9 @@ def test_the_directory_of_the_stores_becomes_full(
     assert (done.returncode, done.stderr) == (0, "")
     text = run_iolens(["show", "--base", "--show-incomplete", "--ext", tmp_path / "log"]).stdout
     posix = [row for (module, _, _), row in shown.records(text).items() if module == "POSIX"]
-    excluded = shown.sections(text)["excluded"]
-    assert {row["class"] for row in excluded} == {"no_room"}
+    excluded = shown.sections(text).get("excluded", [])
+    assert {row["class"] for row in excluded} <= {"no_room"}
+    assert excluded or any(name.endswith("<other files>") for _, name, _ in shown.records(text))
     opens = sum(int(row["POSIX_OPENS"]) for row in posix) + sum(int(row["opens"]) for row in excluded)
     written = sum(int(row["POSIX_BYTES_WRITTEN"]) for row in posix)
     assert (opens, written + sum(int(row["bytes_written"]) for row in excluded)) == (48000, 480000)
