@@ -5,17 +5,21 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import places
 import pytest
 from observed import Observe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytest_plugins = ["tiers", "timings"]
 
@@ -167,3 +171,16 @@ def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
         return folder / "program"
 
     return build
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser. Of the module: while it runs, its loop of asyncio is that of the whole process."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        pytest.skip("no Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,10 +12,8 @@ import uvicorn
 from iolens.portal.portal import Portal
 from iolens.portal.shelf import Shelf
 from iolens.portal.site import Site
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from portal_site import behind_proxy
-
-pytestmark = pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium")
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +31,6 @@ def address(site: Site, shelf: Shelf) -> Iterator[str]:
     server.should_exit = True
     thread.join()
     listening.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        yield made
-        made.close()
 
 
 class Visitor:
