@@ -4,5 +4,7 @@
 WRAP(int, dlclose, void *handle)
 {
 	resolve_unloading();
-	return REAL(dlclose)(handle);
+	int result = REAL(dlclose)(handle);
+	resolve_unloaded();
+	return result;
 }

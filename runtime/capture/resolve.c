@@ -211,12 +211,21 @@ static void undefined(const char *symbol)
 		sys_call(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 
+/* One more than how often the program has called dlclose. Atomic: any thread that does adds to it. */
+static uint64_t unloads = 1;
+
 static void *copy_of(const struct late *l, uintptr_t caller)
 {
-	for (int i = 0; i < RESOLVE_COPIES; i++) {
-		uintptr_t to = __atomic_load_n(&l->copy[i].to, __ATOMIC_ACQUIRE);
-		if (to > caller && l->copy[i].from <= caller)
-			return l->copy[i].real;
+	uint64_t now = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
+	for (const struct resolve_copy *c = l->copy; c < l->copy + RESOLVE_COPIES; c++) {
+		uint64_t since = __atomic_load_n(&c->since, __ATOMIC_ACQUIRE);
+		uintptr_t from = __atomic_load_n(&c->from, __ATOMIC_RELAXED);
+		uintptr_t to = __atomic_load_n(&c->to, __ATOMIC_RELAXED);
+		void *real = __atomic_load_n(&c->real, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (since == now && to > caller && from <= caller &&
+		    __atomic_load_n(&c->since, __ATOMIC_RELAXED) == since)
+			return real;
 	}
 	return NULL;
 }
@@ -251,18 +260,21 @@ static int measure(struct dl_phdr_info *info, size_t size, void *out)
 	return 0;
 }
 
-/* For the callers in the caller's own segment. Places are never given back: who finds none searches every time. */
+/* For the callers in the caller's own segment. Where no place is empty or out of date, it is searched every time. */
 static void keep_copy(struct late *l, uintptr_t caller, void *real)
 {
 	struct extent e = {.at = caller};
+	uint64_t now = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
 	dl_iterate_phdr(measure, &e);
-	for (int i = 0; e.to && i < RESOLVE_COPIES; i++) {
-		uintptr_t none = 0;
-		if (!__atomic_compare_exchange_n(&l->copy[i].from, &none, e.from, false, __ATOMIC_ACQ_REL,
-						 __ATOMIC_RELAXED))
+	for (struct resolve_copy *c = l->copy; e.to && c < l->copy + RESOLVE_COPIES; c++) {
+		uint64_t since = __atomic_load_n(&c->since, __ATOMIC_RELAXED);
+		if (since >= now || !__atomic_compare_exchange_n(&c->since, &since, RESOLVE_CHANGING, false,
+								 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		l->copy[i].real = real;
-		__atomic_store_n(&l->copy[i].to, e.to, __ATOMIC_RELEASE);
+		__atomic_store_n(&c->from, e.from, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->to, e.to, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->real, real, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->since, now, __ATOMIC_RELEASE);
 		return;
 	}
 }
@@ -294,6 +306,11 @@ void resolve_unloading(void)
 	for (int i = 0; i < UNPINNED && !resolve_torn(); i++)
 		(void)pinned((void *)__atomic_exchange_n(&unpinned[i], NULL, __ATOMIC_ACQ_REL));
 	errno = saved;
+}
+
+void resolve_unloaded(void)
+{
+	__atomic_fetch_add(&unloads, 1, __ATOMIC_ACQ_REL);
 }
 
 /* As find_for; nothing is kept, because nothing can be pinned. */

@@ -59,9 +59,11 @@ void *resolve_linked(const char *name);
 /* ---- functions of every other library ---- */
 
 enum { RESOLVE_COPIES = 16 };
+#define RESOLVE_CHANGING UINT64_MAX
 
-/* A definition that only some callers see: those in [from, to). */
+/* A definition that only some callers see: those in [from, to), until the program unloads something. */
 struct resolve_copy {
+	uint64_t since; /* how often it had; 0 = empty, RESOLVE_CHANGING = being written */
 	uintptr_t from, to;
 	void *real;
 };
@@ -83,8 +85,9 @@ void *resolve_named(struct late *l, const char *name, const char *library, void 
 
 /* ---- libraries ---- */
 
-/* The program is about to unload something: what pointers are kept into must stay. */
+/* The program is about to unload something: what pointers are kept into must stay. And it has: its callers may be gone. */
 void resolve_unloading(void);
+void resolve_unloaded(void);
 
 /* A forked child of a program with threads, in which nothing of the dynamic linker may be called. */
 bool resolve_torn(void);

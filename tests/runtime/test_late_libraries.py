@@ -258,3 +258,44 @@ def test_what_is_preloaded_behind_iolens_is_called_by_it(
     log = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGFILE": str(tmp_path / "log")}
     subprocess.run([program], env={"LD_PRELOAD": f"{preload}:{behind}", **log}, check=True)
     assert (tmp_path / "log").exists()
+
+
+PLUGIN = """
+#include <stdio.h>
+long H5Fopen(const char *name, unsigned flags, long access);
+long run(void) { return H5Fopen("none", 0, 0); }
+"""
+IN_TURN = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	for (int turn = 0; turn < 6; turn++) {
+		char name[64];
+		snprintf(name, sizeof name, "./plugin%d.so", turn % 2 + 1);
+		void *plugin = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+		if (!plugin)
+			return 1;
+		printf("%ld ", ((long (*)(void))dlsym(plugin, "run"))());
+		dlclose(plugin);
+	}
+	return 0;
+}
+"""
+
+
+def test_a_plugin_at_the_place_of_another_calls_its_own_library(
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """What is kept for callers in a segment is out of date when the program has unloaded something."""
+    (tmp_path / "plugin.c").write_text(PLUGIN)
+    for n in ("1", "2"):
+        (tmp_path / "q.c").write_text(
+            f"long H5Fopen(void) {{ return {n}; }}\nint H5open(void) {{ return 0; }}\n"
+        )
+        shared = ["cc", "-shared", "-fPIC", "-o"]
+        subprocess.run([*shared, f"libq{n}.so", f"-Wl,-soname,libq{n}.so", "q.c"], cwd=tmp_path, check=True)
+        linked = [f"plugin{n}.so", "plugin.c", "-L.", f"-lq{n}", f"-Wl,-rpath,{tmp_path}"]
+        subprocess.run([*shared, *linked], cwd=tmp_path, check=True)
+    done = observe([compile_program(IN_TURN)], cwd=tmp_path).done
+    assert (done.returncode, done.stdout.split()) == (0, [b"1", b"2"] * 3)
