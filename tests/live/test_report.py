@@ -30,7 +30,7 @@ def test_a_log_of_what_was_done_until_now(place: Place, steady: Path) -> None:
     run = place.run(steady, place.work, 100)
     place.ready()
     session = place.session()
-    while not (session / "platform").exists():  # `iolens run` writes it beside the running program
+    while not (session / "platform").exists():  # `iolens run` writes it while the program runs
         time.sleep(0.01)
     before = sorted(path.name for path in session.iterdir())
     log = place.work / "now.darshan"
