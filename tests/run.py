@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "build" / "test-counts.json"
+TIMINGS = ROOT / "build" / "test-timings.json"
 WORKERS = (os.cpu_count() or 1) + 1  # one more than cores: some tests only wait
 NO_TESTS = 5  # pytest's exit code
 
@@ -50,6 +51,8 @@ def environment() -> dict[str, str]:
 
 
 def run_parts(tier: str, *arguments: str) -> int:
+    if tier == "full" and not arguments:
+        TIMINGS.unlink(missing_ok=True)  # of every test there is: what is gone is not listed for ever
     code, counts = part(tier, "no", "-n", str(WORKERS), "--dist", "worksteal", *arguments)
     if code in (0, NO_TESTS) or (code == 1 and "-x" not in arguments):
         second, more = part(tier, "yes", *arguments)

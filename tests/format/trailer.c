@@ -74,6 +74,38 @@ TEST(sections_come_back_as_they_were_written)
 	free(o.data);
 }
 
+/* Numbers that nothing makes smaller: the section takes several pieces of its check sum. */
+TEST(a_long_section_comes_back)
+{
+	enum { ROWS = 2000 };
+	struct log_writer *w;
+	struct log_job_text job = make_job(4);
+	struct trailer_section s;
+	struct opened o = {0};
+	struct trailer_table *t;
+	EQUAL(log_writer_memory(&w, NULL), 0);
+	log_write_job(w, &job);
+	EQUAL(section_begin(&s, "x", "number u64\n"), 0);
+	for (uint64_t i = 0; i < ROWS; i++) {
+		section_row(&s);
+		section_set_i64(&s, "number", 0, (int64_t)(i * i * i * 0x9E3779B97F4A7C15u));
+	}
+	log_write_section(w, &s);
+	section_free(&s);
+	EQUAL(log_writer_finish(w, NULL), 0);
+	o.data = (uint8_t *)log_writer_data(w, &o.size);
+	reopen(&o);
+	CHECK(trailer_at(o.trailer, 0)->stored > 3 * 4096);
+	EQUAL(trailer_find(o.trailer, "x", &t, &o.err), 0);
+	TEXT(o.err.message, "");
+	EQUAL(trailer_rows(t), ROWS);
+	for (uint64_t i = 0; i < ROWS; i++)
+		EQUAL(trailer_i64(t, i, trailer_field(t, "number"), 0), (int64_t)(i * i * i * 0x9E3779B97F4A7C15u));
+	trailer_free(t);
+	close_log(&o);
+	log_writer_free(w);
+}
+
 TEST(what_a_section_does_not_have_reads_as_nothing)
 {
 	struct opened o = open_log();

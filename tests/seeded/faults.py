@@ -16,10 +16,11 @@ __all__ = ["Fault", "read"]
 
 @dataclass(frozen=True)
 class Fault:
-    """room: a folder of docs/architecture.md. seen: what a user would see wrong."""
+    """room: a folder of docs/architecture.md. tests: arguments of pytest. seen: what a user would see wrong."""
 
     id: str
     room: str
+    tests: str
     file: str
     old: str
     new: str
