@@ -91,10 +91,12 @@ class Tiers:
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Files of which no test can be taken are not imported: this halves what a worker's start takes."""
-        if self.tier != "quick" or not collection_path.name.startswith("test_"):
+        if self.tier not in ("quick", "full") or not collection_path.name.startswith("test_"):
             return None
         row = row_of(PurePosixPath(collection_path.relative_to(HERE)))
-        return True if row and row.tier != "quick" and not row.quick else None
+        if not row or row.tier in ("quick", self.tier) or row.quick:
+            return None
+        return None if self.tier == "full" and row.full else True
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         seen: set[str] = set()
