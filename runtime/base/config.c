@@ -382,7 +382,8 @@ static void warn(const struct place *p, const char *name, const char *value, con
 	char place[PLACE];
 	print_place(p, place);
 	if (nwarnings < WARNINGS)
-		snprintf(warnings[nwarnings++], sizeof *warnings, "%s: %.40s %.40s: %s", place, name, value, what);
+		snprintf(warnings[nwarnings++], sizeof *warnings, "%s: %.40s%s%.40s%s%s", place, name,
+			 *value ? " " : "", value, *name ? ": " : "", what);
 }
 
 static void apply(const struct setting *s, const char *value, const struct place *p)
@@ -473,10 +474,17 @@ static void load_line(char *line, const char *path, int number)
 	}
 }
 
+/* Of a pipe or a terminal it would take what others wait for, and wait itself. */
+static bool is_file(int fd)
+{
+	struct stat s;
+	return fd >= 0 && sys_fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 static void load_file(const char *path)
 {
-	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-	char *text = fd >= 0 ? arena_take(FILE_MAX + 1) : NULL;
+	int fd = sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	char *text = is_file(fd) ? arena_take(FILE_MAX + 1) : NULL;
 	ssize_t got = text ? sys_read(fd, text, FILE_MAX) : -1;
 	if (fd >= 0)
 		sys_close(fd);

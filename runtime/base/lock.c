@@ -12,6 +12,7 @@ enum {
 	YIELDS = 8, /* to threads of the same priority; one of a lower runs while this one sleeps */
 	SLEEP_NS = 20 * 1000,
 	LONGEST_NS = 200 * 1000 * 1000,
+	TURN_LEAST_NS = 1000,      /* also where a filter answers for the clock, which then stands still */
 	TURN_NS = 10 * 1000 * 1000 /* what one turn counts at most: the process may have been stopped meanwhile */
 };
 
@@ -82,6 +83,7 @@ bool lock_wait_on(struct lock_wait *w, int64_t most)
 	int64_t now = sys_nanoseconds(CLOCK_MONOTONIC);
 	int64_t turn = w->last ? now - w->last : 0;
 	w->last = now;
+	turn = turn > TURN_LEAST_NS ? turn : TURN_LEAST_NS;
 	w->waited += turn < TURN_NS ? turn : TURN_NS;
 	let_others(w->turns);
 	return w->waited < most;

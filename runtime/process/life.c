@@ -433,6 +433,8 @@ static bool take_turn(int pid)
 {
 	struct lock_wait w = {0};
 	int *waking = &self_process.waking, holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
+	if (pid <= 0)
+		return false; /* a filter has answered */
 	while (holder == pid ||
 	       !__atomic_compare_exchange_n(waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (!lock_wait_on(&w, WAKING_NS))

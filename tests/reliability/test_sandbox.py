@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -132,6 +133,56 @@ def test_a_filter_that_allows_what_is_listed_is_no_reason(
     assert (seen.done.returncode, seen.done.stdout) == (0, b"read\n")
     assert not seen.sections.get("unobserved")
     assert seen.total("POSIX", "BYTES_READ", f"{tmp_path}/text") == 5
+
+
+ANSWERED = r"""
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A filter answers 0 to every other system call: to getpid, to the clock, to sleeping. */
+int main(void)
+{
+	static const int allowed[] = {SYS_read, SYS_write, SYS_openat, SYS_close, SYS_exit_group, SYS_brk, SYS_mmap};
+	static struct sock_filter f[32];
+	int n = 0, fd;
+	long set;
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (unsigned i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+		f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO);
+	struct sock_fprog p = {n, f};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	__asm__ volatile("syscall" /* which no wrapper sees */
+			 : "=a"(set)
+			 : "a"(SYS_seccomp), "D"(SECCOMP_SET_MODE_FILTER), "S"(0), "d"(&p)
+			 : "rcx", "r11", "memory");
+	for (int i = 0; i < 20; i++) {
+		fd = open("made", O_WRONLY | O_CREAT, 0600);
+		if (set || fd < 0 || write(fd, "text", 4) != 4 || close(fd))
+			return 1;
+	}
+	return 6;
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="its system call is written for x86-64")
+def test_a_filter_that_answers_nothing_true_is_not_waited_for(
+    compile_program: Callable[[str], Path], preload: Path, tmp_path: Path
+) -> None:
+    program = compile_program(ANSWERED)
+    own = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
+    for library in ({}, {"LD_PRELOAD": str(preload)}):
+        env = {**os.environ, **own, **library}
+        done = subprocess.run([program], cwd=tmp_path, env=env, capture_output=True, check=False, timeout=60)
+        assert (done.returncode, (tmp_path / "made").read_text()) == (6, "text"), library
 
 
 def test_the_list_in_the_sources_is_the_one_in_the_docs(root: Path) -> None:

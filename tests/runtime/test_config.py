@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from os import environ
 from pathlib import Path
@@ -179,3 +180,20 @@ def test_a_home_of_any_length_can_say_no(preload: Path, run_iolens: Run, tmp_pat
         run(["cat", "file"], env={**environ, **alone, "XDG_CONFIG_HOME": ""}, cwd=tmp_path, check=True)
         found.append(len(list(logs.rglob("*.darshan"))))
     assert found == [1, 1]
+
+
+def test_a_configuration_that_is_no_file_is_not_waited_for(
+    preload: Path, run_iolens: Run, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for no_file in ("fifo", "."):
+        env = {"IOLENS_CONFIG_PATH": str(tmp_path / no_file)}
+        alone = {**environ, **env, "LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1"}
+        alone["IOLENS_LOGPATH"] = str(tmp_path)
+        done = run(["cat", "/proc/version"], env=alone, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (0, Path("/proc/version").read_text())
+        shown_settings = run_iolens(["config"], env=env)
+        assert f"{tmp_path / no_file}: cannot be read" in shown_settings.stdout
+        assert setting(shown_settings.stdout, "BUDGET") == ("4", "default")
+        observed = run_iolens(["run", "-q", "--", "echo", "done"], tmp_path, env)
+        assert (observed.returncode, observed.stdout) == (0, "done\n")
