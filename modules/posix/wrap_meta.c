@@ -12,6 +12,7 @@
 #include <utime.h>
 
 #include "map.h"
+#include "names.h"
 #include "record.h"
 #include "sys.h"
 
@@ -105,12 +106,14 @@ WRAP(int, __fxstatat, int version, int dir, const char *path, struct stat *out, 
 }
 ALIAS(__fxstatat64, __fxstatat);
 
-/* ---- names ---- */
+/* ---- names: what is renamed may be the working directory, or above it ---- */
 
 WRAP(int, rename, const char *old, const char *new)
 {
 	struct span s = span_path();
+	names_directory_changing();
 	int result = REAL(rename)(old, new);
+	names_directory_changed();
 	posix_on_rename(s, AT_FDCWD, old, AT_FDCWD, new, result);
 	return result;
 }
@@ -118,7 +121,9 @@ WRAP(int, rename, const char *old, const char *new)
 WRAP(int, renameat, int old_dir, const char *old, int new_dir, const char *new)
 {
 	struct span s = span_path();
+	names_directory_changing();
 	int result = REAL(renameat)(old_dir, old, new_dir, new);
+	names_directory_changed();
 	posix_on_rename(s, old_dir, old, new_dir, new, result);
 	return result;
 }
@@ -126,7 +131,9 @@ WRAP(int, renameat, int old_dir, const char *old, int new_dir, const char *new)
 WRAP(int, renameat2, int old_dir, const char *old, int new_dir, const char *new, unsigned flags)
 {
 	struct span s = span_path();
+	names_directory_changing();
 	int result = REAL(renameat2)(old_dir, old, new_dir, new, flags);
+	names_directory_changed();
 	posix_on_rename(s, old_dir, old, new_dir, new, result);
 	return result;
 }

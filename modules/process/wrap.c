@@ -197,9 +197,6 @@ static void rouse(void)
 		return REAL(name) arguments; \
 	}
 
-ROUSING(chroot, (const char *path), (path))
-ROUSING(unshare, (int flags), (flags))
-ROUSING(setns, (int fd, int kind), (fd, kind))
 ROUSING(mount, (const char *what, const char *where, const char *type, unsigned long flags, const void *data),
 	(what, where, type, flags, data))
 ROUSING(umount, (const char *where), (where))
@@ -223,16 +220,47 @@ ALIAS(prlimit64, prlimit);
 
 /* ---- the working directory ---- */
 
-WRAP(int, chdir, const char *path)
+#define MOVING(type, name, parameters, arguments)   \
+	WRAP(type, name, UNPACK parameters)         \
+	{                                           \
+		names_directory_changing();         \
+		type result = REAL(name) arguments; \
+		names_directory_changed();          \
+		return result;                      \
+	}
+
+MOVING(int, chdir, (const char *path), (path))
+MOVING(int, fchdir, (int fd), (fd))
+
+/* libc goes from directory to directory, and calls the program in between, or returns to it. */
+MOVING(int, nftw, (const char *path, void *each, int descriptors, int flags), (path, each, descriptors, flags))
+MOVING(void *, fts_open, (char *const *paths, int options, void *order), (paths, options, order))
+MOVING(void *, fts_read, (void *walk), (walk))
+MOVING(void *, fts_children, (void *walk, int options), (walk, options))
+MOVING(int, fts_close, (void *walk), (walk))
+ALIAS(nftw64, nftw);
+ALIAS(fts64_open, fts_open);
+ALIAS(fts64_read, fts_read);
+ALIAS(fts64_children, fts_children);
+ALIAS(fts64_close, fts_close);
+
+WRAP(int, chroot, const char *path)
 {
-	int result = REAL(chdir)(path);
+	rouse();
+	names_directory_changing();
+	int result = REAL(chroot)(path);
 	names_directory_changed();
 	return result;
 }
 
-WRAP(int, fchdir, int fd)
-{
-	int result = REAL(fchdir)(fd);
-	names_directory_changed();
-	return result;
-}
+/* Afterwards this thread has a working directory that others do not have. */
+#define PARTING(name, parameters, arguments) \
+	WRAP(int, name, UNPACK parameters)   \
+	{                                    \
+		rouse();                     \
+		names_directory_changing();  \
+		return REAL(name) arguments; \
+	}
+
+PARTING(unshare, (int flags), (flags))
+PARTING(setns, (int fd, int kind), (fd, kind))

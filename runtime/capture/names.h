@@ -75,7 +75,8 @@ struct name *names_overflow(int module, const struct path *p);
 /* True for such an entry: its records are not held against the budget. */
 bool names_is_overflow(const struct name *n);
 
-/* The working directory changed. */
+/* Around all that may change the working directory, or its name. Without the second, it is asked for each time from then on. */
+void names_directory_changing(void);
 void names_directory_changed(void);
 
 /* Asks for what names need of the kernel: the working directory and the mounts. */

@@ -67,8 +67,9 @@ KNOWN = (
     Known(
         "working directory renamed",
         ".+",
-        "a directory was renamed in which a process is: paths from there have its old name",
-        "0.0 chdir s; 0.0 stat a; 0.0 rename @/s @/w; 0.0 stat b; 0.0 open ../a 0 0; 0.0 end exit 0",
+        "a directory above is renamed by another process, or by a relative name: names from there may be the old ones",
+        "0.0 chdir s; 0.0 stat b; 0.0 fork 1; 1.0 rename @/s @/w; 1.0 end exit 0; 0.0 wait 1; 0.0 stat b;"
+        " 0.0 end exit 0",
     ),
     Known(
         "part of an item",
