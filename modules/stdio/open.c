@@ -119,12 +119,22 @@ __attribute__((noinline)) static struct stdio_file *file_at(const char *path, en
 	return file;
 }
 
+/* A path that leads to an open file: what it leads to. */
+__attribute__((noinline)) static struct stdio_file *file_behind(int fd, enum state_class_id *class)
+{
+	PATH(p);
+	*class = posix_behind(fd, LOG_MOD_STDIO, p);
+	return *class ? NULL : file_of(&kind, p);
+}
+
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
 {
 	enum state_class_id class;
 	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, &class);
 	struct stdio_file *file = file_known(&kind, n);
 	file = file || class ? file : file_at(path, &class);
+	if (names_leads(class, path))
+		file = file_behind(f->_fileno, &class);
 	if (class)
 		enter_class(f, class);
 	if (!file)

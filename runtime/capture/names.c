@@ -287,6 +287,15 @@ enum state_class_id names_open_class(int module, const struct path *p)
 	return STATE_CLASS_MPI;
 }
 
+bool names_may_lead(const char *path)
+{
+	static const char *const links[] = {"/std", "/fd/", "/cwd/", "/root/", "/exe", "/map_files/"};
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+		if (strstr(path, links[i]))
+			return true;
+	return path[0] != '/';
+}
+
 void names_count_class(enum state_class_id class)
 {
 	struct state_shard *shard = self_shard();

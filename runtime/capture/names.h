@@ -55,6 +55,14 @@ enum state_class_id names_open_class(int module, const struct path *p);
  */
 struct name *names_recall(int module, int dir, const char *path, enum state_class_id *class);
 
+/* True for a path of that class that may be a link of /dev or /proc to an open file or a directory, such as /dev/stdin. */
+bool names_may_lead(const char *path);
+static inline bool names_leads(enum state_class_id class, const char *path)
+{
+	bool special = class == STATE_CLASS_DEVICE || class == STATE_CLASS_KERNEL;
+	return __builtin_expect(special, 0) && names_may_lead(path);
+}
+
 /* Adds one open of a class that has no records. */
 void names_count_class(enum state_class_id class);
 
