@@ -320,6 +320,7 @@ WRAP(DIR *, opendir, const char *path)
 {
 	struct span s = span_path();
 	DIR *got = REAL(opendir)(path);
+	posix_made(got ? dirfd(got) : -1);
 	posix_on_operation(s, STATE_OP_POSIX_OPENDIR, got ? 0 : -1, 0);
 	return got;
 }

@@ -127,7 +127,8 @@ __asm__(".globl vfork\n.type vfork, @function\n"
 	"	call vfork_prepare\n"
 	"	addq $8, %rsp\n"
 	"	jmp *%rax\n"
-	".size vfork, .-vfork\n");
+	".size vfork, .-vfork\n"
+	".globl __vfork\n.type __vfork, @function\n.set __vfork, vfork\n");
 #elif defined(__aarch64__)
 __asm__(".globl vfork\n.type vfork, @function\n"
 	"vfork:\n"
@@ -135,7 +136,8 @@ __asm__(".globl vfork\n.type vfork, @function\n"
 	"	bl vfork_prepare\n"
 	"	ldp x29, x30, [sp], #16\n"
 	"	br x0\n"
-	".size vfork, .-vfork\n");
+	".size vfork, .-vfork\n"
+	".globl __vfork\n.type __vfork, @function\n.set __vfork, vfork\n");
 #endif
 
 /* Runs no atfork handlers. */
