@@ -253,9 +253,12 @@ __thread bool posix_mapping;
 WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t from)
 {
 	struct span s = flags & MAP_ANONYMOUS || fd < 0 ? (struct span){.fd = fd} : span_fd(fd);
+	struct map_taken replaced;
+	map_unmapping(&replaced, at, flags & MAP_FIXED ? n : 0);
 	posix_mapping = true;
 	void *got = REAL(mmap)(at, n, protection, flags, fd, from);
 	posix_mapping = false;
+	map_unmapped(&replaced, got != MAP_FAILED);
 	posix_on_map(s, (int64_t)n, got != MAP_FAILED);
 	if (got != MAP_FAILED && s.at)
 		map_began(s, got, n, protection, flags, from);
@@ -284,11 +287,13 @@ WRAP(void *, mremap, void *old, size_t n, size_t room, int flags, ...)
 	va_start(rest, flags);
 	void *to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
 	va_end(rest);
-	struct map_taken taken;
+	struct map_taken taken, replaced;
 	map_resizing(&taken, old, n, room);
+	map_unmapping(&replaced, to, flags & MREMAP_FIXED ? room : 0);
 	posix_mapping = true;
 	void *got = REAL(mremap)(old, n, room, flags, to);
 	posix_mapping = false;
+	map_unmapped(&replaced, got != MAP_FAILED);
 	map_unmapped(&taken, got != MAP_FAILED);
 	if (got != MAP_FAILED)
 		map_moved(old, room < n ? room : n, got, room);

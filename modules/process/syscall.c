@@ -122,7 +122,10 @@ static long pass(long number, long a, long b, long c, long d, long e, long f)
 static long map(long at, long n, long protection, long flags, long fd, long from)
 {
 	struct span s = flags & MAP_ANONYMOUS || (int)fd < 0 ? (struct span){.fd = (int)fd} : span_fd((int)fd);
+	struct map_taken replaced;
+	map_unmapping(&replaced, (void *)at, flags & MAP_FIXED ? (size_t)n : 0);
 	long got = pass(SYS_mmap, at, n, protection, flags, fd, from);
+	map_unmapped(&replaced, got != -1);
 	posix_on_map(s, n, got != -1);
 	if (got != -1 && s.at)
 		map_began(s, (void *)got, (size_t)n, (int)protection, (int)flags, from);
@@ -140,9 +143,11 @@ static long unmap(long at, long n)
 
 static long move(long at, long n, long room, long flags, long to)
 {
-	struct map_taken taken;
+	struct map_taken taken, replaced;
 	map_resizing(&taken, (void *)at, (size_t)n, (size_t)room);
+	map_unmapping(&replaced, (void *)to, flags & MREMAP_FIXED ? (size_t)room : 0);
 	long got = pass(SYS_mremap, at, n, room, flags, to, 0);
+	map_unmapped(&replaced, got != -1);
 	map_unmapped(&taken, got != -1);
 	if (got != -1)
 		map_moved((void *)at, (size_t)(room < n ? room : n), (void *)got, (size_t)room);
