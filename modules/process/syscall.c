@@ -86,7 +86,7 @@ static void see_child(long number, long first)
 {
 	bool own_memory = number == SYS_fork || (number == SYS_clone && !(first & CLONE_VM));
 	bool our_memory = number == SYS_vfork || (number == SYS_clone && first & CLONE_VM);
-	if (own_memory || number == SYS_clone3)
+	if (own_memory || number == SYS_clone3 || (our_memory && !(number == SYS_clone && first & CLONE_FILES)))
 		life_share();
 	if (our_memory || number == SYS_clone3) {
 		fds_vfork_seen();

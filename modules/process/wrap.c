@@ -116,6 +116,7 @@ static void *real_vfork_entry;
 __attribute__((used)) static void *vfork_prepare(void)
 {
 	life_rouse(); /* the child must not: the memory is not its own */
+	life_share();
 	fds_vfork_seen();
 	return wrap_real("vfork", &real_vfork_entry);
 }
@@ -163,9 +164,9 @@ WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...
 		fds_vfork_seen();
 		if (!(flags & CLONE_VFORK))
 			lock_share();
-	} else {
-		life_share();
 	}
+	if (!(flags & CLONE_VM) || !(flags & CLONE_FILES))
+		life_share();
 	return REAL(clone)(run, stack, flags, argument, parent_tid, tls, child_tid);
 }
 
