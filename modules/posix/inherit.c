@@ -13,27 +13,10 @@
 
 /* ---- born with, or given ---- */
 
-static bool in_memory_only(const struct path *p)
-{
-	return strncmp(p->text, "/memfd:", 7) == 0 || strncmp(p->text, "/SYSV", 5) == 0;
-}
-
-static void cut_deleted(struct path *p)
-{
-	static const char mark[] = " (deleted)";
-	size_t n = sizeof mark - 1;
-	if (p->length > n && memcmp(p->text + p->length - n, mark, n) == 0)
-		p->length -= (uint32_t)n;
-	p->text[p->length] = '\0';
-}
-
 static uintptr_t adopt(int fd)
 {
 	PATH(p);
-	if (!names_path_of_fd(p, fd))
-		return STATE_CLASS_SPECIAL;
-	cut_deleted(p);
-	if (in_memory_only(p))
+	if (!posix_name_of(fd, p))
 		return STATE_CLASS_SPECIAL;
 	enum state_class_id class = names_class(LOG_MOD_POSIX, p);
 	struct posix_file *f = class ? NULL : posix_file_of(p);

@@ -197,10 +197,53 @@ struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id 
 	return known_or_made(dir, path, class);
 }
 
-static uintptr_t entry_for(int dir, const char *path, int flags, int mode, double start, double end)
+static bool in_memory_only(const struct path *p)
+{
+	return strncmp(p->text, "/memfd:", 7) == 0 || strncmp(p->text, "/SYSV", 5) == 0;
+}
+
+static void cut_deleted(struct path *p)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = sizeof mark - 1;
+	if (p->length > n && memcmp(p->text + p->length - n, mark, n) == 0)
+		p->length -= (uint32_t)n;
+	p->text[p->length] = '\0';
+}
+
+bool posix_name_of(int fd, struct path *p)
+{
+	if (!names_path_of_fd(p, fd))
+		return false;
+	cut_deleted(p);
+	return !in_memory_only(p);
+}
+
+enum state_class_id posix_behind(int fd, int module, struct path *p)
+{
+	struct stat s;
+	if (sys_fstat(fd, &s) == 0 && !S_ISREG(s.st_mode))
+		return (enum state_class_id)fds_class_of(fd, &s);
+	return posix_name_of(fd, p) ? names_open_class(module, p) : STATE_CLASS_SPECIAL;
+}
+
+/* A path that leads to an open file: what it leads to. */
+__attribute__((noinline)) static struct posix_file *file_behind(int fd, enum state_class_id *class)
+{
+	PATH(p);
+	*class = posix_behind(fd, LOG_MOD_POSIX, p);
+	struct posix_file *f = *class ? NULL : posix_file_of(p);
+	if (!f && !*class)
+		*class = posix_without_record();
+	return f;
+}
+
+static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mode, double start, double end)
 {
 	enum state_class_id class;
 	struct posix_file *f = known_or_made(dir, path, &class);
+	if (!f && names_leads(class, path))
+		f = file_behind(fd, &class);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
 	if (class)
@@ -214,7 +257,7 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 	self_enter();
 	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, start, end);
 	if (fd >= 0) {
-		uintptr_t at = entry_for(dir, path, flags, mode, start, end);
+		uintptr_t at = entry_for(fd, dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
 		if (!fds_foreign())

@@ -18,6 +18,9 @@
 
 struct posix_open;
 
+/* Forgets the descriptors of a range that was closed. */
+void posix_forget(unsigned first, unsigned last);
+
 /* A read or write on a tracked descriptor that ended: `got` is its result, `at` its explicit offset or AT_CURSOR. */
 void posix_read(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
 void posix_write(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd);
@@ -92,6 +95,17 @@ static inline void posix_on_open(struct span s, int fd, int dir, const char *pat
 {
 	if (s.at)
 		posix_opened(s.start, fd, dir, path, flags, mode);
+}
+
+struct path;
+/* What an open descriptor is on: its class, or none and the kernel's name of a file that may have a record. Inside self_enter. */
+enum state_class_id posix_behind(int fd, int module, struct path *p);
+
+/* A new descriptor of something that has no records: its number may have been another's that was closed unseen. */
+static inline void posix_made(int fd)
+{
+	if (fd >= 0 && fds_peek(fd))
+		posix_forget((unsigned)fd, (unsigned)fd);
 }
 
 /* Before the real close: afterwards the number may already be another thread's new file. The entry that it had. */
@@ -192,8 +206,5 @@ void posix_aio_end(void);
 
 /* In a forked child: what the parent submitted is the parent's. */
 void posix_aio_forget(void);
-
-/* Forgets the descriptors of a range that was closed. */
-void posix_forget(unsigned first, unsigned last);
 
 #endif

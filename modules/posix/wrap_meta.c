@@ -12,6 +12,7 @@
 #include <utime.h>
 
 #include "map.h"
+#include "names.h"
 #include "record.h"
 #include "sys.h"
 
@@ -105,12 +106,14 @@ WRAP(int, __fxstatat, int version, int dir, const char *path, struct stat *out, 
 }
 ALIAS(__fxstatat64, __fxstatat);
 
-/* ---- names ---- */
+/* ---- names: what is renamed may be the working directory, or above it ---- */
 
 WRAP(int, rename, const char *old, const char *new)
 {
 	struct span s = span_path();
+	names_directory_changing();
 	int result = REAL(rename)(old, new);
+	names_directory_changed();
 	posix_on_rename(s, AT_FDCWD, old, AT_FDCWD, new, result);
 	return result;
 }
@@ -118,7 +121,9 @@ WRAP(int, rename, const char *old, const char *new)
 WRAP(int, renameat, int old_dir, const char *old, int new_dir, const char *new)
 {
 	struct span s = span_path();
+	names_directory_changing();
 	int result = REAL(renameat)(old_dir, old, new_dir, new);
+	names_directory_changed();
 	posix_on_rename(s, old_dir, old, new_dir, new, result);
 	return result;
 }
@@ -126,7 +131,9 @@ WRAP(int, renameat, int old_dir, const char *old, int new_dir, const char *new)
 WRAP(int, renameat2, int old_dir, const char *old, int new_dir, const char *new, unsigned flags)
 {
 	struct span s = span_path();
+	names_directory_changing();
 	int result = REAL(renameat2)(old_dir, old, new_dir, new, flags);
+	names_directory_changed();
 	posix_on_rename(s, old_dir, old, new_dir, new, result);
 	return result;
 }
@@ -246,9 +253,12 @@ __thread bool posix_mapping;
 WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t from)
 {
 	struct span s = flags & MAP_ANONYMOUS || fd < 0 ? (struct span){.fd = fd} : span_fd(fd);
+	struct map_taken replaced;
+	map_unmapping(&replaced, at, flags & MAP_FIXED ? n : 0);
 	posix_mapping = true;
 	void *got = REAL(mmap)(at, n, protection, flags, fd, from);
 	posix_mapping = false;
+	map_unmapped(&replaced, got != MAP_FAILED);
 	posix_on_map(s, (int64_t)n, got != MAP_FAILED);
 	if (got != MAP_FAILED && s.at)
 		map_began(s, got, n, protection, flags, from);
@@ -277,11 +287,13 @@ WRAP(void *, mremap, void *old, size_t n, size_t room, int flags, ...)
 	va_start(rest, flags);
 	void *to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
 	va_end(rest);
-	struct map_taken taken;
+	struct map_taken taken, replaced;
 	map_resizing(&taken, old, n, room);
+	map_unmapping(&replaced, to, flags & MREMAP_FIXED ? room : 0);
 	posix_mapping = true;
 	void *got = REAL(mremap)(old, n, room, flags, to);
 	posix_mapping = false;
+	map_unmapped(&replaced, got != MAP_FAILED);
 	map_unmapped(&taken, got != MAP_FAILED);
 	if (got != MAP_FAILED)
 		map_moved(old, room < n ? room : n, got, room);
@@ -313,6 +325,7 @@ WRAP(DIR *, opendir, const char *path)
 {
 	struct span s = span_path();
 	DIR *got = REAL(opendir)(path);
+	posix_made(got ? dirfd(got) : -1);
 	posix_on_operation(s, STATE_OP_POSIX_OPENDIR, got ? 0 : -1, 0);
 	return got;
 }

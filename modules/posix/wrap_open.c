@@ -142,6 +142,7 @@ WRAP(int, close, int fd)
 	posix_on_close(s);
 	return result;
 }
+ALIAS(__close, close);
 
 WRAP(int, close_range, unsigned first, unsigned last, int flags)
 {
@@ -173,6 +174,7 @@ WRAP(int, dup2, int fd, int to)
 	posix_on_dup(s, copy);
 	return copy;
 }
+ALIAS(__dup2, dup2);
 
 WRAP(int, dup3, int fd, int to, int flags)
 {
@@ -262,3 +264,55 @@ WRAP(int, lockf, int fd, int operation, off_t n)
 	return result;
 }
 ALIAS(lockf64, lockf);
+
+/* ---- descriptors of other things ---- */
+
+/* A call that makes one: parameters and arguments in brackets. */
+#define MAKES(name, parameters, arguments)     \
+	WRAP(int, name, UNPACK parameters)     \
+	{                                      \
+		int fd = REAL(name) arguments; \
+		posix_made(fd);                \
+		return fd;                     \
+	}
+#define UNPACK(...) __VA_ARGS__
+
+MAKES(socket, (int domain, int type, int protocol), (domain, type, protocol))
+MAKES(accept, (int fd_, void *from, void *room), (fd_, from, room))
+MAKES(accept4, (int fd_, void *from, void *room, int flags), (fd_, from, room, flags))
+MAKES(eventfd, (unsigned count, int flags), (count, flags))
+MAKES(timerfd_create, (int clock, int flags), (clock, flags))
+MAKES(signalfd, (int fd_, const void *signals, int flags), (fd_, signals, flags))
+MAKES(epoll_create, (int size), (size))
+MAKES(epoll_create1, (int flags), (flags))
+MAKES(inotify_init, (void), ())
+MAKES(inotify_init1, (int flags), (flags))
+MAKES(fanotify_init, (unsigned flags, unsigned event_flags), (flags, event_flags))
+MAKES(memfd_create, (const char *name, unsigned flags), (name, flags))
+MAKES(posix_openpt, (int flags), (flags))
+
+/* The same for one that makes two. */
+#define MAKES_TWO(name, parameters, arguments)     \
+	WRAP(int, name, UNPACK parameters)         \
+	{                                          \
+		int result = REAL(name) arguments; \
+		if (result == 0) {                 \
+			posix_made(fds[0]);        \
+			posix_made(fds[1]);        \
+		}                                  \
+		return result;                     \
+	}
+
+MAKES_TWO(pipe, (int fds[2]), (fds))
+MAKES_TWO(pipe2, (int fds[2], int flags), (fds, flags))
+MAKES_TWO(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
+ALIAS(__pipe, pipe);
+
+/* A queue of messages is a descriptor. */
+WRAP(int, mq_close, int queue)
+{
+	struct span s = posix_span_close(queue);
+	int result = REAL(mq_close)(queue);
+	posix_on_close(s);
+	return result;
+}

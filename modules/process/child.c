@@ -116,11 +116,27 @@ WRAP(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
 	return result;
 }
 
+/* The program that is started may move the offsets of what it inherits. */
+static void share(void)
+{
+	int saved = errno;
+	life_share();
+	errno = saved;
+}
+
+WRAP(int, system, const char *command)
+{
+	if (command)
+		share();
+	return REAL(system)(command);
+}
+
 WRAP(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
 	if (untraced_record(AT_FDCWD, path, envp, 0))
 		envp = (char **)WITHOUT_US(envp);
+	share();
 	return REAL(posix_spawn)(pid, path, actions, attributes, argv, envp);
 }
 
@@ -129,5 +145,6 @@ WRAP(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_act
 {
 	if (untraced_record(AT_FDCWD, file, envp, 1))
 		envp = (char **)WITHOUT_US(envp);
+	share();
 	return REAL(posix_spawnp)(pid, file, actions, attributes, argv, envp);
 }

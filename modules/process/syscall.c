@@ -16,6 +16,7 @@
 #include "../posix/record.h"
 #include "fds.h"
 #include "life.h"
+#include "names.h"
 #include "process_state.h"
 #include "sandbox.h"
 #include "self.h"
@@ -49,7 +50,7 @@ static const struct {
 
 static const int others[] = {SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
 
-/* After them the store may be out of reach (wrap.c has what libc has). */
+/* After them the store may be out of reach, or the working directory another one (wrap.c has what libc has). */
 static const int rousing[] = {
 	SYS_vfork,     SYS_clone,     SYS_clone3, SYS_chroot,   SYS_pivot_root, SYS_unshare,  SYS_setns,
 	SYS_mount,     SYS_umount2,   SYS_setuid, SYS_setreuid, SYS_setresuid,  SYS_setfsuid, SYS_setfsgid,
@@ -59,7 +60,8 @@ static const int rousing[] = {
 static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mremap,         SYS_sendfile,
 			       SYS_splice,        SYS_copy_file_range, SYS_io_submit,      SYS_io_getevents,
 			       SYS_io_pgetevents, SYS_io_uring_setup,  SYS_io_uring_enter, SYS_io_uring_register,
-			       SYS_seccomp};
+			       SYS_seccomp,       SYS_chdir,           SYS_fchdir,         SYS_rename,
+			       SYS_renameat,      SYS_renameat2};
 
 /* One bit per number, filled when the library starts. */
 __attribute__((used, visibility("hidden"))) uint64_t bypass_known[NUMBERS / 64] AT_START;
@@ -84,7 +86,7 @@ static void see_child(long number, long first)
 {
 	bool own_memory = number == SYS_fork || (number == SYS_clone && !(first & CLONE_VM));
 	bool our_memory = number == SYS_vfork || (number == SYS_clone && first & CLONE_VM);
-	if (own_memory || number == SYS_clone3)
+	if (own_memory || number == SYS_clone3 || (our_memory && !(number == SYS_clone && first & CLONE_FILES)))
 		life_share();
 	if (our_memory || number == SYS_clone3) {
 		fds_vfork_seen();
@@ -103,6 +105,8 @@ void bypass_seen(long number, long first)
 	for (unsigned i = 0; i < sizeof rousing / sizeof *rousing; i++)
 		if (rousing[i] == number)
 			life_rouse();
+	if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_unshare || number == SYS_setns)
+		names_directory_changing();
 	if (number == SYS_exit_group)
 		life_end(STATE_END_EXIT, first);
 	see_child(number, first);
@@ -118,7 +122,10 @@ static long pass(long number, long a, long b, long c, long d, long e, long f)
 static long map(long at, long n, long protection, long flags, long fd, long from)
 {
 	struct span s = flags & MAP_ANONYMOUS || (int)fd < 0 ? (struct span){.fd = (int)fd} : span_fd((int)fd);
+	struct map_taken replaced;
+	map_unmapping(&replaced, (void *)at, flags & MAP_FIXED ? (size_t)n : 0);
 	long got = pass(SYS_mmap, at, n, protection, flags, fd, from);
+	map_unmapped(&replaced, got != -1);
 	posix_on_map(s, n, got != -1);
 	if (got != -1 && s.at)
 		map_began(s, (void *)got, (size_t)n, (int)protection, (int)flags, from);
@@ -136,13 +143,30 @@ static long unmap(long at, long n)
 
 static long move(long at, long n, long room, long flags, long to)
 {
-	struct map_taken taken;
+	struct map_taken taken, replaced;
 	map_resizing(&taken, (void *)at, (size_t)n, (size_t)room);
+	map_unmapping(&replaced, (void *)to, flags & MREMAP_FIXED ? (size_t)room : 0);
 	long got = pass(SYS_mremap, at, n, room, flags, to, 0);
+	map_unmapped(&replaced, got != -1);
 	map_unmapped(&taken, got != -1);
 	if (got != -1)
 		map_moved((void *)at, (size_t)(room < n ? room : n), (void *)got, (size_t)room);
 	return got;
+}
+
+static bool moves_directory(long number)
+{
+	return number == SYS_chdir || number == SYS_fchdir || number == SYS_rename || number == SYS_renameat ||
+	       number == SYS_renameat2;
+}
+
+/* The working directory becomes another one, or gets another name. */
+static long move_directory(long number, long a, long b, long c, long d, long e)
+{
+	names_directory_changing();
+	long result = pass(number, a, b, c, d, e, 0);
+	names_directory_changed();
+	return result;
 }
 
 static long confine(long operation, long flags, long argument)
@@ -245,6 +269,8 @@ long bypass_record(long number, long a, long b, long c, long d, long e, long f)
 		return move(a, b, c, d, e);
 	if (number == SYS_seccomp)
 		return confine(a, b, c);
+	if (moves_directory(number))
+		return move_directory(number, a, b, c, d, e);
 	long got;
 	if (asynchronous(number, a, b, c, d, e, f, &got))
 		return got;

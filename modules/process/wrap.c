@@ -116,6 +116,7 @@ static void *real_vfork_entry;
 __attribute__((used)) static void *vfork_prepare(void)
 {
 	life_rouse(); /* the child must not: the memory is not its own */
+	life_share();
 	fds_vfork_seen();
 	return wrap_real("vfork", &real_vfork_entry);
 }
@@ -127,7 +128,8 @@ __asm__(".globl vfork\n.type vfork, @function\n"
 	"	call vfork_prepare\n"
 	"	addq $8, %rsp\n"
 	"	jmp *%rax\n"
-	".size vfork, .-vfork\n");
+	".size vfork, .-vfork\n"
+	".globl __vfork\n.type __vfork, @function\n.set __vfork, vfork\n");
 #elif defined(__aarch64__)
 __asm__(".globl vfork\n.type vfork, @function\n"
 	"vfork:\n"
@@ -135,7 +137,8 @@ __asm__(".globl vfork\n.type vfork, @function\n"
 	"	bl vfork_prepare\n"
 	"	ldp x29, x30, [sp], #16\n"
 	"	br x0\n"
-	".size vfork, .-vfork\n");
+	".size vfork, .-vfork\n"
+	".globl __vfork\n.type __vfork, @function\n.set __vfork, vfork\n");
 #endif
 
 /* Runs no atfork handlers. */
@@ -161,9 +164,9 @@ WRAP(int, clone, int (*run)(void *), void *stack, int flags, void *argument, ...
 		fds_vfork_seen();
 		if (!(flags & CLONE_VFORK))
 			lock_share();
-	} else {
-		life_share();
 	}
+	if (!(flags & CLONE_VM) || !(flags & CLONE_FILES))
+		life_share();
 	return REAL(clone)(run, stack, flags, argument, parent_tid, tls, child_tid);
 }
 
@@ -197,9 +200,6 @@ static void rouse(void)
 		return REAL(name) arguments; \
 	}
 
-ROUSING(chroot, (const char *path), (path))
-ROUSING(unshare, (int flags), (flags))
-ROUSING(setns, (int fd, int kind), (fd, kind))
 ROUSING(mount, (const char *what, const char *where, const char *type, unsigned long flags, const void *data),
 	(what, where, type, flags, data))
 ROUSING(umount, (const char *where), (where))
@@ -223,16 +223,47 @@ ALIAS(prlimit64, prlimit);
 
 /* ---- the working directory ---- */
 
-WRAP(int, chdir, const char *path)
+#define MOVING(type, name, parameters, arguments)   \
+	WRAP(type, name, UNPACK parameters)         \
+	{                                           \
+		names_directory_changing();         \
+		type result = REAL(name) arguments; \
+		names_directory_changed();          \
+		return result;                      \
+	}
+
+MOVING(int, chdir, (const char *path), (path))
+MOVING(int, fchdir, (int fd), (fd))
+
+/* libc goes from directory to directory, and calls the program in between, or returns to it. */
+MOVING(int, nftw, (const char *path, void *each, int descriptors, int flags), (path, each, descriptors, flags))
+MOVING(void *, fts_open, (char *const *paths, int options, void *order), (paths, options, order))
+MOVING(void *, fts_read, (void *walk), (walk))
+MOVING(void *, fts_children, (void *walk, int options), (walk, options))
+MOVING(int, fts_close, (void *walk), (walk))
+ALIAS(nftw64, nftw);
+ALIAS(fts64_open, fts_open);
+ALIAS(fts64_read, fts_read);
+ALIAS(fts64_children, fts_children);
+ALIAS(fts64_close, fts_close);
+
+WRAP(int, chroot, const char *path)
 {
-	int result = REAL(chdir)(path);
+	rouse();
+	names_directory_changing();
+	int result = REAL(chroot)(path);
 	names_directory_changed();
 	return result;
 }
 
-WRAP(int, fchdir, int fd)
-{
-	int result = REAL(fchdir)(fd);
-	names_directory_changed();
-	return result;
-}
+/* Afterwards this thread has a working directory that others do not have. */
+#define PARTING(name, parameters, arguments) \
+	WRAP(int, name, UNPACK parameters)   \
+	{                                    \
+		rouse();                     \
+		names_directory_changing();  \
+		return REAL(name) arguments; \
+	}
+
+PARTING(unshare, (int flags), (flags))
+PARTING(setns, (int fd, int kind), (fd, kind))

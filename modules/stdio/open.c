@@ -78,7 +78,7 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id c
 	t->offset = offset;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
 	t->asks = asks;
-	t->attention = t->inlined = false;
+	t->attention = t->moved = t->inlined = false;
 	t->close = t->unclocked = 0;
 	t->clocked = 0;
 	stream_release(stdio_table_set(f, t));
@@ -119,12 +119,22 @@ __attribute__((noinline)) static struct stdio_file *file_at(const char *path, en
 	return file;
 }
 
+/* A path that leads to an open file: what it leads to. */
+__attribute__((noinline)) static struct stdio_file *file_behind(int fd, enum state_class_id *class)
+{
+	PATH(p);
+	*class = posix_behind(fd, LOG_MOD_STDIO, p);
+	return *class ? NULL : file_of(&kind, p);
+}
+
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
 {
 	enum state_class_id class;
 	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, &class);
 	struct stdio_file *file = file_known(&kind, n);
 	file = file || class ? file : file_at(path, &class);
+	if (names_leads(class, path))
+		file = file_behind(f->_fileno, &class);
 	if (class)
 		enter_class(f, class);
 	if (!file)
@@ -172,7 +182,7 @@ static void open_descriptor(FILE *f, uintptr_t at, int fd, double start, double 
 	struct stdio_file *file = file_of_text(names_of_fd(fd));
 	if (!file)
 		return;
-	int64_t offset = stdio_tell(f);
+	int64_t offset = stdio_tell(NULL, f);
 	posix_on_stream(fd);
 	count_open(file, true, start, end);
 	enter_stream(f, file, STATE_CLASS_NONE, offset > 0 ? offset : 0, true);
@@ -213,7 +223,7 @@ static void reach_end(struct stdio_stream *t, FILE *f)
 {
 	if (!t->file || !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) || f->_IO_write_ptr <= f->_IO_write_base)
 		return;
-	int64_t reached = stdio_tell(f);
+	int64_t reached = stdio_tell(t, f);
 	struct stdio_record *r = t->file->record;
 	if (!lock_take(&t->file->lock))
 		return;
@@ -324,6 +334,7 @@ const char *stdio_shared_name(FILE *f)
 	if (!name || name[0] == '<')
 		return NULL;
 	__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
+	stdio_ask_next(t);
 	return name;
 }
 
@@ -350,7 +361,7 @@ static void standard_stream(struct stdio_stream *t, FILE *f, const char *name)
 /* Standard input may begin in the middle of a file. */
 static int64_t first_offset(const struct stdio_stream *t, FILE *f)
 {
-	int64_t at = t->inherited == standard[STDIN_FILENO] ? stdio_tell(f) : t->offset;
+	int64_t at = t->inherited == standard[STDIN_FILENO] ? stdio_tell(t, f) : t->offset;
 	return at > 0 ? at : 0;
 }
 
@@ -383,6 +394,11 @@ void stdio_attend(struct stdio_stream *t, FILE *f)
 {
 	if (t->inherited)
 		stdio_adopt(t, f);
+	if (__atomic_exchange_n(&t->moved, false, __ATOMIC_RELAXED)) {
+		self_enter();
+		stdio_ask_position(t, f);
+		self_leave();
+	}
 	if (t->inlined)
 		stdio_settle(t, f);
 	else
@@ -399,7 +415,7 @@ static void inherit(struct stdio_stream *t)
 	t->class = STATE_CLASS_FILTERED;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = NULL;
 	t->unclocked = 0;
-	t->attention = t->inherited;
+	t->attention = t->moved = t->inherited;
 }
 
 static void fork_save(void)
@@ -416,8 +432,10 @@ static void share_all(void)
 	struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
 	for (size_t i = 0; i <= table->mask; i++) {
 		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
-		if (t && t->file && t->file->name->text[0] != '<')
-			__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
+		if (!t || !t->file || t->file->name->text[0] == '<')
+			continue;
+		__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
+		stdio_ask_next(t);
 	}
 }
 

@@ -59,17 +59,39 @@ static bool appends(const FILE *f)
 	return f->_flags & APPENDING && f->_IO_write_ptr > f->_IO_write_base;
 }
 
+/* libc's flag of a stream that reads what was pushed back. */
+#define PUSHED_BACK 0x100
+
+/* libc remembers where it left the descriptor. Where others may have moved it since, the kernel knows. */
+static int64_t tell_by_kernel(const FILE *f)
+{
+	bool plain = f->_fileno >= 0 && f->_mode <= 0 && !(f->_flags & PUSHED_BACK);
+	int64_t at = plain ? sys_seek(f->_fileno, 0, SEEK_CUR) : -1;
+	bool writes = f->_IO_write_ptr > f->_IO_write_base;
+	return at < 0 ? at : at + (writes ? f->_IO_write_ptr : f->_IO_read_ptr) - f->_IO_read_end;
+}
+
+static int64_t tell(const struct stdio_stream *t, FILE *f)
+{
+	int64_t at = -1;
+	if (appends(f))
+		return tell_appending(f);
+	if (t && __atomic_load_n(&t->asks, __ATOMIC_RELAXED))
+		at = tell_by_kernel(f);
+	return at < 0 ? ftello(f) : at;
+}
+
 /*
  * Never waits: the stream may belong to a thread that sits in a read of a terminal. (With one thread there
  * is no other to wait for, and ftrylockfile would make the program's own calls lock from then on.)
  */
-int64_t stdio_tell(FILE *f)
+int64_t stdio_tell(const struct stdio_stream *t, FILE *f)
 {
 	bool alone = single_threaded && *single_threaded;
 	if (!alone && ftrylockfile(f) != 0)
 		return -1;
 	int saved = errno;
-	int64_t at = appends(f) ? tell_appending(f) : ftello(f);
+	int64_t at = tell(t, f);
 	errno = saved;
 	if (!alone)
 		funlockfile(f);
@@ -235,7 +257,7 @@ static int64_t asked(const struct stdio_stream *t, FILE *f, enum io_op op, int64
 {
 	if (!__atomic_load_n(&t->asks, __ATOMIC_RELAXED) || (t->seen[op] && position(f, op) == t->seen[op] + bytes))
 		return -1;
-	return stdio_tell(f);
+	return stdio_tell(t, f);
 }
 
 ALWAYS_INLINE void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
@@ -315,7 +337,7 @@ void stdio_write(struct stdio_span s, FILE *f, int64_t bytes)
 
 void stdio_ask_position(struct stdio_stream *t, FILE *f)
 {
-	int64_t at = t->file ? stdio_tell(f) : -1;
+	int64_t at = t->file ? stdio_tell(t, f) : -1;
 	if (at >= 0)
 		t->offset = at;
 }
@@ -348,7 +370,7 @@ void stdio_on_scan(struct stdio_moving m, FILE *f, int converted)
 	struct stdio_stream *t = m.span.stream;
 	if (!t)
 		return;
-	int64_t at = t->file ? stdio_tell(f) : -1;
+	int64_t at = t->file ? stdio_tell(t, f) : -1;
 	int64_t moved = at >= 0 ? at - t->offset : taken_from_buffer(m, f);
 	stdio_access(m.span, f, IO_READ, converted > 0 && moved >= 0 ? moved : STDIO_NOTHING);
 	if (at >= 0)
@@ -360,7 +382,7 @@ void stdio_on_print_wide(struct stdio_moving m, FILE *f, int printed)
 	struct stdio_stream *t = m.span.stream;
 	if (!t)
 		return;
-	int64_t at = t->file && !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) ? stdio_tell(f) : -1;
+	int64_t at = t->file && !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) ? stdio_tell(t, f) : -1;
 	int64_t moved = at > t->offset ? at - t->offset : printed;
 	stdio_access(m.span, f, IO_WRITE, printed > 0 ? moved : STDIO_NOTHING);
 }
@@ -440,7 +462,7 @@ void stdio_on_unget(struct stdio_stream *t, FILE *f, int64_t bytes)
 
 static int64_t new_position(const struct stdio_stream *t, FILE *f, int64_t to, int whence)
 {
-	int64_t at = whence == SEEK_SET ? to : stdio_tell(f);
+	int64_t at = whence == SEEK_SET ? to : stdio_tell(t, f);
 	return at >= 0 ? at : t->offset;
 }
 
@@ -496,10 +518,12 @@ void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 		return;
 	double end = clock_now();
 	self_enter();
+	bool asks = __atomic_load_n(&t->asks, __ATOMIC_RELAXED);
 	bool written = t->seen[IO_WRITE] && t->seen[IO_WRITE] != f->_IO_write_ptr;
 	if (t->file && result == 0)
-		flush_record(t, __atomic_load_n(&t->asks, __ATOMIC_RELAXED) && written ? stdio_tell(f) : -1, s.start,
-			     end);
+		flush_record(t, asks && written ? stdio_tell(t, f) : -1, s.start, end);
+	if (asks) /* others may move the descriptor while nothing waits */
+		stdio_ask_next(t);
 	remember(t, f, t->seen[IO_WRITE] ? IO_WRITE : IO_READ);
 	operation_count(STATE_OP_STDIO_FLUSH, IO_WRITE, result != 0, 0, s.start, end);
 	self_leave();

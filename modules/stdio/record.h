@@ -134,6 +134,13 @@ static inline void stdio_on_write(struct stdio_span s, FILE *f, int64_t bytes)
 /* Part of an item was moved, too, which the call does not tell. */
 void stdio_ask_position(struct stdio_stream *stream, FILE *f);
 
+/* The same before the next call. */
+static inline void stdio_ask_next(struct stdio_stream *stream)
+{
+	__atomic_store_n(&stream->moved, true, __ATOMIC_RELAXED);
+	stream->attention = true;
+}
+
 /* A read or write of complete items; of a partial one only libc knows. */
 static inline void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done)
 {
@@ -196,7 +203,7 @@ void stdio_stamp(struct stdio_file *f);
 
 void stdio_record_start(void);
 
-/* What libc says about the position, without touching errno; negative if the stream has none, or another thread has the stream. */
-int64_t stdio_tell(FILE *f);
+/* What libc says about the stream's position, or the kernel where others move it, without touching errno; negative if the stream has none, or another thread has the stream. */
+int64_t stdio_tell(const struct stdio_stream *stream, FILE *f);
 
 #endif

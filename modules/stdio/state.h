@@ -25,7 +25,8 @@ struct stdio_stream {
 	int64_t offset;      /* of the next byte */
 	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
 	bool asks;           /* only libc knows where a write went: append mode, or shared with another process */
-	bool attention;      /* one of the next two */
+	bool attention;      /* one of the next three */
+	bool moved;          /* perhaps, by others: its position is asked for before the next call */
 	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
 	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
 	uint8_t unclocked;   /* calls to come that take no clock at all */

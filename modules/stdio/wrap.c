@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../posix/record.h"
+#include "life.h"
 #include "record.h"
 
 /* ---- open and close ---- */
@@ -65,6 +66,7 @@ ALIAS(tmpfile64, tmpfile);
 WRAP(FILE *, popen, const char *command, const char *mode)
 {
 	struct span s = span_path();
+	life_share(); /* the command may move the offsets of what it inherits */
 	FILE *f = REAL(popen)(command, mode);
 	stdio_on_popen(s, f);
 	return f;

@@ -82,10 +82,8 @@ int fds_next(int fd)
 	return -1;
 }
 
-static uintptr_t class_of(int fd, const struct stat *s)
+uintptr_t fds_class_of(int fd, const struct stat *s)
 {
-	if (S_ISREG(s->st_mode) && fds_adopt)
-		return fds_adopt(fd);
 	if (S_ISFIFO(s->st_mode))
 		return STATE_CLASS_PIPE;
 	if (S_ISSOCK(s->st_mode))
@@ -95,6 +93,11 @@ static uintptr_t class_of(int fd, const struct stat *s)
 	if (terminal || pseudo)
 		return STATE_CLASS_TERMINAL;
 	return S_ISCHR(s->st_mode) ? STATE_CLASS_DEVICE : STATE_CLASS_SPECIAL;
+}
+
+static uintptr_t class_of(int fd, const struct stat *s)
+{
+	return S_ISREG(s->st_mode) && fds_adopt ? fds_adopt(fd) : fds_class_of(fd, s);
 }
 
 uintptr_t fds_classify(int fd)

@@ -39,7 +39,11 @@ static inline bool span_tracked(struct span s)
 	return s.at >= STATE_CLASS_COUNT;
 }
 
+struct stat;
 uintptr_t fds_classify(int fd);
+
+/* The class of what is no regular file. Inside self_enter. */
+uintptr_t fds_class_of(int fd, const struct stat *s);
 uintptr_t fds_get_far(int fd);
 
 /* What is only counted has become something else: its class is looked up at the next use. */

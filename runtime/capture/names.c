@@ -28,26 +28,46 @@ void names_unlock(void)
 
 /* ---- cleaning ---- */
 
-/* The working directory is asked for once, and again after each change that we see. */
+/*
+ * The working directory, for names that were seen before in these letters: the kernel is asked for all others. What is kept holds
+ * while no change has begun since; what was asked for during one is not kept. One that never ends: threads have their own.
+ */
 static struct {
 	struct lock lock;
-	bool known;
+	uint64_t begun, ended; /* changes, atomic */
+	uint64_t kept;         /* one more than `begun` was when the path was asked for; 0 = it must be asked for */
 	struct path path;
 } directory;
 
-void names_directory_changed(void)
+void names_directory_changing(void)
 {
-	__atomic_store_n(&directory.known, false, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&directory.begun, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool directory_known(void)
+void names_directory_changed(void)
 {
-	if (__atomic_load_n(&directory.known, __ATOMIC_ACQUIRE))
-		return true;
+	__atomic_fetch_add(&directory.ended, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Inside the lock, as the next one. */
+static bool directory_kept(void)
+{
+	return directory.kept == __atomic_load_n(&directory.begun, __ATOMIC_SEQ_CST) + 1;
+}
+
+/* The child of a vfork has the memory of its parent and, once it has changed it, a directory of its own. */
+static bool directory_asked(void)
+{
+	uint64_t ended = __atomic_load_n(&directory.ended, __ATOMIC_SEQ_CST);
+	uint64_t begun = __atomic_load_n(&directory.begun, __ATOMIC_SEQ_CST);
+	if (sys_confined)
+		return directory_kept();
+	directory.kept = 0;
 	ssize_t n = sys_getcwd(directory.path.text, NAMES_PATH_MAX);
 	bool known = n > 0 && directory.path.text[0] == '/';
 	directory.path.length = known ? (uint32_t)n : 0;
-	__atomic_store_n(&directory.known, known, __ATOMIC_RELEASE);
+	if (known && begun == ended && !fds_foreign())
+		directory.kept = begun + 1;
 	return known;
 }
 
@@ -56,7 +76,7 @@ static uint32_t clean_in_directory(struct path *out, const char *path)
 	uint32_t n = 0;
 	if (!lock_take_deep(&directory.lock))
 		return 0;
-	if (directory_known())
+	if (directory_asked())
 		n = (uint32_t)log_clean_path(directory.path.text, path, out->text, NAMES_PATH_MAX);
 	lock_drop_deep(&directory.lock);
 	return n;
@@ -267,6 +287,15 @@ enum state_class_id names_open_class(int module, const struct path *p)
 	return STATE_CLASS_MPI;
 }
 
+bool names_may_lead(const char *path)
+{
+	static const char *const links[] = {"/std", "/fd/", "/cwd/", "/root/", "/exe", "/map_files/"};
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+		if (strstr(path, links[i]))
+			return true;
+	return path[0] != '/';
+}
+
 void names_count_class(enum state_class_id class)
 {
 	struct state_shard *shard = self_shard();
@@ -436,7 +465,7 @@ static size_t join(char text[SHORT_PATH], const char *path)
 	size_t n = strlen(path), before = 0;
 	if (!lock_take_deep(&directory.lock))
 		return 0;
-	if (__atomic_load_n(&directory.known, __ATOMIC_ACQUIRE) && directory.path.length + n + 2 <= SHORT_PATH) {
+	if (directory_kept() && directory.path.length + n + 2 <= SHORT_PATH) {
 		before = directory.path.length;
 		memcpy(text, directory.path.text, before);
 	}
@@ -501,7 +530,7 @@ void names_reserve(void)
 {
 	if (!lock_take_deep(&directory.lock))
 		return;
-	bool known = directory_known();
+	bool known = directory_asked();
 	lock_drop_deep(&directory.lock);
 	if (!names_lock())
 		return;
@@ -512,6 +541,8 @@ void names_reserve(void)
 void names_reset(void)
 {
 	path_forked();
+	directory.ended = directory.begun; /* of threads that the child does not have */
+	directory.kept = 0;
 	table = NULL;
 	used = 0;
 }

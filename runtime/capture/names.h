@@ -55,6 +55,14 @@ enum state_class_id names_open_class(int module, const struct path *p);
  */
 struct name *names_recall(int module, int dir, const char *path, enum state_class_id *class);
 
+/* True for a path of that class that may be a link of /dev or /proc to an open file or a directory, such as /dev/stdin. */
+bool names_may_lead(const char *path);
+static inline bool names_leads(enum state_class_id class, const char *path)
+{
+	bool special = class == STATE_CLASS_DEVICE || class == STATE_CLASS_KERNEL;
+	return __builtin_expect(special, 0) && names_may_lead(path);
+}
+
 /* Adds one open of a class that has no records. */
 void names_count_class(enum state_class_id class);
 
@@ -75,7 +83,8 @@ struct name *names_overflow(int module, const struct path *p);
 /* True for such an entry: its records are not held against the budget. */
 bool names_is_overflow(const struct name *n);
 
-/* The working directory changed. */
+/* Around all that may change the working directory, or its name. Without the second, it is asked for each time from then on. */
+void names_directory_changing(void);
 void names_directory_changed(void);
 
 /* Asks for what names need of the kernel: the working directory and the mounts. */

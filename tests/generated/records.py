@@ -126,8 +126,6 @@ class Image:
     """What happened to a description after which a known fault may show."""
     marks: set[tuple[str, str]] = field(default_factory=set)
     """Records that such a description belongs to, and what happened."""
-    lent: dict[object, int | None] = field(default_factory=dict)
-    """Descriptions that a program started by spawn or vfork has too: where this one has left the cursor."""
     printed: int = 0
     """Where standard output is, which a forked child goes on from."""
     ended: str = ""
@@ -147,17 +145,6 @@ class Image:
     def use(self, description: object, name: str) -> None:
         self.marks.update((name, what) for what in self.suspects.get(description, ()))
 
-    def moved(self, description: object, start: int, end: int) -> None:
-        """An access by the cursor."""
-        if description in self.lent and self.lent[description] != start:
-            self.suspect(description, "lent to a program")
-            self.use(description, self.names[description])
-        self.left(description, end)
-
-    def left(self, description: object, at: int | None) -> None:
-        if description in self.lent:
-            self.lent[description] = at
-
     def forked(self) -> Image:
         suspects = {description: set(what) for description, what in self.suspects.items()}
         child = Image(self.alignment, names=dict(self.names), hidden=set(self.hidden), suspects=suspects)
@@ -170,4 +157,3 @@ class Image:
         self.last.pop(description, None)
         self.hidden.discard(description)
         self.suspects.pop(description, None)
-        self.lent.pop(description, None)

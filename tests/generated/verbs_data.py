@@ -109,7 +109,6 @@ def _read_file(
     record.access("read", start, len(read), t.process.image.last_of(d), shifted)
     if at is None:
         d.offset = start + len(read)
-        t.process.image.moved(d, start, d.offset)
     return read
 
 
@@ -124,7 +123,6 @@ def _write_file(
     record.access("write", start, len(block), t.process.image.last_of(d), shifted)
     if at is None:
         d.offset = start + len(block)
-        t.process.image.moved(d, start, d.offset)
     return len(block)
 
 
@@ -203,7 +201,6 @@ def lseek(m: Model, t: Thread, fd: int, at: int, whence: int) -> Result:
     target = at + (_cursor(description) if whence == os.SEEK_CUR else base)
     need(target >= 0, errno.EINVAL)
     description.offset = target
-    t.process.image.left(description, target)
     record.counts["SEEKS"] += 1
     return target
 

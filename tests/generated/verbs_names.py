@@ -90,7 +90,9 @@ def rename(m: Model, t: Thread, source: str, target: str) -> Result:
         new.removed = True
     _count_rename(t, old.path(), f"{folder.path()}/{new_last}")
     for process in m.kernel.living():
-        if any(old.above(thread.place.folder) for thread in process.threads.values()):
+        below = any(old.above(thread.place.folder) for thread in process.threads.values())
+        absolute = source.startswith("@") and target.startswith("@")
+        if below and not (absolute and process is t.process):
             process.image.marks.add(("", "working directory renamed"))
     del old.folder.inode.entries[old.text]
     old.folder, old.text = folder, new_last

@@ -45,7 +45,6 @@ def _child(m: Model, t: Thread, verb_name: str, number: int, image: Image, *, pr
             table.at.pop(fd, None)
         table.close_on_exec.clear()
         _strangers(image, table)
-        parent.image.lent.update({d: d.offset for d in table.at.values() if d not in parent.image.lent})
     child = m.new_process(number, parent, table, t.place.folder, image)
     child.first_in_namespace = parent.children_in_namespace == 0
     if child.first_in_namespace:

@@ -13,6 +13,7 @@
              repeat      how many records the pattern fits (default: 1), or "ignore"
     [operation.x] [excluded.x] [total.x]   fields of the trailer's rows, added up; operations that have no
                          counter and classes must be listed
+    [mapped.x]           bytes read or written by mapped pages; checked where there is such a table
     [process]            field = its values by rank, in the trailer's table of processes
 
 A record that is not named must not be there.
@@ -86,6 +87,7 @@ class Expectation:
     operation: dict[str, dict[str, int]] = field(default_factory=dict)
     excluded: dict[str, dict[str, int]] = field(default_factory=dict)
     total: dict[str, dict[str, int]] = field(default_factory=dict)
+    mapped: dict[str, dict[str, int]] | None = None
     process: dict[str, list[int | str]] = field(default_factory=dict)
 
     @property
@@ -405,7 +407,11 @@ def check(expected: Expectation, log: Log) -> Iterator[str]:
         {name.lower() for name in LIBC},
     )
     yield from check_stamps(log)
-    operations = [row for row in log.sections.get("operation", []) if row["interface"] == "posix"]
+    rows = log.sections.get("operation", [])
+    if expected.mapped is not None:
+        mapped = add_up([row for row in rows if row["interface"] == "mapped"], "name")
+        yield from check_section(expected.mapped, mapped, ["bytes"], set())
+    operations = [row for row in rows if row["interface"] == "posix"]
     yield from check_section(expected.operation, add_up(operations, "name"), ["count", "errors"], COUNTED)
     classes = add_up(log.sections.get("excluded", []), "class")
     yield from check_section(expected.excluded, classes, ["opens", *TRAFFIC], set())
