@@ -374,6 +374,14 @@ static void print_missing(FILE *out, const struct digest *d)
 				S(d->sampled.doubtful_time));
 		fputc('\n', out);
 	}
+	if (d->clock_jumps) {
+		label(out, "clock");
+		fprintf(out,
+			"the processor's counter and the clock disagreed %s %s (suspended, restored, or in another "
+			"time "
+			"namespace): times near it are uncertain\n",
+			N(d->clock_jumps), plural(d->clock_jumps, "time", "times"));
+	}
 	if (d->incomplete_trace) {
 		label(out, "trace");
 		fputs("incomplete: there was no room for more accesses (IOLENS_TRACE_BUDGET, in MiB)\n", out);
