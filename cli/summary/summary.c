@@ -244,10 +244,19 @@ static const struct {
 	const char *name, *text;
 	bool file;
 } kinds[] = {
-	{"pipe", "pipes", 0},       {"terminal", "terminals", 0}, {"special", "special", 0},
-	{"device", "devices", 0},   {"library", "libraries", 1},  {"python", "Python", 1},
-	{"program", "programs", 1}, {"config", "/etc", 1},        {"kernel", "/proc, /sys", 1},
-	{"state", "/var", 1},       {"filtered", "filtered", 1},  {"mpi", "the MPI's own", 1},
+	{"pipe", "pipes", 0},
+	{"terminal", "terminals", 0},
+	{"special", "special", 0},
+	{"device", "devices", 0},
+	{"library", "libraries", 1},
+	{"python", "Python", 1},
+	{"program", "programs", 1},
+	{"config", "/etc", 1},
+	{"kernel", "/proc, /sys", 1},
+	{"state", "/var", 1},
+	{"filtered", "filtered", 1},
+	{"mpi", "the MPI's own", 1},
+	{"nameless", "files without a path", 1},
 };
 
 static void add_class(struct pieces *p, const struct digest_class *k, const char *text)

@@ -50,6 +50,7 @@ enum {
 	X(STATE, "state", "files below /var")                                              \
 	X(FILTERED, "filtered", "files that a filter setting excludes")                    \
 	X(NO_ROOM, "no_room", "files for which the directory of the stores had no room")   \
+	X(NAMELESS, "nameless", "files whose path is too long, or not to be found")        \
 	X(MPI, "mpi", "files that the MPI opened while it started or ended")
 
 /* Ways of an MPI-IO access: identifier, name. */

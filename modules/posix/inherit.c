@@ -31,7 +31,7 @@ static uintptr_t adopt(int fd)
 {
 	PATH(p);
 	if (!names_path_of_fd(p, fd))
-		return STATE_CLASS_SPECIAL;
+		return STATE_CLASS_NAMELESS; /* a regular file below a path of more than 4,096 bytes, or without /proc */
 	cut_deleted(p);
 	if (in_memory_only(p))
 		return STATE_CLASS_SPECIAL;
