@@ -70,12 +70,13 @@ static int run(char **argv)
 {
 	char why[OBSERVER_REASON];
 	struct utsname u;
-	struct observer_scope scope = {.root = (pid_t)atoi(argv[3]), .directory = argv[1]};
+	struct observer_scope scope = {.root = (pid_t)atoi(argv[2]), .directory = argv[1]};
+	char epoch[EPOCH_TEXT];
 	uname(&u);
 	snprintf(companion.session.host, sizeof companion.session.host, "%.64s", u.nodename);
 	companion.session.directory = argv[1];
-	if (scope.root <= 0 || !epoch_parse(&companion.session.epoch, argv[2], companion.session.host)) {
-		printf("%s %s: no epoch and process\n", argv[2], argv[3]);
+	if (scope.root <= 0) {
+		printf("%s: no process\n", argv[2]);
 		return 2;
 	}
 	take_signals();
@@ -83,7 +84,10 @@ static int run(char **argv)
 		printf("%s\n", why);
 		return 1;
 	}
-	printf("ready\n");
+	/* The job's time begins now: loading is none of it. */
+	companion.session.epoch = epoch_now();
+	epoch_print(&companion.session.epoch, companion.session.host, epoch);
+	printf("ready %s\n", epoch);
 	while (!companion.ends) {
 		observer_wait(&companion.observer, 1000);
 		flush();
@@ -98,7 +102,7 @@ int main(int argc, char **argv)
 	extern char **environ;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	config_load(environ);
-	if (argc == 4 && argv[1][0] == '/')
+	if (argc == 3 && argv[1][0] == '/')
 		return run(argv);
 	return node_main(argc, argv);
 }

@@ -3,6 +3,7 @@
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "config.h"
@@ -256,10 +257,18 @@ uint64_t image_files(void)
 	return files < OBSERVED_IMAGE_FILES ? OBSERVED_IMAGE_FILES : files > OBSERVED_FILES ? OBSERVED_FILES : files;
 }
 
+/* Ours, as preloaded processes of the job state theirs: parents and children, and images of one process, are found by it. */
+static int64_t pid_namespace(void)
+{
+	struct stat s;
+	return stat("/proc/self/ns/pid", &s) == 0 ? (int64_t)s.st_ino : 0;
+}
+
 static void fill_process(struct state_process *p, const struct image *i, const struct image_session *s)
 {
 	p->pid = i->started.pid;
 	p->parent = i->started.parent_pid;
+	p->pid_namespace = pid_namespace();
 	p->forked = i->forked;
 	p->observer = STATE_BY_KERNEL;
 	p->budget = (int64_t)image_files() * OBSERVED_FILE_COST;

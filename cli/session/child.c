@@ -37,6 +37,7 @@ struct shared {
 struct child {
 	pid_t pid;
 	pid_t witness;
+	int io;        /* its /proc/PID/io, opened while it runs: of a zombie that belongs to root */
 	sigset_t mask; /* the caller's */
 	struct sigaction on_child;
 	struct shared *shared;
@@ -172,6 +173,17 @@ static bool prepare(struct child *c)
 	return c->shared != MAP_FAILED;
 }
 
+/* Above the standard streams, which the caller may have closed. */
+static int open_counts(pid_t pid)
+{
+	char path[48];
+	snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+	int io = open(path, O_RDONLY | O_CLOEXEC), above = io < 0 ? -1 : fcntl(io, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (io >= 0)
+		close(io);
+	return above;
+}
+
 static bool start(struct child *c, char **command, const struct session_dir *session)
 {
 	pid_t self = getpid();
@@ -182,6 +194,7 @@ static bool start(struct child *c, char **command, const struct session_dir *ses
 		become(command, session, c);
 	if (c->pid < 0)
 		return false;
+	c->io = open_counts(c->pid);
 	c->witness = fork();
 	if (c->witness == 0)
 		be_witness(c->shared, self);
@@ -201,11 +214,15 @@ static void raise_limit(int resource)
  * Only the command may hold its input and output open: the process at their other end waits for the last holder. And what
  * we open must neither get the number of a standard stream that the caller has closed nor fail by a limit of his.
  */
-static void let_go(int lock)
+static void let_go(int lock, int *io)
 {
 	unsigned first = STDERR_FILENO + 1;
+	int kept = *io < 0 ? -1 : fcntl(*io, F_DUPFD_CLOEXEC, (int)first + 2); /* out of the way */
+	*io = kept;
 	if (lock == (int)first || (lock >= 0 && dup3(lock, (int)first, O_CLOEXEC) >= 0))
 		first++;
+	if (kept >= 0 && dup3(kept, (int)first, O_CLOEXEC) >= 0)
+		*io = (int)first++;
 	int null = open("/dev/null", O_RDWR);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
@@ -225,12 +242,11 @@ static bool has_ended(const struct child *c)
 }
 
 /* The kernel's counts of a process that has ended and was not waited for yet. */
-static void read_counts(pid_t pid, int64_t out[STATE_IO_COUNT])
+static void read_counts(int fd, int64_t out[STATE_IO_COUNT])
 {
-	char path[48], line[64];
+	char line[64];
 	long long value;
-	snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-	FILE *io = fopen(path, "re");
+	FILE *io = fd >= 0 ? fdopen(fd, "r") : NULL;
 	for (int i = 0; io && i < STATE_IO_COUNT && fgets(line, sizeof line, io); i++)
 		if (sscanf(line, "%*s %lld", &value) == 1)
 			out[i] = value;
@@ -245,7 +261,7 @@ static void await(struct child *c, struct child_end *end)
 	while (!has_ended(c))
 		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD)
 			pass_on(c, &info);
-	read_counts(c->pid, end->io);
+	read_counts(c->io, end->io);
 	waitpid(c->pid, &end->status, 0);
 }
 
@@ -259,11 +275,11 @@ static void dismiss_witness(const struct child *c)
 
 int child_run(char **command, const struct session_dir *session, struct child_end *end)
 {
-	struct child c = {0};
+	struct child c = {.io = -1};
 	int code = 0;
 	if (start(&c, command, session)) {
 		session_dir_describe_node(session); /* meanwhile */
-		let_go(session->lock);
+		let_go(session->lock, &c.io);
 		ended_stores_begin(session);
 		await(&c, end);
 		ended_stores_end();

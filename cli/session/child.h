@@ -34,10 +34,10 @@ _Noreturn void child_same_end(int status);
 /* ---- the companion that observes by eBPF what nothing can be preloaded into: iolens run --kernel ---- */
 
 /*
- * Starts it, for the children of this process: its process number. Where it cannot be had one line says why, the job goes on
+ * Starts it, for the children of this process: its process number. The session's time begins when it is ready. Where it cannot be had one line says why, the job goes on
  * without, and this is 0.
  */
-pid_t kernel_companion_begin(const struct session_dir *session);
+pid_t kernel_companion_begin(struct session_dir *session);
 
 /* Lets it write what it has; says it if that is not all. */
 void kernel_companion_end(pid_t companion);

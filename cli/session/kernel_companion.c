@@ -39,8 +39,7 @@ static bool find(char *path, size_t room)
 /* In a session of its own: signals for the job's processes are none for it. It is asked to end, also by our death, by SIGUSR2. */
 static _Noreturn void become(const char *path, const struct session_dir *session, pid_t root, int output)
 {
-	char epoch[EPOCH_TEXT], number[16];
-	epoch_print(&session->epoch, session->host, epoch);
+	char number[16];
 	snprintf(number, sizeof number, "%d", (int)root);
 	prctl(PR_SET_PDEATHSIG, SIGUSR2);
 	setsid();
@@ -48,7 +47,7 @@ static _Noreturn void become(const char *path, const struct session_dir *session
 	dup2(null, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	unsetenv("LD_PRELOAD");
-	execl(path, "iolens-kernel", session->path, epoch, number, (char *)NULL);
+	execl(path, "iolens-kernel", session->path, number, (char *)NULL);
 	_exit(1);
 }
 
@@ -70,7 +69,20 @@ static pid_t go_without(const char *why)
 	return 0;
 }
 
-pid_t kernel_companion_begin(const struct session_dir *session)
+/* "ready EPOCH": the session's time begins there. */
+static bool is_ready(const char *line, struct session_dir *session)
+{
+	static const char word[] = "ready ";
+	bool usable = session->epoch.counter;
+	struct epoch epoch;
+	if (strncmp(line, word, sizeof word - 1) != 0 || !epoch_parse(&epoch, line + sizeof word - 1, session->host))
+		return false;
+	session->epoch = epoch;
+	session->epoch.counter = usable ? epoch.counter : 0;
+	return true;
+}
+
+pid_t kernel_companion_begin(struct session_dir *session)
 {
 	char path[4096], line[LINE] = "";
 	int output[2];
@@ -85,7 +97,7 @@ pid_t kernel_companion_begin(const struct session_dir *session)
 	close(output[1]);
 	bool heard = pid > 0 && hear(output[0], line);
 	close(output[0]);
-	if (heard && !strcmp(line, "ready"))
+	if (heard && is_ready(line, session))
 		return pid;
 	if (pid > 0) {
 		kill(pid, SIGKILL);

@@ -105,6 +105,7 @@ struct digest {
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
 	struct digest_sampled sampled;
+	int64_t clock_jumps;                           /* how often processes found their clocks in disagreement */
 	int64_t sufficient_budget;                     /* bytes, 0 = not known */
 	int64_t unseen_read, unseen_written;           /* bytes */
 	int64_t unexplained_read, unexplained_written; /* bytes, of them and of what storage moved */

@@ -244,10 +244,19 @@ static const struct {
 	const char *name, *text;
 	bool file;
 } kinds[] = {
-	{"pipe", "pipes", 0},       {"terminal", "terminals", 0}, {"special", "special", 0},
-	{"device", "devices", 0},   {"library", "libraries", 1},  {"python", "Python", 1},
-	{"program", "programs", 1}, {"config", "/etc", 1},        {"kernel", "/proc, /sys", 1},
-	{"state", "/var", 1},       {"filtered", "filtered", 1},  {"mpi", "the MPI's own", 1},
+	{"pipe", "pipes", 0},
+	{"terminal", "terminals", 0},
+	{"special", "special", 0},
+	{"device", "devices", 0},
+	{"library", "libraries", 1},
+	{"python", "Python", 1},
+	{"program", "programs", 1},
+	{"config", "/etc", 1},
+	{"kernel", "/proc, /sys", 1},
+	{"state", "/var", 1},
+	{"filtered", "filtered", 1},
+	{"mpi", "the MPI's own", 1},
+	{"nameless", "files without a path", 1},
 };
 
 static void add_class(struct pieces *p, const struct digest_class *k, const char *text)
@@ -373,6 +382,14 @@ static void print_missing(FILE *out, const struct digest *d)
 			fprintf(out, "; %s may have waited, %s at most", N(d->sampled.doubtful),
 				S(d->sampled.doubtful_time));
 		fputc('\n', out);
+	}
+	if (d->clock_jumps) {
+		label(out, "clock");
+		fprintf(out,
+			"the processor's counter and the clock disagreed %s %s (suspended, restored, or in another "
+			"time "
+			"namespace): times near it are uncertain\n",
+			N(d->clock_jumps), plural(d->clock_jumps, "time", "times"));
 	}
 	if (d->incomplete_trace) {
 		label(out, "trace");

@@ -74,6 +74,24 @@ static int64_t unobserved(const struct assembly *a, const struct state_process *
 	return (rest > 0 ? rest : 0) + became;
 }
 
+/*
+ * Before iolens ran in this image: constructors of libraries that are loaded before it, and what the process was before, as
+ * far as it was not observed. The loader reads the heads of libraries: less than `FEW` is that.
+ */
+static int64_t moved_early(const struct assembly *a, const struct state_process *p, int kind)
+{
+	enum { FEW = 64 << 10 };
+	const struct assembly_source *s = a->source, *before = NULL;
+	for (const struct assembly_source *c = a->sources; c < a->sources + a->nsources; c++)
+		if (c != s && c->host == s->host && c->pid == s->pid && c->start < s->start &&
+		    (!before || c->start > before->start))
+			before = c;
+	if (p->forked || a->job->own || !a->job->command)
+		return 0;
+	int64_t early = p->kernel_at_start[STATE_IO_READ + kind] - (before ? before->moved[kind] : 0);
+	return early > FEW ? early : 0;
+}
+
 static int64_t explained_without_records(const struct store_reader *i, int kind)
 {
 	static const enum state_operation_id ways[2][5] = {
@@ -119,13 +137,15 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		end = after;
 		m.known = true;
 	}
+	if (p->observer == STATE_BY_KERNEL) /* every call of it was counted */
+		return (struct moved){.known = true, .kernel = {seen[0], seen[1]}, .stored = {-1, -1}};
 	for (int k = 0; k < 2 && m.known; k++) {
 		int64_t more = became ? after[STATE_IO_READ + k] - end[STATE_IO_READ + k] - p->own_moved[k] : 0;
 		more = more > 0 ? more : 0;
 		m.kernel[k] = end[STATE_IO_READ + k] - p->kernel_at_start[STATE_IO_READ + k];
 		m.kernel[k] -= end == after ? p->own_moved[k] : 0;
 		m.kernel[k] -= moved_by_children(a, p, k, m.kernel[k] - seen[k]);
-		m.kernel[k] += more;
+		m.kernel[k] += more + moved_early(a, p, k);
 		m.stored[k] = end[STATE_IO_STORAGE_READ + k] - p->kernel_at_start[STATE_IO_STORAGE_READ + k];
 		m.unseen[k] = m.kernel[k] > seen[k] ? m.kernel[k] - seen[k] : 0;
 		m.unobserved[k] = unobserved(a, p, k, more);

@@ -16,9 +16,10 @@
 static uintptr_t adopt(int fd)
 {
 	PATH(p);
-	if (!posix_name_of(fd, p))
-		return STATE_CLASS_SPECIAL;
-	enum state_class_id class = names_class(LOG_MOD_POSIX, p);
+	enum state_class_id class = posix_name_of(fd, p);
+	if (class)
+		return class;
+	class = names_class(LOG_MOD_POSIX, p);
 	struct posix_file *f = class ? NULL : posix_file_of(p);
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)

@@ -211,12 +211,12 @@ static void cut_deleted(struct path *p)
 	p->text[p->length] = '\0';
 }
 
-bool posix_name_of(int fd, struct path *p)
+enum state_class_id posix_name_of(int fd, struct path *p)
 {
 	if (!names_path_of_fd(p, fd))
-		return false;
+		return STATE_CLASS_NAMELESS; /* a regular file below a path of more than 4,096 bytes, or without /proc */
 	cut_deleted(p);
-	return !in_memory_only(p);
+	return in_memory_only(p) ? STATE_CLASS_SPECIAL : STATE_CLASS_NONE;
 }
 
 enum state_class_id posix_behind(int fd, int module, struct path *p)
@@ -224,7 +224,8 @@ enum state_class_id posix_behind(int fd, int module, struct path *p)
 	struct stat s;
 	if (sys_fstat(fd, &s) == 0 && !S_ISREG(s.st_mode))
 		return (enum state_class_id)fds_class_of(fd, &s);
-	return posix_name_of(fd, p) ? names_open_class(module, p) : STATE_CLASS_SPECIAL;
+	enum state_class_id class = posix_name_of(fd, p);
+	return class ? class : names_open_class(module, p);
 }
 
 /* A path that leads to an open file: what it leads to. */

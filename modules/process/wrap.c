@@ -28,9 +28,31 @@ WRAP(void, _exit, int code)
 }
 ALIAS(_Exit, _exit);
 
+/* Of the handlers of at_quick_exit the last one made is the first one called: ours is made before the program's first one. */
+static struct {
+	bool made;
+	int code;
+} at_quick;
+
+static void on_quick_exit(void *nothing)
+{
+	(void)nothing;
+	life_end(STATE_END_QUICK, at_quick.code);
+}
+
+WRAP(int, __cxa_at_quick_exit, void (*handler)(void *), void *object)
+{
+	if (!__atomic_exchange_n(&at_quick.made, true, __ATOMIC_ACQ_REL) &&
+	    REAL(__cxa_at_quick_exit)(on_quick_exit, NULL) != 0)
+		__atomic_store_n(&at_quick.made, false, __ATOMIC_RELEASE);
+	return REAL(__cxa_at_quick_exit)(handler, object);
+}
+
 WRAP(void, quick_exit, int code)
 {
-	life_end(STATE_END_QUICK, code);
+	at_quick.code = code;
+	if (!__atomic_load_n(&at_quick.made, __ATOMIC_ACQUIRE))
+		life_end(STATE_END_QUICK, code);
 	REAL(quick_exit)(code);
 	__builtin_unreachable();
 }

@@ -1,7 +1,8 @@
 /*
  * Time in seconds since the start of the job (of the session, or of the process without one).
  * Reads the time stamp counter when the kernel itself trusts it, else CLOCK_MONOTONIC. The rate is
- * measured against CLOCK_MONOTONIC over ever longer spans, so that its error shrinks as time passes.
+ * measured against CLOCK_MONOTONIC over ever longer spans, so that its error shrinks as time passes. Once a second both
+ * are compared: after a suspend, in another time namespace or after a restore they disagree, and a new span begins.
  */
 #ifndef IOLENS_CLOCK_H
 #define IOLENS_CLOCK_H
@@ -15,15 +16,18 @@
 struct clock_rate {
 	double at;       /* seconds at `ticks` */
 	double per_tick; /* seconds */
-	double check;    /* measure again when the time passes this */
 	uint64_t ticks;
-	bool counter; /* ticks are those of the time stamp counter */
+	uint64_t check; /* atomic: measure again this many ticks later; a counter that was set back is beyond it, too */
+	bool counter;   /* ticks are those of the time stamp counter */
 };
 
 extern const struct clock_rate *clock_rate;
 
 void clock_start(const struct epoch *from);
-double clock_measure(double now);
+double clock_measure(void);
+
+/* How often the clocks disagreed: each time a new span began. */
+int64_t clock_jumps(void);
 
 static inline uint64_t clock_monotonic(void)
 {
@@ -36,8 +40,10 @@ static inline double clock_now(void)
 {
 	const struct clock_rate *r = __atomic_load_n(&clock_rate, __ATOMIC_ACQUIRE);
 	uint64_t ticks = __builtin_expect(r->counter, 1) ? epoch_counter() : clock_monotonic();
-	double now = r->at + (double)(int64_t)(ticks - r->ticks) * r->per_tick;
-	return __builtin_expect(now > r->check, 0) ? clock_measure(now) : now;
+	uint64_t since = ticks - r->ticks;
+	if (__builtin_expect(since > __atomic_load_n(&r->check, __ATOMIC_RELAXED), 0))
+		return clock_measure();
+	return r->at + (double)(int64_t)since * r->per_tick;
 }
 
 #endif

@@ -498,6 +498,15 @@ static void wake_touched(void)
 
 void (*life_on_rank_end)(void);
 
+static void count_clock_jumps(void)
+{
+	static int64_t counted;
+	int64_t jumps = clock_jumps();
+	if (jumps > counted)
+		self_count(STATE_OP_IOLENS_CLOCK_JUMP, jumps - counted, 0, 0);
+	counted = jumps;
+}
+
 static void tell_end(struct state_process *p, enum state_end reason, int code)
 {
 	kernel_io(p->kernel_at_end);
@@ -564,6 +573,7 @@ void life_end(enum state_end reason, int code)
 	EACH_MODULE(m)
 		if ((*m)->end)
 			(*m)->end();
+	count_clock_jumps();
 	uint64_t saved = self_work();
 	tell_end(&store_state()->process, reason, code);
 	life.ended = true;

@@ -9,10 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import places
 import pytest
 from iolens.metrics import Dataset
 from observed import Observe
@@ -276,6 +278,53 @@ def test_the_log_says_which_process_was_seen_how(observe: Observe, cwd: Path, io
     assert [row["observed_by"] for row in rows] == ["itself", "kernel"]
 
 
+WRITER = """#include <fcntl.h>
+#include <unistd.h>
+static char block[10000];
+int main(int argc, char **argv)
+{
+	int f = open(argv[1], O_CREAT | O_RDWR | O_TRUNC, 0600);
+	for (int i = 0; i < 1000; i++) if (write(f, block, sizeof block) != sizeof block) return 1;
+	for (int i = 0; i < 1000; i++) if (pread(f, block, sizeof block, i * sizeof block) != sizeof block) return 1;
+	return close(f);
+}
+"""
+
+
+def test_what_a_preloaded_shell_starts_is_counted_once(observe: Observe, cwd: Path) -> None:
+    source = cwd.parent / "writer.c"
+    source.write_text(WRITER)
+    program, size = static(source, cwd.parent / "writer"), 10_000_000
+    done = observe(["sh", "-c", f"{program} a; {program} b; exec {program} c"], options=RUN, cwd=cwd)
+    assert done.total("POSIX", "BYTES_WRITTEN") == done.total("POSIX", "BYTES_READ") == 3 * size
+    again = [row for row in done.sections["operation"] if row["interface"] == "unobserved"]
+    assert sum(int(row["bytes"]) for row in again) < 64 << 10  # heads of programs, which exec reads
+    assert not done.sections.get("unobserved")
+    by_kernel = {row["rank"] for row in done.sections["observers"] if row["observer"] == "kernel"}
+    rows = done.sections["process"]
+    assert len(by_kernel) == 3
+    assert {int(row["unseen_written"]) for row in rows if row["rank"] in by_kernel} == {0}
+    assert sum(int(row["unexplained_written"]) for row in rows) == 0
+    assert sum(int(row["unexplained_read"]) for row in rows) < size // 10
+
+
+def test_loading_is_no_run_time(iolens: Path, tmp_path: Path) -> None:
+    parts = {
+        "cli": iolens,
+        "runtime": places.PRELOAD,
+        "kernel": iolens.parent.parent / "kernel/iolens-kernel",
+    }
+    for name, part in parts.items():
+        (tmp_path / name).mkdir()
+        shutil.copy(part, tmp_path / name / part.name)
+    real = (tmp_path / "kernel/iolens-kernel").rename(tmp_path / "kernel/real")
+    (tmp_path / "kernel/iolens-kernel").write_text(f'#!/bin/sh\nsleep 5\nexec {real} "$@"\n')
+    (tmp_path / "kernel/iolens-kernel").chmod(0o755)
+    command = [tmp_path / "cli" / iolens.name, "run", *RUN, "--json", "s.json", "-o", "log", "--", "true"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert json.loads((tmp_path / "s.json").read_text())["run_time"] < 4
+
+
 def test_settings_of_exclusion_hold(observe: Observe, cwd: Path) -> None:
     source = cwd.parent / "writer.c"
     source.write_text(
@@ -353,3 +402,22 @@ def test_a_dynamic_program_is_observed_all_the_same(iolens: Path, cwd: Path) -> 
     assert subprocess.run([*command, "count=3"], capture_output=True, check=False).returncode == 0
     records = test_programs.read_log(iolens, log, cwd).records
     assert records["POSIX", "out", 0]["BYTES_WRITTEN"] == 3 * 512
+
+
+def test_of_a_user_the_totals_of_a_static_program_are_in_the_log(iolens: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        place.chmod(0o777)
+        (place / "writer.c").write_text(WRITER)
+        program, log = static(place / "writer.c", place / "writer"), place / "log.darshan"
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        done = subprocess.run(
+            [*user, iolens, "run", "--kernel", "-o", log, "--", program, "out"],
+            cwd=place,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"observed by   totals: 1 of 1 process" in done.stderr
+        (row,) = test_programs.read_log(iolens, log, place).sections["process"]
+        assert 10_000_000 <= int(row["kernel_written"]) < 10_100_000

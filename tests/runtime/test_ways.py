@@ -521,3 +521,71 @@ def test_what_nobody_can_explain_is_said_first(
     seen = observe([compile_program(source)], options=(), cwd=tmp_path)
     assert unexplained(seen) >= SIZE
     assert b"unexplained   100 % of what moved" in seen.done.stderr
+
+
+EARLY = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char block[1 << 20];
+static void up(void)
+{
+	int fd = open("early", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < 16; i++)
+		if (write(fd, block, sizeof block) != sizeof block)
+			abort();
+	close(fd);
+}
+__attribute__((section(".preinit_array"), used)) static void (*before)(void) = up;
+int main(void) { return 0; }
+"""
+
+
+def test_what_a_program_writes_before_iolens_runs_in_it_is_unseen(
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
+) -> None:
+    program = compile_program(EARLY)
+    seen = observe([program], cwd=tmp_path)
+    (row,) = seen.sections["process"]
+    assert (tmp_path / "early").stat().st_size == SIZE
+    assert int(row["unseen_written"]) == SIZE
+    assert int(row["unseen_read"]) < 64 << 10
+    later = observe(["sh", "-c", f"echo long enough to write; exec {program}"], cwd=tmp_path)
+    assert sum(int(row["unseen_written"]) for row in later.sections["process"]) == SIZE
+
+
+def test_time_in_another_time_namespace_is_that_of_the_job(
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
+) -> None:
+    namespace = ["unshare", "--time", "--monotonic", "3600", "--fork"]
+    if subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no time namespaces here")
+    program = compile_program(
+        r"""
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	int fd = open("out", O_WRONLY | O_CREAT, 0600);
+	for (int i = 0; i < 20; i++) {
+		nanosleep(&(struct timespec){0, 50000000}, NULL);
+		if (write(fd, "0123456789", 10) != 10)
+			return 1;
+	}
+	return close(fd);
+}
+"""
+    )
+    for before in (namespace, ["unshare", "--time", "--monotonic", "-900", "--fork"]):
+        seen = observe([*before, program], cwd=tmp_path, options=["--quiet"])
+        row = next(row for row in seen.sections["process"] if Path(row["exe"]).name == program.name)
+        assert 0 <= float(row["start"]) < float(row["end"]) < 60
+        assert float(row["end"]) - float(row["start"]) >= 1.0
+        record = seen.records["POSIX", str(tmp_path / "out"), int(row["rank"])]
+        first, last = (float(record[f"POSIX_F_{what}_TIMESTAMP"]) for what in ("WRITE_START", "WRITE_END"))
+        assert float(row["start"]) <= first <= last <= float(row["end"])
+        assert last - first >= 0.9
+        assert float(record["POSIX_F_WRITE_TIME"]) < 1
+        jumps = [r for r in seen.sections["operation"] if r["name"] == "clock_jump"]
+        assert [int(r["count"]) for r in jumps if r["rank"] == row["rank"]] == [1]
