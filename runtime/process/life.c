@@ -442,8 +442,9 @@ static bool take_turn(int pid)
 	return true;
 }
 
-static void wake(void)
+static void wake(void *nothing)
 {
+	(void)nothing;
 	if (self_asleep()) {
 		rise();
 	} else {
@@ -457,7 +458,7 @@ bool life_wake(void)
 {
 	if (!self_pass() && state() != OFF && !life.silent && take_turn(sys_pid())) {
 		if (!self_pass() && state() != OFF)
-			wake();
+			alone_do_long(wake, NULL);
 		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
 	}
 	return state() == ON && self_pass();
@@ -507,8 +508,15 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 }
 
-static void end_alone(enum state_end reason)
+static void deliver(void *nothing)
 {
+	(void)nothing;
+	session_deliver();
+}
+
+static void end_alone(void *by)
+{
+	enum state_end reason = *(enum state_end *)by;
 	if (own_log_wanted()) {
 		surroundings_describe(life.environment);
 		own_log_write(&life.epoch, life.job);
@@ -517,6 +525,12 @@ static void end_alone(enum state_end reason)
 	}
 	if (reason != STATE_END_EXEC)
 		session_collect(SESSION_END);
+}
+
+static void retell(void *nothing)
+{
+	(void)nothing;
+	session_retell(&life.owner);
 }
 
 /*
@@ -530,7 +544,7 @@ static void end_asleep(enum state_end reason, int code)
 	tell_end(p, reason, code);
 	if (life.in_session) {
 		p->own_moved[IO_WRITE] += sizeof *p; /* by the next line */
-		session_retell(&life.owner);
+		alone_do_long(retell, NULL);
 	}
 	self.gate = saved;
 	if (!life.in_session && (config.logfile || kernel_moved_much(p->kernel_at_start, p->kernel_at_end)))
@@ -565,10 +579,10 @@ void life_end(enum state_end reason, int code)
 	uint64_t saved = self_work();
 	tell_end(&store_state()->process, reason, code);
 	life.ended = true;
-	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
-		session_deliver();
+	if (life.in_session && session_is_elsewhere() && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
+		alone_do_long(deliver, NULL);
 	else if (!life.in_session && !life.rank)
-		end_alone(reason);
+		alone_do_long(end_alone, &reason);
 	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
 		life_on_rank_end();
 	self.gate = saved;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -320,6 +321,94 @@ def test_no_number_of_the_programs_is_taken(
 ) -> None:
     seen = observe([compile_program(NUMBERS), case, other], cwd=tmp_path)
     assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+
+
+# While one thread of a child takes the lowest number or closes what it does not know, by calls that iolens does not see,
+# the other does the first operation of the process and ends it.
+BEGINS_AND_ENDS = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int *wrong;
+static volatile long turns;
+static int range;
+static long call(long n, long a, long b, long c, long d)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	__asm__ volatile("syscall" : "+a"(n) : "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	return n;
+#else
+	register long x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c, x3 __asm__("x3") = d;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3), "r"(x8) : "memory");
+	return x0;
+#endif
+}
+static void *use_numbers(void *unused)
+{
+	for (;; turns++) {
+		if (range)
+			call(SYS_close_range, 3, 19, 0, 0);
+		long fd = call(SYS_openat, AT_FDCWD, (long)"/dev/null", O_RDONLY, 0);
+		*wrong += fd != 3;
+		call(SYS_close, fd, 0, 0, 0);
+	}
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	char byte;
+	wrong = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	range = argc > 2;
+	int file = fcntl(open(argv[1], O_RDONLY), F_DUPFD, 30);
+	close_range(3, 29, 0);
+	for (int round = 0; round < 150; round++) {
+		if (fork() == 0) {
+			pthread_t thread;
+			pthread_create(&thread, NULL, use_numbers, NULL);
+			while (turns < 100)
+				;
+			if (pread(file, &byte, 1, 0) != 1)
+				abort();
+			exit(0);
+		}
+		int status;
+		if (wait(&status) < 0 || status)
+			return 1;
+	}
+	printf("%d\\n", *wrong);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "session"])
+@pytest.mark.parametrize("how", [[], ["range"]], ids=["lowest", "closed"])
+def test_no_number_is_taken_by_the_first_operation_or_at_the_end(
+    observe: Observe,
+    preload: Path,
+    compile_program: Compile,
+    tmp_path: Path,
+    how: list[str],
+    alone: bool,
+) -> None:
+    command = [compile_program(BEGINS_AND_ENDS), "/etc/hosts", *how]
+    if not alone:
+        seen = observe(command, cwd=tmp_path)
+        assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+        assert seen.total("POSIX", "READS", "/etc/hosts") == 150
+        return
+    (tmp_path / "logs").mkdir()
+    env = {"LD_PRELOAD": preload, "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": tmp_path / "logs"}
+    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n", b"")
+    assert len(list((tmp_path / "logs").rglob("*.darshan"))) >= 150
 
 
 # On one processor: a thread of ordinary priority reads a file all the time, one of SCHED_FIFO reads it once in 500 us.
