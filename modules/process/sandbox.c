@@ -54,6 +54,7 @@ static const int added[] = {
 #endif
 	SYS_readlinkat,
 	SYS_renameat2,
+	SYS_rt_sigaction,
 	SYS_rt_sigpending,
 	SYS_rt_sigprocmask,
 	SYS_rt_sigtimedwait,

@@ -508,12 +508,6 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 }
 
-static void deliver(void *nothing)
-{
-	(void)nothing;
-	session_deliver();
-}
-
 static void end_alone(void *by)
 {
 	enum state_end reason = *(enum state_end *)by;
@@ -527,12 +521,6 @@ static void end_alone(void *by)
 		session_collect(SESSION_END);
 }
 
-static void retell(void *nothing)
-{
-	(void)nothing;
-	session_retell(&life.owner);
-}
-
 /*
  * Nothing was recorded. In a session the process is told of; one alone has nothing to tell, unless it did what is not seen, or its
  * log is asked for by name.
@@ -544,7 +532,7 @@ static void end_asleep(enum state_end reason, int code)
 	tell_end(p, reason, code);
 	if (life.in_session) {
 		p->own_moved[IO_WRITE] += sizeof *p; /* by the next line */
-		alone_do_long(retell, NULL);
+		session_retell(&life.owner);
 	}
 	self.gate = saved;
 	if (!life.in_session && (config.logfile || kernel_moved_much(p->kernel_at_start, p->kernel_at_end)))
@@ -579,8 +567,8 @@ void life_end(enum state_end reason, int code)
 	uint64_t saved = self_work();
 	tell_end(&store_state()->process, reason, code);
 	life.ended = true;
-	if (life.in_session && session_is_elsewhere() && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
-		alone_do_long(deliver, NULL);
+	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
+		session_deliver();
 	else if (!life.in_session && !life.rank)
 		alone_do_long(end_alone, &reason);
 	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
