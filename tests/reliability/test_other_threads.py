@@ -414,6 +414,60 @@ def test_no_number_is_taken_by_the_log_of_a_process(
     assert len(list(tmp_path.rglob("*.darshan"))) >= 150
 
 
+# One thread replaces the environment and unmaps the old one, the other starts a program with it that is not there.
+ENVIRONMENT = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { ENTRIES = 200, SIZE = 16384, AT = 4096 };
+static volatile int stop;
+static char **make(void)
+{
+	char *place = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char **list = (char **)place;
+	for (int i = 0; i < ENTRIES; i++)
+		list[i] = strcpy(place + AT + i * 40, i % 2 ? "LD_PRELOAD=libiolens.so" : "PATH=/nowhere");
+	return list;
+}
+static void *replace(void *unused)
+{
+	while (!stop) {
+		char **old = environ;
+		__atomic_store_n(&environ, make(), __ATOMIC_SEQ_CST);
+		munmap(old, SIZE);
+	}
+	return unused;
+}
+int main(void)
+{
+	char *const arguments[] = {"program", NULL};
+	pthread_t thread;
+	int child, started = 0;
+	environ = make();
+	pthread_create(&thread, NULL, replace, NULL);
+	for (int round = 0; round < 3000; round++) {
+		started += !posix_spawn(&child, "/no/such/program", NULL, NULL, arguments, environ);
+		started += execv("/no/such/program", arguments) != -1;
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("%d\\n", started);
+	return 0;
+}
+"""
+
+
+def test_an_environment_that_another_thread_frees(
+    observe: Observe, compile_program: Compile, tmp_path: Path
+) -> None:
+    seen = observe([compile_program(ENVIRONMENT)], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+
+
 # On one processor: a thread of ordinary priority reads a file all the time, one of SCHED_FIFO reads it once in 500 us.
 PRIORITIES = """
 #include <fcntl.h>
