@@ -35,6 +35,7 @@ static const int added[] = {
 	SYS_getrandom,
 	SYS_getsockopt,
 	SYS_getuid,
+	SYS_kcmp,
 	SYS_kill,
 	SYS_lseek,
 	SYS_madvise,
