@@ -57,6 +57,15 @@ static enum program_kind kind_of(char *path, size_t room)
 	return kind;
 }
 
+bool reason_foreign(const struct reason_task *of)
+{
+	char path[PATH_MAX];
+	if (strchr(of->library, '$')) /* each loader finds its own, or none */
+		return false;
+	enum program_kind kind = find_program(of, path, sizeof path) ? kind_of(path, sizeof path) : PROGRAM_UNKNOWN;
+	return kind == PROGRAM_MACHINE || kind == PROGRAM_LIBC;
+}
+
 static const char *why_not_program(const struct reason_task *of, char *path, size_t room)
 {
 	static const char *const kinds[] = {

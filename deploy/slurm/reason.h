@@ -20,6 +20,9 @@ struct reason_task {
 /* Can the loader take it? */
 bool reason_usable(const char *library);
 
+/* Its loader would complain about the library, or end the program over it. */
+bool reason_foreign(const struct reason_task *of);
+
 /* False: it can be observed, as far as can be told from outside. */
 bool reason_find(const struct reason_task *of, char *why, size_t room);
 

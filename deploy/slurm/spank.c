@@ -92,20 +92,25 @@ static void take_out(const char *list, char *to, size_t room)
 	}
 }
 
+static void preload(spank_t job, const char *list)
+{
+	if (*list)
+		spank_setenv(job, "LD_PRELOAD", list, 1);
+	else
+		spank_unsetenv(job, "LD_PRELOAD");
+}
+
 static void turn_off(spank_t job, const char *others)
 {
 	spank_setenv(job, "IOLENS_DISABLE", "1", 1);
-	if (*others)
-		spank_setenv(job, "LD_PRELOAD", others, 1);
-	else
-		spank_unsetenv(job, "LD_PRELOAD");
+	preload(job, others);
 }
 
 static void turn_on(spank_t job, const char *others)
 {
 	char list[2 * PATH_MAX];
 	snprintf(list, sizeof list, "%s%s%s", site.library, *others ? ":" : "", others);
-	spank_setenv(job, "LD_PRELOAD", list, 1);
+	preload(job, list);
 	if (*site.config)
 		spank_setenv(job, "IOLENS_CONFIG_PATH", site.config, 0);
 	if (*site.logs)
@@ -118,36 +123,48 @@ static void turn_on(spank_t job, const char *others)
 		spank_unsetenv(job, "IOLENS_DISABLE");
 }
 
-/* One of the step's tasks says why it will have no log, where the log would be. */
-static void say_why_not(spank_t job, bool off)
+struct texts {
+	char logs[PATH_MAX], user[64], home[PATH_MAX], folder[PATH_MAX], path[2 * PATH_MAX], set[16];
+};
+
+static bool describe(spank_t job, bool off, struct texts *t, struct reason_task *about)
 {
-	char why[REASON_TEXT], logs[PATH_MAX], user[64], home[PATH_MAX], folder[PATH_MAX], path[2 * PATH_MAX], set[16];
-	uint32_t task = 1, number = 0;
+	uint32_t number = 0;
 	int argc = 0;
 	char **argv = NULL;
-	if (spank_get_item(job, S_TASK_GLOBAL_ID, &task) != ESPANK_SUCCESS || task != 0 ||
-	    spank_get_item(job, S_JOB_ID, &number) != ESPANK_SUCCESS ||
+	if (spank_get_item(job, S_JOB_ID, &number) != ESPANK_SUCCESS ||
 	    spank_get_item(job, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || !argc)
-		return;
-	const struct reason_task about = {
+		return false;
+	*about = (struct reason_task){
 		.program = argv[0],
-		.path = variable(job, "PATH", path, sizeof path),
-		.logs = variable(job, "IOLENS_LOGPATH", logs, sizeof logs),
-		.user = variable(job, "SLURM_JOB_USER", user, sizeof user),
-		.home = variable(job, "HOME", home, sizeof home),
-		.config = variable(job, "XDG_CONFIG_HOME", folder, sizeof folder),
+		.path = variable(job, "PATH", t->path, sizeof t->path),
+		.logs = variable(job, "IOLENS_LOGPATH", t->logs, sizeof t->logs),
+		.user = variable(job, "SLURM_JOB_USER", t->user, sizeof t->user),
+		.home = variable(job, "HOME", t->home, sizeof t->home),
+		.config = variable(job, "XDG_CONFIG_HOME", t->folder, sizeof t->folder),
 		.library = site.library,
 		.job = number,
 		.off = off,
-		.disabled = variable(job, "IOLENS_DISABLE", set, sizeof set) != NULL,
+		.disabled = variable(job, "IOLENS_DISABLE", t->set, sizeof t->set) != NULL,
 	};
-	if (reason_find(&about, why, sizeof why))
-		reason_leave(&about, *site.logs && !about.logs ? site.logs : about.logs, why);
+	return true;
+}
+
+/* One of the step's tasks says why it will have no log, where the log would be. */
+static void say_why_not(spank_t job, const struct reason_task *about)
+{
+	char why[REASON_TEXT];
+	uint32_t task = 1;
+	if (spank_get_item(job, S_TASK_GLOBAL_ID, &task) == ESPANK_SUCCESS && task == 0 &&
+	    reason_find(about, why, sizeof why))
+		reason_leave(about, *site.logs && !about->logs ? site.logs : about->logs, why);
 }
 
 int slurm_spank_task_init(spank_t job, int argc, char **argv)
 {
 	char list[PATH_MAX] = "", others[PATH_MAX], session[PATH_MAX];
+	struct texts texts;
+	struct reason_task about;
 	(void)argc, (void)argv;
 	bool off = site.mode == MODE_OFF;
 	if (!*site.library || (site.mode == MODE_SITE && strcmp(site.usual, "off") == 0))
@@ -157,11 +174,15 @@ int slurm_spank_task_init(spank_t job, int argc, char **argv)
 	spank_err_t got = spank_getenv(job, "LD_PRELOAD", list, sizeof list);
 	if (got != ESPANK_SUCCESS && got != ESPANK_ENV_NOEXIST)
 		return 0; /* too long for us */
+	bool foreign = describe(job, off, &texts, &about) && reason_foreign(&about);
 	take_out(list, others, sizeof others);
 	if (off)
 		turn_off(job, others);
+	else if (foreign)
+		preload(job, others);
 	else if (reason_usable(site.library))
 		turn_on(job, others);
-	say_why_not(job, off);
+	if (describe(job, off, &texts, &about)) /* as it is now */
+		say_why_not(job, &about);
 	return 0;
 }

@@ -13,6 +13,22 @@
 
 /* ---- born with, or given ---- */
 
+/* Held; 0: no descriptor that is known has it. A program may be born with copies, as of its output. */
+static uintptr_t same_description(int fd, const struct posix_file *f)
+{
+	enum { LOOKED_AT = 256, KIND_FILE = 0 };
+	long self_pid = 0;
+	for (int other = fds_next(0), n = 0; other >= 0 && n < LOOKED_AT; other = fds_next(other + 1), n++) {
+		uintptr_t at = other == fd ? 0 : fds_peek(other);
+		if (at < STATE_CLASS_COUNT || ((struct posix_open *)at)->file != f)
+			continue;
+		self_pid = self_pid ? self_pid : sys_pid();
+		if (sys_call(SYS_kcmp, self_pid, self_pid, KIND_FILE, fd, other, 0) == 0)
+			return posix_open_hold(at, other);
+	}
+	return 0;
+}
+
 static uintptr_t adopt(int fd)
 {
 	PATH(p);
@@ -21,6 +37,9 @@ static uintptr_t adopt(int fd)
 		return class;
 	class = names_class(LOG_MOD_POSIX, p);
 	struct posix_file *f = class ? NULL : posix_file_of(p);
+	uintptr_t same = f ? same_description(fd, f) : 0;
+	if (same)
+		return same;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)
 		return class ? class : posix_without_record();

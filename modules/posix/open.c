@@ -344,11 +344,18 @@ void posix_on_flags(struct span s, int flags)
 		posix_open_of(s)->append = flags & O_APPEND;
 }
 
-void posix_on_stream(int fd)
+void posix_on_stream(int fd, bool appends)
 {
-	uintptr_t at = fds_peek(fd);
-	if (at >= STATE_CLASS_COUNT)
-		((struct posix_open *)at)->shared = true;
+	struct posix_open *o = (struct posix_open *)fds_peek(fd);
+	if ((uintptr_t)o < STATE_CLASS_COUNT)
+		return;
+	o->shared = true;
+	o->append = o->append || appends; /* libc has set the flag */
+}
+
+bool posix_stream_appends(int fd)
+{
+	return fds_peek(fd) < STATE_CLASS_COUNT || sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
 }
 
 static struct posix_open *open_of_stream(int fd, const char *name)
@@ -359,8 +366,10 @@ static struct posix_open *open_of_stream(int fd, const char *name)
 	PATH(p);
 	struct posix_file *f = names_path(p, AT_FDCWD, name) ? posix_file_of(p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
-	if (o)
+	if (o) {
+		o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
 		set_entry(fd, (uintptr_t)o);
+	}
 	return o;
 }
 

@@ -132,7 +132,10 @@ void posix_on_dup(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
 
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
-void posix_on_stream(int fd);
+void posix_on_stream(int fd, bool appends);
+
+/* Does the descriptor of a stream that appends still do so? Another process that has it may have changed that, too. */
+bool posix_stream_appends(int fd);
 void posix_seek(struct posix_open *o, double start, int64_t result, int fd);
 void posix_seek_untimed(struct posix_open *o, int64_t result, int fd);
 

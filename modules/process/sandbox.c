@@ -35,6 +35,7 @@ static const int added[] = {
 	SYS_getrandom,
 	SYS_getsockopt,
 	SYS_getuid,
+	SYS_kcmp,
 	SYS_kill,
 	SYS_lseek,
 	SYS_madvise,
@@ -54,6 +55,7 @@ static const int added[] = {
 #endif
 	SYS_readlinkat,
 	SYS_renameat2,
+	SYS_rt_sigaction,
 	SYS_rt_sigpending,
 	SYS_rt_sigprocmask,
 	SYS_rt_sigtimedwait,

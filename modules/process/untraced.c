@@ -56,12 +56,41 @@ static enum untraced_reason of_file(int fd, int scripts)
 
 /* ---- its environment ---- */
 
-static bool environment_leads_here(char *const *environment)
+/* What one look at it has found: another thread may call setenv() meanwhile. */
+struct environment {
+	bool readable;
+	bool leads_here;  /* LD_PRELOAD names the library, */
+	bool has_session; /* and there is its session */
+};
+
+static bool names_library(struct readable_copy *c, const char *list)
 {
-	const char *preload = config_variable((char **)environment, "LD_PRELOAD");
-	if (!preload || !strstr(preload, "libiolens"))
-		return false;
-	return !config.session || config_variable((char **)environment, "IOLENS_SESSION");
+	size_t n;
+	for (const char *bytes; (bytes = readable_bytes(c, list, &n)) && *bytes; list++)
+		if (*bytes == 'l' && readable_begins(c, list, "libiolens"))
+			return true;
+	return false;
+}
+
+static const char variable[] = "LD_PRELOAD=";
+
+static struct environment look_through(char *const *environment)
+{
+	struct environment seen = {.readable = true};
+	struct readable_copy entries = {0}, c = {0};
+	char *entry;
+	for (size_t n = 0; environment && seen.readable; n++) {
+		seen.readable = readable_entry(&entries, environment, n, &entry);
+		if (!seen.readable || !entry)
+			break;
+		if (readable_begins(&c, entry, variable))
+			seen.leads_here = names_library(&c, entry + sizeof variable - 1);
+		else if (readable_begins(&c, entry, "IOLENS_SESSION="))
+			seen.has_session = true;
+		seen.readable = readable_length(&c, entry) >= 0;
+	}
+	seen.leads_here = seen.leads_here && (!config.session || seen.has_session);
+	return seen;
 }
 
 /* As it was at the start: `env -i` empties its own. A program that was linked with us loses nothing by that. */
@@ -130,14 +159,14 @@ static void look_at(void *started)
 		sys_close(fd);
 }
 
-static enum untraced_reason judge(int dir, const char *path, char *const *environment)
+static enum untraced_reason judge(int dir, const char *path, bool leads_here)
 {
 	struct started program = {dir, path, false, UNTRACED_NONE};
 	alone_do(look_at, &program);
 	enum untraced_reason why = program.why;
 	PATH(name);
 	name->text[0] = '\0';
-	if (!why && preloaded && !environment_leads_here(environment))
+	if (!why && preloaded && !leads_here)
 		why = UNTRACED_ENVIRONMENT;
 	if (!path && why)
 		names_path_of_fd(name, dir);
@@ -146,30 +175,37 @@ static enum untraced_reason judge(int dir, const char *path, char *const *enviro
 	return why;
 }
 
+/* The value of PATH as it is now. */
+static const char *search_path(char *const *list)
+{
+	static const char name[] = "PATH=";
+	struct readable_copy entries = {0}, c = {0};
+	char *entry;
+	for (size_t n = 0; list && readable_entry(&entries, list, n, &entry) && entry; n++)
+		if (readable_begins(&c, entry, name))
+			return entry + sizeof name - 1;
+	return "/bin:/usr/bin";
+}
+
 /* As execvp looks for it: the first that may be executed. */
 static bool found_in_path(const char *name, char out[NAMES_PATH_MAX])
 {
-	const char *at = config_variable(environ, "PATH");
-	size_t length = strlen(name);
-	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
-		size_t n = strcspn(at, ":");
+	struct readable_copy c = {0};
+	const char *at = search_path(environ), *bytes = NULL;
+	size_t length = strlen(name), n, some;
+	do {
+		for (n = 0; (bytes = readable_bytes(&c, at, &some)) && *bytes && *bytes != ':'; at++)
+			if (n < NAMES_PATH_MAX)
+				out[n++] = *bytes;
 		if (n + length + 2 < NAMES_PATH_MAX) {
-			memcpy(out, at, n);
 			out[n] = '/';
 			memcpy(out + (n ? n + 1 : 0), name, length + 1);
 			if (sys_call(SYS_faccessat, AT_FDCWD, (long)out, X_OK, 0, 0, 0) == 0)
 				return true;
 		}
-		at += n;
-	}
+		at++;
+	} while (bytes && *bytes);
 	return false;
-}
-
-/* What cannot be read, the kernel will not execute. */
-static bool acceptable(const char *path, char *const *environment, int search)
-{
-	return (!path || readable_text(path)) && (!environment || readable_texts(environment)) &&
-	       (!search || !environ || readable_texts(environ));
 }
 
 /* Also in a process that is not observed: the library is preloaded there, too, and would be in the program. */
@@ -181,63 +217,80 @@ bool untraced_record(int dir, const char *path, char *const *environment, int se
 		write_down(path ? path : "", UNTRACED_FILTER);
 		return environment;
 	}
-	if (!acceptable(path, environment, search))
+	struct environment seen = look_through(environment);
+	if ((path && !readable_text(path)) || !seen.readable) /* the kernel will not execute it */
 		return false;
 	if (path && search && !strchr(path, '/'))
 		path = found_in_path(path, found->text) ? found->text : "";
 	if (!path || *path)
-		why = judge(dir, path, environment);
+		why = judge(dir, path, seen.leads_here);
 	return environment && (why == UNTRACED_LIBC || why == UNTRACED_MACHINE);
 }
 
 /* ---- an environment without the library ---- */
 
-static const char variable[] = "LD_PRELOAD=";
-
 size_t untraced_room(char *const *environment)
 {
-	size_t n = 1, text = 0;
-	for (; environment && *environment; environment++, n++)
-		if (strncmp(*environment, variable, sizeof variable - 1) == 0)
-			text += strlen(*environment) + 1;
-	return n * sizeof *environment + text;
+	struct readable_copy entries = {0}, c = {0};
+	size_t n = 0, text = 0;
+	for (char *entry; environment && readable_entry(&entries, environment, n, &entry) && entry; n++)
+		if (readable_begins(&c, entry, variable))
+			text += (size_t)(readable_length(&c, entry) + 1);
+	return (n + 1) * sizeof *environment + text;
 }
 
-/* All entries but ours; the end of what was written. */
-static char *copy_others(char *to, const char *list)
+/* Of a list of libraries all but ours, in its own place; the end of what is left. */
+static char *keep_others(char *list)
 {
-	memcpy(to, variable, sizeof variable);
-	char *start = to + sizeof variable - 1, *at = start;
-	while (*list) {
-		size_t n = strcspn(list, " :");
-		const char *name = memrchr(list, '/', n);
-		name = name ? name + 1 : list;
+	char *at = list;
+	for (const char *from = list; *from;) {
+		size_t n = strcspn(from, " :");
+		const char *name = memrchr(from, '/', n);
+		name = name ? name + 1 : from;
+		bool more = from[n];
 		if (n && strncmp(name, "libiolens", 9) != 0) {
-			at += at > start ? (*at = ':', 1) : 0;
-			at = mempcpy(at, list, n);
+			if (at > list)
+				*at++ = ':';
+			memmove(at, from, n);
+			at += n;
 		}
-		list += n + (list[n] != '\0');
+		from += n + more;
 	}
 	*at = '\0';
-	return at > start ? at + 1 : to;
+	return at;
+}
+
+/* Behind the end of what was written; `to` where nothing is to be kept; NULL where it does not fit any more. */
+static char *copy_others(struct readable_copy *c, char *to, const char *end, const char *entry)
+{
+	char *at = to;
+	size_t n;
+	for (const char *bytes; at < end && (bytes = readable_bytes(c, entry, &n)); entry++)
+		if (!(*at++ = *bytes)) {
+			char *list = to + sizeof variable - 1, *kept = keep_others(list);
+			return kept > list ? kept + 1 : to;
+		}
+	return NULL;
 }
 
 /* Another thread may call setenv() meanwhile: what does not fit is left as it is. */
 char *const *untraced_environment(char *const *environment, void *room, size_t bytes)
 {
-	char **out = room;
-	size_t n = 0, used = 0;
-	while (environment && environment[n])
-		n++;
-	char *text = (char *)(out + n + 1), *end = (char *)room + bytes;
+	struct readable_copy entries = {0}, c = {0};
+	char **out = room, *entry;
+	size_t most = 0, used = 0;
+	while (environment && readable_entry(&entries, environment, most, &entry) && entry)
+		most++;
+	char *text = (char *)(out + most + 1), *end = (char *)room + bytes;
 	if (!environment || text > end)
 		return environment;
-	for (char *const *e = environment; e < environment + n && *e; e++) {
-		bool preload = strncmp(*e, variable, sizeof variable - 1) == 0 && end - text > (ptrdiff_t)strlen(*e);
-		char *after = preload ? copy_others(text, *e + sizeof variable - 1) : text;
-		if (!preload || after > text)
-			out[used++] = preload ? text : *e;
-		text = after;
+	for (size_t n = 0; n < most && readable_entry(&entries, environment, n, &entry) && entry; n++) {
+		char *after = readable_begins(&c, entry, variable) ? copy_others(&c, text, end, entry) : NULL;
+		if (!after)
+			out[used++] = entry;
+		else if (after > text)
+			out[used++] = text;
+		text = after ? after : text;
 	}
 	out[used] = NULL;
 	return out;

@@ -183,7 +183,7 @@ static void open_descriptor(FILE *f, uintptr_t at, int fd, double start, double 
 	if (!file)
 		return;
 	int64_t offset = stdio_tell(NULL, f);
-	posix_on_stream(fd);
+	posix_on_stream(fd, stdio_appends(f));
 	count_open(file, true, start, end);
 	enter_stream(f, file, STATE_CLASS_NONE, offset > 0 ? offset : 0, true);
 }

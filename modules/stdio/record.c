@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "../heatmap/record.h"
+#include "../posix/record.h"
 #include "config.h"
 #include "sys.h"
 #include "trace.h"
@@ -39,24 +40,32 @@ void stdio_record_start(void)
 	single_threaded = &__libc_single_threaded;
 }
 
-/* libc's flag of a stream in append mode. */
+/* libc's flags of a stream in append mode, and of one that writes. */
 #define APPENDING 0x1000
+#define WRITING   0x800
+
+bool stdio_appends(const FILE *f)
+{
+	return f->_flags & APPENDING;
+}
 
 /*
- * Where a stream is that appends and has data to write: behind these, at the end of its file. ftello() would move the
- * descriptor there, under the program's feet.
+ * Where a stream of append mode is that writes: at the end of its file, or where the program's descriptor is if that appends no
+ * longer, and behind the data that wait. ftello() would move the descriptor to the end, under the program's feet.
  */
 static int64_t tell_appending(FILE *f)
 {
 	struct stat s;
+	int64_t waiting = f->_IO_write_ptr - f->_IO_write_base;
 	if (sys_fstat(f->_fileno, &s) != 0 || !S_ISREG(s.st_mode))
 		return -1;
-	return s.st_size + (f->_IO_write_ptr - f->_IO_write_base);
+	int64_t at = posix_stream_appends(f->_fileno) ? s.st_size : sys_seek(f->_fileno, 0, SEEK_CUR);
+	return at < 0 ? -1 : at + waiting;
 }
 
-static bool appends(const FILE *f)
+static bool is_moved_by_asking(const FILE *f)
 {
-	return f->_flags & APPENDING && f->_IO_write_ptr > f->_IO_write_base;
+	return stdio_appends(f) && (f->_IO_write_ptr > f->_IO_write_base || f->_flags & WRITING);
 }
 
 /* libc's flag of a stream that reads what was pushed back. */
@@ -74,7 +83,7 @@ static int64_t tell_by_kernel(const FILE *f)
 static int64_t tell(const struct stdio_stream *t, FILE *f)
 {
 	int64_t at = -1;
-	if (appends(f))
+	if (is_moved_by_asking(f))
 		return tell_appending(f);
 	if (t && __atomic_load_n(&t->asks, __ATOMIC_RELAXED))
 		at = tell_by_kernel(f);
@@ -260,6 +269,12 @@ static int64_t asked(const struct stdio_stream *t, FILE *f, enum io_op op, int64
 	return stdio_tell(t, f);
 }
 
+/* The position is behind a part of an item, which is in the program's memory and not in what the call has counted. */
+static bool is_part(const struct stdio_stream *t, int64_t start)
+{
+	return t->item && start > t->offset && (uint64_t)(start - t->offset) < t->item;
+}
+
 ALWAYS_INLINE void access_timed(struct stdio_span s, FILE *f, enum io_op op, int64_t bytes)
 {
 	struct stdio_stream *t = s.stream;
@@ -267,7 +282,7 @@ ALWAYS_INLINE void access_timed(struct stdio_span s, FILE *f, enum io_op op, int
 	self_enter();
 	int64_t reached = asked(t, f, op, bytes);
 	if (lock_take(&t->file->lock)) {
-		if (reached >= bytes)
+		if (reached >= bytes && !is_part(t, reached - bytes))
 			t->offset = reached - bytes;
 		trace(t, op, bytes, s.start, end);
 		count(t, op, 1, bytes);
@@ -333,6 +348,14 @@ void stdio_write(struct stdio_span s, FILE *f, int64_t bytes)
 	if (access_unclocked(s, f, IO_WRITE, bytes))
 		return;
 	(is_timed(s, bytes) ? write_timed : write_other)(s, f, bytes);
+}
+
+void stdio_on_fewer_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t done)
+{
+	s.stream->item = op == IO_READ ? size : 0;
+	stdio_access(s, f, op, done ? (int64_t)(size * done) : STDIO_NOTHING);
+	s.stream->item = 0;
+	stdio_ask_position(s.stream, f);
 }
 
 void stdio_ask_position(struct stdio_stream *t, FILE *f)

@@ -141,14 +141,21 @@ static inline void stdio_ask_next(struct stdio_stream *stream)
 	stream->attention = true;
 }
 
-/* A read or write of complete items; of a partial one only libc knows. */
+/* libc's word: in append mode. */
+bool stdio_appends(const FILE *f);
+
+/* The last item may be there in part, of which only libc knows. */
+__attribute__((cold)) void stdio_on_fewer_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t done);
+
+/* A read or write of complete items. */
 static inline void stdio_on_items(struct stdio_span s, FILE *f, enum io_op op, size_t size, size_t asked, size_t done)
 {
 	if (!s.stream)
 		return;
-	stdio_access(s, f, op, done ? (int64_t)(size * done) : STDIO_NOTHING);
 	if (__builtin_expect(done < asked, 0) && size > 1)
-		stdio_ask_position(s.stream, f);
+		stdio_on_fewer_items(s, f, op, size, done);
+	else
+		stdio_access(s, f, op, done ? (int64_t)(size * done) : STDIO_NOTHING);
 }
 
 /* The start of a call whose bytes only the stream's position tells. */

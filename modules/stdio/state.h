@@ -32,6 +32,7 @@ struct stdio_stream {
 	uint8_t unclocked;   /* calls to come that take no clock at all */
 	const char *inherited; /* name of the file of a stream that the process was born with and has not used yet */
 	double clocked;        /* s: the last call that read the clock */
+	size_t item;           /* bytes of each, of a read that got fewer than asked for, while it is counted */
 	struct stdio_stream *next_free;
 };
 

@@ -1,6 +1,7 @@
 #include "lock.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 
 #include "thread.h"
@@ -163,6 +164,8 @@ static bool has_one_thread(void)
 
 bool alone_begin(uint64_t *signals)
 {
+	if (self.apart)
+		return sys_block_all_signals(signals);
 	if (lock_is_shared || !sys_block_all_signals(signals))
 		return false;
 	if (lock_is_needless() || has_one_thread())
@@ -251,9 +254,13 @@ struct errand {
 static void run(void *errand)
 {
 	struct errand *e = errand;
+	self.apart = true; /* the caller's, who waits */
 	e->work(e->context);
+	self.apart = false;
 	e->done = true;
 }
+
+enum { HELPER = CLONE_VM | CLONE_VFORK | CLONE_SIGHAND | CLONE_THREAD | CLONE_UNTRACED };
 
 void alone_do(void (*work)(void *context), void *context)
 {
@@ -261,9 +268,52 @@ void alone_do(void (*work)(void *context), void *context)
 	struct errand e = {work, context, false};
 	bool alone = alone_begin(&signals), blocked = alone || sys_block_all_signals(&signals);
 	if (!alone && blocked && !in_valgrind)
-		alone_clone(CLONE_VM | CLONE_VFORK | CLONE_SIGHAND | CLONE_THREAD | CLONE_UNTRACED, run, &e);
+		alone_clone(HELPER, run, &e);
 	if (!e.done)
 		work(context);
 	if (blocked)
 		alone_end(&signals);
+}
+
+/* All that could run a handler of the program's. */
+static bool block_handled(uint64_t *before)
+{
+	static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU};
+	uint64_t blocked = ~UINT64_C(0);
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+		uint64_t action[4] = {1}; /* the kernel's: first the handler; 0 = the usual end */
+		if (sys_call(SYS_rt_sigaction, ending[i], 0, (long)action, sizeof blocked, 0, 0) == 0 && !action[0])
+			blocked &= ~(UINT64_C(1) << (ending[i] - 1));
+	}
+	return sys_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&blocked, (long)before, sizeof blocked, 0, 0) == 0;
+}
+
+static bool is_traced(void)
+{
+	static const char key[] = "TracerPid:\t";
+	char text[1024];
+	long n = sys_read_file("/proc/self/status", text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	const char *tracer = strstr(text, key);
+	return tracer && tracer[sizeof key - 1] != '0';
+}
+
+static void run_untraced(void *errand)
+{
+	if (!is_traced())
+		run(errand);
+}
+
+void alone_do_long(void (*work)(void *context), void *context)
+{
+	uint64_t signals;
+	struct errand e = {work, context, false};
+	bool helped = !self.apart && !in_valgrind && !lock_is_needless() && (lock_is_shared || !has_one_thread()) &&
+		      block_handled(&signals);
+	if (helped) {
+		alone_clone(HELPER, run_untraced, &e);
+		sys_restore_all_signals(&signals);
+	}
+	if (!e.done)
+		work(context);
 }

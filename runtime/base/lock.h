@@ -119,6 +119,13 @@ void alone_end(const uint64_t *signals);
  */
 void alone_do(void (*work)(void *context), void *context);
 
+/*
+ * The same for work that may take long or calls functions of libc: signals that end the process still do, and in a debugger, which
+ * does not see that thread and may have its breakpoints there, the caller does it. Of a process with one thread nothing is blocked:
+ * its handlers run as ever.
+ */
+void alone_do_long(void (*work)(void *context), void *context);
+
 /* A bounded wait, in time that the process ran: that of a stop does not count. */
 struct lock_wait {
 	int64_t last, waited; /* ns */

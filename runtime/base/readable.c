@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "sys.h"
 
@@ -51,16 +52,64 @@ bool readable_text(const char *text)
 	return text_readable(text, &known);
 }
 
-bool readable_texts(char *const *list)
+/* ---- what another thread may change ---- */
+
+/* Up to the end of the page. Where a filter refuses the call the page is asked about first. */
+static size_t copy(void *to, const void *from, size_t n)
 {
-	uintptr_t known = 1, text = 1;
-	for (;; list++) {
-		if (page_of(list) != known && !readable(list, sizeof *list))
+	size_t left = PAGE - ((uintptr_t)from - page_of(from));
+	n = n < left ? n : left;
+	struct iovec local = {to, n}, remote = {(void *)from, n};
+	long got = sys_call(SYS_process_vm_readv, sys_pid(), (long)&local, 1, (long)&remote, 1, 0);
+	if ((got == -ENOSYS || got == -EPERM) && page_readable(page_of(from))) {
+		memcpy(to, from, n);
+		return n;
+	}
+	return got > 0 ? (size_t)got : 0;
+}
+
+const char *readable_bytes(struct readable_copy *c, const char *at, size_t *n)
+{
+	if (at < c->at || at >= c->at + c->n) {
+		c->at = at;
+		c->n = at ? copy(c->bytes, at, sizeof c->bytes) : 0;
+	}
+	*n = c->n - (size_t)(at - c->at);
+	return *n ? c->bytes + (at - c->at) : NULL;
+}
+
+bool readable_begins(struct readable_copy *c, const char *text, const char *with)
+{
+	size_t n;
+	for (const char *bytes; *with; text += n, with += n) {
+		size_t length = strlen(with);
+		if (!(bytes = readable_bytes(c, text, &n)))
 			return false;
-		known = page_of(list);
-		if (!*list)
-			return true;
-		if (!text_readable(*list, &text))
+		n = n < length ? n : length;
+		if (memcmp(bytes, with, n) != 0)
 			return false;
 	}
+	return true;
+}
+
+ssize_t readable_length(struct readable_copy *c, const char *text)
+{
+	size_t n;
+	for (const char *at = text, *bytes, *end; (bytes = readable_bytes(c, at, &n)); at += n)
+		if ((end = memchr(bytes, '\0', n)))
+			return at - text + (end - bytes);
+	return -1;
+}
+
+bool readable_entry(struct readable_copy *c, char *const *list, size_t n, char **entry)
+{
+	enum { MOST = 1 << 20 };
+	size_t have = 0, some;
+	for (const char *bytes; n < MOST && have < sizeof *entry; have += some) {
+		if (!(bytes = readable_bytes(c, (const char *)(list + n) + have, &some)))
+			return false;
+		some = some < sizeof *entry - have ? some : sizeof *entry - have;
+		memcpy((char *)entry + have, bytes, some);
+	}
+	return n < MOST;
 }

@@ -7,13 +7,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 bool readable(const void *at, size_t n);
 
 /* A text with its NUL; NULL is none. */
 bool readable_text(const char *text);
 
-/* Texts up to a NULL, as exec takes them. */
-bool readable_texts(char *const *list);
+/*
+ * What another thread may change or free meanwhile, as an environment: read through the kernel, which copies what is there and
+ * raises no signal. Begins empty.
+ */
+enum { READABLE_COPY = 512 };
+
+struct readable_copy {
+	const char *at; /* of the first byte that is copied */
+	size_t n;
+	char bytes[READABLE_COPY];
+};
+
+/* The bytes at `at`, one or more (*n); NULL: they cannot be read. */
+const char *readable_bytes(struct readable_copy *c, const char *at, size_t *n);
+
+/* Does the text begin so? */
+bool readable_begins(struct readable_copy *c, const char *text, const char *with);
+
+/* Its bytes without the NUL; -1: it cannot be read. */
+ssize_t readable_length(struct readable_copy *c, const char *text);
+
+/* Entry n of a list as exec takes it; NULL at its end. False: it cannot be read, or is longer than any that exec takes. */
+bool readable_entry(struct readable_copy *c, char *const *list, size_t n, char **entry);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "thread.h"
+#include "lock.h"
 #include "sys.h"
 
 enum { LINE = 4096 /* as much as a pipe takes in one piece */ };
@@ -57,15 +58,22 @@ static bool may_be_opened(void)
 	return at_start.mode == S_IFIFO || (at_start.mode == S_IFCHR && !multiplexer);
 }
 
-static void put(const char *text, size_t n)
+struct line {
+	const char *text;
+	size_t n;
+};
+
+static void put(void *line)
 {
+	const char *text = ((struct line *)line)->text;
+	size_t n = ((struct line *)line)->n;
 	int fd = STDERR_FILENO;
 	if (at_start.mode == S_IFSOCK) {
 		sys_call(SYS_sendto, fd, (long)text, (long)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 		return;
 	}
 	if (may_be_opened())
-		fd = sys_open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+		fd = sys_open("/proc/thread-self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
 	if (fd >= 0)
 		sys_write(fd, text, n);
 	else if (fd != -ENXIO && takes_some()) /* ENXIO: a pipe without reader */
@@ -79,7 +87,7 @@ void warn_write(const char *text, size_t n)
 	if (!is_as_at_start())
 		return;
 	struct sys_signals signals = sys_block_signals();
-	put(text, n);
+	alone_do(put, &(struct line){text, n});
 	sys_restore_signals(signals);
 }
 

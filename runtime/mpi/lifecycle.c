@@ -8,6 +8,7 @@
 #include "finalize.h"
 #include "life.h"
 #include "load.h"
+#include "lock.h"
 #include "own_stack.h"
 #include "warn.h"
 #include "deadline.h"
@@ -61,16 +62,53 @@ static bool deferred(void)
 	return config.finalize && config.finalize[0] == 'd';
 }
 
+/* ---- what opens files: other threads of the program may run ---- */
+
+struct place {
+	int size;
+	uint64_t id, meeting; /* of the world; 0 = to be found */
+	bool exists;
+};
+
+static void find_world(void *place)
+{
+	struct place *p = place;
+	bool known = p->id;
+	p->id = known ? p->id : mpi_world_id(environ, p->size);
+	p->meeting = known ? mpi.world.meeting : mpi_meeting_id(environ, p->id);
+}
+
+static void find_meeting(void *place)
+{
+	struct place *p = place;
+	find_world(p);
+	p->exists = session_world_exists(p->meeting);
+}
+
+static void enter_early(void *place)
+{
+	find_world(place);
+	session_enter_world(((struct place *)place)->meeting);
+}
+
+static void enter_world(void *place)
+{
+	(void)place;
+	life_join_world(&mpi.world);
+}
+
 /* A rank that must not be observed still answers when others of its job on this node are: they would wait for it. */
 static bool others_wait(void)
 {
 	int size, rank;
 	ask_launcher(&size, &rank);
-	uint64_t meeting = size < 2 ? 0 : mpi_meeting_id(environ, mpi_world_id(environ, size));
-	if (size < 2 || !session_world_exists(meeting))
+	struct place p = {.size = size};
+	if (size > 1)
+		alone_do_long(find_meeting, &p);
+	if (!p.exists)
 		return false;
 	mpi.world = (struct life_world){
-		.size = size, .rank = rank, .local_size = mpi_local_size(environ, size), .meeting = meeting};
+		.size = size, .rank = rank, .local_size = mpi_local_size(environ, size), .meeting = p.meeting};
 	return mpi_load();
 }
 
@@ -131,20 +169,20 @@ static void join(const void *session, bool fortran)
 			     : b->world(&size, &rank, &spawned);
 	if (code)
 		ask_launcher(&size, &rank);
-	uint64_t id = size > 1 && mpi.world.id ? mpi.world.id : mpi_world_id(environ, size);
-	uint64_t meeting = id == mpi.world.id ? mpi.world.meeting : mpi_meeting_id(environ, id);
+	struct place place = {.size = size, .id = size > 1 ? mpi.world.id : 0};
+	alone_do_long(find_world, &place);
 	/* Now: a program may clear its environment. */
 	mpi.world = (struct life_world){
 		.size = size,
 		.rank = rank,
 		.local_size = mpi_local_size(environ, size),
 		.local_rank = mpi_local_rank(environ),
-		.id = id,
-		.meeting = meeting,
+		.id = place.id,
+		.meeting = place.meeting,
 		.mpi = b ? b->name : "",
 	};
 	self.gate = gate;
-	life_join_world(&mpi.world);
+	alone_do_long(enter_world, NULL);
 	watch_end();
 }
 
@@ -156,9 +194,10 @@ void mpi_beginning(void)
 	ask_launcher(&size, &rank);
 	if (size < 2 || mpi_is_spawned(environ))
 		return;
-	mpi.world.id = mpi_world_id(environ, size);
-	mpi.world.meeting = mpi_meeting_id(environ, mpi.world.id);
-	session_enter_world(mpi.world.meeting);
+	struct place place = {.size = size};
+	alone_do_long(enter_early, &place);
+	mpi.world.id = place.id;
+	mpi.world.meeting = place.meeting;
 }
 
 void mpi_begun(void)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock.h"
 #include "resolve.h"
 #include "sys.h"
 
@@ -59,15 +60,27 @@ static const struct mpi_backend *fail(const char *why, const char *of)
 	return NULL;
 }
 
+struct backend_file {
+	const char *path;
+	void *object;
+};
+
+static void open_file(void *file)
+{
+	struct backend_file *f = file;
+	unsigned held = sys_hold_standard();
+	f->object = dlopen(f->path, RTLD_NOW | RTLD_LOCAL);
+	sys_let_standard_go(held);
+}
+
 static const struct mpi_backend *open_backend(const char *name)
 {
 	char path[4096];
 	size_t n = resolve_own_directory(path, sizeof path - 64) ? strlen(path) : 0;
 	snprintf(path + n, sizeof path - n, "libiolens-mpi-%s.so", name);
-	unsigned held = sys_hold_standard();
-	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	sys_let_standard_go(held);
-	const struct mpi_backend *b = object ? dlsym(object, "iolens_mpi_backend") : NULL;
+	struct backend_file file = {path, NULL};
+	alone_do_long(open_file, &file);
+	const struct mpi_backend *b = file.object ? dlsym(file.object, "iolens_mpi_backend") : NULL;
 	if (!b)
 		return fail("no usable", path);
 	if (b->version != MPI_BACKEND_VERSION || b->size != sizeof *b)

@@ -444,8 +444,9 @@ static bool take_turn(int pid)
 	return true;
 }
 
-static void wake(void)
+static void wake(void *nothing)
 {
+	(void)nothing;
 	if (self_asleep()) {
 		rise();
 	} else {
@@ -459,7 +460,7 @@ bool life_wake(void)
 {
 	if (!self_pass() && state() != OFF && !life.silent && take_turn(sys_pid())) {
 		if (!self_pass() && state() != OFF)
-			wake();
+			alone_do_long(wake, NULL);
 		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
 	}
 	return state() == ON && self_pass();
@@ -518,8 +519,9 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 }
 
-static void end_alone(enum state_end reason)
+static void end_alone(void *by)
 {
+	enum state_end reason = *(enum state_end *)by;
 	if (own_log_wanted()) {
 		surroundings_describe(life.environment);
 		own_log_write(&life.epoch, life.job);
@@ -580,7 +582,7 @@ void life_end(enum state_end reason, int code)
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
 		session_deliver();
 	else if (!life.in_session && !life.rank)
-		end_alone(reason);
+		alone_do_long(end_alone, &reason);
 	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
 		life_on_rank_end();
 	self.gate = saved;

@@ -12,6 +12,7 @@
 #include "communication.h"
 #include "config.h"
 #include "delivery.h"
+#include "lock.h"
 #include "store.h"
 #include "store_limit.h"
 #include "sys.h"
@@ -237,9 +238,22 @@ bool session_store(const struct store_owner *owner, bool laid_down)
 	return !(laid_down && sys_exists(session.store)) && make(MAKE, owner);
 }
 
+struct retelling {
+	const struct store_owner *owner;
+	bool done;
+};
+
+static void retell(void *retelling)
+{
+	struct retelling *r = retelling;
+	r->done = store_retell(session.store, &r->owner->process);
+}
+
 bool session_retell(const struct store_owner *owner)
 {
-	return store_retell(session.store, &owner->process);
+	struct retelling r = {owner, false};
+	alone_do_long(retell, &r);
+	return r.done;
 }
 
 /*
@@ -324,8 +338,14 @@ void session_drop_store(void)
 	leave_alone();
 }
 
+static void deliver(void *nothing)
+{
+	(void)nothing;
+	delivery_of(session.elsewhere, session.store);
+}
+
 void session_deliver(void)
 {
 	if (session.elsewhere[0])
-		delivery_of(session.elsewhere, session.store);
+		alone_do_long(deliver, NULL);
 }

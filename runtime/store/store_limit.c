@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lock.h"
 #include "storename.h"
 #include "sys.h"
 #include "thread.h"
@@ -62,6 +63,22 @@ bool store_limit_begin(int directory)
 	return plenty(&fs, &s, STORE_LEAST) || fits(&fs, directory, STORE_LEAST);
 }
 
+struct growth {
+	const char *directory;
+	const struct statfs *fs;
+	size_t more;
+	bool fits;
+};
+
+static void look_whether_it_fits(void *growth)
+{
+	struct growth *g = growth;
+	int directory = sys_open(g->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	g->fits = directory >= 0 && fits(g->fs, directory, g->more);
+	if (directory >= 0)
+		sys_close(directory);
+}
+
 /* What cannot be asked refuses nothing: the store has its budget all the same. */
 bool store_limit_grow(const char *store, size_t own, size_t more)
 {
@@ -77,9 +94,7 @@ bool store_limit_grow(const char *store, size_t own, size_t more)
 		return true;
 	if (plenty(&fs, &s, own + more))
 		return true;
-	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	bool good = directory >= 0 && fits(&fs, directory, more);
-	if (directory >= 0)
-		sys_close(directory);
-	return good;
+	struct growth g = {path, &fs, more, false};
+	alone_do(look_whether_it_fits, &g);
+	return g.fits;
 }

@@ -100,6 +100,12 @@ KINDS = {
     ),
     "array": Kind("cat /etc/services > array.out; echo done", options=["--array=7"], logs=["cat"]),
     "static": Kind("srun -Q ./static; echo done", logs=[], why="a static program: no loader", needs="static"),
+    "musl": Kind(
+        "srun -Q ./musl; srun -Q sh -c ./musl; echo done",
+        out="runs\nruns\ndone\n",
+        why="a program of another C library",
+        needs="musl",
+    ),
     "off": Kind("cat /etc/hosts >/dev/null; echo done", options=["--iolens=off"], why="off: --iolens=off"),
     "step off": Kind(
         "srun -Q --iolens=off head -c 9 /etc/hosts >/dev/null; echo done", why="off: --iolens=off"
@@ -136,6 +142,10 @@ def build(work: Path) -> None:
     subprocess.run(
         ["cc", "-static", "-x", "c", "-o", work / "static", "-"], input=source.encode(), check=False
     )
+    if shutil.which("musl-gcc"):
+        runs = 'int puts(const char *); int main(void) { puts("runs"); return 0; }'
+        command = ["musl-gcc", "-w", "-x", "c", "-o", work / "musl", "-"]
+        subprocess.run(command, input=runs.encode(), check=True)
     program = Path(__file__).resolve().parents[1] / "mpi" / "programs" / "job.c"
     for name in ("mpich", "mpich5", "openmpi"):
         compiler = MPIS[name].compilers[".c"]

@@ -69,10 +69,6 @@ def dup3(m: Model, t: Thread, fd: int, new: int, flags: int) -> Result:
 def append(m: Model, t: Thread, fd: int, on: int) -> Result:
     description, _ = m.record(t, fd)
     defined(description.inode.kind == "file", "append mode of what is no file")
-    if not on and any(s.description is description for p in m.kernel.living() for s in p.streams.values()):
-        for process, _ in m.kernel.holders(description):
-            process.image.suspect(description, "no longer append mode")
-            process.image.use(description, "")
     description.append = bool(on)
     return 0
 

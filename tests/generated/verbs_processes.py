@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 
-from .kernel import Place, Process, Table, Thread, defined
+from .kernel import Place, Process, Thread, defined
 from .model import SAID, Model, Result, verb
 from .operations import Op
 from .records import Image
@@ -23,14 +23,6 @@ def thread(m: Model, t: Thread, number: int) -> Result:
     return 0
 
 
-def _strangers(image: Image, table: Table) -> None:
-    """A new program does not know which descriptors belong together."""
-    held = list(table.at.values())
-    for description in held:
-        if held.count(description) > 1:
-            image.suspect(description, "inherited twice")
-
-
 def _child(m: Model, t: Thread, verb_name: str, number: int, image: Image, *, program: bool) -> Process:
     parent = t.process
     defined(0 < number < 32 and number not in m.kernel.processes, "a process that is there")
@@ -44,7 +36,6 @@ def _child(m: Model, t: Thread, verb_name: str, number: int, image: Image, *, pr
         for fd in table.close_on_exec:
             table.at.pop(fd, None)
         table.close_on_exec.clear()
-        _strangers(image, table)
     child = m.new_process(number, parent, table, t.place.folder, image)
     child.first_in_namespace = parent.children_in_namespace == 0
     if child.first_in_namespace:
@@ -95,7 +86,6 @@ def exec(m: Model, t: Thread) -> Result:
         t.table.at.pop(fd, None)
     t.table.close_on_exec.clear()
     process.threads = {0: Thread(process, 0, t.table.copy(), t.place)}
-    _strangers(process.image, process.table)
     m.say(process, Op(0, 0, "exec"), f"born {process.number}")
     return SAID
 

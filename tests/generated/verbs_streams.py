@@ -117,7 +117,6 @@ def fdopen(m: Model, t: Thread, k: int, fd: int, mode: str) -> Result:
     stream.at = description.offset
     if mode == "a":
         description.append, description.offset = True, None
-        t.process.image.suspect(description, "append mode of a stream")
     record = t.process.image.stdio_of(str(stream.name))
     record.counts["FDOPENS"] += 1
     return _attach(t, k, stream)
@@ -174,8 +173,6 @@ def fread(m: Model, t: Thread, k: int, item: int, items: int) -> Result:
     stream = _stream(t, k)
     read = _take(m, t, stream, item * items)
     count = len(read) // item
-    if count * item < len(read) and stream.shared and stream.name:
-        t.process.image.marks.add((stream.name, "part of an item"))
     if count:
         _moved(t, stream, "read", stream.at - len(read), count * item)
     return count, read[: count * item]
@@ -313,8 +310,6 @@ def fileno(m: Model, t: Thread, k: int) -> Result:
     image.hidden.discard(stream.description)
     image.names.setdefault(stream.description, str(stream.name))
     image.posix_of(image.names[stream.description]).counts.update(("OPENS", "FILENOS"))
-    if stream.description.append:
-        image.suspect(stream.description, "append mode of a stream")
     stream.shared = True
     return stream.fd
 

@@ -166,3 +166,13 @@ def test_one_rank_takes_all_memory(accounted: Job, way: str) -> None:
         if way == "alone":
             accounted.recover()
         nothing_is_lost(accounted)
+
+
+@pytest.mark.parametrize("ranks", [2, 1])
+def test_no_file_of_iolens_is_open_while_threads_run(job: Job, ranks: int) -> None:
+    """Its number would be the program's: a thread may close it, or look for the lowest free one."""
+    for _ in range(5):
+        job.log.unlink(missing_ok=True)
+        ended = job.alone(job.command(ranks, "numbers"))
+        assert (ended.code, ended.out) == (0, "none\n" * ranks), ended.err
+        assert f"# nprocs: {ranks}\n" in job.show()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -319,6 +320,151 @@ def test_no_number_of_the_programs_is_taken(
     observe: Observe, compile_program: Compile, tmp_path: Path, case: str, other: str
 ) -> None:
     seen = observe([compile_program(NUMBERS), case, other], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+
+
+# While one thread of a child takes the lowest number or closes what it does not know, by calls that iolens does not
+# see, the other does the first operation of the process and ends it.
+BEGINS_AND_ENDS = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int *wrong;
+static volatile long turns;
+static int range;
+static long call(long n, long a, long b, long c, long d)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	__asm__ volatile("syscall" : "+a"(n) : "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	return n;
+#else
+	register long x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c, x3 __asm__("x3") = d;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3), "r"(x8) : "memory");
+	return x0;
+#endif
+}
+static void *use_numbers(void *unused)
+{
+	for (;; turns++) {
+		if (range)
+			call(SYS_close_range, 3, 19, 0, 0);
+		long fd = call(SYS_openat, AT_FDCWD, (long)"/dev/null", O_RDONLY, 0);
+		*wrong += fd != 3;
+		call(SYS_close, fd, 0, 0, 0);
+	}
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	char byte;
+	wrong = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	range = argc > 2;
+	int file = fcntl(open(argv[1], O_RDONLY), F_DUPFD, 30);
+	close_range(3, 29, 0);
+	for (int round = 0; round < 150; round++) {
+		if (fork() == 0) {
+			pthread_t thread;
+			pthread_create(&thread, NULL, use_numbers, NULL);
+			while (turns < 100)
+				;
+			if (pread(file, &byte, 1, 0) != 1)
+				abort();
+			exit(0);
+		}
+		int status;
+		if (wait(&status) < 0 || status)
+			return 1;
+	}
+	printf("%d\\n", *wrong);
+	return 0;
+}
+"""
+
+
+HOW = pytest.mark.parametrize("how", [[], ["range"]], ids=["lowest", "closed"])
+
+
+@HOW
+def test_no_number_is_taken_by_the_first_operation(
+    observe: Observe, compile_program: Compile, tmp_path: Path, how: list[str]
+) -> None:
+    (tmp_path / "read").write_text("text")
+    seen = observe([compile_program(BEGINS_AND_ENDS), "read", *how], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+    assert seen.total("POSIX", "READS", f"{tmp_path}/read") == 150
+
+
+@HOW
+def test_no_number_is_taken_by_the_log_of_a_process(
+    preload: Path, compile_program: Compile, tmp_path: Path, how: list[str]
+) -> None:
+    (tmp_path / "read").write_text("text")
+    command = [compile_program(BEGINS_AND_ENDS), tmp_path / "read", *how]
+    env = {"LD_PRELOAD": preload, "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": tmp_path}
+    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n", b"")
+    assert len(list(tmp_path.rglob("*.darshan"))) >= 150
+
+
+# One thread replaces the environment and unmaps the old one, the other starts a program with it that is not there.
+ENVIRONMENT = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { ENTRIES = 200, SIZE = 16384, AT = 4096 };
+static volatile int stop;
+static char **make(void)
+{
+	char *place = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char **list = (char **)place;
+	for (int i = 0; i < ENTRIES; i++)
+		list[i] = strcpy(place + AT + i * 40, i % 2 ? "LD_PRELOAD=libiolens.so" : "PATH=/nowhere");
+	return list;
+}
+static void *replace(void *unused)
+{
+	while (!stop) {
+		char **old = environ;
+		__atomic_store_n(&environ, make(), __ATOMIC_SEQ_CST);
+		munmap(old, SIZE);
+	}
+	return unused;
+}
+int main(void)
+{
+	char *const arguments[] = {"program", NULL};
+	pthread_t thread;
+	int child, started = 0;
+	environ = make();
+	pthread_create(&thread, NULL, replace, NULL);
+	for (int round = 0; round < 3000; round++) {
+		started += !posix_spawn(&child, "/no/such/program", NULL, NULL, arguments, environ);
+		started += execv("/no/such/program", arguments) != -1;
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("%d\\n", started);
+	return 0;
+}
+"""
+
+
+def test_an_environment_that_another_thread_frees(
+    observe: Observe, compile_program: Compile, tmp_path: Path
+) -> None:
+    seen = observe([compile_program(ENVIRONMENT)], cwd=tmp_path)
     assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
 
 

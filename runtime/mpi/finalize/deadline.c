@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "lock.h"
 #include "session.h"
 #include "sys.h"
 
@@ -60,12 +61,25 @@ static void shared_mark_path(uint64_t world, char *out, size_t room)
 			 (unsigned long long)world);
 }
 
-static bool make_mark(const char *path)
+struct mark {
+	const char *path;
+	bool made;
+};
+
+static void make_file(void *mark)
 {
-	int fd = sys_open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct mark *m = mark;
+	int fd = sys_open(m->path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		sys_close(fd);
-	return fd >= 0;
+	m->made = fd >= 0;
+}
+
+static bool make_mark(const char *path)
+{
+	struct mark m = {path, false};
+	alone_do_long(make_file, &m);
+	return m.made;
 }
 
 void deadline_give_up(uint64_t world)

@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "life.h"
+#include "lock.h"
 #include "logname.h"
 #include "warn.h"
 #include "precompressed.h"
@@ -69,6 +70,21 @@ static void say_logged(const char *mine)
 		store_state()->process.end_reason = STATE_END_LOGGED;
 }
 
+struct assembly_call {
+	const struct assemble_job *job;
+	const char *const *stores;
+	size_t n;
+	const char *path;
+	struct log_error *err;
+	int code;
+};
+
+static void assemble(void *call)
+{
+	struct assembly_call *c = call;
+	c->code = assemble_stores(c->job, c->stores, c->n, c->path, c->err);
+}
+
 bool job_log_write(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 		   uint64_t deadline)
 {
@@ -92,7 +108,9 @@ bool job_log_write(const char *const *stores, size_t n, const struct assemble_ph
 		job.own = mine;
 		job.memory = store_memory(&job.size);
 	}
-	int code = assemble_stores(&job, stores, n, path, &err);
+	struct assembly_call call = {&job, stores, n, path, &err, 0};
+	alone_do_long(assemble, &call);
+	int code = call.code;
 	if (code >= 0 && (size_t)code == n) {
 		say_logged(mine);
 		return true;

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "finalize.h"
 #include "job_log.h"
+#include "lock.h"
 #include "node.h"
 #include "warn.h"
 #include "precompressed.h"
@@ -61,19 +62,37 @@ static void trace_ahead(const char *store, int64_t rank)
 	traces_ahead_make(memory, size, rank, path, &err);
 }
 
+struct ahead {
+	const char *store, *with;
+	int64_t rank;
+};
+
+static void make_trace_ahead(void *ahead)
+{
+	const struct ahead *a = ahead;
+	trace_ahead(a->store, a->rank);
+}
+
+static void make_precompressed(void *ahead)
+{
+	const struct ahead *a = ahead;
+	precompress(a->store, a->with, a->rank);
+}
+
 bool meet_bring_store(const struct life_world *world, const struct deadline *p)
 {
 	const char *store = session_store_path();
 	char with[768];
 	uint32_t order;
+	struct ahead ahead = {store, with, world->rank};
 	if (!node_register_store(store, &order))
 		return false;
 	if (world->size > 1)
-		trace_ahead(store, world->rank);
+		alone_do_long(make_trace_ahead, &ahead);
 	if (!worth_precompressing() || (!order && (!p || !node_await_second(p))))
 		return true;
 	node_store(!order, with, sizeof with);
-	precompress(store, with, world->rank);
+	alone_do_long(make_precompressed, &ahead);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "lock.h"
 #include "session.h"
 #include "sys.h"
 
@@ -21,34 +22,63 @@ struct head {
 	uint32_t lines;   /* bytes behind this head that are taken */
 };
 
+/* The file is not kept open: its number would be the program's, whose threads may run. */
 static struct {
-	int fd;
 	char path[256];
+	dev_t device;
+	ino_t inode;
 	struct head *head;
 	bool crowded; /* more ranks than processors */
-} node = {.fd = -1};
+} node;
 
 static bool ours(int fd)
 {
 	struct stat s;
-	return sys_fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & 077);
+	if (sys_fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid() || s.st_mode & 077)
+		return false;
+	if (node.head)
+		return s.st_dev == node.device && s.st_ino == node.inode;
+	node.device = s.st_dev;
+	node.inode = s.st_ino;
+	return true;
+}
+
+struct use {
+	int flags;
+	bool (*work)(int fd, void *context);
+	void *context;
+	bool done;
+};
+
+static void open_and_use(void *use)
+{
+	struct use *u = use;
+	int fd = sys_open(node.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | u->flags, 0600);
+	u->done = fd >= 0 && ours(fd) && u->work(fd, u->context);
+	if (fd >= 0)
+		sys_close(fd);
+}
+
+static bool use_file(int flags, bool (*work)(int fd, void *context), void *context)
+{
+	struct use u = {flags, work, context, false};
+	alone_do_long(open_and_use, &u);
+	return u.done;
 }
 
 /* A full file system must refuse here: in the mapping it would be a signal. */
-static bool has_head(int fd)
+static bool map_head(int fd, void *nothing)
 {
-	return sys_call(SYS_pwrite64, fd, (long)"", 1, HEAD - 1, 0, 0) == 1;
+	(void)nothing;
+	if (sys_call(SYS_pwrite64, fd, (long)"", 1, HEAD - 1, 0, 0) == 1)
+		node.head = sys_map(NULL, HEAD, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	return node.head;
 }
 
 bool node_enter(uint64_t meeting)
 {
 	session_meeting_path(meeting, node.path, sizeof node.path);
-	node.fd = sys_open(node.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (node.fd >= 0 && ours(node.fd) && has_head(node.fd))
-		node.head = sys_map(NULL, HEAD, PROT_READ | PROT_WRITE, MAP_SHARED, node.fd);
-	if (!node.head && node.fd >= 0)
-		sys_close(node.fd);
-	return node.head;
+	return use_file(O_CREAT, map_head, NULL);
 }
 
 static void wake(const uint32_t *word)
@@ -56,9 +86,21 @@ static void wake(const uint32_t *word)
 	sys_call(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 }
 
-static ssize_t read_lines(char *text, size_t n, int64_t at)
+struct lines {
+	char *text;
+	size_t n, at; /* bytes, and where in the file */
+};
+
+static bool put_lines(int fd, void *lines)
 {
-	return sys_call(SYS_pread64, node.fd, (long)text, (long)n, at, 0, 0);
+	const struct lines *l = lines;
+	return sys_call(SYS_pwrite64, fd, (long)l->text, (long)l->n, HEAD + (long)l->at, 0, 0) == (long)l->n;
+}
+
+static bool read_lines(int fd, void *lines)
+{
+	struct lines *l = lines;
+	return sys_call(SYS_pread64, fd, (long)l->text, (long)l->n, HEAD + (long)l->at, 0, 0) == (long)l->n;
 }
 
 bool node_register_store(const char *path, uint32_t *order)
@@ -67,9 +109,9 @@ bool node_register_store(const char *path, uint32_t *order)
 	int n = snprintf(line, sizeof line, "%s\n", path);
 	if (n >= LINE)
 		return false;
-	uint32_t at = __atomic_fetch_add(&node.head->lines, (uint32_t)n, __ATOMIC_ACQ_REL);
-	*order = at > 0;
-	if (sys_call(SYS_pwrite64, node.fd, (long)line, n, HEAD + (long)at, 0, 0) != n)
+	struct lines mine = {line, (size_t)n, __atomic_fetch_add(&node.head->lines, (uint32_t)n, __ATOMIC_ACQ_REL)};
+	*order = mine.at > 0;
+	if (!use_file(0, put_lines, &mine))
 		return false;
 	if (__atomic_fetch_add(&node.head->stores, 1, __ATOMIC_ACQ_REL) == 1)
 		wake(&node.head->stores);
@@ -79,7 +121,7 @@ bool node_register_store(const char *path, uint32_t *order)
 void node_store(uint32_t order, char *path, size_t room)
 {
 	char text[2 * LINE] = "";
-	read_lines(text, sizeof text - 1, HEAD);
+	use_file(0, read_lines, &(struct lines){text, sizeof text - 1, 0});
 	char *at = text, *end = strchr(text, '\n');
 	for (; end && order; order--) {
 		at = end + 1;
@@ -117,24 +159,34 @@ bool node_come(int64_t ranks)
 						   __ATOMIC_ACQUIRE);
 }
 
+static bool read_all_lines(int fd, void *lines)
+{
+	struct lines *l = lines;
+	struct stat s;
+	if (sys_fstat(fd, &s) != 0 || s.st_size < HEAD)
+		return false;
+	l->n = (size_t)(s.st_size - HEAD);
+	l->text = malloc(l->n + 1);
+	if (!l->text || !read_lines(fd, l))
+		return false;
+	l->text[l->n] = '\0';
+	return true;
+}
+
 char **node_stores(size_t *n)
 {
-	struct stat s;
+	struct lines l = {0};
+	char **paths = NULL;
 	*n = 0;
-	if (sys_fstat(node.fd, &s) != 0 || s.st_size < HEAD)
-		return NULL;
-	size_t size = (size_t)(s.st_size - HEAD);
-	char *text = malloc(size + 1), **paths = NULL;
-	if (text && read_lines(text, size, HEAD) == (ssize_t)size) {
-		text[size] = '\0';
-		for (char *c = text; (c = strchr(c, '\n')); c++)
+	if (use_file(0, read_all_lines, &l)) {
+		for (char *c = l.text; (c = strchr(c, '\n')); c++)
 			++*n;
 		paths = calloc(*n + 1, sizeof *paths);
-		char *rest = text;
+		char *rest = l.text;
 		for (size_t k = 0; paths && k < *n; k++)
 			paths[k] = strdup(strsep(&rest, "\n"));
 	}
-	free(text);
+	free(l.text);
 	return paths;
 }
 
@@ -239,7 +291,6 @@ void node_call(void)
 static void forget(void)
 {
 	sys_unmap(node.head, HEAD);
-	sys_close(node.fd);
 	node.head = NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "hash.h"
 #include "index.h"
+#include "lock.h"
 #include "session.h"
 #include "sys.h"
 
@@ -19,17 +20,22 @@ static int64_t apart(void)
 	return !told ? 0 : each > 0 ? each : 1;
 }
 
+enum { BOOT = 64 };
+
+static void read_boot(void *text)
+{
+	if (sys_read_file("/proc/sys/kernel/random/boot_id", text, BOOT) < 0)
+		*(char *)text = '\0';
+}
+
 uint64_t node_map_name(int64_t rank)
 {
 	char text[512] = "";
 	struct stat s = {0};
-	int fd = sys_open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n = fd < 0 ? 0 : sys_call(SYS_read, fd, (long)text, 64, 0, 0, 0);
-	if (fd >= 0)
-		sys_close(fd);
-	n = n < 0 ? 0 : n;
+	alone_do(read_boot, text);
+	size_t n = strlen(text);
 	sys_call(SYS_newfstatat, AT_FDCWD, (long)session_meeting_directory(), (long)&s, 0, 0, 0);
-	snprintf(text + n, sizeof text - (size_t)n, " %s %llu %llu %lld", session_host(), (unsigned long long)s.st_dev,
+	snprintf(text + n, sizeof text - n, " %s %llu %llu %lld", session_host(), (unsigned long long)s.st_dev,
 		 (unsigned long long)s.st_ino, (long long)(apart() ? rank / apart() : 0));
 	uint64_t name = log_id(text);
 	return name ? name : 1;
