@@ -21,7 +21,8 @@ static const struct {
 		"seen_read i64 byte\nseen_written i64 byte\nunseen_read i64 byte\nunseen_written i64 byte\n"
 		"unexplained_read i64 byte\nunexplained_written i64 byte\n"
 		"nested_calls i64\nfolded_opens i64\nbudget i64 byte\nstart_cost f64 s\n"
-			    "mpi str\nmpi_start f64 s\nmpi_end f64 s\n"},
+			    "mpi str\nmpi_start f64 s\nmpi_end f64 s\n"
+		"user_time f64 s\nsystem_time f64 s\nmajor_faults i64\nwaits i64\n"},
 	[ASSEMBLY_TOTAL] = {"total",
 		"rank i64\ninterface str\nrecords i64\nopens i64\nreads i64\nwrites i64\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"},
@@ -442,6 +443,23 @@ static void set_text(struct trailer_section *s, const char *field, const char *t
 	section_set_text(s, field, 0, copy);
 }
 
+/* Of a process that did not come to its end, or that closed itself off before, none of it is known: -1. */
+static void set_used(struct trailer_section *s, const struct state_process *p)
+{
+	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "major_faults", "waits"};
+	int64_t any = 0;
+	for (int n = 0; n < STATE_USED_COUNT; n++)
+		any |= p->used_at_end[n];
+	for (int n = 0; n < STATE_USED_COUNT; n++) {
+		int64_t used = p->used_at_end[n] - p->used_at_start[n];
+		used = used > 0 ? used : 0;
+		if (n > STATE_USED_SYSTEM)
+			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
+		else
+			section_set_f64(s, fields[n], 0, any && p->end_reason ? precise_cost((double)used * 1e-6) : -1);
+	}
+}
+
 static int add_process(struct assembly *a, struct store_reader *i, const int64_t seen[2])
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_PROCESS];
@@ -472,6 +490,7 @@ static int add_process(struct assembly *a, struct store_reader *i, const int64_t
 	set_text(s, "mpi", p->mpi, sizeof p->mpi);
 	set_life(s, "mpi_start", p->mpi_start, "mpi_end", p->mpi_end);
 	assembly_set_kernel(a, i, seen);
+	set_used(s, p);
 	return set_times(s, i);
 }
 
