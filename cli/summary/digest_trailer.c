@@ -21,7 +21,8 @@ static void copy_text(char *to, size_t room, const struct trailer_table *t, uint
 
 /* An image of a process: what it was before or after an exec is another one. */
 struct image_of {
-	int64_t rank, pid;
+	int64_t rank, pid, parent;
+	int64_t storage_read;
 	double start;
 	bool became; /* something else, by exec */
 	bool mpi;
@@ -54,6 +55,32 @@ static int64_t count_lost(struct image_of *images, size_t n, const struct traile
 		lost += images[i].became && !followed && !has_row(said, images[i].rank);
 	}
 	return lost;
+}
+
+static bool is_there(const struct image_of *images, size_t n, int64_t pid)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (images[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && images[low].pid == pid;
+}
+
+/* The kernel adds what children read to their parent. Images are sorted by process. */
+static int64_t read_from_storage(const struct image_of *images, size_t n)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (images[i].storage_read < 0)
+			return -1;
+		if (!is_there(images, n, images[i].parent))
+			sum += images[i].storage_read;
+	}
+	return sum;
 }
 
 static void add_unobserved(struct digest *d, const struct trailer_table *t)
@@ -101,9 +128,12 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 	d->unexplained_read += unexplained(t, row, "unexplained_read", read);
 	d->unexplained_written += unexplained(t, row, "unexplained_written", written);
 	copy_text(mpi, sizeof mpi, t, row, "mpi");
+	used_add(&d->used, t, row);
 	*image = (struct image_of){
 		.rank = I64("rank"),
 		.pid = I64("pid"),
+		.parent = I64("parent"),
+		.storage_read = trailer_field(t, "storage_read") ? I64("storage_read") : -1,
 		.start = F64("start"),
 		.became = strcmp(ended, "exec") == 0,
 		.mpi = *mpi,
@@ -147,6 +177,7 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 		read_process(d, t, row, &images[row]);
 	if (images)
 		d->unobserved = count_lost(images, n, said);
+	d->storage_read = images && n ? read_from_storage(images, n) : -1;
 	if (images)
 		find_longest_rank(d, images, n);
 	add_unobserved(d, said);
@@ -333,6 +364,12 @@ static void read_mounted(struct digest *d, struct trailer *trailer, const struct
 	}
 }
 
+static void read_platform(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	(void)trailer;
+	used_read_platform(&d->used, t);
+}
+
 static void read_sampled_times(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	(void)trailer;
@@ -350,10 +387,10 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
-	} tables[] = {
-		{"process", read_processes}, {"excluded", read_classes},    {"operation", read_operations},
-		{"async", read_requests},    {"timeline", read_timeline},   {"folded", read_overflow},
-		{"mounted", read_mounted},   {"observers", read_observers}, {"sampled_times", read_sampled_times}};
+	} tables[] = {{"process", read_processes}, {"excluded", read_classes},    {"operation", read_operations},
+		      {"async", read_requests},    {"timeline", read_timeline},   {"folded", read_overflow},
+		      {"mounted", read_mounted},   {"observers", read_observers}, {"sampled_times", read_sampled_times},
+		      {"platform", read_platform}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

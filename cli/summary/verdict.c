@@ -165,7 +165,7 @@ static void add_cause(struct text *t, const struct digest *d, int op)
 
 /* ---- the sentence ---- */
 
-/* Bytes of which nothing says how long they took. */
+/* Bytes of which nothing says how long they took. What was paged in has an estimate, among what the time is from instead. */
 static int64_t untimed(const struct digest *d)
 {
 	int64_t sum = digest_unexplained(d);
@@ -191,6 +191,15 @@ static int kind_of(const struct digest *d)
 	return IO_OPS;
 }
 
+/* What the time goes into, where it is not I/O. */
+static void add_instead(struct text *t, const struct digest *d)
+{
+	char what[USED_TEXT];
+	used_describe(d, d->run_time, d->io.total, what);
+	if (*what)
+		add(t, "; it is %s", what);
+}
+
 static void say(struct text *t, const struct digest *d, double share)
 {
 	static const char *const kinds[] = {
@@ -201,6 +210,7 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, "I/O is not the cause here: %s", about);
 		add_share(t, share);
 		add(t, " of the run time");
+		add_instead(t, d);
 		return;
 	}
 	add(t, "%s", about);
@@ -209,6 +219,7 @@ static void say(struct text *t, const struct digest *d, double share)
 	    kind < IO_OPS ? kinds[kind] : "");
 	if (share < LOOK) {
 		add(t, ": little to gain");
+		add_instead(t, d);
 		return;
 	}
 	add_cause(t, d, kind);
@@ -230,7 +241,8 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	v->estimated = d->estimated;
 	v->share = d->io.total < d->run_time ? d->io.total / d->run_time : 1;
 	v->level = level_of(v->share, d->io.total);
-	bool partly = lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d);
+	bool partly =
+		lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d) && 20 * digest_possible(d, lost) > d->run_time;
 	if (partly && strcmp(v->level, "problem") != 0) {
 		v->level = "unknown";
 		add(&t, "not known: ");

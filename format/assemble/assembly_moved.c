@@ -2,7 +2,8 @@
 #include "assembly.h"
 
 enum {
-	STORAGE_SLACK = 64 << 20 /* programs, libraries and the kernel's reading ahead */
+	STORAGE_SLACK = 64 << 20, /* programs, libraries and the kernel's reading ahead */
+	FAULT_BYTES = 2 << 20,    /* at most, by one page fault: what the kernel reads around it */
 };
 
 struct children {
@@ -57,6 +58,7 @@ struct moved {
 	int64_t kernel[2], stored[2]; /* stored: from and to storage, with the children's */
 	int64_t unobserved[2];
 	int64_t unseen[2], unexplained[2];
+	int64_t loaded; /* came from storage by page faults */
 };
 
 /* The command's own count after its end, as who waited for it has seen it. NULL: not this process, or not known. */
@@ -88,6 +90,13 @@ static int64_t explained_without_records(const struct store_reader *i, int kind)
 	return sum;
 }
 
+/* How many pages it waited for. Of one that has not ended the kernel was not asked. */
+static int64_t faults_of(const struct state_process *p)
+{
+	int64_t faults = p->used_at_end[STATE_USED_FAULTS] - p->used_at_start[STATE_USED_FAULTS];
+	return faults > 0 ? faults : 0;
+}
+
 /*
  * What was read from storage beyond all that is known of, where it is too much for reading ahead. Not of writing: the kernel
  * counts large folios as a whole when one byte of them is written.
@@ -105,6 +114,14 @@ static int64_t read_beyond(const struct assembly *a, const struct state_process 
 static int64_t lost_with_rings(const struct state_process *p, int64_t stored, int64_t known)
 {
 	return p->own_rings && !p->kernel_at_end[STATE_IO_READS] && stored > known ? stored - known : 0;
+}
+
+/* Programs, libraries and what is mapped of files, as far as page faults can have brought it. */
+static void set_loaded(struct moved *m, const struct state_process *p, int64_t beyond)
+{
+	int64_t most = faults_of(p) * FAULT_BYTES;
+	m->loaded = beyond < most ? beyond : most;
+	m->unexplained[IO_READ] += beyond - m->loaded;
 }
 
 static struct moved moved_of(const struct assembly *a, const struct store_reader *i, const int64_t seen[2])
@@ -134,7 +151,9 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		m.unexplained[k] = m.unseen[k] - m.unobserved[k];
 		int64_t known = seen[k] + m.unseen[k] + explained_without_records(i, k);
 		int64_t lost = lost_with_rings(p, m.stored[k], known);
-		m.unexplained[k] += lost ? lost : k == IO_READ ? read_beyond(a, p, m.stored[k], known) : 0;
+		m.unexplained[k] += lost;
+		if (!lost && k == IO_READ)
+			set_loaded(&m, p, read_beyond(a, p, m.stored[k], known));
 	}
 	return m;
 }
@@ -154,23 +173,29 @@ void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64
 	}
 }
 
+static void add_way(struct trailer_section *s, int64_t rank, const char *way, const char *name, int64_t count,
+		    int64_t bytes)
+{
+	section_row(s);
+	section_set_i64(s, "rank", 0, rank);
+	section_set_text(s, "interface", 0, way);
+	section_set_text(s, "name", 0, name);
+	section_set_i64(s, "count", 0, count);
+	section_set_i64(s, "errors", 0, 0);
+	section_set_i64(s, "bytes", 0, bytes);
+	section_set_f64(s, "time", 0, 0);
+}
+
 int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t seen[2])
 {
 	static const char *const names[2] = {"read", "write"};
 	struct trailer_section *s = &a->section[ASSEMBLY_OPERATION];
 	struct moved m = moved_of(a, i, seen);
-	for (int k = 0; k < 2; k++) {
-		if (!m.unobserved[k])
-			continue;
-		section_row(s);
-		section_set_i64(s, "rank", 0, i->rank);
-		section_set_text(s, "interface", 0, "unobserved");
-		section_set_text(s, "name", 0, names[k]);
-		section_set_i64(s, "count", 0, 1);
-		section_set_i64(s, "errors", 0, 0);
-		section_set_i64(s, "bytes", 0, m.unobserved[k]);
-		section_set_f64(s, "time", 0, 0);
-	}
+	for (int k = 0; k < 2; k++)
+		if (m.unobserved[k])
+			add_way(s, i->rank, "unobserved", names[k], 1, m.unobserved[k]);
+	if (m.loaded)
+		add_way(s, i->rank, "loaded", names[IO_READ], faults_of(&i->state->process), m.loaded);
 	return s->failed;
 }
 
