@@ -23,6 +23,7 @@ static void copy_text(char *to, size_t room, const struct trailer_table *t, uint
 struct image_of {
 	int64_t rank, pid, parent;
 	int64_t storage_read;
+	struct used_faults faults;
 	double start;
 	bool became; /* something else, by exec */
 	bool mpi;
@@ -57,7 +58,8 @@ static int64_t count_lost(struct image_of *images, size_t n, const struct traile
 	return lost;
 }
 
-static bool is_there(const struct image_of *images, size_t n, int64_t pid)
+/* The first image of a process; images are sorted by process. NULL: there is none. */
+static struct image_of *find_process(struct image_of *images, size_t n, int64_t pid)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
@@ -67,20 +69,24 @@ static bool is_there(const struct image_of *images, size_t n, int64_t pid)
 		else
 			high = middle;
 	}
-	return low < n && images[low].pid == pid;
+	return low < n && images[low].pid == pid ? &images[low] : NULL;
 }
 
-/* The kernel adds what children read to their parent. Images are sorted by process. */
-static int64_t read_from_storage(const struct image_of *images, size_t n)
+/* The kernel adds what children read to their parent: that is none of its own page faults. */
+static void read_faults(struct digest *d, struct image_of *images, size_t n)
 {
-	int64_t sum = 0;
+	d->storage_read = n ? 0 : -1;
 	for (size_t i = 0; i < n; i++) {
+		struct image_of *parent = find_process(images, n, images[i].parent);
 		if (images[i].storage_read < 0)
-			return -1;
-		if (!is_there(images, n, images[i].parent))
-			sum += images[i].storage_read;
+			d->storage_read = -1;
+		if (parent)
+			parent->faults.bytes -= images[i].storage_read;
+		else if (d->storage_read >= 0)
+			d->storage_read += images[i].storage_read;
 	}
-	return sum;
+	for (size_t i = 0; i < n; i++)
+		used_add_faults(&d->used, &images[i].faults);
 }
 
 static void add_unobserved(struct digest *d, const struct trailer_table *t)
@@ -128,11 +134,13 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 	d->unexplained_read += unexplained(t, row, "unexplained_read", read);
 	d->unexplained_written += unexplained(t, row, "unexplained_written", written);
 	copy_text(mpi, sizeof mpi, t, row, "mpi");
-	used_add(&d->used, t, row);
+	struct used_faults faults;
+	used_add(&d->used, t, row, &faults);
 	*image = (struct image_of){
 		.rank = I64("rank"),
 		.pid = I64("pid"),
 		.parent = I64("parent"),
+		.faults = faults,
 		.storage_read = trailer_field(t, "storage_read") ? I64("storage_read") : -1,
 		.start = F64("start"),
 		.became = strcmp(ended, "exec") == 0,
@@ -177,7 +185,8 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 		read_process(d, t, row, &images[row]);
 	if (images)
 		d->unobserved = count_lost(images, n, said);
-	d->storage_read = images && n ? read_from_storage(images, n) : -1;
+	if (images)
+		read_faults(d, images, n);
 	if (images)
 		find_longest_rank(d, images, n);
 	add_unobserved(d, said);

@@ -175,10 +175,8 @@ static void print_loaded(FILE *out, const struct digest *d)
 	if (bytes < MUCH_STARTUP && d->used.fault_time < LITTLE * d->run_time)
 		return;
 	label(out, digest_way_name(DIGEST_WAY_LOADED));
-	if (bytes)
-		fprintf(out, "%s of programs, libraries and mapped files from storage, ", B(bytes));
-	fprintf(out, "%s page %s, about %s (estimated)\n", N(d->used.faults), plural(d->used.faults, "fault", "faults"),
-		S(d->used.fault_time));
+	fprintf(out, "%s of programs, libraries and mapped files from storage, about %s (estimated)\n",
+		B(bytes ? bytes : d->used.fault_bytes), S(d->used.fault_time));
 }
 
 static const char *what_is_known(const struct digest_way *way)

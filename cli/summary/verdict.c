@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "instead.h"
 #include "output.h"
 #include "units.h"
 
@@ -194,10 +195,17 @@ static int kind_of(const struct digest *d)
 /* What the time goes into, where it is not I/O. */
 static void add_instead(struct text *t, const struct digest *d)
 {
-	char what[USED_TEXT];
-	used_describe(d, d->run_time, d->io.total, what);
+	char what[INSTEAD_TEXT];
+	instead_describe(d, d->run_time, d->io.total, what);
 	if (*what)
 		add(t, "; it is %s", what);
+}
+
+static void add_more(struct text *t, const struct digest *d)
+{
+	char what[INSTEAD_TEXT];
+	instead_describe(d, d->run_time, d->io.total, what);
+	add(t, "; more goes into %s", what);
 }
 
 static void say(struct text *t, const struct digest *d, double share)
@@ -223,6 +231,8 @@ static void say(struct text *t, const struct digest *d, double share)
 		return;
 	}
 	add_cause(t, d, kind);
+	if (instead_faults_most(d, d->run_time, d->io.total))
+		add_more(t, d);
 	if (d->io.total < SHORT)
 		add(t, "; a run too short to matter");
 }

@@ -1,9 +1,10 @@
 /* What processes moved in ways that leave no record, by the kernel's counts and by ours, and what is left unexplained. */
 #include "assembly.h"
+#include "precision.h"
 
 enum {
 	STORAGE_SLACK = 64 << 20, /* programs, libraries and the kernel's reading ahead */
-	FAULT_BYTES = 2 << 20,    /* at most, by one page fault: what the kernel reads around it */
+	PAGE = 4096,
 };
 
 struct children {
@@ -116,11 +117,15 @@ static int64_t lost_with_rings(const struct state_process *p, int64_t stored, in
 	return p->own_rings && !p->kernel_at_end[STATE_IO_READS] && stored > known ? stored - known : 0;
 }
 
-/* Programs, libraries and what is mapped of files, as far as page faults can have brought it. */
-static void set_loaded(struct moved *m, const struct state_process *p, int64_t beyond)
+/*
+ * Calls of the process have not asked for it: it is of programs, libraries and what is mapped of files. Where a ring of its own
+ * may have, it is unexplained. Each call may have read a page more than it asked for.
+ */
+static void set_loaded(const struct assembly *a, struct moved *m, const struct state_process *p, int64_t known)
 {
-	int64_t most = faults_of(p) * FAULT_BYTES;
-	m->loaded = beyond < most ? beyond : most;
+	int64_t calls = p->kernel_at_end[STATE_IO_READS] - p->kernel_at_start[STATE_IO_READS];
+	int64_t beyond = read_beyond(a, p, m->stored[IO_READ], known + (calls > 0 ? calls : 0) * PAGE);
+	m->loaded = p->own_rings || !p->kernel_at_end[STATE_IO_READS] ? 0 : beyond;
 	m->unexplained[IO_READ] += beyond - m->loaded;
 }
 
@@ -153,9 +158,26 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		int64_t lost = lost_with_rings(p, m.stored[k], known);
 		m.unexplained[k] += lost;
 		if (!lost && k == IO_READ)
-			set_loaded(&m, p, read_beyond(a, p, m.stored[k], known));
+			set_loaded(a, &m, p, known);
 	}
 	return m;
+}
+
+/* Of a process that did not come to its end, or that closed itself off before, none of it is known: -1. */
+static void set_used(struct trailer_section *s, const struct state_process *p)
+{
+	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "major_faults", "waits"};
+	int64_t any = 0;
+	for (int n = 0; n < STATE_USED_COUNT; n++)
+		any |= p->used_at_end[n];
+	for (int n = 0; n < STATE_USED_COUNT; n++) {
+		int64_t used = p->used_at_end[n] - p->used_at_start[n];
+		used = used > 0 ? used : 0;
+		if (n > STATE_USED_SYSTEM)
+			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
+		else
+			section_set_f64(s, fields[n], 0, any && p->end_reason ? precise_cost((double)used * 1e-6) : -1);
+	}
 }
 
 void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64_t seen[2])
@@ -171,6 +193,7 @@ void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64
 		for (int f = 0; f < 5; f++)
 			section_set_i64(s, fields[k][f], 0, m.known || f == 2 ? values[f] : -1);
 	}
+	set_used(s, &i->state->process);
 }
 
 static void add_way(struct trailer_section *s, int64_t rank, const char *way, const char *name, int64_t count,

@@ -443,23 +443,6 @@ static void set_text(struct trailer_section *s, const char *field, const char *t
 	section_set_text(s, field, 0, copy);
 }
 
-/* Of a process that did not come to its end, or that closed itself off before, none of it is known: -1. */
-static void set_used(struct trailer_section *s, const struct state_process *p)
-{
-	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "major_faults", "waits"};
-	int64_t any = 0;
-	for (int n = 0; n < STATE_USED_COUNT; n++)
-		any |= p->used_at_end[n];
-	for (int n = 0; n < STATE_USED_COUNT; n++) {
-		int64_t used = p->used_at_end[n] - p->used_at_start[n];
-		used = used > 0 ? used : 0;
-		if (n > STATE_USED_SYSTEM)
-			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
-		else
-			section_set_f64(s, fields[n], 0, any && p->end_reason ? precise_cost((double)used * 1e-6) : -1);
-	}
-}
-
 static int add_process(struct assembly *a, struct store_reader *i, const int64_t seen[2])
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_PROCESS];
@@ -490,7 +473,6 @@ static int add_process(struct assembly *a, struct store_reader *i, const int64_t
 	set_text(s, "mpi", p->mpi, sizeof p->mpi);
 	set_life(s, "mpi_start", p->mpi_start, "mpi_end", p->mpi_end);
 	assembly_set_kernel(a, i, seen);
-	set_used(s, p);
 	return set_times(s, i);
 }
 

@@ -220,6 +220,7 @@ def used(rank: int, processor: float, **values: Any) -> dict[str, Any]:
         "major_faults": 0,
         "waits": 5,
         "storage_read": 0,
+        "seen_read": 0,
         **values,
     }
 
@@ -255,7 +256,7 @@ def a_socket() -> Job:
 
 
 def asleep() -> Job:
-    """Some faults of the start do not make a sleep a wait for storage: each is taken for 1 ms at most."""
+    """Some faults of the start do not make a sleep a wait for storage: each is taken for 10 ms at most."""
     return of(used(0, 0.1, major_faults=100, waits=101))
 
 
@@ -270,10 +271,10 @@ def compiled() -> Job:
     [
         (a_processor, "the processor, busy for 94 % of the run"),
         (two_processors, "the processors, 1.8 of 2 busy on average, most of it in cc1"),
-        (cold, "page faults, about 79 % of the run: 20,000 pages came from storage, about 0.4 ms each"),
+        (cold, "page faults, about 79 % of the run: 500 MiB of programs, libraries and mapped files from storage"),
         (many_starts, "the start of 1,000 processes, 10 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
-        (asleep, "waiting, 98 % of the run, most likely for a timer, a lock or another process"),
+        (asleep, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
         (compiled, "the processor, busy for 94 % of the run"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a job's time goes into besides I/O, in words: those of the verdict of `iolens run` (cli/summary/used.c)."""
+"""What a job's time goes into besides I/O, in words: those of the verdict of `iolens run` (cli/summary/instead.c)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ def instead(row: dict[str, Any], run_time: float | None) -> str:
     if not kind or not run_time:
         return ""
     if kind == "page faults":
-        each = write(row["fault_time"] / row["faults"], "seconds")
-        part = write(min(1.0, row["fault_time"] / run_time), "percent")
-        return f"page faults, about {part} of the run: {row['faults']:,} pages came from storage, about {each} each"
+        part, size = (
+            write(min(1.0, row["fault_time"] / run_time), "percent"),
+            write(row["fault_bytes"], "bytes"),
+        )
+        return f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
     if kind == "start of processes":
         each = write(run_time / row["processes"], "seconds")
         return f"the start of {row['processes']:,} processes, {each} each"
