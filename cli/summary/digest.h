@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "interval_union.h"
+#include "used.h"
 
 struct digest_interface {
 	const char *name; /* posix, stdio, mpiio */
@@ -50,6 +51,7 @@ enum { DIGEST_CLASSES = 32, DIGEST_OPERATIONS = 128 };
 	X(LIBAIO, "libaio", "libaio")               \
 	X(URING, "io_uring", "io_uring")            \
 	X(MAPPED, "mapped", "mapped files")         \
+	X(LOADED, "loaded", "paged in")             \
 	X(UNOBSERVED, "unobserved", "not observed") \
 	X(SOCKET, "socket", "") /* in their classes */
 
@@ -110,6 +112,8 @@ struct digest {
 	int64_t unseen_read, unseen_written;           /* bytes */
 	int64_t unexplained_read, unexplained_written; /* bytes, of them and of what storage moved */
 	struct digest_way way[DIGEST_WAY_COUNT];
+	struct digest_used used;
+	int64_t storage_read;          /* bytes, of processes that no other one here has started; below 0: not known */
 	bool has_requests;             /* of libaio and io_uring, with their times */
 	int64_t unseen_unknown;        /* processes of which they are not known */
 	char told[DIGEST_CLASSES][16]; /* classes of file systems that the log has words for */
@@ -138,6 +142,9 @@ void digest_set_moved(struct digest *d, int module, int64_t read, int64_t writte
 /* What moved in all, and of it what is unexplained. Bytes. */
 int64_t digest_moved(const struct digest *d);
 int64_t digest_unexplained(const struct digest *d);
+
+/* s that bytes of which no time is known can have taken at most. */
+double digest_possible(const struct digest *d, int64_t bytes);
 
 /* Too much of it to say anything of the whole. */
 bool digest_much_unexplained(const struct digest *d);

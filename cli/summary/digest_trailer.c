@@ -21,7 +21,9 @@ static void copy_text(char *to, size_t room, const struct trailer_table *t, uint
 
 /* An image of a process: what it was before or after an exec is another one. */
 struct image_of {
-	int64_t rank, pid;
+	int64_t rank, pid, parent;
+	int64_t storage_read;
+	struct used_faults faults;
 	double start;
 	bool became; /* something else, by exec */
 	bool mpi;
@@ -54,6 +56,37 @@ static int64_t count_lost(struct image_of *images, size_t n, const struct traile
 		lost += images[i].became && !followed && !has_row(said, images[i].rank);
 	}
 	return lost;
+}
+
+/* The first image of a process; images are sorted by process. NULL: there is none. */
+static struct image_of *find_process(struct image_of *images, size_t n, int64_t pid)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (images[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && images[low].pid == pid ? &images[low] : NULL;
+}
+
+/* The kernel adds what children read to their parent: that is none of its own page faults. */
+static void read_faults(struct digest *d, struct image_of *images, size_t n)
+{
+	d->storage_read = n ? 0 : -1;
+	for (size_t i = 0; i < n; i++) {
+		struct image_of *parent = find_process(images, n, images[i].parent);
+		if (images[i].storage_read < 0)
+			d->storage_read = -1;
+		if (parent)
+			parent->faults.bytes -= images[i].storage_read;
+		else if (d->storage_read >= 0)
+			d->storage_read += images[i].storage_read;
+	}
+	for (size_t i = 0; i < n; i++)
+		used_add_faults(&d->used, &images[i].faults);
 }
 
 static void add_unobserved(struct digest *d, const struct trailer_table *t)
@@ -101,9 +134,14 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 	d->unexplained_read += unexplained(t, row, "unexplained_read", read);
 	d->unexplained_written += unexplained(t, row, "unexplained_written", written);
 	copy_text(mpi, sizeof mpi, t, row, "mpi");
+	struct used_faults faults;
+	used_add(&d->used, t, row, &faults);
 	*image = (struct image_of){
 		.rank = I64("rank"),
 		.pid = I64("pid"),
+		.parent = I64("parent"),
+		.faults = faults,
+		.storage_read = trailer_field(t, "storage_read") ? I64("storage_read") : -1,
 		.start = F64("start"),
 		.became = strcmp(ended, "exec") == 0,
 		.mpi = *mpi,
@@ -147,6 +185,8 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 		read_process(d, t, row, &images[row]);
 	if (images)
 		d->unobserved = count_lost(images, n, said);
+	if (images)
+		read_faults(d, images, n);
 	if (images)
 		find_longest_rank(d, images, n);
 	add_unobserved(d, said);
@@ -337,6 +377,12 @@ static void read_mounted(struct digest *d, struct trailer *trailer, const struct
 	}
 }
 
+static void read_platform(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	(void)trailer;
+	used_read_platform(&d->used, t);
+}
+
 static void read_sampled_times(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	(void)trailer;
@@ -354,10 +400,10 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
-	} tables[] = {
-		{"process", read_processes}, {"excluded", read_classes},    {"operation", read_operations},
-		{"async", read_requests},    {"timeline", read_timeline},   {"folded", read_overflow},
-		{"mounted", read_mounted},   {"observers", read_observers}, {"sampled_times", read_sampled_times}};
+	} tables[] = {{"process", read_processes}, {"excluded", read_classes},    {"operation", read_operations},
+		      {"async", read_requests},    {"timeline", read_timeline},   {"folded", read_overflow},
+		      {"mounted", read_mounted},   {"observers", read_observers}, {"sampled_times", read_sampled_times},
+		      {"platform", read_platform}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

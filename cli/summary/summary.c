@@ -16,6 +16,8 @@ enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 
 /* What is worth a line: less than this is how every program is. */
 enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
 
+static const double LITTLE = 0.02; /* of the run time */
+
 enum { MIB = 1 << 20 };
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
@@ -166,6 +168,17 @@ static void describe_requests(char *text, size_t n, const struct digest_way *way
 		snprintf(text + used, n - (size_t)used, ", %s a request", S(way->span[k] / (double)way->calls[k]));
 }
 
+/* What processes waited for until it was in memory: their programs, libraries and mapped files. */
+static void print_loaded(FILE *out, const struct digest *d)
+{
+	int64_t bytes = d->way[DIGEST_WAY_LOADED].bytes[IO_READ];
+	if (bytes < MUCH_STARTUP && d->used.fault_time < LITTLE * d->run_time)
+		return;
+	label(out, digest_way_name(DIGEST_WAY_LOADED));
+	fprintf(out, "%s of programs, libraries and mapped files from storage, about %s (estimated)\n",
+		B(bytes ? bytes : d->used.fault_bytes), S(d->used.fault_time));
+}
+
 static const char *what_is_known(const struct digest_way *way)
 {
 	if (way->estimated)
@@ -187,7 +200,7 @@ static void print_ways(FILE *out, const struct digest *d)
 		const struct digest_way *way = &d->way[w];
 		struct pieces p = {.out = out, .label = digest_way_name(w), .wrap = true};
 		char text[64];
-		for (int k = 0; k < 2; k++) {
+		for (int k = 0; k < 2 && w != DIGEST_WAY_LOADED; k++) {
 			describe_requests(text, sizeof text, way, k);
 			if (way->bytes[k])
 				add_piece(&p, text);
@@ -196,6 +209,7 @@ static void print_ways(FILE *out, const struct digest *d)
 			add_piece(&p, what_is_known(way));
 		end_pieces(&p);
 	}
+	print_loaded(out, d);
 	if (!digest_much_unexplained(d))
 		return;
 	label(out, "unexplained");

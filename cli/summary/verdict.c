@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "instead.h"
 #include "output.h"
 #include "units.h"
 
@@ -165,7 +166,7 @@ static void add_cause(struct text *t, const struct digest *d, int op)
 
 /* ---- the sentence ---- */
 
-/* Bytes of which nothing says how long they took. */
+/* Bytes of which nothing says how long they took. What was paged in has an estimate, among what the time is from instead. */
 static int64_t untimed(const struct digest *d)
 {
 	int64_t sum = digest_unexplained(d);
@@ -191,6 +192,22 @@ static int kind_of(const struct digest *d)
 	return IO_OPS;
 }
 
+/* What the time goes into, where it is not I/O. */
+static void add_instead(struct text *t, const struct digest *d)
+{
+	char what[INSTEAD_TEXT];
+	instead_describe(d, d->run_time, d->io.total, what);
+	if (*what)
+		add(t, "; it is %s", what);
+}
+
+static void add_more(struct text *t, const struct digest *d)
+{
+	char what[INSTEAD_TEXT];
+	instead_describe(d, d->run_time, d->io.total, what);
+	add(t, "; more goes into %s", what);
+}
+
 static void say(struct text *t, const struct digest *d, double share)
 {
 	static const char *const kinds[] = {
@@ -201,6 +218,7 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, "I/O is not the cause here: %s", about);
 		add_share(t, share);
 		add(t, " of the run time");
+		add_instead(t, d);
 		return;
 	}
 	add(t, "%s", about);
@@ -209,9 +227,12 @@ static void say(struct text *t, const struct digest *d, double share)
 	    kind < IO_OPS ? kinds[kind] : "");
 	if (share < LOOK) {
 		add(t, ": little to gain");
+		add_instead(t, d);
 		return;
 	}
 	add_cause(t, d, kind);
+	if (instead_faults_most(d, d->run_time, d->io.total))
+		add_more(t, d);
 	if (d->io.total < SHORT)
 		add(t, "; a run too short to matter");
 }
@@ -230,7 +251,8 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	v->estimated = d->estimated;
 	v->share = d->io.total < d->run_time ? d->io.total / d->run_time : 1;
 	v->level = level_of(v->share, d->io.total);
-	bool partly = lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d);
+	bool partly =
+		lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d) && 20 * digest_possible(d, lost) > d->run_time;
 	if (partly && strcmp(v->level, "problem") != 0) {
 		v->level = "unknown";
 		add(&t, "not known: ");

@@ -46,9 +46,9 @@ struct assembly_end assembly_end_of(const struct assembly *a, const struct state
 static int add_row(struct assembly *a, int64_t rank, const char *name, const char *why)
 {
 	struct trailer_section *s = &a->section[ASSEMBLY_PROCESS];
-	static const char *const unknown[] = {"kernel_read",      "kernel_written",     "storage_read",
-					      "storage_written",  "unseen_read",        "unseen_written",
-					      "unexplained_read", "unexplained_written"};
+	static const char *const unknown[] = {
+		"kernel_read",    "kernel_written",   "storage_read",        "storage_written", "unseen_read",
+		"unseen_written", "unexplained_read", "unexplained_written", "major_faults",    "waits"};
 	section_row(s);
 	section_set_i64(s, "rank", 0, rank);
 	section_set_text(s, "exe", 0, name);
@@ -56,6 +56,8 @@ static int add_row(struct assembly *a, int64_t rank, const char *name, const cha
 	section_set_text(s, "ended", 0, "missing");
 	for (size_t f = 0; f < sizeof unknown / sizeof *unknown; f++)
 		section_set_i64(s, unknown[f], 0, -1);
+	section_set_f64(s, "user_time", 0, -1);
+	section_set_f64(s, "system_time", 0, -1);
 	return s->failed;
 }
 

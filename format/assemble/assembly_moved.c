@@ -1,8 +1,10 @@
 /* What processes moved in ways that leave no record, by the kernel's counts and by ours, and what is left unexplained. */
 #include "assembly.h"
+#include "precision.h"
 
 enum {
-	STORAGE_SLACK = 64 << 20 /* programs, libraries and the kernel's reading ahead */
+	STORAGE_SLACK = 64 << 20, /* programs, libraries and the kernel's reading ahead */
+	PAGE = 4096,
 };
 
 struct children {
@@ -57,6 +59,7 @@ struct moved {
 	int64_t kernel[2], stored[2]; /* stored: from and to storage, with the children's */
 	int64_t unobserved[2];
 	int64_t unseen[2], unexplained[2];
+	int64_t loaded; /* came from storage by page faults */
 };
 
 /* The command's own count after its end, as who waited for it has seen it. NULL: not this process, or not known. */
@@ -106,6 +109,13 @@ static int64_t explained_without_records(const struct store_reader *i, int kind)
 	return sum;
 }
 
+/* How many pages it waited for. Of one that has not ended the kernel was not asked. */
+static int64_t faults_of(const struct state_process *p)
+{
+	int64_t faults = p->used_at_end[STATE_USED_FAULTS] - p->used_at_start[STATE_USED_FAULTS];
+	return faults > 0 ? faults : 0;
+}
+
 /*
  * What was read from storage beyond all that is known of, where it is too much for reading ahead. Not of writing: the kernel
  * counts large folios as a whole when one byte of them is written.
@@ -123,6 +133,18 @@ static int64_t read_beyond(const struct assembly *a, const struct state_process 
 static int64_t lost_with_rings(const struct state_process *p, int64_t stored, int64_t known)
 {
 	return p->own_rings && !p->kernel_at_end[STATE_IO_READS] && stored > known ? stored - known : 0;
+}
+
+/*
+ * Calls of the process have not asked for it: it is of programs, libraries and what is mapped of files. Where a ring of its own
+ * may have, it is unexplained. Each call may have read a page more than it asked for.
+ */
+static void set_loaded(const struct assembly *a, struct moved *m, const struct state_process *p, int64_t known)
+{
+	int64_t calls = p->kernel_at_end[STATE_IO_READS] - p->kernel_at_start[STATE_IO_READS];
+	int64_t beyond = read_beyond(a, p, m->stored[IO_READ], known + (calls > 0 ? calls : 0) * PAGE);
+	m->loaded = p->own_rings || !p->kernel_at_end[STATE_IO_READS] ? 0 : beyond;
+	m->unexplained[IO_READ] += beyond - m->loaded;
 }
 
 static struct moved moved_of(const struct assembly *a, const struct store_reader *i, const int64_t seen[2])
@@ -154,9 +176,28 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		m.unexplained[k] = m.unseen[k] - m.unobserved[k];
 		int64_t known = seen[k] + m.unseen[k] + explained_without_records(i, k);
 		int64_t lost = lost_with_rings(p, m.stored[k], known);
-		m.unexplained[k] += lost ? lost : k == IO_READ ? read_beyond(a, p, m.stored[k], known) : 0;
+		m.unexplained[k] += lost;
+		if (!lost && k == IO_READ)
+			set_loaded(a, &m, p, known);
 	}
 	return m;
+}
+
+/* Of a process that did not come to its end, or that closed itself off before, none of it is known: -1. */
+static void set_used(struct trailer_section *s, const struct state_process *p)
+{
+	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "major_faults", "waits"};
+	int64_t any = 0;
+	for (int n = 0; n < STATE_USED_COUNT; n++)
+		any |= p->used_at_end[n];
+	for (int n = 0; n < STATE_USED_COUNT; n++) {
+		int64_t used = p->used_at_end[n] - p->used_at_start[n];
+		used = used > 0 ? used : 0;
+		if (n > STATE_USED_SYSTEM)
+			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
+		else
+			section_set_f64(s, fields[n], 0, any && p->end_reason ? precise_cost((double)used * 1e-6) : -1);
+	}
 }
 
 void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64_t seen[2])
@@ -172,6 +213,20 @@ void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64
 		for (int f = 0; f < 5; f++)
 			section_set_i64(s, fields[k][f], 0, m.known || f == 2 ? values[f] : -1);
 	}
+	set_used(s, &i->state->process);
+}
+
+static void add_way(struct trailer_section *s, int64_t rank, const char *way, const char *name, int64_t count,
+		    int64_t bytes)
+{
+	section_row(s);
+	section_set_i64(s, "rank", 0, rank);
+	section_set_text(s, "interface", 0, way);
+	section_set_text(s, "name", 0, name);
+	section_set_i64(s, "count", 0, count);
+	section_set_i64(s, "errors", 0, 0);
+	section_set_i64(s, "bytes", 0, bytes);
+	section_set_f64(s, "time", 0, 0);
 }
 
 int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t seen[2])
@@ -179,18 +234,11 @@ int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t
 	static const char *const names[2] = {"read", "write"};
 	struct trailer_section *s = &a->section[ASSEMBLY_OPERATION];
 	struct moved m = moved_of(a, i, seen);
-	for (int k = 0; k < 2; k++) {
-		if (!m.unobserved[k])
-			continue;
-		section_row(s);
-		section_set_i64(s, "rank", 0, i->rank);
-		section_set_text(s, "interface", 0, "unobserved");
-		section_set_text(s, "name", 0, names[k]);
-		section_set_i64(s, "count", 0, 1);
-		section_set_i64(s, "errors", 0, 0);
-		section_set_i64(s, "bytes", 0, m.unobserved[k]);
-		section_set_f64(s, "time", 0, 0);
-	}
+	for (int k = 0; k < 2; k++)
+		if (m.unobserved[k])
+			add_way(s, i->rank, "unobserved", names[k], 1, m.unobserved[k]);
+	if (m.loaded)
+		add_way(s, i->rank, "loaded", names[IO_READ], faults_of(&i->state->process), m.loaded);
 	return s->failed;
 }
 

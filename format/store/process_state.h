@@ -254,6 +254,9 @@ enum {
 	STATE_IO_COUNT
 };
 
+/* By getrusage: processor time in us, faults whose page came from storage, how often a thread waited. */
+enum { STATE_USED_USER, STATE_USED_SYSTEM, STATE_USED_FAULTS, STATE_USED_WAITS, STATE_USED_COUNT };
+
 /*
  * A child that a signal ended, as its parent's wait saw it: what the child itself could not write down.
  * Entries are taken by counting `deaths` up; beyond STATE_DEATHS they are only counted.
@@ -315,6 +318,8 @@ struct state_process {
 	int64_t forked; /* image made by fork (its parent's program), not by exec */
 	int64_t kernel_at_start[STATE_IO_COUNT];
 	int64_t kernel_at_end[STATE_IO_COUNT]; /* all 0 = unknown */
+	int64_t used_at_start[STATE_USED_COUNT];
+	int64_t used_at_end[STATE_USED_COUNT]; /* all 0 = unknown */
 	int64_t own_moved[2];                  /* bytes read and written by ourselves, which both leave out */
 	int64_t waited[STATE_IO_COUNT];        /* what waiting for children added to the kernel's count */
 	int64_t budget;                        /* bytes */

@@ -212,20 +212,23 @@ WRAP(void, sync, void)
 
 /* ---- space ---- */
 
+/* Of memory (below /dev/shm, or a memfd) it is no operation of storage: only of what has a record. */
 WRAP(int, fallocate, int fd, int mode, off_t at, off_t n)
 {
-	struct span s = span_path();
+	struct span s = span_fd(fd);
 	int result = REAL(fallocate)(fd, mode, at, n);
-	posix_on_operation(s, STATE_OP_POSIX_FALLOCATE, result, n);
+	if (span_tracked(s))
+		posix_on_operation(s, STATE_OP_POSIX_FALLOCATE, result, n);
 	return result;
 }
 ALIAS(fallocate64, fallocate);
 
 WRAP(int, posix_fallocate, int fd, off_t at, off_t n)
 {
-	struct span s = span_path();
+	struct span s = span_fd(fd);
 	int error = REAL(posix_fallocate)(fd, at, n);
-	posix_on_operation(s, STATE_OP_POSIX_FALLOCATE, -error, n);
+	if (span_tracked(s))
+		posix_on_operation(s, STATE_OP_POSIX_FALLOCATE, -error, n);
 	return error;
 }
 ALIAS(posix_fallocate64, posix_fallocate);

@@ -33,6 +33,7 @@ static const int added[] = {
 	SYS_getpid,
 	SYS_getppid,
 	SYS_getrandom,
+	SYS_getrusage,
 	SYS_getsockopt,
 	SYS_getuid,
 	SYS_kcmp,

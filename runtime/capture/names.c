@@ -220,12 +220,13 @@ static bool maybe_excluded(const char *text)
 {
 	enum { INITIALS = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 18 | 1 << 20 | 1 << 21 };
 	unsigned letter = (unsigned char)text[1] - 'a';
-	return (letter < 26 && INITIALS >> letter & 1) /* b d e l o p s u v */ || text[1] == pmix.directory.text[1];
+	return (letter < 26 ? INITIALS >> letter & 1 : !text[1]) /* b d e l o p s u v, or the root */ ||
+	       text[1] == pmix.directory.text[1];
 }
 
 static enum state_class_id default_class(const struct path *p)
 {
-	if (p->length < 5 || !maybe_excluded(p->text))
+	if (p->length > 1 && (p->length < 4 || !maybe_excluded(p->text)))
 		return STATE_CLASS_NONE;
 	enum state_class_id class = path_excluded(p);
 	return !class && of_pmix(p) ? STATE_CLASS_MPI : class;

@@ -192,10 +192,19 @@ static enum state_class_id program_class(const struct path *p)
 	return ends(p, ".so") || strstr(p->text, ".so.") ? STATE_CLASS_LIBRARY : STATE_CLASS_PROGRAM;
 }
 
+/* The directory itself, too: programs that look through devices open and stat it again and again. */
+static bool is_in(const struct path *p, const char *directory)
+{
+	size_t n = strlen(directory) - 1;
+	return path_starts(p, directory) || (p->length == n && memcmp(p->text, directory, n) == 0);
+}
+
 enum state_class_id path_excluded(const struct path *p)
 {
+	if (p->length == 1 && *p->text == '/')
+		return STATE_CLASS_PROGRAM;
 	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
-		if (path_starts(p, excluded[i].text))
+		if (is_in(p, excluded[i].text))
 			return excluded[i].class == STATE_CLASS_PROGRAM ? program_class(p) : excluded[i].class;
 	return STATE_CLASS_NONE;
 }

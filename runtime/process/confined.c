@@ -26,6 +26,7 @@ void confined_prepare(void)
 	self_enter();
 	reserve();
 	kernel_io(p->kernel_at_end);
+	kernel_used(p->used_at_end);
 	p->own_moved[IO_READ] = sys_own_read;
 	p->own_moved[IO_WRITE] = sys_own_written;
 	self_leave();

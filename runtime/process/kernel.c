@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "lock.h"
 #include "sys.h"
@@ -36,6 +37,22 @@ void kernel_io(int64_t out[STATE_IO_COUNT])
 	for (int k = 0; k < 2; k++)
 		if (out[STATE_IO_READ + k] >= own[k])
 			out[STATE_IO_READ + k] -= own[k];
+}
+
+static int64_t microseconds(struct timeval t)
+{
+	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+void kernel_used(int64_t out[STATE_USED_COUNT])
+{
+	struct rusage u = {0};
+	if (sys_call(SYS_getrusage, RUSAGE_SELF, (long)&u, 0, 0, 0, 0) < 0)
+		u = (struct rusage){0};
+	out[STATE_USED_USER] = microseconds(u.ru_utime);
+	out[STATE_USED_SYSTEM] = microseconds(u.ru_stime);
+	out[STATE_USED_FAULTS] = u.ru_majflt;
+	out[STATE_USED_WAITS] = u.ru_nvcsw;
 }
 
 bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT])

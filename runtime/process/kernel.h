@@ -10,6 +10,9 @@
 /* Fills in /proc/self/io less what iolens itself has read and written; all zero where it cannot be read. */
 void kernel_io(int64_t out[STATE_IO_COUNT]);
 
+/* Fills in what the process has used so far, all of its threads together; all zero where that is not known. */
+void kernel_used(int64_t out[STATE_USED_COUNT]);
+
 /* Between two counts: more than programs read and write that are not said to do any I/O: libraries, locales, users' names. */
 bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT]);
 

@@ -100,6 +100,7 @@ static void begin_process(void)
 	p->started = life.epoch.realtime + (int64_t)(p->start * 1e9);
 	copy_text(p->directory, sizeof p->directory, sys_getcwd(p->directory, sizeof p->directory));
 	kernel_io(p->kernel_at_start);
+	kernel_used(p->used_at_start);
 	p->own_moved[IO_READ] = sys_own_read;
 	life.owner.user = getuid();
 	life.owner.job = life.job;
@@ -511,6 +512,7 @@ static void count_clock_jumps(void)
 static void tell_end(struct state_process *p, enum state_end reason, int code)
 {
 	kernel_io(p->kernel_at_end);
+	kernel_used(p->used_at_end);
 	p->own_moved[IO_READ] = sys_own_read;
 	p->own_moved[IO_WRITE] = sys_own_written;
 	p->end = clock_now();

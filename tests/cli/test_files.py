@@ -159,7 +159,7 @@ WAYS = {
 
 
 def job_of_ways(**unexplained: int) -> Job:
-    job = Job().mpiio("/scratch/a", 0, read={MiB: 1}).posix("/scratch/a", 0, read={MiB: 1})
+    job = Job(run_time=1).mpiio("/scratch/a", 0, read={MiB: 1}).posix("/scratch/a", 0, read={MiB: 1})
     job.section(
         "process",
         {"rank": 0, "pid": 1, "ended": "exit", "unseen_read": 12 * MiB, "unseen_written": 0, **unexplained},

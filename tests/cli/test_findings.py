@@ -42,6 +42,22 @@ def test_the_most_severe_comes_first_with_its_cost_and_advice(run_iolens: Run, l
     assert "/scratch/a  4,000" in verbose
 
 
+def test_what_costs_next_to_nothing_is_a_count_behind_what_the_time_goes_into(
+    run_iolens: Run, tmp_path: Path
+) -> None:
+    """Half a second of 100 in small reads, while a compiler keeps the processor busy."""
+    job = Job(nprocs=1).posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=0.5)
+    used = {"user_time": 90.0, "system_time": 4.0, "major_faults": 0, "waits": 9, "end": 100.0}
+    job.section("process", {"rank": 0, "pid": 1, "exe": "/usr/bin/cc1", "start": 0.0, "io_time": 0.5, **used})
+    log = job.save(tmp_path / "compiled.darshan")
+    lines = run_iolens(["findings", log]).stdout.splitlines()
+    assert lines[0] == "The time goes into something else: the processor, busy for 94 % of the run."
+    assert lines[-1] == "1 more below 1 % of the run: --all" and "small_reads" not in " ".join(lines)
+    every = run_iolens(["findings", "--all", log]).stdout
+    assert "[small_reads]" in every and "more below" not in every
+    assert "[small_reads]" in run_iolens(["findings", "-v", log]).stdout
+
+
 def test_exit_codes(run_iolens: Run, log: Path, quiet: Path, tmp_path: Path) -> None:
     assert run_iolens(["findings", log, "--fail-on", "high"]).returncode == 1
     assert run_iolens(["findings", quiet, "--fail-on", "low"]).returncode == 0

@@ -202,13 +202,111 @@ def test_the_estimate_is_the_metric(run_iolens: Run, corpus: Path) -> None:
 
 def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> None:
     job = idle().section(
-        "operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 50 * MiB}
+        "operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 5000 * MiB}
     )
     found = verdict(run_iolens, job.save(tmp_path / "job.darshan"))
     assert found["level"] == "unknown"
     assert found["text"] == (
-        "not known: 0.3 % of the run time goes into I/O, and 50.0 MiB moved in ways whose time is not known"
+        "not known: 0.3 % of the run time goes into I/O, and 4.9 GiB moved in ways whose time is not known"
     )
+
+
+def used(rank: int, processor: float, **values: Any) -> dict[str, Any]:
+    """A process of 10 s that used so many seconds of a processor."""
+    used = {"exe": "/usr/bin/cc1", "end": 10.0, "user_time": processor, "system_time": 0.0}
+    return {
+        **process(rank, 0.05, read=0.05),
+        **used,
+        "major_faults": 0,
+        "waits": 5,
+        "storage_read": 0,
+        "seen_read": 0,
+        **values,
+    }
+
+
+def of(*processes: dict[str, Any]) -> Job:
+    job = Job(nprocs=len(processes), run_time=10).posix("/d/a", 0, read={MiB: 5}, read_time=0.05)
+    return job.section("process", *processes)
+
+
+def a_processor() -> Job:
+    return of(used(0, 9.4))
+
+
+def two_processors() -> Job:
+    job = of(used(0, 9.0), used(1, 8.0), used(2, 1.0, exe="/usr/bin/ld"))
+    return job.section(
+        "platform", {"host": "a", "name": "cpus_allowed", "value": "", "number": 2.0, "unit": "cpu"}
+    )
+
+
+def cold() -> Job:
+    """20,000 faults, 20,100 waits, and 8 s that it neither ran nor was in I/O: 0.39 ms each."""
+    return of(used(0, 2.0, major_faults=20_000, waits=20_100, storage_read=500 * MiB))
+
+
+def many_starts() -> Job:
+    return of(*(used(n, 0.01, start=n / 100, end=(n + 1) / 100) for n in range(1000)))
+
+
+def a_socket() -> Job:
+    row = {"rank": 0, "class": "socket_public", "description": "", "opens": 1, "reads": 90, "writes": 5}
+    return of(used(0, 0.1)).section("excluded", {**row, "bytes_read": 1000, "bytes_written": 10})
+
+
+def asleep() -> Job:
+    """Some faults of the start do not make a sleep a wait for storage: each is taken for 10 ms at most."""
+    return of(used(0, 0.1, major_faults=100, waits=101))
+
+
+def compiled() -> Job:
+    """Warm maps of inputs and libraries: their bytes cannot have cost what would matter."""
+    way = {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 18 * MiB}
+    return of(used(0, 9.4)).section("operation", way)
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (a_processor, "the processor, busy for 94 % of the run"),
+        (two_processors, "the processors, 1.8 of 2 busy on average, most of it in cc1"),
+        (cold, "page faults, about 79 % of the run: 500.0 MiB of programs, libraries and mapped files from storage"),
+        (many_starts, "the start of 1,000 processes, 10.00 ms each"),
+        (a_socket, "waiting, 98 % of the run, most likely for a socket"),
+        (asleep, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
+        (compiled, "the processor, busy for 94 % of the run"),
+    ],
+)  # fmt: skip
+def test_the_line_says_what_it_is_instead(
+    run_iolens: Run, tmp_path: Path, job: Callable[[], Job], expected: str
+) -> None:
+    log = job().save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert found["text"] == f"I/O is not the cause here: 0.5 % of the run time; it is {expected}"
+    assert found["level"] == level_of_report(run_iolens, log) == "good"
+    with Dataset(log) as data:
+        (row,) = data.metric("instead")
+    words = {"the processor": "processor", "the processors": "processor", "page faults": "page faults"}
+    kind = words.get(
+        expected.partition(",")[0], "waiting" if expected.startswith("waiting") else "start of processes"
+    )
+    assert row["kind"] == kind
+
+
+BUSY = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+
+
+def test_of_programs_that_do_no_io(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    """How busy the first one is depends on what else runs on the node, its processor time does not."""
+    rows = []
+    for program in (BUSY, "import time; time.sleep(1)"):
+        seen = observe(["/usr/bin/python3", "-S", "-c", program], cwd=tmp_path)
+        rows += seen.sections["process"]
+    busy, asleep = (float(row["user_time"]) + float(row["system_time"]) for row in rows)
+    assert 0.45 <= busy <= 0.7 and asleep < 0.3
+    assert int(rows[1]["waits"]) >= 1 and int(rows[1]["major_faults"]) >= 0
+    assert "it is waiting," in verdict(run_iolens, seen.log)["text"]
 
 
 READER = """

@@ -25,14 +25,16 @@ FINE = ("fine", "not the problem", "look for time elsewhere", "not what makes th
 
 def process(**values: Any) -> dict[str, Any]:
     return {
-        **{"rank": 0, "pid": 100, "host": "n1", "exe": "/bin/p", "start": 0.0, "end": 100.0, "ended": "exit"},
-        **{"signal": 0, "io_time": 0.5, "mpi": "", "seen_read": 10 * MiB, "seen_written": 0},
+        **{"rank": 0, "pid": 100, "host": "n1", "exe": "/bin/p", "start": 0.0, "end": 10.0, "ended": "exit"},
+        **{"signal": 0, "io_time": 0.05, "mpi": "", "seen_read": 10 * MiB, "seen_written": 0},
         **{"unseen_read": 0, "unseen_written": 0, **values},
     }
 
 
 def job(*operations: tuple[str, str, int], **values: Any) -> Job:
-    made = Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=0.5).section("process", process(**values))
+    """10 s, so that 64 MiB from storage could have taken an eighth of it."""
+    made = Job(run_time=10).posix("/scratch/a", 0, read={MiB: 10}, read_time=0.05)
+    made.section("process", process(**values))
     rows = [
         {"rank": 0, "interface": way, "name": name, "count": 1, "errors": 0, "bytes": n, "time": 0.0}
         for way, name, n in operations
@@ -109,17 +111,17 @@ def test_the_finding_counts_what_has_no_explanation(tmp_path: Path) -> None:
             assert ("unseen_io" in [f.rule for f in find(data)]) is fires
 
 
-RING = {"rank": 0, "interface": "io_uring", "direction": "read", "count": 10, "errors": 0, "bytes": 10 * MiB}
+RING = {"rank": 0, "interface": "io_uring", "direction": "read", "count": 10, "errors": 0, "bytes": 100 * MiB}
 
 
-@pytest.mark.parametrize(("untimed", "noted"), [(0, False), (10 * MiB, True)])
+@pytest.mark.parametrize(("untimed", "noted"), [(0, False), (10 * MiB, False), (100 * MiB, True)])
 def test_a_comparison_says_that_time_is_not_known(untimed: int, noted: bool, tmp_path: Path) -> None:
-    """Requests stand in records, with their time or without."""
-    operation = ("io_uring", "read", 10 * MiB)
-    made = job(operation, **EXPLAINED).section("async", {**RING, "recorded": 10 * MiB, "untimed": untimed})
+    """Requests stand in records, with their time or without; 10 MiB can have cost 0.2 of 10 s, 100 MiB 2 s."""
+    operation = ("io_uring", "read", 100 * MiB)
+    made = job(operation, **EXPLAINED).section("async", {**RING, "recorded": 100 * MiB, "untimed": untimed})
     log = made.save(tmp_path / "log")
     text = to_text(compare([Group(name, (str(log),)) for name in ("before", "after")]))
-    assert ("10 MiB of before moved in ways whose time is not known" in text) is noted
+    assert ("100 MiB of before moved in ways whose time is not known" in text) is noted
 
 
 def test_a_comparison_does_not_call_equal_what_is_not_known(tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ DATA: dict[str, Case] = {
         Job().section("process", process(0)),
     ),
     "unseen_io": (
-        Job()
+        Job(run_time=5)
         .posix("/scratch/a", 0, read={MiB: 10})
         .section(
             "process", process(0, unseen_read=90 * MiB, unexplained_read=20 * MiB, unexplained_written=0)

@@ -71,6 +71,39 @@ def test_fio_that_reads_and_writes_by_a_ring_of_its_own(observe: Observe, tmp_pa
     assert sum(moved(seen, "io_uring")) == SIZE
 
 
+LARGE = """
+__asm__(".section .rodata\\n large: .fill 100 << 20, 1, 7\\n .text");
+extern const char large[] __asm__("large");
+
+int main(void)
+{
+	long sum = 0;
+	for (long at = 0; at < 100 << 20; at += 4096)
+		sum += large[at];
+	return sum != 7 * (100 << 8);
+}
+"""
+
+
+def test_what_page_faults_bring_is_explained(observe: Observe, tmp_path: Path) -> None:
+    """A program that is in no memory yet, as on a node that has not run it."""
+    (tmp_path / "large.c").write_text(LARGE)
+    subprocess.run(["cc", "-o", "large", "large.c"], cwd=tmp_path, check=True)
+    with (tmp_path / "large").open("rb") as program:
+        os.fsync(program.fileno())
+        os.posix_fadvise(program.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    seen = observe([tmp_path / "large"], cwd=tmp_path, options=())
+    (row,) = seen.sections["process"]
+    if int(row["storage_read"]) < 90 << 20:
+        pytest.skip("the file system here is memory")
+    read, _ = moved(seen, "loaded")
+    assert 90 << 20 <= read <= 130 << 20
+    assert unexplained(seen) < 1 << 20
+    said = " ".join(seen.done.stderr.decode().split())
+    assert "of programs, libraries and mapped files from storage, about" in said
+    assert "not known" not in said and "unexplained" not in said
+
+
 RING = """
 #include <fcntl.h>
 #include <liburing.h>

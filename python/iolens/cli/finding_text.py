@@ -82,12 +82,27 @@ def _whole(one: Finding, width: int, verbose: bool) -> Iterator[str]:
     yield ""
 
 
-def finding_lines(found: Sequence[Finding], width: int, verbose: bool) -> Iterator[str]:
-    """Findings of one log: what costs time at length, the rest a line each."""
+LITTLE = 0.01
+"""Of the run time: findings that cost less are only counted."""
+
+
+def finding_lines(
+    found: Sequence[Finding], width: int, verbose: bool, every: bool = False, instead: str = ""
+) -> Iterator[str]:
+    """Findings of one log: what costs time at length, the rest a line each, and how many cost next to nothing.
+
+    instead: what the time goes into where no finding is of weight.
+    """
     if not found:
         yield "No findings."
         return
     short = [one for one in found if not verbose and one.severity not in ("high", "medium")]
+    if instead and len(short) == len(found):
+        yield from (*_wrapped(f"The time goes into something else: {instead}.", width, ""), "")
+    if not every:
+        little = [one for one in short if one.severity == "low" and (one.share or LITTLE) < LITTLE]
+        short = [one for one in short if one not in little]
+        found = [one for one in found if one not in little]
     for one in found:
         if one not in short:
             yield from _whole(one, width, verbose)
@@ -99,6 +114,8 @@ def finding_lines(found: Sequence[Finding], width: int, verbose: bool) -> Iterat
         lines = _wrapped(f"{one.message}{place} [{one.rule}]", width - 8, "")
         yield f"{_label(one.severity)} {lines[0]}"
         yield from (f"        {line}" for line in lines[1:])
+    if not every and little:
+        yield f"{len(little)} more below {LITTLE:.0%} of the run: --all".replace("%", " %", 1)
 
 
 def rule_lines(rule: Rule, width: int) -> Iterator[str]:

@@ -16,6 +16,7 @@ from iolens.cli.command import print_rows, to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 
 if TYPE_CHECKING:
+    from iolens.metrics import Dataset
     from iolens.rules import Catalog, Finding
 
 _FIELDS = "log rule title severity message time_lost share gain_low gain_high confidence topic aliases advice".split()
@@ -69,7 +70,16 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
     return [values[name] for name in _FIELDS]
 
 
-def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: bool) -> None:
+def _instead(data: Dataset) -> dict[int, str]:
+    """By log: what the time goes into besides I/O."""
+    from iolens.rules.instead import instead
+
+    times = {row["log"]: row["run_time"] for row in data.rows("SELECT log, run_time FROM job")}
+    return {row["log"]: instead(row, times[row["log"]]) for row in data.metric("instead")}
+
+
+def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every: bool) -> None:
+    paths = data.paths
     if form == "json":
         from iolens.schemas import stamped
 
@@ -82,10 +92,12 @@ def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: boo
 
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+        others = _instead(data)
         for number, path in enumerate(paths):
             if len(paths) > 1:
                 click.secho(f"{path}\n", bold=True, color=color)
-            for line in finding_lines([f for f in found if f.log == number], width, verbose):
+            of_log = [f for f in found if f.log == number]
+            for line in finding_lines(of_log, width, verbose, every, others.get(number, "")):
                 click.echo(line, color=color)
 
 
@@ -94,6 +106,7 @@ def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: boo
 @click.option(
     "-v", "--verbose", is_flag=True, help="Show all advice with code, evidence, assumptions and references."
 )
+@click.option("--all", "every", is_flag=True, help="Also what costs less than 1 % of the run time.")
 @click.option("--json", "form", flag_value="json", help="Everything as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="One row per finding.")
 @click.option(
@@ -121,7 +134,7 @@ def _print(found: list[Finding], paths: tuple[str, ...], form: str, verbose: boo
 )
 @click.option("--thresholds", "file", metavar="FILE", help="Thresholds from a TOML file, a table per rule.")
 def findings(
-    logs: tuple[str, ...], form: str | None, verbose: bool, fail_on: str | None, **options: Any
+    logs: tuple[str, ...], form: str | None, verbose: bool, every: bool, fail_on: str | None, **options: Any
 ) -> int:
     """What costs time in LOG and what to change, most severe first.
 
@@ -135,7 +148,7 @@ def findings(
     problems: list[str] = []
     with Dataset(logs) as data:
         found = find(data, catalog=catalog, problems=problems)
-        _print(found, data.paths, form or "text", verbose)
+        _print(found, data, form or "text", verbose, every or verbose)
         for line in [*problems, *(str(p) for p in data.problems)]:
             warn(line)
         partial = bool(data.problems)

@@ -3,7 +3,7 @@
 -- layout: table
 -- definition: bytes by the path they took, as in the summary of `iolens run`: posix, stdio (and mpiio, which moves
 --   its bytes through posix); libaio and io_uring, whose bytes are also in the posix records but are counted only here;
---   mapped files, which have no time; sockets by where the other end is; programs that were not observed; what is
+--   mapped files, which have no time; paged in, what page faults brought of programs, libraries and mapped files; sockets by where the other end is; programs that were not observed; what is
 --   counted by kind only; and bytes that the kernel counted and nothing explains.
 -- unit: bytes
 -- needs: process
@@ -12,7 +12,7 @@
 -- source: iolens
 WITH known(way, title) AS (VALUES
     ('libaio', 'libaio'), ('io_uring', 'io_uring'),
-    ('mapped', 'mapped files'), ('socket_public', 'sockets: public network'), ('socket_private', 'sockets: private network'),
+    ('mapped', 'mapped files'), ('loaded', 'paged in'), ('socket_public', 'sockets: public network'), ('socket_private', 'sockets: private network'),
     ('socket_loopback', 'sockets: loopback'), ('socket_unix', 'sockets: unix'), ('socket', 'sockets: others'),
     ('not_files', 'not files'), ('system_files', 'system files'), ('unobserved', 'not observed'), ('unexplained', 'unexplained')
 ), part AS (
@@ -27,7 +27,7 @@ WITH known(way, title) AS (VALUES
         ELSE 'system_files' END, bytes_read, bytes_written FROM excluded
     UNION ALL
     SELECT log, interface, CASE WHEN name = 'read' THEN bytes ELSE 0 END, CASE WHEN name = 'read' THEN 0 ELSE bytes END
-    FROM operation WHERE interface IN ('libaio', 'io_uring', 'mapped', 'unobserved')
+    FROM operation WHERE interface IN ('libaio', 'io_uring', 'mapped', 'loaded', 'unobserved')
     UNION ALL
     SELECT log, 'unexplained', greatest(coalesce(unexplained_read, unseen_read), 0),
         greatest(coalesce(unexplained_written, unseen_written), 0) FROM process

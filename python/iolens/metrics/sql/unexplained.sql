@@ -3,23 +3,34 @@
 -- layout: table
 -- definition: of all bytes moved: unexplained are those that the kernel counted and nothing accounts for; untimed are
 --   those whose time is not known, because they were moved by mapped files, by programs that were not observed, or by
---   rings of whose requests only the number is known. partly: together they are at least 1 MB and more than 5 % of all
---   bytes, so that I/O cannot be called fine. much_unexplained: unexplained bytes alone are.
+--   rings of whose requests only the number is known. possible: seconds that both can have taken at most, 1 s for each
+--   GB from the page cache and 20 s for each from storage. partly: together they are at least 1 MB, more than 5 % of all
+--   bytes, and can have taken more than 5 % of the run, so that I/O cannot be called fine. much_unexplained: unexplained
+--   bytes alone are.
 -- unit: bytes, part of 1
 -- direction: lower
 -- needs: process
 -- source: iolens
 WITH unknown AS (
     SELECT log, sum(untimed) AS untimed FROM async GROUP BY log
-)
-SELECT *, unexplained / nullif(moved, 0) AS share,
-    unexplained + untimed >= 1000000 AND unexplained + untimed > 0.05 * moved AS partly,
-    unexplained >= 1000000 AND unexplained > 0.05 * moved AS much_unexplained
-FROM (
+), first AS (
+    SELECT log, sum(storage_read)::BIGINT AS stored, bool_and(coalesce(storage_read, -1) >= 0) AS known FROM process AS p
+    WHERE NOT EXISTS (SELECT 1 FROM process AS q WHERE q.log = p.log AND q.pid = p.parent) GROUP BY log
+), sums AS (
     SELECT m.log, coalesce(sum(bytes_read + bytes_written) FILTER (lowest_of(way) = way), 0)::BIGINT AS moved,
         coalesce(sum(bytes_read + bytes_written) FILTER (way IN ('mapped', 'unobserved')
             OR (way IN ('libaio', 'io_uring') AND u.log IS NULL)), 0)::BIGINT
             + coalesce(any_value(u.untimed), 0)::BIGINT AS untimed,
         coalesce(sum(bytes_read + bytes_written) FILTER (way = 'unexplained'), 0)::BIGINT AS unexplained
     FROM metric.moved AS m LEFT JOIN unknown AS u ON u.log = m.log GROUP BY m.log
-) ORDER BY log
+), possible AS (
+    SELECT sums.*, run_time, unexplained + untimed AS open, CASE WHEN known THEN stored END AS storage,
+        least(open, coalesce(storage, open)) AS open_stored, (open - open_stored) / 1e9 + open_stored / 5e7 AS possible,
+        least(unexplained, coalesce(storage, unexplained)) AS lost_stored,
+        (unexplained - lost_stored) / 1e9 + lost_stored / 5e7 AS possible_lost
+    FROM sums JOIN job USING (log) LEFT JOIN first USING (log)
+)
+SELECT log, moved, untimed, unexplained, unexplained / nullif(moved, 0) AS share, possible,
+    open >= 1000000 AND open > 0.05 * moved AND possible > 0.05 * coalesce(run_time, 0) AS partly,
+    unexplained >= 1000000 AND unexplained > 0.05 * moved AND possible_lost > 0.05 * coalesce(run_time, 0) AS much_unexplained
+FROM possible ORDER BY log

@@ -8,6 +8,7 @@ from iolens.report.document import Block, Column, FindingBlock, Note, Section, T
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
+from iolens.rules.instead import instead
 
 __all__ = ["answer", "headline"]
 
@@ -80,7 +81,16 @@ def headline(source: Source) -> tuple[str, str]:
     not_known = _not_known(source)
     if not_known and verdict != "problem":
         return "unknown", f"{took}, but {not_known}.{why}"
-    return verdict, f"{took}: {words}.{why}" + (f" But {not_known}." if not_known else "")
+    others = _instead(source, row["run_time"]) if verdict in ("good", "look") and not why else ""
+    return verdict, f"{took}: {words}.{why}{others}" + (f" But {not_known}." if not_known else "")
+
+
+def _instead(source: Source, run_time: float | None) -> str:
+    """What the time goes into, where it is not I/O."""
+    for row in source.metric("instead"):
+        text = instead(row, run_time)
+        return f" It is {text}." if text else ""
+    return ""
 
 
 def _not_known(source: Source) -> str:

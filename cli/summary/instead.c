@@ -1,0 +1,114 @@
+#include "instead.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+#include "units.h"
+
+/* Shares of the run time, or of the program's own kind, from which one is named. */
+static const double BUSY = 0.5, FAULTING = 0.2, MOST = 0.5, WAITING = 0.5;
+
+enum { MANY_PROCESSES = 100 };
+static const double BRIEF = 0.02 /* s, of the run for each process */;
+
+#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n) units_count((char[UNITS_TEXT]){0}, n)
+#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+
+static double clamp(double value, double least, double most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+struct words {
+	char *at;
+	size_t used;
+};
+
+static void add(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct words *w, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	if (w->used < INSTEAD_TEXT)
+		w->used += (size_t)vsnprintf(w->at + w->used, INSTEAD_TEXT - w->used, format, list);
+	va_end(list);
+}
+
+static void add_most(struct words *w, const struct digest_used *u)
+{
+	const struct used_program *most = u->program;
+	char shown[OUTPUT_SHOWN];
+	for (size_t p = 0; p < u->nprograms; p++)
+		if (u->program[p].processor > most->processor)
+			most = &u->program[p];
+	if (u->nprograms < 2 || most->processor < MOST * u->processor)
+		return;
+	add(w, ", most of it in ");
+	for (const char *at = most->name; *at;) {
+		at += output_next(at, shown);
+		add(w, "%s", shown);
+	}
+}
+
+static void add_processor(struct words *w, const struct digest_used *u, double run_time)
+{
+	double busy = u->processor / run_time;
+	if (busy <= 1.05 || u->cpus <= 0)
+		add(w, "the processor, busy for %.0f %% of the run", 100 * clamp(busy, 0, 1));
+	else
+		add(w, "the processors, %.1f of %.0f busy on average", clamp(busy, 0, u->cpus), u->cpus);
+	add_most(w, u);
+}
+
+/* What the job read most often, of what keeps a reader waiting. A log does not say how long it waited. */
+static const char *waited_for(const struct digest *d)
+{
+	static const char *const ends[][2] = {{"socket", "a socket"}, {"pipe", "a pipe"}, {"terminal", "a terminal"}};
+	const char *what = "a timer, a lock or another process";
+	int64_t most = 0;
+	for (size_t c = 0; c < d->nclasses; c++)
+		for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+			if (!strncmp(d->class[c].name, ends[e][0], strlen(ends[e][0])) && d->class[c].bytes_read > 0 &&
+			    d->class[c].calls > most) {
+				most = d->class[c].calls;
+				what = ends[e][1];
+			}
+	return what;
+}
+
+/* What requests read is not known of each process: of a job that makes some, what waits for storage may be them. */
+static bool faults_matter(const struct digest *d, double run_time)
+{
+	const struct digest_way *way = d->way;
+	bool requests = way[DIGEST_WAY_LIBAIO].bytes[IO_READ] + way[DIGEST_WAY_URING].bytes[IO_READ] > 0;
+	return !requests && d->used.fault_time >= FAULTING * run_time;
+}
+
+bool instead_faults_most(const struct digest *d, double run_time, double io_time)
+{
+	return faults_matter(d, run_time) && d->used.fault_time > io_time;
+}
+
+void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
+{
+	const struct digest_used *u = &d->used;
+	struct words w = {text, 0};
+	double waited = run_time - u->processor - u->fault_time - io_time;
+	*text = '\0';
+	if (!u->processes || run_time <= 0)
+		return;
+	if (faults_matter(d, run_time))
+		add(&w,
+		    "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",
+		    100 * clamp(u->fault_time / run_time, 0, 1), B(u->fault_bytes));
+	else if (u->processes >= MANY_PROCESSES && run_time < BRIEF * (double)u->processes)
+		add(&w, "the start of %s processes, %s each", N(u->processes), S(run_time / (double)u->processes));
+	else if (u->processor >= BUSY * run_time)
+		add_processor(&w, u, run_time);
+	else if (!u->unknown && waited >= WAITING * run_time)
+		add(&w, "waiting, %.0f %% of the run, most likely for %s", 100 * waited / run_time, waited_for(d));
+}

@@ -1,0 +1,15 @@
+/* What a run's time goes into where it is not I/O, in words. */
+#ifndef IOLENS_INSTEAD_H
+#define IOLENS_INSTEAD_H
+
+#include "digest.h"
+
+enum { INSTEAD_TEXT = 160 };
+
+/* Page faults take more than I/O, and enough to be named. */
+bool instead_faults_most(const struct digest *d, double run_time, double io_time);
+
+/* "the processor, busy for 94 % of the run, most of it in cc1": "" where it is not known. Safe for a terminal. */
+void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT]);
+
+#endif

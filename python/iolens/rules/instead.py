@@ -1,0 +1,37 @@
+"""What a job's time goes into besides I/O, in words: those of the verdict of `iolens run` (cli/summary/instead.c)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iolens.rules.text import write
+
+__all__ = ["instead"]
+
+_MOST = 0.5
+"""Of the processor time: the program that a reader should look at."""
+
+
+def instead(row: dict[str, Any], run_time: float | None) -> str:
+    """A row of metric.instead: "" where it says nothing."""
+    kind = row["kind"]
+    if not kind or not run_time:
+        return ""
+    if kind == "page faults":
+        part, size = (
+            write(min(1.0, row["fault_time"] / run_time), "percent"),
+            write(row["fault_bytes"], "bytes"),
+        )
+        return f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
+    if kind == "start of processes":
+        each = write(run_time / row["processes"], "seconds")
+        return f"the start of {row['processes']:,} processes, {each} each"
+    if kind == "waiting":
+        return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
+    busy = row["processor"] / run_time
+    if busy <= 1.05:
+        text = f"the processor, busy for {write(min(1.0, busy), 'percent')} of the run"
+    else:
+        text = f"the processors, {busy:.1f} busy on average"
+    most = row["programs"] > 1 and (row["program_part"] or 0) >= _MOST
+    return text + (f", most of it in {row['program']}" if most else "")
