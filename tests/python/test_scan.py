@@ -9,6 +9,7 @@ from pathlib import Path
 import iolens
 import pytest
 from iolens.log import Scan
+from jobs import Job
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -140,3 +141,15 @@ def test_logs_that_are_open_are_not_opened_again(tmp_path: Path, posix_log: Make
     logs[3].close()
     with pytest.raises(ValueError, match="closed"):
         Scan(paths, 2, logs=logs)
+
+
+def test_sections_have_the_columns_of_the_newest_log(tmp_path: Path) -> None:
+    """Whatever the order of the logs: an older one lacks columns, and has nulls there."""
+    old = Job().section("process", {"rank": 0, "pid": 1}).save(tmp_path / "old.darshan")
+    new = (
+        Job().section("process", {"rank": 0, "pid": 2, "unexplained_read": 7}).save(tmp_path / "new.darshan")
+    )
+    for logs in ([old, new], [new, old]):
+        table = pa.table(Scan(logs).section("process")).to_pydict()
+        assert table["unexplained_read"] == [7 if log is new else None for log in logs]
+        assert table["pid"] == [2 if log is new else 1 for log in logs]

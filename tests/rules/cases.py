@@ -259,11 +259,16 @@ PATTERN: dict[str, Case] = {
 METADATA: dict[str, Case] = {
     "metadata_time": (
         Job().posix("/scratch/a", 0, meta_time=40.0, write={MiB: 10}, write_time=10.0, opens=90),
-        "40 s goes into metadata calls, 80 % of the time in POSIX calls: 90 opens",
+        "40 s goes into metadata calls, 80 % of the time in POSIX calls: 90 open calls, 1 file",
         # A sum over many ranks is no time that anybody waits.
         Job(nprocs=65536, run_time=37517).posix(
             *("/scratch/a",), write={MiB: 41600}, meta_time=35282.0, write_time=264.0, slowest_rank_time=264.2
         ),
+    ),
+    "waits_in_file": (
+        Job().posix("/scratch/pipe", 0, read={6: 1}, meta_time=40.0),
+        "Processes wait 40 s in 1 open and in reads of 1 file, up to 40 s each",
+        Job().posix("/scratch/pipe", 0, read={6: 1}, meta_time=40.0, opens=90),
     ),
     "open_close_storm": (
         many(Job(), 40, opens=250, read={100: 10}, meta_time=1.0),

@@ -88,12 +88,12 @@ SHARING: dict[str, Case] = {
     ),
     "blocking_writes": (
         Job().mpiio("/scratch/a", write={MiB: 8}, write_time=80.0),
-        "All 8 MPI-IO writes block; the program waits 10 s for them",
+        "8 blocking MPI-IO writes and no other; the program waits 10 s for them",
         Job().mpiio("/scratch/a", write={MiB: 8}, write_time=80.0, nb_writes=1),
     ),
     "blocking_reads": (
         Job().mpiio("/scratch/a", read={MiB: 8}, read_time=80.0),
-        "All 8 MPI-IO reads block; the program waits 10 s for them",
+        "8 blocking MPI-IO reads and no other; the program waits 10 s for them",
         Job().mpiio("/scratch/a", read={MiB: 8}, read_time=80.0, nb_reads=1),
     ),
     "no_mpiio": (
@@ -346,7 +346,7 @@ DATA: dict[str, Case] = {
     ),
     "ended_early": (
         Job().section("process", process(0, signal=9, ended="signal"), process(1)),
-        "1 of 2 process images ended by a signal (most often 9), 0 were still running",
+        "Of 2 process images 1 ended by a signal (most often 9).",
         Job().section("process", process(0), process(1)),
     ),
     "memory_maps": (

@@ -8,6 +8,7 @@ import pytest
 from iolens.error import IolensError
 from iolens.metrics import Dataset
 from iolens.rules import Finding, find, load
+from iolens.rules.text import counted, within
 from jobs import Job, MiB
 from observed import Observe
 
@@ -168,3 +169,17 @@ def test_a_rule_of_a_site_reaches_the_logs_alone(
     assert len(problems) == 2 and problems[0].startswith(f"{rules}/reaching.toml: ")
     assert not any(f.rule == "reaching" for f in found)
     assert "the secret" not in f"{found}{problems}" and not target.exists()
+
+
+def test_numbers_and_capitals_in_sentences() -> None:
+    assert [counted(n, "file") for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+    assert [counted(2, noun) for noun in ("independent access", "directory", "MPI-IO read", "flush", "way")] == [
+        "2 independent accesses", "2 directories", "2 MPI-IO reads", "2 flushes", "2 ways",
+    ]  # fmt: skip
+    kept = ("HDF5's own metadata", "MPI-IO costs", "Python looks up", "PnetCDF requests")
+    assert [within(text) for text in kept] == list(kept)
+    assert [within(t) for t in ("Many small files", "A file", "Read-ahead")] == [
+        "many small files",
+        "a file",
+        "read-ahead",
+    ]

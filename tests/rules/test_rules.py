@@ -19,23 +19,18 @@ CASES = {
 }
 
 
-# Its jobs have columns that the others' sections lack, and a scan has the columns of its first log.
-APART = {"unseen_io"}
-
-
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], list[Finding]]:
     """What is found in the jobs of all cases, each as it is alone: by its rule, and 0 where it fires, 2 where not."""
     folder = tmp_path_factory.mktemp("jobs")
     found: dict[tuple[str, int], list[Finding]] = {}
-    for rules in (CASES.keys() - APART, APART):
-        places = [(rule, which) for rule in sorted(rules) for which in (0, 2)]
-        logs = [CASES[rule][which].save(folder / f"{rule}-{which}.darshan") for rule, which in places]
-        found.update({place: [] for place in places})
-        with Dataset(logs) as data:
-            assert not data.problems
-            for one in find(data):
-                found[places[one.log]].append(one)
+    places = [(rule, which) for rule in sorted(CASES) for which in (0, 2)]
+    logs = [CASES[rule][which].save(folder / f"{rule}-{which}.darshan") for rule, which in places]
+    found.update({place: [] for place in places})
+    with Dataset(logs) as data:
+        assert not data.problems
+        for one in find(data):
+            found[places[one.log]].append(one)
     return found
 
 

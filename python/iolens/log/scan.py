@@ -47,22 +47,27 @@ class Scan:
         self._natives = tuple(log.native for log in self._logs) if self._logs else None
 
     def _open_stream(self, spec: TableSpec) -> _native.Stream:
-        columns_of = self._first_with(spec.section) if spec.section else None
+        columns_of = self._widest(spec.section) if spec.section else None
         stream = _native.scan(
             self._files, spec.native(), self._threads, self._stop, columns_of, self._natives
         )
         self._streams.append(stream)
         return stream
 
-    def _first_with(self, section: str) -> _native.Log:
+    def _widest(self, section: str) -> _native.Log:
+        """The log whose section has most columns: newer versions add some, so it has those of all others."""
+        widest: tuple[int, Log] | None = None
         for source in self._logs or self.paths:
             try:
                 log = source if isinstance(source, Log) else Log(source)
-                if section in log.trailer:
-                    return log.native
+                width = len(log.trailer[section].schema) if section in log.trailer else 0
             except IolensError:
                 continue  # reported when the rows are read
-        raise KeyError(section)
+            if width > (widest[0] if widest else 0):
+                widest = (width, log)
+        if widest is None:
+            raise KeyError(section)
+        return widest[1].native
 
     def table(
         self,
@@ -77,7 +82,7 @@ class Scan:
         return Table(self._open_stream, module_spec(name, names, mounts, columns, batch_rows))
 
     def section(self, name: str) -> Table:
-        """A section of the trailers, with the columns of the first log that has it; null where others lack one."""
+        """A section of the trailers, with the columns of the log in which it has most; null where others lack one."""
         return Table(self._open_stream, TableSpec("section", section=name))
 
     @property

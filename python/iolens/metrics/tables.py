@@ -135,6 +135,17 @@ _FILE_SITE = """
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
 
+# Files that were written under one name and renamed: each rename makes another file of either name.
+_RENAMED = """
+    SELECT log, id, 1 + sum(greatest(rename_sources, 0) + greatest(rename_targets, 0))::BIGINT AS versions,
+        any_value(nullif(renamed_from, 0)) AS source
+    FROM posix GROUP BY log, id HAVING versions > 1
+"""
+
+_SINGLE_OF = f"""
+    SELECT s.*, coalesce(versions, 1) AS versions FROM {{}} AS s LEFT JOIN renamed USING (log, id) WHERE {_SINGLE}
+"""
+
 # What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. osts: numbers of
 # the storage targets that it lies on. single: not what had no room for a record of its own.
 _FILE_SUM = """
@@ -166,12 +177,13 @@ DERIVED: dict[str, tuple[str, str]] = {
     "name": ("TABLE", _NAME),
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
+    "renamed": ("TABLE", _RENAMED),
     "stripe": ("TABLE", _STRIPE),
     "dxt_access": ("VIEW", accesses()),
     "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),
     "own_file": ("VIEW", f"SELECT * FROM file_of WHERE {_OWN_LAYER}"),
-    "single_record": ("VIEW", f"SELECT * FROM record WHERE {_SINGLE}"),
-    "single_file": ("VIEW", f"SELECT * FROM file_of WHERE {_SINGLE}"),
+    "single_record": ("VIEW", _SINGLE_OF.format("record")),
+    "single_file": ("VIEW", _SINGLE_OF.format("file_of")),
     "file_sum": ("TABLE", _FILE_SUM),
     "call_site": ("TABLE", _CALL_SITE),
     "file_site": ("VIEW", _FILE_SITE),

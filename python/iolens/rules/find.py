@@ -199,7 +199,7 @@ def _finding(  # noqa: PLR0913, PLR0917
         message=fill(rule.message, values),
         time_lost=lost,
         share=share,
-        gain=_gain(row, lost),
+        gain=_gain(row, _number(row.get("time_lost")), lost),
         assumptions=rule.gain.assumptions if rule.gain else "",
         confidence=row.get("confidence") or rule.confidence,
         advice=rule.advice,
@@ -221,14 +221,14 @@ def _severity(rule: Rule, lost: float | None, share: float | None, severity: Map
     return SEVERITIES[min(place, SEVERITIES.index(rule.floor))]
 
 
-def _gain(row: Row, lost: float | None) -> tuple[float, float] | None:
-    """Never more than what is lost."""
+def _gain(row: Row, counted: float | None, lost: float | None) -> tuple[float, float] | None:
+    """Never more than what is lost. counted: that before it was cut to the time in I/O: both ends are cut so."""
     low, high = _number(row.get("gain_low")), _number(row.get("gain_high"))
     if low is None or high is None:
         return None
-    most = math.inf if lost is None else lost
-    high = min(max(high, 0.0), most)
-    return min(max(low, 0.0), high), high
+    cut = lost / counted if lost is not None and counted and counted > lost else 1.0
+    high = min(max(high * cut, 0.0), math.inf if lost is None else lost)
+    return min(max(low * cut, 0.0), high), high
 
 
 def _evidence(data: Dataset, query: EvidenceQuery, values: Row) -> Evidence:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["FORMATS", "clean", "fields", "fill", "general", "size", "write"]
+__all__ = ["FORMATS", "clean", "counted", "fields", "fill", "general", "size", "within", "write"]
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)(?: ?([kmgt])(?:i?b)?| ?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -73,8 +73,27 @@ FORMATS: dict[str, Callable[[float], str]] = {
 }
 """What may stand behind the colon of a field, and as a unit of a column of evidence."""
 
-PLURAL = re.compile(r"# ([a-z -]+)")
+PLURAL = re.compile(r"# ([A-Za-z5 -]+)")
 """Also a format: ``{n:# file}`` is "1 file" or "2 files"."""
+
+
+# Begin with a capital letter inside a sentence, too, and have no other one by which to know them.
+_NAMES = frozenset({"Darshan", "Lustre", "Python"})
+
+
+def counted(value: float, noun: str) -> str:
+    """A number and what it counts: "1 file", "2 accesses", "3 directories"."""
+    if value == 1:
+        return f"1 {noun}"
+    if re.search(r"(s|x|ch|sh)$", noun):
+        return f"{_count(value)} {noun}es"
+    return f"{_count(value)} {re.sub(r'(?<=[^aeiou])y$', 'ie', noun)}s"
+
+
+def within(text: str) -> str:
+    """A sentence or title as it stands inside a sentence: names keep their capital letter (HDF5, MPI-IO, Python)."""
+    word = re.split(r"[^\w-]", text, maxsplit=1)[0]
+    return text if word in _NAMES or word[1:] != word[1:].lower() else text[:1].lower() + text[1:]
 
 
 def write(value: Any, unit: str) -> str:
@@ -84,7 +103,7 @@ def write(value: Any, unit: str) -> str:
     if unit in FORMATS and isinstance(value, (int, float)):
         return FORMATS[unit](value)
     if PLURAL.fullmatch(unit):
-        return f"{_count(value)} {unit[2:]}{'' if value == 1 else 's'}"
+        return counted(value, unit[2:])
     if isinstance(value, float):
         return general(value, 4)
     return clean(str(value))

@@ -8,7 +8,9 @@
 --   (100 KiB, less than 1 MiB), and the seconds that these take in excess; X_random_time: the same for random accesses,
 --   which are those that go backwards and, where these are more than a fifth of a record's accesses, all that do not
 --   begin where the last one ended, because in random order half of them go forwards. empty_reads: reads of 0 bytes, at
---   the end of a file; they do not count as reads of data, nor as small. sync_time: fsync and fdatasync, which logs
+--   the end of a file, as far as the record tells; they do not count as reads of data, nor as small. opens: without
+--   dup and fileno. files: with the estimated number of those
+--   that have no record of their own. files_random: files in which at least 10 reads are out of order, or any if there are none of these. sync_time: fsync and fdatasync, which logs
 --   count as writing: measured, or as if each cost as much as writing 16 MiB; the seconds of kinds of writes do not
 --   include it.
 -- unit: calls, bytes, seconds
@@ -37,8 +39,13 @@ WITH divided AS (
         )) AS sync_time
     FROM divided LEFT JOIN counted_sync USING (log)
 ), weighted AS (
-    SELECT * EXCLUDE (reads, writes, bytes_read, bytes_written),
-        CASE WHEN list_contains(access, 0) THEN least(greatest(access_count[list_position(access, 0)], 0), size_read[1], reads) ELSE 0 END AS empty_reads,
+    SELECT * EXCLUDE (opens, reads, writes, bytes_read, bytes_written),
+        greatest(0, opens - greatest(dups, 0) - greatest(filenos, 0)) AS opens,
+        -- Darshan lists accesses of 0 bytes among the frequent sizes, iolens does not: where the list has room left, what it lacks.
+        CASE WHEN access_count[list_position(access, 0)] > 0 THEN least(access_count[list_position(access, 0)], size_read[1], reads)
+            WHEN list_contains(access_count, 0)
+            THEN greatest(0, least(size_read[1], reads, greatest(reads, 0) + greatest(writes, 0) - list_sum(access_count)))
+            ELSE 0 END AS empty_reads,
         size_read[1] - empty_reads AS read_100b,
         greatest(reads, 0) AS all_reads, greatest(reads, 0) - empty_reads AS reads, greatest(writes, 0) AS writes,
         greatest(bytes_read, 0) AS bytes_read, greatest(bytes_written, 0) AS bytes_written,
@@ -64,9 +71,10 @@ WITH divided AS (
     FROM weighted
 )
 SELECT log, rank,
-    count(*) AS files,
+    count(*) + coalesce(any_value(folded_files), 0)::BIGINT AS files,
     count(*) FILTER (bytes_read > 0) AS files_read, count(*) FILTER (bytes_written > 0) AS files_written,
-    sum(greatest(opens, 0))::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(empty_reads)::BIGINT AS empty_reads, sum(writes)::BIGINT AS writes,
+    coalesce(nullif(count(*) FILTER (jumping_reads >= 10), 0), count(*) FILTER (jumping_reads > 0)) AS files_random,
+    sum(opens)::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(empty_reads)::BIGINT AS empty_reads, sum(writes)::BIGINT AS writes,
     sum(greatest(seeks, 0))::BIGINT AS seeks, sum(greatest(stats, 0))::BIGINT AS stats,
     sum(greatest(mmaps, 0))::BIGINT AS mmaps, sum(syncs)::BIGINT AS syncs,
     sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
@@ -94,6 +102,8 @@ SELECT log, rank,
     sum(read_100k * read_cost) AS read_small_100k_time, sum(write_100k * write_cost) AS write_small_100k_time,
     sum((read_100k + size_read[5] - read_exact) * read_cost) AS read_small_1m_time,
     sum((write_100k + size_write[5] - write_exact) * write_cost) AS write_small_1m_time
-FROM classed
+FROM classed LEFT JOIN (
+    SELECT log, rank, sum(files) AS folded_files FROM folded GROUP BY log, rank
+) USING (log, rank)
 GROUP BY log, rank
 ORDER BY log, rank

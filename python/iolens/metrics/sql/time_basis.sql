@@ -5,7 +5,10 @@
 --   In a tree, the seconds of all ranks are added up; in an MPI job, the slowest rank's count, and for each shared file
 --   those of the rank slowest in it. Such sums count overlapping calls of threads, and files used at the same time,
 --   more than once: scale = time in I/O (headline) / the larger of their sums over what the program itself called and
---   over the interface; at most 1.
+--   over the interface; at most 1. processes = those that take part: ranks with records of the interface, all of them
+--   where a file's record is of all. mean_scale = the factor that makes the sum over ranks the seconds of the run for the
+--   average process that takes part: in an MPI job scale / processes; in a tree scale, but for libraries, whose calls
+--   are more than the time in I/O, the time during which one of these processes ran / the sum of their run times.
 -- unit: factor
 -- needs: any interface's records
 -- caveats: Overlapping time is scaled down evenly, no matter which call waited.
@@ -20,10 +23,29 @@ WITH tree AS (
     SELECT log, interface, CASE WHEN any_value(coalesce(tree, false)) THEN sum(io_time)
         ELSE coalesce(max(io_time) FILTER (rank >= 0), 0) + coalesce(sum(io_time) FILTER (rank < 0), 0) END AS seconds
     FROM ranked LEFT JOIN tree USING (log) GROUP BY ALL
+), present AS (
+    SELECT DISTINCT log, interface, rank FROM record
+), taking_part AS (
+    SELECT log, interface, CASE WHEN min(rank) < 0 THEN any_value(nprocs) ELSE count(*) END AS processes
+    FROM present JOIN job USING (log) GROUP BY log, interface
+), life AS (
+    SELECT log, interface, "start", greatest("start", max("end") OVER (
+        PARTITION BY log, interface ORDER BY "start", "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_here, "end"
+    FROM present JOIN (
+        SELECT log, rank, min("start") AS "start", max("end") AS "end" FROM process GROUP BY log, rank
+    ) USING (log, rank) WHERE interface IN library_interfaces()
+), together AS (
+    SELECT log, interface, sum(greatest(0, "end" - coalesce(from_here, "start"))) / nullif(sum("end" - "start"), 0) AS part
+    FROM life GROUP BY log, interface
 )
 SELECT headline.log, i.interface, coalesce(tree, false) AS tree,
-    coalesce(least(1, io_time / nullif(own.seconds, 0), io_time / nullif(added.seconds, 0)), 1) AS scale
-FROM metric.headline CROSS JOIN (SELECT unnest(recorded_interfaces()) AS interface) AS i
+    coalesce(least(1, io_time / nullif(own.seconds, 0), io_time / nullif(added.seconds, 0)), 1) AS scale,
+    coalesce(processes, 0) AS processes,
+    CASE WHEN i.interface IN library_interfaces() THEN CASE WHEN coalesce(tree, false) THEN coalesce(part, 1) ELSE 1 / greatest(1, coalesce(processes, 1)) END
+        WHEN coalesce(tree, false) THEN scale ELSE scale / greatest(1, coalesce(processes, 1)) END AS mean_scale
+FROM metric.headline CROSS JOIN (SELECT unnest(list_concat(recorded_interfaces(), library_interfaces())) AS interface) AS i
 LEFT JOIN tree USING (log) LEFT JOIN added AS own ON own.log = headline.log AND own.interface = 'own'
 LEFT JOIN added ON added.log = headline.log AND added.interface = i.interface
+LEFT JOIN taking_part AS t ON t.log = headline.log AND t.interface = i.interface
+LEFT JOIN together AS r ON r.log = headline.log AND r.interface = i.interface
 ORDER BY headline.log, i.interface

@@ -9,6 +9,7 @@ from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
 from iolens.rules.instead import instead
+from iolens.rules.text import within
 
 __all__ = ["answer", "headline"]
 
@@ -35,7 +36,7 @@ def _why(findings: list[Any], spent: float | None) -> str:
     if not serious:
         return ""
     first = serious[0]
-    text = f" First cause: {first.title[0].lower()}{first.title[1:]}."
+    text = f" First cause: {within(first.title)}."
     if first.gain and first.gain[1] > 0:
         low, high = (write(v, "seconds") for v in first.gain)
         text += f" Acting on it could save {high if low == high else f'{low} to {high}'}."
