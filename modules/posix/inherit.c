@@ -27,15 +27,18 @@ static void cut_deleted(struct path *p)
 	p->text[p->length] = '\0';
 }
 
+enum state_class_id posix_path_given(struct path *out, int module, int fd)
+{
+	if (!names_path_of_fd(out, fd))
+		return STATE_CLASS_SPECIAL;
+	cut_deleted(out);
+	return in_memory_only(out) ? STATE_CLASS_SPECIAL : names_class(module, out);
+}
+
 static uintptr_t adopt(int fd)
 {
 	PATH(p);
-	if (!names_path_of_fd(p, fd))
-		return STATE_CLASS_SPECIAL;
-	cut_deleted(p);
-	if (in_memory_only(p))
-		return STATE_CLASS_SPECIAL;
-	enum state_class_id class = names_class(LOG_MOD_POSIX, p);
+	enum state_class_id class = posix_path_given(p, LOG_MOD_POSIX, fd);
 	struct posix_file *f = class ? NULL : posix_file_of(p);
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)

@@ -217,8 +217,10 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 		uintptr_t at = entry_for(dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
-		if (!fds_foreign())
+		if (!fds_foreign()) {
 			set_entry(fd, at);
+			fds_changed(fd);
+		}
 	}
 	self_leave();
 }
@@ -245,6 +247,7 @@ uintptr_t posix_leave(int fd)
 	ask_layout(fd);
 	self_enter();
 	uintptr_t at = fds_set(fd, 0);
+	fds_changed(fd);
 	self_leave();
 	return at;
 }
@@ -278,8 +281,10 @@ void posix_on_dup(struct span s, int fd)
 	if (!s.at || fd < 0 || fds_foreign())
 		return;
 	self_enter();
-	if (fd != s.fd)
+	if (fd != s.fd) {
 		set_entry(fd, s.at = posix_open_hold(s.at, s.fd)); /* 0: what it is, is asked at its first use */
+		fds_changed(fd);
+	}
 	struct posix_open *o = posix_open_of(s);
 	if (o) {
 		double end = clock_now();
@@ -343,6 +348,8 @@ void posix_forget(unsigned first, unsigned last)
 	if (!self_ready() || fds_foreign())
 		return;
 	self_enter();
+	for (unsigned standard = first; standard <= 2 && standard <= last; standard++)
+		fds_changed((int)standard);
 	int fd = first < FDS_MAX ? fds_next((int)first) : -1;
 	for (; fd >= 0 && (unsigned)fd <= last; fd = fds_next(fd + 1))
 		posix_open_release(fds_set(fd, 0));

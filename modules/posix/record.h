@@ -117,6 +117,10 @@ void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
 
+/* The path of a regular file that the process was given open, and the class of one that a module has no records of. */
+struct path;
+enum state_class_id posix_path_given(struct path *out, int module, int fd);
+
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd);
 void posix_seek(struct posix_open *o, double start, int64_t result, int fd);

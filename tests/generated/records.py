@@ -128,7 +128,6 @@ class Image:
     """Records that such a description belongs to, and what happened."""
     lent: dict[object, int | None] = field(default_factory=dict)
     """Descriptions that a program started by spawn or vfork has too: where this one has left the cursor."""
-    printed: int = 0
     """Where standard output is, which a forked child goes on from."""
     ended: str = ""
 
@@ -161,7 +160,6 @@ class Image:
     def forked(self) -> Image:
         suspects = {description: set(what) for description, what in self.suspects.items()}
         child = Image(self.alignment, names=dict(self.names), hidden=set(self.hidden), suspects=suspects)
-        child.printed = self.printed
         child.marks = {(name, what) for name, what in self.marks if not name}
         return child
 
