@@ -269,12 +269,24 @@ static int64_t length(const char *line)
 	return line ? (int64_t)strlen(line) : STDIO_NOTHING;
 }
 
+/*
+ * A line may hold NUL: it ends behind its newline, or fills the room. At the end of the file and after an error it may do
+ * neither, and what stands behind its first NUL is not looked for.
+ */
+static int64_t line_length(const char *line, int n, FILE *f)
+{
+	if (!line || feof_unlocked(f) || ferror_unlocked(f))
+		return length(line);
+	const char *end = memchr(line, '\n', (size_t)n - 1);
+	return end ? end + 1 - line : n - 1;
+}
+
 WRAP(char *, fgets, char *to, int n, FILE *f)
 {
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(fgets)(to, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
@@ -283,7 +295,7 @@ WRAP(char *, fgets_unlocked, char *to, int n, FILE *f)
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(fgets_unlocked)(to, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
@@ -292,7 +304,7 @@ WRAP(char *, __fgets_chk, char *to, size_t room, int n, FILE *f)
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(__fgets_chk)(to, room, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
@@ -301,7 +313,7 @@ WRAP(char *, __fgets_unlocked_chk, char *to, size_t room, int n, FILE *f)
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(__fgets_unlocked_chk)(to, room, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
