@@ -85,6 +85,9 @@ static inline void posix_on_write_vector(struct span s, const struct iovec *v, i
 		posix_on_access(s, IO_WRITE, span_tracked(s) ? posix_vector_buffer(v, count) : NULL, at, got);
 }
 
+/* RWF_APPEND: the kernel writes at the end, whatever `at` says; from -1 the cursor goes there, too. */
+void posix_on_append_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got);
+
 /* An open that began at `start`. */
 void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode);
 

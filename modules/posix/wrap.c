@@ -180,11 +180,18 @@ WRAP(ssize_t, preadv2, int fd, const struct iovec *v, int count, off_t at, int f
 }
 ALIAS(preadv64v2, preadv2);
 
+#ifndef RWF_APPEND
+#define RWF_APPEND 16 /* headers before glibc 2.28 */
+#endif
+
 WRAP(ssize_t, pwritev2, int fd, const struct iovec *v, int count, off_t at, int flags)
 {
 	struct span s = span_sampled(fd, IO_WRITE, 0);
 	ssize_t got = REAL(pwritev2)(fd, v, count, at, flags);
-	posix_on_write_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
+	if (flags & RWF_APPEND)
+		posix_on_append_vector(s, v, count, at, got);
+	else
+		posix_on_write_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
 	return got;
 }
 ALIAS(pwritev64v2, pwritev2);
