@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <pty.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -180,6 +181,36 @@ WRAP(int, dup3, int fd, int to, int flags)
 	int copy = REAL(dup3)(fd, to, flags);
 	posix_on_dup(s, copy);
 	return copy;
+}
+
+/* ---- libc replaces the standard descriptors by itself ---- */
+
+WRAP(int, daemon, int stay, int keep)
+{
+	int result = REAL(daemon)(stay, keep);
+	if (result == 0 && !keep)
+		posix_forget(0, STDERR_FILENO);
+	return result;
+}
+
+WRAP(int, login_tty, int fd)
+{
+	int result = REAL(login_tty)(fd);
+	if (result == 0) {
+		posix_forget(0, STDERR_FILENO);
+		posix_forget((unsigned)fd, (unsigned)fd);
+	}
+	return result;
+}
+
+WRAP(int, forkpty, int *terminal, char *name, const struct termios *how, const struct winsize *size)
+{
+	int pid = REAL(forkpty)(terminal, name, how, size);
+	if (pid == 0)
+		posix_forget(0, STDERR_FILENO);
+	else if (pid > 0)
+		posix_forget((unsigned)*terminal, (unsigned)*terminal);
+	return pid;
 }
 
 static bool locks(int command)
