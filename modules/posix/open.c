@@ -225,6 +225,28 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 	self_leave();
 }
 
+void posix_on_open_unnamed(struct span s, int fd)
+{
+	if (!s.at)
+		return;
+	double end = clock_now();
+	if (fd >= 0)
+		posix_forget((unsigned)fd, (unsigned)fd);
+	uintptr_t at = fd >= 0 ? fds_get(fd) : 0;
+	self_enter();
+	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
+	if (at >= STATE_CLASS_COUNT) {
+		struct posix_open *o = (struct posix_open *)at;
+		if (lock_take(&o->file->lock)) {
+			count_open(o->file, s.start, end);
+			lock_drop(&o->file->lock);
+		}
+	} else if (at) {
+		names_count_class((enum state_class_id)at);
+	}
+	self_leave();
+}
+
 /* What it holds has found its place by now. */
 static void ask_layout(int fd)
 {

@@ -97,6 +97,9 @@ static inline void posix_on_open(struct span s, int fd, int dir, const char *pat
 		posix_opened(s.start, fd, dir, path, flags, mode);
 }
 
+/* An open without a path: the kernel is asked for the file's name. */
+void posix_on_open_unnamed(struct span s, int fd);
+
 /* Before the real close: afterwards the number may already be another thread's new file. The entry that it had. */
 uintptr_t posix_leave(int fd);
 void posix_closed(struct posix_open *o, double start, int fd);

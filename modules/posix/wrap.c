@@ -53,6 +53,7 @@ static ssize_t read_timed(int fd, void *buf, size_t n, uintptr_t entry)
 	posix_on_read(s, buf, AT_CURSOR, got);
 	return got;
 }
+ALIAS_OF_LIBC(__read, read);
 
 WRAP(ssize_t, __read_chk, int fd, void *buf, size_t n, size_t room)
 {
@@ -76,6 +77,7 @@ static ssize_t write_timed(int fd, const void *buf, size_t n, uintptr_t entry)
 	posix_on_write(s, buf, AT_CURSOR, got);
 	return got;
 }
+ALIAS_OF_LIBC(__write, write);
 
 DATA_WAYS(pread, IO_READ, n, (fd, buf, n, at), int fd, void *buf, size_t n, off_t at)
 
@@ -204,6 +206,8 @@ WRAP(off_t, lseek, int fd, off_t to, int whence)
 	return got;
 }
 ALIAS(lseek64, lseek);
+ALIAS_OF_LIBC(__lseek, lseek);
+ALIAS_OF_LIBC(llseek, lseek);
 
 /* ---- from descriptor to descriptor ---- */
 

@@ -36,6 +36,7 @@ WRAP(int, open, const char *path, int flags, ...)
 	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
 	return fd;
 }
+ALIAS_OF_LIBC(__open, open);
 
 WRAP(int, open64, const char *path, int flags, ...)
 {
@@ -45,6 +46,7 @@ WRAP(int, open64, const char *path, int flags, ...)
 	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
 	return fd;
 }
+ALIAS_OF_LIBC(__open64, open64);
 
 WRAP(int, __open_2, const char *path, int flags)
 {
@@ -98,6 +100,15 @@ WRAP(int, creat64, const char *path, mode_t mode)
 	return fd;
 }
 
+/* Its name is the kernel's. */
+WRAP(int, open_by_handle_at, int mount, struct file_handle *handle, int flags)
+{
+	struct span s = span_path();
+	int fd = REAL(open_by_handle_at)(mount, handle, flags);
+	posix_on_open_unnamed(s, fd);
+	return fd;
+}
+
 enum { TEMPORARY_MODE = 0600 };
 
 WRAP(int, mkstemp, char *path)
@@ -143,6 +154,7 @@ WRAP(int, close, int fd)
 	posix_on_close(s);
 	return result;
 }
+ALIAS_OF_LIBC(__close, close);
 
 WRAP(int, close_range, unsigned first, unsigned last, int flags)
 {
@@ -174,6 +186,7 @@ WRAP(int, dup2, int fd, int to)
 	posix_on_dup(s, copy);
 	return copy;
 }
+ALIAS_OF_LIBC(__dup2, dup2);
 
 WRAP(int, dup3, int fd, int to, int flags)
 {
@@ -258,6 +271,7 @@ WRAP(int, fcntl, int fd, int command, ...)
 	after_fcntl(s, command, argument, result);
 	return result;
 }
+ALIAS_OF_LIBC(__fcntl, fcntl);
 
 WRAP(int, fcntl64, int fd, int command, ...)
 {

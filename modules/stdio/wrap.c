@@ -18,6 +18,7 @@ WRAP(FILE *, fopen, const char *path, const char *mode)
 	SITE(stdio_on_open(s, f, path, mode));
 	return f;
 }
+ALIAS_OF_LIBC(_IO_fopen, fopen);
 
 WRAP(FILE *, fopen64, const char *path, const char *mode)
 {
@@ -34,6 +35,7 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 	SITE(stdio_on_fdopen(s, f, fd));
 	return f;
 }
+ALIAS_OF_LIBC(_IO_fdopen, fdopen);
 
 WRAP(FILE *, freopen, const char *path, const char *mode, FILE *f)
 {
@@ -69,6 +71,7 @@ WRAP(FILE *, popen, const char *command, const char *mode)
 	stdio_on_popen(s, f);
 	return f;
 }
+ALIAS_OF_LIBC(_IO_popen, popen);
 
 WRAP(int, fclose, FILE *f)
 {
@@ -77,6 +80,7 @@ WRAP(int, fclose, FILE *f)
 	stdio_on_close(s, result);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_fclose, fclose);
 
 WRAP(int, pclose, FILE *f)
 {
@@ -105,6 +109,7 @@ WRAP(int, fflush, FILE *f)
 	stdio_on_flush(s, f, result);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_fflush, fflush);
 
 WRAP(int, fflush_unlocked, FILE *f)
 {
@@ -132,6 +137,8 @@ WRAP(int, fsetpos, FILE *f, const fpos_t *to)
 	return result;
 }
 ALIAS(fsetpos64, fsetpos);
+ALIAS_OF_LIBC(_IO_fsetpos, fsetpos);
+ALIAS_OF_LIBC(_IO_fsetpos64, fsetpos);
 
 WRAP(void, rewind, FILE *f)
 {
@@ -149,6 +156,7 @@ WRAP(size_t, fread, void *to, size_t size, size_t n, FILE *f)
 	stdio_on_items(s, f, IO_READ, size, n, got);
 	return got;
 }
+ALIAS_OF_LIBC(_IO_fread, fread);
 
 WRAP(size_t, fread_unlocked, void *to, size_t size, size_t n, FILE *f)
 {
@@ -181,6 +189,7 @@ WRAP(size_t, fwrite, const void *from, size_t size, size_t n, FILE *f)
 	stdio_on_items(s, f, IO_WRITE, size, n, done);
 	return done;
 }
+ALIAS_OF_LIBC(_IO_fwrite, fwrite);
 
 WRAP(size_t, fwrite_unlocked, const void *from, size_t size, size_t n, FILE *f)
 {
@@ -261,6 +270,7 @@ WRAP(int, ungetc, int c, FILE *f)
 	stdio_on_unget(stream, f, one(pushed));
 	return pushed;
 }
+ALIAS_OF_LIBC(_IO_ungetc, ungetc);
 
 /* ---- lines in ---- */
 
@@ -289,6 +299,7 @@ WRAP(char *, fgets, char *to, int n, FILE *f)
 		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
+ALIAS_OF_LIBC(_IO_fgets, fgets);
 
 WRAP(char *, fgets_unlocked, char *to, int n, FILE *f)
 {
@@ -331,6 +342,7 @@ WRAP(char *, gets, char *to)
 		stdio_on_read(s, stdin, gets_length(line));
 	return line;
 }
+ALIAS_OF_LIBC(_IO_gets, gets);
 
 WRAP(char *, __gets_chk, char *to, size_t room)
 {
@@ -425,6 +437,7 @@ WRAP(int, fputs, const char *line, FILE *f)
 	stdio_on_write(s, f, result >= 0 ? (int64_t)n : STDIO_NOTHING);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_fputs, fputs);
 
 WRAP(int, fputs_unlocked, const char *line, FILE *f)
 {
@@ -443,6 +456,7 @@ WRAP(int, puts, const char *line)
 	stdio_on_write(s, stdout, result >= 0 ? (int64_t)n : STDIO_NOTHING);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_puts, puts);
 
 /* "prefix: message\n", without the prefix where it is empty. */
 static int64_t perror_length(const char *prefix, int error)
