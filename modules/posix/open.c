@@ -261,8 +261,32 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 		uintptr_t at = entry_for(fd, dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
-		if (!fds_foreign())
+		if (!fds_foreign()) {
 			set_entry(fd, at);
+			fds_changed(fd);
+		}
+	}
+	self_leave();
+}
+
+void posix_on_open_unnamed(struct span s, int fd)
+{
+	if (!s.at)
+		return;
+	double end = clock_now();
+	if (fd >= 0)
+		posix_forget((unsigned)fd, (unsigned)fd);
+	uintptr_t at = fd >= 0 ? fds_get(fd) : 0;
+	self_enter();
+	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
+	if (at >= STATE_CLASS_COUNT) {
+		struct posix_open *o = (struct posix_open *)at;
+		if (lock_take(&o->file->lock)) {
+			count_open(o->file, s.start, end);
+			lock_drop(&o->file->lock);
+		}
+	} else if (at) {
+		names_count_class((enum state_class_id)at);
 	}
 	self_leave();
 }
@@ -289,6 +313,7 @@ uintptr_t posix_leave(int fd)
 	ask_layout(fd);
 	self_enter();
 	uintptr_t at = fds_set(fd, 0);
+	fds_changed(fd);
 	self_leave();
 	return at;
 }
@@ -322,8 +347,10 @@ void posix_on_dup(struct span s, int fd)
 	if (!s.at || fd < 0 || fds_foreign())
 		return;
 	self_enter();
-	if (fd != s.fd)
+	if (fd != s.fd) {
 		set_entry(fd, s.at = posix_open_hold(s.at, s.fd)); /* 0: what it is, is asked at its first use */
+		fds_changed(fd);
+	}
 	struct posix_open *o = posix_open_of(s);
 	if (o) {
 		double end = clock_now();
@@ -396,6 +423,8 @@ void posix_forget(unsigned first, unsigned last)
 	if (!self_ready() || fds_foreign())
 		return;
 	self_enter();
+	for (unsigned standard = first; standard <= 2 && standard <= last; standard++)
+		fds_changed((int)standard);
 	int fd = first < FDS_MAX ? fds_next((int)first) : -1;
 	for (; fd >= 0 && (unsigned)fd <= last; fd = fds_next(fd + 1))
 		posix_open_release(fds_set(fd, 0));

@@ -327,6 +327,15 @@ void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_
 	record_special(&s, op, buffer, at, got, end);
 }
 
+void posix_on_append_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
+{
+	if (got < 0)
+		return;
+	if (at == -1)
+		posix_on_stream(s.fd, false); /* the kernel is asked for the cursor from now on */
+	posix_on_write_vector(s, v, count, span_tracked(s) ? end_of_file(s.fd, got) : at, got);
+}
+
 /* Asynchronous accesses have no cursor of their own: -1 is the description's, as the kernel takes it. */
 static int64_t request_offset(struct posix_open *o, enum io_op op, int fd, int64_t at, int64_t got)
 {

@@ -88,6 +88,9 @@ static inline void posix_on_write_vector(struct span s, const struct iovec *v, i
 		posix_on_access(s, IO_WRITE, span_tracked(s) ? posix_vector_buffer(v, count) : NULL, at, got);
 }
 
+/* RWF_APPEND: the kernel writes at the end, whatever `at` says; from -1 the cursor goes there, too. */
+void posix_on_append_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got);
+
 /* An open that began at `start`. */
 void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode);
 
@@ -107,6 +110,8 @@ static inline void posix_made(int fd)
 	if (fd >= 0 && fds_peek(fd))
 		posix_forget((unsigned)fd, (unsigned)fd);
 }
+/* An open without a path: the kernel is asked for the file's name. */
+void posix_on_open_unnamed(struct span s, int fd);
 
 /* Before the real close: afterwards the number may already be another thread's new file. The entry that it had. */
 uintptr_t posix_leave(int fd);
@@ -130,6 +135,10 @@ static inline void posix_on_close(struct span s)
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
+
+/* The path of a regular file that the process was given open, and the class of one that a module has no records of. */
+struct path;
+enum state_class_id posix_path_given(struct path *out, int module, int fd);
 
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd, bool appends);

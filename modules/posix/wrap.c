@@ -53,6 +53,7 @@ static ssize_t read_timed(int fd, void *buf, size_t n, uintptr_t entry)
 	posix_on_read(s, buf, AT_CURSOR, got);
 	return got;
 }
+ALIAS_OF_LIBC(__read, read);
 
 WRAP(ssize_t, __read_chk, int fd, void *buf, size_t n, size_t room)
 {
@@ -76,6 +77,7 @@ static ssize_t write_timed(int fd, const void *buf, size_t n, uintptr_t entry)
 	posix_on_write(s, buf, AT_CURSOR, got);
 	return got;
 }
+ALIAS_OF_LIBC(__write, write);
 
 DATA_WAYS(pread, IO_READ, n, (fd, buf, n, at), int fd, void *buf, size_t n, off_t at)
 
@@ -180,11 +182,18 @@ WRAP(ssize_t, preadv2, int fd, const struct iovec *v, int count, off_t at, int f
 }
 ALIAS(preadv64v2, preadv2);
 
+#ifndef RWF_APPEND
+#define RWF_APPEND 16 /* headers before glibc 2.28 */
+#endif
+
 WRAP(ssize_t, pwritev2, int fd, const struct iovec *v, int count, off_t at, int flags)
 {
 	struct span s = span_sampled(fd, IO_WRITE, 0);
 	ssize_t got = REAL(pwritev2)(fd, v, count, at, flags);
-	posix_on_write_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
+	if (flags & RWF_APPEND)
+		posix_on_append_vector(s, v, count, at, got);
+	else
+		posix_on_write_vector(s, v, count, at == -1 ? AT_CURSOR : at, got);
 	return got;
 }
 ALIAS(pwritev64v2, pwritev2);
@@ -197,6 +206,8 @@ WRAP(off_t, lseek, int fd, off_t to, int whence)
 	return got;
 }
 ALIAS(lseek64, lseek);
+ALIAS_OF_LIBC(__lseek, lseek);
+ALIAS_OF_LIBC(llseek, lseek);
 
 /* ---- from descriptor to descriptor ---- */
 

@@ -1,6 +1,7 @@
 /* What happens to files and directories without moving data. */
 #include "wrap.h"
 
+#include <aio.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -160,6 +161,9 @@ COUNTED(MKDIR, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mo
 COUNTED(RMDIR, rmdir, (const char *path), (path))
 COUNTED(ACCESS, access, (const char *path, int how), (path, how))
 COUNTED(ACCESS, faccessat, (int dir, const char *path, int how, int flags), (dir, path, how, flags))
+COUNTED(ACCESS, euidaccess, (const char *path, int how), (path, how))
+ALIAS(eaccess, euidaccess);
+COUNTED(CHMOD, lchmod, (const char *path, mode_t mode), (path, mode))
 COUNTED(CHMOD, chmod, (const char *path, mode_t mode), (path, mode))
 COUNTED(CHMOD, fchmod, (int fd, mode_t mode), (fd, mode))
 COUNTED(CHMOD, fchmodat, (int dir, const char *path, mode_t mode, int flags), (dir, path, mode, flags))
@@ -172,10 +176,15 @@ COUNTED(UTIME, utimensat, (int dir, const char *path, const struct timespec t[2]
 COUNTED(UTIME, futimens, (int fd, const struct timespec t[2]), (fd, t))
 COUNTED(UTIME, utimes, (const char *path, const struct timeval t[2]), (path, t))
 COUNTED(UTIME, utime, (const char *path, const struct utimbuf *t), (path, t))
+COUNTED(UTIME, futimes, (int fd, const struct timeval t[2]), (fd, t))
+COUNTED(UTIME, lutimes, (const char *path, const struct timeval t[2]), (path, t))
+COUNTED(UTIME, futimesat, (int dir, const char *path, const struct timeval t[2]), (dir, path, t))
 COUNTED(TRUNCATE, truncate, (const char *path, off_t size), (path, size))
 COUNTED(TRUNCATE, ftruncate, (int fd, off_t size), (fd, size))
 COUNTED(SYNC, sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
 COUNTED(SYNC, syncfs, (int fd), (fd))
+COUNTED(SYNC, aio_fsync, (int how, struct aiocb *control), (how, control))
+ALIAS(aio_fsync64, aio_fsync);
 ALIAS(truncate64, truncate);
 ALIAS(ftruncate64, ftruncate);
 
@@ -199,6 +208,22 @@ WRAP(ssize_t, readlinkat, int dir, const char *path, char *to, size_t n)
 {
 	struct span s = span_path();
 	ssize_t got = REAL(readlinkat)(dir, path, to, n);
+	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
+	return got;
+}
+
+WRAP(ssize_t, __readlink_chk, const char *path, char *to, size_t n, size_t room)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(__readlink_chk)(path, to, n, room);
+	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
+	return got;
+}
+
+WRAP(ssize_t, __readlinkat_chk, int dir, const char *path, char *to, size_t n, size_t room)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(__readlinkat_chk)(dir, path, to, n, room);
 	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
 	return got;
 }
@@ -359,6 +384,43 @@ WRAP(int, scandir, const char *path, struct dirent ***list, int (*keep)(const st
 	return got;
 }
 ALIAS(scandir64, scandir);
+
+WRAP(int, scandirat, int dir, const char *path, struct dirent ***list, int (*keep)(const struct dirent *),
+     int (*order)(const struct dirent **, const struct dirent **))
+{
+	struct span s = span_path();
+	int got = REAL(scandirat)(dir, path, list, keep, order);
+	posix_on_operation(s, STATE_OP_POSIX_READDIR, got, 0);
+	return got;
+}
+ALIAS(scandirat64, scandirat);
+
+/* Returns an error number. */
+WRAP(int, readdir_r, DIR *dir, struct dirent *to, struct dirent **got)
+{
+	struct span s = span_path();
+	int error = REAL(readdir_r)(dir, to, got);
+	posix_on_operation(s, STATE_OP_POSIX_READDIR, -error, 0);
+	return error;
+}
+ALIAS(readdir64_r, readdir_r);
+
+WRAP(ssize_t, getdents64, int fd, void *to, size_t n)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(getdents64)(fd, to, n);
+	posix_on_operation(s, STATE_OP_POSIX_READDIR, got, 0);
+	return got;
+}
+
+WRAP(ssize_t, getdirentries, int fd, char *to, size_t n, off_t *at)
+{
+	struct span s = span_path();
+	ssize_t got = REAL(getdirentries)(fd, to, n, at);
+	posix_on_operation(s, STATE_OP_POSIX_READDIR, got, 0);
+	return got;
+}
+ALIAS(getdirentries64, getdirentries);
 
 /* The descriptor inside the stream goes with it. */
 WRAP(int, closedir, DIR *dir)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <pty.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ WRAP(int, open, const char *path, int flags, ...)
 	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
 	return fd;
 }
+ALIAS_OF_LIBC(__open, open);
 
 WRAP(int, open64, const char *path, int flags, ...)
 {
@@ -44,6 +46,7 @@ WRAP(int, open64, const char *path, int flags, ...)
 	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
 	return fd;
 }
+ALIAS_OF_LIBC(__open64, open64);
 
 WRAP(int, __open_2, const char *path, int flags)
 {
@@ -97,6 +100,15 @@ WRAP(int, creat64, const char *path, mode_t mode)
 	return fd;
 }
 
+/* Its name is the kernel's. */
+WRAP(int, open_by_handle_at, int mount, struct file_handle *handle, int flags)
+{
+	struct span s = span_path();
+	int fd = REAL(open_by_handle_at)(mount, handle, flags);
+	posix_on_open_unnamed(s, fd);
+	return fd;
+}
+
 enum { TEMPORARY_MODE = 0600 };
 
 WRAP(int, mkstemp, char *path)
@@ -142,7 +154,7 @@ WRAP(int, close, int fd)
 	posix_on_close(s);
 	return result;
 }
-ALIAS(__close, close);
+ALIAS_OF_LIBC(__close, close);
 
 WRAP(int, close_range, unsigned first, unsigned last, int flags)
 {
@@ -174,7 +186,7 @@ WRAP(int, dup2, int fd, int to)
 	posix_on_dup(s, copy);
 	return copy;
 }
-ALIAS(__dup2, dup2);
+ALIAS_OF_LIBC(__dup2, dup2);
 
 WRAP(int, dup3, int fd, int to, int flags)
 {
@@ -182,6 +194,36 @@ WRAP(int, dup3, int fd, int to, int flags)
 	int copy = REAL(dup3)(fd, to, flags);
 	posix_on_dup(s, copy);
 	return copy;
+}
+
+/* ---- libc replaces the standard descriptors by itself ---- */
+
+WRAP(int, daemon, int stay, int keep)
+{
+	int result = REAL(daemon)(stay, keep);
+	if (result == 0 && !keep)
+		posix_forget(0, STDERR_FILENO);
+	return result;
+}
+
+WRAP(int, login_tty, int fd)
+{
+	int result = REAL(login_tty)(fd);
+	if (result == 0) {
+		posix_forget(0, STDERR_FILENO);
+		posix_forget((unsigned)fd, (unsigned)fd);
+	}
+	return result;
+}
+
+WRAP(int, forkpty, int *terminal, char *name, const struct termios *how, const struct winsize *size)
+{
+	int pid = REAL(forkpty)(terminal, name, how, size);
+	if (pid == 0)
+		posix_forget(0, STDERR_FILENO);
+	else if (pid > 0)
+		posix_forget((unsigned)*terminal, (unsigned)*terminal);
+	return pid;
 }
 
 static bool locks(int command)
@@ -229,6 +271,7 @@ WRAP(int, fcntl, int fd, int command, ...)
 	after_fcntl(s, command, argument, result);
 	return result;
 }
+ALIAS_OF_LIBC(__fcntl, fcntl);
 
 WRAP(int, fcntl64, int fd, int command, ...)
 {

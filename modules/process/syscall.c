@@ -48,7 +48,10 @@ static const struct {
 	{437 /* SYS_openat2, which older headers lack */, STATE_OP_UNSEEN_RAW_OPEN},
 };
 
-static const int others[] = {SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
+enum { CLOSE_RANGE = 436 }; /* SYS_close_range, which older headers lack */
+
+static const int others[] = {SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone,  SYS_clone3,
+			     SYS_close,      SYS_dup2, SYS_dup3,  CLOSE_RANGE};
 
 /* After them the store may be out of reach, or the working directory another one (wrap.c has what libc has). */
 static const int rousing[] = {
@@ -95,8 +98,21 @@ static void see_child(long number, long first)
 	}
 }
 
-void bypass_seen(long number, long first) __attribute__((used, visibility("hidden")));
-void bypass_seen(long number, long first)
+/* What a descriptor is that is replaced or closed is asked at its next use. */
+static void see_descriptor(long number, long a, long b, long c)
+{
+	enum { CLOEXEC = 4 };
+	if (number == SYS_close)
+		posix_forget((unsigned)a, (unsigned)a);
+	else if ((number == SYS_dup2 || number == SYS_dup3) && a != b)
+		posix_forget((unsigned)b, (unsigned)b);
+	else if (number == CLOSE_RANGE && !(c & CLOEXEC))
+		posix_forget((unsigned)a, (unsigned)b);
+}
+
+/* With the first arguments of syscall(). */
+void bypass_seen(long number, long first, long second, long third) __attribute__((used, visibility("hidden")));
+void bypass_seen(long number, long first, long second, long third)
 {
 	wrap_real("syscall", &bypass_syscall);
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
@@ -110,6 +126,7 @@ void bypass_seen(long number, long first)
 	if (number == SYS_exit_group)
 		life_end(STATE_END_EXIT, first);
 	see_child(number, first);
+	see_descriptor(number, first, second, third);
 }
 
 typedef long type_syscall(long, long, long, long, long, long, long);

@@ -44,6 +44,7 @@ WRAP(ssize_t, send, int fd, const void *from, size_t n, int flags)
 	on_moved(s, IO_WRITE, got, NULL, 0);
 	return got;
 }
+ALIAS_OF_LIBC(__send, send);
 
 WRAP(ssize_t, sendto, int fd, const void *from, size_t n, int flags, const struct sockaddr *to, socklen_t room)
 {
@@ -139,3 +140,4 @@ WRAP(int, connect, int fd, const struct sockaddr *to, socklen_t room)
 		fds_unclassify(fd);
 	return result;
 }
+ALIAS_OF_LIBC(__connect, connect);

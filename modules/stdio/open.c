@@ -78,7 +78,7 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id c
 	t->offset = offset;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
 	t->asks = asks;
-	t->attention = t->moved = t->inlined = false;
+	t->attention = t->moved = t->inlined = t->replaced = t->by_descriptor = false;
 	t->close = t->unclocked = 0;
 	t->clocked = 0;
 	stream_release(stdio_table_set(f, t));
@@ -288,7 +288,7 @@ void stdio_on_close(struct stdio_span s, int result)
 	self_enter();
 	if (s.stream->file)
 		close_record(s.stream->file, s.start, end);
-	operation_count(STATE_OP_STDIO_CLOSE, IO_META, result != 0, 0, s.start, end);
+	stdio_count(s, STATE_OP_STDIO_CLOSE, IO_META, result, end);
 	stream_release(s.stream);
 	self_leave();
 }
@@ -335,44 +335,107 @@ const char *stdio_shared_name(FILE *f)
 		return NULL;
 	__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
 	stdio_ask_next(t);
-	return name;
+	return t->by_descriptor ? NULL : name; /* POSIX asks what it is at its first use */
 }
 
 /* ---- the streams that every program is born with ---- */
 
 static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
+static FILE *born_as[3] AT_START;
 
-static bool is_standard(const char *name)
+/* NULL: it is no standard stream. */
+static const char *standard_name(const FILE *f)
 {
 	for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
-		if (strcmp(name, standard[i]) == 0)
-			return true;
-	return false;
+		if (f == born_as[i])
+			return standard[i];
+	return NULL;
 }
 
-/* The record is made at the first use. The stream has no open of its own, so the record counts one and its times are 0. */
-static void standard_stream(struct stdio_stream *t, FILE *f, const char *name)
+static void wait_for_use(struct stdio_stream *t, const char *name)
 {
-	*t = (struct stdio_stream){
-		.class = STATE_CLASS_FILTERED, .until_timed = first_timed(), .inherited = name, .attention = true};
+	t->class = STATE_CLASS_FILTERED;
+	t->inherited = name;
+	t->attention = true;
+}
+
+/* What it is, is asked at its first use. */
+static void standard_stream(struct stdio_stream *t, int i, FILE *f)
+{
+	born_as[i] = f;
+	t->until_timed = first_timed();
+	wait_for_use(t, standard[i]);
 	stdio_table_set(f, t);
 }
 
-/* Standard input may begin in the middle of a file. */
-static int64_t first_offset(const struct stdio_stream *t, FILE *f)
+/* Only the descriptor is looked at: a stream without a buffer may get one when libc is asked. */
+static int64_t first_offset(FILE *f)
 {
-	int64_t at = t->inherited == standard[STDIN_FILENO] ? stdio_tell(t, f) : t->offset;
-	return at > 0 ? at : 0;
+	int fd = f->_fileno;
+	struct stat s;
+	if (f == born_as[STDIN_FILENO])
+		return stdio_tell(NULL, f);
+	bool appends = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
+	int64_t at = appends && sys_fstat(fd, &s) == 0 ? s.st_size : sys_seek(fd, 0, SEEK_CUR);
+	return at + (f->_IO_write_ptr - f->_IO_write_base);
+}
+
+/* A terminal's record has the stream's name, as in Darshan's logs; it counts one open, whose times are 0. */
+static struct stdio_file *console(const char *name)
+{
+	struct stdio_file *file = file_of_text(name);
+	if (file)
+		file->record->opens = 1;
+	return file;
+}
+
+/* A file that the process was given open: it counts no open. */
+static struct stdio_file *file_given(const FILE *f, enum state_class_id *class)
+{
+	int fd = f->_fileno;
+	PATH(p);
+	*class = posix_path_given(p, LOG_MOD_STDIO, fd);
+	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
+	if (!file && !*class)
+		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
+	if (file)
+		lustre_on_open(file->name, fd);
+	posix_on_stream(fd, stdio_appends(f));
+	return file;
+}
+
+/* What the stream's descriptor is. False: it is closed, and may be something later. */
+static bool adopt_descriptor(struct stdio_stream *t, FILE *f, const char *name)
+{
+	struct stdio_file *file;
+	enum state_class_id class = STATE_CLASS_NONE;
+	struct stat s;
+	if (sys_fstat(f->_fileno, &s) != 0)
+		return false;
+	if (S_ISREG(s.st_mode)) {
+		file = file_given(f, &class);
+		int64_t at = file ? first_offset(f) : 0;
+		t->offset = at > 0 ? at : 0;
+	} else {
+		class = (enum state_class_id)fds_get(f->_fileno);
+		file = class == STATE_CLASS_TERMINAL ? console(name) : NULL;
+	}
+	t->by_descriptor = true;
+	t->class = file ? STATE_CLASS_NONE : class;
+	t->file = file;
+	return true;
 }
 
 static void adopt(struct stdio_stream *t, FILE *f)
 {
-	struct stdio_file *file = file_of_text(t->inherited);
-	if (file && is_standard(t->inherited))
-		file->record->opens = 1;
-	t->offset = first_offset(t, f);
-	t->class = file ? STATE_CLASS_NONE : STATE_CLASS_FILTERED;
-	t->file = file;
+	const char *name = standard_name(f);
+	if (name && !adopt_descriptor(t, f, name))
+		return;
+	if (!name) {
+		struct stdio_file *file = file_of_text(t->inherited);
+		t->class = file ? STATE_CLASS_NONE : STATE_CLASS_FILTERED;
+		t->file = file;
+	}
 	t->inherited = NULL;
 }
 
@@ -390,8 +453,30 @@ void stdio_adopt(struct stdio_stream *t, FILE *f)
 	self_leave();
 }
 
-void stdio_attend(struct stdio_stream *t, FILE *f)
+/* Another one in its place: other threads may be using the old one. */
+static struct stdio_stream *renew(struct stdio_stream *t, FILE *f)
 {
+	if (t->inlined)
+		stdio_settle(t, f);
+	self_enter();
+	if (lock_take_deep(&adopting)) {
+		if (stdio_stream_of(f) == t)
+			enter_stream(f, NULL, STATE_CLASS_FILTERED, 0, false);
+		struct stdio_stream *now = stdio_stream_of(f);
+		if (now && now != t && !now->by_descriptor && !now->file)
+			wait_for_use(now, standard_name(f));
+		lock_drop_deep(&adopting);
+	}
+	self_leave();
+	return stdio_stream_of(f);
+}
+
+struct stdio_stream *stdio_attend(struct stdio_stream *t, FILE *f)
+{
+	if (t->replaced)
+		t = renew(t, f);
+	if (!t)
+		return NULL;
 	if (t->inherited)
 		stdio_adopt(t, f);
 	if (__atomic_exchange_n(&t->moved, false, __ATOMIC_RELAXED)) {
@@ -402,20 +487,33 @@ void stdio_attend(struct stdio_stream *t, FILE *f)
 	if (t->inlined)
 		stdio_settle(t, f);
 	else
-		t->attention = false;
+		t->attention = t->inherited || t->replaced;
+	return t;
+}
+
+/* Their memory is libc's own and stays, so the descriptor may be read. */
+static void standard_changed(int fd)
+{
+	for (size_t i = 0; i < sizeof born_as / sizeof *born_as; i++) {
+		struct stdio_stream *t = stdio_stream_of(born_as[i]);
+		if (t && born_as[i]->_fileno == fd && !t->inherited)
+			t->replaced = t->attention = true;
+	}
 }
 
 /* ---- fork: the child's streams in the child's own store ---- */
 
-static void inherit(struct stdio_stream *t)
+static void inherit(struct stdio_stream *t, const FILE *f)
 {
-	t->asks = t->asks || t->file->name->text[0] != '<';
-	t->inherited = arena_copy(t->file->name->text, strlen(t->file->name->text));
+	const char *text = t->file->name->text;
+	t->asks = t->asks || text[0] != '<';
+	t->inherited = t->by_descriptor ? standard_name(f) : arena_copy(text, strlen(text));
 	t->file = NULL;
 	t->class = STATE_CLASS_FILTERED;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = NULL;
 	t->unclocked = 0;
-	t->attention = t->moved = t->inherited;
+	t->attention = t->inherited;
+	t->moved = t->inherited && !t->by_descriptor;
 }
 
 static void fork_save(void)
@@ -423,7 +521,7 @@ static void fork_save(void)
 	for (size_t i = 0; i <= stdio_table->mask; i++) {
 		struct stdio_stream *t = stdio_table->slot[i].stream;
 		if (t && t->file)
-			inherit(t);
+			inherit(t, stdio_table->slot[i].key);
 	}
 }
 
@@ -455,9 +553,10 @@ static void start(void)
 	on = true;
 	stdio_record_start();
 	static struct stdio_stream born[3];
-	standard_stream(&born[0], stdin, standard[0]);
-	standard_stream(&born[1], stdout, standard[1]);
-	standard_stream(&born[2], stderr, standard[2]);
+	standard_stream(&born[0], 0, stdin);
+	standard_stream(&born[1], 1, stdout);
+	standard_stream(&born[2], 2, stderr);
+	fds_standard_changed = standard_changed;
 }
 
 /* False: another thread has closed it by now, and its memory is gone. Where the kernel does not copy, it is taken as it is. */

@@ -483,6 +483,14 @@ void stdio_on_unget(struct stdio_stream *t, FILE *f, int64_t bytes)
 
 /* ---- operations that move no data ---- */
 
+void stdio_count(struct stdio_span s, enum state_operation_id operation, enum io_op op, int result, double end)
+{
+	if (s.stream->file)
+		operation_count(operation, op, result != 0, 0, s.start, end);
+	else
+		operation_count_only(operation, result != 0, 0, 0);
+}
+
 static int64_t new_position(const struct stdio_stream *t, FILE *f, int64_t to, int whence)
 {
 	int64_t at = whence == SEEK_SET ? to : stdio_tell(t, f);
@@ -512,7 +520,7 @@ void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int res
 	remember(t, f, IO_READ);
 	if (t->file && result == 0)
 		seek_record(t, new_position(t, f, to, whence), s.start, end);
-	operation_count(STATE_OP_STDIO_SEEK, IO_META, result != 0, 0, s.start, end);
+	stdio_count(s, STATE_OP_STDIO_SEEK, IO_META, result, end);
 	self_leave();
 }
 
@@ -548,6 +556,6 @@ void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 	if (asks) /* others may move the descriptor while nothing waits */
 		stdio_ask_next(t);
 	remember(t, f, t->seen[IO_WRITE] ? IO_WRITE : IO_READ);
-	operation_count(STATE_OP_STDIO_FLUSH, IO_WRITE, result != 0, 0, s.start, end);
+	stdio_count(s, STATE_OP_STDIO_FLUSH, IO_WRITE, result, end);
 	self_leave();
 }

@@ -51,8 +51,11 @@ extern __thread const struct stdio_stream *stdio_entered
 #define STDIO_INSIDE(f)     false
 #endif
 
-/* Before a call: counts what the program did without one since the last; gives a forked child its own file. */
-void stdio_attend(struct stdio_stream *stream, FILE *f);
+/*
+ * Before a call: counts what the program did without one since the last; gives a forked child its own file, and a standard stream
+ * what its descriptor is. Returns the stream to record for, NULL if there is none any more.
+ */
+struct stdio_stream *stdio_attend(struct stdio_stream *stream, FILE *f);
 
 static inline struct stdio_stream *stdio_watched(FILE *f)
 {
@@ -60,7 +63,7 @@ static inline struct stdio_stream *stdio_watched(FILE *f)
 		return NULL;
 	struct stdio_stream *stream = stdio_stream_of(f);
 	if (stream && __builtin_expect(stream->attention, 0))
-		stdio_attend(stream, f);
+		return stdio_attend(stream, f);
 	return stream;
 }
 
@@ -184,6 +187,9 @@ void stdio_on_unget(struct stdio_stream *stream, FILE *f, int64_t bytes);
 /* `to` and `whence` as given to fseek. */
 void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int result);
 void stdio_on_flush(struct stdio_span s, FILE *f, int result);
+
+/* Counts a call that moved no data by its name; what is counted by class only has no time: that of a pipe is its other end's. */
+void stdio_count(struct stdio_span s, enum state_operation_id operation, enum io_op op, int result, double end);
 
 /* ---- streams come and go ---- */
 

@@ -25,14 +25,17 @@ struct stdio_stream {
 	int64_t offset;      /* of the next byte */
 	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
 	bool asks;           /* only libc knows where a write went: append mode, or shared with another process */
-	bool attention;      /* one of the next three */
+	bool attention;      /* one of the next three, or `inherited` */
 	bool moved;          /* perhaps, by others: its position is asked for before the next call */
 	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
+	bool replaced;       /* a standard stream whose descriptor has become something else */
+	bool by_descriptor;  /* a standard stream that is what its descriptor is */
 	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
 	uint8_t unclocked;   /* calls to come that take no clock at all */
-	const char *inherited; /* name of the file of a stream that the process was born with and has not used yet */
-	double clocked;        /* s: the last call that read the clock */
-	size_t item;           /* bytes of each, of a read that got fewer than asked for, while it is counted */
+	const char
+		*inherited; /* not used yet by this process: <STDOUT> and its like, or the file's name in the parent */
+	double clocked;     /* s: the last call that read the clock */
+	size_t item;        /* bytes of each, of a read that got fewer than asked for, while it is counted */
 	struct stdio_stream *next_free;
 };
 

@@ -19,6 +19,7 @@ WRAP(FILE *, fopen, const char *path, const char *mode)
 	SITE(stdio_on_open(s, f, path, mode));
 	return f;
 }
+ALIAS_OF_LIBC(_IO_fopen, fopen);
 
 WRAP(FILE *, fopen64, const char *path, const char *mode)
 {
@@ -35,6 +36,7 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 	SITE(stdio_on_fdopen(s, f, fd));
 	return f;
 }
+ALIAS_OF_LIBC(_IO_fdopen, fdopen);
 
 WRAP(FILE *, freopen, const char *path, const char *mode, FILE *f)
 {
@@ -71,6 +73,7 @@ WRAP(FILE *, popen, const char *command, const char *mode)
 	stdio_on_popen(s, f);
 	return f;
 }
+ALIAS_OF_LIBC(_IO_popen, popen);
 
 WRAP(int, fclose, FILE *f)
 {
@@ -79,6 +82,7 @@ WRAP(int, fclose, FILE *f)
 	stdio_on_close(s, result);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_fclose, fclose);
 
 WRAP(int, pclose, FILE *f)
 {
@@ -107,6 +111,7 @@ WRAP(int, fflush, FILE *f)
 	stdio_on_flush(s, f, result);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_fflush, fflush);
 
 WRAP(int, fflush_unlocked, FILE *f)
 {
@@ -134,6 +139,8 @@ WRAP(int, fsetpos, FILE *f, const fpos_t *to)
 	return result;
 }
 ALIAS(fsetpos64, fsetpos);
+ALIAS_OF_LIBC(_IO_fsetpos, fsetpos);
+ALIAS_OF_LIBC(_IO_fsetpos64, fsetpos);
 
 WRAP(void, rewind, FILE *f)
 {
@@ -151,6 +158,7 @@ WRAP(size_t, fread, void *to, size_t size, size_t n, FILE *f)
 	stdio_on_items(s, f, IO_READ, size, n, got);
 	return got;
 }
+ALIAS_OF_LIBC(_IO_fread, fread);
 
 WRAP(size_t, fread_unlocked, void *to, size_t size, size_t n, FILE *f)
 {
@@ -183,6 +191,7 @@ WRAP(size_t, fwrite, const void *from, size_t size, size_t n, FILE *f)
 	stdio_on_items(s, f, IO_WRITE, size, n, done);
 	return done;
 }
+ALIAS_OF_LIBC(_IO_fwrite, fwrite);
 
 WRAP(size_t, fwrite_unlocked, const void *from, size_t size, size_t n, FILE *f)
 {
@@ -263,6 +272,7 @@ WRAP(int, ungetc, int c, FILE *f)
 	stdio_on_unget(stream, f, one(pushed));
 	return pushed;
 }
+ALIAS_OF_LIBC(_IO_ungetc, ungetc);
 
 /* ---- lines in ---- */
 
@@ -271,21 +281,34 @@ static int64_t length(const char *line)
 	return line ? (int64_t)strlen(line) : STDIO_NOTHING;
 }
 
+/*
+ * A line may hold NUL: it ends behind its newline, or fills the room. At the end of the file and after an error it may do
+ * neither, and what stands behind its first NUL is not looked for.
+ */
+static int64_t line_length(const char *line, int n, FILE *f)
+{
+	if (!line || feof_unlocked(f) || ferror_unlocked(f))
+		return length(line);
+	const char *end = memchr(line, '\n', (size_t)n - 1);
+	return end ? end + 1 - line : n - 1;
+}
+
 WRAP(char *, fgets, char *to, int n, FILE *f)
 {
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(fgets)(to, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
+ALIAS_OF_LIBC(_IO_fgets, fgets);
 
 WRAP(char *, fgets_unlocked, char *to, int n, FILE *f)
 {
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(fgets_unlocked)(to, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
@@ -294,7 +317,7 @@ WRAP(char *, __fgets_chk, char *to, size_t room, int n, FILE *f)
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(__fgets_chk)(to, room, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
@@ -303,7 +326,7 @@ WRAP(char *, __fgets_unlocked_chk, char *to, size_t room, int n, FILE *f)
 	struct stdio_span s = stdio_span(f);
 	char *line = REAL(__fgets_unlocked_chk)(to, room, n, f);
 	if (s.stream)
-		stdio_on_read(s, f, length(line));
+		stdio_on_read(s, f, line_length(line, n, f));
 	return line;
 }
 
@@ -321,6 +344,7 @@ WRAP(char *, gets, char *to)
 		stdio_on_read(s, stdin, gets_length(line));
 	return line;
 }
+ALIAS_OF_LIBC(_IO_gets, gets);
 
 WRAP(char *, __gets_chk, char *to, size_t room)
 {
@@ -415,6 +439,7 @@ WRAP(int, fputs, const char *line, FILE *f)
 	stdio_on_write(s, f, result >= 0 ? (int64_t)n : STDIO_NOTHING);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_fputs, fputs);
 
 WRAP(int, fputs_unlocked, const char *line, FILE *f)
 {
@@ -433,6 +458,7 @@ WRAP(int, puts, const char *line)
 	stdio_on_write(s, stdout, result >= 0 ? (int64_t)n : STDIO_NOTHING);
 	return result;
 }
+ALIAS_OF_LIBC(_IO_puts, puts);
 
 /* "prefix: message\n", without the prefix where it is empty. */
 static int64_t perror_length(const char *prefix, int error)

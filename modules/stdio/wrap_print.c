@@ -29,6 +29,7 @@ WRAP(int, vfprintf, FILE *f, const char *format, va_list list)
 	stdio_on_write(s, f, printed(n));
 	return n;
 }
+ALIAS_OF_LIBC(_IO_vfprintf, vfprintf);
 
 WRAP(int, fprintf, FILE *f, const char *format, ...)
 {
@@ -37,6 +38,7 @@ WRAP(int, fprintf, FILE *f, const char *format, ...)
 	stdio_on_write(s, f, printed(n));
 	return n;
 }
+ALIAS_OF_LIBC(_IO_fprintf, fprintf);
 
 WRAP(int, vprintf, const char *format, va_list list)
 {
@@ -53,6 +55,7 @@ WRAP(int, printf, const char *format, ...)
 	stdio_on_write(s, stdout, printed(n));
 	return n;
 }
+ALIAS_OF_LIBC(_IO_printf, printf);
 
 WRAP(int, __vfprintf_chk, FILE *f, int flag, const char *format, va_list list)
 {

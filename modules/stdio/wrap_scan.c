@@ -48,6 +48,7 @@ WRAP_VFSCANF(char, vfscanf)
 WRAP_FSCANF(char, fscanf, vfscanf)
 WRAP_VSCANF(char, vscanf, vfscanf)
 WRAP_SCANF(char, scanf, vfscanf)
+ALIAS_OF_LIBC(__vfscanf, vfscanf);
 
 WRAP_VFSCANF(wchar_t, vfwscanf)
 WRAP_FSCANF(wchar_t, fwscanf, vfwscanf)

@@ -52,6 +52,15 @@ void fds_unclassify(int fd);
 /* Makes an entry for a regular file that no wrapper saw being opened; set by the module that owns descriptors. */
 extern uintptr_t (*fds_adopt)(int fd);
 
+/* Descriptor 0, 1 or 2 has become something else; set by the module that owns streams. */
+extern void (*fds_standard_changed)(int fd);
+
+static inline void fds_changed(int fd)
+{
+	if (__builtin_expect((unsigned)fd <= 2, 0) && fds_standard_changed)
+		fds_standard_changed(fd);
+}
+
 static inline uintptr_t fds_get(int fd)
 {
 	if (__builtin_expect((unsigned)fd >= FDS_NEAR, 0))

@@ -54,4 +54,11 @@
 /* A second name of the same function: same machine code contract, so the first one's REAL serves both. */
 #define ALIAS(other, symbol) __asm__(".globl " #other "\n.type " #other ", @function\n.set " #other ", " #symbol)
 
+/* The same of a name by which libc calls itself: of a static program such calls are not the program's. */
+#ifdef IOLENS_LINKED
+#define ALIAS_OF_LIBC(other, symbol) _Static_assert(1, "")
+#else
+#define ALIAS_OF_LIBC(other, symbol) ALIAS(other, symbol)
+#endif
+
 #endif

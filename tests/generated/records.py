@@ -126,8 +126,6 @@ class Image:
     """What happened to a description after which a known fault may show."""
     marks: set[tuple[str, str]] = field(default_factory=set)
     """Records that such a description belongs to, and what happened."""
-    printed: int = 0
-    """Where standard output is, which a forked child goes on from."""
     ended: str = ""
 
     def posix_of(self, name: str) -> Posix:
@@ -148,7 +146,6 @@ class Image:
     def forked(self) -> Image:
         suspects = {description: set(what) for description, what in self.suspects.items()}
         child = Image(self.alignment, names=dict(self.names), hidden=set(self.hidden), suspects=suspects)
-        child.printed = self.printed
         child.marks = {(name, what) for name, what in self.marks if not name}
         return child
 

@@ -318,11 +318,7 @@ def fileno(m: Model, t: Thread, k: int) -> Result:
 def print(m: Model, t: Thread) -> Result:
     text = f"{m.index} print"
     m.lines.append(text)
-    record = t.process.image.stdio_of("<STDOUT>")
-    record.access("write", t.process.image.printed, len(text) + 1)
-    t.process.image.printed += len(text) + 1
-    record.counts["FLUSHES"] += 1
-    record.counts["OPENS"] = 1
+    t.process.image.pipes.update(writes=1, bytes_written=len(text) + 1)
     return len(text) + 1
 
 

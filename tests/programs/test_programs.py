@@ -1,7 +1,7 @@
 """Each program here makes a known sequence of calls; the TOML of its name says what the log must then hold.
 
     [build]  variants    which builds to run (default: all three)
-    [run]    stdin, stdin_offset, stdout    files of its directory; stdout is opened for appending
+    [run]    stdin, stdin_offset, stdout    files of its directory; stdout is opened for appending, or "<terminal>"
              ranks       "sum" over the ranks, or "each": names are then "name@rank" (default: one rank)
              signal      the signal that ends it (default: it exits with 0)
              threads     a record is used by several threads
@@ -106,11 +106,18 @@ class Expectation:
 
     def execute(self, command: list[str | Path], cwd: Path) -> subprocess.CompletedProcess[bytes]:
         stdin, stdout = (cwd / self.run.get(which, os.devnull) for which in ("stdin", "stdout"))
-        with stdin.open("rb", buffering=0) as source, stdout.open("ab") as sink:
+        terminal, end = os.openpty() if stdout.name == "<terminal>" else (-1, -1)
+        with (
+            stdin.open("rb", buffering=0) as source,
+            os.fdopen(end, "wb", buffering=0) if end >= 0 else stdout.open("ab") as sink,
+        ):
             source.seek(self.run.get("stdin_offset", 0))
-            return subprocess.run(
+            done = subprocess.run(
                 command, cwd=cwd, stdin=source, stdout=sink, stderr=subprocess.PIPE, timeout=120, check=False
             )
+        if terminal >= 0:
+            os.close(terminal)
+        return done
 
 
 def load(name: str) -> Expectation:
