@@ -48,7 +48,10 @@ def test_what_costs_next_to_nothing_is_a_count_behind_what_the_time_goes_into(
     """Half a second of 100 in small reads, while a compiler keeps the processor busy."""
     job = Job(nprocs=1).posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=0.5)
     used = {"user_time": 90.0, "system_time": 4.0, "major_faults": 0, "waits": 9, "end": 100.0}
-    job.section("process", {"rank": 0, "pid": 1, "exe": "/usr/bin/cc1", "start": 0.0, "io_time": 0.5, **used})
+    job.section(
+        "process",
+        {"rank": 0, "pid": 1, "exe": "/usr/bin/cc1", "start": 0.0, "io_time": 0.5, "ended": "exit", **used},
+    )
     log = job.save(tmp_path / "compiled.darshan")
     lines = run_iolens(["findings", log]).stdout.splitlines()
     assert lines[0] == "The time goes into something else: the processor, busy for 94 % of the run."
