@@ -382,8 +382,8 @@ static void warn(const struct place *p, const char *name, const char *value, con
 	char place[PLACE];
 	print_place(p, place);
 	if (nwarnings < WARNINGS)
-		snprintf(warnings[nwarnings++], sizeof *warnings, "%s: %.40s%s%.40s%s%s", place, name,
-			 *value ? " " : "", value, *name ? ": " : "", what);
+		snprintf(warnings[nwarnings++], sizeof *warnings, *name ? "%s: %.40s %.40s: %s" : "%s: %s%s%s", place,
+			 name, value, what);
 }
 
 static void apply(const struct setting *s, const char *value, const struct place *p)

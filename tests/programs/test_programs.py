@@ -368,7 +368,7 @@ def test_expectation_agrees_with_itself(name: str) -> None:
             assert numbers[f"CONSEC_{kind}S"] <= numbers[f"SEQ_{kind}S"]
         assert accesses == sorted(accesses, reverse=True)
         assert sum(count for count, _ in accesses) <= calls
-        if accesses[-1] == (0, 0):
+        if accesses[-1] == (0, 0) and wanted.get("*") != "ignore":
             total = sum(count * size for count, size in accesses)
             assert total == numbers["BYTES_READ"] + numbers["BYTES_WRITTEN"]
         assert numbers["OPENS"] >= numbers["DUPS"] + numbers["FILENOS"]
