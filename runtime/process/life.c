@@ -28,11 +28,17 @@
 
 enum state { OFF, ASLEEP, ON }; /* ASLEEP: observed, and nothing to be recorded has happened */
 
+/*
+ * Written at the start by the one thread that there is, or by the one in MPI_Init that starts to observe; then by the only thread
+ * that has its turn (take_turn). `state` is atomic for all others, and so is `ender`. `rank` and `silent` become true once, in
+ * MPI_Init; `exits` and its code are written by the one thread in exit().
+ */
 static struct {
 	enum state state;
 	bool in_session;
-	bool ended;
-	bool exits; /* by exit(), whose code is: */
+	const void
+		*ender; /* the `self` of the thread that ends the process or replaces its program, until that fails */
+	bool exits;     /* by exit(), whose code is: */
 	int exit_code;
 	bool behind; /* another iolens observes this process */
 	bool allowed;
@@ -117,7 +123,7 @@ static void complete_process(void)
 
 static bool make_store(bool laid_down)
 {
-	life.ended = false;
+	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
 	session_settle_counter(&life.epoch);
 	if (!session_store(&life.owner, laid_down))
 		return false;
@@ -295,7 +301,7 @@ void life_join_world(const struct life_world *w)
 	if (!is_allowed())
 		return;
 	if (!life.in_session)
-		session_enter_world(w->meeting);
+		life_enter_world(w->meeting);
 	if (rank_left_out(w->rank) && state() == OFF)
 		return;
 	if (state() == OFF && !self_owner)
@@ -442,6 +448,15 @@ static bool take_turn(int pid)
 	return true;
 }
 
+/* Another thread may just be waking the process, which makes a store in the directory of before. */
+void life_enter_world(uint64_t meeting)
+{
+	bool turn = take_turn(sys_pid());
+	session_enter_world(meeting);
+	if (turn)
+		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
+}
+
 static void wake(void)
 {
 	if (self_asleep()) {
@@ -546,6 +561,13 @@ static bool moved_much_so_far(void)
 	return kernel_moved_much(life.owner.process.kernel_at_start, now);
 }
 
+/* Of several threads that end the process or replace its program at once, the first. */
+static bool take_end(void)
+{
+	const void *none = NULL;
+	return __atomic_compare_exchange_n(&life.ender, &none, &self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 void life_end(enum state_end reason, int code)
 {
 	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
@@ -556,7 +578,7 @@ void life_end(enum state_end reason, int code)
 			self_ready();
 	}
 	wake_touched();
-	if (state() != ON || !self_is_owner() || life.ended)
+	if (state() != ON || !self_is_owner() || !take_end())
 		return;
 	lock_identify();
 	EACH_MODULE(m)
@@ -564,7 +586,6 @@ void life_end(enum state_end reason, int code)
 			(*m)->end();
 	uint64_t saved = self_work();
 	tell_end(&store_state()->process, reason, code);
-	life.ended = true;
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
 		session_deliver();
 	else if (!life.in_session && !life.rank)
@@ -582,11 +603,11 @@ void life_rouse(void)
 
 void life_go_on(void)
 {
-	if (state() != ON || !self_is_owner() || !life.ended)
+	if (state() != ON || !self_is_owner() || __atomic_load_n(&life.ender, __ATOMIC_ACQUIRE) != &self)
 		return;
 	struct state_process *p = &store_state()->process;
 	p->end_reason = STATE_END_NONE;
-	life.ended = false;
 	if (!life.in_session && !life.rank)
 		own_log_withdraw();
+	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
 }
