@@ -61,7 +61,7 @@ static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mrema
 			       SYS_io_pgetevents, SYS_io_uring_setup,  SYS_io_uring_enter, SYS_io_uring_register,
 			       SYS_seccomp};
 
-/* One bit per number, filled when the library starts. */
+/* One bit per number. Written at the start, by one thread. */
 __attribute__((used, visibility("hidden"))) uint64_t bypass_known[NUMBERS / 64] AT_START;
 __attribute__((used, visibility("hidden"))) uint64_t bypass_recorded[NUMBERS / 64] AT_START;
 __attribute__((used, visibility("hidden"))) void *bypass_syscall AT_START;

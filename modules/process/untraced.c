@@ -64,7 +64,7 @@ static bool environment_leads_here(char *const *environment)
 	return !config.session || config_variable((char **)environment, "IOLENS_SESSION");
 }
 
-/* As it was at the start: `env -i` empties its own. A program that was linked with us loses nothing by that. */
+/* As it was at the start, written by one thread: `env -i` empties its own. A program that was linked with us loses nothing by that. */
 static bool preloaded AT_START;
 static bool seen_by_kernel AT_START; /* by `iolens run --kernel`, which sets IOLENS_KERNEL: observed from outside */
 

@@ -21,6 +21,7 @@ struct head {
 	uint32_t lines;   /* bytes behind this head that are taken */
 };
 
+/* Used by one thread: the one that makes the job's log. */
 static struct {
 	int fd;
 	char path[256];
