@@ -30,7 +30,7 @@ enum state { OFF, ASLEEP, ON }; /* ASLEEP: observed, and nothing to be recorded 
 
 /*
  * Written at the start by the one thread that there is, or by the one in MPI_Init that starts to observe; then by the only thread
- * that has its turn (take_turn). `state` is atomic for all others, and so is `ender`. `rank` and `silent` become true once, in
+ * that has its turn (self_take_turn). `state` is atomic for all others, and so is `ender`. `rank` and `silent` become true once, in
  * MPI_Init; `exits` and its code are written by the one thread in exit().
  */
 static struct {
@@ -433,28 +433,13 @@ static void rise(void)
 	self_admit_all();
 }
 
-enum { WAKING_NS = 1000 * 1000 * 1000 };
-
-static bool take_turn(int pid)
-{
-	struct lock_wait w = {0};
-	int *waking = &self_process.waking, holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
-	while (holder == pid ||
-	       !__atomic_compare_exchange_n(waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (!lock_wait_on(&w, WAKING_NS))
-			return false;
-		holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
-	}
-	return true;
-}
-
 /* Another thread may just be waking the process, which makes a store in the directory of before. */
 void life_enter_world(uint64_t meeting)
 {
-	bool turn = take_turn(sys_pid());
+	bool turn = self_take_turn();
 	session_enter_world(meeting);
 	if (turn)
-		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
+		self_end_turn();
 }
 
 static void wake(void)
@@ -470,10 +455,10 @@ static void wake(void)
 /* Without a pass, the process is asleep, or the one that observation was started in is our parent. */
 bool life_wake(void)
 {
-	if (!self_pass() && state() != OFF && !life.silent && take_turn(sys_pid())) {
+	if (!self_pass() && state() != OFF && !life.silent && self_take_turn()) {
 		if (!self_pass() && state() != OFF)
 			wake();
-		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
+		self_end_turn();
 	}
 	return state() == ON && self_pass();
 }
