@@ -190,6 +190,7 @@ struct persistent {
 	int64_t bytes;
 };
 
+/* Has its own rules (handles.h): changed under its lock, atomic for those that look. */
 static struct handles requests = {.size = sizeof(struct persistent)};
 
 void apmpi_remember(const void *request, int64_t bytes)

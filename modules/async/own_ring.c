@@ -39,6 +39,10 @@ struct range {
 	uintptr_t from, to;
 };
 
+/*
+ * `own` and `rings` are written under the lock, and `rings` last: it is atomic, and what is before it is read without the lock. A
+ * ring is changed under the lock too, but for what it was unmapped from and its files: those by the one thread that does so.
+ */
 static struct own_ring {
 	int fd;
 	bool described; /* by its parameters: it was made by syscall() */
@@ -47,11 +51,11 @@ static struct own_ring {
 	struct range queues, completions, requests;
 	struct uring_seen seen;
 	struct uring_files files;
-	uint32_t counted; /* requests */
+	uint32_t counted; /* requests; atomic: several threads may count them, each what is new */
 } * own;                  /* RINGS of them, from the first ring on */
 
 static struct lock lock;
-static int rings AT_START;
+static int rings AT_START; /* atomic, see `own` */
 
 /* ---- which rings there are ---- */
 
@@ -203,7 +207,7 @@ void uring_entered(struct async_call *c, int fd)
 	if (mapped) {
 		was = o->seen;
 		o->seen = (struct uring_seen){uring_further(was.requests, now.requests), now.completions};
-		o->counted = now.requests;
+		__atomic_store_n(&o->counted, now.requests, __ATOMIC_RELAXED);
 		store_state()->process.own_rings -= !o->entered;
 		o->entered = true;
 	}
@@ -333,11 +337,15 @@ static void count_part(struct sample *s, const struct uring_request *q)
 static void count_ring(struct own_ring *o)
 {
 	struct sample s = {.ring = o};
-	uint32_t requests;
-	if (!read_numbers(o, &requests, &s.places) || requests == o->counted)
+	uint32_t requests, counted = __atomic_load_n(&o->counted, __ATOMIC_RELAXED);
+	if (!read_numbers(o, &requests, &s.places))
 		return;
-	s.all = requests - o->counted;
-	o->counted = requests;
+	do
+		if (uring_further(counted, requests) == counted)
+			return;
+	while (!__atomic_compare_exchange_n(&o->counted, &counted, requests, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+	s.all = requests - counted;
 	each(&s, count_place);
 	if (s.used)
 		each(&s, count_part);

@@ -22,6 +22,7 @@ struct queue {
 	struct flight *first, **end;
 };
 
+/* All of it is written under the lock. What is read without it is atomic: whether there are queues, how many are in flight, the last one. */
 static struct lock lock;
 static struct queue *queues AT_START; /* by owner and key */
 static struct flight *unused;
@@ -76,7 +77,7 @@ static struct flight *flight_take(void)
 {
 	struct flight *f = unused;
 	if (!queues)
-		queues = arena_take(QUEUES * sizeof *queues);
+		__atomic_store_n(&queues, arena_take(QUEUES * sizeof *queues), __ATOMIC_RELEASE);
 	if (!queues || in_flight >= FLIGHTS)
 		return NULL;
 	if (f)
@@ -113,7 +114,7 @@ static bool remember(const struct async_request *r)
 		*f = (struct flight){*r, NULL};
 		f->request.span.at = posix_open_hold(r->span.at, r->span.fd);
 		flight_add(queue_of(r->owner, r->key), f);
-		last_op = r->op;
+		__atomic_store_n(&last_op, (uint8_t)r->op, __ATOMIC_RELAXED);
 	}
 	self_leave_locked(&lock);
 	return f;
@@ -207,7 +208,9 @@ static void add_call(struct state_shard *shard, const struct async_call *c)
 	int64_t all = c->requests[IO_READ] + c->requests[IO_WRITE];
 	double spent = c->end - c->start;
 	bool waited = !all && !c->flushed && __atomic_load_n(&in_flight, __ATOMIC_RELAXED) > 0;
-	int op = waited ? last_op : c->requests[IO_WRITE] > c->requests[IO_READ] ? IO_WRITE : IO_READ;
+	int op = waited                                         ? __atomic_load_n(&last_op, __ATOMIC_RELAXED)
+		 : c->requests[IO_WRITE] > c->requests[IO_READ] ? IO_WRITE
+								: IO_READ;
 	if (c->submitted > 0)
 		add_batch(&shard->batches[c->interface], c->submitted);
 	for (int k = 0; k < 2; k++) {

@@ -34,13 +34,14 @@ struct watched {
 	struct watched *next;
 };
 
+/* The list is changed under the lock; the files of a ring by the one thread that uses it. */
 static struct lock lock;
 static struct watched *watched;
 
 static struct watched *find(const struct ring *r)
 {
 	struct watched *w = watched;
-	while (w && w->ring != r)
+	while (w && __atomic_load_n(&w->ring, __ATOMIC_ACQUIRE) != r)
 		w = w->next;
 	return w;
 }
@@ -134,7 +135,7 @@ void uring_exit(const void *ring)
 		return;
 	uring_drop_files(&w->files);
 	w->requests = NULL;
-	w->ring = NULL;
+	__atomic_store_n(&w->ring, NULL, __ATOMIC_RELEASE); /* last: from now on it is any thread's to take */
 }
 
 /* In a forked child: rings are its parent's. */

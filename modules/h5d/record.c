@@ -79,7 +79,7 @@ struct h5d_unnamed {
 };
 
 static struct lock unnamed_lock;
-static struct h5d_unnamed *unnamed_unused;
+static struct h5d_unnamed *unnamed_unused; /* under the lock */
 
 static struct h5d_unnamed *unnamed_take(void)
 {

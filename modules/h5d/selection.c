@@ -76,6 +76,7 @@ struct known {
 	struct selection selection;
 };
 
+/* Under the lock. */
 static struct known all_known[REMEMBERED];
 static struct lock lock;
 

@@ -5,6 +5,7 @@
 
 enum { LIBRARIES = 8, LAST_MAJOR = 2 };
 
+/* Each is filled once, under the lock of `library`, and its extent last: that is atomic (resolve.c). */
 static struct h5_library libraries[LIBRARIES];
 
 #define NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
@@ -26,6 +27,7 @@ static void learn(void *copy)
 	l->files.size = l->datasets.size = sizeof(struct h5_open);
 }
 
+/* Only its lock changes. */
 static struct resolve_library library = {
 	libraries, sizeof *libraries, LIBRARIES, symbols, sizeof symbols / sizeof *symbols, learn, {0}};
 

@@ -16,7 +16,7 @@
 
 /* ---- spans ---- */
 
-/* Values of MPI_File. */
+/* Values of MPI_File. Has its own rules (handles.h): changed under its lock, atomic for those that look. */
 static struct handles handles = {.size = sizeof(struct mpiio_open)};
 
 struct mpiio_span mpiio_span(void)

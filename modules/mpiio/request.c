@@ -22,8 +22,8 @@ struct mpiio_posted {
 	int64_t index;  /* of it there */
 };
 
+/* Written under the lock. The count is atomic: calls that wait ask it without. */
 int mpiio_pending;
-
 static struct mpiio_posted *bucket[BUCKETS];
 static struct mpiio_posted *unused;
 static struct lock lock;

@@ -30,6 +30,7 @@ struct stack {
 	struct frame frame[DEEP];
 };
 
+/* All of it is under the lock. A thread that ends asks first, without, whether there are stacks: its own phases made them. */
 static struct stack *stacks; /* STATE_SHARDS of them, from the first phase on */
 static int leader = -1;      /* the stack for threads that have no phase of their own */
 static uint64_t begun;       /* phases and ranges, of all threads */

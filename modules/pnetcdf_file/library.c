@@ -6,6 +6,7 @@
 
 enum { LIBRARIES = 4, INVALID = -36 }; /* NC_EINVAL */
 
+/* Each is filled once, under the lock of `library`, and its extent last: that is atomic (resolve.c). */
 static struct pnetcdf_library libraries[LIBRARIES];
 
 #define NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
@@ -24,6 +25,7 @@ static void learn(void *copy)
 	l->variables.size = sizeof(struct pnetcdf_variable);
 }
 
+/* Only its lock changes. */
 static struct resolve_library library = {
 	libraries, sizeof *libraries, LIBRARIES, symbols, sizeof symbols / sizeof *symbols, learn, {0}};
 

@@ -20,6 +20,7 @@ enum { POINTER_AT = 6, ROTATED = 17 };
 enum { POINTER_AT = 13, ROTATED = 0 };
 #endif
 
+/* Written at the start, by one thread. */
 static struct {
 	bool known;
 	uintptr_t value;
@@ -99,7 +100,7 @@ WRAP(int, setcontext, const ucontext_t *context)
 	return REAL(setcontext)(context);
 }
 
-/* By a jump: the context saved is the caller's. */
+/* By a jump: the context saved is the caller's. The address is atomic: any thread writes the same one (wrap.h). */
 __attribute__((used, visibility("hidden"))) void *jump_swapcontext;
 
 __attribute__((used)) static void *swap_prepare(void)

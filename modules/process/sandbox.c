@@ -179,6 +179,7 @@ static uint32_t answer(const struct sock_fprog *filter, const struct seccomp_dat
 
 /* ---- what it means for the next program ---- */
 
+/* Atomic: becomes true once, by a thread that sets a filter; those that start programs read it. */
 static bool kills;
 
 /* A trap, too: no handler lives through an exec. */
@@ -190,13 +191,14 @@ static bool is_deadly(uint32_t result)
 
 void sandbox_filter_set(const struct sock_fprog *filter)
 {
-	for (size_t i = 0; i < sizeof added / sizeof *added && !kills; i++) {
+	for (size_t i = 0; i < sizeof added / sizeof *added && !sandbox_kills(); i++) {
 		struct seccomp_data call = {.nr = added[i], .arch = (uint32_t)ARCHITECTURE};
-		kills = is_deadly(answer(filter, &call));
+		if (is_deadly(answer(filter, &call)))
+			__atomic_store_n(&kills, true, __ATOMIC_RELAXED);
 	}
 }
 
 bool sandbox_kills(void)
 {
-	return kills;
+	return __atomic_load_n(&kills, __ATOMIC_RELAXED);
 }

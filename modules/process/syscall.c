@@ -66,7 +66,7 @@ static const int recorded[] = {SYS_mmap,          SYS_munmap,          SYS_mrema
 			       SYS_seccomp,       SYS_chdir,           SYS_fchdir,         SYS_rename,
 			       SYS_renameat,      SYS_renameat2};
 
-/* One bit per number, filled when the library starts. */
+/* One bit per number. Written at the start, by one thread. */
 __attribute__((used, visibility("hidden"))) uint64_t bypass_known[NUMBERS / 64] AT_START;
 __attribute__((used, visibility("hidden"))) uint64_t bypass_recorded[NUMBERS / 64] AT_START;
 __attribute__((used, visibility("hidden"))) void *bypass_syscall AT_START;

@@ -93,7 +93,7 @@ static struct environment look_through(char *const *environment)
 	return seen;
 }
 
-/* As it was at the start: `env -i` empties its own. A program that was linked with us loses nothing by that. */
+/* As it was at the start, written by one thread: `env -i` empties its own. A program that was linked with us loses nothing by that. */
 static bool preloaded AT_START;
 static bool seen_by_kernel AT_START; /* by `iolens run --kernel`, which sets IOLENS_KERNEL: observed from outside */
 

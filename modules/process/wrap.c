@@ -132,7 +132,8 @@ WRAP(int, execle, const char *path, const char *first, ...)
 
 /* ---- children ---- */
 
-/* The child runs on the parent's stack frame, so no frame of ours may be in between: note it and jump. */
+/* The child runs on the parent's stack frame, so no frame of ours may be in between: note it and jump. Atomic: any thread
+ * writes the same address (wrap.h). */
 static void *real_vfork_entry;
 
 __attribute__((used)) static void *vfork_prepare(void)

@@ -30,10 +30,10 @@ struct stdio_file *stdio_file_of(const struct path *p)
 
 /* ---- streams ---- */
 
-static bool on AT_START; /* the module is not disabled */
+static bool on AT_START; /* the module is not disabled; written once, as the process wakes */
 
 static struct lock free_lock;
-static struct stdio_stream *free_list[2]; /* without and with a file */
+static struct stdio_stream *free_list[2]; /* without and with a file; under the lock */
 
 /*
  * The memory stays a stream for ever: a thread may still use one that another reopens. So one that has a file always has some

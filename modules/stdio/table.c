@@ -7,14 +7,14 @@
 
 enum { FIRST_BITS = 8, MAX_BITS = 18 };
 
-/* Room for 128 streams without asking for memory. */
+/* Room for 128 streams without asking for memory. A table is changed under the lock; its slots are atomic: they are read without. */
 static struct {
 	struct stdio_table head;
 	struct stdio_slot slot[1 << FIRST_BITS];
 } first = {.head = {.shift = 64 - FIRST_BITS, .mask = (1 << FIRST_BITS) - 1}};
 
+/* Written under the lock. The table is atomic: it is read without. */
 struct stdio_table *stdio_table = &first.head;
-
 static struct lock lock;
 static size_t taken; /* slots with a key, closed ones included */
 static size_t open_streams;

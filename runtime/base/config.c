@@ -12,6 +12,7 @@
 
 enum { MIB = 1 << 20, FILE_MAX = 64 * 1024, WARNINGS = 16, PLACE = 320 };
 
+/* Written at the start, by the one thread that there is; every thread reads it. */
 struct config config AT_START = {
 	.budget = 4 * MIB,
 	.trace_budget = 4 * MIB,
@@ -363,7 +364,8 @@ struct place {
 	int line; /* 0 = the file as a whole; -1 = a variable */
 };
 
-static bool shown AT_START; /* somebody may ask where values came from: there is a file, or the environment asks */
+/* All of it is written and read at the start, by the one thread that there is. */
+static bool shown AT_START; /* a user may ask where values came from: there is a file, or the environment asks */
 static struct origin origins[SETTINGS];
 static char warnings[WARNINGS][PLACE + 160];
 static int nwarnings;

@@ -22,6 +22,10 @@ struct mount {
 	bool lustre;   /* known with its block size */
 };
 
+/*
+ * Filled once, by load(), which holds the lock of the names. A thread that knows the layout of a name reads them without it: the
+ * name was made behind load(). The block sizes are asked for later, under that lock too.
+ */
 static struct mount mounts[MOUNTS];
 static int count;
 static bool loaded;
@@ -96,16 +100,16 @@ static void read_table(void *table)
 /* Local and parallel file systems first: what does not fit into the log's mount string is the rest. */
 static void load(void)
 {
-	loaded = true;
 	struct table t = {sys_map(NULL, TABLE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), -1};
-	if (!t.text)
-		return;
-	alone_do(read_table, &t);
-	add_all(t.text, t.length > 0 ? (size_t)t.length : 0, false);
-	add_all(t.text, t.length > 0 ? (size_t)t.length : 0, true);
-	sys_unmap(t.text, TABLE_MAX);
+	if (t.text) {
+		alone_do(read_table, &t);
+		add_all(t.text, t.length > 0 ? (size_t)t.length : 0, false);
+		add_all(t.text, t.length > 0 ? (size_t)t.length : 0, true);
+		sys_unmap(t.text, TABLE_MAX);
+	}
 	for (int i = 0; i < count; i++)
 		store_mount(mounts[i].type, mounts[i].point);
+	loaded = true; /* only now: a child forked meanwhile has a part of them, and loads them anew */
 }
 
 static bool below(const char *path, const struct mount *m)
@@ -115,7 +119,10 @@ static bool below(const char *path, const struct mount *m)
 	return m->length == 1 || path[m->length] == '/' || path[m->length] == '\0';
 }
 
-/* Where the table names nothing that the path is below (in a chroot it may lack the root): the root's, whatever that is. */
+/*
+ * Where the table names nothing that the path is below (in a chroot it may lack the root): the root's, whatever that is. Under the
+ * lock of the names.
+ */
 static struct mount root = {.point = "/", .length = 1};
 
 static int64_t block_of(struct mount *m)
@@ -153,6 +160,7 @@ struct mounts_place mounts_place(const char *path)
 
 enum { DEVICES = 32 };
 
+/* Under its lock. */
 static struct {
 	struct lock lock;
 	int count;
@@ -217,6 +225,6 @@ const char *mounts_point(const char *path)
 /* In a forked child: the same mounts, but its own store does not name them yet. */
 void mounts_reset(void)
 {
-	for (int i = 0; i < count; i++)
+	for (int i = 0; loaded && i < count; i++)
 		store_mount(mounts[i].type, mounts[i].point);
 }

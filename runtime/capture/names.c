@@ -138,6 +138,7 @@ bool names_path(struct path *out, int dir, const char *path)
  * have it in one of 30 million processes. To compare the texts would cost every open 55 instructions.
  */
 
+/* Written at the start, by one thread. */
 static uint64_t secret[2] AT_START;
 
 static void find_pmix(char **environment);
@@ -189,7 +190,7 @@ static uint64_t key_of(const char *text, size_t n)
 
 /*
  * Where the MPI's launcher keeps its files, with a slash at the end. Threads of PMIx open some there while another thread is in
- * MPI_Init. Only what is named pmix: some sites give programs the same directory.
+ * MPI_Init. Only what is named pmix: some sites give programs the same directory. Written at the start, by one thread.
  */
 static struct {
 	bool known;
@@ -246,7 +247,8 @@ static enum state_class_id filtered_class(int module, const struct path *p)
 /* Verdicts by key and module: a repeated open runs no expression and cleans no path again. */
 enum { VERDICTS = 4096 };
 
-static uint64_t verdicts[VERDICTS]; /* the key's upper bits, and the class in the lowest eight */
+/* The key's upper bits, and the class in the lowest eight. Atomic: any thread writes any of them, each a whole verdict. */
+static uint64_t verdicts[VERDICTS];
 
 static bool have_rules(void)
 {
@@ -319,6 +321,7 @@ struct table {
 	struct slot slot[];
 };
 
+/* Written under the lock of the names, and by the one thread of a forked child. `table` is atomic: it is read without the lock. */
 static struct table *table;
 static size_t used;
 

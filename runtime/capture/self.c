@@ -279,3 +279,28 @@ void self_count(enum state_operation_id operation, int64_t calls, int64_t errors
 	}
 	errno = saved;
 }
+
+/* ---- turns ---- */
+
+enum { WAKING_NS = 1000 * 1000 * 1000 };
+
+bool self_take_turn(void)
+{
+	int pid = sys_pid();
+	struct lock_wait w = {0};
+	int *waking = &self_process.waking, holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
+	if (pid <= 0)
+		return false; /* a filter has answered */
+	while (holder == pid ||
+	       !__atomic_compare_exchange_n(waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (!lock_wait_on(&w, WAKING_NS))
+			return false;
+		holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
+	}
+	return true;
+}
+
+void self_end_turn(void)
+{
+	__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
+}

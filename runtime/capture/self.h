@@ -47,6 +47,10 @@ static inline bool self_asleep(void)
 
 bool self_admit(void);
 
+/* Of the threads of this process, to wake it or to change where its store is to be. False: another one held it for a second. */
+bool self_take_turn(void);
+void self_end_turn(void);
+
 /* What the life of the process, which stands above, tells a thread that may not record yet. */
 struct self_life {
 	bool (*observed)(void);

@@ -9,6 +9,7 @@
 /* Made by tools/linked_library.py; NULL ends it. */
 __attribute__((visibility("hidden"))) extern const struct mpi_backend *const linked_backends[];
 
+/* Written by the one thread that begins or ends MPI. `backend` is atomic: others read it meanwhile. */
 static struct {
 	const struct mpi_backend *backend;
 	char failure[128];

@@ -273,6 +273,7 @@ static bool may_communicate(void)
 
 enum { REQUESTS = 4096 };
 
+/* Used by one thread: the one in MPI_Finalize. */
 static MPI_Comm own;
 static MPI_Request requests[REQUESTS];
 
@@ -321,6 +322,7 @@ static int cancel(int request)
 
 /* ---- writing by MPI-IO ---- */
 
+/* Used by one thread: the one in MPI_Finalize. */
 static MPI_File file;
 static MPI_Comm writers;
 

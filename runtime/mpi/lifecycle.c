@@ -23,10 +23,16 @@ extern char **environ;
 __thread uintptr_t mpi_outermost;
 __thread uintptr_t mpi_caller;
 
+enum begun { NOT, BY_SESSION, BY_INIT }; /* BY_SESSION: MPI_Session_init alone, there is no MPI_COMM_WORLD */
+
+/*
+ * `begun` is atomic: several threads may begin sessions at once, and only the first joins. The others are written by this one
+ * thread, and at the end by the one in MPI_Finalize or exit.
+ */
 static struct {
-	bool begun, ended;
-	bool by_session; /* MPI_Session_init alone: there is no MPI_COMM_WORLD */
-	int pid;         /* of the process that began MPI */
+	enum begun begun;
+	bool ended;
+	int pid; /* of the process that began MPI */
 	struct life_world world;
 } mpi;
 
@@ -55,6 +61,11 @@ static void keep(const char *why)
 	if (session_world_directory()[0])
 		warn("the ranks' stores are kept in %s (%s): `iolens recover %s` makes the log",
 		     session_world_directory(), why, session_world_directory());
+}
+
+static enum begun begun(void)
+{
+	return __atomic_load_n(&mpi.begun, __ATOMIC_ACQUIRE);
 }
 
 static bool deferred(void)
@@ -88,7 +99,7 @@ static void find_meeting(void *place)
 static void enter_early(void *place)
 {
 	find_world(place);
-	session_enter_world(((struct place *)place)->meeting);
+	life_enter_world(((struct place *)place)->meeting);
 }
 
 static void enter_world(void *place)
@@ -116,7 +127,7 @@ static bool others_wait(void)
 
 static bool makes_log_at_exit(void)
 {
-	return mpi.begun && mpi.by_session && !life_in_session() && !deferred() && mpi_backend() &&
+	return begun() == BY_SESSION && !life_in_session() && !deferred() && mpi_backend() &&
 	       finalize_possible_without_mpi(&mpi.world);
 }
 
@@ -143,9 +154,9 @@ static void at_exit(int status, void *nothing)
 {
 	(void)status, (void)nothing;
 	deadline_forget();
-	if (!mpi.begun || mpi.ended || life_in_session() || sys_pid() != mpi.pid)
+	if (!begun() || mpi.ended || life_in_session() || sys_pid() != mpi.pid)
 		return;
-	if (!life_is_rank() && mpi.by_session)
+	if (!life_is_rank() && begun() == BY_SESSION)
 		leave_without_store();
 	else if (life_is_rank() && mpi.world.local_rank == 0 && !makes_log_at_exit())
 		keep("no MPI_Finalize");
@@ -189,7 +200,7 @@ static void join(const void *session, bool fortran)
 void mpi_beginning(void)
 {
 	int size, rank;
-	if (mpi.begun || mpi.world.id || life_forbidden() || life_in_session())
+	if (begun() || mpi.world.id || life_forbidden() || life_in_session())
 		return;
 	ask_launcher(&size, &rank);
 	if (size < 2 || mpi_is_spawned(environ))
@@ -202,19 +213,16 @@ void mpi_beginning(void)
 
 void mpi_begun(void)
 {
-	if ((mpi.begun && !mpi.by_session) || life_behind())
-		return;
-	if (!mpi.begun && !life_forbidden())
+	if (!life_behind() && __atomic_exchange_n(&mpi.begun, BY_INIT, __ATOMIC_ACQ_REL) == NOT && !life_forbidden())
 		join(NULL, false);
-	mpi.begun = true;
-	mpi.by_session = false;
 }
 
 void mpi_session_begun(const void *session, bool fortran)
 {
-	if (mpi.begun || life_behind())
+	enum begun was = NOT;
+	if (life_behind() ||
+	    !__atomic_compare_exchange_n(&mpi.begun, &was, BY_SESSION, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return;
-	mpi.begun = mpi.by_session = true;
 	if (life_forbidden())
 		watch_end();
 	else
@@ -236,14 +244,14 @@ static bool has_nothing_to_say(enum life_keeping keeping)
 
 void mpi_ending(void)
 {
-	if (!mpi.begun || mpi.ended)
+	if (!begun() || mpi.ended)
 		return;
 	mpi.ended = true;
 	enum life_keeping keeping = life_leave_world();
 	uint64_t gate = self_work();
 	bool nothing = has_nothing_to_say(keeping);
 	const struct mpi_backend *b = mpi_backend();
-	if (nothing || mpi.by_session)
+	if (nothing || begun() == BY_SESSION)
 		;
 	else if (!b || deferred())
 		keep_stores(b ? "IOLENS_FINALIZE=deferred" : mpi_load_failure());
@@ -254,7 +262,7 @@ void mpi_ending(void)
 
 void mpi_aborting(int code)
 {
-	if (!mpi.begun || mpi.ended)
+	if (!begun() || mpi.ended)
 		return;
 	life_end(STATE_END_ABORT, code);
 	if (!life_in_session() && life_is_rank())

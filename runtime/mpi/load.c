@@ -20,6 +20,7 @@ static const struct family {
 	{"libmpi", ".so.12", NULL, "mpich"}, /* MPICH, MVAPICH, Intel MPI, Cray MPICH: libmpi, libmpich, libmpi_cray */
 };
 
+/* Written by the one thread that begins or ends MPI. `backend` is atomic: others read it meanwhile. */
 static struct {
 	const struct mpi_backend *backend;
 	void *owner;

@@ -2,6 +2,7 @@
 
 #include "mpi.h"
 
+/* Atomic: any thread writes any of them, each a type and its size together. */
 uint64_t mpi_types_known[MPI_TYPES_KNOWN];
 
 static void learn(const struct mpi_backend *mpi, uintptr_t type, int64_t size)

@@ -28,11 +28,17 @@
 
 enum state { OFF, ASLEEP, ON }; /* ASLEEP: observed, and nothing to be recorded has happened */
 
+/*
+ * Written at the start by the one thread that there is, or by the one in MPI_Init that starts to observe; then by the only thread
+ * that has its turn (self_take_turn). `state` is atomic for all others, and so is `ender`. `rank` and `silent` become true once, in
+ * MPI_Init; `exits` and its code are written by the one thread in exit().
+ */
 static struct {
 	enum state state;
 	bool in_session;
-	bool ended;
-	bool exits; /* by exit(), whose code is: */
+	const void
+		*ender; /* the `self` of the thread that ends the process or replaces its program, until that fails */
+	bool exits;     /* by exit(), whose code is: */
 	int exit_code;
 	bool behind; /* another iolens observes this process */
 	bool allowed;
@@ -118,7 +124,7 @@ static void complete_process(void)
 
 static bool make_store(bool laid_down)
 {
-	life.ended = false;
+	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
 	session_settle_counter(&life.epoch);
 	if (!session_store(&life.owner, laid_down))
 		return false;
@@ -296,7 +302,7 @@ void life_join_world(const struct life_world *w)
 	if (!is_allowed())
 		return;
 	if (!life.in_session)
-		session_enter_world(w->meeting);
+		life_enter_world(w->meeting);
 	if (rank_left_out(w->rank) && state() == OFF)
 		return;
 	if (state() == OFF && !self_owner)
@@ -428,21 +434,13 @@ static void rise(void)
 	self_admit_all();
 }
 
-enum { WAKING_NS = 1000 * 1000 * 1000 };
-
-static bool take_turn(int pid)
+/* Another thread may just be waking the process, which makes a store in the directory of before. */
+void life_enter_world(uint64_t meeting)
 {
-	struct lock_wait w = {0};
-	int *waking = &self_process.waking, holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
-	if (pid <= 0)
-		return false; /* a filter has answered */
-	while (holder == pid ||
-	       !__atomic_compare_exchange_n(waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (!lock_wait_on(&w, WAKING_NS))
-			return false;
-		holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
-	}
-	return true;
+	bool turn = self_take_turn();
+	session_enter_world(meeting);
+	if (turn)
+		self_end_turn();
 }
 
 static void wake(void *nothing)
@@ -459,10 +457,10 @@ static void wake(void *nothing)
 /* Without a pass, the process is asleep, or the one that observation was started in is our parent. */
 bool life_wake(void)
 {
-	if (!self_pass() && state() != OFF && !life.silent && take_turn(sys_pid())) {
+	if (!self_pass() && state() != OFF && !life.silent && self_take_turn()) {
 		if (!self_pass() && state() != OFF)
 			alone_do_long(wake, NULL);
-		__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
+		self_end_turn();
 	}
 	return state() == ON && self_pass();
 }
@@ -561,6 +559,13 @@ static bool moved_much_so_far(void)
 	return kernel_moved_much(life.owner.process.kernel_at_start, now);
 }
 
+/* Of several threads that end the process or replace its program at once, the first. */
+static bool take_end(void)
+{
+	const void *none = NULL;
+	return __atomic_compare_exchange_n(&life.ender, &none, &self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 void life_end(enum state_end reason, int code)
 {
 	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
@@ -571,7 +576,7 @@ void life_end(enum state_end reason, int code)
 			self_ready();
 	}
 	wake_touched();
-	if (state() != ON || !self_is_owner() || life.ended)
+	if (state() != ON || !self_is_owner() || !take_end())
 		return;
 	lock_identify();
 	EACH_MODULE(m)
@@ -580,7 +585,6 @@ void life_end(enum state_end reason, int code)
 	count_clock_jumps();
 	uint64_t saved = self_work();
 	tell_end(&store_state()->process, reason, code);
-	life.ended = true;
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
 		session_deliver();
 	else if (!life.in_session && !life.rank)
@@ -598,11 +602,11 @@ void life_rouse(void)
 
 void life_go_on(void)
 {
-	if (state() != ON || !self_is_owner() || !life.ended)
+	if (state() != ON || !self_is_owner() || __atomic_load_n(&life.ender, __ATOMIC_ACQUIRE) != &self)
 		return;
 	struct state_process *p = &store_state()->process;
 	p->end_reason = STATE_END_NONE;
-	life.ended = false;
 	if (!life.in_session && !life.rank)
 		own_log_withdraw();
+	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
 }

@@ -15,6 +15,7 @@
 #include "sys.h"
 #include "warn.h"
 
+/* Used by one thread: the one that ends the process (life.c lets no second one do so). */
 static char written[4096];
 
 static bool has_counted(const struct state_shard *s)

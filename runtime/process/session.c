@@ -17,6 +17,10 @@
 #include "store_limit.h"
 #include "sys.h"
 
+/*
+ * Written at the start by the one thread that there is; then by the only thread that has its turn to wake the process or to enter a
+ * world (life.c); at last by the one that ends it.
+ */
 static struct {
 	bool joined;
 	bool first;  /* of its node */

@@ -128,6 +128,12 @@ def test_a_ring_that_is_entered_by_syscall_is_exact(observe: Observe, tmp_path: 
     assert [int(batches(seen, "io_uring")[f]) for f in ("calls", "largest")] == [50, 1]
 
 
+def test_threads_that_close_at_once_count_a_request_once(observe: Observe, tmp_path: Path) -> None:
+    seen = observe([built(tmp_path, "driven_ring", "-pthread")], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    assert counters(seen, str(tmp_path / "data"), "WRITES", "BYTES_WRITTEN") == [5000, 500000]
+
+
 def test_a_killed_ring_that_was_entered_by_syscall_has_lost_nothing(observe: Observe, tmp_path: Path) -> None:
     """Whole pages of it went to storage: that is not unexplained."""
     seen = observe([built(tmp_path, "ring_by_syscall"), "killed"], cwd=tmp_path)

@@ -535,3 +535,41 @@ def test_a_thread_of_high_priority_lets_the_holder_of_a_lock_run(
     if seen.done.returncode == 2:
         pytest.skip("no right to SCHED_FIFO")
     assert (seen.done.returncode, seen.done.stdout) == (0, b"0\n")
+
+
+# One thread replaces the program, which strace delays; meanwhile another fails to.
+TWO_EXECS = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *fail(void *unused)
+{
+	usleep(300000);
+	execl("/not/there", "there", NULL);
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	close(open("data", O_RDWR | O_CREAT, 0600));
+	pthread_create(&thread, NULL, fail, NULL);
+	execl(argv[1], argv[1], NULL);
+	return argc;
+}
+"""
+
+
+def test_an_exec_that_fails_leaves_the_log_of_one_that_does_not(
+    compile_program: Compile, preload: Path, tmp_path: Path
+) -> None:
+    true = shutil.which("true")
+    assert true
+    program = compile_program(TWO_EXECS)
+    (tmp_path / "logs").mkdir()
+    trace = ["strace", "-f", "-qq", "-o", tmp_path / "strace", "-P", true]
+    trace += ["-e", "trace=execve", "-e", "inject=execve:delay_enter=1000000"]
+    own = {"LD_PRELOAD": preload, "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": tmp_path / "logs"}
+    words = [word for name, value in own.items() for word in ("-E", f"{name}={value}")]
+    subprocess.run([*trace, *words, program, true], cwd=tmp_path, check=True)
+    (log,) = (tmp_path / "logs").iterdir()
+    assert f"_{program.name}_" in log.name

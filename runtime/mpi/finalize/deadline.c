@@ -47,6 +47,7 @@ static void mark_path(char *out, size_t room)
 /* A job that was killed may have left its mark: it counts for some minutes only. */
 enum { MARK_SECONDS = 600 };
 
+/* Used by one thread: the one that makes the job's log, and then ends the process. */
 static char shared_mark[1024];
 
 /* "" = the place of the log is unknown. */

@@ -22,7 +22,10 @@ struct head {
 	uint32_t lines;   /* bytes behind this head that are taken */
 };
 
-/* The file is not kept open: its number would be the program's, whose threads may run. */
+/*
+ * Used by one thread: the one that makes the job's log. The file is not kept open: its number would be the program's,
+ * whose threads may run.
+ */
 static struct {
 	char path[256];
 	dev_t device;
