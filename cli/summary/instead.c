@@ -9,6 +9,7 @@
 
 /* Shares of the run time, or of the program's own kind, from which one is named. */
 static const double BUSY = 0.5, FAULTING = 0.2, MOST = 0.5, WAITING = 0.5;
+static const double WORTH_WAITING = 0.1 /* s; a shorter run waits for its own start */;
 
 enum { MANY_PROCESSES = 100 };
 static const double BRIEF = 0.02 /* s, of the run for each process */;
@@ -109,6 +110,6 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		add(&w, "the start of %s processes, %s each", N(u->processes), S(run_time / (double)u->processes));
 	else if (u->processor >= BUSY * run_time)
 		add_processor(&w, u, run_time);
-	else if (!u->unknown && waited >= WAITING * run_time)
+	else if (!u->unknown && run_time >= WORTH_WAITING && waited >= WAITING * run_time)
 		add(&w, "waiting, %.0f %% of the run, most likely for %s", 100 * waited / run_time, waited_for(d));
 }

@@ -331,8 +331,8 @@ void posix_on_append_vector(struct span s, const struct iovec *v, int count, int
 {
 	if (got < 0)
 		return;
-	if (at == -1)
-		posix_on_stream(s.fd, false); /* the kernel is asked for the cursor from now on */
+	if (at == -1 && span_tracked(s))
+		((struct posix_open *)s.at)->shared = true; /* the kernel is asked for the cursor from now on */
 	posix_on_write_vector(s, v, count, span_tracked(s) ? end_of_file(s.fd, got) : at, got);
 }
 

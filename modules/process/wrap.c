@@ -28,7 +28,10 @@ WRAP(void, _exit, int code)
 }
 ALIAS(_Exit, _exit);
 
-/* Of the handlers of at_quick_exit the last one made is the first one called: ours is made before the program's first one. */
+/*
+ * Of the handlers of at_quick_exit the last one made is the first one called: ours is made before the program's first one.
+ * `made` is atomic, `code` is written by the one thread that ends the process.
+ */
 static struct {
 	bool made;
 	int code;

@@ -541,6 +541,14 @@ static void flush_record(struct stdio_stream *t, int64_t reached, double start, 
 	lock_drop(&t->file->lock);
 }
 
+bool stdio_is_unused(const struct stdio_stream *t, const FILE *f)
+{
+	struct stat s;
+	bool standard = t->inherited && t->inherited[0] == '<';
+	bool waits = f->_IO_write_ptr > f->_IO_write_base || f->_IO_read_ptr < f->_IO_read_end;
+	return standard && !waits && sys_fstat(f->_fileno, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 {
 	struct stdio_stream *t = s.stream;

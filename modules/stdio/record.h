@@ -82,6 +82,24 @@ static inline struct stdio_span stdio_span(FILE *f)
 	return s;
 }
 
+/* A standard stream on a file, not used by this process: nothing of it waits in libc. */
+bool stdio_is_unused(const struct stdio_stream *stream, const FILE *f);
+
+/* Before a flush: many flush at their end what they never used, which is no use of the file that it is redirected to. */
+static inline struct stdio_span stdio_span_flush(FILE *f)
+{
+	struct stdio_span s = {0};
+	if (!self_ready())
+		return s;
+	s.stream = stdio_stream_of(f);
+	if (s.stream && __builtin_expect(s.stream->attention, 0))
+		s.stream = stdio_is_unused(s.stream, f) ? NULL : stdio_attend(s.stream, f);
+	STDIO_ENTER(s.stream);
+	if (s.stream)
+		s.start = clock_now();
+	return s;
+}
+
 static inline struct stdio_span stdio_span_buffered(struct stdio_stream *stream, bool buffered)
 {
 	struct stdio_span s = {stream, 0};

@@ -106,7 +106,7 @@ ALIAS(fileno_unlocked, fileno);
 
 WRAP(int, fflush, FILE *f)
 {
-	struct stdio_span s = stdio_span(f);
+	struct stdio_span s = stdio_span_flush(f);
 	int result = REAL(fflush)(f);
 	stdio_on_flush(s, f, result);
 	return result;
@@ -115,7 +115,7 @@ ALIAS_OF_LIBC(_IO_fflush, fflush);
 
 WRAP(int, fflush_unlocked, FILE *f)
 {
-	struct stdio_span s = stdio_span(f);
+	struct stdio_span s = stdio_span_flush(f);
 	int result = REAL(fflush_unlocked)(f);
 	stdio_on_flush(s, f, result);
 	return result;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 
+#include "clock.h"
 #include "thread.h"
 #include "config.h"
 #include "lock.h"
@@ -303,4 +304,13 @@ bool self_take_turn(void)
 void self_end_turn(void)
 {
 	__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
+}
+
+void self_count_clock_jumps(void)
+{
+	static int64_t counted;
+	int64_t jumps = clock_jumps();
+	if (jumps > counted)
+		self_count(STATE_OP_IOLENS_CLOCK_JUMP, jumps - counted, 0, 0);
+	counted = jumps;
 }

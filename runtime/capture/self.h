@@ -51,6 +51,9 @@ bool self_admit(void);
 bool self_take_turn(void);
 void self_end_turn(void);
 
+/* At the end: how often the clocks disagreed, as an operation. */
+void self_count_clock_jumps(void);
+
 /* What the life of the process, which stands above, tells a thread that may not record yet. */
 struct self_life {
 	bool (*observed)(void);

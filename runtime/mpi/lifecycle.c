@@ -99,7 +99,7 @@ static void find_meeting(void *place)
 static void enter_early(void *place)
 {
 	find_world(place);
-	life_enter_world(((struct place *)place)->meeting);
+	session_enter_world(((struct place *)place)->meeting);
 }
 
 static void enter_world(void *place)

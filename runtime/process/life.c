@@ -302,7 +302,7 @@ void life_join_world(const struct life_world *w)
 	if (!is_allowed())
 		return;
 	if (!life.in_session)
-		life_enter_world(w->meeting);
+		session_enter_world(w->meeting);
 	if (rank_left_out(w->rank) && state() == OFF)
 		return;
 	if (state() == OFF && !self_owner)
@@ -434,15 +434,6 @@ static void rise(void)
 	self_admit_all();
 }
 
-/* Another thread may just be waking the process, which makes a store in the directory of before. */
-void life_enter_world(uint64_t meeting)
-{
-	bool turn = self_take_turn();
-	session_enter_world(meeting);
-	if (turn)
-		self_end_turn();
-}
-
 static void wake(void *nothing)
 {
 	(void)nothing;
@@ -497,15 +488,6 @@ static void wake_touched(void)
 }
 
 void (*life_on_rank_end)(void);
-
-static void count_clock_jumps(void)
-{
-	static int64_t counted;
-	int64_t jumps = clock_jumps();
-	if (jumps > counted)
-		self_count(STATE_OP_IOLENS_CLOCK_JUMP, jumps - counted, 0, 0);
-	counted = jumps;
-}
 
 static void tell_end(struct state_process *p, enum state_end reason, int code)
 {
@@ -582,7 +564,7 @@ void life_end(enum state_end reason, int code)
 	EACH_MODULE(m)
 		if ((*m)->end)
 			(*m)->end();
-	count_clock_jumps();
+	self_count_clock_jumps();
 	uint64_t saved = self_work();
 	tell_end(&store_state()->process, reason, code);
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */

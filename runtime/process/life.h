@@ -66,9 +66,6 @@ enum life_keeping {
 	LIFE_STORE    /* the ranks must */
 };
 
-/* A rank's store is to be in the directory of its job, which is made where it is not. */
-void life_enter_world(uint64_t meeting);
-
 /* MPI_Init returned: observation starts here where only MPI programs are observed. */
 void life_join_world(const struct life_world *w);
 

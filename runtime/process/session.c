@@ -13,6 +13,7 @@
 #include "config.h"
 #include "delivery.h"
 #include "lock.h"
+#include "self.h"
 #include "store.h"
 #include "store_limit.h"
 #include "sys.h"
@@ -316,14 +317,18 @@ bool session_world_exists(uint64_t world)
 	return sys_private(session.world);
 }
 
+/* Another thread may just be waking the process, which makes a store in the directory of before. */
 void session_enter_world(uint64_t world)
 {
+	bool turn = self_take_turn();
 	name_world(world);
 	sys_make_directory(session.world, 0700);
 	if (sys_private(session.world))
 		move_store();
 	else
 		session.world[0] = '\0';
+	if (turn)
+		self_end_turn();
 }
 
 const char *session_world_directory(void)

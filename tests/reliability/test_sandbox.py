@@ -159,10 +159,8 @@ int main(void)
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO);
 	struct sock_fprog p = {n, f};
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	__asm__ volatile("syscall" /* which no wrapper sees */
-			 : "=a"(set)
-			 : "a"(SYS_seccomp), "D"(SECCOMP_SET_MODE_FILTER), "S"(0), "d"(&p)
-			 : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(set) : "a"(SYS_seccomp), "D"(SECCOMP_SET_MODE_FILTER), "S"(0), "d"(&p)
+		: "rcx", "r11", "memory"); /* which no wrapper sees */
 	for (int i = 0; i < 20; i++) {
 		fd = open("made", O_WRONLY | O_CREAT, 0600);
 		if (set || fd < 0 || write(fd, "text", 4) != 4 || close(fd))

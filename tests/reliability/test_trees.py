@@ -337,7 +337,6 @@ def test_a_child_that_a_signal_ended(observe: Observe, tmp_path: Path) -> None:
     script = f"({killed}) 2>/dev/null; (echo x >b; kill -TERM $BASHPID); exit 0"
     seen = observe(["bash", "-c", script], cwd=tmp_path)
     assert seen.done.returncode == 0
-    assert written(seen, tmp_path) == {"a": 50}
     # The shell's own echo is a stream's, and goes to the file that the shell has redirected its descriptor to.
     streams = [
         (name, int(row["STDIO_BYTES_WRITTEN"]))
@@ -345,6 +344,7 @@ def test_a_child_that_a_signal_ended(observe: Observe, tmp_path: Path) -> None:
         if of == "STDIO"
     ]
     assert [(name, size) for name, size in streams if size] == [(str(tmp_path / "b"), 2)]
+    assert written(seen, tmp_path) == {"a": 50, "b": 2}
     ends = [(row["ended"], int(row["signal"])) for row in seen.sections["process"]]
     assert ends[0] == ("exit", 0) and ("signal", 15) in ends
 

@@ -13,6 +13,7 @@ from observed import Observe, Observed
 # Reads one stream and writes another, by characters and by blocks, in turn on each of both, with seeks between.
 MIXED = r"""
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int main(void)
@@ -34,6 +35,7 @@ int main(void)
 				fputc('y', b);
 			return 0;
 		}
+		wait(NULL); /* both write where the other has left the offset of the descriptor */
 	}
 	return fclose(a) + fclose(b);
 }
