@@ -1,5 +1,6 @@
-"""What starting and ending processes costs: a shell that starts a small program again and again, in turn bare, with the
-library alone (every process writes its log) and under `iolens run` (one log of all).
+"""What starting and ending processes costs: a shell that starts a small program again and again, in turn bare, with an
+empty library preloaded (less than it takes no library can), with the library alone (every process writes its log) and
+under `iolens run` (one log of all).
 
 Prints per process the median and the least of wall and processor time in us, and the ratio to the bare ones of the same
 round, the median over rounds.
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WAYS = ("bare", "loaded, not observed", "the library alone", "iolens run")
+WAYS = ("bare", "an empty library", "loaded, not observed", "the library alone", "iolens run")
 
 
 def command(way: str, build: Path, directory: Path, processes: int, program: str) -> list[str]:
@@ -38,6 +39,8 @@ def command(way: str, build: Path, directory: Path, processes: int, program: str
 
 def environment(way: str, build: Path, directory: Path) -> dict[str, str]:
     own = dict(os.environ)
+    if way == "an empty library":
+        own["LD_PRELOAD"] = str(directory / "empty.so")
     if way in ("loaded, not observed", "the library alone"):
         own["LD_PRELOAD"] = str(build / "runtime" / "libiolens.so")
     if way == "the library alone":
@@ -49,6 +52,8 @@ def measure(way: str, given: argparse.Namespace) -> tuple[float, float]:
     """Wall and processor time of one process in us."""
     directory = Path(tempfile.mkdtemp(prefix="start-"))
     try:
+        make = ["cc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", directory / "empty.so"]
+        subprocess.run(make, check=True)
         run = command(way, given.build, directory, given.processes, given.program)
         used, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(
