@@ -61,6 +61,17 @@ def test_what_costs_next_to_nothing_is_a_count_behind_what_the_time_goes_into(
     assert "[small_reads]" in run_iolens(["findings", "-v", log]).stdout
 
 
+def test_a_run_in_io_is_not_said_to_spend_its_time_elsewhere(run_iolens: Run, tmp_path: Path) -> None:
+    """A compiler that reads for 76 of 100 seconds, and computes in 55 of them, beside its reads."""
+    job = Job(nprocs=1).posix("/scratch/a", 0, read={MiB: 400}, read_time=76.0)
+    used = {"user_time": 50.0, "system_time": 5.0, "major_faults": 0, "waits": 9, "end": 100.0}
+    job.section(
+        "process",
+        {"rank": 0, "pid": 1, "exe": "/usr/bin/cc1", "start": 0.0, "io_time": 76.0, "ended": "exit", **used},
+    )
+    assert "something else" not in run_iolens(["findings", job.save(tmp_path / "reads.darshan")]).stdout
+
+
 def test_exit_codes(run_iolens: Run, log: Path, quiet: Path, tmp_path: Path) -> None:
     assert run_iolens(["findings", log, "--fail-on", "high"]).returncode == 1
     assert run_iolens(["findings", quiet, "--fail-on", "low"]).returncode == 0

@@ -71,11 +71,17 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
 
 
 def _instead(data: Dataset) -> dict[int, str]:
-    """By log: what the time goes into besides I/O."""
+    """By log with less than half of its time in I/O: what the time goes into besides."""
     from iolens.rules.instead import instead
 
-    times = {row["log"]: row["run_time"] for row in data.rows("SELECT log, run_time FROM job")}
-    return {row["log"]: instead(row, times[row["log"]]) for row in data.metric("instead")}
+    times = {
+        row["log"]: row["run_time"]
+        for row in data.metric("headline")
+        if row["run_time"] and (row["io_time"] or 0) < 0.5 * row["run_time"]
+    }
+    return {
+        row["log"]: instead(row, times[row["log"]]) for row in data.metric("instead") if row["log"] in times
+    }
 
 
 def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every: bool) -> None:
