@@ -25,12 +25,36 @@ def test_links_lead_somewhere(root: Path) -> None:
     assert not dead, "\n" + "\n".join(dead)
 
 
-def test_every_decision_is_in_the_index(root: Path) -> None:
-    folder = root / "docs" / "decisions"
-    numbered = sorted(page.name for page in folder.glob("[0-9]*.md"))
-    listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text())
-    assert listed == numbered
+def decisions(root: Path) -> list[Path]:
+    return sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
+
+
+def test_every_decision_is_in_the_index_once(root: Path) -> None:
+    numbered = [page.name for page in decisions(root)]
+    rows = re.findall(
+        r"^\| \[(\d{4})\]\((\d{4}-[\w-]+\.md)\) \| (.+?) \|",
+        (root / "docs" / "decisions" / "README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert sorted(name for _, name, _ in rows) == numbered
     assert [name[:4] for name in numbered] == [f"{n:04}" for n in range(1, len(numbered) + 1)]
+    titles = {page.name: page.read_text().split("\n", 1)[0] for page in decisions(root)}
+    assert {name: f"# {number}: {subject}" for number, name, subject in rows} == titles
+
+
+def test_every_decision_has_a_status(root: Path) -> None:
+    """The line below the title; links in it lead to later decisions."""
+    other = r"\[\d{4}\]\(\d{4}-[\w-]+\.md\)"
+    status = re.compile(
+        rf"Status: (accepted( on \d{{4}}-\d\d-\d\d)?(; amended by {other}(, {other})*)?|superseded by {other})"
+    )
+    wrong = []
+    for page in decisions(root):
+        line = page.read_text().split("\n")[2]
+        later = re.findall(r"\[(\d{4})\]", line)
+        if not status.fullmatch(line) or any(number <= page.name[:4] for number in later):
+            wrong.append(f"{page.name}: {line}")
+    assert not wrong, "\n" + "\n".join(wrong)
 
 
 def test_make_help_names_every_target(root: Path) -> None:
