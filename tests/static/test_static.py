@@ -30,7 +30,7 @@ ALIKE = [
     if (CLOSE.match(name) or at % 5 == 0 or "IOLENS_STATIC_ALL" in os.environ)
 ]
 # They ask the dynamic linker for libc's old names.
-DYNAMIC = {"posix_old_stat_names", "stdio_old_names"}
+DYNAMIC = {"posix_closed_by_other_names", "posix_old_stat_names", "stdio_old_names"}
 # What a run has of its own: times, which access was the slowest, and places in a heat map.
 OF_THE_RUN = re.compile(
     r".*_(TIME|TIME_SIZE|TIMESTAMP|SLOWEST\w*|FASTEST\w*|BIN_\d+|BIN_WIDTH_SECONDS|VARIANCE\w*)$"

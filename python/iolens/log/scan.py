@@ -18,6 +18,10 @@ __all__ = ["Scan", "memory_allowed", "scan"]
 AnyPath = Union[str, "os.PathLike[str]"]
 
 
+_LOOKED_AT = 256
+"""Logs, for the columns of a section."""
+
+
 class Scan:
     """Logs that are read together, by threads; each table reads the files anew.
 
@@ -55,19 +59,34 @@ class Scan:
         return stream
 
     def _widest(self, section: str) -> _native.Log:
-        """The log whose section has most columns: newer versions add some, so it has those of all others."""
-        widest: tuple[int, Log] | None = None
-        for source in self._logs or self.paths:
-            try:
-                log = source if isinstance(source, Log) else Log(source)
-                width = len(log.trailer[section].schema) if section in log.trailer else 0
-            except IolensError:
-                continue  # reported when the rows are read
-            if width > (widest[0] if widest else 0):
-                widest = (width, log)
+        """The log whose section has most columns: newer versions add some, so it has those of all others.
+
+        Of many logs some are looked at, and all only where none of these has the section.
+        """
+        every = self._logs or self.paths
+        widest = self._widest_of(section, every[:: len(every) // _LOOKED_AT + 1]) or self._widest_of(
+            section, every
+        )
         if widest is None:
             raise KeyError(section)
-        return widest[1].native
+        return widest.native
+
+    def _widest_of(self, section: str, sources: Sequence[Log | str]) -> Log | None:
+        most, widest = -1, None
+        for source in sources:
+            try:
+                log = source if isinstance(source, Log) else Log(source)
+                if section not in log.trailer:
+                    continue
+            except IolensError:
+                continue  # reported when the rows are read
+            try:
+                width = len(log.trailer[section].schema)
+            except IolensError:
+                width = 0  # its rows are an error, too, which is reported then
+            if width > most:
+                most, widest = width, log
+        return widest
 
     def table(
         self,
