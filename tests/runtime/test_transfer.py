@@ -34,7 +34,8 @@ def test_half_is_reading_half_is_writing(
     (operation,) = [r for r in seen.sections["operation"] if r["name"] == call.split("(", maxsplit=1)[0]]
     read, written = float(source["POSIX_F_READ_TIME"]), float(target["POSIX_F_WRITE_TIME"])
     assert read > 0 and written == pytest.approx(read, abs=2e-6)
-    assert read + written == pytest.approx(float(operation["time"]), abs=2e-6)
+    # The rate of the processor's counter is known the better the longer the program has run.
+    assert read + written == pytest.approx(float(operation["time"]), abs=2e-6, rel=1e-3)
     busy = seen.sections["timeline"]
     assert sum(float(row["read"]) for row in busy) == pytest.approx(read, abs=2e-6)
     assert sum(float(row["write"]) for row in busy) == pytest.approx(written, abs=2e-6)
