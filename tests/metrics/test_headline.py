@@ -42,9 +42,9 @@ def test_time_of_programs_one_after_another_is_counted_together(observe: Observe
     copy = f"dd if=/dev/zero of={tmp_path}/data bs=100k count=100 conv=fsync 2>&1"
     with Dataset(observe(["sh", "-c", f"{copy}; {copy}; {copy}"]).log) as data:
         (row,) = data.metric("headline")
-        (time,) = data.rows("SELECT sum(io_time) AS total, max(io_time) AS longest FROM process")
+        (time,) = data.rows("SELECT sum(io_time) AS total FROM process")
         assert row["basis"] == "timeline"
-        assert time["longest"] * 1.5 < row["io_time"] <= time["total"] * 1.001  # stretches are on a grid
+        assert time["total"] * 0.9 < row["io_time"] <= time["total"] * 1.001  # stretches are on a grid
         assert row["bytes_written"] >= 3 * 100 * 102400
         assert row["unseen_written"] is not None
 
