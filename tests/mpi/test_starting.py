@@ -35,7 +35,8 @@ def test_records_are_of_the_programs_files_alone(job: Job) -> None:
     assert files(job) == {name for name, _ in expected} | {".openmpi/mca-params.conf"}
     record = shown.records(job.show())["POSIX", str(job.cwd / ".openmpi" / "mca-params.conf"), -1]
     assert (int(record["POSIX_OPENS"]), int(record["POSIX_BYTES_READ"])) == (2, 2 * len(PARAMETERS))
-    of_mpi = opened_by_mpi(job)  # some MPICHs open nothing but what is excluded for every program: /sys and its like
+    # Some MPICHs open nothing but what is excluded for every program: /sys and its like.
+    of_mpi = opened_by_mpi(job)
     assert job.which.family == "mpich" or all(of_mpi[rank] > 0 for rank in (0, 1))
 
 
