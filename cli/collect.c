@@ -43,13 +43,15 @@ static const struct choice table[] = {
 
 const struct choices collect_choices = {
 	.command = "collect",
-	.before = "collect [OPTION...] SPOOL AREA\n"
-		  "\n"
-		  "Moves the logs in the directory SPOOL, where everybody may write, into AREA/YEAR/MONTH/DAY, where "
-		  "only the caller\n"
-		  "may, as root. A log keeps its owner, who can read but not remove it. What is no log, or only looks "
-		  "like one (links,\n"
-		  "pipes, files with another name elsewhere), stays where it is, and a line says so.\n",
+	.before =
+		"collect [OPTION...] SPOOL AREA\n"
+		"\n"
+		"Run as root. Moves the logs in the directory SPOOL, where every user may write, into "
+		"AREA/YEAR/MONTH/DAY, "
+		"where\n"
+		"only the caller may. A log keeps its owner: this user can read it, not remove it. Other files (links, "
+		"pipes,\n"
+		"files with a second name elsewhere) stay where they are, and a line names each.\n",
 	.after = "Exit code 4 if something was left in SPOOL, 3 if one of the directories is not fit for it.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -136,7 +136,7 @@ static int show_settings(const char *file)
 	char library[4096];
 	if (!preload_find(library, sizeof library))
 		return cli_fail(CLI_INPUT,
-				"libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
+				"libiolens.so is not in this program's installation: set IOLENS_PRELOAD to its path");
 	struct witness w = {.library = library, .file = file};
 	FILE *in = witness_start(&w);
 	if (!in)

@@ -27,7 +27,7 @@ static const struct command commands[] = {
 	{"kernel", python_main, GROUP_OBSERVE, "install a notebook kernel that is observed", .choices = NULL},
 	{"top", top_main, GROUP_OBSERVE, "what programs read and write right now, by job, file and process",
 	 .choices = &top_choices},
-	{"watch", watch_main, GROUP_OBSERVE, "who waits in which call on which file: for jobs that hang",
+	{"watch", watch_main, GROUP_OBSERVE, "which process waits in which call on which file: for jobs that hang",
 	 .choices = &watch_choices},
 	{"overhead", python_main, GROUP_OBSERVE, "what observing costs a program: it runs with and without, in turn",
 	 .choices = NULL},

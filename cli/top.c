@@ -78,8 +78,7 @@ const struct choices top_choices = {
 		  "It reads their stores; they do not notice. Yours alone, or as root those of all users.\n"
 		  "JOB: a session (name or directory), the scheduler's number of a job, or a process; without it all "
 		  "that run.\n",
-	.after = "Times and the share in I/O are of calls that have ended: who waits in a call now, iolens watch "
-		 "tells.\n",
+	.after = "Times and the share in I/O are of calls that have ended. For calls that wait now: iolens watch.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.most = 1,

@@ -148,7 +148,7 @@ static void put_text(const struct request *r, const struct live_job *j, const st
 	       named == 1 ? "is waited in" : "are waited in", w->threads, w->threads == 1 ? "" : "s", w->running,
 	       w->running == 1 ? "" : "es");
 	if (w->denied)
-		printf("of %zu thread%s the kernel does not tell the call: %s\n", w->denied, w->denied == 1 ? "" : "s",
+		printf("the kernel hides the call of %zu thread%s: %s\n", w->denied, w->denied == 1 ? "" : "s",
 		       ptrace_scope_words());
 }
 

@@ -41,18 +41,18 @@ int collector_open(struct collector *c, const char *spool, const char *area)
 		return cli_fail(CLI_INPUT, "collect: %s: %s", spool, strerror(errno));
 	c->device = s.st_dev;
 	if (s.st_uid != geteuid())
-		return cli_fail(CLI_INPUT, "collect: %s: belongs to user %u: chown it to the one who collects", spool,
+		return cli_fail(CLI_INPUT, "collect: %s: belongs to user %u: chown it to the user that collects", spool,
 				(unsigned)s.st_uid);
 	c->area = open_directory(AT_FDCWD, area, &s);
 	if (c->area < 0)
 		return cli_fail(CLI_INPUT, "collect: %s: %s", area, strerror(errno));
 	if (s.st_uid != geteuid() || others_may_write(&s))
 		return cli_fail(CLI_INPUT,
-				"collect: %s: others may write there: chown it to the one who collects, and "
+				"collect: %s: other users may write there: chown it to the user that collects, and "
 				"chmod go-w",
 				area);
 	if (flock(c->spool, LOCK_EX | LOCK_NB) != 0)
-		return cli_fail(CLI_PARTIAL, "collect: %s: another iolens collect is at it", spool);
+		return cli_fail(CLI_PARTIAL, "collect: %s: another iolens collect works on it", spool);
 	return CLI_OK;
 }
 

@@ -96,7 +96,7 @@ static void check_backends(struct doctor *d)
 		checks_add(&d->checks, CHECK_OK, "mpi", "back ends for %s", names);
 	else
 		checks_add(&d->checks, CHECK_NOTE, "mpi",
-			   "no back end beside the library: ranks of MPI programs write no common log");
+			   "no back end next to the library: ranks of MPI programs write no common log");
 }
 
 static void check_library(struct doctor *d)
@@ -321,8 +321,8 @@ static void check_limits(struct doctor *d)
 	int scope = ptrace_scope();
 	if (scope > 0)
 		checks_add(&d->checks, CHECK_NOTE, "yama",
-			   "kernel.yama.ptrace_scope is %d: iolens watch tells the call of a thread to %s", scope,
-			   scope >= 3 ? "nobody" : "root only");
+			   "kernel.yama.ptrace_scope is %d: %s can see the call of a thread (iolens watch)", scope,
+			   scope >= 3 ? "no user" : "only root");
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < LEAST_ROOM)
 		checks_add(&d->checks, CHECK_PROBLEM, "limits", "ulimit -f allows files of %s: a store needs %s",
 			   units_bytes(text, (double)files.rlim_cur), "16 MiB");

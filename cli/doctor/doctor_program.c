@@ -100,7 +100,7 @@ void doctor_library(struct doctor *d, const char *as, const char *name)
 			 of ? of : "");
 		bool lacks = of && access(backend, R_OK) != 0;
 		checks_add(&d->checks, lacks ? CHECK_PROBLEM : CHECK_OK, as, "%s (%s)%s", name, interfaces[n].seen,
-			   lacks ? ": no back end for it beside the library" : "");
+			   lacks ? ": no back end for it next to the library" : "");
 		return;
 	}
 }

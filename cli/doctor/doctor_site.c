@@ -162,7 +162,7 @@ static void check_area(struct doctor *d)
 		check_acl(d, path);
 	}
 	if (!open && stat(path, &s) != 0)
-		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: not there, and nobody can write to %s: %s", path,
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: not there, and users cannot write to %s: %s", path,
 			   d->logs, "deploy/slurm/directories makes it, and Slurm's prolog");
 }
 

@@ -160,7 +160,7 @@ void doctor_slurm(struct doctor *d)
 {
 	static const struct script prolog = {"Prolog", CHECK_NOTE, "directories of days are made by hand or by cron"};
 	static const struct script epilog = {"Epilog", CHECK_PROBLEM,
-					     "of killed jobs there are stores, which nobody makes logs of"};
+					     "killed jobs leave stores, and nothing makes logs of them"};
 	static const struct script task = {"TaskProlog", CHECK_PROBLEM,
 					   "without it, and without the plugin, no job is observed"};
 	char configuration[PATH_MAX], plugstack[SITE_TEXT];

@@ -107,7 +107,7 @@ void live_wait_print(FILE *out, const struct live_wait *w)
 	if (c->state == 'T')
 		fputs("stopped by a signal", out);
 	else
-		fprintf(out, "waits in %s", *c->name ? c->name : "a call that the kernel does not tell");
+		fprintf(out, "waits in %s", *c->name ? c->name : "a call that the kernel hides");
 	if (*c->file) {
 		fputs(" of ", out);
 		print_safe(out, c->file);

@@ -141,8 +141,9 @@ int link_flags_dynamic(void)
 {
 	char library[PATH_MAX];
 	if (!preload_find(library, sizeof library) || !strchr(library, '/'))
-		return cli_fail(CLI_INPUT,
-				"config: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
+		return cli_fail(
+			CLI_INPUT,
+			"config: libiolens.so is not in this program's installation: set IOLENS_PRELOAD to its path");
 	if (!can_be_told(library))
 		return cannot_be_told(library);
 	printf("-Wl,--push-state,--no-as-needed %s -Wl,--pop-state -Wl,-rpath,%.*s\n", library,

@@ -149,15 +149,16 @@ int session_dir_make(struct session_dir *s, unsigned wanted)
 		s->epoch.counter = 0;
 	s->shared[0] = s->logs[0] = s->ranges[0] = s->synchronization[0] = '\0';
 	if (!preload_find(s->preload, sizeof s->preload))
-		return cli_fail(CLI_INPUT,
-				"run: libiolens.so not found beside this program: set IOLENS_PRELOAD to its path");
+		return cli_fail(
+			CLI_INPUT,
+			"run: libiolens.so is not in this program's installation: set IOLENS_PRELOAD to its path");
 	if (wanted & SESSION_COMMUNICATION && !preload_communication(s->preload, sizeof s->preload))
 		return cli_fail(CLI_INPUT, "run: %s not found: MPI communication cannot be counted", s->preload);
 	if (wanted & SESSION_SYNCHRONIZATION &&
 	    !preload_synchronization(s->preload, s->synchronization, sizeof s->synchronization))
-		return cli_fail(CLI_INPUT, "run: libiolens-synchronization.so not found beside %s", s->preload);
+		return cli_fail(CLI_INPUT, "run: libiolens-synchronization.so is not next to %s", s->preload);
 	if (wanted & SESSION_RANGES && !preload_ranges(s->preload, s->ranges, sizeof s->ranges))
-		return cli_fail(CLI_INPUT, "run: libiolens-ranges.so not found beside %s: no ranges can be seen",
+		return cli_fail(CLI_INPUT, "run: libiolens-ranges.so is not next to %s: ranges cannot be recorded",
 				s->preload);
 	const char *slash = strrchr(s->ranges, '/');
 	snprintf(s->python, sizeof s->python, "%.*spython", slash ? (int)(slash + 1 - s->ranges) : 0, s->ranges);

@@ -170,7 +170,7 @@ void sink_mode(struct sink *s, unsigned mode)
 int sink_skip(struct sink *s, uint64_t n, struct log_error *err)
 {
 	if (!s->path)
-		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "nobody else writes into memory");
+		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "no other process writes into memory");
 	int code = sink_flush(s, err);
 	s->at += n;
 	return code;
@@ -180,7 +180,7 @@ int sink_share(struct sink *s, uint64_t *inode, int64_t *changed, struct log_err
 {
 	struct stat f;
 	if (s->fd < 0)
-		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "nobody else writes into memory");
+		return log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "no other process writes into memory");
 	if (fchmod(s->fd, 0600) < 0 || fstat(s->fd, &f) < 0)
 		return log_fail_system(err, "temporary file of the log cannot be shared");
 	*inode = f.st_ino;

@@ -91,7 +91,7 @@ _current: Progress | None = None
 
 
 def step(text: str) -> None:
-    """What is being done from now on: "reading job.darshan". Costs nothing where nobody is told."""
+    """Names the step that begins now: "reading job.darshan". Costs nothing where no progress is shown."""
     if _current:
         _current.step(text)
 

@@ -198,7 +198,7 @@ def test_directories_that_are_not_fit_for_it(site: Site) -> None:
         return done.stderr
 
     site.area.chmod(0o777)
-    assert "others may write there: chown it" in said()
+    assert "other users may write there: chown it" in said()
     site.area.chmod(0o755)
     os.chown(site.spool, MALLORY, MALLORY)
     assert f"belongs to user {MALLORY}: chown it" in said()

@@ -232,7 +232,7 @@ def test_history_and_drift(data: Any, fleet: Fleet) -> None:
     (steady,) = ask(data, "drift", application="sim", recent=3).dicts()
     assert (steady["recent"], steady["drift"]) == (2, "")
     told = fleet("history", "sim", "--recent", "1").stdout
-    assert "job 105 of alice, 2026-11-06 10:30 UTC, 4 processes: beside 5 other runs" in told
+    assert "job 105 of alice, 2026-11-06 10:30 UTC, 4 processes, compared with 5 other runs" in told
     assert "▁▁▁▁▁█" in told and "quarter 4 of 4" in told and "slower" in told
     assert "job 103" in fleet("history", "sim", "--job", "103").stdout
     assert fleet("history", "nothing").returncode == 2

@@ -115,7 +115,7 @@ def test_a_rule_is_tried_on_history(notify: Run, tmp_path: Path) -> None:
     assert examples[0] == ["alice", "sim", 100, 3.0] and len(examples) == 6
     shown = notify(site % 1001, "--try", "many_writes").stdout
     assert shown.splitlines()[:2] == [
-        "many_writes on 9 jobs; nobody is told",
+        "many_writes on 9 jobs; no message is sent",
         "  matching   0 jobs of 0 users, 0 applications",
     ]
     assert not (tmp_path / "spool").exists()

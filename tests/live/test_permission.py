@@ -1,4 +1,4 @@
-"""What the kernel does not tell: Yama, /proc with hidepid, and jobs of other users, each with the words for it."""
+"""What the kernel hides: Yama, /proc with hidepid, and jobs of other users, each with the words for it."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def _as_nobody(place: Place) -> None:
 @pytest.mark.parametrize(
     ("scope", "words"),
     [
-        (1, "this root has no CAP_SYS_PTRACE: root outside of the container is told"),
-        (2, "this root has no CAP_SYS_PTRACE: root outside of the container is told"),
+        (1, "this root has no CAP_SYS_PTRACE: run as root outside of the container to see it"),
+        (2, "this root has no CAP_SYS_PTRACE: run as root outside of the container to see it"),
         (
             3,
-            "kernel.yama.ptrace_scope is 3: nobody is told, not even root, until the node is started with less",
+            "kernel.yama.ptrace_scope is 3: not even root can see it until the node is started with less",
         ),
     ],
 )
@@ -68,7 +68,7 @@ def _as_nobody(place: Place) -> None:
 def test_a_kernel_that_does_not_tell_root(scope: int, words: str, waiting: Place, yama: Path) -> None:
     shown = waiting.call("watch", "--once", waiting.session(), LD_PRELOAD=str(yama), STANDIN_SCOPE=str(scope))
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.splitlines()[-1] == f"of 1 thread the kernel does not tell the call: {words}"
+    assert shown.stdout.splitlines()[-1] == f"the kernel hides the call of 1 thread: {words}"
     told = waiting.call(
         "watch", "--once", "--json", waiting.session(), LD_PRELOAD=str(yama), STANDIN_SCOPE=str(scope)
     )
@@ -94,7 +94,7 @@ def test_a_kernel_that_tells_root_alone(scope: int, place: Place, yama: Path) ->
         [str(word) for word in command], env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    words = "of 1 thread the kernel does not tell the call: kernel.yama.ptrace_scope is not 0: root is told"
+    words = "the kernel hides the call of 1 thread: kernel.yama.ptrace_scope is not 0: run as root to see it"
     assert done.stdout.splitlines()[-1] == words
     with (place.work / "fifo").open("w"):
         pass

@@ -434,7 +434,7 @@ def test_noise_is_answered_plainly(visit: Visit) -> None:
         (("staff =", "stuff ="), '"stuff" is no setting: did you mean staff?'),
         (("staff = [\"sam\"]", "staff = \"sam\""), "expected a list"),
         (("port = 8420", "port = \"x\""), "expected a whole number"),
-        (("[header]\nname = \"X-Remote-User\"\nfrom = [\"10.0.0.1\"]\n", ""), "who is asking"),
+        (("[header]\nname = \"X-Remote-User\"\nfrom = [\"10.0.0.1\"]\n", ""), "cannot identify its users"),
         (("[server]", "[server"), "is no TOML"),
     ],
 )  # fmt: skip

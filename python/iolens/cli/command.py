@@ -76,7 +76,7 @@ def warn(text: str) -> None:
 
 
 def keep_private(logs: Iterable[str]) -> None:
-    """What is made from now on may be read by those who may read all of the logs, and by nobody else."""
+    """From now on, only users that may read all of the logs can read what is made."""
     readers = 0o044
     for log in logs:
         with contextlib.suppress(OSError):

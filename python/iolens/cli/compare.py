@@ -1,4 +1,4 @@
-"""iolens compare: runs beside each other."""
+"""iolens compare: compares runs."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
 
 @click.group(invoke_without_command=True)
 @click.option("--lake", metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-@click.option("--site", metavar="FILE", help="Settings of a site (TOML): who is who, who may see what.")
+@click.option(
+    "--site", metavar="FILE", help="Settings of a site (TOML): users, groups, and what they may see."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8420, show_default=True, type=click.IntRange(1, 65535), help="The port.")
 @click.option(

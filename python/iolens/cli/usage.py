@@ -55,7 +55,7 @@ def _missing(param: click.Parameter) -> str:
 
 
 def usage_text(error: click.ClickException) -> str:
-    """One line, without "iolens: ": what is wrong, and what may have been meant or where it is told."""
+    """One line, without "iolens: ": what is wrong, and what may have been meant or where to read about it."""
     context: click.Context | None = getattr(error, "ctx", None)
     name = context.command_path.partition(" ")[2] if context else " ".join(sys.argv[1:2])
     see = f": see iolens {name} --help"

@@ -1,4 +1,4 @@
-"""Groups of runs beside each other: what differs, by how much, is it more than noise, and where it is from."""
+"""Groups of runs compared: what differs, by how much, is it more than noise, and where it comes from."""
 
 from __future__ import annotations
 

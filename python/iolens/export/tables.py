@@ -17,7 +17,7 @@ FORMATS = {
     "csv": "FORMAT csv, HEADER",
     "json": "FORMAT json, ARRAY",
 }
-"""Format and file extension -> how DuckDB is told."""
+"""Format and file extension -> DuckDB's options."""
 
 _PASSING = [m.key for m in TRACES]
 

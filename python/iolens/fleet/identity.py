@@ -107,5 +107,5 @@ def _known(uid: int) -> str:
 
 
 def hashed_path(path: str) -> str:
-    """By this ingest knows a log whose path the lake has no more. No key: who guesses a path can confirm it."""
+    """Identifies a log whose path is no longer in the lake. It has no key: a guess of the path can be confirmed."""
     return "#" + hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

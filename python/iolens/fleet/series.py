@@ -1,4 +1,4 @@
-"""Series of numbers that a site's servers recorded, to stand beside jobs: CSV, or what Prometheus answers."""
+"""Series of numbers that a site's servers recorded, shown with jobs: CSV, or answers of Prometheus."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Dataset:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB's own, for those who write tables elsewhere; it knows the tables that were asked for before."""
+        """DuckDB's own, for callers that write tables elsewhere; it has the tables that were requested before."""
         return self._connection
 
     def tables(self) -> list[str]:
@@ -277,7 +277,7 @@ class Dataset:
         self._base.expect({word for statement in statements for word in re.findall(r"\w+", statement)})
 
     def prepare(self, statement: str) -> None:
-        """Makes the tables that a statement names: for those who ask through a cursor of ``connection``."""
+        """Makes the tables that a statement names, for callers that use a cursor of ``connection``."""
         self._base.expect(set(re.findall(r"\w+", statement)))
         self._prepare(statement)
 

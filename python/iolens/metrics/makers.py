@@ -10,7 +10,7 @@ __all__ = ["Makers"]
 
 
 class Makers:
-    """Tables that are being made, and by whom."""
+    """Tables that are being made, and the threads that make them."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -41,7 +41,7 @@ class Makers:
                     self._changed.notify_all()
 
     def _in_circle(self, own: int, name: str) -> bool:
-        """Does the maker of the table, or whoever it waits for, wait for this thread?"""
+        """Does the thread that makes the table wait, directly or through others, for this thread?"""
         maker = self._maker.get(name)
         while maker is not None and maker != own:
             maker = self._maker.get(self._waits_for.get(maker, ""))

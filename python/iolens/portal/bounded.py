@@ -286,7 +286,7 @@ class View:
         return Session(self, seconds)
 
     def prepare(self, statement: str) -> None:
-        """Tables are made by one request at a time; who has all of a statement's waits for no other's."""
+        """One request at a time makes tables; a statement that has all of its tables waits for no other."""
         if statement in self._prepared:
             return
         with self._making:

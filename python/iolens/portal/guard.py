@@ -1,4 +1,4 @@
-"""Around every request: who may talk to this server at all, how often and how much; what every answer carries."""
+"""Around every request: which clients may use this server, how often and how much; headers of every answer."""
 
 from __future__ import annotations
 

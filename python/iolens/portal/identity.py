@@ -35,7 +35,7 @@ def user_name(text: str) -> str | None:
 
 
 class Identity:
-    """Tells of each request who sent it."""
+    """Finds the user of each request."""
 
     def __init__(self, site: Site, state: State) -> None:
         self.site = site
@@ -67,7 +67,7 @@ class Identity:
         return hmac.new(self.state.secret, f"{name}\0{session}".encode(), hashlib.sha256).hexdigest()
 
     def known(self, request: HTTPConnection, api: bool) -> Known | None:
-        """Who sent the request, None if nobody knows. A token counts for the API alone."""
+        """The user of the request; None if unknown. A token counts for the API alone."""
         given = request.headers.get("authorization", "")
         if given:
             return self._by_token(given) if api else None

@@ -1,4 +1,4 @@
-"""Things that are made once for a key and kept for those who asked last."""
+"""A cache: values that are made once for a key; the ones used last are kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Place(Generic[V]):
 
 
 class Kept(Generic[K, V]):
-    """Who asks for what is being made waits for it, and nobody waits for another key's."""
+    """A request for a value that is being made waits for it, never for another key's."""
 
     def __init__(self) -> None:
         self._places: OrderedDict[K, _Place[V]] = OrderedDict()
@@ -51,6 +51,6 @@ class Kept(Generic[K, V]):
             ]
 
     def clear(self) -> None:
-        """What nobody has in hand ends here."""
+        """Ends what no request uses."""
         with self._lock:
             self._places.clear()

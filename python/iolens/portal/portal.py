@@ -126,7 +126,7 @@ class Portal:
                 self._busy.discard(name)
 
     def kept_details(self, edition: Edition, log: int, make: Callable[[], str]) -> str:
-        """The details of a job that somebody may see, made once for an edition."""
+        """The details of a job that the user may see, made once for an edition."""
         return self._details.get((edition.made, log), make, DETAILS)
 
     # ---- one door ----
@@ -151,7 +151,7 @@ class Portal:
             )
         if self.sign_in is not None:
             return "Sign in first."
-        return "Come through your site's front door, which tells this portal who you are."
+        return "Use your site's own address of this portal: it identifies you."
 
     def _check_form(self, request: Request, known: Known, form: dict[str, str]) -> None:
         """Is a change asked for by a page of ours? Raises HTTPException."""
@@ -220,7 +220,7 @@ class Portal:
         return self.anybodys_page(request, "problem.html", status, title=title, text=text)
 
     def anybodys_page(self, request: Request, template: str, status: int = 200, **context: Any) -> Response:
-        """A page that needs nobody known, and nothing of the lake."""
+        """A page that needs no identity, and nothing of the lake."""
         known = getattr(request.state, "known", None)
         made = self.templates.get_template(template).render(
             viewer=known.viewer if known else None,

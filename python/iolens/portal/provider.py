@@ -90,7 +90,7 @@ class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc] # Authli
 
 
 class Provider:
-    """One for a portal. Its description is read when somebody signs in: the portal starts without it."""
+    """One for a portal. The first sign-in reads its description: the portal starts without it."""
 
     def __init__(self, settings: OpenId, origin: str) -> None:
         self.settings = settings
@@ -184,7 +184,7 @@ class Provider:
             return dict(claims)
         more = client.userinfo(token=token)
         if more.get("sub") != claims["sub"]:
-            raise Refused("userinfo is of somebody else")
+            raise Refused("userinfo is another user's")
         return dict(more)
 
     def farewell(self) -> str:

@@ -66,7 +66,7 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
     opened = Lake(lake)
     if site.person == "" and opened.settings.get("pseudonyms"):
         raise IolensError(
-            "users of this lake are pseudonyms: nobody would see own jobs. Serve it for one person, without --site",
+            "its users are pseudonyms, which cannot see their own jobs: serve it to one user, without --site",
             str(lake),
             exit_code=USAGE,
         )

@@ -128,7 +128,7 @@ def _own_folder() -> tuple[Path, int]:
 
 
 def _remove_abandoned() -> None:
-    """Folders of this user's servers that were killed: nobody holds their lock."""
+    """Folders of this user's servers that were killed: no process holds their lock."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError):
             held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -166,7 +166,7 @@ class Edition:
     _all: Kept[Scope, View] = field(default_factory=Kept)
 
     def view(self, scope: Scope) -> View:
-        """The database of a scope; kept for those who asked last, that of staff always."""
+        """The database of a scope; the ones used last are kept, that of staff always."""
 
         def make() -> View:
             tables = BoundedTables(self.lake, self.snapshot, scope, self.folder)
@@ -197,7 +197,7 @@ class Edition:
             yield found.view
 
     def warm(self, names: Sequence[str] = WARM) -> None:
-        """Asks what staff will ask; what fails here fails again on its page, and is told there."""
+        """Runs the queries of staff's pages ahead; what fails here fails again on its page, which shows it."""
         for name in names:
             with (
                 contextlib.suppress(IolensError, duckdb.Error),
@@ -241,7 +241,7 @@ def resident() -> int:
 
 
 class Shelf:
-    """Keeps the current edition; looks for a newer one beside the requests."""
+    """Keeps the current edition; a thread of its own looks for a newer one."""
 
     def __init__(self, lake: Path, refresh: float = REFRESH, memory: str = "2GB") -> None:
         self.path = lake

@@ -46,7 +46,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of the report's; the table that it draws stands beside it."""
+    """A chart of the report's, with the table that it draws."""
 
     html: Markup
 

@@ -1,4 +1,4 @@
-"""The way in by the site's OpenID provider, and back: three addresses that need nobody known."""
+"""Sign-in by the site's OpenID provider, and sign-out: three addresses that need no identity."""
 
 from __future__ import annotations
 

@@ -65,14 +65,14 @@ class Project:
 
 @dataclass(frozen=True)
 class Site:
-    """All that a portal is told."""
+    """A portal's settings."""
 
     host: str = "127.0.0.1"
     port: int = 8420
     url: str = ""
     """Where browsers reach it, "" for http://HOST:PORT."""
     person: str = ""
-    """The one who started it and may see the whole lake; "" for a site."""
+    """The user that started it and may see the whole lake; "" for a site."""
     header: Header | None = None
     oidc: OpenId | None = None
     staff: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ class Site:
 
 
 def for_one_person(name: str, host: str, port: int, audit: Path | None = None) -> Site:
-    """Without a file: everything for who has started it."""
+    """Without a file: everything for the user that started it."""
     return Site(host=host, port=port, person=name, audit=audit, requests_per_second=100, burst=1000)
 
 
@@ -296,7 +296,9 @@ def read_site(path: str | os.PathLike[str]) -> Site:
         )
     root.end()
     if not found["header"] and not found["oidc"]:
-        raise IolensError("[header] or [oidc] is missing: who is asking?", name, exit_code=USAGE)
+        raise IolensError(
+            "[header] or [oidc] is missing: the portal cannot identify its users", name, exit_code=USAGE
+        )
     if found["header"] and found["oidc"]:
         raise IolensError("[header] and [oidc]: expected one of them", name, exit_code=USAGE)
     return Site(**settings, **found)

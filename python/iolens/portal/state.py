@@ -1,4 +1,4 @@
-"""Sessions, sign-ins and API tokens, in a file of SQLite or in memory: as hashes, so that who reads it can use none."""
+"""Sessions, sign-ins and API tokens, in a file of SQLite or in memory: as hashes, which a reader cannot use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS secret (value TEXT);
 TOKENS_EACH = 20
 
 SIGN_INS = 10_000
-"""Under way at once: whoever comes can begin one."""
+"""Sign-ins under way at once: every client can begin one."""
 
 
 class Token(NamedTuple):
@@ -82,7 +82,7 @@ class State:
         return text
 
     def session(self, text: str) -> str | None:
-        """Whose it is, None if it is nobody's or has ended."""
+        """The user it belongs to; None if it is unknown or has ended."""
         with self._change() as base:
             found = base.execute(
                 "SELECT user FROM session WHERE hash = ? AND ends > ?", (_hash(text), time.time())
@@ -117,7 +117,7 @@ class State:
     # ---- tokens ----
 
     def make_token(self, user: str, label: str, days: float) -> str:
-        """A new token's text, which is told once. Raises ValueError if the user has too many."""
+        """A new token's text, which is shown once. Raises ValueError if the user has too many."""
         text = "iolens_" + secrets.token_urlsafe(32)
         now = time.time()
         with self._change() as base:
@@ -132,7 +132,7 @@ class State:
         return text
 
     def token(self, text: str) -> str | None:
-        """Whose it is, None if it is nobody's or has ended."""
+        """The user it belongs to; None if it is unknown or has ended."""
         with self._change() as base:
             found = base.execute(
                 "SELECT user FROM token WHERE hash = ? AND ends > ?", (_hash(text), time.time())

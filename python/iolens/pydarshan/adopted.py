@@ -29,7 +29,7 @@ _STARRED = {
 
 
 def _report(ours: ModuleType) -> ModuleType:
-    """Our module of reports with the names that PyDarshan's has beside its classes."""
+    """Our module of reports, with the names that PyDarshan's module has in addition to its classes."""
     module = ModuleType("darshan.report", ours.__doc__)
     module.__dict__.update({name: getattr(ours, name) for name in (*ours.__all__, "logger")})
     for name, source in _STARRED.items():

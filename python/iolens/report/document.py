@@ -106,7 +106,7 @@ class Bars:
     note: str = ""
     metric: str = ""
     long_names: bool = False
-    """Each name stands above its bar, not beside it, and bars are as long as ``whole`` lets them."""
+    """Each name stands above its bar, and bars are as long as ``whole`` lets them."""
     half: bool = True
     """Whether it shares a line of the page with a neighbour."""
 

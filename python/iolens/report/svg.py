@@ -129,7 +129,7 @@ def _bar(x: float, y: float, width: float, series: Series, text: str) -> str:
 
 
 def _under(x: float, y: float, width: float, text: str) -> str:
-    """What a pointer finds beside a bar that is short, or nothing."""
+    """The area next to a short bar that a pointer finds, or nothing."""
     return (
         f'<rect class="under" x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{_BAR - 2}" '
         f'fill="none" pointer-events="all"><title>{escape(text)}</title></rect>'

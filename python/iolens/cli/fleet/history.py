@@ -1,4 +1,4 @@
-"""iolens fleet history: the runs of an application beside each other."""
+"""iolens fleet history: compares the runs of an application."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     until = [row for row in until if row is not job] + [job]
     start = f"{job['start']:%Y-%m-%d %H:%M} UTC" if job["start"] else "start unknown"
     click.echo(
-        f"job {job['job_id']} of {job['user']}, {start}, {job['nprocs']} processes: beside {len(alike) - 1} other runs"
+        f"job {job['job_id']} of {job['user']}, {start}, {job['nprocs']} processes, "
+        f"compared with {len(alike) - 1} other runs"
     )
     for name, unit in _MEASURES:
         click.echo(_line(name, unit, [row[name] for row in until], job[f"{name}_place"]))

@@ -1,4 +1,4 @@
-"""iolens fleet mark: what changed on a machine, beside its coverage."""
+"""iolens fleet mark: notes changes on a machine, shown with its coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""iolens fleet notify: new findings, told to those who want to know."""
+"""iolens fleet notify: sends new findings to their recipients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _try(site: Site, lake: str, name: str, as_json: bool) -> None:
 def _print_trial(trial: Trial) -> None:
     from iolens.rules.text import write
 
-    print(f"{trial.rule} on {trial.jobs:,} jobs; nobody is told")
+    print(f"{trial.rule} on {trial.jobs:,} jobs; no message is sent")
     print(
         f"  matching   {trial.matching:,} jobs of {trial.users:,} users, {trial.applications:,} applications"
     )
@@ -71,7 +71,7 @@ def _status(outbox: Outbox) -> None:
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; keep and send nothing.")
 @click.option("--status", is_flag=True, help="What waits, and why.")
 @click.option(
-    "--try", "trial", metavar="RULE", help="What this rule finds in all jobs of the lake; nobody is told."
+    "--try", "trial", metavar="RULE", help="What this rule finds in all jobs of the lake; sends nothing."
 )
 @click.option("--json", "as_json", is_flag=True, help="With --try: as JSON.")
 def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json: bool, **flags: Any) -> int:

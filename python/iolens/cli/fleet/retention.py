@@ -115,7 +115,7 @@ def _notices(lake: Lake, named: str | None) -> AbstractContextManager[Outbox | N
 
 
 def _outside(lake: Lake, before: date, notices: Outbox | None) -> None:
-    """What is beside the tables: old notices are forgotten; of what keeps its names it is said where."""
+    """Outside the tables: removes old notices, and says which files keep names."""
     from iolens.fleet.archive import archived_before
 
     logs, archives = archived_before(lake, before)

@@ -1,4 +1,4 @@
-"""iolens fleet top: who and what costs most."""
+"""iolens fleet top: the users, applications and files that cost most."""
 
 from __future__ import annotations
 

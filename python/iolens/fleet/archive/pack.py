@@ -360,7 +360,7 @@ def _logs_in(paths: list[str]) -> set[int]:
 
 
 def _locked(file: BinaryIO) -> bool:
-    """Is somebody at work on it?"""
+    """Does a process work on it?"""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -40,7 +40,7 @@ GROUPS = {
     "application": "name",
     "state": "state",
 }
-"""What coverage may be told by, and its SQL over ``accounted_run``."""
+"""What coverage may be grouped by, and its SQL over ``accounted_run``."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A rule tried on history: what it would have told, and whom, before anybody is told."""
+"""A rule tried on history: which notices it would have sent, and to which users."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Trial:
     users: int
     applications: int
     notices: int
-    """Users with applications: each would be told once."""
+    """Users with applications: each would get one notice."""
     time_lost: float | None
     worst: float | None
     by_month: tuple[tuple[str, int], ...]

@@ -21,7 +21,7 @@ class Delivery:
     delivered: int = 0
     withdrawn: int = 0
     failed: list[str] = field(default_factory=list)
-    """A line for each: to whom, and why not."""
+    """A line for each: the recipient, and why it failed."""
     busy: bool = False
     """Another process is sending: nothing was done."""
 
@@ -41,7 +41,7 @@ def deliver(outbox: Outbox, site: Site, clock: Callable[[], float]) -> Delivery:
         for message in outbox.due(clock()):
             recipient = site.find(message.recipient)
             if recipient is None and message.recipient.startswith(USER):
-                outbox.withdrawn(message.id, "the user does not want to be told any more")
+                outbox.withdrawn(message.id, "the user has unsubscribed")
                 done.withdrawn += 1
                 continue
             outbox.attempt(message.id, clock() + wait_after(message.attempts))

@@ -22,7 +22,7 @@ from iolens.error import IolensError
 __all__ = ["Message", "Outbox", "Told"]
 
 Told = tuple[str, str, str]
-"""User, application, rule: what is told once."""
+"""User, application, rule: one notice for each."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS message (
@@ -156,7 +156,7 @@ class Outbox:
         )
 
     def forget(self, before: float) -> int:
-        """What was told before this moment, and to whom; how many messages of then still wait, and stay as they are."""
+        """Removes notices sent before this moment. Returns how many messages of that time still wait; these stay."""
         with self._transaction():
             self._connection.execute(
                 "DELETE FROM told WHERE told < ? AND message NOT IN (SELECT id FROM message WHERE state = 'waiting')",

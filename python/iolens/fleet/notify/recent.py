@@ -1,4 +1,4 @@
-"""What is to be told of a lake: findings of its recent jobs."""
+"""Findings of a lake's recent jobs, for notices."""
 
 from __future__ import annotations
 

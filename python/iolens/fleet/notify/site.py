@@ -1,4 +1,4 @@
-"""What a site wants told, and to whom: one TOML file."""
+"""A site's recipients and rules for notices: one TOML file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Mail:
 
 @dataclass(frozen=True)
 class Recipient:
-    """Somebody who is told. ``severity``: the least that is told; ``rules``: patterns of rules' names, all without."""
+    """A recipient. ``severity``: the lowest that is sent; ``rules``: patterns of rules' names, all without."""
 
     name: str
     channel: str
@@ -88,7 +88,7 @@ class Recipient:
 
 @dataclass(frozen=True)
 class Site:
-    """What ``read_site`` read; without a file: nobody is told anything."""
+    """What ``read_site`` read; without a file, no notices are sent."""
 
     name: str = "iolens"
     link: str = ""
@@ -121,7 +121,7 @@ class Site:
         return frozenset(key.partition(".")[0] for key in self.thresholds)
 
     def everybody(self, users: set[str]) -> list[Recipient]:
-        """All recipients, and those of the users who want to be told."""
+        """All recipients, and users that subscribed."""
         return [*self.recipients, *(self.user(name) for name in sorted(users & self.opted_in))]
 
     def user(self, name: str) -> Recipient:

@@ -1,4 +1,4 @@
-"""For administrators: what came into the lake and what did not, and who asked for what."""
+"""For administrators: what came into the lake and what did not, and the users' requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that were picked, beside each other."""
+"""Compares runs that the user picked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _picked(asking: Asking) -> list[int]:
     """Numbers of logs, as the address has them."""
     texts = asking.request.query_params.getlist("log")
     if len(texts) > MOST:
-        raise IolensError(f"at most {MOST} runs can be beside each other", exit_code=USAGE)
+        raise IolensError(f"the page compares at most {MOST} runs", exit_code=USAGE)
     if not all(map(is_count, texts)):
         raise IolensError("log: expected numbers of logs", exit_code=USAGE)
     return list(dict.fromkeys(map(int, texts)))

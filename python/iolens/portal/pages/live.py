@@ -26,7 +26,7 @@ SECONDS = 3.0
 
 LONGEST = 4_000_000
 KEPT = 5.0
-"""Seconds that an answer of the exporters is kept, whoever asks."""
+"""Seconds that an answer of the exporters is kept for all users."""
 
 _SAMPLE = re.compile(r"iolens_live_(\w+)\{(.*)\} ([-+0-9.eE]+)(?: \S+)?")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -43,7 +43,7 @@ _SUMMED = {
 _COLUMNS = (
     ResultColumn("job", "", "as iolens top names it"),
     ResultColumn("job_id", "", "the scheduler's number"),
-    ResultColumn("user", "", "who runs it"),
+    ResultColumn("user", "", "the user that runs it"),
     ResultColumn("nodes", "count", "exporters that tell of it"),
     *(ResultColumn(name, unit, "so far, all nodes") for name, unit in _SUMMED.values()),
     ResultColumn("run_time", "seconds", "since it began"),

@@ -116,7 +116,7 @@ def _judge(share: float, spent: float) -> tuple[str, str]:
 
 
 def _unit(name: str, unit: str, values: list[Any]) -> str:
-    """Rules name units where there is one; the rest is told by name and values."""
+    """Rules name units where there is one; other measures are shown by name and values."""
     if unit:
         return unit
     if name in ("name", "file", "directory"):

@@ -1,4 +1,4 @@
-"""Runs beside each other: what ``iolens.compare`` found, as a document."""
+"""A comparison of runs by ``iolens.compare``, as a document."""
 
 from __future__ import annotations
 

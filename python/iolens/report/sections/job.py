@@ -1,4 +1,4 @@
-"""The job and its log: who ran what when, and what the log holds."""
+"""The job and its log: user, program, time, and what the log holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job's rates beside what `iolens peak --save` has measured on its file systems."""
+"""A job's rates, compared with what `iolens peak --save` measured on its file systems."""
 
 from __future__ import annotations
 
