@@ -60,7 +60,7 @@ def behind_proxy(site: Any, port: int) -> Any:
     """The site on a port of this machine, whose browsers tell who they are."""
     import ipaddress
 
-    from iolens.portal.site import Header
+    from iolens.portal.access.site import Header
 
     header = Header("x-remote-user", (ipaddress.ip_network("127.0.0.1"),))
     return dataclasses.replace(site, port=port, url=f"http://127.0.0.1:{port}", header=header, state=None)

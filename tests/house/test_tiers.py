@@ -100,7 +100,7 @@ def test_each_feature_in_readme_has_a_quick_test(root: Path) -> None:
     ("changed", "chosen", "left"),
     [
         ({"modules/stdio/record.c"}, {"programs", "reliability"}, {"portal", "fleet", "format"}),
-        ({"python/iolens/portal/guard.py"}, {"portal"}, {"fleet", "programs", "mpi", "format"}),
+        ({"python/iolens/portal/access/guard.py"}, {"portal"}, {"fleet", "programs", "mpi", "format"}),
         (
             {"python/iolens/metrics/sql/opens.sql"},
             {"metrics", "rules", "fleet", "portal"},

@@ -19,9 +19,9 @@ from small_lake import make_lake
 pytest.importorskip("starlette")
 pytest.importorskip("deltalake")
 
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.site import Site, read_site
+from iolens.portal.access.site import Site, read_site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
 from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
@@ -53,8 +53,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def shelf(lake: Path) -> Iterator[Shelf]:
-    made = Shelf(lake, refresh=3600)
+def snapshots(lake: Path) -> Iterator[Snapshots]:
+    made = Snapshots(lake, refresh=3600)
     made.renew()
     assert made.problem == ""
     yield made
@@ -70,8 +70,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 @pytest.fixture(scope="session")
-def portal(site: Site, shelf: Shelf) -> Portal:
-    return Portal(site, shelf)
+def portal(site: Site, snapshots: Snapshots) -> Portal:
+    return Portal(site, snapshots)
 
 
 @pytest.fixture(scope="session")
@@ -108,11 +108,11 @@ def post(portal: Portal, visit: Visit) -> Visit:
 
 
 @pytest.fixture(scope="session")
-def logs(shelf: Shelf) -> dict[int, int]:
+def logs(snapshots: Snapshots) -> dict[int, int]:
     """Number of a job -> its log's number in the lake."""
-    from iolens.portal.access import EVERYTHING
+    from iolens.portal.data.scope import EVERYTHING
 
-    with shelf.current().view(EVERYTHING).session() as data:
+    with snapshots.current().view(EVERYTHING).session() as data:
         return {row["job_id"]: row["log"] for row in data.rows("SELECT job_id, log FROM job")}
 
 

@@ -14,11 +14,11 @@ import pyarrow.ipc
 import pytest
 import uvicorn
 from iolens.error import IolensError
+from iolens.portal.access.site import Site
 from iolens.portal.client import Client
-from iolens.portal.openapi import PATHS, document
-from iolens.portal.portal import Portal
-from iolens.portal.routes import ROUTES
-from iolens.portal.site import Site
+from iolens.portal.web.application import Portal
+from iolens.portal.web.openapi import PATHS, document
+from iolens.portal.web.routes import ROUTES
 from jsonschema import Draft202012Validator
 
 Visit = Callable[..., Any]

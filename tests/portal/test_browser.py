@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 import uvicorn
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
 from playwright.sync_api import Browser, Page
 from portal_site import behind_proxy
 
 
 @pytest.fixture(scope="module")
-def address(site: Site, shelf: Shelf) -> Iterator[str]:
+def address(site: Site, snapshots: Snapshots) -> Iterator[str]:
     """A portal that believes this machine's header."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen()
     port = listening.getsockname()[1]
-    portal = Portal(behind_proxy(site, port), shelf)
+    portal = Portal(behind_proxy(site, port), snapshots)
     server = uvicorn.Server(uvicorn.Config(portal.app(), log_level="error", proxy_headers=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

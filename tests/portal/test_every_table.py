@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
 from starlette.testclient import TestClient
 
 FIGURE = re.compile(r'<figure class="([\w -]+)" id="([\w.-]+)">(.*?)</figure>', re.DOTALL)
@@ -79,9 +79,9 @@ class Visitor:
 
 
 @pytest.fixture
-def visitor(exporter: str, site: Site, shelf: Shelf, tmp_path: Any) -> Visitor:
+def visitor(exporter: str, site: Site, snapshots: Snapshots, tmp_path: Any) -> Visitor:
     told = dataclasses.replace(site, exporters=(exporter,), state=None, audit=tmp_path / "audit.jsonl")
-    return Visitor(Portal(told, shelf))
+    return Visitor(Portal(told, snapshots))
 
 
 def test_charts_have_tables_and_tables_have_their_csv_and_sql(visitor: Visitor) -> None:

@@ -11,13 +11,13 @@ from typing import Any, Callable
 import places
 import pytest
 from iolens.error import IolensError
-from iolens.portal.access import EVERYTHING, Scope
-from iolens.portal.portal import Portal
-from iolens.portal.sandbox import Limits, Result, fetched, known_tables
-from iolens.portal.sandbox import run as run_as
-from iolens.portal.shelf import Edition, Shelf
-from iolens.portal.site import Site, read_site
-from iolens.portal.statement import check
+from iolens.portal.access.site import Site, read_site
+from iolens.portal.data.sandbox import Limits, Result, fetched, known_tables
+from iolens.portal.data.sandbox import run as run_as
+from iolens.portal.data.scope import EVERYTHING, Scope
+from iolens.portal.data.snapshot import PortalSnapshot, Snapshots
+from iolens.portal.data.statement import check
+from iolens.portal.web.application import Portal
 from made_log import Make
 from portal_site import for_one, settings
 from starlette.testclient import TestClient
@@ -25,8 +25,8 @@ from starlette.testclient import TestClient
 Visit = Callable[..., Any]
 
 
-def run(edition: Edition, scope: Scope, statement: str, limits: Limits) -> Result:
-    return run_as(edition, scope, statement, limits, fetched(limits))
+def run(snapshot: PortalSnapshot, scope: Scope, statement: str, limits: Limits) -> Result:
+    return run_as(snapshot, scope, statement, limits, fetched(limits))
 
 
 ALICE = Scope(users=frozenset({"alice"}))
@@ -58,17 +58,17 @@ def test_two_headers_are_no_name(portal: Portal) -> None:
     assert client.get("/jobs", headers=twice).status_code == 401
 
 
-def test_names_with_quotes_are_names(visit: Visit, shelf: Shelf) -> None:
+def test_names_with_quotes_are_names(visit: Visit, snapshots: Snapshots) -> None:
     for name in ("x' OR '1'='1", 'x" OR 1=1 --', "alice'--", "%", "*"):
         answer = visit(name, "/jobs")
         assert answer.status_code == 200 and "<b>0</b> jobs" in answer.text, name
         assert run(
-            shelf.current(), Scope(users=frozenset({name})), "SELECT count(*) FROM job", Limits()
+            snapshots.current(), Scope(users=frozenset({name})), "SELECT count(*) FROM job", Limits()
         ).rows == [(0,)]
 
 
-def test_the_address_of_one_person_works_once(site: Site, shelf: Shelf) -> None:
-    portal = Portal(for_one(site), shelf)
+def test_the_address_of_one_person_works_once(site: Site, snapshots: Snapshots) -> None:
+    portal = Portal(for_one(site), snapshots)
     client = TestClient(portal.app(), base_url="http://127.0.0.1:8420", follow_redirects=False)
     assert client.get("/jobs").status_code == 401
     assert client.get("/jobs", headers={"X-Remote-User": "ann"}).status_code == 401
@@ -174,35 +174,35 @@ ESCAPES = (
 
 @pytest.mark.parametrize("statement", ESCAPES)
 def test_a_statement_that_is_no_query_of_the_lake_is_refused(
-    statement: str, shelf: Shelf, lake: Path
+    statement: str, snapshots: Snapshots, lake: Path
 ) -> None:
     for scope in (ALICE, EVERYTHING):
         with pytest.raises(IolensError) as error:
-            run(shelf.current(), scope, statement.replace("{lake}", str(lake)), Limits())
+            run(snapshots.current(), scope, statement.replace("{lake}", str(lake)), Limits())
         assert "root:" not in str(error.value) and len(str(error.value).splitlines()) == 1
     assert not list(lake.glob("stolen*"))
 
 
 def test_without_the_check_the_database_itself_holds(
-    shelf: Shelf, lake: Path, monkeypatch: pytest.MonkeyPatch
+    snapshots: Snapshots, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check is the second wall: behind it is a database that has nothing else and reaches nothing else."""
-    monkeypatch.setattr("iolens.portal.sandbox.check", lambda statement, known: ["job", "finding"])
+    monkeypatch.setattr("iolens.portal.data.sandbox.check", lambda statement, known: ["job", "finding"])
     for escape in ESCAPES[:8]:
         statement = escape.replace("{lake}", str(lake))
         try:
-            found = run(shelf.current(), ALICE, statement, Limits()).rows
+            found = run(snapshots.current(), ALICE, statement, Limits()).rows
         except IolensError:
             continue
         assert "bob" not in str(found) and "root:" not in str(found), statement
     assert {
         row[0]
-        for row in run(shelf.current(), ALICE, 'SELECT DISTINCT "user" FROM measured_made', Limits()).rows
+        for row in run(snapshots.current(), ALICE, 'SELECT DISTINCT "user" FROM measured_made', Limits()).rows
     } == {"alice"}
 
 
-def test_what_people_ask_is_not_refused(shelf: Shelf) -> None:
-    edition = shelf.current()
+def test_what_people_ask_is_not_refused(snapshots: Snapshots) -> None:
+    snapshot = snapshots.current()
     for statement, rows in (
         ("SELECT count(*) FROM job", [(6,)]),
         ("FROM job SELECT count(DISTINCT \"user\")", [(1,)]),
@@ -214,29 +214,32 @@ def test_what_people_ask_is_not_refused(shelf: Shelf) -> None:
         ("VALUES (1), (2)", [(1,), (2,)]),
         ("SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY start) AS n FROM job)", [(6,)]),
     ):  # fmt: skip
-        assert run(edition, ALICE, statement, Limits()).rows == rows, statement
-    assert run(edition, ALICE, "DESCRIBE job", Limits()).names[0] == "column_name"
+        assert run(snapshot, ALICE, statement, Limits()).rows == rows, statement
+    assert run(snapshot, ALICE, "DESCRIBE job", Limits()).names[0] == "column_name"
 
 
-def test_a_statement_has_its_time_its_memory_and_its_rows(shelf: Shelf) -> None:
-    edition = shelf.current()
+def test_a_statement_has_its_time_its_memory_and_its_rows(snapshots: Snapshots) -> None:
+    snapshot = snapshots.current()
     with pytest.raises(IolensError, match="ended after"):
         run(
-            edition,
+            snapshot,
             ALICE,
             "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b",
             Limits(seconds=0.5),
         )
     with pytest.raises(IolensError, match="memory"):
         run(
-            edition, ALICE, "SELECT list(a.range) FROM range(300000000) a", Limits(seconds=60, memory="100MB")
+            snapshot,
+            ALICE,
+            "SELECT list(a.range) FROM range(300000000) a",
+            Limits(seconds=60, memory="100MB"),
         )
-    found = run(edition, ALICE, "FROM range(100)", Limits(rows=10))
+    found = run(snapshot, ALICE, "FROM range(100)", Limits(rows=10))
     assert len(found.rows) == 10 and found.cut
 
 
-def test_the_check_knows_no_table_by_chance(shelf: Shelf) -> None:
-    known = known_tables(shelf.current().view(ALICE))
+def test_the_check_knows_no_table_by_chance(snapshots: Snapshots) -> None:
+    known = known_tables(snapshots.current().view(ALICE))
     assert check("SELECT * FROM job JOIN finding USING (log)", known) == ["finding", "job"]
     with pytest.raises(IolensError, match="no table"):
         check("SELECT * FROM metric.nothing", known)
@@ -306,12 +309,12 @@ def test_names_of_files_and_command_lines_are_text(tmp_path: Path, site: Site) -
         check=True,
         capture_output=True,
     )
-    shelf = Shelf(lake)
-    shelf.renew()
+    snapshots = Snapshots(lake)
+    snapshots.renew()
     client = TestClient(
-        Portal(site, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+        Portal(site, snapshots).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
     )
-    with shelf.current().view(EVERYTHING).session() as data:
+    with snapshots.current().view(EVERYTHING).session() as data:
         number = data.rows("SELECT log FROM job")[0]["log"]
     for path in (
         "/jobs",
@@ -335,11 +338,11 @@ def test_names_of_files_and_command_lines_are_text(tmp_path: Path, site: Site) -
             "content-security-policy"
         ]
     )
-    shelf.stop()
+    snapshots.stop()
 
 
 def test_cells_that_a_spreadsheet_would_compute_are_text() -> None:
-    from iolens.portal.shown import to_csv
+    from iolens.portal.web.widgets import to_csv
 
     assert to_csv(["a"], [["=1+1"], ["@x"], ["-x"], [-1.5], ["fine"]]).splitlines() == [
         "a",
@@ -375,11 +378,11 @@ def test_too_much_is_refused(visit: Visit, portal: Portal) -> None:
     assert visit("alice", "/jobs?" + "a" * 20_000).status_code == 414
 
 
-def test_who_asks_too_often_waits(site: Site, shelf: Shelf) -> None:
+def test_who_asks_too_often_waits(site: Site, snapshots: Snapshots) -> None:
     import dataclasses
 
     portal = Portal(
-        dataclasses.replace(site, requests_per_second=0.001, burst=5, audit=None, state=None), shelf
+        dataclasses.replace(site, requests_per_second=0.001, burst=5, audit=None, state=None), snapshots
     )
     client = TestClient(portal.app(), base_url="https://portal.example.org", client=("10.0.0.1", 1))
     codes = [client.get("/healthy", headers={"X-Remote-User": "alice"}).status_code for _ in range(7)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 
 import pytest
-from iolens.portal.kept import Kept
+from iolens.portal.data.cache import Cache
 
 
 def test_each_is_made_once_and_the_oldest_goes_first() -> None:
-    kept: Kept[str, list[str]] = Kept()
+    kept: Cache[str, list[str]] = Cache()
     made: list[str] = []
 
     def get(key: str) -> list[str]:
@@ -27,7 +27,7 @@ def test_each_is_made_once_and_the_oldest_goes_first() -> None:
 
 
 def test_what_failed_is_tried_again() -> None:
-    kept: Kept[str, int] = Kept()
+    kept: Cache[str, int] = Cache()
 
     def fail() -> int:
         raise OSError("gone")
@@ -39,7 +39,7 @@ def test_what_failed_is_tried_again() -> None:
 
 
 def test_who_asks_for_another_key_does_not_wait() -> None:
-    kept: Kept[str, str] = Kept()
+    kept: Cache[str, str] = Cache()
     begun, go_on = threading.Event(), threading.Event()
     found: list[str] = []
 

@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 import places
 import pytest
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
 from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
@@ -51,10 +51,10 @@ def test_a_link_by_the_task_of_an_array(lake: Path, site: Site, tmp_path: Path) 
     (tmp_path / "sacct").write_text(TASKS)
     command = [places.BIN, "fleet", "accounting", tmp_path / "sacct", "--zone", "UTC", "--lake", own]
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    shelf = Shelf(own, refresh=3600)
-    shelf.renew()
+    snapshots = Snapshots(own, refresh=3600)
+    snapshots.renew()
     client = TestClient(
-        Portal(site, shelf).app(),
+        Portal(site, snapshots).app(),
         base_url="https://portal.example.org",
         client=("10.0.0.1", 1),
         follow_redirects=False,
@@ -68,7 +68,7 @@ def test_a_link_by_the_task_of_an_array(lake: Path, site: Site, tmp_path: Path) 
     assert got("alice", "90_3")[0] == 303
     assert got("sam", "90_4") == got("sam", "200") and got("sam", "90_4")[0] == 303
     assert got("alice", "90_4") == got("alice", "90_5") == got("sam", "91_3") == (404, "")
-    shelf.stop()
+    snapshots.stop()
 
 
 def test_the_guide_has_three_panels() -> None:

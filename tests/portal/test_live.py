@@ -8,18 +8,18 @@ import socket
 import threading
 import time
 
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
 from starlette.testclient import TestClient
 
 
-def test_running_jobs_are_ones_own(exporter: str, site: Site, shelf: Shelf) -> None:
+def test_running_jobs_are_ones_own(exporter: str, site: Site, snapshots: Snapshots) -> None:
     told = dataclasses.replace(
         site, exporters=(exporter, "http://127.0.0.1:1/metrics"), state=None, audit=None
     )
     client = TestClient(
-        Portal(told, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+        Portal(told, snapshots).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
     )
     own = client.get("/running", headers={"X-Remote-User": getpass.getuser()}).text
     assert "one &#34;x&#34; &lt;b&gt;" in own and "2 MiB" in own and "12.5 s" in own
@@ -30,10 +30,10 @@ def test_running_jobs_are_ones_own(exporter: str, site: Site, shelf: Shelf) -> N
     assert "one &#34;" in staff and ">two<" in staff
 
 
-def test_running_jobs_as_csv_and_by_the_api(exporter: str, site: Site, shelf: Shelf) -> None:
+def test_running_jobs_as_csv_and_by_the_api(exporter: str, site: Site, snapshots: Snapshots) -> None:
     told = dataclasses.replace(site, exporters=(exporter,), state=None, audit=None)
     client = TestClient(
-        Portal(told, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+        Portal(told, snapshots).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
     )
     own = {"X-Remote-User": getpass.getuser()}
     rows = {row["job_id"]: row for row in client.get("/api/v1/running", headers=own).json()["rows"]}
@@ -44,7 +44,7 @@ def test_running_jobs_as_csv_and_by_the_api(exporter: str, site: Site, shelf: Sh
     assert len(client.get("/running.csv", headers={"X-Remote-User": "alice"}).text.splitlines()) == 1
 
 
-def test_an_exporter_that_tells_drop_by_drop_is_not_waited_for(site: Site, shelf: Shelf) -> None:
+def test_an_exporter_that_tells_drop_by_drop_is_not_waited_for(site: Site, snapshots: Snapshots) -> None:
     """Each drop comes in time, the whole never: others' answers are shown, and nobody waits longer."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -63,7 +63,7 @@ def test_an_exporter_that_tells_drop_by_drop_is_not_waited_for(site: Site, shelf
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         told = dataclasses.replace(site, exporters=(url,), state=None, audit=None)
         client = TestClient(
-            Portal(told, shelf).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+            Portal(told, snapshots).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
         )
         page = client.get("/running", headers={"X-Remote-User": "sam"}).text
         assert "not all was told in 3 s" in page

@@ -16,10 +16,10 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import places
 import pytest
 from iolens.error import IolensError
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.signin import onward
-from iolens.portal.site import OpenId, Site, read_site
+from iolens.portal.access.site import OpenId, Site, read_site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
+from iolens.portal.web.signin import onward
 from portal_site import settings
 from starlette.testclient import TestClient
 
@@ -71,17 +71,17 @@ def provider(running: Running) -> Iterator[Running]:
     running.wrong("")
 
 
-def portal_of(issuer: str, site: Site, shelf: Shelf, folder: Path) -> Portal:
+def portal_of(issuer: str, site: Site, snapshots: Snapshots, folder: Path) -> Portal:
     settings = OpenId(issuer, "portal", SECRET)
     return Portal(
         dataclasses.replace(site, header=None, oidc=settings, state=folder / "s.db", audit=folder / "a"),
-        shelf,
+        snapshots,
     )
 
 
 @pytest.fixture
-def portal(provider: Running, site: Site, shelf: Shelf, tmp_path: Path) -> Portal:
-    return portal_of(provider.issuer, site, shelf, tmp_path)
+def portal(provider: Running, site: Site, snapshots: Snapshots, tmp_path: Path) -> Portal:
+    return portal_of(provider.issuer, site, snapshots, tmp_path)
 
 
 class Browser:
@@ -169,10 +169,10 @@ def test_roles_are_those_of_the_file(portal: Portal) -> None:
     assert browser.get("/audit").status_code == 200
 
 
-def test_claims_may_be_in_the_id_token(site: Site, shelf: Shelf, tmp_path: Path) -> None:
+def test_claims_may_be_in_the_id_token(site: Site, snapshots: Snapshots, tmp_path: Path) -> None:
     running = Running(CLAIMS="token")
     try:
-        browser = Browser(portal_of(running.issuer, site, shelf, tmp_path))
+        browser = Browser(portal_of(running.issuer, site, snapshots, tmp_path))
         assert browser.sign_in("alice").status_code == 303
         assert "<b>6</b> jobs" in browser.get("/jobs").text
     finally:
@@ -367,23 +367,23 @@ def test_log_out(portal: Portal, provider: Running) -> None:
 
 def test_a_provider_that_is_down_and_comes_back(
     site: Site,
-    shelf: Shelf,
+    snapshots: Snapshots,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("iolens.portal.provider.SECONDS", 0.2)
+    monkeypatch.setattr("iolens.portal.access.provider.SECONDS", 0.2)
     first = Running()
     issuer, port = first.issuer, str(urlsplit(first.issuer).port)
     first.stop()
-    portal = portal_of(issuer, site, shelf, tmp_path)
+    portal = portal_of(issuer, site, snapshots, tmp_path)
     browser = Browser(portal)
     for _ in range(2):
         answer = browser.get("/login?next=/jobs")
         assert answer.status_code == 503 and "Nobody can sign in now" in answer.text
         assert told(portal)["status"] == 503 and told(portal)["error"]
     time.sleep(0.3)
-    monkeypatch.setattr("iolens.portal.provider.SECONDS", 5)
+    monkeypatch.setattr("iolens.portal.access.provider.SECONDS", 5)
     second = Running(port)
     monkeypatch.setattr(portal.sign_in.provider, "_failed", -100)  # type: ignore[union-attr]
     assert browser.sign_in("alice").status_code == 303
@@ -400,10 +400,10 @@ def test_a_provider_that_is_down_and_comes_back(
 
 
 def test_a_description_of_another_issuer_is_refused(
-    provider: Running, site: Site, shelf: Shelf, tmp_path: Path
+    provider: Running, site: Site, snapshots: Snapshots, tmp_path: Path
 ) -> None:
     """Same server, another name: what it says of itself does not fit the settings."""
-    portal = portal_of(provider.issuer.replace("127.0.0.1", "localhost"), site, shelf, tmp_path)
+    portal = portal_of(provider.issuer.replace("127.0.0.1", "localhost"), site, snapshots, tmp_path)
     assert Browser(portal).get("/login").status_code == 503
     assert "not that of issuer" in told(portal)["error"]
 

@@ -11,13 +11,13 @@ import pytest
 from iolens.fleet import Lake
 from iolens.fleet.batch import Options
 from iolens.fleet.ingest import Ingest
-from iolens.portal import bounded
-from iolens.portal import shelf as shelves
-from iolens.portal.access import EVERYTHING, Scope
-from iolens.portal.bounded import Session
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import FEW_VIEWS, MOST_RESIDENT, VIEWS, Shelf
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data import snapshot as snapshot_module
+from iolens.portal.data import view as view_module
+from iolens.portal.data.scope import EVERYTHING, Scope
+from iolens.portal.data.snapshot import FEW_VIEWS, MOST_RESIDENT, VIEWS, Snapshots
+from iolens.portal.data.view import Session
+from iolens.portal.web.application import Portal
 from small_lake import Area, make_area
 from starlette.testclient import TestClient
 
@@ -37,15 +37,15 @@ PREPARED = (
 
 
 @pytest.fixture
-def own(lake: Path) -> Iterator[Shelf]:
-    made = Shelf(lake, refresh=3600)
+def own(lake: Path) -> Iterator[Snapshots]:
+    made = Snapshots(lake, refresh=3600)
     made.renew()
     yield made
     made.stop()
 
 
 def test_staffs_pages_are_answered_from_memory(
-    own: Shelf, site: Site, monkeypatch: pytest.MonkeyPatch
+    own: Snapshots, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = TestClient(
         Portal(site, own).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
@@ -64,30 +64,32 @@ def test_staffs_pages_are_answered_from_memory(
 
 
 @pytest.mark.parametrize(("memory", "kept"), [(0, VIEWS), (MOST_RESIDENT, FEW_VIEWS)])
-def test_databases_that_are_kept(memory: int, kept: int, own: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_databases_that_are_kept(
+    memory: int, kept: int, own: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last ones that people asked, and that of everything."""
-    monkeypatch.setattr(shelves, "resident", lambda: memory)
-    edition = own.current()
-    everything = edition.view(EVERYTHING)
+    monkeypatch.setattr(snapshot_module, "resident", lambda: memory)
+    snapshot = own.current()
+    everything = snapshot.view(EVERYTHING)
     scopes = [Scope(users=frozenset({f"user{n}"})) for n in range(VIEWS + 3)]
-    views = [edition.view(scope) for scope in scopes]
-    assert len(edition._views) == kept
-    assert edition.view(EVERYTHING) is everything and edition.view(scopes[-1]) is views[-1]
-    assert edition.view(scopes[0]) is not views[0]
+    views = [snapshot.view(scope) for scope in scopes]
+    assert len(snapshot._views) == kept
+    assert snapshot.view(EVERYTHING) is everything and snapshot.view(scopes[-1]) is views[-1]
+    assert snapshot.view(scopes[0]) is not views[0]
 
 
 @pytest.mark.parametrize("name", ["alice", "bob", "nobody", "o'neill"])
 def test_many_logs_and_few_have_the_same_answers(
-    name: str, own: Shelf, monkeypatch: pytest.MonkeyPatch
+    name: str, own: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few are copied, many are read where they are."""
-    edition = own.current()
+    snapshot = own.current()
     kind_of = "SELECT table_type FROM information_schema.tables WHERE table_name = 'measured_made'"
     answers = []
     for few, kind in ((0, "VIEW"), (1000, "BASE TABLE")):
-        monkeypatch.setattr(bounded, "_FEW_LOGS", few)
-        edition.forget()
-        with edition.view(Scope(users=frozenset({name}))).session() as data:
+        monkeypatch.setattr(view_module, "_FEW_LOGS", few)
+        snapshot.forget()
+        with snapshot.view(Scope(users=frozenset({name}))).session() as data:
             answers.append(
                 [data.ask(query).rows for query in ("job_list", "findings", "screen", "top_users")]
             )
@@ -98,24 +100,24 @@ def test_many_logs_and_few_have_the_same_answers(
     assert answers[0] == answers[1]
 
 
-def test_a_database_of_one_log(own: Shelf, logs: dict[int, int]) -> None:
+def test_a_database_of_one_log(own: Snapshots, logs: dict[int, int]) -> None:
     """It has that log's records and no other's, for who may see it; it is kept, and one request has it at a time."""
-    edition = own.current()
-    with edition.view(EVERYTHING).session() as data:
+    snapshot = own.current()
+    with snapshot.view(EVERYTHING).session() as data:
         owner = {row["log"]: row["user"] for row in data.rows('SELECT log, "user" FROM job')}
     log = next(log for log, user in owner.items() if user == "alice")
     alice = Scope(users=frozenset({"alice"}))
     for scope, held in ((alice, [log]), (EVERYTHING, [log]), (Scope(users=frozenset({"bob"})), [])):
-        with edition.of_log(scope, log) as view, view.session() as data:
+        with snapshot.of_log(scope, log) as view, view.session() as data:
             for table in ("job", "record", "module", "mount", "finding", "metric"):
                 found = data.rows(f"SELECT DISTINCT log FROM {table}")
                 assert [row["log"] for row in found] == held, table
-    with edition.of_log(alice, log) as view:
+    with snapshot.of_log(alice, log) as view:
         threading.Timer(0.05, lambda: order.append("first")).start()
         order: list[str] = []
 
         def second() -> None:
-            with edition.of_log(alice, log) as other:
+            with snapshot.of_log(alice, log) as other:
                 order.append("second" if other is view else "another")
 
         waiting = threading.Thread(target=second)
@@ -134,7 +136,7 @@ def test_files_of_logs_without_stored_sums_are_shown(tmp_path: Path) -> None:
         Ingest(lake, Options(str(lake.path), rules=rules), jobs=1).run([area])
     shown = []
     for rules in (True, False):
-        made = Shelf(tmp_path / f"lake-{rules}", refresh=3600)
+        made = Snapshots(tmp_path / f"lake-{rules}", refresh=3600)
         made.renew()
         for scope in (EVERYTHING, Scope(users=frozenset({"alice"}))):
             with made.current().view(scope).session() as data:
@@ -153,23 +155,23 @@ def test_what_people_asked_is_asked_again_before_a_newer_edition_is_shown(
 ) -> None:
     own = tmp_path / "lake"
     shutil.copytree(lake, own)
-    shelf = Shelf(own, refresh=3600)
-    shelf.renew()
+    snapshots = Snapshots(own, refresh=3600)
+    snapshots.renew()
     alice = Scope(users=frozenset({"alice"}))
-    with shelf.current().view(alice).session() as data:
+    with snapshots.current().view(alice).session() as data:
         first = data.ask("job_list", text="sim")
     more = tmp_path / "more"
     more.mkdir()
     Area(more).add("alice", "/opt/bin/sim", 990, 7, 100)
     Ingest(Lake(own), Options(str(own)), jobs=1).run([more])
-    shelf.renew()
+    snapshots.renew()
 
     def query(*_: object) -> None:
         raise AssertionError("asked")
 
     monkeypatch.setattr(Session, "query", query)
-    with shelf.current().view(alice).session() as data:
+    with snapshots.current().view(alice).session() as data:
         assert len(data.ask("job_list", text="sim").rows) == len(first.rows) + 1
         with pytest.raises(AssertionError, match="asked"):
             data.ask("job_list", text="other")
-    shelf.stop()
+    snapshots.stop()

@@ -7,9 +7,9 @@ import re
 from typing import Any, Callable
 
 import pytest
-from iolens.portal.access import Role
-from iolens.portal.routes import ROUTES
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data.scope import Role
+from iolens.portal.web.routes import ROUTES
 
 Visit = Callable[..., Any]
 
@@ -85,7 +85,7 @@ STATEMENT = (
 
 def _names() -> list[str]:
     from iolens.fleet.named import queries
-    from iolens.portal.pages.lists import INNER
+    from iolens.portal.web.pages.lists import INNER
 
     return [name for name in queries() if name not in INNER]
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from iolens.portal.state import State
+from iolens.portal.access.sessions import State
 from portal_server import Server, free_port, serving
 from portal_soak import REMOVED, Lake, Soak
 

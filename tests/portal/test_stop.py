@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from iolens.portal.state import State
+from iolens.portal.access.sessions import State
 from portal_server import Server, ask, serving
 
 ENDLESS = "SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b"

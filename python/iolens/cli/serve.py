@@ -15,7 +15,7 @@ from iolens.cli.usage import FiniteRange
 from iolens.error import OK, USAGE, IolensError
 
 if TYPE_CHECKING:
-    from iolens.portal.site import Site
+    from iolens.portal.access.site import Site
 
 _NEEDED = ("starlette", "uvicorn", "jinja2", "nanoarrow", "deltalake")
 
@@ -37,7 +37,7 @@ def _person() -> str:
 
 
 def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
-    from iolens.portal.site import for_one_person, read_site
+    from iolens.portal.access.site import for_one_person, read_site
 
     if audit == STDOUT:
         raise IolensError(f'--audit "{audit}": expected the name of a file', exit_code=USAGE)
@@ -111,8 +111,8 @@ def serve(  # noqa: PLR0913, PLR0917
 def token(site: str, user: str, days: int, label: str) -> int:
     """Makes a token of the API for a user, and prints it: it is stored as a hash only."""
     _check_installed()
-    from iolens.portal.site import read_site
-    from iolens.portal.state import State
+    from iolens.portal.access.sessions import State
+    from iolens.portal.access.site import read_site
 
     state = State(read_site(site).state)
     try:

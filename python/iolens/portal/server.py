@@ -15,32 +15,32 @@ import uvicorn
 
 from iolens.error import OK, USAGE, IolensError
 from iolens.fleet.lake import Lake
-from iolens.portal.portal import Portal
-from iolens.portal.shelf import Shelf
-from iolens.portal.site import Site
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
 
 __all__ = ["listen", "serve"]
 
 GRACE = 5.0
-"""Seconds that requests have when the server is stopped; then their questions are ended, and they say so."""
+"""Seconds that requests have when the server is stopped; then their queries are ended, and they say so."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which gives up on requests only after their questions were ended."""
+    """uvicorn's, which gives up on requests only after their queries were ended."""
 
     def __init__(self, config: uvicorn.Config, portal: Portal) -> None:
         super().__init__(config)
         self._portal = portal
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        ending = asyncio.create_task(self._end_questions())
+        ending = asyncio.create_task(self._end_queries())
         await super().shutdown(sockets)
         ending.cancel()
 
-    async def _end_questions(self) -> None:
+    async def _end_queries(self) -> None:
         await asyncio.sleep(GRACE)
         while True:
-            self._portal.end_questions()
+            self._portal.end_queries()
             await asyncio.sleep(0.1)
 
 
@@ -71,11 +71,11 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
             exit_code=USAGE,
         )
     listening = listen(site.host, site.port)
-    shelf = Shelf(lake, refresh, memory)
+    snapshots = Snapshots(lake, refresh, memory)
     tempfile.tempdir = str(
-        shelf.root
+        snapshots.root
     )  # what DuckDB spills, too, is removed with the server or by the next one
-    portal = Portal(site, shelf)
+    portal = Portal(site, snapshots)
     # Proxies' headers about addresses are not believed: [header] from is about who really connects.
     server = _Server(
         uvicorn.Config(
@@ -92,9 +92,9 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
         portal,
     )
     print(f"reading {lake} ...", file=sys.stderr, flush=True)
-    shelf.start()
-    if shelf.problem:
-        print(f"iolens: {lake}: {shelf.problem}; it is tried again", file=sys.stderr)
+    snapshots.start()
+    if snapshots.problem:
+        print(f"iolens: {lake}: {snapshots.problem}; it is tried again", file=sys.stderr)
     print(portal.identity.entry if site.person else site.origin, flush=True)
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))

@@ -1,1 +1,0 @@
-"""Pages, one file for each kind. A page is a function of what it is asked (``Asking``), listed in ``routes``."""

@@ -1,0 +1,1 @@
+"""Pages, the API, and the application that serves them."""

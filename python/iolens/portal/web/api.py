@@ -1,0 +1,142 @@
+"""The API, version 1: what pages show, as JSON, CSV or Arrow, of the same database that the viewer's pages ask."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from iolens.error import USAGE, IolensError
+from iolens.fleet.named import queries, statement
+from iolens.portal.data import sandbox
+from iolens.portal.web.openapi import document
+from iolens.portal.web.page_request import NotFound, PageRequest
+from iolens.portal.web.pages import live
+from iolens.portal.web.pages.job import job_row
+from iolens.portal.web.pages.jobtables import FINDINGS
+from iolens.portal.web.pages.lists import known_query
+from iolens.portal.web.widgets import plain_value, to_csv
+
+__all__ = ["findings", "job", "jobs", "listed", "me", "named", "openapi", "running", "sql"]
+
+ARROW = "application/vnd.apache.arrow.stream"
+ROWS = 100_000
+"""Rows of one answer."""
+
+
+def _form(request: PageRequest) -> str:
+    """json, csv or arrow: the first of these that the request accepts."""
+    accepted = request.http.headers.get("accept", "")
+    for part in accepted.split(","):
+        kind = part.split(";")[0].strip().lower()
+        found = {ARROW: "arrow", "text/csv": "csv", "application/json": "json"}.get(kind)
+        if found:
+            return found
+    return "json"
+
+
+def arrow_bytes(relation: Any) -> bytes:
+    """A result of DuckDB's as a stream of Arrow's."""
+    import nanoarrow
+    from nanoarrow import ipc
+
+    out = io.BytesIO()
+    with ipc.StreamWriter.from_writable(out) as writer:
+        writer.write_stream(nanoarrow.c_array_stream(relation))
+    return out.getvalue()
+
+
+def _rows(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str, **more: Any) -> Response:
+    if form == "csv":
+        return Response(to_csv(names, rows), media_type="text/csv; charset=utf-8")
+    plain = [{name: plain_value(value) for name, value in zip(names, row)} for row in rows]
+    return JSONResponse({"rows": plain, **more})
+
+
+def _asked(request: PageRequest, name: str) -> Response:
+    """A named query with the parameters of the address."""
+    given = request.values(name)
+    if float(given.get("rows", 0)) > ROWS:
+        raise IolensError(f"rows: at most {ROWS:,}; skip brings the next", exit_code=USAGE)
+    form = _form(request)
+    if form == "arrow":
+        return Response(arrow_bytes(request.data.relation(name, **given)), media_type=ARROW)
+    answer = request.data.ask(name, **given)
+    columns = [{"name": c.name, "unit": c.unit, "description": c.doc} for c in answer.query.columns]
+    return _rows(answer.names, answer.rows, form, columns=columns, parameters=dict(answer.values))
+
+
+def openapi(request: PageRequest) -> Response:
+    return JSONResponse(document(request.portal.site.origin))
+
+
+def me(request: PageRequest) -> Response:
+    return JSONResponse({"user": request.viewer.name, "role": request.viewer.role.title})
+
+
+def jobs(request: PageRequest) -> Response:
+    return _asked(request, "job_list")
+
+
+def job(request: PageRequest) -> Response:
+    row = {name: plain_value(value) for name, value in job_row(request).items()}
+    return JSONResponse({"job": row})
+
+
+def findings(request: PageRequest) -> Response:
+    log = int(job_row(request)["log"])
+    rows = request.data.rows(FINDINGS.format(log=log))
+    names = ["rule", "severity", "title", "message", "time_lost"]
+    return _rows(
+        names, [[row[name] for name in names] for row in rows], "csv" if _form(request) == "csv" else "json"
+    )
+
+
+def running(request: PageRequest) -> Response:
+    names, rows = live.running(request)
+    return _rows(names, rows, "csv" if _form(request) == "csv" else "json")
+
+
+def listed(request: PageRequest) -> Response:
+    found = []
+    for name, query in queries().items():
+        try:
+            known_query(name)
+        except NotFound:
+            continue
+        found.append(
+            {
+                "name": name,
+                "title": query.title,
+                "definition": query.definition,
+                "parameters": statement(name)[1],
+            }
+        )
+    return JSONResponse({"queries": found})
+
+
+def named(request: PageRequest) -> Response:
+    return _asked(request, known_query(request.http.path_params["name"]))
+
+
+def sql(request: PageRequest) -> Response:
+    """{"statement": "SELECT ..."}"""
+    try:
+        body = json.loads(request.form.get("body", ""))
+    except (ValueError, RecursionError):
+        raise IolensError("the body is no JSON", exit_code=USAGE) from None
+    text = body.get("statement") if isinstance(body, dict) else None
+    if not isinstance(text, str):
+        raise IolensError('expected {"statement": "SELECT ..."}', exit_code=USAGE)
+    request.tell(statement=text[:4000])
+    form = _form(request)
+    with request.portal.statements(request.viewer.name):
+        limits, scope = request.portal.site.limits, request.viewer.scope
+        if form == "arrow":
+            return Response(sandbox.run(request.snapshot, scope, text, limits, arrow_bytes), media_type=ARROW)
+        result = sandbox.run(request.snapshot, scope, text, limits, sandbox.fetched(limits))
+    columns = [{"name": name, "type": kind} for name, kind in zip(result.names, result.types)]
+    return _rows(result.names, result.rows, form, columns=columns, cut=result.cut)

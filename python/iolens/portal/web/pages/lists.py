@@ -1,0 +1,141 @@
+"""Named queries as pages: top lists, findings, screens, storage, and every other one by its name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from starlette.responses import Response
+
+from iolens.fleet.named import queries, statement
+from iolens.portal.web.page_request import NotFound, PageRequest, link
+from iolens.portal.web.widgets import Chart, grid_of, to_csv
+from iolens.report.document import Bars, Series
+from iolens.report.units import write
+
+__all__ = ["all_queries", "as_csv", "known_query", "one", "screens", "storage"]
+
+CSV_ROWS = 100_000
+
+SCREENS = ("screen_redundant_reads", "screen_metadata", "screen_small_writes")
+
+# What a query of this name has as a chart: the column of names, those of values, and their colours.
+CHARTS = {
+    "top_users": ("user", "time_lost", "Time lost, by user", "seconds"),
+    "top_applications": ("application", "time_lost", "Time lost, by application", "seconds"),
+    "projects": ("account", "core_hours", "Core hours, by project", "count"),
+    "file_systems": ("mount", "io_time", "Time in I/O, by file system", "seconds"),
+}
+BARS = 15
+
+# Queries that a page asks with an argument of its own, or that nobody asks for themselves.
+INNER = frozenset(
+    {"series_at", "file_use", "file_places", "job_costs", "measured", "jobs", "job_search", "occurrences"}
+)
+
+
+def known_query(name: str) -> str:
+    """The name, if people may ask this query by it. Raises NotFound."""
+    if name not in queries() or name in INNER:
+        raise NotFound(f'there is no list "{name}"')
+    return name
+
+
+def _chart(name: str, rows: list[dict[str, object]]) -> list[Chart]:
+    if name not in CHARTS or not rows:
+        return []
+    column, value, title, unit = CHARTS[name]
+    shown = [row for row in rows if row[value]][:BARS]
+    if not shown:
+        return []
+    series = Series("first", title, [float(str(row[value])) for row in shown])
+    return [
+        Chart.of(Bars(f"chart-{name}", title, [str(row[column]) or "–" for row in shown], [series], unit))
+    ]
+
+
+def one(request: PageRequest) -> Response:
+    """/q/NAME: parameters of the query are those of the address."""
+    name = known_query(request.http.path_params["name"])
+    known = statement(name)[1]
+    given = request.values(name)
+    answer = request.data.ask(name, **given)
+    query = queries()[name]
+    return request.page(
+        "query.html",
+        title=query.title,
+        intro=query.in_words(answer.values),
+        name=name,
+        query=query,
+        known=known,
+        given={**known, **given},
+        parts=[*_chart(name, answer.dicts()), grid_of(answer, note=" ")],
+    )
+
+
+def as_csv(request: PageRequest) -> Response:
+    """/csv/NAME: all rows."""
+    name = known_query(request.http.path_params["name"])
+    known = statement(name)[1]
+    given = request.values(name)
+    if "rows" in known:
+        given["rows"], given["skip"] = CSV_ROWS, 0
+        given = {key: value for key, value in given.items() if key in known}
+    answer = request.data.ask(name, **given)
+    return csv_response(to_csv(answer.names, answer.rows), name)
+
+
+def csv_response(text: str, name: str) -> Response:
+    head = {"content-disposition": f'attachment; filename="{name}.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=head)
+
+
+def all_queries(request: PageRequest) -> Response:
+    """/q: what there is."""
+    listed = [
+        (query, query.in_words(statement(name)[1]))
+        for name, query in queries().items()
+        if name not in INNER and name not in ("job", "job_findings")
+    ]
+    return request.page("queries.html", title="Lists", listed=listed)
+
+
+def screens(request: PageRequest) -> Response:
+    """/screens: tables 3 to 5 of the screening study."""
+    parts = [grid_of(request.data.ask(name)) for name in ("screen", *SCREENS)]
+    # What is largest is bytes, a share or a number of writes: as the screen's own list writes it.
+    units = {name: {c.name: c.unit for c in queries()[name].columns}["value"] for name in SCREENS}
+    rows = [{**row, "largest": write(row["largest"], units[row["screen"]])} for row in parts[0].rows]
+    parts[0] = replace(parts[0], rows=rows)
+    return request.page(
+        "parts.html",
+        title="Screens",
+        intro="Jobs that read data again and again, spend their time in metadata, or write small pieces to shared "
+        "files: tables 3, 4 and 5 of the NERSC screening study. Each list takes other thresholds.",
+        parts=parts,
+        more=[(queries()[name].title, link(f"/q/{name}")) for name in SCREENS],
+    )
+
+
+def storage(request: PageRequest) -> Response:
+    """/storage: file systems, and how even the load of their targets is."""
+    systems = request.data.ask("file_systems")
+    targets = request.data.ask("storage_targets")
+    rows = targets.dicts()
+    charts = _chart("file_systems", systems.dicts())
+    if rows:
+        shown = sorted(rows, key=lambda row: -((row["bytes_read"] or 0) + (row["bytes_written"] or 0)))[:40]
+        names = [f"{row['mount'] or 'OST'} {row['ost']}" for row in shown]
+        series = [
+            Series("read", "Read", [float(row["bytes_read"] or 0) for row in shown]),
+            Series("write", "Written", [float(row["bytes_written"] or 0) for row in shown]),
+        ]
+        charts.append(
+            Chart.of(Bars("chart-targets", "Bytes by storage target", names, series, "bytes", stacked=True))
+        )
+    return request.page(
+        "parts.html",
+        title="File systems and storage targets",
+        intro="What jobs moved, by the mount points and layouts that their logs tell of.",
+        parts=[*charts, grid_of(systems), grid_of(targets)],
+        more=[("Directories", "/q/top_directories"), ("Files", "/q/top_files")],
+    )

@@ -1,0 +1,155 @@
+"""What pages are made of: tables with their CSV and SQL, and the report's charts."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from iolens.fleet.named import Answer, ResultColumn, statement
+from iolens.portal.web.page_request import link
+from iolens.report.document import Block
+from iolens.report.html import block_html
+from iolens.report.units import UNKNOWN, write
+
+__all__ = ["Chart", "Grid", "cell", "grid_of", "href", "in_digits", "plain_value", "sql_of", "to_csv"]
+
+ROWS = 200
+"""Rows of a table in a page; its CSV has all."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. csv, sql: where it is to be had as such."""
+
+    id: str
+    title: str
+    columns: Sequence[ResultColumn]
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+    csv: str = ""
+    sql: str = ""
+    sorts: Mapping[str, str] = field(default_factory=dict)
+    """Column -> URL that sorts by it."""
+    sorted_by: str = ""
+    down: bool = True
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of the report's, with the table that it draws."""
+
+    html: Markup
+
+    @classmethod
+    def of(cls, block: Block) -> Chart:
+        return cls(Markup(block_html(block)))
+
+
+def _job(value: Any, row: Mapping[str, Any]) -> str:
+    return f"/job/{row['log']}" if row.get("log") is not None else link("/jobs", text=value)
+
+
+_LEADS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {
+    "log": _job,
+    "job_id": _job,
+    "application": lambda value, row: link("/application", name=value, user=row.get("user")),
+    "user": lambda value, row: link("/jobs", user=value),
+    "rule": lambda value, row: link("/q/findings", rule=value),
+    "screen": lambda value, row: f"/q/{value}",
+}
+"""Where a cell of a column of this name leads."""
+
+
+def href(column: str, row: Mapping[str, Any]) -> str:
+    """Where a cell leads, "" for nowhere."""
+    value = row.get(column)
+    if value is None or value == "" or column not in _LEADS:
+        return ""
+    return _LEADS[column](value, row)
+
+
+def cell(value: Any, unit: str) -> str:
+    """A value in words."""
+    if isinstance(value, datetime.datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    if isinstance(value, datetime.date):
+        return str(value)
+    if value is None:
+        return UNKNOWN
+    return write(value, unit)
+
+
+def in_digits(value: float | str) -> str:
+    """A parameter as it can be given again: all digits, and no power of ten where there is none."""
+    return value if isinstance(value, str) else repr(int(value) if float(value).is_integer() else value)
+
+
+def sql_of(name: str, values: Mapping[str, float | str]) -> str:
+    """A named query as one statement with its values in it."""
+    sql, known = statement(name)
+    given = {**known, **values}
+
+    def literal(found: re.Match[str]) -> str:
+        value = given[found[1]]
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'"
+        return in_digits(value)
+
+    return re.sub(r"\$(\w+)", literal, sql)
+
+
+def grid_of(answer: Answer, note: str = "", total: int = 0) -> Grid:
+    """The table of a named query, with as many rows as a page has."""
+    given = {key: value for key, value in answer.values.items() if value != ""}
+    return Grid(
+        answer.query.name,
+        answer.query.title,
+        answer.query.columns,
+        answer.dicts()[:ROWS] if not total else answer.dicts(),
+        note or answer.query.in_words(answer.values),
+        link(f"/csv/{answer.query.name}", **given),
+        link("/sql", statement=sql_of(answer.query.name, answer.values)),
+        total=total or len(answer.rows),
+    )
+
+
+def plain_value(value: Any) -> Any:
+    """As it stands in JSON and CSV."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, (datetime.datetime, datetime.date)):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        return [plain_value(one) for one in value]
+    if isinstance(value, dict):
+        return {str(key): plain_value(one) for key, one in value.items()}
+    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _csv_value(value: Any) -> Any:
+    """Text that a spreadsheet would compute stands behind an apostrophe."""
+    found = plain_value(value)
+    if isinstance(found, (list, dict)):
+        return json.dumps(found)
+    return f"'{found}" if isinstance(found, str) and found.startswith(_FORMULA) else found
+
+
+def to_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_csv_value(value) for value in row] for row in rows)
+    return out.getvalue()
