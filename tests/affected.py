@@ -40,7 +40,8 @@ def arrows() -> dict[str, set[str]]:
         used[f"modules/{module}"] = {"runtime", "format", *(f"modules/{other}" for other in known)}
     used["python/ext"] = {"format"}
     below = {"python/ext"}
-    for layer in house["LAYERS"]:
+    python_house = runpy.run_path(str(TESTS / "house" / "test_python_rooms.py"))
+    for layer in python_house["LAYERS"]:
         used[f"python/iolens/{layer}"] = set(below)
         below.add(f"python/iolens/{layer}")
     used["python/iolens"] = set(below)

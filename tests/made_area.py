@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from iolens.fleet import Lake
-from iolens.fleet.batch import Options
-from iolens.fleet.ingest import Ingest
-from iolens.fleet.verify import verify
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
+from iolens.fleet.upkeep.verify import verify
 from made_log import Make
 
 LOGS = 60

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from iolens.fleet.named import Query, queries
+from iolens.fleet.saved_queries import Query, queries
 
 _HEAD = """\
 # Named queries
@@ -18,9 +18,9 @@ _HEAD = """\
 Made by `make docs` from `python/iolens/fleet/queries/*.sql`: do not edit.
 
 A named query is SQL over the tables of a [lake](../guide/fleet.md). The commands `iolens fleet top`, `job`, `history`,
-`findings` and `screen` print them; in Python `iolens.fleet.named.ask(data, "top_users", by="bytes")` gives their rows.
-One is made of others: `fleet.jobs` in a file stands for the query `jobs`, and its parameters are parameters there, too.
-A text that is empty leaves a parameter out."""
+`findings` and `screen` print them; in Python `iolens.fleet.saved_queries.ask(data, "top_users", by="bytes")` gives
+their rows. Queries can use others: `fleet.jobs` in a file stands for the query `jobs`, whose parameters it takes over.
+An empty text leaves a parameter out."""
 
 
 def _entry(query: Query) -> Iterator[str]:

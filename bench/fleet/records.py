@@ -25,8 +25,8 @@ from needs import need
 need("fleet", packages=["iolens", "deltalake", "arro3", "duckdb"])
 
 from iolens.fleet import Lake  # noqa: E402
-from iolens.fleet.schema import BATCH_BITS, tables  # noqa: E402
-from iolens.fleet.write import connection, write_files  # noqa: E402
+from iolens.fleet.tables.schema import BATCH_BITS, tables  # noqa: E402
+from iolens.fleet.tables.write import connection, write_files  # noqa: E402
 from iolens.metrics import metrics  # noqa: E402
 from iolens.rules import load  # noqa: E402
 
@@ -39,7 +39,7 @@ FIRST = date(2013, 1, 1)
 ASKED = r"""
 import json, re, sys, time
 from iolens.fleet import Lake
-from iolens.fleet.named import ask
+from iolens.fleet.saved_queries import ask
 lake, name, given = sys.argv[1:]
 start, used = time.perf_counter(), time.process_time()
 with Lake(lake).open(memory="3GB") as data:

@@ -48,7 +48,7 @@ JOBS_AND_FILES = ("job", "metric", "finding", "name_of", "file_sum")
 ASKED = """
 import json, sys, time
 from iolens.fleet import Lake
-from iolens.fleet.named import ask
+from iolens.fleet.saved_queries import ask
 lake, name, given = sys.argv[1:]
 start = time.perf_counter()
 with Lake(lake).open(memory="3GB") as data:

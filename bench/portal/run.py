@@ -32,7 +32,7 @@ PACKAGES = ["iolens", "deltalake", "arro3", "duckdb", "starlette", "uvicorn", "j
 need("portal", packages=PACKAGES, programs=["cc"])
 
 import generate  # noqa: E402
-from iolens.fleet.write import read_files, write_files  # noqa: E402
+from iolens.fleet.tables.write import read_files, write_files  # noqa: E402
 from portal_site import local_settings  # noqa: E402
 
 NUMBERS = {"log": "log + k * 68719476736", "job_id": "job_id + k * 10000000"}

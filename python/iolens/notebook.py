@@ -18,7 +18,7 @@ from iolens.log import Log
 from iolens.log import open as open_log
 from iolens.metrics import SECTIONS, Dataset
 from iolens.metrics.views import INTERFACES
-from iolens.rules import Findings, find
+from iolens.rules import Findings, find, overlap
 from iolens.rules.html import findings_html, table_html
 from iolens.rules.text import write
 
@@ -146,7 +146,7 @@ class Cell:
         return (
             f"<p><b>iolens</b>: {escape(repr(self))}</p>{table}"
             + (f"<p>... {more:,} more</p>" if more > 0 else "")
-            + findings_html(self.findings)
+            + findings_html(self.findings, overlap(self.findings))
         )
 
 

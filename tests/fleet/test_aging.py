@@ -11,18 +11,19 @@ from typing import Any, Callable
 import duckdb
 import pytest
 from iolens.error import IolensError
-from iolens.fleet import Lake, aging
+from iolens.fleet import Lake
 from iolens.fleet.accounting import Reading
 from iolens.fleet.accounting.store import store
-from iolens.fleet.aging import age
 from iolens.fleet.archive import archive, extracted, sources
-from iolens.fleet.batch import Options
-from iolens.fleet.compact import compact
-from iolens.fleet.delta import Table
-from iolens.fleet.ingest import Ingest
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
 from iolens.fleet.notify import Message, Outbox
-from iolens.fleet.pseudonyms import Pseudonyms
-from iolens.fleet.retention import retain
+from iolens.fleet.tables.delta import Table
+from iolens.fleet.tables.pseudonyms import Pseudonyms
+from iolens.fleet.upkeep import pseudonymize
+from iolens.fleet.upkeep.compact import compact
+from iolens.fleet.upkeep.pseudonymize import age
+from iolens.fleet.upkeep.retention import retain
 from made_area import LOGS, fill, whole
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -104,14 +105,14 @@ def test_young_jobs_keep_their_names_and_old_files_stay_for_a_while(lake: Lake) 
 
 def test_what_was_cut_off_is_done_again(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of some tables are gone, those of job not: as a kill leaves it."""
-    replace = aging._replace
+    replace = pseudonymize._replace
 
     def until_job(table: Table, *rest: Any) -> None:
         if table.name == "job":
             raise KeyboardInterrupt
         replace(table, *rest)
 
-    monkeypatch.setattr(aging, "_replace", until_job)
+    monkeypatch.setattr(pseudonymize, "_replace", until_job)
     with pytest.raises(KeyboardInterrupt):
         age(lake, AFTER, KEY)
     whole(lake.path)

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iolens.fleet import Lake, schema
-from iolens.fleet.batch import Options
-from iolens.fleet.compact import compact
-from iolens.fleet.ingest import Ingest
-from iolens.fleet.named import ask
-from iolens.fleet.recompute import recompute
-from iolens.fleet.write import write_files
+from iolens.fleet import Lake
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
+from iolens.fleet.saved_queries import ask
+from iolens.fleet.tables import schema
+from iolens.fleet.tables.write import write_files
+from iolens.fleet.upkeep.compact import compact
+from iolens.fleet.upkeep.recompute import recompute
 from iolens.metrics.tables import DERIVED
 from made_log import Make
 
@@ -120,7 +121,7 @@ def as_older(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     known = schema.tables()
     older = tuple(c for c in known["file_sum"] if c.name not in ("mount", "file_system", "osts", "single"))
     with monkeypatch.context() as patch, lake.open() as data:
-        patch.setattr("iolens.fleet.lake.tables", lambda: {**known, "file_sum": older})
+        patch.setattr("iolens.fleet.tables.lake.tables", lambda: {**known, "file_sum": older})
         table = lake.table("file_sum")
         columns = ", ".join(column.name for column in older)
         query = f"SELECT {columns}, day FROM file_sum WHERE single"

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from iolens.fleet import Lake
 from iolens.fleet.handover.postgres import TABLES, to_postgres
-from iolens.fleet.named import ask
+from iolens.fleet.saved_queries import ask
 from postgres import postgres
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from small_lake import GIB, MIB, make_lake

@@ -12,8 +12,8 @@ import pytest
 from iolens import schemas
 from iolens.error import IolensError
 from iolens.fleet import Lake
-from iolens.fleet.batch import Options
-from iolens.fleet.ingest import Ingest, Summary
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.metrics import Dataset
 from jsonschema import Draft202012Validator
 from made_log import Make

@@ -14,15 +14,16 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from iolens.fleet import Lake, schema
+from iolens.fleet import Lake
 from iolens.fleet.archive import archive, sources
-from iolens.fleet.areas import find_logs
-from iolens.fleet.batch import Options
-from iolens.fleet.compact import compact
-from iolens.fleet.ingest import Ingest
-from iolens.fleet.recompute import recompute
-from iolens.fleet.retention import retain
-from iolens.fleet.verify import verify
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
+from iolens.fleet.ingest.log_directories import find_logs
+from iolens.fleet.tables import schema
+from iolens.fleet.upkeep.compact import compact
+from iolens.fleet.upkeep.recompute import recompute
+from iolens.fleet.upkeep.retention import retain
+from iolens.fleet.upkeep.verify import verify
 from made_area import LOGS, fill, whole
 
 IOLENS = Path(sys.executable).parent / "iolens"
@@ -31,8 +32,8 @@ KILLS = int(os.environ.get("FLEET_KILLS", "3"))
 
 def start(area: Path, lake: Path, **environment: str) -> subprocess.Popen[str]:
     code = (
-        "import sys; import iolens.fleet.ingest as i; i.BATCH_LOGS = 7;"
-        "from iolens.fleet.batch import Options; from iolens.fleet import Lake;"
+        "import sys; import iolens.fleet.ingest.ingest as i; i.BATCH_LOGS = 7;"
+        "from iolens.fleet.ingest.batch import Options; from iolens.fleet import Lake;"
         "i.Ingest(Lake.create(sys.argv[2]), Options(sys.argv[2], rules=False), jobs=1, batch_logs=7).run([sys.argv[1]])"
     )
     command = [sys.executable, "-c", code, str(area), str(lake)]
@@ -241,7 +242,7 @@ def test_a_lake_of_an_older_version_takes_new_columns(
     with monkeypatch.context() as patch:
         for name in ("batch", "lake", "tables"):
             patch.setattr(f"iolens.fleet.{name}.tables", lambda: older)
-        from iolens.fleet.batch import write_batch
+        from iolens.fleet.ingest.batch import write_batch
 
         written = write_batch(
             Options(str(Lake.create(tmp_path / "ann's lake").path), rules=False),

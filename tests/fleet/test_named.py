@@ -15,7 +15,7 @@ from typing import Any, Callable
 import pytest
 from iolens.error import IolensError
 from iolens.fleet import Lake
-from iolens.fleet.named import ask, find_query, parse, queries, statement
+from iolens.fleet.saved_queries import ask, find_query, parse, queries, statement
 from iolens.metrics import Dataset
 from iolens.schemas import load
 from jsonschema import Draft202012Validator

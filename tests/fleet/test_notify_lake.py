@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import pytest
 from iolens.fleet import Lake
-from iolens.fleet.named import ask
+from iolens.fleet.saved_queries import ask
 from iolens.schemas import load
 from jsonschema import Draft202012Validator
 from small_lake import make_lake

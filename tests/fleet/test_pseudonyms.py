@@ -12,10 +12,10 @@ import duckdb
 import pytest
 from iolens.error import IolensError
 from iolens.fleet import Lake
-from iolens.fleet.batch import Options
-from iolens.fleet.compact import compact
-from iolens.fleet.ingest import Ingest
-from iolens.fleet.pseudonyms import Pseudonyms
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
+from iolens.fleet.tables.pseudonyms import Pseudonyms
+from iolens.fleet.upkeep.compact import compact
 from made_log import Make
 from observed import Observe
 

@@ -11,10 +11,10 @@ from typing import Any, Callable
 import pytest
 from iolens.error import IolensError
 from iolens.fleet import Lake
-from iolens.fleet.named import ask
 from iolens.fleet.published.bring import bring
 from iolens.fleet.published.columns import fields_of
-from iolens.fleet.schema import BATCH_BITS
+from iolens.fleet.saved_queries import ask
+from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.metrics import Dataset
 from iolens.schemas import load
 from jsonschema import Draft202012Validator

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from iolens.fleet import Lake
-from iolens.fleet.batch import Options
-from iolens.fleet.ingest import Ingest
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
 from iolens.metrics import Dataset, metrics
 from observed import Observe
 

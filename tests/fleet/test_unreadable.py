@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from iolens.fleet import Lake
-from iolens.fleet.compact import compact
+from iolens.fleet.upkeep.compact import compact
 from made_log import Make
 
 AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]

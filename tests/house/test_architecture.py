@@ -83,9 +83,6 @@ FRONT = {
 # Files in one folder, at most.
 FOLDER_FILES = 25
 
-# Lower layers know nothing of the ones above. What is not listed (commands) stands on top of all of them.
-LAYERS = ["log", "metrics", "rules", "compare", "overhead", "export", "report", "fleet", "portal"]
-
 NO_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 
 # Which modules a module may call: interfaces are stacked, never mutual.
@@ -354,37 +351,6 @@ def test_mpi_and_printf_stay_out_of_the_log_library(root: Path) -> None:
         for source in sources(root, ".c", ".h", rooms=["format"])
         for found in foreign.findall(source.read_text())
     ]
-    assert not wrong, show(wrong)
-
-
-def imported(path: Path, package: Path) -> Iterator[tuple[int, str]]:
-    """(line, first name below iolens) of everything a Python file imports from the package."""
-    here = ("iolens", *path.relative_to(package).parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = [*here[: len(here) - node.level + 1]] if node.level else []
-            stem = ".".join([*base, *([node.module] if node.module else [])])
-            names = [f"{stem}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for parts in (name.split(".") for name in names):
-            if parts[0] == "iolens" and len(parts) > 1:
-                yield node.lineno, parts[1]
-
-
-def test_python_layers_import_downwards(root: Path) -> None:
-    package = root / "python" / "iolens"
-    wrong = []
-    for path in sorted(package.rglob("*.py")):
-        inside = path.relative_to(package).parts
-        own = inside[0].removesuffix(".py") if len(inside) > 1 or inside[0] != "__init__.py" else ""
-        if own not in LAYERS:
-            continue
-        for line, name in imported(path, package):
-            if name in LAYERS and LAYERS.index(name) > LAYERS.index(own):
-                wrong.append(f"python/iolens/{'/'.join(inside)}:{line}: {own} may not import {name}")
     assert not wrong, show(wrong)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from iolens.fleet import Lake
-from iolens.fleet.batch import Options
-from iolens.fleet.ingest import Ingest
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
 from iolens.portal.access.site import Site
 from iolens.portal.data import snapshot as snapshot_module
 from iolens.portal.data import view as view_module

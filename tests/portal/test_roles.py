@@ -84,7 +84,7 @@ STATEMENT = (
 
 
 def _names() -> list[str]:
-    from iolens.fleet.named import queries
+    from iolens.fleet.saved_queries import queries
     from iolens.portal.web.pages.lists import INNER
 
     return [name for name in queries() if name not in INNER]

@@ -12,7 +12,7 @@ import click
 from iolens.cli.command import print_rows, to_json
 
 if TYPE_CHECKING:
-    from iolens.fleet.named import Answer, ResultColumn
+    from iolens.fleet.saved_queries import Answer, ResultColumn
 
 __all__ = ["days", "form_options", "lake_options", "print_answers", "whose_options"]
 

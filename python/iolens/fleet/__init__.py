@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from iolens.fleet.lake import Lake
-    from iolens.fleet.tables import LakeData
+    from iolens.fleet.tables.data import LakeData
+    from iolens.fleet.tables.lake import Lake
 
 __all__ = ["Lake", "LakeData"]
 
@@ -19,11 +19,11 @@ __all__ = ["Lake", "LakeData"]
 def __getattr__(name: str) -> Any:
     """Late: what needs no lake needs no deltalake."""
     if name == "Lake":
-        from iolens.fleet.lake import Lake
+        from iolens.fleet.tables.lake import Lake
 
         return Lake
     if name == "LakeData":
-        from iolens.fleet.tables import LakeData
+        from iolens.fleet.tables.data import LakeData
 
         return LakeData
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iolens.error import IolensError
-from iolens.fleet.schema import Column
+from iolens.fleet.tables.schema import Column
 
 if TYPE_CHECKING:
     from iolens.fleet.spark.data import SparkData
-    from iolens.fleet.tables import LakeData
+    from iolens.fleet.tables.data import LakeData
 
 __all__ = ["Point", "load_series", "read_series"]
 

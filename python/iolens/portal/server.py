@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 
 from iolens.error import OK, USAGE, IolensError
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 from iolens.portal.access.site import Site
 from iolens.portal.data.snapshot import Snapshots
 from iolens.portal.web.application import Portal

@@ -74,7 +74,7 @@ class Findings(list[Finding]):
     def _repr_html_(self) -> str:
         from iolens.rules.html import findings_html
 
-        return findings_html(self)
+        return findings_html(self, overlap(self))
 
 
 def opened_by(one: Finding) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import TYPE_CHECKING
 
-from iolens.rules.finding import Evidence, Finding, overlap
 from iolens.rules.text import clean, write
+
+if TYPE_CHECKING:
+    from iolens.rules.finding import Evidence, Finding
 
 __all__ = ["finding_html", "findings_html", "table_html"]
 
@@ -53,8 +56,6 @@ def finding_html(one: Finding) -> str:
     return "".join([*parts, *map(_evidence, one.evidence)])
 
 
-def findings_html(found: Iterable[Finding]) -> str:
-    """All of them, in their order."""
-    listed = list(found)
-    said = overlap(listed)
-    return "".join(map(finding_html, listed)) + (f"<p>{said}</p>" if said else "") or "<p>No findings.</p>"
+def findings_html(found: Iterable[Finding], note: str) -> str:
+    """All of them, in their order, and a note behind them."""
+    return "".join(map(finding_html, found)) + (f"<p>{note}</p>" if note else "") or "<p>No findings.</p>"

@@ -14,7 +14,7 @@ from typing import Any, Callable
 import places
 import pytest
 from iolens.fleet import Lake
-from iolens.fleet.named import queries, statement
+from iolens.fleet.saved_queries import queries, statement
 from iolens.fleet.series import load_series
 from row_differences import differences
 from small_lake import GIB, make_lake

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from iolens.error import IolensError
 from iolens.fleet import Lake
-from iolens.fleet.batch import Options
-from iolens.fleet.ingest import Ingest, Summary
-from iolens.fleet.named import queries, statement
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.saved_queries import queries, statement
 from iolens.fleet.spark.uncarried import UNCARRIED
 from iolens.metrics import metrics
 from iolens.metrics.tables import DERIVED

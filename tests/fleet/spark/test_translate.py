@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 from iolens.error import IolensError
-from iolens.fleet import named
+from iolens.fleet import saved_queries
 from iolens.fleet.spark.translate import spark_name, tables_of, to_spark
 from iolens.fleet.spark.uncarried import UNCARRIED
 from iolens.metrics import Dataset, metrics
@@ -31,7 +31,11 @@ def queries() -> dict[str, tuple[str, Any]]:
     """Derived tables, metrics and named queries, each with the defaults of its parameters."""
     derived = {name: (query, None) for name, (_, query) in DERIVED.items() if name != "job"}
     computed = {f"metric.{name}": (metric.sql, None) for name, metric in metrics().items()}
-    return {**derived, **computed, **{f"fleet.{name}": named.statement(name) for name in named.queries()}}
+    return {
+        **derived,
+        **computed,
+        **{f"fleet.{name}": saved_queries.statement(name) for name in saved_queries.queries()},
+    }
 
 
 def test_every_query_is_carried_but_for_those_that_the_list_names(data: Dataset) -> None:

@@ -14,7 +14,7 @@ from iolens.cli.command import to_json, warn
 from iolens.error import OK, PARTIAL, IolensError
 from iolens.fleet.accounting import Reading
 from iolens.fleet.accounting.store import Stored, store
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 
 
 def _zone(context: click.Context, parameter: click.Parameter, value: str | None) -> tzinfo | None:

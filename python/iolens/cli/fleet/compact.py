@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from iolens.error import OK
-from iolens.fleet.compact import compact as compact_lake
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.upkeep.compact import compact as compact_lake
 
 
 @click.command()

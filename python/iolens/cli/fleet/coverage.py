@@ -12,7 +12,7 @@ from iolens.cli.command import print_rows, to_json, warn
 from iolens.error import OK
 from iolens.fleet.coverage import GROUPS, SLACK, Coverage
 from iolens.fleet.coverage import coverage as compute
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 
 _COUNTED = ("users", "jobs", "core_hours")
 _DAY = click.DateTime(["%Y-%m-%d"])

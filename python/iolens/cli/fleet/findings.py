@@ -29,7 +29,7 @@ from iolens.cli.engine import engine_options, open_data
 def findings(rule: str, severity: str, rows: int, form: str | None, **options: Any) -> None:
     """What the rules found in all jobs: a row per user, application and rule, the most severe first."""
     from iolens.fleet import Lake
-    from iolens.fleet.named import ask
+    from iolens.fleet.saved_queries import ask
     from iolens.rules import load
 
     if rule:

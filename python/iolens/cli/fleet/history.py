@@ -13,7 +13,7 @@ from iolens.cli.usage import FiniteRange
 from iolens.error import USAGE, IolensError
 
 if TYPE_CHECKING:
-    from iolens.fleet.named import Answer
+    from iolens.fleet.saved_queries import Answer
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MEASURES = (("run_time", "seconds"), ("io_time", "seconds"), ("rate", "rate"), ("metadata_time", "seconds"))
@@ -113,7 +113,7 @@ def history(
     each run stands below, as UMAMI draws it.
     """
     from iolens.fleet import Lake
-    from iolens.fleet.named import ask
+    from iolens.fleet.saved_queries import ask
     from iolens.fleet.series import load_series
 
     whose = {"application": application, "user": options["user"], "cluster": options["cluster"]}

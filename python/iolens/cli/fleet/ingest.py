@@ -17,10 +17,10 @@ from iolens.cli.command import to_json, warn
 from iolens.cli.engine import engine_options, spark_session
 from iolens.cli.findings import threshold_settings
 from iolens.error import OK, PARTIAL
-from iolens.fleet.batch import Options
-from iolens.fleet.ingest import Ingest, Summary
-from iolens.fleet.lake import Lake
-from iolens.fleet.pseudonyms import Pseudonyms, read_key
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
 from iolens.rules import load
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}

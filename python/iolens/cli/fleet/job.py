@@ -19,7 +19,7 @@ from iolens.error import USAGE, IolensError
 def job(id: int, form: str | None, **options: Any) -> None:
     """The job with the scheduler's number ID: its programs, and what the rules found."""
     from iolens.fleet import Lake
-    from iolens.fleet.named import ask
+    from iolens.fleet.saved_queries import ask
 
     since, until = days(options["since"], options["until"])
     with open_data(Lake(options["lake"]), options, since=since, until=until) as data:

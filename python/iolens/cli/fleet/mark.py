@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import click
 
 from iolens.error import OK
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 
 
 @click.command()

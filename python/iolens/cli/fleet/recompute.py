@@ -8,8 +8,8 @@ import click
 
 from iolens.cli.findings import threshold_settings
 from iolens.error import OK
-from iolens.fleet.lake import Lake
-from iolens.fleet.recompute import recompute as recompute_lake
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.upkeep.recompute import recompute as recompute_lake
 from iolens.progress import step
 
 _DAY = click.DateTime(["%Y-%m-%d"])

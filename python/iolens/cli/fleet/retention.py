@@ -12,10 +12,10 @@ import click
 
 from iolens.cli.command import warn
 from iolens.error import OK, USAGE, IolensError
-from iolens.fleet.aging import age
-from iolens.fleet.lake import Lake
-from iolens.fleet.pseudonyms import Pseudonyms, read_key
-from iolens.fleet.retention import retain
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
+from iolens.fleet.upkeep.pseudonymize import age
+from iolens.fleet.upkeep.retention import retain
 
 if TYPE_CHECKING:
     from iolens.fleet.notify import Outbox

@@ -11,7 +11,7 @@ from iolens.cli.engine import engine_options, open_data
 from iolens.error import USAGE, IolensError
 
 if TYPE_CHECKING:
-    from iolens.fleet.named import Answer
+    from iolens.fleet.saved_queries import Answer
 
 _SCREENS = ("screen_redundant_reads", "screen_metadata", "screen_small_writes")
 _LARGEST = {
@@ -23,7 +23,7 @@ _LARGEST = {
 
 def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
     from iolens.cli.findings import threshold_value
-    from iolens.fleet.named import statement
+    from iolens.fleet.saved_queries import statement
 
     known = statement("screen")[1]
     values = {}
@@ -50,7 +50,7 @@ def _limits(values: Any) -> dict[str, str]:
 
 def _print(summary: Answer) -> None:
     """In the form of the study's tables."""
-    from iolens.fleet.named import find_query
+    from iolens.fleet.saved_queries import find_query
     from iolens.rules.text import write
 
     limits = _limits(summary.values)
@@ -82,7 +82,7 @@ def screen(listed: bool, given: tuple[str, ...], form: str | None, **options: An
     Tables 3, 4 and 5 of the NERSC screening study: jobs analyzed, matching, users, largest.
     """
     from iolens.fleet import Lake
-    from iolens.fleet.named import ask, statement
+    from iolens.fleet.saved_queries import ask, statement
 
     values = _thresholds(given)
     since, until = days(options["since"], options["until"])

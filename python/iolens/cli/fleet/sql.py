@@ -11,7 +11,7 @@ import duckdb
 from iolens.cli.engine import engine_options, open_data
 from iolens.cli.sql import FORM, print_result, told
 from iolens.error import OK, USAGE, IolensError
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 
 
 @click.command()

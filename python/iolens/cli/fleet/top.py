@@ -37,7 +37,7 @@ def top(what: str, by: str, rows: int, depth: int, form: str | None, **options: 
     time, small writes, seconds in I/O, number of jobs.
     """
     from iolens.fleet import Lake
-    from iolens.fleet.named import ask
+    from iolens.fleet.saved_queries import ask
 
     if by in ("io", "jobs") and what in ("files", "directories"):
         raise click.UsageError(f"--by {by} goes with users and applications")

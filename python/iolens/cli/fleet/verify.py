@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from iolens.error import OK, UNREADABLE
-from iolens.fleet.lake import Lake
-from iolens.fleet.verify import verify as verify_lake
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.upkeep.verify import verify as verify_lake
 
 
 @click.command()

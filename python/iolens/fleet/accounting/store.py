@@ -12,7 +12,7 @@ from iolens.error import UNREADABLE, USAGE, IolensError
 from iolens.fleet.accounting import AccountedJob, Reading, read_jobs
 
 if TYPE_CHECKING:
-    from iolens.fleet.lake import Lake
+    from iolens.fleet.tables.lake import Lake
 
 __all__ = ["Stored", "store"]
 

@@ -27,10 +27,10 @@ from iolens.error import USAGE, IolensError
 from iolens.fleet.archive.container import Writer, digest_of, read_member
 from iolens.fleet.archive.form import AS_IS, best_form
 from iolens.fleet.archive.source import PART, Source, mark_of, sources
-from iolens.fleet.delta import DAY, Conflict
-from iolens.fleet.lake import Lake
-from iolens.fleet.schema import Column
-from iolens.fleet.write import arrow, connection, listed, write_files
+from iolens.fleet.tables.delta import DAY, Conflict
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.schema import Column
+from iolens.fleet.tables.write import arrow, connection, listed, write_files
 
 __all__ = ["Archived", "archive"]
 

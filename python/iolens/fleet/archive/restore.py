@@ -12,7 +12,7 @@ from pathlib import Path
 from iolens.error import IolensError
 from iolens.fleet.archive.container import Member
 from iolens.fleet.archive.source import Source, member
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 
 __all__ = ["Restored", "restore"]
 

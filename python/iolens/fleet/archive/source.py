@@ -12,9 +12,9 @@ from typing import BinaryIO, NamedTuple
 
 from iolens.error import IolensError
 from iolens.fleet.archive.container import Member, read_member
-from iolens.fleet.lake import Lake
-from iolens.fleet.tables import LakeData
-from iolens.fleet.write import connection, read_files
+from iolens.fleet.tables.data import LakeData
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.write import connection, read_files
 
 __all__ = ["Source", "archived_before", "extracted", "file_of", "mark_of", "member", "opened", "sources"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from iolens.export.openmetrics import escaped
-from iolens.fleet.named import ask, statement
+from iolens.fleet.saved_queries import ask, statement
 from iolens.metrics import Dataset
 
 __all__ = ["lines"]

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.named import statement
+from iolens.fleet.saved_queries import statement
 from iolens.metrics import Dataset
 
 if TYPE_CHECKING:

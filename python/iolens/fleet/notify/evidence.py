@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from iolens.error import IolensError
 from iolens.fleet.archive import extracted, sources
-from iolens.fleet.lake import Lake
 from iolens.fleet.notify.occurrence import Occurrence
+from iolens.fleet.tables.lake import Lake
 from iolens.metrics import Dataset
 from iolens.rules import Catalog, find
 

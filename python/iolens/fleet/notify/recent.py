@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 
-from iolens.fleet.lake import Lake
-from iolens.fleet.named import ask
 from iolens.fleet.notify.occurrence import Occurrence
 from iolens.fleet.notify.site import Site
+from iolens.fleet.saved_queries import ask
+from iolens.fleet.tables.lake import Lake
 from iolens.rules import SEVERITIES
 
 __all__ = ["recent"]

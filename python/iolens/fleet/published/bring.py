@@ -11,13 +11,13 @@ from typing import Any
 
 from iolens import __version__
 from iolens.error import USAGE, IolensError
-from iolens.fleet.batch import rule_version
-from iolens.fleet.delta import DAY
-from iolens.fleet.identity import application_of
-from iolens.fleet.lake import Lake
+from iolens.fleet.ingest.batch import rule_version
+from iolens.fleet.ingest.identity import application_of
 from iolens.fleet.published.tables import PublishedTables
-from iolens.fleet.schema import BATCH_BITS, Column
-from iolens.fleet.write import arrow, write_files
+from iolens.fleet.tables.delta import DAY
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.schema import BATCH_BITS, Column
+from iolens.fleet.tables.write import arrow, write_files
 from iolens.metrics import Dataset, metrics
 from iolens.rules import Catalog, find, load
 

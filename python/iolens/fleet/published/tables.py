@@ -8,7 +8,7 @@ import duckdb
 
 from iolens.error import IolensError
 from iolens.fleet.published.read import Published
-from iolens.fleet.schema import tables
+from iolens.fleet.tables.schema import tables
 from iolens.log import scan
 from iolens.log.table import Schema
 

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.schema import BATCH_BITS, Column, tables
 from iolens.fleet.spark.session import MEANING, first_line
 from iolens.fleet.spark.translate import spark_name, tables_of, to_spark
 from iolens.fleet.spark.uncarried import UNCARRIED
+from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.log import scan
 from iolens.metrics.metric import find_metric
 from iolens.metrics.source_lines import find_places
@@ -20,7 +20,8 @@ from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, record_query
 
 if TYPE_CHECKING:
-    from iolens.fleet.lake import Lake, Snapshot
+    from iolens.fleet.tables.lake import Lake
+    from iolens.fleet.tables.snapshot import Snapshot
 
 __all__ = ["Answer", "SparkData"]
 

@@ -17,12 +17,12 @@ import duckdb
 
 from iolens.error import IolensError
 from iolens.fleet.archive.source import Source, extracted, sources
-from iolens.fleet.lake import Lake
+from iolens.fleet.tables.lake import Lake
 from iolens.portal.data.active import Active
 from iolens.portal.data.view import View
 
 if TYPE_CHECKING:
-    from iolens.fleet.tables import LakeData
+    from iolens.fleet.tables.data import LakeData
 
 __all__ = ["full_report", "log_of", "policy_of"]
 

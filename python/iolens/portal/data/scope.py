@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from iolens.fleet.write import quoted
+from iolens.fleet.tables.write import quoted
 
 __all__ = ["EVERYTHING", "Role", "Scope", "Viewer"]
 

@@ -23,10 +23,11 @@ import duckdb
 
 from iolens.error import IolensError
 from iolens.fleet.coverage import GROUPS
-from iolens.fleet.lake import Lake, Snapshot
-from iolens.fleet.named import queries, statement
-from iolens.fleet.tables import LakeData
-from iolens.fleet.write import quoted
+from iolens.fleet.saved_queries import queries, statement
+from iolens.fleet.tables.data import LakeData
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.snapshot import Snapshot
+from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.cache import Cache
 from iolens.portal.data.scope import EVERYTHING, Scope

@@ -18,12 +18,13 @@ import duckdb
 
 from iolens.error import USAGE, IolensError
 from iolens.fleet.coverage import Coverage, coverage, runs_sql
-from iolens.fleet.delta import DAY
-from iolens.fleet.lake import Lake, Snapshot
-from iolens.fleet.named import Answer, find_query, statement
-from iolens.fleet.schema import tables
-from iolens.fleet.tables import LakeTables, TablesData
-from iolens.fleet.write import quoted
+from iolens.fleet.saved_queries import Answer, find_query, statement
+from iolens.fleet.tables.data import LakeTables, TablesData
+from iolens.fleet.tables.delta import DAY
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.schema import tables
+from iolens.fleet.tables.snapshot import Snapshot
+from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.scope import Scope
 

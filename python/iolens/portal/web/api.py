@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.named import queries, statement
+from iolens.fleet.saved_queries import queries, statement
 from iolens.portal.data import sandbox
 from iolens.portal.web.openapi import document
 from iolens.portal.web.page_request import NotFound, PageRequest

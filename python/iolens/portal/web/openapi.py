@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from iolens.fleet.named import queries, statement
+from iolens.fleet.saved_queries import queries, statement
 
 __all__ = ["PATHS", "document"]
 

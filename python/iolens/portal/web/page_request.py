@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.named import find_query, statement
+from iolens.fleet.saved_queries import find_query, statement
 from iolens.log.unknown import unknown_text
 from iolens.portal.access.audit import Audit
 from iolens.portal.access.identity import Identity, Known

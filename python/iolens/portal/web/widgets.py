@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from iolens.fleet.named import Answer, ResultColumn, statement
+from iolens.fleet.saved_queries import Answer, ResultColumn, statement
 from iolens.portal.web.page_request import link
 from iolens.report.document import Block
 from iolens.report.html import block_html

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from iolens.error import USAGE, IolensError
 from iolens.fleet.coverage import GROUPS, Coverage, coverage_sql
-from iolens.fleet.named import ResultColumn
+from iolens.fleet.saved_queries import ResultColumn
 from iolens.portal.web.page_request import PageRequest, link
 from iolens.portal.web.pages.lists import csv_response
 from iolens.portal.web.widgets import Chart, Grid, to_csv

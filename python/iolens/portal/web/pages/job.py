@@ -10,7 +10,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.named import ResultColumn
+from iolens.fleet.saved_queries import ResultColumn
 from iolens.portal.data.report_worker import full_report, log_of, policy_of
 from iolens.portal.data.view import MEASURED, View
 from iolens.portal.web.page_request import NotFound, PageRequest, link

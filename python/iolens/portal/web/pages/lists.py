@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from iolens.fleet.named import queries, statement
+from iolens.fleet.saved_queries import queries, statement
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.widgets import Chart, grid_of, to_csv
 from iolens.report.document import Bars, Series

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from iolens.fleet.named import ResultColumn
+from iolens.fleet.saved_queries import ResultColumn
 from iolens.portal.data.scope import Scope
 from iolens.portal.web.page_request import PageRequest
 from iolens.portal.web.pages.lists import csv_response

@@ -12,8 +12,8 @@ import duckdb
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
-from iolens.fleet.delta import DAY, File, Table
-from iolens.fleet.schema import Column
+from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.schema import Column
 from iolens.metrics.literal import quoted
 
 __all__ = ["arrow", "connect", "connection", "listed", "plain", "quoted", "read_files", "write_files"]

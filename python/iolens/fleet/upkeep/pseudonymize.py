@@ -13,11 +13,11 @@ from typing import Any
 
 import duckdb
 
-from iolens.fleet.delta import Conflict, File, Table
-from iolens.fleet.identity import hashed_path
-from iolens.fleet.lake import Lake
-from iolens.fleet.pseudonyms import MADE, Pseudonyms, columns_of
-from iolens.fleet.write import connection, listed, read_files, write_files
+from iolens.fleet.ingest.identity import hashed_path
+from iolens.fleet.tables.delta import Conflict, File, Table
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms, columns_of
+from iolens.fleet.tables.write import connection, listed, read_files, write_files
 
 __all__ = ["age"]
 

@@ -16,8 +16,8 @@ from typing import Callable
 import duckdb
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.schema import Column, tables
-from iolens.fleet.write import arrow, plain
+from iolens.fleet.tables.schema import Column, tables
+from iolens.fleet.tables.write import arrow, plain
 
 __all__ = ["MADE", "Pseudonyms", "columns_of", "read_key"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.delta import DAY
-from iolens.fleet.lake import Lake, Snapshot
-from iolens.fleet.schema import Column, fingerprint, tables
-from iolens.fleet.write import listed
+from iolens.fleet.tables.delta import DAY
+from iolens.fleet.tables.schema import Column, fingerprint, tables
+from iolens.fleet.tables.snapshot import Place, Snapshot
+from iolens.fleet.tables.write import listed
 from iolens.log import scan
 from iolens.log.table import Schema
 from iolens.metrics import Dataset
@@ -29,7 +29,7 @@ class LakeTables:
     paths: tuple[str, ...] = ()
     large = True
 
-    def __init__(self, lake: Lake, snapshot: Snapshot) -> None:
+    def __init__(self, lake: Place, snapshot: Snapshot) -> None:
         self.lake = lake
         self.name = str(lake.path)
         self.tables = frozenset(tables())
@@ -137,7 +137,7 @@ class LakeData(TablesData):
     Beside a dataset's tables there are ``metric_value``, ``finding``, ``quarantine``, and more columns in ``job``.
     """
 
-    def __init__(self, lake: Lake, snapshot: Snapshot, memory: str = "") -> None:
+    def __init__(self, lake: Place, snapshot: Snapshot, memory: str = "") -> None:
         self.lake = lake
         self.snapshot = snapshot
         super().__init__(LakeTables(lake, snapshot), memory=memory)

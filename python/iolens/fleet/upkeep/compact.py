@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from iolens.fleet.delta import DAY, Conflict, File, Table
-from iolens.fleet.lake import Lake, Snapshot
-from iolens.fleet.write import connection, read_files, write_files
+from iolens.fleet.tables.delta import DAY, Conflict, File, Table
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.snapshot import Snapshot
+from iolens.fleet.tables.write import connection, read_files, write_files
 
 __all__ = ["Compacted", "compact"]
 

@@ -6,11 +6,11 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 
-from iolens.fleet.areas import Found
-from iolens.fleet.delta import Table
-from iolens.fleet.identity import hashed_path
-from iolens.fleet.schema import Column
-from iolens.fleet.write import arrow, connect, listed, plain, quoted
+from iolens.fleet.ingest.identity import hashed_path
+from iolens.fleet.ingest.log_directories import Found
+from iolens.fleet.tables.delta import Table
+from iolens.fleet.tables.schema import Column
+from iolens.fleet.tables.write import arrow, connect, listed, plain, quoted
 
 __all__ = ["Known"]
 

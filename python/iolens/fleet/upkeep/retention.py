@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from iolens.fleet.delta import Conflict, Table
-from iolens.fleet.lake import Lake
-from iolens.fleet.write import connection, listed
+from iolens.fleet.tables.delta import Conflict, Table
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.write import connection, listed
 
 __all__ = ["AGGREGATES", "retain"]
 

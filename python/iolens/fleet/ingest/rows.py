@@ -11,9 +11,9 @@ from typing import NamedTuple
 import duckdb
 
 from iolens.error import IolensError
-from iolens.fleet.delta import DAY, File, Table
-from iolens.fleet.schema import Column
-from iolens.fleet.write import write_files
+from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.schema import Column
+from iolens.fleet.tables.write import write_files
 from iolens.log import Scan, scan
 from iolens.metrics import MODULES, Dataset
 from iolens.metrics.base import told

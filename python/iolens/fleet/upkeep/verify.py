@@ -7,9 +7,9 @@ from pathlib import Path
 
 import duckdb
 
-from iolens.fleet.delta import File, Table
-from iolens.fleet.lake import Lake
-from iolens.fleet.write import connection
+from iolens.fleet.tables.delta import File, Table
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.write import connection
 from iolens.metrics.literal import quoted
 
 __all__ = ["verify"]

@@ -7,36 +7,26 @@ import json
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.delta import DAY, File, Table
-from iolens.fleet.schema import BATCH_BITS, Column, tables
-from iolens.fleet.write import arrow, connection, listed, write_files
+from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
+from iolens.fleet.tables.snapshot import Snapshot
+from iolens.fleet.tables.write import arrow, connection, listed, write_files
 
 if TYPE_CHECKING:
-    from iolens.fleet.tables import LakeData
+    from iolens.fleet.tables.data import LakeData
 
-__all__ = ["Lake", "Snapshot"]
+__all__ = ["Lake"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
 _MARK = "lake.json"
 _FORMAT = 1
 _TRIES = 8
-
-
-@dataclass
-class Snapshot:
-    """What is in a lake at one moment: of each table the files whose rows count."""
-
-    files: dict[str, list[File]] = field(default_factory=dict)
-    versions: dict[str, int] = field(default_factory=dict)
-    dead: list[int] = field(default_factory=list)
-    """Logs that were written again: their rows do not count."""
 
 
 class Lake:
@@ -151,7 +141,7 @@ class Lake:
 
     def open(self, *, since: date | None = None, until: date | None = None, memory: str = "") -> LakeData:
         """Everything in the lake at this moment as a dataset. What is written later is not seen."""
-        from iolens.fleet.tables import LakeData
+        from iolens.fleet.tables.data import LakeData
 
         return LakeData(self, self.snapshot(since=since, until=until), memory=memory)
 

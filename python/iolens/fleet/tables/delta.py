@@ -15,7 +15,7 @@ from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.schema import Field as DeltaField
 from deltalake.transaction import AddAction, RemoveAction
 
-from iolens.fleet.schema import Column, fingerprint
+from iolens.fleet.tables.schema import Column, fingerprint
 
 __all__ = ["DAY", "Conflict", "File", "Table"]
 

@@ -17,13 +17,13 @@ from arro3.core import Table as ArrowTable
 
 from iolens import __version__
 from iolens.error import IolensError
-from iolens.fleet.areas import Found
-from iolens.fleet.delta import DAY, File, Table
-from iolens.fleet.identity import application_of, user_of
-from iolens.fleet.pseudonyms import Pseudonyms
-from iolens.fleet.rows import Implausible, Rows
-from iolens.fleet.schema import BATCH_BITS, Column, tables
-from iolens.fleet.write import arrow, connection, write_files
+from iolens.fleet.ingest.identity import application_of, user_of
+from iolens.fleet.ingest.log_directories import Found
+from iolens.fleet.ingest.rows import Implausible, Rows
+from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.pseudonyms import Pseudonyms
+from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
+from iolens.fleet.tables.write import arrow, connection, write_files
 from iolens.log import Log
 from iolens.metrics import SECTIONS, Dataset, metrics
 from iolens.metrics.log_tables import LogTables

@@ -23,14 +23,14 @@ import duckdb
 from deltalake.exceptions import DeltaError
 
 from iolens.error import IolensError
-from iolens.fleet.areas import Found, find_logs
-from iolens.fleet.batch import Options, Refused, Written, write_batch
-from iolens.fleet.delta import Conflict, Table
-from iolens.fleet.known import Known
-from iolens.fleet.lake import Lake
-from iolens.fleet.pseudonyms import Pseudonyms
-from iolens.fleet.schema import BATCH_BITS
-from iolens.fleet.write import plain
+from iolens.fleet.ingest.batch import Options, Refused, Written, write_batch
+from iolens.fleet.ingest.ingested import Known
+from iolens.fleet.ingest.log_directories import Found, find_logs
+from iolens.fleet.tables.delta import Conflict, Table
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.pseudonyms import Pseudonyms
+from iolens.fleet.tables.schema import BATCH_BITS
+from iolens.fleet.tables.write import plain
 
 __all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Summary"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from iolens.fleet.batch import findings_of, metrics_of
-from iolens.fleet.delta import DAY, Conflict
-from iolens.fleet.lake import Lake
-from iolens.fleet.schema import Column
-from iolens.fleet.tables import LakeData
-from iolens.fleet.write import arrow, connection, read_files, write_files
+from iolens.fleet.ingest.batch import findings_of, metrics_of
+from iolens.fleet.tables.data import LakeData
+from iolens.fleet.tables.delta import DAY, Conflict
+from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.schema import Column
+from iolens.fleet.tables.write import arrow, connection, read_files, write_files
 from iolens.metrics.tables import DERIVED
 from iolens.rules import load
 

@@ -1,0 +1,1 @@
+"""From log directories into the tables of a lake."""

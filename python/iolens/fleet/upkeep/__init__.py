@@ -1,0 +1,1 @@
+"""What keeps a lake small, whole and private: compact, verify, forget, pseudonymize."""
