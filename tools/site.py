@@ -143,14 +143,22 @@ def _title(page: Path) -> str:
 
 
 def _listed(scratch: Path, folder: str) -> list[Any]:
-    """The pages of a folder: its README, then those that it names, then the rest."""
+    """The pages of a folder: its README, then those that it names, below its headings, then the rest."""
     place = scratch / folder
     readme = place / "README.md"
-    named = re.findall(r"\]\(([\w.-]+\.md)\)", readme.read_text(encoding="utf-8")) if readme.exists() else []
-    there = sorted(p.name for p in place.glob("*.md") if p.name != "README.md")
-    order = [*dict.fromkeys(n for n in named if n in there), *(n for n in there if n not in named)]
-    head: list[Any] = [f"{folder}/README.md"] if readme.exists() else []
-    return head + [{_title(place / name): f"{folder}/{name}"} for name in order]
+    rest = {p.name for p in place.glob("*.md") if p.name != "README.md"}
+    found: list[Any] = [f"{folder}/README.md"] if readme.exists() else []
+    group = found
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    for heading, name in re.findall(r"^## (.+)$|\]\(([\w.-]+\.md)\)", text, re.M):
+        if heading:
+            group = []
+            found.append({heading: group})
+        elif name in rest:
+            rest.remove(name)
+            group.append({_title(place / name): f"{folder}/{name}"})
+    found = [part for part in found if not isinstance(part, dict) or [*part.values()] != [[]]]
+    return found + [{_title(place / name): f"{folder}/{name}"} for name in sorted(rest)]
 
 
 def contents(scratch: Path, rules: list[Any]) -> list[Any]:
@@ -166,7 +174,12 @@ def contents(scratch: Path, rules: list[Any]) -> list[Any]:
         {"Start": ["README.md", {"Tutorials": _listed(scratch, "docs/tutorials")}]},
         {"Guide": _listed(scratch, "docs/guide")},
         {"Findings": rules},
-        {"Concepts": [{_title(scratch / p): p} for p in single]},
+        {
+            "Concepts": [
+                *({_title(scratch / p): p} for p in single),
+                {"Measurements": _listed(scratch, "docs/performance")},
+            ]
+        },
         {"Reference": [*_listed(scratch, "docs/reference"), {"Modules one by one": modules}]},
         {"Decisions": _listed(scratch, "docs/decisions")},
         {"Develop": [{"Contributing": "CONTRIBUTING.md"}, {"Changelog": "CHANGELOG.md"}, *rest]},
