@@ -83,7 +83,7 @@ static void print_direction(FILE *out, const struct beside_row *row, int op)
 void beside_print(FILE *out, const struct beside *b)
 {
 	if (b->n)
-		fprintf(out, "\n%-20s %14s %14s\n", "beside a peak", "in its calls", "measured");
+		fprintf(out, "\n%-20s %14s %14s\n", "part of a peak", "in its calls", "measured");
 	for (size_t i = 0; i < b->n; i++) {
 		const struct saved_peak *p = &b->row[i].peak;
 		fprintf(out, "%s, iolens peak of %.10s\n", p->point, p->time);

@@ -111,7 +111,7 @@ def test_a_job_beside_what_was_saved(run_iolens: Run, tmp_path: Path) -> None:
     assert (peak["mount"], peak["time"]) == (found["mount"], found["time"])
     assert (peak["read_rate"], peak["write_rate"]) == (5 * MiB, MiB)
     assert (peak["peak_read_rate"], peak["peak_write_rate"]) == (found["read_rate"], found["write_rate"])
-    page = run_iolens(["info", log], env=cache).stdout.partition("\nbeside a peak")[2]
+    page = run_iolens(["info", log], env=cache).stdout.partition("\npart of a peak")[2]
     assert f"{100 * 5 * MiB / found['read_rate']:.1f} %" in page
     nowhere = {"XDG_CACHE_HOME": "/nowhere"}
     assert "peaks" not in json.loads(run_iolens(["info", "--json", log], env=nowhere).stdout)

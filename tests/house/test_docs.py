@@ -63,3 +63,26 @@ def test_make_help_names_every_target(root: Path) -> None:
         ["make", "-s", "help"], cwd=root, check=True, capture_output=True, text=True
     ).stdout
     assert [line.split()[0] for line in shown.splitlines()] == targets
+
+
+# People in place of processes, and words that hide the actor: shared/STYLE names better ones.
+VAGUE = re.compile(
+    r"\b(whoever|whomever|nobody|somebody|anybody|(?:is|are|was|be) told|beside)\b(?!-others)", re.IGNORECASE
+)
+VAGUE_ALLOWED = {"CHANGELOG.md", "docs/reference/rules.md"}
+
+
+def test_pages_and_messages_name_the_actor(root: Path) -> None:
+    """Docs (with the reference, made from help, queries and metrics), and texts that the C programs print."""
+    found = [
+        f"{page.relative_to(root)}:{number}: {word}"
+        for page in pages(root)
+        if str(page.relative_to(root)) not in VAGUE_ALLOWED
+        for number, line in enumerate(page.read_text().splitlines(), 1)
+        for word in VAGUE.findall(line)
+    ]
+    for room in ("cli", "runtime", "modules", "format", "api", "kernel"):
+        for source in sorted((root / room).rglob("*.c")):
+            texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', source.read_text())
+            found += [f"{source.relative_to(root)}: {word}" for text in texts for word in VAGUE.findall(text)]
+    assert not found, "\n" + "\n".join(found)

@@ -107,7 +107,7 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
 def history(
     application: str, number: int | None, series: tuple[str, ...], form: str | None, **options: Any
 ) -> None:
-    """The runs of the application APP: how much they vary, whether they drift, and a job beside its peers.
+    """The runs of the application APP: how much they vary, whether they drift, and how a job compares with its peers.
 
     Peers are runs of the same user with as many processes. With --series the state of the file system in the hours of
     each run stands below, as UMAMI draws it.

@@ -1,5 +1,5 @@
 -- title: Applications that have become slower, or vary
--- definition: of the runs of a user's application with as many processes: the last $recent beside those before, by the
+-- definition: of the runs of a user's application with as many processes: the last $recent compared with those before, by the
 --   median of io_time. spread: (third - first quartile) / median of those before. A drift is a median of the last runs
 --   beyond $factor times the earlier one (or below its inverse) that lies outside the earlier quartiles.
 -- parameter recent (5): runs that are the last ones

@@ -1,5 +1,5 @@
 -- title: Projects by what the scheduler charged, and what of it has logs
--- definition: sums over the accounting, by account: every run that has ended, as it was told last.
+-- definition: sums over the accounting, by account: every run that has ended, in its latest state.
 -- parameter rows (50): how many
 -- column account (): the project
 -- column users (count): whose jobs were charged to it

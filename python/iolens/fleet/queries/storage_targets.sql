@@ -1,6 +1,6 @@
 -- title: Storage targets by what jobs moved
 -- definition: bytes and times of each file, spread evenly over the targets of its layout (Lustre), summed over jobs. balance:
---   a target's bytes beside the mean of its file system's targets.
+--   a target's bytes compared with the mean of its file system's targets.
 -- parameter rows (500): how many
 -- column mount (): of the file system; empty where no log tells
 -- column ost (): number of the target

@@ -6,7 +6,7 @@
 --   estimate, too. No row: nothing is.
 -- unit: bytes
 -- needs: process
--- caveats: Logs from before this was told apart have no row. A request's result is taken to be what it asked for.
+-- caveats: Older logs, which do not separate this, have no row. A request's result is taken to be what it asked for.
 -- source: iolens
 SELECT log, interface AS way, sum(estimated)::BIGINT AS bytes, sum(estimated) / nullif(sum(bytes), 0) AS share
 FROM async GROUP BY log, interface HAVING sum(estimated) > 0
