@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import iolens
 import pytest
-from iolens.log import Scan
+from iolens.log import Log, Scan
 from jobs import Job
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -153,3 +154,27 @@ def test_sections_have_the_columns_of_the_newest_log(tmp_path: Path) -> None:
         table = pa.table(Scan(logs).section("process")).to_pydict()
         assert table["unexplained_read"] == [7 if log is new else None for log in logs]
         assert table["pid"] == [2 if log is new else 1 for log in logs]
+
+
+def test_sections_that_no_log_has_cost_two_looks(
+    tmp_path: Path, posix_log: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Darshan's logs have no sections: whatever is read of them, each is opened for columns at most twice."""
+    paths = [tmp_path / f"{i:02}.darshan" for i in range(12)]
+    for path in paths:
+        path.write_bytes(posix_log([{"id": 1, "opens": 1}]))
+    opened: list[str] = []
+
+    def counted(path: str) -> Log:
+        opened.append(path)
+        return Log(path)
+
+    module = sys.modules["iolens.log.scan"]
+    monkeypatch.setattr(module, "_LOOKED_AT", 4)
+    monkeypatch.setattr(module, "Log", counted)
+    monkeypatch.setattr(module, "isinstance", lambda *_: False, raising=False)
+    scan = Scan(paths)
+    for section in ("process", "operation", "site"):
+        with pytest.raises(KeyError):
+            pa.table(scan.section(section))
+    assert sorted(set(opened)) == sorted(map(str, paths)) and len(opened) == 3 + 12

@@ -49,6 +49,8 @@ class Scan:
         self._streams: list[_native.Stream] = []
         self._logs = tuple(logs or ())
         self._natives = tuple(log.native for log in self._logs) if self._logs else None
+        self._widest_logs: dict[str, tuple[int, Log]] = {}
+        self._looked_at = 0
 
     def _open_stream(self, spec: TableSpec) -> _native.Stream:
         columns_of = self._widest(spec.section) if spec.section else None
@@ -61,32 +63,34 @@ class Scan:
     def _widest(self, section: str) -> _native.Log:
         """The log whose section has most columns: newer versions add some, so it has those of all others.
 
-        Of many logs some are looked at, and all only where none of these has the section.
+        Of many logs some are looked at, and all only where none of these has the section; each at most twice,
+        whatever number of sections is read.
         """
         every = self._logs or self.paths
-        widest = self._widest_of(section, every[:: len(every) // _LOOKED_AT + 1]) or self._widest_of(
-            section, every
-        )
-        if widest is None:
+        if not self._looked_at:
+            self._looked_at = 1
+            self._look_at(every[:: len(every) // _LOOKED_AT + 1])
+        if section not in self._widest_logs and self._looked_at == 1 and len(every) > _LOOKED_AT:
+            self._looked_at = 2
+            self._look_at(every)
+        if section not in self._widest_logs:
             raise KeyError(section)
-        return widest.native
+        return self._widest_logs[section][1].native
 
-    def _widest_of(self, section: str, sources: Sequence[Log | str]) -> Log | None:
-        most, widest = -1, None
+    def _look_at(self, sources: Sequence[Log | str]) -> None:
         for source in sources:
             try:
                 log = source if isinstance(source, Log) else Log(source)
-                if section not in log.trailer:
-                    continue
+                sections = list(log.trailer)
             except IolensError:
                 continue  # reported when the rows are read
-            try:
-                width = len(log.trailer[section].schema)
-            except IolensError:
-                width = 0  # its rows are an error, too, which is reported then
-            if width > most:
-                most, widest = width, log
-        return widest
+            for section in sections:
+                try:
+                    width = len(log.trailer[section].schema)
+                except IolensError:
+                    width = 0  # its rows are an error, too, which is reported then
+                if width > self._widest_logs.get(section, (-1, None))[0]:
+                    self._widest_logs[section] = (width, log)
 
     def table(
         self,
