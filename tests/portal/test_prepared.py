@@ -18,6 +18,7 @@ from iolens.portal.bounded import Session
 from iolens.portal.portal import Portal
 from iolens.portal.shelf import FEW_VIEWS, MOST_RESIDENT, VIEWS, Shelf
 from iolens.portal.site import Site
+from made_area import Here
 from small_lake import Area, make_area
 from starlette.testclient import TestClient
 
@@ -131,7 +132,7 @@ def test_files_of_logs_without_stored_sums_are_shown(tmp_path: Path) -> None:
     area = make_area(tmp_path)
     for rules in (True, False):
         lake = Lake.create(tmp_path / f"lake-{rules}")
-        Ingest(lake, Options(str(lake.path), rules=rules), jobs=1).run([area])
+        Ingest(lake, Options(str(lake.path), rules=rules), jobs=1, pool=Here()).run([area])
     shown = []
     for rules in (True, False):
         made = Shelf(tmp_path / f"lake-{rules}", refresh=3600)
@@ -161,7 +162,7 @@ def test_what_people_asked_is_asked_again_before_a_newer_edition_is_shown(
     more = tmp_path / "more"
     more.mkdir()
     Area(more).add("alice", "/opt/bin/sim", 990, 7, 100)
-    Ingest(Lake(own), Options(str(own)), jobs=1).run([more])
+    Ingest(Lake(own), Options(str(own)), jobs=1, pool=Here()).run([more])
     shelf.renew()
 
     def query(*_: object) -> None:
