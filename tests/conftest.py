@@ -114,6 +114,24 @@ def corpus() -> Path:
     return places.CORPUS
 
 
+# Of each kind: shared and partial records, a slow server, traces, heat maps, MPI's own counters, none, old versions.
+_SOME = """
+imbalanced-io skew-app sample-badost mpi-io-test-dxt runtime-and-dxt-heatmaps partial-data-stdio apmpi empty
+release-ppc64-3.0.0 release-x86_64-3.4.7 v2-ppc32-1.1.12 v2-x86_64-2.3.1
+""".split()
+
+
+@pytest.fixture(params=["some", "every"])
+def released(request: pytest.FixtureRequest, corpus: Path) -> list[Path]:
+    """Logs of released versions: a dozen, and all (for campaigns)."""
+    logs = sorted((corpus / "logs").iterdir())
+    return (
+        logs
+        if request.param == "every"
+        else [log for log in logs if log.name.partition(".darshan")[0] in _SOME]
+    )
+
+
 @pytest.fixture(scope="session")
 def oracle() -> ModuleType:
     """The independent reference decoder, as a module."""

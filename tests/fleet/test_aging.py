@@ -24,7 +24,7 @@ from iolens.fleet.upkeep import pseudonymize
 from iolens.fleet.upkeep.compact import compact
 from iolens.fleet.upkeep.pseudonymize import age
 from iolens.fleet.upkeep.retention import retain
-from made_area import LOGS, fill, whole
+from made_area import LOGS, Here, fill, whole
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -131,17 +131,17 @@ def test_what_was_cut_off_is_done_again(lake: Lake, monkeypatch: pytest.MonkeyPa
 
 def test_ingest_knows_logs_whose_paths_the_lake_has_forgotten(area: Path, lake: Lake) -> None:
     age(lake, AFTER, KEY, keep_hours=0)
-    again = Ingest(lake, Options(str(lake.path)), jobs=1).run([area])
+    again = Ingest(lake, Options(str(lake.path)), jobs=1, pool=Here()).run([area])
     assert (again.known, again.ingested, again.quarantined) == (LOGS + 1, 0, 0)
     log = next(path for path in area.iterdir() if "id7-" in path.name)
     log.write_bytes(log.read_bytes() + b"\0")
-    again = Ingest(lake, Options(str(lake.path)), jobs=1).run([area])
+    again = Ingest(lake, Options(str(lake.path)), jobs=1, pool=Here()).run([area])
     assert (again.ingested, again.replaced) == (1, 1)
     whole(lake.path)
     assert age(lake, AFTER, KEY, keep_hours=0) == 1 and words_in(lake.path) == {}
-    assert Ingest(lake, Options(str(lake.path)), jobs=1).run([area]).known == LOGS + 1
+    assert Ingest(lake, Options(str(lake.path)), jobs=1, pool=Here()).run([area]).known == LOGS + 1
     retain(lake, jobs=AFTER)
-    assert Ingest(lake, Options(str(lake.path)), jobs=1).run([area]).ingested == 0
+    assert Ingest(lake, Options(str(lake.path)), jobs=1, pool=Here()).run([area]).ingested == 0
 
 
 def test_what_was_archived_before_still_opens(area: Path, lake: Lake, iolens: Path) -> None:

@@ -25,13 +25,13 @@ from iolens.fleet.ingest.ingest import Ingest
 from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.upkeep.compact import compact
 from iolens.log import Log
-from made_area import LOGS, fill, whole
+from made_area import LOGS, Here, fill, whole
 from made_log import Make
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 IOLENS = str(Path(sys.executable).parent / "iolens")
-KILLS = int(os.environ.get("FLEET_KILLS", "3"))
+KILLS = int(os.environ.get("FLEET_KILLS", "2"))
 BEFORE = date(2100, 1, 1)
 
 
@@ -123,7 +123,7 @@ def test_ingest_neither_misses_archived_logs_nor_brings_restored_ones_again(area
     assert restore(made, rows).logs == LOGS
     assert restore(made, rows).there == LOGS
     assert logs_of(area) == content
-    done = Ingest(made, Options(str(lake)), jobs=1).run([area])
+    done = Ingest(made, Options(str(lake)), jobs=1, pool=Here()).run([area])
     assert (done.known, done.ingested) == (LOGS, 0)
     assert packed(lake).logs == 0 and len(logs_of(area)) == LOGS
 
@@ -167,7 +167,7 @@ def test_a_large_log_is_rewritten_with_the_same_records(large: Path, tmp_path: P
         row.log_mtime,
         0o400,
     )
-    again = Ingest(lake, Options(str(lake.path)), jobs=1).run([large.parent])
+    again = Ingest(lake, Options(str(lake.path)), jobs=1, pool=Here()).run([large.parent])
     assert (again.known, again.ingested) == (1, 0)
 
 

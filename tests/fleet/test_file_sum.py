@@ -15,6 +15,7 @@ from iolens.fleet.tables.write import write_files
 from iolens.fleet.upkeep.compact import compact
 from iolens.fleet.upkeep.recompute import recompute
 from iolens.metrics.tables import DERIVED
+from made_area import Here
 from made_log import Make
 
 NAMES = {1: b"/scratch/ann/a.h5", 2: b"/scratch/ann/sub/b", 3: b"/b", 9: b"/scratch<other files>"}
@@ -22,7 +23,7 @@ NAMES = {1: b"/scratch/ann/a.h5", 2: b"/scratch/ann/sub/b", 3: b"/b", 9: b"/scra
 
 @pytest.fixture
 def area(tmp_path: Path) -> Path:
-    """Six jobs of three days; file 1 was opened through MPI-IO."""
+    """Six jobs of two days; file 1 was opened through MPI-IO."""
     folder = tmp_path / "logs"
     folder.mkdir()
     make = Make(folder)
@@ -31,7 +32,7 @@ def area(tmp_path: Path) -> Path:
             {"id": id, "bytes_written": 10**id * (job + 1), "write_time": 0.5 * id, "writes": 1}
             for id in NAMES
         ]
-        start = 1_700_000_000 + 86400 * (job // 2)
+        start = 1_700_000_000 + 86400 * (job // 3)
         made = make(
             posix=[*records, {"id": 77, "bytes_read": 5, "reads": 1}],
             mpiio=[{"id": 1, "bytes_written": 7, "indep_writes": 1}],
@@ -45,7 +46,7 @@ def area(tmp_path: Path) -> Path:
 
 
 def ingest(area: Path, lake: Path, rules: bool, limit: int | None = None) -> Lake:
-    Ingest(Lake.create(lake), Options(str(lake), rules=rules), jobs=1, limit=limit).run([area])
+    Ingest(Lake.create(lake), Options(str(lake), rules=rules), jobs=1, limit=limit, pool=Here()).run([area])
     return Lake(lake)
 
 

@@ -16,6 +16,7 @@ from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.metrics import Dataset
 from jsonschema import Draft202012Validator
+from made_area import Here
 from made_log import Make
 from places import BIN
 
@@ -45,7 +46,7 @@ def area(tmp_path: Path) -> Path:
 
 
 def ingest(area: Path, lake: Path, **more: object) -> Summary:
-    return Ingest(Lake.create(lake), Options(str(lake)), jobs=1, **more).run([area])  # type: ignore[arg-type]
+    return Ingest(Lake.create(lake), Options(str(lake)), jobs=1, pool=Here(), **more).run([area])  # type: ignore[arg-type]
 
 
 def command(*words: str | Path) -> subprocess.CompletedProcess[str]:

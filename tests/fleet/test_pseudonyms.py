@@ -16,6 +16,7 @@ from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest
 from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.upkeep.compact import compact
+from made_area import Here
 from made_log import Make
 from observed import Observe
 
@@ -59,10 +60,10 @@ def test_no_name_is_in_clear(make_log: Make, observe: Observe, tmp_path: Path) -
     (area / "observed_okapis.darshan").write_bytes(observed.log.read_bytes())
     (area / "narwhal.darshan").write_bytes(b"no log")
     lake = Lake.create(tmp_path / "lake", pseudonyms=Pseudonyms(KEY).mark)
-    done = Ingest(lake, Options(str(lake.path), key=KEY), jobs=1).run([area])
+    done = Ingest(lake, Options(str(lake.path), key=KEY), jobs=1, pool=Here()).run([area])
     assert (done.ingested, done.quarantined) == (2, 1)
     assert words_in(lake.path) == {} and len(list(lake.path.rglob("*.parquet"))) > 20
-    assert Ingest(lake, Options(str(lake.path), key=KEY), jobs=1).run([area]).known == 3
+    assert Ingest(lake, Options(str(lake.path), key=KEY), jobs=1, pool=Here()).run([area]).known == 3
     with lake.open() as data:
         rows = data.rows("SELECT name, mount, file_system, extension FROM name WHERE file_system = 'lustre'")
         assert len(rows) == 2 and {row["extension"] for row in rows} == {"h5", ""}
@@ -102,7 +103,7 @@ def test_no_name_is_in_clear_whatever_becomes_of_the_lake(
             end=1_700_000_060,
         )
         log.rename(area / f"narwhal_zephyr_id{job}-1_1-1-1-1_1.darshan")
-        assert Ingest(lake, Options(str(lake.path), key=KEY), jobs=1).run([area]).ingested == 1
+        assert Ingest(lake, Options(str(lake.path), key=KEY), jobs=1, pool=Here()).run([area]).ingested == 1
 
     for job in range(3):
         ingest(job)

@@ -18,6 +18,7 @@ from iolens.portal.data.scope import EVERYTHING, Scope
 from iolens.portal.data.snapshot import FEW_VIEWS, MOST_RESIDENT, VIEWS, Snapshots
 from iolens.portal.data.view import Session
 from iolens.portal.web.application import Portal
+from made_area import Here
 from small_lake import Area, make_area
 from starlette.testclient import TestClient
 
@@ -133,7 +134,7 @@ def test_files_of_logs_without_stored_sums_are_shown(tmp_path: Path) -> None:
     area = make_area(tmp_path)
     for rules in (True, False):
         lake = Lake.create(tmp_path / f"lake-{rules}")
-        Ingest(lake, Options(str(lake.path), rules=rules), jobs=1).run([area])
+        Ingest(lake, Options(str(lake.path), rules=rules), jobs=1, pool=Here()).run([area])
     shown = []
     for rules in (True, False):
         made = Snapshots(tmp_path / f"lake-{rules}", refresh=3600)
@@ -163,7 +164,7 @@ def test_what_people_asked_is_asked_again_before_a_newer_edition_is_shown(
     more = tmp_path / "more"
     more.mkdir()
     Area(more).add("alice", "/opt/bin/sim", 990, 7, 100)
-    Ingest(Lake(own), Options(str(own)), jobs=1).run([more])
+    Ingest(Lake(own), Options(str(own)), jobs=1, pool=Here()).run([more])
     snapshots.renew()
 
     def query(*_: object) -> None:
