@@ -8,7 +8,7 @@
 #include "units.h"
 
 /* Shares of the run time, or of the program's own kind, from which one is named. */
-static const double BUSY = 0.5, FAULTING = 0.2, MOST = 0.5, WAITING = 0.5;
+static const double BUSY = 0.5, FAULTING = 0.2, MOST = 0.5, WAITING = 0.5, DELAYED = 0.1;
 static const double WORTH_WAITING = 0.1 /* s; a shorter run waits for its own start */;
 
 enum { MANY_PROCESSES = 100 };
@@ -57,8 +57,13 @@ static void add_most(struct words *w, const struct digest_used *u)
 
 static void add_processor(struct words *w, const struct digest_used *u, double run_time)
 {
-	double busy = u->processor / run_time;
-	if (busy <= 1.05 || u->cpus <= 0)
+	double busy = u->processor / run_time, delayed = clamp(u->delay / run_time, 0, clamp(1 - busy, 0, 1));
+	if (delayed >= DELAYED)
+		add(w,
+		    "the processor, busy for %.0f %% of the run and waited for during %.0f %%, while other programs "
+		    "used it",
+		    100 * busy, 100 * delayed);
+	else if (busy <= 1.05 || u->cpus <= 0)
 		add(w, "the processor, busy for %.0f %% of the run", 100 * clamp(busy, 0, 1));
 	else
 		add(w, "the processors, %.1f of %.0f busy on average", clamp(busy, 0, u->cpus), u->cpus);
@@ -108,7 +113,7 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		    100 * clamp(u->fault_time / run_time, 0, 1), B(u->fault_bytes));
 	else if (u->processes >= MANY_PROCESSES && run_time < BRIEF * (double)u->processes)
 		add(&w, "the start of %s processes, %s each", N(u->processes), S(run_time / (double)u->processes));
-	else if (u->processor >= BUSY * run_time)
+	else if (u->processor + u->delay >= BUSY * run_time)
 		add_processor(&w, u, run_time);
 	else if (!u->unknown && run_time >= WORTH_WAITING && waited >= WAITING * run_time)
 		add(&w, "waiting, %.0f %% of the run, most likely for %s", 100 * waited / run_time, waited_for(d));

@@ -63,6 +63,8 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 				       .bytes = I64("storage_read") - I64("seen_read")};
 	u->processes++;
 	u->processor += processor;
+	if (trailer_field(t, "processor_wait"))
+		u->delay += clamp(F64("processor_wait"), 0, faults->idle > 0 ? faults->idle : 0);
 	add_program(u, t, row, processor);
 }
 

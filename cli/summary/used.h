@@ -22,6 +22,7 @@ struct digest_used {
 	int64_t faults;    /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated */
+	double delay;      /* s that first threads waited for a processor */
 	double cpus;       /* that the job could use, 0 = not known */
 	size_t nprograms;
 	struct used_program program[USED_PROGRAMS];

@@ -58,6 +58,7 @@ static int add_row(struct assembly *a, int64_t rank, const char *name, const cha
 		section_set_i64(s, unknown[f], 0, -1);
 	section_set_f64(s, "user_time", 0, -1);
 	section_set_f64(s, "system_time", 0, -1);
+	section_set_f64(s, "processor_wait", 0, -1);
 	return s->failed;
 }
 

@@ -186,14 +186,15 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 /* Of a process that did not come to its end, or that closed itself off before, none of it is known: -1. */
 static void set_used(struct trailer_section *s, const struct state_process *p)
 {
-	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "major_faults", "waits"};
+	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "processor_wait",
+							     "major_faults", "waits"};
 	int64_t any = 0;
 	for (int n = 0; n < STATE_USED_COUNT; n++)
 		any |= p->used_at_end[n];
 	for (int n = 0; n < STATE_USED_COUNT; n++) {
 		int64_t used = p->used_at_end[n] - p->used_at_start[n];
 		used = used > 0 ? used : 0;
-		if (n > STATE_USED_SYSTEM)
+		if (n > STATE_USED_DELAY)
 			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
 		else
 			section_set_f64(s, fields[n], 0, any && p->end_reason ? precise_cost((double)used * 1e-6) : -1);

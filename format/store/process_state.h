@@ -254,8 +254,11 @@ enum {
 	STATE_IO_COUNT
 };
 
-/* By getrusage: processor time in us, faults whose page came from storage, how often a thread waited. */
-enum { STATE_USED_USER, STATE_USED_SYSTEM, STATE_USED_FAULTS, STATE_USED_WAITS, STATE_USED_COUNT };
+/*
+ * By getrusage: processor time in us, faults whose page came from storage, how often a thread waited. By schedstat, at the end of
+ * a process that was not short: us for which its first thread could have run, and waited for a processor.
+ */
+enum { STATE_USED_USER, STATE_USED_SYSTEM, STATE_USED_DELAY, STATE_USED_FAULTS, STATE_USED_WAITS, STATE_USED_COUNT };
 
 /*
  * A child that a signal ended, as its parent's wait saw it: what the child itself could not write down.

@@ -7,6 +7,7 @@
 #include "sys.h"
 
 struct counts {
+	const char *path;
 	char text[512];
 	ssize_t length;
 };
@@ -14,22 +15,27 @@ struct counts {
 static void read_counts(void *counts)
 {
 	struct counts *c = counts;
-	int fd = sys_open("/proc/self/io", O_RDONLY | O_CLOEXEC, 0);
+	int fd = sys_open(c->path, O_RDONLY | O_CLOEXEC, 0);
 	c->length = fd >= 0 ? sys_read(fd, c->text, sizeof c->text - 1) : 0;
 	if (fd >= 0)
 		sys_close(fd);
 }
 
+static void get_counts(struct counts *c)
+{
+	if (lock_is_needless())
+		read_counts(c);
+	else
+		alone_do(read_counts, c);
+	c->text[c->length > 0 ? c->length : 0] = '\0';
+}
+
 void kernel_io(int64_t out[STATE_IO_COUNT])
 {
-	struct counts c = {.length = 0};
+	struct counts c = {.path = "/proc/self/io"};
 	int64_t own[] = {sys_own_read, sys_own_written};
-	if (lock_is_needless())
-		read_counts(&c);
-	else
-		alone_do(read_counts, &c);
+	get_counts(&c);
 	memset(out, 0, sizeof *out * STATE_IO_COUNT);
-	c.text[c.length > 0 ? c.length : 0] = '\0';
 	const char *at = c.text;
 	for (int i = 0; i < STATE_IO_COUNT && (at = strstr(at, ": ")); i++)
 		for (at += 2; *at >= '0' && *at <= '9'; at++)
@@ -51,8 +57,20 @@ void kernel_used(int64_t out[STATE_USED_COUNT])
 		u = (struct rusage){0};
 	out[STATE_USED_USER] = microseconds(u.ru_utime);
 	out[STATE_USED_SYSTEM] = microseconds(u.ru_stime);
+	out[STATE_USED_DELAY] = 0;
 	out[STATE_USED_FAULTS] = u.ru_majflt;
 	out[STATE_USED_WAITS] = u.ru_nvcsw;
+}
+
+int64_t kernel_delay(void)
+{
+	struct counts c = {.path = "/proc/self/schedstat"}; /* ns on a processor, ns waiting for one, times */
+	int64_t ns = 0;
+	get_counts(&c);
+	const char *at = strchr(c.text, ' ');
+	for (at = at ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
+		ns = ns * 10 + (*at - '0');
+	return ns / 1000;
 }
 
 bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT])

@@ -489,10 +489,14 @@ static void wake_touched(void)
 
 void (*life_on_rank_end)(void);
 
+static const double NOT_SHORT = 0.1 /* s; a shorter process is not worth another question */;
+
 static void tell_end(struct state_process *p, enum state_end reason, int code)
 {
-	kernel_io(p->kernel_at_end);
 	kernel_used(p->used_at_end);
+	if (clock_now() - p->start >= NOT_SHORT)
+		p->used_at_end[STATE_USED_DELAY] = kernel_delay();
+	kernel_io(p->kernel_at_end);
 	p->own_moved[IO_READ] = sys_own_read;
 	p->own_moved[IO_WRITE] = sys_own_written;
 	p->end = clock_now();

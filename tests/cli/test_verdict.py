@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -260,6 +261,10 @@ def asleep() -> Job:
     return of(used(0, 0.1, major_faults=100, waits=101))
 
 
+def contended() -> Job:
+    return of(used(0, 2.0, processor_wait=6.0))
+
+
 def compiled() -> Job:
     """Warm maps of inputs and libraries: their bytes cannot have cost what would matter."""
     way = {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 18 * MiB}
@@ -276,6 +281,7 @@ def compiled() -> Job:
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
         (asleep, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
         (compiled, "the processor, busy for 94 % of the run"),
+        (contended, "the processor, busy for 20 % of the run and waited for during 60 %, while other programs used it"),
     ],
 )  # fmt: skip
 def test_the_line_says_what_it_is_instead(
@@ -307,6 +313,22 @@ def test_of_programs_that_do_no_io(observe: Observe, run_iolens: Run, tmp_path: 
     assert 0.45 <= busy <= 0.7 and asleep < 0.3
     assert int(rows[1]["waits"]) >= 1 and int(rows[1]["major_faults"]) >= 0
     assert "it is waiting," in verdict(run_iolens, seen.log)["text"]
+
+
+def test_of_a_program_whose_processor_others_use(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    """It never sleeps: what it did not run it waited for its processor."""
+    processor = str(min(os.sched_getaffinity(0)))
+    with subprocess.Popen(["taskset", "-c", processor, "sh", "-c", "while :; do :; done"]) as other:
+        try:
+            command = ["taskset", "-c", processor, "/usr/bin/python3", "-S", "-c", BUSY]
+            seen = observe(command, cwd=tmp_path)
+        finally:
+            other.kill()
+    row = seen.sections["process"][-1]
+    ran = float(row["user_time"]) + float(row["system_time"])
+    waited = float(row["processor_wait"])
+    assert 0.3 <= waited <= float(row["end"]) - float(row["start"]) - ran + 0.05
+    assert "while other programs used it" in verdict(run_iolens, seen.log)["text"]
 
 
 READER = """

@@ -8,6 +8,9 @@ from iolens.rules.text import write
 
 __all__ = ["instead"]
 
+_DELAYED = 0.1
+"""Of the run: a wait for the processor from which it is said."""
+
 _MOST = 0.5
 """Of the processor time: the program that a reader should look at."""
 
@@ -29,7 +32,13 @@ def instead(row: dict[str, Any], run_time: float | None) -> str:
     if kind == "waiting":
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time
-    if busy <= 1.05:
+    delayed = min(row["delay"] / run_time, max(0.0, 1 - busy))
+    if delayed >= _DELAYED:
+        text = (
+            f"the processor, busy for {write(busy, 'percent')} of the run and waited for during "
+            f"{write(delayed, 'percent')}, while other programs used it"
+        )
+    elif busy <= 1.05:
         text = f"the processor, busy for {write(min(1.0, busy), 'percent')} of the run"
     else:
         text = f"the processors, {busy:.1f} busy on average"

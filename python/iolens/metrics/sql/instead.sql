@@ -8,7 +8,7 @@
 --   takes: where a process waited for little else, that time by the number of its waits (0.05 to 10 ms), else 0.2 ms.
 --   unknown is the number of processes that were killed or confined, so that the kernel could not be asked. kind is what
 --   it is mostly, of page faults (a fifth of the run), the start of processes (100 or more, of less than 20 ms each), the
---   processor (half of the run) and waiting (half of it; of runs of 0.1 s and more).
+--   processor (half of the run, with the time that processes waited for one: delay) and waiting (half of it; of runs of 0.1 s and more).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
 -- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
@@ -27,7 +27,7 @@ WITH known AS (
             ELSE 0.0002 END AS by_number
     FROM first LEFT JOIN children USING (log, pid)
 ), of_process AS (
-    SELECT *, greatest(0, coalesce(page_bytes, 0)) AS fault_bytes,
+    SELECT *, greatest(0, least(idle, coalesce(processor_wait, 0))) AS delayed, greatest(0, coalesce(page_bytes, 0)) AS fault_bytes,
         least(idle, greatest(by_number, fault_bytes / 1e8)) AS fault_time
     FROM counted
 ), by_program AS (
@@ -36,18 +36,18 @@ WITH known AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) AS processor, sum(major_faults)::BIGINT AS faults,
+    SELECT log, count(*)::BIGINT AS processes, sum(processor) AS processor, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
         sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time
     FROM of_process GROUP BY log
 ), closed AS (
     SELECT log, count(*) FILTER (user_time IS NULL OR user_time < 0)::BIGINT AS unknown FROM process
     WHERE ended <> 'missing' GROUP BY log
 )
-SELECT log, processes, unknown, processor, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
+SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
     greatest(0, run_time - processor - fault_time - coalesce(io_time, 0)) AS waited,
     CASE WHEN fault_time >= 0.2 * run_time AND log NOT IN (SELECT log FROM async) THEN 'page faults'
         WHEN processes >= 100 AND run_time < 0.02 * processes THEN 'start of processes'
-        WHEN processor >= 0.5 * run_time THEN 'processor'
+        WHEN processor + delay >= 0.5 * run_time THEN 'processor'
         WHEN unknown = 0 AND run_time >= 0.1 AND run_time - processor - fault_time - coalesce(io_time, 0) >= 0.5 * run_time THEN 'waiting'
         END AS kind
 FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN metric.headline USING (log)
