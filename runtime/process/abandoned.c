@@ -112,7 +112,7 @@ static bool look_at(void *context, const char *name)
 		return true;
 	/* Where the file system has no leases, everything counts as live. One that is larger than ours may become takes longer than we may: it is left to those of its size. */
 	if (is_ours(fd, &s) && s.st_blocks * 512 <= config.budget + EXTRA && sys_writer_of(fd) == SYS_UNWRITTEN) {
-		own_stack_call(deal_with, c);
+		own_stack_call(OWN_STACK_LOG, deal_with, c);
 		c->most--;
 	}
 	sys_close(fd);

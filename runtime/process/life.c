@@ -16,6 +16,7 @@
 #include "mounts.h"
 #include "names.h"
 #include "own_log.h"
+#include "own_stack.h"
 #include "scratch.h"
 #include "self.h"
 #include "session.h"
@@ -74,22 +75,6 @@ static bool observed(void)
 }
 
 /* ---- start ---- */
-
-/* Arguments joined by blanks. A newline would be taken for a mount entry. */
-static void remember_command(int argc, char **argv)
-{
-	static const char mark[] = "<TRUNCATED>";
-	size_t n = 0, room = sizeof life.command - 1;
-	for (int i = 0; i < argc && n < room; i++) {
-		const char *c = i && filter_hits(&config.mask_args, 0, argv[i]) ? "***" : argv[i];
-		if (i)
-			life.command[n++] = ' ';
-		for (; *c && n < room; c++)
-			life.command[n++] = *c == '\n' ? ' ' : *c;
-	}
-	if (n == room)
-		memcpy(life.command + room - (sizeof mark - 1), mark, sizeof mark);
-}
 
 static void copy_text(char *to, size_t room, ssize_t got)
 {
@@ -166,7 +151,7 @@ static bool lay_down(void)
 static void describe_node(void)
 {
 	uint64_t gate = self_work();
-	surroundings_describe(life.environment);
+	own_stack_call(OWN_STACK_LOG, surroundings_describe, life.environment);
 	self.gate = gate;
 }
 
@@ -180,7 +165,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
-	remember_command(argc, argv);
+	surroundings_command(argc, argv, life.command, sizeof life.command);
 	lock_start();
 	lock_identify();
 	self_own();
@@ -205,7 +190,7 @@ static void start_observing(int argc, char **argv, char **environment)
 /* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
 static bool is_allowed(void)
 {
-	char path[4096];
+	static char path[4096]; /* a program may have 16 KiB of stack */
 	if (life.allowed && !life.asked && !life.in_session) {
 		const char *config_home = config_variable(life.environment, "XDG_CONFIG_HOME");
 		const char *home = config_variable(life.environment, "HOME");
@@ -415,12 +400,16 @@ static void miss(void)
 	life.missed += life.missed < SELDOM;
 }
 
-/* The first operation of all. Not by the child of a vfork, whose memory is its parent's. */
+/* A process that is asleep when its turn has come, and not by the child of a vfork, whose memory is its parent's. */
+static bool may_wake(void)
+{
+	return !self_asleep() || (self_is_owner() && life.left-- <= 0);
+}
+
+/* The first operation of all. */
 static void rise(void)
 {
 	int64_t before = sys_monotonic();
-	if (!self_is_owner() || life.left-- > 0)
-		return;
 	if (!life.laid_down)
 		complete_process();
 	life.storeless = !make_store(life.laid_down);
@@ -445,12 +434,20 @@ static void wake(void *nothing)
 	}
 }
 
-/* Without a pass, the process is asleep, or the one that observation was started in is our parent. */
+static void wake_alone(void *nothing)
+{
+	alone_do_long(wake, nothing);
+}
+
+/*
+ * Without a pass, the process is asleep, or the one that observation was started in is our parent. The first operation may be that
+ * of a handler on an alternate stack that has little more than the kernel's frame.
+ */
 bool life_wake(void)
 {
 	if (!self_pass() && state() != OFF && !life.silent && self_take_turn()) {
-		if (!self_pass() && state() != OFF)
-			alone_do_long(wake, NULL);
+		if (!self_pass() && state() != OFF && may_wake() && !own_stack_call(OWN_STACK_WAKE, wake_alone, NULL))
+			miss();
 		self_end_turn();
 	}
 	return state() == ON && self_pass();
@@ -501,7 +498,7 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 }
 
-static void end_alone(void *by)
+static void log_and_collect(void *by)
 {
 	enum state_end reason = *(enum state_end *)by;
 	if (own_log_wanted()) {
@@ -512,6 +509,11 @@ static void end_alone(void *by)
 	}
 	if (reason != STATE_END_EXEC)
 		session_collect(SESSION_END);
+}
+
+static void end_alone(void *by)
+{
+	alone_do_long(log_and_collect, by);
 }
 
 /*
@@ -532,15 +534,6 @@ static void end_asleep(enum state_end reason, int code)
 		self_ready();
 }
 
-static bool moved_much_so_far(void)
-{
-	int64_t now[STATE_IO_COUNT];
-	uint64_t saved = self_work();
-	kernel_io(now);
-	self.gate = saved;
-	return kernel_moved_much(life.owner.process.kernel_at_start, now);
-}
-
 /* Of several threads that end the process or replace its program at once, the first. */
 static bool take_end(void)
 {
@@ -554,7 +547,8 @@ void life_end(enum state_end reason, int code)
 	if (self_asleep() && self_is_owner()) {
 		if (reason != STATE_END_EXEC)
 			end_asleep(reason, code);
-		else if (life.in_session || (!config.logfile && moved_much_so_far()))
+		else if (life.in_session ||
+			 (!config.logfile && kernel_moved_much_since(life.owner.process.kernel_at_start)))
 			self_ready();
 	}
 	wake_touched();
@@ -570,7 +564,7 @@ void life_end(enum state_end reason, int code)
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
 		session_deliver();
 	else if (!life.in_session && !life.rank)
-		alone_do_long(end_alone, &reason);
+		own_stack_call(OWN_STACK_LOG, end_alone, &reason);
 	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
 		life_on_rank_end();
 	self.gate = saved;

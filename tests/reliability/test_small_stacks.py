@@ -1,4 +1,4 @@
-"""Signal handlers with little stack: a crash handler on an alternate one of 8 KiB, of which the kernel takes four."""
+"""Signal handlers with little stack, as crash handlers on an alternate one have it, and programs with 16 KiB in all."""
 
 from __future__ import annotations
 
@@ -128,3 +128,103 @@ def test_bare_it_runs_as_well(compile_program: Callable[[str], Path], tmp_path: 
         [compile_program(HANDLER), "32", "0"], cwd=tmp_path, capture_output=True, check=True
     )
     assert done.stdout == b"fine\n"
+
+
+# What a process does first, a handler does: on an alternate stack with 2 KiB more than the kernel's frame, a page that
+# must not be touched below it. With a second thread the work is done by a thread of iolens.
+FIRST = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, MORE = 2048 };
+
+static const char *what;
+
+static void handle(int s)
+{
+	if (!strcmp(what, "ends"))
+		_exit(0);
+	int fd = open("first", O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || write(fd, "first", 5) != 5)
+		_exit(s);
+	close(fd);
+}
+
+static void *sleeps(void *nothing)
+{
+	for (;;)
+		pause();
+	return nothing;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	size_t size = getauxval(AT_MINSIGSTKSZ) + MORE, room = (size + PAGE - 1) / PAGE * PAGE;
+	char *low = mmap(NULL, room + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + PAGE;
+	what = argv[1];
+	if (mprotect(low, room, PROT_READ | PROT_WRITE) || (argc > 2 && pthread_create(&thread, NULL, sleeps, NULL)))
+		return 2;
+	stack_t small = {.ss_sp = low, .ss_size = size};
+	sigaltstack(&small, NULL);
+	memset(low, 1, room);
+	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handle, .sa_flags = SA_ONSTACK}, NULL);
+	raise(SIGUSR1);
+	_exit(0);
+}
+"""
+
+
+THREADS = pytest.mark.parametrize("threads", [[], ["threads"]], ids=["one-thread", "threads"])
+WHAT = pytest.mark.parametrize("what", ["opens", "ends"])
+
+
+@THREADS
+@WHAT
+def test_the_first_operation_on_a_stack_of_2_kib(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path, what: str, threads: list[str]
+) -> None:
+    seen = observe([compile_program(FIRST), what, *threads], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    assert seen.total("POSIX", "BYTES_WRITTEN", f"{tmp_path}/first") == (5 if what == "opens" else 0)
+
+
+@THREADS
+@WHAT
+def test_the_first_operation_of_the_library_alone_on_a_stack_of_2_kib(
+    compile_program: Callable[[str], Path], preload: Path, tmp_path: Path, what: str, threads: list[str]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    own = {"LD_PRELOAD": f"{preload}", "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": f"{logs}"}
+    command = [compile_program(FIRST), what, *threads]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **own}, check=False)
+    assert done.returncode == 0
+    assert len(list(logs.iterdir())) == (what == "opens")
+
+
+def least_stack(environment: dict[str, str], folder: Path) -> int:
+    """KiB of stack with which `cat` runs, always at the same addresses."""
+    for kib in range(8, 80):
+        script = f"ulimit -s {kib}; exec setarch -R cat /etc/passwd"
+        own = {"PATH": os.environ["PATH"], "HOME": f"{folder}", **environment}
+        if not subprocess.run(["sh", "-c", script], env=own, capture_output=True, check=False).returncode:
+            return kib
+    pytest.skip("no setarch -R here")
+
+
+def test_a_program_needs_no_more_stack_than_with_an_empty_library(preload: Path, tmp_path: Path) -> None:
+    """The loader takes some 2 KiB where any library is preloaded."""
+    empty, logs = tmp_path / "empty.so", tmp_path / "logs"
+    logs.mkdir()
+    subprocess.run(["cc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", empty], check=True)
+    alone = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": f"{logs}"}
+    found = [least_stack({**alone, "LD_PRELOAD": f"{library}"}, tmp_path) for library in (empty, preload)]
+    assert found[1] <= found[0]
+    assert len(list(logs.iterdir())) == 1
