@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "confined.h"
+#include "ending.h"
 #include "kernel.h"
 #include "lock.h"
 #include "logname.h"
@@ -31,15 +32,13 @@ enum state { OFF, ASLEEP, ON }; /* ASLEEP: observed, and nothing to be recorded 
 
 /*
  * Written at the start by the one thread that there is, or by the one in MPI_Init that starts to observe; then by the only thread
- * that has its turn (self_take_turn). `state` is atomic for all others, and so is `ender`. `rank` and `silent` become true once, in
+ * that has its turn (self_take_turn). `state` is atomic for all others. `rank` and `silent` become true once, in
  * MPI_Init; `exits` and its code are written by the one thread in exit().
  */
 static struct {
 	enum state state;
 	bool in_session;
-	const void
-		*ender; /* the `self` of the thread that ends the process or replaces its program, until that fails */
-	bool exits;     /* by exit(), whose code is: */
+	bool exits; /* by exit(), whose code is: */
 	int exit_code;
 	bool behind; /* another iolens observes this process */
 	bool allowed;
@@ -109,7 +108,7 @@ static void complete_process(void)
 
 static bool make_store(bool laid_down)
 {
-	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
+	ending_none();
 	session_settle_counter(&life.epoch);
 	if (!session_store(&life.owner, laid_down))
 		return false;
@@ -534,26 +533,8 @@ static void end_asleep(enum state_end reason, int code)
 		self_ready();
 }
 
-/* Of several threads that end the process or replace its program at once, the first. */
-static bool take_end(void)
+static void record_end(enum state_end reason, int code)
 {
-	const void *none = NULL;
-	return __atomic_compare_exchange_n(&life.ender, &none, &self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-void life_end(enum state_end reason, int code)
-{
-	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
-	if (self_asleep() && self_is_owner()) {
-		if (reason != STATE_END_EXEC)
-			end_asleep(reason, code);
-		else if (life.in_session ||
-			 (!config.logfile && kernel_moved_much_since(life.owner.process.kernel_at_start)))
-			self_ready();
-	}
-	wake_touched();
-	if (state() != ON || !self_is_owner() || !take_end())
-		return;
 	lock_identify();
 	EACH_MODULE(m)
 		if ((*m)->end)
@@ -570,6 +551,33 @@ void life_end(enum state_end reason, int code)
 	self.gate = saved;
 }
 
+/* What is recorded is the exec of another thread, which may fail. A log of the process itself is there, and stays. */
+static bool is_recorded_anew(enum state_end reason)
+{
+	return reason != STATE_END_EXEC && (life.in_session || life.rank) &&
+	       store_state()->process.end_reason == STATE_END_EXEC;
+}
+
+void life_end(enum state_end reason, int code)
+{
+	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
+	if (self_asleep() && self_is_owner()) {
+		if (reason != STATE_END_EXEC)
+			end_asleep(reason, code);
+		else if (life.in_session ||
+			 (!config.logfile && kernel_moved_much_since(life.owner.process.kernel_at_start)))
+			self_ready();
+	}
+	wake_touched();
+	if (state() != ON || !self_is_owner())
+		return;
+	enum ending ending = ending_begin();
+	if (ending == ENDING_FIRST || (ending == ENDING_JOINED && is_recorded_anew(reason)))
+		record_end(reason, code);
+	if (ending == ENDING_FIRST)
+		ending_recorded();
+}
+
 void life_rouse(void)
 {
 	if (!self_pass())
@@ -578,11 +586,11 @@ void life_rouse(void)
 
 void life_go_on(void)
 {
-	if (state() != ON || !self_is_owner() || __atomic_load_n(&life.ender, __ATOMIC_ACQUIRE) != &self)
+	if (state() != ON || !self_is_owner() || !ending_take_back())
 		return;
 	struct state_process *p = &store_state()->process;
 	p->end_reason = STATE_END_NONE;
 	if (!life.in_session && !life.rank)
 		own_log_withdraw();
-	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
+	ending_none();
 }
