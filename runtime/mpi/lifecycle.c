@@ -10,6 +10,7 @@
 #include "load.h"
 #include "lock.h"
 #include "own_stack.h"
+#include "readable.h"
 #include "warn.h"
 #include "deadline.h"
 #include "self.h"
@@ -40,8 +41,8 @@ static struct {
 static int from_environment(const char *const *names)
 {
 	for (; *names; names++) {
-		const char *value = config_variable(environ, *names);
-		if (value)
+		char value[16];
+		if (readable_variable(environ, *names, value, sizeof value))
 			return atoi(value);
 	}
 	return 0;

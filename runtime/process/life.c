@@ -161,7 +161,6 @@ static void start_observing(int argc, char **argv, char **environment)
 	clock_start(&life.epoch);
 	if (!life.in_session)
 		logname_remember_zone(life.epoch.realtime);
-	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
 	surroundings_command(argc, argv, life.command, sizeof life.command);
@@ -216,7 +215,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	life.allowed = true;
 	life.argc = argc;
 	life.argv = argv;
-	life.environment = environment;
+	life.environment = environment = surroundings_keep(environment);
 	life.in_session = session_join();
 	if (life.in_session || (config.nonmpi && is_allowed()))
 		start_observing(argc, argv, environment);
