@@ -160,7 +160,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.epoch = session_epoch();
 	clock_start(&life.epoch);
 	if (!life.in_session)
-		logname_remember_zone(life.epoch.realtime);
+		logname_remember_zone(life.epoch.realtime, config_variable(environment, "TZ"));
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
 	surroundings_command(argc, argv, life.command, sizeof life.command);
