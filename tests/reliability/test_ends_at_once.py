@@ -78,11 +78,11 @@ int main(int argc, char **argv)
 def test_an_exec_that_fails_leaves_the_log_to_a_thread_that_ends_the_process(
     compile_program: Compile, preload: Path, tmp_path: Path, ends: str
 ) -> None:
-    """Each exec takes half a second longer, the end of the process a whole one."""
+    """Each exec takes a second longer, the end of the process two."""
     program, logs = compile_program(EXEC_AND_END), tmp_path / "logs"
     logs.mkdir()
     trace = ["strace", "-f", "-qq", "-o", tmp_path / "strace", "-e", "trace=execve,exit_group"]
-    trace += ["-e", "inject=execve:delay_enter=500000", "-e", "inject=exit_group:delay_enter=1000000"]
+    trace += ["-e", "inject=execve:delay_enter=1000000", "-e", "inject=exit_group:delay_enter=2000000"]
     own = {"LD_PRELOAD": preload, "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": logs}
     words = [word for name, value in own.items() for word in ("-E", f"{name}={value}")]
     arguments = [shutil.which("true") or ""] if ends == "exec" else []

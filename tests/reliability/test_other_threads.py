@@ -326,7 +326,6 @@ def test_no_number_of_the_programs_is_taken(
 # While one thread of a process takes the lowest number or closes what it does not know, by calls that iolens does not
 # see, the other does the first operation of the process and ends it. The process is a forked child, or starts anew.
 BEGINS_AND_ENDS = """
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -366,7 +365,7 @@ static void begin_and_end(void)
 {
 	pthread_t thread;
 	char byte;
-	close_range(3, 29, 0);
+	call(SYS_close_range, 3, 29, 0, 0);
 	pthread_create(&thread, NULL, use_numbers, NULL);
 	while (turns < 100)
 		;
