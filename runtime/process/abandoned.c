@@ -104,9 +104,12 @@ static bool look_at(void *context, const char *name)
 {
 	struct collection *c = context;
 	struct stat s;
-	if (!worth_a_look(name) ||
-	    (size_t)snprintf(c->path, sizeof c->path, "%s/%s", c->directory, name) >= sizeof c->path)
+	size_t n = strlen(c->directory), more = strlen(name) + 1;
+	if (!worth_a_look(name) || n + 1 + more > sizeof c->path)
 		return true;
+	memcpy(c->path, c->directory, n);
+	c->path[n] = '/';
+	memcpy(c->path + n + 1, name, more);
 	int fd = sys_open_at(c->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return true;
