@@ -161,6 +161,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	clock_start(&life.epoch);
 	if (!life.in_session)
 		logname_remember_zone(life.epoch.realtime, config_variable(environment, "TZ"));
+	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
 	surroundings_command(argc, argv, life.command, sizeof life.command);
@@ -185,14 +186,17 @@ static void start_observing(int argc, char **argv, char **environment)
 		describe_node();
 }
 
-/* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
+/*
+ * Asked of the file system once, and only of a program that would be observed without `iolens run`. The command line is not there yet:
+ * its room is on a page that every process writes, where the stack may be small.
+ */
 static bool is_allowed(void)
 {
-	static char path[4096]; /* a program may have 16 KiB of stack */
 	if (life.allowed && !life.asked && !life.in_session) {
 		const char *config_home = config_variable(life.environment, "XDG_CONFIG_HOME");
 		const char *home = config_variable(life.environment, "HOME");
-		life.allowed = !logname_opt_out(config_home, home, path, sizeof path) || !sys_exists(path);
+		life.allowed = !logname_opt_out(config_home, home, life.command, sizeof life.command) ||
+			       !sys_exists(life.command);
 	}
 	life.asked = true;
 	return life.allowed;
@@ -215,7 +219,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	life.allowed = true;
 	life.argc = argc;
 	life.argv = argv;
-	life.environment = environment = surroundings_keep(environment);
+	life.environment = environment;
 	life.in_session = session_join();
 	if (life.in_session || (config.nonmpi && is_allowed()))
 		start_observing(argc, argv, environment);
