@@ -1,4 +1,4 @@
-"""Signal handlers with little stack, as crash handlers on an alternate one have it, and programs with 16 KiB in all."""
+"""Signal handlers with little stack: crash handlers on an alternate one, also as what a process does first."""
 
 from __future__ import annotations
 
@@ -213,24 +213,3 @@ def test_the_first_operation_of_the_library_alone_on_a_stack_of_1280_bytes(
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **own}, check=False)
     assert done.returncode == 0
     assert len(list(logs.iterdir())) == (what == "opens")
-
-
-def least_stack(environment: dict[str, str], folder: Path) -> int:
-    """KiB of stack with which `cat` runs, always at the same addresses."""
-    for kib in range(8, 80):
-        script = f"ulimit -s {kib}; exec setarch -R cat /etc/passwd"
-        own = {"PATH": os.environ["PATH"], "HOME": f"{folder}", **environment}
-        if not subprocess.run(["sh", "-c", script], env=own, capture_output=True, check=False).returncode:
-            return kib
-    pytest.skip("no setarch -R here")
-
-
-def test_a_program_needs_no_more_stack_than_with_an_empty_library(preload: Path, tmp_path: Path) -> None:
-    """The loader takes some 2 KiB where any library is preloaded."""
-    empty, logs = tmp_path / "empty.so", tmp_path / "logs"
-    logs.mkdir()
-    subprocess.run(["cc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", empty], check=True)
-    alone = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": f"{logs}"}
-    found = [least_stack({**alone, "LD_PRELOAD": f"{library}"}, tmp_path) for library in (empty, preload)]
-    assert found[1] <= found[0]
-    assert len(list(logs.iterdir())) == 1
