@@ -1,5 +1,6 @@
 #include "logname.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "hash.h"
+#include "zone.h"
 
 enum { USER_MAX = 8 };
 
@@ -34,9 +37,19 @@ static uint64_t random_number(void)
 }
 
 static struct {
-	bool known;
+	enum { BY_LIBC, BY_NODE, BY_OFFSET } by;
 	int64_t offset; /* s to the east */
 } zone;
+
+static int64_t offset_here(int64_t at)
+{
+	uint8_t file[6144]; /* the largest has 3,600 bytes */
+	int fd = descriptor_open("/etc/localtime", O_RDONLY, 0);
+	ssize_t n = fd >= 0 ? read(fd, file, sizeof file) : 0;
+	if (fd >= 0)
+		close(fd);
+	return zone_offset(file, n > 0 ? (size_t)n : 0, at);
+}
 
 enum { DAY = 86400 };
 
@@ -57,8 +70,8 @@ static struct tm day_of(int64_t start)
 {
 	time_t seconds = start / 1000000000;
 	struct tm day = {0};
-	int64_t there = seconds + zone.offset;
-	if (!zone.known || there < 0) {
+	int64_t there = seconds + (zone.by == BY_NODE ? offset_here(seconds) : zone.offset);
+	if (zone.by == BY_LIBC || there < 0) {
 		localtime_r(&seconds, &day);
 		return day;
 	}
@@ -69,11 +82,13 @@ static struct tm day_of(int64_t start)
 	return day;
 }
 
-void logname_remember_zone(int64_t start)
+void logname_remember_zone(int64_t start, const char *given)
 {
-	zone.known = false;
+	zone.by = given ? BY_LIBC : BY_NODE;
+	if (!given)
+		return;
 	zone.offset = day_of(start).tm_gmtoff;
-	zone.known = true;
+	zone.by = BY_OFFSET;
 }
 
 void logname_make(char *path, size_t room, const char *root, const char *program, int64_t start, int64_t job,

@@ -14,10 +14,11 @@ void logname_make(char *path, size_t room, const char *root, const char *program
 		  int64_t pid);
 
 /*
- * Days are from now on those of the time zone as it was at `start`. To look them up takes a lock of the C library that a child
- * forked from a threaded process may find held for ever, as may a handler that calls _exit.
+ * Days are from now on those of the node's time zone, which is read when a name is made; or of `given`, the value of TZ, as it is at
+ * `start`: to look that up takes a lock of the C library that a child forked from a threaded process may find held for ever, as may a
+ * handler that calls _exit.
  */
-void logname_remember_zone(int64_t start);
+void logname_remember_zone(int64_t start, const char *given);
 
 /* Instead of .darshan: a file that says why a program has left no log, a reason in each line. */
 #define LOGNAME_UNOBSERVED ".unobserved"

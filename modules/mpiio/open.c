@@ -8,6 +8,7 @@
 #include "config.h"
 #include "life.h"
 #include "mpi/mpi.h"
+#include "readable.h"
 #include "self.h"
 #include "site.h"
 #include "state.h"
@@ -60,8 +61,8 @@ static bool romio_opens(void)
 {
 	if (strcmp(mpi_backend()->name, "openmpi") != 0)
 		return true;
-	const char *asked = config_variable(environ, "OMPI_MCA_io");
-	return asked && strncmp(asked, "romio", 5) == 0;
+	char asked[16];
+	return readable_variable(environ, "OMPI_MCA_io", asked, sizeof asked) && strncmp(asked, "romio", 5) == 0;
 }
 
 static bool is_there(const char *name)

@@ -235,7 +235,7 @@ __asm__(".hidden alone_clone\n.globl alone_clone\n.type alone_clone, @function\n
 #endif
 
 /* It makes no such thread, and where it is asked to leaves all signals blocked for ever. */
-static bool in_valgrind; /* set at start */
+static bool in_valgrind AT_START; /* set at start */
 
 __attribute__((constructor)) static void look_for_valgrind(int argc, char **argv, char **environment)
 {
@@ -290,8 +290,8 @@ static bool block_handled(uint64_t *before)
 
 static bool is_traced(void)
 {
-	static const char key[] = "TracerPid:\t";
-	char text[1024];
+	static const char key[] = "TracerPid:\t"; /* in the eighth line */
+	char text[320];
 	long n = sys_read_file("/proc/self/status", text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	const char *tracer = strstr(text, key);

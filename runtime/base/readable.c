@@ -113,3 +113,24 @@ bool readable_entry(struct readable_copy *c, char *const *list, size_t n, char *
 	}
 	return n < MOST;
 }
+
+static void copy_text(struct readable_copy *c, const char *from, char *to, size_t room)
+{
+	size_t n;
+	for (const char *bytes; room > 1 && (bytes = readable_bytes(c, from, &n)) && *bytes; from++, room--)
+		*to++ = *bytes;
+	*to = '\0';
+}
+
+bool readable_variable(char *const *list, const char *name, char *value, size_t room)
+{
+	struct readable_copy entries = {0}, c = {0};
+	size_t length = strlen(name);
+	char *entry;
+	for (size_t n = 0; list && readable_entry(&entries, list, n, &entry) && entry; n++)
+		if (readable_begins(&c, entry, name) && readable_begins(&c, entry + length, "=")) {
+			copy_text(&c, entry + length + 1, value, room);
+			return true;
+		}
+	return false;
+}

@@ -38,4 +38,7 @@ ssize_t readable_length(struct readable_copy *c, const char *text);
 /* Entry n of a list as exec takes it; NULL at its end. False: it cannot be read, or is longer than any that exec takes. */
 bool readable_entry(struct readable_copy *c, char *const *list, size_t n, char **entry);
 
+/* The value of a variable of such a list, cut to `room` bytes with the NUL. False: it has none. */
+bool readable_variable(char *const *list, const char *name, char *value, size_t room);
+
 #endif

@@ -157,7 +157,7 @@ struct entry {
 
 void sys_each_name(int directory, bool (*each)(void *context, const char *name), void *context)
 {
-	char entries[2048] __attribute__((aligned(8)));
+	char entries[512] __attribute__((aligned(8)));
 	sys_each_name_in(directory, entries, sizeof entries, each, context);
 }
 

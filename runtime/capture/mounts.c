@@ -10,7 +10,7 @@
 #include "store.h"
 #include "sys.h"
 
-enum { MOUNTS = 64, TABLE_MAX = 64 * 1024, ENTRY_MAX = 256 };
+enum { MOUNTS = 64, TABLE_MAX = 64 * 1024, ENTRY_MAX = 256, LINE = 1024 };
 #define LUSTRE_MAGIC 0x0BD00BD0
 #define LUSTRE_BLOCK (1 << 20)
 
@@ -71,13 +71,12 @@ static void add(char *line, bool network)
 		count++;
 }
 
-static void add_all(const char *table, size_t n, bool network)
+static void add_all(const char *table, size_t n, bool network, char line[LINE])
 {
-	char line[1024];
 	for (const char *at = table; at < table + n;) {
 		const char *end = memchr(at, '\n', (size_t)(table + n - at));
 		size_t length = end ? (size_t)(end - at) : (size_t)(table + n - at);
-		if (length < sizeof line) {
+		if (length < LINE) {
 			memcpy(line, at, length);
 			line[length] = '\0';
 			add(line, network);
@@ -100,12 +99,12 @@ static void read_table(void *table)
 /* Local and parallel file systems first: what does not fit into the log's mount string is the rest. */
 static void load(void)
 {
-	struct table t = {sys_map(NULL, TABLE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), -1};
-	if (t.text) {
+	struct table t = {sys_map(NULL, TABLE_MAX + LINE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), -1};
+	if (t.text) { /* with room for a line: the stack may be small */
 		alone_do(read_table, &t);
-		add_all(t.text, t.length > 0 ? (size_t)t.length : 0, false);
-		add_all(t.text, t.length > 0 ? (size_t)t.length : 0, true);
-		sys_unmap(t.text, TABLE_MAX);
+		add_all(t.text, t.length > 0 ? (size_t)t.length : 0, false, t.text + TABLE_MAX);
+		add_all(t.text, t.length > 0 ? (size_t)t.length : 0, true, t.text + TABLE_MAX);
+		sys_unmap(t.text, TABLE_MAX + LINE);
 	}
 	for (int i = 0; i < count; i++)
 		store_mount(mounts[i].type, mounts[i].point);

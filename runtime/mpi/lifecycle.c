@@ -10,6 +10,7 @@
 #include "load.h"
 #include "lock.h"
 #include "own_stack.h"
+#include "readable.h"
 #include "warn.h"
 #include "deadline.h"
 #include "self.h"
@@ -40,8 +41,8 @@ static struct {
 static int from_environment(const char *const *names)
 {
 	for (; *names; names++) {
-		const char *value = config_variable(environ, *names);
-		if (value)
+		char value[16];
+		if (readable_variable(environ, *names, value, sizeof value))
 			return atoi(value);
 	}
 	return 0;
@@ -139,14 +140,14 @@ static void leave(void *has_store)
 static void on_rank_end(void)
 {
 	if (makes_log_at_exit())
-		own_stack_call(leave, &mpi);
+		own_stack_call(OWN_STACK_LOG, leave, &mpi);
 }
 
 /* A rank without a store is not waited for, but counted. */
 static void leave_without_store(void)
 {
 	if ((!life_forbidden() || others_wait()) && makes_log_at_exit())
-		own_stack_call(leave, NULL);
+		own_stack_call(OWN_STACK_LOG, leave, NULL);
 }
 
 /* The program ends, and its ranks have not met: one of them says where their data is. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "clock.h"
-#include "config.h"
 #include "hash.h"
+#include "readable.h"
 #include "session.h"
 #include "sys.h"
 
@@ -22,12 +22,15 @@ static const char *const launchers[][2] = {
 	{"PMI_JOBID", "PMI_JOBID"},
 };
 
+/* As much of a value as all ranks hash. */
+enum { VALUE = 512 };
+
 static bool by_environment(char **environment, uint64_t *id)
 {
 	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-		const char *job = config_variable(environment, launchers[i][0]);
-		const char *step = config_variable(environment, launchers[i][1]);
-		if (!job || !step)
+		char job[VALUE], step[VALUE];
+		if (!readable_variable(environment, launchers[i][0], job, sizeof job) ||
+		    !readable_variable(environment, launchers[i][1], step, sizeof step))
 			continue;
 		*id = log_hash(job, strlen(job), i + 1);
 		*id = log_hash(step, strlen(step), *id);
@@ -123,7 +126,8 @@ static uint64_t by_shared_memory(void)
 
 bool mpi_is_spawned(char **environment)
 {
-	return config_variable(environment, "PMI_SPAWNED");
+	char value[16];
+	return readable_variable(environment, "PMI_SPAWNED", value, sizeof value);
 }
 
 static uint64_t spawned_world(char **environment, int size, uint64_t proxy)
@@ -172,8 +176,8 @@ uint64_t mpi_meeting_id(char **environment, uint64_t world)
 	uint64_t ignored;
 	unsigned long long began = 0;
 	for (size_t i = 0; i < sizeof servers / sizeof *servers; i++) {
-		const char *uri = config_variable(environment, servers[i]);
-		if (uri)
+		char uri[VALUE];
+		if (readable_variable(environment, servers[i], uri, sizeof uri))
 			return log_hash(uri, strlen(uri), world);
 	}
 	int proxy = by_proxy(&ignored);
@@ -187,8 +191,8 @@ uint64_t mpi_meeting_id(char **environment, uint64_t world)
 static int first_number(char **environment, const char *const *names, int otherwise)
 {
 	for (; *names; names++) {
-		const char *value = config_variable(environment, *names);
-		if (value)
+		char value[16];
+		if (readable_variable(environment, *names, value, sizeof value))
 			return atoi(value);
 	}
 	return otherwise;

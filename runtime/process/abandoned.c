@@ -104,15 +104,18 @@ static bool look_at(void *context, const char *name)
 {
 	struct collection *c = context;
 	struct stat s;
-	if (!worth_a_look(name) ||
-	    (size_t)snprintf(c->path, sizeof c->path, "%s/%s", c->directory, name) >= sizeof c->path)
+	size_t n = strlen(c->directory), more = strlen(name) + 1;
+	if (!worth_a_look(name) || n + 1 + more > sizeof c->path)
 		return true;
+	memcpy(c->path, c->directory, n);
+	c->path[n] = '/';
+	memcpy(c->path + n + 1, name, more);
 	int fd = sys_open_at(c->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return true;
 	/* Where the file system has no leases, everything counts as live. One that is larger than ours may become takes longer than we may: it is left to those of its size. */
 	if (is_ours(fd, &s) && s.st_blocks * 512 <= config.budget + EXTRA && sys_writer_of(fd) == SYS_UNWRITTEN) {
-		own_stack_call(deal_with, c);
+		own_stack_call(OWN_STACK_LOG, deal_with, c);
 		c->most--;
 	}
 	sys_close(fd);

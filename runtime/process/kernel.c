@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "lock.h"
+#include "self.h"
 #include "sys.h"
 
 struct counts {
@@ -77,6 +78,15 @@ bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[ST
 {
 	enum { MUCH = 64 << 10 };
 	return end[STATE_IO_READ] - start[STATE_IO_READ] + end[STATE_IO_WRITTEN] - start[STATE_IO_WRITTEN] > MUCH;
+}
+
+bool kernel_moved_much_since(const int64_t start[STATE_IO_COUNT])
+{
+	int64_t now[STATE_IO_COUNT];
+	uint64_t saved = self_work();
+	kernel_io(now);
+	self.gate = saved;
+	return kernel_moved_much(start, now);
 }
 
 int64_t kernel_pid_namespace(void)

@@ -19,6 +19,9 @@ int64_t kernel_delay(void);
 /* Between two counts: more than programs read and write that are not said to do any I/O: libraries, locales, users' names. */
 bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT]);
 
+/* From that count until now. */
+bool kernel_moved_much_since(const int64_t start[STATE_IO_COUNT]);
+
 /* A number for the process numbers' name space; 0 = unknown. */
 int64_t kernel_pid_namespace(void);
 

@@ -10,12 +10,14 @@
 #include "clock.h"
 #include "config.h"
 #include "confined.h"
+#include "ending.h"
 #include "kernel.h"
 #include "lock.h"
 #include "logname.h"
 #include "mounts.h"
 #include "names.h"
 #include "own_log.h"
+#include "own_stack.h"
 #include "scratch.h"
 #include "self.h"
 #include "session.h"
@@ -30,15 +32,13 @@ enum state { OFF, ASLEEP, ON }; /* ASLEEP: observed, and nothing to be recorded 
 
 /*
  * Written at the start by the one thread that there is, or by the one in MPI_Init that starts to observe; then by the only thread
- * that has its turn (self_take_turn). `state` is atomic for all others, and so is `ender`. `rank` and `silent` become true once, in
+ * that has its turn (self_take_turn). `state` is atomic for all others. `rank` and `silent` become true once, in
  * MPI_Init; `exits` and its code are written by the one thread in exit().
  */
 static struct {
 	enum state state;
 	bool in_session;
-	const void
-		*ender; /* the `self` of the thread that ends the process or replaces its program, until that fails */
-	bool exits;     /* by exit(), whose code is: */
+	bool exits; /* by exit(), whose code is: */
 	int exit_code;
 	bool behind; /* another iolens observes this process */
 	bool allowed;
@@ -75,22 +75,6 @@ static bool observed(void)
 
 /* ---- start ---- */
 
-/* Arguments joined by blanks. A newline would be taken for a mount entry. */
-static void remember_command(int argc, char **argv)
-{
-	static const char mark[] = "<TRUNCATED>";
-	size_t n = 0, room = sizeof life.command - 1;
-	for (int i = 0; i < argc && n < room; i++) {
-		const char *c = i && filter_hits(&config.mask_args, 0, argv[i]) ? "***" : argv[i];
-		if (i)
-			life.command[n++] = ' ';
-		for (; *c && n < room; c++)
-			life.command[n++] = *c == '\n' ? ' ' : *c;
-	}
-	if (n == room)
-		memcpy(life.command + room - (sizeof mark - 1), mark, sizeof mark);
-}
-
 static void copy_text(char *to, size_t room, ssize_t got)
 {
 	to[got > 0 && (size_t)got < room ? (size_t)got : got > 0 ? room - 1 : 0] = '\0';
@@ -124,7 +108,7 @@ static void complete_process(void)
 
 static bool make_store(bool laid_down)
 {
-	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
+	ending_none();
 	session_settle_counter(&life.epoch);
 	if (!session_store(&life.owner, laid_down))
 		return false;
@@ -166,7 +150,7 @@ static bool lay_down(void)
 static void describe_node(void)
 {
 	uint64_t gate = self_work();
-	surroundings_describe(life.environment);
+	own_stack_call(OWN_STACK_LOG, surroundings_describe, life.environment);
 	self.gate = gate;
 }
 
@@ -176,11 +160,11 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.epoch = session_epoch();
 	clock_start(&life.epoch);
 	if (!life.in_session)
-		logname_remember_zone(life.epoch.realtime);
+		logname_remember_zone(life.epoch.realtime, config_variable(environment, "TZ"));
 	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
-	remember_command(argc, argv);
+	surroundings_command(argc, argv, life.command, sizeof life.command);
 	lock_start();
 	lock_identify();
 	self_own();
@@ -202,14 +186,17 @@ static void start_observing(int argc, char **argv, char **environment)
 		describe_node();
 }
 
-/* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
+/*
+ * Asked of the file system once, and only of a program that would be observed without `iolens run`. The command line is not there yet:
+ * its room is on a page that every process writes, where the stack may be small.
+ */
 static bool is_allowed(void)
 {
-	char path[4096];
 	if (life.allowed && !life.asked && !life.in_session) {
 		const char *config_home = config_variable(life.environment, "XDG_CONFIG_HOME");
 		const char *home = config_variable(life.environment, "HOME");
-		life.allowed = !logname_opt_out(config_home, home, path, sizeof path) || !sys_exists(path);
+		life.allowed = !logname_opt_out(config_home, home, life.command, sizeof life.command) ||
+			       !sys_exists(life.command);
 	}
 	life.asked = true;
 	return life.allowed;
@@ -415,12 +402,16 @@ static void miss(void)
 	life.missed += life.missed < SELDOM;
 }
 
-/* The first operation of all. Not by the child of a vfork, whose memory is its parent's. */
+/* A process that is asleep when its turn has come, and not by the child of a vfork, whose memory is its parent's. */
+static bool may_wake(void)
+{
+	return !self_asleep() || (self_is_owner() && life.left-- <= 0);
+}
+
+/* The first operation of all. */
 static void rise(void)
 {
 	int64_t before = sys_monotonic();
-	if (!self_is_owner() || life.left-- > 0)
-		return;
 	if (!life.laid_down)
 		complete_process();
 	life.storeless = !make_store(life.laid_down);
@@ -445,12 +436,20 @@ static void wake(void *nothing)
 	}
 }
 
-/* Without a pass, the process is asleep, or the one that observation was started in is our parent. */
+static void wake_alone(void *nothing)
+{
+	alone_do_long(wake, nothing);
+}
+
+/*
+ * Without a pass, the process is asleep, or the one that observation was started in is our parent. The first operation may be that
+ * of a handler on an alternate stack that has little more than the kernel's frame.
+ */
 bool life_wake(void)
 {
 	if (!self_pass() && state() != OFF && !life.silent && self_take_turn()) {
-		if (!self_pass() && state() != OFF)
-			alone_do_long(wake, NULL);
+		if (!self_pass() && state() != OFF && may_wake() && !own_stack_call(OWN_STACK_WAKE, wake_alone, NULL))
+			miss();
 		self_end_turn();
 	}
 	return state() == ON && self_pass();
@@ -505,7 +504,7 @@ static void tell_end(struct state_process *p, enum state_end reason, int code)
 	__atomic_store_n(&p->end_reason, reason, __ATOMIC_RELEASE);
 }
 
-static void end_alone(void *by)
+static void log_and_collect(void *by)
 {
 	enum state_end reason = *(enum state_end *)by;
 	if (own_log_wanted()) {
@@ -516,6 +515,11 @@ static void end_alone(void *by)
 	}
 	if (reason != STATE_END_EXEC)
 		session_collect(SESSION_END);
+}
+
+static void end_alone(void *by)
+{
+	alone_do_long(log_and_collect, by);
 }
 
 /*
@@ -536,34 +540,8 @@ static void end_asleep(enum state_end reason, int code)
 		self_ready();
 }
 
-static bool moved_much_so_far(void)
+static void record_end(enum state_end reason, int code)
 {
-	int64_t now[STATE_IO_COUNT];
-	uint64_t saved = self_work();
-	kernel_io(now);
-	self.gate = saved;
-	return kernel_moved_much(life.owner.process.kernel_at_start, now);
-}
-
-/* Of several threads that end the process or replace its program at once, the first. */
-static bool take_end(void)
-{
-	const void *none = NULL;
-	return __atomic_compare_exchange_n(&life.ender, &none, &self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-void life_end(enum state_end reason, int code)
-{
-	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
-	if (self_asleep() && self_is_owner()) {
-		if (reason != STATE_END_EXEC)
-			end_asleep(reason, code);
-		else if (life.in_session || (!config.logfile && moved_much_so_far()))
-			self_ready();
-	}
-	wake_touched();
-	if (state() != ON || !self_is_owner() || !take_end())
-		return;
 	lock_identify();
 	EACH_MODULE(m)
 		if ((*m)->end)
@@ -574,10 +552,37 @@ void life_end(enum state_end reason, int code)
 	if (life.in_session && reason != STATE_END_EXEC) /* which may fail: the next program of the process does it */
 		session_deliver();
 	else if (!life.in_session && !life.rank)
-		alone_do_long(end_alone, &reason);
+		own_stack_call(OWN_STACK_LOG, end_alone, &reason);
 	else if (!life.in_session && life_on_rank_end && (reason == STATE_END_EXIT || reason == STATE_END_QUICK))
 		life_on_rank_end();
 	self.gate = saved;
+}
+
+/* What is recorded is the exec of another thread, which may fail. A log of the process itself is there, and stays. */
+static bool is_recorded_anew(enum state_end reason)
+{
+	return reason != STATE_END_EXEC && (life.in_session || life.rank) &&
+	       store_state()->process.end_reason == STATE_END_EXEC;
+}
+
+void life_end(enum state_end reason, int code)
+{
+	/* Before an exec one alone is the next program's beginning, but for what it did unseen. */
+	if (self_asleep() && self_is_owner()) {
+		if (reason != STATE_END_EXEC)
+			end_asleep(reason, code);
+		else if (life.in_session ||
+			 (!config.logfile && kernel_moved_much_since(life.owner.process.kernel_at_start)))
+			self_ready();
+	}
+	wake_touched();
+	if (state() != ON || !self_is_owner())
+		return;
+	enum ending ending = ending_begin();
+	if (ending == ENDING_FIRST || (ending == ENDING_JOINED && is_recorded_anew(reason)))
+		record_end(reason, code);
+	if (ending == ENDING_FIRST)
+		ending_recorded();
 }
 
 void life_rouse(void)
@@ -588,11 +593,11 @@ void life_rouse(void)
 
 void life_go_on(void)
 {
-	if (state() != ON || !self_is_owner() || __atomic_load_n(&life.ender, __ATOMIC_ACQUIRE) != &self)
+	if (state() != ON || !self_is_owner() || !ending_take_back())
 		return;
 	struct state_process *p = &store_state()->process;
 	p->end_reason = STATE_END_NONE;
 	if (!life.in_session && !life.rank)
 		own_log_withdraw();
-	__atomic_store_n(&life.ender, NULL, __ATOMIC_RELEASE);
+	ending_none();
 }

@@ -8,7 +8,6 @@
 #include "config.h"
 #include "kernel.h"
 #include "logname.h"
-#include "own_stack.h"
 #include "scratch.h"
 #include "session.h"
 #include "store.h"
@@ -57,7 +56,7 @@ static void complain(const char *path, const struct log_error *err)
 	     err->system ? warn_error(err->system) : "", session_store_path());
 }
 
-static void write_now(const struct epoch *epoch, int64_t id)
+void own_log_write(const struct epoch *epoch, int64_t id)
 {
 	struct assemble_job job = {.epoch = *epoch, .id = id, .ended = epoch_now().realtime};
 	struct log_error err = {0};
@@ -77,21 +76,6 @@ static void write_now(const struct epoch *epoch, int64_t id)
 	}
 	store_state()->process.end_reason = STATE_END_LOGGED; /* should we be killed before it is removed */
 	session_drop_store();
-}
-
-struct task {
-	const struct epoch *epoch;
-	int64_t id;
-};
-
-static void write_task(void *task)
-{
-	write_now(((struct task *)task)->epoch, ((struct task *)task)->id);
-}
-
-void own_log_write(const struct epoch *epoch, int64_t id)
-{
-	own_stack_call(write_task, &(struct task){epoch, id});
 }
 
 void own_log_withdraw(void)

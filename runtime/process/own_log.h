@@ -9,7 +9,7 @@
 /* False of a process that was woken to be ready and then did nothing, unless its log is asked for by name. */
 bool own_log_wanted(void);
 
-/* Writes it from the store; when that fails the store stays, and one line on standard error says where. */
+/* Writes it from the store, on a stack of our own; when that fails the store stays, and one line on standard error says where. */
 void own_log_write(const struct epoch *epoch, int64_t job);
 
 /* The process goes on after all (a failed exec): its log is written again at the real end. */

@@ -5,10 +5,6 @@
 
 #include "sys.h"
 
-enum {
-	STACK = 1 << 18 /* five times what making a log takes; where a program locks its memory, all of it is locked */
-};
-
 /* At the lower end of the stack itself, so that two threads do not share one. */
 struct switching {
 	ucontext_t here, there;
@@ -23,19 +19,20 @@ static void begin(unsigned high, unsigned low)
 	s->work(s->context);
 }
 
-void own_stack_call(void (*work)(void *context), void *context)
+bool own_stack_call(size_t size, void (*work)(void *context), void *context)
 {
-	struct switching *s = sys_map(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1);
+	struct switching *s = sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1);
 	if (!s)
-		return;
+		return false;
 	struct sys_signals signals = sys_block_signals();
 	s->work = work;
 	s->context = context;
 	getcontext(&s->there); /* with that mask */
-	s->there.uc_stack = (stack_t){.ss_sp = s + 1, .ss_size = STACK - sizeof *s};
+	s->there.uc_stack = (stack_t){.ss_sp = s + 1, .ss_size = size - sizeof *s};
 	s->there.uc_link = &s->here;
 	makecontext(&s->there, (void (*)(void))begin, 2, (unsigned)((uintptr_t)s >> 32), (unsigned)(uintptr_t)s);
 	swapcontext(&s->here, &s->there);
 	sys_restore_signals(signals);
-	sys_unmap(s, STACK);
+	sys_unmap(s, size);
+	return true;
 }

@@ -2,7 +2,13 @@
 #ifndef IOLENS_OWN_STACK_H
 #define IOLENS_OWN_STACK_H
 
-/* Calls `work` on a stack of a megabyte, with the signals that our system calls may raise held back; not at all without memory. */
-void own_stack_call(void (*work)(void *context), void *context);
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Five times what making a log takes, and ten times what waking a process takes. A program that locks its memory locks all of it. */
+enum { OWN_STACK_LOG = 1 << 18, OWN_STACK_WAKE = 1 << 15 };
+
+/* Calls `work` on a stack of so many bytes, with the signals that our system calls may raise held back. False: no memory, not called. */
+bool own_stack_call(size_t size, void (*work)(void *context), void *context);
 
 #endif

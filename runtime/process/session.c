@@ -117,10 +117,42 @@ static const char *directory(void)
 	return session.joined ? config.session : session.world[0] ? session.world : session.alone;
 }
 
+/*
+ * Texts by hand: every process makes some as it starts, and what the library of C has for it is on pages that many a program has no
+ * other use for. Begins with `at`; never beyond `end`, where a NUL is.
+ */
+static char *put_text(char *at, char *end, const char *text, size_t most)
+{
+	size_t n = strnlen(text, most);
+	n = n < (size_t)(end - at) ? n : (size_t)(end - at);
+	memcpy(at, text, n);
+	return at + n;
+}
+
+static char *put_number(char *at, char *end, uint64_t v, unsigned base)
+{
+	char digits[24];
+	char *first = digits + sizeof digits;
+	do
+		*--first = "0123456789abcdef"[v % base];
+	while (v /= base);
+	return put_text(at, end, first, (size_t)(digits + sizeof digits - first));
+}
+
+/* Where this user's stores without session and job are. */
+static void name_alone(char *to, size_t size)
+{
+	char *at = to, *end = to + size - 1;
+	at = put_text(at, end, temporary(), 180);
+	at = put_text(at, end, "/iolens-", 8);
+	at = put_number(at, end, geteuid(), 10);
+	*at = '\0';
+}
+
 /* Who ends as the last removes it, maybe while another one makes a store there. */
 static int open_alone(void)
 {
-	snprintf(session.alone, sizeof session.alone, "%.180s/iolens-%u", temporary(), (unsigned)geteuid());
+	name_alone(session.alone, sizeof session.alone);
 	int dir = sys_open_private(session.alone);
 	if (dir < 0 && sys_make_directory(session.alone, 0700) == 0)
 		dir = sys_open_private(session.alone);
@@ -148,29 +180,7 @@ static int open_directory(void)
 	return fd;
 }
 
-/* Begins with `at`; never beyond `end`, where a NUL is. */
-static char *put_text(char *at, char *end, const char *text, size_t most)
-{
-	size_t n = strnlen(text, most);
-	n = n < (size_t)(end - at) ? n : (size_t)(end - at);
-	memcpy(at, text, n);
-	return at + n;
-}
-
-static char *put_number(char *at, char *end, uint64_t v, unsigned base)
-{
-	char digits[24];
-	char *first = digits + sizeof digits;
-	do
-		*--first = "0123456789abcdef"[v % base];
-	while (v /= base);
-	return put_text(at, end, first, (size_t)(digits + sizeof digits - first));
-}
-
-/*
- * directory/host.pid.time.store. In each process, and by hand: what the library of C has for it is on pages that many a program
- * has no other use for.
- */
+/* directory/host.pid.time.store. */
 static void name_store(void)
 {
 	char *at = session.store, *end = at + sizeof session.store - 1;
@@ -272,7 +282,7 @@ void session_collect(enum session_moment moment)
 	bool end = moment == SESSION_END;
 	if (session.joined || session.world[0])
 		return;
-	snprintf(alone, sizeof alone, "%.180s/iolens-%u", temporary(), (unsigned)geteuid());
+	name_alone(alone, sizeof alone);
 	abandoned_collect(alone, end ? 32 : 2, (end ? 20 : 5) * MILLISECOND, moment != SESSION_FORKED);
 }
 

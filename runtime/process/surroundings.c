@@ -4,7 +4,6 @@
 
 #include "arena.h"
 #include "config.h"
-#include "own_stack.h"
 #include "platform.h"
 #include "session.h"
 #include "store.h"
@@ -19,24 +18,34 @@ char **surroundings_keep(char **environment)
 	return kept && n ? memcpy(kept, environment, n * sizeof *kept) : kept;
 }
 
+/* Arguments joined by blanks. A newline would be taken for a mount entry. */
+void surroundings_command(int argc, char **argv, char *to, size_t size)
+{
+	static const char mark[] = "<TRUNCATED>";
+	size_t n = 0, room = size - 1;
+	for (int i = 0; i < argc && n < room; i++) {
+		const char *c = i && filter_hits(&config.mask_args, 0, argv[i]) ? "***" : argv[i];
+		if (i)
+			to[n++] = ' ';
+		for (; *c && n < room; c++)
+			to[n++] = *c == '\n' ? ' ' : *c;
+	}
+	if (n == room)
+		memcpy(to + room - (sizeof mark - 1), mark, sizeof mark);
+}
+
 static const char *variable(void *environment, const char *name)
 {
 	return config_variable(environment, name);
 }
 
-static void describe(void *environment)
+void surroundings_describe(void *environment)
 {
 	struct process_state *state = store_state();
 	const struct platform_source here = {sys_read_file, variable, environment, session_host()};
 	char *to = state->optional.platform;
 	if (!(state->has & STATE_HAS_PLATFORM) && store_touch_optional(STATE_HAS_PLATFORM, to, PLATFORM_TEXT))
 		platform_describe(&here, to);
-}
-
-/* The thread that ends a process, or calls MPI_Init, may have the smallest stack there is. */
-void surroundings_describe(char **environment)
-{
-	own_stack_call(describe, environment);
 }
 
 int64_t surroundings_job(char **environment, const char *name)

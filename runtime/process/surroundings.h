@@ -2,6 +2,7 @@
 #ifndef IOLENS_SURROUNDINGS_H
 #define IOLENS_SURROUNDINGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -10,8 +11,11 @@
  */
 char **surroundings_keep(char **environment);
 
-/* Once in a process, before it records; it takes some tenths of a millisecond. */
-void surroundings_describe(char **environment);
+/* The command line, arguments as MASK_ARGS wants them; `size` bytes with the NUL. */
+void surroundings_command(int argc, char **argv, char *to, size_t size);
+
+/* Once in a process, before it records, on a stack of our own; it takes some tenths of a millisecond. */
+void surroundings_describe(void *environment);
 
 /* The number of the scheduler's job, 0 = there is none; `name`: the variable that holds it, NULL = the scheduler's own. */
 int64_t surroundings_job(char **environment, const char *name);

@@ -1,4 +1,4 @@
-"""Signal handlers with little stack: a crash handler on an alternate one of 8 KiB, of which the kernel takes four."""
+"""Signal handlers with little stack: crash handlers on an alternate one, also as what a process does first."""
 
 from __future__ import annotations
 
@@ -128,3 +128,88 @@ def test_bare_it_runs_as_well(compile_program: Callable[[str], Path], tmp_path: 
         [compile_program(HANDLER), "32", "0"], cwd=tmp_path, capture_output=True, check=True
     )
     assert done.stdout == b"fine\n"
+
+
+# What a process does first, a handler does: on an alternate stack with 1,280 bytes more than the kernel's frame, a
+# page that must not be touched below it. The loader, which takes more, binds at the start. With a second thread the
+# work is done by a thread of iolens.
+FIRST = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, MORE = 1280 };
+
+static const char *what;
+
+static void handle(int s)
+{
+	if (!strcmp(what, "ends"))
+		_exit(0);
+	int fd = open("first", O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || write(fd, "first", 5) != 5)
+		_exit(s);
+	close(fd);
+}
+
+static void *sleeps(void *nothing)
+{
+	for (;;)
+		pause();
+	return nothing;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	size_t size = getauxval(AT_MINSIGSTKSZ) + MORE, room = (size + PAGE - 1) / PAGE * PAGE;
+	char *low = mmap(NULL, room + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + PAGE;
+	what = argv[1];
+	if (mprotect(low, room, PROT_READ | PROT_WRITE) || (argc > 2 && pthread_create(&thread, NULL, sleeps, NULL)))
+		return 2;
+	stack_t small = {.ss_sp = low, .ss_size = size};
+	sigaltstack(&small, NULL);
+	memset(low, 1, room);
+	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handle, .sa_flags = SA_ONSTACK}, NULL);
+	raise(SIGUSR1);
+	_exit(0);
+}
+"""
+
+
+THREADS = pytest.mark.parametrize("threads", [[], ["threads"]], ids=["one-thread", "threads"])
+WHAT = pytest.mark.parametrize("what", ["opens", "ends"])
+
+
+@THREADS
+@WHAT
+def test_the_first_operation_on_a_stack_of_1280_bytes(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path, what: str, threads: list[str]
+) -> None:
+    seen = observe([compile_program(FIRST), what, *threads], cwd=tmp_path, env={"LD_BIND_NOW": "1"})
+    assert seen.done.returncode == 0
+    assert seen.total("POSIX", "BYTES_WRITTEN", f"{tmp_path}/first") == (5 if what == "opens" else 0)
+
+
+@THREADS
+@WHAT
+def test_the_first_operation_of_the_library_alone_on_a_stack_of_1280_bytes(
+    compile_program: Callable[[str], Path], preload: Path, tmp_path: Path, what: str, threads: list[str]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    own = {
+        "LD_PRELOAD": f"{preload}",
+        "IOLENS_ENABLE_NONMPI": "1",
+        "IOLENS_LOGPATH": f"{logs}",
+        "LD_BIND_NOW": "1",
+    }
+    command = [compile_program(FIRST), what, *threads]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **own}, check=False)
+    assert done.returncode == 0
+    assert len(list(logs.iterdir())) == (what == "opens")

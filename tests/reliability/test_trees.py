@@ -534,8 +534,9 @@ int main(void)
 """
 
 
+@pytest.mark.parametrize("zone", ["", "Europe/Berlin"])
 def test_a_child_forked_while_a_thread_asks_for_the_day_ends(
-    compile_program: Compile, preload: Path, tmp_path: Path
+    compile_program: Compile, preload: Path, tmp_path: Path, zone: str
 ) -> None:
     """The library alone: a child names its log by the day, without a lock that nobody holds any more."""
     program = compile_program(TIME_ZONE)
@@ -543,6 +544,8 @@ def test_a_child_forked_while_a_thread_asks_for_the_day_ends(
         os.environ, LD_PRELOAD=str(preload), IOLENS_ENABLE_NONMPI="1", IOLENS_LOGPATH=str(tmp_path)
     )
     environment["IOLENS_ABANDONED"] = "keep"  # what other programs left is not counted here
+    environment.pop("TZ", None)
+    environment |= {"TZ": zone} if zone else {}
     started = subprocess.Popen([program], cwd=tmp_path, env=environment, start_new_session=True)
     try:
         assert started.wait(timeout=60) == 0

@@ -6,7 +6,9 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 import shown
@@ -362,3 +364,49 @@ def test_alone_it_wakes_where_the_kernel_is_not_asked_any_more(
     alone = {"LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
     subprocess.run([program], env={**os.environ, **alone}, cwd=tmp_path, check=True)
     assert len(list(tmp_path.rglob("*.darshan"))) == 1
+
+
+def alone(preload: Path, logs: Path) -> dict[str, str]:
+    """The environment of the library without `iolens run`, in the node's time zone."""
+    own = {"LD_PRELOAD": f"{preload}", "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": f"{logs}"}
+    return {**{name: value for name, value in os.environ.items() if name != "TZ"}, **own}
+
+
+def test_one_that_does_nothing_reads_no_time_zone(
+    compile_program: Compile, preload: Path, tmp_path: Path
+) -> None:
+    program = compile_program(HEAD + "int main(void) { return 0; }")
+    words = [w for name, value in alone(preload, tmp_path).items() for w in ("-E", f"{name}={value}")]
+    trace = tmp_path / "trace"
+    subprocess.run(["strace", "-o", trace, *words, program], env={"PATH": os.environ["PATH"]}, check=True)
+    assert "libiolens" in trace.read_text()
+    assert "localtime" not in trace.read_text()
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "America/New_York", "Pacific/Pago_Pago"])
+def test_a_log_has_the_day_and_the_second_of_the_node(
+    compile_program: Compile, preload: Path, tmp_path: Path, zone: str
+) -> None:
+    """/etc/localtime is another one in a name space of the test's own."""
+    program = compile_program(HEAD + 'int main(void) { return use("out"); }')
+    script = f"mount --bind /usr/share/zoneinfo/{zone} /etc/localtime && exec env $OWN {program}"
+    (tmp_path / "logs").mkdir()
+    env = alone(preload, tmp_path / "logs")
+    own = " ".join(
+        f"{name}={env.pop(name)}" for name in ("LD_PRELOAD", "IOLENS_ENABLE_NONMPI", "IOLENS_LOGPATH")
+    )
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script],
+        cwd=tmp_path,
+        env={**env, "OWN": own},
+        capture_output=True,
+        check=False,
+    )
+    logs = list((tmp_path / "logs").iterdir())
+    if not logs and b"mount" in done.stderr + done.stdout:
+        pytest.skip("no mount of one's own here, or no such zone")
+    (log,) = logs
+    month, day, second = (int(word) for word in log.name.split("_")[3].split("-")[:3])
+    now = datetime.now(ZoneInfo(zone))
+    begun = now.replace(month=month, day=day, hour=0, minute=0, second=0) + timedelta(seconds=second)
+    assert 0 <= (now - begun).total_seconds() < 60

@@ -2,6 +2,9 @@
  * Which leaders write what the nodes have made: some, as many as the hint cb_nodes says, each for the nodes that follow it, at
  * offsets that are known before. A leader that cannot open the log's file, because it sees another file system, leaves its
  * nodes to the first one, which has made the file.
+ *
+ * The file is open in the program's table of descriptors. One of our own (alone_do_long) lasts as long as a piece of work that sends
+ * nothing: messages need the MPI's sockets, of which it would have copies, and the program's thread.
  */
 #ifndef IOLENS_MPI_WRITERS_H
 #define IOLENS_MPI_WRITERS_H

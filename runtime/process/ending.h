@@ -1,0 +1,25 @@
+/*
+ * Several threads may end the process, or replace its program, at once. The first records the end. Another one that comes while
+ * an exec has not returned relies on what the first has recorded: only when the exec of each of them has failed is it undone.
+ */
+#ifndef IOLENS_ENDING_H
+#define IOLENS_ENDING_H
+
+#include <stdbool.h>
+
+enum ending {
+	ENDING_BUSY,  /* another thread records the end, and takes long; or a handler has interrupted this one in it */
+	ENDING_FIRST, /* the caller is to record it, and calls ending_recorded */
+	ENDING_JOINED /* it is recorded */
+};
+
+enum ending ending_begin(void);
+void ending_recorded(void);
+
+/* The calling thread's exec has failed. True: it was the last to rely on what is recorded, and calls ending_none when that is undone. */
+bool ending_take_back(void);
+
+/* No thread ends the process; the same in a forked child. */
+void ending_none(void);
+
+#endif
