@@ -257,3 +257,16 @@ def test_the_bandwidth_of_fewer_bytes_is_not_worse(tmp_path: Path) -> None:
     assert result.row("io_time").verdicts == ("same", "better")
     assert result.row("bandwidth").ratios[1] == pytest.approx(0.625)
     assert result.row("bandwidth").verdicts == ("same", "different")
+
+
+def test_files_of_iolens_are_no_part_of_a_run(tmp_path: Path) -> None:
+    job = Job(nprocs=1)
+    for name in (
+        "/v/python/__pycache__/sitecustomize.cpython-311.pyc",
+        "/v/python/_iolens_torch.py",
+        "/own/sitecustomize.py",
+    ):
+        job.posix(name, 0, read={1000: 2}, read_time=0.5)
+    log = str(job.save(tmp_path / "log.darshan"))
+    result = compare([Group("a", (log,)), Group("b", (log,))])
+    assert [row.name for row in result.roles] == ["/own/sitecustomize.py"]
