@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -199,3 +200,73 @@ def test_the_bandwidth_of_seconds_below_the_limit_is_no_difference(tmp_path: Pat
     assert result.row("io_time").verdicts == ("same", "same", "worse")
     assert result.row("bandwidth").verdicts == ("same", "same", "worse")
     assert result.verdicts == ("same", "same", "slower")
+
+
+WORK = """
+import os, sys
+data = bytes(1 << 20)
+if len(sys.argv) > 2:
+    sys.stdout.flush()
+    exec(sys.argv[2])
+with open(sys.argv[1], "wb", buffering=0) as f:
+    for _ in range(16):
+        f.write(data)
+"""
+
+
+def ended(observe: Observe, folder: Path, early: str = "") -> str:
+    """The log of a program that writes 16 MiB, or ends before."""
+    command = [sys.executable, "-c", WORK, str(folder / "out"), *([early] if early else [])]
+    return str(observe(command).log)
+
+
+def test_a_run_that_failed_is_not_faster(observe: Observe, tmp_path: Path, command: Path) -> None:
+    good = ended(observe, tmp_path)
+    for early, why in (
+        ("sys.exit(3)", "b failed (exit code 3), a did not; b used "),
+        ("os.kill(os.getpid(), 9)", "b failed (signal 9), a did not; b used "),
+        ("sys.exit(0)", "b may lack work; b used "),
+    ):
+        bad = ended(observe, tmp_path, early)
+        result = compare([Group("a", (good,)), Group("b", (bad,))])
+        assert result.verdicts == ("same", "failed")
+        assert sentence(result, 1).startswith(why)
+        assert sentence(result, 1).endswith("of data, a 16 MiB; which is faster is not known")
+        assert not {"better", "worse"} & {row.verdicts[1] for row in result.rows}
+    done = run(command, good, bad, "--fail-on", "slower")
+    assert done.returncode == 1 and "faster than" not in done.stdout
+    turned = compare([Group("a", (ended(observe, tmp_path, "sys.exit(3)"),)), Group("b", (good,))])
+    assert sentence(turned, 1) == "a failed (exit code 3), b did not; which is faster is not known"
+
+
+def test_runs_that_all_fail_and_helpers_that_fail_are_compared(observe: Observe, tmp_path: Path) -> None:
+    logs = [str(observe(["sh", "-c", "exit 3"]).log) for _ in range(2)]
+    result = compare([Group(name, (log,)) for name, log in zip("ab", logs)])
+    assert result.verdicts[1] != "failed" and "all runs failed (exit code 3)" in result.notes
+    logs = [
+        str(observe(["sh", "-c", f"grep -q {word} /etc/passwd; true"]).log) for word in ("root", "no:one")
+    ]
+    assert compare([Group(name, (log,)) for name, log in zip("ab", logs)]).failures == ("", "")
+
+
+def test_the_bandwidth_of_fewer_bytes_is_not_worse(tmp_path: Path) -> None:
+    """It reads a sixteenth in a tenth of the time."""
+    logs = [Job(nprocs=1).posix("/a", 0, read={MiB: n}, read_time=t) for n, t in ((160, 1.0), (10, 0.1))]
+    paths = [str(job.save(tmp_path / f"{n}.darshan")) for n, job in enumerate(logs)]
+    result = compare([Group(name, (path,)) for name, path in zip("ab", paths)])
+    assert result.row("io_time").verdicts == ("same", "better")
+    assert result.row("bandwidth").ratios[1] == pytest.approx(0.625)
+    assert result.row("bandwidth").verdicts == ("same", "different")
+
+
+def test_files_of_iolens_are_no_part_of_a_run(tmp_path: Path) -> None:
+    job = Job(nprocs=1)
+    for name in (
+        "/v/python/__pycache__/sitecustomize.cpython-311.pyc",
+        "/v/python/_iolens_torch.py",
+        "/own/sitecustomize.py",
+    ):
+        job.posix(name, 0, read={1000: 2}, read_time=0.5)
+    log = str(job.save(tmp_path / "log.darshan"))
+    result = compare([Group("a", (log,)), Group("b", (log,))])
+    assert [row.name for row in result.roles] == ["/own/sitecustomize.py"]

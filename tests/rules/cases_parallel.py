@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cases import Case, many, process
 from jobs import GiB, Job, KiB, MiB
 
@@ -191,6 +193,12 @@ LAYOUT: dict[str, Case] = {
     ),
 }
 
+
+def cpus(count: int) -> dict[str, Any]:
+    """A row of the platform: all hosts have as many processors."""
+    return {"host": "", "name": "cpus_online", "value": "", "number": float(count), "unit": "cpu"}
+
+
 LIBRARY: dict[str, Case] = {
     "data_sieving": (
         Job()
@@ -208,6 +216,32 @@ LIBRARY: dict[str, Case] = {
         Job()
         .mpiio("/scratch/a", write={MiB: 80}, write_time=120.0, kind="coll")
         .posix("/scratch/a", write={MiB: 80}, write_time=80.0),
+    ),
+    "ranks_outnumber_cores": (
+        Job(nprocs=4).section("process", *(process(n) for n in range(4))).section("platform", cpus(2)),
+        "4 ranks share 2 cores of a node: ranks that wait for others",
+        Job(nprocs=4).section("process", *(process(n) for n in range(4))).section("platform", cpus(4)),
+    ),
+    "late_rank": (
+        # Rank 3 comes 20 s after the others, which wait in MPI_File_open.
+        Job(run_time=100).mpiio(
+            "/scratch/a",
+            meta_time=141.0,
+            slowest_rank_time=20.1,
+            fastest_rank=3,
+            fastest_rank_time=0.3,
+            kind="coll",
+        ),
+        "7 ranks wait 19.8 s in MPI-IO for rank 3, which comes late to 1 file",
+        # One rank is slow, the others are not.
+        Job(run_time=100).mpiio(
+            "/scratch/a",
+            meta_time=22.2,
+            slowest_rank_time=20.1,
+            fastest_rank=3,
+            fastest_rank_time=0.3,
+            kind="coll",
+        ),
     ),
     "one_aggregator": (
         Job(nprocs=64)

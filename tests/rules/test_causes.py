@@ -90,6 +90,47 @@ def test_seconds_between_the_layers_are_named(tmp_path: Path) -> None:
     assert overhead.values["part"] == 0.48 and overhead.time_lost == 24.0
 
 
+@pytest.mark.parametrize(("kind", "advised"), [("coll", "MPI_File_set_view"), ("nb", "romio_cb_write")])
+def test_collective_calls_are_not_told_to_be_collective(kind: str, advised: str, tmp_path: Path) -> None:
+    job = Job().mpiio("/scratch/a", write={MiB: 800}, kind=kind, write_time=400.0)
+    job.posix("/scratch/a", write={4 * MiB: 200}, write_time=208.0)
+    (one, *_) = found_in(job, tmp_path)["mpiio_overhead"].advice
+    assert advised in one.snippet
+
+
+def test_many_collective_puts_become_requests(tmp_path: Path) -> None:
+    job = Job().mpiio("/scratch/a", write={MiB: 800}, kind="coll", write_time=400.0)
+    job.posix("/scratch/a", write={4 * MiB: 200}, write_time=208.0)
+    job.add("pnetcdf_file", "/scratch/a", creates=8)
+    advice = found_in(job, tmp_path)["mpiio_overhead"].advice
+    assert "ncmpi_wait_all" in advice[0].snippet
+    assert not any("set_view" in one.snippet or "romio_cb" in one.snippet for one in advice)
+
+
+def test_data_sieving_is_no_reading_by_every_rank(tmp_path: Path) -> None:
+    """Each rank wants an eighth, in pieces that lie between the others'."""
+    for asked, fires in ((100, False), (800, True)):
+        job = Job().posix("/scratch/a", read={MiB: 800}, max_byte_read=100 * MiB - 1, read_time=80.0)
+        job.mpiio("/scratch/a", read={MiB: asked}, read_time=80.0)
+        assert ("read_by_every_rank" in found_in(job, tmp_path)) == fires
+
+
+def test_waiting_in_eight_datasets_of_hdf5_is_not_its_metadata(tmp_path: Path) -> None:
+    """8 ranks, 8 datasets, each written by one collective call."""
+    job = Job().add("h5f", "/scratch/a.h5", opens=8, meta_time=40.0)
+    for n in range(8):
+        job.add(
+            "h5d",
+            f"/scratch/a.h5:{n}",
+            opens=8,
+            writes=8,
+            bytes_written=8 * MiB,
+            meta_time=8.0,
+            write_time=2.0,
+        )
+    assert "hdf5_metadata" not in found_in(job, tmp_path)
+
+
 def test_fsync_s_time_is_not_small_writes_(tmp_path: Path) -> None:
     """500 fsyncs among 4,000 small writes: logs count both as writing."""
     job = Job(nprocs=1).posix("/scratch/a", 0, write={KiB: 4000}, fsyncs=500, write_time=60.0)

@@ -74,3 +74,23 @@ def test_no_case_of_any_rule_changes(tmp_path: Path) -> None:
         add_helpers(data)
         assert told(data) == before
     assert len({row[1] for row in before}) > 60
+
+
+PER_PROCESS = ("taking_part", "per_process", "io_cost", "metadata_ratio", "run_split")
+
+
+def test_no_metric_per_process_changes(tmp_path: Path) -> None:
+    logs = [job.save(tmp_path / f"{rule}.darshan") for rule, job in LIBRARIES.items()]
+    two = Job(nprocs=2).section("process", process(0, mpi=""), process(1, mpi=""))
+    two.posix("/scratch/a", 0, write={KiB: 10}, write_time=4.0).posix(
+        "/scratch/b", 1, read={KiB: 10}, meta_time=2.0
+    )
+    logs.append(two.save(tmp_path / "two.darshan"))
+    with Dataset(logs) as data:
+        before = [data.metric(name) for name in PER_PROCESS]
+    with Dataset(logs) as data:
+        add_helpers(data)
+        assert [data.metric(name) for name in PER_PROCESS] == before
+    last = len(logs) - 1
+    (cost,) = [row for row in before[2] if row["log"] == last]
+    assert (cost["write"], cost["meta"]) == (2.0, 1.0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from iolens.compare import Comparison
 
 _FORMATS = ("text", "markdown", "json")
-_FAIL_ON = {"slower": ("slower",), "difference": ("slower", "faster", "different")}
+_FAIL_ON = {"slower": ("slower", "failed"), "difference": ("slower", "faster", "different", "failed")}
 
 
 def _paths(pattern: str) -> tuple[str, ...]:
@@ -70,7 +70,9 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
     help="Changes smaller than this do not count.",
 )
 @click.option(
-    "--fail-on", type=click.Choice(list(_FAIL_ON)), help="Exit with 1 if a run is slower, or differs at all."
+    "--fail-on",
+    type=click.Choice(list(_FAIL_ON)),
+    help="Exit with 1 if a run failed or is slower, or differs at all.",
 )
 @click.option(
     "--all", "everything", is_flag=True, help="Show all measures and files, not only those that differ."

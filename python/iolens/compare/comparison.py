@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from iolens.compare.failure import failures, how_runs_ended
 from iolens.compare.measure import MEASURES, FileRole, Measure, measure_logs, measure_roles
 from iolens.compare.roles import Substitution, match
 from iolens.compare.statistics import Sample, Welch, interleaved, order_chance, sample, welch
@@ -81,7 +82,9 @@ class Comparison:
     roles: tuple[RoleRow, ...]
     """Largest change of time first."""
     verdicts: tuple[str, ...]
-    """Of each group against the first: "same", "faster", "slower", "unproven" or "different"."""
+    """Of each group against the first: "same", "faster", "slower", "unproven", "different", or "failed"."""
+    failures: tuple[str, ...]
+    """Of each group: why its times are not judged against the first's: runs failed or lack work. "" where they are."""
     unexplained: tuple[float, ...]
     """Of each group: the largest part, among its logs, of what moved without an explanation; 0 where it is little."""
     notes: tuple[str, ...]
@@ -138,26 +141,45 @@ def _row(measure: Measure, values: Sequence[Sequence[float | None]], limits: Lim
     )
 
 
-def _of_small_seconds(row: Row, time: Row, limits: Limits) -> Row:
-    """A rate per seconds that do not differ by the limit does not differ either."""
+def _of_rate(row: Row, time: Row, amounts: Sequence[Row], limits: Limits) -> Row:
+    """A rate per seconds that do not differ by the limit does not differ either; one of other bytes is neither better
+    nor worse: a run that reads less in less time may have the lower rate."""
     first = time.samples[0]
-    verdicts = tuple(
-        "same" if word != "unknown" and first and s and abs(s.mean - first.mean) < limits.seconds else word
-        for word, s in zip(row.verdicts, time.samples)
-    )
-    return replace(row, verdicts=verdicts)
+    verdicts = list(row.verdicts)
+    moved = [sum(s.mean for s in samples if s) for samples in zip(*(one.samples for one in amounts))]
+    for number, s in enumerate(time.samples):
+        if verdicts[number] != "unknown" and first and s and abs(s.mean - first.mean) < limits.seconds:
+            verdicts[number] = "same"
+        alike = abs(moved[number] - moved[0]) <= limits.relative * max(moved[number], moved[0])
+        if verdicts[number] in ("better", "worse") and not alike:
+            verdicts[number] = "different"
+    return replace(row, verdicts=tuple(verdicts))
+
+
+def _of_failed(row: Row, failed: Sequence[str]) -> Row:
+    """What a run did that failed, or lacks work, is neither better nor worse."""
+    words = [
+        "different" if why and word in ("better", "worse", "unproven") else word
+        for word, why in zip(row.verdicts, failed)
+    ]
+    return replace(row, verdicts=tuple(words))
 
 
 def _rows(
-    values: Sequence[dict[str, float | None]], members: Sequence[Sequence[int]], limits: Limits
+    values: Sequence[dict[str, float | None]],
+    members: Sequence[Sequence[int]],
+    limits: Limits,
+    failed: Sequence[str],
 ) -> tuple[Row, ...]:
     rows = {
         m.name: _row(m, [[values[log][m.name] for log in logs] for logs in members], limits) for m in MEASURES
     }
-    return tuple(
-        _of_small_seconds(row, rows[row.measure.per], limits) if row.measure.per else row
+    amounts = (rows["bytes_read"], rows["bytes_written"])
+    judged = [
+        _of_rate(row, rows[row.measure.per], amounts, limits) if row.measure.per else row
         for row in rows.values()
-    )
+    ]
+    return tuple(_of_failed(row, failed) for row in judged)
 
 
 def _mean(parts: Sequence[FileRole | None], runs: int) -> FileRole | None:
@@ -177,10 +199,7 @@ def _mean(parts: Sequence[FileRole | None], runs: int) -> FileRole | None:
     )
 
 
-def _roles(
-    data: Dataset, members: Sequence[Sequence[int]], substitutions: Sequence[Substitution]
-) -> list[RoleRow]:
-    by_log = measure_roles(data, substitutions)
+def _roles(by_log: Sequence[dict[str, FileRole]], members: Sequence[Sequence[int]]) -> list[RoleRow]:
     names = [list(dict.fromkeys(role for log in logs for role in by_log[log])) for logs in members]
     rows = []
     for found in match(names):
@@ -226,6 +245,9 @@ def _notes(data: Dataset, groups: Sequence[Group], members: Sequence[Sequence[in
                 f"{write(part, 'percent')} of what {group.name} moved has no explanation: "
                 "what is said of its I/O is not the whole"
             )
+    ends = how_runs_ended(data)
+    if all(ends):
+        notes.append(f"all runs failed ({', '.join(sorted(set(ends)))})")
     jobs = data.rows("SELECT log, nprocs, partial, run_time, epoch(start) AS start FROM job ORDER BY log")
     if len({job["nprocs"] for job in jobs}) > 1:
         notes.append("the runs have different numbers of processes")
@@ -257,13 +279,17 @@ def compare(
     ends = [sum(len(group.paths) for group in groups[: n + 1]) for n in range(len(groups))]
     members = [list(range(end - len(group.paths), end)) for group, end in zip(groups, ends)]
     with Dataset(paths) as data:
-        values = measure_logs(data)
-        rows = _rows(values, members, limits)
+        by_log = measure_roles(data, substitutions)
+        failed = failures(data, [group.name for group in groups], members, by_log)
+        rows = _rows(measure_logs(data), members, limits, failed)
         return Comparison(
             groups=tuple(groups),
             rows=rows,
-            roles=tuple(_roles(data, members, substitutions)),
-            verdicts=tuple("same" if n == 0 else _overall(rows, n) for n in range(len(groups))),
+            roles=tuple(_roles(by_log, members)),
+            verdicts=tuple(
+                "failed" if why else _overall(rows, n) if n else "same" for n, why in enumerate(failed)
+            ),
+            failures=failed,
             unexplained=_unexplained(data, members),
             notes=tuple(_notes(data, groups, members)),
             problems=tuple(data.problems),

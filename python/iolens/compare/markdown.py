@@ -11,7 +11,7 @@ from iolens.rules.text import clean
 
 __all__ = ["to_markdown"]
 
-_SIGNS = {"faster": "🟢", "better": "🟢", "slower": "🔴", "worse": "🔴", "unproven": "🟡"}
+_SIGNS = {"faster": "🟢", "better": "🟢", "slower": "🔴", "failed": "🔴", "worse": "🔴", "unproven": "🟡"}
 _WORDS = {"unproven": "not proven", "same": "", "unknown": "unknown"}
 
 

@@ -86,6 +86,10 @@ class FileRole:
         return FileRole(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
+# What `iolens run --ranges` has every Python read: two files of one directory, and their byte code.
+_OURS = "^(.*?/)(?:__pycache__/)?(?:sitecustomize|_iolens_torch)[.]"
+
+
 def measure_roles(data: Dataset, substitutions: Sequence[Substitution] = ()) -> list[dict[str, FileRole]]:
     """For each log: role -> what its files did."""
     found: list[dict[str, FileRole]] = [{} for _ in data.logs]
@@ -105,11 +109,14 @@ def measure_roles(data: Dataset, substitutions: Sequence[Substitution] = ()) -> 
             SELECT log, id, coalesce(any_value(name), '<unnamed ' || id || '>') AS name, max(size) AS size,
                 sum(bytes) AS bytes, sum(time) AS time, sum(operations) AS operations, sum(seeks) AS seeks
             FROM part LEFT JOIN name_of USING (log, id) GROUP BY log, id
+        ), placed AS (
+            SELECT *, regexp_extract(name, '{_OURS}', 1) AS place, contains(name, '/_iolens_torch.') AS ours FROM one
         )
         SELECT log, {role_sql("name", substitutions)} AS role, count(*) AS files, sum(size)::BIGINT AS size,
             sum(bytes)::BIGINT AS bytes, sum(time) AS time, sum(operations)::BIGINT AS operations,
             sum(seeks)::BIGINT AS seeks
-        FROM one GROUP BY ALL ORDER BY log, time DESC, role
+        FROM placed WHERE place = '' OR (log, place) NOT IN (SELECT (log, place) FROM placed WHERE ours)
+        GROUP BY ALL ORDER BY log, time DESC, role
     """)
     for row in rows:
         found[row["log"]][row["role"]] = FileRole(**{f.name: row[f.name] for f in fields(FileRole)})

@@ -149,6 +149,8 @@ def sentence(comparison: Comparison, number: int) -> str:
     """What a group is against the first, in one sentence without a full stop."""
     group, first = comparison.groups[number].name, comparison.groups[0].name
     verdict = comparison.verdicts[number]
+    if comparison.failures[number]:
+        return f"{comparison.failures[number]}; which is faster is not known"
     if verdict == "same":
         if comparison.unexplained[0] or comparison.unexplained[number]:
             return f"of what is explained, {group} is as {first}; of the rest nothing is known"
@@ -209,6 +211,7 @@ def to_plain(comparison: Comparison) -> dict[str, Any]:
     return {
         "groups": [asdict(group) for group in comparison.groups],
         "verdicts": list(comparison.verdicts),
+        "failures": list(comparison.failures),
         "unexplained": list(comparison.unexplained),
         "notes": list(comparison.notes),
         "measures": [

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -46,7 +46,7 @@ TOPICS = {
 
 CONFIDENCES = ("high", "medium", "low")
 
-FACTS = ("mpi", "mpiio", "collective", "hdf5", "lustre", "python")
+FACTS = ("mpi", "mpiio", "collective", "hdf5", "pnetcdf", "lustre", "python")
 """What advice may depend on: facts of the metric "facts"."""
 
 _CONDITIONS = (*FACTS, *(f"not {fact}" for fact in FACTS))
@@ -212,17 +212,22 @@ def _shared_advice() -> dict[str, ConditionalAdvice]:
     return {name: _advice(0, one) for name, one in own_tables()["advice"].items()}
 
 
+def _conditions(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    return tuple(_one_of(fact, _CONDITIONS, where + "when") for fact in _texts(table, "when"))
+
+
 def _advice(number: int, table: Any) -> ConditionalAdvice:
     """A piece of advice written here, or one of advice.toml, by ``use``."""
     if not isinstance(table, dict):
         raise RuleError("advice must be a list of tables")
     where = f"advice {number}: "
     if "use" in table:
-        _typed(table, where, {"use": str}, ("use",))
-        return _shared_advice()[_one_of(table["use"], _shared_advice(), where + "use")]
+        _typed(table, where, {"use": str, "when": list}, ("use",))
+        shared = _shared_advice()[_one_of(table["use"], _shared_advice(), where + "use")]
+        return replace(shared, when=(*shared.when, *_conditions(table, where)))
     known = {"text": str, "snippet": str, "language": str, "when": list, "python": str}
     _typed(table, where, known, ("text",))
-    when = tuple(_one_of(fact, _CONDITIONS, where + "when") for fact in _texts(table, "when"))
+    when = _conditions(table, where)
     text = " ".join(table["text"].split())
     snippet, python = (table.get(key, "").strip("\n") for key in ("snippet", "python"))
     return ConditionalAdvice(text, snippet, table.get("language", ""), when, python)

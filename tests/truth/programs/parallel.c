@@ -155,6 +155,15 @@ static void late(void)
 	MPI_File_close(&file);
 }
 
+/* late_open MILLISECONDS one|all: before MPI_File_open, the last rank computes for so long, or all share it */
+static void late_open(void)
+{
+	usleep((useconds_t)(is(1, "all") ? number(0) * 1000 / ranks : rank == ranks - 1 ? number(0) * 1000 : 0));
+	MPI_File file = shared("out", MPI_MODE_WRONLY | MPI_MODE_CREATE);
+	MPI_File_write_at_all(file, (MPI_Offset)rank * MB, block, (int)MB, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_File_close(&file);
+}
+
 /* steps COUNT SYNC: each writes 1 MiB per rank by MPI-IO; 1: MPI_File_sync after each */
 static void steps(void)
 {
@@ -249,6 +258,7 @@ int main(int argc, char **argv)
 	CASE("whole", whole())
 	CASE("sieve", sieve())
 	CASE("late", late())
+	CASE("late_open", late_open())
 	CASE("steps", steps())
 	CASE("append", append())
 	CASE("files", files())

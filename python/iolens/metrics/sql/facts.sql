@@ -2,7 +2,7 @@
 -- topic: job
 -- layout: table
 -- definition: fact: mpi (an MPI program), mpiio (it used MPI-IO), collective (all of its MPI-IO reads and writes are
---   collective), hdf5 (it used HDF5 files), lustre (it used files on Lustre), python (a Python program); hint and nodes
+--   collective), hdf5 (it used HDF5 files), pnetcdf, lustre (it used files on Lustre), python (a Python program); hint and nodes
 --   have a value: an MPI-IO hint as key=value that took effect (fewer ranks moved the data than made the calls), and
 --   the number of hosts.
 -- unit: facts
@@ -30,6 +30,7 @@ SELECT DISTINCT log, fact, value FROM (
     UNION ALL SELECT log, 'collective', NULL FROM calls WHERE single = 0 AND together > 0
     UNION ALL SELECT log, 'hdf5', NULL FROM (SELECT log FROM h5f UNION ALL SELECT log FROM h5d)
     UNION ALL SELECT log, 'hdf5', NULL FROM name WHERE extension IN ('h5', 'hdf5', 'he5', 'nc4')
+    UNION ALL SELECT log, 'pnetcdf', NULL FROM pnetcdf_file
     UNION ALL SELECT log, 'lustre', NULL FROM lustre
     UNION ALL SELECT log, 'lustre', NULL FROM name WHERE file_system = 'lustre'
     UNION ALL SELECT log, 'python', NULL FROM exe WHERE regexp_matches(string_split(exe, ' ')[1], '(^|/)i?python[0-9.]*$')

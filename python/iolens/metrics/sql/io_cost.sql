@@ -2,7 +2,7 @@
 -- topic: time
 -- layout: table
 -- definition: seconds in read, write and metadata calls (including PnetCDF waits), summed over all records, divided
---   by the number of processes. share = their sum / run time. hdf5 is H5F + H5D, pnetcdf its files and variables.
+--   by the processes that take part (taking_part). share = their sum / run time. hdf5 is H5F + H5D, pnetcdf its files and variables.
 -- unit: seconds, part of 1
 -- direction: lower
 -- needs: any interface
@@ -16,8 +16,8 @@ WITH part AS (
     UNION ALL
     SELECT log, 'pnetcdf', 0, 0, 0, coalesce(wait_time, 0) FROM pnetcdf_file
 )
-SELECT log, interface, sum(read) / nprocs AS read, sum(write) / nprocs AS write, sum(meta) / nprocs AS meta, sum(wait) / nprocs AS wait,
-    (sum(read) + sum(write) + sum(meta) + sum(wait)) / nprocs / any_value(run_time) AS share
-FROM part JOIN job USING (log)
-GROUP BY log, interface, nprocs
+SELECT log, interface, sum(read) / processes AS read, sum(write) / processes AS write, sum(meta) / processes AS meta, sum(wait) / processes AS wait,
+    (sum(read) + sum(write) + sum(meta) + sum(wait)) / processes / any_value(run_time) AS share
+FROM part JOIN job USING (log) JOIN metric.taking_part USING (log)
+GROUP BY log, interface, processes
 ORDER BY log, list_position(libraries(), interface)

@@ -1,7 +1,7 @@
 -- title: Fraction of the I/O time spent on metadata
 -- topic: time
 -- definition: sum of metadata time / sum of read, write and metadata time, each file at MPI-IO if it was opened
---   there, otherwise at POSIX; STDIO is left out. per_rank = metadata seconds per process. matches: above 25 %, more
+--   there, otherwise at POSIX; STDIO is left out. per_rank = metadata seconds per process that takes part. matches: above 25 %, more
 --   than 30 s per process, and at least 192 processes: small or short jobs are not worth a look.
 -- unit: part of 1
 -- direction: lower
@@ -12,7 +12,7 @@ WITH part AS (
     SELECT log, sum(meta_time) AS meta_time, sum(total_time) AS total_time
     FROM own_file WHERE lowest_of(interface) = 'posix' GROUP BY log
 )
-SELECT log, meta_time / nullif(total_time, 0) AS value, meta_time, meta_time / nprocs AS per_rank,
-    coalesce(meta_time / nullif(total_time, 0) >= 0.25 AND meta_time / nprocs > 30 AND nprocs >= 192, false) AS matches
-FROM job LEFT JOIN part USING (log)
+SELECT log, meta_time / nullif(total_time, 0) AS value, meta_time, meta_time / processes AS per_rank,
+    coalesce(meta_time / nullif(total_time, 0) >= 0.25 AND meta_time / processes > 30 AND nprocs >= 192, false) AS matches
+FROM job JOIN metric.taking_part USING (log) LEFT JOIN part USING (log)
 ORDER BY log

@@ -1,7 +1,7 @@
 -- title: Average I/O per process, for files of one rank and shared files
 -- topic: time
 -- layout: table
--- definition: sums over files, divided by the number of processes. independent: used by one rank; shared: by several.
+-- definition: sums over files, divided by the processes that take part (taking_part). independent: used by one rank; shared: by several.
 --   Counted at the interface that the program itself called (own_file).
 -- unit: seconds, bytes
 -- needs: any interface
@@ -12,9 +12,9 @@ WITH access AS (
     SELECT log, CASE WHEN shared THEN 'shared' ELSE 'independent' END AS access, * EXCLUDE (log) FROM own_file
 )
 SELECT log, access,
-    coalesce(sum(read_time), 0) / nprocs AS read_time, coalesce(sum(write_time), 0) / nprocs AS write_time,
-    coalesce(sum(meta_time), 0) / nprocs AS meta_time,
-    coalesce(sum(bytes_read), 0) / nprocs AS bytes_read, coalesce(sum(bytes_written), 0) / nprocs AS bytes_written
-FROM job CROSS JOIN access LEFT JOIN part USING (log, access)
-GROUP BY log, access, nprocs
+    coalesce(sum(read_time), 0) / processes AS read_time, coalesce(sum(write_time), 0) / processes AS write_time,
+    coalesce(sum(meta_time), 0) / processes AS meta_time,
+    coalesce(sum(bytes_read), 0) / processes AS bytes_read, coalesce(sum(bytes_written), 0) / processes AS bytes_written
+FROM metric.taking_part CROSS JOIN access LEFT JOIN part USING (log, access)
+GROUP BY log, access, processes
 ORDER BY log, access

@@ -25,22 +25,22 @@ WITH rank_of AS (
 ), slowest AS (
     SELECT log, arg_max(rank, io_time ORDER BY rank) AS rank FROM rank_of WHERE mpi <> '' GROUP BY log
 ), parallel AS (
-    SELECT h.*, slowest.rank, h.nprocs > 1 AND (slowest.rank IS NOT NULL OR basis = 'records') AS several
-    FROM metric.headline AS h LEFT JOIN slowest USING (log) WHERE run_time > 0 AND h.io_time IS NOT NULL
+    SELECT h.*, processes, slowest.rank, processes > 1 AND (slowest.rank IS NOT NULL OR basis = 'records') AS several
+    FROM metric.headline AS h JOIN metric.taking_part USING (log) LEFT JOIN slowest USING (log) WHERE run_time > 0 AND h.io_time IS NOT NULL
 ), spoken AS (
     SELECT log, rank, sum(total_comm_time + coalesce(total_comm_sync_time, 0)) AS seconds FROM apmpi
     WHERE total_comm_time IS NOT NULL GROUP BY log, rank
 ), row_of AS (
     SELECT p.log, 'average' AS who, NULL::BIGINT AS rank, run_time, basis,
-        CASE WHEN basis = 'process' THEN measured.io_time ELSE recorded.total / nprocs END AS io_time,
+        CASE WHEN basis = 'process' THEN measured.io_time ELSE recorded.total / processes END AS io_time,
         CASE WHEN basis = 'process' THEN measured.kinds ELSE recorded.kinds END AS kinds,
-        (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log) / nprocs AS communication
+        (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log) / processes AS communication
     FROM parallel AS p LEFT JOIN measured USING (log) LEFT JOIN recorded USING (log) WHERE several
     UNION ALL
     SELECT p.log, CASE WHEN several THEN 'slowest' ELSE 'job' END, CASE WHEN basis = 'process' AND several THEN rank END, run_time, basis,
         io_time, [read_time, write_time, meta_time],
         CASE WHEN several AND basis = 'process' THEN (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log AND spoken.rank = p.rank)
-            ELSE (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log) / nprocs END
+            ELSE (SELECT sum(seconds) FROM spoken WHERE spoken.log = p.log) / processes END
     FROM parallel AS p
 ), capped AS (
     SELECT * REPLACE (least(greatest(io_time, 0), run_time) AS io_time, CASE WHEN communication > run_time THEN run_time ELSE communication END AS communication),

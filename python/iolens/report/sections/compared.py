@@ -14,6 +14,7 @@ UNITS = {"s": "seconds", "bytes": "bytes", "bytes/s": "rate"}
 """Of a measure -> of a column; what is not named is a count."""
 
 _WORST = (
+    ("failed", "problem", "Failed"),
     ("slower", "problem", "Slower"),
     ("unproven", "look", "Not proven"),
     ("different", "look", "Different"),

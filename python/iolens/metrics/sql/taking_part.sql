@@ -1,0 +1,17 @@
+-- title: Processes that take part in a job's I/O
+-- topic: job
+-- layout: table
+-- definition: "per process" divides by these, in every metric and rule that says nothing else: the ranks of an MPI job;
+--   of a tree of processes those with records of a file, all of them where a file's record is of all. At least 1.
+-- unit: processes
+-- needs: any log
+-- caveats: What a job starts besides (shells, launchers, /bin/true) has no record and does not count.
+-- source: iolens
+WITH tree AS (
+    SELECT log FROM process GROUP BY log HAVING count(*) FILTER (coalesce(mpi, '') <> '') = 0
+), present AS (
+    SELECT log, count(DISTINCT rank) AS processes, bool_or(rank < 0) AS everyone FROM record GROUP BY log
+)
+SELECT job.log, greatest(1, CASE WHEN tree.log IS NULL OR everyone THEN nprocs ELSE coalesce(processes, 1) END)::BIGINT AS processes
+FROM job LEFT JOIN tree USING (log) LEFT JOIN present USING (log)
+ORDER BY job.log
