@@ -111,6 +111,8 @@ class ConditionalAdvice(Advice):
     """Facts of the metric "facts" that must all hold, "not X" for one that must not."""
     python: str = ""
     """The snippet for a Python program."""
+    hdf5: str = ""
+    """The snippet for a Python program and a file of HDF5."""
 
 
 @dataclass(frozen=True)
@@ -220,12 +222,12 @@ def _advice(number: int, table: Any) -> ConditionalAdvice:
     if "use" in table:
         _typed(table, where, {"use": str}, ("use",))
         return _shared_advice()[_one_of(table["use"], _shared_advice(), where + "use")]
-    known = {"text": str, "snippet": str, "language": str, "when": list, "python": str}
+    known = {"text": str, "snippet": str, "language": str, "when": list, "python": str, "hdf5": str}
     _typed(table, where, known, ("text",))
     when = tuple(_one_of(fact, _CONDITIONS, where + "when") for fact in _texts(table, "when"))
     text = " ".join(table["text"].split())
-    snippet, python = (table.get(key, "").strip("\n") for key in ("snippet", "python"))
-    return ConditionalAdvice(text, snippet, table.get("language", ""), when, python)
+    snippet, python, hdf5 = (table.get(key, "").strip("\n") for key in ("snippet", "python", "hdf5"))
+    return ConditionalAdvice(text, snippet, table.get("language", ""), when, python, hdf5)
 
 
 def _gain(table: Mapping[str, Any]) -> Gain:
