@@ -142,7 +142,9 @@ SIZE: dict[str, Case] = {
     ),
     "small_stdio": (
         # Most of the time is conversion to text.
-        Job().add("stdio", "/scratch/out", 0, writes=100_000_000, bytes_written=1_600_000_000, write_time=40.0),
+        Job().add(
+            "stdio", "/scratch/out", 0, writes=100_000_000, bytes_written=1_600_000_000, write_time=40.0
+        ),
         "100 million stdio calls move 16 B each; their overhead is 2.5 s",
         Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=512_000_000, write_time=20.0),
     ),

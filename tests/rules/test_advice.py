@@ -29,7 +29,8 @@ def test_no_mpi_for_programs_without(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reads"), [("/data/in.bin", 'open("/data/in.bin", "rb")'), ("/data/in.h5", 'h5py.File("/data/in.h5")')]
+    ("name", "reads"),
+    [("/data/in.bin", 'open("/data/in.bin", "rb")'), ("/data/in.h5", 'h5py.File("/data/in.h5")')],
 )
 def test_code_fits_the_kind_of_the_file(tmp_path: Path, name: str, reads: str) -> None:
     """A file of HDF5 is not opened as bytes; where no other code is known, advice has none."""

@@ -187,8 +187,15 @@ def test_numbers_and_capitals_in_sentences() -> None:
 
 @pytest.mark.parametrize(
     ("run_time", "lost", "severity"),
-    [(100, 26, "high"), (100, 24, "medium"), (100, 4, "low"), (3, 2, "high")]
-    + [(2, 0.9, "medium"), (2, 0.11, "medium"), (1, 0.09, "low")],
+    [
+        (100, 26, "high"),
+        (100, 24, "medium"),
+        (100, 4, "low"),
+        (3, 2, "high"),
+        (2, 0.9, "medium"),
+        (2, 0.11, "medium"),
+        (1, 0.09, "low"),
+    ],
 )
 def test_severity_is_the_share_of_the_run_that_a_finding_costs(
     tmp_path: Path, run_time: float, lost: float, severity: str
