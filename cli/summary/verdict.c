@@ -8,7 +8,7 @@
 #include "output.h"
 #include "units.h"
 
-/* The report's (python/iolens/report/sections/answer.py): tests hold them together. Of little a finding is of low severity. */
+/* The scale of findings (SEVERITY in python/iolens/rules/load.py): tests hold them together. */
 static const double PROBLEM = 0.25, LOOK = 0.05, LITTLE = 0.02, SHORT = 1.0 /* s */;
 
 enum { MUCH_UNTIMED = 1000000, MILLION = 1000000, NAME = 48 };
@@ -112,10 +112,11 @@ static const struct digest_operation *most_of(const struct digest *d, bool forci
 
 static void add_operation(struct text *t, const struct digest_operation *o)
 {
-	char calls[64];
+	char call[64], calls[64];
+	snprintf(call, sizeof call, "%s call", o->name);
 	snprintf(calls, sizeof calls, "%s calls", o->name);
 	add(t, ": ");
-	add_count(t, o->count, calls, calls);
+	add_count(t, o->count, call, calls);
 }
 
 static void add_flow(struct text *t, const struct flow *f, enum io_op op)
@@ -155,13 +156,27 @@ static void add_transfers(struct text *t, const struct digest *d, enum io_op op)
 		add_flow(t, 2 * most.time > all.time ? &most : &all, op);
 }
 
+/* MPI-IO's opens and closes have at least half of the time of calls that move no data: not those of MPI_Init. */
+static bool mpiio_opens_most(const struct digest *d)
+{
+	double all = 0;
+	for (size_t o = 0; o < d->noperations; o++)
+		all += forces(d->operation[o].name) ? 0 : d->operation[o].time;
+	const struct digest_interface *m = &d->interface[WRITTEN_MPIIO];
+	return m->opens > 0 && m->meta_time > 0 && 2 * m->meta_time >= all;
+}
+
 static void add_cause(struct text *t, const struct digest *d, int op)
 {
 	const struct digest_operation *most = op == IO_META ? most_of(d, false, -1) : NULL;
-	if (op == IO_READ || op == IO_WRITE)
+	if (op == IO_READ || op == IO_WRITE) {
 		add_transfers(t, d, op);
-	else if (most)
+	} else if (op == IO_META && mpiio_opens_most(d)) {
+		add(t, ": ");
+		add_count(t, d->interface[WRITTEN_MPIIO].opens, "open by MPI-IO", "opens by MPI-IO");
+	} else if (most) {
 		add_operation(t, most);
+	}
 }
 
 /* ---- the sentence ---- */
@@ -261,8 +276,10 @@ void verdict_of(const struct digest *d, struct verdict *v)
 		return;
 	}
 	say(&t, d, v->share);
-	if (d->missing)
-		add(&t, "; %s processes are missing", N(d->missing));
+	if (d->missing) {
+		add(&t, "; ");
+		add_count(&t, d->missing, "process is missing", "processes are missing");
+	}
 }
 
 void verdict_json(struct json *j, const struct verdict *v)

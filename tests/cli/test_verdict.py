@@ -79,6 +79,20 @@ def looked_up() -> Job:
     return job.section("process", process(0, 3.1, meta=3.1))
 
 
+def asked_once() -> Job:
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, meta_time=3.0)
+    job.section("operation", operation("stat", 1, 2.9), operation("open", 10, 0.2))
+    return job.section("process", process(0, 3.1, meta=3.1))
+
+
+def opened_by_mpi() -> Job:
+    """MPI_Init opens 1,300 files; what takes the time is four opens by MPI-IO, which wait for each other."""
+    job = Job(nprocs=4, run_time=10).mpiio("/d/out", -1, write={1000: 4}, meta_time=10.0, kind="coll")
+    job.posix("/d/out", -1, write={1000: 4}, meta_time=0.1)
+    job.section("operation", operation("open", 1318, 0.4), operation("close", 1300, 0.1))
+    return job.section("process", *(process(rank, 2.6, "MPICH", meta=2.6) for rank in range(4)))
+
+
 def layers() -> Job:
     """Data sieving: a second each in MPI-IO holds half a second each in POSIX; shares are not added."""
     job = Job(nprocs=4, run_time=10)
@@ -126,6 +140,8 @@ def brief() -> Job:
         (two_files, ("look", 0.08, "8.0~writing: 7 writes of 1.0 MiB on average")),
         (forced, ("problem", 0.305, "30~writing: 500 fsync calls")),
         (looked_up, ("problem", 0.31, "31~metadata: 1.2 million stat calls")),
+        (asked_once, ("problem", 0.31, "31~metadata: 1 stat call")),
+        (opened_by_mpi, ("problem", 0.26, "26~metadata: 4 opens by MPI-IO")),
         (layers, ("problem", 0.4, "40~writing: 4,000 writes by MPI-IO of 1000 B to out")),
         (threads, ("look", 0.2, "20~reading: 800 reads of 1.0 MiB from a")),
         (side_by_side, ("problem", 0.5, "50~reading: 10 reads of 1.0 MiB")),

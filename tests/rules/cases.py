@@ -141,8 +141,11 @@ SIZE: dict[str, Case] = {
         .posix("/scratch/a", write={MiB: 100}),
     ),
     "small_stdio": (
-        Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=16_000_000, write_time=20.0),
-        "1,000,000 stdio calls move 16 B each; their overhead is 19.9 s",
+        # Most of the time is conversion to text.
+        Job().add(
+            "stdio", "/scratch/out", 0, writes=100_000_000, bytes_written=1_600_000_000, write_time=40.0
+        ),
+        "100 million stdio calls move 16 B each; their overhead is 2.5 s",
         Job().add("stdio", "/scratch/out", 0, writes=1_000_000, bytes_written=512_000_000, write_time=20.0),
     ),
 }
@@ -160,6 +163,31 @@ PATTERN: dict[str, Case] = {
         "their overhead is 10 s",
         # The first write after each open has no predecessor.
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, opens=5000),
+    ),
+    "backward_reads": (
+        Job().posix("/scratch/a", 0, read={4 * KiB: 10_000}, read_time=45.0, seq_reads=0, consec_reads=0),
+        "9,999 of 10,000 reads (100 %), 4 KiB on average, go backwards through their file; their overhead is 44.3 s",
+        # In random order, half of them go forwards, over many distances.
+        Job().posix(
+            *("/scratch/a", 0),
+            **{"read": {4 * KiB: 10_000}, "read_time": 45.0, "seq_reads": 5000, "consec_reads": 0},
+            stride_count=[90, 80, 70, 60],
+        ),
+    ),
+    "backward_writes": (
+        Job().posix(
+            *("/scratch/a", 0),
+            **{"write": {4 * KiB: 10_000}, "write_time": 45.0, "seq_writes": 7500, "consec_writes": 0},
+            **{"stride": [MiB, 0, 0, 0], "stride_count": [7500, 0, 0, 0]},
+        ),
+        "9,999 of 10,000 writes (100 %), 4 KiB on average, go back and forth in their file in equal steps; "
+        "their overhead is 44.3 s",
+        # By rows: no more than a tenth go backwards.
+        Job().posix(
+            *("/scratch/a", 0),
+            **{"write": {4 * KiB: 10_000}, "write_time": 45.0, "seq_writes": 9000, "consec_writes": 0},
+            **{"stride": [MiB, 0, 0, 0], "stride_count": [9000, 0, 0, 0]},
+        ),
     ),
     "strided_reads": (
         Job().posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=30.0, consec_reads=0),

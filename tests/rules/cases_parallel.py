@@ -291,7 +291,7 @@ LIBRARY: dict[str, Case] = {
     ),
     "hdf5_metadata": (
         Job().add("h5f", "/scratch/x.h5", opens=800, meta_time=80.0),
-        "Opening, closing and flushing 1 HDF5 files and datasets (800 opens) takes 10 s, 100 % of the time in HDF5",
+        "Opening, closing and flushing 1 HDF5 object (800 opens) takes 10 s, 100 % of the time in HDF5",
         Job().add("h5f", "/scratch/x.h5", opens=8, meta_time=8.0),
     ),
     "hdf5_small_chunks": (
@@ -308,6 +308,25 @@ LIBRARY: dict[str, Case] = {
             datatype_size=8,
         ),
     ),
+    "hdf5_fill_values": (
+        dataset(parallel=0, opens=8, writes=8, bytes_written=800 * MiB, write_time=80.0).posix(
+            "/scratch/x.h5", write={MiB: 1600}, write_time=160.0
+        ),
+        "800 MiB of fill values are written to 1 HDF5 file, besides 800 MiB of data; this takes 10 s",
+        # A chunk that is read back and written again for each part of it is none.
+        dataset(parallel=0, opens=8, writes=8, bytes_written=800 * MiB, write_time=160.0).posix(
+            "/scratch/x.h5", write={MiB: 1600}, write_time=160.0, bytes_read=800 * MiB
+        ),
+    ),
+    "hdf5_library_time": (
+        dataset(parallel=0, reads=8000, bytes_read=8000 * MiB, read_time=240.0).posix(
+            "/scratch/x.h5", read={MiB: 800}, read_time=40.0
+        ),
+        "30 s goes into 8,000 accesses to datasets, 1 MiB each, of which 5 s are in the file system: 25 s go into",
+        dataset(parallel=0, reads=8000, bytes_read=8000 * MiB, read_time=240.0).posix(
+            "/scratch/x.h5", read={MiB: 8000}, read_time=200.0
+        ),
+    ),
     "hdf5_many_selections": (
         dataset(parallel=0, writes=80_000, bytes_written=80_000 * KiB, write_time=80.0, point_selects=80_000),
         "80,000 accesses with a selection each (80,000 irregular ones) to 1 dataset, 1 KiB each; "
@@ -316,7 +335,7 @@ LIBRARY: dict[str, Case] = {
     ),
     "hdf5_flushes": (
         Job().add("h5f", "/scratch/x.h5", opens=8, flushes=8000, meta_time=80.0),
-        "8,000 flushes of 1 HDF5 files and datasets; half of their metadata time is 5 s",
+        "8,000 flushes of 1 HDF5 object; half of their metadata time is 5 s",
         Job().add("h5f", "/scratch/x.h5", opens=8, flushes=80, meta_time=80.0),
     ),
     "pnetcdf_independent": (

@@ -28,6 +28,19 @@ def test_no_mpi_for_programs_without(tmp_path: Path) -> None:
     assert "MPI_File_write_all" in texts(given(small_writes(nprocs=8), "small_writes", tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [("/data/in.bin", 'open("/data/in.bin", "rb")'), ("/data/in.h5", 'h5py.File("/data/in.h5")')],
+)
+def test_code_fits_the_kind_of_the_file(tmp_path: Path, name: str, reads: str) -> None:
+    """A file of HDF5 is not opened as bytes; where no other code is known, advice has none."""
+    scan = Job(nprocs=1, exe="/usr/bin/python3 x.py")
+    scan.posix(name, 0, read={MiB: 1000}, read_time=50.0, max_byte_read=100 * MiB - 1)
+    assert reads in texts(given(scan, "rescanned_file", tmp_path))
+    small = Job(nprocs=1, exe="/usr/bin/python3 x.py").posix(name, 0, read={100: 50_000}, read_time=10.0)
+    assert ("open(" in texts(given(small, "tiny_reads", tmp_path))) == name.endswith(".bin")
+
+
 def test_python_for_python_only(tmp_path: Path) -> None:
     languages = [a.language for a in given(small_writes(), "small_writes", tmp_path)]
     assert languages == ["c"]

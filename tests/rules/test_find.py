@@ -183,3 +183,26 @@ def test_numbers_and_capitals_in_sentences() -> None:
         "a file",
         "read-ahead",
     ]
+
+
+@pytest.mark.parametrize(
+    ("run_time", "lost", "severity"),
+    [
+        (100, 26, "high"),
+        (100, 24, "medium"),
+        (100, 4, "low"),
+        (3, 2, "high"),
+        (2, 0.9, "medium"),
+        (2, 0.11, "medium"),
+        (1, 0.09, "low"),
+    ],
+)
+def test_severity_is_the_share_of_the_run_that_a_finding_costs(
+    tmp_path: Path, run_time: float, lost: float, severity: str
+) -> None:
+    """A run of two seconds has findings of medium severity, too; what costs less than a tenth of a second is of low."""
+    job = Job(nprocs=1, run_time=run_time).posix("/s/a", 0, read={100: 20_000}, read_time=lost)
+    with Dataset(job.save(tmp_path / "a.darshan")) as data:
+        found = {f.rule: f for f in find(data)}
+    assert found["tiny_reads"].severity == severity
+    assert found["tiny_reads"].time_lost == pytest.approx(lost, rel=0.01)

@@ -18,6 +18,12 @@ _PLAIN = re.compile(r"/[\w./+,:@%=-]*")
 _HINT = re.compile(r'MPI_Info_set\(\w+, "(\w+)", "(\w+)"\)')
 
 
+# Files whose bytes are their library's, and what opens a file as bytes.
+_FORMATTED = re.compile(r"\.(h5|hdf5?|he5|nc4?|npz|npy|parquet|arrow|sqlite3?|db)$", re.IGNORECASE)
+_HDF5 = re.compile(r"\.(h5|hdf5|he5|nc4?)$", re.IGNORECASE)
+_OPENS_BYTES = re.compile(r"\bf?open\(\"FILENAME\"")
+
+
 @dataclass
 class Facts:
     """What a log tells of its job.
@@ -77,6 +83,9 @@ def _piece(advice: ConditionalAdvice, facts: Facts, names: Mapping[str, str]) ->
         snippet, language = advice.python or (snippet if language == "python" else ""), "python"
     elif language == "python":
         snippet = ""
+    if _FORMATTED.search(names.get("FILENAME", "")) and _OPENS_BYTES.search(snippet):
+        python = "python" in facts.facts and _HDF5.search(names["FILENAME"])
+        snippet = advice.hdf5 if python else ""
     lines = snippet.splitlines()
     kept = [
         line

@@ -16,7 +16,7 @@ from iolens.metrics.views import LISTS
 from iolens.progress import each
 from iolens.rules.advice import advise, read_facts
 from iolens.rules.finding import SEVERITIES, Evidence, Finding, Findings
-from iolens.rules.load import AnyPath, Catalog, load
+from iolens.rules.load import AnyPath, Catalog, load, severity_of
 from iolens.rules.opened import where_opened
 from iolens.rules.rule import EvidenceQuery, Rule
 from iolens.rules.text import fill
@@ -212,11 +212,7 @@ def _finding(  # noqa: PLR0913, PLR0917
 
 
 def _severity(rule: Rule, lost: float | None, share: float | None, severity: Mapping[str, float]) -> str:
-    level = "low"
-    if lost is None or share is None:
-        level = rule.floor
-    elif lost >= severity["seconds"]:
-        level = "high" if share >= severity["high"] else "medium" if share >= severity["medium"] else "low"
+    level = rule.floor if lost is None or share is None else severity_of(severity, share, lost)
     place = max(SEVERITIES.index(level), SEVERITIES.index(rule.cap))
     return SEVERITIES[min(place, SEVERITIES.index(rule.floor))]
 

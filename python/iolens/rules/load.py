@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -12,20 +12,35 @@ from typing import Any, Union
 from iolens.error import USAGE, IolensError
 from iolens.rules.rule import Rule, RuleError, Threshold, own_tables, parse, rule_of
 
-__all__ = ["SEVERITY", "Catalog", "load"]
+__all__ = ["SEVERITY", "Catalog", "load", "severity_of"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
 SEVERITY = {
     "high": Threshold(
-        "high", 0.10, "share of run time", "A tenth of the run time is worth a programmer's day."
+        "high", 0.25, "share of run time", "The share from which the verdict calls I/O a problem."
     ),
-    "medium": Threshold("medium", 0.02, "share of run time", "What a user notices only when told."),
+    "medium": Threshold(
+        "medium", 0.05, "share of run time", "The share from which the verdict finds I/O worth a look."
+    ),
     "seconds": Threshold(
-        "seconds", 1.0, "seconds", "What costs less is of low severity, however short the run."
+        "seconds",
+        1.0,
+        "seconds",
+        "What costs less is not of high severity, what costs less than a tenth of it is of low, however short the run.",
     ),
 }
-"""Thresholds that are no rule's: how severe lost time is, ``severity.NAME`` for users."""
+"""The scale of findings and of the verdict: thresholds that are no rule's, ``severity.NAME`` for users."""
+
+_SECONDS_OF_MEDIUM = 0.1
+"""Of those of high: runs of a few seconds have findings of medium severity, too."""
+
+
+def severity_of(scale: Mapping[str, float], share: float, lost: float) -> str:
+    """The severity of so many seconds, which are this share of the run time."""
+    if share >= scale["high"] and lost >= scale["seconds"]:
+        return "high"
+    return "medium" if share >= scale["medium"] and lost >= _SECONDS_OF_MEDIUM * scale["seconds"] else "low"
 
 
 @dataclass(frozen=True)

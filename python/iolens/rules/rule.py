@@ -111,6 +111,8 @@ class ConditionalAdvice(Advice):
     """Facts of the metric "facts" that must all hold, "not X" for one that must not."""
     python: str = ""
     """The snippet for a Python program."""
+    hdf5: str = ""
+    """The snippet for a Python program and a file of HDF5."""
 
 
 @dataclass(frozen=True)
@@ -225,12 +227,12 @@ def _advice(number: int, table: Any) -> ConditionalAdvice:
         _typed(table, where, {"use": str, "when": list}, ("use",))
         shared = _shared_advice()[_one_of(table["use"], _shared_advice(), where + "use")]
         return replace(shared, when=(*shared.when, *_conditions(table, where)))
-    known = {"text": str, "snippet": str, "language": str, "when": list, "python": str}
+    known = {"text": str, "snippet": str, "language": str, "when": list, "python": str, "hdf5": str}
     _typed(table, where, known, ("text",))
     when = _conditions(table, where)
     text = " ".join(table["text"].split())
-    snippet, python = (table.get(key, "").strip("\n") for key in ("snippet", "python"))
-    return ConditionalAdvice(text, snippet, table.get("language", ""), when, python)
+    snippet, python, hdf5 = (table.get(key, "").strip("\n") for key in ("snippet", "python", "hdf5"))
+    return ConditionalAdvice(text, snippet, table.get("language", ""), when, python, hdf5)
 
 
 def _gain(table: Mapping[str, Any]) -> Gain:

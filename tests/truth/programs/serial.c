@@ -47,14 +47,27 @@ static void read_by(void)
 	close(file);
 }
 
-/* read_at SIZE STEP, write_at SIZE STEP: every block of data0 once, each so many blocks behind the last one */
+/* read_at SIZE FACTOR, write_at SIZE FACTOR: every block of data0 once, in random order; FACTOR is 1 (in order) or 4n+1 */
 static void jump(int writes)
 {
-	size_t size = number(0), step = number(1), count = TOTAL / size;
+	size_t size = number(0), factor = number(1), count = TOTAL / size, next = 0;
 	int file = opened("data", 0, O_RDWR);
 	for (size_t i = 0; i < count; i++) {
-		off_t at = (off_t)((i * step) % count * size);
+		off_t at = (off_t)(next * size);
 		must((writes ? pwrite(file, block, size, at) : pread(file, block, size, at)) == (ssize_t)size);
+		next = (factor * next + (factor > 1 ? 12345 : 1)) % count;
+	}
+	close(file);
+}
+
+/* backwards SIZE: all of data0, from its end; columns SIZE: as a matrix of four rows, a column after the other */
+static void against(int reversed)
+{
+	size_t size = number(0), rows = 4, row = TOTAL / rows;
+	int file = opened("data", 0, O_RDONLY);
+	for (size_t i = 0; i < TOTAL / size; i++) {
+		size_t at = reversed ? TOTAL - size * (i + 1) : i % rows * row + i / rows * size;
+		must(pread(file, block, size, (off_t)at) == (ssize_t)size);
 	}
 	close(file);
 }
@@ -225,6 +238,8 @@ int main(int argc, char **argv)
 	CASE("read", read_by())
 	CASE("read_at", jump(0))
 	CASE("write_at", jump(1))
+	CASE("backwards", against(1))
+	CASE("columns", against(0))
 	CASE("read_strided", stride(0))
 	CASE("write_strided", stride(1))
 	CASE("files", write_files())

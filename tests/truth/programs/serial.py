@@ -172,6 +172,42 @@ def datasets() -> None:
             file.create_dataset("steps", data=np.ones((COUNT, 16)))
 
 
+def fill() -> None:
+    """HDF5: datasets that are filled before they are written, or not."""
+    import numpy as np
+    from h5py import File, h5d, h5p, h5s, h5t
+
+    data, made = np.ones(4 << 20), h5p.create(h5p.DATASET_CREATE)
+    made.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    made.set_fill_time(h5d.FILL_TIME_ALLOC if HOW == "each" else h5d.FILL_TIME_NEVER)
+    made.set_fill_value(np.array(7.0))
+    with File(FOLDER / "fill.h5", "w") as file:
+        for i in range(COUNT):
+            name, space = f"step{i}".encode(), h5s.create_simple(data.shape)
+            h5d.create(file.id, name, h5t.NATIVE_DOUBLE, space, dcpl=made).write(h5s.ALL, h5s.ALL, data)
+
+
+def samples() -> None:
+    """HDF5: rows of compressed chunks, read in random order, or once into memory; or plain ones."""
+    import h5py
+
+    with h5py.File(FOLDER / "samples.h5") as file:
+        data = file["x"][:] if HOW == "once" else file["plain" if HOW == "plain" else "x"]
+        for i in random.Random(1).sample(range(1024), COUNT):
+            _ = data[i]
+
+
+def compressed() -> None:
+    """What `samples` reads: 1,024 rows of 32 KiB, 32 in a chunk."""
+    import h5py
+    import numpy as np
+
+    rows = np.random.default_rng(1).integers(0, 99, (1024, 4096)).astype("f8")
+    with h5py.File(FOLDER / "samples.h5", "w") as file:
+        file.create_dataset("x", data=rows, chunks=(32, 4096), compression="gzip")
+        file.create_dataset("plain", data=rows)
+
+
 def workers() -> None:
     """Four processes that read data0 whole, or take it from their parent."""
     import multiprocessing

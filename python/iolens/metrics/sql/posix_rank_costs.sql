@@ -7,7 +7,10 @@
 --   / (256 KiB * reads + bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB
 --   (100 KiB, less than 1 MiB), and the seconds that these take in excess; X_random_time: the same for random accesses,
 --   which are those that go backwards and, where these are more than a fifth of a record's accesses, all that do not
---   begin where the last one ended, because in random order half of them go forwards. empty_reads: reads of 0 bytes, at
+--   begin where the last one ended, because in random order half of them go forwards. Of these, X_stepping are in equal
+--   steps, and not among the random ones: backwards (X_reversed), where fewer than a tenth as many skip forwards, or
+--   back and forth, where four distances make up nine tenths of those forwards.
+--   empty_reads: reads of 0 bytes, at
 --   the end of a file, as far as the record tells; they do not count as reads of data, nor as small. opens: without
 --   dup and fileno. files: with the estimated number of those
 --   that have no record of their own. files_random: files in which at least 10 reads are out of order, or any if there are none of these. sync_time: fsync and fdatasync, which logs
@@ -67,13 +70,21 @@ WITH divided AS (
         -- The first access of each open goes nowhere: it is not out of order. Not every open has one: what is known to follow counts.
         greatest(0, all_reads - seq_reads - greatest(opens, 1)) AS back_reads, greatest(0, writes - seq_writes - greatest(opens, 1)) AS back_writes,
         CASE WHEN back_reads > 0.2 * reads THEN greatest(back_reads, all_reads - greatest(consec_reads, 0) - greatest(opens, 1)) ELSE back_reads END AS jumping_reads,
-        CASE WHEN back_writes > 0.2 * writes THEN greatest(back_writes, writes - greatest(consec_writes, 0) - greatest(opens, 1)) ELSE back_writes END AS jumping_writes
+        CASE WHEN back_writes > 0.2 * writes THEN greatest(back_writes, writes - greatest(consec_writes, 0) - greatest(opens, 1)) ELSE back_writes END AS jumping_writes,
+        -- Logs have the distances of accesses that skip forwards, of reads and writes together.
+        greatest(0, seq_reads - consec_reads) AS skipping_reads, greatest(0, seq_writes - consec_writes) AS skipping_writes,
+        list_sum(list_transform(stride_count, n -> greatest(0, n))) > 0.9 * (skipping_reads + skipping_writes) AS in_steps,
+        back_reads > 0.2 * reads AND skipping_reads < 0.1 * back_reads AS back_only_reads,
+        back_writes > 0.2 * writes AND skipping_writes < 0.1 * back_writes AS back_only_writes,
+        CASE WHEN back_only_reads OR back_reads > 0.2 * reads AND in_steps THEN jumping_reads ELSE 0 END AS stepping_reads,
+        CASE WHEN back_only_writes OR back_writes > 0.2 * writes AND in_steps THEN jumping_writes ELSE 0 END AS stepping_writes,
+        jumping_reads - stepping_reads AS irregular_reads, jumping_writes - stepping_writes AS irregular_writes
     FROM weighted
 )
 SELECT log, rank,
     count(*) + coalesce(any_value(folded_files), 0)::BIGINT AS files,
     count(*) FILTER (bytes_read > 0) AS files_read, count(*) FILTER (bytes_written > 0) AS files_written,
-    coalesce(nullif(count(*) FILTER (jumping_reads >= 10), 0), count(*) FILTER (jumping_reads > 0)) AS files_random,
+    coalesce(nullif(count(*) FILTER (irregular_reads >= 10), 0), count(*) FILTER (irregular_reads > 0)) AS files_random,
     sum(opens)::BIGINT AS opens, sum(reads)::BIGINT AS reads, sum(empty_reads)::BIGINT AS empty_reads, sum(writes)::BIGINT AS writes,
     sum(greatest(seeks, 0))::BIGINT AS seeks, sum(greatest(stats, 0))::BIGINT AS stats,
     sum(greatest(mmaps, 0))::BIGINT AS mmaps, sum(syncs)::BIGINT AS syncs,
@@ -85,8 +96,12 @@ SELECT log, rank,
     sum(greatest(all_reads - greatest(opens, 1), least(seq_reads, all_reads - 1), 0))::BIGINT AS following_reads,
     sum(greatest(writes - greatest(opens, 1), least(seq_writes, writes - 1), 0))::BIGINT AS following_writes,
     sum(back_reads)::BIGINT AS back_reads, sum(back_writes)::BIGINT AS back_writes,
-    sum(jumping_reads)::BIGINT AS random_reads, sum(jumping_writes)::BIGINT AS random_writes,
-    sum(jumping_reads * read_cost) AS random_read_time, sum(jumping_writes * write_cost) AS random_write_time,
+    sum(irregular_reads)::BIGINT AS random_reads, sum(irregular_writes)::BIGINT AS random_writes,
+    sum(irregular_reads * read_cost) AS random_read_time, sum(irregular_writes * write_cost) AS random_write_time,
+    sum(stepping_reads)::BIGINT AS reads_stepping, sum(stepping_writes)::BIGINT AS writes_stepping,
+    coalesce(sum(stepping_reads) FILTER (back_only_reads), 0)::BIGINT AS reads_reversed,
+    coalesce(sum(stepping_writes) FILTER (back_only_writes), 0)::BIGINT AS writes_reversed,
+    sum(stepping_reads * read_cost) AS stepping_read_time, sum(stepping_writes * write_cost) AS stepping_write_time,
     sum(wall * sync_time) AS sync_time,
     counted(rw_switches)::BIGINT AS rw_switches, counted(mem_not_aligned)::BIGINT AS mem_not_aligned,
     counted(file_not_aligned)::BIGINT AS file_not_aligned, max(file_alignment) AS file_alignment,

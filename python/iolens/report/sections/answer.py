@@ -9,15 +9,13 @@ from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
 from iolens.rules.instead import instead
+from iolens.rules.load import SEVERITY
 from iolens.rules.text import within
 
 __all__ = ["answer", "headline"]
 
-PROBLEM, LOOK = 0.25, 0.05
-"""Shares of the run time from which I/O is a problem, from which it is worth a look."""
-
-SHORT = 1.0
-"""Seconds of I/O that are no problem, whatever their share."""
+PROBLEM, LOOK, SHORT = (SEVERITY[name].default for name in ("high", "medium", "seconds"))
+"""Shares of the run time from which I/O is a problem, or worth a look; seconds of I/O that are no problem."""
 
 _ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
 
