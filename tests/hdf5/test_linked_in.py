@@ -95,9 +95,9 @@ def test_programs_as_h5cc_links_them(options: list[str], run_iolens: Run, tmp_pa
 
 
 def sections_of(program: bytes) -> list[tuple[int, int]]:
-    """Offset and length of the header, the table of sections, the symbols and their names."""
+    """Offset and length of where the header says it, the table of sections, the symbols and their names."""
     start, size, number = *struct.unpack_from("<Q", program, 40), *struct.unpack_from("<HH", program, 58)
-    found = [(40, 24), (start, size * number)]
+    found = [(40, 8), (58, 6), (start, size * number)]
     for n in range(number):
         kind = struct.unpack_from("<I", program, start + n * size + 4)[0]
         if kind in (2, 3):
