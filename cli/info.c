@@ -13,6 +13,7 @@
 #include "reduce.h"
 #include "trailer.h"
 #include "units.h"
+#include "unrecorded.h"
 #include "verdict.h"
 
 struct info_module {
@@ -223,6 +224,15 @@ static void digest_ways(struct info *i, struct digest *d)
 		info_error(i, "trailer", &err);
 }
 
+static void print_unrecorded(const struct digest *d)
+{
+	for (size_t n = 0; n < d->nunrecorded; n++) {
+		char text[UNRECORDED_TEXT];
+		unrecorded_describe(&d->unrecorded[n], text);
+		printf("%s%s\n", n ? "" : "\n", text);
+	}
+}
+
 static void print_info(struct info *i)
 {
 	struct digest ways;
@@ -242,6 +252,7 @@ static void print_info(struct info *i)
 	print_trailer(i);
 	digest_ways(i, &ways);
 	moved_print(stdout, &ways);
+	print_unrecorded(&ways);
 	beside_print(stdout, &i->beside);
 	if (platform_print(stdout, i->trailer, &err) < 0)
 		info_error(i, "trailer", &err);
@@ -326,6 +337,7 @@ static void print_json(struct info *i)
 		verdict_json(&out, &i->verdict);
 	digest_ways(i, &ways);
 	moved_json(&out, &ways);
+	unrecorded_json(&out, &ways);
 	beside_json(&out, &i->beside);
 	if (platform_json(&out, i->trailer, &err) < 0)
 		info_error(i, "trailer", &err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "linked_in.h"
 #include "other_users.h"
 #include "preload.h"
 #include "session_dir.h"
@@ -105,6 +106,17 @@ void doctor_library(struct doctor *d, const char *as, const char *name)
 	}
 }
 
+/* Calls that never leave the program's own file. */
+static void check_linked_in(struct doctor *d, const char *path)
+{
+	unsigned found = linked_in(path);
+	for (int n = 0; n < LINKED_LIBRARIES; n++)
+		if (found >> n & 1)
+			checks_add(&d->checks, CHECK_PROBLEM, "linked in",
+				   "%s is linked into %s: its calls are not recorded; relink with the shared library%s",
+				   linked_in_names[n], path, n == LINKED_HDF5 ? " (h5cc -shlib)" : "");
+}
+
 static _Noreturn void list_objects(struct doctor *d, const char *path, int out)
 {
 	setenv("LD_PRELOAD", d->library, 1);
@@ -179,6 +191,8 @@ void doctor_program(struct doctor *d, const char *command)
 		read_script(&d->checks, path);
 	else if (kind == PROGRAM_OURS && *d->library && !keeps_rights(path))
 		judge_libraries(d, path);
+	if (own == PROGRAM_OURS)
+		check_linked_in(d, path);
 	if (kind == PROGRAM_OURS && *d->library)
 		check_rules(d, command);
 }

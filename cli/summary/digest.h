@@ -73,6 +73,14 @@ struct digest_operation {
 	double time; /* s */
 };
 
+/* An interface that a program uses, or may use, and whose calls are not in the log; texts end with zeros. */
+enum { DIGEST_UNRECORDED = 8 };
+
+struct digest_unrecorded {
+	char interface[16], reason[16];
+	char program[256];
+};
+
 /* Calls that took no clock, those timed ones that stand for them, and those that may have waited. */
 struct digest_sampled {
 	int64_t calls, timed, doubtful;
@@ -106,6 +114,8 @@ struct digest {
 		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
+	struct digest_unrecorded unrecorded[DIGEST_UNRECORDED];
+	size_t nunrecorded;
 	struct digest_sampled sampled;
 	int64_t clock_jumps;                           /* how often processes found their clocks in disagreement */
 	int64_t sufficient_budget;                     /* bytes, 0 = not known */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "unrecorded.h"
 #include "verdict.h"
 
 static void json_interfaces(struct json *j, const struct digest *d)
@@ -61,6 +62,7 @@ static void json_beside(struct json *j, const struct digest *d)
 	json_i64(j, "unseen_written", d->unseen_written);
 	json_i64(j, "unseen_unknown", d->unseen_unknown);
 	json_i64(j, "folded_opens", d->folded_opens);
+	unrecorded_json(j, d);
 	if (!d->sampled.calls)
 		return;
 	json_open(j, "sampled_times", '{');

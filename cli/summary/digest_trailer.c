@@ -4,6 +4,7 @@
 
 #include "digest.h"
 #include "trailer.h"
+#include "unrecorded.h"
 
 #define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
 #define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
@@ -400,10 +401,11 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 	static const struct {
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
-	} tables[] = {{"process", read_processes}, {"excluded", read_classes},    {"operation", read_operations},
-		      {"async", read_requests},    {"timeline", read_timeline},   {"folded", read_overflow},
-		      {"mounted", read_mounted},   {"observers", read_observers}, {"sampled_times", read_sampled_times},
-		      {"platform", read_platform}};
+	} tables[] = {
+		{"process", read_processes}, {"excluded", read_classes},     {"operation", read_operations},
+		{"async", read_requests},    {"timeline", read_timeline},    {"folded", read_overflow},
+		{"mounted", read_mounted},   {"observers", read_observers},  {"sampled_times", read_sampled_times},
+		{"platform", read_platform}, {"unrecorded", unrecorded_read}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

@@ -9,6 +9,7 @@
 #include "digest_json.h"
 #include "output.h"
 #include "units.h"
+#include "unrecorded.h"
 #include "verdict.h"
 
 enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
@@ -217,6 +218,22 @@ static void print_ways(FILE *out, const struct digest *d)
 		percent((double)digest_unexplained(d), (double)digest_moved(d)));
 }
 
+/* Lines after the first stand below it. */
+static void print_words(FILE *out, const char *text)
+{
+	size_t used = LABEL + 2;
+	for (size_t n; *text; text += n + (text[n] == ' ')) {
+		n = strcspn(text, " ");
+		if (used + n + 1 > WIDTH) {
+			fputc('\n', out);
+			label(out, "");
+			used = LABEL + 2;
+		}
+		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
+	}
+	fputc('\n', out);
+}
+
 /* What is neither a read nor a write, the longest first. */
 static void print_operations(FILE *out, const struct digest *d)
 {
@@ -358,6 +375,16 @@ static void print_unobserved(FILE *out, const struct digest *d)
 		*d->unobserved_program && d->unobserved > 1 ? ", ..." : "");
 }
 
+static void print_unrecorded(FILE *out, const struct digest *d)
+{
+	for (size_t n = 0; n < d->nunrecorded; n++) {
+		char text[UNRECORDED_TEXT];
+		unrecorded_describe(&d->unrecorded[n], text);
+		label(out, n ? "" : "not recorded");
+		print_words(out, text);
+	}
+}
+
 static void print_observers(FILE *out, const struct digest *d)
 {
 	if (d->by_kernel) {
@@ -438,22 +465,6 @@ static void print_files(FILE *out, const struct digest *d)
 		print_file(out, &d->files[n]);
 }
 
-/* Lines after the first stand below it. */
-static void print_words(FILE *out, const char *text)
-{
-	size_t used = LABEL + 2;
-	for (size_t n; *text; text += n + (text[n] == ' ')) {
-		n = strcspn(text, " ");
-		if (used + n + 1 > WIDTH) {
-			fputc('\n', out);
-			label(out, "");
-			used = LABEL + 2;
-		}
-		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
-	}
-	fputc('\n', out);
-}
-
 static void print_verdict(FILE *out, const struct digest *d)
 {
 	struct verdict v;
@@ -489,6 +500,7 @@ static void print_digest(FILE *out, const struct digest *d, const char *log)
 	print_classes(out, d, true);
 	print_unseen(out, d);
 	print_unobserved(out, d);
+	print_unrecorded(out, d);
 	print_observers(out, d);
 	print_missing(out, d);
 	print_files(out, d);

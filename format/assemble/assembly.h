@@ -97,6 +97,7 @@ enum {
 	ASSEMBLY_FOLDED,
 	ASSEMBLY_FOLDED_DIRECTORY,
 	ASSEMBLY_UNOBSERVED,
+	ASSEMBLY_UNRECORDED,
 	ASSEMBLY_OBSERVERS,
 	ASSEMBLY_PHASES_OF_PROGRAM,
 	ASSEMBLY_PHASE_INTERFACES,
@@ -157,6 +158,8 @@ struct assembly {
 	uint64_t united_sites;                       /* rows of that table when it was last united */
 	struct id_set told;                          /* of which nodes the platform is known */
 	struct id_set names;                         /* written so far */
+	struct text_index programs;                  /* whose files were looked at: */
+	uint8_t *linked;                             /* what is linked into each, bits */
 	struct log_bytes paths;                      /* of files, each with its NUL, */
 	bool any_path;                               /* or there are more than are kept, or some are not known */
 	struct id_set
@@ -288,6 +291,8 @@ uint64_t assembly_hash_field(const struct trailer_section *s, uint64_t row, cons
 void assembly_drop_rows(struct trailer_section *s, const bool *dropped);
 
 int assembly_add_unobserved(struct assembly *a, struct store_reader *i);
+/* Interfaces that the process used, or may have used, and whose calls are not recorded. */
+int assembly_add_unrecorded(struct assembly *a, struct store_reader *i);
 int assembly_add_observer(struct assembly *a, struct store_reader *i);
 
 int assembly_sections_write(struct assembly *a);

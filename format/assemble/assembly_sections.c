@@ -58,6 +58,7 @@ static const struct {
 		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
 	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
+	[ASSEMBLY_UNRECORDED] = {"unrecorded", "rank i64\ninterface str\nprogram str\nreason str\n"},
 	[ASSEMBLY_OBSERVERS] = {"observers", "rank i64\npid i64\nstart f64 s\nobserver str\n"},
 	[ASSEMBLY_PHASES_OF_PROGRAM] = {"phases",
 		"rank i64\nphase str\ncount i64\nopen i64\ntime f64 s\nshortest f64 s\nlongest f64 s\n"
@@ -507,11 +508,21 @@ static int add_overflow(struct assembly *a, struct store_reader *i)
 }
 
 /* What tables a store adds rows to, but for those that also need what the kernel has seen. */
-static int (*const adders[])(struct assembly *a, struct store_reader *i) = {
-	add_classes,           add_operations,        add_mpiio,          add_locks,
-	assembly_add_async,    add_communication,     add_overflow,       assembly_add_unobserved,
-	assembly_add_phases,   assembly_add_observer, assembly_add_sites, assembly_add_sampled_times,
-	assembly_add_platform, add_timeline};
+static int (*const adders[])(struct assembly *a, struct store_reader *i) = {add_classes,
+									    add_operations,
+									    add_mpiio,
+									    add_locks,
+									    assembly_add_async,
+									    add_communication,
+									    add_overflow,
+									    assembly_add_unobserved,
+									    assembly_add_unrecorded,
+									    assembly_add_phases,
+									    assembly_add_observer,
+									    assembly_add_sites,
+									    assembly_add_sampled_times,
+									    assembly_add_platform,
+									    add_timeline};
 
 int assembly_sections_add(struct assembly *a, struct store_reader *i)
 {
@@ -594,6 +605,8 @@ void assembly_free(struct assembly *a)
 	for (int s = 0; s < ASSEMBLY_OF_RANKS; s++)
 		encoded_table_free(&a->encoded[s]);
 	id_set_free(&a->told);
+	text_index_free(&a->programs);
+	log_free(a->linked);
 	id_set_free(&a->names);
 	log_bytes_free(&a->piece);
 	log_bytes_free(&a->paths);

@@ -71,6 +71,8 @@ bool anonymous_keeps_text(const char *section, const char *field)
 		{"mpiio_sizes", "size"},
 		{"mpiio_sizes", "direction"},
 		{"unobserved", "reason"},
+		{"unrecorded", "interface"},
+		{"unrecorded", "reason"},
 		{"mpiio_completions", "kind"},
 		{"async", "interface"},
 		{"async", "direction"},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 import shown
 from mpi_job import Job
@@ -57,3 +60,20 @@ def test_a_name_filter_brings_the_mpis_files_back(job: Job, way: str) -> None:
     assert ended.code == 0, ended.err
     others = {name for name in files(job) if name.startswith("/")}
     assert bool(others) == (way == "session")
+
+
+@pytest.mark.parametrize("backend", [False, True])
+def test_an_mpi_without_its_backend_is_named(job: Job, backend: bool) -> None:
+    library = shutil.copy(job.preload.resolve(), job.cwd.parent)
+    if backend:
+        for file in job.preload.resolve().parent.glob("libiolens-mpi-*.so"):
+            shutil.copy(file, job.cwd.parent)
+    job.env["IOLENS_PRELOAD"] = str(library)
+    command = [str(job.iolens), "run", "-o", str(job.log), "--", *job.command(2, "starting")]
+    ended = job.end(job.start(command))
+    assert ended.code == 0, ended.err
+    says = "is not recorded: iolens has no back end for its MPI (see iolens doctor "
+    for about in ("info", "findings"):
+        done = subprocess.run([job.iolens, about, job.log], check=True, capture_output=True, text=True)
+        assert (says in " ".join(done.stdout.split())) != backend, done.stdout
+    assert (says in " ".join(ended.err.split())) != backend

@@ -397,6 +397,17 @@ DATA: dict[str, Case] = {
         "2 program starts without observation: /bin/busybox",
         Job().section("process", process(0)),
     ),
+    "unrecorded_interfaces": (
+        Job()
+        .section("process", process(0))
+        .section(
+            "unrecorded",
+            {"rank": 0, "interface": "HDF5", "program": "/home/u/a.out", "reason": "linked_in"},
+            {"rank": 1, "interface": "HDF5", "program": "/home/u/a.out", "reason": "linked_in"},
+        ),
+        "HDF5 is linked into /home/u/a.out: its calls are not recorded; relink with the shared library (h5cc -shlib).",
+        Job().section("process", process(0)),
+    ),
     "ended_early": (
         Job().section("process", process(0, signal=9, ended="signal"), process(1)),
         "Of 2 process images 1 ended by a signal (most often 9).",

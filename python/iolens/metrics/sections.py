@@ -34,6 +34,7 @@ _COLUMNS = {
     "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",
     "unobserved": "rank i, program s, reason s, count i",
+    "unrecorded": "rank i, interface s, program s, reason s",
     "observers": "rank i, pid i, start f, observer s",
     "phases": """
         rank i, phase s, count i, open i, time f, shortest f, longest f, first f, last f, read_time f, write_time f,

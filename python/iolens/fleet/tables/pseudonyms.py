@@ -53,6 +53,7 @@ _TEXTS = {
     "excluded": {"description": _NAME},
     "folded_directory": {"directory": _PATH},
     "unobserved": {"program": _PATH},
+    "unrecorded": {"program": _PATH},
     "locks": {"file": _PATH},
     "phases": {"phase": _NAME},
     "phase_interfaces": {"phase": _NAME},

@@ -28,4 +28,6 @@ UNION ALL
 SELECT log, 'records', 'none', 'No interface recorded anything.', NULL FROM job WHERE log NOT IN (SELECT DISTINCT log FROM file_of)
 UNION ALL
 SELECT log, 'process', 'not observed', program || ': ' || reason, NULL FROM unobserved
+UNION ALL
+SELECT log, interface, 'not recorded', text, NULL FROM metric.unrecorded
 ORDER BY log, kind, what

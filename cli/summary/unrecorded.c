@@ -1,0 +1,74 @@
+#include "unrecorded.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+
+/* Ends whole. */
+static void show(char *to, size_t room, const char *text)
+{
+	char shown[OUTPUT_SHOWN];
+	for (size_t used = 0; *text; used += strlen(shown)) {
+		text += output_next(text, shown);
+		if (used + strlen(shown) >= room)
+			break;
+		strcpy(to + used, shown);
+	}
+}
+
+/* As python/iolens/metrics/sql/unrecorded.sql has it: a test holds them together. */
+void unrecorded_describe(const struct digest_unrecorded *u, char text[UNRECORDED_TEXT])
+{
+	char program[300] = "";
+	show(program, sizeof program, u->program);
+	if (strcmp(u->reason, "no_backend") == 0)
+		snprintf(text, UNRECORDED_TEXT,
+			 "MPI-IO of %s is not recorded: iolens has no back end for its MPI (see iolens doctor %s)",
+			 program, program);
+	else
+		snprintf(text, UNRECORDED_TEXT,
+			 "%s is linked into %s: its calls are not recorded; relink with the shared library%s",
+			 u->interface, program, strcmp(u->interface, "HDF5") == 0 ? " (h5cc -shlib)" : "");
+}
+
+static void copy(char *to, size_t room, const struct trailer_table *t, uint64_t row, const char *field)
+{
+	size_t n;
+	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
+	n = n < room - 1 ? n : room - 1;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
+
+/* Each once: ranks have rows of their own. */
+void unrecorded_read(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	(void)trailer;
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		struct digest_unrecorded u = {.interface = ""};
+		size_t n = 0;
+		copy(u.interface, sizeof u.interface, t, row, "interface");
+		copy(u.program, sizeof u.program, t, row, "program");
+		copy(u.reason, sizeof u.reason, t, row, "reason");
+		while (n < d->nunrecorded && memcmp(&d->unrecorded[n], &u, sizeof u) != 0)
+			n++;
+		if (n < DIGEST_UNRECORDED && n == d->nunrecorded)
+			d->unrecorded[d->nunrecorded++] = u;
+	}
+}
+
+void unrecorded_json(struct json *j, const struct digest *d)
+{
+	if (!d->nunrecorded)
+		return;
+	json_open(j, "unrecorded", '[');
+	for (size_t n = 0; n < d->nunrecorded; n++) {
+		json_open(j, NULL, '{');
+		json_text(j, "interface", d->unrecorded[n].interface);
+		json_text(j, "program", d->unrecorded[n].program);
+		json_text(j, "reason", d->unrecorded[n].reason);
+		json_close(j);
+	}
+	json_close(j);
+}
