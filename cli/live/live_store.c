@@ -147,7 +147,7 @@ static struct live_record record_of(const struct log_record *r)
 	c->calls[IO_WRITE] = count_of(r, ROLE_WRITES);
 	c->bytes[IO_READ] = count_of(r, ROLE_BYTES_READ);
 	c->bytes[IO_WRITE] = count_of(r, ROLE_BYTES_WRITTEN);
-	c->opens = count_of(r, ROLE_OPENS);
+	c->opens = reduce_opens(r->schema, r->data);
 	c->time[IO_READ] = time_of(r, ROLE_READ_TIME);
 	c->time[IO_WRITE] = time_of(r, ROLE_WRITE_TIME);
 	c->time[IO_META] = time_of(r, ROLE_META_TIME);

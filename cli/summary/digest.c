@@ -119,7 +119,7 @@ static void fill_file(struct digest_file *f, const struct log_record *r)
 	f->bytes_written = count_of(r, ROLE_BYTES_WRITTEN);
 	f->reads = count_of(r, ROLE_READS);
 	f->writes = count_of(r, ROLE_WRITES);
-	f->opens = count_of(r, ROLE_OPENS);
+	f->opens = largest(0, reduce_opens(r->schema, r->data));
 	f->seeks = seeks_of(r);
 	f->read_time = reduce_f64(r->schema, r->data, ROLE_READ_TIME);
 	f->write_time = reduce_f64(r->schema, r->data, ROLE_WRITE_TIME);

@@ -106,6 +106,7 @@ static void work_out(struct reduce_plan *p, const struct schema_module *m)
 {
 	memset(p, 0, offsetof(struct reduce_plan, run));
 	p->opens = role_of(m, ROLE_OPENS, false);
+	p->copies = role_of(m, ROLE_COPIES, false);
 	p->reads = role_of(m, ROLE_READS, false);
 	p->writes = role_of(m, ROLE_WRITES, false);
 	p->read_bytes = role_of(m, ROLE_BYTES_READ, false);

@@ -56,7 +56,7 @@ struct reduce_times {
 enum { REDUCE_RUNS = 32, REDUCE_FOLLOWERS = 8, REDUCE_VARIANCES = 4, REDUCE_TIMES = 16 };
 
 struct reduce_plan {
-	struct reduce_role opens, reads, writes, read_bytes, written_bytes;
+	struct reduce_role opens, copies, reads, writes, read_bytes, written_bytes;
 	struct reduce_role times[3]; /* read, write, meta: one each, or none */
 	struct reduce_extreme fastest, slowest;
 	uint16_t nruns, nfollowers, nvariances, nclocked;

@@ -8,7 +8,7 @@ enum { BLOCKS = 1 << 16, PAGE = 4096, NO_PAGE = 1 };
 /* The kernel's struct iocb and struct io_event. */
 struct block {
 	uint64_t data;
-	uint32_t key, flags;
+	uint32_t key, transfer; /* RWF_ flags */
 	uint16_t operation;
 	int16_t priority;
 	uint32_t fd;
@@ -21,6 +21,7 @@ struct event {
 	int64_t result, more;
 };
 
+enum { APPEND = 16 }; /* RWF_APPEND, which older headers lack */
 enum { PREAD = 0, PWRITE = 1, FSYNC = 2, FDSYNC = 3, PREADV = 7, PWRITEV = 8 };
 
 /* False for an operation that neither moves bytes nor makes them durable. */
@@ -34,6 +35,7 @@ static bool describe(const struct block *b, struct async_request *r)
 	r->op = flush ? IO_META : read ? IO_READ : IO_WRITE;
 	r->flags = flush ? ASYNC_FLUSH : 0;
 	r->flags |= b->operation == FDSYNC ? ASYNC_DATA_ONLY : 0;
+	r->flags |= r->op == IO_WRITE && b->transfer & APPEND ? ASYNC_APPEND : 0;
 	r->bytes = flush || vector ? 0 : (int64_t)b->bytes;
 	r->buffer = flush || vector ? NULL : (const void *)b->buffer;
 	r->offset = b->offset;

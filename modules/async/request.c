@@ -11,6 +11,7 @@
 #include "self.h"
 
 enum { QUEUES = 1024, FLIGHTS = 1 << 16, ALIKE = 256 };
+enum { NO_BYTES = ASYNC_FLUSH | ASYNC_OPEN | ASYNC_MAKE };
 
 struct flight {
 	struct async_request request;
@@ -246,7 +247,7 @@ void async_submitted(struct async_call *c, const struct async_request *r)
 	add_file(c, r);
 	if (r->op != IO_META)
 		c->requests[r->op]++;
-	if (!remember(r))
+	if (!remember(r) && !(r->flags & NO_BYTES))
 		count(r, 1, r->bytes, -1);
 }
 
@@ -272,7 +273,17 @@ static void record(const struct async_call *c, struct async_request *r, int64_t 
 	if (r->flags & ASYNC_FLUSH)
 		posix_on_sync(s, r->flags & ASYNC_DATA_ONLY, 0);
 	else if (r->op != IO_META)
-		posix_on_request(s, (enum io_op)r->op, r->buffer, r->offset, result, r->span.start, c->end);
+		posix_on_request(s, (enum io_op)r->op, r->buffer, r->flags & ASYNC_APPEND ? AT_END : r->offset, result,
+				 r->span.start, c->end);
+}
+
+/* The number may have been another's that was closed unseen. */
+static void made(const struct async_request *r, int64_t fd)
+{
+	if (r->flags & ASYNC_OPEN)
+		posix_on_open_unnamed((struct span){.at = 1, .start = r->span.start, .fd = -1}, (int)fd);
+	else if (fd >= 0)
+		posix_made((int)fd);
 }
 
 void async_completed(struct async_call *c, uintptr_t owner, uint64_t key, int64_t result, bool more)
@@ -280,6 +291,10 @@ void async_completed(struct async_call *c, uintptr_t owner, uint64_t key, int64_
 	struct async_request r;
 	if (!(c->start > 0) || !recall(owner, key, result, more, &r))
 		return;
+	if (r.flags & (ASYNC_OPEN | ASYNC_MAKE)) {
+		made(&r, result);
+		return;
+	}
 	record(c, &r, result);
 	if (r.flags & ASYNC_FLUSH)
 		c->flushed = true;
@@ -297,7 +312,7 @@ void async_sampled(const struct async_request *r, int64_t times)
 		return;
 	if (span_tracked(r->span) && r->op != IO_META && r->bytes > 0)
 		posix_on_sampled(r->span, (enum io_op)r->op, r->offset, r->bytes, times);
-	if (!(r->flags & ASYNC_FLUSH))
+	if (!(r->flags & NO_BYTES))
 		count(r, times, r->bytes, -1);
 }
 

@@ -16,7 +16,10 @@ enum {
 	ASYNC_FIXED_BUFFER = 2,
 	ASYNC_FLUSH = 4, /* moves nothing: fsync, fdatasync */
 	ASYNC_DATA_ONLY = 8,
-	ASYNC_ESTIMATED = 16 /* one that stands for others of its ring */
+	ASYNC_ESTIMATED = 16, /* one that stands for others of its ring */
+	ASYNC_APPEND = 32,    /* at the end of the file, whatever its offset */
+	ASYNC_OPEN = 64,      /* moves nothing: its result is a descriptor */
+	ASYNC_MAKE = 128      /* the same, of something that is no file */
 };
 
 enum { ASYNC_CALL_FILES = 8 };
@@ -85,6 +88,7 @@ void libaio_completed(struct async_call *c, const void *context, const void *eve
 void uring_submitting(struct async_call *c, const void *ring);
 void uring_look(struct async_call *c, const void *ring);
 void uring_exit(const void *ring);
+int uring_descriptor(const void *ring);
 
 /* Its table of files: `n` descriptors from place `first` on, -1 = none; NULL: the table goes. */
 void uring_files(const void *ring, unsigned first, const int *fds, unsigned n);

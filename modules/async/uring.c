@@ -138,6 +138,11 @@ void uring_exit(const void *ring)
 	__atomic_store_n(&w->ring, NULL, __ATOMIC_RELEASE); /* last: from now on it is any thread's to take */
 }
 
+int uring_descriptor(const void *ring)
+{
+	return ((const struct ring *)ring)->fd;
+}
+
 /* In a forked child: rings are its parent's. */
 static void forget(void)
 {

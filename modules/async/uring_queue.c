@@ -12,7 +12,9 @@ enum { REQUEST_FIXED_FILE = 1 << 0, REQUEST_DATA_ONLY = 1 << 0 };
 enum { COMPLETION_MORE = 1 << 1, COMPLETION_NOTE = 1 << 3 };
 enum { RING_WIDE_REQUESTS = 1 << 10, RING_WIDE_COMPLETIONS = 1 << 11 };
 
-enum { OP_FSYNC = 3, OP_READ_FIXED = 4, OP_WRITE_FIXED = 5, OP_CLOSE = 19, OP_READV_FIXED = 60, OP_WRITEV_FIXED = 61 };
+enum { REQUEST_APPEND = 16 }; /* RWF_APPEND */
+enum { OP_FSYNC = 3, OP_READ_FIXED = 4, OP_WRITE_FIXED = 5, OP_ACCEPT = 13, OP_OPENAT = 18, OP_CLOSE = 19 };
+enum { OP_OPENAT2 = 28, OP_SOCKET = 45, OP_READV_FIXED = 60, OP_WRITEV_FIXED = 61 };
 
 static struct lock lock; /* of tables of files */
 
@@ -41,6 +43,26 @@ static bool moves(const struct uring_request *q, struct async_request *r)
 	return false;
 }
 
+/* RWF_ flags are those of files: sends have others in their place. */
+static bool appends(const struct uring_request *q)
+{
+	static const uint8_t writes[] = {2, OP_WRITE_FIXED, 23, OP_WRITEV_FIXED};
+	bool found = false;
+	for (size_t i = 0; i < sizeof writes; i++)
+		found |= q->operation == writes[i];
+	return found && q->operation_flags & REQUEST_APPEND;
+}
+
+/* What its result is, where that is a descriptor: in the ring's table of files it is none. */
+static uint8_t makes(const struct uring_request *q)
+{
+	if (q->file_index)
+		return 0;
+	return q->operation == OP_OPENAT || q->operation == OP_OPENAT2  ? ASYNC_OPEN
+	       : q->operation == OP_ACCEPT || q->operation == OP_SOCKET ? ASYNC_MAKE
+									: 0;
+}
+
 static bool fixed_buffer(const struct uring_request *q)
 {
 	return q->operation == OP_READ_FIXED || q->operation == OP_WRITE_FIXED || q->operation == OP_READV_FIXED ||
@@ -50,15 +72,22 @@ static bool fixed_buffer(const struct uring_request *q)
 bool uring_describe(const struct uring_request *q, const struct uring_files *files, struct async_request *r)
 {
 	bool fixed = q->flags & REQUEST_FIXED_FILE;
+	r->interface = STATE_ASYNC_IO_URING;
+	r->key = q->key;
+	if (makes(q)) {
+		r->op = IO_META;
+		r->flags |= makes(q);
+		r->span.fd = -1;
+		return true;
+	}
 	if (q->operation == OP_FSYNC) {
 		r->op = IO_META;
 		r->flags = ASYNC_FLUSH | (q->operation_flags & REQUEST_DATA_ONLY ? ASYNC_DATA_ONLY : 0);
 	} else if (!moves(q, r)) {
 		return false;
 	}
-	r->interface = STATE_ASYNC_IO_URING;
-	r->key = q->key;
 	r->offset = (int64_t)q->offset;
+	r->flags |= appends(q) ? ASYNC_APPEND : 0;
 	r->flags |= (fixed ? ASYNC_FIXED_FILE : 0) | (fixed_buffer(q) ? ASYNC_FIXED_BUFFER : 0);
 	r->span.fd = fixed ? -1 : q->fd;
 	if (!fixed)
@@ -77,7 +106,17 @@ static void closed(const struct uring_request *q)
 		posix_on_close(posix_span_close(q->fd));
 }
 
-static void look_at_request(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+/* A place of the ring's table of files gets another one, by a path of which there is no record, or none. */
+static void replaced(struct uring_files *files, const struct uring_request *q)
+{
+	static const int none = -1;
+	bool replaces = q->operation == OP_OPENAT || q->operation == OP_OPENAT2 || q->operation == OP_ACCEPT ||
+			q->operation == OP_SOCKET || q->operation == OP_CLOSE;
+	if (replaces && q->file_index && files->at)
+		uring_set_files(files, q->file_index - 1, &none, 1);
+}
+
+static void look_at_request(struct async_call *c, const struct uring_queues *r, struct uring_files *files,
 			    uint32_t number)
 {
 	uint32_t wide = r->flags & RING_WIDE_REQUESTS ? 2 : 1, place = number & r->request_mask;
@@ -88,6 +127,7 @@ static void look_at_request(struct async_call *c, const struct uring_queues *r, 
 		async_submitted(c, &one);
 	else if (q->operation == OP_CLOSE)
 		closed(q);
+	replaced(files, q);
 }
 
 static void look_at_completion(struct async_call *c, const struct uring_queues *r, uint32_t number)
@@ -104,14 +144,14 @@ static uint32_t since(uint32_t seen, uint32_t now, uint32_t entries)
 	return now - seen > entries ? now - entries : seen;
 }
 
-void uring_look_ahead(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
-		      uint32_t from, uint32_t to)
+void uring_look_ahead(struct async_call *c, const struct uring_queues *r, struct uring_files *files, uint32_t from,
+		      uint32_t to)
 {
 	for (uint32_t n = since(from, to, r->request_mask + 1); n != to; n++)
 		look_at_request(c, r, files, n);
 }
 
-void uring_look_new(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+void uring_look_new(struct async_call *c, const struct uring_queues *r, struct uring_files *files,
 		    struct uring_seen was, struct uring_seen now)
 {
 	uring_look_ahead(c, r, files, was.requests, uring_further(was.requests, now.requests));

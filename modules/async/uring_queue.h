@@ -44,15 +44,15 @@ struct uring_seen {
 	uint32_t requests, completions;
 };
 
-/* False for an operation that neither moves bytes nor makes them durable. */
+/* False for an operation that neither moves bytes nor makes them durable, nor gives a descriptor. */
 bool uring_describe(const struct uring_request *q, const struct uring_files *files, struct async_request *r);
 
 /*
  * Requests from one number to another, which are about to be submitted: once the kernel has taken one, the program, or another of
  * its threads, may use its place again.
  */
-void uring_look_ahead(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
-		      uint32_t from, uint32_t to);
+void uring_look_ahead(struct async_call *c, const struct uring_queues *r, struct uring_files *files, uint32_t from,
+		      uint32_t to);
 
 /* How far requests have been looked at when the kernel has come to `now`: it may be behind. */
 static inline uint32_t uring_further(uint32_t seen, uint32_t now)
@@ -61,7 +61,7 @@ static inline uint32_t uring_further(uint32_t seen, uint32_t now)
 }
 
 /* What came between. */
-void uring_look_new(struct async_call *c, const struct uring_queues *r, const struct uring_files *files,
+void uring_look_new(struct async_call *c, const struct uring_queues *r, struct uring_files *files,
 		    struct uring_seen was, struct uring_seen now);
 
 /* `n` descriptors are registered from place `first` on; below 0 = none. */

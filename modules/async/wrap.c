@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "../posix/record.h"
 #include "request.h"
 #include "self.h"
 
@@ -75,17 +76,20 @@ WRAP_LATE(int, io_destroy, "libaio", unsupported, void *context)
 
 /* ---- liburing ---- */
 
-static void made(int code)
+/* liburing makes and closes the ring's descriptor by itself. */
+static void made(int code, const void *ring)
 {
-	if (code >= 0)
-		self_count(STATE_OP_UNSEEN_IO_URING_SETUP, 1, 0, 0);
+	if (code < 0)
+		return;
+	self_count(STATE_OP_UNSEEN_IO_URING_SETUP, 1, 0, 0);
+	posix_made(uring_descriptor(ring));
 }
 
 #define MAKES(name, parameters, arguments)                               \
 	WRAP_LATE(int, name, "liburing", unsupported, UNPACK parameters) \
 	{                                                                \
 		int code = INSIDE(NEXT(name) arguments);                 \
-		made(code);                                              \
+		made(code, ring);                                        \
 		return code;                                             \
 	}
 
@@ -196,5 +200,7 @@ WRAP_LATE(void, io_uring_queue_exit, "liburing", nothing, void *ring)
 	uring_look(&call, ring);
 	async_call_end(&call);
 	uring_exit(ring);
+	int fd = uring_descriptor(ring);
 	NEXT(io_uring_queue_exit)(ring);
+	posix_made(fd); /* the number may be another's by now */
 }

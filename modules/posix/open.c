@@ -291,6 +291,15 @@ void posix_on_open_unnamed(struct span s, int fd)
 	self_leave();
 }
 
+void posix_on_queue(int fd)
+{
+	if (fd < 0 || !self_ready() || fds_foreign())
+		return;
+	self_enter();
+	set_entry(fd, STATE_CLASS_SPECIAL);
+	self_leave();
+}
+
 /* What it holds has found its place by now. */
 static void ask_layout(int fd)
 {

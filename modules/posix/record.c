@@ -339,7 +339,7 @@ void posix_on_append_vector(struct span s, const struct iovec *v, int count, int
 /* Asynchronous accesses have no cursor of their own: -1 is the description's, as the kernel takes it. */
 static int64_t request_offset(struct posix_open *o, enum io_op op, int fd, int64_t at, int64_t got)
 {
-	if (o->append && op == IO_WRITE)
+	if ((o->append || at == AT_END) && op == IO_WRITE)
 		return end_of_file(fd, got);
 	return at < 0 ? cursor(o, op, fd, got) : at;
 }

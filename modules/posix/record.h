@@ -15,6 +15,7 @@
 #include "process_state.h"
 
 #define AT_CURSOR INT64_MIN
+#define AT_END    (INT64_MIN + 1) /* of the file, as RWF_APPEND writes */
 
 struct posix_open;
 
@@ -110,6 +111,10 @@ static inline void posix_made(int fd)
 	if (fd >= 0 && fds_peek(fd))
 		posix_forget((unsigned)fd, (unsigned)fd);
 }
+
+/* A queue of messages was opened: for the kernel a file, whose name is that of no path. */
+void posix_on_queue(int fd);
+
 /* An open without a path: the kernel is asked for the file's name. */
 void posix_on_open_unnamed(struct span s, int fd);
 

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <utime.h>
@@ -293,6 +294,18 @@ WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t 
 	return got;
 }
 ALIAS(mmap64, mmap);
+
+/* Takes the place of what is mapped there, if it is to. */
+WRAP(void *, shmat, int segment, const void *at, int flags)
+{
+	struct shmid_ds of = {.shm_segsz = 0};
+	bool replaces = flags & SHM_REMAP && at && sys_call(SYS_shmctl, segment, IPC_STAT, (long)&of, 0, 0, 0) == 0;
+	struct map_taken replaced;
+	map_unmapping(&replaced, at, replaces ? of.shm_segsz : 0);
+	void *got = REAL(shmat)(segment, at, flags);
+	map_unmapped(&replaced, got != MAP_FAILED);
+	return got;
+}
 
 WRAP(int, munmap, void *at, size_t n)
 {

@@ -351,7 +351,62 @@ MAKES_TWO(pipe2, (int fds[2], int flags), (fds, flags))
 MAKES_TWO(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 ALIAS(__pipe, pipe);
 
-/* A queue of messages is a descriptor. */
+MAKES(shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode))
+
+/* ---- queues of messages: each is a descriptor, of a file in the kernel's memory ---- */
+
+/* The last two arguments exist only for flags that create something, and are a number and a pointer. */
+WRAP(int, mq_open, const char *name, int flags, ...)
+{
+	va_list arguments;
+	va_start(arguments, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+	void *attributes = flags & O_CREAT ? va_arg(arguments, void *) : NULL;
+	va_end(arguments);
+	int queue = REAL(mq_open)(name, flags, mode, attributes);
+	posix_on_queue(queue);
+	return queue;
+}
+
+WRAP(int, __mq_open_2, const char *name, int flags)
+{
+	int queue = REAL(__mq_open_2)(name, flags);
+	posix_on_queue(queue);
+	return queue;
+}
+
+WRAP(int, mq_send, int queue, const char *message, size_t n, unsigned priority)
+{
+	struct span s = span_fd(queue);
+	int result = REAL(mq_send)(queue, message, n, priority);
+	posix_on_write(s, message, AT_CURSOR, result ? -1 : (ssize_t)n);
+	return result;
+}
+
+WRAP(int, mq_timedsend, int queue, const char *message, size_t n, unsigned priority, const struct timespec *until)
+{
+	struct span s = span_fd(queue);
+	int result = REAL(mq_timedsend)(queue, message, n, priority, until);
+	posix_on_write(s, message, AT_CURSOR, result ? -1 : (ssize_t)n);
+	return result;
+}
+
+WRAP(ssize_t, mq_receive, int queue, char *message, size_t n, unsigned *priority)
+{
+	struct span s = span_fd(queue);
+	ssize_t got = REAL(mq_receive)(queue, message, n, priority);
+	posix_on_read(s, message, AT_CURSOR, got);
+	return got;
+}
+
+WRAP(ssize_t, mq_timedreceive, int queue, char *message, size_t n, unsigned *priority, const struct timespec *until)
+{
+	struct span s = span_fd(queue);
+	ssize_t got = REAL(mq_timedreceive)(queue, message, n, priority, until);
+	posix_on_read(s, message, AT_CURSOR, got);
+	return got;
+}
+
 WRAP(int, mq_close, int queue)
 {
 	struct span s = posix_span_close(queue);

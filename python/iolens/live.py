@@ -22,6 +22,8 @@ __all__ = ["ROLES", "Snapshot", "is_observed", "snapshot", "store_path"]
 ROLES = ("opens", "reads", "writes", "bytes_read", "bytes_written", "meta_ops", "syncs")
 """What is counted of a file, as roles of counters: meta_ops are seeks, stats and renames."""
 
+_ROLES = (*ROLES, "copies")
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -103,7 +105,7 @@ def _tables() -> dict[str, list[list[str]]]:
     """Modules of libc -> for each role the columns that are added up."""
     log = open_log(store_path() or "")
     return {
-        module.key: [[f.name for f in log[module.key].schema if f.role == role] for role in ROLES]
+        module.key: [[f.name for f in log[module.key].schema if f.role == role] for role in _ROLES]
         for module in KNOWN
         if module.key and module.level == "libc"
     }
@@ -125,6 +127,6 @@ def snapshot() -> Snapshot:
             values = [columns[number] for number in order[1:]]
             for row, id in enumerate(columns[0]):
                 each = iter(values)
-                told = tuple(sum(max(0, next(each)[row]) for _ in listed) for listed in by_role)
-                counts[module, id] = told
+                opens, *others, copies = (sum(max(0, next(each)[row]) for _ in listed) for listed in by_role)
+                counts[module, id] = (opens - copies, *others)
     return Snapshot(counts, log)

@@ -117,6 +117,19 @@ def test_registered_files_and_buffers(observe: Observe, tmp_path: Path) -> None:
     assert int(batches(seen, "io_uring")["largest"]) == 6
 
 
+def test_descriptors_of_a_ring_and_appends(observe: Observe, tmp_path: Path) -> None:
+    """What a ring opens is a file of its own; RWF_APPEND writes behind what is there, whatever the offset."""
+    seen = observe([built(tmp_path, "ring_descriptors", "-luring", "-laio")], cwd=tmp_path)
+    if seen.done.returncode == 77:
+        pytest.skip("the kernel makes no ring")
+    assert seen.done.returncode == 0
+    wanted = ("OPENS", "WRITES", "BYTES_WRITTEN", "MAX_BYTE_WRITTEN")
+    assert counters(seen, str(tmp_path / "before_open"), *wanted) == [1, 1, 10, 9]
+    assert counters(seen, str(tmp_path / "before_socket"), *wanted) == [1, 1, 10, 9]
+    assert counters(seen, str(tmp_path / "opened"), *wanted) == [1, 2, 150, 149]
+    assert counters(seen, str(tmp_path / "appended"), *wanted) == [1, 2, 1200, 1199]
+
+
 def test_a_ring_that_is_entered_by_syscall_is_exact(observe: Observe, tmp_path: Path) -> None:
     """As Rust's and Go's bindings do it."""
     seen = observe([built(tmp_path, "ring_by_syscall")], cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,34 @@ def test_files_are_shared_whether_records_were_reduced_or_not(corpus: Path) -> N
         count = dict(table(data, "file_categories", "category", "files", interface="posix"))
         assert (count["total"], count["unique"], count["shared"]) == (74, 10, 64)
         assert count["part_shared"] == 0  # by all ten, though the log has no record of all ranks together
+
+
+def test_a_copy_of_a_descriptor_is_no_open(observe: Observe, tmp_path: Path) -> None:
+    """Three opens and five copies: Darshan's counter has 8, everything that iolens shows as opens 3."""
+    (tmp_path / "a").write_bytes(b"x")
+    program = (
+        "import os, sys; fds = [os.open(sys.argv[1], os.O_RDONLY) for _ in range(3)]; "
+        "[os.dup(fds[0]) for _ in range(4)]; os.dup2(fds[1], 100); "
+        "import iolens.live as live; now = live.snapshot(); "
+        "print([c[0] for (m, i), c in now.counts.items() if now.name(i) == sys.argv[1]])"
+    )
+    ran = observe([sys.executable, "-c", program, tmp_path / "a"])
+    assert ran.done.stdout == b"[3]\n"
+    name = str(tmp_path / "a")
+    assert (ran.total("POSIX", "OPENS", name), ran.total("POSIX", "DUPS", name)) == (8, 5)
+    others = (
+        ran.total("POSIX", "OPENS") - 8 - (ran.total("POSIX", "DUPS") - 5) - ran.total("POSIX", "FILENOS")
+    )
+    with Dataset(ran.log) as data:
+        shown = data.rows("SELECT opens FROM file JOIN name_of USING (log, id) WHERE name = $1", [name])
+        assert [row["opens"] for row in shown] == [3]
+        assert table(data, "operation_counts", "count", interface="posix", operation="open") == [
+            (3 + others,)
+        ]
+        assert [row["opens"] for row in data.metric("posix_rank_costs")] == [3 + others]
+    assert (
+        sum(int(row["opens"]) for row in ran.sections["total"] if row["interface"] == "posix") == 3 + others
+    )
 
 
 def test_categories_of_files_made_here(observe: Observe, tmp_path: Path) -> None:

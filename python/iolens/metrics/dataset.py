@@ -125,6 +125,10 @@ class Dataset:
         _switch_bar_off(self._connection)
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
+        self._connection.execute(
+            "CREATE MACRO opened(opens, dups, filenos) AS CASE WHEN opens < 0 THEN opens "
+            "ELSE greatest(0, opens - greatest(dups, 0) - greatest(filenos, 0)) END"
+        )
         for macro in macros():
             self._connection.execute(macro)
         self._connection.execute("CREATE TABLE oss_of (ost BIGINT, oss VARCHAR)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from iolens.log.modules import KNOWN, TRACES, KnownModule
 from iolens.log.table import Field, Schema
@@ -115,6 +115,12 @@ def _count(fields: list[Field]) -> str:
     return " + ".join(f"coalesce({_counted(f)}, 0)" for f in fields) or "NULL"
 
 
+def _opens(of: Callable[[str], list[Field]]) -> str:
+    """Without calls that only gave what was open another descriptor."""
+    opens, copies = _count(of("opens")), of("copies")
+    return f"greatest(0, ({opens}) - ({_count(copies)}))" if copies else opens
+
+
 def _sum(fields: list[Field]) -> str:
     if not fields:
         return "NULL"
@@ -144,6 +150,7 @@ def record_columns(schema: Schema) -> set[str]:
     """The columns of a module's table that the view is made of."""
     roles = {
         *_COUNTS,
+        "copies",
         *_TIMES,
         *_MAXIMA,
         *_STAMPS,
@@ -165,7 +172,7 @@ def record_select(interface: str, schema: Schema) -> str:
         return by_role.get(role, [])
 
     columns = ["log", f"'{interface}' AS interface", "id", "rank"]
-    columns += [f"({_count(of(r))})::BIGINT AS {r}" for r in _COUNTS]
+    columns += [f"({_opens(of) if r == 'opens' else _count(of(r))})::BIGINT AS {r}" for r in _COUNTS]
     columns += [f"({_sum(of(r))})::DOUBLE AS {r}" for r in _TIMES]
     columns += [f"{_sum(of(r))}::BIGINT AS {r}" for r in _MAXIMA]
     columns += [f"{_sum(of(r))}::DOUBLE AS {r}" for r in _STAMPS]

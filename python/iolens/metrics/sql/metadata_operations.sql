@@ -12,7 +12,7 @@ WITH counted AS (
     SELECT log, interface, name AS operation, sum(count)::BIGINT AS count, sum(errors)::BIGINT AS errors, sum(time) AS time
     FROM operation WHERE bytes = 0 AND name NOT IN ('read', 'write', 'pread', 'pwrite', 'readv', 'writev') GROUP BY ALL
 ), counters AS (
-    FROM (SELECT log, 'posix' AS interface, counted(opens)::BIGINT AS open, counted(stats)::BIGINT AS stat, counted(seeks)::BIGINT AS seek,
+    FROM (SELECT log, 'posix' AS interface, counted(opened(opens, dups, filenos))::BIGINT AS open, counted(stats)::BIGINT AS stat, counted(seeks)::BIGINT AS seek,
         counted(coalesce(fsyncs, 0) + coalesce(fdsyncs, 0))::BIGINT AS sync, counted(rename_sources)::BIGINT AS rename FROM posix
         WHERE log NOT IN (SELECT log FROM operation) GROUP BY log)
     UNPIVOT (count FOR operation IN (open, stat, seek, sync, rename))

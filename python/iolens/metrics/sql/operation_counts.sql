@@ -8,7 +8,7 @@
 -- source: PyDarshan, darshan-job-summary
 WITH op AS (
     FROM (SELECT log, 'posix' AS interface, counted(reads)::BIGINT AS read, counted(writes)::BIGINT AS write,
-        counted(opens)::BIGINT AS open, counted(stats)::BIGINT AS stat, counted(seeks)::BIGINT AS seek, counted(mmaps)::BIGINT AS mmap,
+        counted(opened(opens, dups, filenos))::BIGINT AS open, counted(stats)::BIGINT AS stat, counted(seeks)::BIGINT AS seek, counted(mmaps)::BIGINT AS mmap,
         counted(coalesce(fsyncs, 0) + coalesce(fdsyncs, 0))::BIGINT AS sync FROM posix GROUP BY log)
     UNPIVOT INCLUDE NULLS (count FOR operation IN (read, write, open, stat, seek, mmap, sync))
     UNION ALL

@@ -43,7 +43,7 @@ WITH divided AS (
     FROM divided LEFT JOIN counted_sync USING (log)
 ), weighted AS (
     SELECT * EXCLUDE (opens, reads, writes, bytes_read, bytes_written),
-        greatest(0, opens - greatest(dups, 0) - greatest(filenos, 0)) AS opens,
+        opened(opens, dups, filenos) AS opens,
         -- Darshan lists accesses of 0 bytes among the frequent sizes, iolens does not: where the list has room left, what it lacks.
         CASE WHEN access_count[list_position(access, 0)] > 0 THEN least(access_count[list_position(access, 0)], size_read[1], reads)
             WHEN list_contains(access_count, 0)
