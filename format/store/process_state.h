@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 24,
+	STATE_VERSION = 25,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -358,6 +358,8 @@ struct state_optional {
 	char between[STATE_GAP];
 	struct state_phases phases;
 	char after[STATE_GAP];
+	struct overflow_directory folded[OVERFLOW_DIRECTORIES]; /* as far as they are in use */
+	char behind[STATE_GAP];
 };
 
 struct process_state {

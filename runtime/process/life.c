@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "confined.h"
+#include "folded.h"
 #include "kernel.h"
 #include "lock.h"
 #include "logname.h"
@@ -373,6 +374,7 @@ static bool restart(void)
 		if ((*m)->fork_save)
 			(*m)->fork_save();
 	names_reset();
+	folded_reset();
 	site_reset();
 	if (!make_own_store())
 		return false;
