@@ -173,7 +173,7 @@ def _not_followed(source: Source) -> list[Block]:
         (
             Column("directory", "Directory", "path"),
             Column("opens", "Opens", "count"),
-            Column("surplus", "Files without a record", "count"),
+            Column("surplus", "Of these at most another's", "count"),
         ),
         "SELECT directory, sum(opens)::BIGINT AS opens, sum(surplus)::BIGINT AS surplus FROM folded_directory "
         "WHERE log = {log} GROUP BY directory ORDER BY opens DESC, directory",
