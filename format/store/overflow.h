@@ -1,5 +1,5 @@
 /*
- * What a process knows of the files without a record of their own, which share one: how many opens there were (exact), of about
+ * What a process knows of the files without a record of their own, which share one: how often they were used by name (exact: opens, and stats), all called opens here, of about
  * how many different files (HyperLogLog sketches, standard error 3 %), for data and for files of programs; and in which directories
  * they were: exact for as many as there is room for. From then on a new directory takes the place of the one with the fewest opens
  * (the space-saving algorithm): a count may be too high by `surplus`.

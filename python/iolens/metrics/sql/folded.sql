@@ -1,7 +1,7 @@
 -- title: Files that share a record for lack of memory
 -- topic: job
 -- layout: table
--- definition: for each rank, how many opens of how many files (estimated) went to records that stand for the files
+-- definition: for each rank, how many uses by name (opens: open and stat) of how many files (estimated) went to records that stand for the files
 --   of a mount point or of a program's package, how many of them were programs' own (modules, libraries), the memory
 --   budget, and a budget that would have been enough; then the directories. surplus: by how much a directory's opens may
 --   be too high; 0 = they are exact.

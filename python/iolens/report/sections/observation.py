@@ -18,7 +18,7 @@ def _folded(source: Source) -> list[str]:
     if not opens:
         return []
     text = (
-        f"Folded: {_counted(opens, 'open')} of files that found no room for a record of their own are "
+        f"Folded: {_counted(opens, 'use')} (open, stat) of files that found no room for a record of their own are "
         "counted together; totals are exact."
     )
     return [text + (f" MODMEM={surplus} would hold all." if surplus else "")]
