@@ -293,8 +293,10 @@ static bool fill(struct outside_store *s, const struct image *image, const struc
 	bool good = true;
 	fill_process(&s->row->process, image, session);
 	s->row->overflow = image->overflow;
-	if (image->folded)
+	if (image->folded) {
+		s->row->has |= STATE_HAS_FOLDED;
 		memcpy(s->row->optional.folded, image->folded->directory, sizeof image->folded->directory);
+	}
 	for (size_t n = 0; good && n < image->nfiles; n++)
 		if (image->files[n].counted)
 			good = add_file(s, &ids, image, &image->files[n], session);

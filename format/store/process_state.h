@@ -350,7 +350,7 @@ struct state_trace {
 };
 
 /* What few processes have: pages that exist only where the bit in `has` is set, apart from all others. */
-enum state_optional_part { STATE_HAS_PLATFORM = 1, STATE_HAS_PHASES = 2 };
+enum state_optional_part { STATE_HAS_PLATFORM = 1, STATE_HAS_PHASES = 2, STATE_HAS_FOLDED = 4 };
 
 struct state_optional {
 	char before[STATE_GAP];

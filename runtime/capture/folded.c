@@ -147,7 +147,7 @@ void folded_count(int module, const struct path *p, enum store_use use)
 {
 	struct process_state *state = store_state();
 	store_partial(module);
-	overflow_add(&state->overflow, state->optional.folded, &directories, store_touch_row,
+	overflow_add(&state->overflow, state->optional.folded, &directories, store_touch_folded,
 		     use == STORE_PROGRAM ? OVERFLOW_PROGRAM : OVERFLOW_DATA, p->text, p->length);
 }
 

@@ -405,11 +405,13 @@ bool store_touch_optional(enum state_optional_part part, const void *at, size_t 
 	return there;
 }
 
-bool store_touch_row(const void *at, size_t n)
+bool store_touch_folded(const void *at, size_t n)
 {
 	if (!lock_take_deep(&store.lock))
 		return false;
 	bool there = store_region_touch(&store.state, state_offset(at), state_offset(at) + n);
+	if (there)
+		__atomic_fetch_or(&store.row->has, STATE_HAS_FOLDED, __ATOMIC_RELEASE);
 	lock_drop_deep(&store.lock);
 	return there;
 }

@@ -73,8 +73,8 @@ void store_reserve(int files, size_t name);
 bool store_touch(const void *at, size_t n);
 /* Makes the pages of a part of the state's `optional` exist, if they do not yet. */
 bool store_touch_optional(enum state_optional_part part, const void *at, size_t n);
-/* The same for a row of a table there, which grows. */
-bool store_touch_row(const void *at, size_t n);
+/* The same for a row of `folded` there, which grows. */
+bool store_touch_folded(const void *at, size_t n);
 struct process_state *store_state(void);
 
 /* A counter of this store, for a forked child: where it can still be reached when the child's own store takes its place. */

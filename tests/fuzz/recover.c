@@ -76,6 +76,7 @@ static void fill_state(struct process_state *state)
 						.host = "fuzz",
 						.exe = "/bin/x"};
 	state->overflow.files[OVERFLOW_DATA].opens = 3;
+	state->has |= STATE_HAS_FOLDED;
 	state->overflow.directories = 1;
 	state->optional.folded[0] = (struct overflow_directory){3, 0, "/folded"};
 	state->deaths = 1;
