@@ -47,11 +47,14 @@ static void print_json(const struct digest *d, const char *log, size_t top, cons
 	for (size_t n = 0; n < d->nfiles && n < top; n++)
 		digest_json_file(&j, &d->files[n], sites);
 	json_close(&j);
+	json_i64(&j, "folded_opens", d->folded_opens);
+	json_i64(&j, "folded_files", d->folded_files);
 	json_close(&j);
 }
 
 static int print_ways(const struct digest *d)
 {
+	moved_print_missing(stdout, d);
 	moved_print(stdout, d);
 	return fflush(stdout);
 }
@@ -121,7 +124,8 @@ const struct choices files_choices = {
 		"Numbers are those of the lowest layer that was seen; for MPI-IO files, the next columns show what the "
 		"program requested\n"
 		"of MPI-IO. A name that ends in / is a directory that was synced to storage.\n"
-		"The last line is the sum over all files.\n"
+		"The last line is the sum over all files. Then, where files had no room for a record of their own: "
+		"how many.\n"
 		"Below it, in logs written by iolens: how the bytes were moved (files, sockets, programs not "
 		"observed, unexplained).\n",
 	.table = table,

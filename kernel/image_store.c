@@ -293,6 +293,10 @@ static bool fill(struct outside_store *s, const struct image *image, const struc
 	bool good = true;
 	fill_process(&s->row->process, image, session);
 	s->row->overflow = image->overflow;
+	if (image->folded) {
+		s->row->has |= STATE_HAS_FOLDED;
+		memcpy(s->row->optional.folded, image->folded->directory, sizeof image->folded->directory);
+	}
 	for (size_t n = 0; good && n < image->nfiles; n++)
 		if (image->files[n].counted)
 			good = add_file(s, &ids, image, &image->files[n], session);
@@ -335,7 +339,7 @@ bool image_store_write(const struct image *image, const struct image_session *se
 		return false;
 	bool good = fill(&s, image, session);
 	outside_finish(&s, image->started.user, session->job ? session->job : image->started.pid, image->command,
-		       image->overflow.opens > 0);
+		       overflow_opens(&image->overflow) > 0);
 	good = good && outside_write(&s, beside, path);
 	outside_free(&s);
 	return good;

@@ -26,6 +26,11 @@ struct image_session {
 	int64_t job; /* 0: the number of the process is its job's */
 };
 
+struct image_folded {
+	struct overflow_directory directory[OVERFLOW_DIRECTORIES];
+	struct overflow_index index;
+};
+
 struct image {
 	uint64_t number;
 	struct observed_head started, ended; /* ended.when: 0 = it has not */
@@ -41,6 +46,7 @@ struct image {
 	struct index names;
 	struct observed_image counts;
 	struct overflow overflow;
+	struct image_folded *folded; /* NULL = no file was */
 	const struct image_session *session; /* NULL = it has none (yet) */
 };
 

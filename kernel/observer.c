@@ -63,6 +63,7 @@ static void image_free(struct image *i)
 	log_free(i->files);
 	index_free(&i->names);
 	free(i->environment);
+	free(i->folded);
 	free(i);
 }
 
@@ -151,6 +152,11 @@ static void on_name(struct image *i, const struct observed_head *h, const char *
 		f->path = strdup(p.text);
 }
 
+static bool any_row(const void *row, size_t n)
+{
+	return row && n;
+}
+
 static void on_shared(struct image *i, const struct observed_head *h, const char *text)
 {
 	struct path p;
@@ -158,7 +164,9 @@ static void on_shared(struct image *i, const struct observed_head *h, const char
 	struct image_file *f = file_of(i, h->name);
 	if (!f || !path_of_event(h, text, &p))
 		return;
-	overflow_add(&i->overflow, log_hash(p.text, p.length, 0), p.text, p.length);
+	if (!i->folded && !(i->folded = calloc(1, sizeof *i->folded)))
+		return;
+	overflow_add(&i->overflow, i->folded->directory, &i->folded->index, any_row, OVERFLOW_DATA, p.text, p.length);
 	i->dirty = true;
 	if (!f->path)
 		f->path = strdup(image_shared_path(p.text, all));

@@ -50,13 +50,18 @@ struct diff_record {
 	uint64_t id;
 	int64_t rank;
 	const struct schema_module *schema;
+	size_t at; /* of its bytes */
+	size_t segments, nsegments;
+	uint32_t kind; /* what it has in common with others */
+	bool met;      /* has found its like */
+};
+
+/* Records of a module are of one kind, or of few. */
+struct diff_kind {
 	const struct schema_history *history;
 	const struct schema_map *map;
 	const struct log_missing *missing;
-	const void *header;
-	size_t at, size; /* of its bytes */
-	size_t segments, nsegments;
-	bool met; /* has found its like */
+	size_t size;
 };
 
 struct diff_side {
@@ -66,8 +71,12 @@ struct diff_side {
 	bool there; /* the module */
 	struct diff_record *records;
 	size_t nrecords;
-	uint8_t *bytes;
+	struct diff_kind *kinds;
+	size_t nkinds;
+	uint8_t *bytes; /* of records, packed: most of a million records' are zeros */
 	size_t used, room;
+	uint8_t *whole; /* one of them as it was */
+	size_t whole_room;
 	struct log_segment *segments;
 	size_t nsegments;
 	struct index ids;     /* of names that have been mapped */
@@ -81,6 +90,7 @@ void diff_unload(struct diff_side *s);
 void diff_close_side(struct diff_side *s);
 /* What the name of an id is compared by; NULL = it has none. */
 const char *diff_mapped(struct diff_side *s, const struct diff_options *o, uint64_t id);
+/* Valid until the next call for the same side. */
 struct log_record diff_record_of(const struct diff_side *s, const struct diff_record *r);
 
 /* ---- telling ---- */

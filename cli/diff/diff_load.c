@@ -86,19 +86,89 @@ const char *diff_mapped(struct diff_side *s, const struct diff_options *o, uint6
 
 /* ---- records ---- */
 
-static bool keep_bytes(struct diff_side *s, const void *data, size_t n)
+static bool make_room(uint8_t **at, size_t *room, size_t n)
 {
-	if (s->used + n > s->room) {
-		size_t room = 2 * s->room > s->used + n ? 2 * s->room : s->used + n + 65536;
-		uint8_t *more = realloc(s->bytes, room);
-		if (!more)
-			return false;
-		s->bytes = more;
-		s->room = room;
-	}
-	memcpy(s->bytes + s->used, data, n);
-	s->used += n;
+	if (n <= *room)
+		return true;
+	size_t larger = *room + *room / 4 > n ? *room + *room / 4 : n + 65536;
+	uint8_t *more = realloc(*at, larger);
+	if (!more)
+		return false;
+	*at = more;
+	*room = larger;
 	return true;
+}
+
+/*
+ * A word as the bytes that it has: numbers are small, and times end in zeros. `form`: 0 to 8 = so many of its lowest bytes, 9 to 15 =
+ * one to seven of its highest.
+ */
+static unsigned form_of(uint64_t word)
+{
+	if (!word)
+		return 0;
+	unsigned low = (71 - (unsigned)__builtin_clzll(word)) / 8, high = 8 - (unsigned)__builtin_ctzll(word) / 8;
+	return high < low && high < 8 ? 8 + high : low;
+}
+
+static uint64_t shifted(unsigned form)
+{
+	return form > 8 ? 64 - 8 * (form - 8) : 0;
+}
+
+static unsigned length_of(unsigned form)
+{
+	return form > 8 ? form - 8 : form;
+}
+
+/* Half a byte for each word's form, the bytes of all words, and what is no whole word. */
+static bool keep_bytes(struct diff_side *s, const uint8_t *data, size_t n)
+{
+	size_t words = n / 8, forms = s->used;
+	if (!make_room(&s->bytes, &s->room, s->used + words / 2 + 1 + n) || !make_room(&s->whole, &s->whole_room, n))
+		return false;
+	memset(s->bytes + forms, 0, words / 2 + 1);
+	s->used += words / 2 + 1;
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word;
+		memcpy(&word, data + 8 * i, 8);
+		unsigned form = form_of(word);
+		s->bytes[forms + i / 2] |= (uint8_t)(form << 4 * (i & 1));
+		word >>= shifted(form);
+		for (unsigned k = length_of(form); k; k--, word >>= 8)
+			s->bytes[s->used++] = (uint8_t)word;
+	}
+	memcpy(s->bytes + s->used, data + 8 * words, n % 8);
+	s->used += n % 8;
+	return true;
+}
+
+static const uint8_t *unpack(const struct diff_side *s, size_t at, size_t n)
+{
+	const uint8_t *form = s->bytes + at, *from = form + n / 16 + 1;
+	for (size_t i = 0; i < n / 8; i++) {
+		unsigned f = form[i / 2] >> 4 * (i & 1) & 15;
+		uint64_t word = 0;
+		for (unsigned k = 0; k < length_of(f); k++)
+			word |= (uint64_t)*from++ << 8 * k;
+		word <<= shifted(f);
+		memcpy(s->whole + 8 * i, &word, 8);
+	}
+	memcpy(s->whole + n / 8 * 8, from, n % 8);
+	return s->whole;
+}
+
+/* SIZE_MAX: there is no memory. */
+static size_t kind_of(struct diff_side *s, const struct log_record *one)
+{
+	struct diff_kind kind = {one->history, one->map, one->missing, one->size};
+	for (size_t n = s->nkinds; n--;)
+		if (!memcmp(&s->kinds[n], &kind, sizeof kind))
+			return n;
+	if (!index_grow(&s->kinds, s->nkinds, sizeof *s->kinds))
+		return SIZE_MAX;
+	s->kinds[s->nkinds] = kind;
+	return s->nkinds++;
 }
 
 static int keep_segments(struct diff_side *s, struct diff_record *r, struct log_records *records, struct log_error *err)
@@ -122,7 +192,8 @@ static int keep_record(struct diff_side *s, const struct diff_options *o, struct
 	const char *name = log_name(s->log, one->id);
 	if (!filter_rank(&o->filter, one->rank) || !filter_name(&o->filter, name))
 		return 0;
-	if (!index_grow(&s->records, s->nrecords, sizeof *s->records))
+	size_t kind = kind_of(s, one);
+	if (kind == SIZE_MAX || !index_grow(&s->records, s->nrecords, sizeof *s->records))
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	struct diff_record *r = &s->records[s->nrecords++];
 	*r = (struct diff_record){
@@ -131,11 +202,8 @@ static int keep_record(struct diff_side *s, const struct diff_options *o, struct
 		.id = one->id,
 		.rank = one->rank,
 		.schema = one->schema,
-		.history = one->history,
-		.map = one->map,
-		.missing = one->missing,
+		.kind = (uint32_t)kind,
 		.at = s->used,
-		.size = one->size,
 	};
 	if (!keep_bytes(s, one->data, one->size))
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
@@ -196,14 +264,15 @@ int diff_load(struct diff_side *s, const struct diff_options *o, int module, str
 
 struct log_record diff_record_of(const struct diff_side *s, const struct diff_record *r)
 {
+	const struct diff_kind *kind = &s->kinds[r->kind];
 	return (struct log_record){.schema = r->schema,
-				   .data = s->bytes + r->at,
-				   .size = r->size,
+				   .data = unpack(s, r->at, kind->size),
+				   .size = kind->size,
 				   .id = r->id,
 				   .rank = r->rank,
-				   .history = r->history,
-				   .map = r->map,
-				   .missing = r->missing,
+				   .history = kind->history,
+				   .map = kind->map,
+				   .missing = kind->missing,
 				   .header = s->region_head};
 }
 
@@ -211,12 +280,15 @@ void diff_unload(struct diff_side *s)
 {
 	free(s->records);
 	free(s->bytes);
+	free(s->whole);
+	free(s->kinds);
 	free(s->segments);
 	free(s->region_head);
 	s->records = NULL;
-	s->bytes = s->region_head = NULL;
+	s->kinds = NULL;
+	s->bytes = s->whole = s->region_head = NULL;
 	s->segments = NULL;
-	s->nrecords = s->used = s->room = s->nsegments = 0;
+	s->nrecords = s->used = s->room = s->whole_room = s->nkinds = s->nsegments = 0;
 }
 
 void diff_close_side(struct diff_side *s)

@@ -365,11 +365,24 @@ static void find_directories(struct digest *d)
 
 /* ---- findings ---- */
 
+static bool ends(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+bool digest_file_shares(const struct digest_file *f)
+{
+	return f->name && (ends(f->name, "<other files>") || ends(f->name, "<other program files>"));
+}
+
 static void find_rereading(struct digest *d)
 {
 	int64_t most = 0;
 	for (size_t n = 0; n < d->nfiles; n++) {
-		const struct digest_file *f = &d->files[n];
+		struct digest_file *f = &d->files[n];
+		if (digest_file_shares(f))
+			f->size = f->read_size = 0; /* of which of them is not known */
 		int64_t again = f->read_size ? f->bytes_read - f->read_size : 0;
 		if (again <= 0)
 			continue;
@@ -381,15 +394,9 @@ static void find_rereading(struct digest *d)
 	}
 }
 
-static bool ends(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), m = strlen(suffix);
-	return n >= m && strcmp(name + n - m, suffix) == 0;
-}
-
 static bool of_startup(const char *name)
 {
-	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so"};
+	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", "/<other program files>"};
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
 		if (ends(name, suffixes[i]))
 			return true;

@@ -107,7 +107,7 @@ struct digest {
 	struct interval_union io;
 	bool estimated; /* it is not measured: of records, of what the program called itself */
 	bool mpi;
-	int64_t processes, folded_opens;
+	int64_t processes, folded_opens, folded_files; /* about so many */
 	int64_t unfinished; /* processes whose end was not seen: killed, or still running */
 	int64_t missing;    /* processes and ranks without a usable store */
 	int64_t by_kernel,
@@ -136,6 +136,9 @@ struct digest {
 /* 0 or a negative log_code; d must be closed in either case. */
 int digest_open(struct digest *d, const char *path, struct log_error *err);
 void digest_close(struct digest *d);
+
+/* It stands for files that had no room for a record of their own. */
+bool digest_file_shares(const struct digest_file *f);
 
 /* Adds what g has to f; sizes become the larger. */
 void digest_add_file(struct digest_file *f, const struct digest_file *g);

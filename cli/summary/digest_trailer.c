@@ -197,9 +197,11 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 
 static void read_overflow(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
-	for (uint64_t row = 0; row < trailer_rows(t); row++)
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		d->folded_files += I64("files");
 		if (I64("sufficient_budget") > d->sufficient_budget)
 			d->sufficient_budget = I64("sufficient_budget");
+	}
 }
 
 static void read_observers(struct digest *d, struct trailer *trailer, const struct trailer_table *t)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "container.h"
 #include "units.h"
 
 enum { MOVED_ROWS = 16 };
@@ -99,6 +100,36 @@ void moved_print(FILE *out, const struct digest *d)
 	if (digest_much_unexplained(d))
 		fprintf(out, "%.0f %% of what moved is unexplained: what is said of I/O here is not the whole\n",
 			100 * (double)digest_unexplained(d) / (double)digest_moved(d));
+}
+
+void moved_print_folded(FILE *out, const struct digest *d)
+{
+	char opens[UNITS_TEXT], files[UNITS_TEXT];
+	fprintf(out, "%s %s (open, stat) of about %s %s without a record of %s own", units_count(opens, d->folded_opens),
+		d->folded_opens == 1 ? "use" : "uses", units_count(files, d->folded_files),
+		d->folded_files == 1 ? "file" : "files", d->folded_files == 1 ? "its" : "their");
+	if (d->sufficient_budget)
+		fprintf(out, ": IOLENS_BUDGET=%lld would do", (long long)((d->sufficient_budget + 1048575) / 1048576));
+	fputc('\n', out);
+}
+
+/* What Darshan's library had no room for is in no record. */
+void moved_print_missing(FILE *out, const struct digest *d)
+{
+	uint64_t partial = log_container(d->log)->partial;
+	const char *before = "records are missing for lack of memory, and numbers are lower bounds: ";
+	if (d->folded_opens) {
+		fputs("<other files>: ", out);
+		moved_print_folded(out, d);
+		return;
+	}
+	for (int i = 0; i < WRITTEN_COUNT; i++)
+		if (d->interface[i].name && partial >> written_modules[i].module & 1) {
+			fprintf(out, "%s%s", before, d->interface[i].name);
+			before = ", ";
+		}
+	if (*before == ',')
+		fputc('\n', out);
 }
 
 void moved_json(struct json *j, const struct digest *d)

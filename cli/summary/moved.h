@@ -11,4 +11,8 @@
 void moved_print(FILE *out, const struct digest *d);
 void moved_json(struct json *j, const struct digest *d);
 
+/* One line on files without a record of their own; the same where there are any, or where records are missing. */
+void moved_print_folded(FILE *out, const struct digest *d);
+void moved_print_missing(FILE *out, const struct digest *d);
+
 #endif

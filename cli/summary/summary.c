@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "digest.h"
 #include "digest_json.h"
+#include "moved.h"
 #include "output.h"
 #include "units.h"
 #include "unrecorded.h"
@@ -19,7 +20,6 @@ enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY
 
 static const double LITTLE = 0.02; /* of the run time */
 
-enum { MIB = 1 << 20 };
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
@@ -408,12 +408,7 @@ static void print_missing(FILE *out, const struct digest *d)
 	}
 	if (d->folded_opens) {
 		label(out, "folded");
-		fprintf(out, "%s %s of files without a record of their own", N(d->folded_opens),
-			plural(d->folded_opens, "open", "opens"));
-		if (d->sufficient_budget)
-			fprintf(out, ": IOLENS_BUDGET=%lld would do",
-				(long long)((d->sufficient_budget + MIB - 1) / MIB));
-		fputc('\n', out);
+		moved_print_folded(out, d);
 	}
 	if (d->sampled.calls) {
 		label(out, "times");

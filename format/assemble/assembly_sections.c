@@ -55,7 +55,8 @@ static const struct {
 	[ASSEMBLY_TIMELINE] = {"timeline",
 		"rank i64\nthread i64\nstart f64 s\nend f64 s\nread f64 s\nwrite f64 s\nmeta f64 s\n"},
 	[ASSEMBLY_FOLDED] = {"folded",
-		"rank i64\nopens i64\nfiles i64\nbudget i64 byte\nsufficient_budget i64 byte\n"},
+		"rank i64\nopens i64\nfiles i64\nprogram_opens i64\nprogram_files i64\nbudget i64 byte\n"
+		"sufficient_budget i64 byte\n"},
 	[ASSEMBLY_FOLDED_DIRECTORY] = {"folded_directory", "rank i64\ndirectory str\nopens i64\nsurplus i64\n"},
 	[ASSEMBLY_UNOBSERVED] = {"unobserved", "rank i64\nprogram str\nreason str\ncount i64\n"},
 	[ASSEMBLY_UNRECORDED] = {"unrecorded", "rank i64\ninterface str\nprogram str\nreason str\n"},
@@ -468,7 +469,7 @@ static int add_process(struct assembly *a, struct store_reader *i, const int64_t
 	section_set_i64(s, "exit_code", 0, end.exit_code);
 	section_set_i64(s, "threads", 0, store_reader_threads(i));
 	section_set_i64(s, "nested_calls", 0, store_reader_operation(i, STATE_OP_IOLENS_NESTED).count);
-	section_set_i64(s, "folded_opens", 0, i->state->overflow.opens);
+	section_set_i64(s, "folded_opens", 0, overflow_opens(&i->state->overflow));
 	section_set_i64(s, "budget", 0, p->budget);
 	section_set_f64(s, "start_cost", 0, precise_cost(p->init_time));
 	set_text(s, "mpi", p->mpi, sizeof p->mpi);
@@ -477,34 +478,51 @@ static int add_process(struct assembly *a, struct store_reader *i, const int64_t
 	return set_times(s, i);
 }
 
-/* What the files beyond the budget would have taken: a POSIX record and a name each. */
-static int64_t sufficient_budget(const struct process_state *state)
+/*
+ * What the files beyond the budget would have taken, a POSIX record and a name each, and what they leave to others: files of programs
+ * half of the budget, all files an eighth.
+ */
+static int64_t sufficient_budget(const struct process_state *state, int64_t files, bool programs)
 {
 	const struct overflow *f = &state->overflow;
-	int64_t name = f->name_bytes / f->opens + 9;
-	return state->process.budget + overflow_files(f) * ((int64_t)sizeof(struct posix_record) + name);
+	int64_t name = f->name_bytes / overflow_opens(f) + 9;
+	int64_t missing = files * ((int64_t)sizeof(struct posix_record) + name);
+	return state->process.budget + (programs ? 2 * missing : missing + missing / 7);
+}
+
+static int add_folded_directories(struct assembly *a, struct store_reader *i)
+{
+	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED_DIRECTORY];
+	int64_t rows = state_rows(i->state->overflow.directories, OVERFLOW_DIRECTORIES);
+	for (const struct overflow_directory *d = i->state->optional.folded; rows--; d++) {
+		if (d->opens <= 0)
+			continue;
+		section_row(s);
+		section_set_i64(s, "rank", 0, i->rank);
+		set_text(s, "directory", d->text, OVERFLOW_DIRECTORY_TEXT);
+		section_set_i64(s, "opens", 0, d->opens);
+		section_set_i64(s, "surplus", 0, d->surplus);
+	}
+	return s->failed;
 }
 
 static int add_overflow(struct assembly *a, struct store_reader *i)
 {
-	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED], *d = &a->section[ASSEMBLY_FOLDED_DIRECTORY];
-	const struct overflow *f = &i->state->overflow;
-	if (f->opens <= 0)
+	struct trailer_section *s = &a->section[ASSEMBLY_FOLDED];
+	const struct overflow_files *kind = i->state->overflow.files;
+	int64_t opens = overflow_opens(&i->state->overflow);
+	if (opens <= 0)
 		return 0;
+	int64_t programs = overflow_files(&kind[OVERFLOW_PROGRAM]), files = programs + overflow_files(&kind[OVERFLOW_DATA]);
 	section_row(s);
 	section_set_i64(s, "rank", 0, i->rank);
-	section_set_i64(s, "opens", 0, f->opens);
-	section_set_i64(s, "files", 0, overflow_files(f));
+	section_set_i64(s, "opens", 0, opens);
+	section_set_i64(s, "files", 0, files);
+	section_set_i64(s, "program_opens", 0, kind[OVERFLOW_PROGRAM].opens);
+	section_set_i64(s, "program_files", 0, programs);
 	section_set_i64(s, "budget", 0, i->state->process.budget);
-	section_set_i64(s, "sufficient_budget", 0, sufficient_budget(i->state));
-	for (int n = 0; n < OVERFLOW_DIRECTORIES && f->directory[n].opens; n++) {
-		section_row(d);
-		section_set_i64(d, "rank", 0, i->rank);
-		set_text(d, "directory", f->directory[n].text, OVERFLOW_DIRECTORY_TEXT);
-		section_set_i64(d, "opens", 0, f->directory[n].opens);
-		section_set_i64(d, "surplus", 0, f->directory[n].surplus);
-	}
-	return s->failed ? s->failed : d->failed;
+	section_set_i64(s, "sufficient_budget", 0, sufficient_budget(i->state, files, programs > 0));
+	return s->failed ? s->failed : add_folded_directories(a, i);
 }
 
 /* What tables a store adds rows to, but for those that also need what the kernel has seen. */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "hash.h"
+
 static void sketch_add(uint8_t *sketch, uint64_t id)
 {
 	uint64_t rest = id >> 10 | UINT64_C(1) << 54;
@@ -17,32 +19,87 @@ static size_t directory_length(const char *path, size_t length)
 	return length > 1 ? length - 1 : length;
 }
 
-/* The directory's entry, or the one with the fewest opens, which it then takes over. */
-static void directory_add(struct overflow_directory *list, const char *path, size_t length)
+/* Of a long one the end, which tells it from its neighbours. */
+static void directory_text(char text[OVERFLOW_DIRECTORY_TEXT], const char *path, size_t length)
 {
-	struct overflow_directory *least = list;
-	size_t n = directory_length(path, length);
-	n = n < OVERFLOW_DIRECTORY_TEXT ? n : OVERFLOW_DIRECTORY_TEXT - 1;
-	for (struct overflow_directory *d = list; d < list + OVERFLOW_DIRECTORIES; d++) {
-		if (d->opens && strncmp(d->text, path, n) == 0 && d->text[n] == '\0') {
-			d->opens++;
-			return;
-		}
-		if (d->opens < least->opens)
-			least = d;
+	size_t n = directory_length(path, length), most = OVERFLOW_DIRECTORY_TEXT - 1;
+	memset(text, 0, OVERFLOW_DIRECTORY_TEXT);
+	if (n <= most) {
+		memcpy(text, path, n);
+		return;
 	}
-	least->surplus = least->opens;
-	least->opens++;
-	memcpy(least->text, path, n);
-	least->text[n] = '\0';
+	memcpy(text, "...", 3);
+	memcpy(text + 3, path + n - (most - 3), most - 3);
 }
 
-void overflow_add(struct overflow *f, uint64_t id, const char *path, size_t length)
+static uint16_t *chain_of(struct overflow_index *index, const char text[OVERFLOW_DIRECTORY_TEXT])
 {
-	f->opens++;
+	return &index->first[log_hash(text, OVERFLOW_DIRECTORY_TEXT, 0) % OVERFLOW_DIRECTORIES];
+}
+
+/* The row with the fewest opens, taken out of its chain. What is least only rises: most searches are short. */
+static int64_t row_with_least(struct overflow_directory *row, struct overflow_index *index)
+{
+	for (int64_t passed = 0; row[index->cursor].opens > index->least; passed++) {
+		index->cursor = (index->cursor + 1) % OVERFLOW_DIRECTORIES;
+		if (passed < OVERFLOW_DIRECTORIES)
+			continue;
+		index->least = row[0].opens;
+		for (int64_t i = 1; i < OVERFLOW_DIRECTORIES; i++)
+			if (row[i].opens < index->least)
+				index->least = row[i].opens;
+		passed = 0;
+	}
+	uint16_t *at = chain_of(index, row[index->cursor].text);
+	while (*at && *at != index->cursor + 1)
+		at = &index->next[*at - 1];
+	if (*at)
+		*at = index->next[index->cursor];
+	return index->cursor;
+}
+
+/* A new row, or one that the directory takes over; -1: there is no memory. */
+static int64_t row_for(struct overflow *f, struct overflow_directory *row, struct overflow_index *index,
+		       overflow_reach *reach)
+{
+	if ((uint64_t)f->directories >= OVERFLOW_DIRECTORIES)
+		return row_with_least(row, index);
+	return reach(&row[f->directories], sizeof *row) ? f->directories++ : -1;
+}
+
+static void directory_add(struct overflow *f, struct overflow_directory *row, struct overflow_index *index,
+			  overflow_reach *reach, const char *path, size_t length)
+{
+	char text[OVERFLOW_DIRECTORY_TEXT];
+	directory_text(text, path, length);
+	uint16_t *chain = chain_of(index, text);
+	for (uint16_t at = *chain; at; at = index->next[at - 1])
+		if (memcmp(row[at - 1].text, text, sizeof text) == 0) {
+			row[at - 1].opens++;
+			return;
+		}
+	int64_t n = row_for(f, row, index, reach);
+	if (n < 0)
+		return;
+	row[n].surplus = row[n].opens;
+	row[n].opens++;
+	memcpy(row[n].text, text, sizeof text);
+	index->next[n] = *chain;
+	*chain = (uint16_t)(n + 1);
+}
+
+void overflow_add(struct overflow *f, struct overflow_directory *row, struct overflow_index *index, overflow_reach *reach,
+		  enum overflow_kind kind, const char *path, size_t length)
+{
+	f->files[kind].opens++;
 	f->name_bytes += (int64_t)length;
-	sketch_add(f->sketch, id);
-	directory_add(f->directory, path, length);
+	sketch_add(f->files[kind].sketch, log_hash(path, length, 0));
+	directory_add(f, row, index, reach, path, length);
+}
+
+int64_t overflow_opens(const struct overflow *f)
+{
+	return f->files[OVERFLOW_DATA].opens + f->files[OVERFLOW_PROGRAM].opens;
 }
 
 /* Natural logarithm for x in (0, 1]: the preload library links no libm. ln x = -2 artanh((1-x)/(1+x)). */
@@ -58,7 +115,7 @@ static double logarithm(double x)
 }
 
 /* Flajolet and others, HyperLogLog, 2007; linear counting where many registers are empty. */
-int64_t overflow_files(const struct overflow *f)
+int64_t overflow_files(const struct overflow_files *f)
 {
 	const double m = OVERFLOW_REGISTERS, alpha = 0.7213 / (1 + 1.079 / m);
 	double sum = 0;

@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 24,
+	STATE_VERSION = 26,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -353,7 +353,7 @@ struct state_trace {
 };
 
 /* What few processes have: pages that exist only where the bit in `has` is set, apart from all others. */
-enum state_optional_part { STATE_HAS_PLATFORM = 1, STATE_HAS_PHASES = 2 };
+enum state_optional_part { STATE_HAS_PLATFORM = 1, STATE_HAS_PHASES = 2, STATE_HAS_FOLDED = 4 };
 
 struct state_optional {
 	char before[STATE_GAP];
@@ -361,6 +361,8 @@ struct state_optional {
 	char between[STATE_GAP];
 	struct state_phases phases;
 	char after[STATE_GAP];
+	struct overflow_directory folded[OVERFLOW_DIRECTORIES]; /* as far as they are in use */
+	char behind[STATE_GAP];
 };
 
 struct process_state {

@@ -37,6 +37,7 @@ static void made(struct file *f)
 	file->record->file_alignment = f->name->alignment;
 	file->memory_mask = mask_of(config.alignment, &file->divides);
 	file->file_mask = mask_of(f->name->alignment, &file->divides);
+	file->divides |= names_is_overflow(f->name); /* so each access of its opens comes to posix_open_weigh */
 	file->last_op = -1;
 	file->usual = POSIX_NONE;
 }
@@ -83,6 +84,7 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
 	o->append = o->shared = false;
+	o->accesses = 0;
 	o->by = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
 }
@@ -130,6 +132,47 @@ uintptr_t posix_open_hold(uintptr_t at, int fd)
 		return at;
 	posix_open_release(at);
 	return 0;
+}
+
+/* ---- files without a record of their own ---- */
+
+static void begin_elsewhere(struct posix_open *o, struct posix_file *f)
+{
+	__atomic_store_n(&o->file, f, __ATOMIC_RELEASE);
+	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELEASE);
+}
+
+static int descriptor_of(const struct posix_open *o)
+{
+	int fd = fds_next(0);
+	while (fd >= 0 && fds_peek(fd) != (uintptr_t)o)
+		fd = fds_next(fd + 1);
+	return fd;
+}
+
+/* It was made for the open at hand, which moves over to it. */
+static void made_heavy(struct file *f)
+{
+	made(f);
+	((struct posix_file *)f)->record->opens = 1;
+}
+
+void posix_open_weigh(struct posix_open *o)
+{
+	static const struct file_kind heavy = {WRITTEN_POSIX, sizeof(struct posix_file), made_heavy};
+	uint32_t accesses = __atomic_add_fetch(&o->accesses, 1, __ATOMIC_RELAXED);
+	if (accesses & (accesses - 1) || accesses < POSIX_HEAVY)
+		return;
+	PATH(p);
+	int fd = descriptor_of(o);
+	if (fd < 0 || posix_name_of(fd, p) || names_class(LOG_MOD_POSIX, p))
+		return;
+	bool known = posix_file_known(p);
+	struct posix_file *shared = o->file, *f = file_heavy(&heavy, p, accesses);
+	if (!f)
+		return;
+	shared->record->opens -= !known && shared->record->opens > 0;
+	begin_elsewhere(o, f);
 }
 
 static void set_entry(int fd, uintptr_t at)
@@ -281,9 +324,10 @@ void posix_on_open_unnamed(struct span s, int fd)
 	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
 	if (at >= STATE_CLASS_COUNT) {
 		struct posix_open *o = (struct posix_open *)at;
-		if (lock_take(&o->file->lock)) {
-			count_open(o->file, s.start, end);
-			lock_drop(&o->file->lock);
+		struct posix_file *f = o->file;
+		if (lock_take(&f->lock)) {
+			count_open(f, s.start, end);
+			lock_drop(&f->lock);
 		}
 	} else if (at) {
 		names_count_class((enum state_class_id)at);
@@ -417,11 +461,12 @@ void posix_on_fileno(struct span s, int fd, const char *name)
 	self_enter();
 	struct posix_open *o = open_of_stream(fd, name);
 	if (o) {
+		struct posix_file *f = o->file;
 		o->shared = true;
-		if (lock_take(&o->file->lock)) {
-			o->file->record->filenos++;
-			count_open(o->file, s.start, end);
-			lock_drop(&o->file->lock);
+		if (lock_take(&f->lock)) {
+			f->record->filenos++;
+			count_open(f, s.start, end);
+			lock_drop(&f->lock);
 		}
 	}
 	self_leave();

@@ -170,14 +170,14 @@ void posix_fstat(struct posix_open *o, double start, unsigned mode, int result)
 
 void posix_on_map(struct span s, int64_t bytes, bool done)
 {
-	struct posix_record *r = record_of(s);
-	if (!r || !done)
+	if (!record_of(s) || !done)
 		return;
 	double end = clock_now();
 	self_enter();
-	if (lock_take(&posix_open_of(s)->file->lock)) {
-		r->mmaps++;
-		lock_drop(&posix_open_of(s)->file->lock);
+	struct posix_file *f = posix_open_of(s)->file;
+	if (lock_take(&f->lock)) {
+		f->record->mmaps++;
+		lock_drop(&f->lock);
 	}
 	operation_count(STATE_OP_POSIX_MMAP, IO_META, false, bytes, s.start, end);
 	self_leave();

@@ -86,11 +86,14 @@ static void count_access(struct posix_record *r, enum io_op op, const void *buff
 __attribute__((noinline)) static int64_t count_any(struct posix_open *o, enum io_op op, const void *buffer, int64_t at,
 						   int64_t got)
 {
-	o->file->usual = POSIX_NONE;
+	struct posix_file *f = o->file;
+	f->usual = POSIX_NONE;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	count_access(o->file->record, op, buffer, at, got);
+	count_access(f->record, op, buffer, at, got);
 	int64_t stride = count_pattern(o, op, at, got);
-	run_find_usual(o->file);
+	run_find_usual(f);
+	if (__builtin_expect(names_is_overflow(f->name), 0))
+		posix_open_weigh(o);
 	return stride;
 }
 

@@ -79,7 +79,9 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id c
 	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
 	t->asks = asks;
 	t->attention = t->moved = t->inlined = t->replaced = t->by_descriptor = false;
+	t->shares = file && names_is_overflow(file->name);
 	t->close = t->unclocked = 0;
+	t->accesses = 0;
 	t->clocked = 0;
 	stream_release(stdio_table_set(f, t));
 }
@@ -224,12 +226,13 @@ static void reach_end(struct stdio_stream *t, FILE *f)
 	if (!t->file || !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) || f->_IO_write_ptr <= f->_IO_write_base)
 		return;
 	int64_t reached = stdio_tell(t, f);
-	struct stdio_record *r = t->file->record;
-	if (!lock_take(&t->file->lock))
+	struct stdio_file *file = t->file;
+	struct stdio_record *r = file->record;
+	if (!lock_take(&file->lock))
 		return;
 	if (reached > r->max_byte_written + 1)
 		r->max_byte_written = reached - 1;
-	lock_drop(&t->file->lock);
+	lock_drop(&file->lock);
 }
 
 /* To close what one inherited is no use of the file. */

@@ -242,16 +242,19 @@ ALWAYS_INLINE void access_buffered(struct stdio_span s, FILE *f, enum io_op op, 
 	double now = clock_now();
 	double all = s.start < 0 ? (now + s.start - clock_cost) * STDIO_TIMED : 0;
 	self_enter();
-	if (lock_take(&t->file->lock)) {
+	struct stdio_file *file = t->file;
+	if (lock_take(&file->lock)) {
 		trace(t, op, bytes, now, now);
 		count(t, op, 1, bytes);
 		remember(t, f, op);
-		stamp_access(t->file, op, now, now);
+		stamp_access(file, op, now, now);
 		pace(t, now);
 		if (all > 0)
-			FILE_TIME(t->file, op, now - all, now);
-		lock_drop(&t->file->lock);
+			FILE_TIME(file, op, now - all, now);
+		lock_drop(&file->lock);
 	}
+	if (__builtin_expect(t->shares, 0))
+		stdio_weigh(t, f);
 	shard_buffered(op, bytes, now);
 	if (all > 0)
 		shard_estimate(op, now - all, now);
@@ -281,18 +284,21 @@ ALWAYS_INLINE void access_timed(struct stdio_span s, FILE *f, enum io_op op, int
 	double end = clock_now();
 	self_enter();
 	int64_t reached = asked(t, f, op, bytes);
-	if (lock_take(&t->file->lock)) {
+	struct stdio_file *file = t->file;
+	if (lock_take(&file->lock)) {
 		if (reached >= bytes && !is_part(t, reached - bytes))
 			t->offset = reached - bytes;
 		trace(t, op, bytes, s.start, end);
 		count(t, op, 1, bytes);
 		remember(t, f, op);
-		stamp_access(t->file, op, s.start, end);
+		stamp_access(file, op, s.start, end);
 		pace(t, s.start);
 		t->clocked = end;
-		FILE_TIME(t->file, op, s.start, end);
-		lock_drop(&t->file->lock);
+		FILE_TIME(file, op, s.start, end);
+		lock_drop(&file->lock);
 	}
+	if (__builtin_expect(t->shares, 0))
+		stdio_weigh(t, f);
 	shard_access(op, bytes, s.start, end);
 	self_leave();
 }
@@ -437,12 +443,13 @@ static void settle_class(enum state_class_id class, enum io_op op, int64_t n)
 static void settle_record(struct stdio_stream *t, const FILE *f, enum io_op op, int64_t n)
 {
 	double now = clock_now();
-	if (lock_take(&t->file->lock)) {
+	struct stdio_file *file = t->file;
+	if (lock_take(&file->lock)) {
 		trace(t, op, n, now, now);
 		count(t, op, n, n);
 		remember(t, f, op);
-		stamp_access(t->file, op, now, now);
-		lock_drop(&t->file->lock);
+		stamp_access(file, op, now, now);
+		lock_drop(&file->lock);
 	}
 	shard_buffered(op, n, now);
 }
@@ -499,13 +506,14 @@ static int64_t new_position(const struct stdio_stream *t, FILE *f, int64_t to, i
 
 static void seek_record(struct stdio_stream *t, int64_t at, double start, double end)
 {
-	if (!lock_take(&t->file->lock))
+	struct stdio_file *file = t->file;
+	if (!lock_take(&file->lock))
 		return;
-	t->file->record->seeks++;
+	file->record->seeks++;
 	t->offset = at;
-	stdio_stamp(t->file);
-	FILE_TIME(t->file, IO_META, start, end);
-	lock_drop(&t->file->lock);
+	stdio_stamp(file);
+	FILE_TIME(file, IO_META, start, end);
+	lock_drop(&file->lock);
 }
 
 void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int result)
@@ -526,8 +534,9 @@ void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int res
 
 static void flush_record(struct stdio_stream *t, int64_t reached, double start, double end)
 {
-	struct stdio_record *r = t->file->record;
-	if (!lock_take(&t->file->lock))
+	struct stdio_file *file = t->file;
+	struct stdio_record *r = file->record;
+	if (!lock_take(&file->lock))
 		return;
 	r->flushes++;
 	if (reached > 0) {
@@ -535,10 +544,10 @@ static void flush_record(struct stdio_stream *t, int64_t reached, double start, 
 		if (reached > r->max_byte_written + 1)
 			r->max_byte_written = reached - 1;
 	}
-	stamp_access(t->file, IO_WRITE, start, end);
-	stdio_stamp(t->file);
-	FILE_TIME(t->file, IO_WRITE, start, end);
-	lock_drop(&t->file->lock);
+	stamp_access(file, IO_WRITE, start, end);
+	stdio_stamp(file);
+	FILE_TIME(file, IO_WRITE, start, end);
+	lock_drop(&file->lock);
 }
 
 bool stdio_is_unused(const struct stdio_stream *t, const FILE *f)

@@ -391,10 +391,10 @@ static enum names_layout layout_of(enum mounts_layouts l)
 	return l == MOUNTS_LUSTRE ? NAMES_LAYOUT : l == MOUNTS_BEHIND ? NAMES_LAYOUT_BEHIND : NAMES_ASKED;
 }
 
-static struct name *make(const struct path *p, bool overflow)
+static struct name *make(const struct path *p, bool overflow, enum store_use use)
 {
 	uint64_t id = free_id(p);
-	const char *text = store_name(id, p->text, p->length, overflow);
+	const char *text = store_name(id, p->text, p->length, use);
 	struct name *n = text ? arena_take(sizeof *n) : NULL;
 	struct mounts_place place = mounts_place(p->text);
 	if (n)
@@ -409,13 +409,13 @@ static struct name *make(const struct path *p, bool overflow)
 	return n;
 }
 
-static struct name *entry(const struct path *p, bool overflow)
+static struct name *entry(const struct path *p, bool overflow, enum store_use use)
 {
 	uint64_t key = key_of(p->text, p->length);
 	struct slot *s = find_in(table, key);
 	if (s->name)
 		return s->name;
-	struct name *n = make(p, overflow);
+	struct name *n = make(p, overflow, use);
 	if (n) {
 		used++;
 		*place_of(table, n->id) = half_of(n->id);
@@ -430,9 +430,17 @@ static bool have_room(void)
 	return (table && 2 * used < table->size) || grow();
 }
 
-struct name *names_entry(const struct path *p)
+struct name *names_entry(const struct path *p, enum store_use use)
 {
-	return have_room() ? entry(p, false) : NULL;
+	return have_room() ? entry(p, false, use) : NULL;
+}
+
+struct name *names_shared_entry(const struct path *p, enum store_use use)
+{
+	struct name *shared = have_room() ? entry(p, true, use) : NULL;
+	if (shared)
+		shared->overflow = true; /* also where a file has that very name */
+	return shared;
 }
 
 static inline struct name *find(uint64_t key)
@@ -498,36 +506,6 @@ struct name *names_recall(int module, int dir, const char *path, enum state_clas
 	if (path[0] == '/')
 		return recall(module, path, strlen(path), class);
 	return dir == AT_FDCWD && path[0] != '<' ? recall_relative(module, path, class) : NULL;
-}
-
-/* <mount point>/<other files>, so that readers still see the file system. */
-static struct name *overflow_entry(const struct path *p)
-{
-	PATH(overflow);
-	const char *mount = mounts_point(p->text);
-	size_t n = mount ? strlen(mount) : 0;
-	n = n == 1 ? 0 : n;
-	memcpy(overflow->text, mount ? mount : "", n);
-	memcpy(overflow->text + n, "/<other files>", 15);
-	overflow->length = (uint32_t)n + 14;
-	struct name *shared = entry(overflow, true);
-	if (shared)
-		shared->overflow = true; /* also where a file has that very name */
-	return shared;
-}
-
-struct name *names_overflow(int module, const struct path *p)
-{
-	if (!have_room())
-		return NULL;
-	store_partial(module);
-	overflow_add(&store_state()->overflow, log_hash(p->text, p->length, 0), p->text, p->length);
-	return overflow_entry(p);
-}
-
-bool names_is_overflow(const struct name *n)
-{
-	return n->overflow;
 }
 
 void names_reserve(void)

@@ -11,6 +11,7 @@
 
 #include "process_state.h"
 #include "path.h"
+#include "store.h"
 
 /* Whether a file is to be asked for its layout. */
 enum names_layout {
@@ -25,7 +26,7 @@ struct name {
 	uint64_t id;
 	const char *text;          /* in the store */
 	int64_t alignment;         /* block size of its file system, -1 = unknown */
-	bool overflow;             /* stands for all files beyond the budget on one mount */
+	bool overflow;             /* stands for files beyond the budget: of a mount, or of a package */
 	bool dots;                 /* `..` behind a symbolic link */
 	uint8_t layout;            /* enum names_layout */
 	void *file[WRITTEN_COUNT]; /* each module's own state */
@@ -66,22 +67,20 @@ static inline bool names_leads(enum state_class_id class, const char *path)
 /* Adds one open of a class that has no records. */
 void names_count_class(enum state_class_id class);
 
-/* Between names_lock, where that is true, and names_unlock: the entry of a path, made if need be; NULL when the budget is used up. */
-struct name *names_entry(const struct path *p);
+/* Between names_lock, where that is true, and names_unlock: the entry of a path, made if need be; NULL when what it may use is used up. */
+struct name *names_entry(const struct path *p, enum store_use use);
 bool names_lock(void);
 void names_unlock(void);
 
 /* The entry of a path that has one, or NULL. */
 struct name *names_find(const struct path *p);
 
-/*
- * The entry that files beyond the budget share, one per mount point: what was folded is counted, and the
- * module is marked partial. Inside names_lock.
- */
-struct name *names_overflow(int module, const struct path *p);
-
-/* True for such an entry: its records are not held against the budget. */
-bool names_is_overflow(const struct name *n);
+/* The same for one that files beyond the budget share. */
+struct name *names_shared_entry(const struct path *p, enum store_use use);
+static inline bool names_is_overflow(const struct name *n)
+{
+	return n->overflow;
+}
 
 /* Around all that may change the working directory, or its name. Without the second, it is asked for each time from then on. */
 void names_directory_changing(void);

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "confined.h"
 #include "ending.h"
+#include "folded.h"
 #include "kernel.h"
 #include "lock.h"
 #include "logname.h"
@@ -360,6 +361,7 @@ static bool restart(void)
 		if ((*m)->fork_save)
 			(*m)->fork_save();
 	names_reset();
+	folded_reset();
 	site_reset();
 	if (!make_own_store())
 		return false;

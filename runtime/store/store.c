@@ -14,7 +14,7 @@
 #include "sys.h"
 #include "trailer.h"
 
-enum { GRANT = 64 * 1024, SELDOM = 10 };
+enum { GRANT = 64 * 1024, SELDOM = 10, STORE_LARGE = 8192 /* a record and a name */ };
 
 /* A part of the memory that readers get of the store. */
 struct store_part {
@@ -196,9 +196,30 @@ static bool may_grow(size_t n)
 	return false;
 }
 
-static void *take(struct store_region *r, size_t n, bool reserved)
+static size_t room_for(enum store_use use)
 {
-	if ((!reserved && (store.spent + n > store.budget || !may_grow(n))) || !store_region_reach(r, r->used + n))
+	size_t budget = store.budget;
+	return use == STORE_PROGRAM ? budget / 2 : use == STORE_DATA ? budget - budget / 8 : budget;
+}
+
+bool store_is_narrow(void)
+{
+	return store.spent + STORE_LARGE > room_for(STORE_PROGRAM);
+}
+
+unsigned store_heavy_halvings(void)
+{
+	size_t left = store.spent < store.budget ? store.budget - store.spent : 0, whole = store.budget / 8;
+	unsigned n = 0;
+	while (n < 8 && left <= whole >> (n + 1))
+		n++;
+	return n;
+}
+
+static void *take(struct store_region *r, size_t n, enum store_use use)
+{
+	bool reserved = use == STORE_SHARED;
+	if ((!reserved && (store.spent + n > room_for(use) || !may_grow(n))) || !store_region_reach(r, r->used + n))
 		return NULL;
 	char *at = store_region_at(r, r->used);
 	if (at)
@@ -206,19 +227,19 @@ static void *take(struct store_region *r, size_t n, bool reserved)
 	return at;
 }
 
-static bool at_limit(enum written slot, size_t size)
+static bool at_limit(enum written slot, size_t size, enum store_use use)
 {
 	const struct written_module *w = &written_modules[slot];
 	int64_t most = config.max_records[w->module];
-	return (most && store.records[slot] >= most) || store.module[slot].used + size > store.budget / w->at_most;
+	return (most && store.records[slot] >= most) || store.module[slot].used + size > room_for(use) / w->at_most;
 }
 
 /* Inside the store's lock. */
-static void *take_record(enum written slot, uint64_t id, size_t size, bool reserved)
+static void *take_record(enum written slot, uint64_t id, size_t size, enum store_use use)
 {
 	uint64_t *record = NULL;
-	if (reserved || !at_limit(slot, size))
-		record = take(&store.module[slot], size, reserved);
+	if (use == STORE_SHARED || !at_limit(slot, size, use))
+		record = take(&store.module[slot], size, use);
 	if (record)
 		*record = id;
 	return record;
@@ -232,12 +253,12 @@ static void publish_record(enum written slot, size_t size)
 	__atomic_store_n(&header()->module[written_modules[slot].module].length, r->used, __ATOMIC_RELEASE);
 }
 
-void *store_record(enum written slot, uint64_t id, bool reserved)
+void *store_record(enum written slot, uint64_t id, enum store_use use)
 {
 	size_t size = written_modules[slot].size;
 	if (!lock_take_deep(&store.lock))
 		return NULL;
-	void *record = take_record(slot, id, size, reserved);
+	void *record = take_record(slot, id, size, use);
 	if (record)
 		publish_record(slot, size);
 	lock_drop_deep(&store.lock);
@@ -248,7 +269,7 @@ void *store_record_filled(enum written slot, uint64_t id, size_t size, store_fil
 {
 	if (size > STORE_OVERLAP || !lock_take_deep(&store.lock))
 		return NULL;
-	void *record = take_record(slot, id, size, false);
+	void *record = take_record(slot, id, size, STORE_DATA);
 	if (record) {
 		fill(record, context);
 		publish_record(slot, size);
@@ -257,12 +278,12 @@ void *store_record_filled(enum written slot, uint64_t id, size_t size, store_fil
 	return record;
 }
 
-const char *store_name(uint64_t id, const char *name, size_t length, bool reserved)
+const char *store_name(uint64_t id, const char *name, size_t length, enum store_use use)
 {
 	size_t n = sizeof id + length + 1;
 	if (!lock_take_deep(&store.lock))
 		return NULL;
-	char *at = take(&store.names, n, reserved);
+	char *at = take(&store.names, n, use);
 	if (at) {
 		memcpy(at, &id, sizeof id);
 		memcpy(at + sizeof id, name, length);
@@ -380,6 +401,17 @@ bool store_touch_optional(enum state_optional_part part, const void *at, size_t 
 	bool there = store.row->has & part || store_region_touch(&store.state, state_offset(at), state_offset(at) + n);
 	if (there)
 		__atomic_fetch_or(&store.row->has, part, __ATOMIC_RELEASE);
+	lock_drop_deep(&store.lock);
+	return there;
+}
+
+bool store_touch_folded(const void *at, size_t n)
+{
+	if (!lock_take_deep(&store.lock))
+		return false;
+	bool there = store_region_touch(&store.state, state_offset(at), state_offset(at) + n);
+	if (there)
+		__atomic_fetch_or(&store.row->has, STATE_HAS_FOLDED, __ATOMIC_RELEASE);
 	lock_drop_deep(&store.lock);
 	return there;
 }

@@ -23,10 +23,19 @@ bool store_make(int dir, const char *path, const struct store_room *room, const 
 		bool laid_down);
 
 /*
- * A zeroed record of a module with its id set, or NULL when the budget or the limit of the module is used up. A few reserved ones
- * (for what all folded files share) are not held against the budget.
+ * What a record or a name is for: how much of the budget may be used up, with it. Files of programs leave half to data; files that
+ * are used once leave an eighth to those that turn out to be heavy. A few that all folded files share are not held against it.
  */
-void *store_record(enum written slot, uint64_t id, bool reserved);
+enum store_use { STORE_PROGRAM, STORE_DATA, STORE_HEAVY, STORE_SHARED };
+
+/* Whether a file of a program may find no room where one of data does. No lock. */
+bool store_is_narrow(void);
+
+/* What is left for heavy files, as a power of two: all of it = 0, less than half 1, less than a quarter 2, ... No lock. */
+unsigned store_heavy_halvings(void);
+
+/* A zeroed record of a module with its id set, or NULL when the budget or the limit of the module is used up. */
+void *store_record(enum written slot, uint64_t id, enum store_use use);
 
 /*
  * A record with arrays behind it, of a module that has such: nothing else is to be written behind it. It is filled before a reader
@@ -36,7 +45,7 @@ typedef void store_fill(void *record, const void *context);
 void *store_record_filled(enum written slot, uint64_t id, size_t size, store_fill *fill, const void *context);
 
 /* Appends a name; returns its copy in the store, or NULL when the budget is used up. */
-const char *store_name(uint64_t id, const char *name, size_t length, bool reserved);
+const char *store_name(uint64_t id, const char *name, size_t length, enum store_use use);
 
 /* Zeroed room for a chunk of the trace, of at most TRACE_MOST bytes; NULL when there is none left. */
 void *store_trace(size_t n);
@@ -64,6 +73,8 @@ void store_reserve(int files, size_t name);
 bool store_touch(const void *at, size_t n);
 /* Makes the pages of a part of the state's `optional` exist, if they do not yet. */
 bool store_touch_optional(enum state_optional_part part, const void *at, size_t n);
+/* The same for a row of `folded` there, which grows. */
+bool store_touch_folded(const void *at, size_t n);
 struct process_state *store_state(void);
 
 /* A counter of this store, for a forked child: where it can still be reached when the child's own store takes its place. */

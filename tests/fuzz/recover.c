@@ -75,8 +75,10 @@ static void fill_state(struct process_state *state)
 						.end = 2,
 						.host = "fuzz",
 						.exe = "/bin/x"};
-	state->overflow.opens = 3;
-	state->overflow.directory[0] = (struct overflow_directory){3, 0, "/folded"};
+	state->overflow.files[OVERFLOW_DATA].opens = 3;
+	state->has |= STATE_HAS_FOLDED;
+	state->overflow.directories = 1;
+	state->optional.folded[0] = (struct overflow_directory){3, 0, "/folded"};
 	state->deaths = 1;
 	state->death[0] = (struct state_death){78, 9};
 	state->unobserved[0] = (struct state_unobserved){1, UNTRACED_STATIC, "/bin/static"};

@@ -98,3 +98,136 @@ def test_the_sufficient_budget_suffices(
     text = run_iolens(["show", "--base", "--ext", "log2"], cwd=tmp_path).stdout
     assert "folded" not in shown.sections(text)
     assert sum(1 for (module, _, _) in shown.records(text) if module == "POSIX") == FILES
+
+
+MANY = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void put(const char *name, int times)
+{
+	int fd = open(name, O_RDWR | O_CREAT | O_APPEND, 0600);
+	for (int i = 0; i < times; i++)
+		if (write(fd, "0123456789", 10) != 10)
+			exit(1);
+	close(fd);
+}
+
+/* Modules, then files in directories, then what is heavy. */
+int main(int argc, char **argv)
+{
+	int modules = atoi(argv[1]), directories = atoi(argv[2]), each = atoi(argv[3]);
+	char name[128];
+	mkdir("site-packages", 0700);
+	for (int i = 0; i < modules; i++) {
+		snprintf(name, sizeof name, "site-packages/p%d", i % 3);
+		mkdir(name, 0700);
+		snprintf(name, sizeof name, "site-packages/p%d/m%d.py", i % 3, i);
+		close(open(name, O_RDONLY | O_CREAT, 0600));
+		unlink(name);
+	}
+	put("data.bin", 1);
+	for (int d = 0; d < directories; d++) {
+		snprintf(name, sizeof name, "d%04d", d);
+		mkdir(name, 0700);
+		for (int i = 0; i < each; i++) {
+			snprintf(name, sizeof name, "d%04d/f%d", d, i);
+			put(name, 1);
+			unlink(name);
+		}
+	}
+	put("heavy.bin", 20000);
+	for (int i = 0; i < 3000; i++)
+		put("often.log", 1);
+	FILE *f = fopen("stream.txt", "w");
+	for (int i = 0; i < 20000; i++)
+		fputs("0123456789", f);
+	return argc < 4 || fclose(f);
+}
+"""
+
+MODULES, DIRECTORIES, EACH = 4000, 1000, 4
+
+
+@pytest.fixture
+def crowded(compile_program: Callable[[str], Path], run_iolens: Run, tmp_path: Path) -> str:
+    """`show` of a process with 4,000 modules, 4,000 light files and three heavy ones, in a budget of 1 MiB."""
+    command = ["run", "-q", "-o", "log", "--", compile_program(MANY), str(MODULES), str(DIRECTORIES), str(EACH)]
+    done = run_iolens(command, cwd=tmp_path, env={"IOLENS_BUDGET": "1"})
+    assert done.returncode == 0, done.stderr
+    return run_iolens(["show", "--base", "--show-incomplete", "--ext", "log"], cwd=tmp_path).stdout
+
+
+def _records(text: str, module: str) -> dict[str, dict[str, str]]:
+    return {name: row for (m, name, _), row in shown.records(text).items() if m == module}
+
+
+def test_imports_leave_room_to_data(crowded: str, tmp_path: Path) -> None:
+    posix = _records(crowded, "POSIX")
+    own = [name for name in posix if name.endswith(".py")]
+    shared = {name: int(row["POSIX_OPENS"]) for name, row in posix.items() if "program files" in name}
+    assert posix[f"{tmp_path}/data.bin"]["POSIX_BYTES_WRITTEN"] == "10"
+    assert 300 < len(own) < 900, "half of a MiB"
+    assert set(shared) == {f"{tmp_path}/site-packages/p{n}/<other program files>" for n in range(3)}
+    assert sum(shared.values()) == MODULES - len(own)
+    (row,) = shown.sections(crowded)["folded"]
+    assert int(row["program_opens"]) == MODULES - len(own)
+    assert abs(int(row["program_files"]) - (MODULES - len(own))) < 0.1 * MODULES
+
+
+def test_a_heavy_file_that_comes_last_has_a_record(crowded: str, tmp_path: Path) -> None:
+    posix, stdio = _records(crowded, "POSIX"), _records(crowded, "STDIO")
+    heavy, often = posix[f"{tmp_path}/heavy.bin"], posix[f"{tmp_path}/often.log"]
+    assert (heavy["POSIX_OPENS"], heavy["POSIX_WRITES"]) == ("1", str(20000 - 64))
+    assert heavy["POSIX_BYTES_WRITTEN"] == str(10 * (20000 - 64))
+    assert 2900 < int(often["POSIX_OPENS"]) == int(often["POSIX_WRITES"]) < 3000
+    stream = stdio[f"{tmp_path}/stream.txt"]
+    assert stream["STDIO_OPENS"] == "1" and int(stream["STDIO_WRITES"]) > 19000
+
+
+def test_totals_stay_exact_when_a_file_gets_its_record_late(crowded: str) -> None:
+    light = DIRECTORIES * EACH
+    posix, stdio = _records(crowded, "POSIX").values(), _records(crowded, "STDIO").values()
+    assert sum(int(r["POSIX_OPENS"]) for r in posix) == MODULES + 1 + light + 1 + 3000
+    assert sum(int(r["POSIX_WRITES"]) for r in posix) == 1 + light + 20000 + 3000
+    assert sum(int(r["STDIO_OPENS"]) for r in stdio) == 1
+    assert sum(int(r["STDIO_WRITES"]) for r in stdio) == 20000
+
+
+def test_directories_of_files_without_a_record_are_exact(crowded: str) -> None:
+    rows = {Path(r["directory"]).name: r for r in shown.sections(crowded)["folded_directory"]}
+    opens = [int(row["opens"]) for name, row in rows.items() if name.startswith("d0")]
+    assert all(row["surplus"] == "0" for row in rows.values())
+    assert len(opens) > 800 and opens.count(EACH) >= len(opens) - 1
+
+
+def test_files_says_how_many_have_no_record(crowded: str, run_iolens: Run, tmp_path: Path) -> None:
+    text = run_iolens(["files", "--top", "3", "log"], cwd=tmp_path).stdout
+    (row,) = shown.sections(crowded)["folded"]
+    (line,) = [line for line in text.splitlines() if line.startswith("<other files>:")]
+    assert f"{int(row['opens']):,} uses (open, stat) of about {int(row['files']):,} files without a record of their own" in line
+
+
+def test_what_stands_for_many_files_is_not_read_many_times_over(crowded: str, run_iolens: Run, tmp_path: Path) -> None:
+    assert crowded
+    findings = run_iolens(["findings", "--all", "log"], cwd=tmp_path).stdout
+    assert "times over" not in findings and "lower bounds" not in findings
+
+
+def test_more_directories_than_rows_say_how_unsure_they_are(
+    compile_program: Callable[[str], Path], run_iolens: Run, tmp_path: Path
+) -> None:
+    """4,500 directories of one file each: the rows' sum is exact, and no row is off by more than it says."""
+    command = ["run", "-q", "-o", "log", "--", compile_program(MANY), "0", "4500", "1"]
+    assert run_iolens(command, cwd=tmp_path, env={"IOLENS_BUDGET": "1"}).returncode == 0
+    text = run_iolens(["show", "--ext", "log"], cwd=tmp_path).stdout
+    rows = shown.sections(text)["folded_directory"]
+    (folded,) = shown.sections(text)["folded"]
+    assert len(rows) == 2048
+    assert sum(int(row["opens"]) for row in rows) == int(folded["opens"])
+    light = [row for row in rows if Path(row["directory"]).name.startswith("d")]
+    assert all(int(row["opens"]) - int(row["surplus"]) == 1 for row in light)
+    assert {int(row["surplus"]) for row in light} == {0, 1}

@@ -25,11 +25,6 @@ bool config_traced(int module)
 	return module == LOG_MOD_DXT_POSIX;
 }
 
-bool names_is_overflow(const struct name *n)
-{
-	return n->overflow;
-}
-
 bool filter_leaves_out(const struct filter_pair *p, int module, const char *text)
 {
 	return p == &config.name && module == LOG_MOD_DXT_POSIX && !strcmp(text, "/left out");

@@ -31,7 +31,7 @@ _COLUMNS = {
         size_65_plus i""",
     "communication": "rank i, kind s, call s, count i, bytes i, time f, shortest f, longest f",
     "timeline": "rank i, thread i, start f, end f, read f, write f, meta f",
-    "folded": "rank i, opens i, files i, budget i, sufficient_budget i",
+    "folded": "rank i, opens i, files i, program_opens i, program_files i, budget i, sufficient_budget i",
     "folded_directory": "rank i, directory s, opens i, surplus i",
     "unobserved": "rank i, program s, reason s, count i",
     "unrecorded": "rank i, interface s, program s, reason s",

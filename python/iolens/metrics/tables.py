@@ -133,7 +133,7 @@ _FILE_SITE = """
 """
 
 # Records that stand for one file, and not for what had no room for a record of its own.
-_SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other files>')"
+_SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other %files>')"
 
 # Files that were written under one name and renamed: each rename makes another file of either name.
 _RENAMED = """
@@ -151,7 +151,7 @@ _SINGLE_OF = f"""
 _FILE_SUM = """
     SELECT s.log, s.id, CASE WHEN n.name LIKE '/%' THEN regexp_extract(n.name, '^(.*)/[^/]*$', 1) END AS directory,
         coalesce(d.mount, '') AS mount, coalesce(d.file_system, '') AS file_system, l.osts,
-        n.name IS NULL OR n.name NOT LIKE '%<other files>' AS single,
+        n.name IS NULL OR n.name NOT LIKE '%<other %files>' AS single,
         s.bytes_read, s.bytes_written, s.io_time, s.metadata_time, s.small_writes
     FROM (
         SELECT log, id, coalesce(sum(bytes_read), 0)::BIGINT AS bytes_read,

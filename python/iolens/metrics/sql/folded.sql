@@ -1,13 +1,16 @@
 -- title: Files that share a record for lack of memory
 -- topic: job
 -- layout: table
--- definition: for each rank, how many opens of how many files (estimated) went to records that stand for a whole
---   directory, the memory budget, and a budget that would have been enough; then the directories.
+-- definition: for each rank, how many uses by name (opens: open and stat) of how many files (estimated) went to records that stand for the files
+--   of a mount point or of a program's package, how many of them were programs' own (modules, libraries), the memory
+--   budget, and a budget that would have been enough; then the directories. surplus: by how much a directory's opens may
+--   be too high; 0 = they are exact.
 -- unit: opens, files, bytes
 -- direction: lower
 -- needs: folded
 -- source: iolens
-SELECT log, rank, NULL::VARCHAR AS directory, opens, files, budget, sufficient_budget FROM folded
+SELECT log, rank, NULL::VARCHAR AS directory, opens, NULL::BIGINT AS surplus, files, program_opens, program_files, budget, sufficient_budget
+FROM folded
 UNION ALL
-SELECT log, rank, directory, opens, surplus, NULL, NULL FROM folded_directory
+SELECT log, rank, directory, opens, surplus, NULL, NULL, NULL, NULL, NULL FROM folded_directory
 ORDER BY log, rank, directory NULLS FIRST, opens DESC

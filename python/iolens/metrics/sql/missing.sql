@@ -12,7 +12,9 @@ WITH lower AS (
     LEFT JOIN (SELECT * FROM file_of WHERE interface = 'posix') AS p USING (log, id) GROUP BY log
 )
 SELECT log, coalesce(module, darshan) AS what, 'incomplete' AS kind,
-    'The memory for records was used up: files and bytes are missing, all sums are lower bounds.' AS meaning,
+    CASE WHEN log IN (SELECT log FROM folded) AND darshan NOT LIKE 'DXT%'
+        THEN 'The memory for records was used up: files without one share records, all sums are exact.'
+        ELSE 'The memory for records was used up: files and bytes are missing, all sums are lower bounds.' END AS meaning,
     CASE WHEN module = 'posix' THEN lost END AS lost_bytes
 FROM module LEFT JOIN lower USING (log) WHERE partial > 0
 UNION ALL

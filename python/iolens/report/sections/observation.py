@@ -18,7 +18,7 @@ def _folded(source: Source) -> list[str]:
     if not opens:
         return []
     text = (
-        f"Folded: {_counted(opens, 'open')} of files that found no room for a record of their own are "
+        f"Folded: {_counted(opens, 'use')} (open, stat) of files that found no room for a record of their own are "
         "counted together; totals are exact."
     )
     return [text + (f" MODMEM={surplus} would hold all." if surplus else "")]
@@ -173,7 +173,7 @@ def _not_followed(source: Source) -> list[Block]:
         (
             Column("directory", "Directory", "path"),
             Column("opens", "Opens", "count"),
-            Column("surplus", "Files without a record", "count"),
+            Column("surplus", "Of these at most another's", "count"),
         ),
         "SELECT directory, sum(opens)::BIGINT AS opens, sum(surplus)::BIGINT AS surplus FROM folded_directory "
         "WHERE log = {log} GROUP BY directory ORDER BY opens DESC, directory",
