@@ -124,8 +124,9 @@ def compare(program: dict[str, Any], said: Said) -> tuple[str, str]:
     return ("right", "") if named else ("cause wrong", f"{said.first}; expected: {program['cause']}")
 
 
-def new_row(program: dict[str, Any]) -> Row:
-    return Row(program["id"], program["family"], program.get("cold", False), program["verdict"], "skipped")
+def new_row(program: dict[str, Any], reason: str = "") -> Row:
+    cold = program.get("cold", False)
+    return Row(program["id"], program["family"], cold, program["verdict"], "skipped", reason)
 
 
 def judged(program: dict[str, Any], known: Row) -> Row:

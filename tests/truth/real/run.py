@@ -89,14 +89,15 @@ def missing(row: Program) -> list[str]:
 def bash(command: str, folder: Path, environment: dict[str, str], limit: int) -> float:
     """Seconds."""
     began = time.monotonic()
-    with (folder / ".printed").open("w+") as printed:
+    # Not /dev/null: grep stops at its first match there.
+    with (folder / ".printed").open("w+") as printed, (folder / ".output").open("w") as output:
         try:
             done = subprocess.run(
                 ["bash", "-c", command],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=output,
                 stderr=printed,
                 timeout=limit,
                 check=False,
@@ -181,7 +182,7 @@ def row_of(program: Program, data: dict[str, Program], runs: Path) -> judge.Row:
         for name in program.get("data", []):
             make(name, data)
         row = judge.judged(program, replace(row, said=observe(program, runs)))
-        if row.result != "right" and not row.cold:
+        if row.result in ("not known", "wrong") and not row.cold:
             # The first run may have met a cold cache: the second one counts.
             row = judge.judged(program, replace(row, said=observe(program, runs), again=True))
     except (FailedError, KeyError, ValueError) as error:
@@ -210,8 +211,8 @@ def main() -> int:
     began, rows, runs = time.monotonic(), [], PLACE / f"runs.{os.getpid()}"
     known = judge.read(asked.again) if asked.again else {}
     for program in chosen:
-        old = known.get(program["id"])
-        rows.append(judge.judged(program, old) if old else row_of(program, listed["data"], runs))
+        old = known.get(program["id"], judge.new_row(program, "not run"))
+        rows.append(judge.judged(program, old) if asked.again else row_of(program, listed["data"], runs))
         print(judge.cells(rows[-1]), rows[-1].reason, flush=True)
         if asked.json:
             judge.write(asked.json, rows)
