@@ -161,15 +161,24 @@ def totals(rows: Sequence[Row]) -> str:
     )
 
 
+def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
+    """Why -> which."""
+    listed: dict[str, list[str]] = {}
+    for row in rows:
+        if row.result not in RESULTS:
+            listed.setdefault(f"{row.result}, {row.reason}", []).append(row.id)
+    return listed
+
+
 def put(page: Path, rows: Sequence[Row], took: str) -> None:
     """Between the marks in the page."""
     text = page.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     head = "| program | expected | result | seconds | in I/O | first cause said | other high, medium |"
-    body = "\n".join(cells(row) for row in rows)
-    page.write_text(
-        f"{before}{BEGIN}\n{totals(rows)} {took}\n\n{head}\n{RULE}\n{body}\n{END}{after}", encoding="utf-8"
-    )
+    body = "\n".join(cells(row) for row in rows if row.said and row.result in RESULTS)
+    left = "\n".join(f"* {why}: {', '.join(ids)}" for why, ids in left_out(rows).items())
+    inside = f"{totals(rows)} {took}\n\n{head}\n{RULE}\n{body}\n\nWithout a result:\n\n{left or '* none'}\n"
+    page.write_text(f"{before}{BEGIN}\n{inside}{END}{after}", encoding="utf-8")
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

@@ -10,6 +10,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,22 +92,24 @@ def bash(command: str, folder: Path, environment: dict[str, str], limit: int) ->
     began = time.monotonic()
     # Not /dev/null: grep stops at its first match there.
     with (folder / ".printed").open("w+") as printed, (folder / ".output").open("w") as output:
+        process = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=printed,
+            start_new_session=True,
+        )
         try:
-            done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=printed,
-                timeout=limit,
-                check=False,
-            )
+            code = process.wait(limit)
         except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             raise FailedError(f"not over after {limit} s") from error
-        if done.returncode:
+        if code:
             printed.seek(0)
-            raise FailedError(f"exit {done.returncode}: {printed.read()[-300:].strip()}")
+            raise FailedError(f"exit {code}: {printed.read()[-300:].strip()}")
     return time.monotonic() - began
 
 

@@ -79,7 +79,7 @@ def test_the_page_counts(tmp_path: Path) -> None:
     program = {"id": "x", "family": "f", **NOT}
     rows = [
         judge.judged(program, replace(judge.new_row(program), said=SAID)),
-        judge.new_row({**program, "id": "y"}),
+        judge.new_row({**program, "id": "y"}, "no x"),
     ]
     page = tmp_path / "page.md"
     page.write_text(f"before\n{judge.BEGIN}\nold\n{judge.END}\nafter\n")
@@ -88,6 +88,7 @@ def test_the_page_counts(tmp_path: Path) -> None:
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "1 programs: 0 right, 0 cause wrong, 0 not known, 1 wrong; 1 skipped" in text
     assert "| x | not | wrong | 2.00 | 80 % | sync_storm | sync_storm |" in text
+    assert "* skipped, no x: y\n" in text
     judge.write(tmp_path / "rows.json", rows)
     assert judge.read(tmp_path / "rows.json")["x"].said == SAID
 
