@@ -1,0 +1,196 @@
+"""What iolens says of a real program, and whether it is what the expert says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+# From this part of the run on, I/O is said to be its cause, below the other it is said not to be.
+CAUSE, PART = 0.25, 0.05
+
+# What the truth says it is instead -> words of the verdict, any of which will do.
+INSTEAD = {
+    "processor": ["the processor", "the processors"],
+    "start of processes": ["the start of"],
+    "waiting": ["waiting"],
+    "page faults": ["page faults"],
+    "too short": [""],
+}
+BEGIN, END = "<!-- make truth-real: begin -->", "<!-- make truth-real: end -->"
+RULE = f"|{'---|' * 7}"
+RESULTS = ("right", "cause wrong", "not known", "wrong")
+
+
+@dataclass
+class Said:
+    """By iolens, of one run: seconds, part of the run, findings as (rule, severity, seconds)."""
+
+    verdict: str
+    level: str
+    share: float
+    run_time: float
+    findings: list[tuple[str, str, float]]
+
+    @property
+    def problems(self) -> list[str]:
+        return [rule for rule, severity, _ in self.findings if severity in ("high", "medium")]
+
+    @property
+    def causes(self) -> list[str]:
+        return [rule for rule, severity, _ in self.findings if severity in ("high", "medium", "low")]
+
+    @property
+    def faults(self) -> float:
+        """The part of the run that goes into page faults from storage, as the verdict estimates it."""
+        said = re.search(r"page faults, about ([0-9.]+) %", self.verdict)
+        return float(said[1]) / 100 if said else 0.0
+
+    @property
+    def first(self) -> str:
+        """The cause as a reader sees it first: of I/O the first finding, or what the verdict says instead."""
+        instead = re.search(r"; (?:it is|more goes into) (.*)", self.verdict)
+        if self.share >= PART and self.causes:
+            return self.causes[0]
+        return instead[1] if instead else self.causes[0] if self.causes else "nothing"
+
+
+@dataclass
+class Row:
+    """One program: what was expected, what was said. result: of RESULTS, or "skipped" and "failed" with the reason."""
+
+    id: str
+    family: str
+    cold: bool
+    expected: str
+    result: str
+    reason: str = ""
+    said: Said | None = None
+    false: list[str] = field(default_factory=list)
+    again: bool = False
+    load: float = 0.0
+
+
+def ask(iolens: str, log: Path) -> Said:
+    def printed(command: str) -> Any:
+        done = subprocess.run([iolens, command, "--json", str(log)], stdout=subprocess.PIPE, check=False)
+        return json.loads(done.stdout)
+
+    about = printed("info")
+    verdict = about["verdict"]
+    found = [(f["rule"], f["severity"], f["time_lost"] or 0.0) for f in printed("findings")["findings"]]
+    return Said(
+        verdict["text"], verdict["level"], verdict.get("io_share", 0.0), about["job"]["run_time"], found
+    )
+
+
+def names_cause(program: dict[str, Any], said: Said) -> bool:
+    """Is what a reader sees first the cause? A row of accept that begins with = stands for words of the verdict."""
+    accepted = program.get("accept", [])
+    words = [word[1:] for word in accepted if word.startswith("=")]
+    return said.first in accepted or any(word in said.verdict for word in words)
+
+
+def names_instead(program: dict[str, Any], said: Said) -> bool:
+    wanted = program.get("instead", "")
+    return any(word in said.verdict for key, words in INSTEAD.items() if key in wanted for word in words)
+
+
+def false_problems(program: dict[str, Any], said: Said) -> list[str]:
+    """Findings of weight that are not among the causes."""
+    return sorted({rule for rule in said.problems if rule not in program.get("accept", [])})
+
+
+def compare(program: dict[str, Any], said: Said) -> tuple[str, str]:
+    """The result and its reason. Page faults from storage are I/O, whichever word the verdict has for them."""
+    share = min(1.0, max(said.share, said.faults))
+    if said.level == "unknown":
+        return "not known", said.verdict
+    if program["verdict"] == "io" and share < CAUSE:
+        return "wrong", f"I/O is the cause: {program['cause']}"
+    if program["verdict"] == "not" and said.level == "problem":
+        return "wrong", f"I/O is not the cause: {program['cause']}"
+    if program["verdict"] == "mixed" and share < PART and not names_instead(program, said):
+        return ("right", "") if "the processor" in said.verdict else ("wrong", program["cause"])
+    if program["verdict"] == "not":
+        named = names_instead(program, said) or names_cause(program, said)
+    else:
+        named = names_cause(program, said)
+    return ("right", "") if named else ("cause wrong", f"{said.first}; expected: {program['cause']}")
+
+
+def new_row(program: dict[str, Any], reason: str = "") -> Row:
+    cold = program.get("cold", False)
+    return Row(program["id"], program["family"], cold, program["verdict"], "skipped", reason)
+
+
+def judged(program: dict[str, Any], known: Row) -> Row:
+    """The row again, from what was said: the truth's list of rules may have changed."""
+    if known.said:
+        known.result, known.reason = compare(program, known.said)
+        known.false = false_problems(program, known.said)
+    return known
+
+
+def cells(row: Row) -> str:
+    said = row.said
+    texts = [row.id + (" (cold)" if row.cold else ""), row.expected, row.result]
+    if said:
+        texts += [f"{said.run_time:.2f}", f"{100 * said.share:.0f} %", said.first, " ".join(row.false) or "-"]
+    else:
+        texts += ["-", "-", row.reason, "-"]
+    return f"| {' | '.join(text.replace('|', '/') for text in texts)} |"
+
+
+def totals(rows: Sequence[Row]) -> str:
+    count = Counter(row.result for row in rows)
+    asked = sum(count[result] for result in RESULTS)
+    parts = [f"{count[result]} {result}" for result in RESULTS]
+    left = [f"{count[result]} {result}" for result in ("failed", "skipped") if count[result]]
+    weight = sum(len(row.false) for row in rows)
+    verdicts = sum(row.result in ("right", "cause wrong") for row in rows)
+    return (
+        f"{asked} programs: {', '.join(parts)}; {', '.join(left) or 'none skipped'}. The verdict (cause or not) "
+        f"is right for {verdicts} of {asked}. {weight} findings of high or medium severity name what the expert "
+        "does not name."
+    )
+
+
+def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
+    """Why -> which."""
+    listed: dict[str, list[str]] = {}
+    for row in rows:
+        if row.result not in RESULTS:
+            listed.setdefault(f"{row.result}, {row.reason}", []).append(row.id)
+    return listed
+
+
+def put(page: Path, rows: Sequence[Row], took: str) -> None:
+    """Between the marks in the page."""
+    text = page.read_text(encoding="utf-8")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    head = "| program | expected | result | seconds | in I/O | first cause said | other high, medium |"
+    body = "\n".join(cells(row) for row in rows if row.said and row.result in RESULTS)
+    left = "\n".join(f"* {why}: {', '.join(ids)}" for why, ids in left_out(rows).items())
+    inside = f"{totals(rows)} {took}\n\n{head}\n{RULE}\n{body}\n\nWithout a result:\n\n{left or '* none'}\n"
+    page.write_text(f"{before}{BEGIN}\n{inside}{END}{after}", encoding="utf-8")
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+
+
+def read(path: Path) -> dict[str, Row]:
+    rows = {}
+    for one in json.loads(path.read_text(encoding="utf-8")):
+        said = one.pop("said")
+        if said:
+            said["findings"] = [tuple(found) for found in said["findings"]]
+        rows[one["id"]] = Row(**one, said=Said(**said) if said else None)
+    return rows

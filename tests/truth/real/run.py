@@ -1,0 +1,231 @@
+"""Real programs of truth.toml under `iolens run`: is the verdict, and the first cause, the expert's?
+
+`python tests/truth/real/run.py [--page FILE] [--json FILE] [WORD...]` runs all of them, or those whose id, family or
+verdict are among the WORDs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import judge
+from iolens.rules.rule import read_toml
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+IOLENS = ROOT / ".venv" / "bin" / "iolens"
+# `make truth-real` makes it; what is missing there is skipped.
+BIN = ROOT / ".venv" / "real" / "bin"
+PLACE = Path(os.environ.get("REAL_PLACE") or Path(tempfile.gettempdir()) / "iolens-real")
+LIMIT, MAKING = 90, 900
+DROP = Path("/proc/sys/vm/drop_caches")
+
+Program = dict[str, Any]
+
+
+class FailedError(Exception):
+    """A command of a row failed: what it printed last."""
+
+
+def table() -> dict[str, Any]:
+    return read_toml((HERE / "truth.toml").read_text(encoding="utf-8"))
+
+
+def is_compound(command: str) -> bool:
+    """More than one command with its redirections: a shell has to run it."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"|\\.", "", command)
+    return bool(re.search(r"[|;&(]|^(for|while|cd|until)\b|^[A-Z_]+=", bare))
+
+
+def observed(command: str) -> str:
+    """The command as a user of iolens would type it."""
+    if is_compound(command):
+        return f'"$IOLENS" run --quiet -o "$LOG" -- bash -c {shell_word(command)}'
+    return f'"$IOLENS" run --quiet -o "$LOG" -- {command}'
+
+
+def shell_word(text: str) -> str:
+    quoted = text.replace("'", "'\\''")
+    return f"'{quoted}'"
+
+
+@cache
+def python_packages() -> frozenset[str]:
+    python = BIN / "python"
+    if not python.exists():
+        return frozenset()
+    ask = "import importlib.metadata as m; print(*(d.metadata['Name'] for d in m.distributions()))"
+    done = subprocess.run([python, "-c", ask], stdout=subprocess.PIPE, text=True, check=True)
+    return frozenset(done.stdout.lower().replace("_", "-").split())
+
+
+@cache
+def is_installed(package: str) -> bool:
+    asked = ["dpkg-query", "-W", "-f", "${db:Status-Status}", package]
+    if not shutil.which("dpkg-query"):
+        return False
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout == "installed"
+
+
+def missing(row: Program) -> list[str]:
+    """What the row needs and the machine lacks."""
+    lacks = [p for p in row.get("debian", []) if not is_installed(p)]
+    lacks += [p for p in row.get("pypi", []) if p.lower() not in python_packages()]
+    lacks += [t for t in row.get("tools", []) if not shutil.which(t)]
+    return lacks
+
+
+def bash(command: str, folder: Path, environment: dict[str, str], limit: int) -> float:
+    """Seconds."""
+    began = time.monotonic()
+    # Not /dev/null: grep stops at its first match there.
+    with (folder / ".printed").open("w+") as printed, (folder / ".output").open("w") as output:
+        process = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=printed,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise FailedError(f"not over after {limit} s") from error
+        if code:
+            printed.seek(0)
+            raise FailedError(f"exit {code}: {printed.read()[-300:].strip()}")
+    return time.monotonic() - began
+
+
+def environment() -> dict[str, str]:
+    path = f"{BIN}:{os.environ['PATH']}" if BIN.exists() else os.environ["PATH"]
+    more = {
+        "D": str(PLACE / "data"),
+        "ROOT": str(ROOT),
+        "IOLENS": str(IOLENS),
+        "PATH": path,
+        "UCX_LOG_LEVEL": "error",
+    }
+    return {**os.environ, **more, "OMPI_MCA_mpi_yield_when_idle": "1", "PYTHONDONTWRITEBYTECODE": ""}
+
+
+def make(name: str, data: dict[str, Program]) -> None:
+    """The data, once."""
+    folder, mark = PLACE / "data", PLACE / "made" / name
+    if mark.exists():
+        return
+    for other in data[name].get("needs", []):
+        make(other, data)
+    lacks = missing(data[name])
+    if lacks:
+        raise FailedError(f"data {name}: no {', '.join(lacks)}")
+    folder.mkdir(parents=True, exist_ok=True)
+    bash(f"set -e\n{data[name]['make']}", folder, environment(), MAKING)
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
+
+
+def prepare(program: Program, folder: Path) -> dict[str, str]:
+    folder.mkdir(parents=True)
+    script, place = folder.with_suffix(".script"), environment()
+    script.write_text(program.get("script", "").lstrip("\n"), encoding="utf-8")
+    log = folder.with_suffix(".darshan")
+    log.unlink(missing_ok=True)
+    place |= {"S": str(script), "LOG": str(log)}
+    if "setup" in program:
+        bash(program["setup"], folder, place, LIMIT)
+    return place
+
+
+def finish(program: Program, folder: Path, place: dict[str, str]) -> None:
+    if "after" in program:
+        bash(program["after"], folder, place, LIMIT)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def observe(program: Program, runs: Path) -> judge.Said:
+    """Of a cold program the page cache is emptied before."""
+    folder = runs / program["id"]
+    place = prepare(program, folder)
+    if program.get("cold"):
+        os.sync()
+        DROP.write_text("3")
+    try:
+        bash(observed(program["run"]), folder, place, LIMIT)
+    finally:
+        finish(program, folder, place)
+    return judge.ask(str(IOLENS), Path(place["LOG"]))
+
+
+def row_of(program: Program, data: dict[str, Program], runs: Path) -> judge.Row:
+    row = judge.new_row(program)
+    lacks = missing(program)
+    if row.cold and not os.access(DROP, os.W_OK):
+        lacks.append("right to empty the page cache")
+    if lacks:
+        row.reason = f"no {', '.join(lacks)}"
+        return row
+    try:
+        for name in program.get("data", []):
+            make(name, data)
+        row = judge.judged(program, replace(row, said=observe(program, runs)))
+        if row.result in ("not known", "wrong") and not row.cold:
+            # The first run may have met a cold cache: the second one counts.
+            row = judge.judged(program, replace(row, said=observe(program, runs), again=True))
+    except (FailedError, KeyError, ValueError) as error:
+        row.result, row.reason = "failed", " ".join(str(error).split())
+    row.load = round(os.getloadavg()[0], 1)
+    return row
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", type=Path, help="put the table into this page")
+    parser.add_argument("--json", type=Path, help="write what was said and expected")
+    parser.add_argument("--again", type=Path, help="run nothing: judge what --json wrote")
+    parser.add_argument("--packages", choices=("debian", "pypi"), help="only print what the programs need")
+    parser.add_argument("words", nargs="*", help="only programs whose id, family or verdict is one of these")
+    asked = parser.parse_args()
+    listed = table()
+    if asked.packages:
+        every = [*listed["program"], *listed["data"].values()]
+        print(*sorted({name for one in every for name in one.get(asked.packages, [])}))
+        return 0
+    wanted = set(asked.words)
+    chosen = [p for p in listed["program"] if not wanted or wanted & {p["id"], p["family"], p["verdict"]}]
+    if not chosen:
+        parser.error("no program has one of these words")
+    began, rows, runs = time.monotonic(), [], PLACE / f"runs.{os.getpid()}"
+    known = judge.read(asked.again) if asked.again else {}
+    for program in chosen:
+        old = known.get(program["id"], judge.new_row(program, "not run"))
+        rows.append(judge.judged(program, old) if asked.again else row_of(program, listed["data"], runs))
+        print(judge.cells(rows[-1]), rows[-1].reason, flush=True)
+        if asked.json:
+            judge.write(asked.json, rows)
+    took = f"One run of each, {(time.monotonic() - began) / 60:.0f} minutes."
+    shutil.rmtree(runs, ignore_errors=True)
+    print(judge.totals(rows), took)
+    if asked.page:
+        judge.put(asked.page, rows, took)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

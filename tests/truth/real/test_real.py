@@ -1,0 +1,105 @@
+"""The table of real programs, how they are judged, and three that need nothing: `make truth-real` runs all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import judge
+import pytest
+from iolens.rules.rule import read_toml
+
+HERE = Path(__file__).parent
+TABLE = read_toml((HERE / "truth.toml").read_text(encoding="utf-8"))
+PROGRAMS = TABLE["program"]
+KEYS = {
+    "id": str, "family": str, "debian": list, "pypi": list, "tools": list, "data": list, "script": str, "setup": str,
+    "run": str, "after": str, "cold": bool, "processes": str, "verdict": str, "instead": str, "cause": str,
+    "accept": list, "why": str, "note": str,
+}  # fmt: skip
+IO = {"verdict": "io", "cause": "fsync", "accept": ["sync_storm", "=fdatasync"]}
+NOT = {"verdict": "not", "cause": "deflate", "instead": "processor"}
+SAID = judge.Said("80 % of the run time goes into I/O", "problem", 0.8, 2.0, [("sync_storm", "high", 1.5)])
+
+
+def test_every_row_is_whole() -> None:
+    assert len(PROGRAMS) >= 120 and len({p["id"] for p in PROGRAMS}) == len(PROGRAMS)
+    for program in PROGRAMS:
+        assert {key for key, value in program.items() if not isinstance(value, KEYS[key])} == set()
+        assert {"id", "family", "run", "verdict", "cause", "why"} <= program.keys(), program["id"]
+        assert (program["verdict"] == "not") == ("instead" in program), program["id"]
+        assert program["verdict"] == "not" or program["accept"], program["id"]
+        assert set(program.get("data", [])) <= TABLE["data"].keys(), program["id"]
+        assert any(word in program.get("instead", "too short") for word in judge.INSTEAD), program["id"]
+
+
+def test_a_third_is_io_and_thirty_are_cold() -> None:
+    verdicts = [p["verdict"] for p in PROGRAMS]
+    assert set(verdicts) == {"io", "not", "mixed"} and verdicts.count("io") >= len(PROGRAMS) * 0.3
+    assert sum(p.get("cold", False) for p in PROGRAMS) >= 30
+
+
+def test_accepted_rules_exist(root: Path) -> None:
+    rules = {path.stem for path in (root / "python/iolens/rules").rglob("*.toml")}
+    named = {rule for p in PROGRAMS for rule in p.get("accept", []) if not rule.startswith("=")}
+    assert named and named - rules == set()
+
+
+@pytest.mark.parametrize(
+    ("program", "said", "result"),
+    [
+        (IO, SAID, "right"),
+        (IO, replace(SAID, findings=[("tiny_writes", "high", 1.5)]), "cause wrong"),
+        (IO, replace(SAID, verdict="80 %: 9 fdatasync calls", findings=[]), "right"),
+        (IO, replace(SAID, level="good", share=0.01), "wrong"),
+        (IO, replace(SAID, level="unknown", share=0.1), "not known"),
+        (NOT, SAID, "wrong"),
+        (NOT, replace(SAID, level="good", share=0.01, verdict="1 %; it is the processor, busy"), "right"),
+        (NOT, replace(SAID, level="good", share=0.01, verdict="1 %; it is waiting"), "cause wrong"),
+    ],
+)
+def test_what_counts_as_right(program: dict[str, Any], said: judge.Said, result: str) -> None:
+    assert judge.compare(program, said)[0] == result
+
+
+def test_page_faults_from_storage_are_io() -> None:
+    said = replace(
+        SAID, level="look", share=0.1, findings=[], verdict="10 %; more goes into page faults, about 60.5 %"
+    )
+    assert said.faults == 0.605
+    assert judge.compare({**IO, "accept": ["=page faults"]}, said) == ("right", "")
+
+
+def test_the_page_counts(tmp_path: Path) -> None:
+    program = {"id": "x", "family": "f", **NOT}
+    rows = [
+        judge.judged(program, replace(judge.new_row(program), said=SAID)),
+        judge.new_row({**program, "id": "y"}, "no x"),
+    ]
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{judge.BEGIN}\nold\n{judge.END}\nafter\n")
+    judge.put(page, rows, "1 minute.")
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "1 programs: 0 right, 0 cause wrong, 0 not known, 1 wrong; 1 skipped" in text
+    assert "| x | not | wrong | 2.00 | 80 % | sync_storm | sync_storm |" in text
+    assert "* skipped, no x: y\n" in text
+    judge.write(tmp_path / "rows.json", rows)
+    assert judge.read(tmp_path / "rows.json")["x"].said == SAID
+
+
+def test_three_that_need_nothing(root: Path, tmp_path: Path) -> None:
+    programs = ["python-logging", "sleep-poll", "python-state-rename"]
+    wanted = tmp_path / "rows.json"
+    command = [sys.executable, str(HERE / "run.py"), "--json", str(wanted), *programs]
+    subprocess.run(command, check=True, cwd=root, env={**os.environ, "REAL_PLACE": str(tmp_path)})
+    rows = {row["id"]: row for row in json.loads(wanted.read_text())}
+    assert set(rows) == set(programs)
+    assert {row["result"] for row in rows.values()} <= {"right", "cause wrong"}, rows
+    assert rows["sleep-poll"]["result"] == "right" and rows["sleep-poll"]["said"]["run_time"] > 2
+    assert {rule for rule, _, _ in rows["python-state-rename"]["said"]["findings"]} & {"sync_storm"}
