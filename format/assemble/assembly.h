@@ -293,6 +293,7 @@ void assembly_drop_rows(struct trailer_section *s, const bool *dropped);
 int assembly_add_unobserved(struct assembly *a, struct store_reader *i);
 /* Interfaces that the process used, or may have used, and whose calls are not recorded. */
 int assembly_add_unrecorded(struct assembly *a, struct store_reader *i);
+int assembly_add_folded(struct assembly *a, struct store_reader *i);
 int assembly_add_observer(struct assembly *a, struct store_reader *i);
 
 int assembly_sections_write(struct assembly *a);

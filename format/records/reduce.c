@@ -31,21 +31,6 @@ static int64_t add(int64_t a, int64_t b)
 
 /* ---- what a record says ---- */
 
-int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role)
-{
-	int64_t sum = 0;
-	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f))
-		if (f->count == 1 && f->type != FIELD_F64)
-			sum = add(sum, peek(record, f->offset)->i);
-	return sum;
-}
-
-double reduce_f64(const struct schema_module *m, const void *record, enum field_role role)
-{
-	const struct schema_field *f = schema_by_role(m, role);
-	return f ? peek(record, f->offset)->d : 0;
-}
-
 static int64_t sum_of(const struct reduce_role *r, const void *record)
 {
 	int64_t sum = 0;

@@ -1,5 +1,7 @@
 #include "reduce_plan.h"
 
+#include "reduce.h"
+
 #include <string.h>
 
 /* ---- one kind after the other ---- */
@@ -152,4 +154,23 @@ const struct reduce_plan *reduce_plan(const struct schema_module *m, struct redu
 	}
 	work_out(room, m);
 	return room;
+}
+
+/* ---- single fields, by their role ---- */
+
+int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role)
+{
+	int64_t sum = 0;
+	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f))
+		if (f->count == 1 && f->type != FIELD_F64)
+			sum = (int64_t)((uint64_t)sum +
+					*(const uint64_t *)((const uint8_t *)record +
+							    f->offset)); /* of damaged logs it may wrap */
+	return sum;
+}
+
+double reduce_f64(const struct schema_module *m, const void *record, enum field_role role)
+{
+	const struct schema_field *f = schema_by_role(m, role);
+	return f ? *(const double *)((const uint8_t *)record + f->offset) : 0;
 }

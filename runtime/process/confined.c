@@ -25,9 +25,6 @@ void confined_prepare(void)
 	struct state_process *p = &store_state()->process;
 	self_enter();
 	reserve();
-	kernel_io(p->kernel_at_end);
-	kernel_used(p->used_at_end);
-	p->own_moved[IO_READ] = sys_own_read;
-	p->own_moved[IO_WRITE] = sys_own_written;
+	kernel_account(p, false);
 	self_leave();
 }

@@ -63,7 +63,7 @@ void kernel_used(int64_t out[STATE_USED_COUNT])
 	out[STATE_USED_WAITS] = u.ru_nvcsw;
 }
 
-int64_t kernel_delay(void)
+static int64_t delay(void)
 {
 	struct counts c = {.path = "/proc/self/schedstat"}; /* ns on a processor, ns waiting for one, times */
 	int64_t ns = 0;
@@ -72,6 +72,16 @@ int64_t kernel_delay(void)
 	for (at = at ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
 		ns = ns * 10 + (*at - '0');
 	return ns / 1000;
+}
+
+void kernel_account(struct state_process *p, bool short_lived)
+{
+	kernel_used(p->used_at_end);
+	if (!short_lived)
+		p->used_at_end[STATE_USED_DELAY] = delay();
+	kernel_io(p->kernel_at_end);
+	p->own_moved[IO_READ] = sys_own_read;
+	p->own_moved[IO_WRITE] = sys_own_written;
 }
 
 bool kernel_moved_much(const int64_t start[STATE_IO_COUNT], const int64_t end[STATE_IO_COUNT])

@@ -490,16 +490,11 @@ static void wake_touched(void)
 
 void (*life_on_rank_end)(void);
 
-static const double NOT_SHORT = 0.1 /* s; a shorter process is not worth another question */;
+static const double SHORT_LIFE = 0.1 /* s */;
 
 static void tell_end(struct state_process *p, enum state_end reason, int code)
 {
-	kernel_used(p->used_at_end);
-	if (clock_now() - p->start >= NOT_SHORT)
-		p->used_at_end[STATE_USED_DELAY] = kernel_delay();
-	kernel_io(p->kernel_at_end);
-	p->own_moved[IO_READ] = sys_own_read;
-	p->own_moved[IO_WRITE] = sys_own_written;
+	kernel_account(p, clock_now() - p->start < SHORT_LIFE);
 	p->end = clock_now();
 	p->ended = life.epoch.realtime + (int64_t)(p->end * 1e9);
 	p->exit_code = code;
