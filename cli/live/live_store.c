@@ -6,6 +6,7 @@
 
 #include "index.h"
 #include "reduce.h"
+#include "reduce_plan.h"
 #include "schema.h"
 #include "store_reader.h"
 

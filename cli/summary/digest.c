@@ -6,6 +6,7 @@
 #include "file_system.h"
 #include "records.h"
 #include "reduce.h"
+#include "reduce_plan.h"
 
 enum { MANY_RECORDS = 1 << 14 };
 enum { SMALL_CLASSES = 3 };          /* of the ten size classes: up to 10 KiB */

@@ -39,23 +39,6 @@ static int64_t sum_of(const struct reduce_role *r, const void *record)
 	return sum;
 }
 
-/* Without what only gave an open file another descriptor. A counter below 0 was not counted. */
-static int64_t opens_of(const struct reduce_plan *p, const void *record)
-{
-	int64_t opens = sum_of(&p->opens, record);
-	for (int k = 0; k < p->copies.n; k++) {
-		int64_t copies = peek(record, p->copies.at[k])->i;
-		opens -= copies > 0 && opens >= copies ? copies : 0;
-	}
-	return opens;
-}
-
-int64_t reduce_opens(const struct schema_module *m, const void *record)
-{
-	struct reduce_plan room;
-	return opens_of(reduce_plan(m, &room), record);
-}
-
 static double time_of(const struct reduce_role *r, const void *record)
 {
 	return r->n ? peek(record, r->at[0])->d : 0;
@@ -66,7 +49,7 @@ void reduce_sums(const struct schema_module *m, const void *record, struct reduc
 	struct reduce_plan room;
 	const struct reduce_plan *p = reduce_plan(m, &room);
 	*s = (struct reduce_sums){
-		.opens = opens_of(p, record),
+		.opens = reduce_opens(m, record),
 		.reads = sum_of(&p->reads, record),
 		.writes = sum_of(&p->writes, record),
 		.bytes_read = sum_of(&p->read_bytes, record),

@@ -17,6 +17,7 @@
 
 #include "frequencies.h"
 #include "schema.h"
+#include "reduce_plan.h"
 
 /* Count, sum, and sum of squared deviations from the mean. */
 struct reduce_moments {
@@ -84,12 +85,5 @@ struct reduce_sums {
 };
 
 void reduce_sums(const struct schema_module *m, const void *record, struct reduce_sums *s);
-
-/* The opens that were made: those of the record less its copies (dup, fileno). */
-int64_t reduce_opens(const struct schema_module *m, const void *record);
-
-/* Sum of the integer counters with that role, 0 if the module has none. */
-int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role);
-double reduce_f64(const struct schema_module *m, const void *record, enum field_role role);
 
 #endif

@@ -1,7 +1,5 @@
 #include "reduce_plan.h"
 
-#include "reduce.h"
-
 #include <string.h>
 
 /* ---- one kind after the other ---- */
@@ -154,6 +152,29 @@ const struct reduce_plan *reduce_plan(const struct schema_module *m, struct redu
 	}
 	work_out(room, m);
 	return room;
+}
+
+static int64_t number_at(const void *record, uint16_t at)
+{
+	int64_t n;
+	memcpy(&n, (const char *)record + at, sizeof n);
+	return n;
+}
+
+/* A counter below 0 was not counted. */
+int64_t reduce_opens(const struct schema_module *m, const void *record)
+{
+	struct reduce_plan room;
+	const struct reduce_plan *p = reduce_plan(m, &room);
+	int64_t opens = 0;
+	for (int k = 0; k < p->opens.n; k++)
+		if (__builtin_add_overflow(opens, number_at(record, p->opens.at[k]), &opens))
+			return INT64_MAX;
+	for (int k = 0; k < p->copies.n; k++) {
+		int64_t copies = number_at(record, p->copies.at[k]);
+		opens -= copies > 0 && copies <= opens ? copies : 0;
+	}
+	return opens;
 }
 
 /* ---- single fields, by their role ---- */

@@ -72,4 +72,11 @@ struct reduce_plan {
 /* `room` is for the one that is still being worked out by another thread. */
 const struct reduce_plan *reduce_plan(const struct schema_module *m, struct reduce_plan *room);
 
+/* The opens that were made: those of the record less its copies (dup, fileno). */
+int64_t reduce_opens(const struct schema_module *m, const void *record);
+
+/* Sum of the integer counters with that role, 0 if the module has none. */
+int64_t reduce_i64(const struct schema_module *m, const void *record, enum field_role role);
+double reduce_f64(const struct schema_module *m, const void *record, enum field_role role);
+
 #endif

@@ -194,25 +194,6 @@ __attribute__((noinline)) static void record_special(const struct span *s, enum 
 	record_access(SPECIAL, s, op, buffer, at, got, end);
 }
 
-void posix_settle(struct span s, enum io_op op, double start)
-{
-	struct posix_file *f = posix_open_of(s)->file;
-	struct sampled before;
-	self_enter();
-	run_settle(op, s.fd);
-	if (sampling_take(s, op, start, &before)) {
-		if (lock_take(&f->lock)) {
-			FILE_TIME_SPREAD(f, op, before.from, before.until, before.busy);
-			lock_drop(&f->lock);
-		}
-		if (!before.inner)
-			state_timeline_spread(&self.shard->timeline, op, before.from, before.until, before.busy);
-		if (op == IO_META)
-			self.shard->operation[STATE_OP_POSIX_SEEK].time += before.busy;
-	}
-	self_leave();
-}
-
 /* ---- accesses that take no clock ---- */
 
 /* One that is no part of the descriptor's run: the next one may be. */

@@ -45,9 +45,6 @@ void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t 
 /* The program spent [s.start, end] in a call that submits requests for the file. */
 void posix_on_submit(struct span s, enum io_op op, double end);
 
-/* The times of the calls before `start` that took no clock (sampling.h). */
-void posix_settle(struct span s, enum io_op op, double start);
-
 /* `times` accesses of which one is known. */
 void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, int64_t times);
 

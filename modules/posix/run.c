@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include "runs.h"
+#include "sampling.h"
 #include "sizes.h"
 
 void run_find_usual(struct posix_file *f)
@@ -94,4 +95,23 @@ void run_begin_seeks(const struct posix_open *o, int fd)
 		return;
 	begin(run, o->file, 0, 0);
 	run->of = (uintptr_t)o->file;
+}
+
+void posix_settle(struct span s, enum io_op op, double start)
+{
+	struct posix_file *f = posix_open_of(s)->file;
+	struct sampled before;
+	self_enter();
+	run_settle(op, s.fd);
+	if (sampling_take(s, op, start, &before)) {
+		if (lock_take(&f->lock)) {
+			FILE_TIME_SPREAD(f, op, before.from, before.until, before.busy);
+			lock_drop(&f->lock);
+		}
+		if (!before.inner)
+			state_timeline_spread(&self.shard->timeline, op, before.from, before.until, before.busy);
+		if (op == IO_META)
+			self.shard->operation[STATE_OP_POSIX_SEEK].time += before.busy;
+	}
+	self_leave();
 }

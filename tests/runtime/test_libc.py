@@ -48,7 +48,9 @@ def came(libc: dict[str, str]) -> dict[str, tuple[int, ...]]:
     """The version of glibc that each function came with."""
     found: dict[str, tuple[int, ...]] = {}
     for name in {told.split()[2] for told in libc.values()}:
-        done = subprocess.run(["nm", "-D", "--defined-only", name], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["nm", "-D", "--defined-only", name], check=True, capture_output=True, text=True
+        )
         for symbol, version in re.findall(r" (\S+?)@@?GLIBC_(2[.\d]+)$", done.stdout, re.MULTILINE):
             number = tuple(map(int, version.split(".")))
             found[symbol] = min(number, found.get(symbol, number))
