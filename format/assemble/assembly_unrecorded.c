@@ -22,10 +22,13 @@ static unsigned linked_into(struct assembly *a, const char *program)
 /* What was recorded was found: the program has a shared library of that name, too. */
 static bool is_recorded(const struct assembly *a, const struct state_process *p, int library)
 {
-	static const uint64_t modules[LINKED_LIBRARIES] = {[LINKED_HDF5] = 1ull << LOG_MOD_H5F | 1ull << LOG_MOD_H5D,
-							   [LINKED_PNETCDF] = 1ull << LOG_MOD_PNETCDF_FILE |
-									      1ull << LOG_MOD_PNETCDF_VAR};
-	return library == LINKED_MPI ? p->mpi_size > 0 : a->source->holds & modules[library];
+	const char *begin = library == LINKED_HDF5 ? "H5" : "PNETCDF", *name;
+	if (library == LINKED_MPI)
+		return p->mpi_size > 0;
+	for (int m = 0; m < LOG_MAX_MODULES; m++)
+		if (a->source->holds >> m & 1 && (name = log_module_name(m)) && !strncmp(name, begin, strlen(begin)))
+			return true;
+	return false;
 }
 
 static int add(struct assembly *a, int64_t rank, const char *interface, const char *program, const char *reason)

@@ -21,9 +21,8 @@ static const struct place places[] = {
 };
 
 /* What a program's parts end in, wherever they lie. */
-static const char *const endings[] = {".py",  ".pyc", ".pyo", ".pyi", ".pth", ".so",   ".js",
-				      ".cjs", ".mjs", ".jl",  ".ji",  ".rb",  ".pm",   ".pl",
-				      ".R",   ".rdb", ".rdx", ".jar", ".lua", ".class"};
+static const char *const endings[] = {".py", ".pyc", ".pyo", ".pyi", ".pth", ".so",  ".js",  ".cjs", ".mjs", ".jl",
+				      ".ji", ".rb",  ".pm",  ".pl",  ".R",   ".rdb", ".rdx", ".jar", ".lua", ".class"};
 
 /* The end of the place that a path has at `at`, where a component begins; 0 = there is none. */
 static size_t place_end(const struct path *p, size_t at, const struct place *place)
@@ -52,9 +51,11 @@ static size_t deeper(const struct path *p, size_t end, int components)
 static size_t package_end(const struct path *p)
 {
 	size_t end = 0;
-	for (const char *slash = p->text; slash; slash = memchr(slash + 1, '/', p->length - (size_t)(slash + 1 - p->text))) {
+	for (const char *slash = p->text; slash;
+	     slash = memchr(slash + 1, '/', p->length - (size_t)(slash + 1 - p->text))) {
 		size_t at = (size_t)(slash + 1 - p->text);
-		for (size_t i = 0; slash[1] && strchr("sdnlRgp.", slash[1]) && i < sizeof places / sizeof *places; i++) {
+		for (size_t i = 0; slash[1] && strchr("sdnlRgp.", slash[1]) && i < sizeof places / sizeof *places;
+		     i++) {
 			size_t place = place_end(p, at, &places[i]);
 			if (place)
 				end = deeper(p, place, places[i].depth + (p->text[place + 1] == '@'));
@@ -99,7 +100,7 @@ static size_t program_directory(const struct path *p)
 
 /* ---- what they share ---- */
 
-static size_t packages; /* entries that were made */
+static size_t packages; /* entries that were made; under the lock of the names */
 
 /* They take a sixteenth of the budget at most, a KiB each. */
 static bool more_packages(void)
@@ -141,7 +142,7 @@ struct name *folded_mount(const struct path *p, enum store_use use)
 
 /* ---- how many there are ---- */
 
-static struct overflow_index directories;
+static struct overflow_index directories; /* under the lock of the names */
 
 void folded_count(int module, const struct path *p, enum store_use use)
 {
@@ -155,10 +156,10 @@ void folded_count(int module, const struct path *p, enum store_use use)
 
 /*
  * Opens of files without a record, by a hash of their names. Another file's open takes one away from a slot's count, and the slot when
- * none is left (as in HeavyKeeper, of Gong and others, 2018): of a million that are opened once each, none is counted up.
+ * none is left (as in HeavyKeeper, of Gong and others, 2018): of a million that are opened once each, none is counted up. Under the
+ * lock of the names.
  */
 enum { SLOTS = 1024, LEAST = 64 };
-
 static struct {
 	uint32_t key;
 	uint32_t opens;

@@ -193,12 +193,8 @@ static void start_observing(int argc, char **argv, char **environment)
  */
 static bool is_allowed(void)
 {
-	if (life.allowed && !life.asked && !life.in_session) {
-		const char *config_home = config_variable(life.environment, "XDG_CONFIG_HOME");
-		const char *home = config_variable(life.environment, "HOME");
-		life.allowed = !logname_opt_out(config_home, home, life.command, sizeof life.command) ||
-			       !sys_exists(life.command);
-	}
+	if (life.allowed && !life.asked && !life.in_session)
+		life.allowed = !surroundings_opted_out(life.environment, life.command, sizeof life.command);
 	life.asked = true;
 	return life.allowed;
 }

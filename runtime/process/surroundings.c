@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "config.h"
+#include "logname.h"
 #include "platform.h"
 #include "session.h"
 #include "store.h"
@@ -52,4 +53,20 @@ int64_t surroundings_job(char **environment, const char *name)
 {
 	const struct platform_source here = {NULL, variable, environment, ""};
 	return platform_job(&here, name);
+}
+
+/* A home whose path is too long for `room`. */
+static __attribute__((noinline)) bool opted_out_far(const char *config_home, const char *home)
+{
+	char path[4096];
+	return logname_opt_out(config_home, home, path, sizeof path) && sys_exists(path);
+}
+
+bool surroundings_opted_out(char **environment, char *room, size_t n)
+{
+	const char *config_home = config_variable(environment, "XDG_CONFIG_HOME");
+	const char *home = config_variable(environment, "HOME");
+	if (logname_opt_out(config_home, home, room, n))
+		return sys_exists(room);
+	return opted_out_far(config_home, home);
 }

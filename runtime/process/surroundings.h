@@ -2,6 +2,7 @@
 #ifndef IOLENS_SURROUNDINGS_H
 #define IOLENS_SURROUNDINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,8 @@ void surroundings_describe(void *environment);
 
 /* The number of the scheduler's job, 0 = there is none; `name`: the variable that holds it, NULL = the scheduler's own. */
 int64_t surroundings_job(char **environment, const char *name);
+
+/* Has the user said no (`iolens disable`)? `room` is for a path. */
+bool surroundings_opted_out(char **environment, char *room, size_t n);
 
 #endif
