@@ -12,6 +12,7 @@
 #include "abandoned.h"
 #include "bundle.h"
 #include "job_stores.h"
+#include "linked_in.h"
 #include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
@@ -140,7 +141,7 @@ static int recover(struct options *o)
 	char name[4096], what[64];
 	struct log_error err;
 	struct assemble_found found = {0};
-	struct assemble_job job = {.found = &found, .wrote = announce, .reads = show_progress};
+	struct assemble_job job = {.found = &found, .wrote = announce, .reads = show_progress, .linked_in = linked_in};
 	if (o->log)
 		snprintf(name, sizeof name, "%s", o->log);
 	else

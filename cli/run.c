@@ -17,6 +17,7 @@
 #include "cli.h"
 #include "epoch.h"
 #include "launcher.h"
+#include "linked_in.h"
 #include "live_line.h"
 #include "abandoned.h"
 #include "logname.h"
@@ -266,6 +267,7 @@ static int write_log(const struct options *o, const struct session_dir *session,
 		     const char *path, struct assemble_found *found, struct logs_written *w)
 {
 	struct assemble_job job = {.epoch = session->epoch,
+				   .linked_in = linked_in,
 				   .ended = epoch_now().realtime,
 				   .command = end->pid,
 				   .status = end->status,

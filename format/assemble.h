@@ -48,6 +48,8 @@ struct assemble_job {
 	int status;                   /* how it ended, as of waitpid */
 	const int64_t *command_io;    /* the kernel's counts of it then (STATE_IO_), NULL = not known */
 	struct assemble_found *found; /* may be NULL */
+	/* linked_in, where the time and memory for a look at each program's symbols are not those of an observed process; or NULL. */
+	unsigned (*linked_in)(const char *program);
 	void (*wrote)(void *context, const char *path); /* called for every log; may be NULL */
 	/* Called before each store: what it is read for, a constant, and which one of how many it is, from 0. May be NULL. */
 	void (*reads)(void *context, const char *step, size_t store, size_t stores);

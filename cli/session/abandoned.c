@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "linked_in.h"
 #include "other_users.h"
 #include "recovery.h"
 #include "session_dir.h"
@@ -78,7 +79,7 @@ static void assemble(struct search *s, const char *path, const struct session_po
 	char log[4096 + 256], why[3 * 4096];
 	struct log_error err;
 	struct assemble_found found = {0};
-	struct assemble_job job = {.found = &found, .wrote = s->wrote};
+	struct assemble_job job = {.found = &found, .wrote = s->wrote, .linked_in = linked_in};
 	name_log(r, note, log, sizeof log);
 	if (assemble_stores(&job, (const char *const *)r->stores, r->used, log, &err) < 0) {
 		snprintf(why, sizeof why, "log %s not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,

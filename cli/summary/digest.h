@@ -108,8 +108,8 @@ struct digest {
 	bool estimated; /* it is not measured: of records, of what the program called itself */
 	bool mpi;
 	int64_t processes, folded_opens, folded_files; /* about so many */
-	int64_t unfinished; /* processes whose end was not seen: killed, or still running */
-	int64_t missing;    /* processes and ranks without a usable store */
+	int64_t unfinished;                            /* processes whose end was not seen: killed, or still running */
+	int64_t missing;                               /* processes and ranks without a usable store */
 	int64_t by_kernel,
 		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */

@@ -20,7 +20,6 @@ enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY
 
 static const double LITTLE = 0.02; /* of the run time */
 
-
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
 #define S(t) units_seconds((char[UNITS_TEXT]){0}, t)

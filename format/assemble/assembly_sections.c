@@ -578,6 +578,7 @@ void assembly_free(struct assembly *a)
 	id_set_free(&a->told);
 	text_index_free(&a->programs);
 	log_free(a->linked);
+	a->linked = NULL; /* the next part begins anew */
 	id_set_free(&a->names);
 	log_bytes_free(&a->piece);
 	log_bytes_free(&a->paths);

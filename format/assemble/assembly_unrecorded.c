@@ -11,11 +11,13 @@
 static unsigned linked_into(struct assembly *a, const char *program)
 {
 	bool is_new = false;
+	if (!a->job->linked_in)
+		return 0;
 	size_t n = text_number(&a->programs, program, strlen(program), &is_new);
 	if (n == SIZE_MAX || (is_new && !index_grow(&a->linked, n, sizeof *a->linked)))
 		return 0;
 	if (is_new)
-		a->linked[n] = (uint8_t)linked_in(program);
+		a->linked[n] = (uint8_t)a->job->linked_in(program);
 	return a->linked[n];
 }
 

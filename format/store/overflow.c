@@ -88,8 +88,8 @@ static void directory_add(struct overflow *f, struct overflow_directory *row, st
 	*chain = (uint16_t)(n + 1);
 }
 
-void overflow_add(struct overflow *f, struct overflow_directory *row, struct overflow_index *index, overflow_reach *reach,
-		  enum overflow_kind kind, const char *path, size_t length)
+void overflow_add(struct overflow *f, struct overflow_directory *row, struct overflow_index *index,
+		  overflow_reach *reach, enum overflow_kind kind, const char *path, size_t length)
 {
 	f->files[kind].opens++;
 	f->name_bytes += (int64_t)length;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OVERFLOW_REGISTERS = 1024, OVERFLOW_DIRECTORIES = 2048, OVERFLOW_DIRECTORY_TEXT = 112 };
+enum { OVERFLOW_REGISTERS = 1024, OVERFLOW_DIRECTORIES = 1024, OVERFLOW_DIRECTORY_TEXT = 112 };
 
 struct overflow_directory {
 	int64_t opens;
@@ -45,8 +45,8 @@ struct overflow_index {
 typedef bool overflow_reach(const void *row, size_t size);
 
 /* `row`: OVERFLOW_DIRECTORIES of them. */
-void overflow_add(struct overflow *f, struct overflow_directory *row, struct overflow_index *index, overflow_reach *reach,
-		  enum overflow_kind kind, const char *path, size_t length);
+void overflow_add(struct overflow *f, struct overflow_directory *row, struct overflow_index *index,
+		  overflow_reach *reach, enum overflow_kind kind, const char *path, size_t length);
 
 int64_t overflow_opens(const struct overflow *f);
 

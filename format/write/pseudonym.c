@@ -67,8 +67,13 @@ void pseudonym_text(const struct pseudonym_key *key, const char *text, size_t n,
 }
 
 /* Names that say nothing about who ran what: streams, and what has no record of its own. */
-static const char *const own_components[] = {"<STDIN>",           "<STDOUT>",      "<STDERR>",        "<tmpfile>",
-					     "<all other files>", "<other files>", "<other program files>",
+static const char *const own_components[] = {"<STDIN>",
+					     "<STDOUT>",
+					     "<STDERR>",
+					     "<tmpfile>",
+					     "<all other files>",
+					     "<other files>",
+					     "<other program files>",
 					     "<other programs>"};
 
 bool pseudonym_is_own(const char *text, size_t n)

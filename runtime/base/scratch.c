@@ -54,9 +54,8 @@ static void refill(size_t least)
 	size_t n = scratch.chunk ? 2 * scratch.chunk : FIRST_CHUNK;
 	n = n < CHUNK ? n : CHUNK;
 	n = n > least ? n : least;
-	scratch.next = map(n);
-	if (!scratch.next && n > least)
-		scratch.next = map(n = least);
+	while (!(scratch.next = map(n)) && n > least) /* memory is limited, or locked: less may do */
+		n = n / 2 > least ? n / 2 : least;
 	scratch.end = scratch.next ? scratch.next + n : NULL;
 	scratch.chunk = n;
 }
@@ -73,14 +72,16 @@ static struct block *cut(size_t n)
 	return b;
 }
 
+/* With the head: what programs ask for, a power of two, fits a bin. */
 static size_t size_of(int bin)
 {
 	size_t power = (size_t)1 << (SMALLEST_BITS + bin / STEPS);
-	return power + (size_t)(bin % STEPS) * (power / STEPS);
+	return power + (size_t)(bin % STEPS) * (power / STEPS) + sizeof(struct block);
 }
 
 static int bin_of(size_t n)
 {
+	n -= sizeof(struct block);
 	if (n <= (size_t)1 << SMALLEST_BITS)
 		return 0;
 	int bits = 63 - __builtin_clzll(n - 1);

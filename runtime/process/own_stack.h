@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Five times what making a log takes, and ten times what waking a process takes. A program that locks its memory locks all of it. */
-enum { OWN_STACK_LOG = 1 << 18, OWN_STACK_WAKE = 1 << 15 };
+/* Twice what making a log takes (51 KiB), and ten times what waking a process takes. A program that locks its memory locks all of it. */
+enum { OWN_STACK_LOG = 3 << 15, OWN_STACK_WAKE = 1 << 15 };
 
 /* Calls `work` on a stack of so many bytes, with the signals that our system calls may raise held back. False: no memory, not called. */
 bool own_stack_call(size_t size, void (*work)(void *context), void *context);

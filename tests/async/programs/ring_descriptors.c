@@ -59,6 +59,6 @@ int main(void)
 		return 4;
 	io_prep_pwrite(&block, file, text, 200, 0);
 	block.aio_rw_flags = RWF_APPEND;
-	return io_submit(context, 1, &list) != 1 || io_getevents(context, 1, 1, &event, NULL) != 1 || event.res != 200 ||
-	       ring_fd < 0;
+	return io_submit(context, 1, &list) != 1 || io_getevents(context, 1, 1, &event, NULL) != 1 ||
+	       event.res != 200 || ring_fd < 0;
 }
