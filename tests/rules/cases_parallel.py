@@ -376,7 +376,8 @@ DATA: dict[str, Case] = {
     ),
     "folded_files": (
         folded(),
-        "5,000 uses (open, stat) of about 4,000 files are in records named <other files> or <other program files>; 8 MiB of room per process",
+        "5,000 uses (open, stat) of about 4,000 files are in records named <other files> or <other program files>; "
+        "8 MiB of room per process",
         Job().section("process", process(0)),
     ),
     "unseen_io": (
