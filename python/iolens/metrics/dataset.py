@@ -77,7 +77,8 @@ class Dataset:
     * ``lowest_record``, ``lowest_file``: of these, what reached the system: POSIX where a file has POSIX records that
       hold what MPI-IO moved, else MPI-IO; STDIO; DAOS, else DFS
     * ``single_record``, ``single_file``: of these, what stands for one file: not "<other files>" or
-      "<other program files>", which share a record; versions: files that had the name, one more than it was renamed. ``renamed``: these, and the first name (source)
+      "<other program files>", which share a record; versions: files that had the name, one more than it was renamed.
+      ``renamed``: these, and the first name (source)
     * ``call_site``: where each object was opened, by interface: place ("reader (reader.c:8) in libreader.so"),
       function, source, line, as far as the files are on this machine; module, build_id, offset; ranks that opened it
       there, null for all. ``file_site``: of these, that of the highest interface, so the program's own
