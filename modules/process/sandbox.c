@@ -63,6 +63,7 @@ static const int added[] = {
 	SYS_sched_getaffinity,
 	SYS_sched_yield,
 	SYS_sendto,
+	SYS_shmctl,
 	SYS_sigaltstack,
 	SYS_statfs,
 	SYS_statx,
