@@ -282,12 +282,32 @@ __attribute__((noinline)) static struct posix_file *file_behind(int fd, enum sta
 	return f;
 }
 
+/* What was made by this open, and a directory, is no pipe. */
+static bool may_be_pipe(int flags)
+{
+	return !(flags & O_DIRECTORY) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+}
+
+/* The file of a path that was opened. A named pipe has none: it is asked for before it gets one, and where the open waited. */
+static struct posix_file *file_opened(int fd, int dir, const char *path, int flags, double took,
+				      enum state_class_id *class)
+{
+	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, class);
+	struct posix_file *f = *class ? NULL : file_known(&kind, n);
+	bool unknown = !f && !*class;
+	if (fds_waited_for_pipe(fd, took) || (unknown && may_be_pipe(flags) && fds_is_pipe(fd))) {
+		*class = STATE_CLASS_PIPE;
+		return NULL;
+	}
+	if (unknown)
+		f = file_at(dir, path, class);
+	return !f && names_leads(*class, path) ? file_behind(fd, class) : f;
+}
+
 static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mode, double start, double end)
 {
 	enum state_class_id class;
-	struct posix_file *f = known_or_made(dir, path, &class);
-	if (!f && names_leads(class, path))
-		f = file_behind(fd, &class);
+	struct posix_file *f = file_opened(fd, dir, path, flags, end - start, &class);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
 	if (class)
@@ -295,13 +315,22 @@ static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mod
 	return class;
 }
 
+/* An open of a named pipe waits for another process: that is no time of a file system. */
+static void count_operation(uintptr_t at, bool failed, double start, double end)
+{
+	if (__builtin_expect(at == STATE_CLASS_PIPE, 0))
+		operation_count_only(STATE_OP_POSIX_OPEN, failed, 0, 0);
+	else
+		operation_count(STATE_OP_POSIX_OPEN, IO_META, failed, 0, start, end);
+}
+
 void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode)
 {
 	double end = clock_now();
 	self_enter();
-	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, start, end);
+	uintptr_t at = fd < 0 ? 0 : entry_for(fd, dir, path, flags, mode, start, end);
+	count_operation(at, fd < 0, start, end);
 	if (fd >= 0) {
-		uintptr_t at = entry_for(fd, dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
 		if (!fds_foreign()) {
@@ -321,7 +350,7 @@ void posix_on_open_unnamed(struct span s, int fd)
 		posix_forget((unsigned)fd, (unsigned)fd);
 	uintptr_t at = fd >= 0 ? fds_get(fd) : 0;
 	self_enter();
-	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
+	count_operation(at, fd < 0, s.start, end);
 	if (at >= STATE_CLASS_COUNT) {
 		struct posix_open *o = (struct posix_open *)at;
 		struct posix_file *f = o->file;
