@@ -83,7 +83,7 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELAXED);
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	o->append = o->shared = false;
+	o->append = o->forced = o->shared = false;
 	o->accesses = 0;
 	o->by = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
@@ -96,6 +96,15 @@ struct posix_open *posix_open_make(struct posix_file *f)
 	if (o)
 		begin(o, f, id);
 	return o;
+}
+
+/* Of a description whose writes are forced each one takes the clock: without an id, none is left out. */
+void posix_open_flags(struct posix_open *o, int flags)
+{
+	o->append = flags & O_APPEND;
+	o->forced = flags & O_DSYNC; /* of which O_SYNC has the bit, too */
+	if (o->forced)
+		o->head.id = 0;
 }
 
 void posix_open_release(uintptr_t at)
@@ -202,7 +211,7 @@ static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double 
 {
 	struct posix_open *o = posix_open_make(f);
 	if (o)
-		o->append = flags & O_APPEND;
+		posix_open_flags(o, flags);
 	if (lock_take(&f->lock)) {
 		count_open(f, start, end);
 		if (creates(flags))
@@ -476,7 +485,7 @@ static struct posix_open *open_of_stream(int fd, const char *name)
 	struct posix_file *f = names_path(p, AT_FDCWD, name) ? posix_file_of(p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (o) {
-		o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
+		posix_open_flags(o, sys_fcntl(fd, F_GETFL, 0));
 		set_entry(fd, (uintptr_t)o);
 	}
 	return o;

@@ -64,6 +64,32 @@ for step in range(5):
         assert row[:4] == (str(new), str(old), 20_000_000, 20_000_000)
 
 
+@pytest.mark.parametrize("forced", [True, False])
+def test_writes_with_o_dsync_are_forced(observe: Observe, tmp_path: Path, forced: bool) -> None:
+    command = ["dd", "if=/dev/zero", f"of={tmp_path}/out", "bs=4096", "count=150", "status=none"]
+    run = observe([*command, *(["oflag=dsync"] if forced else [])])
+    rows = [row for row in run.sections["operation"] if row["name"] == "forced_write"]
+    assert [(row["count"], row["bytes"]) for row in rows] == ([("150", str(150 * 4096))] if forced else [])
+    assert forced or "sync_storm" not in found(run.log)
+
+
+def test_time_of_forced_writes_is_that_of_forcing(tmp_path: Path) -> None:
+    def job(times: float) -> Job:
+        sizes = {"write": {4096: 1000}, "write_time": 10.0, "max_byte_written": 4095, "seq_writes": 0}
+        return (
+            Job().posix("/scratch/a", 0, **sizes).section("operation", operation("forced_write", 1000, times))
+        )
+
+    forced, plain = of(job(9.9), tmp_path), of(job(0.0), tmp_path)
+    assert forced["sync_storm"].time_lost == pytest.approx(9.9)
+    assert "by O_SYNC or O_DSYNC" in forced["sync_storm"].message.replace("(", "by ")
+    assert forced["rewritten_data"].time_lost == pytest.approx(0.0999, rel=0.01)
+    assert (plain["rewritten_data"].time_lost or 0) > 9
+    small = {"small_writes", "tiny_writes", "random_writes"}
+    assert small & plain.keys()
+    assert all((forced[rule].time_lost or 0) < 0.2 for rule in small & forced.keys())
+
+
 def test_the_place_is_that_of_the_file_in_which_reads_jump(observe: Observe, tmp_path: Path) -> None:
     source, program = tmp_path / "p.c", tmp_path / "p"
     source.write_text("""

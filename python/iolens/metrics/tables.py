@@ -146,6 +146,16 @@ _SINGLE_OF = f"""
     SELECT s.*, coalesce(versions, 1) AS versions FROM {{}} AS s LEFT JOIN renamed USING (log, id) WHERE {_SINGLE}
 """
 
+# Of a log's time in writing, what writes took that were forced to storage each (O_SYNC, O_DSYNC). It is known for all
+# files together.
+_FORCED = """
+    SELECT log, least(1, o.time / w.write_time) AS share FROM (
+        SELECT log, sum(time) AS time FROM operation WHERE interface = 'posix' AND name = 'forced_write' GROUP BY log
+    ) AS o JOIN (
+        SELECT log, sum(write_time) AS write_time FROM posix GROUP BY log
+    ) AS w USING (log) WHERE w.write_time > 0 AND o.time > 0
+"""
+
 # What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. osts: numbers of
 # the storage targets that it lies on. single: not what had no room for a record of its own.
 _FILE_SUM = """
@@ -178,6 +188,7 @@ DERIVED: dict[str, tuple[str, str]] = {
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
     "renamed": ("TABLE", _RENAMED),
+    "forced": ("TABLE", _FORCED),
     "stripe": ("TABLE", _STRIPE),
     "dxt_access": ("VIEW", accesses()),
     "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),
