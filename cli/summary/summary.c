@@ -20,7 +20,6 @@ enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY
 
 static const double LITTLE = 0.02; /* of the run time */
 
-
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
 #define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
@@ -443,7 +442,7 @@ static void print_file(FILE *out, const struct digest_file *f)
 {
 	const struct digest_interface *above = &f->mpiio;
 	print_moved(out, digest_file_time(f), f->bytes_read, f->bytes_written);
-	print_tail(out, f->name, NAME_WIDTH - f->directory);
+	print_tail(out, digest_file_shown(f), NAME_WIDTH - f->directory);
 	fputs(f->directory ? "/\n" : "\n", out);
 	if (!above->records)
 		return;

@@ -43,25 +43,47 @@ def test_waiting_in_a_named_pipe_is_no_time_of_storage(observe: Observe, tmp_pat
         assert run.class_total("bytes_written", "pipe") >= len("hello\n")
 
 
-@pytest.mark.parametrize("renamed", [True, False])
-def test_a_file_that_is_renamed_is_not_written_over(observe: Observe, tmp_path: Path, renamed: bool) -> None:
+@pytest.mark.parametrize("how", ["renamed", "created again", "written over"])
+def test_a_new_file_is_not_written_over(observe: Observe, tmp_path: Path, how: str) -> None:
+    """A new one under a name that is then given up, a new one under the same name, and one that is written in place."""
     old, new = tmp_path / "ck.tmp", tmp_path / "ck.bin"
-    written = old if renamed else new
+    written = old if how == "renamed" else new
     (tmp_path / "job.py").write_text(f"""
 import os
+f = open({str(written)!r}, "wb", buffering=0)
 for step in range(5):
-    with open({str(written)!r}, "wb", buffering=0) as f:
-        for i in range(4): f.write(bytes(1000000))
-    if {renamed}: os.replace({str(old)!r}, {str(new)!r})
-    with open({str(new)!r}, "rb", buffering=0) as f:
-        while f.read(1000000): pass
+    if {how != "written over"} and step: f = open({str(written)!r}, "wb", buffering=0)
+    f.seek(0)
+    for i in range(4): f.write(bytes(1000000))
+    if {how == "renamed"}: os.replace({str(old)!r}, {str(new)!r})
+    with open({str(new)!r}, "rb", buffering=0) as g:
+        while g.read(1000000): pass
 """)
-    rules = found(observe(["/usr/bin/python3", tmp_path / "job.py"]).log)
+    run = observe(["/usr/bin/python3", tmp_path / "job.py"])
+    rules = found(run.log)
     blamed = {"rewritten_data", "rescanned_file"} & rules.keys()
-    assert blamed == (set() if renamed else {"rewritten_data", "rescanned_file"})
-    if renamed:
-        row = rules["write_then_read"].evidence[0].rows[0]
-        assert row[:4] == (str(new), str(old), 20_000_000, 20_000_000)
+    assert blamed == ({"rewritten_data", "rescanned_file"} if how == "written over" else set())
+    row = rules["write_then_read"].evidence[0].rows[0]
+    assert row[:4] == (str(new), str(written), 20_000_000, 20_000_000)
+    listed = subprocess.run([run.iolens, "files", run.log], check=True, capture_output=True, text=True).stdout
+    assert (f"{new}, written as ck.tmp\n" in listed) == (how == "renamed")
+    with Dataset(run.log) as data:
+        shown = data.query("SELECT final, shown FROM written_as").fetchall()
+    expected = (str(new), f"{new}, written as ck.tmp")
+    assert shown == ([expected] if how == "renamed" else [])
+
+
+def test_a_log_whose_older_files_are_renamed_keeps_its_name(observe: Observe, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(f"""
+import os
+os.chdir({str(tmp_path)!r})
+for step in range(3):
+    with open("log", "ab", buffering=0) as f: f.write(bytes(1000))
+    if step < 2: os.rename("log", f"log.{{step}}")
+""")
+    run = observe(["/usr/bin/python3", tmp_path / "job.py"])
+    listed = subprocess.run([run.iolens, "files", run.log], check=True, capture_output=True, text=True).stdout
+    assert "written as" not in listed and f"{tmp_path}/log\n" in listed
 
 
 @pytest.mark.parametrize("forced", [True, False])
