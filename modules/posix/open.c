@@ -99,7 +99,7 @@ struct posix_open *posix_open_make(struct posix_file *f)
 }
 
 /* Of a description whose writes are forced each one takes the clock: without an id, none is left out. */
-void posix_open_flags(struct posix_open *o, int flags)
+void posix_open_set_flags(struct posix_open *o, int flags)
 {
 	o->append = flags & O_APPEND;
 	o->forced = flags & O_DSYNC; /* of which O_SYNC has the bit, too */
@@ -297,26 +297,26 @@ static bool may_be_pipe(int flags)
 	return !(flags & O_DIRECTORY) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 }
 
-/* The file of a path that was opened. A named pipe has none: it is asked for before it gets one, and where the open waited. */
-static struct posix_file *file_opened(int fd, int dir, const char *path, int flags, double took,
-				      enum state_class_id *class)
+/* The first time in these letters: a named pipe gets no record. */
+__attribute__((noinline)) static struct posix_file *file_new(int fd, int dir, const char *path, int flags,
+							     enum state_class_id *class)
 {
-	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, class);
-	struct posix_file *f = *class ? NULL : file_known(&kind, n);
-	bool unknown = !f && !*class;
-	if (fds_waited_for_pipe(fd, took) || (unknown && may_be_pipe(flags) && fds_is_pipe(fd))) {
+	if (may_be_pipe(flags) && fds_is_pipe(fd)) {
 		*class = STATE_CLASS_PIPE;
 		return NULL;
 	}
-	if (unknown)
-		f = file_at(dir, path, class);
-	return !f && names_leads(*class, path) ? file_behind(fd, class) : f;
+	return file_at(dir, path, class);
 }
 
 static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mode, double start, double end)
 {
 	enum state_class_id class;
-	struct posix_file *f = file_opened(fd, dir, path, flags, end - start, &class);
+	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, &class);
+	struct posix_file *f = class ? NULL : file_known(&kind, n);
+	if (!f && !class)
+		f = file_new(fd, dir, path, flags, &class);
+	if (!f && names_leads(class, path))
+		f = file_behind(fd, &class);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
 	if (class)
@@ -324,22 +324,30 @@ static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mod
 	return class;
 }
 
-/* An open of a named pipe waits for another process: that is no time of a file system. */
-static void count_operation(uintptr_t at, bool failed, double start, double end)
+/* An open of a named pipe has waited for another process: that is no time of a file system. */
+__attribute__((noinline)) static void pipe_opened(int fd)
 {
-	if (__builtin_expect(at == STATE_CLASS_PIPE, 0))
-		operation_count_only(STATE_OP_POSIX_OPEN, failed, 0, 0);
-	else
-		operation_count(STATE_OP_POSIX_OPEN, IO_META, failed, 0, start, end);
+	self_enter();
+	operation_count_only(STATE_OP_POSIX_OPEN, false, 0, 0);
+	names_count_class(STATE_CLASS_PIPE);
+	if (!fds_foreign()) {
+		set_entry(fd, STATE_CLASS_PIPE);
+		fds_changed(fd);
+	}
+	self_leave();
 }
 
 void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode)
 {
 	double end = clock_now();
+	if (fds_waited_for_pipe(fd, end - start)) {
+		pipe_opened(fd);
+		return;
+	}
 	self_enter();
-	uintptr_t at = fd < 0 ? 0 : entry_for(fd, dir, path, flags, mode, start, end);
-	count_operation(at, fd < 0, start, end);
+	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, start, end);
 	if (fd >= 0) {
+		uintptr_t at = entry_for(fd, dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
 		if (!fds_foreign()) {
@@ -359,7 +367,7 @@ void posix_on_open_unnamed(struct span s, int fd)
 		posix_forget((unsigned)fd, (unsigned)fd);
 	uintptr_t at = fd >= 0 ? fds_get(fd) : 0;
 	self_enter();
-	count_operation(at, fd < 0, s.start, end);
+	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, s.start, end);
 	if (at >= STATE_CLASS_COUNT) {
 		struct posix_open *o = (struct posix_open *)at;
 		struct posix_file *f = o->file;

@@ -2,6 +2,8 @@
 #ifndef IOLENS_POSIX_STATE_H
 #define IOLENS_POSIX_STATE_H
 
+#include <fcntl.h>
+
 #include "file.h"
 #include "fds.h"
 #include "frequent.h"
@@ -69,7 +71,12 @@ void posix_open_weigh(struct posix_open *o);
 struct posix_open *posix_open_make(struct posix_file *f);
 
 /* What a new one was opened with. */
-void posix_open_flags(struct posix_open *o, int flags);
+void posix_open_set_flags(struct posix_open *o, int flags);
+static inline void posix_open_flags(struct posix_open *o, int flags)
+{
+	if (__builtin_expect(flags & (O_APPEND | O_DSYNC), 0))
+		posix_open_set_flags(o, flags);
+}
 
 /*
  * One reference more of what the entry of `fd` said: without references it may become another open. Returns the entry; 0 where that

@@ -28,24 +28,18 @@ __attribute__((noinline)) static struct stdio_file *file_at(const char *path, en
 	return file;
 }
 
-/* A path that leads to an open file: what it leads to. */
-__attribute__((noinline)) static struct stdio_file *file_behind(int fd, enum state_class_id *class)
+/* Of a path that leads to an open file: what it leads to. */
+struct stdio_file *stdio_file_behind(int fd, enum state_class_id *class)
 {
 	PATH(p);
 	*class = posix_behind(fd, LOG_MOD_STDIO, p);
 	return *class ? NULL : file_of(&kind, p);
 }
 
-struct stdio_file *stdio_file_opened(int fd, const char *path, double took, enum state_class_id *class)
+struct stdio_file *stdio_file_new(int fd, const char *path, enum state_class_id *class)
 {
-	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, class);
-	struct stdio_file *file = file_known(&kind, n);
-	bool unknown = !file && !*class;
-	if (fds_waited_for_pipe(fd, took) || (unknown && fds_is_pipe(fd))) {
-		*class = STATE_CLASS_PIPE;
-		return NULL;
-	}
-	if (unknown)
-		file = file_at(path, class);
-	return names_leads(*class, path) ? file_behind(fd, class) : file;
+	if (!fds_is_pipe(fd))
+		return file_at(path, class);
+	*class = STATE_CLASS_PIPE;
+	return NULL;
 }

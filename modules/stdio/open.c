@@ -102,11 +102,11 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
 {
 	enum state_class_id class;
-	struct stdio_file *file = stdio_file_opened(f->_fileno, path, end - start, &class);
-	if (class == STATE_CLASS_PIPE) /* it waits for another process: that is no time of a file system */
-		operation_count_only(STATE_OP_STDIO_OPEN, false, 0, 0);
-	else
-		operation_count(STATE_OP_STDIO_OPEN, IO_META, false, 0, start, end);
+	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, &class);
+	struct stdio_file *file = n ? __atomic_load_n(&n->file[WRITTEN_STDIO], __ATOMIC_ACQUIRE) : NULL;
+	file = file || class ? file : stdio_file_new(f->_fileno, path, &class);
+	if (names_leads(class, path))
+		file = stdio_file_behind(f->_fileno, &class);
 	if (class)
 		enter_class(f, class);
 	if (!file)
@@ -131,11 +131,16 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 	double end = clock_now();
 	if (f)
 		forget_descriptor(f);
+	bool waited = f && fds_waited_for_pipe(f->_fileno, end - s.start);
 	self_enter();
-	if (f)
-		open_path(f, path, mode, s.start, end);
-	else
-		operation_count(STATE_OP_STDIO_OPEN, IO_META, true, 0, s.start, end);
+	if (waited) { /* for another process: that is no time of a file system */
+		operation_count_only(STATE_OP_STDIO_OPEN, false, 0, 0);
+		enter_class(f, STATE_CLASS_PIPE);
+	} else {
+		operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
+		if (f)
+			open_path(f, path, mode, s.start, end);
+	}
 	self_leave();
 }
 

@@ -45,10 +45,11 @@ struct stdio_stream {
 struct stdio_file *stdio_file_of(const struct path *p);
 
 /*
- * The file of a path that an open of `took` seconds led to; NULL and a class where it gets no record, NULL and none for what is
- * no path. A named pipe gets none: the descriptor is asked before a record is made, and where the open waited. Inside self_enter.
+ * The file of a path that was opened for the first time, and of one that leads to an open file; NULL and a class where it gets no
+ * record, NULL and none for what is no path. A named pipe gets none. Inside self_enter.
  */
-struct stdio_file *stdio_file_opened(int fd, const char *path, double took, enum state_class_id *class);
+struct stdio_file *stdio_file_new(int fd, const char *path, enum state_class_id *class);
+struct stdio_file *stdio_file_behind(int fd, enum state_class_id *class);
 
 /* One more access of a stream whose file shares a record: after many, it gets one. Holds no lock. */
 void stdio_weigh(struct stdio_stream *t, const FILE *f);
