@@ -124,6 +124,15 @@ static void forget_descriptor(FILE *f)
 		posix_forget((unsigned)fd, (unsigned)fd);
 }
 
+/* An open of a named pipe has waited for another process: that is no time of a file system. */
+__attribute__((noinline)) static void pipe_opened(FILE *f)
+{
+	self_enter();
+	operation_count_only(STATE_OP_STDIO_OPEN, false, 0, 0);
+	enter_class(f, STATE_CLASS_PIPE);
+	self_leave();
+}
+
 void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 {
 	if (!s.at || !on)
@@ -131,16 +140,14 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 	double end = clock_now();
 	if (f)
 		forget_descriptor(f);
-	bool waited = f && fds_waited_for_pipe(f->_fileno, end - s.start);
-	self_enter();
-	if (waited) { /* for another process: that is no time of a file system */
-		operation_count_only(STATE_OP_STDIO_OPEN, false, 0, 0);
-		enter_class(f, STATE_CLASS_PIPE);
-	} else {
-		operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
-		if (f)
-			open_path(f, path, mode, s.start, end);
+	if (f && fds_waited_for_pipe(f->_fileno, end - s.start)) {
+		pipe_opened(f);
+		return;
 	}
+	self_enter();
+	operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
+	if (f)
+		open_path(f, path, mode, s.start, end);
 	self_leave();
 }
 

@@ -46,7 +46,7 @@ uintptr_t fds_classify(int fd);
 uintptr_t fds_class_of(int fd, const struct stat *s);
 uintptr_t fds_get_far(int fd);
 
-/* The end of a pipe, named or not. The kernel knows without asking a file system. Inside self_enter. */
+/* The end of a pipe, named or not. The kernel knows without asking a file system. */
 bool fds_is_pipe(int fd);
 
 /* Is it a named pipe that an open waited for? `took`: s of an open; a file that takes as long is asked, too. */
