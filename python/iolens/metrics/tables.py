@@ -136,7 +136,7 @@ _FILE_SITE = """
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other %files>')"
 
 # Names that several files had in turn: each rename makes another file of either name, and so does an open that creates
-# a file which is then written as a whole, in one piece. A file that is read, too, is opened once more for that each time.
+# a file which is then written as a whole, in one piece. One that is read, too, is opened once more for that each time.
 # Opens of processes that write at the same time make one file.
 _RENAMED = """
     SELECT log, id, greatest(1 + sum(renames), CASE
