@@ -124,6 +124,8 @@ const struct choices files_choices = {
 		"Numbers are those of the lowest layer that was seen; for MPI-IO files, the next columns show what the "
 		"program requested\n"
 		"of MPI-IO. A name that ends in / is a directory that was synced to storage.\n"
+		"A file that was written under a temporary name and renamed has its final name first: "
+		"ck.bin, written as ck.tmp.\n"
 		"The last line is the sum over all files. Then, where files had no room for a record of their own: "
 		"how many.\n"
 		"Below it, in logs written by iolens: how the bytes were moved (files, sockets, programs not "

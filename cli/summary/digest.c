@@ -1,5 +1,6 @@
 #include "digest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,9 +76,16 @@ double digest_interface_time(const struct digest_interface *i)
 	return i->read_time + i->write_time + i->meta_time;
 }
 
+int64_t digest_read_once(const struct digest_file *f)
+{
+	int64_t files = f->renamed_to + (f->bytes_written > 0);
+	return f->read_size * (files > 1 ? files : 1);
+}
+
 double digest_file_factor(const struct digest_file *f)
 {
-	return f->read_size > 0 ? (double)f->bytes_read / (double)f->read_size : 0;
+	int64_t once = digest_read_once(f);
+	return once > 0 ? (double)f->bytes_read / (double)once : 0;
 }
 
 static int by_time(const void *x, const void *y)
@@ -157,6 +165,9 @@ void digest_add_file(struct digest_file *f, const struct digest_file *g)
 	f->meta_time += g->meta_time;
 	f->size = largest(f->size, g->size);
 	f->read_size = largest(f->read_size, g->read_size);
+	f->renamed_from = f->renamed_from ? f->renamed_from : g->renamed_from;
+	f->renamed_away += g->renamed_away;
+	f->renamed_to += g->renamed_to;
 	add_interface(&f->mpiio, &g->mpiio);
 }
 
@@ -242,6 +253,13 @@ static void count_sizes(struct digest *d, const struct posix_record *r)
 	}
 }
 
+static void count_renames(struct digest_file *f, const struct posix_record *r)
+{
+	f->renamed_from = r->renamed_from;
+	f->renamed_away = largest(0, r->rename_sources);
+	f->renamed_to = largest(0, r->rename_targets);
+}
+
 /* A file's own numbers are those of the lowest layer; of those above, MPI-IO's stand beside them. */
 static void add_file(struct digest *d, const struct written_module *w, struct digest_file *f,
 		     const struct digest_interface *sums)
@@ -279,8 +297,10 @@ static int read_interface(struct digest *d, int which, struct digest_estimate *e
 		fill_file(f, &r);
 		struct digest_interface sums = sums_of(f);
 		add_interface(&d->interface[which], &sums);
-		if (module == LOG_MOD_POSIX)
+		if (module == LOG_MOD_POSIX) {
 			count_sizes(d, r.data);
+			count_renames(f, r.data);
+		}
 		add_file(d, w, f, &sums);
 		f->written = 1U << which;
 	}
@@ -303,6 +323,34 @@ static void name_file(struct digest *d, struct digest_file *f)
 	f->class = mount && *f->name == '/' ? file_system_class(mount->value, NULL) : "";
 }
 
+/* Each open made a file that got another name. A log of which older files are renamed is opened once more than that. */
+static bool is_temporary(const struct digest_file *f)
+{
+	return f->bytes_written > 0 && f->opens <= f->renamed_away;
+}
+
+static void show_renamed(struct digest_file *from, const char *final)
+{
+	const char *slash = strrchr(final, '/');
+	size_t directory = slash ? (size_t)(slash - final) + 1 : 0;
+	bool same = directory && !strncmp(from->name, final, directory) && !strchr(from->name + directory, '/');
+	size_t n = strlen(final) + strlen(from->name) + sizeof ", written as ";
+	from->shown = malloc(n);
+	if (from->shown)
+		snprintf(from->shown, n, "%s, written as %s", final, from->name + (same ? directory : 0));
+}
+
+/* Files by id. Of several names that one file got in turn, the one of the file with the lowest id is shown. */
+static void show_final_names(struct digest *d)
+{
+	for (size_t n = 0; n < d->nfiles; n++) {
+		struct digest_file key = {.id = d->files[n].renamed_from};
+		struct digest_file *from = key.id ? bsearch(&key, d->files, d->nfiles, sizeof key, by_id) : NULL;
+		if (from && from != &d->files[n] && !from->shown && is_temporary(from))
+			show_renamed(from, d->files[n].name);
+	}
+}
+
 static void group_files(struct digest *d)
 {
 	size_t kept = unite_files(d);
@@ -315,6 +363,7 @@ static void group_files(struct digest *d)
 		name_file(d, f);
 		d->nfiles += !only_flushed(f);
 	}
+	show_final_names(d);
 	if (d->nfiles)
 		qsort(d->files, d->nfiles, sizeof *d->files, by_time);
 }
@@ -384,7 +433,7 @@ static void find_rereading(struct digest *d)
 		struct digest_file *f = &d->files[n];
 		if (digest_file_shares(f))
 			f->size = f->read_size = 0; /* of which of them is not known */
-		int64_t again = f->read_size ? f->bytes_read - f->read_size : 0;
+		int64_t again = f->read_size ? largest(0, f->bytes_read - digest_read_once(f)) : 0;
 		if (again <= 0)
 			continue;
 		d->reread += again;
@@ -479,6 +528,8 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 
 void digest_close(struct digest *d)
 {
+	for (size_t n = 0; n < d->nfiles; n++)
+		free(d->files[n].shown);
 	free(d->files);
 	if (d->log)
 		log_close(d->log);

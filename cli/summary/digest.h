@@ -24,6 +24,10 @@ struct digest_interface {
 struct digest_file {
 	uint64_t id;
 	const char *name;
+	char *shown; /* its final name, if it was written under a temporary one: "ck.bin, written as ck.tmp"; NULL = name */
+	uint64_t renamed_from; /* id of the file that got this name; 0 = none */
+	int64_t renamed_away;  /* how often it lost this name to another */
+	int64_t renamed_to;    /* how often a file got this name: so many files had it in turn */
 	const char *file_system;
 	const char *class; /* of the file system: lustre, nfs, local, ...; "" where it is not known */
 	bool directory;    /* it was forced to storage, and other files are below it */
@@ -144,7 +148,16 @@ bool digest_file_shares(const struct digest_file *f);
 void digest_add_file(struct digest_file *f, const struct digest_file *g);
 
 double digest_file_time(const struct digest_file *f);
+
+/* What a reader knows it by. */
+static inline const char *digest_file_shown(const struct digest_file *f)
+{
+	return f->shown ? f->shown : f->name;
+}
 double digest_interface_time(const struct digest_interface *i);
+
+/* Bytes that reading each file of this name once takes. */
+int64_t digest_read_once(const struct digest_file *f);
 
 /* How often each byte of what was read was read; 0 = nothing was read. */
 double digest_file_factor(const struct digest_file *f);

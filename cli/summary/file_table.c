@@ -156,7 +156,7 @@ static void print_row(struct output *out, const struct layout *l, const struct d
 	if (l->sites)
 		print_site(out, l->sites, f);
 	output_text(out, "  ");
-	print_name(out, f->name, l->name ? l->name - f->directory : 0);
+	print_name(out, digest_file_shown(f), l->name ? l->name - f->directory : 0);
 	output_text(out, f->directory ? "/\n" : "\n");
 }
 
@@ -184,7 +184,8 @@ static struct layout lay_out(const struct digest *d, size_t rows, size_t width, 
 	size_t longest = strlen("all files");
 	bool upper = false;
 	for (size_t n = 0; n < d->nfiles; n++) {
-		size_t length = width && n < rows ? length_of(d->files[n].name) + d->files[n].directory : 0;
+		size_t length =
+			width && n < rows ? length_of(digest_file_shown(&d->files[n])) + d->files[n].directory : 0;
 		longest = length > longest ? length : longest;
 		upper = upper || d->files[n].mpiio.records;
 	}
@@ -208,13 +209,15 @@ void file_table_print(struct output *out, const struct digest *d, size_t rows, s
 	print_head(out, &l);
 	for (size_t n = 0; n < d->nfiles; n++) {
 		const struct digest_file *f = &d->files[n];
-		struct digest_file sum = {.size = total.size + f->size, .read_size = total.read_size + f->read_size};
+		struct digest_file sum = {.size = total.size + f->size,
+					  .read_size = total.read_size + digest_read_once(f)};
 		digest_add_file(&total, f);
 		digest_add_file(&total, &sum);
 		if (n < rows)
 			print_row(out, &l, f);
 	}
-	total.written = 0; /* no place is that of all */
+	total.written = 0;    /* no place is that of all */
+	total.renamed_to = 0; /* each is in the sum */
 	print_row(out, &l, &total);
 	if (width && d->nfiles > rows) {
 		snprintf(name, sizeof name, "%s files in all; --top all shows them\n",

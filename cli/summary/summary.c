@@ -442,7 +442,7 @@ static void print_file(FILE *out, const struct digest_file *f)
 {
 	const struct digest_interface *above = &f->mpiio;
 	print_moved(out, digest_file_time(f), f->bytes_read, f->bytes_written);
-	print_tail(out, f->name, NAME_WIDTH - f->directory);
+	print_tail(out, digest_file_shown(f), NAME_WIDTH - f->directory);
 	fputs(f->directory ? "/\n" : "\n", out);
 	if (!above->records)
 		return;

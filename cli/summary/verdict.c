@@ -87,7 +87,8 @@ static struct flow flow_of(const struct digest_file *f, enum io_op op)
 
 static bool forces(const char *operation)
 {
-	static const char *const names[] = {"fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"};
+	static const char *const names[] = {"fsync",           "fdatasync", "sync",        "syncfs",
+					    "sync_file_range", "msync",     "forced_write"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(names[i], operation))
 			return true;
@@ -116,7 +117,10 @@ static void add_operation(struct text *t, const struct digest_operation *o)
 	snprintf(call, sizeof call, "%s call", o->name);
 	snprintf(calls, sizeof calls, "%s calls", o->name);
 	add(t, ": ");
-	add_count(t, o->count, call, calls);
+	if (!strcmp(o->name, "forced_write"))
+		add_count(t, o->count, "write forced by O_SYNC or O_DSYNC", "writes forced by O_SYNC or O_DSYNC");
+	else
+		add_count(t, o->count, call, calls);
 }
 
 static void add_flow(struct text *t, const struct flow *f, enum io_op op)

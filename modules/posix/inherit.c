@@ -46,7 +46,7 @@ static uintptr_t adopt(int fd)
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)
 		return class ? class : posix_without_record();
-	o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
+	posix_open_flags(o, sys_fcntl(fd, F_GETFL, 0));
 	o->shared = true;
 	lustre_on_open(f->name, fd);
 	return (uintptr_t)o;

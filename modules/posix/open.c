@@ -83,7 +83,7 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELAXED);
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	o->append = o->shared = false;
+	o->append = o->forced = o->shared = false;
 	o->accesses = 0;
 	o->by = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
@@ -96,6 +96,15 @@ struct posix_open *posix_open_make(struct posix_file *f)
 	if (o)
 		begin(o, f, id);
 	return o;
+}
+
+/* Of a description whose writes are forced each one takes the clock: without an id, none is left out. */
+void posix_open_set_flags(struct posix_open *o, int flags)
+{
+	o->append = flags & O_APPEND;
+	o->forced = flags & O_DSYNC; /* of which O_SYNC has the bit, too */
+	if (o->forced)
+		o->head.id = 0;
 }
 
 void posix_open_release(uintptr_t at)
@@ -202,7 +211,7 @@ static uintptr_t open_tracked(struct posix_file *f, int flags, int mode, double 
 {
 	struct posix_open *o = posix_open_make(f);
 	if (o)
-		o->append = flags & O_APPEND;
+		posix_open_flags(o, flags);
 	if (lock_take(&f->lock)) {
 		count_open(f, start, end);
 		if (creates(flags))
@@ -282,10 +291,30 @@ __attribute__((noinline)) static struct posix_file *file_behind(int fd, enum sta
 	return f;
 }
 
+/* What was made by this open, and a directory, is no pipe. */
+static bool may_be_pipe(int flags)
+{
+	return !(flags & O_DIRECTORY) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+}
+
+/* The first time in these letters: a named pipe gets no record. */
+__attribute__((noinline)) static struct posix_file *file_new(int fd, int dir, const char *path, int flags,
+							     enum state_class_id *class)
+{
+	if (may_be_pipe(flags) && fds_is_pipe(fd)) {
+		*class = STATE_CLASS_PIPE;
+		return NULL;
+	}
+	return file_at(dir, path, class);
+}
+
 static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mode, double start, double end)
 {
 	enum state_class_id class;
-	struct posix_file *f = known_or_made(dir, path, &class);
+	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, &class);
+	struct posix_file *f = class ? NULL : file_known(&kind, n);
+	if (!f && !class)
+		f = file_new(fd, dir, path, flags, &class);
 	if (!f && names_leads(class, path))
 		f = file_behind(fd, &class);
 	if (f)
@@ -295,9 +324,26 @@ static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mod
 	return class;
 }
 
+/* An open of a named pipe has waited for another process: that is no time of a file system. */
+__attribute__((noinline)) static void pipe_opened(int fd)
+{
+	self_enter();
+	operation_count_only(STATE_OP_POSIX_OPEN, false, 0, 0);
+	names_count_class(STATE_CLASS_PIPE);
+	if (!fds_foreign()) {
+		set_entry(fd, STATE_CLASS_PIPE);
+		fds_changed(fd);
+	}
+	self_leave();
+}
+
 void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode)
 {
 	double end = clock_now();
+	if (fds_waited_for_pipe(fd, end - start)) {
+		pipe_opened(fd);
+		return;
+	}
 	self_enter();
 	operation_count(STATE_OP_POSIX_OPEN, IO_META, fd < 0, 0, start, end);
 	if (fd >= 0) {
@@ -447,7 +493,7 @@ static struct posix_open *open_of_stream(int fd, const char *name)
 	struct posix_file *f = names_path(p, AT_FDCWD, name) ? posix_file_of(p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (o) {
-		o->append = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
+		posix_open_flags(o, sys_fcntl(fd, F_GETFL, 0));
 		set_entry(fd, (uintptr_t)o);
 	}
 	return o;

@@ -6,6 +6,7 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "operation.h"
 #include "run.h"
 #include "sampling.h"
 #include "sizes.h"
@@ -300,15 +301,46 @@ void posix_read(struct posix_open *o, double start, const void *buffer, int64_t 
 	access_of(IO_READ, &s, buffer, at, got);
 }
 
+/* Its time is that of a write, and in the table of operations that of one which was forced to storage. */
+static void count_forced(int64_t got, double start, double end)
+{
+	self_enter();
+	operation_count_only(STATE_OP_POSIX_FORCED_WRITE, false, got, end - start);
+	self_leave();
+}
+
+__attribute__((noinline)) static void write_forced(struct posix_open *o, double start, const void *buffer, int64_t at,
+						   int64_t got, int fd)
+{
+	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
+	double end = clock_now();
+	if (got < 0)
+		return;
+	record_special(&s, IO_WRITE, buffer, at, got, end);
+	count_forced(got, start, end);
+}
+
+void posix_on_forced(struct span s, int64_t got)
+{
+	if (span_tracked(s) && got >= 0 && !posix_open_of(s)->forced)
+		count_forced(got, s.start, clock_now());
+}
+
 void posix_write(struct posix_open *o, double start, const void *buffer, int64_t at, int64_t got, int fd)
 {
 	struct span s = {.at = (uintptr_t)o, .start = start, .fd = fd};
+	if (__builtin_expect(o->forced, 0)) {
+		write_forced(o, start, buffer, at, got, fd);
+		return;
+	}
 	access_of(IO_WRITE, &s, buffer, at, got);
 }
 
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end)
 {
 	record_special(&s, op, buffer, at, got, end);
+	if (op == IO_WRITE && posix_open_of(s)->forced)
+		count_forced(got, s.start, end);
 }
 
 void posix_on_append_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got)
@@ -351,6 +383,8 @@ void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t 
 		self_shard_done();
 	}
 	self_leave();
+	if (op == IO_WRITE && o->forced)
+		count_forced(got, s.start, end);
 }
 
 void posix_on_submit(struct span s, enum io_op op, double end)

@@ -89,6 +89,9 @@ static inline void posix_on_write_vector(struct span s, const struct iovec *v, i
 /* RWF_APPEND: the kernel writes at the end, whatever `at` says; from -1 the cursor goes there, too. */
 void posix_on_append_vector(struct span s, const struct iovec *v, int count, int64_t at, int64_t got);
 
+/* A write of a timed span that was forced to storage by itself (RWF_SYNC, RWF_DSYNC); one of a description that forces all counts already. */
+void posix_on_forced(struct span s, int64_t got);
+
 /* An open that began at `start`. */
 void posix_opened(double start, int fd, int dir, const char *path, int flags, int mode);
 

@@ -2,6 +2,8 @@
 #ifndef IOLENS_POSIX_STATE_H
 #define IOLENS_POSIX_STATE_H
 
+#include <fcntl.h>
+
 #include "file.h"
 #include "fds.h"
 #include "frequent.h"
@@ -40,6 +42,7 @@ struct posix_open {
 	uint32_t references;
 	uint32_t accesses; /* while its file has no record of its own; atomic */
 	bool append;
+	bool forced; /* O_SYNC or O_DSYNC: a write takes until its data is on storage. Set before the first access */
 	bool shared; /* with another process: only the kernel knows the offset */
 	uint64_t by; /* the thread that moves the cursor, while this process has several; 0 = none yet */
 	struct posix_open *next_free;
@@ -66,6 +69,14 @@ void posix_open_weigh(struct posix_open *o);
 
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);
+
+/* What a new one was opened with. */
+void posix_open_set_flags(struct posix_open *o, int flags);
+static inline void posix_open_flags(struct posix_open *o, int flags)
+{
+	if (__builtin_expect(flags & (O_APPEND | O_DSYNC), 0))
+		posix_open_set_flags(o, flags);
+}
 
 /*
  * One reference more of what the entry of `fd` said: without references it may become another open. Returns the entry; 0 where that

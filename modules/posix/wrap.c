@@ -185,11 +185,18 @@ ALIAS(preadv64v2, preadv2);
 #ifndef RWF_APPEND
 #define RWF_APPEND 16 /* headers before glibc 2.28 */
 #endif
+#ifndef RWF_SYNC /* headers before glibc 2.26 */
+#define RWF_DSYNC 2
+#define RWF_SYNC  4
+#endif
 
 WRAP(ssize_t, pwritev2, int fd, const struct iovec *v, int count, off_t at, int flags)
 {
-	struct span s = span_sampled(fd, IO_WRITE, 0);
+	bool forced = flags & (RWF_DSYNC | RWF_SYNC);
+	struct span s = forced ? span_fd(fd) : span_sampled(fd, IO_WRITE, 0);
 	ssize_t got = REAL(pwritev2)(fd, v, count, at, flags);
+	if (forced)
+		posix_on_forced(s, got);
 	if (flags & RWF_APPEND)
 		posix_on_append_vector(s, v, count, at, got);
 	else

@@ -5,6 +5,7 @@
  * ever. Programs that hold the instruction themselves (Go, liburing once its rings are made) are not seen here.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdint.h>
@@ -177,12 +178,17 @@ static bool moves_directory(long number)
 	       number == SYS_renameat2;
 }
 
-/* The working directory becomes another one, or gets another name. */
+/* The working directory becomes another one, or gets another name, as any file may. */
 static long move_directory(long number, long a, long b, long c, long d, long e)
 {
+	struct span s = span_path();
 	names_directory_changing();
 	long result = pass(number, a, b, c, d, e, 0);
 	names_directory_changed();
+	if (number == SYS_rename)
+		posix_on_rename(s, AT_FDCWD, (const char *)a, AT_FDCWD, (const char *)b, (int)result);
+	else if (number == SYS_renameat || number == SYS_renameat2)
+		posix_on_rename(s, (int)a, (const char *)b, (int)c, (const char *)d, (int)result);
 	return result;
 }
 

@@ -19,15 +19,6 @@
 
 static const char temporary[] = "<tmpfile>"; /* what all tmpfile() streams share: such a file has no name */
 
-/* ---- files ---- */
-
-static const struct file_kind kind = {WRITTEN_STDIO, sizeof(struct stdio_file), NULL};
-
-struct stdio_file *stdio_file_of(const struct path *p)
-{
-	return file_of(&kind, p);
-}
-
 /* ---- streams ---- */
 
 static bool on AT_START; /* the module is not disabled; written once, as the process wakes */
@@ -100,7 +91,7 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 		return;
 	r->opens++;
 	r->fdopens += from_descriptor;
-	site_opened(&f->file, kind.slot);
+	site_opened(&f->file, WRITTEN_STDIO);
 	if (r->open_start_timestamp == 0 || r->open_start_timestamp > start)
 		r->open_start_timestamp = start;
 	r->open_end_timestamp = end;
@@ -108,35 +99,14 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 	lock_drop(&f->lock);
 }
 
-/* The first time in these letters. NULL and a class for a path that gets no record, NULL and none for what is no path. */
-__attribute__((noinline)) static struct stdio_file *file_at(const char *path, enum state_class_id *class)
-{
-	PATH(p);
-	if (!names_path(p, AT_FDCWD, path))
-		return NULL;
-	*class = names_open_class(LOG_MOD_STDIO, p);
-	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
-	if (!file && !*class)
-		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
-	return file;
-}
-
-/* A path that leads to an open file: what it leads to. */
-__attribute__((noinline)) static struct stdio_file *file_behind(int fd, enum state_class_id *class)
-{
-	PATH(p);
-	*class = posix_behind(fd, LOG_MOD_STDIO, p);
-	return *class ? NULL : file_of(&kind, p);
-}
-
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
 {
 	enum state_class_id class;
 	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, &class);
-	struct stdio_file *file = file_known(&kind, n);
-	file = file || class ? file : file_at(path, &class);
+	struct stdio_file *file = n ? __atomic_load_n(&n->file[WRITTEN_STDIO], __ATOMIC_ACQUIRE) : NULL;
+	file = file || class ? file : stdio_file_new(f->_fileno, path, &class);
 	if (names_leads(class, path))
-		file = file_behind(f->_fileno, &class);
+		file = stdio_file_behind(f->_fileno, &class);
 	if (class)
 		enter_class(f, class);
 	if (!file)
@@ -154,6 +124,15 @@ static void forget_descriptor(FILE *f)
 		posix_forget((unsigned)fd, (unsigned)fd);
 }
 
+/* An open of a named pipe has waited for another process: that is no time of a file system. */
+__attribute__((noinline)) static void pipe_opened(FILE *f)
+{
+	self_enter();
+	operation_count_only(STATE_OP_STDIO_OPEN, false, 0, 0);
+	enter_class(f, STATE_CLASS_PIPE);
+	self_leave();
+}
+
 void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 {
 	if (!s.at || !on)
@@ -161,6 +140,10 @@ void stdio_on_open(struct span s, FILE *f, const char *path, const char *mode)
 	double end = clock_now();
 	if (f)
 		forget_descriptor(f);
+	if (f && fds_waited_for_pipe(f->_fileno, end - s.start)) {
+		pipe_opened(f);
+		return;
+	}
 	self_enter();
 	operation_count(STATE_OP_STDIO_OPEN, IO_META, !f, 0, s.start, end);
 	if (f)

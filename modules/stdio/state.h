@@ -44,6 +44,13 @@ struct stdio_stream {
 /* The file's state, its record made if need be; NULL when there is no memory. */
 struct stdio_file *stdio_file_of(const struct path *p);
 
+/*
+ * The file of a path that was opened for the first time, and of one that leads to an open file; NULL and a class where it gets no
+ * record, NULL and none for what is no path. A named pipe gets none. Inside self_enter.
+ */
+struct stdio_file *stdio_file_new(int fd, const char *path, enum state_class_id *class);
+struct stdio_file *stdio_file_behind(int fd, enum state_class_id *class);
+
 /* One more access of a stream whose file shares a record: after many, it gets one. Holds no lock. */
 void stdio_weigh(struct stdio_stream *t, const FILE *f);
 

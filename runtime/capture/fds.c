@@ -1,6 +1,7 @@
 #include "fds.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "arena.h"
 #include "thread.h"
@@ -94,6 +95,11 @@ uintptr_t fds_class_of(int fd, const struct stat *s)
 	if (terminal || pseudo)
 		return STATE_CLASS_TERMINAL;
 	return S_ISCHR(s->st_mode) ? STATE_CLASS_DEVICE : STATE_CLASS_SPECIAL;
+}
+
+bool fds_is_pipe(int fd)
+{
+	return sys_fcntl(fd, F_GETPIPE_SZ, 0) > 0;
 }
 
 static uintptr_t class_of(int fd, const struct stat *s)

@@ -46,6 +46,16 @@ uintptr_t fds_classify(int fd);
 uintptr_t fds_class_of(int fd, const struct stat *s);
 uintptr_t fds_get_far(int fd);
 
+/* The end of a pipe, named or not. The kernel knows without asking a file system. */
+bool fds_is_pipe(int fd);
+
+/* Is it a named pipe that an open waited for? `took`: s of an open; a file that takes as long is asked, too. */
+#define FDS_WAITED 0.5e-3 /* s */
+static inline bool fds_waited_for_pipe(int fd, double took)
+{
+	return __builtin_expect(took > FDS_WAITED, 0) && fds_is_pipe(fd);
+}
+
 /* What is only counted has become something else: its class is looked up at the next use. */
 void fds_unclassify(int fd);
 

@@ -23,40 +23,96 @@ def of(job: Job, folder: Path) -> dict[str, Finding]:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "file"])
-def test_waiting_in_the_open_of_a_named_pipe_is_no_metadata(
-    observe: Observe, tmp_path: Path, kind: str
-) -> None:
+def test_waiting_in_a_named_pipe_is_no_time_of_storage(observe: Observe, tmp_path: Path, kind: str) -> None:
+    """Both ends wait: one in its open, the other in its reads."""
     place = tmp_path / "p"
-    make, wait = ("mkfifo", "sleep 2") if kind == "pipe" else ("touch", "true")
+    make, wait = ("mkfifo", "sleep 1") if kind == "pipe" else ("touch", "true")
     subprocess.run([make, place], check=True)
-    (tmp_path / "job.sh").write_text(f"( {wait}; echo hello > {place} ) & read x < {place}; wait\n")
-    rules = found(observe(["bash", tmp_path / "job.sh"]).log)
+    (tmp_path / "job.sh").write_text(
+        f"( {wait}; exec 3> {place}; {wait}; echo hello >&3 ) & while read x; do :; done < {place}; wait\n"
+    )
+    run = observe(["bash", tmp_path / "job.sh"])
+    rules = found(run.log)
     assert "metadata_time" not in rules or rules["metadata_time"].severity == "low"
-    assert ("waits_in_file" in rules) == (kind == "pipe")
+    assert "waits_in_file" not in rules
+    assert (str(place) in run.files("POSIX")) == (kind == "file")
+    opens = [row for row in run.sections["operation"] if (row["interface"], row["name"]) == ("posix", "open")]
+    assert sum(float(row["time"]) for row in opens) < 0.5
     if kind == "pipe":
-        assert 1.8 < (rules["waits_in_file"].time_lost or 0) < 10
-        assert rules["waits_in_file"].evidence[0].rows[0][0] == str(place)
+        assert run.class_total("opens", "pipe") >= 2
+        assert run.class_total("bytes_written", "pipe") >= len("hello\n")
 
 
-@pytest.mark.parametrize("renamed", [True, False])
-def test_a_file_that_is_renamed_is_not_written_over(observe: Observe, tmp_path: Path, renamed: bool) -> None:
+@pytest.mark.parametrize("how", ["renamed", "created again", "written over"])
+def test_a_new_file_is_not_written_over(observe: Observe, tmp_path: Path, how: str) -> None:
+    """A new one under a name that is then given up, a new one under the same name, and one that is written in place."""
     old, new = tmp_path / "ck.tmp", tmp_path / "ck.bin"
-    written = old if renamed else new
+    written = old if how == "renamed" else new
     (tmp_path / "job.py").write_text(f"""
 import os
+f = open({str(written)!r}, "wb", buffering=0)
 for step in range(5):
-    with open({str(written)!r}, "wb", buffering=0) as f:
-        for i in range(4): f.write(bytes(1000000))
-    if {renamed}: os.replace({str(old)!r}, {str(new)!r})
-    with open({str(new)!r}, "rb", buffering=0) as f:
-        while f.read(1000000): pass
+    if {how != "written over"} and step: f = open({str(written)!r}, "wb", buffering=0)
+    f.seek(0)
+    for i in range(4): f.write(bytes(1000000))
+    if {how == "renamed"}: os.replace({str(old)!r}, {str(new)!r})
+    with open({str(new)!r}, "rb", buffering=0) as g:
+        while g.read(1000000): pass
 """)
-    rules = found(observe(["/usr/bin/python3", tmp_path / "job.py"]).log)
+    run = observe(["/usr/bin/python3", tmp_path / "job.py"])
+    rules = found(run.log)
     blamed = {"rewritten_data", "rescanned_file"} & rules.keys()
-    assert blamed == (set() if renamed else {"rewritten_data", "rescanned_file"})
-    if renamed:
+    assert blamed == ({"rewritten_data", "rescanned_file"} if how == "written over" else set())
+    if how != "written over":
         row = rules["write_then_read"].evidence[0].rows[0]
-        assert row[:4] == (str(new), str(old), 20_000_000, 20_000_000)
+        assert row[:4] == (str(new), str(written), 20_000_000, 20_000_000)
+    listed = subprocess.run([run.iolens, "files", run.log], check=True, capture_output=True, text=True).stdout
+    assert (f"{new}, written as ck.tmp\n" in listed) == (how == "renamed")
+    with Dataset(run.log) as data:
+        shown = data.query("SELECT final, shown FROM written_as").fetchall()
+    expected = (str(new), f"{new}, written as ck.tmp")
+    assert shown == ([expected] if how == "renamed" else [])
+
+
+def test_a_log_whose_older_files_are_renamed_keeps_its_name(observe: Observe, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(f"""
+import os
+os.chdir({str(tmp_path)!r})
+for step in range(3):
+    with open("log", "ab", buffering=0) as f: f.write(bytes(1000))
+    if step < 2: os.rename("log", f"log.{{step}}")
+""")
+    run = observe(["/usr/bin/python3", tmp_path / "job.py"])
+    listed = subprocess.run([run.iolens, "files", run.log], check=True, capture_output=True, text=True).stdout
+    assert "written as" not in listed and f"{tmp_path}/log\n" in listed
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_writes_with_o_dsync_are_forced(observe: Observe, tmp_path: Path, forced: bool) -> None:
+    command = ["dd", "if=/dev/zero", f"of={tmp_path}/out", "bs=4096", "count=150", "status=none"]
+    run = observe([*command, *(["oflag=dsync"] if forced else [])])
+    rows = [row for row in run.sections["operation"] if row["name"] == "forced_write"]
+    assert [(row["count"], row["bytes"]) for row in rows] == ([("150", str(150 * 4096))] if forced else [])
+    assert forced or "sync_storm" not in found(run.log)
+
+
+def test_time_of_forced_writes_is_that_of_forcing(tmp_path: Path) -> None:
+    def job(times: float) -> Job:
+        sizes = {"write": {4096: 20_000}, "write_time": 10.0, "max_byte_written": 4095, "seq_writes": 0}
+        return (
+            Job()
+            .posix("/scratch/a", 0, **sizes)
+            .section("operation", operation("forced_write", 20_000, times))
+        )
+
+    forced, plain = of(job(9.9), tmp_path), of(job(0.0), tmp_path)
+    assert forced["sync_storm"].time_lost == pytest.approx(9.9)
+    assert "by O_SYNC or O_DSYNC" in forced["sync_storm"].message.replace("(", "by ")
+    assert forced["rewritten_data"].time_lost == pytest.approx(0.0999, rel=0.01)
+    assert (plain["rewritten_data"].time_lost or 0) > 9
+    small = {"backward_writes"}
+    assert small & plain.keys()
+    assert all((forced[rule].time_lost or 0) < 0.2 for rule in small & forced.keys())
 
 
 def test_the_place_is_that_of_the_file_in_which_reads_jump(observe: Observe, tmp_path: Path) -> None:

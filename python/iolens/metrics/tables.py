@@ -135,15 +135,52 @@ _FILE_SITE = """
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other %files>')"
 
-# Files that were written under one name and renamed: each rename makes another file of either name.
+# Names that several files had in turn: each rename makes another file of either name, and so does an open that creates
+# a file which is then written as a whole, in one piece. One that is read, too, is opened once more for that each time.
+# Opens of processes that write at the same time make one file.
 _RENAMED = """
-    SELECT log, id, 1 + sum(greatest(rename_sources, 0) + greatest(rename_targets, 0))::BIGINT AS versions,
-        any_value(nullif(renamed_from, 0)) AS source
-    FROM posix GROUP BY log, id HAVING versions > 1
+    SELECT log, id, greatest(1 + sum(renames), CASE
+            WHEN sum(until - since) <= max(until) - min(since) + 1e-6 THEN sum(made) ELSE max(made) END
+        )::BIGINT AS versions, any_value(source) AS source
+    FROM (
+        SELECT log, id, greatest(rename_sources, 0) + greatest(rename_targets, 0) AS renames,
+            nullif(renamed_from, 0) AS source,
+            opened(opens, dups, filenos) AS opened, max_byte_written + 1 AS size,
+            CASE WHEN writes > 0 THEN write_start_timestamp END AS since,
+            CASE WHEN writes > 0 THEN write_end_timestamp END AS until,
+            CASE WHEN rank >= 0 AND mode > 0 AND bytes_written > 0 AND bytes_written >= size
+                    AND opened >= ceil(bytes_written / size) * CASE WHEN bytes_read > 0 THEN 2 ELSE 1 END
+                    AND consec_writes >= writes - opened
+                THEN ceil(bytes_written / size)::BIGINT ELSE 0 END AS made
+        FROM posix
+    ) GROUP BY log, id HAVING versions > 1
+"""
+
+# The final name of a file that was written under a temporary one: each open of it made a file that was renamed.
+_WRITTEN_AS = """
+    SELECT s.log, s.id, min_by(t.name, t.id) AS final,
+        final || ', written as ' || CASE WHEN regexp_extract(final, '^.*/') = regexp_extract(any_value(n.name), '^.*/')
+            THEN regexp_extract(any_value(n.name), '[^/]*$') ELSE any_value(n.name) END AS shown
+    FROM (
+        SELECT log, id FROM posix GROUP BY log, id
+        HAVING sum(bytes_written) > 0 AND sum(opened(opens, dups, filenos)) <= sum(greatest(rename_sources, 0))
+    ) AS s JOIN renamed AS r ON r.log = s.log AND r.source = s.id AND r.id <> s.id
+    JOIN name_of AS t ON t.log = r.log AND t.id = r.id JOIN name_of AS n ON n.log = s.log AND n.id = s.id
+    GROUP BY s.log, s.id
 """
 
 _SINGLE_OF = f"""
     SELECT s.*, coalesce(versions, 1) AS versions FROM {{}} AS s LEFT JOIN renamed USING (log, id) WHERE {_SINGLE}
+"""
+
+# Of a log's time in writing, what writes took that were forced to storage each (O_SYNC, O_DSYNC). It is known for all
+# files together.
+_FORCED = """
+    SELECT log, least(1, o.time / w.write_time) AS share FROM (
+        SELECT log, sum(time) AS time FROM operation WHERE interface = 'posix' AND name = 'forced_write' GROUP BY log
+    ) AS o JOIN (
+        SELECT log, sum(write_time) AS write_time FROM posix GROUP BY log
+    ) AS w USING (log) WHERE w.write_time > 0 AND o.time > 0
 """
 
 # What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. osts: numbers of
@@ -178,6 +215,8 @@ DERIVED: dict[str, tuple[str, str]] = {
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
     "renamed": ("TABLE", _RENAMED),
+    "written_as": ("TABLE", _WRITTEN_AS),
+    "forced": ("TABLE", _FORCED),
     "stripe": ("TABLE", _STRIPE),
     "dxt_access": ("VIEW", accesses()),
     "own_record": ("VIEW", f"SELECT * FROM record WHERE {_OWN_LAYER}"),

@@ -14,7 +14,8 @@
 --   the end of a file, as far as the record tells; they do not count as reads of data, nor as small. opens: without
 --   dup and fileno. files: with the estimated number of those
 --   that have no record of their own. files_random: files in which at least 10 reads are out of order, or any if there are none of these. sync_time: fsync and fdatasync, which logs
---   count as writing: measured, or as if each cost as much as writing 16 MiB; the seconds of kinds of writes do not
+--   count as writing: measured, or as if each cost as much as writing 16 MiB, and writes that are forced to storage each
+--   (O_SYNC, O_DSYNC): their share of all writing, where iolens wrote the log; the seconds of kinds of writes do not
 --   include it.
 -- unit: calls, bytes, seconds
 -- needs: posix
@@ -37,10 +38,10 @@ WITH divided AS (
     WHERE interface = 'posix' AND name IN ('fsync', 'fdatasync') GROUP BY log
 ), synced AS (
     SELECT divided.* EXCLUDE (fsyncs, fdsyncs), greatest(fsyncs, 0) + greatest(fdsyncs, 0) AS syncs,
-        least(write_time, syncs * coalesce(seconds,
+        least(write_time, write_time * coalesce(share, 0) + syncs * coalesce(seconds,
             coalesce(write_time / nullif(16777216 * syncs + 262144 * greatest(writes, 0) + greatest(bytes_written, 0), 0), 0) * 16777216
         )) AS sync_time
-    FROM divided LEFT JOIN counted_sync USING (log)
+    FROM divided LEFT JOIN counted_sync USING (log) LEFT JOIN forced USING (log)
 ), weighted AS (
     SELECT * EXCLUDE (opens, reads, writes, bytes_read, bytes_written),
         opened(opens, dups, filenos) AS opens,

@@ -60,9 +60,10 @@ def _all(source: Source) -> list[Table]:
         SELECT * REPLACE ({INTERFACE_SQL} AS interface),
             nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
         FROM (
-            SELECT f.*, coalesce(n.name, '<unnamed ' || f.id || '>') AS name, n.file_system{chosen}
+            SELECT f.*, coalesce(w.shown, n.name, '<unnamed ' || f.id || '>') AS name, n.file_system{chosen}
             FROM (SELECT * FROM file_of WHERE log = {{log}} ORDER BY total_time DESC, id, interface {{limit}}) AS f
-            LEFT JOIN name AS n ON n.log = f.log AND n.id = f.id {opened if sites else ""}
+            LEFT JOIN name AS n ON n.log = f.log AND n.id = f.id
+            LEFT JOIN written_as AS w ON w.log = f.log AND w.id = f.id {opened if sites else ""}
         ) ORDER BY total_time DESC, name, id, interface
         """,
         cap=FILES_CAP,
