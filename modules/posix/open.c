@@ -84,8 +84,7 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
 	o->append = o->forced = o->shared = false;
-	o->accesses = 0;
-	o->by = 0;
+	o->by = o->accesses = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
 }
 
@@ -166,25 +165,26 @@ static void made_heavy(struct file *f)
 	((struct posix_file *)f)->record->opens = 1;
 }
 
-void posix_open_weigh(struct posix_open *o)
+void posix_open_weigh(struct posix_open *o, struct posix_file *shared)
 {
 	static const struct file_kind heavy = {WRITTEN_POSIX, sizeof(struct posix_file), made_heavy};
-	uint32_t accesses = __atomic_add_fetch(&o->accesses, 1, __ATOMIC_RELAXED);
-	if (accesses & (accesses - 1) || accesses < POSIX_HEAVY)
+	uint64_t accesses = __atomic_add_fetch(&o->accesses, 1, __ATOMIC_RELAXED);
+	if (accesses & (accesses - 1) || accesses < POSIX_HEAVY || o->file != shared)
 		return;
 	PATH(p);
 	int fd = descriptor_of(o);
 	if (fd < 0 || posix_name_of(fd, p) || names_class(LOG_MOD_POSIX, p))
 		return;
 	bool known = posix_file_known(p);
-	struct posix_file *shared = o->file, *f = file_heavy(&heavy, p, accesses);
+	struct posix_file *f = file_heavy(&heavy, p, accesses);
 	if (!f)
 		return;
 	shared->record->opens -= !known && shared->record->opens > 0;
 	begin_elsewhere(o, f);
 }
 
-static void set_entry(int fd, uintptr_t at)
+/* Always inlined: each open has one. */
+static inline __attribute__((always_inline)) void set_entry(int fd, uintptr_t at)
 {
 	posix_open_release(fds_set(fd, at));
 }

@@ -1,5 +1,6 @@
 /* Operations that move no data of their own file: meta time, and the counts that Darshan has no place for. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "operation.h"
@@ -86,15 +87,15 @@ void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
 
 /* ---- operations on descriptors ---- */
 
-/* An operation on a tracked descriptor: its record's meta time, and one of the record's counters. Returns its end. */
+/* An operation on a tracked descriptor: its record's meta time, and the counter of its record that is there. Returns its end. */
 static double on_record(struct posix_open *o, double start, enum state_operation_id operation, enum io_op op,
-			int64_t *counter)
+			size_t counter)
 {
 	double end = clock_now();
 	struct posix_file *f = o->file;
 	self_enter();
 	if (lock_take(&f->lock)) {
-		++*counter;
+		++*(int64_t *)((char *)f->record + counter);
 		FILE_TIME(f, op, start, end);
 		lock_drop(&f->lock);
 	}
@@ -150,22 +151,21 @@ void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
 	struct sampling *k = sampling_of(fd, IO_META);
 	if (sampling_on(k))
 		posix_settle(s, IO_META, start);
-	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, &o->file->record->seeks);
+	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, offsetof(struct posix_record, seeks));
 	sampling_timed(k, s, 0, end);
 }
 
 void posix_on_sync(struct span s, bool data_only, int result)
 {
-	struct posix_record *r = record_of(s);
-	if (r && result == 0)
+	if (record_of(s) && result == 0)
 		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
-			  data_only ? &r->fdsyncs : &r->fsyncs);
+			  data_only ? offsetof(struct posix_record, fdsyncs) : offsetof(struct posix_record, fsyncs));
 }
 
 void posix_fstat(struct posix_open *o, double start, unsigned mode, int result)
 {
 	if (result == 0 && S_ISREG(mode))
-		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, &o->file->record->stats);
+		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, offsetof(struct posix_record, stats));
 }
 
 void posix_on_map(struct span s, int64_t bytes, bool done)

@@ -52,9 +52,8 @@ ALWAYS_INLINE void count_end(struct posix_record *r, struct posix_open *o, enum 
 }
 
 /* Returns the stride. */
-static int64_t count_pattern(struct posix_open *o, enum io_op op, int64_t at, int64_t got)
+static int64_t count_pattern(struct posix_open *o, struct posix_file *f, enum io_op op, int64_t at, int64_t got)
 {
-	struct posix_file *f = o->file;
 	struct posix_record *r = f->record;
 	int64_t last = run_get(&o->last[op]), stride = stride_to(at, last);
 	FILE_BY_OP(r, op, seq_reads, seq_writes) += at > last;
@@ -83,18 +82,17 @@ static void count_access(struct posix_record *r, enum io_op op, const void *buff
 	r->file_not_aligned += r->file_alignment > 0 && unaligned(at, r->file_alignment);
 }
 
-/* Returns the stride. Holds the file's lock. */
-__attribute__((noinline)) static int64_t count_any(struct posix_open *o, enum io_op op, const void *buffer, int64_t at,
-						   int64_t got)
+/* Returns the stride. Holds the lock of the file, which a thread that held it before may have moved the open away from. */
+__attribute__((noinline)) static int64_t count_any(struct posix_open *o, struct posix_file *f, enum io_op op,
+						   const void *buffer, int64_t at, int64_t got)
 {
-	struct posix_file *f = o->file;
 	f->usual = POSIX_NONE;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	count_access(f->record, op, buffer, at, got);
-	int64_t stride = count_pattern(o, op, at, got);
+	int64_t stride = count_pattern(o, f, op, at, got);
 	run_find_usual(f);
 	if (__builtin_expect(names_is_overflow(f->name), 0))
-		posix_open_weigh(o);
+		posix_open_weigh(o, f);
 	return stride;
 }
 
@@ -102,9 +100,9 @@ __attribute__((noinline)) static int64_t count_any(struct posix_open *o, enum io
  * The same where nothing must be looked up: an access as long as most of its file, of the kind of the last one, behind it or as
  * far from it as most. False: it is another one, and nothing is counted.
  */
-ALWAYS_INLINE bool count_usual(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got)
+ALWAYS_INLINE bool count_usual(struct posix_open *o, struct posix_file *f, enum io_op op, const void *buffer,
+			       int64_t at, int64_t got)
 {
-	struct posix_file *f = o->file;
 	struct posix_record *r = f->record;
 	int64_t last = run_get(&o->last[op]);
 	if (got != f->usual || f->last_op != (int8_t)op)
@@ -131,10 +129,11 @@ ALWAYS_INLINE bool count_usual(struct posix_open *o, enum io_op op, const void *
 	return true;
 }
 
-ALWAYS_INLINE void count_one(struct posix_open *o, enum io_op op, const void *buffer, int64_t at, int64_t got)
+ALWAYS_INLINE void count_one(struct posix_open *o, struct posix_file *f, enum io_op op, const void *buffer, int64_t at,
+			     int64_t got)
 {
-	if (!count_usual(o, op, buffer, at, got))
-		count_any(o, op, buffer, at, got);
+	if (!count_usual(o, f, op, buffer, at, got))
+		count_any(o, f, op, buffer, at, got);
 }
 
 ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double start, double end)
@@ -170,7 +169,7 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 		else if (o->append && op == IO_WRITE)
 			at = end_of_file(s->fd, got);
 		int64_t last = runs ? run_get(&o->last[op]) : 0;
-		count_one(o, op, buffer, at, got);
+		count_one(o, f, op, buffer, at, got);
 		if (runs)
 			run_begin(o, op, s->fd, at - last, got);
 		if (how != UNTIMED)
@@ -369,7 +368,7 @@ void posix_on_request(struct span s, enum io_op op, const void *buffer, int64_t 
 	if (lock_take(&f->lock)) {
 		struct posix_record *r = f->record;
 		at = request_offset(o, op, s.fd, at, got);
-		count_one(o, op, buffer, at, got);
+		count_one(o, f, op, buffer, at, got);
 		file_stamp(&FILE_BY_OP(r, op, read_start_timestamp, write_start_timestamp),
 			   &FILE_BY_OP(r, op, read_end_timestamp, write_end_timestamp), submitted, end);
 		FILE_ACCESS_TIME(f, op, got, s.start, end);
@@ -429,7 +428,7 @@ void posix_on_sampled(struct span s, enum io_op op, int64_t at, int64_t bytes, i
 	self_enter();
 	if (lock_take(&f->lock)) {
 		struct posix_record was = *f->record;
-		int64_t stride = count_any(o, op, NULL, at, bytes);
+		int64_t stride = count_any(o, f, op, NULL, at, bytes);
 		f->usual = POSIX_NONE;
 		if (times > 1)
 			count_again(f, &was, stride, bytes, times - 1);

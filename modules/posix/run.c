@@ -90,11 +90,12 @@ void run_begin(const struct posix_open *o, enum io_op op, int fd, int64_t step, 
 void run_begin_seeks(const struct posix_open *o, int fd)
 {
 	struct state_run *run = run_of(IO_META, fd);
+	const struct posix_file *f = o->file;
 	run_settle(IO_META, fd);
 	if (run->count)
 		return;
-	begin(run, o->file, 0, 0);
-	run->of = (uintptr_t)o->file;
+	begin(run, f, 0, 0);
+	run->of = (uintptr_t)f;
 }
 
 void posix_settle(struct span s, enum io_op op, double start)

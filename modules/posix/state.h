@@ -29,10 +29,10 @@ _Static_assert(sizeof(struct posix_file) <= 128, "many files have room in the me
 
 /*
  * An open file description: what dup shares and a second open does not. Its file and name always are some file's, and change only
- * while it has no references, or from what files without a record share to one of its own (posix_open_weigh): threads that have
- * either hold the lock of the one that they have. References are atomic and rise from 1 on only. `offset` and `last` are atomic words that the thread named by
- * `by` moves without the file's lock, all others under it. `append` and `shared` are set by any thread, and read without order.
- * `next_free` is the list's, under its lock.
+ * while it has no references, or from what files without a record share to one of its own (posix_open_weigh): a thread reads the
+ * file once, takes its lock, and counts there. References are atomic and rise from 1 on only. `offset` and `last` are atomic words
+ * that the thread named by `by` moves without the file's lock, all others under it. `append` and `shared` are set by any thread,
+ * and read without order. `next_free` is the list's, under its lock.
  */
 struct posix_open {
 	struct fds_open head;
@@ -40,11 +40,11 @@ struct posix_open {
 	int64_t offset;
 	int64_t last[2]; /* last byte read, written */
 	uint32_t references;
-	uint32_t accesses; /* while its file has no record of its own; atomic */
 	bool append;
 	bool forced; /* O_SYNC or O_DSYNC: a write takes until its data is on storage. Set before the first access */
 	bool shared; /* with another process: only the kernel knows the offset */
 	uint64_t by; /* the thread that moves the cursor, while this process has several; 0 = none yet */
+	uint64_t accesses; /* while its file has no record of its own; atomic */
 	struct posix_open *next_free;
 };
 
@@ -65,7 +65,7 @@ enum state_class_id posix_without_record(void);
 
 /* One more access of a file without a record of its own: of many, it gets one. Holds the lock of what it shares. */
 enum { POSIX_HEAVY = 64 /* a power of two */ };
-void posix_open_weigh(struct posix_open *o);
+void posix_open_weigh(struct posix_open *o, struct posix_file *shared);
 
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);

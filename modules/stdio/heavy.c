@@ -13,19 +13,10 @@ static void made_heavy(struct file *f)
 
 static const struct file_kind heavy = {WRITTEN_STDIO, sizeof(struct stdio_file), made_heavy};
 
-static void take_open(struct stdio_file *shared)
+void stdio_weigh(struct stdio_stream *t, struct stdio_file *shared, const FILE *f)
 {
-	if (!lock_take(&shared->lock))
-		return;
-	shared->record->opens -= shared->record->opens > 0;
-	lock_drop(&shared->lock);
-}
-
-void stdio_weigh(struct stdio_stream *t, const FILE *f)
-{
-	struct stdio_file *shared = t->file;
-	uint32_t n = ++t->accesses;
-	if (n & (n - 1) || n < HEAVY)
+	uint64_t n = ++t->accesses;
+	if (n & (n - 1) || n < HEAVY || t->file != shared)
 		return;
 	PATH(p);
 	if (posix_behind(f->_fileno, LOG_MOD_STDIO, p))
@@ -34,8 +25,6 @@ void stdio_weigh(struct stdio_stream *t, const FILE *f)
 	struct stdio_file *own = file_heavy(&heavy, p, n);
 	if (!own)
 		return;
-	if (!known)
-		take_open(shared);
-	t->shares = false;
+	shared->record->opens -= !known && shared->record->opens > 0;
 	__atomic_store_n(&t->file, own, __ATOMIC_RELEASE);
 }

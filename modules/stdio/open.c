@@ -70,10 +70,9 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id c
 	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
 	t->asks = asks;
 	t->attention = t->moved = t->inlined = t->replaced = t->by_descriptor = false;
-	t->shares = file && names_is_overflow(file->name);
 	t->close = t->unclocked = 0;
-	t->accesses = 0;
 	t->clocked = 0;
+	t->accesses = 0;
 	stream_release(stdio_table_set(f, t));
 }
 
@@ -204,10 +203,8 @@ void stdio_on_popen(struct span s, FILE *f)
 }
 
 /* What is still in the buffer goes to where the file ends now. */
-static void reach_end(struct stdio_stream *t, FILE *f)
+__attribute__((noinline)) static void reach_end_asked(struct stdio_stream *t, FILE *f)
 {
-	if (!t->file || !__atomic_load_n(&t->asks, __ATOMIC_RELAXED) || f->_IO_write_ptr <= f->_IO_write_base)
-		return;
 	int64_t reached = stdio_tell(t, f);
 	struct stdio_file *file = t->file;
 	struct stdio_record *r = file->record;
@@ -216,6 +213,12 @@ static void reach_end(struct stdio_stream *t, FILE *f)
 	if (reached > r->max_byte_written + 1)
 		r->max_byte_written = reached - 1;
 	lock_drop(&file->lock);
+}
+
+static void reach_end(struct stdio_stream *t, FILE *f)
+{
+	if (t->file && __atomic_load_n(&t->asks, __ATOMIC_RELAXED) && f->_IO_write_ptr > f->_IO_write_base)
+		reach_end_asked(t, f);
 }
 
 /* To close what one inherited is no use of the file. */
@@ -294,9 +297,10 @@ static void open_again(FILE *f, struct stdio_stream *old, const char *mode, doub
 void stdio_on_reopen(struct stdio_span s, struct span opened, FILE *f, const char *path, const char *mode)
 {
 	struct stdio_stream *old = s.stream;
-	if (old && old->file && opened.at && lock_take(&old->file->lock)) {
-		stamp_close(old->file, s.start, opened.start);
-		lock_drop(&old->file->lock);
+	struct stdio_file *file = old ? old->file : NULL; /* which another thread may move the stream away from */
+	if (file && opened.at && lock_take(&file->lock)) {
+		stamp_close(file, s.start, opened.start);
+		lock_drop(&file->lock);
 	}
 	if (path) {
 		stdio_on_open(opened, f, path, mode);

@@ -118,9 +118,10 @@ ALWAYS_INLINE void remember(struct stdio_stream *t, const FILE *f, enum io_op op
 	t->seen[!op] = NULL;
 }
 
-ALWAYS_INLINE void count(struct stdio_stream *t, enum io_op op, int64_t calls, int64_t bytes)
+/* In the file whose lock it holds: the stream may have been moved to another one since. */
+ALWAYS_INLINE void count(struct stdio_stream *t, struct stdio_file *file, enum io_op op, int64_t calls, int64_t bytes)
 {
-	struct stdio_record *r = t->file->record;
+	struct stdio_record *r = file->record;
 	FILE_BY_OP(r, op, reads, writes) += calls;
 	FILE_BY_OP(r, op, bytes_read, bytes_written) += bytes;
 	t->offset += bytes;
@@ -134,16 +135,26 @@ ALWAYS_INLINE void count(struct stdio_stream *t, enum io_op op, int64_t calls, i
  */
 #define STAMP_LAG 1e-3 /* s */
 
-ALWAYS_INLINE void stamp_access(struct stdio_file *f, enum io_op op, double start, double end)
+/* Of a file that shares a record each access comes by here: none is due later. */
+__attribute__((noinline)) static void stamp_due(struct stdio_stream *t, const FILE *of, struct stdio_file *f,
+						enum io_op op, double start, double end)
 {
-	f->latest[op] = end;
-	if (end < f->due[op] && start >= f->first[op])
-		return;
 	if (f->first[op] == 0 || start < f->first[op])
 		f->first[op] = start;
 	FILE_BY_OP(f->record, op, read_start_timestamp, write_start_timestamp) = f->first[op];
 	FILE_BY_OP(f->record, op, read_end_timestamp, write_end_timestamp) = end;
-	f->due[op] = end + STAMP_LAG;
+	if (names_is_overflow(f->name))
+		stdio_weigh(t, f, of);
+	else
+		f->due[op] = end + STAMP_LAG;
+}
+
+ALWAYS_INLINE void stamp_access(struct stdio_stream *t, const FILE *of, struct stdio_file *f, enum io_op op,
+				double start, double end)
+{
+	f->latest[op] = end;
+	if (__builtin_expect(end >= f->due[op] || start < f->first[op], 0))
+		stamp_due(t, of, f, op, start, end);
 }
 
 void stdio_stamp(struct stdio_file *f)
@@ -184,10 +195,11 @@ ALWAYS_INLINE void shard_buffered(enum io_op op, int64_t bytes, double now)
 }
 
 /* Before it is counted, which moves the offset. Holds the file's lock. */
-static inline void trace(struct stdio_stream *t, enum io_op op, int64_t bytes, double start, double end)
+static inline void trace(struct stdio_stream *t, struct stdio_file *file, enum io_op op, int64_t bytes, double start,
+			 double end)
 {
 	if (__builtin_expect(self.special, 0))
-		trace_access(&t->file->file, TRACE_STDIO, op, t->offset, bytes, start, end);
+		trace_access(&file->file, TRACE_STDIO, op, t->offset, bytes, start, end);
 }
 
 /* ---- calls that the buffer serves, and the clock ---- */
@@ -217,7 +229,8 @@ ALWAYS_INLINE bool access_unclocked(struct stdio_span s, FILE *f, enum io_op op,
 		return false;
 	if (s.start != 0 || bytes < 0 || self.special)
 		return false;
-	struct lock *l = &t->file->lock;
+	struct stdio_file *file = t->file;
+	struct lock *l = &file->lock;
 	self_enter();
 	if (!alone)
 		self.taken = l;
@@ -225,7 +238,7 @@ ALWAYS_INLINE bool access_unclocked(struct stdio_span s, FILE *f, enum io_op op,
 		counted = t->unclocked && t->seen[op] && heatmap_add_near(self.shard, STATE_HEAT_STDIO, op, bytes);
 		if (counted) {
 			t->unclocked--;
-			count(t, op, 1, bytes);
+			count(t, file, op, 1, bytes);
 			t->seen[op] = position(f, op);
 		}
 		if (!alone)
@@ -244,17 +257,15 @@ ALWAYS_INLINE void access_buffered(struct stdio_span s, FILE *f, enum io_op op, 
 	self_enter();
 	struct stdio_file *file = t->file;
 	if (lock_take(&file->lock)) {
-		trace(t, op, bytes, now, now);
-		count(t, op, 1, bytes);
+		trace(t, file, op, bytes, now, now);
+		count(t, file, op, 1, bytes);
 		remember(t, f, op);
-		stamp_access(file, op, now, now);
+		stamp_access(t, f, file, op, now, now);
 		pace(t, now);
 		if (all > 0)
 			FILE_TIME(file, op, now - all, now);
 		lock_drop(&file->lock);
 	}
-	if (__builtin_expect(t->shares, 0))
-		stdio_weigh(t, f);
 	shard_buffered(op, bytes, now);
 	if (all > 0)
 		shard_estimate(op, now - all, now);
@@ -288,17 +299,15 @@ ALWAYS_INLINE void access_timed(struct stdio_span s, FILE *f, enum io_op op, int
 	if (lock_take(&file->lock)) {
 		if (reached >= bytes && !is_part(t, reached - bytes))
 			t->offset = reached - bytes;
-		trace(t, op, bytes, s.start, end);
-		count(t, op, 1, bytes);
+		trace(t, file, op, bytes, s.start, end);
+		count(t, file, op, 1, bytes);
 		remember(t, f, op);
-		stamp_access(file, op, s.start, end);
+		stamp_access(t, f, file, op, s.start, end);
 		pace(t, s.start);
 		t->clocked = end;
 		FILE_TIME(file, op, s.start, end);
 		lock_drop(&file->lock);
 	}
-	if (__builtin_expect(t->shares, 0))
-		stdio_weigh(t, f);
 	shard_access(op, bytes, s.start, end);
 	self_leave();
 }
@@ -445,10 +454,10 @@ static void settle_record(struct stdio_stream *t, const FILE *f, enum io_op op, 
 	double now = clock_now();
 	struct stdio_file *file = t->file;
 	if (lock_take(&file->lock)) {
-		trace(t, op, n, now, now);
-		count(t, op, n, n);
+		trace(t, file, op, n, now, now);
+		count(t, file, op, n, n);
 		remember(t, f, op);
-		stamp_access(file, op, now, now);
+		stamp_access(t, f, file, op, now, now);
 		lock_drop(&file->lock);
 	}
 	shard_buffered(op, n, now);
@@ -532,7 +541,7 @@ void stdio_on_seek(struct stdio_span s, FILE *f, int64_t to, int whence, int res
 	self_leave();
 }
 
-static void flush_record(struct stdio_stream *t, int64_t reached, double start, double end)
+static void flush_record(struct stdio_stream *t, const FILE *f, int64_t reached, double start, double end)
 {
 	struct stdio_file *file = t->file;
 	struct stdio_record *r = file->record;
@@ -544,7 +553,7 @@ static void flush_record(struct stdio_stream *t, int64_t reached, double start, 
 		if (reached > r->max_byte_written + 1)
 			r->max_byte_written = reached - 1;
 	}
-	stamp_access(file, IO_WRITE, start, end);
+	stamp_access(t, f, file, IO_WRITE, start, end);
 	stdio_stamp(file);
 	FILE_TIME(file, IO_WRITE, start, end);
 	lock_drop(&file->lock);
@@ -569,7 +578,7 @@ void stdio_on_flush(struct stdio_span s, FILE *f, int result)
 	bool asks = __atomic_load_n(&t->asks, __ATOMIC_RELAXED);
 	bool written = t->seen[IO_WRITE] && t->seen[IO_WRITE] != f->_IO_write_ptr;
 	if (t->file && result == 0)
-		flush_record(t, asks && written ? stdio_tell(t, f) : -1, s.start, end);
+		flush_record(t, f, asks && written ? stdio_tell(t, f) : -1, s.start, end);
 	if (asks) /* others may move the descriptor while nothing waits */
 		stdio_ask_next(t);
 	remember(t, f, t->seen[IO_WRITE] ? IO_WRITE : IO_READ);

@@ -30,13 +30,12 @@ struct stdio_stream {
 	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
 	bool replaced;       /* a standard stream whose descriptor has become something else */
 	bool by_descriptor;  /* a standard stream that is what its descriptor is */
-	bool shares;         /* the file has no record of its own (heavy.c) */
 	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
 	uint8_t unclocked;   /* calls to come that take no clock at all */
 	const char
 		*inherited; /* not used yet by this process: <STDOUT> and its like, or the file's name in the parent */
 	double clocked;     /* s: the last call that read the clock */
-	uint32_t accesses;  /* while it shares: those that read the clock */
+	uint64_t accesses;  /* while its file has no record of its own (heavy.c): those that read the clock */
 	size_t item;        /* bytes of each, of a read that got fewer than asked for, while it is counted */
 	struct stdio_stream *next_free;
 };
@@ -51,8 +50,8 @@ struct stdio_file *stdio_file_of(const struct path *p);
 struct stdio_file *stdio_file_new(int fd, const char *path, enum state_class_id *class);
 struct stdio_file *stdio_file_behind(int fd, enum state_class_id *class);
 
-/* One more access of a stream whose file shares a record: after many, it gets one. Holds no lock. */
-void stdio_weigh(struct stdio_stream *t, const FILE *f);
+/* One more access of a stream whose file shares a record: after many, it gets one. Holds the lock of what it shares. */
+void stdio_weigh(struct stdio_stream *t, struct stdio_file *shared, const FILE *f);
 
 /* ---- the table of streams ---- */
 

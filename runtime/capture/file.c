@@ -51,7 +51,7 @@ void *file_of(const struct file_kind *k, const struct path *p)
 	return f;
 }
 
-void *file_heavy(const struct file_kind *k, const struct path *p, uint32_t accesses)
+void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t accesses)
 {
 	struct file *f = NULL;
 	if (!names_lock())

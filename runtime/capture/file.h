@@ -56,7 +56,7 @@ struct file_kind {
 void *file_of(const struct file_kind *k, const struct path *p);
 
 /* A file without a record of its own, that one open has accessed so often: its record, if it is heavy enough for one. Or NULL. */
-void *file_heavy(const struct file_kind *k, const struct path *p, uint32_t accesses);
+void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t accesses);
 
 /* The module's file of a name that is known, or NULL. No lock. */
 static inline void *file_known(const struct file_kind *k, const struct name *n)

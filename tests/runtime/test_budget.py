@@ -246,3 +246,79 @@ def test_more_directories_than_rows_say_how_unsure_they_are(
     light = [row for row in rows if Path(row["directory"]).name.startswith("d")]
     assert all(int(row["opens"]) - int(row["surplus"]) == 1 for row in light)
     assert {int(row["surplus"]) for row in light} == {0, 1}
+
+
+TOGETHER = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { THREADS = 4, EACH = 40 };
+
+static int fd;
+static FILE *stream;
+static int rounds;
+static pthread_barrier_t barrier;
+
+static void *work(void *nothing)
+{
+	for (int r = 0; r < rounds; r++) {
+		pthread_barrier_wait(&barrier);
+		for (int i = 0; i < EACH; i++)
+			if (pwrite(fd, "0123456789", 10, 0) != 10 || lseek(fd, 0, SEEK_SET) ||
+			    fwrite("0123456789", 1, 10, stream) != 10)
+				exit(1);
+		pthread_barrier_wait(&barrier);
+	}
+	return nothing;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[THREADS];
+	char name[64];
+	rounds = atoi(argv[2]);
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		snprintf(name, sizeof name, "light-%d", i);
+		close(open(name, O_RDWR | O_CREAT, 0600));
+	}
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, work, NULL);
+	for (int r = 0; r < rounds; r++) {
+		snprintf(name, sizeof name, "heavy-%d", r);
+		fd = open(name, O_RDWR | O_CREAT, 0600);
+		snprintf(name, sizeof name, "stream-%d", r);
+		stream = fopen(name, "w");
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+		close(fd);
+		fclose(stream);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	return argc < 3;
+}
+"""
+
+
+def test_totals_stay_exact_when_threads_share_what_gets_its_record_late(
+    compile_program: Callable[[str], Path], run_iolens: Run, tmp_path: Path
+) -> None:
+    """Four threads use a descriptor and a stream at the moment at which these move to records of their own."""
+    light, rounds, accesses = 4000, 150, 4 * 40
+    program = compile_program(TOGETHER)
+    command = ["run", "-q", "-o", "log", "--", program, str(light), str(rounds)]
+    done = run_iolens(command, cwd=tmp_path, env={"IOLENS_BUDGET": "2", "IOLENS_TIMES": "exact"})
+    assert done.returncode == 0, done.stderr
+    text = run_iolens(["show", "--base", "--show-incomplete", "log"], cwd=tmp_path).stdout
+    posix, stdio = _records(text, "POSIX"), _records(text, "STDIO")
+    assert f"{tmp_path}/heavy-0" in posix and f"{tmp_path}/stream-0" in stdio
+    assert sum(int(r["POSIX_OPENS"]) for r in posix.values()) == light + rounds
+    for counter in ("WRITES", "SEEKS"):
+        assert sum(int(r[f"POSIX_{counter}"]) for r in posix.values()) == rounds * accesses
+    assert sum(int(r["STDIO_OPENS"]) for r in stdio.values()) == rounds
+    assert sum(int(r["STDIO_WRITES"]) for r in stdio.values()) == rounds * accesses
+    assert sum(int(r["STDIO_BYTES_WRITTEN"]) for r in stdio.values()) == 10 * rounds * accesses

@@ -76,17 +76,11 @@ class Dataset:
       MPI-IO where a file was opened through MPI-IO, else POSIX; STDIO; DFS, else DAOS
     * ``lowest_record``, ``lowest_file``: of these, what reached the system: POSIX where a file has POSIX records that
       hold what MPI-IO moved, else MPI-IO; STDIO; DAOS, else DFS
-<<<<<<< HEAD
     * ``single_record``, ``single_file``: of these, what stands for one file: not "<other files>" or
-      "<other program files>", which share a record; versions: files that had the name, one more than it was renamed.
-      ``renamed``: these, and the first name (source)
-=======
-    * ``single_record``, ``single_file``: of these, what stands for one file: not "<other files>" or "<other program files>", that had no room;
-      versions: files that had the name: one more than it was renamed, or as many as were created and written as a
-      whole. ``renamed``: these, and the first name (source). ``written_as``: files written under a temporary name,
-      their final name, and both as one text (shown)
+      "<other program files>", which share a record; versions: files that had the name: one more than it was renamed,
+      or as many as were created and written as a whole. ``renamed``: these, and the first name (source).
+      ``written_as``: files written under a temporary name, their final name, and both as one text (shown)
     * ``forced``: the share of a log's time in writing of writes that were forced to storage each (O_SYNC, O_DSYNC)
->>>>>>> h-names
     * ``call_site``: where each object was opened, by interface: place ("reader (reader.c:8) in libreader.so"),
       function, source, line, as far as the files are on this machine; module, build_id, offset; ranks that opened it
       there, null for all. ``file_site``: of these, that of the highest interface, so the program's own
