@@ -8,7 +8,7 @@
 #include "units.h"
 
 /* Shares of the run time, or of the program's own kind, from which one is named. */
-static const double BUSY = 0.5, FAULTING = 0.2, MOST = 0.5, WAITING = 0.5, DELAYED = 0.1;
+static const double FAULTING = 0.2, MOST = 0.5, DELAYED = 0.1;
 static const double WORTH_WAITING = 0.1 /* s; a shorter run waits for its own start */;
 
 enum { MANY_PROCESSES = 100 };
@@ -94,27 +94,77 @@ static bool faults_matter(const struct digest *d, double run_time)
 	return !requests && d->used.fault_time >= FAULTING * run_time;
 }
 
-bool instead_faults_most(const struct digest *d, double run_time, double io_time)
+/* Of the time that is not I/O. */
+enum kind { NOTHING, FAULTS, STARTS, PROCESSOR, WAITING };
+
+static double waited(const struct digest *d, double run_time, double io_time)
 {
-	return faults_matter(d, run_time) && d->used.fault_time > io_time;
+	return run_time - d->used.processor - d->used.fault_time - io_time;
+}
+
+static enum kind kind_of(const struct digest *d, double run_time, double io_time)
+{
+	const struct digest_used *u = &d->used;
+	double busy = u->processor + u->delay;
+	if (!u->processes || run_time <= 0)
+		return NOTHING;
+	if (faults_matter(d, run_time))
+		return FAULTS;
+	if (u->processes >= MANY_PROCESSES && run_time < BRIEF * (double)u->processes)
+		return STARTS;
+	if (busy >= MOST * run_time)
+		return PROCESSOR;
+	if (u->unknown || run_time < WORTH_WAITING)
+		return NOTHING;
+	return waited(d, run_time, io_time) > busy ? WAITING : PROCESSOR;
+}
+
+/* A process that computes may do so in its calls: what they took may be in both, and counts as I/O. */
+bool instead_is_more(const struct digest *d, double run_time, double io_time)
+{
+	switch (kind_of(d, run_time, io_time)) {
+	case FAULTS:
+		return d->used.fault_time > io_time;
+	case STARTS:
+		return 2 * io_time < run_time;
+	case PROCESSOR:
+		return 2 * io_time < run_time && d->used.processor + d->used.delay > 2 * io_time;
+	case WAITING:
+		return waited(d, run_time, io_time) > io_time;
+	default:
+		return false;
+	}
+}
+
+bool instead_is_most(const struct digest *d, double run_time, double io_time)
+{
+	enum kind kind = kind_of(d, run_time, io_time);
+	return (kind == PROCESSOR && d->used.processor + d->used.delay >= MOST * run_time) ||
+	       (kind == WAITING && waited(d, run_time, io_time) >= MOST * run_time) || kind == FAULTS || kind == STARTS;
 }
 
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
 {
 	const struct digest_used *u = &d->used;
 	struct words w = {text, 0};
-	double waited = run_time - u->processor - u->fault_time - io_time;
 	*text = '\0';
-	if (!u->processes || run_time <= 0)
-		return;
-	if (faults_matter(d, run_time))
+	switch (kind_of(d, run_time, io_time)) {
+	case FAULTS:
 		add(&w,
 		    "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",
 		    100 * clamp(u->fault_time / run_time, 0, 1), B(u->fault_bytes));
-	else if (u->processes >= MANY_PROCESSES && run_time < BRIEF * (double)u->processes)
+		break;
+	case STARTS:
 		add(&w, "the start of %s processes, %s each", N(u->processes), S(run_time / (double)u->processes));
-	else if (u->processor + u->delay >= BUSY * run_time)
+		break;
+	case PROCESSOR:
 		add_processor(&w, u, run_time);
-	else if (!u->unknown && run_time >= WORTH_WAITING && waited >= WAITING * run_time)
-		add(&w, "waiting, %.0f %% of the run, most likely for %s", 100 * waited / run_time, waited_for(d));
+		break;
+	case WAITING:
+		add(&w, "waiting, %.0f %% of the run, most likely for %s",
+		    100 * waited(d, run_time, io_time) / run_time, waited_for(d));
+		break;
+	default:
+		break;
+	}
 }

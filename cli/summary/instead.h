@@ -6,8 +6,9 @@
 
 enum { INSTEAD_TEXT = 160 };
 
-/* Page faults take more than I/O, and enough to be named. */
-bool instead_faults_most(const struct digest *d, double run_time, double io_time);
+/* What is not I/O and takes most takes more than I/O does; takes half of the run or more (of page faults a fifth). */
+bool instead_is_more(const struct digest *d, double run_time, double io_time);
+bool instead_is_most(const struct digest *d, double run_time, double io_time);
 
 /* "the processor, busy for 94 % of the run, most of it in cc1": "" where it is not known. Safe for a terminal. */
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT]);

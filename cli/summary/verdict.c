@@ -9,13 +9,12 @@
 #include "units.h"
 
 /* The scale of findings (SEVERITY in python/iolens/rules/load.py): tests hold them together. */
-static const double PROBLEM = 0.25, LOOK = 0.05, LITTLE = 0.02, SHORT = 1.0 /* s */;
+static const double PROBLEM = 0.25, LOOK = 0.05, LITTLE = 0.02, SHORT = 1.0, SHORT_RUN = 4.0 /* s */;
 
 enum { MUCH_UNTIMED = 1000000, MILLION = 1000000, NAME = 48 };
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
-#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
 
 struct text {
 	char *at;
@@ -170,9 +169,20 @@ static bool mpiio_opens_most(const struct digest *d)
 	return m->opens > 0 && m->meta_time > 0 && 2 * m->meta_time >= all;
 }
 
+/* The operation with at least half of the time in calls, where no kind has it: copies are reads and writes. */
+static const struct digest_operation *most_of_all(const struct digest *d)
+{
+	const struct digest_interface *posix = &d->interface[WRITTEN_POSIX];
+	double all = posix->read_time + posix->write_time + posix->meta_time;
+	const struct digest_operation *most = most_of(d, false, all);
+	return most ? most : most_of(d, true, all);
+}
+
 static void add_cause(struct text *t, const struct digest *d, int op)
 {
-	const struct digest_operation *most = op == IO_META ? most_of(d, false, -1) : NULL;
+	const struct digest_operation *most = op == IO_META  ? most_of(d, false, -1)
+					      : op == IO_OPS ? most_of_all(d)
+							     : NULL;
 	if (op == IO_READ || op == IO_WRITE) {
 		add_transfers(t, d, op);
 	} else if (op == IO_META && mpiio_opens_most(d)) {
@@ -211,13 +221,37 @@ static int kind_of(const struct digest *d)
 	return IO_OPS;
 }
 
+/* "reading", or the two kinds that take most. */
+static void add_kinds(struct text *t, const struct digest *d, int kind)
+{
+	static const char *const kinds[] = {[IO_READ] = "reading", [IO_WRITE] = "writing", [IO_META] = "metadata"};
+	int least = 0, shown = 0;
+	double sum = 0;
+	for (int op = 0; op < IO_OPS; op++) {
+		sum += d->io.by_op[op];
+		least = d->io.by_op[op] < d->io.by_op[least] ? op : least;
+	}
+	if (2 * (sum - d->io.by_op[least]) <= d->io.total)
+		return;
+	add(t, ", most of it ");
+	for (int op = 0; op < IO_OPS; op++)
+		if (kind < IO_OPS ? op == kind : op != least)
+			add(t, "%s%s", shown++ ? " and " : "", kinds[op]);
+}
+
 /* What the time goes into, where it is not I/O. */
-static void add_instead(struct text *t, const struct digest *d)
+static void add_instead(struct text *t, const struct digest *d, const char *part)
 {
 	char what[INSTEAD_TEXT];
 	instead_describe(d, d->run_time, d->io.total, what);
 	if (*what)
-		add(t, "; it is %s", what);
+		add(t, "; %s is %s", part, what);
+}
+
+/* "it": half of the run or more. */
+static const char *part_of(const struct digest *d)
+{
+	return instead_is_most(d, d->run_time, d->io.total) ? "it" : "the largest part";
 }
 
 static void add_more(struct text *t, const struct digest *d)
@@ -229,31 +263,31 @@ static void add_more(struct text *t, const struct digest *d)
 
 static void say(struct text *t, const struct digest *d, double share)
 {
-	static const char *const kinds[] = {
-		[IO_READ] = "reading", [IO_WRITE] = "writing", [IO_META] = "metadata", [IO_OPS] = "I/O"};
 	int kind = kind_of(d);
 	const char *about = d->estimated && share >= 0.001 ? "about " : "";
 	if (share < LITTLE || (share < LOOK && d->io.total < SHORT)) {
 		add(t, "I/O is not the cause here: %s", about);
 		add_share(t, share);
 		add(t, " of the run time");
-		add_instead(t, d);
+		add_instead(t, d, part_of(d));
 		return;
 	}
 	add(t, "%s", about);
 	add_share(t, share);
-	add(t, " of the run time goes into I/O%s%s", kind < IO_OPS ? ", most of it " : "",
-	    kind < IO_OPS ? kinds[kind] : "");
+	add(t, " of the run time goes into I/O");
+	add_kinds(t, d, kind);
 	if (share < LOOK) {
 		add(t, ": little to gain");
-		add_instead(t, d);
+		add_instead(t, d, part_of(d));
 		return;
 	}
 	add_cause(t, d, kind);
-	if (instead_faults_most(d, d->run_time, d->io.total))
+	if (instead_is_more(d, d->run_time, d->io.total))
 		add_more(t, d);
-	if (d->io.total < SHORT)
+	if (d->run_time < SHORT_RUN && d->io.total < SHORT)
 		add(t, "; a run too short to matter");
+	else if (d->io.total < SHORT)
+		add(t, "; I/O takes only %.1f of %.1f s", d->io.total, d->run_time);
 }
 
 void verdict_of(const struct digest *d, struct verdict *v)
@@ -272,11 +306,12 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	v->level = level_of(v->share, d->io.total);
 	bool partly =
 		lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d) && 20 * digest_possible(d, lost) > d->run_time;
-	if (partly && strcmp(v->level, "problem") != 0) {
+	if (partly && v->share < PROBLEM) {
 		v->level = "unknown";
 		add(&t, "not known: ");
 		add_share(&t, v->share);
 		add(&t, " of the run time goes into I/O, and %s moved in ways whose time is not known", B(lost));
+		add_instead(&t, d, "the largest known part");
 		return;
 	}
 	say(&t, d, v->share);

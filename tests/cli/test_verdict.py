@@ -56,6 +56,11 @@ def level_of_report(run_iolens: Run, log: Path) -> str:
     return str(job["verdict"])
 
 
+def report_text(run_iolens: Run, log: Path) -> str:
+    (job,) = json.loads(run_iolens(["report", "--json", log]).stdout)["jobs"]
+    return json.dumps(job)
+
+
 def small_reads() -> Job:
     job = Job(nprocs=1, run_time=100).posix("/d/data.bin", 0, read={512: 48_000_000}, read_time=60.0)
     return job.section("process", process(0, 62.0, read=61.0, meta=1.0))
@@ -133,6 +138,19 @@ def brief() -> Job:
     return job.section("process", process(0, 0.3, read=0.3))
 
 
+def long_run() -> Job:
+    job = Job(nprocs=1, run_time=15).posix("/d/a", 0, read={MiB: 5}, read_time=0.9)
+    return job.section("process", process(0, 0.9, read=0.9))
+
+
+def copied() -> Job:
+    """copy_file_range counts as reading and as writing."""
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, read={MiB: 4}, read_time=4.5)
+    job.posix("/d/b", 0, write={MiB: 4}, write_time=4.5)
+    job.section("operation", operation("copy_file_range", 4, 9.0), operation("stat", 9, 0.1))
+    return job.section("process", process(0, 9.4, read=4.6, write=4.5, meta=0.3))
+
+
 @pytest.mark.parametrize(
     ("job", "expected"),
     [
@@ -148,6 +166,8 @@ def brief() -> Job:
         (idle, ("good", 0.003, "I/O is not the cause here: 0.3 % of the run time")),
         (little, ("good", 0.03, "3.0~reading: little to gain")),
         (brief, ("look", 0.3, "30~reading: 5 reads of 1.0 MiB from a; a run too short to matter")),
+        (long_run, ("look", 0.06, "6.0~reading: 5 reads of 1.0 MiB from a; I/O takes only 0.9 of 15.0 s")),
+        (copied, ("problem", 0.94, "94~reading and writing: 4 copy_file_range calls")),
     ],
 )  # fmt: skip
 def test_the_line(
@@ -226,6 +246,13 @@ def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> 
     assert found["text"] == (
         "not known: 0.3 % of the run time goes into I/O, and 4.9 GiB moved in ways whose time is not known"
     )
+    job = Job(nprocs=1, run_time=1000).posix("/d/a", 0, read={MiB: 5}, read_time=3.0)
+    job.section("process", {**used(0, 400.0, end=1000.0), "io_time": 3.0, "read_time": 3.0})
+    job.section("operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 100_000 * MiB})
+    log = job.save(tmp_path / "busy.darshan")
+    ending = "; the largest known part is waiting, 60 % of the run, most likely for a timer, a lock or another process"
+    assert verdict(run_iolens, log)["text"].endswith(f"whose time is not known{ending}")
+    assert "The largest known part is waiting, 60 % of the run." in report_text(run_iolens, log)
 
 
 def used(rank: int, processor: float, **values: Any) -> dict[str, Any]:
@@ -314,6 +341,51 @@ def test_the_line_says_what_it_is_instead(
         expected.partition(",")[0], "waiting" if expected.startswith("waiting") else "start of processes"
     )
     assert row["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("processor", "expected"),
+    [
+        (4.9, "the processor, busy for 49 % of the run"),
+        (2.05, "waiting, 64 % of the run, most likely for a timer"),
+    ],
+)
+def test_less_than_half_is_the_largest_part(
+    run_iolens: Run, tmp_path: Path, processor: float, expected: str
+) -> None:
+    """1.5 s of page faults, too few to be named, and 0.05 s of I/O."""
+    job = of(used(0, processor, major_faults=1000, waits=90_000, storage_read=150_000_000))
+    log = job.save(tmp_path / "job.darshan")
+    how = "the largest part is" if processor > 4 else "it is"
+    assert f"; {how} {expected}" in verdict(run_iolens, log)["text"]
+    assert f". {how[0].upper()}{how[1:]} {expected.partition(',')[0]}," in report_text(run_iolens, log)
+
+
+@pytest.mark.parametrize(
+    ("spent", "processor", "more"), [(1.5, 8.0, True), (3.5, 8.0, True), (4.2, 8.1, False), (7.0, 9.0, False)]
+)
+def test_a_part_in_io_says_what_the_rest_is(
+    run_iolens: Run, tmp_path: Path, spent: float, processor: float, more: bool
+) -> None:
+    """What the processor did in calls may be I/O: it is said to be more only where it is without them."""
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, read={MiB: 50}, read_time=spent)
+    job.section("process", {**used(0, processor), "io_time": spent, "read_time": spent})
+    log = job.save(tmp_path / "job.darshan")
+    words = f"more goes into the processor, busy for {10 * processor:.0f} % of the run"
+    assert (words in verdict(run_iolens, log)["text"]) == more
+    assert (f". M{words[1:]}." in report_text(run_iolens, log)) == more
+    said = " ".join(run_iolens(["findings", log]).stdout.split())
+    assert said.startswith("More time goes into something else than I/O: the processor, busy") == more
+    assert more or "something else" not in said
+
+
+def test_a_large_part_is_known_whatever_has_no_time(run_iolens: Run, tmp_path: Path) -> None:
+    """0.8 of 2 s are I/O; what was mapped could only make it more."""
+    job = Job(nprocs=1, run_time=2).posix("/d/a", 0, read={MiB: 5}, read_time=0.8)
+    job.section("process", process(0, 0.8, read=0.8))
+    job.section("operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 5000 * MiB})
+    log = job.save(tmp_path / "job.darshan")
+    assert verdict(run_iolens, log)["level"] == level_of_report(run_iolens, log) == "look"
 
 
 BUSY = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"

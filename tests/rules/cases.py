@@ -135,7 +135,7 @@ SIZE: dict[str, Case] = {
         Job()
         .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=400_000_000, write_time=20.0)
         .posix("/scratch/a", write={MiB: 100}),
-        "381.5 MiB (79 % of all data) goes through stdio in 100,000 calls; buffering costs about 18.8 s",
+        "381.5 MiB (79 % of all data) goes through stdio in 100,000 calls; buffering costs about 18.5 s",
         Job()
         .add("stdio", "/scratch/out", 0, writes=100_000, bytes_written=10_000_000, write_time=20.0)
         .posix("/scratch/a", write={MiB: 100}),
@@ -339,7 +339,7 @@ METADATA: dict[str, Case] = {
         Job()
         .section("process", process(0, io_time=10.0))
         .section("operation", operation("open", 4000, 8.0, errors=2000), operation("stat", 1000, 1.0)),
-        "2,000 of 5,000 lookups of files (40 %) find nothing; this takes 4 s",
+        "2,000 of 5,000 lookups of files (40 %) find nothing; this takes 2 s",
         Job()
         .section("process", process(0, io_time=10.0))
         .section("operation", operation("open", 4000, 8.0, errors=900), operation("stat", 1000, 1.0)),

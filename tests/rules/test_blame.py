@@ -228,3 +228,124 @@ def test_files_without_a_record_are_counted(tmp_path: Path) -> None:
     one = of(job, tmp_path)["many_small_files"]
     assert one.message.startswith("40,000 files hold 100 B each")
     assert one.time_lost == pytest.approx(40, rel=0.01) and one.severity == "high"
+
+
+def test_opens_that_fail_take_no_longer_than_a_stat(tmp_path: Path) -> None:
+    """git clone: 5,000 opens find nothing, 5,000 create a file, which takes 300 us."""
+
+    def lost(*stats: dict[str, object]) -> float:
+        job = Job(nprocs=1).section("process", process(0, mpi="", io_time=10.0))
+        job.section("operation", operation("open", 10_000, 2.0, errors=5000), *stats)
+        return of(job, tmp_path)["failed_lookups"].time_lost or 0
+
+    assert lost(operation("stat", 1000, 0.02)) == pytest.approx(0.1)
+    assert lost(operation("stat", 1000, 5.0)) == pytest.approx(1.0)
+    assert lost() == pytest.approx(1.0)
+
+
+def test_getc_of_a_program_that_computes_is_of_no_weight(tmp_path: Path) -> None:
+    """shuf: 108 million characters and 1.2 million lines, in a run of 6 s."""
+    job = Job(nprocs=1, run_time=6).section("process", process(0, mpi="", end=6.0, io_time=4.0))
+    times = {"read_time": 2.0, "write_time": 2.0}
+    moved = {
+        "reads": 108_000_000,
+        "bytes_read": 108_000_000,
+        "writes": 1_200_000,
+        "bytes_written": 108_000_000,
+        "max_byte_read": 107_999_999,
+    }
+    one = of(job.add("stdio", "/data/log", 0, **moved, **times), tmp_path)["small_stdio"]
+    assert one.time_lost == pytest.approx(108e6 * 5e-9 + 1.2e6 * 25e-9)
+    job = Job(nprocs=1, run_time=6).section("process", process(0, mpi="", end=6.0, io_time=4.0))
+    moved = {"writes": 100_000_000, "bytes_written": 1_600_000_000, "write_time": 4.0}
+    one = of(job.add("stdio", "/data/log", 0, **moved), tmp_path)["small_stdio"]
+    assert one.time_lost == pytest.approx(2.5) and one.severity == "medium"
+
+
+@pytest.mark.parametrize(("time", "lost"), [(0.5, 0.0), (1.8, 1.0 / 1.125), (10.8, 10.0 / 1.125)])
+def test_data_that_stdio_copies_in_memory_wait_for_nothing(tmp_path: Path, time: float, lost: float) -> None:
+    """openssl enc: 800 MB in pieces of 8 KiB, at 1 GB/s."""
+    job = Job(nprocs=1, run_time=12).section("process", process(0, mpi="", end=12.0, io_time=time))
+    job.add(
+        "stdio",
+        "/data/log",
+        0,
+        reads=97_656,
+        bytes_read=799_997_952,
+        read_time=time,
+        max_byte_read=799_997_951,
+    )
+    assert of(job, tmp_path)["stdio_share"].time_lost == pytest.approx(lost, rel=0.01, abs=0.001)
+
+
+def test_fsync_of_files_that_differ_is_not_their_writing(tmp_path: Path) -> None:
+    """rsync --fsync: a call takes 1 to 9 ms, on average 5; files above it have nothing else left."""
+    job = Job(nprocs=1, run_time=12).section("process", process(0, mpi="", end=12.0, io_time=10.6))
+    for n in range(2000):
+        job.posix(
+            f"/data/{n}", 0, write={8 * KiB: 1}, fsyncs=1, write_time=0.001 * (1 + n % 9), meta_time=1e-4
+        )
+    waited = sum(0.001 * (1 + n % 9) for n in range(2000))
+    job.section("operation", operation("fsync", 2000, waited))
+    rules = of(job, tmp_path)
+    assert rules["sync_storm"].time_lost == pytest.approx(waited)
+    assert rules["many_small_files"].time_lost == pytest.approx(0.2, rel=0.01)
+
+
+def test_locks_that_no_other_process_holds_are_not_waited_for(tmp_path: Path) -> None:
+    """php: 100,000 locks of a file of its own take 0.9 s; the twin's other process holds them for as long."""
+
+    def job(*ranks: int) -> Job:
+        made = Job(nprocs=2, run_time=20).posix("/s/log", 0, opens=1, meta_time=10.0)
+        values = {"file": "/s/log", "shared": 0, "exclusive": 50_000, "released": 50_000, "refused": 0}
+        return made.section(
+            "locks", *({"rank": rank, **values, "wait_time": 2.5, "longest": 0.1} for rank in ranks)
+        )
+
+    assert "lock_waits" not in of(job(0), tmp_path)
+    assert of(job(0, 1), tmp_path)["lock_waits"].time_lost == pytest.approx(2.0)
+
+
+def test_small_files_written_in_pieces_share_no_blocks(tmp_path: Path) -> None:
+    """tar x: pieces of 10 KiB follow each other. Stripes are locked, and records that jump touch more blocks."""
+
+    def job(block: int, consecutive: int) -> Job:
+        made = Job(nprocs=1, run_time=10)
+        pieces = {"file_alignment": block, "file_not_aligned": 1500, "consec_writes": consecutive}
+        return made.posix("/data/a", 0, write={10 * KiB: 2000}, write_time=9.0, seq_writes=1999, **pieces)
+
+    assert "unaligned_accesses" not in of(job(4096, 1999), tmp_path)
+    assert "unaligned_accesses" in of(job(4096, 1200), tmp_path)
+    assert "unaligned_accesses" in of(job(MiB, 1999), tmp_path)
+
+
+def test_python_files_that_no_python_reads_are_data(tmp_path: Path) -> None:
+    def job(exe: str) -> Job:
+        made = Job(nprocs=1, run_time=30)
+        made.section("process", process(0, mpi="", exe=exe, io_time=20.0))
+        for n in range(1200):
+            made.posix(f"/data/m{n}.py", 0, read={KiB: 1}, meta_time=0.01)
+        return made
+
+    packed, imported = of(job("/usr/bin/tar"), tmp_path), of(job("/usr/bin/python3.11"), tmp_path)
+    assert "python_imports" not in packed and "many_small_files" in packed
+    assert packed["many_small_files"].evidence[0].rows[0][:3] == ("/data", "py", 1200)
+    assert "python_imports" in imported and "many_small_files" not in imported
+    assert "python_imports" in of(job("/abcdefg2/hijklm3n"), tmp_path), "a pseudonym may be Python's"
+
+
+def test_lines_appended_by_an_open_each_leave_no_gaps(tmp_path: Path) -> None:
+    """The first write of an open lies behind the file's start, wherever the last open's ended."""
+
+    def job(opens: int) -> Job:
+        values = {
+            "consec_writes": 0,
+            "seq_writes": 99_999,
+            "opens": opens,
+            "write_time": 3.0,
+            "meta_time": 8.0,
+        }
+        return Job(nprocs=1, run_time=20).posix("/data/log", 0, write={11: 100_000}, **values)
+
+    assert "strided_writes" not in of(job(100_000), tmp_path)
+    assert "strided_writes" in of(job(1), tmp_path)

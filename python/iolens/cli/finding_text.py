@@ -91,14 +91,14 @@ def finding_lines(
 ) -> Iterator[str]:
     """Findings of one log: what costs time at length, the rest a line each, and how many cost next to nothing.
 
-    instead: what the time goes into where no finding is of weight.
+    instead: a sentence on what the time goes into where it is not I/O; comes first.
     """
     if not found:
         yield "No findings."
         return
     short = [one for one in found if not verbose and one.severity not in ("high", "medium")]
-    if instead and len(short) == len(found):
-        yield from (*_wrapped(f"The time goes into something else: {instead}.", width, ""), "")
+    if instead:
+        yield from (*_wrapped(instead, width, ""), "")
     if not every:
         little = [one for one in short if one.severity == "low" and (one.share or LITTLE) < LITTLE]
         short = [one for one in short if one not in little]

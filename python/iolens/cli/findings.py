@@ -70,18 +70,25 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
     return [values[name] for name in _FIELDS]
 
 
-def _instead(data: Dataset) -> dict[int, str]:
-    """By log with less than half of its time in I/O: what the time goes into besides."""
-    from iolens.rules.instead import instead
+def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
+    """By log: a sentence on what the time goes into where it is not I/O; is it more than an I/O worth a look?"""
+    from iolens.rules.instead import instead, is_more, is_most
+    from iolens.rules.load import SEVERITY
 
-    times = {
-        row["log"]: row["run_time"]
-        for row in data.metric("headline")
-        if row["run_time"] and (row["io_time"] or 0) < 0.5 * row["run_time"]
-    }
-    return {
-        row["log"]: instead(row, times[row["log"]]) for row in data.metric("instead") if row["log"] in times
-    }
+    jobs = {row["log"]: row for row in data.metric("headline") if row["run_time"]}
+    said: dict[int, tuple[str, bool]] = {}
+    for row in data.metric("instead"):
+        if row["log"] not in jobs:
+            continue
+        run_time, spent = jobs[row["log"]]["run_time"], jobs[row["log"]]["io_time"] or 0.0
+        text = instead(row, run_time)
+        if text and spent >= SEVERITY["medium"].default * run_time:
+            if is_more(row, run_time, spent):
+                said[row["log"]] = f"More time goes into something else than I/O: {text}.", True
+        elif text:
+            how = "time goes" if is_most(row, run_time) else "largest part of the time goes"
+            said[row["log"]] = f"The {how} into something else: {text}.", False
+    return said
 
 
 def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every: bool) -> None:
@@ -103,7 +110,10 @@ def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every:
             if len(paths) > 1:
                 click.secho(f"{path}\n", bold=True, color=color)
             of_log = [f for f in found if f.log == number]
-            for line in finding_lines(of_log, width, verbose, every, others.get(number, "")):
+            said, more = others.get(number, ("", False))
+            if not more and (verbose or any(f.severity in ("high", "medium") for f in of_log)):
+                said = ""
+            for line in finding_lines(of_log, width, verbose, every, said):
                 click.echo(line, color=color)
 
 

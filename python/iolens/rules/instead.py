@@ -6,13 +6,39 @@ from typing import Any
 
 from iolens.rules.text import write
 
-__all__ = ["instead"]
+__all__ = ["instead", "is_more", "is_most"]
 
 _DELAYED = 0.1
 """Of the run: a wait for the processor from which it is said."""
 
 _MOST = 0.5
-"""Of the processor time: the program that a reader should look at."""
+"""Of the run, or of the processor time: what a reader should look at."""
+
+
+def _taken(row: dict[str, Any], run_time: float) -> float:
+    """Seconds of what takes most."""
+    if row["kind"] == "page faults":
+        return float(row["fault_time"])
+    if row["kind"] == "waiting":
+        return float(row["waited"])
+    return float(row["processor"] + row["delay"]) if row["kind"] == "processor" else run_time
+
+
+def is_most(row: dict[str, Any], run_time: float | None) -> bool:
+    """Half of the run or more; page faults and starts are named only where they are much."""
+    if not row["kind"] or not run_time:
+        return False
+    return row["kind"] == "page faults" or _taken(row, run_time) >= _MOST * run_time
+
+
+def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) -> bool:
+    """Does it take more than I/O? A processor may be busy in calls, which then count as I/O."""
+    if not row["kind"] or not run_time:
+        return False
+    spent = io_time or 0.0
+    if row["kind"] in ("page faults", "waiting"):
+        return _taken(row, run_time) > spent
+    return 2 * spent < run_time and _taken(row, run_time) > 2 * spent
 
 
 def instead(row: dict[str, Any], run_time: float | None) -> str:

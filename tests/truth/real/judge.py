@@ -54,8 +54,9 @@ class Said:
     @property
     def first(self) -> str:
         """The cause as a reader sees it first: of I/O the first finding, or what the verdict says instead."""
-        instead = re.search(r"; (?:it is|more goes into) (.*)", self.verdict)
-        if self.share >= PART and self.causes:
+        instead = re.search(r"; (?:(?:it|the largest(?: known)? part) is|more goes into) (.*)", self.verdict)
+        # `iolens findings` begins with what takes more, and lists findings of low severity in a line each below.
+        if self.share >= PART and self.causes and not (instead and not self.problems):
             return self.causes[0]
         return instead[1] if instead else self.causes[0] if self.causes else "nothing"
 

@@ -75,6 +75,18 @@ def test_page_faults_from_storage_are_io() -> None:
     assert judge.compare({**IO, "accept": ["=page faults"]}, said) == ("right", "")
 
 
+def test_what_takes_more_stands_before_a_low_finding() -> None:
+    low = [("stdio_share", "low", 0.1)]
+    said = replace(
+        SAID, level="look", share=0.1, findings=low, verdict="10 %; more goes into the processor, busy"
+    )
+    assert said.first == "the processor, busy"
+    assert replace(said, findings=[("small_reads", "medium", 0.3), *low]).first == "small_reads"
+    assert (
+        replace(said, share=0.01, verdict="1 %; the largest part is waiting, 40 %").first == "waiting, 40 %"
+    )
+
+
 def test_the_page_counts(tmp_path: Path) -> None:
     program = {"id": "x", "family": "f", **NOT}
     rows = [

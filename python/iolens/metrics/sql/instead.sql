@@ -8,7 +8,8 @@
 --   takes: where a process waited for little else, that time by the number of its waits (0.05 to 10 ms), else 0.2 ms.
 --   unknown is the number of processes that were killed or confined, so that the kernel could not be asked. kind is what
 --   it is mostly, of page faults (a fifth of the run), the start of processes (100 or more, of less than 20 ms each), the
---   processor (half of the run, with the time that processes waited for one: delay) and waiting (half of it; of runs of 0.1 s and more).
+--   processor (half of the run, with the time that processes waited for one: delay), else the larger one of the processor
+--   and waiting (in runs of 0.1 s and more).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
 -- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
@@ -48,7 +49,8 @@ SELECT log, processes, unknown, processor, delay, programs, program, most / null
     CASE WHEN fault_time >= 0.2 * run_time AND log NOT IN (SELECT log FROM async) THEN 'page faults'
         WHEN processes >= 100 AND run_time < 0.02 * processes THEN 'start of processes'
         WHEN processor + delay >= 0.5 * run_time THEN 'processor'
-        WHEN unknown = 0 AND run_time >= 0.1 AND run_time - processor - fault_time - coalesce(io_time, 0) >= 0.5 * run_time THEN 'waiting'
+        WHEN unknown = 0 AND run_time >= 0.1 THEN CASE WHEN run_time - processor - fault_time - coalesce(io_time, 0) > processor + delay
+            THEN 'waiting' ELSE 'processor' END
         END AS kind
 FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN metric.headline USING (log)
 ORDER BY log

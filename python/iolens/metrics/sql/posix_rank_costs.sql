@@ -34,17 +34,22 @@ WITH divided AS (
         coalesce(wall_data / nullif(read_time + write_time, 0), 0) AS wall
     FROM posix JOIN job USING (log)
 ), counted_sync AS (
-    SELECT log, sum(count) AS count, sum(time) / nullif(sum(count), 0) AS seconds FROM operation
+    SELECT log, sum(time) AS synced, sum(time) / nullif(sum(count), 0) AS seconds FROM operation
     WHERE interface = 'posix' AND name IN ('fsync', 'fdatasync') GROUP BY log
 ), synced AS (
     SELECT divided.* EXCLUDE (fsyncs, fdsyncs), greatest(fsyncs, 0) + greatest(fdsyncs, 0) AS syncs,
         least(write_time, write_time * coalesce(share, 0) + syncs * coalesce(seconds,
             coalesce(write_time / nullif(16777216 * syncs + 262144 * greatest(writes, 0) + greatest(bytes_written, 0), 0), 0) * 16777216
-        )) AS sync_time
-    FROM divided LEFT JOIN counted_sync USING (log) LEFT JOIN forced USING (log)
+        )) AS at_mean,
+        -- What files' writing is cut off by at the mean is left in others with a longer one: the measured sum is what fsync took.
+        CASE WHEN syncs > 0 THEN write_time - at_mean ELSE 0 END AS beyond,
+        at_mean + beyond * coalesce(least(1, greatest(0, synced - sum(at_mean) OVER of_log) / nullif(sum(beyond) OVER of_log, 0)), 0) AS sync_time
+    FROM divided LEFT JOIN counted_sync USING (log) LEFT JOIN forced USING (log) WINDOW of_log AS (PARTITION BY log)
 ), weighted AS (
-    SELECT * EXCLUDE (opens, reads, writes, bytes_read, bytes_written),
+    SELECT * EXCLUDE (opens, reads, writes, bytes_read, bytes_written, consec_writes),
         opened(opens, dups, filenos) AS opens,
+        -- An open for each write: logs have the first one of each open as one behind the file's start, and appends skip nothing.
+        CASE WHEN opened(opens, dups, filenos) >= greatest(writes, 1) THEN greatest(consec_writes, seq_writes) ELSE consec_writes END AS consec_writes,
         -- Darshan lists accesses of 0 bytes among the frequent sizes, iolens does not: where the list has room left, what it lacks.
         CASE WHEN access_count[list_position(access, 0)] > 0 THEN least(access_count[list_position(access, 0)], size_read[1], reads)
             WHEN list_contains(access_count, 0)

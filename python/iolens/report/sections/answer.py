@@ -8,7 +8,7 @@ from iolens.report.document import Block, Column, FindingBlock, Note, Section, T
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
-from iolens.rules.instead import instead
+from iolens.rules.instead import instead, is_more, is_most
 from iolens.rules.load import SEVERITY
 from iolens.rules.text import within
 
@@ -16,6 +16,9 @@ __all__ = ["answer", "headline"]
 
 PROBLEM, LOOK, SHORT = (SEVERITY[name].default for name in ("high", "medium", "seconds"))
 """Shares of the run time from which I/O is a problem, or worth a look; seconds of I/O that are no problem."""
+
+SHORT_RUN = 4 * SHORT
+"""Seconds of a run that is too short to matter, where I/O is short."""
 
 _ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
 
@@ -66,29 +69,43 @@ def headline(source: Source) -> tuple[str, str]:
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
     kinds = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
-    most = max(kinds, key=lambda name: kinds[name])
-    if share >= LOOK and kinds[most] > 0.5 * share:
-        took += {
-            "read": ", most of it reading",
-            "write": ", most of it writing",
-            "meta": ", most of it metadata",
-        }[most]
+    if share >= LOOK:
+        took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
-    verdict, words = _judge(share, spent)
+    verdict, words = _judge(share, spent, row["run_time"])
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
-    if not_known and verdict != "problem":
-        return "unknown", f"{took}, but {not_known}.{why}"
-    others = _instead(source, row["run_time"]) if verdict in ("good", "look") and not why else ""
+    unknown = bool(not_known) and share < PROBLEM
+    others = (
+        _instead(source, share, row["run_time"], spent, unknown)
+        if unknown or share >= LOOK or not why
+        else ""
+    )
+    if unknown:
+        return "unknown", f"{took}, but {not_known}.{why}{others}"
     return verdict, f"{took}: {words}.{why}{others}" + (f" But {not_known}." if not_known else "")
 
 
-def _instead(source: Source, run_time: float | None) -> str:
-    """What the time goes into, where it is not I/O."""
+def _kinds(shares: dict[str, float], share: float) -> str:
+    """The kind with more than half of the time in I/O, or the two that take most: as cli/summary/verdict.c."""
+    words = {"read": "reading", "write": "writing", "meta": "metadata"}
+    largest = sorted(words, key=lambda name: -shares[name])
+    chosen = largest[:1] if shares[largest[0]] > 0.5 * share else largest[:2]
+    if sum(shares[name] for name in chosen) <= 0.5 * share:
+        return ""
+    return f", most of it {' and '.join(words[name] for name in words if name in chosen)}"
+
+
+def _instead(source: Source, share: float, run_time: float, spent: float, unknown: bool) -> str:
+    """What the time goes into, where it is not I/O. unknown: I/O may be more than its share."""
     for row in source.metric("instead"):
         text = instead(row, run_time)
-        return f" It is {text}." if text else ""
+        if text and share >= LOOK and not unknown:
+            return f" More goes into {text}." if is_more(row, run_time, spent) else ""
+        if text:
+            part = "The largest part" if not is_most(row, run_time) else "It"
+            return f" {'The largest known part' if unknown else part} is {text}."
     return ""
 
 
@@ -104,10 +121,11 @@ def _not_known(source: Source) -> str:
     return ""
 
 
-def _judge(share: float, spent: float) -> tuple[str, str]:
+def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
     """What this share of the run time, and so many seconds, mean."""
     if share >= LOOK and spent < SHORT:
-        return "look", "a part worth a look, in a run too short to matter"
+        short = run_time < SHORT_RUN
+        return "look", "a part worth a look, in a run too short to matter" if short else "a part worth a look"
     if share >= PROBLEM:
         return "problem", "it is a problem"
     return ("look", "worth a look") if share >= LOOK else ("good", "it is not what makes this job slow")
