@@ -7,6 +7,7 @@
 #include "records.h"
 #include "reduce.h"
 #include "reduce_plan.h"
+#include "startup.h"
 
 enum { MANY_RECORDS = 1 << 14 };
 enum { SMALL_CLASSES = 3 };          /* of the ten size classes: up to 10 KiB */
@@ -112,6 +113,20 @@ static int64_t seeks_of(const struct log_record *r)
 	return largest(0, v);
 }
 
+static double opened_at(const struct log_record *r)
+{
+	const struct schema_field *f = schema_by_name(r->schema, "open_start_timestamp");
+	double v = 0;
+	if (f)
+		memcpy(&v, (const char *)r->data + f->offset, sizeof v);
+	return v > 0 ? v : 0;
+}
+
+static double first_of(double a, double b)
+{
+	return a > 0 && (b <= 0 || a < b) ? a : b;
+}
+
 static void fill_file(struct digest_file *f, const struct log_record *r)
 {
 	f->id = r->id;
@@ -122,6 +137,7 @@ static void fill_file(struct digest_file *f, const struct log_record *r)
 	f->writes = count_of(r, ROLE_WRITES);
 	f->opens = largest(0, reduce_opens(r->schema, r->data));
 	f->seeks = seeks_of(r);
+	f->opened = opened_at(r);
 	f->read_time = reduce_f64(r->schema, r->data, ROLE_READ_TIME);
 	f->write_time = reduce_f64(r->schema, r->data, ROLE_WRITE_TIME);
 	f->meta_time = reduce_f64(r->schema, r->data, ROLE_META_TIME);
@@ -152,6 +168,7 @@ void digest_add_file(struct digest_file *f, const struct digest_file *g)
 	f->writes += g->writes;
 	f->opens += g->opens;
 	f->seeks += g->seeks;
+	f->opened = first_of(f->opened, g->opened);
 	f->read_time += g->read_time;
 	f->write_time += g->write_time;
 	f->meta_time += g->meta_time;
@@ -218,6 +235,7 @@ static void settle_layer(struct digest_file *f, bool posix_lost)
 		return;
 	*f = (struct digest_file){
 		.id = f->id,
+		.opened = f->opened,
 		.size = f->size,
 		.seeks = f->seeks,
 		.records = upper.records,
@@ -248,7 +266,7 @@ static void add_file(struct digest *d, const struct written_module *w, struct di
 {
 	uint64_t id = f->id;
 	if (w->module == LOG_MOD_MPIIO)
-		*f = (struct digest_file){.id = id, .mpiio = *sums};
+		*f = (struct digest_file){.id = id, .opened = f->opened, .mpiio = *sums};
 	else if (!w->descriptors)
 		d->nfiles--;
 }
@@ -395,33 +413,6 @@ static void find_rereading(struct digest *d)
 	}
 }
 
-static bool of_startup(const char *name)
-{
-	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", "/<other program files>"};
-	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-		if (ends(name, suffixes[i]))
-			return true;
-	return strstr(name, ".so.") != NULL;
-}
-
-static void find_startup(struct digest *d)
-{
-	for (size_t n = 0; n < d->nfiles; n++) {
-		const struct digest_file *f = &d->files[n];
-		if (!of_startup(f->name) || f->bytes_written)
-			continue;
-		d->startup_opens += f->opens;
-		d->startup_bytes += f->bytes_read;
-	}
-	for (size_t c = 0; c < d->nclasses; c++) {
-		const struct digest_class *k = &d->class[c];
-		if (strcmp(k->name, "python") != 0 && strcmp(k->name, "library") != 0)
-			continue;
-		d->startup_opens += k->opens;
-		d->startup_bytes += k->bytes_read;
-	}
-}
-
 /* What moves data, and is not a library above that. */
 static bool has_own_data(int which)
 {
@@ -473,7 +464,7 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 	estimate(d, e);
 	digest_estimate_free(e);
 	find_rereading(d);
-	find_startup(d);
+	startup_find(d);
 	return code;
 }
 

@@ -9,6 +9,7 @@
 #include "digest_json.h"
 #include "moved.h"
 #include "output.h"
+#include "startup.h"
 #include "units.h"
 #include "unrecorded.h"
 #include "verdict.h"
@@ -16,10 +17,9 @@
 enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
 
 /* What is worth a line: less than this is how every program is. */
-enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
+enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_PAGED = 1 << 20 };
 
 static const double LITTLE = 0.02; /* of the run time */
-
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
@@ -173,7 +173,7 @@ static void describe_requests(char *text, size_t n, const struct digest_way *way
 static void print_loaded(FILE *out, const struct digest *d)
 {
 	int64_t bytes = d->way[DIGEST_WAY_LOADED].bytes[IO_READ];
-	if (bytes < MUCH_STARTUP && d->used.fault_time < LITTLE * d->run_time)
+	if (bytes < MUCH_PAGED && d->used.fault_time < LITTLE * d->run_time)
 		return;
 	label(out, digest_way_name(DIGEST_WAY_LOADED));
 	fprintf(out, "%s of programs, libraries and mapped files from storage, about %s (estimated)\n",
@@ -264,10 +264,11 @@ static void print_findings(FILE *out, const struct digest *d)
 		print_tail(out, d->most_reread->name, NAME_WIDTH - 20);
 		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
 	}
-	if (d->startup_bytes >= MUCH_STARTUP || d->startup_opens >= MANY_STARTUP) {
+	char text[STARTUP_TEXT];
+	startup_describe(d, text);
+	if (*text) {
 		label(out, "start-up");
-		fprintf(out, "%s of Python code and libraries in %s %s\n", B(d->startup_bytes), N(d->startup_opens),
-			plural(d->startup_opens, "open", "opens"));
+		print_words(out, text);
 	}
 }
 
