@@ -7,7 +7,6 @@
 #include "records.h"
 #include "reduce.h"
 #include "reduce_plan.h"
-#include "startup.h"
 
 enum { MANY_RECORDS = 1 << 14 };
 enum { SMALL_CLASSES = 3 };          /* of the ten size classes: up to 10 KiB */
@@ -413,6 +412,65 @@ static void find_rereading(struct digest *d)
 	}
 }
 
+static bool of_python(const char *name)
+{
+	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", "/<other program files>"};
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (ends(name, suffixes[i]))
+			return true;
+	return false;
+}
+
+static bool of_library(const char *name)
+{
+	return ends(name, ".so") || strstr(name, ".so.");
+}
+
+/* Neither code nor what packages and environments keep with their code. Streams that were open before are no files here. */
+static bool has_data(const struct digest_file *f)
+{
+	static const char *const places[] = {"/site-packages/", "/dist-packages/", "/node_modules/", "/pyvenv.cfg"};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (strstr(f->name, places[i]))
+			return false;
+	return *f->name == '/' && f->opened > 0 && f->bytes_read + f->bytes_written > 0 && !digest_file_shares(f);
+}
+
+static void find_in_files(struct digest *d)
+{
+	struct digest_startup *s = &d->startup;
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		bool python = of_python(f->name);
+		if ((python || of_library(f->name)) && !f->bytes_written) {
+			s->opens += f->opens;
+			s->bytes += f->bytes_read;
+			if (python && f->bytes_read) {
+				s->files += digest_file_shares(f) ? f->opens : 1;
+				s->file_bytes += f->bytes_read;
+			}
+		} else if (has_data(f) && (s->first_data <= 0 || f->opened < s->first_data)) {
+			s->first_data = f->opened;
+		}
+	}
+}
+
+static void find_startup(struct digest *d)
+{
+	struct digest_startup *s = &d->startup;
+	find_in_files(d);
+	for (size_t c = 0; c < d->nclasses; c++) {
+		const struct digest_class *k = &d->class[c];
+		bool python = strcmp(k->name, "python") == 0;
+		if (!python && strcmp(k->name, "library") != 0)
+			continue;
+		s->opens += k->opens;
+		s->bytes += k->bytes_read;
+		s->files += python ? k->opens : 0;
+		s->file_bytes += python ? k->bytes_read : 0;
+	}
+}
+
 /* What moves data, and is not a library above that. */
 static bool has_own_data(int which)
 {
@@ -464,7 +522,7 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 	estimate(d, e);
 	digest_estimate_free(e);
 	find_rereading(d);
-	startup_find(d);
+	find_startup(d);
 	return code;
 }
 
