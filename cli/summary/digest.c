@@ -120,6 +120,20 @@ static int64_t seeks_of(const struct log_record *r)
 	return largest(0, v);
 }
 
+static double opened_at(const struct log_record *r)
+{
+	const struct schema_field *f = schema_by_name(r->schema, "open_start_timestamp");
+	double v = 0;
+	if (f)
+		memcpy(&v, (const char *)r->data + f->offset, sizeof v);
+	return v > 0 ? v : 0;
+}
+
+static double first_of(double a, double b)
+{
+	return a > 0 && (b <= 0 || a < b) ? a : b;
+}
+
 static void fill_file(struct digest_file *f, const struct log_record *r)
 {
 	f->id = r->id;
@@ -130,6 +144,7 @@ static void fill_file(struct digest_file *f, const struct log_record *r)
 	f->writes = count_of(r, ROLE_WRITES);
 	f->opens = largest(0, reduce_opens(r->schema, r->data));
 	f->seeks = seeks_of(r);
+	f->opened = opened_at(r);
 	f->read_time = reduce_f64(r->schema, r->data, ROLE_READ_TIME);
 	f->write_time = reduce_f64(r->schema, r->data, ROLE_WRITE_TIME);
 	f->meta_time = reduce_f64(r->schema, r->data, ROLE_META_TIME);
@@ -160,6 +175,7 @@ void digest_add_file(struct digest_file *f, const struct digest_file *g)
 	f->writes += g->writes;
 	f->opens += g->opens;
 	f->seeks += g->seeks;
+	f->opened = first_of(f->opened, g->opened);
 	f->read_time += g->read_time;
 	f->write_time += g->write_time;
 	f->meta_time += g->meta_time;
@@ -229,6 +245,7 @@ static void settle_layer(struct digest_file *f, bool posix_lost)
 		return;
 	*f = (struct digest_file){
 		.id = f->id,
+		.opened = f->opened,
 		.size = f->size,
 		.seeks = f->seeks,
 		.records = upper.records,
@@ -266,7 +283,7 @@ static void add_file(struct digest *d, const struct written_module *w, struct di
 {
 	uint64_t id = f->id;
 	if (w->module == LOG_MOD_MPIIO)
-		*f = (struct digest_file){.id = id, .mpiio = *sums};
+		*f = (struct digest_file){.id = id, .opened = f->opened, .mpiio = *sums};
 	else if (!w->descriptors)
 		d->nfiles--;
 }
@@ -444,30 +461,62 @@ static void find_rereading(struct digest *d)
 	}
 }
 
-static bool of_startup(const char *name)
+static bool of_python(const char *name)
 {
-	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", "/<other program files>"};
+	static const char *const suffixes[] = {".py", ".pyc", ".pyi", ".pth", "/<other program files>"};
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
 		if (ends(name, suffixes[i]))
 			return true;
-	return strstr(name, ".so.") != NULL;
+	return false;
+}
+
+static bool of_library(const char *name)
+{
+	return ends(name, ".so") || strstr(name, ".so.");
+}
+
+/* Neither code nor what packages and environments keep with their code. Streams that were open before are no files here. */
+static bool has_data(const struct digest_file *f)
+{
+	static const char *const places[] = {"/site-packages/", "/dist-packages/", "/node_modules/", "/pyvenv.cfg"};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (strstr(f->name, places[i]))
+			return false;
+	return *f->name == '/' && f->opened > 0 && f->bytes_read + f->bytes_written > 0 && !digest_file_shares(f);
+}
+
+static void find_in_files(struct digest *d)
+{
+	struct digest_startup *s = &d->startup;
+	for (size_t n = 0; n < d->nfiles; n++) {
+		const struct digest_file *f = &d->files[n];
+		bool python = of_python(f->name);
+		if ((python || of_library(f->name)) && !f->bytes_written) {
+			s->opens += f->opens;
+			s->bytes += f->bytes_read;
+			if (python && f->bytes_read) {
+				s->files += digest_file_shares(f) ? f->opens : 1;
+				s->file_bytes += f->bytes_read;
+			}
+		} else if (has_data(f) && (s->first_data <= 0 || f->opened < s->first_data)) {
+			s->first_data = f->opened;
+		}
+	}
 }
 
 static void find_startup(struct digest *d)
 {
-	for (size_t n = 0; n < d->nfiles; n++) {
-		const struct digest_file *f = &d->files[n];
-		if (!of_startup(f->name) || f->bytes_written)
-			continue;
-		d->startup_opens += f->opens;
-		d->startup_bytes += f->bytes_read;
-	}
+	struct digest_startup *s = &d->startup;
+	find_in_files(d);
 	for (size_t c = 0; c < d->nclasses; c++) {
 		const struct digest_class *k = &d->class[c];
-		if (strcmp(k->name, "python") != 0 && strcmp(k->name, "library") != 0)
+		bool python = strcmp(k->name, "python") == 0;
+		if (!python && strcmp(k->name, "library") != 0)
 			continue;
-		d->startup_opens += k->opens;
-		d->startup_bytes += k->bytes_read;
+		s->opens += k->opens;
+		s->bytes += k->bytes_read;
+		s->files += python ? k->opens : 0;
+		s->file_bytes += python ? k->bytes_read : 0;
 	}
 }
 

@@ -36,6 +36,7 @@ struct digest_file {
 	int64_t bytes_read, bytes_written;
 	int64_t reads, writes, opens, seeks;
 	double read_time, write_time, meta_time; /* s, summed over ranks */
+	double opened;                           /* s since the job's start, first; 0 = not known */
 	int64_t records;
 	uint32_t written;              /* the interfaces with records of it: a bit for each slot of enum written */
 	struct digest_interface mpiio; /* beside it; no records: MPI-IO did not use it, or is the lowest layer itself */
@@ -91,6 +92,13 @@ struct digest_sampled {
 	double time, doubtful_time; /* s */
 };
 
+/* Python code and shared libraries, what a program reads before its own work. */
+struct digest_startup {
+	int64_t opens, bytes;
+	int64_t files, file_bytes; /* of Python code alone */
+	double first_data;         /* s since the job's start, when a file with data is first opened; 0 = none is */
+};
+
 struct digest {
 	struct log *log;
 	struct log_error damage; /* of the names: those before it are there */
@@ -103,8 +111,7 @@ struct digest {
 	int64_t small, accesses;               /* reads and writes of at most 10 KiB, and all, through POSIX */
 	int64_t reread;                        /* bytes read beyond each file's size: how much had been read before */
 	const struct digest_file *most_reread; /* NULL = none */
-	/* Python code and shared libraries, what a program reads before its own work. */
-	int64_t startup_opens, startup_bytes;
+	struct digest_startup startup;
 	/* From the trailer; absent in logs of other tools. */
 	bool has_trailer;
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */

@@ -153,8 +153,10 @@ void digest_json(struct json *j, const struct digest *d, const char *log)
 	json_f64(j, "io_meta_time", d->io.by_op[IO_META]);
 	verdict_json(j, &verdict);
 	json_i64(j, "reread_bytes", d->reread);
-	json_i64(j, "startup_bytes", d->startup_bytes);
-	json_i64(j, "startup_opens", d->startup_opens);
+	json_i64(j, "startup_bytes", d->startup.bytes);
+	json_i64(j, "startup_opens", d->startup.opens);
+	if (d->startup.first_data > 0)
+		json_f64(j, "startup_time", d->startup.first_data);
 	json_i64(j, "small_accesses", d->small);
 	json_i64(j, "accesses", d->accesses);
 	json_interfaces(j, d);

@@ -73,6 +73,23 @@ static struct image_of *find_process(struct image_of *images, size_t n, int64_t 
 	return low < n && images[low].pid == pid ? &images[low] : NULL;
 }
 
+/* A program is loaded before iolens runs in it: the first one since the job's start, others since the image before ended. */
+static void extend_faults(struct image_of *images, size_t n)
+{
+	struct used_faults *first = NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct used_faults *f = &images[i].faults;
+		if (!f->known)
+			continue;
+		const struct image_of *before = i ? &images[i - 1] : NULL;
+		if (before && before->pid == images[i].pid && before->became && before->faults.known)
+			f->start = before->faults.end;
+		first = first && first->start <= f->start ? first : f;
+	}
+	if (first && first->start > 0)
+		first->start = 0;
+}
+
 /* The kernel adds what children read to their parent: that is none of its own page faults. */
 static void read_faults(struct digest *d, struct image_of *images, size_t n)
 {
@@ -82,12 +99,16 @@ static void read_faults(struct digest *d, struct image_of *images, size_t n)
 		if (images[i].storage_read < 0)
 			d->storage_read = -1;
 		if (parent)
-			parent->faults.bytes -= images[i].storage_read;
+			parent->faults.storage -= images[i].storage_read;
 		else if (d->storage_read >= 0)
 			d->storage_read += images[i].storage_read;
 	}
+	struct used_storage storage = {0};
+	extend_faults(images, n);
 	for (size_t i = 0; i < n; i++)
-		used_add_faults(&d->used, &images[i].faults);
+		used_measure(&storage, &images[i].faults);
+	for (size_t i = 0; i < n; i++)
+		used_add_faults(&d->used, &storage, &images[i].faults);
 }
 
 static void add_unobserved(struct digest *d, const struct trailer_table *t)

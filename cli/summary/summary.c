@@ -17,8 +17,9 @@ enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 
 
 /* What is worth a line: less than this is how every program is. */
 enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
+enum { STARTUP_TEXT = 256 };
 
-static const double LITTLE = 0.02; /* of the run time */
+static const double LITTLE = 0.02, WORTH = 0.05; /* of the run time */
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
@@ -247,6 +248,37 @@ static void print_operations(FILE *out, const struct digest *d)
 	end_pieces(&p);
 }
 
+/* What came from storage for it; where data are mapped as well it is not known which. */
+static int64_t paged_for_startup(const struct digest *d)
+{
+	bool worth = d->used.fault_bytes >= MUCH_STARTUP && d->used.fault_time >= LITTLE * d->run_time;
+	return worth && !d->way[DIGEST_WAY_MAPPED].bytes[IO_READ] ? d->used.fault_bytes : 0;
+}
+
+static void describe_startup(const struct digest *d, char text[STARTUP_TEXT])
+{
+	const struct digest_startup *s = &d->startup;
+	bool many = s->bytes >= MUCH_STARTUP || s->opens >= MANY_STARTUP;
+	int64_t paged = paged_for_startup(d);
+	int n = 0;
+	*text = '\0';
+	if (s->first_data >= WORTH * d->run_time && (many || paged)) {
+		n = snprintf(text, STARTUP_TEXT, "before its first data the program spent %s of %s:", S(s->first_data),
+			     S(d->run_time));
+		if (s->files)
+			n += snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s Python %s (%s)%s", N(s->files),
+				      s->files == 1 ? "file" : "files", B(s->file_bytes), paged ? "," : "");
+		else if (!paged)
+			snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s of libraries", B(s->bytes));
+		if (paged)
+			snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s of programs and libraries from storage",
+				 B(paged));
+	} else if (many) {
+		snprintf(text, STARTUP_TEXT, "%s of Python code and libraries in %s %s", B(s->bytes), N(s->opens),
+			 s->opens == 1 ? "open" : "opens");
+	}
+}
+
 static void print_findings(FILE *out, const struct digest *d)
 {
 	int64_t read = 0;
@@ -263,10 +295,11 @@ static void print_findings(FILE *out, const struct digest *d)
 		print_tail(out, d->most_reread->name, NAME_WIDTH - 20);
 		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
 	}
-	if (d->startup_bytes >= MUCH_STARTUP || d->startup_opens >= MANY_STARTUP) {
+	char text[STARTUP_TEXT];
+	describe_startup(d, text);
+	if (*text) {
 		label(out, "start-up");
-		fprintf(out, "%s of Python code and libraries in %s %s\n", B(d->startup_bytes), N(d->startup_opens),
-			plural(d->startup_opens, "open", "opens"));
+		print_words(out, text);
 	}
 }
 

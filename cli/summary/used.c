@@ -3,12 +3,21 @@
 #include <string.h>
 
 /*
- * A fault that waits for storage. Where faults are most of what a process waited for, its own waits say how long one takes, within
- * bounds that keep a sleep out of it; else what a disk without moving parts needs. What is read ahead makes no fault of its own,
- * and is waited for as well: then the bytes tell more.
+ * How long a page takes that waits for storage. Where these are most of what a process waited for, by the number of its waits or
+ * by what each of them brought, the time that it slept tells it, within bounds that keep a sleep out of it. Of others it is
+ * estimated: by the number of faults and by the bytes, since what is read ahead makes no fault of its own and is waited for as
+ * well. The rate is then that of the first kind, else that of reads from storage in this run, else what a disk without moving
+ * parts gives.
  */
-static const double FAULT = 0.2e-3, SHORTEST_FAULT = 0.05e-3, LONGEST_FAULT = 10e-3 /* s */,
-		    STORAGE = 100e6 /* bytes/s */;
+static const double FAULT = 0.2e-3, SHORTEST_FAULT = 0.05e-3, LONGEST_FAULT = 10e-3 /* s */;
+static const double STORAGE = 100e6, SLOWEST = 10e6, FASTEST = 10e9, SLOWEST_READS = 25e6 /* of small files */,
+		    CACHED = 500e6 /* bytes/s */;
+
+enum {
+	AHEAD = 64 << 10 /* bytes that a wait brings, of the 128 KiB that are read around a page */,
+	ENOUGH = 1 << 20,
+	MANY = 10
+};
 
 #define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
 #define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
@@ -18,17 +27,82 @@ static double clamp(double value, double least, double most)
 	return value < least ? least : value > most ? most : value;
 }
 
-void used_add_faults(struct digest_used *u, const struct used_faults *f)
+static int64_t paged_in(const struct used_faults *f)
 {
-	bool mostly = f->waits > 0 && f->waits <= 2 * f->faults;
-	double each = mostly ? clamp(f->idle / (double)f->waits, SHORTEST_FAULT, LONGEST_FAULT) : FAULT;
-	double by_number = (double)f->faults * each, by_bytes = (double)f->bytes / STORAGE;
-	double idle = f->idle > 0 ? f->idle : 0;
-	if (f->faults <= 0 && f->bytes <= 0)
+	return f->storage > f->seen ? f->storage - f->seen : 0;
+}
+
+static bool faulted(const struct used_faults *f)
+{
+	return f->known && (f->faults > 0 || paged_in(f) > 0);
+}
+
+static double idle(const struct used_faults *f)
+{
+	double rest = f->end - f->start - f->processor - f->io;
+	return rest > 0 ? rest : 0;
+}
+
+/* s that it neither ran, nor waited for a processor, nor was in I/O. */
+static double asleep(const struct used_faults *f)
+{
+	double rest = f->end - f->start - f->processor - f->delay;
+	return clamp(rest, 0, idle(f));
+}
+
+/* Its waits that were for pages, where these are most of them. */
+static int64_t waits_for_pages(const struct used_faults *f)
+{
+	if (f->waits <= 0 || !faulted(f))
+		return 0;
+	return paged_in(f) / AHEAD >= f->waits ? f->waits : f->waits <= 2 * f->faults ? f->faults : 0;
+}
+
+static double measured(const struct used_faults *f, int64_t waits)
+{
+	double each = clamp(asleep(f) / (double)f->waits, SHORTEST_FAULT, LONGEST_FAULT);
+	return clamp((double)waits * each, 0, asleep(f));
+}
+
+void used_measure(struct used_storage *s, const struct used_faults *f)
+{
+	int64_t waits = waits_for_pages(f);
+	if (waits) {
+		s->bytes += paged_in(f);
+		s->waits += waits;
+		s->time += measured(f, waits);
+	}
+	if (f->known && f->storage >= f->seen) {
+		s->read += f->seen;
+		s->read_time += f->read;
+	}
+}
+
+static double rate_of(const struct used_storage *s)
+{
+	if (s->bytes >= ENOUGH && s->time > 0)
+		return clamp((double)s->bytes / s->time, SLOWEST, FASTEST);
+	if (s->read >= ENOUGH && s->read_time > 0 && (double)s->read / s->read_time <= CACHED)
+		return clamp((double)s->read / s->read_time, SLOWEST_READS, CACHED);
+	return STORAGE;
+}
+
+static double estimated(const struct used_faults *f, const struct used_storage *s)
+{
+	double each = s->waits >= MANY ? clamp(s->time / (double)s->waits, SHORTEST_FAULT, LONGEST_FAULT) : FAULT;
+	double by_number = (double)f->faults * each, by_bytes = (double)paged_in(f) / rate_of(s);
+	return clamp(by_number > by_bytes ? by_number : by_bytes, 0, asleep(f));
+}
+
+void used_add_faults(struct digest_used *u, const struct used_storage *s, const struct used_faults *f)
+{
+	int64_t waits = waits_for_pages(f);
+	u->delay += clamp(f->delay, 0, idle(f));
+	if (!faulted(f))
 		return;
 	u->faults += f->faults;
-	u->fault_bytes += f->bytes > 0 ? f->bytes : 0;
-	u->fault_time += clamp(by_number > by_bytes ? by_number : by_bytes, 0, idle);
+	u->fault_bytes += paged_in(f);
+	u->fault_time += waits ? measured(f, waits) : estimated(f, s);
 }
 
 static void add_program(struct digest_used *u, const struct trailer_table *t, uint64_t row, double processor)
@@ -57,14 +131,19 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 		return;
 	}
 	double processor = F64("user_time") + F64("system_time");
-	*faults = (struct used_faults){.idle = F64("end") - F64("start") - processor - F64("io_time"),
+	*faults = (struct used_faults){.known = true,
+				       .start = F64("start"),
+				       .end = F64("end"),
+				       .processor = processor,
+				       .io = F64("io_time"),
+				       .read = F64("read_time"),
+				       .delay = trailer_field(t, "processor_wait") ? F64("processor_wait") : 0,
 				       .faults = I64("major_faults"),
 				       .waits = I64("waits"),
-				       .bytes = I64("storage_read") - I64("seen_read")};
+				       .storage = I64("storage_read"),
+				       .seen = I64("seen_read")};
 	u->processes++;
 	u->processor += processor;
-	if (trailer_field(t, "processor_wait"))
-		u->delay += clamp(F64("processor_wait"), 0, faults->idle > 0 ? faults->idle : 0);
 	add_program(u, t, row, processor);
 }
 

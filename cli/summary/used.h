@@ -30,16 +30,27 @@ struct digest_used {
 
 /* What tells how long a process waited for pages from storage. */
 struct used_faults {
-	double idle; /* s that it neither ran nor was in I/O */
+	bool known;
+	double start, end;          /* s; it starts where the image before it became this one */
+	double processor, io, read; /* s, in I/O and of it reading */
+	double delay;               /* s that it waited for a processor */
 	int64_t faults, waits;
-	int64_t bytes; /* from storage, without what it read by calls */
+	int64_t storage; /* bytes from storage */
+	int64_t seen;    /* bytes that it read by calls */
+};
+
+/* How long storage took in processes that waited for little else, and in calls that read from it. */
+struct used_storage {
+	int64_t bytes, waits, read;
+	double time, read_time; /* s */
 };
 
 /* A row of the table of processes. */
 void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row, struct used_faults *faults);
 
-/* Its faults, when `bytes` has nothing of its children any more. */
-void used_add_faults(struct digest_used *u, const struct used_faults *faults);
+/* What its waits tell of storage, when `storage` has nothing of its children any more: of all processes, before the next. */
+void used_measure(struct used_storage *s, const struct used_faults *f);
+void used_add_faults(struct digest_used *u, const struct used_storage *s, const struct used_faults *f);
 
 /* The processors of each node. */
 void used_read_platform(struct digest_used *u, const struct trailer_table *t);

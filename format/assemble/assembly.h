@@ -30,7 +30,9 @@ struct assembly_source {
 	int64_t pid, parent;
 	double end;
 	/* Bytes since the process was made, by the kernel's count or else by ours; with its children's. */
-	int64_t moved[4];           /* read, written; from and to storage */
+	int64_t moved[4]; /* read, written; from and to storage */
+	int64_t used
+		[STATE_USED_COUNT]; /* likewise, without its children's; what it began with where its end is not known */
 	bool last;                  /* image of its process */
 	bool launcher;              /* its program starts parallel jobs, */
 	bool remote_shell;          /* or is what these start others with */

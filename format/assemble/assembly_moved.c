@@ -77,6 +77,23 @@ static int64_t unobserved(const struct assembly *a, const struct state_process *
 	return (rest > 0 ? rest : 0) + became;
 }
 
+/* What the process was before an exec, as far as it was observed; NULL: it was nothing. */
+static const struct assembly_source *image_before(const struct assembly *a)
+{
+	const struct assembly_source *s = a->source, *before = NULL;
+	for (const struct assembly_source *c = a->sources; c < a->sources + a->nsources; c++)
+		if (c != s && c->host == s->host && c->pid == s->pid && c->start < s->start &&
+		    (!before || c->start > before->start))
+			before = c;
+	return before;
+}
+
+/* The kernel's counts begin where the image before ended, or where the process was made: those before iolens ran are its own. */
+static bool counts_from_before(const struct assembly *a, const struct state_process *p)
+{
+	return !p->forked && !a->job->own && a->job->command;
+}
+
 /*
  * Before iolens ran in this image: constructors of libraries that are loaded before it, and what the process was before, as
  * far as it was not observed. The loader reads the heads of libraries: less than `FEW` is that.
@@ -84,15 +101,21 @@ static int64_t unobserved(const struct assembly *a, const struct state_process *
 static int64_t moved_early(const struct assembly *a, const struct state_process *p, int kind)
 {
 	enum { FEW = 64 << 10 };
-	const struct assembly_source *s = a->source, *before = NULL;
-	for (const struct assembly_source *c = a->sources; c < a->sources + a->nsources; c++)
-		if (c != s && c->host == s->host && c->pid == s->pid && c->start < s->start &&
-		    (!before || c->start > before->start))
-			before = c;
-	if (p->forked || a->job->own || !a->job->command)
+	if (!counts_from_before(a, p))
 		return 0;
+	const struct assembly_source *before = image_before(a);
 	int64_t early = p->kernel_at_start[STATE_IO_READ + kind] - (before ? before->moved[kind] : 0);
 	return early > FEW ? early : 0;
+}
+
+/* Its program and libraries, by the loader. */
+static int64_t loaded_early(const struct assembly *a, const struct state_process *p)
+{
+	if (!counts_from_before(a, p))
+		return 0;
+	const struct assembly_source *before = image_before(a);
+	int64_t early = p->kernel_at_start[STATE_IO_STORAGE_READ] - (before ? before->moved[2 + IO_READ] : 0);
+	return early > 0 ? early : 0;
 }
 
 static int64_t explained_without_records(const struct store_reader *i, int kind)
@@ -180,19 +203,24 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		if (!lost && k == IO_READ)
 			set_loaded(a, &m, p, known);
 	}
+	if (m.known)
+		m.stored[IO_READ] += loaded_early(a, p);
 	return m;
 }
 
 /* Of a process that did not come to its end, or that closed itself off before, none of it is known: -1. */
-static void set_used(struct trailer_section *s, const struct state_process *p)
+static void set_used(const struct assembly *a, struct trailer_section *s, const struct state_process *p)
 {
 	static const char *const fields[STATE_USED_COUNT] = {"user_time", "system_time", "processor_wait",
 							     "major_faults", "waits"};
+	static const int64_t none[STATE_USED_COUNT];
+	const struct assembly_source *before = image_before(a);
+	const int64_t *from = !counts_from_before(a, p) ? p->used_at_start : before ? before->used : none;
 	int64_t any = 0;
 	for (int n = 0; n < STATE_USED_COUNT; n++)
 		any |= p->used_at_end[n];
 	for (int n = 0; n < STATE_USED_COUNT; n++) {
-		int64_t used = p->used_at_end[n] - p->used_at_start[n];
+		int64_t used = p->used_at_end[n] - from[n];
 		used = used > 0 ? used : 0;
 		if (n > STATE_USED_DELAY)
 			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
@@ -214,7 +242,7 @@ void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64
 		for (int f = 0; f < 5; f++)
 			section_set_i64(s, fields[k][f], 0, m.known || f == 2 ? values[f] : -1);
 	}
-	set_used(s, &i->state->process);
+	set_used(a, s, &i->state->process);
 }
 
 static void add_way(struct trailer_section *s, int64_t rank, const char *way, const char *name, int64_t count,

@@ -173,6 +173,7 @@ static int measure_moved(struct store_reader *i, struct assembly_source *s, stru
 	const struct state_process *p = &i->state->process;
 	bool asked = p->kernel_at_end[STATE_IO_READS];
 	int64_t seen[2];
+	memcpy(s->used, p->end_reason ? p->used_at_end : p->used_at_start, sizeof s->used);
 	for (int k = 0; asked && k < 2; k++) {
 		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k] + p->own_moved[k];
 		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];

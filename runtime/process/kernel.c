@@ -77,9 +77,10 @@ static int64_t delay(void)
 void kernel_account(struct state_process *p, bool short_lived)
 {
 	kernel_used(p->used_at_end);
-	if (!short_lived)
-		p->used_at_end[STATE_USED_DELAY] = delay();
 	kernel_io(p->kernel_at_end);
+	/* A short one, too, if it waited for storage: what it did not wait for a processor is then that. */
+	if (!short_lived || p->kernel_at_end[STATE_IO_STORAGE_READ])
+		p->used_at_end[STATE_USED_DELAY] = delay();
 	p->own_moved[IO_READ] = sys_own_read;
 	p->own_moved[IO_WRITE] = sys_own_written;
 }

@@ -13,7 +13,10 @@ void kernel_io(int64_t out[STATE_IO_COUNT]);
 /* Fills in what the process has used so far, all of its threads together; all zero where that is not known. */
 void kernel_used(int64_t out[STATE_USED_COUNT]);
 
-/* All of it at the end of a process. Of a short-lived one it is not asked how long its first thread waited for a processor. */
+/*
+ * All of it at the end of a process. Of a short-lived one that read nothing from storage it is not asked how long its first thread
+ * waited for a processor.
+ */
 void kernel_account(struct state_process *p, bool short_lived);
 
 /* Between two counts: more than programs read and write that are not said to do any I/O: libraries, locales, users' names. */

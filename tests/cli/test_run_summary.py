@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,22 @@ def test_the_start_up_of_python_is_told(summary: Any) -> None:
     assert " of Python code and libraries in " in s["start-up"]
     assert "Python read " in s["system files"]
     assert "start-up" not in summary(["true"]).by_label
+
+
+def test_the_time_before_the_first_data_is_told(summary: Any, tmp_path: Path) -> None:
+    """Files of packages are not the program's data, nor is what it prints."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "version.json").write_text("{}")
+    (tmp_path / "data").write_bytes(b"x")
+    work = "import time; open('site-packages/version.json').read(); time.sleep(0.3); open('data').read(); print(1)"
+    program = f"import json, logging, subprocess, unittest; {work}"
+    s = summary(["/usr/bin/python3", "-c", program])
+    said = r"start-up before its first data the program spent ([\d.]+) (\w+) of [\d.]+ \w+: (\d+) Python files \("
+    found = re.search(said, " ".join(" ".join(s.lines).split()))
+    assert found and 10 <= int(found[3]) <= 500
+    spent = float(found[1]) / (1000 if found[2] == "ms" else 1)
+    assert 0.3 <= spent < 30
+    assert "before its first data" not in " ".join(summary(["/usr/bin/python3", "-c", "import json"]).lines)
 
 
 def test_what_is_no_file_is_told_by_kind(summary: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from iolens.metrics import Dataset
+from iolens.rules.instead import instead
 from jobs import Job, MiB
 from observed import Observe
 
@@ -290,6 +291,33 @@ def cold() -> Job:
     return of(used(0, 2.0, major_faults=20_000, waits=20_100, storage_read=500 * MiB))
 
 
+def cold_ahead() -> Job:
+    """`git --version`: what is read ahead makes no fault, but each wait brought 200 KiB. It waited for little else."""
+    return of(used(0, 1.25, start=4.0, major_faults=0, waits=1000, storage_read=200 * MiB))
+
+
+def cold_between_sleeps() -> Job:
+    """As much from storage, and as many waits for a timer: each is taken for 10 ms at most."""
+    return of(used(0, 0.1, major_faults=0, waits=100, storage_read=200 * MiB))
+
+
+def queued() -> Job:
+    """A cold start on a busy node: most of what it did not run it waited for a processor."""
+    return of(used(0, 2.0, major_faults=50, waits=60, storage_read=20 * MiB, processor_wait=7.5))
+
+
+def by_the_first() -> Job:
+    """One waits for storage only: 100 MiB in 1.95 s. The other one's 150 MiB took as long each, not 100 MB/s."""
+    first = used(0, 8.0, major_faults=0, waits=1000, storage_read=100 * MiB)
+    return of(first, used(1, 0.1, major_faults=0, waits=90_000, storage_read=150 * MiB))
+
+
+def by_cold_reads() -> Job:
+    """Its calls read 50 MiB from storage at 50 MiB/s: what was paged in is taken to have come as fast."""
+    times = {"read_time": 1.0, "io_time": 0.05, "seen_read": 50 * MiB}
+    return of(used(0, 0.1, major_faults=10, waits=90_000, storage_read=200 * MiB, **times))
+
+
 def many_starts() -> Job:
     return of(*(used(n, 0.01, start=n / 100, end=(n + 1) / 100) for n in range(1000)))
 
@@ -314,12 +342,20 @@ def compiled() -> Job:
     return of(used(0, 9.4)).section("operation", way)
 
 
+PAGES = "of programs, libraries and mapped files from storage"
+
+
 @pytest.mark.parametrize(
     ("job", "expected"),
     [
         (a_processor, "the processor, busy for 94 % of the run"),
         (two_processors, "the processors, 1.8 of 2 busy on average, most of it in cc1"),
         (cold, "page faults, about 79 % of the run: 500.0 MiB of programs, libraries and mapped files from storage"),
+        (cold_ahead, "page faults, about 87 % of the run: 200.0 MiB " + PAGES),
+        (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
+        (queued, "the processor, busy for 20 % of the run and waited for during 75 %, while other programs used it"),
+        (by_the_first, "page faults, about 49 % of the run: 250.0 MiB " + PAGES),
+        (by_cold_reads, "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
         (many_starts, "the start of 1,000 processes, 10.00 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
         (asleep, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
@@ -341,6 +377,7 @@ def test_the_line_says_what_it_is_instead(
         expected.partition(",")[0], "waiting" if expected.startswith("waiting") else "start of processes"
     )
     assert row["kind"] == kind
+    assert kind != "page faults" or instead(row, 10.0).partition(":")[0] == expected.partition(":")[0]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,13 @@
 -- layout: table
 -- definition: processor is the processor time of all processes, by the kernel's count; program is the one that used
 --   most of it, program_part its part. faults are pages that processes waited for until they came from storage,
---   fault_bytes what was read for them and ahead of them. fault_time is, of each process, their number times what one
---   takes, or the time of these bytes at 100 MB/s if that is more, at most what it neither ran nor was in I/O. What one
---   takes: where a process waited for little else, that time by the number of its waits (0.05 to 10 ms), else 0.2 ms.
+--   fault_bytes what was read for them and ahead of them. fault_time is what this took, of each process at most what it
+--   slept: what it neither ran, nor waited for a processor, nor was in I/O. Of a process that waited for little else (each
+--   wait brought 64 KiB and more on average, or faults are half of its waits or more) it is that time, at most 10 ms a
+--   wait. Of others it is the number of faults times what a wait takes in the first kind (else 0.2 ms), or the bytes at
+--   a rate if that is more: the rate is that of the first kind, else that of calls that read from storage in this job
+--   (25 to 500 MB/s), else 100 MB/s. A program is loaded before iolens runs in it: its time begins with the job, or where
+--   what the process was before has ended.
 --   unknown is the number of processes that were killed or confined, so that the kernel could not be asked. kind is what
 --   it is mostly, of page faults (a fifth of the run), the start of processes (100 or more, of less than 20 ms each), the
 --   processor (half of the run, with the time that processes waited for one: delay), else the larger one of the processor
@@ -15,22 +19,42 @@
 -- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
 -- source: iolens; processor time, faults and waits: getrusage(2)
 WITH known AS (
-    SELECT *, user_time + system_time AS processor,
-        greatest(0, "end" - "start" - user_time - system_time - io_time) AS idle
+    SELECT *, user_time + system_time AS processor, coalesce(processor_wait, 0) AS queued,
+        row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image, lag(ended) OVER (PARTITION BY log, pid ORDER BY "start") AS ended_before,
+        lag("end") OVER (PARTITION BY log, pid ORDER BY "start") AS end_before
     FROM process WHERE user_time >= 0 AND ended <> 'missing'
 ), children AS (
     SELECT log, parent AS pid, sum(storage_read) AS read_by_children FROM process WHERE ended <> 'missing' GROUP BY log, parent
-), first AS (
-    SELECT *, row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image FROM known
-), counted AS (
-    SELECT first.*, storage_read - coalesce(seen_read, 0) - CASE WHEN image = 1 THEN coalesce(read_by_children, 0) ELSE 0 END AS page_bytes,
-        major_faults * CASE WHEN waits > 0 AND waits <= 2 * major_faults THEN least(greatest(idle / waits, 0.00005), 0.01)
-            ELSE 0.0002 END AS by_number
-    FROM first LEFT JOIN children USING (log, pid)
+), loaded AS (
+    SELECT *, CASE WHEN ended_before = 'exec' THEN end_before ELSE "start" END AS after_image FROM known
+), lives AS (
+    SELECT *, "end" - CASE WHEN row_number() OVER (PARTITION BY log ORDER BY after_image) = 1 THEN least(0, after_image) ELSE after_image END
+            - processor AS rest,
+        storage_read - CASE WHEN image = 1 THEN coalesce(read_by_children, 0) ELSE 0 END AS own_read, coalesce(seen_read, 0) AS by_calls
+    FROM loaded LEFT JOIN children USING (log, pid)
+), slept AS (
+    SELECT *, greatest(0, least(rest - io_time, queued)) AS delayed, greatest(0, least(rest - io_time, rest - queued)) AS asleep,
+        greatest(0, coalesce(own_read - by_calls, 0))::BIGINT AS fault_bytes
+    FROM lives
+), waited AS (
+    SELECT *, CASE WHEN waits <= 0 OR (major_faults <= 0 AND fault_bytes <= 0) THEN 0
+        WHEN fault_bytes // 65536 >= waits THEN waits WHEN waits <= 2 * major_faults THEN major_faults ELSE 0 END AS page_waits
+    FROM slept
+), timed AS (
+    SELECT *, CASE WHEN page_waits > 0 THEN least(asleep, page_waits * least(greatest(asleep / waits, 0.00005), 0.01)) END AS paging FROM waited
+), storage AS (
+    SELECT log, sum(fault_bytes) FILTER (page_waits > 0) AS paged, sum(page_waits) AS waits, sum(paging) AS time,
+        sum(by_calls) FILTER (own_read >= by_calls) AS cold, sum(read_time) FILTER (own_read >= by_calls) AS cold_time
+    FROM timed GROUP BY log
+), pace AS (
+    SELECT log, CASE WHEN waits >= 10 THEN least(greatest(time / waits, 0.00005), 0.01) ELSE 0.0002 END AS each_wait,
+        CASE WHEN paged >= 1048576 AND time > 0 THEN least(greatest(paged / time, 1e7), 1e10)
+            WHEN cold >= 1048576 AND cold_time > 0 AND cold / cold_time <= 5e8 THEN greatest(cold / cold_time, 2.5e7) ELSE 1e8 END AS rate
+    FROM storage
 ), of_process AS (
-    SELECT *, greatest(0, least(idle, coalesce(processor_wait, 0))) AS delayed, greatest(0, coalesce(page_bytes, 0)) AS fault_bytes,
-        least(idle, greatest(by_number, fault_bytes / 1e8)) AS fault_time
-    FROM counted
+    SELECT *, CASE WHEN major_faults <= 0 AND fault_bytes <= 0 THEN 0
+        ELSE coalesce(paging, least(asleep, greatest(major_faults * each_wait, fault_bytes / rate))) END AS fault_time
+    FROM timed JOIN pace USING (log)
 ), by_program AS (
     SELECT log, regexp_extract(exe, '[^/]*$') AS program, sum(processor) AS processor FROM of_process GROUP BY log, program
 ), program AS (
