@@ -5,14 +5,14 @@
 /* An open that waits for another process, one that never waits, and a stream. */
 int main(void)
 {
-	char got[8];
+	static _Alignas(64) char got[8], three[4] = "abc";
 	MUST(mkfifo("p", 0600) == 0);
 	pid_t child = fork();
 	MUST(child >= 0);
 	if (child == 0) {
 		usleep(50000);
 		int out = open("p", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		MUST(out >= 0 && write(out, "abc", 3) == 3 && close(out) == 0);
+		MUST(out >= 0 && write(out, three, 3) == 3 && close(out) == 0);
 		exit(0);
 	}
 	int in = open("p", O_RDONLY);
@@ -23,5 +23,5 @@ int main(void)
 	FILE *f = fopen("p", "r");
 	MUST(f && write(both, "x\n", 2) == 2 && fgets(got, sizeof got, f) && fclose(f) == 0 && close(both) == 0);
 	int file = open("file", O_RDWR | O_CREAT, 0600);
-	MUST(file >= 0 && write(file, "abc", 3) == 3 && close(file) == 0);
+	MUST(file >= 0 && write(file, three, 3) == 3 && close(file) == 0);
 }

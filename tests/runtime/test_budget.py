@@ -268,7 +268,7 @@ static void *work(void *nothing)
 		pthread_barrier_wait(&barrier);
 		for (int i = 0; i < EACH; i++)
 			if (pwrite(fd, "0123456789", 10, 0) != 10 || lseek(fd, 0, SEEK_SET) ||
-			    fwrite("0123456789", 1, 10, stream) != 10)
+					fwrite("0123456789", 1, 10, stream) != 10)
 				exit(1);
 		pthread_barrier_wait(&barrier);
 	}
