@@ -22,7 +22,7 @@ TRACED = ",".join(sorted(READS | WRITES | BETWEEN | FORKS | {"execve", "execveat
 # Before an exec the runtime looks at the program's header.
 PEEK = ", 1024, 0"
 
-OWN = ("io", "mounts", "pagemap", "smaps", "statm")
+OWN = ("io", "mounts", "pagemap", "schedstat", "smaps", "statm")
 
 CALL = re.compile(r"(\w+)\((.*)\) += (-?\d+|\?)")
 DESCRIPTOR = re.compile(r"(\d+)<(.*?)>(\(deleted\))?(?=[,)]|$)")
