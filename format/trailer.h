@@ -93,6 +93,8 @@ double trailer_f64(const struct trailer_table *t, uint64_t row, const struct tra
 /* Text of a str or char field; *length bytes, not ended by NUL. */
 const char *trailer_text(const struct trailer_table *t, uint64_t row, const struct trailer_field *f, uint32_t at,
 			 size_t *length);
+/* The same of a field by its name, into `room` bytes: as much as fits, and a NUL. */
+void trailer_copy_text(const struct trailer_table *t, uint64_t row, const char *field, char *to, size_t room);
 /* The row's bytes, trailer_row_size of them. */
 const void *trailer_row(const struct trailer_table *t, uint64_t row);
 size_t trailer_row_size(const struct trailer_table *t);

@@ -9,15 +9,6 @@
 #define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
 #define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
 
-static void copy_text(char *to, size_t room, const struct trailer_table *t, uint64_t row, const char *field)
-{
-	size_t n;
-	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
-	n = n < room - 1 ? n : room - 1;
-	memcpy(to, text, n);
-	to[n] = '\0';
-}
-
 /* ---- processes ---- */
 
 /* An image of a process: what it was before or after an exec is another one. */
@@ -117,8 +108,8 @@ static void add_unobserved(struct digest *d, const struct trailer_table *t)
 		d->unobserved += I64("count");
 		if (*d->unobserved_program)
 			continue;
-		copy_text(d->unobserved_program, sizeof d->unobserved_program, t, row, "program");
-		copy_text(d->unobserved_reason, sizeof d->unobserved_reason, t, row, "reason");
+		trailer_copy_text(t, row, "program", d->unobserved_program, sizeof d->unobserved_program);
+		trailer_copy_text(t, row, "reason", d->unobserved_reason, sizeof d->unobserved_reason);
 	}
 }
 
@@ -142,7 +133,7 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 {
 	char ended[24], mpi[24];
 	int64_t read = I64("unseen_read"), written = I64("unseen_written");
-	copy_text(ended, sizeof ended, t, row, "ended");
+	trailer_copy_text(t, row, "ended", ended, sizeof ended);
 	if (strcmp(ended, "missing") == 0) {
 		d->missing++;
 		return;
@@ -155,7 +146,7 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 	d->unseen_written += written > 0 ? written : 0;
 	d->unexplained_read += unexplained(t, row, "unexplained_read", read);
 	d->unexplained_written += unexplained(t, row, "unexplained_written", written);
-	copy_text(mpi, sizeof mpi, t, row, "mpi");
+	trailer_copy_text(t, row, "mpi", mpi, sizeof mpi);
 	struct used_faults faults;
 	used_add(&d->used, t, row, &faults);
 	*image = (struct image_of){
@@ -230,7 +221,7 @@ static void read_observers(struct digest *d, struct trailer *trailer, const stru
 	char observer[16];
 	(void)trailer;
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
-		copy_text(observer, sizeof observer, t, row, "observer");
+		trailer_copy_text(t, row, "observer", observer, sizeof observer);
 		d->by_kernel += strcmp(observer, "kernel") == 0;
 		d->totals_only += strcmp(observer, "totals") == 0;
 	}
@@ -243,7 +234,7 @@ static void read_classes(struct digest *d, struct trailer *trailer, const struct
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		char name[24];
 		size_t c = 0;
-		copy_text(name, sizeof name, t, row, "class");
+		trailer_copy_text(t, row, "class", name, sizeof name);
 		while (c < d->nclasses && strcmp(d->class[c].name, name) != 0)
 			c++;
 		if (c == DIGEST_CLASSES)
@@ -252,7 +243,7 @@ static void read_classes(struct digest *d, struct trailer *trailer, const struct
 		if (c == d->nclasses) {
 			d->nclasses++;
 			strcpy(k->name, name);
-			copy_text(k->description, sizeof k->description, t, row, "description");
+			trailer_copy_text(t, row, "description", k->description, sizeof k->description);
 		}
 		k->opens += I64("opens");
 		k->calls += I64("reads") + I64("writes");
@@ -284,8 +275,8 @@ const char *digest_way_name(int way)
 static bool read_way(struct digest *d, const struct trailer_table *t, uint64_t row)
 {
 	char interface[24], name[24];
-	copy_text(interface, sizeof interface, t, row, "interface");
-	copy_text(name, sizeof name, t, row, "name");
+	trailer_copy_text(t, row, "interface", interface, sizeof interface);
+	trailer_copy_text(t, row, "name", name, sizeof name);
 	for (int w = 0; w < DIGEST_WAY_COUNT; w++) {
 		if (strcmp(interface, ways[w].interface) != 0)
 			continue;
@@ -302,8 +293,8 @@ static void read_requests(struct digest *d, struct trailer *trailer, const struc
 	d->has_requests = true;
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		char interface[24], direction[24];
-		copy_text(interface, sizeof interface, t, row, "interface");
-		copy_text(direction, sizeof direction, t, row, "direction");
+		trailer_copy_text(t, row, "interface", interface, sizeof interface);
+		trailer_copy_text(t, row, "direction", direction, sizeof direction);
 		int kind = strcmp(direction, "read") == 0 ? IO_READ : IO_WRITE;
 		for (int w = 0; w < DIGEST_WAY_COUNT; w++) {
 			if (strcmp(interface, ways[w].interface) != 0)
@@ -329,7 +320,7 @@ static void read_operations(struct digest *d, struct trailer *trailer, const str
 		size_t o = 0;
 		if (read_way(d, t, row))
 			continue;
-		copy_text(name, sizeof name, t, row, "name");
+		trailer_copy_text(t, row, "name", name, sizeof name);
 		if (strcmp(name, "clock_jump") == 0) {
 			d->clock_jumps += I64("count");
 			continue;

@@ -32,15 +32,6 @@ void unrecorded_describe(const struct digest_unrecorded *u, char text[UNRECORDED
 			 u->interface, program, strcmp(u->interface, "HDF5") == 0 ? " (h5cc -shlib)" : "");
 }
 
-static void copy(char *to, size_t room, const struct trailer_table *t, uint64_t row, const char *field)
-{
-	size_t n;
-	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
-	n = n < room - 1 ? n : room - 1;
-	memcpy(to, text, n);
-	to[n] = '\0';
-}
-
 /* Each once: ranks have rows of their own. */
 void unrecorded_read(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
@@ -48,9 +39,9 @@ void unrecorded_read(struct digest *d, struct trailer *trailer, const struct tra
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		struct digest_unrecorded u = {.interface = ""};
 		size_t n = 0;
-		copy(u.interface, sizeof u.interface, t, row, "interface");
-		copy(u.program, sizeof u.program, t, row, "program");
-		copy(u.reason, sizeof u.reason, t, row, "reason");
+		trailer_copy_text(t, row, "interface", u.interface, sizeof u.interface);
+		trailer_copy_text(t, row, "program", u.program, sizeof u.program);
+		trailer_copy_text(t, row, "reason", u.reason, sizeof u.reason);
 		while (n < d->nunrecorded && memcmp(&d->unrecorded[n], &u, sizeof u) != 0)
 			n++;
 		if (n < DIGEST_UNRECORDED && n == d->nunrecorded)

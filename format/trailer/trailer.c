@@ -497,3 +497,12 @@ const char *trailer_text(const struct trailer_table *t, uint64_t row, const stru
 	*length = ref[1];
 	return t->heap + ref[0];
 }
+
+void trailer_copy_text(const struct trailer_table *t, uint64_t row, const char *field, char *to, size_t room)
+{
+	size_t n;
+	const char *text = trailer_text(t, row, trailer_field(t, field), 0, &n);
+	n = n < room - 1 ? n : room - 1;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
