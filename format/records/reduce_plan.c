@@ -185,8 +185,7 @@ int64_t reduce_i64(const struct schema_module *m, const void *record, enum field
 	for (const struct schema_field *f = schema_by_role(m, role); f; f = schema_next(m, f))
 		if (f->count == 1 && f->type != FIELD_F64)
 			sum = (int64_t)((uint64_t)sum +
-					*(const uint64_t *)((const uint8_t *)record +
-							    f->offset)); /* of damaged logs it may wrap */
+					(uint64_t)number_at(record, f->offset)); /* damaged: it may wrap */
 	return sum;
 }
 
