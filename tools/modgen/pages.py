@@ -21,7 +21,8 @@ def docs_rows(owner: Table, key: str) -> Iterator[str]:
         names = [owner["prefix"] + f["name"].upper() + "_*"] if f["length"] else f["darshan"] or ["-"]
         shown = " … ".join(f"`{n}`" for n in dict.fromkeys([*names[:1], *names[-1:]]) if n != "-")
         role = "" if f["role"] == "none" else f["role"]
-        doc = f"How often each `{f['follows']}` occurred." if f["follows"] else f["doc"]
+        counts = f["follows"] and f["name"] == f"{f['follows']}_count"
+        doc = f"How often each `{f['follows']}` occurred." if counts else f["doc"]
         yield "| " + " | ".join([f"`{key}.{f['name']}`", shown, f["unit"], f["reduce"], role, doc]) + " |"
 
 
