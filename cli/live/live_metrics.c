@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "output.h"
+
 enum value { RUNNING, RUN_TIME, READ_BYTES, WRITTEN_BYTES, READS, WRITES, OPENS, TIME, WAITING, VALUES };
 
 struct family {
