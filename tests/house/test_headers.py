@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from test_architecture import FRONT, MAY_INCLUDE, show, sources
+from rooms import FRONT, MAY_INCLUDE, show, sources
 
 # What the sources of a room share among themselves, one header a room. Those of a module: what its wrappers call, and
 # what it keeps in memory.
@@ -25,7 +25,9 @@ ATTRIBUTE = re.compile(
     r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|/\*.*?\*/", re.M | re.S
 )
 # Type and name, then what is between the brackets, of what begins behind the end of something else.
-FUNCTION = r"(?:^|(?<=[;}}]))(?!\s*typedef\b)(?!\s*(?:\w+\s+)*static\b)[\w\s*]*[\s*](\w+)\s*\([^;{{}}]*\)\s*{end}"
+FUNCTION = (
+    r"(?:^|(?<=[;}}]))(?!\s*typedef\b)(?!\s*(?:\w+\s+)*static\b)[\w\s*]*[\s*](\w+)\s*\([^;{{}}]*\)\s*{end}"
+)
 DECLARED = re.compile(FUNCTION.format(end=";"))
 DEFINED = re.compile(FUNCTION.format(end="{}"))
 
@@ -36,9 +38,7 @@ def outside_of_braces(text: str) -> str:
     for part in re.split(r"([{}])", ATTRIBUTE.sub(" ", text)):
         if part == "}":
             depth -= 1
-        if part in "{}" and depth == 0:
-            out.append(part)
-        elif depth == 0:
+        if depth == 0:
             out.append(part)
         if part == "{":
             depth += 1
@@ -81,7 +81,8 @@ def test_a_header_is_named_as_its_source_or_is_a_front(root: Path) -> None:
 
 
 def test_the_test_of_headers_can_fail() -> None:
-    text = 'int a(void);\nstatic int b(void);\n__attribute__((cold)) struct s *c(int (*d)(int));\nint e(void)\n{\n\tf();\n}\n'
+    text = "int a(void);\nstatic int b(void);\n__attribute__((cold)) struct s *c(int (*d)(int));\n"
+    text += "int e(void)\n{\n\tf();\n}\n"
     assert DECLARED.findall(outside_of_braces(text)) == ["a", "c"]
     assert DEFINED.findall(outside_of_braces(text)) == ["e"]
     assert belongs(Path("format/a/x.h"), Path("format/a/x_read.c"))
