@@ -16,6 +16,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "epoch.h"
+#include "kernel_companion.h"
 #include "launcher.h"
 #include "linked_in.h"
 #include "live_line.h"

@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "json.h"
 #include "live_json.h"
+#include "live_metrics.h"
 #include "live_nodes.h"
 #include "live_page.h"
 #include "live_screen.h"

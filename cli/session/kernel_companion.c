@@ -1,4 +1,4 @@
-#include "child.h"
+#include "kernel_companion.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,13 +3,14 @@
  * liburing's are. One that is driven by instructions of the program's own leaves in its memory how many requests there were,
  * and the last of them: these stand for all.
  */
+#include "own_ring.h"
+
 #include <string.h>
 #include <sys/uio.h>
 
 #include "../posix/watcher.h"
 #include "arena.h"
 #include "thread.h"
-#include "bypass.h"
 #include "life.h"
 #include "lock.h"
 #include "self.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble.h"
 #include "clock.h"
 #include "finalize.h"
 #include "job_log.h"

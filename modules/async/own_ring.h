@@ -1,6 +1,6 @@
 /* Asynchronous I/O by syscall(): the kernel's own calls, which Rust's and other bindings make. */
-#ifndef IOLENS_ASYNC_BYPASS_H
-#define IOLENS_ASYNC_BYPASS_H
+#ifndef IOLENS_ASYNC_OWN_RING_H
+#define IOLENS_ASYNC_OWN_RING_H
 
 #include "request.h"
 
