@@ -41,7 +41,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "what is found as JSON", .at = offsetof(struct request, json)},
 };
 
-const struct choices watch_choices = {
+static const struct choices watch_choices = {
 	.command = "watch",
 	.before = "watch [OPTION...] [JOB]\n\n"
 		  "Waits until a call of the job on a file has lasted for too long, and says whose it is, which call, "
@@ -250,7 +250,7 @@ static int watch(struct watching *w, const struct request *r)
 	}
 }
 
-int watch_main(int argc, char **argv)
+static int watch_main(int argc, char **argv)
 {
 	struct request r = {.stall = 60};
 	struct watching w = {.names = live_names_make(), .json = {.out = stdout}};
@@ -265,3 +265,12 @@ int watch_main(int argc, char **argv)
 	live_names_free(w.names);
 	return code;
 }
+
+const struct command watch_command = {
+	.name = "watch",
+	.main = watch_main,
+	.group = GROUP_OBSERVE,
+	.place = 90,
+	.about = "which process waits in which call on which file: for jobs that hang",
+	.choices = &watch_choices,
+};
