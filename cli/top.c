@@ -270,12 +270,13 @@ static int answer(struct watching *w)
 static int top_main(int argc, char **argv)
 {
 	struct request r = {.every = 1, .rows = 20};
-	struct watching w = {.names = live_names_make()};
+	struct watching w = {0};
 	struct live l = {0};
 	int code, at = choices_parse(&top_choices, argc, argv, &r, &code);
 	if (at < 0)
 		return code;
 	r.wanted = at < argc ? argv[at] : NULL;
+	w.names = live_names_make();
 	if (!w.names)
 		return cli_fail(CLI_INPUT, "top: not enough memory");
 	code = r.answer ? answer(&w) : open_nodes(&r, &w);

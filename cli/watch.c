@@ -253,11 +253,12 @@ static int watch(struct watching *w, const struct request *r)
 static int watch_main(int argc, char **argv)
 {
 	struct request r = {.stall = 60};
-	struct watching w = {.names = live_names_make(), .json = {.out = stdout}};
+	struct watching w = {.json = {.out = stdout}};
 	int code, at = choices_parse(&watch_choices, argc, argv, &r, &code);
 	if (at < 0)
 		return code;
 	r.wanted = at < argc ? argv[at] : NULL;
+	w.names = live_names_make();
 	code = w.names ? watch(&w, &r) : cli_fail(CLI_INPUT, "watch: not enough memory");
 	for (size_t n = 0; n < w.n; n++)
 		live_waits_free(&w.jobs[n].waits);
