@@ -113,7 +113,9 @@ def main(args: list[str]) -> None:
     cli, python, output, depfile = map(Path, args[:4])
     native_files, known = sources(cli), groups(cli)
     if changed := {source.name for source in native_files} ^ set(args[4:]):
-        fail(f"{', '.join(sorted(changed))}: not the files that were configured: run ./bootstrap build")
+        fail(
+            f"{', '.join(sorted(changed))}: not what Meson has listed: meson setup --reconfigure {Path.cwd()}"
+        )
     python_files = sorted([*python.glob("*.py"), *python.glob("*/__init__.py")])
     rows = [row for source in native_files for row in native(source)]
     rows += [row for source in python_files for row in interpreted(source, known)]

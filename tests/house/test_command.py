@@ -124,4 +124,4 @@ def test_what_is_wrong_in_a_commands_file_is_one_line(table) -> None:  # type: i
     said, _ = table(ROW, 'COMMAND = Command(group="other", place=1, about="")\n')
     assert said.count("\n") == 1 and "greet.py: COMMAND needs group= one of observe, look, explain" in said
     said, _ = table(ROW, listed="hello.c gone.c")
-    assert said == "commands: gone.c: not the files that were configured: run ./bootstrap build\n"
+    assert said == f"commands: gone.c: not what Meson has listed: meson setup --reconfigure {Path.cwd()}\n"
