@@ -135,7 +135,7 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/querypage.py docs/reference/queries.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
-	$(bin)/python tools/commandpage.py docs/reference/commands.md docs/man
+	$(bin)/python tools/commandpage.py docs/reference/commands.md
 	$(bin)/python tools/settingpage.py docs/reference/settings.md
 	$(bin)/python tools/modulepage.py docs/reference/modules.md
 

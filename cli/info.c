@@ -348,7 +348,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, .about = "the same as JSON"},
 };
 
-const struct choices info_choices = {
+static const struct choices info_choices = {
 	.command = "info",
 	.before = "info [OPTION...] LOG\n"
 		  "\n"
@@ -363,7 +363,7 @@ const struct choices info_choices = {
 	.wanted = "give one log",
 };
 
-int info_main(int argc, char **argv)
+static int info_main(int argc, char **argv)
 {
 	static struct info i;
 	struct log_error err;
@@ -383,3 +383,13 @@ int info_main(int argc, char **argv)
 	log_close(i.log);
 	return i.exit;
 }
+
+const struct command info_command = {
+	.name = "info",
+	.main = info_main,
+	.group = GROUP_LOOK,
+	.place = 10,
+	.about = "one page about a log: job, modules, sizes, verdict",
+	.choices = &info_choices,
+	.reads_logs = true,
+};

@@ -58,7 +58,7 @@ static const struct choice table[] = {
 	 .at = offsetof(struct request, merge.drop_trailer)},
 };
 
-const struct choices merge_choices = {
+static const struct choices merge_choices = {
 	.command = "merge",
 	.before = "merge [OPTION...] --output NEWLOG LOG...\n"
 		  "\n"
@@ -121,7 +121,7 @@ static int report(const struct request *r)
 	return code;
 }
 
-int merge_main(int argc, char **argv)
+static int merge_main(int argc, char **argv)
 {
 	struct request r = {.merge.reads = progress_step};
 	struct log_error err = {0};
@@ -149,3 +149,13 @@ int merge_main(int argc, char **argv)
 	}
 	return report(&r);
 }
+
+const struct command merge_command = {
+	.name = "merge",
+	.main = merge_main,
+	.group = GROUP_TRANSFORM,
+	.place = 20,
+	.about = "combine several logs: of processes, nodes, steps, or different jobs",
+	.choices = &merge_choices,
+	.reads_logs = true,
+};

@@ -1,4 +1,4 @@
-/* What changes a selection, or makes and closes a dataspace: so that nobody need be asked what a transfer selects. */
+/* Calls that change a selection, or make and close a dataspace: a transfer then need not ask HDF5 what it selects. */
 #include "record.h"
 #include "schema.h"
 #include "selection.h"

@@ -32,7 +32,7 @@ WRAP_LATE(int, ncmpi_inq_varid, "pnetcdf", pnetcdf_refuse, int file, const char 
 	return code;
 }
 
-/* ---- forms: what a function is told behind file and variable, and how it is recorded ---- */
+/* ---- forms: a function's parameters behind file and variable, and how they are recorded ---- */
 
 #define VAR_PARAMETERS
 #define VAR_ARGUMENTS
@@ -91,7 +91,7 @@ WRAP_LATE(int, ncmpi_inq_varid, "pnetcdf", pnetcdf_refuse, int file, const char 
 		return code;                                                                          \
 	}
 
-/* ---- one function for several variables: what it is told stands in arrays ---- */
+/* ---- one function for several variables: its parameters are arrays ---- */
 
 #define VAR_ARRAYS
 #define VAR_OF_EACH

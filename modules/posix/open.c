@@ -543,7 +543,7 @@ static void share_all(void)
 }
 
 /*
- * In the parent: the child may move the offsets it shares, so the kernel is asked for them from now on. The lock keeps a
+ * In the parent: the child may move the offsets it shares, so from now on they come from the kernel. The lock keeps a
  * closed description from becoming another open.
  */
 void posix_opens_share(void)

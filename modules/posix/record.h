@@ -115,7 +115,7 @@ static inline void posix_made(int fd)
 /* A queue of messages was opened: for the kernel a file, whose name is that of no path. */
 void posix_on_queue(int fd);
 
-/* An open without a path: the kernel is asked for the file's name. */
+/* An open without a path: the file's name comes from the kernel. */
 void posix_on_open_unnamed(struct span s, int fd);
 
 /* Before the real close: afterwards the number may already be another thread's new file. The entry that it had. */
@@ -195,7 +195,7 @@ struct span span_again(struct span s, int fd);
 
 enum posix_lock { POSIX_LOCK_NONE, POSIX_LOCK_SHARED, POSIX_LOCK_EXCLUSIVE, POSIX_LOCK_RELEASED };
 
-/* An advisory lock was asked for, or given back; `error`: errno of a call that failed. The span is posix_span_operation's. */
+/* An advisory lock was requested or released; `error`: errno of a call that failed. The span is posix_span_operation's. */
 void posix_on_lock(struct span s, enum posix_lock what, int result, int error);
 
 /* The start of such an operation on a descriptor that may be untracked: time is taken all the same. */
@@ -212,8 +212,8 @@ static inline int64_t posix_began(const int64_t *at, int64_t moved)
 }
 
 /*
- * Asynchronous I/O: remembered before it is submitted, recorded when its result is known: returned, or by the control block
- * of one that is done. At the end, what is done without its result having been asked for.
+ * Asynchronous I/O: remembered before it is submitted, recorded when its result is known: returned, or in the control block
+ * of a request that is done. At the end, requests that are done and whose result the program never read.
  */
 struct aiocb;
 void posix_aio_submit(const struct aiocb *control, enum io_op op);

@@ -1,4 +1,4 @@
-/* What the POSIX module keeps in memory beside the records: never stored. */
+/* What the POSIX module keeps in memory in addition to the records: never stored. */
 #ifndef IOLENS_POSIX_STATE_H
 #define IOLENS_POSIX_STATE_H
 

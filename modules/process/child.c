@@ -14,7 +14,7 @@
 #include "sys.h"
 #include "wrap.h"
 
-/* A killed process cannot write down how it ended; its parent is told. */
+/* A killed process cannot record how it ended; its parent can. */
 static void add_death(int pid, int signal)
 {
 	if (!self_ready())

@@ -29,13 +29,13 @@ void names_unlock(void)
 /* ---- cleaning ---- */
 
 /*
- * The working directory, for names that were seen before in these letters: the kernel is asked for all others. What is kept holds
- * while no change has begun since; what was asked for during one is not kept. One that never ends: threads have their own.
+ * The working directory, for names that were seen before in these letters: all others come from the kernel. The kept path holds
+ * while no change has begun since; a path read during a change is not kept. A change that never ends: threads have their own.
  */
 static struct {
 	struct lock lock;
 	uint64_t begun, ended; /* changes, atomic */
-	uint64_t kept;         /* one more than `begun` was when the path was asked for; 0 = it must be asked for */
+	uint64_t kept;         /* one more than `begun` was when the path was read; 0 = read it first */
 	struct path path;
 } directory;
 
@@ -469,7 +469,7 @@ static inline struct name *recall(int module, const char *text, size_t length, e
 
 enum { SHORT_PATH = 512 }; /* on the stack at each relative open: one that is longer is cleaned anew */
 
-/* `path` behind the working directory, with nothing cleaned but a `./` before it; 0 where that is to be asked for first. */
+/* `path` behind the working directory, with nothing cleaned but a `./` before it; 0 if the directory must be read first. */
 static size_t join(char text[SHORT_PATH], const char *path)
 {
 	while (path[0] == '.' && path[1] == '/')

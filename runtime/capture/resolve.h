@@ -42,7 +42,7 @@ bool resolve_in_program(void);
 
 /*
  * A program that the runtime is linked into (linked/resolve.c stands in for resolve.c) has no dynamic linker to ask: the build
- * gathers the names that are asked for by text from this section.
+ * gathers the names that are looked up by text from this section.
  */
 #define RESOLVE_NAMES __attribute__((section("iolens_names"), used))
 

@@ -1,6 +1,6 @@
 /*
- * Several threads may end the process, or replace its program, at once. The first records the end. Another one that comes while
- * an exec has not returned relies on what the first has recorded: only when the exec of each of them has failed is it undone.
+ * Several threads may end the process, or replace its program, at once. The first records the end. A thread that comes before
+ * an exec returns relies on that record: it is undone only when the exec of every one of them has failed.
  */
 #ifndef IOLENS_ENDING_H
 #define IOLENS_ENDING_H

@@ -323,7 +323,7 @@ enum life_keeping life_leave_world(void)
 
 /* ---- fork ---- */
 
-/* The child may move the offsets of what it inherits: the kernel is asked for them from now on. */
+/* The child may move the offsets of descriptors that it inherits: from now on this process asks the kernel for them. */
 void life_share(void)
 {
 	if (state() == ON && self_pass())
@@ -516,8 +516,8 @@ static void end_alone(void *by)
 }
 
 /*
- * Nothing was recorded. In a session the process is told of; one alone has nothing to tell, unless it did what is not seen, or its
- * log is asked for by name.
+ * Nothing was recorded. A process of a session reports its end; one alone reports nothing, unless it did I/O that is not seen, or
+ * a setting names its log.
  */
 static void end_asleep(enum state_end reason, int code)
 {
