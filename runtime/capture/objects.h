@@ -35,4 +35,18 @@ const struct link_map *objects_around(const struct objects *o, uintptr_t at);
 /* In the object itself, and in those that it was linked with. */
 void *objects_seen_from(const struct objects *o, const struct link_map *map, const char *symbol);
 
+/* A library of iolens that wraps functions. */
+bool objects_wraps(const struct link_map *map);
+
+/* What the object refers to and does not define. `slot`: where the linker puts the address, with `addend`. */
+struct objects_reference {
+	const char *name;
+	bool weak;
+	ElfW(Addr) * slot, addend;
+};
+
+/* First the references by address, then those of calls, where `calls` is set. */
+void objects_each_reference(const struct link_map *map, bool calls,
+			    void (*found)(const struct objects_reference *r, void *with), void *with);
+
 #endif

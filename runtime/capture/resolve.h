@@ -71,7 +71,8 @@ struct resolve_copy {
 struct late {
 	const char *name;
 	void *real; /* what every caller means; NULL until found */
-	void *instead; /* answers as long as there is none; NULL: the process ends, as by the linker's "undefined symbol" */
+	void *instead; /* answers as long as there is none; NULL: the process ends, as by the linker's "undefined symbol", or
+			  gets -1 where the program has found it by a weak reference or dlsym */
 	const char *library; /* part of the file names of the libraries that may define it, NULL = any */
 	bool single;         /* one per process: every caller means the same */
 	uint64_t missed; /* how many objects the linker had loaded when it was not found; 0 = it was not looked for */

@@ -16,6 +16,12 @@ enum ending {
 enum ending ending_begin(void);
 void ending_recorded(void);
 
+/*
+ * After ENDING_JOINED: what is recorded is to be recorded once more. One thread at a time: it looks again whether that is needed,
+ * and calls ending_recorded. False: as ENDING_BUSY.
+ */
+bool ending_begin_anew(void);
+
 /* The calling thread's exec has failed. True: it was the last to rely on what is recorded, and calls ending_none when that is undone. */
 bool ending_take_back(void);
 

@@ -555,7 +555,7 @@ static void record_end(enum state_end reason, int code)
 static bool is_recorded_anew(enum state_end reason)
 {
 	return reason != STATE_END_EXEC && (life.in_session || life.rank) &&
-	       store_state()->process.end_reason == STATE_END_EXEC;
+	       __atomic_load_n(&store_state()->process.end_reason, __ATOMIC_ACQUIRE) == STATE_END_EXEC;
 }
 
 void life_end(enum state_end reason, int code)
@@ -572,10 +572,12 @@ void life_end(enum state_end reason, int code)
 	if (state() != ON || !self_is_owner())
 		return;
 	enum ending ending = ending_begin();
-	if (ending == ENDING_FIRST || (ending == ENDING_JOINED && is_recorded_anew(reason)))
+	bool first = ending == ENDING_FIRST;
+	if (!first && (ending == ENDING_BUSY || !is_recorded_anew(reason) || !ending_begin_anew()))
+		return;
+	if (first || is_recorded_anew(reason))
 		record_end(reason, code);
-	if (ending == ENDING_FIRST)
-		ending_recorded();
+	ending_recorded();
 }
 
 void life_rouse(void)
