@@ -34,12 +34,6 @@ class Known:
 
 KNOWN = (
     Known(
-        "first of a namespace",
-        "ended: signal is unknown",
-        "process 1 of its own PID namespace was killed, and its parent, outside, has waited for it",
-        "0.0 unshare 0x30000000; 0.0 spawn 1; 0.0 kill 1 9; 0.0 wait 1; 0.0 end exit 0",
-    ),
-    Known(
         "working directory renamed",
         ".+",
         "a directory above is renamed by another process, or by a relative name: names from there may be the old ones",
