@@ -234,19 +234,13 @@ __attribute__((noinline)) static struct posix_file *file_at(int dir, const char 
 	return f;
 }
 
-static inline __attribute__((always_inline)) struct posix_file *known_or_made(int dir, const char *path,
-									      enum state_class_id *class)
+struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
 {
 	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, class);
 	if (*class)
 		return NULL;
 	struct posix_file *f = file_known(&kind, n);
 	return f ? f : file_at(dir, path, class);
-}
-
-struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
-{
-	return known_or_made(dir, path, class);
 }
 
 static bool in_memory_only(const struct path *p)
