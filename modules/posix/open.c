@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../lustre/record.h"
 #include "arena.h"
@@ -455,6 +456,16 @@ void posix_on_dup(struct span s, int fd)
 		}
 		operation_count(STATE_OP_POSIX_DUP, IO_META, false, 0, s.start, end);
 	}
+	self_leave();
+}
+
+void posix_on_replacing(struct span s, int fd)
+{
+	posix_on_dup(s, fd);
+	if (!s.at || fd <= STDERR_FILENO || fd == s.fd || fds_foreign())
+		return;
+	self_enter();
+	fds_replaced(fd);
 	self_leave();
 }
 

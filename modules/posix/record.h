@@ -139,6 +139,9 @@ static inline void posix_on_close(struct span s)
 /* fcntl(F_SETFL): the append flag may have changed. */
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
+
+/* The same where `fd` was open before: a stream may have it. */
+void posix_on_replacing(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
 
 /* The path of a regular file that the process was given open, and the class of one that a module has no records of. */
