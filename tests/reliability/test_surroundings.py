@@ -160,3 +160,4 @@ def test_the_command_of_a_process_without_iolens_run_is_its_own(
     subprocess.run(["cat", "a"], cwd=tmp_path, env=env, check=True, capture_output=True)
     lines = run_iolens(["info", tmp_path / "log"]).stdout.splitlines()
     assert [line.split(None, 1)[1] for line in lines if line.startswith("command")] == ["cat a"]
+    assert "not in it: what the process moved after it had written this log" in lines
