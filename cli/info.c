@@ -252,6 +252,8 @@ static void print_info(struct info *i)
 	print_trailer(i);
 	digest_ways(i, &ways);
 	moved_print(stdout, &ways);
+	if (ways.own_log)
+		puts("not in it: what the process moved after it had written this log");
 	print_unrecorded(&ways);
 	beside_print(stdout, &i->beside);
 	if (platform_print(stdout, i->trailer, &err) < 0)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../lustre/record.h"
 #include "arena.h"
@@ -234,19 +235,13 @@ __attribute__((noinline)) static struct posix_file *file_at(int dir, const char 
 	return f;
 }
 
-static inline __attribute__((always_inline)) struct posix_file *known_or_made(int dir, const char *path,
-									      enum state_class_id *class)
+struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
 {
 	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, class);
 	if (*class)
 		return NULL;
 	struct posix_file *f = file_known(&kind, n);
 	return f ? f : file_at(dir, path, class);
-}
-
-struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
-{
-	return known_or_made(dir, path, class);
 }
 
 static bool in_memory_only(const struct path *p)
@@ -461,6 +456,16 @@ void posix_on_dup(struct span s, int fd)
 		}
 		operation_count(STATE_OP_POSIX_DUP, IO_META, false, 0, s.start, end);
 	}
+	self_leave();
+}
+
+void posix_on_replacing(struct span s, int fd)
+{
+	posix_on_dup(s, fd);
+	if (!s.at || fd <= STDERR_FILENO || fd == s.fd || fds_foreign())
+		return;
+	self_enter();
+	fds_replaced(fd);
 	self_leave();
 }
 

@@ -139,6 +139,9 @@ static inline void posix_on_close(struct span s)
 /* fcntl(F_SETFL): the append flag may have changed. */
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
+
+/* The same where `fd` was open before: a stream may have it. */
+void posix_on_replacing(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
 
 /* The path of a regular file that the process was given open, and the class of one that a module has no records of. */
@@ -204,6 +207,16 @@ struct span posix_span_operation(int fd);
 /* Bytes that went from one descriptor to another inside the kernel: a read there, a write here, half of the time each. */
 void posix_on_transfer(struct span s, enum state_operation_id operation, int from, int64_t from_at, int to,
 		       int64_t to_at, int64_t moved);
+
+/* Requests to ioctl that let files share blocks: of linux/fs.h since 4.5. */
+#define POSIX_FICLONE       0x40049409ul
+#define POSIX_FICLONERANGE  0x4020940dul
+#define POSIX_FIDEDUPERANGE 0xc0189436ul
+static inline bool posix_clones(unsigned long request)
+{
+	return request == POSIX_FICLONE || request == POSIX_FICLONERANGE || request == POSIX_FIDEDUPERANGE;
+}
+void posix_on_clone(struct span s, unsigned long request, const void *argument, int result);
 
 /* Where a call began that moved `moved` bytes: an offset is read only when the kernel has taken it, and moved it on. */
 static inline int64_t posix_began(const int64_t *at, int64_t moved)

@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "untraced.h"
 #include "life.h"
+#include "names.h"
 #include "self.h"
 #include "store.h"
 #include "sys.h"
@@ -75,9 +76,14 @@ static struct waiting begin_waiting_for(pid_t of, int options)
 	return begin_waiting(of > 0 ? P_PID : P_PGID, of > 0 ? (id_t)of : -(id_t)of, options);
 }
 
+/* A child that has ended may have renamed the working directory. */
 static void end_waiting(const struct waiting *w, bool child)
 {
 	int64_t after[STATE_IO_COUNT];
+	if (child) {
+		names_directory_changing();
+		names_directory_changed();
+	}
 	if (!w->alone || !child || !self_ready())
 		return;
 	kernel_io(after);

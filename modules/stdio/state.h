@@ -21,6 +21,7 @@ struct stdio_file {
 struct stdio_stream {
 	struct stdio_file *file; /* NULL: only counted, by class */
 	enum state_class_id class;
+	int fd;
 	int32_t until_timed; /* calls that the buffer serves until one of them is timed */
 	int64_t offset;      /* of the next byte */
 	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
@@ -28,8 +29,8 @@ struct stdio_stream {
 	bool attention;      /* one of the next three, or `inherited` */
 	bool moved;          /* perhaps, by others: the next call first asks libc for its position */
 	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
-	bool replaced;       /* a standard stream whose descriptor has become something else */
-	bool by_descriptor;  /* a standard stream that is what its descriptor is */
+	bool replaced;       /* its descriptor has become something else */
+	bool by_descriptor;  /* it is what its descriptor is: a standard stream, or one that was replaced */
 	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
 	uint8_t unclocked;   /* calls to come that take no clock at all */
 	const char

@@ -103,6 +103,8 @@ static void complete_process(void)
 	struct state_process *p = &life.owner.process;
 	p->parent = sys_parent();
 	p->pid_namespace = kernel_pid_namespace();
+	if (!p->parent)
+		kernel_outside(&p->pid_outside, &p->parent_outside);
 	memcpy(p->host, session_host(), sizeof p->host - 1);
 	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
 }

@@ -585,3 +585,23 @@ def test_what_a_program_writes_before_iolens_runs_in_it_is_unseen(
     assert int(row["unseen_read"]) < 64 << 10
     later = observe(["sh", "-c", f"echo long enough to write; exec {program}"], cwd=tmp_path)
     assert sum(int(row["unseen_written"]) for row in later.sections["process"]) == SIZE
+
+
+@pytest.mark.parametrize("option", ["-Wl,-z,initfirst", "-Wl,-z,now"])
+def test_what_a_library_writes_in_its_constructor_is_counted_or_unseen(
+    observe: Observe, option: str, tmp_path: Path
+) -> None:
+    """One that the loader initialises before all others, and one that it may."""
+    early, use = EARLY.split("__attribute__", maxsplit=1)[0], "int main(void) { return 0; }\n"
+    (tmp_path / "early.c").write_text(
+        early + "__attribute__((constructor)) static void begin(void) { up(); }\n"
+    )
+    (tmp_path / "use.c").write_text(use)
+    library = ["cc", "-shared", "-fPIC", option, "-o", "libearly.so", "early.c"]
+    subprocess.run(library, cwd=tmp_path, check=True)
+    command = ["cc", "-o", "use", "use.c", "-Wl,--no-as-needed", "./libearly.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    seen = observe(["./use"], cwd=tmp_path)
+    assert (tmp_path / "early").stat().st_size == SIZE
+    (row,) = seen.sections["process"]
+    assert seen.total("POSIX", "BYTES_WRITTEN") + int(row["unseen_written"]) == SIZE
