@@ -38,14 +38,15 @@ static void add_share(struct text *t, double share)
 	add(t, percent >= 10 ? "%.0f %%" : percent >= 0.05 || percent <= 0 ? "%.1f %%" : "less than 0.1 %%", percent);
 }
 
-static void add_count(struct text *t, int64_t n, const char *one, const char *more)
+static void add_count(struct text *t, int64_t n, const char *noun)
 {
+	char more[UNITS_COUNTED];
 	if (n >= 10 * MILLION)
-		add(t, "%.0f million %s", (double)n / MILLION, more);
+		add(t, "%.0f million %s", (double)n / MILLION, units_plural(more, noun));
 	else if (n >= MILLION)
-		add(t, "%.1f million %s", (double)n / MILLION, more);
+		add(t, "%.1f million %s", (double)n / MILLION, units_plural(more, noun));
 	else
-		add(t, "%s %s", N(n), n == 1 ? one : more);
+		add(t, "%s", COUNTED(n, noun));
 }
 
 /* The file's name without its path, as a terminal may show it. */
@@ -112,14 +113,12 @@ static const struct digest_operation *most_of(const struct digest *d, bool forci
 
 static void add_operation(struct text *t, const struct digest_operation *o)
 {
-	char call[64], calls[64];
+	char call[64];
+	bool forced = !strcmp(o->name, "forced_write");
 	snprintf(call, sizeof call, "%s call", o->name);
-	snprintf(calls, sizeof calls, "%s calls", o->name);
 	add(t, ": ");
-	if (!strcmp(o->name, "forced_write"))
-		add_count(t, o->count, "write forced by O_SYNC or O_DSYNC", "writes forced by O_SYNC or O_DSYNC");
-	else
-		add_count(t, o->count, call, calls);
+	add_count(t, o->count, forced ? "write" : call);
+	add(t, forced ? " forced by O_SYNC or O_DSYNC" : "");
 }
 
 static void add_flow(struct text *t, const struct flow *f, enum io_op op)
@@ -128,7 +127,7 @@ static void add_flow(struct text *t, const struct flow *f, enum io_op op)
 	if (!f->calls)
 		return;
 	add(t, ": ");
-	add_count(t, f->calls, read ? "read" : "write", read ? "reads" : "writes");
+	add_count(t, f->calls, read ? "read" : "write");
 	if (f->mpiio)
 		add(t, " by MPI-IO");
 	add(t, " of %s", B(f->bytes / f->calls));
@@ -187,7 +186,8 @@ static void add_cause(struct text *t, const struct digest *d, int op)
 		add_transfers(t, d, op);
 	} else if (op == IO_META && mpiio_opens_most(d)) {
 		add(t, ": ");
-		add_count(t, d->interface[WRITTEN_MPIIO].opens, "open by MPI-IO", "opens by MPI-IO");
+		add_count(t, d->interface[WRITTEN_MPIIO].opens, "open");
+		add(t, " by MPI-IO");
 	} else if (most) {
 		add_operation(t, most);
 	}
@@ -317,7 +317,8 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	say(&t, d, v->share);
 	if (d->missing) {
 		add(&t, "; ");
-		add_count(&t, d->missing, "process is missing", "processes are missing");
+		add_count(&t, d->missing, "process");
+		add(&t, " %s missing", units_agree(d->missing, "is", "are"));
 	}
 }
 
