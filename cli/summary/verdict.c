@@ -139,23 +139,45 @@ static void add_flow(struct text *t, const struct flow *f, enum io_op op)
 	}
 }
 
-/* Reads or writes: of the file that takes more than half of their time, else of all. */
+static void add_up(struct flow *all, const struct flow *f)
+{
+	all->time += f->time;
+	all->calls += f->calls;
+	all->bytes += f->bytes;
+}
+
+/* Of those files that take a tenth of the longest one's time or more: a million characters, in files that take none,
+ * say nothing about calls that wait. Of all files where these have less than half of the time. */
+static struct flow sum_of(const struct digest *d, enum io_op op, double longest, double time)
+{
+	struct flow slow = {0}, all = {0};
+	for (size_t n = 0; n < d->nfiles; n++) {
+		struct flow f = flow_of(&d->files[n], op);
+		add_up(&all, &f);
+		if (10 * f.time >= longest)
+			add_up(&slow, &f);
+	}
+	return 2 * slow.time > time ? slow : all;
+}
+
+/* Reads or writes: of the file that takes more than half of their time, else of those that take most. */
 static void add_transfers(struct text *t, const struct digest *d, enum io_op op)
 {
 	struct flow most = {0}, all = {0};
 	for (size_t n = 0; n < d->nfiles; n++) {
 		struct flow f = flow_of(&d->files[n], op);
-		all.time += f.time;
-		all.calls += f.calls;
-		all.bytes += f.bytes;
+		add_up(&all, &f);
 		if (f.time > most.time)
 			most = f;
 	}
 	const struct digest_operation *forcing = op == IO_WRITE ? most_of(d, true, all.time) : NULL;
-	if (forcing)
+	if (forcing) {
 		add_operation(t, forcing);
-	else
-		add_flow(t, 2 * most.time > all.time ? &most : &all, op);
+		return;
+	}
+	if (2 * most.time <= all.time)
+		most = sum_of(d, op, most.time, all.time);
+	add_flow(t, &most, op);
 }
 
 /* MPI-IO's opens and closes have at least half of the time of calls that move no data: not those of MPI_Init. */
