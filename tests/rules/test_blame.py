@@ -43,6 +43,42 @@ def test_waiting_in_a_named_pipe_is_no_time_of_storage(observe: Observe, tmp_pat
         assert run.class_total("bytes_written", "pipe") >= len("hello\n")
 
 
+def opens(*waits: tuple[float, float], answered: float = 0.0, size: int = 6) -> Job:
+    """A rank each, of a foreign log; answered: when another file is opened at once."""
+    job = Job(nprocs=4, run_time=400)
+    for rank, (began, ended) in enumerate(waits):
+        times = {"open_start_timestamp": began, "open_end_timestamp": ended, "meta_time": ended - began}
+        job.posix(f"/scratch/f{rank}", rank, read={size: 1}, **times)
+    if answered:
+        job.posix("/scratch/other", 3, read={6: 1}, open_end_timestamp=answered, meta_time=0.01)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("job", "waits"),
+    [
+        (opens((1, 300), (2, 300.2), answered=90), True),
+        (opens((1, 30), (2, 30.2), (1, 30.4), answered=20), False),  # seconds: a slow metadata server
+        (opens((1, 200), (2, 290), (3, 380), answered=90), False),  # each for itself
+        (opens((1, 300), (2, 300.2), (3, 300.4)), False),  # a server that is away: none is opened meanwhile
+        (opens((1, 300), (2, 300.2), answered=90, size=4 << 20), False),  # data
+    ],
+    ids=["pipes", "seconds", "apart", "no answer", "data"],
+)
+def test_a_slow_metadata_server_is_no_pipe(tmp_path: Path, job: Job, waits: bool) -> None:
+    rules = of(job, tmp_path)
+    assert ("waits_in_file" in rules, "metadata_time" in rules) == (waits, not waits)
+
+
+def test_workers_that_wait_in_pipes_are_named() -> None:
+    """PyDarshan's example of COMPSs: ten pipes; in the opens of eight, threads wait for minutes until the job ends."""
+    darshan = pytest.importorskip("darshan")
+    rules = found(Path(darshan.__file__).parent / "examples" / "example_logs" / "dxt.darshan")
+    one = rules["waits_in_file"]
+    assert (one.values["files"], one.values["opens"]) == (8, 20) and "metadata_time" not in rules
+    assert all("/pipe_" in row[0] for row in one.evidence[0].rows)
+
+
 @pytest.mark.parametrize("how", ["renamed", "created again", "written over"])
 def test_a_new_file_is_not_written_over(observe: Observe, tmp_path: Path, how: str) -> None:
     """A new one under a name that is then given up, a new one under the same name, and one that is written in place."""
