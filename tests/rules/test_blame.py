@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 from cases import operation, process
 from iolens.metrics import Dataset
+from iolens.report import build
+from iolens.report.document import Table
 from iolens.rules import Finding, find
 from jobs import Job, KiB, MiB
 from observed import Observe
@@ -104,10 +107,41 @@ for step in range(5):
         assert row[:4] == (str(new), str(written), 20_000_000, 20_000_000)
     listed = subprocess.run([run.iolens, "files", run.log], check=True, capture_output=True, text=True).stdout
     assert (f"{new}, written as ck.tmp\n" in listed) == (how == "renamed")
+    told = subprocess.run(
+        [run.iolens, "files", "--json", run.log], check=True, capture_output=True, text=True
+    )
+    names = {f["name"]: f.get("shown") for f in json.loads(told.stdout)["files"]}
+    assert names.get(str(old)) == (f"{new}, written as ck.tmp" if how == "renamed" else None)
     with Dataset(run.log) as data:
         shown = data.query("SELECT final, shown FROM written_as").fetchall()
     expected = (str(new), f"{new}, written as ck.tmp")
     assert shown == ([expected] if how == "renamed" else [])
+
+
+def test_evidence_and_report_have_the_final_name(observe: Observe, tmp_path: Path) -> None:
+    """Written in pieces of 100 bytes under a temporary name: what is named is the file that is there afterwards."""
+    new = tmp_path / "ck.bin"
+    (tmp_path / "job.py").write_text(f"""
+import os
+with open({str(new)!r} + ".tmp", "wb", buffering=0) as f:
+    for i in range(200000): f.write(bytes(100))
+os.rename({str(new)!r} + ".tmp", {str(new)!r})
+""")
+    log = observe(["/usr/bin/python3", tmp_path / "job.py"]).log
+    with Dataset(log) as data:
+        rules = find(data, thresholds={"severity.seconds": 0.005})
+        report = build(data, rules)
+    (tiny,) = (f for f in rules if f.rule == "tiny_writes")
+    shown = f"{new}, written as ck.bin.tmp"
+    assert shown in [row[0] for row in tiny.evidence[0].rows]
+    assert not any(f"{new}.tmp" in str(row) for one in tiny.evidence for row in one.rows)
+    tables = [
+        block for section in report.jobs[0].sections for block in section.blocks if isinstance(block, Table)
+    ]
+    named = {
+        str(row[t.columns.index(c)]) for t in tables for c in t.columns if c.name == "name" for row in t.rows
+    }
+    assert shown in named and f"{new}.tmp" not in named
 
 
 def test_a_log_whose_older_files_are_renamed_keeps_its_name(observe: Observe, tmp_path: Path) -> None:

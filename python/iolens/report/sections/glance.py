@@ -165,7 +165,7 @@ def _costliest(source: Source) -> list[Block]:
         Bars(
             f"{source.prefix}costliest",
             "The files that cost most" if len(rows) > 1 else "The file that cost most",
-            [str(row[0]) for row in rows],
+            [source.final.get(str(row[0]), str(row[0])) for row in rows],
             [s for s in series if any(s.values)],
             "seconds",
             stacked=True,
