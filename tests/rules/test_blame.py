@@ -332,6 +332,32 @@ def test_getc_of_a_program_that_computes_is_of_no_weight(tmp_path: Path) -> None
     assert one.time_lost == pytest.approx(2.5) and one.severity == "medium"
 
 
+@pytest.mark.parametrize(("fsync", "severity"), [(70.0, "low"), (20.0, "medium")])
+def test_what_the_first_cause_costs_ten_times_over_is_low(
+    tmp_path: Path, fsync: float, severity: str
+) -> None:
+    """rsync --fsync: the files are small, and what takes the time is fsync."""
+    job = Job(nprocs=1).posix("/s/log", 0, write={100: 5000}, fsyncs=5000, write_time=fsync)
+    for n in range(1100):
+        job.posix(f"/s/small{n}", 0, read={100: 1}, meta_time=0.005)
+    job.section("operation", operation("fsync", 5000, fsync), operation("open", 1100, 5.5))
+    rules = of(job, tmp_path)
+    assert rules["many_small_files"].time_lost == pytest.approx(5.5, rel=0.1)
+    assert rules["many_small_files"].severity == severity
+
+
+def test_buffering_costs_no_more_than_the_processor_did(tmp_path: Path) -> None:
+    """openssl enc on a busy node: 6.8 s in calls, 1.1 s of the processor in all."""
+    got = {"reads": 38_400, "bytes_read": 314_572_800, "max_byte_read": 314_572_799, "read_time": 2.6}
+    put = {"writes": 76_800, "bytes_written": 314_572_800, "max_byte_written": 314_572_799, "write_time": 4.2}
+    job = Job(nprocs=1, run_time=10).add("stdio", "/s/in", 0, **got).add("stdio", "/s/out", 0, **put)
+    used = {"user_time": 0.6, "system_time": 0.5}
+    one = of(job.section("process", process(0, mpi="", end=10.0, io_time=6.8, **used)), tmp_path)[
+        "stdio_share"
+    ]
+    assert one.time_lost == pytest.approx(1.1)
+
+
 @pytest.mark.parametrize(("time", "lost"), [(0.5, 0.0), (1.8, 1.0 / 1.125), (10.8, 10.0 / 1.125)])
 def test_data_that_stdio_copies_in_memory_wait_for_nothing(tmp_path: Path, time: float, lost: float) -> None:
     """openssl enc: 800 MB in pieces of 8 KiB, at 1 GB/s."""
