@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "reduce.h"
 #include "trailer.h"
+#include "units.h"
 
 enum { SHOWN = 20 }; /* faults of one kind that are printed */
 
@@ -123,9 +124,10 @@ static void check_trailer(struct check *c)
 static int verdict(const struct check *c, bool quiet)
 {
 	if (c->faults > SHOWN)
-		say("%s: %ld more faults\n", c->path, c->faults - SHOWN);
+		say("%s: %s more\n", c->path, COUNTED(c->faults - SHOWN, "fault"));
 	if (!c->damage && !c->faults && !c->notes && !quiet)
-		say("%s: sound: %ld records, %zu names\n", c->path, c->records, log_names_count(c->log));
+		say("%s: sound: %s, %s\n", c->path, COUNTED(c->records, "record"),
+		    COUNTED(log_names_count(c->log), "name"));
 	return c->damage ? CLI_PARTIAL : c->faults || c->notes ? CLI_FINDINGS : CLI_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "anonymization_check.h"
 #include "rewrite.h"
+#include "units.h"
 
 enum { MANY = 256 };
 
@@ -202,8 +203,8 @@ static int convert(struct conversion *c)
 	if (result)
 		return result;
 	if (c->rewrite.left_out)
-		return cli_fail(CLI_PARTIAL, "convert: %s: %d modules left out: this version does not decode them",
-				c->paths[0], c->rewrite.left_out);
+		return cli_fail(CLI_PARTIAL, "convert: %s: %s left out: this version does not decode %s", c->paths[0],
+				COUNTED(c->rewrite.left_out, "module"), units_agree(c->rewrite.left_out, "it", "them"));
 	return keep_smaller(c);
 }
 

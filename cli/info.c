@@ -156,10 +156,9 @@ static void print_text(const char *text)
 
 static void print_job(struct info *i)
 {
-	char text[64], count[UNITS_TEXT];
+	char text[64];
 	const struct log_job *j = i->job;
-	printf("job         %" PRId64 ", user %" PRId64 ", %s processes\n", j->id, j->uid,
-	       units_count(count, j->nprocs));
+	printf("job         %" PRId64 ", user %" PRId64 ", %s\n", j->id, j->uid, COUNTED(j->nprocs, "process"));
 	printf("command     ");
 	print_text(j->exe);
 	printf("start       %s\n", when(text, j->start));

@@ -12,6 +12,7 @@
 #include "index.h"
 #include "merge.h"
 #include "progress.h"
+#include "units.h"
 
 struct request {
 	struct merge merge;
@@ -112,8 +113,8 @@ static int report(const struct request *r)
 	if (m->renamed)
 		code = cli_fail(
 			CLI_PARTIAL,
-			"merge: %zu files got a new id: their logs have it for a name that is another one elsewhere",
-			m->renamed);
+			"merge: %s got a new id: the logs have the old one for a name that is another one elsewhere",
+			COUNTED(m->renamed, "file"));
 	for (int i = 0; i < LOG_MAX_MODULES; i++)
 		if (m->left_out >> i & 1)
 			code = cli_fail(CLI_PARTIAL, "merge: module %s left out: this version does not decode it",
@@ -134,7 +135,7 @@ static int merge_main(int argc, char **argv)
 	if (exit)
 		return exit;
 	int code = log_writer_file(&w, r.output, &err);
-	snprintf(what, sizeof what, "merging %d logs", argc - at);
+	snprintf(what, sizeof what, "merging %s", COUNTED(argc - at, "log"));
 	progress_begin(what, 0);
 	if (code >= 0) {
 		code = merge_logs(&r.merge, (const char *const *)argv + at, (size_t)(argc - at), w, &err);

@@ -16,6 +16,7 @@
 #include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
+#include "units.h"
 
 struct options {
 	struct recovery of;
@@ -117,20 +118,21 @@ static void show_progress(void *nothing, const char *step, size_t store, size_t 
 static int tell(const struct assemble_found *found, const struct options *o)
 {
 	if (found->torn)
-		cli_fail(0, "recover: %zu of %zu stores are damaged: the log has what is left of them", found->torn,
-			 o->of.used);
+		cli_fail(0, "recover: %zu of %s %s damaged: the log has what is left of %s", found->torn,
+			 COUNTED(o->of.used, "store"), units_agree((int64_t)found->torn, "is", "are"),
+			 units_agree((int64_t)found->torn, "it", "them"));
 	if (found->other_version)
 		cli_fail(0,
-			 "recover: %zu of %zu stores are of another version of iolens: the log has their counters; "
-			 "`iolens "
-			 "recover` of that version has all of them",
-			 found->other_version, o->of.used);
+			 "recover: %zu of %s %s of another version of iolens: the log has the counters; `iolens "
+			 "recover` of that version has all",
+			 found->other_version, COUNTED(o->of.used, "store"),
+			 units_agree((int64_t)found->other_version, "is", "are"));
 	if (found->lost)
-		cli_fail(0, "recover: %zu of %zu stores could not be read: the log is without them", found->lost,
-			 o->of.used);
+		cli_fail(0, "recover: %zu of %s could not be read: the log is without %s", found->lost,
+			 COUNTED(o->of.used, "store"), units_agree((int64_t)found->lost, "it", "them"));
 	if (found->running && !o->live)
-		cli_fail(0, "recover: %zu process%s still run%s: the log has what was done until now%s", found->running,
-			 found->running == 1 ? "" : "es", found->running == 1 ? "s" : "",
+		cli_fail(0, "recover: %s still %s: the log has what was done until now%s",
+			 COUNTED(found->running, "process"), units_agree((int64_t)found->running, "runs", "run"),
 			 o->remove ? ", and the stores are kept" : "");
 	return found->torn || found->other_version || found->lost || (found->running && !o->live) ? CLI_PARTIAL
 												  : CLI_OK;
@@ -146,7 +148,7 @@ static int recover(struct options *o)
 		snprintf(name, sizeof name, "%s", o->log);
 	else
 		recovery_name(&o->of, recovery_root(), name, sizeof name);
-	snprintf(what, sizeof what, "recovering what %zu processes left", o->of.used);
+	snprintf(what, sizeof what, "recovering what %s left", COUNTED(o->of.used, "process"));
 	progress_begin(what, 0);
 	int images = assemble_stores(&job, (const char *const *)o->of.stores, o->of.used, name, &err);
 	progress_end();
@@ -162,8 +164,8 @@ static int recover(struct options *o)
 static void report_logged(struct recovery *r, bool remove)
 {
 	for (struct recovery logged; (logged = recovery_take_logged(r)).used; recovery_free(&logged)) {
-		cli_fail(0, "recover: %zu store%s of an MPI job whose ranks have written its log: %s", logged.used,
-			 logged.used == 1 ? "" : "s", remove ? "removed" : "left out (--remove removes them)");
+		cli_fail(0, "recover: %s of an MPI job whose ranks have written its log: %s",
+			 COUNTED(logged.used, "store"), remove ? "removed" : "left out (--remove removes such)");
 		for (size_t n = 0; remove && n < logged.used; n++)
 			recovery_remove_store(logged.stores[n]);
 	}
@@ -184,8 +186,8 @@ static int add_left(struct options *o)
 	int code = job_stores_find(&left, o->job);
 	o->of = left.of;
 	if (!code && left.running)
-		cli_fail(0, "recover: %zu process%s of job %lld still run%s: left alone", left.running,
-			 left.running == 1 ? "" : "es", (long long)o->job, left.running == 1 ? "s" : "");
+		cli_fail(0, "recover: %s of job %lld still %s: left alone", COUNTED(left.running, "process"),
+			 (long long)o->job, units_agree((int64_t)left.running, "runs", "run"));
 	return code;
 }
 

@@ -245,9 +245,9 @@ static void tell(const struct options *o, const struct child_end *end, const str
 		cli_fail(0, "run: %s was ended by signal %d (%s): the log has all that was done until then",
 			 o->command[0], WTERMSIG(end->status), strsignal(WTERMSIG(end->status)));
 	if (found->running)
-		cli_fail(0, "run: %zu process%s still run%s: what %s from now on is not in the log", found->running,
-			 found->running == 1 ? "" : "es", found->running == 1 ? "s" : "",
-			 found->running == 1 ? "it does" : "they do");
+		cli_fail(0, "run: %s still %s: what %s from now on is not in the log",
+			 COUNTED(found->running, "process"), units_agree((int64_t)found->running, "runs", "run"),
+			 units_agree((int64_t)found->running, "it does", "they do"));
 }
 
 /* With what processes that ended before, those on other nodes, and those of other users have left. */

@@ -17,6 +17,7 @@
 #include "live_page.h"
 #include "live_screen.h"
 #include "output.h"
+#include "units.h"
 
 struct request {
 	const char *wanted; /* NULL = all jobs */
@@ -179,9 +180,10 @@ static int write_metrics(const struct request *r, const struct live *l)
 static int judge(const struct request *r, const struct watching *w, const struct live *l)
 {
 	if (w->now.unreadable)
-		return cli_fail(CLI_PARTIAL, "top: %zu store%s of another version of iolens: that version shows %s",
-				w->now.unreadable, w->now.unreadable == 1 ? " is" : "s are",
-				w->now.unreadable == 1 ? "it" : "them");
+		return cli_fail(CLI_PARTIAL, "top: %s %s of another version of iolens: that version shows %s",
+				COUNTED(w->now.unreadable, "store"),
+				units_agree((int64_t)w->now.unreadable, "is", "are"),
+				units_agree((int64_t)w->now.unreadable, "it", "them"));
 	size_t silent = 0;
 	for (size_t n = 0; n < l->nnodes; n++)
 		silent += l->nodes[n].problem[0] && cli_fail(1, "top: %s: %s", l->nodes[n].name, l->nodes[n].problem);

@@ -14,6 +14,7 @@
 #include "json.h"
 #include "live_waits.h"
 #include "ptrace_scope.h"
+#include "units.h"
 
 struct request {
 	const char *wanted; /* NULL = all jobs */
@@ -144,12 +145,10 @@ static void put_text(const struct request *r, const struct live_job *j, const st
 		live_wait_print(stdout, &w->waits[n]);
 		named++;
 	}
-	printf("%zu call%s on files %s, in %zu thread%s of %zu process%s\n", named, named == 1 ? "" : "s",
-	       named == 1 ? "is waited in" : "are waited in", w->threads, w->threads == 1 ? "" : "s", w->running,
-	       w->running == 1 ? "" : "es");
+	printf("%s on files %s waited in, in %s of %s\n", COUNTED(named, "call"),
+	       units_agree((int64_t)named, "is", "are"), COUNTED(w->threads, "thread"), COUNTED(w->running, "process"));
 	if (w->denied)
-		printf("the kernel hides the call of %zu thread%s: %s\n", w->denied, w->denied == 1 ? "" : "s",
-		       ptrace_scope_words());
+		printf("the kernel hides the call of %s: %s\n", COUNTED(w->denied, "thread"), ptrace_scope_words());
 }
 
 /* What it does is its own affair, but for a code that says that it could not be started. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diff.h"
+#include "units.h"
 
 enum { SHOWN = 12 /* counters of one record in the text; the others are counted */ };
 
@@ -165,8 +166,9 @@ void report_module_end(struct diff_report *r, const char *module, const struct d
 		json_i64(&r->json, "only_in_b", (int64_t)n->only[1]);
 		json_close(&r->json);
 	} else if (n->differing || n->only[0] || n->only[1]) {
-		printf("%s: %zu of %zu records differ, in %zu counters; %zu only in A, %zu only in B\n", module,
-		       n->differing, n->compared, n->counters, n->only[0], n->only[1]);
+		printf("%s: %zu of %s %s, in %s; %zu only in A, %zu only in B\n", module, n->differing,
+		       COUNTED(n->compared, "record"), units_agree((int64_t)n->differing, "differs", "differ"),
+		       COUNTED(n->counters, "counter"), n->only[0], n->only[1]);
 	}
 }
 
@@ -177,6 +179,6 @@ void report_end(struct diff_report *r, size_t compared)
 		json_bool(&r->json, "same", !r->any);
 		json_close(&r->json);
 	} else if (!r->any) {
-		printf("no difference in %zu records\n", compared);
+		printf("no difference in %s\n", COUNTED(compared, "record"));
 	}
 }

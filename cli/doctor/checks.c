@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "output.h"
+#include "units.h"
 
 static const char *const results[CHECK_RESULTS] = {"ok", "note", "problem"};
 
@@ -42,7 +43,7 @@ static void print_lines(const struct checks *c)
 			at += output_next(at, shown);
 		putchar('\n');
 	}
-	printf("\n%zu problem%s\n", c->of[CHECK_PROBLEM], c->of[CHECK_PROBLEM] == 1 ? "" : "s");
+	printf("\n%s\n", COUNTED(c->of[CHECK_PROBLEM], "problem"));
 }
 
 static void print_json(const struct checks *c)

@@ -234,10 +234,9 @@ static void check_share(struct doctor *d, const char *path)
 	if (bytes < SMALL / SHARE)
 		checks_add(
 			&d->checks, CHECK_NOTE, "stores",
-			"%s: stores take at most %s of it: enough for %.0f processes at a time that use few files; of "
-			"more "
+			"%s: stores take at most %s of it: enough for %s at a time with few files; of more "
 			"files the detail is less, more processes are not recorded: set IOLENS_TMPDIR to a larger one",
-			path, units_bytes(room, bytes), bytes / EACH);
+			path, units_bytes(room, bytes), COUNTED(bytes / EACH, "process"));
 }
 
 /* Only the attempt tells for sure: of quotas, read-only mounts, rules of the system. */

@@ -12,6 +12,7 @@
 #include "doctor.h"
 #include "job_stores.h"
 #include "logname.h"
+#include "units.h"
 
 enum { DAYS = 62, DAY = 86400, SHOWN = 3 };
 
@@ -147,12 +148,13 @@ static size_t look_for_stores(struct doctor *d, int64_t job)
 		return 0;
 	size_t n = left.of.used, all = n + left.running;
 	if (left.running)
-		checks_add(&d->checks, CHECK_NOTE, "stores", "%zu of its processes run on this node", left.running);
+		checks_add(&d->checks, CHECK_NOTE, "stores", "%s of it %s on this node",
+			   COUNTED(left.running, "process"), units_agree((int64_t)left.running, "runs", "run"));
 	if (n)
 		checks_add(&d->checks, CHECK_PROBLEM, "stores",
-			   "%zu of its processes were ended by a signal on this node%s: iolens recover --remove --job "
-			   "%lld",
-			   n, left.without_file == n ? ", before they had opened a file" : "", (long long)job);
+			   "%s of it %s ended by a signal on this node%s: iolens recover --remove --job %lld",
+			   COUNTED(n, "process"), units_agree((int64_t)n, "was", "were"),
+			   left.without_file == n ? ", before any opened a file" : "", (long long)job);
 	recovery_free(&left.of);
 	return all;
 }

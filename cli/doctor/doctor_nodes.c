@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "units.h"
 
 enum { AT_ONCE = 32, NAME = 64, FILES = 2, DIGEST = 64, SECONDS = 20 };
 
@@ -123,6 +124,6 @@ void doctor_nodes(struct doctor *d, const char *list, const char *through)
 	}
 	same += ask_some(d, nodes, n, through, ours, files);
 	if (same)
-		checks_add(&d->checks, CHECK_OK, "nodes", "%zu of %zu have the same command and library as this one",
-			   same, all);
+		checks_add(&d->checks, CHECK_OK, "nodes", "%zu of %s %s the same command and library as this one", same,
+			   COUNTED(all, "node"), units_agree((int64_t)same, "has", "have"));
 }

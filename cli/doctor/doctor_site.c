@@ -60,8 +60,8 @@ static void check_files(struct doctor *d)
 				   "%s: root's, and for all to read, it should be: chown root, chmod 644",
 				   found.gl_pathv[n]);
 	if (before == d->checks.of[CHECK_PROBLEM])
-		checks_add(&d->checks, CHECK_OK, "files",
-			   "%zu libraries, root's alone to change and everybody's to read", any ? found.gl_pathc : 0);
+		checks_add(&d->checks, CHECK_OK, "files", "%s, root's alone to change and everybody's to read",
+			   COUNTED(any ? found.gl_pathc : 0, "library"));
 	if (any)
 		globfree(&found);
 }

@@ -15,16 +15,15 @@ void live_put_sums(struct output *out, const struct live *l, size_t width)
 {
 	struct live_counts sum = {0};
 	size_t running = 0;
-	char text[200], read[UNITS_TEXT], written[UNITS_TEXT], operations[UNITS_TEXT];
+	char text[200], read[UNITS_TEXT], written[UNITS_TEXT];
 	for (size_t n = 0; n < l->n; n++) {
 		live_counts_add(&sum, &l->jobs[n].since);
 		running += l->jobs[n].running;
 	}
-	snprintf(text, sizeof text, "%zu job%s, %zu process%s: reads %s/s, writes %s/s, %s operations/s", l->n,
-		 l->n == 1 ? "" : "s", running, running == 1 ? "" : "es",
-		 units_bytes(read, live_rate(l, sum.bytes[IO_READ])),
+	snprintf(text, sizeof text, "%s, %s: reads %s/s, writes %s/s, %s/s", COUNTED(l->n, "job"),
+		 COUNTED(running, "process"), units_bytes(read, live_rate(l, sum.bytes[IO_READ])),
 		 units_bytes(written, live_rate(l, sum.bytes[IO_WRITE])),
-		 units_count(operations, (int64_t)live_rate(l, live_operations(&sum))));
+		 COUNTED(live_rate(l, live_operations(&sum)), "operation"));
 	put_line(out, text, width);
 }
 
@@ -34,25 +33,25 @@ static void describe_processes(const struct live_job *j, char *text, size_t room
 	if (j->ended)
 		n += snprintf(text + n, room - (size_t)n, ", %zu ended", j->ended);
 	if (j->ranks)
-		n += snprintf(text + n, room - (size_t)n, ", %zu rank%s of %lld", j->ranks, j->ranks == 1 ? "" : "s",
+		n += snprintf(text + n, room - (size_t)n, ", %s of %lld", COUNTED(j->ranks, "rank"),
 			      (long long)j->processes[0].store->process.mpi_size);
 	if (j->hosts > 1)
-		snprintf(text + n, room - (size_t)n, " on %zu hosts", j->hosts);
+		snprintf(text + n, room - (size_t)n, " on %s", COUNTED(j->hosts, "host"));
 }
 
 void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end)
 {
-	char text[600], processes[200], run[UNITS_TEXT], bytes[4][UNITS_TEXT], operations[UNITS_TEXT];
+	char text[600], processes[200], run[UNITS_TEXT], bytes[4][UNITS_TEXT];
 	describe_processes(j, processes, sizeof processes);
 	snprintf(text, sizeof text, "%s  %s", j->name, j->command);
 	put_line(out, text, width);
 	output_text(out, end);
-	snprintf(text, sizeof text, "%s; runs %s; read %s (%s/s), wrote %s (%s/s), %s operations/s", processes,
+	snprintf(text, sizeof text, "%s; runs %s; read %s (%s/s), wrote %s (%s/s), %s/s", processes,
 		 units_seconds(run, j->run_time), units_bytes(bytes[0], (double)j->counts.bytes[IO_READ]),
 		 units_bytes(bytes[1], live_rate(l, j->since.bytes[IO_READ])),
 		 units_bytes(bytes[2], (double)j->counts.bytes[IO_WRITE]),
 		 units_bytes(bytes[3], live_rate(l, j->since.bytes[IO_WRITE])),
-		 units_count(operations, (int64_t)live_rate(l, live_operations(&j->since))));
+		 COUNTED(live_rate(l, live_operations(&j->since)), "operation"));
 	put_line(out, text, width);
 	output_text(out, end);
 }
@@ -67,8 +66,8 @@ size_t live_put_silent(struct output *out, const struct live *l, size_t width, c
 			first = &l->nodes[n];
 	if (!first)
 		return 0;
-	snprintf(text, sizeof text, "%zu of %zu nodes: %s: %s%s", silent, l->nnodes, first->name, first->problem,
-		 silent > 1 ? ", ..." : "");
+	snprintf(text, sizeof text, "%zu of %s: %s: %s%s", silent, COUNTED(l->nnodes, "node"), first->name,
+		 first->problem, silent > 1 ? ", ..." : "");
 	put_line(out, text, width);
 	output_text(out, end);
 	return 1;

@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "live_keys.h"
 #include "live_page.h"
+#include "units.h"
 
 enum { FILTER = 64, MOST_ROWS = 1000 };
 
@@ -181,9 +182,8 @@ static void put_below(struct screen *s)
 	if (s->typing)
 		output_format(&s->out, "only rows with: %s_", s->filter);
 	else
-		output_format(&s->out, "%severy %g s%s%s  %zu row%s  ? help  q end", s->paused ? "PAUSED  " : "",
-			      s->every, *s->filter ? "  only: " : "", s->filter, s->table.n,
-			      s->table.n == 1 ? "" : "s");
+		output_format(&s->out, "%severy %g s%s%s  %s  ? help  q end", s->paused ? "PAUSED  " : "", s->every,
+			      *s->filter ? "  only: " : "", s->filter, COUNTED(s->table.n, "row"));
 	output_text(&s->out, "\x1b[0m\x1b[K\x1b[J");
 }
 

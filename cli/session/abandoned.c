@@ -15,6 +15,7 @@
 #include "other_users.h"
 #include "recovery.h"
 #include "session_dir.h"
+#include "units.h"
 
 struct search {
 	const char *command;
@@ -105,7 +106,8 @@ static void collect(struct search *s, const char *path, const struct session_poi
 		return;
 	size_t running = recovery_running(&r);
 	if (running) {
-		snprintf(why, sizeof why, "%zu of its processes still run%s", running, running == 1 ? "s" : "");
+		snprintf(why, sizeof why, "%s of it still %s", COUNTED(running, "process"),
+			 units_agree((int64_t)running, "runs", "run"));
 		keep(s, path, why);
 	} else if (r.used > s->most) {
 		keep(s, path, "make the log with iolens recover");

@@ -113,6 +113,8 @@ void digest_json_file(struct json *j, const struct digest_file *f, const struct 
 {
 	json_open(j, NULL, '{');
 	json_text(j, "name", f->name);
+	if (f->shown)
+		json_text(j, "shown", f->shown);
 	json_text(j, "file_system", f->file_system);
 	json_text(j, "class", f->class);
 	json_bool(j, "directory", f->directory);

@@ -220,8 +220,7 @@ void file_table_print(struct output *out, const struct digest *d, size_t rows, s
 	total.renamed_to = 0; /* each is in the sum */
 	print_row(out, &l, &total);
 	if (width && d->nfiles > rows) {
-		snprintf(name, sizeof name, "%s files in all; --top all shows them\n",
-			 units_count((char[UNITS_TEXT]){0}, (int64_t)d->nfiles));
+		snprintf(name, sizeof name, "%s in all; --top all shows them\n", COUNTED(d->nfiles, "file"));
 		output_text(out, name);
 	}
 }

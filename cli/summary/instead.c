@@ -155,7 +155,8 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		    100 * clamp(u->fault_time / run_time, 0, 1), B(u->fault_bytes));
 		break;
 	case STARTS:
-		add(&w, "the start of %s processes, %s each", N(u->processes), S(run_time / (double)u->processes));
+		add(&w, "the start of %s, %s each", COUNTED(u->processes, "process"),
+		    S(run_time / (double)u->processes));
 		break;
 	case PROCESSOR:
 		add_processor(&w, u, run_time);

@@ -104,11 +104,8 @@ void moved_print(FILE *out, const struct digest *d)
 
 void moved_print_folded(FILE *out, const struct digest *d)
 {
-	char opens[UNITS_TEXT], files[UNITS_TEXT];
-	fprintf(out, "%s %s (open, stat) of about %s %s without a record of %s own",
-		units_count(opens, d->folded_opens), d->folded_opens == 1 ? "use" : "uses",
-		units_count(files, d->folded_files), d->folded_files == 1 ? "file" : "files",
-		d->folded_files == 1 ? "its" : "their");
+	fprintf(out, "%s (open, stat) of about %s without a record of %s own", COUNTED(d->folded_opens, "use"),
+		COUNTED(d->folded_files, "file"), units_agree(d->folded_files, "its", "their"));
 	if (d->sufficient_budget)
 		fprintf(out, ": IOLENS_BUDGET=%lld would do", (long long)((d->sufficient_budget + 1048575) / 1048576));
 	fputc('\n', out);

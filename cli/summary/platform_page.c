@@ -105,7 +105,8 @@ static void print_facts(FILE *out, const struct trailer_table *t)
 		if (*host)
 			fprintf(out, " on %s", host);
 		if (others)
-			fprintf(out, ", and %llu nodes of their own", (unsigned long long)others);
+			fprintf(out, ", and %s of %s own", COUNTED(others, "node"),
+				units_agree((int64_t)others, "its", "their"));
 		fputc('\n', out);
 	}
 }

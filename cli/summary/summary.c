@@ -30,11 +30,6 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static const char *plural(int64_t n, const char *one, const char *more)
-{
-	return n == 1 ? one : more;
-}
-
 static void label(FILE *out, const char *text)
 {
 	fprintf(out, "  %-*s", LABEL, text);
@@ -126,7 +121,7 @@ static void print_time(FILE *out, const struct digest *d)
 {
 	const double *by = d->io.by_op;
 	label(out, "run time");
-	fprintf(out, "%s, %s %s\n", S(d->run_time), N(d->job->nprocs), plural(d->job->nprocs, "process", "processes"));
+	fprintf(out, "%s, %s\n", S(d->run_time), COUNTED(d->job->nprocs, "process"));
 	if (!d->has_trailer)
 		return;
 	label(out, "time in I/O");
@@ -141,7 +136,7 @@ static void print_time(FILE *out, const struct digest *d)
 
 static void describe_direction(char *text, size_t room, const char *verb, int64_t bytes, int64_t calls, double time)
 {
-	int n = snprintf(text, room, "%s %s in %s %s", verb, B(bytes), N(calls), plural(calls, "call", "calls"));
+	int n = snprintf(text, room, "%s %s in %s", verb, B(bytes), COUNTED(calls, "call"));
 	if (time > 0 && bytes > 0)
 		snprintf(text + n, room - (size_t)n, " at %s/s", B((double)bytes / time));
 }
@@ -266,16 +261,16 @@ static void describe_startup(const struct digest *d, char text[STARTUP_TEXT])
 		n = snprintf(text, STARTUP_TEXT, "before its first data the program spent %s of %s:", S(s->first_data),
 			     S(d->run_time));
 		if (s->files)
-			n += snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s Python %s (%s)%s", N(s->files),
-				      s->files == 1 ? "file" : "files", B(s->file_bytes), paged ? "," : "");
+			n += snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s (%s)%s",
+				      COUNTED(s->files, "Python file"), B(s->file_bytes), paged ? "," : "");
 		else if (!paged)
 			snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s of libraries", B(s->bytes));
 		if (paged)
 			snprintf(text + n, STARTUP_TEXT - (size_t)n, " %s of programs and libraries from storage",
 				 B(paged));
 	} else if (many) {
-		snprintf(text, STARTUP_TEXT, "%s of Python code and libraries in %s %s", B(s->bytes), N(s->opens),
-			 s->opens == 1 ? "open" : "opens");
+		snprintf(text, STARTUP_TEXT, "%s of Python code and libraries in %s", B(s->bytes),
+			 COUNTED(s->opens, "open"));
 	}
 }
 
@@ -375,8 +370,8 @@ static void print_unseen(FILE *out, const struct digest *d)
 	if (d->unseen_unknown) {
 		if (digest_unexplained(d))
 			label(out, "");
-		fprintf(out, "unknown of %s %s: killed, confined, or still running\n", N(d->unseen_unknown),
-			plural(d->unseen_unknown, "process", "processes"));
+		fprintf(out, "unknown of %s: killed, confined, or still running\n",
+			COUNTED(d->unseen_unknown, "process"));
 	}
 }
 
@@ -400,7 +395,7 @@ static void print_unobserved(FILE *out, const struct digest *d)
 	if (!d->unobserved)
 		return;
 	label(out, "unobserved");
-	fprintf(out, "%s %s: ", N(d->unobserved), plural(d->unobserved, "program", "programs"));
+	fprintf(out, "%s: ", COUNTED(d->unobserved, "program"));
 	if (*d->unobserved_program)
 		print_tail(out, d->unobserved_program, NAME_WIDTH - 10);
 	fprintf(out, "%s%s%s\n", *d->unobserved_program ? ", " : "", reason_text(d->unobserved_reason),
@@ -421,13 +416,12 @@ static void print_observers(FILE *out, const struct digest *d)
 {
 	if (d->by_kernel) {
 		label(out, "observed by");
-		fprintf(out, "kernel: %s of %s %s, by system calls\n", N(d->by_kernel), N(d->processes),
-			plural(d->processes, "process", "processes"));
+		fprintf(out, "kernel: %s of %s, by system calls\n", N(d->by_kernel), COUNTED(d->processes, "process"));
 	}
 	if (d->totals_only) {
 		label(out, d->by_kernel ? "" : "observed by");
-		fprintf(out, "totals: %s of %s %s, by /proc: which files is unknown\n", N(d->totals_only),
-			N(d->processes), plural(d->processes, "process", "processes"));
+		fprintf(out, "totals: %s of %s, by /proc: which files is unknown\n", N(d->totals_only),
+			COUNTED(d->processes, "process"));
 	}
 }
 
@@ -435,8 +429,7 @@ static void print_missing(FILE *out, const struct digest *d)
 {
 	if (d->missing) {
 		label(out, "missing");
-		fprintf(out, "%s %s without a usable store: iolens show --ext says why\n", N(d->missing),
-			plural(d->missing, "process", "processes"));
+		fprintf(out, "%s without a usable store: iolens show --ext says why\n", COUNTED(d->missing, "process"));
 	}
 	if (d->folded_opens) {
 		label(out, "folded");
@@ -444,8 +437,8 @@ static void print_missing(FILE *out, const struct digest *d)
 	}
 	if (d->sampled.calls) {
 		label(out, "times");
-		fprintf(out, "of %s fast calls are estimated from %s timed ones", N(d->sampled.calls),
-			N(d->sampled.timed));
+		fprintf(out, "of %s %s estimated from %s", COUNTED(d->sampled.calls, "fast call"),
+			units_agree(d->sampled.calls, "is", "are"), COUNTED(d->sampled.timed, "timed one"));
 		if (d->sampled.doubtful)
 			fprintf(out, "; %s may have waited, %s at most", N(d->sampled.doubtful),
 				S(d->sampled.doubtful_time));
@@ -454,10 +447,9 @@ static void print_missing(FILE *out, const struct digest *d)
 	if (d->clock_jumps) {
 		label(out, "clock");
 		fprintf(out,
-			"the processor's counter and the clock disagreed %s %s (suspended, restored, or in another "
-			"time "
-			"namespace): times near it are uncertain\n",
-			N(d->clock_jumps), plural(d->clock_jumps, "time", "times"));
+			"the processor's counter and the clock disagreed %s (suspended, restored, or in another "
+			"time namespace): times near it are uncertain\n",
+			COUNTED(d->clock_jumps, "time"));
 	}
 	if (d->incomplete_trace) {
 		label(out, "trace");
@@ -487,7 +479,7 @@ static void print_files(FILE *out, const struct digest *d)
 {
 	if (!d->nfiles)
 		return;
-	fprintf(out, d->nfiles > 1 ? "  slowest of %s files\n" : "  the only file\n", N((int64_t)d->nfiles));
+	fprintf(out, d->nfiles > 1 ? "  slowest of %s\n" : "  the only file\n", COUNTED(d->nfiles, "file"));
 	for (size_t n = 0; n < d->nfiles && n < TOP_FILES; n++)
 		print_file(out, &d->files[n]);
 }

@@ -38,14 +38,15 @@ static void add_share(struct text *t, double share)
 	add(t, percent >= 10 ? "%.0f %%" : percent >= 0.05 || percent <= 0 ? "%.1f %%" : "less than 0.1 %%", percent);
 }
 
-static void add_count(struct text *t, int64_t n, const char *one, const char *more)
+static void add_count(struct text *t, int64_t n, const char *noun)
 {
+	char more[UNITS_COUNTED];
 	if (n >= 10 * MILLION)
-		add(t, "%.0f million %s", (double)n / MILLION, more);
+		add(t, "%.0f million %s", (double)n / MILLION, units_plural(more, noun));
 	else if (n >= MILLION)
-		add(t, "%.1f million %s", (double)n / MILLION, more);
+		add(t, "%.1f million %s", (double)n / MILLION, units_plural(more, noun));
 	else
-		add(t, "%s %s", N(n), n == 1 ? one : more);
+		add(t, "%s", COUNTED(n, noun));
 }
 
 /* The file's name without its path, as a terminal may show it. */
@@ -112,14 +113,12 @@ static const struct digest_operation *most_of(const struct digest *d, bool forci
 
 static void add_operation(struct text *t, const struct digest_operation *o)
 {
-	char call[64], calls[64];
+	char call[64];
+	bool forced = !strcmp(o->name, "forced_write");
 	snprintf(call, sizeof call, "%s call", o->name);
-	snprintf(calls, sizeof calls, "%s calls", o->name);
 	add(t, ": ");
-	if (!strcmp(o->name, "forced_write"))
-		add_count(t, o->count, "write forced by O_SYNC or O_DSYNC", "writes forced by O_SYNC or O_DSYNC");
-	else
-		add_count(t, o->count, call, calls);
+	add_count(t, o->count, forced ? "write" : call);
+	add(t, forced ? " forced by O_SYNC or O_DSYNC" : "");
 }
 
 static void add_flow(struct text *t, const struct flow *f, enum io_op op)
@@ -128,7 +127,7 @@ static void add_flow(struct text *t, const struct flow *f, enum io_op op)
 	if (!f->calls)
 		return;
 	add(t, ": ");
-	add_count(t, f->calls, read ? "read" : "write", read ? "reads" : "writes");
+	add_count(t, f->calls, read ? "read" : "write");
 	if (f->mpiio)
 		add(t, " by MPI-IO");
 	add(t, " of %s", B(f->bytes / f->calls));
@@ -140,23 +139,45 @@ static void add_flow(struct text *t, const struct flow *f, enum io_op op)
 	}
 }
 
-/* Reads or writes: of the file that takes more than half of their time, else of all. */
+static void add_up(struct flow *all, const struct flow *f)
+{
+	all->time += f->time;
+	all->calls += f->calls;
+	all->bytes += f->bytes;
+}
+
+/* Of those files that take a tenth of the longest one's time or more: a million characters, in files that take none,
+ * say nothing about calls that wait. Of all files where these have less than half of the time. */
+static struct flow sum_of(const struct digest *d, enum io_op op, double longest, double time)
+{
+	struct flow slow = {0}, all = {0};
+	for (size_t n = 0; n < d->nfiles; n++) {
+		struct flow f = flow_of(&d->files[n], op);
+		add_up(&all, &f);
+		if (10 * f.time >= longest)
+			add_up(&slow, &f);
+	}
+	return 2 * slow.time > time ? slow : all;
+}
+
+/* Reads or writes: of the file that takes more than half of their time, else of those that take most. */
 static void add_transfers(struct text *t, const struct digest *d, enum io_op op)
 {
 	struct flow most = {0}, all = {0};
 	for (size_t n = 0; n < d->nfiles; n++) {
 		struct flow f = flow_of(&d->files[n], op);
-		all.time += f.time;
-		all.calls += f.calls;
-		all.bytes += f.bytes;
+		add_up(&all, &f);
 		if (f.time > most.time)
 			most = f;
 	}
 	const struct digest_operation *forcing = op == IO_WRITE ? most_of(d, true, all.time) : NULL;
-	if (forcing)
+	if (forcing) {
 		add_operation(t, forcing);
-	else
-		add_flow(t, 2 * most.time > all.time ? &most : &all, op);
+		return;
+	}
+	if (2 * most.time <= all.time)
+		most = sum_of(d, op, most.time, all.time);
+	add_flow(t, &most, op);
 }
 
 /* MPI-IO's opens and closes have at least half of the time of calls that move no data: not those of MPI_Init. */
@@ -187,7 +208,8 @@ static void add_cause(struct text *t, const struct digest *d, int op)
 		add_transfers(t, d, op);
 	} else if (op == IO_META && mpiio_opens_most(d)) {
 		add(t, ": ");
-		add_count(t, d->interface[WRITTEN_MPIIO].opens, "open by MPI-IO", "opens by MPI-IO");
+		add_count(t, d->interface[WRITTEN_MPIIO].opens, "open");
+		add(t, " by MPI-IO");
 	} else if (most) {
 		add_operation(t, most);
 	}
@@ -317,7 +339,8 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	say(&t, d, v->share);
 	if (d->missing) {
 		add(&t, "; ");
-		add_count(&t, d->missing, "process is missing", "processes are missing");
+		add_count(&t, d->missing, "process");
+		add(&t, " %s missing", units_agree(d->missing, "is", "are"));
 	}
 }
 

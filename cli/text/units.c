@@ -1,6 +1,7 @@
 #include "units.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,32 @@ char *units_count(char text[UNITS_TEXT], int64_t n)
 	}
 	text[at] = '\0';
 	return text;
+}
+
+/* As plural() of python/iolens/rules/text.py. */
+char *units_plural(char text[UNITS_COUNTED], const char *noun)
+{
+	size_t n = strlen(noun);
+	char last = n ? noun[n - 1] : '\0', before = n > 1 ? noun[n - 2] : '\0';
+	bool hisses = last == 's' || last == 'x' || (last == 'h' && (before == 'c' || before == 's'));
+	bool changes = last == 'y' && before && !strchr("aeiou", before);
+	snprintf(text, UNITS_COUNTED, "%.*s%s", (int)(changes ? n - 1 : n), noun,
+		 changes  ? "ies"
+		 : hisses ? "es"
+			  : "s");
+	return text;
+}
+
+char *units_counted(char text[UNITS_COUNTED], int64_t n, const char *noun)
+{
+	char count[UNITS_TEXT], more[UNITS_COUNTED];
+	snprintf(text, UNITS_COUNTED, "%s %.60s", units_count(count, n), n == 1 ? noun : units_plural(more, noun));
+	return text;
+}
+
+const char *units_agree(int64_t n, const char *one, const char *more)
+{
+	return n == 1 ? one : more;
 }
 
 char *units_seconds(char text[UNITS_TEXT], double seconds)

@@ -55,7 +55,7 @@ def test_counters_that_differ_are_told(diff: Diff) -> None:
         "posix /data/x, rank 0",
         "    bytes_read: 100 -> 150  (+50 %)",
         "    read_time: 1 -> 0.5  (-50 %)",
-        "posix: 1 of 1 records differ, in 2 counters; 0 only in A, 0 only in B",
+        "posix: 1 of 1 record differs, in 2 counters; 0 only in A, 0 only in B",
     ]
 
 

@@ -281,7 +281,7 @@ def test_nodes_with_other_files(site: Site) -> None:
     through = THROUGH.format(at=site.at)
     names = [f"node{n}" for n in range(40)]
     found = site.doctor("--nodes", ",".join(names), "--through", through, about="nodes")
-    assert found == [("ok", "nodes", "40 of 40 have the same command and library as this one")]
+    assert found == [("ok", "nodes", "40 of 40 nodes have the same command and library as this one")]
     found = site.doctor("--nodes", "node0,old1,down", "--through", through, about="nodes")
     library = site.at / "lib" / "iolens" / "lib" / "libiolens.so"
     assert found == [
@@ -291,7 +291,7 @@ def test_nodes_with_other_files(site: Site) -> None:
             f"old1: {library} is not the same file as here: install one version on all nodes",
         ),
         ("problem", "nodes", "down: ssh: connect to host down port 22: No route to host"),
-        ("ok", "nodes", "1 of 3 have the same command and library as this one"),
+        ("ok", "nodes", "1 of 3 nodes has the same command and library as this one"),
     ]
     found = site.doctor("--nodes", "-oProxyCommand=x,$(id)", "--through", through, about="nodes")
     assert [text for _, _, text in found] == [

@@ -91,6 +91,18 @@ def asked_once() -> Job:
     return job.section("process", process(0, 3.1, meta=3.1))
 
 
+def characters() -> Job:
+    """Two programs read 12 million characters by getc, in no time; what takes the time is four files of large reads."""
+    job = Job(nprocs=6, run_time=10)
+    for rank in range(4):
+        job.posix(f"/d/{rank}", rank, read={MiB: 10}, read_time=1.0)
+    for rank in (4, 5):
+        job.add(
+            "stdio", f"/d/text{rank}", rank, opens=1, reads=6_000_000, bytes_read=6_000_000, read_time=0.03
+        )
+    return job.section("process", *(process(rank, 1.0, "MPICH", read=1.0) for rank in range(6)))
+
+
 def opened_by_mpi() -> Job:
     """MPI_Init opens 1,300 files; what takes the time is four opens by MPI-IO, which wait for each other."""
     job = Job(nprocs=4, run_time=10).mpiio("/d/out", -1, write={1000: 4}, meta_time=10.0, kind="coll")
@@ -160,6 +172,7 @@ def copied() -> Job:
         (forced, ("problem", 0.305, "30~writing: 500 fsync calls")),
         (looked_up, ("problem", 0.31, "31~metadata: 1.2 million stat calls")),
         (asked_once, ("problem", 0.31, "31~metadata: 1 stat call")),
+        (characters, ("look", 0.1, "10~reading: 40 reads of 1.0 MiB")),
         (opened_by_mpi, ("problem", 0.26, "26~metadata: 4 opens by MPI-IO")),
         (layers, ("problem", 0.4, "40~writing: 4,000 writes by MPI-IO of 1000 B to out")),
         (threads, ("look", 0.2, "20~reading: 800 reads of 1.0 MiB from a")),

@@ -231,7 +231,7 @@ def test_doctor_finds_the_site_s_installation(site: Site) -> None:
     through = ["--nodes", "node0,node1", "--through", "srun -Q --iolens=off -N1 -n1 -w %h", "--json"]
     told = json.loads(site.command(site.at / "bin" / "iolens", "doctor", *through).stdout)
     (same,) = [check["text"] for check in told["checks"] if check["about"] == "nodes"]
-    assert same == "2 of 2 have the same command and library as this one"
+    assert same == "2 of 2 nodes have the same command and library as this one"
 
 
 def test_a_wrong_word_is_said_before_the_job(site: Site) -> None:

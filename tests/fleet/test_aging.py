@@ -24,6 +24,7 @@ from iolens.fleet.upkeep import pseudonymize
 from iolens.fleet.upkeep.compact import compact
 from iolens.fleet.upkeep.pseudonymize import age
 from iolens.fleet.upkeep.retention import retain
+from iolens.rules.text import agree, counted
 from made_area import LOGS, Here, fill, whole
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -171,9 +172,9 @@ def test_what_is_beside_the_tables_is_forgotten_or_named(
     told = run_iolens([*command, "--keep", "0"])
     assert told.returncode == 0
     assert told.stderr.splitlines() == [
-        f"iolens: {done.archives} archives still have {LOGS} logs of before 2100-01-01 with their names: "
-        "delete those files",
-        f"iolens: {file}: 1 messages of before 2100-01-01 wait, and name users and files",
+        f"iolens: {counted(done.archives, 'archive')} still {agree(done.archives, 'has', 'have')} {LOGS} logs of "
+        f"before 2100-01-01 with names: delete {agree(done.archives, 'that file', 'those files')}",
+        f"iolens: {file}: 1 message of before 2100-01-01 waits, and names users and files",
     ]
     assert words_in(lake.path, ("dora", "zephyr", "carol")) == {
         "zephyr": {"outbox.sqlite"},

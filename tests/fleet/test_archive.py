@@ -346,7 +346,7 @@ def test_restore_puts_a_job_into_a_folder(area: Path, lake: Path, tmp_path: Path
     packed(lake)
     command = ["fleet", "restore", "--lake", lake, "--to", tmp_path / "out"]
     assert run_iolens(command).returncode == 2
-    assert run_iolens([*command, "--job", "7"]).stdout.startswith("1 logs restored")
+    assert run_iolens([*command, "--job", "7"]).stdout.startswith("1 log restored")
     (log,) = (tmp_path / "out").iterdir()
     assert log.read_bytes() == content[log.name] and Log(log).job.id == 7
     log.chmod(0o600)

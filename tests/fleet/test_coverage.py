@@ -123,7 +123,7 @@ def test_accounting_read_in_a_wrong_zone_is_found_out(population: Path, tmp_path
     run("ingest", population / "logs", "--lake", tmp_path / "lake", "--no-rules", "-j", 1, code=4)
     run("accounting", population / "accounting.txt", "--zone", "Asia/Tokyo", "--lake", tmp_path / "lake")
     told_of = run("coverage", "--lake", tmp_path / "lake").stderr
-    assert "began +9.0 h from the run of their job: was the accounting read in another time zone" in told_of
+    assert "began +9.0 h from the run of the job: was the accounting read in another time zone" in told_of
 
 
 # ---- by hand ----

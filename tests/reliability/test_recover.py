@@ -172,7 +172,7 @@ def test_a_truncated_store_gives_what_is_left_of_it(
     victim = max(stores.glob("*.store"), key=lambda path: path.stat().st_mtime_ns)
     os.truncate(victim, int(victim.stat().st_size * CUTS[cut]))
     done, text = recover(run_iolens, tmp_path, stores)
-    assert done.returncode == 4 and "1 of 4 stores are damaged" in done.stderr
+    assert done.returncode == 4 and "1 of 4 stores is damaged" in done.stderr
     after = counts(text)
     everything = {repr(row) for row in before.values()}
     assert {repr(row) for row in after.values()} <= everything

@@ -34,6 +34,15 @@ def locks(file: str, rank: int, wait: float) -> dict[str, Any]:
     return {"rank": rank, "file": file, **counts, "wait_time": wait, "longest": wait / 2}
 
 
+def pipes(*waits: tuple[float, float]) -> Job:
+    """Opens that wait from then to then, each of another file, while one file is opened at once."""
+    job = Job(nprocs=1, run_time=200).posix("/scratch/input", 0, read={100: 1}, meta_time=0.01, open_end_timestamp=50.0)
+    for n, (began, ended) in enumerate(waits):
+        times = {"open_start_timestamp": began, "open_end_timestamp": ended, "meta_time": ended - began}
+        job.posix(f"/scratch/pipe{n}", 0, read={6: 1}, **times)
+    return job
+
+
 def many(job: Job, count: int, name: str = "/scratch/f", **values: Any) -> Job:
     """So many files, dealt out to the ranks."""
     for i in range(count):
@@ -294,9 +303,9 @@ METADATA: dict[str, Case] = {
         ),
     ),
     "waits_in_file": (
-        Job().posix("/scratch/pipe", 0, read={6: 1}, meta_time=40.0),
-        "Processes wait 40 s in 1 open and in reads of 1 file, up to 40 s each",
-        Job().posix("/scratch/pipe", 0, read={6: 1}, meta_time=40.0, opens=90),
+        pipes((4, 99), (5, 99.3)),
+        "Processes wait 189 s in 2 opens of 2 files, up to 95 s each",
+        pipes((4, 76), (5, 99.3)),
     ),
     "open_close_storm": (
         many(Job(), 40, opens=250, read={100: 10}, meta_time=1.0),

@@ -90,12 +90,12 @@ SHARING: dict[str, Case] = {
     ),
     "blocking_writes": (
         Job().mpiio("/scratch/a", write={MiB: 8}, write_time=80.0),
-        "8 blocking MPI-IO writes and no other; the program waits 10 s for them",
+        "8 blocking MPI-IO writes and no other: the program waits 10 s",
         Job().mpiio("/scratch/a", write={MiB: 8}, write_time=80.0, nb_writes=1),
     ),
     "blocking_reads": (
         Job().mpiio("/scratch/a", read={MiB: 8}, read_time=80.0),
-        "8 blocking MPI-IO reads and no other; the program waits 10 s for them",
+        "8 blocking MPI-IO reads and no other: the program waits 10 s",
         Job().mpiio("/scratch/a", read={MiB: 8}, read_time=80.0, nb_reads=1),
     ),
     "no_mpiio": (
@@ -411,7 +411,7 @@ DATA: dict[str, Case] = {
     ),
     "ended_early": (
         Job().section("process", process(0, signal=9, ended="signal"), process(1)),
-        "Of 2 process images 1 ended by a signal (most often 9).",
+        "Of 2 process images 1 ended by signal 9.",
         Job().section("process", process(0), process(1)),
     ),
     "memory_maps": (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 from cases import operation, process
 from iolens.metrics import Dataset
+from iolens.report import build
+from iolens.report.document import Table
 from iolens.rules import Finding, find
 from jobs import Job, KiB, MiB
 from observed import Observe
@@ -43,6 +46,42 @@ def test_waiting_in_a_named_pipe_is_no_time_of_storage(observe: Observe, tmp_pat
         assert run.class_total("bytes_written", "pipe") >= len("hello\n")
 
 
+def opens(*waits: tuple[float, float], answered: float = 0.0, size: int = 6) -> Job:
+    """A rank each, of a foreign log; answered: when another file is opened at once."""
+    job = Job(nprocs=4, run_time=400)
+    for rank, (began, ended) in enumerate(waits):
+        times = {"open_start_timestamp": began, "open_end_timestamp": ended, "meta_time": ended - began}
+        job.posix(f"/scratch/f{rank}", rank, read={size: 1}, **times)
+    if answered:
+        job.posix("/scratch/other", 3, read={6: 1}, open_end_timestamp=answered, meta_time=0.01)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("job", "waits"),
+    [
+        (opens((1, 300), (2, 300.2), answered=90), True),
+        (opens((1, 30), (2, 30.2), (1, 30.4), answered=20), False),  # seconds: a slow metadata server
+        (opens((1, 200), (2, 290), (3, 380), answered=90), False),  # each for itself
+        (opens((1, 300), (2, 300.2), (3, 300.4)), False),  # a server that is away: none is opened meanwhile
+        (opens((1, 300), (2, 300.2), answered=90, size=4 << 20), False),  # data
+    ],
+    ids=["pipes", "seconds", "apart", "no answer", "data"],
+)
+def test_a_slow_metadata_server_is_no_pipe(tmp_path: Path, job: Job, waits: bool) -> None:
+    rules = of(job, tmp_path)
+    assert ("waits_in_file" in rules, "metadata_time" in rules) == (waits, not waits)
+
+
+def test_workers_that_wait_in_pipes_are_named() -> None:
+    """PyDarshan's example of COMPSs: ten pipes; in the opens of eight, threads wait for minutes until the job ends."""
+    darshan = pytest.importorskip("darshan")
+    rules = found(Path(darshan.__file__).parent / "examples" / "example_logs" / "dxt.darshan")
+    one = rules["waits_in_file"]
+    assert (one.values["files"], one.values["opens"]) == (8, 20) and "metadata_time" not in rules
+    assert all("/pipe_" in row[0] for row in one.evidence[0].rows)
+
+
 @pytest.mark.parametrize("how", ["renamed", "created again", "written over"])
 def test_a_new_file_is_not_written_over(observe: Observe, tmp_path: Path, how: str) -> None:
     """A new one under a name that is then given up, a new one under the same name, and one that is written in place."""
@@ -68,10 +107,41 @@ for step in range(5):
         assert row[:4] == (str(new), str(written), 20_000_000, 20_000_000)
     listed = subprocess.run([run.iolens, "files", run.log], check=True, capture_output=True, text=True).stdout
     assert (f"{new}, written as ck.tmp\n" in listed) == (how == "renamed")
+    told = subprocess.run(
+        [run.iolens, "files", "--json", run.log], check=True, capture_output=True, text=True
+    )
+    names = {f["name"]: f.get("shown") for f in json.loads(told.stdout)["files"]}
+    assert names.get(str(old)) == (f"{new}, written as ck.tmp" if how == "renamed" else None)
     with Dataset(run.log) as data:
         shown = data.query("SELECT final, shown FROM written_as").fetchall()
     expected = (str(new), f"{new}, written as ck.tmp")
     assert shown == ([expected] if how == "renamed" else [])
+
+
+def test_evidence_and_report_have_the_final_name(observe: Observe, tmp_path: Path) -> None:
+    """Written in pieces of 100 bytes under a temporary name: what is named is the file that is there afterwards."""
+    new = tmp_path / "ck.bin"
+    (tmp_path / "job.py").write_text(f"""
+import os
+with open({str(new)!r} + ".tmp", "wb", buffering=0) as f:
+    for i in range(200000): f.write(bytes(100))
+os.rename({str(new)!r} + ".tmp", {str(new)!r})
+""")
+    log = observe(["/usr/bin/python3", tmp_path / "job.py"]).log
+    with Dataset(log) as data:
+        rules = find(data, thresholds={"severity.seconds": 0.005})
+        report = build(data, rules)
+    (tiny,) = (f for f in rules if f.rule == "tiny_writes")
+    shown = f"{new}, written as ck.bin.tmp"
+    assert shown in [row[0] for row in tiny.evidence[0].rows]
+    assert not any(f"{new}.tmp" in str(row) for one in tiny.evidence for row in one.rows)
+    tables = [
+        block for section in report.jobs[0].sections for block in section.blocks if isinstance(block, Table)
+    ]
+    named = {
+        str(row[t.columns.index(c)]) for t in tables for c in t.columns if c.name == "name" for row in t.rows
+    }
+    assert shown in named and f"{new}.tmp" not in named
 
 
 def test_a_log_whose_older_files_are_renamed_keeps_its_name(observe: Observe, tmp_path: Path) -> None:
@@ -260,6 +330,32 @@ def test_getc_of_a_program_that_computes_is_of_no_weight(tmp_path: Path) -> None
     moved = {"writes": 100_000_000, "bytes_written": 1_600_000_000, "write_time": 4.0}
     one = of(job.add("stdio", "/data/log", 0, **moved), tmp_path)["small_stdio"]
     assert one.time_lost == pytest.approx(2.5) and one.severity == "medium"
+
+
+@pytest.mark.parametrize(("fsync", "severity"), [(70.0, "low"), (20.0, "medium")])
+def test_what_the_first_cause_costs_ten_times_over_is_low(
+    tmp_path: Path, fsync: float, severity: str
+) -> None:
+    """rsync --fsync: the files are small, and what takes the time is fsync."""
+    job = Job(nprocs=1).posix("/s/log", 0, write={100: 5000}, fsyncs=5000, write_time=fsync)
+    for n in range(1100):
+        job.posix(f"/s/small{n}", 0, read={100: 1}, meta_time=0.005)
+    job.section("operation", operation("fsync", 5000, fsync), operation("open", 1100, 5.5))
+    rules = of(job, tmp_path)
+    assert rules["many_small_files"].time_lost == pytest.approx(5.5, rel=0.1)
+    assert rules["many_small_files"].severity == severity
+
+
+def test_buffering_costs_no_more_than_the_processor_did(tmp_path: Path) -> None:
+    """openssl enc on a busy node: 6.8 s in calls, 1.1 s of the processor in all."""
+    got = {"reads": 38_400, "bytes_read": 314_572_800, "max_byte_read": 314_572_799, "read_time": 2.6}
+    put = {"writes": 76_800, "bytes_written": 314_572_800, "max_byte_written": 314_572_799, "write_time": 4.2}
+    job = Job(nprocs=1, run_time=10).add("stdio", "/s/in", 0, **got).add("stdio", "/s/out", 0, **put)
+    used = {"user_time": 0.6, "system_time": 0.5}
+    one = of(job.section("process", process(0, mpi="", end=10.0, io_time=6.8, **used)), tmp_path)[
+        "stdio_share"
+    ]
+    assert one.time_lost == pytest.approx(1.1)
 
 
 @pytest.mark.parametrize(("time", "lost"), [(0.5, 0.0), (1.8, 1.0 / 1.125), (10.8, 10.0 / 1.125)])

@@ -75,8 +75,8 @@ def test_a_store_keeps_its_counters(run_iolens: Run, folder: Path, tmp_path: Pat
     log = tmp_path / "log.darshan"
     done = run_iolens(["recover", "--remove", "-o", log, stores])
     assert done.stderr == (
-        "iolens: recover: 1 of 1 stores are of another version of iolens: the log has their counters; "
-        "`iolens recover` of that version has all of them\n"
+        "iolens: recover: 1 of 1 store is of another version of iolens: the log has the counters; "
+        "`iolens recover` of that version has all\n"
     )
     assert done.returncode == 4
     assert store.exists()

@@ -68,7 +68,7 @@ def _path(named: str, stack: ExitStack) -> str:
 
 def _choice(rows: Sequence[Source], lake: str | None) -> str:
     """One of these, each as it is to be named."""
-    from iolens.rules.text import clean
+    from iolens.rules.text import clean, counted
 
     before = f"lake:{lake}:" if lake else "lake:"
     lines = []
@@ -77,4 +77,4 @@ def _choice(rows: Sequence[Source], lake: str | None) -> str:
         lines.append(f"  {before}log={row.log}  {start}  {clean(row.user)}  {clean(row.application)}")
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more: iolens fleet job ID lists them")
-    return "\n".join([f"the job has {len(rows)} logs; name one:", *lines])
+    return "\n".join([f"the job has {counted(len(rows), 'log')}; name one:", *lines])

@@ -143,6 +143,7 @@ def _report(  # noqa: PLR0913, PLR0917
     from iolens.metrics import Dataset
     from iolens.report import build
     from iolens.rules import find
+    from iolens.rules.text import counted
 
     keep_private(logs)
     with Dataset(logs) as data:
@@ -151,7 +152,9 @@ def _report(  # noqa: PLR0913, PLR0917
         if csv:
             from iolens.report.plain import write_csv
 
-            click.echo(f"{csv}: {write_csv(data, document, Path(csv))} tables", err=output == STDOUT)
+            click.echo(
+                f"{csv}: {counted(write_csv(data, document, Path(csv)), 'table')}", err=output == STDOUT
+            )
         if not csv or output or form != "html":
             _write(document, logs, form, output)
         for problem in [*problems, *map(str, data.problems)]:

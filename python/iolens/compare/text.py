@@ -8,7 +8,7 @@ from typing import Any
 
 from iolens.compare.comparison import Comparison, RoleRow, Row
 from iolens.compare.statistics import Sample
-from iolens.rules.text import general, write
+from iolens.rules.text import counted, general, write
 
 __all__ = ["box_plot", "change", "differing", "quantity", "sentence", "to_plain", "to_text"]
 
@@ -141,7 +141,7 @@ def _unproven(comparison: Comparison, number: int) -> str:
     a, b, test = time.samples[0], time.samples[number], time.tests[number]
     assert a and b and test
     word = "slower" if b.mean > a.mean else "faster"
-    runs = f"{b.n} and {a.n} runs do not exclude chance (p = {test.p:.2g}): repeat both to know"
+    runs = f"{b.n} and {counted(a.n, 'run')} do not exclude chance (p = {test.p:.2g}): repeat both to know"
     return f"{group} may be {word} than {first}: {_seconds(time, number)}, but {runs}"
 
 

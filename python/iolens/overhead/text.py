@@ -8,7 +8,7 @@ from iolens.compare.statistics import Sample
 from iolens.compare.text import box_plot, quantity
 from iolens.overhead.cost import FEW, NARROW, Cost, Measure
 from iolens.overhead.trial import command_text
-from iolens.rules.text import general
+from iolens.rules.text import counted, general
 
 __all__ = ["sentence", "to_plain", "to_text"]
 
@@ -44,9 +44,9 @@ def sentence(cost: Cost) -> str:
             "something else differed between the runs."
         )
     more = (
-        f"{cost.trial.runs} runs each are too few to tell how many it takes: try -n 20."
+        f"{counted(cost.trial.runs, 'run')} each are too few to tell how many it takes: try -n 20."
         if cost.trial.runs < FEW
-        else f"About {cost.runs_needed:,} runs each (-n) would narrow it to {100 * NARROW:.0f} %, "
+        else f"About {counted(cost.runs_needed, 'run')} each (-n) would narrow it to {100 * NARROW:.0f} %, "
         "if they vary like these."
     )
     return (
@@ -107,7 +107,7 @@ def to_text(cost: Cost) -> str:
     ]
     return "\n".join(
         [
-            f"{trial.runs} runs each with and without iolens, in turn: {command_text(trial.command)}",
+            f"{counted(trial.runs, 'run')} each with and without iolens, in turn: {command_text(trial.command)}",
             sentence(cost),
             "",
             *table,

@@ -20,7 +20,7 @@ from iolens.report.sections.processes import processes
 from iolens.report.sections.storage import storage
 from iolens.report.sections.time import time
 from iolens.report.source import Source, stamp
-from iolens.report.units import write
+from iolens.report.units import counted, write
 
 __all__ = ["JOBS", "build", "own_version"]
 
@@ -35,7 +35,7 @@ def own_version() -> str:
 def _subtitle(source: Source) -> str:
     row = source.job
     count = row["nprocs"] or 1
-    parts = [f"job {row['job_id']}", f"{count:,} {'process' if count == 1 else 'processes'}"]
+    parts = [f"job {row['job_id']}", counted(count, "process")]
     if row["run_time"]:
         parts.append(f"{write(row['run_time'], 'seconds')} run time")
     return " · ".join([*parts, *filter(None, [stamp(row["start"])])])
@@ -90,6 +90,6 @@ def build(data: Dataset, findings: Sequence[Any] = ()) -> Document:
         source = Source(data, log, f"job{log}-" if several else "", own)
         damage = [str(p.problem) for p in data.problems if str(p.path) == data.paths[log]]
         jobs.append(_job(source, damage))
-    head = f"{len(data.paths)} jobs" if several else jobs[0].title
+    head = counted(len(data.paths), "job") if several else jobs[0].title
     document = Document(head, own_version(), jobs, overview(data, findings) if several else [])
     return Document(head, document.version, jobs, document.overview, _definitions(document))

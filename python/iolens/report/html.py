@@ -39,7 +39,7 @@ from iolens.report.document import (
     walk,
 )
 from iolens.report.palette import SERIES, VIRIDIS, css
-from iolens.report.units import clean, write
+from iolens.report.units import clean, counted, write
 
 __all__ = ["block_html", "drawing_script", "sections_html", "style", "to_html"]
 
@@ -213,7 +213,7 @@ def _table(table: Table) -> str:
         cells = (_cell(v, c.unit, depth if n == 0 else 0) for n, (v, c) in enumerate(zip(row, table.columns)))
         rows.append(f"<tr>{''.join(cells)}</tr>")
     total = max(table.total, len(table.rows))
-    count = f"{min(ROWS, total):,} of {total:,} rows" if total > ROWS else ""
+    count = f"{min(ROWS, total):,} of {counted(total, 'row')}" if total > ROWS else ""
     title = _text(table.title)
     links = " ".join(f'<a href="{_text(url)}">{_text(words)}</a>' for words, url in table.links)
     half = (

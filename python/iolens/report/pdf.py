@@ -32,7 +32,7 @@ from iolens.report.document import (
     Treemap,
 )
 from iolens.report.palette import SERIES
-from iolens.report.units import clean, write
+from iolens.report.units import clean, counted, write
 
 __all__ = ["to_pdf"]
 
@@ -50,7 +50,7 @@ def _table(block: Table) -> dict[str, Any]:
         if block.indent:
             cells[0] = "\u2003" * block.indent[number] + cells[0]
         rows.append(cells)
-    cut = f"{ROWS:,} of {total:,} rows. " if total > ROWS else ""
+    cut = f"{ROWS:,} of {counted(total, 'row')}. " if total > ROWS else ""
     return {
         "kind": "table",
         "title": clean(block.title),

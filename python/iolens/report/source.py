@@ -12,6 +12,7 @@ from iolens.log.modules import TRACES
 from iolens.metrics import Dataset
 from iolens.metrics.views import TITLES
 from iolens.report.document import Column, Table
+from iolens.rules.final_names import final_names
 
 __all__ = ["INTERFACE_SQL", "INTERFACE_TITLES", "Source", "stamp"]
 
@@ -79,6 +80,11 @@ class Source:
         """)[0][0]
         return max(float(self.job["run_time"] or 0), float(last or 0), 1e-6)
 
+    @cached_property
+    def final(self) -> dict[str, str]:
+        """Names of files that were written under a temporary one, as tables show them."""
+        return dict(final_names(self.data).get(self.log, {}))
+
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows; ``{log}`` in the statement is the log's number."""
         return self.data.query(sql.replace("{log}", str(self.log))).fetchall()
@@ -108,6 +114,8 @@ class Source:
         rows = [list(row) for row in self.data.query(cut).fetchall()]
         if not rows:
             return []
+        for place in [n for n, column in enumerate(columns) if column.name == "name" and self.final]:
+            rows = [[*row[:place], self.final.get(row[place], row[place]), *row[place + 1 :]] for row in rows]
         everything = f"SELECT {listed} FROM ({whole.replace('{limit}', '')})"
         total = len(rows)
         if total > cap:

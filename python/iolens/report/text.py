@@ -31,7 +31,7 @@ from iolens.report.document import (
     Timeline,
     Treemap,
 )
-from iolens.report.units import clean, write
+from iolens.report.units import clean, counted, write
 
 __all__ = ["print_text"]
 
@@ -82,7 +82,7 @@ class _Writer:
         self.console.print(grid)
         total = max(block.total, len(block.rows))
         if total > rows:
-            self.line(f"  {rows:,} of {total:,} rows")
+            self.line(f"  {rows:,} of {counted(total, 'row')}")
 
     def long_bars(self, block: Bars) -> None:
         whole = block.whole or 1
@@ -166,7 +166,9 @@ class _Writer:
 
     def offsets(self, block: Offsets) -> None:
         for one in block.files:
-            self.line(f"  {one.count:>12,} accesses, up to {write(one.size, 'bytes')}: {clean(one.name)}")
+            self.line(
+                f"  {counted(one.count, 'access'):>21}, up to {write(one.size, 'bytes')}: {clean(one.name)}"
+            )
 
     def heat(self, block: Heat) -> None:
         cells = {(row, place): float(read + written) for row, place, read, written in block.cells}

@@ -9,10 +9,10 @@ import html
 import math
 from typing import Any
 
-from iolens.rules.text import FORMATS, clean, general
+from iolens.rules.text import FORMATS, clean, general, plural
 from iolens.rules.text import write as write_in_words
 
-__all__ = ["UNKNOWN", "clean", "escape", "write"]
+__all__ = ["UNKNOWN", "clean", "counted", "escape", "number_of", "write"]
 
 UNKNOWN = "–"
 
@@ -20,6 +20,16 @@ UNKNOWN = "–"
 def escape(text: str) -> str:
     """Somebody else's text for a page: nothing in it is markup, or changes how the page reads on."""
     return html.escape(clean(text))
+
+
+def counted(value: float, noun: str) -> str:
+    """A number and what it counts, with every digit."""
+    return f"{value:,.0f} {number_of(value, noun)}"
+
+
+def number_of(value: float, noun: str) -> str:
+    """The noun as it stands after the number: "file", "files"."""
+    return noun if value == 1 else plural(noun)
 
 
 def write(value: Any, unit: str) -> str:

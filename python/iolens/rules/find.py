@@ -15,6 +15,7 @@ from iolens.metrics.engine import duckdb
 from iolens.metrics.views import LISTS
 from iolens.progress import each
 from iolens.rules.advice import advise, read_facts
+from iolens.rules.final_names import Names, final_names, shown_values, under_final_names
 from iolens.rules.finding import SEVERITIES, Evidence, Finding, Findings
 from iolens.rules.load import AnyPath, Catalog, load, severity_of
 from iolens.rules.opened import where_opened
@@ -60,16 +61,23 @@ def find(  # noqa: PLR0913
     ):
         done()
     facts = read_facts(data) if evidence else {}
+    final = final_names(data)
     jobs = {row.pop("log"): row for row in data.rows("SELECT log, run_time, nprocs FROM job")}
     chosen = [rule for rule in used.rules.values() if not empty.intersection(rule.needs)]
 
     def look(rule: Rule) -> list[Finding]:
         limit = {} if _LIBRARIES.intersection(rule.needs) else most
         if not evidence:
-            return list(_apply(data, replace(rule, evidence=(), advice=()), used.severity, limit, jobs))
+            return list(
+                _apply(data, replace(rule, evidence=(), advice=()), used.severity, limit, jobs, final)
+            )
         return [
-            replace(f, advice=advise(rule.advice, facts[f.log], f.values, f.evidence))
-            for f in _apply(data, rule, used.severity, limit, jobs)
+            replace(
+                f,
+                advice=advise(rule.advice, facts[f.log], f.values, f.evidence),
+                evidence=tuple(under_final_names(e, final.get(f.log, {})) for e in f.evidence),
+            )
+            for f in _apply(data, rule, used.severity, limit, jobs, final)
         ]
 
     looked = data.together([partial(look, rule) for rule in chosen])
@@ -82,6 +90,7 @@ def find(  # noqa: PLR0913
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
     found = _worth_saying(found, used.rules.values(), _partly_explained(data))
+    found = _behind_the_first(found, used.rules)
     return Findings(
         sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
     )
@@ -105,6 +114,27 @@ def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int])
         f
         for f in found
         if not _covered(f, of_log[f.log], covering) and (f.severity != "good" or f.log not in partly)
+    ]
+
+
+_SECOND = 0.1
+"""Of what the costliest finding costs: what takes less than that is no cause to look at next to it."""
+
+
+def _behind_the_first(found: list[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    """Findings of medium severity that cost less than a tenth of their log's costliest one are low."""
+    most: dict[int, float] = {}
+    for f in found:
+        if f.severity in ("high", "medium"):
+            most[f.log] = max(most.get(f.log, 0.0), f.time_lost or 0.0)
+    return [
+        replace(f, severity="low")
+        if f.severity == "medium"
+        and rules[f.rule].floor == "low"
+        and f.time_lost is not None
+        and f.time_lost < _SECOND * most[f.log]
+        else f
+        for f in found
     ]
 
 
@@ -141,12 +171,13 @@ def _ask(data: Dataset, sql: str, values: Mapping[str, Any]) -> tuple[list[str],
 _LIBRARIES = frozenset(LISTS["library_interfaces"])
 
 
-def _apply(
+def _apply(  # noqa: PLR0913, PLR0917
     data: Dataset,
     rule: Rule,
     severity: Mapping[str, float],
     most: Mapping[int, float | None],
     jobs: Mapping[int, Row],
+    final: Names,
 ) -> Iterator[Finding]:
     """most: of each log the seconds that no cause can exceed. jobs: of each log run_time and nprocs."""
     settings = {name: threshold.default for name, threshold in rule.thresholds.items()}
@@ -155,7 +186,7 @@ def _apply(
     for row in sorted(rows, key=itemgetter(place)):
         log = row[place]
         values = {**dict(zip(names, row)), **jobs[log]}
-        yield _finding(data, rule, values, settings, severity, _number(most.get(log)))
+        yield _finding(data, rule, values, settings, severity, _number(most.get(log)), final.get(log, {}))
 
 
 def _statement(rule: Rule) -> str:
@@ -183,6 +214,7 @@ def _finding(  # noqa: PLR0913, PLR0917
     settings: Mapping[str, float],
     severity: Mapping[str, float],
     most: float | None,
+    final: Mapping[str, str],
 ) -> Finding:
     run_time = _number(row["run_time"])
     lost = _number(row.get("time_lost"))
@@ -196,7 +228,7 @@ def _finding(  # noqa: PLR0913, PLR0917
         title=rule.title,
         severity=_severity(rule, lost, share, severity),
         log=row["log"],
-        message=fill(rule.message, values),
+        message=fill(rule.message, {**values, **shown_values(values, final)}),
         time_lost=lost,
         share=share,
         gain=_gain(row, _number(row.get("time_lost")), lost),

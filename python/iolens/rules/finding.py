@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from iolens.rules.text import counted
+
 __all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "Findings", "opened_by", "overlap"]
 
 SEVERITIES = ("high", "medium", "low", "info", "good")
@@ -83,7 +85,7 @@ def opened_by(one: Finding) -> str:
     if not rows:
         return ""
     more = len(rows) - 1
-    others = f", and at {more} other {'place' if more == 1 else 'places'}" if more else ""
+    others = f", and at {counted(more, 'other place')}" if more else ""
     return f"Opened by {rows[0][0]}{others}."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from iolens.rules.text import write
+from iolens.rules.text import counted, write
 
 __all__ = ["instead", "is_more", "is_most"]
 
@@ -54,7 +54,7 @@ def instead(row: dict[str, Any], run_time: float | None) -> str:
         return f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
     if kind == "start of processes":
         each = write(run_time / row["processes"], "seconds")
-        return f"the start of {row['processes']:,} processes, {each} each"
+        return f"the start of {counted(row['processes'], 'process')}, {each} each"
     if kind == "waiting":
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time

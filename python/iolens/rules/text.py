@@ -9,7 +9,19 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["FORMATS", "clean", "counted", "fields", "fill", "general", "size", "within", "write"]
+__all__ = [
+    "FORMATS",
+    "agree",
+    "clean",
+    "counted",
+    "fields",
+    "fill",
+    "general",
+    "plural",
+    "size",
+    "within",
+    "write",
+]
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)(?: ?([kmgt])(?:i?b)?| ?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -83,11 +95,19 @@ _NAMES = frozenset({"Darshan", "Lustre", "Python"})
 
 def counted(value: float, noun: str) -> str:
     """A number and what it counts: "1 file", "2 accesses", "3 directories"."""
-    if value == 1:
-        return f"1 {noun}"
+    return f"1 {noun}" if value == 1 else f"{_count(value)} {plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """As units_plural() of cli/text/units.c."""
     if re.search(r"(s|x|ch|sh)$", noun):
-        return f"{_count(value)} {noun}es"
-    return f"{_count(value)} {re.sub(r'(?<=[^aeiou])y$', 'ie', noun)}s"
+        return f"{noun}es"
+    return f"{re.sub(r'(?<=[^aeiou])y$', 'ie', noun)}s"
+
+
+def agree(value: float, one: str, more: str) -> str:
+    """The word that goes with the number: "is" with 1, "are" with 2."""
+    return one if value == 1 else more
 
 
 def within(text: str) -> str:

@@ -47,12 +47,14 @@ def _day(seconds: float | None) -> str:
 
 
 def _text(path: str, stored: Stored) -> str:
+    from iolens.rules.text import counted
+
     out = ", ".join(f"{number:,} {what}" for what, number in sorted(stored.left_out.items()))
     parts = [
-        f"{path}: {stored.jobs:,} runs of jobs, {_day(stored.first)} to {_day(stored.last)}",
+        f"{path}: {counted(stored.jobs, 'run')} of jobs, {_day(stored.first)} to {_day(stored.last)}",
         f"{stored.added:,} new or changed",
         f"left out: {out}" if out else "",
-        f"{stored.damaged:,} lines cannot be read" if stored.damaged else "",
+        f"{counted(stored.damaged, 'line')} cannot be read" if stored.damaged else "",
     ]
     return "; ".join(part for part in parts if part)
 

@@ -19,14 +19,19 @@ if TYPE_CHECKING:
 
 
 def _tell(done: Archived) -> None:
-    parts = [f"{done.logs:,} logs in {done.archives:,} archives"]
+    from iolens.rules.text import agree, counted
+
+    parts = [f"{counted(done.logs, 'log')} in {counted(done.archives, 'archive')}"]
     if done.logs:
-        parts.append(f"{done.bytes:,} bytes became {done.packed:,}")
+        parts.append(f"{counted(done.bytes, 'byte')} became {done.packed:,}")
     parts.append(f"{done.removed:,} removed from the log area")
     if done.changed:
-        parts.append(f"{done.changed:,} have changed since they were ingested and wait for it")
+        waits = agree(
+            done.changed, "has changed since the ingest, and waits", "have changed since the ingest, and wait"
+        )
+        parts.append(f"{done.changed:,} {waits} for another")
     if done.missing:
-        parts.append(f"{done.missing:,} are not there any more")
+        parts.append(f"{done.missing:,} {agree(done.missing, 'is', 'are')} not there any more")
     print("; ".join(parts))
 
 

@@ -25,9 +25,11 @@ def compact(lake: str, keep: int) -> int:
     It also takes away what ended ingests left behind, and the rows of logs that were written again. Queries and ingests
     may go on meanwhile.
     """
+    from iolens.rules.text import counted
+
     done = compact_lake(Lake(lake), keep_hours=keep)
     print(
-        f"{done.merged:,} files merged into {done.made:,}, {done.dropped:,} of unfinished batches and "
+        f"{counted(done.merged, 'file')} merged into {done.made:,}, {done.dropped:,} of unfinished batches and "
         f"{done.removed:,} old ones removed"
     )
     return OK

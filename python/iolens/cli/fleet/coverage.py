@@ -90,14 +90,18 @@ def _print_text(found: Coverage) -> None:
 
 
 def _warn_of(found: Coverage) -> None:
+    from iolens.rules.text import agree, counted
+
     unknown, elsewhen = found.unmatched["unknown"], found.unmatched["elsewhen"]
     if unknown:
-        warn(f"{unknown:,} logs are of jobs that the scheduler does not know")
+        warn(
+            f"{counted(unknown, 'log')} {agree(unknown, 'is', 'are')} of jobs that the scheduler does not know"
+        )
     if elsewhen:
         hours = found.unmatched["seconds_off"] / 3600
         warn(
-            f"{elsewhen:,} logs began {hours:+.1f} h from the run of their job: was the accounting read in another "
-            "time zone than it was printed in (accounting --zone)?"
+            f"{counted(elsewhen, 'log')} began {hours:+.1f} h from the run of the job: was the accounting read in "
+            "another time zone than it was printed in (accounting --zone)?"
         )
 
 

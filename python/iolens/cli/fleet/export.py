@@ -25,6 +25,7 @@ def export(
     from iolens.fleet import Lake
     from iolens.fleet.handover.openmetrics import lines
     from iolens.fleet.handover.postgres import to_postgres
+    from iolens.rules.text import counted
 
     if not (postgres or openmetrics):
         raise click.UsageError("--postgres or --openmetrics is missing")
@@ -32,7 +33,7 @@ def export(
     with Lake(lake).open(since=first, until=last) as data:
         if postgres:
             written = to_postgres(data, postgres, first, last)
-            told = ", ".join(f"{rows:,} rows of {table}" for table, rows in written.items())
+            told = ", ".join(f"{counted(rows, 'row')} of {table}" for table, rows in written.items())
             click.echo(told, err=openmetrics == STDOUT)
         if openmetrics:
             save(openmetrics, "".join(f"{line}\n" for line in lines(data)).encode())

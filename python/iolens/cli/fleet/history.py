@@ -48,6 +48,8 @@ def _line(name: str, unit: str, values: Sequence[float | None], place: float | N
 
 def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | None) -> None:
     """Small multiples: a line of bars for each measure up to the job, and the job's place among its peers."""
+    from iolens.rules.text import counted
+
     rows = runs.dicts()
     at = next(
         (n for n, row in enumerate(rows) if number in (None, row["job_id"]) and n == len(rows) - 1), None
@@ -62,8 +64,8 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     until = [row for row in until if row is not job] + [job]
     start = f"{job['start']:%Y-%m-%d %H:%M} UTC" if job["start"] else "start unknown"
     click.echo(
-        f"job {job['job_id']} of {job['user']}, {start}, {job['nprocs']} processes, "
-        f"compared with {len(alike) - 1} other runs"
+        f"job {job['job_id']} of {job['user']}, {start}, {counted(job['nprocs'], 'process')}, "
+        f"compared with {counted(len(alike) - 1, 'other run')}"
     )
     for name, unit in _MEASURES:
         click.echo(_line(name, unit, [row[name] for row in until], job[f"{name}_place"]))

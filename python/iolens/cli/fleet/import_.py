@@ -28,6 +28,7 @@ def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_
     from iolens.fleet import Lake
     from iolens.fleet.published.bring import bring
     from iolens.rules import load
+    from iolens.rules.text import agree, counted
     from iolens.schemas import stamped
 
     catalog = load().of([]) if no_rules else load()
@@ -37,9 +38,12 @@ def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_
         told.append({"file": path, "jobs": done.jobs, "known": done.known, "findings": done.findings})
         told[-1]["ignored"] = done.ignored
         if not as_json:
-            print(f"{path}: {done.jobs:,} jobs, {done.known:,} known, {done.findings:,} findings")
+            print(
+                f"{path}: {counted(done.jobs, 'job')}, {done.known:,} known, {counted(done.findings, 'finding')}"
+            )
             if done.ignored:
                 shown = ", ".join(done.ignored[:5]) + (", ..." if len(done.ignored) > 5 else "")
-                warn(f"{path}: {len(done.ignored)} columns have no place: {shown}")
+                columns = f"{counted(len(done.ignored), 'column')} {agree(len(done.ignored), 'has', 'have')} no place"
+                warn(f"{path}: {columns}: {shown}")
     if as_json:
         print(to_json(stamped("imported", {"files": told})))

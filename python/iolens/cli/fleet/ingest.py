@@ -74,10 +74,12 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
         described = {"schema": {"name": "ingest", "version": 1}}
         print(to_json({**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}), flush=True)
         return
+    from iolens.rules.text import counted
+
     for problem in summary.unreadable:
         warn(problem)
     parts = [
-        f"{summary.found:,} logs found",
+        f"{counted(summary.found, 'log')} found",
         f"{summary.ingested:,} ingested"
         + (f" ({summary.replaced:,} written again)" if summary.replaced else ""),
         f"{summary.known:,} known",

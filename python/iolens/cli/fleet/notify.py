@@ -31,30 +31,33 @@ def _try(site: Site, lake: str, name: str, as_json: bool) -> None:
 
 
 def _print_trial(trial: Trial) -> None:
-    from iolens.rules.text import write
+    from iolens.rules.text import counted, write
 
-    print(f"{trial.rule} on {trial.jobs:,} jobs; no message is sent")
-    print(
-        f"  matching   {trial.matching:,} jobs of {trial.users:,} users, {trial.applications:,} applications"
-    )
+    print(f"{trial.rule} on {counted(trial.jobs, 'job')}; no message is sent")
+    users, applications = counted(trial.users, "user"), counted(trial.applications, "application")
+    print(f"  matching   {counted(trial.matching, 'job')} of {users}, {applications}")
     print(f"  notices    {trial.notices:,}: one per user and application")
     if trial.time_lost is not None:
         print(
             f"  time lost  {write(trial.time_lost, 'seconds')}, at most {write(trial.worst, 'seconds')} in a job"
         )
     for month, count in trial.by_month:
-        print(f"  {month:<9}  {count:,} jobs")
+        print(f"  {month:<9}  {counted(count, 'job')}")
     for user, application, job, lost in trial.examples:
         print(f"  for instance job {job}: {user}, {application}, {write(lost, 'seconds')}")
 
 
 def _status(outbox: Outbox) -> None:
+    from iolens.rules.text import counted
+
     for state, count in outbox.counts().items():
         print(f"{state:<10} {count:,}")
     for message in outbox.waiting():
         when = datetime.datetime.fromtimestamp(message.next_try, datetime.timezone.utc)
         why = f": {message.error}" if message.error else ""
-        print(f"  {message.recipient}, tried {message.attempts} times, again {when:%Y-%m-%d %H:%M} UTC{why}")
+        print(
+            f"  {message.recipient}, tried {counted(message.attempts, 'time')}, again {when:%Y-%m-%d %H:%M} UTC{why}"
+        )
 
 
 @click.command()

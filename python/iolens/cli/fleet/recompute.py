@@ -39,6 +39,8 @@ def recompute(  # noqa: PLR0913, PLR0917
     For a new version of a rule, or a lake that was made with --no-rules. Without --rule, those of all rules and the
     metrics; rule_version in the table finding tells which version found it.
     """
+    from iolens.rules.text import counted
+
     rows = recompute_lake(
         Lake(lake),
         rules=rules,
@@ -48,5 +50,5 @@ def recompute(  # noqa: PLR0913, PLR0917
         until=until and until.date(),
         progress=lambda day: step(f"computing {day}"),
     )
-    print(f"{rows:,} rows")
+    print(counted(rows, "row"))
     return OK

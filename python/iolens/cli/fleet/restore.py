@@ -29,6 +29,7 @@ def restore(
     from iolens.fleet import Lake
     from iolens.fleet.archive import restore as restore_logs
     from iolens.fleet.archive import sources
+    from iolens.rules.text import agree, counted
 
     made = Lake(lake)
     first, last = days(since, until)
@@ -39,5 +40,7 @@ def restore(
     done = restore_logs(made, wanted, Path(to) if to else None)
     for problem in done.problems:
         warn(problem)
-    print(f"{done.logs:,} logs restored, {done.there:,} are there already")
+    print(
+        f"{counted(done.logs, 'log')} restored, {done.there:,} {agree(done.there, 'is', 'are')} there already"
+    )
     return PARTIAL if done.problems else OK

@@ -88,16 +88,18 @@ def retention(  # noqa: PLR0913, PLR0917
         raise click.UsageError("--pseudonyms and --key belong together")
     if outbox and pseudonyms is None:
         raise click.UsageError("--outbox goes with --pseudonyms")
+    from iolens.rules.text import counted
+
     opened = Lake(lake)
     secret = read_key(Path(key)) if key else b""
     with _notices(opened, outbox) if secret else nullcontext() as notices:
         if secret:  # all that can be wrong is told before anything is removed
             opened.use_later_pseudonyms(Pseudonyms(secret).mark)
         removed = retain(opened, detail=detail, jobs=jobs)
-        print(f"{sum(removed.values()):,} rows of {len(removed)} tables removed")
+        print(f"{counted(sum(removed.values()), 'row')} of {counted(len(removed), 'table')} removed")
         if pseudonyms:
             logs = age(opened, pseudonyms, secret, keep_hours=keep)
-            print(f"the names of {logs:,} jobs became pseudonyms")
+            print(f"the names of {counted(logs, 'job')} became pseudonyms")
             _outside(opened, pseudonyms, notices)
     return OK
 
@@ -117,13 +119,16 @@ def _notices(lake: Lake, named: str | None) -> AbstractContextManager[Outbox | N
 def _outside(lake: Lake, before: date, notices: Outbox | None) -> None:
     """Outside the tables: removes old notices, and says which files keep names."""
     from iolens.fleet.archive import archived_before
+    from iolens.rules.text import agree, counted
 
     logs, archives = archived_before(lake, before)
     if logs:
         warn(
-            f"{archives:,} archives still have {logs:,} logs of before {before} with their names: delete those files"
+            f"{counted(archives, 'archive')} still {agree(archives, 'has', 'have')} {counted(logs, 'log')} of before "
+            f"{before} with names: delete {agree(archives, 'that file', 'those files')}"
         )
     if notices:
         waiting = notices.forget(datetime.combine(before, time(), timezone.utc).timestamp())
         if waiting:
-            warn(f"{notices.path}: {waiting:,} messages of before {before} wait, and name users and files")
+            wait = f"{agree(waiting, 'waits', 'wait')}, and {agree(waiting, 'names', 'name')} users and files"
+            warn(f"{notices.path}: {counted(waiting, 'message')} of before {before} {wait}")

@@ -9,6 +9,7 @@ from itertools import chain
 
 from iolens.error import IolensError
 from iolens.fleet.accounting.job import AccountedJob, Reading, duration, state_of, whole
+from iolens.rules.text import counted
 
 __all__ = ["jobs", "recognizes"]
 
@@ -157,7 +158,7 @@ def jobs(lines: Iterable[str], reading: Reading) -> Iterator[AccountedJob]:
             continue
         if len(row) < len(names) - ended or len(row) > len(names):
             mark = f' (is there a "{delimiter}" in a name?)' if len(row) > len(names) else ""
-            reading.problem(number, f"{len(row)} columns instead of {len(names)}{mark}")
+            reading.problem(number, f"{counted(len(row), 'column')} instead of {len(names)}{mark}")
             continue
         at[0] = row
         try:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from iolens.fleet.accounting.job import AccountedJob, Reading
+from iolens.rules.text import counted
 
 __all__ = ["jobs", "recognizes"]
 
@@ -121,9 +122,8 @@ def jobs(lines: Iterable[str], reading: Reading) -> Iterator[AccountedJob]:
         )
         for row in _rows(statement[head.end() :]):
             if len(row) != len(names):
-                reading.problem(
-                    number, f"{len(row)} values for {len(names)} columns of {cluster}_{kind}_table"
-                )
+                given, wanted = counted(len(row), "value"), counted(len(names), "column")
+                reading.problem(number, f"{given} for {wanted} of {cluster}_{kind}_table")
                 continue
             values = dict(zip(names, row))
             if kind == "assoc":

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from iolens.rules.finding import Evidence
-from iolens.rules.text import clean, write
+from iolens.rules.text import clean, counted, write
 
 __all__ = ["Occurrence"]
 
@@ -56,7 +56,7 @@ class Occurrence:
         """As it stands in a mail."""
         where = [self.user, self.application, f"job {self.job_id}"]
         where += [self.cluster] if self.cluster else []
-        where += [f"{self.nprocs:,} processes"] if self.nprocs else []
+        where += [counted(self.nprocs, "process")] if self.nprocs else []
         where += [f"{self.start:%Y-%m-%d %H:%M} UTC"] if self.start else []
         where += [f"ran {write(self.run_time, 'seconds')}"] if self.run_time else []
         told = [f"{self.title}  [{self.rule}, {self.severity}]", f"  {clean(', '.join(where))}"]

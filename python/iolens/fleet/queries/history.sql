@@ -19,7 +19,7 @@
 -- column rate_place (): among its peers
 -- column metadata_time (seconds): over all processes
 -- column metadata_time_place (): among its peers
--- column time_lost (seconds): of the finding that costs most
+-- column time_lost (seconds): of the finding of severity high or medium that costs most
 WITH run AS (
     SELECT *, (coalesce(bytes_read, 0) + coalesce(bytes_written, 0)) / nullif(io_time, 0) AS rate
     FROM fleet.jobs

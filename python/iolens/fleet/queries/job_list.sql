@@ -16,7 +16,7 @@
 -- column io_time (seconds): wall-clock in I/O
 -- column bytes_read (bytes): by the program
 -- column bytes_written (bytes): by the program
--- column time_lost (seconds): of the finding that costs most
+-- column time_lost (seconds): of the finding of severity high or medium that costs most
 -- column findings (count): of severity high or medium
 WITH keyed AS (
     SELECT *, CASE $by WHEN 'start' THEN epoch("start") WHEN 'job_id' THEN job_id WHEN 'nprocs' THEN nprocs

@@ -1,6 +1,6 @@
 -- title: Jobs with numbers
--- definition: the columns of job, and of its metrics those that other queries add up. time_lost: of the job's findings
---   the one that costs most; the seconds of several may be the same, so they are not added.
+-- definition: the columns of job, and of its metrics those that other queries add up. findings are those of severity
+--   high or medium; time_lost: of the one that costs most; the seconds of several may be the same, so they are not added.
 SELECT job.*, io_time, bytes_read, bytes_written, metadata_time, small_writes, time_lost, findings
 FROM job LEFT JOIN (
     SELECT log,
@@ -12,6 +12,7 @@ FROM job LEFT JOIN (
     FROM metric
     WHERE name IN ('io_time', 'bytes_read', 'bytes_written', 'metadata_time', 'small_writes') GROUP BY log
 ) AS measured USING (log) LEFT JOIN (
-    SELECT log, max(time_lost) AS time_lost, count(*) FILTER (severity IN ('high', 'medium')) AS findings
+    SELECT log, max(time_lost) FILTER (severity IN ('high', 'medium')) AS time_lost,
+        count(*) FILTER (severity IN ('high', 'medium')) AS findings
     FROM finding GROUP BY log
 ) AS found USING (log)

@@ -11,6 +11,7 @@ from iolens.fleet.tables.delta import File, Table
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.write import connection
 from iolens.metrics.literal import quoted
+from iolens.rules.text import agree, counted
 
 __all__ = ["verify"]
 
@@ -28,11 +29,11 @@ def verify(lake: Lake) -> Iterator[str]:
             for path, logs in data.query(
                 "SELECT path, count(*) FROM job GROUP BY path HAVING count(*) > 1 ORDER BY path"
             ).fetchall():
-                yield f"job: {path} is there {logs} times"
+                yield f"job: {path} is there {counted(logs, 'time')}"
             for log, times in data.query(
                 "SELECT log, count(*) FROM job GROUP BY log HAVING count(*) > 1 ORDER BY log"
             ).fetchall():
-                yield f"job: log {log} is there {times} times"
+                yield f"job: log {log} is there {counted(times, 'time')}"
             for name in snapshot.files:
                 if name == "job" or not any(c.name == "log" for c in lake.table(name).columns):
                     continue
@@ -40,7 +41,7 @@ def verify(lake: Lake) -> Iterator[str]:
                     f"SELECT count(*) FROM {name} WHERE log NOT IN (SELECT log FROM job)"
                 ).fetchall()
                 if rows[0]:
-                    yield f"{name}: {rows[0]} rows are of no log"
+                    yield f"{name}: {counted(rows[0], 'row')} {agree(rows[0], 'is', 'are')} of no log"
             lacking = data.query(
                 "SELECT count(*) FROM job WHERE log NOT IN (SELECT log FROM module)"
             ).fetchall()
@@ -59,7 +60,7 @@ def _file(duck: duckdb.DuckDBPyConnection, table: Table, file: File) -> Iterator
         yield f"{table.name}/{file.path}: {error.strerror}"
         return
     if size != file.size:
-        yield f"{table.name}/{file.path}: has {size} bytes, not {file.size}"
+        yield f"{table.name}/{file.path}: has {counted(size, 'byte')}, not {file.size}"
         return
     try:
         (found,) = duck.execute(
@@ -69,4 +70,4 @@ def _file(duck: duckdb.DuckDBPyConnection, table: Table, file: File) -> Iterator
         yield f"{table.name}/{file.path}: {str(error).splitlines()[0]}"
         return
     if found[0] != file.rows:
-        yield f"{table.name}/{file.path}: has {found[0]} rows, not {file.rows}"
+        yield f"{table.name}/{file.path}: has {counted(found[0], 'row')}, not {file.rows}"

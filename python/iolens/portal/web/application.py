@@ -35,6 +35,7 @@ from iolens.portal.web import assets
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.routes import ROUTES, Route
 from iolens.portal.web.widgets import cell, href, in_digits
+from iolens.report.units import counted, number_of
 
 if TYPE_CHECKING:
     from iolens.portal.web.signin import SignInPages
@@ -105,6 +106,7 @@ class Portal:
             auto_reload=False,
         )
         made.filters["cell"] = cell
+        made.filters["counted"], made.filters["number_of"] = counted, number_of
         made.filters["digits"] = in_digits
         made.globals.update(href=href, link=link, version=assets.version())
         return made

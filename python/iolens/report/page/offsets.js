@@ -37,14 +37,14 @@ class OffsetChart {
       ],
     }));
     const most = Math.max(1, ...file.cells.map((cell) => cell[3]));
-    const counted = file.cells.map(([time, place, kind, count, bytes]) => ({
+    const gathered = file.cells.map(([time, place, kind, count, bytes]) => ({
       x: time / grid[0], w: 1 / grid[0], y: place / grid[1], h: 1 / grid[1], kind, deep: 0.25 + 0.75 * Math.sqrt(count / most),
       lines: [
         `${secondsText((time / grid[0]) * end)} to ${secondsText(((time + 1) / grid[0]) * end)}, from offset ${grouped(Math.floor((place / grid[1]) * size))}`,
-        `${WAYS[kind][1].toLowerCase()}: ${grouped(count)} accesses begin here, ${bytesText(bytes)}`,
+        `${WAYS[kind][1].toLowerCase()}: ${counted(count, "access")} ${count === 1 ? "begins" : "begin"} here, ${bytesText(bytes)}`,
       ],
     }));
-    return [...single, ...counted].filter((mark) => this.shown[mark.kind]).sort((a, b) => a.x - b.x);
+    return [...single, ...gathered].filter((mark) => this.shown[mark.kind]).sort((a, b) => a.x - b.x);
   }
 
   draw() {
@@ -66,7 +66,7 @@ class OffsetChart {
     pen.globalAlpha = 1;
     this.axis(pen, file.size);
     timeAxis(pen, x0, x0 + w, y0 + h, 0, this.data.end);
-    this.status.textContent = `${grouped(file.count)} accesses${file.cells.length ? ", counted on a grid" : ""}; ${bytesText(file.size)} to the furthest`;
+    this.status.textContent = `${counted(file.count, "access")}${file.cells.length ? ", counted on a grid" : ""}; ${bytesText(file.size)} to the furthest`;
     if (this.cursor !== null && this.near[this.cursor]) {
       pen.strokeStyle = themed("--text");
       const [x, y, wide, tall] = this.near[this.cursor].box;

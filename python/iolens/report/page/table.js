@@ -104,7 +104,7 @@ class Sheet {
   tell(found) {
     const shown = Math.min(found, this.limit);
     const total = this.data.total;
-    let text = shown < found || this.words.length ? `${grouped(shown)} of ${grouped(found)} rows` : "";
+    let text = shown < found || this.words.length ? `${grouped(shown)} of ${counted(found, "row")}` : "";
     if (this.words.length) text += ` found`;
     if (this.data.rows.length < total) {
       text += `${text ? "; " : ""}the page holds the first ${grouped(this.data.rows.length)} of ${grouped(total)}, --csv writes all`;

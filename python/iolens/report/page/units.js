@@ -28,6 +28,13 @@ function fixed(value, digits) {
   return value.toFixed(digits);
 }
 
+// A number and what it counts.
+function counted(value, noun) {
+  if (value === 1) return `1 ${noun}`;
+  const more = /(s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun.replace(/([^aeiou])y$/, "$1ie")}s`;
+  return `${grouped(value)} ${more}`;
+}
+
 function bytesText(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let scale = 0;

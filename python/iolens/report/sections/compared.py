@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from iolens.compare import Comparison, RoleRow, Row
 from iolens.compare.text import change, quantity, sentence
 from iolens.report.document import Block, Boxes, Column, Document, Facts, Job, Note, Section, Table
+from iolens.report.units import counted
 
 __all__ = ["compared"]
 
@@ -121,12 +122,10 @@ def compared(comparison: Comparison, version: str) -> Document:
     ]
     title = " against ".join([comparison.groups[-1].name, comparison.groups[0].name])
     if len(comparison.groups) > 2:
-        title = f"{len(comparison.groups)} runs compared"
+        title = f"{counted(len(comparison.groups), 'run')} compared"
     job = Job(
         title=title,
-        subtitle=", ".join(
-            f"{g.name}: {len(g.paths)} {'log' if len(g.paths) == 1 else 'logs'}" for g in comparison.groups
-        ),
+        subtitle=", ".join(f"{g.name}: {counted(len(g.paths), 'log')}" for g in comparison.groups),
         verdict=worst[1],
         headline=". ".join(sentence(comparison, n) for n in range(1, len(comparison.groups))) + ".",
         sections=[s for s in sections if s.blocks],

@@ -7,7 +7,7 @@ from typing import Any
 from iolens.metrics.views import LIBRARY_OF, TITLES
 from iolens.report.document import Bars, Block, Column, Section, Series, Table, Tile, Treemap
 from iolens.report.source import INTERFACE_SQL, Source
-from iolens.report.units import write
+from iolens.report.units import counted, write
 
 __all__ = ["files"]
 
@@ -130,8 +130,9 @@ def _tile(row: tuple[Any, ...]) -> Tile:
         for kind, word in (("read", "reading"), ("write", "writing"), ("meta", "metadata"))
         if kinds[kind]
     )
-    counted = f"{files:,} file{'' if files == 1 else 's'}"
-    return Tile(str(name), total, max(kinds, key=lambda kind: kinds[kind]), f"{counted}, {words}")
+    return Tile(
+        str(name), total, max(kinds, key=lambda kind: kinds[kind]), f"{counted(files, 'file')}, {words}"
+    )
 
 
 def _treemap(source: Source) -> list[Block]:

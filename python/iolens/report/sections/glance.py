@@ -8,7 +8,7 @@ from typing import Any
 from iolens.metrics.views import LISTS
 from iolens.report.document import Bars, Block, Lane, Section, Series, Strip
 from iolens.report.source import Source
-from iolens.report.units import write
+from iolens.report.units import counted, write
 
 __all__ = ["glance"]
 
@@ -38,9 +38,9 @@ def _seconds(row: dict[str, Any]) -> dict[str, float]:
 def _who(source: Source, row: dict[str, Any]) -> str:
     if row["who"] == "job":
         count = source.job["nprocs"] or 1
-        name = "The process" if count == 1 else f"All {count:,} processes together"
+        name = "The process" if count == 1 else f"All {counted(count, 'process')} together"
     elif row["who"] == "average":
-        name = f"Average of {source.job['nprocs']:,} ranks"
+        name = f"Average of {counted(source.job['nprocs'], 'rank')}"
     else:
         name = "Slowest rank" if row["rank"] is None else f"Slowest rank in I/O: {row['rank']}"
     share = row["io_time"] / row["run_time"]
@@ -165,12 +165,12 @@ def _costliest(source: Source) -> list[Block]:
         Bars(
             f"{source.prefix}costliest",
             "The files that cost most" if len(rows) > 1 else "The file that cost most",
-            [str(row[0]) for row in rows],
+            [source.final.get(str(row[0]), str(row[0])) for row in rows],
             [s for s in series if any(s.values)],
             "seconds",
             stacked=True,
             whole=total[0],
-            note=f"Seconds of all processes added up; per cent: of the time in all {total[1]:,} files."
+            note=f"Seconds of all processes added up; per cent: of the time in all {counted(total[1], 'file')}."
             if total[1] > 1
             else "Seconds of all processes added up.",
             long_names=True,

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from iolens.report.document import Block, Column, Note, Section, Table
 from iolens.report.source import INTERFACE_TITLES, Source
-from iolens.report.units import write
+from iolens.report.units import counted, write
 
 __all__ = ["limits", "moved", "observation"]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _folded(source: Source) -> list[str]:
@@ -18,7 +14,7 @@ def _folded(source: Source) -> list[str]:
     if not opens:
         return []
     text = (
-        f"Folded: {_counted(opens, 'use')} (open, stat) of files that found no room for a record of their own are "
+        f"Folded: {counted(opens, 'use')} (open, stat) of files that found no room for a record of their own are "
         "counted together; totals are exact."
     )
     return [text + (f" MODMEM={surplus} would hold all." if surplus else "")]
@@ -59,7 +55,7 @@ def _sampled(source: Source) -> list[str]:
         return []
     waited = f" {write(doubtful, 'count')} of them, in pauses, may have waited: {write(seconds, 'seconds')} at most."
     return [
-        f"Times of {write(calls, 'count')} fast calls are estimated from {write(timed, 'count')} timed ones."
+        f"Times of {counted(calls, 'fast call')} are estimated from {counted(timed, 'timed one')}."
         + (waited if doubtful else "")
     ]
 
@@ -81,10 +77,7 @@ def _shape(source: Source) -> list[str]:
         0
     ][0]
     if ends:
-        texts.append(
-            f"{_counted(ends, 'process')[:-1] + 'es' if ends > 1 else '1 process'} did not end by exit; see "
-            "the process tree."
-        )
+        texts.append(f"{counted(ends, 'process')} did not end by exit; see the process tree.")
     return texts
 
 

@@ -11,7 +11,7 @@ from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spa
 from iolens.report.pyramid import EXACT, Trace, levels, per_row
 from iolens.report.sections.traced import offsets
 from iolens.report.source import INTERFACE_TITLES, Source
-from iolens.report.units import write
+from iolens.report.units import counted, write
 
 __all__ = ["time"]
 
@@ -61,10 +61,10 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
         SELECT rank, sum(bytes_read + bytes_written) AS bytes FROM metric.heat
         WHERE log = {{log}} AND interface = '{interface}' GROUP BY rank ORDER BY bytes DESC, rank LIMIT 1
     """)
-    note = f"{bins} stretches of {write(width, 'seconds')}"
+    note = f"{counted(bins, 'stretch')} of {write(width, 'seconds')}"
     note += ", from the trace." if origin == "dxt" else "."
     if group > 1:
-        note += f" {group} ranks in a row."
+        note += f" {counted(group, 'rank')} in a row."
     if busiest and busiest[0][1]:
         note += f" Most bytes: rank {busiest[0][0]}, {write(busiest[0][1], 'bytes')}."
     return Heat(
@@ -119,12 +119,12 @@ def _timelines(source: Source) -> Iterator[Block]:
         group = per_row(source.ranks)
         made = levels(source.data, trace, source.ranks, lambda ids: _names(source, ids))
         note = (
-            f"{trace.accesses:,} stretches of I/O."
+            f"{counted(trace.accesses, 'stretch')} of I/O."
             if name == "processes"
-            else f"{trace.accesses:,} accesses."
+            else f"{counted(trace.accesses, 'access')}."
         )
         if group > 1:
-            note += f" {group} ranks in a row."
+            note += f" {counted(group, 'rank')} in a row."
         if trace.shared:
             finest = trace.end / made.levels[-1][0]
             note += f" Areas are shares of time, down to stretches of {write(finest, 'seconds')}."
@@ -208,7 +208,7 @@ def _named(source: Source) -> Iterator[Block]:
         yield Note(
             "info",
             f"{what} comes every {write(row['period'], 'seconds')}, ±{100 * row['spread']:.0f} % "
-            f"({row['times']} times, {moved} each).",
+            f"({counted(row['times'], 'time')}, {moved} each).",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from iolens.log.modules import TRACES
 from iolens.report.document import Block, Offsets, Traced
 from iolens.report.source import INTERFACE_TITLES, Source
+from iolens.report.units import counted
 
 __all__ = ["offsets"]
 
@@ -63,11 +64,11 @@ def offsets(source: Source) -> Iterator[Block]:
         total = source.ask(f"SELECT count(DISTINCT id) FROM {table} WHERE log = {{log}}")[0][0]
         note = "Up is further into the file."
         if total > len(most):
-            note += f" The {len(most)} files with most accesses, of {total:,}."
+            note += f" The {counted(len(most), 'file')} with most accesses, of {total:,}."
         if any(row[3] > SINGLE for row in most):
             note += (
-                f" Of files with more than {SINGLE:,} accesses it is counted where and when they begin, on a grid of "
-                f"{GRID[0]} times and {GRID[1]} offsets."
+                f" Of files with more than {counted(SINGLE, 'access')} it is counted where and when they begin, on a "
+                f"grid of {GRID[0]} times and {GRID[1]} offsets."
             )
         title = INTERFACE_TITLES[table]
         yield Offsets(

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.run_chart import Band, Run, draw
 from iolens.portal.web.widgets import Chart, grid_of
+from iolens.report.units import counted
 
 __all__ = ["one"]
 
@@ -49,10 +50,6 @@ def _chart(rows: list[dict[str, Any]], measure: tuple[str, str, str], drifting: 
     return draw(f"history-{name}", title, unit, runs, _band(rows, name))
 
 
-def _many(number: int, thing: str, plural: str = "s") -> str:
-    return f"{number:,} {thing}{'' if number == 1 else plural}"
-
-
 def one(request: PageRequest) -> Response:
     """/application?name=: peers are runs of the same user with as many processes."""
     name, user, cluster = request.text("name"), request.text("user"), request.text("cluster")
@@ -78,7 +75,7 @@ def one(request: PageRequest) -> Response:
     ]
     others = [
         (
-            f"{key[0]}, {_many(key[1], 'process', 'es')}: {_many(len(found), 'run')}",
+            f"{key[0]}, {counted(key[1], 'process')}: {counted(len(found), 'run')}",
             link("/application", name=name, user=key[0], nprocs=key[1]),
             key == chosen,
         )
