@@ -491,11 +491,6 @@ struct stdio_stream *stdio_attend(struct stdio_stream *t, FILE *f)
 	return t;
 }
 
-static bool is_standard(const char *name)
-{
-	return name == standard[0] || name == standard[1] || name == standard[2];
-}
-
 static void descriptor_changed(int fd)
 {
 	const struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
@@ -505,7 +500,7 @@ static void descriptor_changed(int fd)
 			continue;
 		if (!t->inherited)
 			t->replaced = t->attention = true;
-		else if (!is_standard(t->inherited))
+		else if (!standard_name(table->slot[i].key))
 			t->inherited = replaced;
 	}
 }

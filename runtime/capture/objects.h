@@ -49,4 +49,12 @@ struct objects_reference {
 void objects_each_reference(const struct link_map *map, bool calls,
 			    void (*found)(const struct objects_reference *r, void *with), void *with);
 
+/* ---- weak references: by one to MPI_Init a program asks whether there is an MPI, and the linker answers with our wrapper ---- */
+
+/* Those of what began with the program, to names that only this library defines, are NULL, as without it. By the start's one thread. */
+void objects_unbind_weak(const struct link_map *own);
+
+/* A loaded object refers to the name by a reference that is not weak: without us the linker would have refused. `torn`: resolve_torn. */
+bool objects_need(const struct link_map *own, const char *symbol, bool torn);
+
 #endif

@@ -14,7 +14,6 @@
 #include "thread.h"
 #include "sys.h"
 #include "warn.h"
-#include "weak.h"
 
 enum { OBJECTS = 1024 };
 
@@ -161,7 +160,7 @@ void *wrap_resolve(const char *name, void **real)
 void resolve_start(void)
 {
 	find_own();
-	weak_unbind(own.map);
+	objects_unbind_weak(own.map);
 	pthread_atfork(NULL, NULL, resolve_forked);
 }
 
@@ -409,7 +408,7 @@ void *resolve_late(struct late *l, const void *caller)
 		real = find_for(l, caller);
 	errno = saved;
 	real = real ? real : l->instead;
-	if (!real && weak_is_needed(own.map, l->name, resolve_torn()))
+	if (!real && objects_need(own.map, l->name, resolve_torn()))
 		undefined(l->name);
 	return real ? real : (void *)missing;
 }

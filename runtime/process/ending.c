@@ -13,7 +13,7 @@ enum { AT_WORK = 1, ONE = 2, WAIT_NS = 1000 * 1000 * 1000 };
  */
 static uintptr_t reliers AT_START;
 
-/* What that becomes when the thread at work has done. Its alone. */
+/* What that becomes when the thread at work has done: only that one thread uses it. */
 static uintptr_t later AT_START;
 
 static uintptr_t at_work(void)

@@ -1,10 +1,9 @@
-#include "weak.h"
+#include "objects.h"
 
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "objects.h"
 #include "sys.h"
 
 /* ---- at the start ---- */
@@ -55,7 +54,7 @@ static void unbind(const struct objects_reference *r, void *with)
 		set(r->slot, r->addend);
 }
 
-void weak_unbind(const struct link_map *own)
+void objects_unbind_weak(const struct link_map *own)
 {
 	for (struct link_map *map = own ? _r_debug.r_map : NULL; map; map = map->l_next)
 		if (map != own)
@@ -86,7 +85,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *with)
 	return 1;
 }
 
-bool weak_is_needed(const struct link_map *own, const char *symbol, bool torn)
+bool objects_need(const struct link_map *own, const char *symbol, bool torn)
 {
 	struct need n = {own, symbol, false};
 	if (torn)
