@@ -26,7 +26,7 @@ void child_ignore_file_size(void);
  * process could be made (the reason printed). From then on signals are blocked and SIGPIPE and SIGXFSZ ignored: what we
  * write cannot end us.
  */
-int child_run(char **command, const struct session_dir *session, struct child_end *end);
+int child_run(char **command, struct session_dir *session, struct child_end *end);
 
 /* Ends this process with the command's exit code or by its signal. */
 _Noreturn void child_same_end(int status);
