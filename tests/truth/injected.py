@@ -1,23 +1,27 @@
 """Programs with one cause each, and twins that do the same work without it: run, judged, and printed as a table.
 
-`python tests/truth/injected.py [--drishti COMMAND] [--repeat N] [--page FILE] [WORD...]` runs all of them, or those
-whose names have all of the WORDs.
+`python tests/truth/injected.py [--drishti COMMAND] [--repeat N] [--page FILE] [--idle N] [WORD...]` runs all
+of them, or those whose names have all of the WORDs.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import pty
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 import table
 from iolens.metrics import Dataset
@@ -68,6 +72,7 @@ class Cause:
     fixed: str = ""
     drishti: list[str] = field(default_factory=list)
     before: str = ""
+    terminal: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     unmeasured: str = ""
     short: bool = False
@@ -152,17 +157,36 @@ def build(kind: str, mpi: str, folder: Path) -> list[str]:
     return [str(program)]
 
 
-def run(cause: Cause, arguments: str, folder: Path) -> Path:
-    """The log of one run, in a place of its own."""
+@contextmanager
+def terminal() -> Iterator[IO[str]]:
+    """One to write to; a thread reads what appears on it."""
+    master, slave = pty.openpty()
+
+    def drain() -> None:
+        with suppress(OSError):  # EIO: the last writer has closed it
+            while os.read(master, 1 << 16):
+                pass
+        os.close(master)
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    with os.fdopen(slave, "w") as out:
+        yield out
+    reader.join()
+
+
+def run(cause: Cause, arguments: str, folder: Path, idle: int = 0) -> Path:
+    """The log of one run, in a place of its own. idle: processes without I/O that the job has before it."""
     place, log = Path(tempfile.mkdtemp(dir=folder)), Path(tempfile.mkdtemp(dir=folder)) / "run.darshan"
     with (place / "data0").open("wb") as data:
         for _ in range(DATA >> 20):
             data.write(bytes(range(256)) * 4096)
     command = [*MPIS.get(cause.mpi, []), *build(cause.kind, cause.mpi, folder), str(place)]
     environment = {**os.environ, **ENVIRONMENT, **cause.environment}
+    script = ["sh", "-c", f'for i in $(seq {idle}); do /bin/true; done; exec "$@"', "job"] if idle else []
 
     def start(words: list[str]) -> None:
-        with (place / "console").open("w") as console:
+        with terminal() if cause.terminal else (place / "console").open("w") as console:
             done = subprocess.run(
                 words, env=environment, timeout=120, stdout=console, stderr=subprocess.PIPE, check=False
             )
@@ -170,7 +194,7 @@ def run(cause: Cause, arguments: str, folder: Path) -> Path:
 
     if cause.before:
         start([*command, *shlex.split(cause.before)])
-    start([str(IOLENS), "run", "--quiet", "-o", str(log), "--", *command, *shlex.split(arguments)])
+    start([str(IOLENS), "run", "--quiet", "-o", str(log), "--", *script, *command, *shlex.split(arguments)])
     shutil.rmtree(place)
     return log
 
@@ -204,6 +228,16 @@ def compare(cause: Cause, folder: Path, drishti: str = "", repeat: int = 1) -> C
     return Case(cause, chosen[0], chosen[1], chosen[-1])
 
 
+def changed(cause: Cause, folder: Path, idle: int) -> str:
+    """How the findings of the program and its twin change with idle processes; "" if they stay."""
+    for arguments in (cause.run, cause.twin):
+        plain, among = (judge(run(cause, arguments, folder, count)) for count in (0, idle))
+        if (plain.first, {f.rule for f in plain.problems}) != (among.first, {f.rule for f in among.problems}):
+            names = [", ".join(f.rule for f in judged.problems) or "none" for judged in (plain, among)]
+            return f"{cause.label}: {arguments}: {names[0]}; with {idle} idle processes: {names[1]}"
+    return ""
+
+
 def score(cases: Iterable[Case]) -> tuple[float, float]:
     """Precision: of first findings the part that names the cause. Recall: of causes the part that is named first."""
     listed = list(cases)
@@ -220,14 +254,31 @@ def command(text: str) -> str:
     return str(Path(found).absolute())
 
 
+def with_idle_processes(chosen: list[Cause], idle: int) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        told = []
+        for cause in chosen:
+            told += [text] if (text := changed(cause, Path(folder), idle)) else []
+            print(told[-1] if text else f"{cause.label}: as without them", flush=True)
+    print(
+        f"{len(chosen) - len(told)} of {len(chosen)} programs have the same findings with {idle} idle processes."
+    )
+    return 1 if told else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drishti", type=command, help="the command of an installed Drishti")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each program; the median counts")
     parser.add_argument("--page", type=Path, help="put the table into this page")
+    parser.add_argument(
+        "--idle", type=int, help="only whether so many /bin/true before it change what is found"
+    )
     parser.add_argument("words", nargs="*", help="only causes whose names have all of these")
     asked = parser.parse_args()
     chosen = [c for c in causes() if all(w in f"{c.label} {c.kind} {c.rules}" for w in asked.words)]
+    if asked.idle:
+        return with_idle_processes(chosen, asked.idle)
     cases, begin = [], time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for cause in chosen:

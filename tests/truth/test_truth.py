@@ -29,6 +29,50 @@ def test_the_first_finding_names_the_cause(cause: injected.Cause, tmp_path: Path
     assert not gone & set(cause.rules)
 
 
+def evidence_of(judged: injected.Judged) -> list[str]:
+    """Names of files in the evidence of problems."""
+    return [
+        str(row[one.columns.index("name")])
+        for finding in judged.problems
+        for one in finding.evidence
+        if "name" in one.columns
+        for row in one.rows
+    ]
+
+
+def test_a_rank_is_not_blamed_for_files_that_mpi_opens(tmp_path: Path) -> None:
+    """Its own three thousand files are named, and no other one; the twin, which opens one, has no such finding."""
+    cause = next(c for c in injected.causes() if c.name.startswith("each rank opens many files"))
+    if not shutil.which(f"mpicc.{cause.mpi}"):
+        pytest.skip(f"no {cause.mpi}")
+    bad = injected.judge(injected.run(cause, cause.run, tmp_path))
+    assert bad.first in cause.rules
+    assert all(name.startswith(str(tmp_path)) for name in evidence_of(bad) if name.startswith("/"))
+    twin = injected.judge(injected.run(cause, cause.twin, tmp_path))
+    assert twin.first == "", [f.message for f in twin.problems]
+
+
+def test_samples_are_data_and_no_modules(tmp_path: Path) -> None:
+    cause = next(c for c in injected.causes() if c.name.endswith("by an application of many modules"))
+    bad = injected.judge(injected.run(cause, cause.run, tmp_path))
+    (found,) = (f for f in bad.found if f.rule == "small_random_reads")
+    (files,) = (e for e in found.evidence if "out_of_order" in e.columns)
+    assert [str(row[0]).rpartition("/")[2] for row in files.rows] == ["data0"]
+
+
+def test_waiting_in_a_full_pipe_is_no_time_in_io(tmp_path: Path) -> None:
+    """The producer waits for a second and more; its consumer computes."""
+    cause = next(c for c in injected.causes() if c.run == "pipe 512 sync")
+    twin = injected.judge(injected.run(cause, cause.twin, tmp_path))
+    assert twin.io_time < 0.2 and twin.first == "", [f.message for f in twin.problems]
+
+
+@pytest.mark.parametrize("name", ["records of 100 bytes written one by one", "a SQLite commit for each row"])
+def test_idle_processes_change_no_finding(tmp_path: Path, name: str) -> None:
+    cause = next(c for c in injected.causes() if c.name == name)
+    assert injected.changed(cause, tmp_path, 20) == ""
+
+
 def test_the_page_gets_the_table(tmp_path: Path) -> None:
     """What `make truth` writes, and how it ends, of cases that were not run."""
     one = next(cause for cause in injected.causes() if cause.drishti and not cause.unmeasured)

@@ -201,6 +201,16 @@ static void files(void)
 	}
 }
 
+/* load COUNT: reads of those that `files` has made, by each rank its own */
+static void load(void)
+{
+	for (size_t i = 0; i < number(0); i++) {
+		int file = opened("result", (size_t)(i * ranks + rank), O_RDONLY);
+		must(read(file, block, MB) > 0);
+		close(file);
+	}
+}
+
 /* scan PASSES: each rank its input */
 static void scan(void)
 {
@@ -262,6 +272,7 @@ int main(int argc, char **argv)
 	CASE("steps", steps())
 	CASE("append", append())
 	CASE("files", files())
+	CASE("load", load())
 	CASE("scan", scan())
 	CASE("print", print())
 	CASE("private", private())

@@ -2,6 +2,7 @@
  * Numbers may end in K and M. FOLDER/data0 has 64 MiB. */
 #include <dirent.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cause.h"
@@ -220,6 +221,39 @@ static void change(int replaces)
 	}
 }
 
+/* What a pipe brings, to a file: with fsync after each block, or 2 ms of computation before the next one is asked for. */
+static void consume(int from)
+{
+	int file = opened("out", 0, O_WRONLY | O_CREAT);
+	for (ssize_t got; (got = read(from, block, 4096)) > 0;) {
+		must(write(file, block, (size_t)got) == got);
+		if (is(1, "sync"))
+			must(!fsync(file));
+		else
+			usleep(2000);
+	}
+	close(file);
+}
+
+/* pipe COUNT sync|compute: blocks of 4 KiB by standard output to another process, for which this one waits */
+static void pass_on(void)
+{
+	int ends[2];
+	must(!pipe(ends));
+	pid_t consumer = fork();
+	must(consumer >= 0);
+	close(ends[consumer ? 0 : 1]);
+	if (!consumer) {
+		consume(ends[0]);
+		exit(0);
+	}
+	must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO && !close(ends[1]));
+	for (size_t i = 0; i < number(0); i++)
+		must(fwrite(block, 4096, 1, stdout) == 1);
+	fclose(stdout);
+	must(waitpid(consumer, NULL, 0) == consumer);
+}
+
 #define CASE(name, action)         \
 	if (!strcmp(what, name)) { \
 		action;            \
@@ -257,5 +291,6 @@ int main(int argc, char **argv)
 	CASE("exchange", exchange())
 	CASE("directories", change(0))
 	CASE("replace", change(1))
+	CASE("pipe", pass_on())
 	return 2;
 }

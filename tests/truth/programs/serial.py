@@ -59,6 +59,14 @@ def read() -> None:
                 file.read(64)
 
 
+def trained() -> None:
+    """An application of many modules that reads samples."""
+    sys.path.insert(0, str(FOLDER / "application"))
+    for i in range(COUNT):
+        __import__(f"part{i}")
+    read()
+
+
 def arrays() -> None:
     """np.save of each array, or one of all."""
     import numpy as np
