@@ -174,7 +174,7 @@ void posix_open_weigh(struct posix_open *o, struct posix_file *shared)
 		return;
 	PATH(p);
 	int fd = descriptor_of(o);
-	if (fd < 0 || posix_name_of(fd, p) || names_class(LOG_MOD_POSIX, p))
+	if (fd < 0 || posix_path_of(fd, LOG_MOD_POSIX, names_class, p))
 		return;
 	bool known = posix_file_known(p);
 	struct posix_file *f = file_heavy(&heavy, p, accesses);
@@ -258,12 +258,12 @@ static void cut_deleted(struct path *p)
 	p->text[p->length] = '\0';
 }
 
-enum state_class_id posix_name_of(int fd, struct path *p)
+enum state_class_id posix_path_of(int fd, int module, posix_filter *filter, struct path *p)
 {
 	if (!names_path_of_fd(p, fd))
 		return STATE_CLASS_NAMELESS; /* a regular file below a path of more than 4,096 bytes, or without /proc */
 	cut_deleted(p);
-	return in_memory_only(p) ? STATE_CLASS_SPECIAL : STATE_CLASS_NONE;
+	return in_memory_only(p) ? STATE_CLASS_SPECIAL : filter(module, p);
 }
 
 enum state_class_id posix_behind(int fd, int module, struct path *p)
@@ -271,8 +271,7 @@ enum state_class_id posix_behind(int fd, int module, struct path *p)
 	struct stat s;
 	if (sys_fstat(fd, &s) == 0 && !S_ISREG(s.st_mode))
 		return (enum state_class_id)fds_class_of(fd, &s);
-	enum state_class_id class = posix_name_of(fd, p);
-	return class ? class : names_open_class(module, p);
+	return posix_path_of(fd, module, names_open_class, p);
 }
 
 /* A path that leads to an open file: what it leads to. */

@@ -102,7 +102,13 @@ static inline void posix_on_open(struct span s, int fd, int dir, const char *pat
 }
 
 struct path;
-/* What an open descriptor is on: its class, or none and the kernel's name of a file that may have a record. Inside self_enter. */
+/* names_open_class for what the process has opened; names_class for what it was given open. */
+typedef enum state_class_id posix_filter(int module, const struct path *p);
+
+/* The path of an open regular file, or the class for which a module has no record of it. Inside self_enter. */
+enum state_class_id posix_path_of(int fd, int module, posix_filter *filter, struct path *p);
+
+/* The same of any open descriptor, with names_open_class: the class of a pipe, socket or device, too. Inside self_enter. */
 enum state_class_id posix_behind(int fd, int module, struct path *p);
 
 /* A new descriptor of something that has no records: its number may have been another's that was closed unseen. */
@@ -143,10 +149,6 @@ void posix_on_dup(struct span s, int fd);
 /* The same where `fd` was open before: a stream may have it. */
 void posix_on_replacing(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
-
-/* The path of a regular file that the process was given open, and the class of one that a module has no records of. */
-struct path;
-enum state_class_id posix_path_given(struct path *out, int module, int fd);
 
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd, bool appends);

@@ -394,7 +394,7 @@ static struct stdio_file *file_given(const FILE *f, enum state_class_id *class)
 {
 	int fd = f->_fileno;
 	PATH(p);
-	*class = posix_path_given(p, LOG_MOD_STDIO, fd);
+	*class = posix_path_of(fd, LOG_MOD_STDIO, names_class, p);
 	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
 	if (!file && !*class)
 		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;

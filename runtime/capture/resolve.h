@@ -106,15 +106,7 @@ bool resolve_find_owner(const char *symbol, const char *library, struct resolve_
 
 /*
  * A library that a module asks by itself, of which a process may have several copies (a wheel brings its own). What is kept
- * of one copy begins with a struct resolve_copied:
- *
- *	struct x_library {
- *		struct resolve_copied copied;
- *		... where its functions are, and what else the module knows of it ...
- *	};
- *	static struct x_library copies[8];
- *	static struct resolve_library library = {copies, sizeof *copies, 8, symbols, count, learn};
- *	struct x_library *l = resolve_library_of(&library, function);
+ * of one copy begins with a struct resolve_copied; resolve_library_of(&library, function) is the one that a function is of.
  */
 struct resolve_copied {
 	uintptr_t from, to; /* its code */
@@ -147,6 +139,29 @@ static inline void *resolve_library_of(struct resolve_library *l, const void *fu
 	bool known = __atomic_load_n(&c->to, __ATOMIC_ACQUIRE) > at && c->from <= at && !c->declined;
 	return __builtin_expect(known, 1) ? l->copies : resolve_other_copy(l, function);
 }
+
+/*
+ * Such a module lists its functions as FUNCTIONS(X) of X(type, symbol, parameters), those that not every release has at the end:
+ *
+ *	struct x_library { struct resolve_copied copied; FUNCTIONS(RESOLVE_POINTER) ... what else it knows of a copy ... };
+ *	static struct x_library copies[8];
+ *	FUNCTIONS(RESOLVE_SYMBOL_NAME)
+ *	#define SYMBOL(type, symbol, parameters) RESOLVE_SYMBOL(struct x_library, first_optional, symbol)
+ *	static const struct resolve_symbol symbols[] = {FUNCTIONS(SYMBOL)};
+ *	static struct resolve_library library = RESOLVE_LIBRARY(copies, symbols, learn);
+ */
+#define RESOLVE_POINTER(type, symbol, parameters)     type(*symbol) parameters;
+#define RESOLVE_SYMBOL_NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
+#define RESOLVE_SYMBOL(library, first_optional, symbol) \
+	{name_##symbol, offsetof(library, symbol), offsetof(library, symbol) >= offsetof(library, first_optional)},
+#define RESOLVE_LIBRARY(copies, symbols, learn)                                                                    \
+	{                                                                                                          \
+		copies, sizeof *copies, sizeof copies / sizeof *copies, symbols, sizeof symbols / sizeof *symbols, \
+			learn,                                                                                     \
+		{                                                                                                  \
+			0                                                                                          \
+		}                                                                                                  \
+	}
 
 /* The directory of our own library, with its slash; false when unknown. */
 bool resolve_own_directory(char *out, size_t room);
