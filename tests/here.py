@@ -37,6 +37,8 @@ def run_here(*words: object, given: str = "") -> subprocess.CompletedProcess[str
             command.main()
     except SystemExit as end:
         code = end.code
+        if code == 130:  # the test was interrupted, not the command
+            raise KeyboardInterrupt from None
     finally:
         os.umask(mask)
     assert isinstance(code, int), code
