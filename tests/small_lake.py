@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import places
+import pytest
 from made_log import Make
+from once import once
 
 MIB, GIB = 1 << 20, 1 << 30
 START = calendar.timegm((2026, 11, 1, 10, 30, 0))
@@ -78,8 +80,13 @@ def make_area(folder: Path) -> Path:
     return area.folder
 
 
+def small_lake(places: pytest.TempPathFactory) -> Path:
+    """The lake of these logs, made once: what changes it takes a copy."""
+    return once(places, "small_lake", make_lake) / "lake"
+
+
 def make_lake(folder: Path) -> Path:
-    """The lake of these logs."""
+    """The same, in this folder."""
     lake = folder / "lake"
     command = [
         places.BIN,

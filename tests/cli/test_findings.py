@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 from pathlib import Path
-from typing import Callable
 
 import pytest
+from here import Run, in_this_process
 from jobs import Job, KiB, MiB
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+@pytest.fixture
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def quiet(tmp_path: Path) -> Path:
 
 
 def test_the_most_severe_comes_first_with_its_cost_and_advice(run_iolens: Run, log: Path) -> None:
-    done = run_iolens(["findings", log])
+    done = run_iolens(["findings", log], env={})  # in a process of its own
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0].split() == ["high", "Many", "small", "reads", "[small_reads]"]

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from here import Run, in_this_process
 from iolens.metrics import Dataset
 from iolens.rules.instead import instead
 from jobs import Job, MiB
 from observed import Observe
 
-Run = Callable[..., Any]
+
+@pytest.fixture
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
 
 
 def process(rank: int, busy: float, mpi: str = "", **kinds: float) -> dict[str, Any]:

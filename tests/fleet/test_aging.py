@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import duckdb
 import pytest
+from here import Run, in_this_process
 from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.accounting import Reading
@@ -26,8 +26,6 @@ from iolens.fleet.upkeep.pseudonymize import age
 from iolens.fleet.upkeep.retention import retain
 from iolens.rules.text import agree, counted
 from made_area import LOGS, Here, fill, whole
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 KEY = b"0123456789abcdef0123"
 WORDS = ("dora", "zephyr", "carol", "scratch", "secret", "bob", "quokka")
@@ -48,6 +46,11 @@ def words_in(lake: Path, words: tuple[str, ...] = WORDS) -> dict[str, set[str]]:
             if word in text:
                 found.setdefault(word, set()).add(file.relative_to(lake).parts[0])
     return found
+
+
+@pytest.fixture
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import csv
 import importlib
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,19 +15,23 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from here import run_here
 from iolens import schemas
+from iolens.fleet import Lake
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
 from jsonschema import Draft202012Validator
+from made_area import Here
 from made_log import Make
+from once import once
 
 FLEETGEN = Path(__file__).resolve().parents[2] / "bench" / "fleetgen"
-COMMAND = Path(sys.executable).parent / "iolens"
 T0 = 1_359_676_800  # 2013-02-01T00:00:00 UTC
 HEAD = "JobID|JobIDRaw|User|Account|State|Start|End|AllocCPUS|Comment"
 
 
 def run(*args: object, code: int = 0, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    words = [str(COMMAND), "fleet", *map(str, args)]
-    done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=300, check=False)
+    done = run_here("fleet", *args, given=given or "")
     assert done.returncode == code, (args, done.stdout, done.stderr)
     return done
 
@@ -50,11 +55,13 @@ def fleetgen() -> Iterator[ModuleType]:
 @pytest.fixture(scope="module")
 def population(fleetgen: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A population, its lake and its accounting in it."""
-    out = tmp_path_factory.mktemp("population")
-    fleetgen.generate(out, logs=400, days=20, users=50, files=3, most=30, damaged=6)
-    run("ingest", out / "logs", "--lake", out / "lake", "--no-rules", "-j", 1, code=4)
-    run("accounting", out / "accounting.txt", "--zone", "UTC", "--lake", out / "lake")
-    return out
+
+    def make(out: Path) -> None:
+        fleetgen.generate(out, logs=400, days=20, users=50, files=3, most=30, damaged=6)
+        run("ingest", out / "logs", "--lake", out / "lake", "--no-rules", "-j", 1, code=4)
+        run("accounting", out / "accounting.txt", "--zone", "UTC", "--lake", out / "lake")
+
+    return once(tmp_path_factory, "population", make)
 
 
 def truth_of(out: Path) -> dict[str, Any]:
@@ -109,14 +116,14 @@ def test_csv_and_text_say_the_same(population: Path) -> None:
     assert "TIMEOUT" in text
 
 
-def test_the_same_accounting_again_changes_nothing(population: Path) -> None:
-    before = run("coverage", "--lake", population / "lake", "--csv").stdout
-    again = run(
-        "accounting", population / "accounting.txt", "--zone", "UTC", "--lake", population / "lake", "--json"
-    )
+def test_the_same_accounting_again_changes_nothing(population: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(population / "lake", lake)
+    before = run("coverage", "--lake", lake, "--csv").stdout
+    again = run("accounting", population / "accounting.txt", "--zone", "UTC", "--lake", lake, "--json")
     (file,) = told("accounting", again.stdout)["files"]
     assert (file["added"], file["jobs"]) == (0, truth_of(population)["accounted_jobs"])
-    assert run("coverage", "--lake", population / "lake", "--csv").stdout == before
+    assert run("coverage", "--lake", lake, "--csv").stdout == before
 
 
 def test_accounting_read_in_a_wrong_zone_is_found_out(population: Path, tmp_path: Path) -> None:
@@ -136,8 +143,9 @@ def lake_of(make_log: Make, tmp_path: Path, logs: Sequence[tuple[int, int]]) -> 
     for number, (job_id, start) in enumerate(logs):
         made = make_log(job_id=job_id, start=T0 + start, end=T0 + start + 10)
         made.rename(area / f"anna_x_id{job_id}-{number}_2-1-0-1_1.darshan")
-    run("ingest", area, "--lake", tmp_path / "lake", "--no-rules", "-j", 1)
-    return tmp_path / "lake"
+    lake = tmp_path / "lake"
+    Ingest(Lake.create(lake), Options(str(lake), rules=False), jobs=1, pool=Here()).run([area])
+    return lake
 
 
 def line(  # noqa: PLR0913, PLR0917

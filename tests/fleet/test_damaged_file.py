@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
-import places
 import pytest
-from small_lake import make_lake
+from here import run_here
+from small_lake import small_lake
 
 pytest.importorskip("deltalake")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_lake(tmp_path_factory.mktemp("whole"))
+    return small_lake(tmp_path_factory)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +26,7 @@ def test_a_damaged_file_is_named(words: tuple[str, ...], whole: Path, tmp_path: 
     for table in ("job", "metric"):
         for file in (lake / table).rglob("day=*/*.parquet"):
             file.write_bytes(file.read_bytes()[:100])
-    done = subprocess.run(
-        [places.BIN, "fleet", *words, "--lake", lake], capture_output=True, text=True, check=False
-    )
+    done = run_here("fleet", *words, "--lake", lake)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("iolens: a file of the lake cannot be read: ") and ".parquet" in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr

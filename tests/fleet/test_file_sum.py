@@ -17,14 +17,13 @@ from iolens.fleet.upkeep.recompute import recompute
 from iolens.metrics.tables import DERIVED
 from made_area import Here
 from made_log import Make
+from once import once
 
 NAMES = {1: b"/scratch/ann/a.h5", 2: b"/scratch/ann/sub/b", 3: b"/b", 9: b"/scratch<other files>"}
 
 
-@pytest.fixture
-def area(tmp_path: Path) -> Path:
+def make_area(folder: Path) -> Path:
     """Six jobs of two days; file 1 was opened through MPI-IO."""
-    folder = tmp_path / "logs"
     folder.mkdir()
     make = Make(folder)
     for job in range(6):
@@ -43,6 +42,26 @@ def area(tmp_path: Path) -> Path:
         )
         made.rename(folder / f"{'ann' if job % 2 else 'bob'}_solver_id{job}-1_1-1-1-1_1.darshan")
     return folder
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The logs, and a lake that has the rows of all."""
+    return once(
+        tmp_path_factory,
+        "file_sum",
+        lambda folder: ingest(make_area(folder / "logs"), folder / "lake", True),
+    )
+
+
+@pytest.fixture
+def area(made: Path) -> Path:
+    return made / "logs"
+
+
+@pytest.fixture(scope="session")
+def whole(made: Path) -> list[Any]:
+    return tops(Lake(made / "lake"))
 
 
 def ingest(area: Path, lake: Path, rules: bool, limit: int | None = None) -> Lake:
@@ -69,8 +88,8 @@ def tops(lake: Lake) -> list[Any]:
         ] + [ask(data, "file_systems").rows]
 
 
-def test_rows_are_those_of_the_records(area: Path, tmp_path: Path) -> None:
-    lake = ingest(area, tmp_path / "lake", True)
+def test_rows_are_those_of_the_records(made: Path) -> None:
+    lake = Lake(made / "lake")
     with lake.open() as data:
         found = data.query(ROWS.format("file_sum")).fetchall()
         assert found == data.query(ROWS.format(f"({DERIVED['file_sum'][1]})")).fetchall()
@@ -86,8 +105,8 @@ def test_rows_are_those_of_the_records(area: Path, tmp_path: Path) -> None:
     assert stored(lake) == 30
 
 
-def test_top_files_and_directories(area: Path, tmp_path: Path) -> None:
-    with ingest(area, tmp_path / "lake", True).open() as data:
+def test_top_files_and_directories(made: Path) -> None:
+    with Lake(made / "lake").open() as data:
         rows = ask(data, "top_files", by="bytes").dicts()
         assert [(r["file"], r["jobs"], r["users"], r["bytes_written"]) for r in rows] == [
             ("/b", 6, 2, 21000),
@@ -103,9 +122,9 @@ def test_top_files_and_directories(area: Path, tmp_path: Path) -> None:
         ]
 
 
-def test_file_systems(area: Path, tmp_path: Path) -> None:
+def test_file_systems(made: Path) -> None:
     """What had no room for a record of its own is somewhere, too."""
-    with ingest(area, tmp_path / "lake", True).open() as data:
+    with Lake(made / "lake").open() as data:
         rows = ask(data, "file_systems").dicts()
     assert [
         (r["mount"], r["file_system"], r["jobs"], r["users"], r["files"], r["bytes_written"], r["io_time"])
@@ -132,10 +151,9 @@ def as_older(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lake_of_a_version_without_mounts(
-    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    area: Path, whole: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its rows are made of the records, beside newer ones, too."""
-    whole = tops(ingest(area, tmp_path / "whole", True))
     lake = ingest(area, tmp_path / "lake", True, limit=3)
     some = tops(lake)
     as_older(lake, monkeypatch)
@@ -148,8 +166,7 @@ def test_a_lake_of_a_version_without_mounts(
     assert stored(lake) == 30 and tops(lake) == whole
 
 
-def test_a_lake_without_them_answers_and_gets_them(area: Path, tmp_path: Path) -> None:
-    whole = tops(ingest(area, tmp_path / "whole", True))
+def test_a_lake_without_them_answers_and_gets_them(area: Path, whole: list[Any], tmp_path: Path) -> None:
     lake = ingest(area, tmp_path / "lake", False)
     assert stored(lake) == 0 and tops(lake) == whole
     recompute(lake)
@@ -158,8 +175,7 @@ def test_a_lake_without_them_answers_and_gets_them(area: Path, tmp_path: Path) -
     assert stored(lake) == 30 and tops(lake) == whole
 
 
-def test_a_lake_that_has_some_of_them(area: Path, tmp_path: Path) -> None:
-    whole = tops(ingest(area, tmp_path / "whole", True))
+def test_a_lake_that_has_some_of_them(area: Path, whole: list[Any], tmp_path: Path) -> None:
     ingest(area, tmp_path / "lake", True, limit=3)
     lake = ingest(area, tmp_path / "lake", False)
     assert stored(lake) == 15 and tops(lake) == whole
@@ -167,7 +183,8 @@ def test_a_lake_that_has_some_of_them(area: Path, tmp_path: Path) -> None:
     assert stored(lake) == 15 and tops(lake) == whole
 
 
-def test_a_log_that_is_written_again_replaces_its_rows(area: Path, tmp_path: Path) -> None:
+def test_a_log_that_is_written_again_replaces_its_rows(tmp_path: Path) -> None:
+    area = make_area(tmp_path / "logs")
     lake = ingest(area, tmp_path / "lake", True)
     before = tops(lake)
     log = sorted(area.iterdir())[0]

@@ -5,26 +5,29 @@ from __future__ import annotations
 import datetime
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import psycopg
 import pytest
+from here import Run, in_this_process
 from iolens.fleet import Lake
 from iolens.fleet.handover.postgres import TABLES, to_postgres
 from iolens.fleet.saved_queries import ask
 from postgres import postgres
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from small_lake import GIB, MIB, make_lake
+from small_lake import GIB, MIB, small_lake
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+@pytest.fixture
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_lake(tmp_path_factory.mktemp("fleet"))
+    return small_lake(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -13,20 +13,21 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from here import run_here
 from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.saved_queries import ask, find_query, parse, queries, statement
 from iolens.metrics import Dataset
 from iolens.schemas import load
 from jsonschema import Draft202012Validator
-from small_lake import GIB, MIB, make_lake
+from small_lake import GIB, MIB, small_lake
 
 Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_lake(tmp_path_factory.mktemp("fleet"))
+    return small_lake(tmp_path_factory)
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def data(lake: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def fleet(run_iolens: Callable[..., subprocess.CompletedProcess[str]], lake: Path) -> Fleet:
-    return lambda *args: run_iolens(["fleet", args[0], *args[1:], "--lake", lake])
+def fleet(lake: Path) -> Fleet:
+    return lambda *args: run_here("fleet", *args, "--lake", lake)
 
 
 def test_every_query_has_the_columns_that_it_describes(data: Any) -> None:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
+from here import Run, in_this_process
 from iolens.fleet import Lake
 from iolens.fleet.saved_queries import ask
 from iolens.schemas import load
 from jsonschema import Draft202012Validator
-from small_lake import make_lake
+from small_lake import small_lake
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+@pytest.fixture
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_lake(tmp_path_factory.mktemp("fleet"))
+    return small_lake(tmp_path_factory)
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ import shown
 
 ROOMS = ["api", "cli", "format", "modules", "python", "runtime", "tools"]
 TOP = ["Makefile", "meson.build", "meson.options", "pyproject.toml", "README.md", "LICENSE"]
+# The test is about what is in the log. How fast it is, and the companion in the kernel, are not in question.
+QUICKLY = ["-Doptimization=0", "-Ddebug=false", "-Dkernel=disabled", "-Dtests=false"]
 
 # Two objects; every rank gets and puts the same one, and puts one of its own.
 PROGRAM = """
@@ -102,8 +104,12 @@ def scratch(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Scratch:
         listed.replace("modules = ['posix',", "modules = ['posix', 'probe',", 1)
     )
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    env |= {
+        "CCACHE_BASEDIR": str(tree),
+        "CCACHE_NOHASHDIR": "1",
+    }  # where there is one, it knows the next copy, too
     build = tree / "build"
-    run("meson", "setup", build, cwd=tree, env=env)
+    run("meson", "setup", build, *QUICKLY, cwd=tree, env=env)
     run("ninja", "-C", build, env=env)
     library = tree / "modules" / "probe" / "library" / "probe.c"
     run("cc", "-shared", "-fPIC", "-I", library.parent, library, "-o", build / "libprobe.so")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import argparse
+import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -91,9 +91,10 @@ def test_pydarshan_reads_the_heat_maps(seen: Observed, darshan: ModuleType) -> N
 
 def test_pydarshan_makes_its_report(seen: Observed, darshan: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    command = [sys.executable, "-m", "darshan", "summary", str(seen.log), "--output", str(page)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    summary = importlib.import_module("darshan.cli.summary")
+    parser = argparse.ArgumentParser()
+    summary.setup_parser(parser)
+    summary.main(parser.parse_args([str(seen.log), "--output", str(page)]))  # to start it takes seconds each
     text = page.read_text()
     assert "Darshan Summary Report" in text
     assert ("Heat Map: HEATMAP POSIX" in text) == bool(moved(seen, "POSIX"))

@@ -6,23 +6,26 @@ import csv
 import json
 import subprocess
 from pathlib import Path
-from typing import Callable
 
 import pytest
+from here import Run, in_this_process
 from iolens.metrics import MODULES, SECTIONS
-
-Sql = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def sql(run_iolens: Sql, corpus: Path) -> Sql:
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
+
+
+@pytest.fixture
+def sql(run_iolens: Run, corpus: Path) -> Run:
     def ask(statement: str, *options: str, log: str = "ior-hdf5") -> subprocess.CompletedProcess[str]:
         return run_iolens(["sql", corpus / "logs" / f"{log}.darshan", statement, *options])
 
     return ask
 
 
-def test_the_same_rows_in_all_forms(sql: Sql) -> None:
+def test_the_same_rows_in_all_forms(sql: Run) -> None:
     statement = "select interface, bytes from metric.perf order by interface"
     expected = [{"interface": "mpiio", "bytes": 8398304}, {"interface": "posix", "bytes": 8398304}]
     expected.append({"interface": "stdio", "bytes": 2050})
@@ -36,20 +39,20 @@ def test_the_same_rows_in_all_forms(sql: Sql) -> None:
     assert lines[:3] == ["row 1", "  interface  mpiio", "  bytes      8398304"]
 
 
-def test_tables_can_be_listed(sql: Sql) -> None:
+def test_tables_can_be_listed(sql: Run) -> None:
     rows = json.loads(sql("show tables", "--format", "json").stdout)
     assert {row["name"] for row in rows} >= {*MODULES, *SECTIONS, "job", "file", "record", "name"}
     columns = json.loads(sql("describe file", "--format", "json").stdout)
     assert {"name", "bytes_read", "total_time"} <= {row["column_name"] for row in columns}
 
 
-def test_all_counters_are_there(sql: Sql) -> None:
+def test_all_counters_are_there(sql: Run) -> None:
     assert json.loads(sql("select sum(rw_switches)::bigint as n from posix", "--format", "json").stdout) == [
         {"n": 4}
     ]
 
 
-def test_many_logs_are_told_apart(run_iolens: Sql, corpus: Path) -> None:
+def test_many_logs_are_told_apart(run_iolens: Run, corpus: Path) -> None:
     logs = sorted((corpus / "logs").glob("release-*.darshan"))
     done = run_iolens(
         ["sql", *logs, "select log, count(*) as n from record group by log order by log", "--format", "csv"]
@@ -71,7 +74,7 @@ def test_many_logs_are_told_apart(run_iolens: Sql, corpus: Path) -> None:
         "select * from glob('/etc/*')",
     ],
 )
-def test_statements_reach_nothing_but_the_logs(sql: Sql, tmp_path: Path, statement: str) -> None:
+def test_statements_reach_nothing_but_the_logs(sql: Run, tmp_path: Path, statement: str) -> None:
     (tmp_path / "secret").write_text("secret")
     done = sql(statement.format(target=tmp_path / "target", secret=tmp_path / "secret"))
     assert (done.returncode, done.stdout) == (2, "")
@@ -79,7 +82,7 @@ def test_statements_reach_nothing_but_the_logs(sql: Sql, tmp_path: Path, stateme
     assert not (tmp_path / "target").exists()
 
 
-def test_a_wrong_statement_is_one_line(sql: Sql) -> None:
+def test_a_wrong_statement_is_one_line(sql: Run) -> None:
     done = sql("select byte_read from file")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert '"bytes_read"' in done.stderr
@@ -97,7 +100,7 @@ def test_a_result_of_any_width_fits_the_terminal(iolens: Path, corpus: Path) -> 
     assert any(line.split()[:1] == ["interface"] for line in done.stdout.splitlines())
 
 
-def test_slow_statements_print_rows_only(sql: Sql) -> None:
+def test_slow_statements_print_rows_only(sql: Run) -> None:
     statement = (
         "select count(*) as n from range(25000000) t(a) where hash(a) % 7 = 3 and md5(a::varchar) > 'f'"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ from typing import Any, Callable
 import places
 import pytest
 from made_log import Make
+from once import once
 from portal_site import ACCOUNTING, settings
-from small_lake import make_lake
+from small_lake import small_lake
 
 pytest.importorskip("starlette")
 pytest.importorskip("deltalake")
@@ -34,8 +36,15 @@ def make_log(tmp_path: Path) -> Make:
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("portal")
-    lake = make_lake(folder)
+    return (
+        once(tmp_path_factory, "portal", lambda folder: fill(folder, small_lake(tmp_path_factory))) / "lake"
+    )
+
+
+def fill(folder: Path, small: Path) -> None:
+    """The lake of nine jobs with accounting, and a log in quarantine."""
+    lake = folder / "lake"
+    shutil.copytree(small, lake)
     accounting = folder / "accounting.txt"
     accounting.write_text(ACCOUNTING)
     bad = folder / "bad"
@@ -49,7 +58,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
             [places.BIN, "fleet", *words, "--lake", lake], capture_output=True, text=True, check=False
         )
         assert done.returncode in (0, 4), done.stderr
-    return lake
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from iolens.fleet import Lake
 from iolens.fleet.saved_queries import queries, statement
 from iolens.fleet.series import load_series
 from row_differences import differences
-from small_lake import GIB, make_lake
+from small_lake import GIB, small_lake
 
 pytestmark = pytest.mark.skipif("SPARK_TESTS" not in os.environ, reason="make spark-tests runs this")
 
@@ -65,7 +65,7 @@ SERIES = """time,load,full
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_lake(tmp_path_factory.mktemp("fleet"))
+    return small_lake(tmp_path_factory)
 
 
 @pytest.fixture
