@@ -189,7 +189,7 @@ def test_what_is_no_store_is_named_and_left_out(
     (stores / "node.1.2.store").write_bytes(content)
     done, text = recover(run_iolens, tmp_path, stores)
     assert done.returncode == 4
-    assert "1 of 5 stores could not be read: the log is without them" in done.stderr
+    assert "1 of 5 stores could not be read: the log is without it" in done.stderr
     assert len([row for row in counts(text) if row[0] == "POSIX"]) == 160
     (missing,) = [row for row in shown.sections(text)["process"] if row["ended"] == "missing"]
     assert missing["exe"] == "node.1.2.store"

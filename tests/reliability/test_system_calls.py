@@ -58,7 +58,7 @@ def test_a_session_adds_less(root: Path, preload: Path, tmp_path: Path, command:
 
 
 # What every program does in any case.
-ANYHOW = {"openat", "read", "close", "mmap", "newfstatat", "exit_group"}
+ANYHOW = {"openat", "read", "close", "mmap", "mprotect", "newfstatat", "exit_group"}
 
 
 def test_every_call_in_the_sources_is_listed(root: Path) -> None:

@@ -16,6 +16,8 @@ Names = Mapping[int, Mapping[str, str]]
 
 # What a message names: its file, and the one that it is worst for.
 _NAMED = ("name", "worst")
+# Columns of evidence that hold names of files.
+_COLUMNS = ("name", "example")
 
 
 def final_names(data: Dataset) -> Names:
@@ -40,8 +42,11 @@ def shown_values(values: Mapping[str, Any], final: Mapping[str, str]) -> dict[st
 
 def under_final_names(evidence: Evidence, final: Mapping[str, str]) -> Evidence:
     """The rows with such names replaced."""
-    if not final or "name" not in evidence.columns:
+    at = {evidence.columns.index(column) for column in _COLUMNS if column in evidence.columns}
+    if not final or not at:
         return evidence
-    at = evidence.columns.index("name")
-    rows = tuple((*row[:at], final.get(row[at], row[at]), *row[at + 1 :]) for row in evidence.rows)
+    rows = tuple(
+        tuple(final.get(value, value) if n in at else value for n, value in enumerate(row))
+        for row in evidence.rows
+    )
     return replace(evidence, rows=rows)
