@@ -95,7 +95,8 @@ truth-real: build ## real programs and an expert's verdict of each, in ten to ni
 	[ -x .venv/real/bin/python ] || python3 -m venv .venv/real
 	.venv/real/bin/pip install -q $(shell $(bin)/python tests/truth/real/run.py --packages pypi)
 	[ $$(id -u) != 0 ] || ! command -v apt-get > /dev/null || apt-get install -qq -y --no-install-recommends $(shell $(bin)/python tests/truth/real/run.py --packages debian)
-	$(bin)/python tests/truth/real/run.py --json build/real.json $(if $(WORDS),,--page docs/findings-real.md) $(WORDS)
+	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
+	$(bin)/python tests/truth/real/run.py --json build/real.json --logs build/real --drishti .venv/truth/bin/drishti --page docs/findings-real.md $(WORDS)
 
 bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance.md: BENCHES="NAME..."
 	bench/run $(if $(FULL),--full) $(BENCHES)
@@ -134,7 +135,7 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/querypage.py docs/reference/queries.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
-	$(bin)/python tools/commandpage.py docs/reference/commands.md docs/man
+	$(bin)/python tools/commandpage.py docs/reference/commands.md
 	$(bin)/python tools/settingpage.py docs/reference/settings.md
 	$(bin)/python tools/modulepage.py docs/reference/modules.md
 

@@ -169,7 +169,7 @@ static const struct choice table[] = {
 	{"quiet", NULL, choice_flag, "print nothing for logs without faults", .letter = 'q'},
 };
 
-const struct choices check_choices = {
+static const struct choices check_choices = {
 	.command = "check",
 	.before = "check [OPTION...] LOG...\n"
 		  "\n"
@@ -185,7 +185,7 @@ const struct choices check_choices = {
 	.wanted = "no log given",
 };
 
-int check_main(int argc, char **argv)
+static int check_main(int argc, char **argv)
 {
 	bool quiet = false;
 	int code, at = choices_parse(&check_choices, argc, argv, &quiet, &code);
@@ -199,3 +199,13 @@ int check_main(int argc, char **argv)
 	progress_end();
 	return code;
 }
+
+const struct command check_command = {
+	.name = "check",
+	.main = check_main,
+	.group = GROUP_MAINTAIN,
+	.place = 10,
+	.about = "whether a log conforms to the format, and if not, what is wrong and where",
+	.choices = &check_choices,
+	.reads_logs = true,
+};

@@ -1,5 +1,5 @@
 /*
- * The native command line: one file per command, one row per command in main.c. A command gets its own name as argv[0]
+ * The native command line: one file per command, which defines a struct command. A command gets its own name as argv[0]
  * and returns an exit code.
  */
 #ifndef IOLENS_CLI_H
@@ -18,53 +18,36 @@ enum cli_exit {
 	CLI_PARTIAL = 4, /* what there was has been shown, and some is missing */
 };
 
-int run_main(int argc, char **argv);
-int recover_main(int argc, char **argv);
-int show_main(int argc, char **argv);
-int trace_main(int argc, char **argv);
-int info_main(int argc, char **argv);
-int check_main(int argc, char **argv);
-int collect_main(int argc, char **argv);
-int completion_main(int argc, char **argv);
-int config_main(int argc, char **argv);
-int convert_main(int argc, char **argv);
-int files_main(int argc, char **argv);
-int diff_main(int argc, char **argv);
-int merge_main(int argc, char **argv);
-int peak_main(int argc, char **argv);
-int disable_main(int argc, char **argv);
-int doctor_main(int argc, char **argv);
-int enable_main(int argc, char **argv);
-int top_main(int argc, char **argv);
-int watch_main(int argc, char **argv);
 /* Says on standard error which IOLENS_ variables have no effect; nothing where there are none. */
 void config_warn(void);
 /* Hands over to the command of this name in python/iolens/cli. */
 int python_main(int argc, char **argv);
 
 struct choices;
-extern const struct choices run_choices, recover_choices, show_choices, trace_choices, info_choices, check_choices,
-	completion_choices, config_choices, convert_choices, files_choices, diff_choices, merge_choices, peak_choices,
-	top_choices, watch_choices, disable_choices, doctor_choices, enable_choices, collect_choices;
 
 enum command_group { GROUP_OBSERVE, GROUP_LOOK, GROUP_EXPLAIN, GROUP_TRANSFORM, GROUP_MAINTAIN, GROUP_COUNT };
 
+/* What a command's file says of it, as NAME_command: tools/commands.py finds it there. */
 struct command {
 	const char *name;
 	int (*main)(int argc, char **argv);
 	enum command_group group;
+	int place; /* in its group: by number, then by name */
 	const char *about;
 	const struct choices *choices; /* NULL: it is written in Python and has its own */
-	bool reads_logs;               /* in this process */
-	bool python_reads_logs;
+	bool reads_logs;
 };
+
+/* All of them, as iolens --help lists them: made by the build. */
+extern const struct command *const commands[];
+extern const size_t command_count;
 
 /* Is a log among the arguments named by a lake, as in lake:4711? Then lake_main runs the command. */
 bool lake_asked(int argc, char **argv);
 int lake_main(int argc, char **argv);
 
 /* Tells completion of all commands, before it runs. */
-void completion_know(const struct command *commands, size_t n);
+void completion_know(const struct command *const *commands, size_t n);
 
 /*
  * From now on memory runs out at 1 GiB (or what IOLENS_MEMORY says) and 32 bytes for each byte of the files among the

@@ -41,7 +41,7 @@ static const struct choice table[] = {
 	{"limit", "SIZE", set_limit, "leave larger files where they are: 256M, 4G (1G)", .expect = "a size, as 256M"},
 };
 
-const struct choices collect_choices = {
+static const struct choices collect_choices = {
 	.command = "collect",
 	.before =
 		"collect [OPTION...] SPOOL AREA\n"
@@ -97,7 +97,7 @@ static int collect_all(struct pass *p, const char *spool)
 	return p->told ? CLI_PARTIAL : CLI_OK;
 }
 
-int collect_main(int argc, char **argv)
+static int collect_main(int argc, char **argv)
 {
 	struct pass p = {.of = {.limit = INT64_C(1) << 30, .spool = -1, .area = -1}};
 	int code, at = choices_parse(&collect_choices, argc, argv, &p.of, &code);
@@ -111,3 +111,12 @@ int collect_main(int argc, char **argv)
 	collector_close(&p.of);
 	return code;
 }
+
+const struct command collect_command = {
+	.name = "collect",
+	.main = collect_main,
+	.group = GROUP_MAINTAIN,
+	.place = 20,
+	.about = "move logs from where everybody may write to where only the site may",
+	.choices = &collect_choices,
+};

@@ -10,7 +10,7 @@
 #include "nearest.h"
 #include "offers.h"
 
-const struct choices completion_choices = {
+static const struct choices completion_choices = {
 	.command = "completion",
 	.before = "completion bash|zsh|fish\n\n"
 		  "Prints a script that completes commands, options and their values. Where it goes:\n\n"
@@ -60,13 +60,13 @@ static bool add_python(struct offers *o)
 
 static struct offers offers;
 
-void completion_know(const struct command *commands, size_t n)
+void completion_know(const struct command *const *commands, size_t n)
 {
 	offers.commands = commands;
 	offers.ncommands = n;
 }
 
-int completion_main(int argc, char **argv)
+static int completion_main(int argc, char **argv)
 {
 	char hint[NEAREST_HINT];
 	int s = 0, code, at = choices_parse(&completion_choices, argc, argv, NULL, &code);
@@ -86,3 +86,12 @@ int completion_main(int argc, char **argv)
 		     : cli_fail(CLI_PARTIAL, "completion: commands in Python do not start here: the script has their "
 					     "names without options");
 }
+
+const struct command completion_command = {
+	.name = "completion",
+	.main = completion_main,
+	.group = GROUP_MAINTAIN,
+	.place = 40,
+	.about = "print completion scripts for bash, zsh and fish",
+	.choices = &completion_choices,
+};

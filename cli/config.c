@@ -28,7 +28,7 @@ static const struct choice table[] = {
 	 offsetof(struct options, shared), 0, 0, false, NULL, NULL},
 };
 
-const struct choices config_choices = {
+static const struct choices config_choices = {
 	.command = "config",
 	.before = "config [FILE]\n"
 		  "       iolens config --static-ldflags [--pkg-config] [ARCHIVE...]\n"
@@ -168,7 +168,7 @@ void config_warn(void)
 	witness_end(&w, in);
 }
 
-int config_main(int argc, char **argv)
+static int config_main(int argc, char **argv)
 {
 	struct options o = {0};
 	int code, at = choices_parse(&config_choices, argc, argv, &o, &code);
@@ -189,3 +189,12 @@ int config_main(int argc, char **argv)
 		return cli_fail(CLI_INPUT, "%s: cannot be read: %s", argv[at], strerror(errno));
 	return show_settings(argv[at]);
 }
+
+const struct command config_command = {
+	.name = "config",
+	.main = config_main,
+	.group = GROUP_OBSERVE,
+	.place = 30,
+	.about = "show the settings that a program would run with, and where each comes from",
+	.choices = &config_choices,
+};

@@ -89,7 +89,7 @@ static const struct choice table[] = {
 	 .expect = "a passphrase that is not empty"},
 };
 
-const struct choices convert_choices = {
+static const struct choices convert_choices = {
 	.command = "convert",
 	.before = "convert [OPTION...] LOG NEWLOG\n"
 		  "\n"
@@ -208,7 +208,7 @@ static int convert(struct conversion *c)
 	return keep_smaller(c);
 }
 
-int convert_main(int argc, char **argv)
+static int convert_main(int argc, char **argv)
 {
 	static struct conversion c;
 	int code, at = choices_parse(&convert_choices, argc, argv, &c, &code);
@@ -225,3 +225,13 @@ int convert_main(int argc, char **argv)
 	filter_close(&c.filter);
 	return code;
 }
+
+const struct command convert_command = {
+	.name = "convert",
+	.main = convert_main,
+	.group = GROUP_TRANSFORM,
+	.place = 10,
+	.about = "rewrite a log: in the newest format, in part, annotated, anonymized",
+	.choices = &convert_choices,
+	.reads_logs = true,
+};

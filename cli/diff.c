@@ -405,7 +405,7 @@ static int diff_logs(struct diff_options *o, char **paths)
 	return code;
 }
 
-int diff_main(int argc, char **argv)
+static int diff_main(int argc, char **argv)
 {
 	static struct diff_options o;
 	int code, at = diff_parse(argc, argv, &o, &code);
@@ -414,3 +414,13 @@ int diff_main(int argc, char **argv)
 	diff_options_close(&o);
 	return code;
 }
+
+const struct command diff_command = {
+	.name = "diff",
+	.main = diff_main,
+	.group = GROUP_EXPLAIN,
+	.place = 40,
+	.about = "every counter that differs between two logs, with tolerances",
+	.choices = &diff_choices,
+	.reads_logs = true,
+};

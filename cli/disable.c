@@ -12,7 +12,7 @@
 #include "cli.h"
 #include "logname.h"
 
-const struct choices disable_choices = {
+static const struct choices disable_choices = {
 	.command = "disable",
 	.before = "disable\n"
 		  "\n"
@@ -22,7 +22,7 @@ const struct choices disable_choices = {
 	.arguments = "",
 };
 
-const struct choices enable_choices = {
+static const struct choices enable_choices = {
 	.command = "enable",
 	.before = "enable\n"
 		  "\n"
@@ -58,7 +58,7 @@ static int parse(const struct choices *choices, int argc, char **argv, char path
 	return -1;
 }
 
-int disable_main(int argc, char **argv)
+static int disable_main(int argc, char **argv)
 {
 	char path[PATH_MAX];
 	int code = parse(&disable_choices, argc, argv, path);
@@ -73,7 +73,7 @@ int disable_main(int argc, char **argv)
 	return CLI_OK;
 }
 
-int enable_main(int argc, char **argv)
+static int enable_main(int argc, char **argv)
 {
 	char path[PATH_MAX];
 	int code = parse(&enable_choices, argc, argv, path);
@@ -84,3 +84,21 @@ int enable_main(int argc, char **argv)
 	puts("enabled");
 	return CLI_OK;
 }
+
+const struct command disable_command = {
+	.name = "disable",
+	.main = disable_main,
+	.group = GROUP_OBSERVE,
+	.place = 50,
+	.about = "observe none of your programs where the site does so",
+	.choices = &disable_choices,
+};
+
+const struct command enable_command = {
+	.name = "enable",
+	.main = enable_main,
+	.group = GROUP_OBSERVE,
+	.place = 60,
+	.about = "undo iolens disable",
+	.choices = &enable_choices,
+};

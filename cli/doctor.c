@@ -26,7 +26,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct options, json)},
 };
 
-const struct choices doctor_choices = {
+static const struct choices doctor_choices = {
 	.command = "doctor",
 	.runs_command = true,
 	.before = "doctor [OPTION...] [[--] COMMAND]\n"
@@ -41,7 +41,7 @@ const struct choices doctor_choices = {
 	.n = sizeof table / sizeof *table,
 };
 
-int doctor_main(int argc, char **argv)
+static int doctor_main(int argc, char **argv)
 {
 	struct options o = {0};
 	static struct doctor d;
@@ -64,3 +64,12 @@ int doctor_main(int argc, char **argv)
 	checks_free(&d.checks);
 	return code;
 }
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.main = doctor_main,
+	.group = GROUP_OBSERVE,
+	.place = 40,
+	.about = "whether observing works here, and why a job has left no log",
+	.choices = &doctor_choices,
+};

@@ -109,7 +109,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "as JSON, with numbers in bytes and seconds", .at = offsetof(struct request, json)},
 };
 
-const struct choices files_choices = {
+static const struct choices files_choices = {
 	.command = "files",
 	.before =
 		"files [OPTION...] LOG\n"
@@ -137,7 +137,7 @@ const struct choices files_choices = {
 	.wanted = "give one log",
 };
 
-int files_main(int argc, char **argv)
+static int files_main(int argc, char **argv)
 {
 	struct request r = {0};
 	int code, at = choices_parse(&files_choices, argc, argv, &r, &code);
@@ -146,3 +146,13 @@ int files_main(int argc, char **argv)
 	r.log = argv[at];
 	return print_files(&r);
 }
+
+const struct command files_command = {
+	.name = "files",
+	.main = files_main,
+	.group = GROUP_LOOK,
+	.place = 20,
+	.about = "its files as a table: size, bytes moved, time, operations, re-reading",
+	.choices = &files_choices,
+	.reads_logs = true,
+};

@@ -251,6 +251,8 @@ static void print_info(struct info *i)
 	print_trailer(i);
 	digest_ways(i, &ways);
 	moved_print(stdout, &ways);
+	if (ways.own_log)
+		puts("not in it: what the process moved after it had written this log");
 	print_unrecorded(&ways);
 	beside_print(stdout, &i->beside);
 	if (platform_print(stdout, i->trailer, &err) < 0)
@@ -347,7 +349,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, .about = "the same as JSON"},
 };
 
-const struct choices info_choices = {
+static const struct choices info_choices = {
 	.command = "info",
 	.before = "info [OPTION...] LOG\n"
 		  "\n"
@@ -362,7 +364,7 @@ const struct choices info_choices = {
 	.wanted = "give one log",
 };
 
-int info_main(int argc, char **argv)
+static int info_main(int argc, char **argv)
 {
 	static struct info i;
 	struct log_error err;
@@ -382,3 +384,13 @@ int info_main(int argc, char **argv)
 	log_close(i.log);
 	return i.exit;
 }
+
+const struct command info_command = {
+	.name = "info",
+	.main = info_main,
+	.group = GROUP_LOOK,
+	.place = 10,
+	.about = "one page about a log: job, modules, sizes, verdict",
+	.choices = &info_choices,
+	.reads_logs = true,
+};

@@ -59,7 +59,7 @@ static const struct choice table[] = {
 	 .at = offsetof(struct request, merge.drop_trailer)},
 };
 
-const struct choices merge_choices = {
+static const struct choices merge_choices = {
 	.command = "merge",
 	.before = "merge [OPTION...] --output NEWLOG LOG...\n"
 		  "\n"
@@ -122,7 +122,7 @@ static int report(const struct request *r)
 	return code;
 }
 
-int merge_main(int argc, char **argv)
+static int merge_main(int argc, char **argv)
 {
 	struct request r = {.merge.reads = progress_step};
 	struct log_error err = {0};
@@ -150,3 +150,13 @@ int merge_main(int argc, char **argv)
 	}
 	return report(&r);
 }
+
+const struct command merge_command = {
+	.name = "merge",
+	.main = merge_main,
+	.group = GROUP_TRANSFORM,
+	.place = 20,
+	.about = "combine several logs: of processes, nodes, steps, or different jobs",
+	.choices = &merge_choices,
+	.reads_logs = true,
+};

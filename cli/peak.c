@@ -73,7 +73,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct request, json)},
 };
 
-const struct choices peak_choices = {
+static const struct choices peak_choices = {
 	.command = "peak",
 	.before = "peak [OPTION...] DIRECTORY\n"
 		  "\n"
@@ -170,7 +170,7 @@ static int64_t room_in(const char *directory, int64_t wanted)
 	return room < (double)wanted ? (int64_t)room : wanted;
 }
 
-int peak_main(int argc, char **argv)
+static int peak_main(int argc, char **argv)
 {
 	struct request r = {.seconds = 2, .size = (int64_t)1 << 30};
 	struct measurement m;
@@ -198,3 +198,12 @@ int peak_main(int argc, char **argv)
 	print_peak(&r, &p, &m);
 	return r.save ? save(&r, &p, &m) : CLI_OK;
 }
+
+const struct command peak_command = {
+	.name = "peak",
+	.main = peak_main,
+	.group = GROUP_OBSERVE,
+	.place = 110,
+	.about = "measure what the storage of a directory can do, to compare a job's rates with",
+	.choices = &peak_choices,
+};

@@ -79,7 +79,7 @@ static const struct choice table[] = {
 	 .at = offsetof(struct options, remove)},
 };
 
-const struct choices recover_choices = {
+static const struct choices recover_choices = {
 	.command = "recover",
 	.before = "recover [OPTION...] STORE|DIRECTORY...\n"
 		  "       iolens recover --job N [OPTION...]\n"
@@ -227,7 +227,7 @@ static int fail_usage(const struct options *o, int arguments)
 	return CLI_OK;
 }
 
-int recover_main(int argc, char **argv)
+static int recover_main(int argc, char **argv)
 {
 	struct options o = {0};
 	if (argc == 1)
@@ -249,3 +249,12 @@ int recover_main(int argc, char **argv)
 	recovery_free(&o.of);
 	return code;
 }
+
+const struct command recover_command = {
+	.name = "recover",
+	.main = recover_main,
+	.group = GROUP_OBSERVE,
+	.place = 20,
+	.about = "make the log of a job from what its processes left behind",
+	.choices = &recover_choices,
+};

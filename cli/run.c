@@ -16,6 +16,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "epoch.h"
+#include "kernel_companion.h"
 #include "launcher.h"
 #include "linked_in.h"
 #include "live_line.h"
@@ -93,7 +94,7 @@ static const struct choice table[] = {
 	 .optional = true},
 };
 
-const struct choices run_choices = {
+static const struct choices run_choices = {
 	.command = "run",
 	.runs_command = true,
 	.before = "run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
@@ -403,7 +404,7 @@ static int prepare(struct options *o, struct session_dir *session, int argc, cha
 	return 0;
 }
 
-int run_main(int argc, char **argv)
+static int run_main(int argc, char **argv)
 {
 	struct options o = {0};
 	struct session_dir session;
@@ -444,3 +445,12 @@ int run_main(int argc, char **argv)
 	abandoned_collect(o.quiet ? NULL : "run", o.quiet ? ignore_leftover : announce_leftover, LEFTOVER_FEW);
 	child_same_end(end.status);
 }
+
+const struct command run_command = {
+	.name = "run",
+	.main = run_main,
+	.group = GROUP_OBSERVE,
+	.place = 10,
+	.about = "run a command and write one log of what its process tree reads and writes",
+	.choices = &run_choices,
+};

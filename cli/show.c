@@ -129,7 +129,7 @@ static void show_log(struct show *s)
 		show_trailer(s);
 }
 
-int show_main(int argc, char **argv)
+static int show_main(int argc, char **argv)
 {
 	struct show s = {0};
 	struct log_error err;
@@ -150,3 +150,13 @@ int show_main(int argc, char **argv)
 	filter_close(&s.filter);
 	return failed ? cli_fail(CLI_INPUT, "standard output: %s", strerror(failed)) : s.exit;
 }
+
+const struct command show_command = {
+	.name = "show",
+	.main = show_main,
+	.group = GROUP_LOOK,
+	.place = 30,
+	.about = "its counters, line by line, as darshan-parser prints them",
+	.choices = &show_choices,
+	.reads_logs = true,
+};

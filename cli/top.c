@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "json.h"
 #include "live_json.h"
+#include "live_metrics.h"
 #include "live_nodes.h"
 #include "live_page.h"
 #include "live_screen.h"
@@ -71,7 +72,7 @@ static const struct choice table[] = {
 	 .at = offsetof(struct request, metrics)},
 };
 
-const struct choices top_choices = {
+static const struct choices top_choices = {
 	.command = "top",
 	.before = "top [OPTION...] [JOB]\n\n"
 		  "What observed programs on this node read and write right now: rates by job, file, process, "
@@ -269,15 +270,16 @@ static int answer(struct watching *w)
 	return live_nodes_answer(STDIN_FILENO, STDOUT_FILENO, w->names, &err) < 0 ? fail_look(&err) : CLI_OK;
 }
 
-int top_main(int argc, char **argv)
+static int top_main(int argc, char **argv)
 {
 	struct request r = {.every = 1, .rows = 20};
-	struct watching w = {.names = live_names_make()};
+	struct watching w = {0};
 	struct live l = {0};
 	int code, at = choices_parse(&top_choices, argc, argv, &r, &code);
 	if (at < 0)
 		return code;
 	r.wanted = at < argc ? argv[at] : NULL;
+	w.names = live_names_make();
 	if (!w.names)
 		return cli_fail(CLI_INPUT, "top: not enough memory");
 	code = r.answer ? answer(&w) : open_nodes(&r, &w);
@@ -290,3 +292,12 @@ int top_main(int argc, char **argv)
 	live_names_free(w.names);
 	return code;
 }
+
+const struct command top_command = {
+	.name = "top",
+	.main = top_main,
+	.group = GROUP_OBSERVE,
+	.place = 80,
+	.about = "what programs read and write right now, by job, file and process",
+	.choices = &top_choices,
+};

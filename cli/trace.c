@@ -128,7 +128,7 @@ static const struct choice table[] = {
 	{"show-incomplete", NULL, set_incomplete, .about = "show modules with incomplete data, too"},
 };
 
-const struct choices trace_choices = {
+static const struct choices trace_choices = {
 	.command = "trace",
 	.before = "trace [OPTION...] LOG\n"
 		  "\n"
@@ -154,7 +154,7 @@ static void trace_log(struct trace *t)
 	stripes_close(stripes);
 }
 
-int trace_main(int argc, char **argv)
+static int trace_main(int argc, char **argv)
 {
 	struct trace t = {.filter.max_size = INT64_MAX};
 	struct show *s = &t.show;
@@ -175,3 +175,13 @@ int trace_main(int argc, char **argv)
 	filter_close(&t.filter.records);
 	return failed ? cli_fail(CLI_INPUT, "standard output: %s", strerror(failed)) : s->exit;
 }
+
+const struct command trace_command = {
+	.name = "trace",
+	.main = trace_main,
+	.group = GROUP_LOOK,
+	.place = 40,
+	.about = "its traced accesses, one by one, as darshan-dxt-parser prints them",
+	.choices = &trace_choices,
+	.reads_logs = true,
+};

@@ -42,7 +42,7 @@ static const struct choice table[] = {
 	{"json", NULL, choice_flag, "what is found as JSON", .at = offsetof(struct request, json)},
 };
 
-const struct choices watch_choices = {
+static const struct choices watch_choices = {
 	.command = "watch",
 	.before = "watch [OPTION...] [JOB]\n\n"
 		  "Waits until a call of the job on a file has lasted for too long, and says whose it is, which call, "
@@ -249,14 +249,15 @@ static int watch(struct watching *w, const struct request *r)
 	}
 }
 
-int watch_main(int argc, char **argv)
+static int watch_main(int argc, char **argv)
 {
 	struct request r = {.stall = 60};
-	struct watching w = {.names = live_names_make(), .json = {.out = stdout}};
+	struct watching w = {.json = {.out = stdout}};
 	int code, at = choices_parse(&watch_choices, argc, argv, &r, &code);
 	if (at < 0)
 		return code;
 	r.wanted = at < argc ? argv[at] : NULL;
+	w.names = live_names_make();
 	code = w.names ? watch(&w, &r) : cli_fail(CLI_INPUT, "watch: not enough memory");
 	for (size_t n = 0; n < w.n; n++)
 		live_waits_free(&w.jobs[n].waits);
@@ -264,3 +265,12 @@ int watch_main(int argc, char **argv)
 	live_names_free(w.names);
 	return code;
 }
+
+const struct command watch_command = {
+	.name = "watch",
+	.main = watch_main,
+	.group = GROUP_OBSERVE,
+	.place = 90,
+	.about = "which process waits in which call on which file: for jobs that hang",
+	.choices = &watch_choices,
+};

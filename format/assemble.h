@@ -72,4 +72,7 @@ void assemble_name(char *out, size_t room, const char *path, size_t n, bool mpi)
 int assemble_memory(const struct assemble_job *job, const void *store, size_t size, const char *path,
 		    struct log_error *err);
 
+/* What precompressed.h makes ahead of a store, for the trace of a rank's own store in memory: trace_reader.h reads it. */
+int traces_ahead_make(const void *store, size_t size, int64_t rank, const char *path, struct log_error *err);
+
 #endif

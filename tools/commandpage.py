@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""Write the reference page of all commands, and a man page of each, from what they print with --help.
+"""Write the reference page of all commands, or a man page of each, from what they print with --help.
 
-usage: commandpage.py FILE.md MAN_FOLDER
+usage: commandpage.py FILE.md                             the page, of the iolens of this Python's environment
+       commandpage.py --man IOLENS PACKAGE FOLDER FILE.d  man pages, by the build: IOLENS is the native program,
+                                                          PACKAGE the folder with iolens's Python sources; FILE.d
+                                                          tells Ninja what was read
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-
-IOLENS = Path(sys.executable).parent / "iolens"
+from types import ModuleType
 
 EXIT_CODES = {
     "0": "ok",
@@ -31,16 +37,23 @@ What they are good for, with examples: the [guide](../guide/README.md). Settings
 [settings](settings.md)."""
 
 
-def help_of(*command: str) -> str:
-    """What ``iolens COMMAND... --help`` prints, on a terminal of 80 columns."""
+Help = Callable[..., str]
+"""Of a command, by its words: what it prints with ``--help``, on a terminal of 80 columns."""
+
+
+def ask(iolens: Path, *words: str) -> str:
     done = subprocess.run(
-        [str(IOLENS), *command, "--help"],
+        [str(iolens), *words, "--help"],
         check=True,
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "80"},
     )
     return done.stdout.rstrip() + "\n"
+
+
+def installed(*words: str) -> str:
+    return ask(Path(sys.executable).parent / "iolens", *words)
 
 
 def commands(overview: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -56,7 +69,7 @@ def below(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^  ([a-z]+)  +(.+)$", text.partition("\nCommands:\n")[2], re.M)
 
 
-def page() -> str:
+def page(help_of: Help) -> str:
     overview = help_of()
     lines = [_HEAD, "", "```text", overview.rstrip(), "```", ""]
     for heading, listed in commands(overview):
@@ -138,27 +151,116 @@ def man(name: str, does: str, text: str, others: list[str]) -> str:
     return "\n".join(page) + "\n"
 
 
-def write_man(folder: Path) -> None:
+def man_pages(help_of: Help) -> Iterator[tuple[str, str]]:
+    """(name of the file, text) of each."""
     overview = help_of()
     listed = [one for _, found in commands(overview) for one in found]
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.1"):
-        old.unlink()
     names = [f"iolens-{name}" for name, _ in listed]
     does = overview.partition("\n")[0].removeprefix("iolens shows ").rstrip(".")
-    (folder / "iolens.1").write_text(man("", f"shows {does}", overview.partition("\n\n")[2], names))
+    yield "iolens.1", man("", f"shows {does}", overview.partition("\n\n")[2], names)
     for name, says in listed:
         text = help_of(name)
         inner = [one for one, _ in below(text)]
         others = ["iolens", *(f"iolens-{name}-{one}" for one in inner)]
-        (folder / f"iolens-{name}.1").write_text(man(name, says, text, others))
+        yield f"iolens-{name}.1", man(name, says, text, others)
         for one, does in below(text):
             own = man(f"{name}-{one}", does.rstrip("."), help_of(name, one), ["iolens", f"iolens-{name}"])
-            (folder / f"iolens-{name}-{one}.1").write_text(own)
+            yield f"iolens-{name}-{one}.1", own
+
+
+# ---- in the build ----
+
+# What commands import at their head, and the build does not have.
+AWAY = ("arro3", "deltalake", "duckdb", "mpmath")
+
+
+class Attributes(type):
+    """Has every attribute."""
+
+    def __getattr__(cls, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything
+
+
+class Anything(Exception, metaclass=Attributes):
+    """In place of what is in such a module: a base, an error to catch, a function called at the head of a file."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(())
+
+
+class Absent(ModuleType):
+    """In place of a module that only running a command needs."""
+
+    def __getattr__(self, name: str) -> object:
+        return Attributes.__getattr__(Anything, name)
+
+
+class Absence(MetaPathFinder, Loader):
+    """The last to be asked for a module: a help is printed before DuckDB and the like are installed."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        away = fullname.partition(".")[0] in AWAY or fullname == "iolens.log._native"
+        return ModuleSpec(fullname, self, is_package=True) if away else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def built(iolens: Path, package: Path) -> Help:
+    """Of the native program, and of the sources in Python in this process."""
+    sys.path.insert(0, str(package))
+    sys.dont_write_bytecode = True
+    sys.meta_path.append(Absence())
+    os.environ["COLUMNS"] = "80"
+    import iolens as sources
+
+    vars(sources)["__version__"] = ""  # which only what is installed has
+    from iolens.cli.command import command_names
+    from iolens.cli.command import iolens as group
+
+    interpreted = command_names()
+
+    def help_of(*words: str) -> str:
+        if words[:1] not in [(name,) for name in interpreted]:
+            return ask(iolens, *words)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            group.main([*words, "--help"], prog_name="iolens", standalone_mode=False)
+        return printed.getvalue().rstrip() + "\n"
+
+    return help_of
+
+
+def write_man(iolens: Path, package: Path, folder: Path, depfile: Path) -> None:
+    pages = dict(man_pages(built(iolens, package)))
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.1"):
+        old.unlink()
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    files = [str(getattr(module, "__file__", None) or "") for module in sys.modules.values()]
+    read = sorted({file for file in files if file.startswith(f"{package}/")})
+    folders = [str(package / "iolens" / "cli"), str(package / "iolens" / "cli" / "fleet")]
+    inputs = " ".join(path.replace(" ", "\\ ") for path in [*folders, *read])
+    depfile.write_text(f"{folder}: {inputs}\n", encoding="utf-8")
+
+
+def main(args: list[str]) -> None:
+    if len(args) == 5 and args[0] == "--man":
+        write_man(*map(Path, args[1:]))
+    elif len(args) == 1:
+        Path(args[0]).write_text(page(installed), encoding="utf-8")
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    Path(sys.argv[1]).write_text(page(), encoding="utf-8")
-    write_man(Path(sys.argv[2]))
+    main(sys.argv[1:])

@@ -46,7 +46,9 @@ def compile_for(build: Path, prefix: Path, meson: str) -> None:
     # Meson keeps folders that followed from another prefix.
     if build.exists() and f"prefix={prefix}\n" not in (build / "for").read_text():
         shutil.rmtree(build)
-    if not build.exists():
+    if build.exists():
+        run(meson, "setup", "--reconfigure", build)
+    else:
         run(meson, "setup", *settings, build)
         (build / "for").write_text(f"prefix={prefix}\n")
     run(meson, "compile", "-C", build)

@@ -54,7 +54,7 @@ void offers_add_native(struct offers *o)
 {
 	struct offer *f;
 	for (size_t i = 0; i < o->ncommands; i++) {
-		const struct command *command = &o->commands[i];
+		const struct command *command = o->commands[i];
 		for (size_t k = 0; command->choices && k < command->choices->n; k++)
 			if ((f = next(o, command->name)))
 				fill(f, &command->choices->table[k]);
@@ -70,9 +70,9 @@ void offers_add_line(struct offers *o, char *line)
 	for (int n = 0; n < 5; n++)
 		if (!(field[n] = strsep(&line, "\t\n")))
 			return;
-	while (i < o->ncommands && (o->commands[i].choices || strcmp(o->commands[i].name, field[0])))
+	while (i < o->ncommands && (o->commands[i]->choices || strcmp(o->commands[i]->name, field[0])))
 		i++;
-	struct offer *f = i < o->ncommands ? next(o, o->commands[i].name) : NULL;
+	struct offer *f = i < o->ncommands ? next(o, o->commands[i]->name) : NULL;
 	if (!f)
 		return;
 	f->letter = *field[2];

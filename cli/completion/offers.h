@@ -21,7 +21,7 @@ enum { OFFERS_MOST = 512 };
 struct command;
 
 struct offers {
-	const struct command *commands;
+	const struct command *const *commands;
 	size_t ncommands;
 	size_t n;
 	struct offer offer[OFFERS_MOST];

@@ -103,7 +103,7 @@ static void bash_values(FILE *out, const struct offers *o)
 			fprintf(out, "	\"%s --%s\") values='%s' ;;\n", f->command, f->name, f->words);
 	}
 	for (size_t i = 0; i < o->ncommands; i++) {
-		const struct command *command = &o->commands[i];
+		const struct command *command = o->commands[i];
 		if (!arguments_of(command))
 			continue;
 		fprintf(out, "	\"%s %s\") values='", command->name, command->name);
@@ -118,10 +118,10 @@ static void write_bash(FILE *out, const struct offers *o)
 	fputs(bash_start, out);
 	fputs("	commands='", out);
 	for (size_t i = 0; i < o->ncommands; i++)
-		fprintf(out, "%s%s", i ? " " : "", o->commands[i].name);
+		fprintf(out, "%s%s", i ? " " : "", o->commands[i]->name);
 	fputs("'\n	case \"$command\" in\n", out);
 	for (size_t i = 0; i < o->ncommands; i++) {
-		const struct command *command = &o->commands[i];
+		const struct command *command = o->commands[i];
 		fprintf(out, "	%s) options='", command->name);
 		bash_options(out, o, command->name);
 		fputs("' taking='", out);
@@ -184,7 +184,7 @@ static void write_zsh(FILE *out, const struct offers *o)
 	      "	commands=(\n",
 	      out);
 	for (size_t i = 0; i < o->ncommands; i++) {
-		const struct command *command = &o->commands[i];
+		const struct command *command = o->commands[i];
 		fprintf(out, "		'%s:", command->name);
 		write_words(out, command->about, ":\\", "\\");
 		fputs("'\n", out);
@@ -199,7 +199,7 @@ static void write_zsh(FILE *out, const struct offers *o)
 	      "	case $words[1] in\n",
 	      out);
 	for (size_t i = 0; i < o->ncommands; i++)
-		zsh_command(out, o, &o->commands[i]);
+		zsh_command(out, o, o->commands[i]);
 	fputs("	esac\n"
 	      "}\n"
 	      "if [[ $funcstack[1] == _iolens ]]; then _iolens \"$@\"; else compdef _iolens iolens; fi\n",
@@ -258,9 +258,9 @@ static void write_fish(FILE *out, const struct offers *o)
 	      "complete -c iolens -n __iolens_bare -l version -d 'the version'\n",
 	      out);
 	for (size_t i = 0; i < o->ncommands; i++)
-		fish_arguments(out, &o->commands[i]);
+		fish_arguments(out, o->commands[i]);
 	for (size_t i = 0; i < o->ncommands; i++) {
-		const struct command *command = &o->commands[i];
+		const struct command *command = o->commands[i];
 		fprintf(out, "complete -c iolens -n __iolens_bare -a %s -d ", command->name);
 		fish_quoted(out, command->about);
 		fputs("\n", out);

@@ -38,6 +38,8 @@ struct diff_options {
 	bool json, brief;
 };
 
+extern const struct choices diff_choices;
+
 /* Returns the place of the logs in argv, or -1 and an exit code. */
 int diff_parse(int argc, char **argv, struct diff_options *o, int *code);
 void diff_options_close(struct diff_options *o);

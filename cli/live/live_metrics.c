@@ -1,7 +1,9 @@
 /* No names of files: each would be a series of its own for as long as the server keeps them. */
+#include "live_metrics.h"
+
 #include <inttypes.h>
 
-#include "live_json.h"
+#include "output.h"
 
 enum value { RUNNING, RUN_TIME, READ_BYTES, WRITTEN_BYTES, READS, WRITES, OPENS, TIME, WAITING, VALUES };
 

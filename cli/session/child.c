@@ -214,13 +214,13 @@ static void raise_limit(int resource)
  * Only the command may hold its input and output open: the process at their other end waits for the last holder. And what
  * we open must neither get the number of a standard stream that the caller has closed nor fail by a limit of his.
  */
-static void let_go(int lock, int *io)
+static void let_go(int *lock, int *io)
 {
 	unsigned first = STDERR_FILENO + 1;
 	int kept = *io < 0 ? -1 : fcntl(*io, F_DUPFD_CLOEXEC, (int)first + 2); /* out of the way */
 	*io = kept;
-	if (lock == (int)first || (lock >= 0 && dup3(lock, (int)first, O_CLOEXEC) >= 0))
-		first++;
+	bool held = *lock == (int)first || (*lock >= 0 && dup3(*lock, (int)first, O_CLOEXEC) >= 0);
+	*lock = held ? (int)first++ : -1;
 	if (kept >= 0 && dup3(kept, (int)first, O_CLOEXEC) >= 0)
 		*io = (int)first++;
 	int null = open("/dev/null", O_RDWR);
@@ -273,13 +273,13 @@ static void dismiss_witness(const struct child *c)
 	waitpid(c->witness, NULL, 0);
 }
 
-int child_run(char **command, const struct session_dir *session, struct child_end *end)
+int child_run(char **command, struct session_dir *session, struct child_end *end)
 {
 	struct child c = {.io = -1};
 	int code = 0;
 	if (start(&c, command, session)) {
 		session_dir_describe_node(session); /* meanwhile */
-		let_go(session->lock, &c.io);
+		let_go(&session->lock, &c.io);
 		ended_stores_begin(session);
 		await(&c, end);
 		ended_stores_end();

@@ -18,31 +18,17 @@ struct child_end {
 	int start_error;            /* errno of an exec that failed, 0 = it did not */
 };
 
+/* Before the first file is written: `ulimit -f` must not end us. The command gets the caller's disposition. */
+void child_ignore_file_size(void);
+
 /*
  * Starts the command, passes on what is sent to us alone, and waits for its end. Returns 0, or an exit code when no
  * process could be made (the reason printed). From then on signals are blocked and SIGPIPE and SIGXFSZ ignored: what we
  * write cannot end us.
  */
-/* Before the first file is written: `ulimit -f` must not end us. The command gets the caller's disposition. */
-void child_ignore_file_size(void);
-
-int child_run(char **command, const struct session_dir *session, struct child_end *end);
+int child_run(char **command, struct session_dir *session, struct child_end *end);
 
 /* Ends this process with the command's exit code or by its signal. */
 _Noreturn void child_same_end(int status);
-
-/* ---- the companion that observes by eBPF what nothing can be preloaded into: iolens run --kernel ---- */
-
-/*
- * Starts it, for the children of this process: its process number. The session's time begins when it is ready. Where it cannot be had one line says why, the job goes on
- * without, and this is 0.
- */
-pid_t kernel_companion_begin(struct session_dir *session);
-
-/* Lets it write what it has; says it if that is not all. */
-void kernel_companion_end(pid_t companion);
-
-/* Where there was none: a store of the command with what /proc has told of it as a whole. False with errno. */
-bool kernel_totals_write(char **command, const struct session_dir *session, const struct child_end *end);
 
 #endif

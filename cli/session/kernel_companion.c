@@ -1,4 +1,4 @@
-#include "child.h"
+#include "kernel_companion.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "cli.h"
 #include "outside.h"
 
-enum { START_MS = 10000, END_MS = 30000, LINE = 256 };
+enum { START_MS = 30000, END_MS = 30000, LINE = 256 };
 
 /* Beside this program, or in its place in the build folder. */
 static bool find(char *path, size_t room)
@@ -82,6 +82,15 @@ static bool is_ready(const char *line, struct session_dir *session)
 	return true;
 }
 
+/* What was waited for is no part of the command's run. */
+static void begin_now(struct session_dir *session)
+{
+	struct epoch now = epoch_now();
+	session->epoch.realtime = now.realtime;
+	session->epoch.monotonic = now.monotonic;
+	session->epoch.counter = session->epoch.counter ? now.counter : 0;
+}
+
 pid_t kernel_companion_begin(struct session_dir *session)
 {
 	char path[4096], line[LINE] = "";
@@ -103,6 +112,7 @@ pid_t kernel_companion_begin(struct session_dir *session)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
+	begin_now(session);
 	return go_without(heard ? line : "iolens-kernel does not start");
 }
 

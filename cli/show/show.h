@@ -36,6 +36,8 @@ struct show {
 	int exit;
 };
 
+extern const struct choices show_choices;
+
 /* Returns the log's place in argv, or -1 with s->exit set. */
 int show_parse(int argc, char **argv, struct show *s);
 

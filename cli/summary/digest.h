@@ -128,6 +128,7 @@ struct digest {
 	struct digest_unrecorded unrecorded[DIGEST_UNRECORDED];
 	size_t nunrecorded;
 	struct digest_sampled sampled;
+	bool own_log;                                  /* the process wrote it, before its end */
 	int64_t clock_jumps;                           /* how often processes found their clocks in disagreement */
 	int64_t sufficient_budget;                     /* bytes, 0 = not known */
 	int64_t unseen_read, unseen_written;           /* bytes */

@@ -337,6 +337,15 @@ static void read_operations(struct digest *d, struct trailer *trailer, const str
 	qsort(d->operation, d->noperations, sizeof *d->operation, by_operation_time);
 }
 
+static void read_environment(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	char name[24];
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		trailer_copy_text(t, row, "name", name, sizeof name);
+		d->own_log |= strcmp(name, "written_by") == 0;
+	}
+}
+
 static void read_timeline(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	if (d->mpi)
@@ -416,10 +425,10 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 		const char *name;
 		void (*read)(struct digest *, struct trailer *, const struct trailer_table *);
 	} tables[] = {
-		{"process", read_processes}, {"excluded", read_classes},     {"operation", read_operations},
-		{"async", read_requests},    {"timeline", read_timeline},    {"folded", read_overflow},
-		{"mounted", read_mounted},   {"observers", read_observers},  {"sampled_times", read_sampled_times},
-		{"platform", read_platform}, {"unrecorded", unrecorded_read}};
+		{"process", read_processes}, {"excluded", read_classes},      {"operation", read_operations},
+		{"async", read_requests},    {"timeline", read_timeline},     {"folded", read_overflow},
+		{"mounted", read_mounted},   {"observers", read_observers},   {"sampled_times", read_sampled_times},
+		{"platform", read_platform}, {"unrecorded", unrecorded_read}, {"environment", read_environment}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

@@ -21,13 +21,15 @@ struct assembly_source {
 	const void *memory; /* read instead of it: the store of this process */
 	size_t memory_size;
 	struct store_reader reader; /* while it is open */
-	uint64_t host;              /* number of its name and PID namespace */
+	uint64_t host;              /* number of its name and PID namespace, */
+	uint64_t node;              /* and of its name alone */
 	bool running;               /* or still being written, by a process that cannot be seen from here */
 	bool torn;
 	bool other_version;    /* of iolens made the store */
 	struct log_bytes copy; /* read instead of the file, when that may change or is damaged */
 	double start;
 	int64_t pid, parent;
+	int64_t pid_outside, parent_outside; /* in the namespace of a parent outside, or 0 */
 	double end;
 	/* Bytes since the process was made, by the kernel's count or else by ours; with its children's. */
 	int64_t moved[4]; /* read, written; from and to storage */
@@ -62,7 +64,7 @@ struct assembly_lost {
 
 /* A process that a signal ended, as told by its parent. */
 struct assembly_death {
-	uint64_t host;
+	uint64_t host, node;
 	int64_t pid, signal;
 };
 

@@ -17,7 +17,8 @@ static int64_t death_of(const struct assembly *a, const struct assembly_source *
 	if (a->job->command == s->pid && a->job->command && WIFSIGNALED(a->job->status))
 		return WTERMSIG(a->job->status);
 	for (size_t n = 0; n < a->deaths.used / sizeof *d; n++)
-		if (d[n].host == s->host && d[n].pid == s->pid)
+		if (d[n].host == s->host ? d[n].pid == s->pid
+					 : d[n].node == s->node && s->pid_outside && d[n].pid == s->pid_outside)
 			return d[n].signal;
 	return 0;
 }

@@ -13,6 +13,12 @@ struct children {
 	int64_t fitting; /* the smallest of them that is at least as large as the excess, 0 = none */
 };
 
+static bool is_child(const struct assembly_source *c, const struct assembly_source *of)
+{
+	return c->host == of->host ? c->parent == of->pid
+				   : c->node == of->node && c->parent_outside && c->parent_outside == of->pid;
+}
+
 static struct children children_below(const struct assembly *a, const struct state_process *p, int kind, int64_t limit,
 				      int64_t excess)
 {
@@ -21,8 +27,7 @@ static struct children children_below(const struct assembly *a, const struct sta
 		const struct assembly_source *c = &a->sources[n];
 		int64_t moved = c->moved[kind];
 		bool earlier = !p->forked && c->start < p->start; /* of what this process was before an exec */
-		if (!c->last || c->host != a->source->host || c->parent != p->pid || earlier || c->end > p->end ||
-		    moved >= limit)
+		if (!c->last || !is_child(c, a->source) || earlier || c->end > p->end || moved >= limit)
 			continue;
 		found.sum += moved;
 		if (moved > found.largest)

@@ -530,6 +530,8 @@ static void describe_environment(struct assembly *a, int64_t lost)
 	}
 	snprintf(number, sizeof number, "%lld", (long long)lost);
 	add_environment(a, "unreadable_stores", number);
+	if (a->job->own)
+		add_environment(a, "written_by", "process");
 }
 
 static void add_phases(struct assembly *a, const struct assemble_phase *phases, size_t n)

@@ -148,15 +148,21 @@ static int by_start(const void *x, const void *y)
 }
 
 /* Process ids mean something within one host's namespace. */
-static int number_host(struct assembly *a, const struct state_process *p, uint64_t *number)
+static int number_host(struct assembly *a, const struct state_process *p, int64_t namespace, uint64_t *number)
 {
-	char text[sizeof p->pid_namespace + sizeof p->host];
+	char text[sizeof namespace + sizeof p->host];
 	size_t n = strnlen(p->host, sizeof p->host);
 	bool is_new;
-	memcpy(text, &p->pid_namespace, sizeof p->pid_namespace);
-	memcpy(text + sizeof p->pid_namespace, p->host, n);
-	*number = text_number(&a->hosts, text, sizeof p->pid_namespace + n, &is_new);
+	memcpy(text, &namespace, sizeof namespace);
+	memcpy(text + sizeof namespace, p->host, n);
+	*number = text_number(&a->hosts, text, sizeof namespace + n, &is_new);
 	return *number == SIZE_MAX ? LOG_E_MEMORY : 0;
+}
+
+static int number_hosts(struct assembly *a, const struct state_process *p, struct assembly_source *s)
+{
+	int code = number_host(a, p, p->pid_namespace, &s->host);
+	return code < 0 ? code : number_host(a, p, -1, &s->node);
 }
 
 static uint64_t held(const struct log_container *c)
@@ -202,6 +208,8 @@ static int measure(struct store_reader *i, struct assembly_source *s, struct log
 	s->epoch = p->started - (int64_t)(p->start * 1e9);
 	s->pid = p->pid;
 	s->parent = p->parent;
+	s->pid_outside = p->pid_outside;
+	s->parent_outside = p->parent_outside;
 	s->mpi_size = p->mpi_size;
 	s->mpi_rank = p->mpi_rank;
 	s->world = p->mpi_world;
@@ -221,7 +229,7 @@ static int add_deaths(struct assembly *a, const struct store_reader *i, const st
 	int code = 0;
 	for (const struct state_death *d = i->state->death; code >= 0 && d < i->state->death + STATE_DEATHS; d++)
 		if (d->signal > 0)
-			code = log_bytes_add(&a->deaths, &(struct assembly_death){s->host, d->pid, d->signal},
+			code = log_bytes_add(&a->deaths, &(struct assembly_death){s->host, s->node, d->pid, d->signal},
 					     sizeof(struct assembly_death));
 	return code;
 }
@@ -303,7 +311,7 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 	if (code >= 0 && !s->ahead && a->job->own)
 		find_ahead(a, s);
 	if (code >= 0)
-		code = number_host(a, &i->state->process, &s->host);
+		code = number_hosts(a, &i->state->process, s);
 	if (code >= 0)
 		code = measure(i, s, err);
 	if (code >= 0) {
@@ -395,11 +403,14 @@ static void drop_copies(struct assembly *a)
 static void learn_parents(struct assembly *a)
 {
 	id_set_free(&a->parents);
-	for (size_t n = 0; n < a->nsources; n++)
-		if (a->sources[n].parent && id_set_add(&a->parents, (uint64_t)a->sources[n].parent) < 0) {
+	for (size_t n = 0; n < a->nsources; n++) {
+		const struct assembly_source *s = &a->sources[n];
+		int64_t parent = s->parent ? s->parent : s->parent_outside;
+		if (parent && id_set_add(&a->parents, (uint64_t)parent) < 0) {
 			id_set_free(&a->parents);
 			return;
 		}
+	}
 }
 
 /* A store of which nothing can be read is left out, and named. */

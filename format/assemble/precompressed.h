@@ -47,9 +47,6 @@ bool precompressed_alike(struct log *a, struct log *b);
 int precompressed_make(struct log *store, const struct id_set *shared, int64_t rank, const char *path,
 		       struct log_error *err);
 
-/* The same of the trace of a rank's own store in memory: trace_reader.h reads it. */
-int traces_ahead_make(const void *store, size_t size, int64_t rank, const char *path, struct log_error *err);
-
 /* False when there is none, or the store has changed since. */
 bool precompressed_load(struct precompressed *p, struct log *store, const char *path);
 

@@ -60,7 +60,7 @@ int runs_load(struct runs *runs, struct log *store, int module, struct log_error
 	struct {
 		uint64_t version, size, shards;
 	} head;
-	*runs = (struct runs){0};
+	*runs = (struct runs){.posix = module == LOG_MOD_POSIX};
 	if (module != LOG_MOD_POSIX || !log_container(store)->module[module].length ||
 	    trailer_open(&t, store, &ignored) < 0)
 		return 0;
@@ -80,7 +80,7 @@ static void add_frequent(int64_t *shown, int64_t *count, int64_t value, int64_t 
 {
 	enum { SHOWN = 4 };
 	int at = 0;
-	while (at < SHOWN && shown[at] != value)
+	while (at < SHOWN && shown[at] && shown[at] != value)
 		at++;
 	if (!value || at == SHOWN)
 		return;
@@ -93,6 +93,47 @@ static void add_frequent(int64_t *shown, int64_t *count, int64_t value, int64_t 
 	count[at] = n;
 }
 
+static struct posix_record *own_copy(struct runs *runs, struct log_record *r)
+{
+	if (r->data != &runs->record)
+		memcpy(&runs->record, r->data, sizeof runs->record);
+	r->data = (void *)&runs->record;
+	return &runs->record;
+}
+
+/*
+ * A thread that was stopped by the end of its process may have counted accesses and not their length. Where all lengths are shown,
+ * what is missing tells it: one access has all of the bytes, several have a length that others had. Otherwise 0.
+ */
+static int64_t uncounted(const struct posix_record *r, int64_t *length)
+{
+	enum { SHOWN = 4 };
+	int64_t n = r->reads + r->writes, bytes = r->bytes_read + r->bytes_written;
+	if (r->access[SHOWN - 1])
+		return 0;
+	for (int at = 0; at < SHOWN; at++) {
+		n -= r->access_count[at];
+		bytes -= r->access[at] * r->access_count[at];
+	}
+	if (n <= 0 || bytes <= 0 || bytes % n)
+		return 0;
+	*length = bytes / n;
+	bool known = n == 1;
+	for (int at = 0; at < SHOWN; at++)
+		known |= r->access[at] == *length;
+	return known ? n : 0;
+}
+
+static void complete(struct runs *runs, struct log_record *r)
+{
+	struct posix_record now;
+	int64_t length, n;
+	memcpy(&now, r->data, sizeof now);
+	n = uncounted(&now, &length);
+	if (n)
+		add_frequent(own_copy(runs, r)->access, runs->record.access_count, length, n);
+}
+
 void runs_add(struct runs *runs, struct log_record *r)
 {
 	for (size_t n = 0; n < runs->used; n++) {
@@ -100,15 +141,14 @@ void runs_add(struct runs *runs, struct log_record *r)
 		enum io_op op = runs->each[n].op;
 		if (run->file != r->id || r->size != sizeof runs->record)
 			continue;
-		if (r->data != &runs->record)
-			memcpy(&runs->record, r->data, sizeof runs->record);
-		r->data = (void *)&runs->record;
-		runs_count(&runs->record, op, run);
+		runs_count(own_copy(runs, r), op, run);
 		if (op == IO_META)
 			continue;
 		add_frequent(runs->record.access, runs->record.access_count, run->bytes, run->count);
 		add_frequent(runs->record.stride, runs->record.stride_count, runs_stride(run), run->count);
 	}
+	if (runs->posix && r->size == sizeof runs->record)
+		complete(runs, r);
 }
 
 void runs_free(struct runs *runs)

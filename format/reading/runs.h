@@ -25,13 +25,14 @@ struct runs {
 		enum io_op op;
 	} * each;
 	size_t used;
-	struct posix_record record; /* the latest that runs were added to */
+	bool posix;                 /* the records are of that module */
+	struct posix_record record; /* the latest that something was added to */
 };
 
 /* Negative code when memory is short. What cannot be read has none. */
 int runs_load(struct runs *runs, struct log *store, int module, struct log_error *err);
 
-/* Adds to a record what is left of it; its data may be elsewhere afterwards, until the next one. */
+/* Adds to a record what is left of it, and the lengths of accesses that the end of the process kept from being counted; its data may be elsewhere afterwards, until the next one. */
 void runs_add(struct runs *runs, struct log_record *r);
 
 void runs_free(struct runs *runs);

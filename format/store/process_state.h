@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 28,
+	STATE_VERSION = 29,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -333,6 +333,8 @@ struct state_process {
 	double mpi_start;       /* s: MPI_Init returned */
 	double mpi_end;         /* s: MPI_Finalize was called; 0 = not (yet) */
 	int64_t pid_namespace;  /* in which pid and parent count; 0 = unknown */
+	int64_t pid_outside;    /* where its parent is, in another one; 0 = the same, or unknown */
+	int64_t parent_outside; /* its parent's there */
 	int64_t group_readable; /* the log's mode shall be 0440 */
 	int64_t lost_children;  /* forked, and could make no store */
 	int64_t observer;       /* enum state_observer */

@@ -45,7 +45,7 @@ static inline struct apmpi_span apmpi_synchronized_span(uintptr_t comm, enum sta
 	return apmpi_span();
 }
 
-/* A call that ended well. Its bytes are asked for when its end is known. */
+/* A successful call. Its bytes are computed once its end is known. */
 void apmpi_add(struct apmpi_span s, double end, enum state_call_id call, int64_t bytes);
 
 /* A call whose time is counted elsewhere: it has completed accesses to files. */
@@ -53,7 +53,7 @@ void apmpi_add_untimed(struct apmpi_span s, enum state_call_id call);
 
 /* ---- bytes ---- */
 
-/* Of a receive: what came, as far as the status tells, else what was asked for. */
+/* Bytes of a receive: those received if the status says so, otherwise those requested. */
 int64_t apmpi_received(const void *status, int64_t count, uintptr_t type);
 
 /* What a rank hands over, or takes: the second pair where the buffer is MPI_IN_PLACE. */

@@ -3,13 +3,14 @@
  * liburing's are. One that is driven by instructions of the program's own leaves in its memory how many requests there were,
  * and the last of them: these stand for all.
  */
+#include "own_ring.h"
+
 #include <string.h>
 #include <sys/uio.h>
 
 #include "../posix/watcher.h"
 #include "arena.h"
 #include "thread.h"
-#include "bypass.h"
 #include "life.h"
 #include "lock.h"
 #include "self.h"
@@ -41,7 +42,7 @@ struct range {
 
 /*
  * `own` and `rings` are written under the lock, and `rings` last: it is atomic, and what is before it is read without the lock. A
- * ring is changed under the lock too, but for what it was unmapped from and its files: those by the one thread that does so.
+ * ring is changed under the lock too, but for what it was unmapped from and its files: one thread alone changes those.
  */
 static struct own_ring {
 	int fd;
@@ -351,7 +352,7 @@ static void count_ring(struct own_ring *o)
 		each(&s, count_part);
 }
 
-/* Requests of rings that nothing else tells of are their files' while these are open. */
+/* Requests of rings that no other source reports count for their files while these are open. */
 static void count_driven(void)
 {
 	for (int i = 0; i < __atomic_load_n(&rings, __ATOMIC_ACQUIRE); i++)

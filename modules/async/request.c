@@ -122,8 +122,8 @@ static bool remember(const struct async_request *r)
 }
 
 /*
- * The request that a result is of. Where several bear one key, the first that asked for as many bytes; else the first that asked
- * for more, or for an unknown number; else the first. Inside the lock.
+ * The request that a result is of. If several have one key: the first for exactly as many bytes; otherwise the first for
+ * more, or for an unknown number; otherwise the first. Inside the lock.
  */
 static struct flight **match(uintptr_t owner, uint64_t key, int64_t result)
 {

@@ -8,7 +8,7 @@
 
 struct dataset {
 	int64_t dimensions, elements, element_size;
-	bool layout;                       /* was it asked for? It takes longer than all the rest. */
+	bool layout;                       /* has it been read? Reading it takes longer than all the rest. */
 	int64_t chunk[PATTERN_DIMENSIONS]; /* the last, fastest dimension first; 0 = not chunked */
 };
 

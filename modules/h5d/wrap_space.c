@@ -1,4 +1,4 @@
-/* What changes a selection, or makes and closes a dataspace: so that nobody need be asked what a transfer selects. */
+/* Calls that change a selection, or make and close a dataspace: a transfer then need not ask HDF5 what it selects. */
 #include "record.h"
 #include "schema.h"
 #include "selection.h"
@@ -43,40 +43,33 @@ WRAP_LATE(int, H5Sselect_hyperslab, "hdf5", h5_refuse, int64_t space, int operat
 	return result;
 }
 
-#define CHANGE(symbol, parameters, ...)                       \
-	WRAP_LATE(int, symbol, "hdf5", h5_refuse, parameters) \
-	{                                                     \
-		type_##symbol next = NEXT(symbol);            \
-		int result = next(__VA_ARGS__);               \
-		selection_on_change(LIBRARY(next), space);    \
-		return result;                                \
+/* The call, and what it has made of the dataspace. */
+#define AFTER(on, symbol, parameters, arguments)                          \
+	WRAP_LATE(int, symbol, "hdf5", h5_refuse, WRAP_UNPACK parameters) \
+	{                                                                 \
+		type_##symbol next = NEXT(symbol);                        \
+		int result = next arguments;                              \
+		on(LIBRARY(next), space);                                 \
+		return result;                                            \
 	}
 
-#define PARAMETERS(...) __VA_ARGS__
+#define CHANGE(symbol, parameters, arguments)  AFTER(selection_on_change, symbol, parameters, arguments)
+#define REPLACE(symbol, parameters, arguments) AFTER(selection_on_close, symbol, parameters, arguments)
 
-CHANGE(H5Sselect_elements, PARAMETERS(int64_t space, int operation, size_t count, const uint64_t *points), space,
-       operation, count, points)
-CHANGE(H5Sselect_all, int64_t space, space)
-CHANGE(H5Sselect_none, int64_t space, space)
-CHANGE(H5Sselect_copy, PARAMETERS(int64_t space, int64_t from), space, from)
-CHANGE(H5Smodify_select, PARAMETERS(int64_t space, int operation, int64_t other), space, operation, other)
+CHANGE(H5Sselect_elements, (int64_t space, int operation, size_t count, const uint64_t *points),
+       (space, operation, count, points))
+CHANGE(H5Sselect_all, (int64_t space), (space))
+CHANGE(H5Sselect_none, (int64_t space), (space))
+CHANGE(H5Sselect_copy, (int64_t space, int64_t from), (space, from))
+CHANGE(H5Smodify_select, (int64_t space, int operation, int64_t other), (space, operation, other))
 
 /* ---- another dataspace under the same number, or none ---- */
 
-#define REPLACE(symbol, parameters, ...)                      \
-	WRAP_LATE(int, symbol, "hdf5", h5_refuse, parameters) \
-	{                                                     \
-		type_##symbol next = NEXT(symbol);            \
-		int result = next(__VA_ARGS__);               \
-		selection_on_close(LIBRARY(next), space);     \
-		return result;                                \
-	}
-
-REPLACE(H5Sset_extent_simple, PARAMETERS(int64_t space, int dimensions, const uint64_t *sizes, const uint64_t *most),
-	space, dimensions, sizes, most)
-REPLACE(H5Sset_extent_none, int64_t space, space)
-REPLACE(H5Sextent_copy, PARAMETERS(int64_t space, int64_t from), space, from)
-REPLACE(H5Sclose, int64_t space, space)
+REPLACE(H5Sset_extent_simple, (int64_t space, int dimensions, const uint64_t *sizes, const uint64_t *most),
+	(space, dimensions, sizes, most))
+REPLACE(H5Sset_extent_none, (int64_t space), (space))
+REPLACE(H5Sextent_copy, (int64_t space, int64_t from), (space, from))
+REPLACE(H5Sclose, (int64_t space), (space))
 
 WRAP_LATE(int, H5close, "hdf5", h5_refuse, void)
 {

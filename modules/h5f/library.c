@@ -8,13 +8,9 @@ enum { LIBRARIES = 8, LAST_MAJOR = 2 };
 /* Each is filled once, under the lock of `library`, and its extent last: that is atomic (resolve.c). */
 static struct h5_library libraries[LIBRARIES];
 
-#define NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
-H5_FUNCTIONS(NAME)
+H5_FUNCTIONS(RESOLVE_SYMBOL_NAME)
 
-#define SYMBOL(type, symbol, parameters)                     \
-	{name_##symbol, offsetof(struct h5_library, symbol), \
-	 offsetof(struct h5_library, symbol) >= offsetof(struct h5_library, H5Sis_regular_hyperslab)},
-
+#define SYMBOL(type, symbol, parameters) RESOLVE_SYMBOL(struct h5_library, H5Sis_regular_hyperslab, symbol)
 static const struct resolve_symbol symbols[] = {H5_FUNCTIONS(SYMBOL)};
 
 static void learn(void *copy)
@@ -28,8 +24,7 @@ static void learn(void *copy)
 }
 
 /* Only its lock changes. */
-static struct resolve_library library = {
-	libraries, sizeof *libraries, LIBRARIES, symbols, sizeof symbols / sizeof *symbols, learn, {0}};
+static struct resolve_library library = RESOLVE_LIBRARY(libraries, symbols, learn);
 
 void h5_libraries_forget(void)
 {

@@ -59,14 +59,12 @@ struct h5_open {
 	struct h5d_unnamed *unnamed; /* of a dataset without a name: what it waits with */
 };
 
-#define H5_POINTER(type, symbol, parameters) type(*symbol) parameters;
-
 /* One copy of HDF5 in this process. */
 struct h5_library {
 	struct resolve_copied copied;
 	bool narrow; /* hid_t has 32 bits */
 	struct handles files, datasets;
-	H5_FUNCTIONS(H5_POINTER)
+	H5_FUNCTIONS(RESOLVE_POINTER)
 };
 
 /* In a forked child: nothing is known to be open. */
@@ -95,20 +93,8 @@ struct h5_span h5_span(int module, const void *function);
 #define H5_CALLER      const char *file_, const char *function_, unsigned line_
 #define H5_CALLER_ARGS file_, function_, line_
 
-/*
- * The usual wrapper: the call, and what `after` makes of its result and of the span `s` that began before it. What SPAN is
- * the file says that uses it.
- */
-#define H5_CALL(type, result, symbol, parameters, arguments, after)      \
-	WRAP_LATE(type, symbol, "hdf5", h5_refuse, H5_UNPACK parameters) \
-	{                                                                \
-		type_##symbol next = NEXT(symbol);                       \
-		struct h5_span s = SPAN(next);                           \
-		type result = next arguments;                            \
-		after;                                                   \
-		return result;                                           \
-	}
-#define H5_UNPACK(...) __VA_ARGS__
+#define H5_CALL(type, result, symbol, parameters, arguments, after) \
+	WRAP_LATE_CALL(type, result, symbol, "hdf5", h5_refuse, struct h5_span, parameters, arguments, after)
 
 /* Errors of what is asked between these are not printed. */
 struct h5_quiet {

@@ -13,7 +13,7 @@ enum { USUAL = 2048, MOST = 65536 /* of an extended attribute */ };
 
 static const char attribute[] = "lustre.lov";
 
-/* What is kept of a file beside its record. */
+/* What is kept of a file in addition to its record. */
 struct lustre_file {
 	struct lustre_record *record;
 	int64_t grows_at;

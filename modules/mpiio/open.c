@@ -56,7 +56,7 @@ static void made(struct file *f)
 
 static const struct file_kind kind = {WRITTEN_MPIIO, sizeof(struct mpiio_file), made};
 
-/* MPICH and those that come from it have nothing but ROMIO, Open MPI where it was asked for. */
+/* MPICH and its derivatives have nothing but ROMIO; Open MPI has it where a setting selects it. */
 static bool romio_opens(void)
 {
 	if (strcmp(mpi_backend()->name, "openmpi") != 0)

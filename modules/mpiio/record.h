@@ -35,7 +35,7 @@ struct mpiio_span mpiio_span_close(uintptr_t handle);
 
 /*
  * Before an access of a process that traces: where in the file it will begin. `at` is its offset in the view, NULL where that
- * is the file pointer's; a shared pointer is not asked for, since others move it.
+ * is the file pointer's; a shared pointer is not read, since other ranks move it.
  */
 void mpiio_ask_offset(struct mpiio_span s, uintptr_t handle, const int64_t *at);
 void mpiio_forget_offset(void);

@@ -1,4 +1,4 @@
-/* What the MPI-IO module keeps in memory beside the records: never stored. */
+/* What the MPI-IO module keeps in memory in addition to the records: never stored. */
 #ifndef IOLENS_MPIIO_STATE_H
 #define IOLENS_MPIIO_STATE_H
 

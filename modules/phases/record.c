@@ -15,7 +15,7 @@ enum { DEEP = 16 };
 
 struct frame {
 	uint64_t name;  /* its hash: the row may be that of many */
-	const void *of; /* who ends it; NULL: whoever has its id */
+	const void *of; /* what may end it; NULL: any caller with its id */
 	uint64_t id;
 	int row;
 	double start;
@@ -215,7 +215,7 @@ LIFE_MODULE(phases, .fork_restore = forget);
 
 /* ---- begin and end ---- */
 
-/* A thread that has no shard of its own, as the 64th has not, is in no phase of its own. */
+/* A thread without a shard of its own, such as the 64th, is in no phase of its own. */
 static bool enter(void)
 {
 	if (!self_enter_locked(&lock))

@@ -9,13 +9,9 @@ enum { LIBRARIES = 4, INVALID = -36 }; /* NC_EINVAL */
 /* Each is filled once, under the lock of `library`, and its extent last: that is atomic (resolve.c). */
 static struct pnetcdf_library libraries[LIBRARIES];
 
-#define NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
-PNETCDF_FUNCTIONS(NAME)
+PNETCDF_FUNCTIONS(RESOLVE_SYMBOL_NAME)
 
-#define SYMBOL(type, symbol, parameters)                          \
-	{name_##symbol, offsetof(struct pnetcdf_library, symbol), \
-	 offsetof(struct pnetcdf_library, symbol) >= offsetof(struct pnetcdf_library, ncmpi_inq_get_size)},
-
+#define SYMBOL(type, symbol, parameters) RESOLVE_SYMBOL(struct pnetcdf_library, ncmpi_inq_get_size, symbol)
 static const struct resolve_symbol symbols[] = {PNETCDF_FUNCTIONS(SYMBOL)};
 
 static void learn(void *copy)
@@ -26,8 +22,7 @@ static void learn(void *copy)
 }
 
 /* Only its lock changes. */
-static struct resolve_library library = {
-	libraries, sizeof *libraries, LIBRARIES, symbols, sizeof symbols / sizeof *symbols, learn, {0}};
+static struct resolve_library library = RESOLVE_LIBRARY(libraries, symbols, learn);
 
 /* ---- calls ---- */
 

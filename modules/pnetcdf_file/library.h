@@ -45,13 +45,11 @@ struct pnetcdf_open {
 	struct pnetcdf_variable *variables;
 };
 
-#define PNETCDF_POINTER(type, symbol, parameters) type(*symbol) parameters;
-
 /* One copy of PnetCDF in this process. */
 struct pnetcdf_library {
 	struct resolve_copied copied;
 	struct handles files, variables;
-	PNETCDF_FUNCTIONS(PNETCDF_POINTER)
+	PNETCDF_FUNCTIONS(RESOLVE_POINTER)
 };
 
 /* A call that is being watched. */
@@ -79,16 +77,7 @@ void pnetcdf_forget(struct pnetcdf_library *l, int file);
 /* What a wrapper answers where there is no PnetCDF: failure. */
 long pnetcdf_refuse(void);
 
-/* The usual wrapper: the call, and what `after` makes of its code and of the span `s` that began before it by SPAN. */
-#define PNETCDF_CALL(symbol, parameters, arguments, after)                           \
-	WRAP_LATE(int, symbol, "pnetcdf", pnetcdf_refuse, PNETCDF_UNPACK parameters) \
-	{                                                                            \
-		type_##symbol next = NEXT(symbol);                                   \
-		struct pnetcdf_span s = SPAN(next);                                  \
-		int code = next arguments;                                           \
-		after;                                                               \
-		return code;                                                         \
-	}
-#define PNETCDF_UNPACK(...) __VA_ARGS__
+#define PNETCDF_CALL(symbol, parameters, arguments, after) \
+	WRAP_LATE_CALL(int, code, symbol, "pnetcdf", pnetcdf_refuse, struct pnetcdf_span, parameters, arguments, after)
 
 #endif

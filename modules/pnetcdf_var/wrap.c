@@ -32,7 +32,7 @@ WRAP_LATE(int, ncmpi_inq_varid, "pnetcdf", pnetcdf_refuse, int file, const char 
 	return code;
 }
 
-/* ---- forms: what a function is told behind file and variable, and how it is recorded ---- */
+/* ---- forms: a function's parameters behind file and variable, and how they are recorded ---- */
 
 #define VAR_PARAMETERS
 #define VAR_ARGUMENTS
@@ -80,18 +80,12 @@ WRAP_LATE(int, ncmpi_inq_varid, "pnetcdf", pnetcdf_refuse, int file, const char 
 
 /* ---- one function ---- */
 
-#define MOVE(symbol, VERB, FORM, MODE, MEMORY)                                                        \
-	WRAP_LATE(int, symbol, "pnetcdf", pnetcdf_refuse, int file, int number,                       \
-		  FORM##_PARAMETERS MEMORY##_PARAMETERS MODE##_PARAMETERS)                            \
-	{                                                                                             \
-		type_##symbol next = NEXT(symbol);                                                    \
-		struct pnetcdf_span s = SPAN(next);                                                   \
-		int code = next(file, number, FORM##_ARGUMENTS MEMORY##_ARGUMENTS MODE##_ARGUMENTS);  \
-		FORM##_MOVED(s, ((struct pnetcdf_how){VERB_##VERB, FORM_##FORM, MODE_##MODE}), code); \
-		return code;                                                                          \
-	}
+#define MOVE(symbol, VERB, FORM, MODE, MEMORY)                                                                \
+	PNETCDF_CALL(symbol, (int file, int number, FORM##_PARAMETERS MEMORY##_PARAMETERS MODE##_PARAMETERS), \
+		     (file, number, FORM##_ARGUMENTS MEMORY##_ARGUMENTS MODE##_ARGUMENTS),                    \
+		     FORM##_MOVED(s, ((struct pnetcdf_how){VERB_##VERB, FORM_##FORM, MODE_##MODE}), code))
 
-/* ---- one function for several variables: what it is told stands in arrays ---- */
+/* ---- one function for several variables: its parameters are arrays ---- */
 
 #define VAR_ARRAYS
 #define VAR_OF_EACH
@@ -114,17 +108,11 @@ WRAP_LATE(int, ncmpi_inq_varid, "pnetcdf", pnetcdf_refuse, int file, const char 
 #define FLEXIBLE_ARRAYS  void *const *data, const int64_t *elements, const void *types
 #define FLEXIBLE_OF_EACH data, elements, types
 
-#define MOVE_MANY(symbol, VERB, FORM, MODE, MEMORY)                                                          \
-	WRAP_LATE(int, symbol, "pnetcdf", pnetcdf_refuse, int file, int many, const int *numbers,            \
-		  FORM##_ARRAYS MEMORY##_ARRAYS)                                                             \
-	{                                                                                                    \
-		type_##symbol next = NEXT(symbol);                                                           \
-		struct pnetcdf_span s = SPAN(next);                                                          \
-		int code = next(file, many, numbers, FORM##_OF_EACH MEMORY##_OF_EACH);                       \
-		struct pnetcdf_how how = {VERB_##VERB, FORM_##FORM, MODE_##MODE};                            \
-		pnetcdf_var_on_many(s, how, file, (struct pnetcdf_many){many, numbers, FORM##_SHAPE}, code); \
-		return code;                                                                                 \
-	}
+#define MOVE_MANY(symbol, VERB, FORM, MODE, MEMORY)                                                            \
+	PNETCDF_CALL(symbol, (int file, int many, const int *numbers, FORM##_ARRAYS MEMORY##_ARRAYS),          \
+		     (file, many, numbers, FORM##_OF_EACH MEMORY##_OF_EACH),                                   \
+		     pnetcdf_var_on_many(s, (struct pnetcdf_how){VERB_##VERB, FORM_##FORM, MODE_##MODE}, file, \
+					 (struct pnetcdf_many){many, numbers, FORM##_SHAPE}, code))
 
 /* ---- all of them ---- */
 

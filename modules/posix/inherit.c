@@ -29,16 +29,10 @@ static uintptr_t same_description(int fd, const struct posix_file *f)
 	return 0;
 }
 
-enum state_class_id posix_path_given(struct path *out, int module, int fd)
-{
-	enum state_class_id class = posix_name_of(fd, out);
-	return class ? class : names_class(module, out);
-}
-
 static uintptr_t adopt(int fd)
 {
 	PATH(p);
-	enum state_class_id class = posix_path_given(p, LOG_MOD_POSIX, fd);
+	enum state_class_id class = posix_path_of(fd, LOG_MOD_POSIX, names_class, p);
 	struct posix_file *f = class ? NULL : posix_file_of(p);
 	uintptr_t same = f ? same_description(fd, f) : 0;
 	if (same)

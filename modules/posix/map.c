@@ -28,7 +28,7 @@ static const double SMAPS_TIME = 0.2; /* s that a process may spend in them */
 
 struct posix_watcher posix_watcher AT_START; /* set once, as the library is loaded */
 
-/* All under the lock. The bounds are atomic, too: who finds a range outside of them does not take it. */
+/* All under the lock. The bounds are atomic, too: a thread whose range is outside of them does not take it. */
 static struct lock lock;
 static struct mapping *mappings; /* room for MAPPINGS, from the first on: most programs map none */
 static int used;

@@ -39,7 +39,7 @@ void map_unmapped(const struct map_taken *taken, bool good);
 /* Before its pages are given back. */
 void map_measure(const void *at, size_t n);
 
-/* After its pages were given back: who touches them again reads them again. */
+/* After its pages were given back: touching them reads them again. */
 void map_renewed(const void *at, size_t n);
 
 /* Before msync: what it writes is no longer to be seen in the pages. */

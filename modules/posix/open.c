@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../lustre/record.h"
 #include "arena.h"
@@ -173,7 +174,7 @@ void posix_open_weigh(struct posix_open *o, struct posix_file *shared)
 		return;
 	PATH(p);
 	int fd = descriptor_of(o);
-	if (fd < 0 || posix_name_of(fd, p) || names_class(LOG_MOD_POSIX, p))
+	if (fd < 0 || posix_path_of(fd, LOG_MOD_POSIX, names_class, p))
 		return;
 	bool known = posix_file_known(p);
 	struct posix_file *f = file_heavy(&heavy, p, accesses);
@@ -234,19 +235,13 @@ __attribute__((noinline)) static struct posix_file *file_at(int dir, const char 
 	return f;
 }
 
-static inline __attribute__((always_inline)) struct posix_file *known_or_made(int dir, const char *path,
-									      enum state_class_id *class)
+struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
 {
 	struct name *n = names_recall(LOG_MOD_POSIX, dir, path, class);
 	if (*class)
 		return NULL;
 	struct posix_file *f = file_known(&kind, n);
 	return f ? f : file_at(dir, path, class);
-}
-
-struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id *class)
-{
-	return known_or_made(dir, path, class);
 }
 
 static bool in_memory_only(const struct path *p)
@@ -263,12 +258,12 @@ static void cut_deleted(struct path *p)
 	p->text[p->length] = '\0';
 }
 
-enum state_class_id posix_name_of(int fd, struct path *p)
+enum state_class_id posix_path_of(int fd, int module, posix_filter *filter, struct path *p)
 {
 	if (!names_path_of_fd(p, fd))
 		return STATE_CLASS_NAMELESS; /* a regular file below a path of more than 4,096 bytes, or without /proc */
 	cut_deleted(p);
-	return in_memory_only(p) ? STATE_CLASS_SPECIAL : STATE_CLASS_NONE;
+	return in_memory_only(p) ? STATE_CLASS_SPECIAL : filter(module, p);
 }
 
 enum state_class_id posix_behind(int fd, int module, struct path *p)
@@ -276,8 +271,7 @@ enum state_class_id posix_behind(int fd, int module, struct path *p)
 	struct stat s;
 	if (sys_fstat(fd, &s) == 0 && !S_ISREG(s.st_mode))
 		return (enum state_class_id)fds_class_of(fd, &s);
-	enum state_class_id class = posix_name_of(fd, p);
-	return class ? class : names_open_class(module, p);
+	return posix_path_of(fd, module, names_open_class, p);
 }
 
 /* A path that leads to an open file: what it leads to. */
@@ -464,6 +458,16 @@ void posix_on_dup(struct span s, int fd)
 	self_leave();
 }
 
+void posix_on_replacing(struct span s, int fd)
+{
+	posix_on_dup(s, fd);
+	if (!s.at || fd <= STDERR_FILENO || fd == s.fd || fds_foreign())
+		return;
+	self_enter();
+	fds_replaced(fd);
+	self_leave();
+}
+
 void posix_on_flags(struct span s, int flags)
 {
 	if (posix_open_of(s))
@@ -543,7 +547,7 @@ static void share_all(void)
 }
 
 /*
- * In the parent: the child may move the offsets it shares, so the kernel is asked for them from now on. The lock keeps a
+ * In the parent: the child may move the offsets it shares, so from now on they come from the kernel. The lock keeps a
  * closed description from becoming another open.
  */
 void posix_opens_share(void)

@@ -263,3 +263,53 @@ void posix_on_transfer(struct span s, enum state_operation_id operation, int fro
 	operation_count_only(operation, moved < 0, moved < 0 ? 0 : moved, end - s.start);
 	self_leave();
 }
+
+/* ---- copies that share their blocks ---- */
+
+/* As in linux/fs.h. */
+struct clone_range {
+	int64_t from;
+	uint64_t offset, length, to;
+};
+
+struct dedupe_range {
+	uint64_t offset, length;
+	uint16_t count, reserved[3];
+	struct {
+		int64_t fd;
+		uint64_t offset, bytes;
+		int32_t status; /* 0 = the same */
+		uint32_t reserved;
+	} target[];
+};
+
+/* Up to the end of the file where no length is named. */
+static int64_t cloned(int fd, uint64_t from, uint64_t n)
+{
+	struct stat s;
+	if (n)
+		return (int64_t)n;
+	return sys_fstat(fd, &s) == 0 && (uint64_t)s.st_size > from ? s.st_size - (int64_t)from : 0;
+}
+
+static int64_t deduplicated(const struct dedupe_range *range)
+{
+	int64_t n = 0;
+	for (unsigned i = 0; i < range->count; i++)
+		n += range->target[i].status == 0 ? (int64_t)range->target[i].bytes : 0;
+	return n;
+}
+
+/* The kernel has read the argument, unless it failed. No bytes are read or written: the record of neither file changes. */
+void posix_on_clone(struct span s, unsigned long request, const void *argument, int result)
+{
+	const struct clone_range *range = argument;
+	int64_t n = 0;
+	if (!s.at)
+		return;
+	if (result >= 0)
+		n = request == POSIX_FICLONE        ? cloned((int)(intptr_t)argument, 0, 0)
+		    : request == POSIX_FICLONERANGE ? cloned((int)range->from, range->offset, range->length)
+						    : deduplicated(argument);
+	posix_on_operation(s, STATE_OP_POSIX_CLONE, result, n);
+}

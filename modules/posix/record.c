@@ -14,7 +14,7 @@
 #include "sys.h"
 #include "trace.h"
 
-/* What records an access is there twice: for threads that are special, and for all others, who pay nothing for that. */
+/* The code that records an access exists twice: for special threads, and for all others, which pay nothing for them. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* The offset of an access at the cursor; moves the cursor. */
@@ -347,7 +347,7 @@ void posix_on_append_vector(struct span s, const struct iovec *v, int count, int
 	if (got < 0)
 		return;
 	if (at == -1 && span_tracked(s))
-		((struct posix_open *)s.at)->shared = true; /* the kernel is asked for the cursor from now on */
+		((struct posix_open *)s.at)->shared = true; /* from now on the kernel tells the cursor */
 	posix_on_write_vector(s, v, count, span_tracked(s) ? end_of_file(s.fd, got) : at, got);
 }
 

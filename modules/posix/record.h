@@ -102,7 +102,13 @@ static inline void posix_on_open(struct span s, int fd, int dir, const char *pat
 }
 
 struct path;
-/* What an open descriptor is on: its class, or none and the kernel's name of a file that may have a record. Inside self_enter. */
+/* names_open_class for what the process has opened; names_class for what it was given open. */
+typedef enum state_class_id posix_filter(int module, const struct path *p);
+
+/* The path of an open regular file, or the class for which a module has no record of it. Inside self_enter. */
+enum state_class_id posix_path_of(int fd, int module, posix_filter *filter, struct path *p);
+
+/* The same of any open descriptor, with names_open_class: the class of a pipe, socket or device, too. Inside self_enter. */
 enum state_class_id posix_behind(int fd, int module, struct path *p);
 
 /* A new descriptor of something that has no records: its number may have been another's that was closed unseen. */
@@ -115,7 +121,7 @@ static inline void posix_made(int fd)
 /* A queue of messages was opened: for the kernel a file, whose name is that of no path. */
 void posix_on_queue(int fd);
 
-/* An open without a path: the kernel is asked for the file's name. */
+/* An open without a path: the file's name comes from the kernel. */
 void posix_on_open_unnamed(struct span s, int fd);
 
 /* Before the real close: afterwards the number may already be another thread's new file. The entry that it had. */
@@ -139,11 +145,10 @@ static inline void posix_on_close(struct span s)
 /* fcntl(F_SETFL): the append flag may have changed. */
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
-void posix_on_fileno(struct span s, int fd, const char *name);
 
-/* The path of a regular file that the process was given open, and the class of one that a module has no records of. */
-struct path;
-enum state_class_id posix_path_given(struct path *out, int module, int fd);
+/* The same where `fd` was open before: a stream may have it. */
+void posix_on_replacing(struct span s, int fd);
+void posix_on_fileno(struct span s, int fd, const char *name);
 
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd, bool appends);
@@ -195,7 +200,7 @@ struct span span_again(struct span s, int fd);
 
 enum posix_lock { POSIX_LOCK_NONE, POSIX_LOCK_SHARED, POSIX_LOCK_EXCLUSIVE, POSIX_LOCK_RELEASED };
 
-/* An advisory lock was asked for, or given back; `error`: errno of a call that failed. The span is posix_span_operation's. */
+/* An advisory lock was requested or released; `error`: errno of a call that failed. The span is posix_span_operation's. */
 void posix_on_lock(struct span s, enum posix_lock what, int result, int error);
 
 /* The start of such an operation on a descriptor that may be untracked: time is taken all the same. */
@@ -205,6 +210,16 @@ struct span posix_span_operation(int fd);
 void posix_on_transfer(struct span s, enum state_operation_id operation, int from, int64_t from_at, int to,
 		       int64_t to_at, int64_t moved);
 
+/* Requests to ioctl that let files share blocks: of linux/fs.h since 4.5. */
+#define POSIX_FICLONE       0x40049409ul
+#define POSIX_FICLONERANGE  0x4020940dul
+#define POSIX_FIDEDUPERANGE 0xc0189436ul
+static inline bool posix_clones(unsigned long request)
+{
+	return request == POSIX_FICLONE || request == POSIX_FICLONERANGE || request == POSIX_FIDEDUPERANGE;
+}
+void posix_on_clone(struct span s, unsigned long request, const void *argument, int result);
+
 /* Where a call began that moved `moved` bytes: an offset is read only when the kernel has taken it, and moved it on. */
 static inline int64_t posix_began(const int64_t *at, int64_t moved)
 {
@@ -212,8 +227,8 @@ static inline int64_t posix_began(const int64_t *at, int64_t moved)
 }
 
 /*
- * Asynchronous I/O: remembered before it is submitted, recorded when its result is known: returned, or by the control block
- * of one that is done. At the end, what is done without its result having been asked for.
+ * Asynchronous I/O: remembered before it is submitted, recorded when its result is known: returned, or in the control block
+ * of a request that is done. At the end, requests that are done and whose result the program never read.
  */
 struct aiocb;
 void posix_aio_submit(const struct aiocb *control, enum io_op op);

@@ -1,4 +1,4 @@
-/* What the POSIX module keeps in memory beside the records: never stored. */
+/* What the POSIX module keeps in memory in addition to the records: never stored. */
 #ifndef IOLENS_POSIX_STATE_H
 #define IOLENS_POSIX_STATE_H
 
@@ -56,9 +56,6 @@ struct posix_file *posix_file_at(int dir, const char *path, enum state_class_id 
 
 /* The state of a file that already has a record, or NULL. */
 struct posix_file *posix_file_known(const struct path *p);
-
-/* The kernel's name of the file that a descriptor is open on, or the class of one that has none. */
-enum state_class_id posix_name_of(int fd, struct path *p);
 
 /* The class of what is not excluded, and yet has no record. */
 enum state_class_id posix_without_record(void);

@@ -1,4 +1,4 @@
-/* What a module that knows of other ways to descriptors is told of them. Set while the library is loaded; NULL = no module asks. */
+/* Calls into a module that knows of other ways to descriptors. Set while the library is loaded; NULL = no such module. */
 #ifndef IOLENS_POSIX_WATCHER_H
 #define IOLENS_POSIX_WATCHER_H
 

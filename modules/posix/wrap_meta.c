@@ -141,15 +141,16 @@ WRAP(int, renameat2, int old_dir, const char *old, int new_dir, const char *new,
 }
 
 /* A call that is only counted: parameters and arguments in brackets. */
-#define COUNTED(operation, name, parameters, arguments)                       \
-	WRAP(int, name, UNPACK parameters)                                    \
+#define COUNTED_AS(type, operation, name, parameters, arguments)              \
+	WRAP(type, name, UNPACK parameters)                                   \
 	{                                                                     \
 		struct span s = span_path();                                  \
-		int result = REAL(name) arguments;                            \
+		type result = REAL(name) arguments;                           \
 		posix_on_operation(s, STATE_OP_POSIX_##operation, result, 0); \
 		return result;                                                \
 	}
-#define UNPACK(...) __VA_ARGS__
+#define COUNTED(operation, name, parameters, arguments) COUNTED_AS(int, operation, name, parameters, arguments)
+#define UNPACK(...)                                     __VA_ARGS__
 
 COUNTED(UNLINK, unlink, (const char *path), (path))
 COUNTED(UNLINK, remove, (const char *path), (path))
@@ -197,37 +198,27 @@ WRAP(int, unlinkat, int dir, const char *path, int flags)
 	return result;
 }
 
-WRAP(ssize_t, readlink, const char *path, char *to, size_t n)
-{
-	struct span s = span_path();
-	ssize_t got = REAL(readlink)(path, to, n);
-	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
-	return got;
-}
+COUNTED_AS(ssize_t, READLINK, readlink, (const char *path, char *to, size_t n), (path, to, n))
+COUNTED_AS(ssize_t, READLINK, readlinkat, (int dir, const char *path, char *to, size_t n), (dir, path, to, n))
+COUNTED_AS(ssize_t, READLINK, __readlink_chk, (const char *path, char *to, size_t n, size_t room), (path, to, n, room))
+COUNTED_AS(ssize_t, READLINK, __readlinkat_chk, (int dir, const char *path, char *to, size_t n, size_t room),
+	   (dir, path, to, n, room))
 
-WRAP(ssize_t, readlinkat, int dir, const char *path, char *to, size_t n)
-{
-	struct span s = span_path();
-	ssize_t got = REAL(readlinkat)(dir, path, to, n);
-	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
-	return got;
-}
-
-WRAP(ssize_t, __readlink_chk, const char *path, char *to, size_t n, size_t room)
-{
-	struct span s = span_path();
-	ssize_t got = REAL(__readlink_chk)(path, to, n, room);
-	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
-	return got;
-}
-
-WRAP(ssize_t, __readlinkat_chk, int dir, const char *path, char *to, size_t n, size_t room)
-{
-	struct span s = span_path();
-	ssize_t got = REAL(__readlinkat_chk)(dir, path, to, n, room);
-	posix_on_operation(s, STATE_OP_POSIX_READLINK, got, 0);
-	return got;
-}
+/* Extended attributes: where there is none, the call fails. */
+COUNTED_AS(ssize_t, XATTR, getxattr, (const char *path, const char *name, void *to, size_t n), (path, name, to, n))
+COUNTED_AS(ssize_t, XATTR, lgetxattr, (const char *path, const char *name, void *to, size_t n), (path, name, to, n))
+COUNTED_AS(ssize_t, XATTR, fgetxattr, (int fd, const char *name, void *to, size_t n), (fd, name, to, n))
+COUNTED_AS(ssize_t, XATTR, listxattr, (const char *path, char *to, size_t n), (path, to, n))
+COUNTED_AS(ssize_t, XATTR, llistxattr, (const char *path, char *to, size_t n), (path, to, n))
+COUNTED_AS(ssize_t, XATTR, flistxattr, (int fd, char *to, size_t n), (fd, to, n))
+COUNTED(XATTR, setxattr, (const char *path, const char *name, const void *from, size_t n, int flags),
+	(path, name, from, n, flags))
+COUNTED(XATTR, lsetxattr, (const char *path, const char *name, const void *from, size_t n, int flags),
+	(path, name, from, n, flags))
+COUNTED(XATTR, fsetxattr, (int fd, const char *name, const void *from, size_t n, int flags), (fd, name, from, n, flags))
+COUNTED(XATTR, removexattr, (const char *path, const char *name), (path, name))
+COUNTED(XATTR, lremovexattr, (const char *path, const char *name), (path, name))
+COUNTED(XATTR, fremovexattr, (int fd, const char *name), (fd, name))
 
 WRAP(void, sync, void)
 {
@@ -258,6 +249,21 @@ WRAP(int, posix_fallocate, int fd, off_t at, off_t n)
 	return error;
 }
 ALIAS(posix_fallocate64, posix_fallocate);
+
+/* The third argument is at most one pointer wide. */
+WRAP(int, ioctl, int fd, unsigned long request, ...)
+{
+	va_list arguments;
+	va_start(arguments, request);
+	void *argument = va_arg(arguments, void *);
+	va_end(arguments);
+	if (__builtin_expect(!posix_clones(request), 1))
+		return REAL(ioctl)(fd, request, argument);
+	struct span s = span_path();
+	int result = REAL(ioctl)(fd, request, argument);
+	posix_on_clone(s, request, argument, result);
+	return result;
+}
 
 /* ---- storage ---- */
 

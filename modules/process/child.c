@@ -9,12 +9,13 @@
 #include "kernel.h"
 #include "untraced.h"
 #include "life.h"
+#include "names.h"
 #include "self.h"
 #include "store.h"
 #include "sys.h"
 #include "wrap.h"
 
-/* A killed process cannot write down how it ended; its parent is told. */
+/* A killed process cannot record how it ended; its parent can. */
 static void add_death(int pid, int signal)
 {
 	if (!self_ready())
@@ -75,9 +76,14 @@ static struct waiting begin_waiting_for(pid_t of, int options)
 	return begin_waiting(of > 0 ? P_PID : P_PGID, of > 0 ? (id_t)of : -(id_t)of, options);
 }
 
+/* A child that has ended may have renamed the working directory. */
 static void end_waiting(const struct waiting *w, bool child)
 {
 	int64_t after[STATE_IO_COUNT];
+	if (child) {
+		names_directory_changing();
+		names_directory_changed();
+	}
 	if (!w->alone || !child || !self_ready())
 		return;
 	kernel_io(after);

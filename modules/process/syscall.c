@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../async/bypass.h"
+#include "../async/own_ring.h"
 #include "../posix/map.h"
 #include "../posix/record.h"
 #include "fds.h"

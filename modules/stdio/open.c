@@ -65,6 +65,7 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id c
 		return;
 	__atomic_store_n(&t->file, file, __ATOMIC_RELAXED);
 	t->class = class;
+	t->fd = f->_fileno;
 	t->until_timed = first_timed();
 	t->offset = offset;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
@@ -331,7 +332,8 @@ const char *stdio_shared_name(FILE *f)
 /* ---- the streams that every program is born with ---- */
 
 static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
-static FILE *born_as[3] AT_START; /* written at the start, by one thread */
+static const char replaced[] = "<replaced>"; /* as such a name: of a stream whose descriptor is another one now */
+static FILE *born_as[3] AT_START;            /* written at the start, by one thread */
 
 /* NULL: it is no standard stream. */
 static const char *standard_name(const FILE *f)
@@ -340,6 +342,13 @@ static const char *standard_name(const FILE *f)
 		if (f == born_as[i])
 			return standard[i];
 	return NULL;
+}
+
+/* The name by which a stream is known that is what its descriptor is. */
+static const char *descriptor_name(const FILE *f)
+{
+	const char *name = standard_name(f);
+	return name ? name : replaced;
 }
 
 static void wait_for_use(struct stdio_stream *t, const char *name)
@@ -353,6 +362,7 @@ static void wait_for_use(struct stdio_stream *t, const char *name)
 static void standard_stream(struct stdio_stream *t, int i, FILE *f)
 {
 	born_as[i] = f;
+	t->fd = f->_fileno;
 	t->until_timed = first_timed();
 	wait_for_use(t, standard[i]);
 	stdio_table_set(f, t);
@@ -384,7 +394,7 @@ static struct stdio_file *file_given(const FILE *f, enum state_class_id *class)
 {
 	int fd = f->_fileno;
 	PATH(p);
-	*class = posix_path_given(p, LOG_MOD_STDIO, fd);
+	*class = posix_path_of(fd, LOG_MOD_STDIO, names_class, p);
 	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
 	if (!file && !*class)
 		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
@@ -408,7 +418,7 @@ static bool adopt_descriptor(struct stdio_stream *t, FILE *f, const char *name)
 		t->offset = at > 0 ? at : 0;
 	} else {
 		class = (enum state_class_id)fds_get(f->_fileno);
-		file = class == STATE_CLASS_TERMINAL ? console(name) : NULL;
+		file = class == STATE_CLASS_TERMINAL && name != replaced ? console(name) : NULL;
 	}
 	t->by_descriptor = true;
 	t->class = file ? STATE_CLASS_NONE : class;
@@ -418,10 +428,10 @@ static bool adopt_descriptor(struct stdio_stream *t, FILE *f, const char *name)
 
 static void adopt(struct stdio_stream *t, FILE *f)
 {
-	const char *name = standard_name(f);
-	if (name && !adopt_descriptor(t, f, name))
+	bool by_descriptor = t->inherited == replaced || standard_name(f);
+	if (by_descriptor && !adopt_descriptor(t, f, descriptor_name(f)))
 		return;
-	if (!name) {
+	if (!by_descriptor) {
 		struct stdio_file *file = file_of_text(t->inherited);
 		t->class = file ? STATE_CLASS_NONE : STATE_CLASS_FILTERED;
 		t->file = file;
@@ -454,7 +464,7 @@ static struct stdio_stream *renew(struct stdio_stream *t, FILE *f)
 			enter_stream(f, NULL, STATE_CLASS_FILTERED, 0, false);
 		struct stdio_stream *now = stdio_stream_of(f);
 		if (now && now != t && !now->by_descriptor && !now->file)
-			wait_for_use(now, standard_name(f));
+			wait_for_use(now, descriptor_name(f));
 		lock_drop_deep(&adopting);
 	}
 	self_leave();
@@ -481,13 +491,17 @@ struct stdio_stream *stdio_attend(struct stdio_stream *t, FILE *f)
 	return t;
 }
 
-/* Their memory is libc's own and stays, so the descriptor may be read. */
-static void standard_changed(int fd)
+static void descriptor_changed(int fd)
 {
-	for (size_t i = 0; i < sizeof born_as / sizeof *born_as; i++) {
-		struct stdio_stream *t = stdio_stream_of(born_as[i]);
-		if (t && born_as[i]->_fileno == fd && !t->inherited)
+	const struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i <= table->mask; i++) {
+		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
+		if (!t || t->fd != fd)
+			continue;
+		if (!t->inherited)
 			t->replaced = t->attention = true;
+		else if (!standard_name(table->slot[i].key))
+			t->inherited = replaced;
 	}
 }
 
@@ -497,7 +511,7 @@ static void inherit(struct stdio_stream *t, const FILE *f)
 {
 	const char *text = t->file->name->text;
 	t->asks = t->asks || text[0] != '<';
-	t->inherited = t->by_descriptor ? standard_name(f) : arena_copy(text, strlen(text));
+	t->inherited = t->by_descriptor ? descriptor_name(f) : arena_copy(text, strlen(text));
 	t->file = NULL;
 	t->class = STATE_CLASS_FILTERED;
 	t->seen[IO_READ] = t->seen[IO_WRITE] = NULL;
@@ -546,7 +560,7 @@ static void start(void)
 	standard_stream(&born[0], 0, stdin);
 	standard_stream(&born[1], 1, stdout);
 	standard_stream(&born[2], 2, stderr);
-	fds_standard_changed = standard_changed;
+	fds_stream_changed = descriptor_changed;
 }
 
 /* False: another thread has closed it by now, and its memory is gone. Where the kernel does not copy, it is taken as it is. */

@@ -273,8 +273,8 @@ ALWAYS_INLINE void access_buffered(struct stdio_span s, FILE *f, enum io_op op, 
 }
 
 /*
- * Where the access ended, from libc; -1 where the offset is right by itself: also a stream that asks
- * has not left its buffer since it last did.
+ * Where the access ended, from libc; -1 where the offset is right by itself. That holds for a stream that asks, too, if it
+ * stayed within its buffer since it last asked.
  */
 static int64_t asked(const struct stdio_stream *t, FILE *f, enum io_op op, int64_t bytes)
 {

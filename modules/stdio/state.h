@@ -1,4 +1,4 @@
-/* What the STDIO module keeps in memory beside the records: never stored. */
+/* What the STDIO module keeps in memory in addition to the records: never stored. */
 #ifndef IOLENS_STDIO_STATE_H
 #define IOLENS_STDIO_STATE_H
 
@@ -21,22 +21,23 @@ struct stdio_file {
 struct stdio_stream {
 	struct stdio_file *file; /* NULL: only counted, by class */
 	enum state_class_id class;
+	int fd;
 	int32_t until_timed; /* calls that the buffer serves until one of them is timed */
 	int64_t offset;      /* of the next byte */
 	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
 	bool asks;           /* only libc knows where a write went: append mode, or shared with another process */
 	bool attention;      /* one of the next three, or `inherited` */
-	bool moved;          /* perhaps, by others: its position is asked for before the next call */
+	bool moved;          /* perhaps, by others: the next call first asks libc for its position */
 	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
-	bool replaced;       /* a standard stream whose descriptor has become something else */
-	bool by_descriptor;  /* a standard stream that is what its descriptor is */
+	bool replaced;       /* its descriptor has become something else */
+	bool by_descriptor;  /* it is what its descriptor is: a standard stream, or one that was replaced */
 	uint8_t close;       /* calls one after the other that the buffer served and that followed each other closely */
 	uint8_t unclocked;   /* calls to come that take no clock at all */
 	const char
 		*inherited; /* not used yet by this process: <STDOUT> and its like, or the file's name in the parent */
 	double clocked;     /* s: the last call that read the clock */
 	uint64_t accesses;  /* while its file has no record of its own (heavy.c): those that read the clock */
-	size_t item;        /* bytes of each, of a read that got fewer than asked for, while it is counted */
+	size_t item;        /* bytes of each, of a read that got fewer than requested, while it is counted */
 	struct stdio_stream *next_free;
 };
 

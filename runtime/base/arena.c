@@ -83,6 +83,7 @@ char *arena_copy(const char *text, size_t n)
 
 void arena_reset(void)
 {
+	if (guard.owner || !lock_is_needless())
+		next = end = NULL;
 	guard.owner = 0;
-	next = end = NULL;
 }

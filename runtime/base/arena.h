@@ -19,7 +19,10 @@ char *arena_copy(const char *text, size_t n);
 /* Makes `n` bytes, of at most 256 KiB, ready to be taken later without asking the kernel. */
 void arena_reserve(size_t n);
 
-/* In a forked child, where another thread may have been inside arena_take. */
+/*
+ * In a forked child. What is left is used up: each mapping more makes the forks of later generations dearer. Not where another thread
+ * may have been inside arena_take, or written while the kernel copied, and not in a handler that has interrupted arena_take.
+ */
 void arena_reset(void);
 
 #endif

@@ -53,7 +53,7 @@ struct config {
 	double finalize_timeout;            /* s */
 	const char *finalize;
 	const char *abandoned;
-	const char *lustre_type; /* of mounts that are asked for layouts as Lustre's are; NULL = none */
+	const char *lustre_type; /* type of mounts that stand for Lustre; NULL = none */
 	uint32_t disabled;       /* bit per module id */
 	uint32_t enabled;
 	struct filter_pair app;  /* against the first word of the command line */
@@ -75,7 +75,7 @@ static inline bool config_module_on(int module)
 	return !(config.disabled & bit) || config.enabled & bit;
 }
 
-/* The same for a module of traces, which are off unless asked for. */
+/* The same for a module of traces, which are off by default. */
 bool config_traced(int module);
 bool config_traces(void);
 

@@ -4,7 +4,7 @@
  * before it where that is large enough: what is taken is bounded by what is open at once.
  *
  * A thread that still looks at an old table finds in it what was open then. Where that memory is in use again it may miss
- * a handle, but never takes one for another: what it has found counts only if the number still stands beside it.
+ * a handle, but never takes one for another: an entry counts only if the number still stands next to it.
  */
 #include "handles.h"
 
@@ -62,7 +62,7 @@ static size_t size_for(const struct handle_table *t)
 	return size;
 }
 
-/* A number goes before what was kept of it: who has found that sees that the number is another. */
+/* The number is cleared before its entry: a thread that has found the entry sees that the number has changed. */
 static void clear(struct handle_table *t)
 {
 	t->used = 0;

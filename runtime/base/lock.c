@@ -109,7 +109,7 @@ bool lock_take_at_once(struct lock *l)
 	return try(l) || __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == self.name;
 }
 
-/* Those who come later wait for it only briefly. */
+/* Threads that come later wait for it only briefly. */
 static void give_up(struct lock *l)
 {
 	uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
@@ -254,7 +254,7 @@ struct errand {
 static void run(void *errand)
 {
 	struct errand *e = errand;
-	self.apart = true; /* the caller's, who waits */
+	self.apart = true; /* the caller's, which waits */
 	e->work(e->context);
 	self.apart = false;
 	e->done = true;

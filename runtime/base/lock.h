@@ -113,9 +113,9 @@ bool alone_begin(uint64_t *signals);
 void alone_end(const uint64_t *signals);
 
 /*
- * Does work that opens files, keeps none and is seldom: beside other threads in one of its own that has a copy of all descriptors,
- * while the caller waits. To close the copies may write files of NFS back, as the end of a child does. Where the kernel refuses such
- * a thread the work is done by the caller.
+ * Does rare work that opens files and keeps none open, while the caller waits. If other threads run, a thread of its own does it,
+ * with a copy of all descriptors: closing the copies may write files of NFS back, as the end of a child does. If the kernel
+ * refuses such a thread, the caller does the work.
  */
 void alone_do(void (*work)(void *context), void *context);
 

@@ -161,5 +161,6 @@ void scratch_use(void)
 
 void scratch_reset(void)
 {
-	memset(&scratch, 0, sizeof scratch);
+	if (scratch.lock.owner || !lock_is_needless())
+		memset(&scratch, 0, sizeof scratch);
 }

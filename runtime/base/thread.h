@@ -39,8 +39,8 @@ struct self {
 	bool special;      /* shared, or accesses are traced: those of files take the long way */
 	bool sampled;      /* not all of its calls are timed, or were (sampling.h) */
 	bool inside;       /* a wrapped library's call, which may make its system calls through syscall() */
-	bool ends;         /* it relies on the end that a thread has recorded (ending.h) */
-	bool apart;        /* it works on descriptors of its own (alone_do): the program does not see what it opens */
+	uint8_t ends; /* how often it relies on the end that a thread has recorded (ending.h): its handlers do, too */
+	bool apart;   /* it works on descriptors of its own (alone_do): the program does not see what it opens */
 };
 
 extern __thread struct self self __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -10,10 +10,11 @@
 
 enum { PIECES = FDS_MAX / FDS_PIECE };
 
-uintptr_t
-	fds_near[FDS_NEAR]; /* atomic: a description is whole before its entry says so; who takes one out releases it */
+/* Atomic: a description is whole before its entry says so. The thread that takes one out releases it. */
+uintptr_t fds_near[FDS_NEAR];
+
 uintptr_t (*fds_adopt)(int fd) AT_START;
-void (*fds_standard_changed)(int fd) AT_START;
+void (*fds_stream_changed)(int fd) AT_START;
 
 /* Of the far descriptors: each is made once and stays. */
 static uintptr_t *piece[PIECES];

@@ -62,13 +62,21 @@ void fds_unclassify(int fd);
 /* Makes an entry for a regular file that no wrapper saw being opened; set by the module that owns descriptors. */
 extern uintptr_t (*fds_adopt)(int fd);
 
-/* Descriptor 0, 1 or 2 has become something else; set by the module that owns streams. */
-extern void (*fds_standard_changed)(int fd);
+/* A descriptor has become something else, which may be a stream's; set by the module that owns streams. */
+extern void (*fds_stream_changed)(int fd);
 
+/* The program may have closed it before: only the standard streams' are looked at. */
 static inline void fds_changed(int fd)
 {
-	if (__builtin_expect((unsigned)fd <= 2, 0) && fds_standard_changed)
-		fds_standard_changed(fd);
+	if (__builtin_expect((unsigned)fd <= 2, 0) && fds_stream_changed)
+		fds_stream_changed(fd);
+}
+
+/* By dup2: while the stream was open. */
+static inline void fds_replaced(int fd)
+{
+	if (fds_stream_changed)
+		fds_stream_changed(fd);
 }
 
 static inline uintptr_t fds_get(int fd)

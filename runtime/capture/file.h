@@ -1,5 +1,5 @@
 /*
- * A module's file: what it keeps in memory beside the record of one name. Finding, making and folding it, its times and its
+ * A module's file: what it keeps in memory in addition to the record of one name. Finding, making and folding it, its times and its
  * stamps are the same for every module.
  *
  *	struct x_file {

@@ -24,7 +24,7 @@ struct mount {
 
 /*
  * Filled once, by load(), which holds the lock of the names. A thread that knows the layout of a name reads them without it: the
- * name was made behind load(). The block sizes are asked for later, under that lock too.
+ * name was made behind load(). The block sizes are read later, under that lock too.
  */
 static struct mount mounts[MOUNTS];
 static int count;

@@ -1,4 +1,4 @@
-/* The mounted file systems: read when the first record is made, asked for their block size when first used. */
+/* The mounted file systems: read when the first record is made; their block sizes are read at first use. */
 #ifndef IOLENS_MOUNTS_H
 #define IOLENS_MOUNTS_H
 

@@ -28,14 +28,19 @@ void names_unlock(void)
 
 /* ---- cleaning ---- */
 
+#define KEPT 0.01 /* s */
+
 /*
- * The working directory, for names that were seen before in these letters: the kernel is asked for all others. What is kept holds
- * while no change has begun since; what was asked for during one is not kept. One that never ends: threads have their own.
+ * The working directory, for names that were seen before in these letters: all others come from the kernel. The kept path holds
+ * while no change has begun since, and for KEPT, since another process may rename it: asking at each open would cost a quarter of
+ * it. A path read during a change is not kept. A change that never ends: threads have their own.
  */
 static struct {
 	struct lock lock;
 	uint64_t begun, ended; /* changes, atomic */
-	uint64_t kept;         /* one more than `begun` was when the path was asked for; 0 = it must be asked for */
+	uint64_t kept;         /* one more than `begun` was when the path was read; 0 = read it first */
+	double asked;          /* s, when it was read; */
+	uint64_t ticks, hold;  /* and by the counter, which costs less to look at; 0 = there is none */
 	struct path path;
 } directory;
 
@@ -55,11 +60,27 @@ static bool directory_kept(void)
 	return directory.kept == __atomic_load_n(&directory.begun, __ATOMIC_SEQ_CST) + 1;
 }
 
+static void directory_clock(void)
+{
+	const struct clock_rate *r = __atomic_load_n(&clock_rate, __ATOMIC_ACQUIRE);
+	directory.asked = clock_now();
+	directory.hold = r->counter ? (uint64_t)(KEPT / r->per_tick) : 0;
+	directory.ticks = r->counter ? epoch_counter() : 0;
+}
+
+static bool directory_recent(void)
+{
+	if (__builtin_expect(directory.hold != 0, 1))
+		return epoch_counter() - directory.ticks < directory.hold;
+	return clock_now() - directory.asked < KEPT;
+}
+
 /* The child of a vfork has the memory of its parent and, once it has changed it, a directory of its own. */
 static bool directory_asked(void)
 {
 	uint64_t ended = __atomic_load_n(&directory.ended, __ATOMIC_SEQ_CST);
 	uint64_t begun = __atomic_load_n(&directory.begun, __ATOMIC_SEQ_CST);
+	directory_clock();
 	if (sys_confined)
 		return directory_kept();
 	directory.kept = 0;
@@ -469,7 +490,7 @@ static inline struct name *recall(int module, const char *text, size_t length, e
 
 enum { SHORT_PATH = 512 }; /* on the stack at each relative open: one that is longer is cleaned anew */
 
-/* `path` behind the working directory, with nothing cleaned but a `./` before it; 0 where that is to be asked for first. */
+/* `path` behind the working directory, with nothing cleaned but a `./` before it; 0 if the directory must be read first. */
 static size_t join(char text[SHORT_PATH], const char *path)
 {
 	while (path[0] == '.' && path[1] == '/')
@@ -477,7 +498,7 @@ static size_t join(char text[SHORT_PATH], const char *path)
 	size_t n = strlen(path), before = 0;
 	if (!lock_take_deep(&directory.lock))
 		return 0;
-	if (directory_kept() && directory.path.length + n + 2 <= SHORT_PATH) {
+	if (directory_kept() && directory.path.length + n + 2 <= SHORT_PATH && directory_recent()) {
 		before = directory.path.length;
 		memcpy(text, directory.path.text, before);
 	}

@@ -13,7 +13,7 @@
 #include "path.h"
 #include "store.h"
 
-/* Whether a file is to be asked for its layout. */
+/* Whether to ask a file for its layout. */
 enum names_layout {
 	NAMES_ASKED,         /* or has none */
 	NAMES_LAYOUT_BEHIND, /* if a symbolic link has led to Lustre */
@@ -82,7 +82,7 @@ static inline bool names_is_overflow(const struct name *n)
 	return n->overflow;
 }
 
-/* Around all that may change the working directory, or its name. Without the second, it is asked for each time from then on. */
+/* Around all that may change the working directory, or its name. Without the second, each use reads it from then on. */
 void names_directory_changing(void);
 void names_directory_changed(void);
 

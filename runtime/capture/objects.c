@@ -2,12 +2,18 @@
 
 #include <string.h>
 
+struct relocations {
+	const ElfW(Rela) * table;
+	size_t bytes, relative; /* so many at the beginning name no symbol */
+};
+
 struct dynamic {
 	const char *strings;
 	const ElfW(Sym) * symbols;
 	const uint32_t *gnu;
 	const uint32_t *old;      /* the table before GNU's, where that is missing */
 	const uint16_t *versions; /* NULL = there are none */
+	struct relocations addresses, calls;
 };
 
 static const void *in_object(const struct link_map *map, const ElfW(Dyn) * d)
@@ -16,21 +22,47 @@ static const void *in_object(const struct link_map *map, const ElfW(Dyn) * d)
 	return (const void *)(d->d_un.d_ptr + (moved ? 0 : map->l_addr));
 }
 
+static void take(struct dynamic *found, const struct link_map *map, const ElfW(Dyn) * d)
+{
+	switch (d->d_tag) {
+	case DT_STRTAB:
+		found->strings = in_object(map, d);
+		return;
+	case DT_SYMTAB:
+		found->symbols = in_object(map, d);
+		return;
+	case DT_GNU_HASH:
+		found->gnu = in_object(map, d);
+		return;
+	case DT_HASH:
+		found->old = in_object(map, d);
+		return;
+	case DT_VERSYM:
+		found->versions = in_object(map, d);
+		return;
+	case DT_RELA:
+		found->addresses.table = in_object(map, d);
+		return;
+	case DT_RELASZ:
+		found->addresses.bytes = d->d_un.d_val;
+		return;
+	case DT_RELACOUNT:
+		found->addresses.relative = d->d_un.d_val;
+		return;
+	case DT_JMPREL:
+		found->calls.table = in_object(map, d);
+		return;
+	case DT_PLTRELSZ:
+		found->calls.bytes = d->d_un.d_val;
+		return;
+	}
+}
+
 static struct dynamic dynamic_of(const struct link_map *map)
 {
 	struct dynamic found = {0};
-	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_STRTAB)
-			found.strings = in_object(map, d);
-		else if (d->d_tag == DT_SYMTAB)
-			found.symbols = in_object(map, d);
-		else if (d->d_tag == DT_GNU_HASH)
-			found.gnu = in_object(map, d);
-		else if (d->d_tag == DT_HASH)
-			found.old = in_object(map, d);
-		else if (d->d_tag == DT_VERSYM)
-			found.versions = in_object(map, d);
-	}
+	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
+		take(&found, map, d);
 	return found;
 }
 
@@ -151,4 +183,36 @@ void *objects_seen_from(const struct objects *o, const struct link_map *map, con
 		if (n->d_tag == DT_NEEDED)
 			at = objects_find(o, symbol, d.strings + n->d_un.d_val);
 	return at;
+}
+
+bool objects_wraps(const struct link_map *map)
+{
+	const char *slash = strrchr(map->l_name, '/');
+	const char *name = slash ? slash + 1 : map->l_name;
+	return !strncmp(name, "libiolens.so", 12) || !strncmp(name, "libiolens-communication.so", 26);
+}
+
+static void each_in(const struct link_map *map, const struct relocations *of, const struct dynamic *d,
+		    void (*found)(const struct objects_reference *r, void *with), void *with)
+{
+	const ElfW(Rela) *end = of->table + of->bytes / sizeof *end;
+	for (const ElfW(Rela) *r = of->table ? of->table + of->relative : end; r < end; r++) {
+		const ElfW(Sym) *s = &d->symbols[ELF64_R_SYM(r->r_info)];
+		if (!ELF64_R_SYM(r->r_info) || s->st_shndx != SHN_UNDEF)
+			continue;
+		struct objects_reference one = {d->strings + s->st_name, ELF64_ST_BIND(s->st_info) == STB_WEAK,
+						(ElfW(Addr) *)(map->l_addr + r->r_offset), (ElfW(Addr))r->r_addend};
+		found(&one, with);
+	}
+}
+
+void objects_each_reference(const struct link_map *map, bool calls,
+			    void (*found)(const struct objects_reference *r, void *with), void *with)
+{
+	struct dynamic d = dynamic_of(map);
+	if (!d.symbols || !d.strings)
+		return;
+	each_in(map, &d.addresses, &d, found, with);
+	if (calls)
+		each_in(map, &d.calls, &d, found, with);
 }

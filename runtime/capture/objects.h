@@ -35,4 +35,26 @@ const struct link_map *objects_around(const struct objects *o, uintptr_t at);
 /* In the object itself, and in those that it was linked with. */
 void *objects_seen_from(const struct objects *o, const struct link_map *map, const char *symbol);
 
+/* A library of iolens that wraps functions. */
+bool objects_wraps(const struct link_map *map);
+
+/* What the object refers to and does not define. `slot`: where the linker puts the address, with `addend`. */
+struct objects_reference {
+	const char *name;
+	bool weak;
+	ElfW(Addr) * slot, addend;
+};
+
+/* First the references by address, then those of calls, where `calls` is set. */
+void objects_each_reference(const struct link_map *map, bool calls,
+			    void (*found)(const struct objects_reference *r, void *with), void *with);
+
+/* ---- weak references: by one to MPI_Init a program asks whether there is an MPI, and the linker answers with our wrapper ---- */
+
+/* Those of what began with the program, to names that only this library defines, are NULL, as without it. By the start's one thread. */
+void objects_unbind_weak(const struct link_map *own);
+
+/* A loaded object refers to the name by a reference that is not weak: without us the linker would have refused. `torn`: resolve_torn. */
+bool objects_need(const struct link_map *own, const char *symbol, bool torn);
+
 #endif

@@ -17,8 +17,8 @@ struct path {
 };
 
 /*
- * Room for a path beside the stack: a signal handler may have 8 KiB of stack in all, of which the kernel takes four. NULL where
- * all 256 are in use, or there is no memory. PATH declares one, on the stack if need be.
+ * Room for a path outside the stack: a signal handler may have 8 KiB of stack in all, and the kernel takes four of them. NULL
+ * if all 256 are in use, or there is no memory. PATH declares one, on the stack if need be.
  */
 struct path *path_take(void);
 void path_give(struct path **p);

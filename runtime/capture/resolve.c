@@ -160,6 +160,7 @@ void *wrap_resolve(const char *name, void **real)
 void resolve_start(void)
 {
 	find_own();
+	objects_unbind_weak(own.map);
 	pthread_atfork(NULL, NULL, resolve_forked);
 }
 
@@ -183,17 +184,10 @@ static bool program_has_runtime(void)
 	return false;
 }
 
-static bool has_wrappers(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	return !strncmp(name, "libiolens.so", 12) || !strncmp(name, "libiolens-communication.so", 26);
-}
-
 bool resolve_behind(void)
 {
 	const struct link_map *map = own.map;
-	while (map && map->l_prev && !has_wrappers(map->l_prev->l_name))
+	while (map && map->l_prev && !objects_wraps(map->l_prev))
 		map = map->l_prev;
 	return (map && map->l_prev) || program_has_runtime();
 }
@@ -414,9 +408,9 @@ void *resolve_late(struct late *l, const void *caller)
 		real = find_for(l, caller);
 	errno = saved;
 	real = real ? real : l->instead;
-	if (!real)
+	if (!real && objects_need(own.map, l->name, resolve_torn()))
 		undefined(l->name);
-	return real;
+	return real ? real : (void *)missing;
 }
 
 /* Several threads may come at once: they say the same. */

@@ -42,7 +42,7 @@ bool resolve_in_program(void);
 
 /*
  * A program that the runtime is linked into (linked/resolve.c stands in for resolve.c) has no dynamic linker to ask: the build
- * gathers the names that are asked for by text from this section.
+ * gathers the names that are looked up by text from this section.
  */
 #define RESOLVE_NAMES __attribute__((section("iolens_names"), used))
 
@@ -71,7 +71,8 @@ struct resolve_copy {
 struct late {
 	const char *name;
 	void *real; /* what every caller means; NULL until found */
-	void *instead; /* answers as long as there is none; NULL: the process ends, as by the linker's "undefined symbol" */
+	void *instead; /* answers as long as there is none; NULL: the process ends, as by the linker's "undefined symbol", or
+			  gets -1 where the program has found it by a weak reference or dlsym */
 	const char *library; /* part of the file names of the libraries that may define it, NULL = any */
 	bool single;         /* one per process: every caller means the same */
 	uint64_t missed; /* how many objects the linker had loaded when it was not found; 0 = it was not looked for */
@@ -105,15 +106,7 @@ bool resolve_find_owner(const char *symbol, const char *library, struct resolve_
 
 /*
  * A library that a module asks by itself, of which a process may have several copies (a wheel brings its own). What is kept
- * of one copy begins with a struct resolve_copied:
- *
- *	struct x_library {
- *		struct resolve_copied copied;
- *		... where its functions are, and what else the module knows of it ...
- *	};
- *	static struct x_library copies[8];
- *	static struct resolve_library library = {copies, sizeof *copies, 8, symbols, count, learn};
- *	struct x_library *l = resolve_library_of(&library, function);
+ * of one copy begins with a struct resolve_copied; resolve_library_of(&library, function) is the one that a function is of.
  */
 struct resolve_copied {
 	uintptr_t from, to; /* its code */
@@ -146,6 +139,29 @@ static inline void *resolve_library_of(struct resolve_library *l, const void *fu
 	bool known = __atomic_load_n(&c->to, __ATOMIC_ACQUIRE) > at && c->from <= at && !c->declined;
 	return __builtin_expect(known, 1) ? l->copies : resolve_other_copy(l, function);
 }
+
+/*
+ * Such a module lists its functions as FUNCTIONS(X) of X(type, symbol, parameters), those that not every release has at the end:
+ *
+ *	struct x_library { struct resolve_copied copied; FUNCTIONS(RESOLVE_POINTER) ... what else it knows of a copy ... };
+ *	static struct x_library copies[8];
+ *	FUNCTIONS(RESOLVE_SYMBOL_NAME)
+ *	#define SYMBOL(type, symbol, parameters) RESOLVE_SYMBOL(struct x_library, first_optional, symbol)
+ *	static const struct resolve_symbol symbols[] = {FUNCTIONS(SYMBOL)};
+ *	static struct resolve_library library = RESOLVE_LIBRARY(copies, symbols, learn);
+ */
+#define RESOLVE_POINTER(type, symbol, parameters)     type(*symbol) parameters;
+#define RESOLVE_SYMBOL_NAME(type, symbol, parameters) static const char name_##symbol[] RESOLVE_NAMES = #symbol;
+#define RESOLVE_SYMBOL(library, first_optional, symbol) \
+	{name_##symbol, offsetof(library, symbol), offsetof(library, symbol) >= offsetof(library, first_optional)},
+#define RESOLVE_LIBRARY(copies, symbols, learn)                                                                    \
+	{                                                                                                          \
+		copies, sizeof *copies, sizeof copies / sizeof *copies, symbols, sizeof symbols / sizeof *symbols, \
+			learn,                                                                                     \
+		{                                                                                                  \
+			0                                                                                          \
+		}                                                                                                  \
+	}
 
 /* The directory of our own library, with its slash; false when unknown. */
 bool resolve_own_directory(char *out, size_t room);

@@ -103,7 +103,7 @@ void self_admit_all(void)
 	make_key();
 	last_pass += 2;
 	__atomic_store_n(&self_process.pass, last_pass, __ATOMIC_RELEASE);
-	__atomic_store_n(&self_process.asleep, 0, __ATOMIC_RELEASE); /* after it: who sees neither is a forked child */
+	__atomic_store_n(&self_process.asleep, 0, __ATOMIC_RELEASE); /* after it: only a forked child sees neither */
 }
 
 void self_admit_none(void)

@@ -51,6 +51,21 @@
 		real_;                                                                \
 	}))
 
+/*
+ * The usual wrapper of one: the call, and what `after` makes of its result and of the span `s` that began before it. What
+ * SPAN is the file says that uses it. Parameters and arguments are in parentheses.
+ */
+#define WRAP_LATE_CALL(type, result, symbol, library, refuse, span, parameters, arguments, after) \
+	WRAP_LATE(type, symbol, library, refuse, WRAP_UNPACK parameters)                          \
+	{                                                                                         \
+		type_##symbol next = NEXT(symbol);                                                \
+		span s = SPAN(next);                                                              \
+		type result = next arguments;                                                     \
+		after;                                                                            \
+		return result;                                                                    \
+	}
+#define WRAP_UNPACK(...) __VA_ARGS__
+
 /* A second name of the same function: same machine code contract, so the first one's REAL serves both. */
 #define ALIAS(other, symbol) __asm__(".globl " #other "\n.type " #other ", @function\n.set " #other ", " #symbol)
 

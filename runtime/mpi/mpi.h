@@ -24,8 +24,8 @@
 /* ---- wrapping ---- */
 
 /*
- * The next definition of a name, searched until there is an MPI. A name that it has not got is answered by
- * `instead_`; without one the process ends as by the linker's "undefined symbol".
+ * The next definition of a name, searched until there is an MPI. `instead_` stands in for a name that the MPI lacks;
+ * without it the process ends as by the linker's "undefined symbol".
  */
 #define MPI_NEXT(type_, name_, instead_)                                                                \
 	((type_ *)({                                                                                    \
@@ -182,7 +182,7 @@ struct mpi_backend {
 	int (*open_begin)(int request); /* duplicates MPI_COMM_WORLD */
 	int (*open_end)(void);          /* when that request is done: errors are returned from now on */
 	int (*close)(void);
-	/* Of every rank, to all: needs no communicator of our own, and goes on beside its making. */
+	/* From every rank, to all: needs no communicator of our own, and may run while that is made. */
 	int (*gather)(int request, const void *from, void *to, int bytes);
 	int (*send)(int request, const void *from, int64_t bytes, int to, int tag);
 	int (*receive)(int request, void *to, int64_t bytes, int from, int tag);

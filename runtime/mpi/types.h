@@ -18,7 +18,7 @@ static inline uint64_t *mpi_types_place(uintptr_t type)
 
 __attribute__((cold)) int64_t mpi_bytes_asked(int64_t count, uintptr_t type);
 
-/* 0: none, or nobody knows. */
+/* 0: none, or unknown. */
 static inline int64_t mpi_bytes(int64_t count, uintptr_t type)
 {
 	uint64_t known = __atomic_load_n(mpi_types_place(type), __ATOMIC_RELAXED);

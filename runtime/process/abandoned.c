@@ -27,7 +27,7 @@ struct collection {
 	char path[512];
 };
 
-/* Who holds the lock deals with the store, unless another one did while we opened it. */
+/* The process with the lock handles the store, unless another process did while this one opened it. */
 static bool is_ours(int fd, struct stat *s)
 {
 	return sys_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0, 0) == 0 && sys_fstat(fd, s) == 0 && s->st_nlink &&

@@ -1,6 +1,6 @@
 /*
- * Several threads may end the process, or replace its program, at once. The first records the end. Another one that comes while
- * an exec has not returned relies on what the first has recorded: only when the exec of each of them has failed is it undone.
+ * Several threads may end the process, or replace its program, at once. The first records the end. A thread that comes before
+ * an exec returns relies on that record: it is undone only when the exec of every one of them has failed.
  */
 #ifndef IOLENS_ENDING_H
 #define IOLENS_ENDING_H
@@ -15,6 +15,12 @@ enum ending {
 
 enum ending ending_begin(void);
 void ending_recorded(void);
+
+/*
+ * After ENDING_JOINED: what is recorded is to be recorded once more. One thread at a time: it looks again whether that is needed,
+ * and calls ending_recorded. False: as ENDING_BUSY.
+ */
+bool ending_begin_anew(void);
 
 /* The calling thread's exec has failed. True: it was the last to rely on what is recorded, and calls ending_none when that is undone. */
 bool ending_take_back(void);

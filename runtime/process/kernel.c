@@ -110,3 +110,20 @@ int64_t kernel_pid_namespace(void)
 			number = number * 10 + (text[i] - '0');
 	return number;
 }
+
+static int64_t number_behind(const char *text, const char *label)
+{
+	int64_t number = 0;
+	const char *at = strstr(text, label);
+	for (at = at ? at + strlen(label) : ""; *at >= '0' && *at <= '9'; at++)
+		number = number * 10 + (*at - '0');
+	return number;
+}
+
+void kernel_outside(int64_t *pid, int64_t *parent)
+{
+	struct counts c = {.path = "/proc/self/status"};
+	get_counts(&c);
+	*parent = number_behind(c.text, "\nPPid:\t");
+	*pid = *parent ? number_behind(c.text, "\nPid:\t") : 0;
+}

@@ -28,4 +28,10 @@ bool kernel_moved_much_since(const int64_t start[STATE_IO_COUNT]);
 /* A number for the process numbers' name space; 0 = unknown. */
 int64_t kernel_pid_namespace(void);
 
+/*
+ * Of a process whose parent is outside of its name space: the numbers of both there. /proc is that one's, too, unless it was
+ * mounted anew: 0 then.
+ */
+void kernel_outside(int64_t *pid, int64_t *parent);
+
 #endif

@@ -103,6 +103,8 @@ static void complete_process(void)
 	struct state_process *p = &life.owner.process;
 	p->parent = sys_parent();
 	p->pid_namespace = kernel_pid_namespace();
+	if (!p->parent)
+		kernel_outside(&p->pid_outside, &p->parent_outside);
 	memcpy(p->host, session_host(), sizeof p->host - 1);
 	copy_text(p->exe, sizeof p->exe, sys_readlink("/proc/self/exe", p->exe, sizeof p->exe));
 }
@@ -323,7 +325,7 @@ enum life_keeping life_leave_world(void)
 
 /* ---- fork ---- */
 
-/* The child may move the offsets of what it inherits: the kernel is asked for them from now on. */
+/* The child may move the offsets of descriptors that it inherits: from now on this process asks the kernel for them. */
 void life_share(void)
 {
 	if (state() == ON && self_pass())
@@ -516,8 +518,8 @@ static void end_alone(void *by)
 }
 
 /*
- * Nothing was recorded. In a session the process is told of; one alone has nothing to tell, unless it did what is not seen, or its
- * log is asked for by name.
+ * Nothing was recorded. A process of a session reports its end; one alone reports nothing, unless it did I/O that is not seen, or
+ * a setting names its log.
  */
 static void end_asleep(enum state_end reason, int code)
 {
@@ -555,7 +557,7 @@ static void record_end(enum state_end reason, int code)
 static bool is_recorded_anew(enum state_end reason)
 {
 	return reason != STATE_END_EXEC && (life.in_session || life.rank) &&
-	       store_state()->process.end_reason == STATE_END_EXEC;
+	       __atomic_load_n(&store_state()->process.end_reason, __ATOMIC_ACQUIRE) == STATE_END_EXEC;
 }
 
 void life_end(enum state_end reason, int code)
@@ -572,10 +574,12 @@ void life_end(enum state_end reason, int code)
 	if (state() != ON || !self_is_owner())
 		return;
 	enum ending ending = ending_begin();
-	if (ending == ENDING_FIRST || (ending == ENDING_JOINED && is_recorded_anew(reason)))
+	bool first = ending == ENDING_FIRST;
+	if (!first && (ending == ENDING_BUSY || !is_recorded_anew(reason) || !ending_begin_anew()))
+		return;
+	if (first || is_recorded_anew(reason))
 		record_end(reason, code);
-	if (ending == ENDING_FIRST)
-		ending_recorded();
+	ending_recorded();
 }
 
 void life_rouse(void)

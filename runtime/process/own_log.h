@@ -6,7 +6,7 @@
 
 #include "epoch.h"
 
-/* False of a process that was woken to be ready and then did nothing, unless its log is asked for by name. */
+/* False for a process that was woken to be ready and then did nothing, unless a setting names its log. */
 bool own_log_wanted(void);
 
 /* Writes it from the store, on a stack of our own; when that fails the store stays, and one line on standard error says where. */

@@ -149,7 +149,7 @@ static void name_alone(char *to, size_t size)
 	*at = '\0';
 }
 
-/* Who ends as the last removes it, maybe while another one makes a store there. */
+/* The last process to end removes the directory, maybe while another process makes a store in it. */
 static int open_alone(void)
 {
 	name_alone(session.alone, sizeof session.alone);

@@ -31,6 +31,7 @@ void surroundings_command(int argc, char **argv, char *to, size_t size)
 		for (; *c && n < room; c++)
 			to[n++] = *c == '\n' ? ' ' : *c;
 	}
+	to[n] = '\0'; /* the room has served for something else */
 	if (n == room)
 		memcpy(to + room - (sizeof mark - 1), mark, sizeof mark);
 }

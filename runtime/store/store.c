@@ -43,7 +43,7 @@ static struct {
 	struct process_state *row;
 	size_t oldest; /* in the trace */
 	struct lock lock;
-	char *memory; /* NULL = none was asked for */
+	char *memory; /* NULL = not requested */
 	struct store_part shown[PARTS];
 } store AT_START;
 
@@ -184,7 +184,7 @@ static bool ask_for_more(size_t n)
 	return good;
 }
 
-/* What is refused is asked for again, ever more seldom: room may come. */
+/* A refused request is repeated at growing intervals: room may become free. */
 static bool may_grow(size_t n)
 {
 	size_t all = store.spent + store.trace.used + n;

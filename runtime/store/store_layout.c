@@ -163,7 +163,7 @@ bool store_lay_down(int dir, const char *path, const struct store_room *room, co
 
 bool store_retell(const char *path, const struct state_process *process)
 {
-	/* Somebody else may have set a limit meanwhile. */
+	/* Another process may have set a limit meanwhile. */
 	if (!store_file_may_reach(store_laid.process_at + sizeof *process))
 		return false;
 	int fd = sys_open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0);

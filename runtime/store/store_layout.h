@@ -20,7 +20,7 @@ enum {
 
 struct store_room {
 	size_t budget;      /* bytes of records and names */
-	size_t trace;       /* bytes of the trace beside that; 0 = nothing is traced */
+	size_t trace;       /* bytes of the trace, on top of that; 0 = nothing is traced */
 	bool communication; /* of MPI is counted */
 };
 
@@ -50,7 +50,7 @@ size_t store_state_bytes(size_t row);
 /* The header, and the job region: 56 bytes of numbers, the metadata, the command line with the mounts. */
 void store_fill_head(char *head, const struct store_plan *p, const struct store_owner *owner);
 
-/* What stands in a store beside records and the account of the process. */
+/* What a store holds on top of records and the account of the process. */
 struct store_beside {
 	struct placed trace, communication, sites;
 };

@@ -42,7 +42,7 @@ struct sampling {
 
 enum { SAMPLING_NEEDED = 1024 }; /* timed and fast calls in a row, before not all are timed */
 
-/* Of a thread: beside its shard, not on its stack, as thread-local memory would be. */
+/* One per thread, next to its shard: thread-local memory would lie on its stack. */
 struct sampling_table {
 	struct sampling kind[IO_OPS][STATE_RUNS];
 	uint32_t random;

@@ -1,6 +1,6 @@
 /*
- * Where the program opens its files: what the call returns to, as a library and an offset in it (format/store/process_state.h). One
- * frame: who called the wrapper. A wrapper says it around what records an open:
+ * Where the program opens its files: the call's return address, as a library and an offset in it
+ * (format/store/process_state.h). One frame: the wrapper's caller. A wrapper puts SITE around the call that records an open:
  *
  *	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
  *

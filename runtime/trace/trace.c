@@ -147,7 +147,7 @@ static uint64_t zigzag(int64_t v)
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
 }
 
-/* Where an access began: how its item says so. */
+/* How an item encodes where its access began. */
 static enum trace_offset offset_kind(const struct trace_pattern *p, int64_t at)
 {
 	int64_t from_end = (int64_t)((uint64_t)at - (uint64_t)p->end);

@@ -231,7 +231,10 @@ def test_what_a_killed_ring_moved_is_unexplained(iolens: Path, tmp_path: Path) -
         started = [pid for pid in children.read_text().split() if comm(pid) == "fio"]
     fio = int(started[0])
     least = 0
-    while least < 32 << 20:  # enough to matter in a run of some seconds
+    began = time.monotonic()
+    while least < max(
+        32 << 20, 0.2 * 5e7 * (time.monotonic() - began)
+    ):  # enough to matter in a run of this time
         time.sleep(0.01)
         least = int(Path(f"/proc/{fio}/io").read_text().split("\nwrite_bytes: ")[1].split()[0])
     os.kill(fio, signal.SIGKILL)

@@ -108,7 +108,7 @@ def runner(action: dict[str, Any], tmp_path: Path) -> Runner:
     repository.mkdir()
     temp.mkdir()
     git(repository, "init", "-q")
-    for calls, size, pause in ((4, 1 << 20, 0), (4096, 1 << 10, 0.4)):
+    for calls, size, pause in ((4, 1 << 20, 0), (4096, 1 << 10, 1)):
         (repository / "write.py").write_text(WRITE.format(calls=calls, size=size, pause=pause))
         git(repository, "add", ".")
         git(repository, "commit", "-q", "-m", "x")

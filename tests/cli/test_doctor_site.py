@@ -162,7 +162,7 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda at: (at / "logs" / DAY).chmod(0o755),
         "mode 0755: users cannot write logs: chmod 1777",
     ),
-    "no day": (lambda at: (at / "logs" / DAY).rmdir(), "not there, and nobody can write to"),
+    "no day": (lambda at: (at / "logs" / DAY).rmdir(), "not there, and users cannot write to"),
     "no plugin": (
         lambda at: (at / PLUGIN).unlink(),
         "TaskProlog is not set: without it, and without the plugin",
@@ -181,7 +181,7 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "no epilog": (
         lambda at: replaced(at / "slurm/slurm.conf", "Epilog", "#Epilog"),
-        "Epilog is not set: of killed jobs there are stores",
+        "Epilog is not set: killed jobs leave stores",
     ),
     "an epilog of another site": (
         lambda at: replaced(at / "slurm/slurm.conf", f"{at}/slurm/iolens/epilog", "/bin/true"),

@@ -2,10 +2,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "make_store.h"
+#include "runs.h"
 #include "store_reader.h"
 #include "trailer.h"
 #include "unit.h"
@@ -33,4 +35,37 @@ TEST(a_thread_that_began_since_a_store_was_laid_out_is_left_out)
 	free(image);
 	close(fd);
 	unit_remove(directory);
+}
+
+/* What a reader makes of a record with `calls` reads of `bytes` together, two of 100 and one of 30 of them counted by length. */
+static struct posix_record read_back(int64_t calls, int64_t bytes, int64_t last, int64_t last_count)
+{
+	struct runs runs = {.posix = true};
+	struct posix_record r = {.reads = calls,
+				 .bytes_read = bytes,
+				 .access = {100, 30, 0, last},
+				 .access_count = {2, 1, 0, last_count}};
+	struct log_record record = {.data = &r, .size = sizeof r};
+	runs_add(&runs, &record);
+	memcpy(&r, record.data, sizeof r);
+	return r;
+}
+
+TEST(lengths_that_the_end_of_a_process_kept_from_being_counted_are_told_by_the_bytes)
+{
+	struct posix_record r = read_back(3 + 14, 230 + 14 * 30, 0, 0); /* a run of 14 */
+	EQUAL(r.access[0], 30);
+	EQUAL(r.access_count[0], 15);
+	EQUAL(r.access[1], 100);
+	EQUAL(r.access_count[1], 2);
+	r = read_back(3 + 1, 230 + 7, 0, 0); /* the first one of its length */
+	EQUAL(r.access[2], 7);
+	EQUAL(r.access_count[2], 1);
+	r = read_back(3 + 5, 230, 0, 0); /* five of no bytes, which are never shown */
+	EQUAL(r.access_count[0], 2);
+	r = read_back(3 + 2, 230 + 100 + 30, 0, 0); /* of two lengths: nothing is known */
+	EQUAL(r.access_count[0], 2);
+	EQUAL(r.access_count[1], 1);
+	r = read_back(4 + 1, 250 + 30, 20, 1); /* others may not be shown */
+	EQUAL(r.access_count[1], 1);
 }

@@ -66,7 +66,7 @@ class AnalysisReader:
         self.good = str(places.CORPUS / "logs" / "sample-dxt-simple.darshan")
         if not Path(self.good).exists():
             self.good = "LOG"
-        for name in commands.COMMANDS:
+        for name in commands.command_names():
             import_module(f"iolens.cli.{name}")
         for name in ("metrics", "rules", "report.html", "report.text", "report.plain", "export", "pydarshan"):
             import_module(f"iolens.{name}")

@@ -34,16 +34,24 @@ class Known:
 
 KNOWN = (
     Known(
-        "first of a namespace",
-        "ended: signal is unknown",
-        "process 1 of its own PID namespace was killed, and its parent, outside, has waited for it",
-        "0.0 unshare 0x30000000; 0.0 spawn 1; 0.0 kill 1 9; 0.0 wait 1; 0.0 end exit 0",
-    ),
-    Known(
         "working directory renamed",
         ".+",
-        "a directory above is renamed by another process, or by a relative name: names from there may be the old ones",
-        "0.0 chdir s; 0.0 stat b; 0.0 fork 1; 1.0 rename @/s @/w; 1.0 end exit 0; 0.0 wait 1; 0.0 stat b;"
+        "a directory above is renamed by another process (names may be the old ones for 10 ms), or by a relative name",
+        "0.0 chdir s; 0.0 stat b; 0.0 fork 1; 1.0 rename @/s @/w; 0.0 stat b; 1.0 end exit 0; 0.0 wait 1;"
+        " 0.0 end exit 0",
+    ),
+    Known(
+        "append mode by another process",
+        "(MAX_BYTE_WRITTEN|CONSEC_WRITES|SEQ_WRITES|STRIDE|FILE_NOT_ALIGNED).*",
+        "a relative sets or takes O_APPEND of a shared description: this process would have to ask before each pwrite",
+        "0.0 open a 2 0; 0.0 fork 1; 1.0 append 3 1; 1.0 end exit 0; 0.0 wait 1; 0.0 pwrite 3 10 1 0 0 0;"
+        " 0.0 end exit 0",
+    ),
+    Known(
+        "renamed between two descriptors",
+        ".+",
+        "a program finds two descriptors of one description, and a rename comes between their first uses: two names",
+        "0.0 open s/b 2 0; 0.0 dup 3; 0.0 exec; 0.0 read 3 10 1 0; 0.0 rename s/b s/e; 0.0 read 4 10 1 0;"
         " 0.0 end exit 0",
     ),
 )

@@ -102,8 +102,6 @@ def wait(m: Model, t: Thread, number: int) -> Result:
 
 
 def _gone(m: Model, process: Process, status: int, ended: str) -> None:
-    if process.first_in_namespace:
-        process.image.marks.add(("", "first of a namespace"))
     _abandon(process)
     process.image.ended = ended
     process.ended = status

@@ -1,7 +1,7 @@
 """The house keeps its shape: arrows go one way, rooms hold what they say, nothing grows unnoticed.
 
 Each check collects every violation and names file and line, so that one run shows all there is to mend.
-The tables here are the rules; docs/architecture.md is their explanation.
+The tables here and in tests/rooms.py are the rules; docs/architecture.md is their explanation.
 """
 
 from __future__ import annotations
@@ -14,23 +14,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rooms import FRONT, MAY_INCLUDE, ROOMS, show, sources
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-# Which rooms a C room may include besides itself.
-MAY_INCLUDE = {
-    "format": set(),
-    "runtime": {"format"},
-    "modules": {"runtime", "format"},
-    "kernel": {"runtime", "format"},
-    "ranges": set(),
-    "cli": {"format"},
-    "api": {"format"},
-    "python": {"format"},
-}
-ROOMS = [*MAY_INCLUDE, "tools", "tests", "bench"]
 # A room's headers that are made by the build.
 GENERATED = {"records.h": "format/base", "written.h": "format/base", "dictionary_words.h": "format/encoding"}
 
@@ -69,16 +59,6 @@ INNER_ROOMS = {
         "diff",
     ],
     "python/ext": ["arrow", "log", "tables", "stream"],
-}
-FRONT = {
-    "format/log.h": "container",
-    "format/trailer.h": "trailer",
-    "format/writer.h": "write",
-    "format/rewrite.h": "write",
-    "format/assemble.h": "assemble",
-    "format/merge.h": "merge",
-    "cli/cli.h": "text",
-    "runtime/mpi/mpi.h": "mpi/finalize",
 }
 # Files in one folder, at most.
 FOLDER_FILES = 25
@@ -153,14 +133,6 @@ WRAPPED = re.compile(r"^WRAP\(\s*[^,]+,\s*(\w+)\s*[,)]", re.MULTILINE)
 # The macros that make them, by the object that each leaves in the library's own table of symbols.
 WRAPPED_LATE = re.compile(r" late_([A-Za-z_]\w*)$", re.MULTILINE)
 ALIASED = re.compile(r"^ALIAS\w*\(\s*(\w+)\s*,", re.MULTILINE)
-
-
-def sources(root: Path, *suffixes: str, rooms: Iterable[str]) -> Iterator[Path]:
-    return (p for room in rooms for p in sorted((root / room).rglob("*")) if p.suffix in suffixes)
-
-
-def show(violations: list[str]) -> str:
-    return "\n" + "\n".join(violations)
 
 
 def headers(root: Path) -> dict[str, list[Path]]:

@@ -1,4 +1,4 @@
-"""Reference pages and man pages are complete and of today; the site builds without a dead link."""
+"""Reference pages and man pages are complete and up to date; the site builds without a dead link."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from iolens.log.modules import KNOWN
@@ -32,28 +33,42 @@ def test_generated_pages_are_of_today(root: Path, page: str, tmp_path: Path) -> 
     )
 
 
-def test_commands_and_man_pages_are_of_today(root: Path, tmp_path: Path) -> None:
-    generated(root, "commandpage", tmp_path / "page.md", tmp_path / "man")
+def tool(root: Path, name: str) -> ModuleType:
+    spec = spec_from_file_location(f"iolens_{name}", root / "tools" / f"{name}.py")
+    assert spec and spec.loader
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def manuals(build_dir: Path) -> dict[str, str]:
+    """The man pages that the build made."""
+    return {path.name: path.read_text() for path in (build_dir / "cli" / "man1").iterdir()}
+
+
+def test_the_reference_page_is_up_to_date(root: Path, tmp_path: Path) -> None:
+    generated(root, "commandpage", tmp_path / "page.md")
     assert (tmp_path / "page.md").read_text() == (root / "docs" / "reference" / "commands.md").read_text(), (
         "make docs"
     )
-    made, kept = (
-        {p.name: p.read_text() for p in place.iterdir()} for place in (tmp_path / "man", root / "docs/man")
-    )
-    assert made == kept, "make docs"
 
 
-def test_every_command_has_its_place(root: Path, iolens: Path) -> None:
+def test_man_pages_say_what_the_installed_commands_print(root: Path, manuals: dict[str, str]) -> None:
+    """The build makes them before anything that commands need is installed."""
+    page = tool(root, "commandpage")
+    assert dict(page.man_pages(page.installed)) == manuals
+
+
+def test_every_command_has_its_place(root: Path, iolens: Path, manuals: dict[str, str]) -> None:
     overview = subprocess.run([iolens, "--help"], check=True, capture_output=True, text=True).stdout
-    table = (root / "cli" / "main.c").read_text()
-    commands = set(re.findall(r'^\t\{"([a-z]+)", ', table, re.M)) | listed(overview)
+    commands = listed(overview)
     text = (root / "docs" / "reference" / "commands.md").read_text()
     assert len(commands) > 15
-    assert {f"### iolens {name}" for name in listed(overview)} <= set(text.splitlines())
+    assert {f"### iolens {name}" for name in commands} <= set(text.splitlines())
     inner = {name.replace(" ", "-") for name in re.findall(r"^#### iolens ([a-z]+ [a-z]+)$", text, re.M)}
-    assert {f"iolens-{name}.1" for name in listed(overview) | inner} | {"iolens.1"} == {
-        p.name for p in (root / "docs/man").iterdir()
-    }
+    assert {f"iolens-{name}.1" for name in commands | inner} | {"iolens.1"} == set(manuals)
 
 
 def test_every_setting_has_its_place(root: Path) -> None:
@@ -92,8 +107,8 @@ def test_every_module_metric_and_rule_has_its_place(root: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
-def test_man_pages_have_no_mistakes(root: Path) -> None:
-    for page in sorted((root / "docs" / "man").glob("*.1")):
+def test_man_pages_have_no_mistakes(build_dir: Path) -> None:
+    for page in sorted((build_dir / "cli" / "man1").glob("*.1")):
         done = subprocess.run(
             ["groff", "-man", "-Tutf8", "-ww", str(page)], check=True, capture_output=True, text=True
         )
@@ -102,8 +117,17 @@ def test_man_pages_have_no_mistakes(root: Path) -> None:
         assert "NAME" in text and "SYNOPSIS" in text
 
 
-def test_options_of_a_man_page_are_those_of_the_command(root: Path) -> None:
-    text = (root / "docs" / "man" / "iolens-run.1").read_text()
+@pytest.mark.skipif(not shutil.which("man"), reason="man is not installed")
+def test_man_finds_the_pages_of_the_build_and_of_the_environment(build_dir: Path, iolens: Path) -> None:
+    for folder in (build_dir / "cli", iolens.parent.parent / "share" / "man"):
+        done = subprocess.run(
+            ["man", "-M", folder, "-w", "iolens-run"], check=True, capture_output=True, text=True
+        )
+        assert done.stdout == f"{folder}/man1/iolens-run.1\n"
+
+
+def test_options_of_a_man_page_are_those_of_the_command(manuals: dict[str, str]) -> None:
+    text = manuals["iolens-run.1"]
     assert ".B \\-o, \\-\\-output LOG\nwrite the log to LOG, which must not exist\n" in text
     assert text.count(".TP") >= 7
 
@@ -127,12 +151,8 @@ def test_the_site_builds_and_every_finding_has_its_page(root: Path, tmp_path: Pa
 
 def test_a_dead_link_ends_the_build(root: Path, tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
-    spec = spec_from_file_location("iolens_site", root / "tools" / "site.py")
-    assert spec and spec.loader
-    tool = module_from_spec(spec)
-    spec.loader.exec_module(tool)
     pages = tmp_path / "pages"
-    tool.stage(pages / "pages")
+    tool(root, "site").stage(pages / "pages")
     (pages / "pages" / "docs" / "faq.md").write_text("# Questions\n\n[gone](nowhere.md)\n")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f"]
     (pages / "mkdocs.yml").write_text(

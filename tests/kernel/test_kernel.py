@@ -309,7 +309,8 @@ def test_what_a_preloaded_shell_starts_is_counted_once(observe: Observe, cwd: Pa
     assert sum(int(row["unexplained_read"]) for row in rows) < size // 10
 
 
-def test_loading_is_no_run_time(iolens: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("then", ['exec {real} "$@"', "exit 1"], ids=["starts", "fails"])
+def test_loading_is_no_run_time(then: str, iolens: Path, tmp_path: Path) -> None:
     parts = {
         "cli": iolens,
         "runtime": places.PRELOAD,
@@ -319,7 +320,7 @@ def test_loading_is_no_run_time(iolens: Path, tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         shutil.copy(part, tmp_path / name / part.name)
     real = (tmp_path / "kernel/iolens-kernel").rename(tmp_path / "kernel/real")
-    (tmp_path / "kernel/iolens-kernel").write_text(f'#!/bin/sh\nsleep 5\nexec {real} "$@"\n')
+    (tmp_path / "kernel/iolens-kernel").write_text(f"#!/bin/sh\nsleep 5\n{then.format(real=real)}\n")
     (tmp_path / "kernel/iolens-kernel").chmod(0o755)
     command = [tmp_path / "cli" / iolens.name, "run", *RUN, "--json", "s.json", "-o", "log", "--", "true"]
     subprocess.run(command, cwd=tmp_path, check=True)

@@ -303,11 +303,25 @@ def test_a_log_that_cannot_be_written(job: Job, where: str) -> None:
 
 
 def test_programs_without_mpi_find_none(preload: Path, tmp_path: Path) -> None:
-    program = tmp_path / "no_mpi"
     source = Path(__file__).parent / "programs" / "no_mpi.c"
-    subprocess.run(["cc", source, "-o", program], check=True)
     env = {**os.environ, "LD_PRELOAD": str(preload)}
-    assert subprocess.run([program, "probe"], env=env, check=False).returncode == 0
-    called = subprocess.run([program, "call"], env=env, check=False, capture_output=True, text=True)
-    assert called.returncode == 127
-    assert "undefined symbol: MPI_Init" in called.stderr
+    subprocess.run(["cc", source, "-o", tmp_path / "weak"], check=True)
+    assert subprocess.run([tmp_path / "weak", "probe"], env=env, check=False).returncode == 0
+    shared = ["-DSTRONG", "-Dmain=begin", "-shared", "-fPIC", "-o", tmp_path / "libbegin.so"]
+    subprocess.run(["cc", source, *shared], check=True)
+    (tmp_path / "strong.c").write_text(
+        "int begin(int, char **); int main(int n, char **v) { return begin(n, v); }"
+    )
+    options = ["-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{tmp_path}", tmp_path / "libbegin.so"]
+    subprocess.run(["cc", tmp_path / "strong.c", *options, "-o", tmp_path / "strong"], check=True)
+    for around in (None, env):  # with and without the library
+        called = subprocess.run([tmp_path / "strong", "call"], env=around, check=False, capture_output=True)
+        assert called.returncode == 127
+        assert b"undefined symbol: MPI_Init" in called.stderr
+
+
+def test_weak_references_to_an_mpi_that_is_there(job: Job) -> None:
+    ended = job.alone(job.command(1, "weak"))
+    assert (ended.code, ended.out, ended.notes) == (0, "1\n", [])
+    row = shown.records(job.show())["MPI-IO", str(job.cwd / "weak"), -1]
+    assert (int(row["MPIIO_INDEP_WRITES"]), int(row["MPIIO_BYTES_WRITTEN"])) == (1, 300)

@@ -40,8 +40,10 @@ def test_a_wheel_in_a_fresh_environment(
     built = [(build_dir / room).glob("libiolens*.so") for room in ("runtime", "ranges")]
     libraries = {path.name for found in built for path in found}
     imported = {path.name for path in (root / "ranges" / "python").glob("*.py")}
-    packed = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "/lib/" in name}
-    assert packed == libraries | imported
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {Path(name).name for name in names if "/lib/" in name} == libraries | imported
+    manuals = {path.name for path in (build_dir / "cli" / "man1").iterdir()}
+    assert {Path(name).name for name in names if "/share/man/man1/" in name} == manuals
     venv.create(tmp_path / "env", with_pip=True)
     programs = tmp_path / "env" / "bin"
     pip(programs / "python", "install", wheel)

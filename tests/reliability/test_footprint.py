@@ -366,3 +366,53 @@ def test_a_store_on_a_disk_is_not_read_ahead(compile_program: Compile, preload: 
     (store,) = stores.glob("*.store")
     assert store.stat().st_size > 16 << 20
     assert cached_pages(store) <= 32
+
+
+# Each generation forks the next one, and says how many mappings it has.
+GENERATIONS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int mappings(void)
+{
+	static char text[1 << 16];
+	int fd = open("/proc/self/maps", O_RDONLY), lines = 0;
+	for (ssize_t n; (n = read(fd, text, sizeof text)) > 0;)
+		for (ssize_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+	close(fd);
+	return lines;
+}
+int main(int argc, char **argv)
+{
+	for (int n = 0; n < atoi(argv[1]); n++) {
+		char data[10];
+		int fd = open("shared", O_RDONLY), status = 0;
+		if (read(fd, data, sizeof data) != sizeof data)
+			return 1;
+		close(fd);
+		printf("%d\n", mappings());
+		fflush(stdout);
+		if (fork() != 0) {
+			wait(&status);
+			_exit(status != 0);
+		}
+	}
+	return 0;
+}
+"""
+
+
+def test_a_generation_has_the_mappings_of_the_one_before(
+    compile_program: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    """One more for each would make a fork of the 200th generation ten times as dear."""
+    (tmp_path / "shared").write_bytes(b"0123456789")
+    seen = observe([compile_program(GENERATIONS), "64"], cwd=tmp_path)
+    assert seen.done.returncode == 0
+    counts = [int(line) for line in seen.done.stdout.split()]
+    assert len(counts) == 64
+    assert counts[-1] - counts[1] <= 6
+    assert seen.total("POSIX", "READS", str(tmp_path / "shared")) == 64

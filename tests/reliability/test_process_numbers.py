@@ -166,3 +166,41 @@ def test_stores_without_a_process_do_not_stay(preload: Path, run_iolens: Run, pl
     for _ in range(3):
         assert alone(preload, place, "cat", "/dev/null").returncode == 0
     assert not private.exists() or list(private.iterdir()) == []
+
+
+# The first process of a name space writes 1 MiB and is killed; its parent, outside of it, has waited.
+KILLED = r"""
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char b[1 << 20];
+int main(void)
+{
+	int ends[2], s;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWPID) || pipe(ends))
+		return 3;
+	pid_t c = fork();
+	if (!c) {
+		int fd = open("data", O_WRONLY | O_CREAT, 0600);
+		if (write(fd, b, sizeof b) == sizeof b && write(ends[1], b, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	return !(read(ends[0], b, 1) == 1 && !kill(c, SIGKILL) && waitpid(c, &s, 0) == c && WTERMSIG(s) == SIGKILL);
+}
+"""
+
+
+def test_how_the_first_of_a_name_space_ended_is_known_from_its_parent(
+    compile_program: Compile, run_iolens: Run, tmp_path: Path
+) -> None:
+    if subprocess.run(["unshare", "-U", "-p", "-f", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no user namespaces")
+    done = run_iolens(["run", "-q", "-o", tmp_path / "log", compile_program(KILLED)], cwd=tmp_path)
+    assert done.returncode == 0
+    sections = shown.sections(run_iolens(["show", "--ext", "--show-incomplete", tmp_path / "log"]).stdout)
+    assert [row["ended"] for row in sections["process"]] == ["exit", "signal"]
+    again = [int(row["bytes"]) for row in sections["operation"] if row["interface"] == "unobserved"]
+    assert sum(again) < 64 << 10  # what iolens itself read in the child

@@ -148,3 +148,16 @@ def test_a_log_is_written_from_a_thread_with_the_smallest_stack(
     assert done.returncode == 3
     found = shown.records(run_iolens(["show", tmp_path / "log"]).stdout)
     assert found["POSIX", f"{tmp_path}/data", 0]["POSIX_BYTES_WRITTEN"] == "5"
+
+
+def test_the_command_of_a_process_without_iolens_run_is_its_own(
+    preload: Path, run_iolens: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """A file in the home that forbids it was looked for before."""
+    settings = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGFILE": str(tmp_path / "log"), "HOME": str(tmp_path)}
+    (tmp_path / "a").write_text("text")
+    env = {**os.environ, **settings, "LD_PRELOAD": str(preload)}
+    subprocess.run(["cat", "a"], cwd=tmp_path, env=env, check=True, capture_output=True)
+    lines = run_iolens(["info", tmp_path / "log"]).stdout.splitlines()
+    assert [line.split(None, 1)[1] for line in lines if line.startswith("command")] == ["cat a"]
+    assert "not in it: what the process moved after it had written this log" in lines

@@ -36,7 +36,9 @@ def locks(file: str, rank: int, wait: float) -> dict[str, Any]:
 
 def pipes(*waits: tuple[float, float]) -> Job:
     """Opens that wait from then to then, each of another file, while one file is opened at once."""
-    job = Job(nprocs=1, run_time=200).posix("/scratch/input", 0, read={100: 1}, meta_time=0.01, open_end_timestamp=50.0)
+    job = Job(nprocs=1, run_time=200).posix(
+        "/scratch/input", 0, read={100: 1}, meta_time=0.01, open_end_timestamp=50.0
+    )
     for n, (began, ended) in enumerate(waits):
         times = {"open_start_timestamp": began, "open_end_timestamp": ended, "meta_time": ended - began}
         job.posix(f"/scratch/pipe{n}", 0, read={6: 1}, **times)

@@ -1,4 +1,4 @@
-"""Wrapped functions of libraries that come by dlopen, out of the global scope, several at once, or not at all."""
+"""Libraries that come by dlopen, out of the global scope, several at once, or not at all; what runs before iolens."""
 
 from __future__ import annotations
 
@@ -299,3 +299,56 @@ def test_a_plugin_at_the_place_of_another_calls_its_own_library(
         subprocess.run([*shared, *linked], cwd=tmp_path, check=True)
     done = observe([compile_program(IN_TURN)], cwd=tmp_path).done
     assert (done.returncode, done.stdout.split()) == (0, [b"1", b"2"] * 3)
+
+
+SIZE = 16 << 20
+
+EARLY = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char block[1 << 20];
+static void up(void)
+{
+	int fd = open("early", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < 16; i++)
+		if (write(fd, block, sizeof block) != sizeof block)
+			abort();
+	close(fd);
+}
+__attribute__((section(".preinit_array"), used)) static void (*before)(void) = up;
+int main(void) { return 0; }
+"""
+
+
+def test_what_a_program_writes_before_iolens_runs_in_it_is_unseen(
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
+) -> None:
+    program = compile_program(EARLY)
+    seen = observe([program], cwd=tmp_path)
+    (row,) = seen.sections["process"]
+    assert (tmp_path / "early").stat().st_size == SIZE
+    assert int(row["unseen_written"]) == SIZE
+    assert int(row["unseen_read"]) < 64 << 10
+    later = observe(["sh", "-c", f"echo long enough to write; exec {program}"], cwd=tmp_path)
+    assert sum(int(row["unseen_written"]) for row in later.sections["process"]) == SIZE
+
+
+@pytest.mark.parametrize("option", ["-Wl,-z,initfirst", "-Wl,-z,now"])
+def test_what_a_library_writes_in_its_constructor_is_counted_or_unseen(
+    observe: Observe, option: str, tmp_path: Path
+) -> None:
+    """One that the loader initialises before all others, and one that it may."""
+    early, use = EARLY.split("__attribute__", maxsplit=1)[0], "int main(void) { return 0; }\n"
+    (tmp_path / "early.c").write_text(
+        early + "__attribute__((constructor)) static void begin(void) { up(); }\n"
+    )
+    (tmp_path / "use.c").write_text(use)
+    library = ["cc", "-shared", "-fPIC", option, "-o", "libearly.so", "early.c"]
+    subprocess.run(library, cwd=tmp_path, check=True)
+    command = ["cc", "-o", "use", "use.c", "-Wl,--no-as-needed", "./libearly.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    seen = observe(["./use"], cwd=tmp_path)
+    assert (tmp_path / "early").stat().st_size == SIZE
+    (row,) = seen.sections["process"]
+    assert seen.total("POSIX", "BYTES_WRITTEN") + int(row["unseen_written"]) == SIZE

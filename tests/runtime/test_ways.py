@@ -554,34 +554,3 @@ def test_what_nobody_can_explain_is_said_first(
     seen = observe([compile_program(source)], options=(), cwd=tmp_path)
     assert unexplained(seen) >= SIZE
     assert b"unexplained   100 % of what moved" in seen.done.stderr
-
-
-EARLY = r"""
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-static char block[1 << 20];
-static void up(void)
-{
-	int fd = open("early", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	for (int i = 0; i < 16; i++)
-		if (write(fd, block, sizeof block) != sizeof block)
-			abort();
-	close(fd);
-}
-__attribute__((section(".preinit_array"), used)) static void (*before)(void) = up;
-int main(void) { return 0; }
-"""
-
-
-def test_what_a_program_writes_before_iolens_runs_in_it_is_unseen(
-    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
-) -> None:
-    program = compile_program(EARLY)
-    seen = observe([program], cwd=tmp_path)
-    (row,) = seen.sections["process"]
-    assert (tmp_path / "early").stat().st_size == SIZE
-    assert int(row["unseen_written"]) == SIZE
-    assert int(row["unseen_read"]) < 64 << 10
-    later = observe(["sh", "-c", f"echo long enough to write; exec {program}"], cwd=tmp_path)
-    assert sum(int(row["unseen_written"]) for row in later.sections["process"]) == SIZE

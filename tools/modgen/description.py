@@ -74,7 +74,8 @@ def expand(owner: Table, counter: Table) -> Iterator[Table]:
 
 
 def place(owner: Table, counters: list[Table], at: int) -> None:
-    """The fields with their offsets; `end` is where the next byte would be."""
+    """The counters as they are written; the fields with their offsets; `end` is where the next byte would be."""
+    owner["counters"] = counters
     owner["fields"] = [f for c in counters for f in expand(owner, c)]
     for f in owner["fields"]:
         f["offset"] = at

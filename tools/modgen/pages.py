@@ -2,15 +2,36 @@
 
 from collections.abc import Iterator
 
-from description import Table, maps_of
+from description import Table, expand, maps_of
+
+
+def shown_once(owner: Table) -> Iterator[Table]:
+    """The fields, but one for all words of a counter that a list multiplies: with * in the place of the word."""
+    for counter in owner["counters"]:
+        if "each" in counter:
+            of_lists = f"`*`: {', '.join(counter['each'])}."
+            for f in expand({**owner, "lists": {"*": "*"}}, {**counter, "each": ["*"]}):
+                yield {**f, "doc": f"{f['doc'].replace('*', '`*`')} {of_lists}"}
+        else:
+            yield from expand(owner, counter)
 
 
 def docs_rows(owner: Table, key: str) -> Iterator[str]:
-    for f in owner["fields"]:
+    for f in shown_once(owner):
         names = [owner["prefix"] + f["name"].upper() + "_*"] if f["length"] else f["darshan"] or ["-"]
         shown = " … ".join(f"`{n}`" for n in dict.fromkeys([*names[:1], *names[-1:]]) if n != "-")
-        cells = [f"`{key}.{f['name']}`", shown, f["unit"], f["reduce"], f["role"], f["doc"]]
-        yield "| " + " | ".join(cells) + " |"
+        role = "" if f["role"] == "none" else f["role"]
+        counts = f["follows"] and f["name"] == f"{f['follows']}_count"
+        doc = f"How often each `{f['follows']}` occurred." if counts else f["doc"]
+        yield "| " + " | ".join([f"`{key}.{f['name']}`", shown, f["unit"], f["reduce"], role, doc]) + " |"
+
+
+def docs_lists(owner: Table) -> Iterator[str]:
+    """The words that * stands for."""
+    used = dict.fromkeys(name for counter in owner["counters"] for name in counter.get("each", []))
+    if used:
+        yield from ("", "| list | `*` |", "|---|---|")
+        yield from (f"| {name} | {owner['lists'][name]} |" for name in used)
 
 
 def docs_md(registry: Table, modules: list[Table]) -> str:
@@ -20,7 +41,7 @@ def docs_md(registry: Table, modules: list[Table]) -> str:
     )
     for m in modules:
         lines += [f"## {m['name']}", "", f"{m['doc']} Record version {m['version']}.", "", head]
-        lines += docs_rows(m, m["key"])
+        lines += [*docs_rows(m, m["key"]), *docs_lists(m)]
         for name, e in m["elements"].items():
             lines += ["", f"{e['doc']}", "", head, *docs_rows(e, f"{m['key']}.{name}")]
         if header := m.get("header"):

@@ -12,36 +12,28 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
 
-__all__ = ["FORMATS", "STDOUT", "fail", "keep_private", "main", "print_rows", "save", "to_json", "warn"]
-
-COMMANDS = (
-    "compare",
-    "explain",
-    "export",
-    "findings",
-    "fleet",
-    "kernel",
-    "mcp",
-    "overhead",
-    "report",
-    "schema",
-    "serve",
-    "sql",
-)
-"""A command is the function of its name in the file of its name."""
-
-LONG = ("compare", "export", "findings", "overhead", "report", "sql")
-"""May take more than a second, and end by themselves."""
-
-SHORT = ("explain", "findings", "report", "sql")
-"""End without taking apart what Python and DuckDB have built up, which takes as long as ten questions."""
+__all__ = [
+    "FORMATS",
+    "STDOUT",
+    "Command",
+    "command_names",
+    "fail",
+    "keep_private",
+    "main",
+    "print_rows",
+    "save",
+    "to_json",
+    "warn",
+]
 
 FORMATS = ("table", "json", "csv")
 
@@ -49,16 +41,64 @@ STDOUT = "-"
 """In place of a file's name: standard output."""
 
 
+class Command(NamedTuple):
+    """A command is a file, or a folder, with one of these, ``COMMAND``, and the function of its own name.
+
+    The build makes the table of all commands from them (tools/commands.py).
+    """
+
+    group: str
+    """Under which heading of ``iolens --help``: the last word of a GROUP of cli/cli.h, as explain."""
+    place: int
+    """Where there: by number, then by name."""
+    about: str
+    """What it does, in a line."""
+    reads_logs: bool = False
+    """Logs of a lake may stand among its arguments: lake:4711."""
+    shows_progress: bool = False
+    """May take more than a second, and ends by itself."""
+    leaves_at_once: bool = False
+    """Ends without taking apart what Python and DuckDB have built up, which takes as long as ten questions."""
+
+
+def command_names() -> list[str]:
+    """All commands in Python."""
+    folder = Path(__file__).parent
+    files = [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
+    return sorted(
+        file.parent.name if file.stem == "__init__" else file.stem
+        for file in files
+        if "\nCOMMAND = " in file.read_text(encoding="utf-8")
+    )
+
+
+def _module(name: str) -> ModuleType | None:
+    """The command's file; None: there is no such command."""
+    if not name.isalpha() or not find_spec(f"iolens.cli.{name}"):
+        return None
+    module = import_module(f"iolens.cli.{name}")
+    return module if hasattr(module, "COMMAND") else None
+
+
+def _row(words: Sequence[str]) -> Command | None:
+    """The COMMAND of the one that a command line names."""
+    module = _module(words[1]) if len(words) > 1 else None
+    row = module.COMMAND if module else None
+    assert row is None or isinstance(row, Command)
+    return row
+
+
 class _Commands(click.Group):
-    """Imports the one command that is asked for: start-up stays fast."""
+    """Imports the one command that is run: start-up stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return command_names()
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        module = _module(name)
+        command = getattr(module, name) if module else None
+        if command is None:
             return None
-        command = getattr(import_module(f"iolens.cli.{name}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -109,9 +149,9 @@ def fail(text: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def progress() -> contextlib.AbstractContextManager[object]:
+def progress(row: Command | None) -> contextlib.AbstractContextManager[object]:
     """Tells on a terminal what is under way, from a second on."""
-    if not sys.stderr.isatty() or sys.argv[1:2] not in [[name] for name in LONG]:
+    if not sys.stderr.isatty() or not row or not row.shows_progress:
         return contextlib.nullcontext()
     from iolens.progress import Progress
 
@@ -126,18 +166,19 @@ def main() -> NoReturn:
     if sys.argv[1:] == ["--options"]:
         from iolens.cli.usage import option_lines
 
-        print("\n".join(option_lines(COMMANDS, iolens)))
+        print("\n".join(option_lines(command_names(), iolens)))
         sys.exit(OK)
     try:
         if sys.argv[1:2] == ["lake-logs"]:  # from the native command line
             from iolens.cli.lake_logs import run
 
             sys.exit(run(sys.argv[2], sys.argv[3], sys.argv[4:]))
-        with progress():
+        row = _row(sys.argv)
+        with progress(row):
             code = iolens.main(prog_name="iolens", standalone_mode=False)
         sys.stdout.flush()
         code = code if isinstance(code, int) else OK
-        if len(sys.argv) > 1 and sys.argv[1] in SHORT:
+        if row and row.leaves_at_once:
             sys.stderr.flush()
             os._exit(code)
         sys.exit(code)

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import STDOUT, save, to_json, warn
+from iolens.cli.command import STDOUT, Command, save, to_json, warn
 from iolens.cli.usage import FiniteRange
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 
 if TYPE_CHECKING:
     from iolens.compare import Comparison
+
+COMMAND = Command(
+    group="explain",
+    place=30,
+    about="what differs between runs, by how much, and in which files",
+    reads_logs=True,
+    shows_progress=True,
+)
 
 _FORMATS = ("text", "markdown", "json")
 _FAIL_ON = {"slower": ("slower", "failed"), "difference": ("slower", "faster", "different", "failed")}

@@ -9,10 +9,17 @@ from dataclasses import asdict
 
 import click
 
-from iolens.cli.command import to_json
+from iolens.cli.command import Command, to_json
 from iolens.error import USAGE, IolensError
 from iolens.metrics import TOPICS, Metric, find_metric, metrics
 from iolens.schemas import stamped
+
+COMMAND = Command(
+    group="explain",
+    place=50,
+    about="what a metric or a rule is: definition, unit, source, caveats",
+    leaves_at_once=True,
+)
 
 _LABELS = ("definition", "unit", "direction", "needs", "caveats", "source")
 

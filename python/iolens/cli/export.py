@@ -6,8 +6,16 @@ from pathlib import Path
 
 import click
 
-from iolens.cli.command import keep_private, warn
+from iolens.cli.command import Command, keep_private, warn
 from iolens.error import OK, PARTIAL, USAGE, IolensError
+
+COMMAND = Command(
+    group="transform",
+    place=30,
+    about="write logs for other programs: Parquet, CSV, JSON, Perfetto, OpenMetrics",
+    reads_logs=True,
+    shows_progress=True,
+)
 
 _FORMATS = ("parquet", "csv", "json", "perfetto", "openmetrics")
 

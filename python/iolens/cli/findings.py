@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from iolens.cli.command import print_rows, to_json, warn
+from iolens.cli.command import Command, print_rows, to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
 
 if TYPE_CHECKING:
     from iolens.metrics import Dataset
     from iolens.rules import Catalog, Finding
+
+COMMAND = Command(
+    group="explain",
+    place=20,
+    about="what costs time, and what to change; with exit codes for automatic checks",
+    reads_logs=True,
+    shows_progress=True,
+    leaves_at_once=True,
+)
 
 _FIELDS = "log rule title severity message time_lost share gain_low gain_high confidence topic aliases advice".split()
 

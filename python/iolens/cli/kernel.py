@@ -12,7 +12,14 @@ from pathlib import Path
 
 import click
 
+from iolens.cli.command import Command
 from iolens.error import USAGE, IolensError
+
+COMMAND = Command(
+    group="observe",
+    place=70,
+    about="install a notebook kernel that is observed",
+)
 
 
 def _logs() -> Path:

@@ -7,8 +7,15 @@ from importlib.util import find_spec
 
 import click
 
+from iolens.cli.command import Command
 from iolens.cli.usage import FiniteRange
 from iolens.error import USAGE, IolensError
+
+COMMAND = Command(
+    group="explain",
+    place=90,
+    about="a server for assistants: summary, findings, SQL",
+)
 
 
 @click.command()

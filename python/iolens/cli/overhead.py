@@ -10,9 +10,16 @@ from typing import NoReturn
 
 import click
 
-from iolens.cli.command import to_json
+from iolens.cli.command import Command, to_json
 from iolens.cli.usage import FiniteRange
 from iolens.error import FINDINGS, OK, USAGE, IolensError
+
+COMMAND = Command(
+    group="observe",
+    place=100,
+    about="what observing costs a program: it runs with and without, in turn",
+    shows_progress=True,
+)
 
 
 def _split(options: str) -> list[str]:

@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import STDOUT, keep_private, save, to_json, warn
+from iolens.cli.command import STDOUT, Command, keep_private, save, to_json, warn
 from iolens.error import PARTIAL, USAGE, IolensError
 from iolens.program import native
 
 if TYPE_CHECKING:
     from iolens.report import Document
+
+COMMAND = Command(
+    group="explain",
+    place=10,
+    about="one page for any browser: whether I/O is a problem, why, and what to change",
+    reads_logs=True,
+    shows_progress=True,
+    leaves_at_once=True,
+)
 
 
 def _target(logs: tuple[str, ...], output: str | None, end: str) -> str:

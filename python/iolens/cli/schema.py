@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import click
 
+from iolens.cli.command import Command
+
+COMMAND = Command(
+    group="maintain",
+    place=30,
+    about="the JSON Schema of what a command prints with --json",
+)
+
 
 @click.command()
 @click.argument("name", required=False)

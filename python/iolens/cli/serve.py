@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import STDOUT
+from iolens.cli.command import STDOUT, Command
 from iolens.cli.usage import FiniteRange
 from iolens.error import OK, USAGE, IolensError
 
 if TYPE_CHECKING:
     from iolens.portal.access.site import Site
+
+COMMAND = Command(
+    group="explain",
+    place=80,
+    about="a lake as pages in a browser, each viewer's own part of it",
+)
 
 _NEEDED = ("starlette", "uvicorn", "jinja2", "nanoarrow", "deltalake")
 

@@ -9,8 +9,17 @@ from typing import Any
 
 import click
 
-from iolens.cli.command import FORMATS, print_rows, warn
+from iolens.cli.command import FORMATS, Command, print_rows, warn
 from iolens.error import PARTIAL, USAGE, IolensError
+
+COMMAND = Command(
+    group="explain",
+    place=60,
+    about="query one or more logs in SQL",
+    reads_logs=True,
+    shows_progress=True,
+    leaves_at_once=True,
+)
 
 _ROWS = 10_000
 

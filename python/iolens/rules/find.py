@@ -52,14 +52,7 @@ def find(  # noqa: PLR0913
     if any(rule.path for rule in used.rules.values()):
         data.seal()
     found: list[Finding] = []
-    data.expect([_statement(rule) for rule in used.rules.values()])
-    named = {name for rule in used.rules.values() for name in rule.needs}
-    most: dict[int, float | None] = {}
-    empty: set[str] = set()
-    for done in data.together(
-        [lambda: most.update(_io_times(data)), lambda: empty.update(_empty(data, named))]
-    ):
-        done()
+    most, empty = _ahead(data, used)
     facts = read_facts(data) if evidence else {}
     final = final_names(data)
     jobs = {row.pop("log"): row for row in data.rows("SELECT log, run_time, nprocs FROM job")}
@@ -94,6 +87,19 @@ def find(  # noqa: PLR0913
     return Findings(
         sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
     )
+
+
+def _ahead(data: Dataset, used: Catalog) -> tuple[dict[int, float | None], set[str]]:
+    """Time in I/O by log, and the tables without rows that rules need."""
+    data.expect([_statement(rule) for rule in used.rules.values()])
+    named = {name for rule in used.rules.values() for name in rule.needs}
+    most: dict[int, float | None] = {}
+    empty: set[str] = set()
+    for done in data.together(
+        [lambda: most.update(_io_times(data)), lambda: empty.update(_empty(data, named))]
+    ):
+        done()
+    return most, empty
 
 
 def _io_times(data: Dataset) -> dict[int, float | None]:

@@ -20,8 +20,8 @@ void deadline_again(struct deadline *p);
 bool deadline_rest(struct deadline *p);
 
 /*
- * Tells the ranks that this one has left without them: on this node by a mark beside the stores, on others by one in the
- * directory of the log, which is taken away when this process ends. Ranks that come later must not begin to communicate.
+ * Tells the ranks that this one has left without them: on this node by a mark next to the stores, on others by a mark in the
+ * directory of the log, which this process removes when it ends. Ranks that come later must not begin to communicate.
  */
 void deadline_give_up(uint64_t world);
 bool deadline_given_up(void);

@@ -21,7 +21,7 @@ void job_log_late(uint64_t log, double speed, double left);
 bool job_log_write(const char *const *stores, size_t n, const struct assemble_phase *phases, size_t nphases,
 		   uint64_t deadline);
 
-/* Removes the packs beside the stores, and when their data is in a log the stores and their directory. */
+/* Removes the packs next to the stores and, once a log has their data, the stores and their directory. */
 void job_log_settle(const char *const *stores, size_t n, bool done);
 
 /* Both; false when the stores had to be kept. */

@@ -1,11 +1,12 @@
 /*
- * Ranks of one node make their log without a message. Who comes registers its store; what can be no other rank's it deflates
- * before that, while the others do the same. The last one to come makes the log and removes the stores; the others wait.
+ * Ranks of one node make their log without a message. Each rank deflates what no other rank can have, while the others do the
+ * same, and registers its store. The last rank to come makes the log and removes the stores; the others wait.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble.h"
 #include "clock.h"
 #include "finalize.h"
 #include "job_log.h"
@@ -26,7 +27,7 @@ static bool worth_precompressing(void)
 	return store_bytes() >= WORTH_PRECOMPRESSING;
 }
 
-/* Beside the store, what the other one does not have. */
+/* Into a file next to the store: what the other store does not have. */
 static void precompress(const char *store, const char *with, int64_t rank)
 {
 	char path[768 + sizeof PRECOMPRESSED_SUFFIX];

@@ -16,7 +16,7 @@ enum { HEAD = 64, LINE = 800 };
 /* The first bytes of the file. */
 struct head {
 	uint32_t come, gone;
-	uint32_t outcome; /* enum node_outcome; who waits, waits for its change */
+	uint32_t outcome; /* enum node_outcome; waiting ranks wait for its change */
 	uint32_t lacking; /* ranks whose store could not be made */
 	uint32_t stores;  /* registered; the first waits for its change */
 	uint32_t lines;   /* bytes behind this head that are taken */
@@ -267,7 +267,7 @@ enum node_outcome node_await(const struct deadline *p, bool *first_to_leave)
 			continue;
 		}
 		if (now == NODE_MAKING)
-			return NODE_KEPT; /* or it is written a little later: the one who writes it will say */
+			return NODE_KEPT; /* or written a little later: the rank that writes it reports that */
 		*first_to_leave = node_give_up();
 	}
 }

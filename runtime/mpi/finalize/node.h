@@ -35,7 +35,7 @@ bool node_await_second(const struct deadline *p);
 /* Likewise when it has none to register, against its will. */
 void node_lack_store(void);
 
-/* How many ranks said so. */
+/* The number of ranks that lack a store. */
 uint32_t node_lacking(void);
 
 /* This rank is there; true when it is the last of `ranks`: the log is its to make. */

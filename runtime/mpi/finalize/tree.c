@@ -9,7 +9,7 @@
 enum { TAG = 1, FIRST = 4096, PIECE = 1 << 28 };
 enum { HELD_UP = 20000000, MOMENT = 1000000000, NAP = 100000 }; /* ns */
 
-/* A message begins with its length; what does not fit beside that follows. */
+/* A message begins with its length; data that does not fit behind the length follows. */
 struct first {
 	uint64_t size;
 	uint8_t bytes[FIRST - sizeof(uint64_t)];

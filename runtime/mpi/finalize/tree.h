@@ -23,9 +23,9 @@ enum tree_request { TREE_OPEN, TREE_GATHER, TREE_SEND, TREE_RECEIVE, TREE_WRITE 
 bool tree_await(struct tree *t, enum tree_request request);
 
 /*
- * The same of what must not be left half done, begun at `begun` (clock_monotonic): who has come late, or was held up on the way,
- * goes on with it for a second, and then only knows that there is no time left. Those who have left make progress in their
- * MPI_Finalize, which ends in Open MPI with a segmentation fault when a rank comes there before the communicator has its number.
+ * The same for a request that must not be left half done, begun at `begun` (clock_monotonic): a rank that came late, or was held
+ * up on the way, continues it for a second before it gives up. Ranks that have left make progress in their MPI_Finalize, in
+ * which Open MPI raises a segmentation fault if a rank arrives before the communicator has its number.
  */
 bool tree_await_begun(struct tree *t, enum tree_request request, uint64_t begun);
 

@@ -16,7 +16,7 @@ struct load {
 
 #define LOAD_HEAD offsetof(struct load, small)
 
-/* ---- who ---- */
+/* ---- which ranks ---- */
 
 static int64_t wanted(const char *hints)
 {

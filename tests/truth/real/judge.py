@@ -23,19 +23,24 @@ INSTEAD = {
     "too short": [""],
 }
 BEGIN, END = "<!-- make truth-real: begin -->", "<!-- make truth-real: end -->"
-RULE = f"|{'---|' * 7}"
+RULE = f"|{'---|' * 8}"
 RESULTS = ("right", "cause wrong", "not known", "wrong")
 
 
 @dataclass
 class Said:
-    """By iolens, of one run: seconds, part of the run, findings as (rule, severity, seconds)."""
+    """
+    By iolens, of one run: seconds, part of the run, findings as (rule, severity, seconds).
+
+    drishti: its critical triggers, None where it was not asked or cannot read the log.
+    """
 
     verdict: str
     level: str
     share: float
     run_time: float
     findings: list[tuple[str, str, float]]
+    drishti: list[str] | None = None
 
     @property
     def problems(self) -> list[str]:
@@ -143,8 +148,9 @@ def cells(row: Row) -> str:
     texts = [row.id + (" (cold)" if row.cold else ""), row.expected, row.result]
     if said:
         texts += [f"{said.run_time:.2f}", f"{100 * said.share:.0f} %", said.first, " ".join(row.false) or "-"]
+        texts.append("" if said.drishti is None else " ".join(said.drishti) or "-")
     else:
-        texts += ["-", "-", row.reason, "-"]
+        texts += ["-", "-", row.reason, "-", ""]
     return f"| {' | '.join(text.replace('|', '/') for text in texts)} |"
 
 
@@ -162,6 +168,23 @@ def totals(rows: Sequence[Row]) -> str:
     )
 
 
+def drishti(rows: Sequence[Row]) -> str:
+    """How often a critical trigger of Drishti blames I/O, by the expert's verdict; "" where it was not asked."""
+    asked = [row for row in rows if row.said and row.said.drishti is not None]
+
+    def blamed(expected: str) -> str:
+        of = [row for row in asked if row.expected == expected and row.said]
+        return f"{sum(bool(row.said and row.said.drishti) for row in of)} of {len(of)}"
+
+    if not asked:
+        return ""
+    return (
+        f"\n\nDrishti read {len(asked)} of these logs. It has a critical trigger for {blamed('io')} programs "
+        f"that are slow because of I/O, {blamed('mixed')} mixed ones, and "
+        f"{blamed('not')} that are slow for other reasons."
+    )
+
+
 def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
     """Why -> which."""
     listed: dict[str, list[str]] = {}
@@ -171,14 +194,17 @@ def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
     return listed
 
 
-def put(page: Path, rows: Sequence[Row], took: str) -> None:
+def put(page: Path, rows: Sequence[Row]) -> None:
     """Between the marks in the page."""
     text = page.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    head = "| program | expected | result | seconds | in I/O | first cause said | other high, medium |"
+    head = (
+        "| program | expected | result | seconds | in I/O | first cause said | other high, medium | Drishti |"
+    )
     body = "\n".join(cells(row) for row in rows if row.said and row.result in RESULTS)
     left = "\n".join(f"* {why}: {', '.join(ids)}" for why, ids in left_out(rows).items())
-    inside = f"{totals(rows)} {took}\n\n{head}\n{RULE}\n{body}\n\nWithout a result:\n\n{left or '* none'}\n"
+    inside = f"{totals(rows)} One run of each.{drishti(rows)}\n\n{head}\n{RULE}\n{body}\n\n"
+    inside += f"Without a result:\n\n{left or '* none'}\n"
     page.write_text(f"{before}{BEGIN}\n{inside}{END}{after}", encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
 """Real programs of truth.toml under `iolens run`: is the verdict, and the first cause, the expert's?
 
 `python tests/truth/real/run.py [--page FILE] [--json FILE] [WORD...]` runs all of them, or those whose id, family or
-verdict are among the WORDs.
+verdict are among the WORDs. What FILE has of the others stays.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ import judge
 from iolens.rules.rule import read_toml
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from triggers import ask_drishti  # noqa: E402
+
 ROOT = HERE.parents[2]
 IOLENS = ROOT / ".venv" / "bin" / "iolens"
 # `make truth-real` makes it; what is missing there is skipped.
@@ -159,7 +163,7 @@ def finish(program: Program, folder: Path, place: dict[str, str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def observe(program: Program, runs: Path) -> judge.Said:
+def observe(program: Program, runs: Path, asked: argparse.Namespace) -> judge.Said:
     """Of a cold program the page cache is emptied before."""
     folder = runs / program["id"]
     place = prepare(program, folder)
@@ -170,10 +174,18 @@ def observe(program: Program, runs: Path) -> judge.Said:
         bash(observed(program["run"]), folder, place, LIMIT)
     finally:
         finish(program, folder, place)
-    return judge.ask(str(IOLENS), Path(place["LOG"]))
+    log = Path(place["LOG"])
+    said = judge.ask(str(IOLENS), log)
+    if asked.drishti:
+        triggers = ask_drishti(asked.drishti, log)
+        said.drishti = None if triggers.failed else list(triggers.critical)
+    if asked.logs:
+        asked.logs.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, asked.logs / f"{program['id']}.darshan")
+    return said
 
 
-def row_of(program: Program, data: dict[str, Program], runs: Path) -> judge.Row:
+def row_of(program: Program, data: dict[str, Program], runs: Path, asked: argparse.Namespace) -> judge.Row:
     row = judge.new_row(program)
     lacks = missing(program)
     if row.cold and not os.access(DROP, os.W_OK):
@@ -184,10 +196,10 @@ def row_of(program: Program, data: dict[str, Program], runs: Path) -> judge.Row:
     try:
         for name in program.get("data", []):
             make(name, data)
-        row = judge.judged(program, replace(row, said=observe(program, runs)))
+        row = judge.judged(program, replace(row, said=observe(program, runs, asked)))
         if row.result in ("not known", "wrong") and not row.cold:
             # The first run may have met a cold cache: the second one counts.
-            row = judge.judged(program, replace(row, said=observe(program, runs), again=True))
+            row = judge.judged(program, replace(row, said=observe(program, runs, asked), again=True))
     except (FailedError, KeyError, ValueError) as error:
         row.result, row.reason = "failed", " ".join(str(error).split())
     row.load = round(os.getloadavg()[0], 1)
@@ -197,8 +209,11 @@ def row_of(program: Program, data: dict[str, Program], runs: Path) -> judge.Row:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", type=Path, help="put the table into this page")
-    parser.add_argument("--json", type=Path, help="write what was said and expected")
-    parser.add_argument("--again", type=Path, help="run nothing: judge what --json wrote")
+    parser.add_argument("--json", type=Path, help="write what was said and expected; rows of others stay")
+    parser.add_argument("--rest", action="store_true", help="only programs that have no result in the JSON")
+    parser.add_argument("--logs", type=Path, help="keep the logs in this folder")
+    parser.add_argument("--drishti", help="the command of an installed Drishti: ask it about the same logs")
+    parser.add_argument("--again", action="store_true", help="run nothing: judge again what is in the JSON")
     parser.add_argument("--packages", choices=("debian", "pypi"), help="only print what the programs need")
     parser.add_argument("words", nargs="*", help="only programs whose id, family or verdict is one of these")
     asked = parser.parse_args()
@@ -207,24 +222,30 @@ def main() -> int:
         every = [*listed["program"], *listed["data"].values()]
         print(*sorted({name for one in every for name in one.get(asked.packages, [])}))
         return 0
-    wanted = set(asked.words)
-    chosen = [p for p in listed["program"] if not wanted or wanted & {p["id"], p["family"], p["verdict"]}]
-    if not chosen:
+    known = judge.read(asked.json) if asked.json and asked.json.exists() else {}
+    rows = {
+        p["id"]: judge.judged(p, known.get(p["id"], judge.new_row(p, "not run"))) for p in listed["program"]
+    }
+    chosen = [p for p in listed["program"] if is_chosen(p, rows[p["id"]], asked)]
+    if not chosen and asked.words:
         parser.error("no program has one of these words")
-    began, rows, runs = time.monotonic(), [], PLACE / f"runs.{os.getpid()}"
-    known = judge.read(asked.again) if asked.again else {}
-    for program in chosen:
-        old = known.get(program["id"], judge.new_row(program, "not run"))
-        rows.append(judge.judged(program, old) if asked.again else row_of(program, listed["data"], runs))
-        print(judge.cells(rows[-1]), rows[-1].reason, flush=True)
+    runs = PLACE / f"runs.{os.getpid()}"
+    for program in [] if asked.again else chosen:
+        row = rows[program["id"]] = row_of(program, listed["data"], runs, asked)
+        print(judge.cells(row), row.reason, flush=True)
         if asked.json:
-            judge.write(asked.json, rows)
-    took = f"One run of each, {(time.monotonic() - began) / 60:.0f} minutes."
+            judge.write(asked.json, rows.values())
     shutil.rmtree(runs, ignore_errors=True)
-    print(judge.totals(rows), took)
+    print(judge.totals([*rows.values()]))
     if asked.page:
-        judge.put(asked.page, rows, took)
+        judge.put(asked.page, [*rows.values()])
     return 0
+
+
+def is_chosen(program: Program, row: judge.Row, asked: argparse.Namespace) -> bool:
+    words = set(asked.words)
+    named = not words or bool(words & {program["id"], program["family"], program["verdict"]})
+    return named and not (asked.rest and row.result in judge.RESULTS)
 
 
 if __name__ == "__main__":

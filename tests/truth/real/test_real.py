@@ -90,27 +90,46 @@ def test_what_takes_more_stands_before_a_low_finding() -> None:
 def test_the_page_counts(tmp_path: Path) -> None:
     program = {"id": "x", "family": "f", **NOT}
     rows = [
-        judge.judged(program, replace(judge.new_row(program), said=SAID)),
+        judge.judged(program, replace(judge.new_row(program), said=replace(SAID, drishti=["P05"]))),
         judge.new_row({**program, "id": "y"}, "no x"),
     ]
     page = tmp_path / "page.md"
     page.write_text(f"before\n{judge.BEGIN}\nold\n{judge.END}\nafter\n")
-    judge.put(page, rows, "1 minute.")
+    judge.put(page, rows)
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "1 programs: 0 right, 0 cause wrong, 0 not known, 1 wrong; 1 skipped" in text
-    assert "| x | not | wrong | 2.00 | 80 % | sync_storm | sync_storm |" in text
+    assert "| x | not | wrong | 2.00 | 80 % | sync_storm | sync_storm | P05 |" in text
+    assert "Drishti read 1 of these logs." in text and "and 1 of 1 that are slow for other reasons" in text
     assert "* skipped, no x: y\n" in text
     judge.write(tmp_path / "rows.json", rows)
-    assert judge.read(tmp_path / "rows.json")["x"].said == SAID
+    assert judge.read(tmp_path / "rows.json")["x"].said == rows[0].said
 
 
 def test_three_that_need_nothing(root: Path, tmp_path: Path) -> None:
     programs = ["python-logging", "sleep-poll", "python-state-rename"]
     wanted = tmp_path / "rows.json"
-    command = [sys.executable, str(HERE / "run.py"), "--json", str(wanted), *programs]
-    subprocess.run(command, check=True, cwd=root, env={**os.environ, "REAL_PLACE": str(tmp_path)})
-    rows = {row["id"]: row for row in json.loads(wanted.read_text())}
+    command = [
+        sys.executable,
+        str(HERE / "run.py"),
+        "--json",
+        str(wanted),
+        "--rest",
+        "--logs",
+        str(tmp_path / "logs"),
+    ]
+    for named in (programs[:1], programs):
+        done = subprocess.run(
+            [*command, *named],
+            check=True,
+            cwd=root,
+            env={**os.environ, "REAL_PLACE": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    assert "| python-logging |" not in done.stdout, "it has a result already"
+    assert sorted(path.stem for path in (tmp_path / "logs").iterdir()) == sorted(programs)
+    rows = {row["id"]: row for row in json.loads(wanted.read_text()) if row["said"]}
     assert set(rows) == set(programs)
     assert {row["result"] for row in rows.values()} <= {"right", "cause wrong"}, rows
     assert rows["sleep-poll"]["result"] == "right" and rows["sleep-poll"]["said"]["run_time"] > 2

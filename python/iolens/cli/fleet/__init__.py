@@ -9,9 +9,16 @@ from pathlib import Path
 
 import click
 
+from iolens.cli.command import Command
 from iolens.error import UNREADABLE, USAGE, IolensError
 
 __all__ = ["fleet"]
+
+COMMAND = Command(
+    group="explain",
+    place=70,
+    about="collect the logs of a machine in one lake, and query them together",
+)
 
 
 class _Commands(click.Group):
