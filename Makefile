@@ -139,6 +139,9 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/settingpage.py docs/reference/settings.md
 	$(bin)/python tools/modulepage.py docs/reference/modules.md
 
+samples: build ## make the sample outputs of README and first-look.md again, by running what they show
+	$(bin)/python tools/samplepages.py README.md docs/guide/first-look.md
+
 site: build ## the documentation as a site, into build/site
 	./bootstrap site
 
