@@ -61,4 +61,7 @@ int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2,
 /* One line for an error of the log library: what is wrong with the file, where, and what to do. */
 void cli_log_error(const char *path, const struct log_error *err);
 
+/* The same error, with the part of the log that it is in. */
+struct log_error cli_error_in(const char *part, const struct log_error *err);
+
 #endif

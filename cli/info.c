@@ -44,8 +44,7 @@ struct info {
 
 static void info_error(struct info *i, const char *where, const struct log_error *err)
 {
-	struct log_error placed = *err;
-	snprintf(placed.message, sizeof placed.message, "%s: %.120s", where, err->message);
+	struct log_error placed = cli_error_in(where, err);
 	if (strcmp(placed.message, i->said.message) != 0)
 		cli_log_error(i->path, &placed);
 	i->said = placed;

@@ -1,14 +1,11 @@
 /* What is missing or damaged, for the user: the rest is shown. */
-#include <stdio.h>
-
 #include "cli.h"
 #include "show.h"
 
 void show_error(struct show *s, const char *where, const struct log_error *err)
 {
-	struct log_error placed = *err;
+	struct log_error placed = cli_error_in(where, err);
 	output_flush(&s->out);
-	snprintf(placed.message, sizeof placed.message, "%s: %.120s", where, err->message);
 	cli_log_error(s->path, &placed);
 	s->exit = CLI_PARTIAL;
 }

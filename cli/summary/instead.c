@@ -4,15 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "instead_thresholds.h"
 #include "output.h"
 #include "units.h"
-
-/* Shares of the run time, or of the program's own kind, from which one is named. */
-static const double FAULTING = 0.2, MOST = 0.5, DELAYED = 0.1;
-static const double WORTH_WAITING = 0.1 /* s; a shorter run waits for its own start */;
-
-enum { MANY_PROCESSES = 100 };
-static const double BRIEF = 0.02 /* s, of the run for each process */;
 
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
@@ -46,7 +40,7 @@ static void add_most(struct words *w, const struct digest_used *u)
 	for (size_t p = 0; p < u->nprograms; p++)
 		if (u->program[p].processor > most->processor)
 			most = &u->program[p];
-	if (u->nprograms < 2 || most->processor < MOST * u->processor)
+	if (u->nprograms < 2 || most->processor < INSTEAD_MOST * u->processor)
 		return;
 	add(w, ", most of it in ");
 	for (const char *at = most->name; *at;) {
@@ -58,12 +52,12 @@ static void add_most(struct words *w, const struct digest_used *u)
 static void add_processor(struct words *w, const struct digest_used *u, double run_time)
 {
 	double busy = u->processor / run_time, delayed = clamp(u->delay / run_time, 0, clamp(1 - busy, 0, 1));
-	if (delayed >= DELAYED)
+	if (delayed >= INSTEAD_DELAYED)
 		add(w,
 		    "the processor, busy for %.0f %% of the run and waited for during %.0f %%, while other programs "
 		    "used it",
 		    100 * busy, 100 * delayed);
-	else if (busy <= 1.05 || u->cpus <= 0)
+	else if (busy <= INSTEAD_ONE_PROCESSOR || u->cpus <= 0)
 		add(w, "the processor, busy for %.0f %% of the run", 100 * clamp(busy, 0, 1));
 	else
 		add(w, "the processors, %.1f of %.0f busy on average", clamp(busy, 0, u->cpus), u->cpus);
@@ -91,7 +85,7 @@ static bool faults_matter(const struct digest *d, double run_time)
 {
 	const struct digest_way *way = d->way;
 	bool requests = way[DIGEST_WAY_LIBAIO].bytes[IO_READ] + way[DIGEST_WAY_URING].bytes[IO_READ] > 0;
-	return !requests && d->used.fault_time >= FAULTING * run_time;
+	return !requests && d->used.fault_time >= INSTEAD_FAULTING * run_time;
 }
 
 /* Of the time that is not I/O. */
@@ -110,11 +104,11 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 		return NOTHING;
 	if (faults_matter(d, run_time))
 		return FAULTS;
-	if (u->processes >= MANY_PROCESSES && run_time < BRIEF * (double)u->processes)
+	if (u->processes >= INSTEAD_MANY_PROCESSES && run_time < INSTEAD_BRIEF * (double)u->processes)
 		return STARTS;
-	if (busy >= MOST * run_time)
+	if (busy >= INSTEAD_MOST * run_time)
 		return PROCESSOR;
-	if (u->unknown || run_time < WORTH_WAITING)
+	if (u->unknown || run_time < INSTEAD_WORTH_WAITING)
 		return NOTHING;
 	return waited(d, run_time, io_time) > busy ? WAITING : PROCESSOR;
 }
@@ -139,8 +133,9 @@ bool instead_is_more(const struct digest *d, double run_time, double io_time)
 bool instead_is_most(const struct digest *d, double run_time, double io_time)
 {
 	enum kind kind = kind_of(d, run_time, io_time);
-	return (kind == PROCESSOR && d->used.processor + d->used.delay >= MOST * run_time) ||
-	       (kind == WAITING && waited(d, run_time, io_time) >= MOST * run_time) || kind == FAULTS || kind == STARTS;
+	return (kind == PROCESSOR && d->used.processor + d->used.delay >= INSTEAD_MOST * run_time) ||
+	       (kind == WAITING && waited(d, run_time, io_time) >= INSTEAD_MOST * run_time) || kind == FAULTS ||
+	       kind == STARTS;
 }
 
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])

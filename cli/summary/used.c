@@ -2,22 +2,15 @@
 
 #include <string.h>
 
+#include "instead_thresholds.h"
+
 /*
  * How long a page takes that waits for storage. Where these are most of what a process waited for, by the number of its waits or
  * by what each of them brought, the time that it slept tells it, within bounds that keep a sleep out of it. Of others it is
  * estimated: by the number of faults and by the bytes, since what is read ahead makes no fault of its own and is waited for as
  * well. The rate is then that of the first kind, else that of reads from storage in this run, else what a disk without moving
- * parts gives.
+ * parts gives. The numbers stand in the metric that says the same: python/iolens/metrics/sql/instead.sql.
  */
-static const double FAULT = 0.2e-3, SHORTEST_FAULT = 0.05e-3, LONGEST_FAULT = 10e-3 /* s */;
-static const double STORAGE = 100e6, SLOWEST = 10e6, FASTEST = 10e9, SLOWEST_READS = 25e6 /* of small files */,
-		    CACHED = 500e6 /* bytes/s */;
-
-enum {
-	AHEAD = 64 << 10 /* bytes that a wait brings, of the 128 KiB that are read around a page */,
-	ENOUGH = 1 << 20,
-	MANY = 10
-};
 
 #define I64(name) trailer_i64(t, row, trailer_field(t, name), 0)
 #define F64(name) trailer_f64(t, row, trailer_field(t, name), 0)
@@ -55,12 +48,14 @@ static int64_t waits_for_pages(const struct used_faults *f)
 {
 	if (f->waits <= 0 || !faulted(f))
 		return 0;
-	return paged_in(f) / AHEAD >= f->waits ? f->waits : f->waits <= 2 * f->faults ? f->faults : 0;
+	bool large = paged_in(f) / INSTEAD_AHEAD >= f->waits;
+	bool often = (double)f->faults >= INSTEAD_FAULT_PART * (double)f->waits;
+	return large ? f->waits : often ? f->faults : 0;
 }
 
 static double measured(const struct used_faults *f, int64_t waits)
 {
-	double each = clamp(asleep(f) / (double)f->waits, SHORTEST_FAULT, LONGEST_FAULT);
+	double each = clamp(asleep(f) / (double)f->waits, INSTEAD_SHORTEST_FAULT, INSTEAD_LONGEST_FAULT);
 	return clamp((double)waits * each, 0, asleep(f));
 }
 
@@ -80,16 +75,18 @@ void used_measure(struct used_storage *s, const struct used_faults *f)
 
 static double rate_of(const struct used_storage *s)
 {
-	if (s->bytes >= ENOUGH && s->time > 0)
-		return clamp((double)s->bytes / s->time, SLOWEST, FASTEST);
-	if (s->read >= ENOUGH && s->read_time > 0 && (double)s->read / s->read_time <= CACHED)
-		return clamp((double)s->read / s->read_time, SLOWEST_READS, CACHED);
-	return STORAGE;
+	if (s->bytes >= INSTEAD_ENOUGH && s->time > 0)
+		return clamp((double)s->bytes / s->time, INSTEAD_SLOWEST, INSTEAD_FASTEST);
+	if (s->read >= INSTEAD_ENOUGH && s->read_time > 0 && (double)s->read / s->read_time <= INSTEAD_CACHED)
+		return clamp((double)s->read / s->read_time, INSTEAD_SLOWEST_READS, INSTEAD_CACHED);
+	return INSTEAD_STORAGE;
 }
 
 static double estimated(const struct used_faults *f, const struct used_storage *s)
 {
-	double each = s->waits >= MANY ? clamp(s->time / (double)s->waits, SHORTEST_FAULT, LONGEST_FAULT) : FAULT;
+	double each = s->waits >= INSTEAD_MANY
+			      ? clamp(s->time / (double)s->waits, INSTEAD_SHORTEST_FAULT, INSTEAD_LONGEST_FAULT)
+			      : INSTEAD_FAULT;
 	double by_number = (double)f->faults * each, by_bytes = (double)paged_in(f) / rate_of(s);
 	return clamp(by_number > by_bytes ? by_number : by_bytes, 0, asleep(f));
 }

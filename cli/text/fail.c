@@ -46,6 +46,13 @@ static const char *advice(const struct log_error *err)
 	}
 }
 
+struct log_error cli_error_in(const char *part, const struct log_error *err)
+{
+	struct log_error placed = *err;
+	snprintf(placed.message, sizeof placed.message, "%s: %.120s", part, err->message);
+	return placed;
+}
+
 void cli_log_error(const char *path, const struct log_error *err)
 {
 	if (err->offset == LOG_NOWHERE)

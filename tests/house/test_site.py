@@ -153,7 +153,7 @@ def test_a_dead_link_ends_the_build(root: Path, tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     pages = tmp_path / "pages"
     tool(root, "site").stage(pages / "pages")
-    (pages / "pages" / "docs" / "faq.md").write_text("# Questions\n\n[gone](nowhere.md)\n")
+    (pages / "pages" / "docs" / "glossary.md").write_text("# Glossary\n\n[gone](nowhere.md)\n")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f"]
     (pages / "mkdocs.yml").write_text(
         f"INHERIT: {root / 'mkdocs.yml'}\ndocs_dir: pages\nsite_dir: {tmp_path / 'site'}\n"

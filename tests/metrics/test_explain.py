@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Callable
 
 import pytest
 from iolens.metrics import TOPICS, metrics
-from iolens.metrics.metric import parse
+from iolens.metrics.metric import parse, thresholds
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -59,3 +60,25 @@ def test_a_topic_is_one_of_those() -> None:
     header = "-- title: t\n-- topic: weather\n-- definition: d\n-- unit: s\n-- source: here\n"
     with pytest.raises(ValueError, match="topic is none of job, time"):
         parse("x", header + "SELECT 1")
+
+
+def test_a_threshold_stands_once(root: Path, tmp_path: Path) -> None:
+    header = "-- title: t\n-- definition: in $much and more\n-- unit: s\n-- source: here\n"
+    limit = "-- threshold much = 0.2 ms: it is felt\n"
+    one = parse("x", header + limit + "SELECT $much, '$'")
+    assert (one.definition, one.sql) == ("in 0.2 ms and more", "SELECT 0.0002, '$'")
+    with pytest.raises(ValueError, match="no threshold little"):
+        parse("x", header + limit + "SELECT $little")
+    with pytest.raises(ValueError, match="days: the unit is none of ms"):
+        parse("x", header + limit.replace("ms", "days") + "SELECT 1")
+
+    # The estimate of `iolens run`, in C, has its numbers from the same lines.
+    metric, made = root / "python" / "iolens" / "metrics" / "sql" / "instead.sql", tmp_path / "made.h"
+    subprocess.run([sys.executable, root / "tools" / "thresholds.py", metric, made], check=True)
+    defined = {
+        words[1]: float(words[2]) for line in made.read_text().splitlines()[1:] if (words := line.split())
+    }
+    assert defined == {f"INSTEAD_{name.upper()}": value for name, value in thresholds("instead").items()}
+    assert (len(defined), defined["INSTEAD_AHEAD"], defined["INSTEAD_FASTEST"]) == (19, 65536, 1e10)
+    sources = "".join((root / "cli" / "summary" / name).read_text() for name in ("instead.c", "used.c"))
+    assert [name for name in defined if not re.search(rf"\b{name}\b", sources)] == []

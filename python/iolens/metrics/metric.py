@@ -8,8 +8,9 @@ from functools import cache
 from importlib.resources import files
 
 from iolens.error import USAGE, IolensError
+from iolens.metrics import threshold
 
-__all__ = ["TOPICS", "Metric", "find_metric", "metrics", "parse", "words"]
+__all__ = ["TOPICS", "Metric", "find_metric", "metrics", "parse", "thresholds", "words"]
 
 _REQUIRED = ("title", "definition", "unit", "source")
 _DEFAULTS = {"topic": "other", "direction": "", "needs": "", "caveats": "", "layout": "value"}
@@ -41,14 +42,19 @@ class Metric:
 
 
 def parse(name: str, text: str) -> Metric:
-    """The metric of a file: ``-- key: words`` lines first, a line ``--   words`` goes on. Raises ValueError."""
+    """The metric of a file: ``-- key: words`` lines first, a line ``--   words`` goes on. Raises ValueError.
+
+    ``threshold.py`` says what a line ``-- threshold`` is.
+    """
     header: dict[str, str] = {}
     lines = text.splitlines()
     end = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
     key = ""
     for line in lines[:end]:
         found = re.match(r"-- (\w+): (.*)", line)
-        if found and found[1] in (*_REQUIRED, *_DEFAULTS):
+        if threshold.LINE.fullmatch(line):
+            key = ""
+        elif found and found[1] in (*_REQUIRED, *_DEFAULTS):
             key = found[1]
             header[key] = found[2].strip()
         elif key:
@@ -61,6 +67,10 @@ def parse(name: str, text: str) -> Metric:
     if missing:
         raise ValueError(f"{name}: header lacks {', '.join(missing)}")
     sql = "\n".join(lines[end:]).strip().rstrip(";")
+    written = {key: value for key, (value, _) in threshold.read(text).items()}
+    if written:
+        header = {key: threshold.replaced(words, written) for key, words in header.items()}
+        sql = threshold.replaced(sql, {key: threshold.plain(value) for key, value in written.items()})
     return Metric(
         name=name,
         sql=sql,
@@ -75,6 +85,13 @@ def metrics() -> dict[str, Metric]:
     folder = files("iolens.metrics").joinpath("sql")
     found = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
     return {f.name[:-4]: parse(f.name[:-4], f.read_text(encoding="utf-8")) for f in found}
+
+
+@cache
+def thresholds(name: str) -> dict[str, float]:
+    """Those of a metric's file, in seconds, bytes, bytes/s or parts of 1."""
+    text = files("iolens.metrics").joinpath("sql").joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    return {key: float(threshold.plain(value)) for key, (value, _) in threshold.read(text).items()}
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 __all__ = [
+    "QUIET",
     "Bars",
     "Block",
     "Boxes",
@@ -44,6 +45,11 @@ class Column:
     unit: str = "text"
     explain: str = ""
 
+    @property
+    def left(self) -> bool:
+        """Text begins at the left; numbers end at the right."""
+        return self.unit in ("text", "path", "")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -62,6 +68,11 @@ class Table:
     """Where the definition is."""
     links: tuple[tuple[str, str], ...] = ()
     """Where else it is to be had: words and address. Only a page of others has such."""
+
+    @property
+    def count(self) -> int:
+        """Of all rows, those that are not here too."""
+        return max(self.total, len(self.rows))
 
 
 @dataclass(frozen=True)
@@ -284,6 +295,10 @@ class FindingBlock:
     """Text, snippet, language."""
     evidence: list[Table]
     references: list[str]
+
+
+QUIET = ("good", "info")
+"""Severities of findings that need no attention."""
 
 
 @dataclass(frozen=True)

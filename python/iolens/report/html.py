@@ -19,6 +19,7 @@ from typing import Any
 
 from iolens.report import fluid, svg, treemap
 from iolens.report.document import (
+    QUIET,
     Bars,
     Block,
     Boxes,
@@ -60,9 +61,6 @@ _VERDICTS = {
     "good": "I/O is fine",
     "unknown": "Not known",
 }
-QUIET = ("good", "info")
-"""Severities of findings that need no attention."""
-
 _NOTES = {"warning": "Incomplete", "missing": "Not known", "info": "Note", "good": "Good"}
 
 
@@ -125,7 +123,7 @@ def _table_data(table: Table) -> dict[str, Any]:
     data = {
         "units": [column.unit for column in table.columns],
         "rows": [[_plain(cell) for cell in row] for row in table.rows],
-        "total": max(table.total, len(table.rows)),
+        "total": table.count,
     }
     return {**data, "tree": table.indent} if table.indent else data
 
@@ -212,7 +210,7 @@ def _table(table: Table) -> str:
         depth = table.indent[number] if table.indent else 0
         cells = (_cell(v, c.unit, depth if n == 0 else 0) for n, (v, c) in enumerate(zip(row, table.columns)))
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    total = max(table.total, len(table.rows))
+    total = table.count
     count = f"{min(ROWS, total):,} of {counted(total, 'row')}" if total > ROWS else ""
     title = _text(table.title)
     links = " ".join(f'<a href="{_text(url)}">{_text(words)}</a>' for words, url in table.links)

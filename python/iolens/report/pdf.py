@@ -43,19 +43,18 @@ COLUMNS = 9
 
 def _table(block: Table) -> dict[str, Any]:
     columns = block.columns[:COLUMNS]
-    total = max(block.total, len(block.rows))
     rows = []
     for number, row in enumerate(block.rows[:ROWS]):
         cells = [write(value, column.unit) for value, column in zip(row, columns)]
         if block.indent:
             cells[0] = "\u2003" * block.indent[number] + cells[0]
         rows.append(cells)
-    cut = f"{ROWS:,} of {counted(total, 'row')}. " if total > ROWS else ""
+    cut = f"{ROWS:,} of {counted(block.count, 'row')}. " if block.count > ROWS else ""
     return {
         "kind": "table",
         "title": clean(block.title),
         "heads": [clean(column.title) for column in columns],
-        "left": [column.unit in ("text", "path", "") for column in columns],
+        "left": [column.left for column in columns],
         "rows": rows,
         "note": cut + block.note,
     }

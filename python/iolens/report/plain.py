@@ -32,7 +32,7 @@ def _table(block: Table) -> dict[str, Any]:
     return {
         "columns": [{"name": c.name, "title": c.title, "unit": c.unit} for c in block.columns],
         "rows": block.rows,
-        "total": max(block.total, len(block.rows)),
+        "total": block.count,
     }
 
 

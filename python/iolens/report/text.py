@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from iolens.report.document import (
+    QUIET,
     Bars,
     Block,
     Boxes,
@@ -72,17 +73,15 @@ class _Writer:
         # What fits: a terminal cannot show fourteen columns.
         columns = block.columns[: max(3, self.width // 13)]
         for column in columns:
-            left = column.unit in ("text", "path", "")
-            grid.add_column(clean(column.title), justify="left" if left else "right", overflow="fold")
+            grid.add_column(clean(column.title), justify="left" if column.left else "right", overflow="fold")
         for number, row in enumerate(block.rows[:rows]):
             cells = [write(value, column.unit) for value, column in zip(row, columns)]
             if block.indent:
                 cells[0] = "  " * block.indent[number] + cells[0]
             grid.add_row(*(Text(cell) for cell in cells))
         self.console.print(grid)
-        total = max(block.total, len(block.rows))
-        if total > rows:
-            self.line(f"  {rows:,} of {counted(total, 'row')}")
+        if block.count > rows:
+            self.line(f"  {rows:,} of {counted(block.count, 'row')}")
 
     def long_bars(self, block: Bars) -> None:
         whole = block.whole or 1
@@ -187,7 +186,7 @@ class _Writer:
         lost = f" ({facts['Time lost']})" if "Time lost" in facts else ""
         self.line(f"{block.severity.upper()}  {clean(block.title)}{lost}", _COLOURS[block.severity])
         self.paragraph(block.message, "  ")
-        if block.severity in ("info", "good"):
+        if block.severity in QUIET:
             return
         for text, snippet, _ in block.advice:
             self.paragraph(f"> {text}", "  ")
@@ -225,7 +224,7 @@ class _Writer:
     def section(self, section: Section) -> None:
         self.line()
         self.line(f"== {section.title} ".ljust(self.width, "="), "bold")
-        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.severity in ("good", "info")]
+        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.severity in QUIET]
         for block in section.blocks:
             if len(quiet) < 2 or not any(block is one for one in quiet):
                 self.block(block)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from iolens.metrics.metric import thresholds
 from iolens.rules.text import counted, write
 
 __all__ = ["instead", "is_more", "is_most"]
 
-_DELAYED = 0.1
-"""Of the run: a wait for the processor from which it is said."""
 
-_MOST = 0.5
-"""Of the run, or of the processor time: what a reader should look at."""
+def _threshold(name: str) -> float:
+    return thresholds("instead")[name]
 
 
 def _taken(row: dict[str, Any], run_time: float) -> float:
@@ -28,7 +27,7 @@ def is_most(row: dict[str, Any], run_time: float | None) -> bool:
     """Half of the run or more; page faults and starts are named only where they are much."""
     if not row["kind"] or not run_time:
         return False
-    return row["kind"] == "page faults" or _taken(row, run_time) >= _MOST * run_time
+    return row["kind"] == "page faults" or _taken(row, run_time) >= _threshold("most") * run_time
 
 
 def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) -> bool:
@@ -59,14 +58,14 @@ def instead(row: dict[str, Any], run_time: float | None) -> str:
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time
     delayed = min(row["delay"] / run_time, max(0.0, 1 - busy))
-    if delayed >= _DELAYED:
+    if delayed >= _threshold("delayed"):
         text = (
             f"the processor, busy for {write(busy, 'percent')} of the run and waited for during "
             f"{write(delayed, 'percent')}, while other programs used it"
         )
-    elif busy <= 1.05:
+    elif busy <= _threshold("one_processor"):
         text = f"the processor, busy for {write(min(1.0, busy), 'percent')} of the run"
     else:
         text = f"the processors, {busy:.1f} busy on average"
-    most = row["programs"] > 1 and (row["program_part"] or 0) >= _MOST
+    most = row["programs"] > 1 and (row["program_part"] or 0) >= _threshold("most")
     return text + (f", most of it in {row['program']}" if most else "")

@@ -5,19 +5,38 @@
 --   most of it, program_part its part. faults are pages that processes waited for until they came from storage,
 --   fault_bytes what was read for them and ahead of them. fault_time is what this took, of each process at most what it
 --   slept: what it neither ran, nor waited for a processor, nor was in I/O. Of a process that waited for little else (each
---   wait brought 64 KiB and more on average, or faults are half of its waits or more) it is that time, at most 10 ms a
---   wait. Of others it is the number of faults times what a wait takes in the first kind (else 0.2 ms), or the bytes at
---   a rate if that is more: the rate is that of the first kind, else that of calls that read from storage in this job
---   (25 to 500 MB/s), else 100 MB/s. A program is loaded before iolens runs in it: its time begins with the job, or where
---   what the process was before has ended.
+--   wait brought $ahead and more on average, or faults are $fault_part of its waits or more) it is that time, at most
+--   $longest_fault a wait. Of others it is the number of faults times what a wait takes in the first kind (else $fault),
+--   or the bytes at a rate if that is more: the rate is that of the first kind, else that of calls that read from storage
+--   in this job ($slowest_reads to $cached), else $storage. A program is loaded before iolens runs in it: its time begins
+--   with the job, or where what the process was before has ended.
 --   unknown is the number of processes that were killed or confined, so that the kernel could not be asked. kind is what
---   it is mostly, of page faults (a fifth of the run), the start of processes (100 or more, of less than 20 ms each), the
---   processor (half of the run, with the time that processes waited for one: delay), else the larger one of the processor
---   and waiting (in runs of 0.1 s and more).
+--   it is mostly, of page faults ($faulting of the run), the start of processes ($many_processes or more, of less than
+--   $brief each), the processor ($most of the run, with the time that processes waited for one: delay), else the larger
+--   one of the processor and waiting (in runs of $worth_waiting and more).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
 -- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
 -- source: iolens; processor time, faults and waits: getrusage(2)
+-- threshold ahead = 64 KiB: what a wait brings, of the 128 KiB that are read around a page
+-- threshold fault_part = 50 %: of a process's waits, if they are mostly for pages
+-- threshold shortest_fault = 0.05 ms: what a wait for a page takes at least
+-- threshold longest_fault = 10 ms: and at most: a longer one was a sleep
+-- threshold fault = 0.2 ms: where no process of the job tells it
+-- threshold many = 10: waits that tell what one takes
+-- threshold enough = 1 MiB: bytes that tell a rate
+-- threshold storage = 100 MB/s: what a disk without moving parts gives
+-- threshold slowest = 10 MB/s: bounds of the rate of page faults
+-- threshold fastest = 10 GB/s: above it pages were in memory
+-- threshold slowest_reads = 25 MB/s: bounds of the rate of calls, which may read small files
+-- threshold cached = 500 MB/s: above it reads came from memory
+-- threshold faulting = 20 %: of the run, from which page faults are named
+-- threshold many_processes = 100: from which their start may be most
+-- threshold brief = 20 ms: of the run for each process, below which the start is most of it
+-- threshold most = 50 %: of the run, or of the processor time: what a reader should look at
+-- threshold worth_waiting = 0.1 s: a shorter run waits for its own start
+-- threshold delayed = 10 %: of the run: a wait for the processor from which it is said
+-- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
     SELECT *, user_time + system_time AS processor, coalesce(processor_wait, 0) AS queued,
         row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image, lag(ended) OVER (PARTITION BY log, pid ORDER BY "start") AS ended_before,
@@ -38,18 +57,18 @@ WITH known AS (
     FROM lives
 ), waited AS (
     SELECT *, CASE WHEN waits <= 0 OR (major_faults <= 0 AND fault_bytes <= 0) THEN 0
-        WHEN fault_bytes // 65536 >= waits THEN waits WHEN waits <= 2 * major_faults THEN major_faults ELSE 0 END AS page_waits
+        WHEN fault_bytes // $ahead >= waits THEN waits WHEN $fault_part * waits <= major_faults THEN major_faults ELSE 0 END AS page_waits
     FROM slept
 ), timed AS (
-    SELECT *, CASE WHEN page_waits > 0 THEN least(asleep, page_waits * least(greatest(asleep / waits, 0.00005), 0.01)) END AS paging FROM waited
+    SELECT *, CASE WHEN page_waits > 0 THEN least(asleep, page_waits * least(greatest(asleep / waits, $shortest_fault), $longest_fault)) END AS paging FROM waited
 ), storage AS (
     SELECT log, sum(fault_bytes) FILTER (page_waits > 0) AS paged, sum(page_waits) AS waits, sum(paging) AS time,
         sum(by_calls) FILTER (own_read >= by_calls) AS cold, sum(read_time) FILTER (own_read >= by_calls) AS cold_time
     FROM timed GROUP BY log
 ), pace AS (
-    SELECT log, CASE WHEN waits >= 10 THEN least(greatest(time / waits, 0.00005), 0.01) ELSE 0.0002 END AS each_wait,
-        CASE WHEN paged >= 1048576 AND time > 0 THEN least(greatest(paged / time, 1e7), 1e10)
-            WHEN cold >= 1048576 AND cold_time > 0 AND cold / cold_time <= 5e8 THEN greatest(cold / cold_time, 2.5e7) ELSE 1e8 END AS rate
+    SELECT log, CASE WHEN waits >= $many THEN least(greatest(time / waits, $shortest_fault), $longest_fault) ELSE $fault END AS each_wait,
+        CASE WHEN paged >= $enough AND time > 0 THEN least(greatest(paged / time, $slowest), $fastest)
+            WHEN cold >= $enough AND cold_time > 0 AND cold / cold_time <= $cached THEN greatest(cold / cold_time, $slowest_reads) ELSE $storage END AS rate
     FROM storage
 ), of_process AS (
     SELECT *, CASE WHEN major_faults <= 0 AND fault_bytes <= 0 THEN 0
@@ -70,10 +89,10 @@ WITH known AS (
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
     greatest(0, run_time - processor - fault_time - coalesce(io_time, 0)) AS waited,
-    CASE WHEN fault_time >= 0.2 * run_time AND log NOT IN (SELECT log FROM async) THEN 'page faults'
-        WHEN processes >= 100 AND run_time < 0.02 * processes THEN 'start of processes'
-        WHEN processor + delay >= 0.5 * run_time THEN 'processor'
-        WHEN unknown = 0 AND run_time >= 0.1 THEN CASE WHEN run_time - processor - fault_time - coalesce(io_time, 0) > processor + delay
+    CASE WHEN fault_time >= $faulting * run_time AND log NOT IN (SELECT log FROM async) THEN 'page faults'
+        WHEN processes >= $many_processes AND run_time < $brief * processes THEN 'start of processes'
+        WHEN processor + delay >= $most * run_time THEN 'processor'
+        WHEN unknown = 0 AND run_time >= $worth_waiting THEN CASE WHEN run_time - processor - fault_time - coalesce(io_time, 0) > processor + delay
             THEN 'waiting' ELSE 'processor' END
         END AS kind
 FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN metric.headline USING (log)
