@@ -90,7 +90,9 @@ def test_times_after_a_suspend_are_those_of_the_clock(
     seen = Observed(done, tmp_path / "log", iolens)
     before, after = (seen.records["POSIX", f"{tmp_path}/{name}", 0] for name in ("before", "after"))
     assert float(before["POSIX_F_READ_TIME"]) == pytest.approx(truth[0], rel=0.01, abs=0.01)
-    assert float(after["POSIX_F_READ_TIME"]) == pytest.approx(truth[1], rel=0.02), "but for a call that met the jump"
+    assert float(after["POSIX_F_READ_TIME"]) == pytest.approx(truth[1], rel=0.02), (
+        "but for a call that met the jump"
+    )
     stamps = [
         float(record[f"POSIX_F_{stamp}_TIMESTAMP"])
         for record in (before, after)
