@@ -487,7 +487,9 @@ struct stdio_stream *stdio_attend(struct stdio_stream *t, FILE *f)
 	if (t->inlined)
 		stdio_settle(t, f);
 	else
-		t->attention = t->inherited || t->replaced;
+		__atomic_store_n(&t->attention, t->inherited || t->replaced, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&t->moved, __ATOMIC_SEQ_CST)) /* another thread has forked since */
+		__atomic_store_n(&t->attention, true, __ATOMIC_RELAXED);
 	return t;
 }
 

@@ -62,7 +62,7 @@ static inline struct stdio_stream *stdio_watched(FILE *f)
 	if (!self_ready())
 		return NULL;
 	struct stdio_stream *stream = stdio_stream_of(f);
-	if (stream && __builtin_expect(stream->attention, 0))
+	if (stream && __builtin_expect(__atomic_load_n(&stream->attention, __ATOMIC_RELAXED), 0))
 		return stdio_attend(stream, f);
 	return stream;
 }
@@ -92,7 +92,7 @@ static inline struct stdio_span stdio_span_flush(FILE *f)
 	if (!self_ready())
 		return s;
 	s.stream = stdio_stream_of(f);
-	if (s.stream && __builtin_expect(s.stream->attention, 0))
+	if (s.stream && __builtin_expect(__atomic_load_n(&s.stream->attention, __ATOMIC_RELAXED), 0))
 		s.stream = stdio_is_unused(s.stream, f) ? NULL : stdio_attend(s.stream, f);
 	STDIO_ENTER(s.stream);
 	if (s.stream)
@@ -159,7 +159,7 @@ void stdio_ask_position(struct stdio_stream *stream, FILE *f);
 static inline void stdio_ask_next(struct stdio_stream *stream)
 {
 	__atomic_store_n(&stream->moved, true, __ATOMIC_RELAXED);
-	stream->attention = true;
+	__atomic_store_n(&stream->attention, true, __ATOMIC_RELEASE);
 }
 
 /* libc's word: in append mode. */

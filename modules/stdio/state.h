@@ -26,7 +26,7 @@ struct stdio_stream {
 	int64_t offset;      /* of the next byte */
 	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
 	bool asks;           /* only libc knows where a write went: append mode, or shared with another process */
-	bool attention;      /* one of the next three, or `inherited` */
+	bool attention;      /* one of the next three, or `inherited`; atomic: a thread that forks sets it */
 	bool moved;          /* perhaps, by others: the next call first asks libc for its position */
 	bool inlined;        /* the program moves characters without a call: getc_unlocked and putc_unlocked */
 	bool replaced;       /* its descriptor has become something else */
