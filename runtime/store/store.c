@@ -405,11 +405,15 @@ bool store_touch_optional(enum state_optional_part part, const void *at, size_t 
 	return there;
 }
 
+/* Rows come in order. A page that has rows already is not touched again, which would empty its first bytes. */
 bool store_touch_folded(const void *at, size_t n)
 {
 	if (!lock_take_deep(&store.lock))
 		return false;
-	bool there = store_region_touch(&store.state, state_offset(at), state_offset(at) + n);
+	size_t from = state_offset(at), end = from + n;
+	if (at != store.row->optional.folded)
+		from = store_pages(from);
+	bool there = from >= end || store_region_touch(&store.state, from, end);
 	if (there)
 		__atomic_fetch_or(&store.row->has, STATE_HAS_FOLDED, __ATOMIC_RELEASE);
 	lock_drop_deep(&store.lock);

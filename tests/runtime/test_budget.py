@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -212,6 +213,23 @@ def test_directories_of_files_without_a_record_are_exact(crowded: str) -> None:
     opens = [int(row["opens"]) for name, row in rows.items() if name.startswith("d0")]
     assert all(row["surplus"] == "0" for row in rows.values())
     assert len(opens) > 800 and opens.count(EACH) >= len(opens) - 1
+    (folded,) = shown.sections(crowded)["folded"]
+    assert sum(int(row["opens"]) for row in rows.values()) == int(folded["opens"])
+
+
+def test_a_million_files_in_a_thousand_directories_are_exact(
+    compile_program: Callable[[str], Path], run_iolens: Run, tmp_path: Path
+) -> None:
+    """994,000 files, opened once each: what has no record is in the row of its directory."""
+    command = ["run", "-q", "-o", "log", "--", compile_program(MANY), "0", "1000", "994"]
+    done = run_iolens(command, cwd=tmp_path, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    text = run_iolens(["show", "--base", "--show-incomplete", "--ext", "log"], cwd=tmp_path).stdout
+    rows = {Path(r["directory"]).name: r for r in shown.sections(text)["folded_directory"]}
+    own = Counter(Path(name).parent.name for name in _records(text, "POSIX"))
+    assert all(row["surplus"] == "0" for row in rows.values())
+    names = [f"d{d:04d}" for d in range(1000)]
+    assert {own[name] + int(rows[name]["opens"] if name in rows else 0) for name in names} == {994}
 
 
 def test_files_says_how_many_have_no_record(crowded: str, run_iolens: Run, tmp_path: Path) -> None:
