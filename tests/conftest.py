@@ -46,9 +46,25 @@ if _shm and _shm.f_bavail * _shm.f_frsize < 1 << 30:
     os.environ.setdefault("UCX_POSIX_DIR", "/var/tmp")
 
 
+_SHM_IS_OURS = False
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    global _SHM_IS_OURS  # noqa: PLW0603
     if hasattr(config, "workerinput") and os.geteuid() == 0:
         _own_shared_memory()
+        _SHM_IS_OURS = True
+
+
+@pytest.fixture(autouse=True)
+def _no_store_of_another_test() -> None:
+    """A process that a test killed has left a store, whose log a later test's process would make among its own."""
+    if not _SHM_IS_OURS:
+        return
+    for store in Path("/dev/shm").glob("iolens-*-*/*.store"):
+        pid = store.name.split(".")[-3]
+        if pid.isdecimal() and not Path("/proc", pid).exists():
+            store.unlink(missing_ok=True)
 
 
 def _own_shared_memory() -> None:

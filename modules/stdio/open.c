@@ -498,11 +498,10 @@ static void descriptor_changed(int fd)
 	const struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
 	for (size_t i = 0; i <= table->mask; i++) {
 		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
-		if (!t || t->fd != fd)
-			continue;
-		if (!t->inherited)
-			t->replaced = t->attention = true;
-		else if (!standard_name(table->slot[i].key))
+		bool meant = t && t->fd == fd;
+		if (meant && !t->inherited)
+			__atomic_store_n(&t->attention, t->replaced = true, __ATOMIC_RELEASE);
+		else if (meant && !standard_name(table->slot[i].key))
 			t->inherited = replaced;
 	}
 }
