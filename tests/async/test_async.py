@@ -233,9 +233,13 @@ def test_what_a_killed_ring_moved_is_unexplained(iolens: Path, tmp_path: Path) -
     least = 0
     began = time.monotonic()
     while least < max(
-        32 << 20, 0.2 * 5e7 * (time.monotonic() - began)
-    ):  # enough to matter in a run of this time
+        32 << 20, 0.1 * 1e9 * (time.monotonic() - began)
+    ):  # what can matter in a run of this time
         time.sleep(0.01)
+        if time.monotonic() - began > 20:
+            process.terminate()
+            process.wait()
+            pytest.skip("the disk writes less than 100 MB/s")
         least = int(Path(f"/proc/{fio}/io").read_text().split("\nwrite_bytes: ")[1].split()[0])
     os.kill(fio, signal.SIGKILL)
     process.wait()

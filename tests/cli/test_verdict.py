@@ -429,7 +429,7 @@ def test_a_part_in_io_says_what_the_rest_is(
     assert (words in verdict(run_iolens, log)["text"]) == more
     assert (f". M{words[1:]}." in report_text(run_iolens, log)) == more
     said = " ".join(run_iolens(["findings", log]).stdout.split())
-    assert said.startswith("More time goes into something else than I/O: the processor, busy") == more
+    assert said.startswith("Something else takes more time than I/O: the processor, busy") == more
     assert more or "something else" not in said
 
 

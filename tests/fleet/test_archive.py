@@ -204,7 +204,7 @@ def test_what_is_not_as_it_was_ingested_stays(area: Path, lake: Path, run_iolens
     loop.symlink_to(loop)
     done = run_iolens(["fleet", "archive", "--lake", lake])
     assert done.returncode == 4 and f"{LOGS - 4} logs in" in done.stdout
-    assert "1 have changed" in done.stdout and "1 are not there" in done.stdout
+    assert "1 has changed" in done.stdout and "1 is not there" in done.stdout
     assert f"{other}: is not the log that was ingested" in done.stderr and f"{loop}: " in done.stderr
     assert sorted(path.name for path in area.iterdir()) == [changed.name, other.name, loop.name]
 

@@ -252,7 +252,7 @@ def test_a_lake_of_an_older_version_takes_new_columns(
     for log in sorted(area.iterdir())[:20]:
         shutil.copy2(log, half)
     with monkeypatch.context() as patch:
-        for name in ("batch", "lake", "tables"):
+        for name in ("ingest.batch", "tables.lake", "tables.schema"):
             patch.setattr(f"iolens.fleet.{name}.tables", lambda: older)
         from iolens.fleet.ingest.batch import write_batch
 

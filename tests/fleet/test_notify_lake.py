@@ -77,7 +77,7 @@ def test_a_directory_that_cannot_be_written_is_tried_again(notify: Run, tmp_path
     (tmp_path / "spool").write_text("in the way")
     done = notify(EVER)
     assert done.returncode == 4 and "spool: " in done.stderr and "0 delivered, " in done.stdout
-    assert "spool, tried 1 times" in notify(EVER, "--status").stdout
+    assert "spool, tried 1 time," in notify(EVER, "--status").stdout
 
 
 def test_what_is_not_there_is_told_and_nothing_is_made(run_iolens: Run, lake: Path, tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def test_man_pages_have_no_mistakes(build_dir: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("man"), reason="man is not installed")
-def test_man_finds_the_pages_of_the_build_and_of_the_environment(build_dir: Path, iolens: Path) -> None:
-    for folder in (build_dir / "cli", iolens.parent.parent / "share" / "man"):
+def test_man_finds_the_pages_of_the_build_and_of_the_environment(build_dir: Path) -> None:
+    for folder in (build_dir / "cli", Path(sys.prefix) / "man"):
         done = subprocess.run(
             ["man", "-M", folder, "-w", "iolens-run"], check=True, capture_output=True, text=True
         )

@@ -33,6 +33,7 @@ DIFFERENT = {
     "posix_files_beyond_budget": "the budget is larger",
     "posix_closed_by_other_names": "closes by libc's own names for its calls",
     "posix_old_stat_names": "asks the dynamic linker",
+    "posix_raw_close": "raw system calls are counted",
     "posix_raw_copies": "raw system calls are counted",
     "posix_spawn_redirected": "opens between fork and exec are counted",
     "posix_splice_tee": "splice is not counted",

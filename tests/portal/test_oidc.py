@@ -286,7 +286,7 @@ def test_an_answer_of_another_issuer_is_refused(named: str, portal: Portal) -> N
         ("with a wrong nonce", "nonce"),
         ("without a nonce", "nonce"),
         ("of nobody", "no ID token"),
-        ("userinfo of somebody else", "somebody else"),
+        ("userinfo of somebody else", "another user's"),
     ],
 )
 def test_a_wrong_id_token_is_refused(fault: str, why: str, provider: Running, portal: Portal) -> None:

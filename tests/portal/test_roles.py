@@ -137,7 +137,7 @@ def test_what_is_ones_own_is_there(visit: Visit, post: Visit, logs: dict[int, in
         ("alice", "/q/top_users", "alice"),
         ("alice", "/coverage?by=account", "m100"),
         ("bob", "/jobs", "<b>2</b> jobs"),
-        ("lea", "/jobs", "<b>1</b> jobs"),
+        ("lea", "/jobs", "<b>1</b> job"),
         ("lea", f"/job/{logs[200]}", "train.py"),
         ("sam", "/jobs", "<b>9</b> jobs of <b>3</b> users"),
         ("nobody", "/jobs", "<b>0</b> jobs"),

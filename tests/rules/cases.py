@@ -260,7 +260,9 @@ PATTERN: dict[str, Case] = {
     "read_write_switches": (
         Job().posix("/scratch/a", 0, read={MiB: 2000}, write={MiB: 2000}, rw_switches=4000, read_time=20.0),
         "4,000 times a file changes between reading and writing, 100 % of all accesses; this takes about 10 s",
-        Job().posix("/scratch/a", 0, read={MiB: 20_000}, write={MiB: 20_000}, rw_switches=1000),
+        Job().posix(
+            "/scratch/a", 0, read={MiB: 2000}, write={MiB: 2000}, rw_switches=4000, opens=3001, read_time=20.0
+        ),
     ),
     "write_then_read": (
         Job().posix(
@@ -362,7 +364,7 @@ METADATA: dict[str, Case] = {
     ),
     "many_small_files": (
         many(Job(), 1200, read={10 * KiB: 1}, meta_time=0.02),
-        "1,200 files hold 10 KiB each; opening, closing and small accesses take 3 s",
+        "1,200 files move 10 KiB each; opening, closing and small accesses take 3 s",
         many(Job(), 1200, read={MiB: 1}, meta_time=0.02),
     ),
     "file_per_process": (

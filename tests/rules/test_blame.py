@@ -296,7 +296,7 @@ def test_files_without_a_record_are_counted(tmp_path: Path) -> None:
         {"rank": 0, "opens": 30_000, "files": 30_000, "budget": 4 * MiB, "sufficient_budget": 16 * MiB},
     )
     one = of(job, tmp_path)["many_small_files"]
-    assert one.message.startswith("40,000 files hold 100 B each")
+    assert one.message.startswith("40,000 files move 100 B each")
     assert one.time_lost == pytest.approx(40, rel=0.01) and one.severity == "high"
 
 

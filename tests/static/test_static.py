@@ -31,6 +31,8 @@ ALIKE = [
 ]
 # They ask the dynamic linker for libc's old names.
 DYNAMIC = {"posix_closed_by_other_names", "posix_old_stat_names", "stdio_old_names"}
+# A static libc makes an entry of functions that are wrapped: each line is a read.
+DYNAMIC |= {"stdio_entries"}
 # What a run has of its own: times, which access was the slowest, and places in a heat map.
 OF_THE_RUN = re.compile(
     r".*_(TIME|TIME_SIZE|TIMESTAMP|SLOWEST\w*|FASTEST\w*|BIN_\d+|BIN_WIDTH_SECONDS|VARIANCE\w*)$"

@@ -93,7 +93,7 @@ def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
         text = instead(row, run_time)
         if text and spent >= SEVERITY["medium"].default * run_time:
             if is_more(row, run_time, spent):
-                said[row["log"]] = f"More time goes into something else than I/O: {text}.", True
+                said[row["log"]] = f"Something else takes more time than I/O: {text}.", True
         elif text:
             how = "time goes" if is_most(row, run_time) else "largest part of the time goes"
             said[row["log"]] = f"The {how} into something else: {text}.", False

@@ -191,7 +191,7 @@ def observation(source: Source) -> Section:
         "sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written "
         "FROM excluded WHERE log = {log} GROUP BY description "
         "ORDER BY sum(bytes_read) + sum(bytes_written) DESC, description",
-        note="Pipes, sockets, devices and files that were told to be left out have no records, but are counted.",
+        note="Pipes, sockets, devices and files that the settings leave out have no records, but are counted.",
     )
     blocks += source.table(
         "operation-times",
@@ -233,7 +233,7 @@ def _platform(source: Source) -> list[Table]:
         "WHEN unit <> '' THEN printf('%.6g', number) || ' ' || unit ELSE value END AS value, "
         "CASE WHEN host = '' THEN 'all' ELSE host END AS nodes "
         "FROM platform WHERE log = {log} ORDER BY host, name LIMIT 200",
-        note="Told by one process of each node, from /proc, /sys and the scheduler's variables.",
+        note="Reported by one process of each node, from /proc, /sys and the scheduler's variables.",
     )
     return blocks + source.table(
         "mounted",
@@ -261,6 +261,6 @@ def _own_cost(source: Source) -> list[Block]:
             "FROM process WHERE log = {log} HAVING avg(start_cost) IS NOT NULL UNION ALL "
             "SELECT row_number() OVER (), 'writing the log: ' || name, time FROM phase WHERE log = {log}) "
             "ORDER BY place",
-            note="What observing took. Of logs of Darshan it is not known.",
+            note="What observing took. Darshan's logs do not have it.",
         )
     ]
