@@ -27,7 +27,7 @@ from callgrind import Work, work_of  # noqa: E402
 
 BUDGETS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "budgets.toml").read_text())
 ENDS = BUDGETS.pop("ends")
-FEW, MANY = 1000, 3000
+FEW, MANY, MORE = 1000, 3000, 9000
 LEAST = 0.85  # of a budget
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -57,10 +57,12 @@ def program_of(name: str, folder: Path) -> Path:
     return program
 
 
-def count(iolens: Path, program: Path, what: dict[str, Any], kind: str, place: Path) -> Work:
+def count(
+    iolens: Path, program: Path, what: dict[str, Any], kind: str, place: Path, many: int = MANY
+) -> Work:
     """What so many calls more do: start and end cancel."""
     runs, outs = [], []
-    for calls in (FEW, MANY):
+    for calls in (FEW, many):
         own = place / str(calls)
         own.mkdir(parents=True)
         outs.append(own / "callgrind.out")
@@ -85,10 +87,16 @@ def count(iolens: Path, program: Path, what: dict[str, Any], kind: str, place: P
     return many - few
 
 
-def listed(work: Work) -> str:
+def mean(work: Work, many: int) -> dict[str, float]:
+    """What one call does."""
+    fields = ("instructions", "calls", "system_calls")
+    return {field: sum(getattr(work, field).values()) / (many - FEW) for field in fields}
+
+
+def listed(work: Work, many: int) -> str:
     """Where it goes, of one call, the most first."""
-    rows = [f"{total / (MANY - FEW):9.1f} {name}" for name, total in work.instructions.most_common(12)]
-    calls = [f"{total / (MANY - FEW):9.1f} {name}" for name, total in work.calls.most_common(12)]
+    rows = [f"{total / (many - FEW):9.1f} {name}" for name, total in work.instructions.most_common(12)]
+    calls = [f"{total / (many - FEW):9.1f} {name}" for name, total in work.calls.most_common(12)]
     return "\n".join(["instructions", *rows, "calls of other libraries", *calls])
 
 
@@ -106,11 +114,12 @@ def test_a_call_keeps_to_its_budget(iolens: Path, folder: Path, place: Path, nam
     if over:  # what is found by its address may stand behind something else in a table
         elsewhere = what | {"environment": what.get("environment", {}) | {"OPCOST_APART": "3000"}}
         work = count(iolens, program, elsewhere, kind, place / "apart")
-    per_call = {
-        field: sum(getattr(work, field).values()) / (MANY - FEW)
-        for field in ("instructions", "calls", "system_calls")
-    }
-    said = f"{name} {kind}: {per_call} of a call, budget {budget}\n{listed(work)}"
+    many, per_call = MANY, mean(work, MANY)
+    if round(per_call["calls"], 1) != budget["calls"]:
+        # The two runs started differently (an MPI looks at its machine): more calls make that weigh less.
+        many, work = MORE, count(iolens, program, what, kind, place / "more", MORE)
+        per_call = mean(work, MORE)
+    said = f"{name} {kind}: {per_call} of a call, budget {budget}\n{listed(work, many)}"
     assert round(per_call["calls"], 1) == budget["calls"], said
     assert round(per_call["system_calls"], 1) == budget["system_calls"], said
     assert LEAST * budget["instructions"] <= per_call["instructions"] <= budget["instructions"], said
@@ -146,4 +155,4 @@ def test_the_end_of_a_rank_keeps_to_its_budget(
     assert log.exists()
     work, budget = work_of(out, "libiolens"), ENDS[files]
     spent = sum(work.instructions.values())
-    assert LEAST * budget <= spent <= budget, f"{files} files: {spent}, budget {budget}\n{listed(work)}"
+    assert LEAST * budget <= spent <= budget, f"{files} files: {spent}, budget {budget}\n{listed(work, many)}"
