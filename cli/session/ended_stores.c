@@ -274,6 +274,8 @@ static int64_t look(const char *path)
 	int64_t bytes = dir ? keep_candidates(dirfd(dir)) : 0;
 	if (bytes > PLAIN_MOST)
 		log_sort(ended.list, ended.n, sizeof *ended.list, by_time);
+	else
+		ended.n = 0;
 	int64_t took = work_time() - began;
 	for (size_t n = 0; n < ended.n && bytes > PLAIN_MOST / 2 && !stopped(0); n++) {
 		take(dirfd(dir), path, &ended.list[n]);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -101,6 +102,30 @@ def test_stores_that_were_made_long_ago(iolens: Path, run_iolens: Run, data: Pat
     assert [row["seen_written"] for row in forked] == ["4000"] * 24
 
 
+# Three processes that ended, and four files more in the directory, upon which it is looked through at once.
+FEW = """
+import os, pathlib, subprocess, time
+session = pathlib.Path(os.environ["IOLENS_SESSION"])
+for n in range(3):
+    subprocess.run(["cat", "data"], stdout=subprocess.DEVNULL)
+marks = [session / f"mark{n}" for n in range(4)]
+for mark in marks:
+    mark.touch()
+until = time.monotonic() + 1
+while not list(session.glob("*.stores")) and time.monotonic() < until:
+    time.sleep(0.05)
+for mark in marks:
+    mark.unlink()
+print(len(list(session.glob("*.store"))), len(list(session.glob("*.stores"))))
+"""
+
+
+def test_few_stores_stay_as_they_are(iolens: Path, data: Path) -> None:
+    """Of 256 KiB and less none is packed."""
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", FEW], data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4 0\n", "")
+
+
 def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
     """`iolens run` alone; its command ends by itself."""
     step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
@@ -130,6 +155,46 @@ def test_a_killed_run_loses_no_process(least: int, iolens: Path, run_iolens: Run
     assert {row["seen_read"] for row in cats} == {"10"}
     assert list((data / "sessions").iterdir()) == []
     assert not list(data.glob(".iolens-*"))
+
+
+# `iolens run` is killed where it calls a function for the N-th time. Its command goes on; what is left becomes the log.
+PACKED = 220
+KILLED_AT = f"""
+import pathlib, re, subprocess, sys, time
+iolens, function, nth = sys.argv[1:]
+step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
+script = "import subprocess\\nfor n in range({PACKED}):\\n    " + step
+command = [iolens, "run", "-q", "-o", "log", "--", "python3", "-c", script]
+orders = ["set breakpoint pending on", f"break {{function}}", f"ignore 1 {{int(nth) - 1}}", "run", "kill"]
+debugger = ["gdb", "-q", "-batch", *(word for order in orders for word in ("-ex", order)), "--args", *command]
+stopped = subprocess.run(debugger, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+assert re.search(r"Breakpoint 1, (\\w+_)?" + function, stopped), stopped
+while pathlib.Path("out").stat().st_size < {PACKED} * 10:
+    time.sleep(0.01)
+while (done := subprocess.run([iolens, "recover"], capture_output=True, text=True)).returncode == 4:
+    time.sleep(0.01)
+print(done.returncode, done.stderr, *pathlib.Path("/dev/shm").iterdir())
+"""
+
+# In an entry of the bundle; before a packed store, what a bundle on the disk has, and their link are removed or made.
+STEPS = {
+    "entry": ("pwrite64", 2),
+    "packed": ("unlinkat", 30),
+    "moved": ("ftruncate64", 1),
+    "link": ("symlink", 1),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_between_two_steps(step: str, iolens: Path, run_iolens: Run, data: Path) -> None:
+    if not shutil.which("gdb"):
+        pytest.skip("no gdb")
+    function, nth = STEPS[step]
+    done = own_shm(["python3", "-c", KILLED_AT, iolens, function, nth], data, size="128m")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 \n", "")
+    cats = processes(run_iolens, data / "log", "/cat")
+    assert len(cats) == PACKED
+    assert {row["seen_read"] for row in cats} == {"10"}
 
 
 CROWD = r"""
