@@ -283,3 +283,39 @@ def test_many_living_processes_leave_room_and_are_named(
     (lost,) = [row for row in tables["unobserved"] if row["reason"] == "no_store"]
     assert 120 < len(children) < 400
     assert len(children) + int(lost["count"]) == 600
+
+
+FULL = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+/* Files by the last descriptor that there is. */
+int main(void)
+{
+	int last = 0;
+	char name[32];
+	for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;)
+		last = fd;
+	close(last);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		int fd = open(name, O_RDWR | O_CREAT, 0600);
+		if (fd != last || write(fd, "0123456789", 10) != 10 || close(fd) || unlink(name))
+			return 1;
+	}
+	return 0;
+}
+"""
+
+
+def test_a_process_without_a_descriptor_has_its_share(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """What the other stores take cannot be asked: each counts as much as its own."""
+    program = compile_program(FULL)
+    script = 'ulimit -n 30 && exec "$@"'
+    command = [iolens, "run", "-q", "-o", "log", "--", "sh", "-c", script, "sh", program]
+    done = own_shm(command, data, size="24m")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = shown.records(run_iolens(["show", "--base", data / "log"]).stdout)
+    assert len([row for row in rows.values() if row.get("POSIX_BYTES_WRITTEN") == "10"]) == 1000
