@@ -157,14 +157,23 @@ static bool is_written(int fd)
 	return errno == EAGAIN;
 }
 
-/* After an exec the process runs, and has left this store for good. */
+/*
+ * After an exec the process runs, and has left this store for good. One of another host, or of a container with a host name of its
+ * own, cannot be looked up: it may be asleep, and has nothing mapped.
+ */
+static bool is_over(const struct state_process *p)
+{
+	if (!snapshot_process_is_here(p))
+		return p->end_reason != STATE_END_NONE && p->end_reason != STATE_END_EXEC;
+	return p->end_reason == STATE_END_EXEC || !snapshot_process_runs(p);
+}
+
 static bool has_ended(const char *path)
 {
 	struct store_reader i;
 	struct log_error err;
 	bool good = store_reader_open_file(&i, path, &err) >= 0 && store_reader_load_state(&i, &err) >= 0;
-	bool over =
-		good && (i.state->process.end_reason == STATE_END_EXEC || !snapshot_process_runs(&i.state->process));
+	bool over = good && is_over(&i.state->process);
 	store_reader_close(&i);
 	return over;
 }

@@ -411,7 +411,7 @@ static int64_t our_number(const struct state_process *p)
 	return found;
 }
 
-static bool same_host(const struct state_process *p)
+bool snapshot_process_is_here(const struct state_process *p)
 {
 	struct utsname u;
 	return uname(&u) == 0 && strncmp(u.nodename, p->host, sizeof p->host - 1) == 0;
@@ -420,7 +420,7 @@ static bool same_host(const struct state_process *p)
 int64_t snapshot_process_number(const struct state_process *p, bool here)
 {
 	double start, slack = 2;
-	if (p->pid <= 0 || (!here && !same_host(p)))
+	if (p->pid <= 0 || (!here && !snapshot_process_is_here(p)))
 		return 0;
 	int64_t pid = our_number(p);
 	char state = pid ? look_up(pid, &start) : 0;

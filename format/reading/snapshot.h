@@ -25,6 +25,9 @@ void snapshot_free(struct snapshot *s);
 /* True while the process that made the store runs on this machine. */
 bool snapshot_process_runs(const struct state_process *p);
 
+/* It was started on this host, by the name that the process saw: a container may have another. */
+bool snapshot_process_is_here(const struct state_process *p);
+
 /*
  * Its number here, 0 when it does not run here. `here`: the store lies in the memory of this machine, so its process is one of
  * this machine's, by whatever name a container calls it.

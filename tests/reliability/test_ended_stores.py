@@ -126,6 +126,57 @@ def test_few_stores_stay_as_they_are(iolens: Path, data: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "4 0\n", "")
 
 
+ASLEEP = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+	int got;
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, 0);
+	sigwait(&set, &got);
+	int fd = open("woken", O_CREAT | O_WRONLY, 0600);
+	return write(fd, "0123456789", 10) != 10 || close(fd);
+}
+"""
+
+# In a container with a host name of its own, by a number that is free outside; others end meanwhile, and are packed.
+CONTAINER = """
+import os, pathlib, signal, subprocess, sys, time
+session = pathlib.Path(os.environ["IOLENS_SESSION"])
+number = next(n for n in range(30000, 2000, -1) if not os.path.exists(f"/proc/{n}"))
+inside = f"hostname elsewhere; echo {number - 1} > /proc/sys/kernel/ns_last_pid; {sys.argv[1]} & wait"
+container = subprocess.Popen(["unshare", "-u", "-p", "-f", "sh", "-c", inside])
+def stores():
+    return list(session.glob(f"elsewhere.{number}.*.store"))
+while not stores():
+    time.sleep(0.01)
+def packed():
+    return b"".join(bundle.read_bytes() for bundle in session.glob("*.stores")).count(b"iolstor1")
+while packed() < 8:
+    subprocess.run(["cat", "data"], stdout=subprocess.DEVNULL)
+print(len(stores()))
+for name in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    if name.read_bytes() == sys.argv[1].encode() + b"\\0":
+        os.kill(int(name.parent.name), signal.SIGUSR1)
+container.wait()
+"""
+
+
+def test_a_process_asleep_in_a_container_keeps_its_store(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """It has nothing mapped, and cannot be looked up: whether it lives is not known."""
+    asleep = compile_program(ASLEEP)
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", CONTAINER, asleep], data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    (row,) = processes(run_iolens, data / "log", asleep.name)
+    assert (row["seen_written"], row["ended"]) == ("10", "exit")
+
+
 def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
     """`iolens run` alone; its command ends by itself."""
     step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
