@@ -40,8 +40,8 @@ static uintptr_t adopt(int fd)
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)
 		return class ? class : posix_without_record();
-	posix_open_flags(o, sys_fcntl(fd, F_GETFL, 0));
-	o->shared = true;
+	posix_open_flags(o, posix_flags_of(fd));
+	posix_open_share(o);
 	lustre_on_open(f->name, fd);
 	return (uintptr_t)o;
 }
@@ -95,7 +95,7 @@ static void restore_one(struct inherited *i)
 	o->head.name = f ? f->name : &unnamed;
 	o->file = f ? f : &nowhere;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	o->shared = true;
+	posix_open_share(o);
 	o->by = 0;
 }
 

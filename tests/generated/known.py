@@ -41,13 +41,6 @@ KNOWN = (
         " 0.0 end exit 0",
     ),
     Known(
-        "append mode by another process",
-        "(MAX_BYTE_WRITTEN|CONSEC_WRITES|SEQ_WRITES|STRIDE|FILE_NOT_ALIGNED).*",
-        "a relative sets or takes O_APPEND of a shared description: this process would have to ask before each pwrite",
-        "0.0 open a 2 0; 0.0 fork 1; 1.0 append 3 1; 1.0 end exit 0; 0.0 wait 1; 0.0 pwrite 3 10 1 0 0 0;"
-        " 0.0 end exit 0",
-    ),
-    Known(
         "renamed between two descriptors",
         ".+",
         "a program finds two descriptors of one description, and a rename comes between their first uses: two names",
