@@ -158,14 +158,14 @@ static bool is_written(int fd)
 }
 
 /*
- * After an exec the process runs, and has left this store for good. One of another host, or of a container with a host name of its
- * own, cannot be looked up: it may be asleep, and has nothing mapped.
+ * After an exec the process runs, and has left this store for good. One of another machine cannot be looked up: it may be asleep,
+ * and has nothing mapped.
  */
-static bool is_over(const struct state_process *p)
+static bool is_over(const struct state_process *p, const char *store)
 {
-	if (!snapshot_process_is_here(p))
+	if (!snapshot_process_is_here(p, store))
 		return p->end_reason != STATE_END_NONE && p->end_reason != STATE_END_EXEC;
-	return p->end_reason == STATE_END_EXEC || !snapshot_process_runs(p);
+	return p->end_reason == STATE_END_EXEC || !snapshot_process_runs(p, store);
 }
 
 static bool has_ended(const char *path)
@@ -173,7 +173,7 @@ static bool has_ended(const char *path)
 	struct store_reader i;
 	struct log_error err;
 	bool good = store_reader_open_file(&i, path, &err) >= 0 && store_reader_load_state(&i, &err) >= 0;
-	bool over = good && is_over(&i.state->process);
+	bool over = good && is_over(&i.state->process, path);
 	store_reader_close(&i);
 	return over;
 }

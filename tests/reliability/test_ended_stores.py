@@ -177,6 +177,60 @@ def test_a_process_asleep_in_a_container_keeps_its_store(
     assert (row["seen_written"], row["ended"]) == ("10", "exit")
 
 
+TWICE = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+	int got, fd = open("made", O_CREAT | O_WRONLY, 0600);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, 0);
+	if (write(fd, "0123456789", 10) != 10)
+		return 1;
+	sigwait(&set, &got);
+	return write(fd, "0123456789", 10) != 10 || close(fd);
+}
+"""
+
+# `iolens run` is killed alone while its command lives, by another host name.
+LEFT = """
+import os, pathlib, signal, subprocess, sys, time
+iolens, program = sys.argv[1:]
+inside = f"hostname elsewhere; exec {program}"
+run = subprocess.Popen([iolens, "run", "-q", "-o", "log", "--", "unshare", "-u", "sh", "-c", inside])
+made = pathlib.Path("made")
+while not made.exists() or made.stat().st_size < 10:
+    time.sleep(0.01)
+run.kill()
+run.wait()
+def recover():
+    return subprocess.run([iolens, "recover"], capture_output=True, text=True)
+early = recover()
+print(early.returncode, "still run" in early.stderr, len(list(pathlib.Path("/dev/shm").glob("iolens-*"))))
+for name in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    if name.read_bytes() == program.encode() + b"\\0":
+        os.kill(int(name.parent.name), signal.SIGUSR1)
+while made.stat().st_size < 20:
+    time.sleep(0.01)
+while (late := recover()).returncode == 4:
+    time.sleep(0.01)
+print(late.returncode, late.stderr, len(list(pathlib.Path("/dev/shm").iterdir())))
+"""
+
+
+def test_a_living_process_of_another_host_name_keeps_its_session(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    program = compile_program(TWICE)
+    done = own_shm(["python3", "-c", LEFT, iolens, program], data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4 True 1\n0  0\n", "")
+    (row,) = processes(run_iolens, data / "log", program.name)
+    assert row["seen_written"] == "20"
+
+
 def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
     """`iolens run` alone; its command ends by itself."""
     step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
