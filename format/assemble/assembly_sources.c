@@ -297,6 +297,13 @@ static void find_ahead(struct assembly *a, struct assembly_source *s)
 	s->ahead = NULL;
 }
 
+static bool is_running(const struct assembly *a, const struct assembly_source *s)
+{
+	char path[4096];
+	assembly_name_file(a, s, path, sizeof path);
+	return snapshot_process_runs(&s->reader.state->process, path);
+}
+
 static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
 	struct store_reader *i = &s->reader;
@@ -318,7 +325,7 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		/* A rank in MPI_Finalize still runs, and has sealed its store. */
 		int64_t end = i->state->process.end_reason;
 		bool sealed = end == STATE_END_FINALIZE || end == STATE_END_LOGGED;
-		s->running = !s->memory && !sealed && snapshot_process_runs(&i->state->process);
+		s->running = !s->memory && !sealed && is_running(a, s);
 		*settled = s->memory || (i->state->process.end_reason && !s->running);
 		add_deaths(a, i, s);
 		a->group_readable |= i->state->process.group_readable == 1;
