@@ -183,7 +183,7 @@ WRAP(int, dup2, int fd, int to)
 {
 	struct span s = span_fd(fd);
 	int copy = REAL(dup2)(fd, to);
-	posix_on_replacing(s, copy);
+	posix_on_dup(s, copy);
 	return copy;
 }
 ALIAS_OF_LIBC(__dup2, dup2);
@@ -192,7 +192,7 @@ WRAP(int, dup3, int fd, int to, int flags)
 {
 	struct span s = span_fd(fd);
 	int copy = REAL(dup3)(fd, to, flags);
-	posix_on_replacing(s, copy);
+	posix_on_dup(s, copy);
 	return copy;
 }
 
