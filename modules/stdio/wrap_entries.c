@@ -1,7 +1,7 @@
 /*
  * What libc reads or writes at once on a stream which the program opened: an entry of a table of mounts, users or groups, an
- * account of memory. It counts as one read of all that it took, comments before it included, or as one write. A statically linked
- * libc makes these of functions that are wrapped.
+ * account of memory, the same character many times. It counts as one read of all that it took, comments before it included, or as
+ * one write. A statically linked libc makes these of functions that are wrapped.
  */
 #include "wrap.h"
 
@@ -69,6 +69,24 @@ ENTRY_TO(struct passwd, fgetpwent_r)
 ENTRY_TO(struct group, fgetgrent_r)
 ENTRY_TO(struct spwd, fgetspent_r)
 ENTRY_TO(struct sgrp, fgetsgent_r)
+
+/* ---- old names ---- */
+
+WRAP(size_t, _IO_sgetn, FILE *f, void *to, size_t n)
+{
+	struct stdio_span s = stdio_span_read(f, n);
+	size_t got = REAL(_IO_sgetn)(f, to, n);
+	stdio_on_items(s, f, IO_READ, 1, n, got);
+	return got;
+}
+
+WRAP(ssize_t, _IO_padn, FILE *f, int character, ssize_t n)
+{
+	struct stdio_span s = stdio_span_write(f, n > 0 ? (size_t)n : 0);
+	ssize_t done = REAL(_IO_padn)(f, character, n);
+	stdio_on_write(s, f, done > 0 ? done : STDIO_NOTHING);
+	return done;
+}
 
 /* ---- written ---- */
 

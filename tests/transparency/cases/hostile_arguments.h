@@ -113,6 +113,8 @@ static const struct subject subjects[] = {
 	{"putsgent", 'i', "U S"},
 	{"addmntent", 'i', "S U"},
 	{"malloc_info", 'i', "1 S"},
+	{"_IO_sgetn", 'l', "S B 64"},
+	{"_IO_padn", 'l', "S 120 64"},
 	WIDTHS("posix_fadvise", 'i', "d 0 64 3"),
 	WIDTHS("aio_read", 'i', "a"),
 	WIDTHS("aio_write", 'i', "a"),
