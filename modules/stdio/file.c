@@ -39,7 +39,7 @@ struct stdio_file *stdio_file_given(const FILE *f, enum state_class_id *class)
 		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
 	if (file)
 		lustre_on_open(file->name, fd);
-	posix_on_stream(fd, stdio_appends(f));
+	posix_on_stream(fd, stdio_appends(f) && posix_stream_appends(fd));
 	return file;
 }
 

@@ -326,7 +326,7 @@ const char *stdio_shared_name(FILE *f)
 		return NULL;
 	__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
 	stdio_ask_next(t);
-	return t->by_descriptor ? NULL : name; /* POSIX asks what it is at its first use */
+	return t->by_descriptor || t->replaced ? NULL : name; /* POSIX asks what it is at its first use */
 }
 
 /* ---- the streams that every program is born with ---- */
