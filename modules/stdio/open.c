@@ -18,6 +18,7 @@
 #include "sys.h"
 
 static const char temporary[] = "<tmpfile>"; /* what all tmpfile() streams share: such a file has no name */
+static const char replaced[] = "<replaced>"; /* as a name: of a stream whose descriptor is another file's now */
 
 /* ---- streams ---- */
 
@@ -288,6 +289,8 @@ static void open_again(FILE *f, struct stdio_stream *old, const char *mode, doub
 {
 	if (!old)
 		return;
+	if (old->replaced)
+		old->inherited = replaced;
 	if (old->inherited)
 		stdio_adopt(old, f);
 	if (old->file)
@@ -332,7 +335,6 @@ const char *stdio_shared_name(FILE *f)
 /* ---- the streams that every program is born with ---- */
 
 static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
-static const char replaced[] = "<replaced>"; /* as such a name: of a stream whose descriptor is another one now */
 static FILE *born_as[3] AT_START;            /* written at the start, by one thread */
 
 /* NULL: it is no standard stream. */

@@ -76,6 +76,17 @@ static void unused(void)
 	MUST(lseek(fd, 100, SEEK_SET) == 100 && fclose(f) == 0);
 }
 
+/* freopen without a name opens the file that has the number. */
+static void again(void)
+{
+	FILE *f = fopen("before", "w");
+	int fd = fileno(f);
+	put(f, "12\n", 1);
+	MUST(close(fd) == 0 && at(fd, "after") == fd && freopen(NULL, "w", f) == f);
+	put(f, "12345678\n", 1);
+	MUST(fclose(f) == 0);
+}
+
 int main(void)
 {
 	closed("first", "second", 1);
@@ -83,4 +94,5 @@ int main(void)
 	several();
 	stream();
 	unused();
+	again();
 }
