@@ -335,7 +335,7 @@ const char *stdio_shared_name(FILE *f)
 /* ---- the streams that every program is born with ---- */
 
 static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
-static FILE *born_as[3] AT_START;            /* written at the start, by one thread */
+static FILE *born_as[3] AT_START; /* written at the start, by one thread */
 
 /* NULL: it is no standard stream. */
 static const char *standard_name(const FILE *f)
