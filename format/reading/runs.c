@@ -9,6 +9,9 @@
 
 enum { SHOWN = 4 }; /* frequent values of a record */
 
+/* For each kind of operation apart. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* ---- of a record ---- */
 
 /* What a run adds to, but for frequent values. */
@@ -16,7 +19,7 @@ struct counters {
 	int64_t *calls, *bytes, *size, *seq, *consec, *largest;
 };
 
-static struct counters counters_of(struct posix_record *r, enum io_op op, int64_t bytes)
+ALWAYS_INLINE struct counters counters_of(struct posix_record *r, enum io_op op, int64_t bytes)
 {
 	int class = sizes_class(bytes);
 	if (op == IO_META)
@@ -29,17 +32,15 @@ static struct counters counters_of(struct posix_record *r, enum io_op op, int64_
 }
 
 /* How often a value was met with `n` more; 0 = that is not shown. */
-static int64_t shown_after(const int64_t *shown, const int64_t *count, int64_t value, int64_t n)
+ALWAYS_INLINE int64_t shown_after(const int64_t *shown, const int64_t *count, int64_t value, int64_t n)
 {
-	int at = 0;
-	if (!value)
-		return 0;
-	while (at < SHOWN && shown[at] != value)
-		at++;
-	return at < SHOWN ? count[at] + n : 0;
+	for (int at = 0; at < SHOWN && value; at++)
+		if (shown[at] == value)
+			return count[at] + n;
+	return 0;
 }
 
-static void put(struct posix_record *r, enum io_op op, struct counters c, const struct state_settling *s)
+ALWAYS_INLINE void put(struct posix_record *r, enum io_op op, struct counters c, const struct state_settling *s)
 {
 	*c.calls = s->calls;
 	if (op == IO_META)
@@ -53,8 +54,8 @@ static void put(struct posix_record *r, enum io_op op, struct counters c, const 
 	r->file_not_aligned = s->file_not_aligned;
 }
 
-void runs_settle(struct posix_record *r, enum io_op op, const struct state_run *run, struct state_settling *s,
-		 uint64_t number)
+ALWAYS_INLINE void settle(struct posix_record *r, enum io_op op, const struct state_run *run, struct state_settling *s,
+			  uint64_t number)
 {
 	struct counters c = counters_of(r, op, run->bytes);
 	int64_t n = run->count;
@@ -74,6 +75,17 @@ void runs_settle(struct posix_record *r, enum io_op op, const struct state_run *
 	s->run = number;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	put(r, op, c, s);
+}
+
+void runs_settle(struct posix_record *r, enum io_op op, const struct state_run *run, struct state_settling *s,
+		 uint64_t number)
+{
+	if (op == IO_READ)
+		settle(r, IO_READ, run, s, number);
+	else if (op == IO_WRITE)
+		settle(r, IO_WRITE, run, s, number);
+	else
+		settle(r, IO_META, run, s, number);
 }
 
 /* Of values that may have been moved half-way: one that stands twice is right where it stands first. */
