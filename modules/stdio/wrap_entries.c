@@ -113,6 +113,8 @@ static void on_put(struct putting p, FILE *f, bool done)
 		return;
 	int64_t now = p.at >= 0 ? stdio_tell(p.span.stream, f) : f->_IO_write_ptr - f->_IO_write_base;
 	int64_t moved = now - (p.at >= 0 ? p.at : p.waiting);
+	if (p.at >= 0)
+		p.span.stream->offset = p.at;
 	stdio_on_write(p.span, f, done && moved > 0 ? moved : STDIO_NOTHING);
 }
 
