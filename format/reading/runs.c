@@ -7,33 +7,143 @@
 #include "sizes.h"
 #include "trailer.h"
 
-void runs_count(struct posix_record *r, enum io_op op, const struct state_run *run)
+enum { SHOWN = 4 }; /* frequent values of a record */
+
+/* For each kind of operation apart. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* ---- of a record ---- */
+
+/* What a run adds to, but for frequent values. */
+struct counters {
+	int64_t *calls, *bytes, *size, *seq, *consec, *largest;
+};
+
+ALWAYS_INLINE struct counters counters_of(struct posix_record *r, enum io_op op, int64_t bytes)
 {
-	bool reads = op == IO_READ;
-	int64_t n = run->count, *largest = reads ? &r->max_byte_read : &r->max_byte_written;
-	if (op == IO_META) {
-		r->seeks += n;
+	int class = sizes_class(bytes);
+	if (op == IO_META)
+		return (struct counters){.calls = &r->seeks};
+	if (op == IO_READ)
+		return (struct counters){&r->reads,     &r->bytes_read,   &r->size_read[class],
+					 &r->seq_reads, &r->consec_reads, &r->max_byte_read};
+	return (struct counters){&r->writes,     &r->bytes_written, &r->size_write[class],
+				 &r->seq_writes, &r->consec_writes, &r->max_byte_written};
+}
+
+/* How often a value was met with `n` more; 0 = that is not shown. */
+ALWAYS_INLINE int64_t shown_after(const int64_t *shown, const int64_t *count, int64_t value, int64_t n)
+{
+	for (int at = 0; at < SHOWN && value; at++)
+		if (shown[at] == value)
+			return count[at] + n;
+	return 0;
+}
+
+ALWAYS_INLINE void put(struct posix_record *r, enum io_op op, struct counters c, const struct state_settling *s)
+{
+	*c.calls = s->calls;
+	if (op == IO_META)
 		return;
+	*c.bytes = s->bytes;
+	*c.size = s->size;
+	*c.seq = s->seq;
+	*c.consec = s->consec;
+	*c.largest = s->largest;
+	r->mem_not_aligned = s->mem_not_aligned;
+	r->file_not_aligned = s->file_not_aligned;
+}
+
+ALWAYS_INLINE void settle(struct posix_record *r, enum io_op op, const struct state_run *run, struct state_settling *s,
+			  uint64_t number)
+{
+	struct counters c = counters_of(r, op, run->bytes);
+	int64_t n = run->count;
+	s->calls = *c.calls + n;
+	if (op != IO_META) {
+		s->bytes = *c.bytes + n * run->bytes;
+		s->size = *c.size + n;
+		s->seq = *c.seq + (run->step > 0 ? n : 0);
+		s->consec = *c.consec + (run->step == 1 ? n : 0);
+		s->mem_not_aligned = r->mem_not_aligned + run->mem_not_aligned;
+		s->file_not_aligned = r->file_not_aligned + run->file_not_aligned;
+		s->largest = run->end > *c.largest ? run->end : *c.largest;
+		s->access = shown_after(r->access, r->access_count, run->bytes, n);
+		s->stride = shown_after(r->stride, r->stride_count, runs_stride(run), n);
 	}
-	*(reads ? &r->reads : &r->writes) += n;
-	*(reads ? &r->bytes_read : &r->bytes_written) += n * run->bytes;
-	(reads ? r->size_read : r->size_write)[sizes_class(run->bytes)] += n;
-	*(reads ? &r->seq_reads : &r->seq_writes) += run->step > 0 ? n : 0;
-	*(reads ? &r->consec_reads : &r->consec_writes) += run->step == 1 ? n : 0;
-	r->mem_not_aligned += run->mem_not_aligned;
-	r->file_not_aligned += run->file_not_aligned;
-	*largest = run->end > *largest ? run->end : *largest;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	s->run = number;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	put(r, op, c, s);
+}
+
+void runs_settle(struct posix_record *r, enum io_op op, const struct state_run *run, struct state_settling *s,
+		 uint64_t number)
+{
+	if (op == IO_READ)
+		settle(r, IO_READ, run, s, number);
+	else if (op == IO_WRITE)
+		settle(r, IO_WRITE, run, s, number);
+	else
+		settle(r, IO_META, run, s, number);
+}
+
+/* Of values that may have been moved half-way: one that stands twice is right where it stands first. */
+static void set_frequent(int64_t *shown, int64_t *count, int64_t value, int64_t n)
+{
+	int64_t v[SHOWN] = {0}, times[SHOWN] = {0};
+	int used = 0;
+	for (int at = 0; at < SHOWN; at++) {
+		bool other = shown[at] && shown[at] != value;
+		for (int before = 0; before < used; before++)
+			other &= shown[at] != v[before];
+		if (!other)
+			continue;
+		v[used] = shown[at];
+		times[used++] = count[at];
+	}
+	if (used == SHOWN) /* the least frequent makes room */
+		used--;
+	for (; used > 0 && (times[used - 1] < n || (times[used - 1] == n && v[used - 1] < value)); used--) {
+		v[used] = v[used - 1];
+		times[used] = times[used - 1];
+	}
+	v[used] = value;
+	times[used] = n;
+	memcpy(shown, v, sizeof v);
+	memcpy(count, times, sizeof times);
+}
+
+void runs_finish(struct posix_record *r, enum io_op op, const struct state_run *run, const struct state_settling *s)
+{
+	put(r, op, counters_of(r, op, run->bytes), s);
+	if (op != IO_META && s->access)
+		set_frequent(r->access, r->access_count, run->bytes, s->access);
+	if (op != IO_META && s->stride)
+		set_frequent(r->stride, r->stride_count, runs_stride(run), s->stride);
 }
 
 /* ---- of a store ---- */
 
-static int keep(struct runs *runs, const struct state_run *run, enum io_op op, struct log_error *err)
+/* Of a shard, as they lie in the store. */
+struct of_shard {
+	struct state_run run[IO_OPS][STATE_RUNS];
+	struct state_settling settling;
+};
+
+_Static_assert(offsetof(struct state_shard, settling) - offsetof(struct state_shard, run) ==
+		       offsetof(struct of_shard, settling),
+	       "they are read at once");
+
+static int keep(struct runs *runs, const struct of_shard *all, enum io_op op, uint64_t n, struct log_error *err)
 {
-	if (run->count <= 0)
+	bool settling = all->settling.run == 1 + op * STATE_RUNS + n;
+	if (all->run[op][n].count <= 0 && !settling)
 		return 0;
 	if (!index_grow(&runs->each, runs->used, sizeof *runs->each))
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	runs->each[runs->used].run = *run;
+	runs->each[runs->used].run = all->run[op][n];
+	runs->each[runs->used].settling = settling ? all->settling : (struct state_settling){0};
 	runs->each[runs->used++].op = op;
 	return 0;
 }
@@ -41,15 +151,15 @@ static int keep(struct runs *runs, const struct state_run *run, enum io_op op, s
 static int load_shard(struct runs *runs, struct trailer *t, const struct trailer_entry *e, uint64_t shard,
 		      struct log_error *err)
 {
-	struct state_run run[IO_OPS][STATE_RUNS];
+	struct of_shard all;
 	uint64_t at = offsetof(struct process_state, shard) + shard * sizeof(struct state_shard) +
 		      offsetof(struct state_shard, run);
-	int code = trailer_read_row(t, e, at, run, sizeof run, err);
+	int code = trailer_read_row(t, e, at, &all, sizeof all, err);
 	if (code < 0)
 		return 0;
-	for (int op = 0; op < IO_OPS; op++)
-		for (int n = 0; code >= 0 && n < STATE_RUNS; n++)
-			code = keep(runs, &run[op][n], op, err);
+	for (enum io_op op = 0; op < IO_OPS; op++)
+		for (uint64_t n = 0; code >= 0 && n < STATE_RUNS; n++)
+			code = keep(runs, &all, op, n, err);
 	return code;
 }
 
@@ -75,24 +185,6 @@ int runs_load(struct runs *runs, struct log *store, int module, struct log_error
 	return code;
 }
 
-/* As the process would: by frequency, of those that are shown. */
-static void add_frequent(int64_t *shown, int64_t *count, int64_t value, int64_t n)
-{
-	enum { SHOWN = 4 };
-	int at = 0;
-	while (at < SHOWN && shown[at] && shown[at] != value)
-		at++;
-	if (!value || at == SHOWN)
-		return;
-	n += count[at];
-	for (; at > 0 && (count[at - 1] < n || (count[at - 1] == n && shown[at - 1] < value)); at--) {
-		shown[at] = shown[at - 1];
-		count[at] = count[at - 1];
-	}
-	shown[at] = value;
-	count[at] = n;
-}
-
 static struct posix_record *own_copy(struct runs *runs, struct log_record *r)
 {
 	if (r->data != &runs->record)
@@ -102,53 +194,44 @@ static struct posix_record *own_copy(struct runs *runs, struct log_record *r)
 }
 
 /*
- * A thread that was stopped by the end of its process may have counted accesses and not their length. Where all lengths are shown,
- * what is missing tells it: one access has all of the bytes, several have a length that others had. Otherwise 0.
+ * An access that the end of the process interrupted may be counted, and not its length. Where all lengths of a file are shown, the
+ * missing bytes are this one's.
  */
-static int64_t uncounted(const struct posix_record *r, int64_t *length)
-{
-	enum { SHOWN = 4 };
-	int64_t n = r->reads + r->writes, bytes = r->bytes_read + r->bytes_written;
-	if (r->access[SHOWN - 1])
-		return 0;
-	for (int at = 0; at < SHOWN; at++) {
-		n -= r->access_count[at];
-		bytes -= r->access[at] * r->access_count[at];
-	}
-	if (n <= 0 || bytes <= 0 || bytes % n)
-		return 0;
-	*length = bytes / n;
-	bool known = n == 1;
-	for (int at = 0; at < SHOWN; at++)
-		known |= r->access[at] == *length;
-	return known ? n : 0;
-}
-
 static void complete(struct runs *runs, struct log_record *r)
 {
 	struct posix_record now;
-	int64_t length, n;
 	memcpy(&now, r->data, sizeof now);
-	n = uncounted(&now, &length);
-	if (n)
-		add_frequent(own_copy(runs, r)->access, runs->record.access_count, length, n);
+	int64_t n = now.reads + now.writes, bytes = now.bytes_read + now.bytes_written;
+	for (int at = 0; at < SHOWN; at++) {
+		n -= now.access_count[at];
+		bytes -= now.access[at] * now.access_count[at];
+	}
+	int64_t times = shown_after(now.access, now.access_count, bytes, 1);
+	if (n == 1 && bytes > 0 && !now.access[SHOWN - 1])
+		set_frequent(own_copy(runs, r)->access, runs->record.access_count, bytes, times ? times : 1);
+}
+
+static void add(struct runs *runs, struct log_record *r, bool begun)
+{
+	for (size_t n = 0; n < runs->used; n++) {
+		const struct state_run *run = &runs->each[n].run;
+		struct state_settling *s = &runs->each[n].settling;
+		if (run->file != r->id || (s->run != 0) != begun)
+			continue;
+		own_copy(runs, r);
+		if (!begun)
+			runs_settle(&runs->record, runs->each[n].op, run, s, 0);
+		runs_finish(&runs->record, runs->each[n].op, run, s);
+	}
 }
 
 void runs_add(struct runs *runs, struct log_record *r)
 {
-	for (size_t n = 0; n < runs->used; n++) {
-		const struct state_run *run = &runs->each[n].run;
-		enum io_op op = runs->each[n].op;
-		if (run->file != r->id || r->size != sizeof runs->record)
-			continue;
-		runs_count(own_copy(runs, r), op, run);
-		if (op == IO_META)
-			continue;
-		add_frequent(runs->record.access, runs->record.access_count, run->bytes, run->count);
-		add_frequent(runs->record.stride, runs->record.stride_count, runs_stride(run), run->count);
-	}
-	if (runs->posix && r->size == sizeof runs->record)
-		complete(runs, r);
+	if (!runs->posix || r->size != sizeof runs->record)
+		return;
+	add(runs, r, true); /* first: its numbers are those of the record without the others */
+	add(runs, r, false);
+	complete(runs, r);
 }
 
 void runs_free(struct runs *runs)

@@ -1,6 +1,6 @@
 /*
  * What threads have counted of accesses alike and not added to the file's record yet (struct state_run): of a process that
- * ended, or was killed, it is still there, and who reads a store's records adds it.
+ * ended, or was killed, it is still there, and what reads a store's records adds it.
  */
 #ifndef IOLENS_RUNS_H
 #define IOLENS_RUNS_H
@@ -9,8 +9,16 @@
 #include "process_state.h"
 #include "records.h"
 
-/* Adds the counters of a run but for those of frequent values. */
-void runs_count(struct posix_record *r, enum io_op op, const struct state_run *run);
+/*
+ * Adds the counters of a run but for those of frequent values. Before the first one changes, `settling` has what all of them will be,
+ * and `number`: whatever stops the thread, a reader can do the rest.
+ */
+void runs_settle(struct posix_record *r, enum io_op op, const struct state_run *run, struct state_settling *settling,
+		 uint64_t number);
+
+/* The rest of it, frequent values included, however far it came. */
+void runs_finish(struct posix_record *r, enum io_op op, const struct state_run *run,
+		 const struct state_settling *settling);
 
 /* Bytes between two accesses of a run, as the record counts them. */
 static inline int64_t runs_stride(const struct state_run *run)
@@ -22,6 +30,7 @@ static inline int64_t runs_stride(const struct state_run *run)
 struct runs {
 	struct {
 		struct state_run run;
+		struct state_settling settling; /* of one that was being added */
 		enum io_op op;
 	} * each;
 	size_t used;

@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 29,
+	STATE_VERSION = 30,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -165,6 +165,16 @@ struct state_run {
 	int64_t mem_not_aligned, file_not_aligned;
 };
 
+/*
+ * The run that the thread is adding to the record, and what the record's counters are afterwards: a thread that its process's end
+ * stops half-way has lost nothing.
+ */
+struct state_settling {
+	uint64_t run; /* 1 + op * STATE_RUNS + its place there; 0 = none */
+	int64_t calls, bytes, size, seq, consec, mem_not_aligned, file_not_aligned, largest;
+	int64_t access, stride; /* the counts of these values; 0 = the record does not show them */
+};
+
 struct state_shard {
 	uint64_t owned; /* by a thread, of 0 or 1 */
 	struct state_class class[STATE_CLASS_COUNT];
@@ -178,6 +188,7 @@ struct state_shard {
 	struct state_calls calls[WRITTEN_COUNT]; /* of interfaces that phases tell apart */
 	struct state_phase_of_thread phase;
 	struct state_run run[IO_OPS][STATE_RUNS] __attribute__((aligned(64))); /* by descriptor */
+	struct state_settling settling;
 } __attribute__((aligned(64)));
 
 /* MPI calls of one kind. */

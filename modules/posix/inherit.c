@@ -7,6 +7,7 @@
 #include "life.h"
 #include "map.h"
 #include "record.h"
+#include "run.h"
 #include "sampling.h"
 #include "state.h"
 #include "sys.h"
@@ -119,6 +120,7 @@ static void fork_restore(void)
 static void start(void)
 {
 	fds_adopt = adopt;
+	self_on_given_up = run_give_up;
 	sampling_start();
 }
 

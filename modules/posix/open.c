@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../lustre/record.h"
 #include "arena.h"
@@ -339,10 +338,8 @@ __attribute__((noinline)) static void pipe_opened(int fd)
 	self_enter();
 	operation_count_only(STATE_OP_POSIX_OPEN, false, 0, 0);
 	names_count_class(STATE_CLASS_PIPE);
-	if (!fds_foreign()) {
+	if (!fds_foreign())
 		set_entry(fd, STATE_CLASS_PIPE);
-		fds_changed(fd);
-	}
 	self_leave();
 }
 
@@ -359,10 +356,8 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 		uintptr_t at = entry_for(fd, dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
-		if (!fds_foreign()) {
+		if (!fds_foreign())
 			set_entry(fd, at);
-			fds_changed(fd);
-		}
 	}
 	self_leave();
 }
@@ -414,14 +409,16 @@ static void ask_layout(int fd)
 
 uintptr_t posix_leave(int fd)
 {
-	if (!self_ready() || !fds_peek(fd) || fds_foreign())
+	if (!self_ready() || fds_foreign())
+		return 0;
+	fds_changed(fd);
+	if (!fds_peek(fd))
 		return 0;
 	if (posix_watcher.closing && fds_peek(fd) >= STATE_CLASS_COUNT)
 		posix_watcher.closing();
 	ask_layout(fd);
 	self_enter();
 	uintptr_t at = fds_set(fd, 0);
-	fds_changed(fd);
 	self_leave();
 	return at;
 }
@@ -470,16 +467,6 @@ void posix_on_dup(struct span s, int fd)
 		}
 		operation_count(STATE_OP_POSIX_DUP, IO_META, false, 0, s.start, end);
 	}
-	self_leave();
-}
-
-void posix_on_replacing(struct span s, int fd)
-{
-	posix_on_dup(s, fd);
-	if (!s.at || fd <= STDERR_FILENO || fd == s.fd || fds_foreign())
-		return;
-	self_enter();
-	fds_replaced(fd);
 	self_leave();
 }
 
@@ -543,8 +530,8 @@ void posix_forget(unsigned first, unsigned last)
 	if (!self_ready() || fds_foreign())
 		return;
 	self_enter();
-	for (unsigned standard = first; standard <= 2 && standard <= last; standard++)
-		fds_changed((int)standard);
+	for (unsigned n = first; n <= last && n < fds_stream_end; n++)
+		fds_changed((int)n);
 	int fd = first < FDS_MAX ? fds_next((int)first) : -1;
 	for (; fd >= 0 && (unsigned)fd <= last; fd = fds_next(fd + 1))
 		posix_open_release(fds_set(fd, 0));

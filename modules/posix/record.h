@@ -146,8 +146,6 @@ static inline void posix_on_close(struct span s)
 void posix_on_flags(struct span s, int flags);
 void posix_on_dup(struct span s, int fd);
 
-/* The same where `fd` was open before: a stream may have it. */
-void posix_on_replacing(struct span s, int fd);
 void posix_on_fileno(struct span s, int fd, const char *name);
 
 /* The descriptor was sent over a socket: the process that gets it may move its offset, and set its flags. */

@@ -28,6 +28,15 @@ static void count_frequent(struct posix_file *f, const struct state_run *run)
 	run_find_usual(f);
 }
 
+/* It has reached its record, and begins anew. */
+static void settled(struct state_run *run, struct state_settling *settling)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	run->count = run->mem_not_aligned = run->file_not_aligned = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	settling->run = 0;
+}
+
 void run_settle(enum io_op op, int fd)
 {
 	struct state_run *run = run_of(op, fd);
@@ -37,13 +46,23 @@ void run_settle(enum io_op op, int fd)
 	struct posix_file *f = (struct posix_file *)(uintptr_t)__atomic_load_n(&run->of, __ATOMIC_RELAXED);
 	if (!f || !lock_take(&f->lock))
 		return;
-	struct state_run all = *run;
-	run->count = run->mem_not_aligned = run->file_not_aligned = 0;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	runs_count(f->record, op, &all);
+	struct state_settling *settling = &self.shard->settling;
+	runs_settle(f->record, op, run, settling, 1 + (uint64_t)(run - self.shard->run[0]));
 	if (op != IO_META)
-		count_frequent(f, &all);
+		count_frequent(f, run);
+	settled(run, settling);
 	lock_drop(&f->lock);
+}
+
+void run_give_up(struct state_shard *shard)
+{
+	uint64_t number = shard->settling.run - 1;
+	if (number >= IO_OPS * STATE_RUNS)
+		return;
+	struct state_run *run = &shard->run[number / STATE_RUNS][number % STATE_RUNS];
+	const struct posix_file *f = (struct posix_file *)(uintptr_t)run->of;
+	runs_finish(f->record, (enum io_op)(number / STATE_RUNS), run, &shard->settling);
+	settled(run, &shard->settling);
 }
 
 void run_take_cursor(struct posix_open *o)

@@ -95,6 +95,9 @@ void run_find_usual(struct posix_file *f);
 /* Adds what the descriptor's run has to its file's record. Inside self_enter, without a lock. */
 void run_settle(enum io_op op, int fd);
 
+/* The calling thread does not go on with what it began, which may have been to add a run: the rest of it. */
+void run_give_up(struct state_shard *shard);
+
 /* The times of the calls before `start` that took no clock (sampling.h). */
 void posix_settle(struct span s, enum io_op op, double start);
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <pty.h>
+#include <stdint.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -183,7 +184,7 @@ WRAP(int, dup2, int fd, int to)
 {
 	struct span s = span_fd(fd);
 	int copy = REAL(dup2)(fd, to);
-	posix_on_replacing(s, copy);
+	posix_on_dup(s, copy);
 	return copy;
 }
 ALIAS_OF_LIBC(__dup2, dup2);
@@ -192,7 +193,7 @@ WRAP(int, dup3, int fd, int to, int flags)
 {
 	struct span s = span_fd(fd);
 	int copy = REAL(dup3)(fd, to, flags);
-	posix_on_replacing(s, copy);
+	posix_on_dup(s, copy);
 	return copy;
 }
 
@@ -333,6 +334,32 @@ MAKES(inotify_init1, (int flags), (flags))
 MAKES(fanotify_init, (unsigned flags, unsigned event_flags), (flags, event_flags))
 MAKES(memfd_create, (const char *name, unsigned flags), (name, flags))
 MAKES(posix_openpt, (int flags), (flags))
+MAKES(getpt, (void), ())
+MAKES(pidfd_open, (pid_t process, unsigned flags), (process, flags))
+MAKES(pidfd_getfd, (int process, int theirs, unsigned flags), (process, theirs, flags))
+MAKES(open_tree, (int dir, const char *path, unsigned flags), (dir, path, flags))
+MAKES(fsopen, (const char *type, unsigned flags), (type, flags))
+MAKES(fspick, (int dir, const char *path, unsigned flags), (dir, path, flags))
+MAKES(fsmount, (int fd_, unsigned flags, unsigned attributes), (fd_, flags, attributes))
+MAKES(rresvport, (int *port), (port))
+MAKES(rresvport_af, (int *port, unsigned short family), (port, family))
+
+/* libc reads and writes the number by itself. */
+WRAP(int, eventfd_read, int fd, uint64_t *number)
+{
+	struct span s = span_fd(fd);
+	int result = REAL(eventfd_read)(fd, number);
+	posix_on_read(s, number, AT_CURSOR, result ? -1 : (ssize_t)sizeof *number);
+	return result;
+}
+
+WRAP(int, eventfd_write, int fd, uint64_t number)
+{
+	struct span s = span_fd(fd);
+	int result = REAL(eventfd_write)(fd, number);
+	posix_on_write(s, NULL, AT_CURSOR, result ? -1 : (ssize_t)sizeof number);
+	return result;
+}
 
 /* The same for one that makes two. */
 #define MAKES_TWO(name, parameters, arguments)     \
@@ -350,6 +377,16 @@ MAKES_TWO(pipe, (int fds[2]), (fds))
 MAKES_TWO(pipe2, (int fds[2], int flags), (fds, flags))
 MAKES_TWO(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 ALIAS(__pipe, pipe);
+
+WRAP(int, openpty, int *terminal, int *other, char *name, const struct termios *how, const struct winsize *size)
+{
+	int result = REAL(openpty)(terminal, other, name, how, size);
+	if (result == 0) {
+		posix_made(*terminal);
+		posix_made(*other);
+	}
+	return result;
+}
 
 MAKES(shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode))
 

@@ -136,10 +136,23 @@ WRAP(ssize_t, __recvfrom_chk, int fd, void *to, size_t n, size_t size, int flags
 	return got;
 }
 
+/* Descriptors that came with a message: their numbers may have been those of others that were closed unseen. */
+static void on_passed(struct msghdr *message)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		const int *fds = (const int *)(const void *)CMSG_DATA(c);
+		size_t n = c->cmsg_len >= CMSG_LEN(0) ? (c->cmsg_len - CMSG_LEN(0)) / sizeof *fds : 0;
+		for (size_t i = 0; i < n && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS; i++)
+			posix_made(fds[i]);
+	}
+}
+
 WRAP(ssize_t, recvmsg, int fd, struct msghdr *message, int flags)
 {
 	struct span s = span_fd(fd);
 	ssize_t got = REAL(recvmsg)(fd, message, flags);
+	if (got >= 0)
+		on_passed(message);
 	if (got >= 0 && moves(flags))
 		on_moved(s, IO_READ, got, message->msg_name, message->msg_namelen);
 	return got;
@@ -158,6 +171,8 @@ WRAP(int, recvmmsg, int fd, struct mmsghdr *v, unsigned n, int flags, struct tim
 {
 	struct span s = span_fd(fd);
 	int got = REAL(recvmmsg)(fd, v, n, flags, timeout);
+	for (int i = 0; i < got; i++)
+		on_passed(&v[i].msg_hdr);
 	for (int i = 0; moves(flags) && i < got; i++)
 		on_moved(s, IO_READ, v[i].msg_len, v[i].msg_hdr.msg_name, v[i].msg_hdr.msg_namelen);
 	return got;

@@ -1,8 +1,9 @@
-/* The file of a path that a stream was opened by. */
-#include "state.h"
+/* The file of a path that a stream was opened by, or of its descriptor. */
+#include "record.h"
 
 #include <fcntl.h>
 
+#include "../lustre/record.h"
 #include "../posix/record.h"
 #include "config.h"
 #include "fds.h"
@@ -25,6 +26,20 @@ __attribute__((noinline)) static struct stdio_file *file_at(const char *path, en
 	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
 	if (!file && !*class)
 		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
+	return file;
+}
+
+struct stdio_file *stdio_file_given(const FILE *f, enum state_class_id *class)
+{
+	int fd = f->_fileno;
+	PATH(p);
+	*class = posix_path_of(fd, LOG_MOD_STDIO, names_class, p);
+	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
+	if (!file && !*class)
+		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
+	if (file)
+		lustre_on_open(file->name, fd);
+	posix_on_stream(fd, stdio_appends(f) && posix_stream_appends(fd));
 	return file;
 }
 

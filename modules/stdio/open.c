@@ -18,6 +18,7 @@
 #include "sys.h"
 
 static const char temporary[] = "<tmpfile>"; /* what all tmpfile() streams share: such a file has no name */
+static const char replaced[] = "<replaced>"; /* as a name: of a stream whose descriptor is another file's now */
 
 /* ---- streams ---- */
 
@@ -68,12 +69,9 @@ static void enter_stream(FILE *f, struct stdio_file *file, enum state_class_id c
 	t->fd = f->_fileno;
 	t->until_timed = first_timed();
 	t->offset = offset;
-	t->seen[IO_READ] = t->seen[IO_WRITE] = t->inherited = NULL;
+	memset(&t->seen, 0, offsetof(struct stdio_stream, item) - offsetof(struct stdio_stream, seen));
 	t->asks = asks;
-	t->attention = t->moved = t->inlined = t->replaced = t->by_descriptor = false;
-	t->close = t->unclocked = 0;
-	t->clocked = 0;
-	t->accesses = 0;
+	stdio_number(f, t->fd);
 	stream_release(stdio_table_set(f, t));
 }
 
@@ -218,7 +216,7 @@ __attribute__((noinline)) static void reach_end_asked(struct stdio_stream *t, FI
 
 static void reach_end(struct stdio_stream *t, FILE *f)
 {
-	if (t->file && __atomic_load_n(&t->asks, __ATOMIC_RELAXED) && f->_IO_write_ptr > f->_IO_write_base)
+	if (__atomic_load_n(&t->asks, __ATOMIC_RELAXED) && f->_IO_write_ptr > f->_IO_write_base)
 		reach_end_asked(t, f);
 }
 
@@ -238,14 +236,17 @@ struct stdio_span stdio_span_close(FILE *f)
 	if (!f || (self_asleep() && !f->_IO_buf_base) ||
 	    !self_ready()) /* many close at their end what they never used */
 		return s;
-	forget_descriptor(f);
 	s.stream = leaving(f);
+	if (s.stream)
+		stdio_unnumber(f, s.stream->fd);
+	forget_descriptor(f);
 	if (!s.stream)
 		return s;
 	self_enter();
-	reach_end(s.stream, f);
-	if (s.stream->file)
+	if (s.stream->file && !s.stream->replaced) { /* of another file nothing is asked */
+		reach_end(s.stream, f);
 		lustre_on_closing(s.stream->file->name, f->_fileno, s.stream->file->record->max_byte_written);
+	}
 	stdio_table_set(f, NULL);
 	self_leave();
 	s.start = clock_now();
@@ -288,6 +289,8 @@ static void open_again(FILE *f, struct stdio_stream *old, const char *mode, doub
 {
 	if (!old)
 		return;
+	if (old->replaced)
+		old->inherited = replaced;
 	if (old->inherited)
 		stdio_adopt(old, f);
 	if (old->file)
@@ -326,14 +329,13 @@ const char *stdio_shared_name(FILE *f)
 		return NULL;
 	__atomic_store_n(&t->asks, true, __ATOMIC_RELAXED);
 	stdio_ask_next(t);
-	return t->by_descriptor ? NULL : name; /* POSIX asks what it is at its first use */
+	return t->by_descriptor || t->replaced ? NULL : name; /* POSIX asks what it is at its first use */
 }
 
 /* ---- the streams that every program is born with ---- */
 
 static const char *const standard[] = {"<STDIN>", "<STDOUT>", "<STDERR>"};
-static const char replaced[] = "<replaced>"; /* as such a name: of a stream whose descriptor is another one now */
-static FILE *born_as[3] AT_START;            /* written at the start, by one thread */
+static FILE *born_as[3] AT_START; /* written at the start, by one thread */
 
 /* NULL: it is no standard stream. */
 static const char *standard_name(const FILE *f)
@@ -389,21 +391,6 @@ static struct stdio_file *console(const char *name)
 	return file;
 }
 
-/* A file that the process was given open: it counts no open. */
-static struct stdio_file *file_given(const FILE *f, enum state_class_id *class)
-{
-	int fd = f->_fileno;
-	PATH(p);
-	*class = posix_path_of(fd, LOG_MOD_STDIO, names_class, p);
-	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
-	if (!file && !*class)
-		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
-	if (file)
-		lustre_on_open(file->name, fd);
-	posix_on_stream(fd, stdio_appends(f));
-	return file;
-}
-
 /* What the stream's descriptor is. False: it is closed, and may be something later. */
 static bool adopt_descriptor(struct stdio_stream *t, FILE *f, const char *name)
 {
@@ -413,7 +400,7 @@ static bool adopt_descriptor(struct stdio_stream *t, FILE *f, const char *name)
 	if (sys_fstat(f->_fileno, &s) != 0)
 		return false;
 	if (S_ISREG(s.st_mode)) {
-		file = file_given(f, &class);
+		file = stdio_file_given(f, &class);
 		int64_t at = file ? first_offset(f) : 0;
 		t->offset = at > 0 ? at : 0;
 	} else {
@@ -421,6 +408,7 @@ static bool adopt_descriptor(struct stdio_stream *t, FILE *f, const char *name)
 		file = class == STATE_CLASS_TERMINAL && name != replaced ? console(name) : NULL;
 	}
 	t->by_descriptor = true;
+	t->asks = t->asks || name == replaced; /* the program may use the descriptor itself */
 	t->class = file ? STATE_CLASS_NONE : class;
 	t->file = file;
 	return true;
@@ -493,17 +481,19 @@ struct stdio_stream *stdio_attend(struct stdio_stream *t, FILE *f)
 	return t;
 }
 
+/* True: it asks at its next use, whatever comes until then. What waits for its first use goes on to be found by its number. */
+static bool ask_descriptor(struct stdio_stream *t, FILE *f)
+{
+	if (!t->inherited)
+		__atomic_store_n(&t->attention, t->replaced = true, __ATOMIC_RELEASE);
+	else if (!standard_name(f))
+		t->inherited = replaced;
+	return !t->inherited;
+}
+
 static void descriptor_changed(int fd)
 {
-	const struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
-	for (size_t i = 0; i <= table->mask; i++) {
-		struct stdio_stream *t = __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE);
-		bool meant = t && t->fd == fd;
-		if (meant && !t->inherited)
-			__atomic_store_n(&t->attention, t->replaced = true, __ATOMIC_RELEASE);
-		else if (meant && !standard_name(table->slot[i].key))
-			t->inherited = replaced;
-	}
+	stdio_changed(fd, ask_descriptor);
 }
 
 /* ---- fork: the child's streams in the child's own store ---- */
@@ -562,6 +552,7 @@ static void start(void)
 	standard_stream(&born[1], 1, stdout);
 	standard_stream(&born[2], 2, stderr);
 	fds_stream_changed = descriptor_changed;
+	__atomic_store_n(&fds_stream_end, STDERR_FILENO + 1, __ATOMIC_RELEASE);
 }
 
 /* False: another thread has closed it by now, and its memory is gone. Where the kernel does not copy, it is taken as it is. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "fds.h"
 #include "file.h"
 #include "process_state.h"
 
@@ -24,6 +25,7 @@ struct stdio_stream {
 	int fd;
 	int32_t until_timed; /* calls that the buffer serves until one of them is timed */
 	int64_t offset;      /* of the next byte */
+	/* From here to `item`: 0 in a new one. */
 	const char *seen[2]; /* libc's position in the buffer, by kind, after the last call that we saw */
 	bool asks;           /* only libc knows where a write went: append mode, or shared with another process */
 	bool attention;      /* one of the next three, or `inherited`; atomic: a thread that forks sets it */
@@ -43,6 +45,9 @@ struct stdio_stream {
 
 /* The file's state, its record made if need be; NULL when there is no memory. */
 struct stdio_file *stdio_file_of(const struct path *p);
+
+/* The file that a descriptor has, which no stream was opened by: it counts no open. NULL and a class where it gets no record. */
+struct stdio_file *stdio_file_given(const FILE *f, enum state_class_id *class);
 
 /*
  * The file of a path that was opened for the first time, and of one that leads to an open file; NULL and a class where it gets no
@@ -95,5 +100,39 @@ static inline struct stdio_stream *stdio_stream_of(FILE *f)
  * afterwards, for want of room, is not recorded.
  */
 struct stdio_stream *stdio_table_set(FILE *f, struct stdio_stream *stream);
+
+/* ---- streams by their descriptors ---- */
+
+enum { STDIO_NUMBERS = 256 };
+
+/*
+ * By descriptor modulo STDIO_NUMBERS: a stream; STDIO_SEVERAL: any may be of that number. Not the three that every program is born
+ * with. Without a lock: where threads open and close streams of one place at once, a stream may be left out.
+ */
+extern FILE *stdio_numbered[STDIO_NUMBERS] __attribute__((visibility("hidden")));
+#define STDIO_SEVERAL ((FILE *)1)
+
+static inline FILE **stdio_place(int fd)
+{
+	return &stdio_numbered[(unsigned)fd % STDIO_NUMBERS];
+}
+
+static inline void stdio_number(FILE *f, int fd)
+{
+	FILE **place = stdio_place(fd);
+	__atomic_store_n(place, __atomic_load_n(place, __ATOMIC_RELAXED) ? STDIO_SEVERAL : f, __ATOMIC_RELEASE);
+	if (__builtin_expect((unsigned)fd >= __atomic_load_n(&fds_stream_end, __ATOMIC_RELAXED), 0))
+		__atomic_store_n(&fds_stream_end, (unsigned)fd + 1, __ATOMIC_RELEASE);
+}
+
+static inline void stdio_unnumber(const FILE *f, int fd)
+{
+	FILE **place = stdio_place(fd);
+	if (__atomic_load_n(place, __ATOMIC_RELAXED) == f)
+		__atomic_store_n(place, NULL, __ATOMIC_RELAXED);
+}
+
+/* Calls `change` for the streams of a descriptor. Those for which it returns true are no longer found by it. */
+void stdio_changed(int fd, bool (*change)(struct stdio_stream *t, FILE *f));
 
 #endif

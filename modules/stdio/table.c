@@ -2,6 +2,7 @@
 #include "state.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "arena.h"
 
@@ -18,6 +19,34 @@ struct stdio_table *stdio_table = &first.head;
 static struct lock lock;
 static size_t taken; /* slots with a key, closed ones included */
 static size_t open_streams;
+
+/* ---- by descriptor ---- */
+
+FILE *stdio_numbered[STDIO_NUMBERS];
+
+static void change_one(FILE *f, struct stdio_stream *t, int fd, bool (*change)(struct stdio_stream *t, FILE *f))
+{
+	FILE **place = stdio_place(fd);
+	if (f && t && stdio_place(t->fd) == place && !(t->fd == fd && change(t, f)))
+		__atomic_store_n(place, *place ? STDIO_SEVERAL : f, __ATOMIC_RELAXED);
+}
+
+void stdio_changed(int fd, bool (*change)(struct stdio_stream *t, FILE *f))
+{
+	FILE **place = stdio_place(fd), *there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	const struct stdio_table *table = __atomic_load_n(&stdio_table, __ATOMIC_ACQUIRE);
+	bool all = there == STDIO_SEVERAL || fd <= STDERR_FILENO;
+	if (!there && !all)
+		return;
+	__atomic_store_n(place, NULL, __ATOMIC_RELAXED);
+	if (!all)
+		change_one(there, stdio_stream_of(there), fd, change);
+	for (size_t i = 0; all && i <= table->mask; i++)
+		change_one(__atomic_load_n(&table->slot[i].key, __ATOMIC_ACQUIRE),
+			   __atomic_load_n(&table->slot[i].stream, __ATOMIC_ACQUIRE), fd, change);
+}
+
+/* ---- by address ---- */
 
 static struct stdio_slot *find(struct stdio_table *t, FILE *f)
 {
@@ -66,8 +95,7 @@ static struct stdio_stream *replace(struct stdio_slot *at, FILE *f, struct stdio
 	taken += !at->key; /* first: a slot that is counted and not taken does no harm */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&at->stream, stream, __ATOMIC_RELEASE);
-	open_streams += !before && stream;
-	open_streams -= before && !stream;
+	open_streams += (size_t)(stream != NULL) - (size_t)(before != NULL);
 	if (!at->key)
 		__atomic_store_n(&at->key, f, __ATOMIC_RELEASE);
 	return before;

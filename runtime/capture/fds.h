@@ -62,20 +62,16 @@ void fds_unclassify(int fd);
 /* Makes an entry for a regular file that no wrapper saw being opened; set by the module that owns descriptors. */
 extern uintptr_t (*fds_adopt)(int fd);
 
-/* A descriptor has become something else, which may be a stream's; set by the module that owns streams. */
+/*
+ * A descriptor is closed or becomes something else, which may be a stream's. Both are set by the module that owns streams: all
+ * descriptors that streams ever had are below the second, 0 = there are none. It only rises, atomic.
+ */
 extern void (*fds_stream_changed)(int fd);
+extern unsigned fds_stream_end __attribute__((visibility("hidden")));
 
-/* The program may have closed it before: only the standard streams' are looked at. */
 static inline void fds_changed(int fd)
 {
-	if (__builtin_expect((unsigned)fd <= 2, 0) && fds_stream_changed)
-		fds_stream_changed(fd);
-}
-
-/* By dup2: while the stream was open. */
-static inline void fds_replaced(int fd)
-{
-	if (fds_stream_changed)
+	if (__builtin_expect((unsigned)fd < __atomic_load_n(&fds_stream_end, __ATOMIC_ACQUIRE), 0))
 		fds_stream_changed(fd);
 }
 

@@ -36,6 +36,7 @@ static uint64_t last_pass AT_START = 1;
 static const struct self_life *life AT_START;
 int self_owner AT_START;
 void (*self_on_thread_end)(struct state_shard *shard) AT_START;
+void (*self_on_given_up)(struct state_shard *shard) AT_START;
 void (*self_on_shard)(int shard) AT_START;
 
 /* ---- threads come and go ---- */
@@ -48,13 +49,21 @@ enum {
 static pthread_key_t at_thread_exit AT_START;
 static bool have_key AT_START;
 
+/* What the thread recorded is given up. */
+static void drop_all(void)
+{
+	if (self_on_given_up && self.shard && !self.shared && self.pass == self_pass())
+		self_on_given_up(self.shard);
+	lock_drop_all();
+}
+
 /* A thread that was cancelled inside a record call ends here, too. */
 static void release(void *shard)
 {
 	struct state_shard *s = shard;
 	if (self.shard != s)
 		return;
-	lock_drop_all();
+	drop_all();
 	self.gate = SELF_OWN;
 	if (self_on_thread_end)
 		self_on_thread_end(s);
@@ -191,7 +200,7 @@ static bool left_by(uintptr_t target)
 
 static void give_up_recording(void)
 {
-	lock_drop_all();
+	drop_all();
 	self.gate = self.pass;
 }
 

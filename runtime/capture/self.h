@@ -81,6 +81,12 @@ void self_admit_all(void);
 /* A thread that has a shard of its own ends; NULL = nothing is to be done. */
 extern void (*self_on_thread_end)(struct state_shard *shard) __attribute__((visibility("hidden")));
 
+/*
+ * The calling thread does not go on with what it began to record, and still has its locks: what it began to move out of its shard is
+ * moved. NULL = nothing is to be done.
+ */
+extern void (*self_on_given_up)(struct state_shard *shard) __attribute__((visibility("hidden")));
+
 /* A thread has got this shard, which others may have, too (self.shared); NULL = nothing is to be done. */
 extern void (*self_on_shard)(int shard) __attribute__((visibility("hidden")));
 

@@ -294,6 +294,7 @@ class Generator:
                 ("rewind", (k,)),
                 ("fileno", (k,)),
                 ("fclose", (k,)),
+                ("refile", (k, self.path(t))),
             )
         )
 

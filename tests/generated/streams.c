@@ -1,4 +1,6 @@
 /* Verbs on streams of the C library, each with a buffer of its own that is larger than what is written at once. */
+#include <fcntl.h>
+
 #include "interpreter.h"
 
 static FILE *streams[STREAMS];
@@ -100,6 +102,14 @@ VERB(fileno)
 	return fileno(streams[num(op, 0)]);
 }
 
+/* STREAM PATH */
+VERB(refile)
+{
+	if (close(streams[num(op, 0)]->_fileno))
+		return -1;
+	return open(path(op, 1), O_RDWR | O_CREAT | O_TRUNC, 0600);
+}
+
 VERB(print)
 {
 	int n = printf("%d print\n", op->index);
@@ -109,5 +119,5 @@ VERB(print)
 const struct verb stream_verbs[] = {
 	ROW(fopen), ROW(fdopen), ROW(freopen), ROW(fclose),  ROW(fread), ROW(fgetc),
 	ROW(fgets), ROW(fwrite), ROW(fputs),   ROW(fprintf), ROW(fputc), ROW(fflush),
-	ROW(fseek), ROW(rewind), ROW(fileno),  ROW(print),   {0},
+	ROW(fseek), ROW(rewind), ROW(fileno),  ROW(refile),  ROW(print), {0},
 };

@@ -37,6 +37,8 @@ class Stream:
     closed: bool = False
     foreign: bool = False
     """A forked child may not use the buffer of its parent's stream."""
+    moved: bool = False
+    """Its descriptor is another file's than that it was opened with."""
 
     def waiting(self) -> int:
         return sum(len(block) for _, block in self.pending)
@@ -306,11 +308,31 @@ def fileno(m: Model, t: Thread, k: int) -> Result:
     stream = _stream(t, k)
     image = t.process.image
     defined(not stream.pending, "others move the cursor")
+    if stream.moved:
+        return stream.fd
     image.hidden.discard(stream.description)
     image.names.setdefault(stream.description, str(stream.name))
     image.posix_of(image.names[stream.description]).counts.update(("OPENS", "FILENOS"))
     stream.shared = True
     return stream.fd
+
+
+@verb
+def refile(m: Model, t: Thread, k: int, path: str) -> Result:
+    """Close the descriptor of a stream: the file that is opened next gets its number."""
+    stream = _stream(t, k)
+    defined(not stream.pending and not stream.readable, "the buffer is of the file before")
+    defined(t.table.lowest() > stream.fd, "another number is free")
+    try:
+        description = m.kernel.open(t.place.folder, path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    except Failed as failed:
+        raise Undefined("the stream has no file") from failed
+    defined(description.inode.kind == "file" and description.name, "a stream of a directory")
+    assert description.name
+    m.drop_any(t, stream.fd)
+    stream.description, stream.name = description, description.name.path()
+    stream.shared, stream.moved, stream.at, stream.doing = True, True, 0, ""
+    return m.opened(t, description, os.O_CREAT, 0o600)
 
 
 @verb

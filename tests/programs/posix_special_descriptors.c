@@ -15,6 +15,8 @@ int main(void)
 	buf[0] = 1;
 	MUST(write(event, buf, 8) == 8);
 	MUST(read(event, buf, 8) == 8);
+	eventfd_t number;
+	MUST(eventfd_write(event, 5) == 0 && eventfd_read(event, &number) == 0 && number == 5);
 	MUST(timerfd_create(CLOCK_MONOTONIC, 0) >= 0);
 	MUST(close(memory) == 0);
 }

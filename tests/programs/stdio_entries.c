@@ -1,8 +1,28 @@
 #include "must.h"
 
 #include <grp.h>
+#include <malloc.h>
 #include <mntent.h>
 #include <pwd.h>
+
+static void written(void)
+{
+	char *none[] = {NULL};
+	const struct passwd user = {"ann", "x", 1, 1, "", "/", "/bin/sh"};
+	const struct group group = {"staff", "x", 1, none};
+	FILE *f = fopen("out", "w");
+	MUST(f != NULL && fputs("12345678\n", f) >= 0);
+	MUST(putpwent(&user, f) == 0 && putgrent(&group, f) == 0 && fputs("1234\n", f) >= 0);
+	MUST(fclose(f) == 0);
+	f = setmntent("more", "r+");
+	MUST(f != NULL && fputs("mine", f) >= 0);
+	MUST(addmntent(f, &(struct mntent){"dev", "/c", "ext4", "ro", 0, 0}) == 0);
+	MUST(endmntent(f) == 1);
+	f = fopen("memory", "w");
+	MUST(f != NULL && malloc_info(0, f) == 0 && fclose(f) == 0);
+	int ends[2];
+	MUST(pipe(ends) == 0 && (f = fdopen(ends[1], "w")) != NULL && putpwent(&user, f) == 0 && fclose(f) == 0);
+}
 
 int main(void)
 {
@@ -25,4 +45,5 @@ int main(void)
 	MUST(f != NULL);
 	MUST(fgetgrent(f) != NULL);
 	MUST(fclose(f) == 0);
+	written();
 }

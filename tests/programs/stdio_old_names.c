@@ -17,5 +17,10 @@ int main(void)
 	rewind(f);
 	MUST(old_getc(f) == '1');
 	MUST(old_fscanf(f, "%d", &n) == 1 && n == 23);
+	ssize_t (*old_padn)(FILE *, int, ssize_t) = dlsym(RTLD_DEFAULT, "_IO_padn");
+	size_t (*old_sgetn)(FILE *, void *, size_t) = dlsym(RTLD_DEFAULT, "_IO_sgetn");
+	char text[200];
+	MUST(fseek(f, 0, SEEK_END) == 0 && old_padn(f, 'x', 100) == 100);
+	MUST(fseek(f, 3, SEEK_SET) == 0 && old_sgetn(f, text, sizeof text) == 100);
 	MUST(fclose(f) == 0);
 }

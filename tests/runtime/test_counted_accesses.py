@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import signal
 import subprocess
 from collections import Counter
@@ -247,3 +249,163 @@ def test_threads_that_share_a_file_lose_nothing(
     # Each of the three ways reads in order, the common descriptor's accesses as the kernel gives them out.
     assert row["CONSEC_READS"] == 8 * (calls - 1) + 4 * calls - 1
     assert row["STRIDE1_COUNT"] == 0
+
+
+# Stops a child at each instruction, from the function on that adds a run to its record: kills it there, or sends it a
+# signal whose handler jumps away. Each child has a file of its own, and counts its calls that have returned.
+STOPPED = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE = 64, HITS = 3 };
+static sigjmp_buf back;
+static volatile long *done;
+
+static void leave(int number)
+{
+	siglongjmp(back, number);
+}
+
+static long call(char what, int fd, char *buffer, long n)
+{
+	switch (what) {
+	case 'r': return pread(fd, buffer, SIZE, 4096 + n * 256);
+	case 'w': return write(fd, buffer, SIZE);
+	default: return lseek(fd, n, SEEK_SET) == n ? SIZE : -1;
+	}
+}
+
+static void child(char what, int number)
+{
+	static char buffer[SIZE], name[32];
+	snprintf(name, sizeof name, "file-%d", number);
+	int fd = open(name, O_RDWR);
+	signal(SIGUSR1, leave);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	if (sigsetjmp(back, 1) == 0)
+		for (long n = 0; call(what, fd, buffer, n) == SIZE; n++) {
+			if (n == 100)
+				raise(SIGSTOP);
+			*done = n + 1;
+		}
+	_exit(0);
+}
+
+static int go(int how, int pid, int number)
+{
+	int status;
+	if (ptrace(how, pid, 0, number) != 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		exit(4);
+	return WSTOPSIG(status);
+}
+
+/* To the function's next entry. */
+static void enter(int pid, unsigned long at)
+{
+	long word = ptrace(PTRACE_PEEKTEXT, pid, at, 0);
+	struct user_regs_struct r;
+	ptrace(PTRACE_POKETEXT, pid, at, (word & ~0xffL) | 0xcc);
+	if (go(PTRACE_CONT, pid, 0) != SIGTRAP)
+		exit(5);
+	ptrace(PTRACE_POKETEXT, pid, at, word);
+	ptrace(PTRACE_GETREGS, pid, 0, &r);
+	r.rip = at;
+	ptrace(PTRACE_SETREGS, pid, 0, &r);
+}
+
+static unsigned long base(void)
+{
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+	while (fgets(line, sizeof line, f) && !strstr(line, "libiolens"))
+		;
+	fclose(f);
+	return strtoul(line, NULL, 16);
+}
+
+static void stop(char what, int number, int kills, unsigned long at)
+{
+	char name[32];
+	snprintf(name, sizeof name, "file-%d", number);
+	int fd = open(name, O_RDWR | O_CREAT, 0600), pid = ftruncate(fd, 1 << 20) == 0 && close(fd) == 0 ? fork() : -1;
+	if (pid == 0)
+		child(what, number);
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		exit(6);
+	for (int hit = 0; hit < HITS; hit++) {
+		if (hit)
+			go(PTRACE_SINGLESTEP, pid, 0);
+		enter(pid, at);
+	}
+	for (int n = 0; n < number; n++)
+		go(PTRACE_SINGLESTEP, pid, 0);
+	printf("%d %ld\n", number, *done);
+	if (kills ? kill(pid, SIGKILL) : ptrace(PTRACE_DETACH, pid, 0, SIGUSR1))
+		exit(7);
+	waitpid(pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long at = base() + strtoul(argv[3], NULL, 16);
+	done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int number = 0; number < 200; number++)
+		stop(argv[1][0], number, argv[2][0] == 'k', at);
+	return argc != 4;
+}
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="steps as x86-64 does")
+@pytest.mark.parametrize("end", ["killed", "jumps"])
+@pytest.mark.parametrize("what", ["read at distances", "write", "seek"])
+def test_a_run_is_counted_once_wherever_its_thread_is_stopped(
+    what: str, end: str, observe: Observe, preload: Path, tmp_path: Path
+) -> None:
+    symbols = subprocess.run(["nm", preload], check=True, capture_output=True, text=True).stdout
+    settle = re.search(r"^(\w+) t run_settle$", symbols, re.MULTILINE)
+    if not settle:
+        pytest.skip("the library has no symbols")
+    source, program = tmp_path / "stopped.c", tmp_path / "stopped"
+    source.write_text(STOPPED)
+    subprocess.run(["cc", "-O1", "-o", program, source], check=True)
+    seen = observe([program, what, end, settle[1]], cwd=tmp_path, env={"IOLENS_TIMES": "always-sampled"})
+    if seen.done.returncode == 4:
+        pytest.skip("no process may trace another here")
+    assert seen.done.returncode == 0, seen.done
+    truth = dict(map(int, line.split()) for line in seen.done.stdout.decode().splitlines())
+    assert len(truth) == 200
+    wrong = []
+    for (_, name, rank), record in seen.records.items():
+        number = re.search(r"/file-(\d+)$", name)
+        if not number or rank == 0:
+            continue
+        row = {field[6:]: int(float(value)) for field, value in record.items()}
+        calls = truth.pop(int(number[1]))
+        if what == "seek":
+            counted = [row["SEEKS"]]
+        elif what == "write":
+            counted = [row[field] for field in ("WRITES", "SIZE_WRITE_0_100", "ACCESS1_COUNT")]
+            counted += [row[field] + 1 for field in ("SEQ_WRITES", "CONSEC_WRITES")]
+            counted += [row["BYTES_WRITTEN"] // 64, (row["MAX_BYTE_WRITTEN"] + 1) // 64]
+        else:
+            counted = [row[field] for field in ("READS", "SIZE_READ_0_100", "ACCESS1_COUNT", "SEQ_READS")]
+            counted += [
+                row["STRIDE1_COUNT"] + 1,
+                row["BYTES_READ"] // 64,
+                (row["MAX_BYTE_READ"] - 63 - 4096) // 256 + 1,
+            ]
+        # The call at hand has not returned: it may be counted, in part at worst.
+        if not set(counted) <= {calls, calls + 1}:
+            wrong.append((number[1], calls, counted))
+    assert truth == {} and wrong == []

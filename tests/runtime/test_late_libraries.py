@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -325,11 +326,12 @@ def test_what_a_program_writes_before_iolens_runs_in_it_is_unseen(
     observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
 ) -> None:
     program = compile_program(EARLY)
-    seen = observe([program], cwd=tmp_path)
+    seen = observe([program], options=(), cwd=tmp_path)
     (row,) = seen.sections["process"]
     assert (tmp_path / "early").stat().st_size == SIZE
     assert int(row["unseen_written"]) == SIZE
     assert int(row["unseen_read"]) < 64 << 10
+    assert re.search(rb"^  unseen .*wrote 16\.0 MiB", seen.done.stderr, re.MULTILINE)
     later = observe(["sh", "-c", f"echo long enough to write; exec {program}"], cwd=tmp_path)
     assert sum(int(row["unseen_written"]) for row in later.sections["process"]) == SIZE
 
