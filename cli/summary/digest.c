@@ -50,20 +50,38 @@ void digest_set_moved(struct digest *d, int module, int64_t read, int64_t writte
 	d->interface[slot].bytes_written = written;
 }
 
-/* The slowest copy from the page cache, and the slowest storage that programs are started from. Bytes/s. */
-static const double CACHED = 1e9, STORED = 50e6;
-
-double digest_possible(const struct digest *d, int64_t bytes)
+static int64_t smaller(int64_t a, int64_t b)
 {
-	int64_t stored = d->storage_read >= 0 && d->storage_read < bytes ? d->storage_read : bytes;
-	return (double)(bytes - stored) / CACHED + (double)stored / STORED;
+	return a < b ? a : b;
+}
+
+/* The slowest copy from the page cache, page faults of 4 KiB in it that take 1 us each, and the slowest storage that
+ * programs are started from. Bytes/s. */
+static const double CACHED = 1e9, MAPPED = 4e9, STORED = 50e6;
+
+/* What mapped files brought from storage is in the estimate of page faults, where that holds nothing else. */
+static bool faults_are_estimated(const struct digest *d)
+{
+	int64_t others = d->used.unknown;
+	for (int w = DIGEST_WAY_LIBAIO; w < DIGEST_WAY_SOCKET; w++)
+		others += w == DIGEST_WAY_MAPPED || w == DIGEST_WAY_LOADED ? 0 : d->way[w].bytes[IO_READ];
+	return d->used.processes && !others && d->storage_read >= 0;
+}
+
+double digest_possible(const struct digest *d, int64_t copied, int64_t mapped)
+{
+	int64_t storage = d->storage_read >= 0 ? d->storage_read : copied + mapped;
+	int64_t stored = smaller(storage, copied);
+	int64_t paged = faults_are_estimated(d) ? 0 : smaller(storage - stored, mapped);
+	return (double)(copied - stored) / CACHED + (double)(mapped - paged) / MAPPED +
+	       (double)(stored + paged) / STORED;
 }
 
 bool digest_much_unexplained(const struct digest *d)
 {
 	int64_t unexplained = digest_unexplained(d);
 	return unexplained >= MUCH_UNEXPLAINED && 20 * unexplained > digest_moved(d) &&
-	       20 * digest_possible(d, unexplained) > d->run_time;
+	       20 * digest_possible(d, unexplained, 0) > d->run_time;
 }
 
 double digest_file_time(const struct digest_file *f)

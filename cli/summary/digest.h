@@ -177,8 +177,8 @@ void digest_set_moved(struct digest *d, int module, int64_t read, int64_t writte
 int64_t digest_moved(const struct digest *d);
 int64_t digest_unexplained(const struct digest *d);
 
-/* s that bytes of which no time is known can have taken at most. */
-double digest_possible(const struct digest *d, int64_t bytes);
+/* s that bytes of which no time is known can have taken at most, besides what page faults are estimated to. */
+double digest_possible(const struct digest *d, int64_t copied, int64_t mapped);
 
 /* Too much of it to say anything of the whole. */
 bool digest_much_unexplained(const struct digest *d);

@@ -53,6 +53,12 @@ static int64_t waits_for_pages(const struct used_faults *f)
 	return large ? f->waits : often ? f->faults : 0;
 }
 
+/* Longer waits on average are not all for pages. */
+static bool slept(const struct used_faults *f)
+{
+	return asleep(f) > INSTEAD_LONGEST_FAULT * (double)f->waits;
+}
+
 static double measured(const struct used_faults *f, int64_t waits)
 {
 	double each = clamp(asleep(f) / (double)f->waits, INSTEAD_SHORTEST_FAULT, INSTEAD_LONGEST_FAULT);
@@ -62,7 +68,7 @@ static double measured(const struct used_faults *f, int64_t waits)
 void used_measure(struct used_storage *s, const struct used_faults *f)
 {
 	int64_t waits = waits_for_pages(f);
-	if (waits) {
+	if (waits && !slept(f)) {
 		s->bytes += paged_in(f);
 		s->waits += waits;
 		s->time += measured(f, waits);
@@ -99,7 +105,8 @@ void used_add_faults(struct digest_used *u, const struct used_storage *s, const 
 		return;
 	u->faults += f->faults;
 	u->fault_bytes += paged_in(f);
-	u->fault_time += waits ? measured(f, waits) : estimated(f, s);
+	double most = waits ? measured(f, waits) : asleep(f);
+	u->fault_time += waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
 }
 
 static void add_program(struct digest_used *u, const struct trailer_table *t, uint64_t row, double processor)
@@ -141,6 +148,7 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 				       .seen = I64("seen_read")};
 	u->processes++;
 	u->processor += processor;
+	u->brief += processor < INSTEAD_BRIEF ? processor : 0;
 	add_program(u, t, row, processor);
 }
 

@@ -19,6 +19,7 @@ struct digest_used {
 	int64_t processes; /* of which it is known */
 	int64_t unknown;   /* and those of which it is not */
 	double processor;  /* s, of all */
+	double brief;      /* of it, of processes that used little */
 	int64_t faults;    /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated */

@@ -266,7 +266,7 @@ def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> 
     )
     job = Job(nprocs=1, run_time=1000).posix("/d/a", 0, read={MiB: 5}, read_time=3.0)
     job.section("process", {**used(0, 400.0, end=1000.0), "io_time": 3.0, "read_time": 3.0})
-    job.section("operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 100_000 * MiB})
+    job.section("operation", {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 1_000_000 * MiB})
     log = job.save(tmp_path / "busy.darshan")
     ending = "; the largest known part is waiting, 60 % of the run, most likely for a timer, a lock or another process"
     assert verdict(run_iolens, log)["text"].endswith(f"whose time is not known{ending}")
@@ -345,8 +345,34 @@ def a_socket() -> Job:
 
 
 def asleep() -> Job:
-    """Some faults of the start do not make a sleep a wait for storage: each is taken for 10 ms at most."""
+    """Some faults of the start do not make a sleep a wait for storage: each is taken for 0.2 ms."""
     return of(used(0, 0.1, major_faults=100, waits=101))
+
+
+def a_slow_server() -> Job:
+    """A cold start of 10 MB, then it waits for an answer: 44 waits of 0.22 s on average were not all for pages."""
+    job = of(used(0, 0.1, major_faults=20, waits=44, storage_read=10_000_000))
+    row = {"rank": 0, "description": "", "opens": 1, "writes": 0, "bytes_written": 0}
+    pipe = {**row, "class": "pipe", "reads": 9, "bytes_read": 6}
+    return job.section("excluded", pipe, {**row, "class": "socket_loopback", "reads": 2, "bytes_read": 150})
+
+
+def cold_and_busy() -> Job:
+    """A cold program of 155 MiB that computes: 2.95 s for its pages, 7 s of a processor."""
+    return of(used(0, 7.0, major_faults=90, waits=500, storage_read=155 * MiB))
+
+
+def few_long() -> Job:
+    """make -j2: 400 processes of 2 ms, and 100 of 80 ms, which are nine tenths of the processor time."""
+    starts = [used(n, 0.002, exe="/bin/sh", start=n / 50, end=(n + 1) / 50) for n in range(400)]
+    work = [used(n, 0.08, start=n / 50, end=(n + 5) / 50) for n in range(400, 500)]
+    return of(*starts, *work)
+
+
+def mapped_from_storage() -> Job:
+    """400 MiB of a mapped file by page faults: their time is estimated, so it is known."""
+    way = {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 400 * MiB}
+    return of(used(0, 6.0, major_faults=50, waits=500, storage_read=400 * MiB)).section("operation", way)
 
 
 def contended() -> Job:
@@ -371,11 +397,16 @@ PAGES = "of programs, libraries and mapped files from storage"
         (cold_ahead, "page faults, about 87 % of the run: 200.0 MiB " + PAGES),
         (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
         (queued, "the processor, busy for 20 % of the run and waited for during 75 %, while other programs used it"),
-        (by_the_first, "page faults, about 49 % of the run: 250.0 MiB " + PAGES),
-        (by_cold_reads, "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
+        (by_the_first, "the processor, busy for 81 % of the run, and page faults, about 49 % of the run: 250.0 MiB " + PAGES),
+        (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
+         "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
         (many_starts, "the start of 1,000 processes, 10.00 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
-        (asleep, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
+        (asleep, "waiting, 98 % of the run, most likely for a timer, a lock or another process"),
+        (a_slow_server, "waiting, 98 % of the run, most likely for a socket"),
+        (cold_and_busy, "the processor, busy for 70 % of the run, and page faults, about 30 % of the run: 155.0 MiB " + PAGES),
+        (few_long, "the processor, busy for 88 % of the run, most of it in cc1"),
+        (mapped_from_storage, "the processor, busy for 60 % of the run, and page faults, about 40 % of the run: 400.0 MiB " + PAGES),
         (compiled, "the processor, busy for 94 % of the run"),
         (contended, "the processor, busy for 20 % of the run and waited for during 60 %, while other programs used it"),
     ],
@@ -395,6 +426,55 @@ def test_the_line_says_what_it_is_instead(
     )
     assert row["kind"] == kind
     assert kind != "page faults" or instead(row, 10.0).partition(":")[0] == expected.partition(":")[0]
+    assert (
+        instead(row, 10.0).endswith(expected[expected.rfind("page faults") :].replace(".0 MiB", " MiB"))
+        or PAGES not in expected
+    )
+
+
+def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path) -> None:
+    """A shell that became a static program: how that passed the time is not known, least of all that it waited."""
+    row = {"rank": 0, "program": "/usr/bin/go", "reason": "static", "count": 1}
+    log = of(used(0, 0.1, ended="exec")).section("unobserved", row).save(tmp_path / "job.darshan")
+    assert verdict(run_iolens, log)["text"] == "I/O is not the cause here: 0.5 % of the run time"
+    with Dataset(log) as data:
+        assert data.metric("instead")[0]["kind"] is None
+
+
+@pytest.mark.parametrize(
+    ("size", "level", "text"),
+    [
+        (90, "good", "I/O is not the cause here: 0.5 % of the run time, at most 19 % with 90.0 MiB whose time is not known; it is the"),
+        (150, "unknown", "not known: 0.5 % of the run time goes into I/O, and 150.0 MiB moved in ways whose time is not known; the"),
+    ],
+)  # fmt: skip
+def test_what_has_no_time_and_is_not_the_cause(
+    run_iolens: Run, tmp_path: Path, size: int, level: str, text: str
+) -> None:
+    """A file mapped by a process that was killed, from storage at the slowest: 2 or 3 s of 10, while others compute for 8."""
+    way = {**operation("read", 100, 0.0), "interface": "mapped", "bytes": size * MiB}
+    killed = used(1, -1.0, system_time=-1.0, ended="signal", storage_read=-1, major_faults=-1, waits=-1)
+    log = of(used(0, 8.0), killed).section("operation", way).save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert (found["level"], level_of_report(run_iolens, log)) == (level, level)
+    assert found["text"].startswith(text)
+
+
+def test_page_faults_from_storage_with_io_are_a_cause(run_iolens: Run, tmp_path: Path) -> None:
+    """1.3 s of I/O and 1.4 s of page faults: the mapped file they are of leaves nothing open, and both are named."""
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, read={MiB: 50}, read_time=1.3)
+    job.section(
+        "process",
+        {**used(0, 7.2, waits=500, storage_read=900 * MiB), "io_time": 1.3, "read_time": 1.3},
+    )
+    job.section("operation", {**operation("read", 1, 0.0), "interface": "mapped", "bytes": 890 * MiB})
+    log = job.save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert found["level"] == level_of_report(run_iolens, log) == "look"
+    assert (
+        "; more goes into the processor, busy for 72 % of the run, and page faults, about 15 %"
+        in found["text"]
+    )
 
 
 @pytest.mark.parametrize(

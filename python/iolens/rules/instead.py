@@ -35,6 +35,8 @@ def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) 
     if not row["kind"] or not run_time:
         return False
     spent = io_time or 0.0
+    if row["faulting"] and row["fault_time"] > spent:
+        return True
     if row["kind"] in ("page faults", "waiting"):
         return _taken(row, run_time) > spent
     return 2 * spent < run_time and _taken(row, run_time) > 2 * spent
@@ -42,15 +44,24 @@ def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) 
 
 def instead(row: dict[str, Any], run_time: float | None) -> str:
     """A row of metric.instead: "" where it says nothing."""
-    kind = row["kind"]
-    if not kind or not run_time:
+    if not row["kind"] or not run_time:
         return ""
+    both = row["faulting"] and row["kind"] != "page faults"
+    return _largest(row, run_time) + (f", and {_faults(row, run_time)}" if both else "")
+
+
+def _faults(row: dict[str, Any], run_time: float) -> str:
+    part = write(min(1.0, row["fault_time"] / run_time), "percent")
+    size = write(row["fault_bytes"], "bytes")
+    return (
+        f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
+    )
+
+
+def _largest(row: dict[str, Any], run_time: float) -> str:
+    kind = row["kind"]
     if kind == "page faults":
-        part, size = (
-            write(min(1.0, row["fault_time"] / run_time), "percent"),
-            write(row["fault_bytes"], "bytes"),
-        )
-        return f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
+        return _faults(row, run_time)
     if kind == "start of processes":
         each = write(run_time / row["processes"], "seconds")
         return f"the start of {counted(row['processes'], 'process')}, {each} each"

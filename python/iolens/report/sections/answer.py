@@ -76,7 +76,7 @@ def headline(source: Source) -> tuple[str, str]:
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
-    unknown = bool(not_known) and share < PROBLEM
+    unknown = bool(not_known) and not _is_settled(source, spent, row["run_time"])
     others = (
         _instead(source, share, row["run_time"], spent, unknown)
         if unknown or share >= LOOK or not why
@@ -119,6 +119,17 @@ def _not_known(source: Source) -> str:
                 f"{write(row['untimed'] + row['unexplained'], 'bytes')} moved in ways whose time is not known"
             )
     return ""
+
+
+def _is_settled(source: Source, spent: float, run_time: float) -> bool:
+    """Is I/O the cause with page faults, or is it not, whatever has no time? As is_open() of cli/summary/verdict.c."""
+    lost = source.metric("unexplained")[0]
+    for row in source.metric("instead"):
+        faults = 0.0 if lost["much_unexplained"] or not row["paged"] else row["fault_time"]
+        least = spent + lost["possible"] < PROBLEM * run_time
+        if spent + faults >= PROBLEM * run_time or (least and is_most(row, run_time)):
+            return True
+    return spent >= PROBLEM * run_time
 
 
 def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
