@@ -386,6 +386,9 @@ def compiled() -> Job:
 
 
 PAGES = "of programs, libraries and mapped files from storage"
+BUSY_AND_FAULTS = (
+    f"the processor, busy for {{}} % of the run, and page faults, about {{}} % of the run: {{}}.0 MiB {PAGES}"
+)
 
 
 @pytest.mark.parametrize(
@@ -397,16 +400,16 @@ PAGES = "of programs, libraries and mapped files from storage"
         (cold_ahead, "page faults, about 87 % of the run: 200.0 MiB " + PAGES),
         (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
         (queued, "the processor, busy for 20 % of the run and waited for during 75 %, while other programs used it"),
-        (by_the_first, "the processor, busy for 81 % of the run, and page faults, about 49 % of the run: 250.0 MiB " + PAGES),
+        (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
          "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
         (many_starts, "the start of 1,000 processes, 10.00 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
         (asleep, "waiting, 98 % of the run, most likely for a timer, a lock or another process"),
         (a_slow_server, "waiting, 98 % of the run, most likely for a socket"),
-        (cold_and_busy, "the processor, busy for 70 % of the run, and page faults, about 30 % of the run: 155.0 MiB " + PAGES),
+        (cold_and_busy, BUSY_AND_FAULTS.format(70, 30, 155)),
         (few_long, "the processor, busy for 88 % of the run, most of it in cc1"),
-        (mapped_from_storage, "the processor, busy for 60 % of the run, and page faults, about 40 % of the run: 400.0 MiB " + PAGES),
+        (mapped_from_storage, BUSY_AND_FAULTS.format(60, 40, 400)),
         (compiled, "the processor, busy for 94 % of the run"),
         (contended, "the processor, busy for 20 % of the run and waited for during 60 %, while other programs used it"),
     ],
@@ -444,14 +447,14 @@ def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("size", "level", "text"),
     [
-        (90, "good", "I/O is not the cause here: 0.5 % of the run time, at most 19 % with 90.0 MiB whose time is not known; it is the"),
-        (150, "unknown", "not known: 0.5 % of the run time goes into I/O, and 150.0 MiB moved in ways whose time is not known; the"),
+        (90, "good", "I/O is not the cause here: 0.5 % of the run time, at most 19 % with 90.0 MiB whose time is not known; it"),
+        (150, "unknown", "not known: 0.5 % of the run time goes into I/O, and 150.0 MiB moved in ways whose time is not known"),
     ],
 )  # fmt: skip
 def test_what_has_no_time_and_is_not_the_cause(
     run_iolens: Run, tmp_path: Path, size: int, level: str, text: str
 ) -> None:
-    """A file mapped by a process that was killed, from storage at the slowest: 2 or 3 s of 10, while others compute for 8."""
+    """A killed process mapped a file, from storage at the slowest: 2 or 3 s of 10, while another one computes for 8."""
     way = {**operation("read", 100, 0.0), "interface": "mapped", "bytes": size * MiB}
     killed = used(1, -1.0, system_time=-1.0, ended="signal", storage_read=-1, major_faults=-1, waits=-1)
     log = of(used(0, 8.0), killed).section("operation", way).save(tmp_path / "job.darshan")
