@@ -447,10 +447,18 @@ def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("size", "level", "text"),
     [
-        (90, "good", "I/O is not the cause here: 0.5 % of the run time, at most 19 % with 90.0 MiB whose time is not known; it"),
-        (150, "unknown", "not known: 0.5 % of the run time goes into I/O, and 150.0 MiB moved in ways whose time is not known"),
+        (
+            90,
+            "good",
+            "I/O is not the cause here: 0.5 % of the run time, at most 19 % with 90.0 MiB whose time is not known;",
+        ),
+        (
+            150,
+            "unknown",
+            "not known: 0.5 % of the run time goes into I/O, and 150.0 MiB moved in ways whose time is not",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_time_and_is_not_the_cause(
     run_iolens: Run, tmp_path: Path, size: int, level: str, text: str
 ) -> None:
