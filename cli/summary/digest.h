@@ -99,6 +99,13 @@ struct digest_startup {
 	double first_data;         /* s since the job's start, when a file with data is first opened; 0 = none is */
 };
 
+/* Ranks that wait in MPI-IO for one that comes late. */
+struct digest_late {
+	double waited; /* s, of the slowest one; 0 = none does */
+	int64_t rank;  /* that comes late, to where they wait longest */
+	int64_t others;
+};
+
 struct digest {
 	struct log *log;
 	struct log_error damage; /* of the names: those before it are there */
@@ -116,7 +123,8 @@ struct digest {
 	bool has_trailer;
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
 	struct interval_union io;
-	bool estimated; /* it is not measured: of records, of what the program called itself */
+	struct digest_late late; /* not in `io`; where it is measured */
+	bool estimated;          /* it is not measured: of records, of what the program called itself */
 	bool mpi;
 	int64_t processes, folded_opens, folded_files; /* about so many */
 	int64_t unfinished;                            /* processes whose end was not seen: killed, or still running */
@@ -193,6 +201,8 @@ struct digest_estimate *digest_estimate_make(void);
 /* A record of an interface; those of MPI-IO come first. */
 int digest_estimate_add(struct digest_estimate *e, struct log_records *records, const struct log_record *r);
 bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out);
+/* Waiting for a rank that comes late is none of the time in I/O, where that is measured and the wait is much. */
+void digest_take_late(struct digest *d, const struct digest_estimate *e);
 void digest_estimate_free(struct digest_estimate *e);
 
 /* Fills what the extension trailer knows; a log without one is no error. */

@@ -97,7 +97,7 @@ static bool faults_matter(const struct digest *d, double run_time, double io_tim
 }
 
 /* Of the time that is not I/O: what takes most. */
-enum kind { NOTHING, FAULTS, STARTS, PROCESSOR, WAITING };
+enum kind { NOTHING, LATE, FAULTS, STARTS, PROCESSOR, WAITING };
 
 static double busy(const struct digest *d)
 {
@@ -120,6 +120,8 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 	const struct digest_used *u = &d->used;
 	if (!u->processes || run_time <= 0)
 		return NOTHING;
+	if (d->late.waited > 0)
+		return LATE;
 	double rest = knows_all(d) ? waited(d, run_time, io_time) : 0;
 	if (faults_matter(d, run_time, io_time) && u->fault_time > busy(d) && u->fault_time > rest)
 		return FAULTS;
@@ -138,6 +140,8 @@ bool instead_is_more(const struct digest *d, double run_time, double io_time)
 {
 	bool faults = faults_matter(d, run_time, io_time) && d->used.fault_time > io_time;
 	switch (kind_of(d, run_time, io_time)) {
+	case LATE:
+		return faults || d->late.waited > io_time;
 	case STARTS:
 		return faults || 2 * io_time < run_time;
 	case PROCESSOR:
@@ -154,7 +158,7 @@ bool instead_is_most(const struct digest *d, double run_time, double io_time)
 	enum kind kind = kind_of(d, run_time, io_time);
 	return (kind == PROCESSOR && busy(d) >= INSTEAD_MOST * run_time) ||
 	       (kind == WAITING && waited(d, run_time, io_time) >= INSTEAD_MOST * run_time) || kind == FAULTS ||
-	       kind == STARTS;
+	       kind == STARTS || (kind == LATE && d->late.waited >= INSTEAD_MOST * run_time);
 }
 
 static void add_faults(struct words *w, const struct digest *d, double run_time)
@@ -172,6 +176,10 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 	case FAULTS:
 		add_faults(&w, d, run_time);
 		return;
+	case LATE:
+		add(&w, "waiting, %.0f %% of the run: %s in MPI-IO for rank %lld, which comes late",
+		    100 * d->late.waited / run_time, COUNTED(d->late.others, "rank"), (long long)d->late.rank);
+		break;
 	case STARTS:
 		add(&w, "the start of %s, %s each", COUNTED(u->processes, "process"),
 		    S(run_time / (double)u->processes));

@@ -435,6 +435,38 @@ def test_the_line_says_what_it_is_instead(
     )
 
 
+@pytest.mark.parametrize(("below", "level"), [(0.05, "good"), (4.5, "problem"), (None, "problem")])
+def test_waiting_for_a_late_rank_is_no_io(
+    run_iolens: Run, tmp_path: Path, below: float | None, level: str
+) -> None:
+    """Three ranks wait in MPI-IO for rank 2. Not where the file system took most of it, nor where its part is not known."""
+    job = Job(nprocs=4, run_time=10)
+    job.mpiio(
+        "/d/out",
+        write={1000: 4},
+        meta_time=18.2,
+        slowest_rank_time=6.05,
+        fastest_rank=2,
+        fastest_rank_time=0.1,
+    )
+    if below is not None:
+        job.posix("/d/out", write={1000: 4}, write_time=below, slowest_rank_time=below)
+    times = {"user_time": 9.0, "mpi": "MPICH"}
+    ranks = [{**used(n, 9.0), **times, "io_time": 6.1, "meta_time": 6.1} for n in (0, 1, 3)]
+    job.section("process", *ranks, {**used(2, 9.0), **times, "io_time": 0.15, "meta_time": 0.15})
+    log = job.save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert found["level"] == level_of_report(run_iolens, log) == level
+    if below == 0.05:
+        assert found["io_share"] == pytest.approx(0.02)
+        late = "waiting, 59 % of the run: 3 ranks in MPI-IO for rank 2, which comes late"
+        assert found["text"] == f"I/O is not the cause here: 2.0 % of the run time; it is {late}"
+        with Dataset(log) as data:
+            assert instead(data.metric("instead")[0], 10.0) == late
+    else:
+        assert "comes late" not in found["text"]
+
+
 def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path) -> None:
     """A shell that became a static program: how that passed the time is not known, least of all that it waited."""
     row = {"rank": 0, "program": "/usr/bin/go", "reason": "static", "count": 1}

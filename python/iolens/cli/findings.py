@@ -90,6 +90,7 @@ def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
         if row["log"] not in jobs:
             continue
         run_time, spent = jobs[row["log"]]["run_time"], jobs[row["log"]]["io_time"] or 0.0
+        spent -= row["late_wait"]
         text = instead(row, run_time)
         if text and spent >= SEVERITY["medium"].default * run_time:
             if is_more(row, run_time, spent):

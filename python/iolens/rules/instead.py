@@ -20,6 +20,8 @@ def _taken(row: dict[str, Any], run_time: float) -> float:
         return float(row["fault_time"])
     if row["kind"] == "waiting":
         return float(row["waited"])
+    if row["kind"] == "late rank":
+        return float(row["late_wait"])
     return float(row["processor"] + row["delay"]) if row["kind"] == "processor" else run_time
 
 
@@ -37,7 +39,7 @@ def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) 
     spent = io_time or 0.0
     if row["faulting"] and row["fault_time"] > spent:
         return True
-    if row["kind"] in ("page faults", "waiting"):
+    if row["kind"] in ("page faults", "waiting", "late rank"):
         return _taken(row, run_time) > spent
     return 2 * spent < run_time and _taken(row, run_time) > 2 * spent
 
@@ -65,6 +67,9 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
     if kind == "start of processes":
         each = write(run_time / row["processes"], "seconds")
         return f"the start of {counted(row['processes'], 'process')}, {each} each"
+    if kind == "late rank":
+        part = write(row["late_wait"] / run_time, "percent")
+        return f"waiting, {part} of the run: {counted(row['others'], 'rank')} in MPI-IO for rank {row['late']}, which comes late"
     if kind == "waiting":
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time

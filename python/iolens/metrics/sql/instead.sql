@@ -12,11 +12,12 @@
 --   in this job ($slowest_reads to $cached), else $storage. A program is loaded before iolens runs in it: its time begins
 --   with the job, or where what the process was before has ended.
 --   unknown is the number of processes that were killed or confined, so that the kernel could not be asked, and of programs
---   that were not observed. paged: page faults are told from requests, faulting: page faults are worth naming, with $faulting of the run, or with I/O so much and
---   $faulting_with_io themselves. kind is what it is mostly: page faults where they are more than the rest; the start of
---   processes ($many_processes or more, of less than $brief of the run each, those that used less than that having
---   $brief_part of the processor time); the processor ($most of the run, with the time that processes waited for one: delay), else
---   the larger one of the processor and waiting (in runs of $worth_waiting and more).
+--   that were not observed. paged: page faults can be told from requests. faulting: they are worth naming, with $faulting of
+--   the run, or $faulting_with_io and with I/O $faulting. late_wait is what MPI ranks wait in MPI-IO for the rank late, from
+--   $waited_for of the run on: it is none of the I/O. kind is what it is mostly: late rank; page faults, where they are more
+--   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that used less
+--   having $brief_part of the processor time); the processor ($most of the run, with the time that processes waited for one:
+--   delay), else the larger one of the processor and waiting (in runs of $worth_waiting and more).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
 -- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
@@ -33,6 +34,7 @@
 -- threshold fastest = 10 GB/s: above it pages were in memory
 -- threshold slowest_reads = 25 MB/s: bounds of the rate of calls, which may read small files
 -- threshold cached = 500 MB/s: above it reads came from memory
+-- threshold waited_for = 20 %: of the run, from which ranks that wait in MPI-IO for a late one are not in I/O
 -- threshold faulting = 20 %: of the run, from which page faults are named
 -- threshold faulting_with_io = 10 %: of the run, where I/O is the rest of that
 -- threshold many_processes = 25: from which their start may be most
@@ -96,19 +98,23 @@ WITH known AS (
     LEFT JOIN (SELECT log, sum(count) AS n FROM unobserved GROUP BY log) AS u USING (log)
     WHERE ended <> 'missing' GROUP BY log
 ), parts AS (
-    SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(io_time, 0) AS spent,
+    SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
+        coalesce(io_time, 0) - coalesce(late_wait, 0) AS spent,
         greatest(0, run_time - processor - fault_time - spent) AS waited, requests.log IS NULL AS paged,
         unknown = 0 AND run_time >= $worth_waiting AS rest_known
     FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
     LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
+    LEFT JOIN (SELECT log, least(waited, io_time) AS late_wait, late, others FROM metric.late_ranks JOIN metric.headline USING (log)
+        WHERE below AND waited >= $waited_for * run_time) AS late_rank USING (log)
 ), named AS (
     SELECT *, paged AND (fault_time >= $faulting * run_time
         OR fault_time >= $faulting_with_io * run_time AND fault_time + spent >= $faulting * run_time) AS faulting
     FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    waited, paged, faulting,
-    CASE WHEN faulting AND fault_time > busy AND (fault_time > waited OR unknown > 0) THEN 'page faults'
+    waited, paged, faulting, late_wait, late, others,
+    CASE WHEN late_wait > 0 THEN 'late rank'
+        WHEN faulting AND fault_time > busy AND (fault_time > waited OR unknown > 0) THEN 'page faults'
         WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'
         WHEN busy >= $most * run_time THEN 'processor'
         WHEN NOT rest_known THEN CASE WHEN faulting THEN 'page faults' END

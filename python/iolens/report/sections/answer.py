@@ -66,9 +66,13 @@ def headline(source: Source) -> tuple[str, str]:
             f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
         )
         return "unknown", f"{known}; the run time is not known, so its share is not. {_amounts(row)}.{why}"
+    for other in source.metric("instead"):  # waiting for a late rank is none of it
+        spent -= other["late_wait"]
+        share -= other["late_wait"] / row["run_time"]
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
-    kinds = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
+    scale = share / row["io_share"] if row["io_share"] else 1
+    kinds = {name: scale * (row[f"{name}_share"] or 0) for name in ("read", "write", "meta")}
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
