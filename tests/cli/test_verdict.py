@@ -439,7 +439,7 @@ def test_the_line_says_what_it_is_instead(
 def test_waiting_for_a_late_rank_is_no_io(
     run_iolens: Run, tmp_path: Path, below: float | None, level: str
 ) -> None:
-    """Three ranks wait in MPI-IO for rank 2. Not where the file system took most of it, nor where its part is not known."""
+    """Three ranks wait in MPI-IO for rank 2. Not where the file system took most of it, or its part is not known."""
     job = Job(nprocs=4, run_time=10)
     job.mpiio(
         "/d/out",

@@ -232,7 +232,7 @@ def _finding(  # noqa: PLR0913, PLR0917
     return Finding(
         rule=rule.id,
         title=rule.title,
-        severity=_severity(rule, lost, share, severity),
+        severity=_severity(rule, row.get("severity_cap") or rule.cap, lost, share, severity),
         log=row["log"],
         message=fill(rule.message, {**values, **shown_values(values, final)}),
         time_lost=lost,
@@ -249,9 +249,12 @@ def _finding(  # noqa: PLR0913, PLR0917
     )
 
 
-def _severity(rule: Rule, lost: float | None, share: float | None, severity: Mapping[str, float]) -> str:
+def _severity(
+    rule: Rule, cap: str, lost: float | None, share: float | None, severity: Mapping[str, float]
+) -> str:
+    """cap: the most severe it may be, of the rule or of this row."""
     level = rule.floor if lost is None or share is None else severity_of(severity, share, lost)
-    place = max(SEVERITIES.index(level), SEVERITIES.index(rule.cap))
+    place = max(SEVERITIES.index(level), SEVERITIES.index(cap))
     return SEVERITIES[min(place, SEVERITIES.index(rule.floor))]
 
 

@@ -69,7 +69,8 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
         return f"the start of {counted(row['processes'], 'process')}, {each} each"
     if kind == "late rank":
         part = write(row["late_wait"] / run_time, "percent")
-        return f"waiting, {part} of the run: {counted(row['others'], 'rank')} in MPI-IO for rank {row['late']}, which comes late"
+        ranks = counted(row["others"], "rank")
+        return f"waiting, {part} of the run: {ranks} in MPI-IO for rank {row['late']}, which comes late"
     if kind == "waiting":
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time
