@@ -8,7 +8,7 @@
 #include "output.h"
 #include "units.h"
 
-/* The scale of findings (SEVERITY in python/iolens/rules/load.py): tests hold them together. */
+/* The report's scale (LOOK, and SEVERITY's high, in python/iolens/rules/load.py): tests hold them together. */
 static const double PROBLEM = 0.25, LOOK = 0.05, LITTLE = 0.02, SHORT = 1.0, SHORT_RUN = 4.0 /* s */;
 
 enum { MUCH_UNTIMED = 1000000, MILLION = 1000000, NAME = 48 };

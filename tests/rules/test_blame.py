@@ -332,18 +332,15 @@ def test_getc_of_a_program_that_computes_is_of_no_weight(tmp_path: Path) -> None
     assert one.time_lost == pytest.approx(2.5) and one.severity == "medium"
 
 
-@pytest.mark.parametrize(("fsync", "severity"), [(70.0, "low"), (20.0, "medium")])
-def test_what_the_first_cause_costs_ten_times_over_is_low(
-    tmp_path: Path, fsync: float, severity: str
-) -> None:
+def test_what_the_first_cause_costs_many_times_over_is_low(tmp_path: Path) -> None:
     """rsync --fsync: the files are small, and what takes the time is fsync."""
-    job = Job(nprocs=1).posix("/s/log", 0, write={100: 5000}, fsyncs=5000, write_time=fsync)
+    job = Job(nprocs=1).posix("/s/log", 0, write={100: 5000}, fsyncs=5000, write_time=70.0)
     for n in range(1100):
         job.posix(f"/s/small{n}", 0, read={100: 1}, meta_time=0.005)
-    job.section("operation", operation("fsync", 5000, fsync), operation("open", 1100, 5.5))
+    job.section("operation", operation("fsync", 5000, 70.0), operation("open", 1100, 5.5))
     rules = of(job, tmp_path)
     assert rules["many_small_files"].time_lost == pytest.approx(5.5, rel=0.1)
-    assert rules["many_small_files"].severity == severity
+    assert rules["many_small_files"].severity == "low"
 
 
 def test_buffering_costs_no_more_than_the_processor_did(tmp_path: Path) -> None:

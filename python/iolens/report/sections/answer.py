@@ -9,13 +9,13 @@ from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
 from iolens.rules.instead import instead, is_more, is_most
-from iolens.rules.load import SEVERITY
+from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
 __all__ = ["answer", "headline"]
 
-PROBLEM, LOOK, SHORT = (SEVERITY[name].default for name in ("high", "medium", "seconds"))
-"""Shares of the run time from which I/O is a problem, or worth a look; seconds of I/O that are no problem."""
+PROBLEM, SHORT = (SEVERITY[name].default for name in ("high", "seconds"))
+"""The share of the run time from which I/O is a problem; seconds of I/O that are none."""
 
 SHORT_RUN = 4 * SHORT
 """Seconds of a run that is too short to matter, where I/O is short."""
