@@ -161,6 +161,11 @@ bool instead_is_most(const struct digest *d, double run_time, double io_time)
 	       kind == STARTS || (kind == LATE && d->late.waited >= INSTEAD_MOST * run_time);
 }
 
+bool instead_computes_io(const struct digest *d)
+{
+	return d->used.computing >= INSTEAD_ALWAYS && d->used.computing <= INSTEAD_ONE_PROCESSOR;
+}
+
 static void add_faults(struct words *w, const struct digest *d, double run_time)
 {
 	add(w, "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",

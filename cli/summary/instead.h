@@ -13,6 +13,9 @@ double instead_faults(const struct digest *d);
 bool instead_is_more(const struct digest *d, double run_time, double io_time);
 bool instead_is_most(const struct digest *d, double run_time, double io_time);
 
+/* The process that is longest in I/O computes all the while: its calls copy from and to memory. Of threads it is not known. */
+bool instead_computes_io(const struct digest *d);
+
 /* "the processor, busy for 94 % of the run, most of it in cc1": "" where it is not known. Safe for a terminal. */
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT]);
 

@@ -101,6 +101,10 @@ void used_add_faults(struct digest_used *u, const struct used_storage *s, const 
 {
 	int64_t waits = waits_for_pages(f);
 	u->delay += clamp(f->delay, 0, idle(f));
+	if (f->known && f->io > u->most_io && f->end > f->start) {
+		u->most_io = f->io;
+		u->computing = f->processor / (f->end - f->start);
+	}
 	if (!faulted(f))
 		return;
 	u->faults += f->faults;

@@ -24,6 +24,8 @@ struct digest_used {
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated */
 	double delay;      /* s that first threads waited for a processor */
+	double most_io;    /* s in I/O of the process that is longest in it */
+	double computing;  /* for so much of its life that process used a processor: 1 = always, more = by threads */
 	double cpus;       /* that the job could use, 0 = not known */
 	size_t nprograms;
 	struct used_program program[USED_PROGRAMS];

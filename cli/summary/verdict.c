@@ -340,6 +340,8 @@ static void say(struct text *t, const struct digest *d, double share)
 	add_cause(t, d, kind);
 	if (instead_is_more(d, d->run_time, d->io.total))
 		add_more(t, d);
+	else if (instead_computes_io(d))
+		add(t, "; the processor is busy all the while, so it does not wait for storage");
 	if (d->run_time < SHORT_RUN && d->io.total < SHORT)
 		add(t, "; a run too short to matter");
 	else if (d->io.total < SHORT)

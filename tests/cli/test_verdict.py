@@ -556,6 +556,19 @@ def test_a_part_in_io_says_what_the_rest_is(
     assert more or "something else" not in said
 
 
+@pytest.mark.parametrize(("processor", "said"), [(9.6, True), (8.5, False), (13.0, False)])
+def test_calls_that_copy_do_not_wait_for_storage(
+    run_iolens: Run, tmp_path: Path, processor: float, said: bool
+) -> None:
+    """openssl enc: 5 of 10 s in calls, and a processor all the while. Of threads one may wait while others compute."""
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, write={4096: 50_000}, write_time=5.0)
+    job.section("process", {**used(0, processor), "io_time": 5.0, "write_time": 5.0})
+    log = job.save(tmp_path / "job.darshan")
+    words = "he processor is busy all the while, so it does not wait for storage"
+    assert verdict(run_iolens, log)["text"].endswith(f"; t{words}") == said
+    assert (f" T{words}." in report_text(run_iolens, log)) == said
+
+
 def test_a_large_part_is_known_whatever_has_no_time(run_iolens: Run, tmp_path: Path) -> None:
     """0.8 of 2 s are I/O; what was mapped could only make it more."""
     job = Job(nprocs=1, run_time=2).posix("/d/a", 0, read={MiB: 5}, read_time=0.8)

@@ -7,7 +7,7 @@ from typing import Any
 from iolens.metrics.metric import thresholds
 from iolens.rules.text import counted, write
 
-__all__ = ["instead", "is_more", "is_most"]
+__all__ = ["computes_io", "instead", "is_more", "is_most"]
 
 
 def _threshold(name: str) -> float:
@@ -42,6 +42,11 @@ def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) 
     if row["kind"] in ("page faults", "waiting", "late rank"):
         return _taken(row, run_time) > spent
     return 2 * spent < run_time and _taken(row, run_time) > 2 * spent
+
+
+def computes_io(row: dict[str, Any]) -> bool:
+    """Does the process that is longest in I/O compute all the while? Of threads it is not known: one may wait."""
+    return _threshold("always") <= (row["computing"] or 0) <= _threshold("one_processor")
 
 
 def instead(row: dict[str, Any], run_time: float | None) -> str:

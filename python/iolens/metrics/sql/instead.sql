@@ -17,7 +17,8 @@
 --   $waited_for of the run on: it is none of the I/O. kind is what it is mostly: late rank; page faults, where they are more
 --   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that used less
 --   having $brief_part of the processor time); the processor ($most of the run, with the time that processes waited for one:
---   delay), else the larger one of the processor and waiting (in runs of $worth_waiting and more).
+--   delay), else the larger one of the processor and waiting (in runs of $worth_waiting and more). computing: the part of its
+--   life for which the process that is longest in I/O used a processor ($always: its calls copy from and to memory).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
 -- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
@@ -43,6 +44,7 @@
 -- threshold most = 50 %: of the run, or of the processor time: what a reader should look at
 -- threshold worth_waiting = 0.1 s: a shorter run waits for its own start
 -- threshold delayed = 10 %: of the run: a wait for the processor from which it is said
+-- threshold always = 90 %: of a process's life on a processor: it waits for nothing
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
     SELECT *, user_time + system_time AS processor, coalesce(processor_wait, 0) AS queued,
@@ -91,7 +93,8 @@ WITH known AS (
 ), sums AS (
     SELECT log, count(*)::BIGINT AS processes, sum(processor) AS processor, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
         sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time,
-        coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief
+        coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
+        arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
     FROM of_process GROUP BY log
 ), closed AS (
     SELECT log, count(*) FILTER (user_time IS NULL OR user_time < 0)::BIGINT + coalesce(any_value(u.n), 0)::BIGINT AS unknown FROM process
@@ -112,7 +115,7 @@ WITH known AS (
     FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    waited, paged, faulting, late_wait, late, others,
+    waited, paged, faulting, late_wait, late, others, computing,
     CASE WHEN late_wait > 0 THEN 'late rank'
         WHEN faulting AND fault_time > busy AND (fault_time > waited OR unknown > 0) THEN 'page faults'
         WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'

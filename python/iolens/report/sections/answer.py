@@ -8,7 +8,7 @@ from iolens.report.document import Block, Column, FindingBlock, Note, Section, T
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
-from iolens.rules.instead import instead, is_more, is_most
+from iolens.rules.instead import computes_io, instead, is_more, is_most
 from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
@@ -106,7 +106,10 @@ def _instead(source: Source, share: float, run_time: float, spent: float, unknow
     for row in source.metric("instead"):
         text = instead(row, run_time)
         if text and share >= LOOK and not unknown:
-            return f" More goes into {text}." if is_more(row, run_time, spent) else ""
+            if is_more(row, run_time, spent):
+                return f" More goes into {text}."
+            busy = " The processor is busy all the while, so it does not wait for storage."
+            return busy if computes_io(row) else ""
         if text:
             part = "The largest part" if not is_most(row, run_time) else "It"
             return f" {'The largest known part' if unknown else part} is {text}."
