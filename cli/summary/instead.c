@@ -109,10 +109,12 @@ static double waited(const struct digest *d, double run_time, double io_time)
 	return run_time - d->used.processor - d->used.fault_time - io_time;
 }
 
-/* Of unobserved programs it is not known how long they computed. */
-static bool knows_all(const struct digest *d)
+/* How long programs computed that were not observed, or ended unseen, is known where a process waited for all of them. How
+ * long they waited for a processor is not. */
+static bool knows_all(const struct digest *d, double run_time)
 {
-	return !d->used.unknown && !d->unobserved;
+	bool little = d->used.has_rest && d->used.rest < INSTEAD_DELAYED * run_time;
+	return little || (!d->used.unknown && !d->unobserved);
 }
 
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
@@ -122,7 +124,7 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 		return NOTHING;
 	if (d->late.waited > 0)
 		return LATE;
-	double rest = knows_all(d) ? waited(d, run_time, io_time) : 0;
+	double rest = knows_all(d, run_time) ? waited(d, run_time, io_time) : 0;
 	if (faults_matter(d, run_time, io_time) && u->fault_time > busy(d) && u->fault_time > rest)
 		return FAULTS;
 	if (u->processes >= INSTEAD_MANY_PROCESSES && run_time < INSTEAD_BRIEF * (double)u->processes &&
@@ -130,7 +132,7 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 		return STARTS;
 	if (busy(d) >= INSTEAD_MOST * run_time)
 		return PROCESSOR;
-	if (!knows_all(d) || run_time < INSTEAD_WORTH_WAITING)
+	if (!knows_all(d, run_time) || run_time < INSTEAD_WORTH_WAITING)
 		return faults_matter(d, run_time, io_time) ? FAULTS : NOTHING;
 	return rest > busy(d) ? WAITING : PROCESSOR;
 }

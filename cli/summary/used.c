@@ -113,10 +113,9 @@ void used_add_faults(struct digest_used *u, const struct used_storage *s, const 
 	u->fault_time += waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
 }
 
-static void add_program(struct digest_used *u, const struct trailer_table *t, uint64_t row, double processor)
+static void add_program(struct digest_used *u, const char *exe, size_t n, double processor)
 {
-	size_t n, p = 0, from;
-	const char *exe = trailer_text(t, row, trailer_field(t, "exe"), 0, &n);
+	size_t p = 0, from;
 	for (from = n; from && exe[from - 1] != '/'; from--)
 		;
 	exe += from;
@@ -153,7 +152,18 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 	u->processes++;
 	u->processor += processor;
 	u->brief += processor < INSTEAD_BRIEF ? processor : 0;
-	add_program(u, t, row, processor);
+	size_t n;
+	const char *exe = trailer_text(t, row, trailer_field(t, "exe"), 0, &n);
+	add_program(u, exe, n, processor);
+}
+
+void used_add_rest(struct digest_used *u, double processor)
+{
+	static const char name[] = "programs that were not observed";
+	u->has_rest = true;
+	u->rest += processor;
+	u->processor += processor;
+	add_program(u, name, sizeof name - 1, processor);
 }
 
 void used_read_platform(struct digest_used *u, const struct trailer_table *t)

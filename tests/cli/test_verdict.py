@@ -477,6 +477,34 @@ def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        (
+            6.0,
+            "; it is the processor, busy for 61 % of the run, most of it in programs that were not observed",
+        ),
+        (3.0, ""),
+        (0.1, "; it is waiting, 98 % of the run, most likely for a timer, a lock or another process"),
+    ],
+)
+def test_what_unobserved_programs_computed_is_known_of_all_together(
+    run_iolens: Run, tmp_path: Path, rest: float, expected: str
+) -> None:
+    """How long they waited for a processor is not: a wait is named only where they hardly computed."""
+    row = {"rank": 0, "program": "/usr/bin/go", "reason": "static", "count": 1}
+    job = of(used(0, 0.1, ended="exec"), used(1, -1.0, system_time=-1.0, ended="signal")).section(
+        "unobserved", row
+    )
+    job.section("operation", {**operation("processor", 1, rest), "interface": "unobserved"})
+    log = job.save(tmp_path / "job.darshan")
+    text = verdict(run_iolens, log)["text"]
+    assert text == f"I/O is not the cause here: 0.5 % of the run time{expected}"
+    with Dataset(log) as data:
+        (found,) = data.metric("instead")
+    assert instead(found, 10.0) in expected and bool(found["kind"]) == bool(expected)
+
+
+@pytest.mark.parametrize(
     ("size", "level", "text"),
     [
         (
@@ -590,6 +618,15 @@ def test_of_programs_that_do_no_io(observe: Observe, run_iolens: Run, tmp_path: 
     busy, asleep = (float(row["user_time"]) + float(row["system_time"]) for row in rows)
     assert 0.45 <= busy <= 0.7 and asleep < 0.3
     assert int(rows[1]["waits"]) >= 1 and int(rows[1]["major_faults"]) >= 0
+    assert "it is waiting," in verdict(run_iolens, seen.log)["text"]
+
+
+def test_of_a_process_that_is_killed(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    """It could not say what it used of a processor: its parents' waits tell."""
+    seen = observe(["sh", "-c", "timeout -s KILL 1 tail -f /dev/null; true"], cwd=tmp_path)
+    assert any(float(row["user_time"]) < 0 for row in seen.sections["process"])
+    (rest,) = (row for row in seen.sections["operation"] if row["name"] == "processor")
+    assert 0 <= float(rest["time"]) < 0.3
     assert "it is waiting," in verdict(run_iolens, seen.log)["text"]
 
 

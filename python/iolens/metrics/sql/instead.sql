@@ -1,7 +1,8 @@
 -- title: What the time goes into besides I/O
 -- topic: job
 -- layout: table
--- definition: processor is the processor time of all processes, by the kernel's count; program is the one that used
+-- definition: processor is the processor time of all processes, by the kernel's count, with that of programs that were
+--   not observed where a process waited for all of them (operation unobserved, processor); program is the one that used
 --   most of it, program_part its part. faults are pages that processes waited for until they came from storage,
 --   fault_bytes what was read for them and ahead of them. fault_time is what this took, of each process at most what it
 --   slept: what it neither ran, nor waited for a processor, nor was in I/O. Of a process that waited for little else (each
@@ -43,7 +44,7 @@
 -- threshold brief_part = 33 %: of the processor time, in processes that use less: else a few long ones are most of it
 -- threshold most = 50 %: of the run, or of the processor time: what a reader should look at
 -- threshold worth_waiting = 0.1 s: a shorter run waits for its own start
--- threshold delayed = 10 %: of the run: a wait for the processor from which it is said
+-- threshold delayed = 10 %: of the run: a wait for the processor from which it is said; unobserved programs that used it longer may have waited
 -- threshold always = 90 %: of a process's life on a processor: it waits for nothing
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
@@ -85,17 +86,20 @@ WITH known AS (
     SELECT *, CASE WHEN major_faults <= 0 AND fault_bytes <= 0 THEN 0
         WHEN paged THEN most_paging ELSE least(most_paging, greatest(major_faults * each_wait, fault_bytes / rate)) END AS fault_time
     FROM timed JOIN pace USING (log)
+), unseen AS (
+    SELECT log, sum(time) AS unseen FROM operation WHERE interface = 'unobserved' AND name = 'processor' GROUP BY log
 ), by_program AS (
     SELECT log, regexp_extract(exe, '[^/]*$') AS program, sum(processor) AS processor FROM of_process GROUP BY log, program
+    UNION ALL SELECT log, 'programs that were not observed', unseen FROM unseen
 ), program AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) AS processor, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
+    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, any_value(unseen) AS unseen, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
         sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time,
         coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
         arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
-    FROM of_process GROUP BY log
+    FROM of_process LEFT JOIN unseen USING (log) GROUP BY log
 ), closed AS (
     SELECT log, count(*) FILTER (user_time IS NULL OR user_time < 0)::BIGINT + coalesce(any_value(u.n), 0)::BIGINT AS unknown FROM process
     LEFT JOIN (SELECT log, sum(count) AS n FROM unobserved GROUP BY log) AS u USING (log)
@@ -104,7 +108,7 @@ WITH known AS (
     SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
         coalesce(io_time, 0) - coalesce(late_wait, 0) AS spent,
         greatest(0, run_time - processor - fault_time - spent) AS waited, requests.log IS NULL AS paged,
-        unknown = 0 AND run_time >= $worth_waiting AS rest_known
+        unknown = 0 OR coalesce(unseen < $delayed * run_time, false) AS all_known
     FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
     LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
     LEFT JOIN (SELECT log, least(waited, io_time) AS late_wait, late, others FROM metric.late_ranks JOIN metric.headline USING (log)
@@ -117,9 +121,9 @@ WITH known AS (
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
     waited, paged, faulting, late_wait, late, others, computing,
     CASE WHEN late_wait > 0 THEN 'late rank'
-        WHEN faulting AND fault_time > busy AND (fault_time > waited OR unknown > 0) THEN 'page faults'
+        WHEN faulting AND fault_time > busy AND (fault_time > waited OR NOT all_known) THEN 'page faults'
         WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'
         WHEN busy >= $most * run_time THEN 'processor'
-        WHEN NOT rest_known THEN CASE WHEN faulting THEN 'page faults' END
+        WHEN NOT all_known OR run_time < $worth_waiting THEN CASE WHEN faulting THEN 'page faults' END
         WHEN waited > busy THEN 'waiting' ELSE 'processor' END AS kind
 FROM named ORDER BY log
