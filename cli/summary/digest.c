@@ -316,6 +316,7 @@ static void show_renamed(struct digest_file *from, const char *final)
 	size_t directory = slash ? (size_t)(slash - final) + 1 : 0;
 	bool same = directory && !strncmp(from->name, final, directory) && !strchr(from->name + directory, '/');
 	size_t n = strlen(final) + strlen(from->name) + sizeof ", written as ";
+	from->final = final;
 	from->shown = malloc(n);
 	if (from->shown)
 		snprintf(from->shown, n, "%s, written as %s", final, from->name + (same ? directory : 0));

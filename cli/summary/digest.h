@@ -24,7 +24,8 @@ struct digest_interface {
 struct digest_file {
 	uint64_t id;
 	const char *name;
-	char *shown; /* its final name, if it was written under a temporary one: "ck.bin, written as ck.tmp"; NULL = name */
+	const char *final;     /* the name it got, if it was written under a temporary one; NULL = name */
+	char *shown;           /* likewise, with both: "ck.bin, written as ck.tmp" */
 	uint64_t renamed_from; /* id of the file that got this name; 0 = none */
 	int64_t renamed_away;  /* how often it lost this name to another */
 	int64_t renamed_to;    /* how often a file got this name: so many files had it in turn */
@@ -169,6 +170,10 @@ double digest_file_time(const struct digest_file *f);
 static inline const char *digest_file_shown(const struct digest_file *f)
 {
 	return f->shown ? f->shown : f->name;
+}
+static inline const char *digest_file_final(const struct digest_file *f)
+{
+	return f->final ? f->final : f->name;
 }
 double digest_interface_time(const struct digest_interface *i);
 

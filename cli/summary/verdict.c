@@ -135,7 +135,7 @@ static void add_flow(struct text *t, const struct flow *f, enum io_op op)
 		add(t, " on average");
 	if (f->file) {
 		add(t, read ? " from " : " to ");
-		add_name(t, f->file->name);
+		add_name(t, digest_file_final(f->file));
 	}
 }
 

@@ -77,6 +77,13 @@ def two_files() -> Job:
     return job.section("process", process(0, 8.0, write=8.0))
 
 
+def renamed() -> Job:
+    job = Job(nprocs=1, run_time=10)
+    job.posix("/d/ck.bin.tmp", 0, write={MiB: 40}, write_time=4.0, opens=1, rename_sources=1)
+    job.posix("/d/ck.bin", 0, opens=0, rename_targets=1, renamed_from=job.name("/d/ck.bin.tmp"))
+    return job.section("process", process(0, 4.0, write=4.0))
+
+
 def forced() -> Job:
     job = Job(nprocs=1, run_time=100).posix("/d/a", 0, write={100: 500}, write_time=30.0)
     job.section("operation", operation("fsync", 500, 29.0), operation("stat", 5, 0.1))
@@ -173,6 +180,7 @@ def copied() -> Job:
     [
         (small_reads, ("problem", 0.62, "62~reading: 48 million reads of 512 B from data.bin")),
         (two_files, ("look", 0.08, "8.0~writing: 7 writes of 1.0 MiB on average")),
+        (renamed, ("problem", 0.4, "40~writing: 40 writes of 1.0 MiB to ck.bin")),
         (forced, ("problem", 0.305, "30~writing: 500 fsync calls")),
         (looked_up, ("problem", 0.31, "31~metadata: 1.2 million stat calls")),
         (asked_once, ("problem", 0.31, "31~metadata: 1 stat call")),
