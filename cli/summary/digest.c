@@ -535,6 +535,7 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 	code = digest_read_trailer(d, err);
 	estimate(d, e);
 	digest_take_late(d, e);
+	digest_take_pipes(d, e);
 	digest_estimate_free(e);
 	find_rereading(d);
 	find_startup(d);

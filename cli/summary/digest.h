@@ -125,7 +125,8 @@ struct digest {
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
 	struct interval_union io;
 	struct digest_late late; /* not in `io`; where it is measured */
-	bool estimated;          /* it is not measured: of records, of what the program called itself */
+	double in_pipes; /* s of waiting for the other end of named pipes, not in `io`; where that is estimated */
+	bool estimated;  /* it is not measured: of records, of what the program called itself */
 	bool mpi;
 	int64_t processes, folded_opens, folded_files; /* about so many */
 	int64_t unfinished;                            /* processes whose end was not seen: killed, or still running */
@@ -205,7 +206,10 @@ struct digest_estimate;
 struct digest_estimate *digest_estimate_make(void);
 /* A record of an interface; those of MPI-IO come first. */
 int digest_estimate_add(struct digest_estimate *e, struct log_records *records, const struct log_record *r);
+double digest_estimate_sum(const struct digest_estimate *e); /* with overlapping calls, which may exceed the run time */
 bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out);
+/* Waiting in named pipes is none of the time in I/O, where that is estimated. */
+void digest_take_pipes(struct digest *d, const struct digest_estimate *e);
 /* Waiting for a rank that comes late is none of the time in I/O, where that is measured and the wait is much. */
 void digest_take_late(struct digest *d, const struct digest_estimate *e);
 void digest_estimate_free(struct digest_estimate *e);

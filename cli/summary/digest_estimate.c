@@ -128,14 +128,20 @@ int digest_estimate_add(struct digest_estimate *e, struct log_records *records, 
 	return 0;
 }
 
-bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out)
+double digest_estimate_sum(const struct digest_estimate *e)
 {
-	double longest = 0, all = 0;
+	double longest = 0;
 	for (size_t n = 0; n < e->ranks.used; n++)
 		longest = e->by_rank[n] > longest ? e->by_rank[n] : longest;
+	return longest + e->shared;
+}
+
+bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out)
+{
+	double all = 0;
 	for (int op = 0; op < IO_OPS; op++)
 		all += e->by_op[op];
-	*out = (struct interval_union){.total = longest + e->shared};
+	*out = (struct interval_union){.total = digest_estimate_sum(e)};
 	out->total = out->total < run_time ? out->total : run_time;
 	for (int op = 0; op < IO_OPS && all > 0; op++)
 		out->by_op[op] = out->total * e->by_op[op] / all;

@@ -97,7 +97,7 @@ static bool faults_matter(const struct digest *d, double run_time, double io_tim
 }
 
 /* Of the time that is not I/O: what takes most. */
-enum kind { NOTHING, LATE, FAULTS, STARTS, PROCESSOR, WAITING };
+enum kind { NOTHING, LATE, PIPES, FAULTS, STARTS, PROCESSOR, WAITING };
 
 static double busy(const struct digest *d)
 {
@@ -120,6 +120,8 @@ static bool knows_all(const struct digest *d, double run_time)
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
 {
 	const struct digest_used *u = &d->used;
+	if (run_time > 0 && d->in_pipes > INSTEAD_WAITED_FOR * run_time)
+		return PIPES;
 	if (!u->processes || run_time <= 0)
 		return NOTHING;
 	if (d->late.waited > 0)
@@ -142,6 +144,8 @@ bool instead_is_more(const struct digest *d, double run_time, double io_time)
 {
 	bool faults = faults_matter(d, run_time, io_time) && d->used.fault_time > io_time;
 	switch (kind_of(d, run_time, io_time)) {
+	case PIPES:
+		return d->in_pipes > io_time;
 	case LATE:
 		return faults || d->late.waited > io_time;
 	case STARTS:
@@ -160,7 +164,8 @@ bool instead_is_most(const struct digest *d, double run_time, double io_time)
 	enum kind kind = kind_of(d, run_time, io_time);
 	return (kind == PROCESSOR && busy(d) >= INSTEAD_MOST * run_time) ||
 	       (kind == WAITING && waited(d, run_time, io_time) >= INSTEAD_MOST * run_time) || kind == FAULTS ||
-	       kind == STARTS || (kind == LATE && d->late.waited >= INSTEAD_MOST * run_time);
+	       kind == STARTS || (kind == LATE && d->late.waited >= INSTEAD_MOST * run_time) ||
+	       (kind == PIPES && d->in_pipes >= INSTEAD_MOST * run_time);
 }
 
 bool instead_computes_io(const struct digest *d)
@@ -182,6 +187,9 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 	switch (kind_of(d, run_time, io_time)) {
 	case FAULTS:
 		add_faults(&w, d, run_time);
+		return;
+	case PIPES:
+		add(&w, "waiting, %.0f %% of the run, for the other ends of named pipes", 100 * d->in_pipes / run_time);
 		return;
 	case LATE:
 		add(&w, "waiting, %.0f %% of the run: %s in MPI-IO for rank %lld, which comes late",

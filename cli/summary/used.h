@@ -22,7 +22,7 @@ struct digest_used {
 	double brief;      /* of it, of processes that used little */
 	bool has_rest;     /* what is not known of each is in it, too: */
 	double rest;
-	int64_t faults;    /* pages that a process waited for until they came from storage */
+	int64_t faults; /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated */
 	double delay;      /* s that first threads waited for a processor */

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import operation, process
@@ -71,6 +73,20 @@ def opens(*waits: tuple[float, float], answered: float = 0.0, size: int = 6) -> 
 def test_a_slow_metadata_server_is_no_pipe(tmp_path: Path, job: Job, waits: bool) -> None:
     rules = of(job, tmp_path)
     assert ("waits_in_file" in rules, "metadata_time" in rules) == (waits, not waits)
+
+
+@pytest.mark.parametrize(("size", "level"), [(6, "good"), (4 << 20, "problem")], ids=["pipes", "data"])
+def test_waiting_in_pipes_is_no_time_in_io(
+    tmp_path: Path, run_iolens: Callable[..., Any], size: int, level: str
+) -> None:
+    """Of a foreign log, which does not tell pipes from files: 299 of 400 s in opens that end together."""
+    job = opens((1, 300), (2, 300.2), answered=90, size=size)
+    log = job.save(tmp_path / "job.darshan")
+    found = json.loads(run_iolens(["info", "--json", log]).stdout)["verdict"]
+    text = json.loads(run_iolens(["report", "--json", log]).stdout)["jobs"][0]
+    assert found["level"] == text["verdict"] == level
+    words = "t is waiting, 75 % of the run, for the other ends of named pipes"
+    assert (f"; i{words}" in found["text"], f" I{words}." in text["headline"]) == (level == "good",) * 2
 
 
 def test_workers_that_wait_in_pipes_are_named() -> None:

@@ -66,9 +66,8 @@ def headline(source: Source) -> tuple[str, str]:
             f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
         )
         return "unknown", f"{known}; the run time is not known, so its share is not. {_amounts(row)}.{why}"
-    for other in source.metric("instead"):  # waiting for a late rank is none of it
-        spent -= other["late_wait"]
-        share -= other["late_wait"] / row["run_time"]
+    waited = min(spent, _waited(source, row["basis"]))
+    spent, share = spent - waited, share - waited / row["run_time"]
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
     scale = share / row["io_share"] if row["io_share"] else 1
@@ -91,6 +90,13 @@ def headline(source: Source) -> tuple[str, str]:
     return verdict, f"{took}: {words}.{why}{others}" + (f" But {not_known}." if not_known else "")
 
 
+def _waited(source: Source, basis: str) -> float:
+    """Seconds of the time in I/O calls that are none: for a late rank, or, where it is estimated, in named pipes."""
+    if basis == "records":
+        return sum(float(row["waited"]) for row in source.metric("pipe_waits"))
+    return sum(float(row["late_wait"]) for row in source.metric("instead"))
+
+
 def _kinds(shares: dict[str, float], share: float) -> str:
     """The kind with more than half of the time in I/O, or the two that take most: as cli/summary/verdict.c."""
     words = {"read": "reading", "write": "writing", "meta": "metadata"}
@@ -103,6 +109,10 @@ def _kinds(shares: dict[str, float], share: float) -> str:
 
 def _instead(source: Source, share: float, run_time: float, spent: float, unknown: bool) -> str:
     """What the time goes into, where it is not I/O. unknown: I/O may be more than its share."""
+    for row in source.metric("pipe_waits"):
+        if row["waited"] > 0.2 * run_time:
+            part = write(min(1.0, row["waited"] / run_time), "percent")
+            return f" It is waiting, {part} of the run, for the other ends of named pipes."
     for row in source.metric("instead"):
         text = instead(row, run_time)
         if text and share >= LOOK and not unknown:
