@@ -273,6 +273,7 @@ static int write_log(const struct options *o, const struct session_dir *session,
 				   .command = end->pid,
 				   .status = end->status,
 				   .command_io = end->io[STATE_IO_READS] ? end->io : NULL,
+				   .command_used = end->used,
 				   .found = found,
 				   .wrote = remember_log,
 				   .context = w};

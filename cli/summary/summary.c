@@ -287,7 +287,7 @@ static void print_findings(FILE *out, const struct digest *d)
 	if (d->reread >= MUCH_REREAD && 10 * d->reread >= read) {
 		label(out, "read again");
 		fprintf(out, "%s of %s, most from ", B(d->reread), B(read));
-		print_tail(out, d->most_reread->name, NAME_WIDTH - 20);
+		print_tail(out, digest_file_final(d->most_reread), NAME_WIDTH - 20);
 		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
 	}
 	char text[STARTUP_TEXT];

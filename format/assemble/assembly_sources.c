@@ -173,6 +173,14 @@ static uint64_t held(const struct log_container *c)
 	return modules | (uint64_t)(c->names.length > 0) << ASSEMBLY_NAMES;
 }
 
+static bool use_is_unknown(const struct state_process *p, const struct state_unobserved *started)
+{
+	int64_t any = 0;
+	for (int n = 0; n < STATE_USED_COUNT; n++)
+		any |= p->used_at_end[n];
+	return !any || !p->end_reason || p->lost_children || started->count;
+}
+
 /* By the kernel, who may have been asked before the end, and by the records. */
 static int measure_moved(struct store_reader *i, struct assembly_source *s, struct log_error *err)
 {
@@ -180,6 +188,8 @@ static int measure_moved(struct store_reader *i, struct assembly_source *s, stru
 	bool asked = p->kernel_at_end[STATE_IO_READS];
 	int64_t seen[2];
 	memcpy(s->used, p->end_reason ? p->used_at_end : p->used_at_start, sizeof s->used);
+	s->unknown_use = use_is_unknown(p, i->state->unobserved);
+	s->became = p->end_reason == STATE_END_EXEC;
 	for (int k = 0; asked && k < 2; k++) {
 		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k] + p->own_moved[k];
 		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];

@@ -82,7 +82,7 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
 def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
     """By log: a sentence on what the time goes into where it is not I/O; is it more than an I/O worth a look?"""
     from iolens.rules.instead import instead, is_more, is_most
-    from iolens.rules.load import SEVERITY
+    from iolens.rules.load import LOOK
 
     jobs = {row["log"]: row for row in data.metric("headline") if row["run_time"]}
     said: dict[int, tuple[str, bool]] = {}
@@ -90,8 +90,9 @@ def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
         if row["log"] not in jobs:
             continue
         run_time, spent = jobs[row["log"]]["run_time"], jobs[row["log"]]["io_time"] or 0.0
+        spent -= row["late_wait"]
         text = instead(row, run_time)
-        if text and spent >= SEVERITY["medium"].default * run_time:
+        if text and spent >= LOOK * run_time:
             if is_more(row, run_time, spent):
                 said[row["log"]] = f"Something else takes more time than I/O: {text}.", True
         elif text:
