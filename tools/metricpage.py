@@ -34,7 +34,11 @@ def _entry(metric: Metric) -> Iterator[str]:
     yield ""
     yield metric.definition[0].upper() + metric.definition[1:]
     yield ""
-    said = [f"* {k}: {v}" for k in ("needs", "caveats", "source") if (v := getattr(metric, k)) and v != _UNSAID.get(k)]
+    said = [
+        f"* {k}: {v}"
+        for k in ("needs", "caveats", "source")
+        if (v := getattr(metric, k)) and v != _UNSAID.get(k)
+    ]
     yield from (*said, *([""] if said else []))
 
 

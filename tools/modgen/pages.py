@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from description import SIZE_BINS, Table, expand, maps_of
 
-
 HEAD = """\
 # Counters
 
