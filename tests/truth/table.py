@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,7 @@ def twins(cases: Sequence[Case]) -> str:
     codes = Counter(code for case in cases if case.twin.triggers for code in case.twin.triggers.critical)
     if codes:
         said += f" Critical triggers of Drishti in twins: {', '.join(f'{c} in {n}' for c, n in codes.most_common())}."
-    return said
+    return textwrap.fill(said, 119)
 
 
 def drishti_score(cases: Sequence[Case]) -> tuple[float, float] | None:

@@ -196,21 +196,20 @@ def totals(rows: Sequence[Row]) -> str:
     )
 
 
-def drishti(rows: Sequence[Row]) -> str:
-    """How often a critical trigger of Drishti blames I/O, by the expert's verdict; "" where it was not asked."""
+def drishti(rows: Sequence[Row]) -> Iterator[str]:
+    """How often a critical trigger of Drishti blames I/O, by the expert's verdict; nothing where it was not asked."""
     asked = [row for row in rows if row.said and row.said.drishti is not None]
 
     def blamed(expected: str) -> str:
         of = [row for row in asked if row.expected == expected and row.said]
         return f"{sum(bool(row.said and row.said.drishti) for row in of)} of {len(of)}"
 
-    if not asked:
-        return ""
-    return (
-        f"\n\nDrishti read {len(asked)} of these logs. It has a critical trigger for {blamed('io')} programs "
-        f"that are slow because of I/O, {blamed('mixed')} mixed ones, and "
-        f"{blamed('not')} that are slow for other reasons."
-    )
+    if asked:
+        said = (
+            f"Drishti read {len(asked)} of these logs. It has a critical trigger for {blamed('io')} programs that are "
+            f"slow because of I/O, {blamed('mixed')} mixed ones, and {blamed('not')} that are slow for other reasons."
+        )
+        yield from ("", textwrap.fill(said, 119))
 
 
 def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
@@ -229,7 +228,8 @@ def put(page: Path, rows: Sequence[Row]) -> None:
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     run = sorted((r for r in rows if r.said and r.result in RESULTS), key=lambda r: RESULTS.index(r.result))
     lines = [
-        f"{totals(rows)} One run of each.{drishti(rows)}",
+        textwrap.fill(f"{totals(rows)} One run of each.", 119),
+        *drishti(rows),
         "",
         "Not right:",
         "",
