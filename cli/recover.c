@@ -62,8 +62,7 @@ static int add_job(struct options *o, const char *job)
 }
 
 static const struct choice table[] = {
-	{"job", "N", choice_job,
-	 "instead of STORE: what ended processes of your scheduler's job N left on this node",
+	{"job", "N", choice_job, "instead of STORE: what ended processes of your scheduler's job N left on this node",
 	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"move", "DIRECTORY", choice_text, "move the stores to DIRECTORY, and make no log",
 	 .at = offsetof(struct options, move)},
@@ -92,11 +91,10 @@ static const struct choices recover_choices = {
 		  "their logs\n"
 		  "where iolens run would have, and removes the sessions. Sessions with running processes are named "
 		  "and kept.\n",
-	.after =
-		"If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for "
-		"the rest.\n"
-		"Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, with a name as "
-		"Darshan's.\n",
+	.after = "If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for "
+		 "the rest.\n"
+		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, with a name as "
+		 "Darshan's.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };
