@@ -1,5 +1,5 @@
 -- title: Jobs
--- definition: of job_search, $rows rows after the first $skip, in order of $by, unknown values last.
+-- definition: jobs of job_search: $rows after the first $skip, in order of $by; unknown values last.
 -- parameter by (start): what they are sorted by: start, job_id, user, application, cluster, nprocs, run_time, io_time,
 --   bytes_read, bytes_written, time_lost, findings
 -- parameter down (1): 1: the largest, or the last, first
