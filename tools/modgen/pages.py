@@ -12,8 +12,8 @@ Made by `tools/modgen` from `modules/*/*.toml`: do not edit.
 
 A log names `posix.opens` `POSIX_OPENS`, and times and variances with an `F_`: `POSIX_F_READ_TIME`. An array has a name
 for each element: `posix.size_read` has `POSIX_SIZE_READ_0_100` to `POSIX_SIZE_READ_1G_PLUS`, `posix.access`
-`POSIX_ACCESS1_ACCESS` to `POSIX_ACCESS4_ACCESS`, `posix.access_count` `POSIX_ACCESS1_COUNT` to `POSIX_ACCESS4_COUNT`.
-Rows show other names; *unnamed*: none.
+`POSIX_ACCESS1_ACCESS` to `POSIX_ACCESS4_ACCESS`, `posix.access_count` `POSIX_ACCESS1_COUNT` to `POSIX_ACCESS4_COUNT`,
+`lustre.ost_id` `LUSTRE_OST_ID_0` and on. Rows show other names; *unnamed*: none.
 
 [Merged](#merge-rules): how records of several ranks become one; empty: `any`. [Role](#roles): what analysis takes the
 counter for. A column without an entry is left out. Counters that mean the same in several modules stand
@@ -47,7 +47,7 @@ def usual_names(owner: Table, f: Table) -> list[str]:
         return [f"{owner['prefix']}{upper.removesuffix('_COUNT')}{n + 1}_COUNT" for n in range(f["count"])]
     if f["reduce"] == "top4":
         return [f"{owner['prefix']}{upper}{n + 1}_{upper}" for n in range(f["count"])]
-    if f["count"] > 1:
+    if "bins" in f:
         return [f"{owner['prefix']}{upper}_{size}" for size in SIZE_BINS.split()]
     return [owner["prefix"] + (owner.get("infix", "F_") if f["type"] == "f64" else "") + upper]
 
@@ -56,11 +56,9 @@ def docs_row(owner: Table, f: Table) -> tuple[str, ...]:
     """Of a counter: unit, merge rule, role, meaning."""
     counts = f["follows"] and f["name"] == f"{f['follows']}_count"
     doc = f"How often each `{f['follows']}` occurred." if counts else f["doc"]
-    if f["length"]:
-        doc += f" `{owner['prefix']}{f['name'].upper()}_*`."
-    elif not f["darshan"]:
+    if not (f["darshan"] or f["length"]):
         doc += " Unnamed."
-    elif f["darshan"] != usual_names(owner, f):
+    elif f["darshan"] and f["darshan"] != usual_names(owner, f):
         doc += f" {' … '.join(f'`{n}`' for n in dict.fromkeys([f['darshan'][0], f['darshan'][-1]]))}."
     merged, role = (text if text not in ("any", "none") else "" for text in (f["reduce"], f["role"]))
     return f["unit"], merged, role, doc
@@ -95,16 +93,31 @@ def docs_rows(module: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from ((before + f["name"], docs_row(owner, f)) for f in shown_once(owner))
 
 
+def docs_names(key: str, owner: Table) -> str:
+    """How names in the log begin, unless with the module's name."""
+    named = any(f["darshan"] for f in owner["fields"])
+    if not named or (owner["prefix"] == f"{key.upper()}_" and owner.get("infix", "F_") == "F_"):
+        return ""
+    return f" Names in logs: `{owner['prefix']}…`{'' if owner.get('infix', 'F_') else ', without `F_`'}."
+
+
 def docs_module(module: Table, common: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    yield from (f"## {module['name']}", "", f"{module['doc']} Record version {module['version']}.")
-    key, also = module["key"], [name for name, cells in docs_rows(module) if common.get(name) == cells]
+    key = module["key"]
+    says = f"{module['doc']} Record version {module['version']}.{docs_names(key, module)}"
+    yield from (f"## {module['name']}", "", says)
+    also = [name for name, cells in docs_rows(module) if common.get(name) == cells]
     if also:
         yield from ("", f"As in several modules: {', '.join(f'`{key}.{name}`' for name in also)}.")
     for before, owner in owners(module):
         rows = {before + f["name"]: docs_row(owner, f) for f in shown_once(owner)}
         own = {f"{key}.{name}": cells for name, cells in rows.items() if name not in also}
         if own:
-            yield from ("", *([owner["doc"], ""] if before else []), *docs_table(own), *docs_lists(owner))
+            yield from (
+                "",
+                *([owner["doc"] + docs_names(key, owner), ""] if before else []),
+                *docs_table(own),
+                *docs_lists(owner),
+            )
     yield ""
 
 
