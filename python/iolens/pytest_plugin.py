@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import os
 import re
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -83,16 +82,15 @@ def _command_line() -> list[str]:
 
 
 def _again() -> int:
+    from iolens.program import run_in_place
+
     iolens = Path(sysconfig.get_path("scripts")) / "iolens"
     if not iolens.exists():
         raise pytest.UsageError(f"--io-limits: there is no {iolens}; install iolens in this environment")
     command = _command_line()
     with tempfile.TemporaryDirectory(prefix="iolens-pytest-") as folder:
         log = f"{folder}/tests.darshan"
-        started = subprocess.Popen([iolens, "run", "--quiet", "-o", log, "--", *command])
-        while True:
-            with contextlib.suppress(KeyboardInterrupt):  # is pytest's, which goes on to its summary
-                return started.wait()
+        return run_in_place([iolens, "run", "--quiet", "-o", log, "--", *command])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

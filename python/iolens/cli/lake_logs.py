@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from iolens.error import USAGE, IolensError
+from iolens.program import run_in_place
 
 if TYPE_CHECKING:
     from iolens.fleet.archive import Source
@@ -30,13 +29,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> int:
             else argument
             for argument in arguments
         ]
-        # What ends this process ends the command, and copies of logs are removed.
-        child = subprocess.Popen([program, command, *given])
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, frame: child.send_signal(number))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells the command itself
-        code = child.wait()
-    return code if code >= 0 else 128 - code
+        return run_in_place([program, command, *given])  # copies of logs are removed after it
 
 
 def _path(named: str, stack: ExitStack) -> str:
