@@ -18,9 +18,8 @@ struct options {
 
 static const struct choice table[] = {
 	{"static-ldflags", NULL, choice_flag,
-	 "instead: linker options for iolens in a static program; the arguments are its static libraries of MPI, "
-	 "HDF5\n"
-	 "and PnetCDF",
+	 "instead: linker options for iolens in a static program; the arguments are its static\n"
+	 "libraries of MPI, HDF5 and PnetCDF",
 	 offsetof(struct options, linked), 0, 0, false, NULL, NULL},
 	{"pkg-config", NULL, choice_flag, "with --static-ldflags: as a file for pkg-config (NAME.pc)",
 	 offsetof(struct options, package), 0, 0, false, NULL, NULL},

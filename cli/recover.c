@@ -93,8 +93,8 @@ static const struct choices recover_choices = {
 		  "and kept.\n",
 	.after = "If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for "
 		 "the rest.\n"
-		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, with a name as "
-		 "Darshan's.\n",
+		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, under "
+		 "Darshan's naming scheme.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };

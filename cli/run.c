@@ -102,8 +102,8 @@ static const struct choices run_choices = {
 		  "Runs COMMAND and writes one log of what its whole process tree reads and writes. COMMAND keeps its "
 		  "standard\n"
 		  "input, output, exit code and signals; a summary follows on standard error.\n",
-	.after = "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, with a name as "
-		 "Darshan's.\n"
+	.after = "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, under "
+		 "Darshan's naming scheme.\n"
 		 "Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
