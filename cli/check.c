@@ -173,10 +173,9 @@ static const struct choices check_choices = {
 	.command = "check",
 	.before = "check [OPTION...] LOG...\n"
 		  "\n"
-		  "Reads every byte of a log and reports what violates the format, one line per fault with its "
-		  "location:\n"
-		  "damaged regions, records without a name, ranks outside the job, impossible values, incomplete "
-		  "modules.\n",
+		  "Reads every byte of a log and reports violations of the format, one line each with its location: "
+		  "damaged regions,\n"
+		  "records without a name, ranks outside the job, impossible values, incomplete modules.\n",
 	.after = "Exit codes: 0 sound, 1 faults that leave everything readable, 2 wrong usage, 3 unreadable, 4 partly "
 		 "readable.\n",
 	.table = table,

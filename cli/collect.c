@@ -47,12 +47,11 @@ static const struct choices collect_choices = {
 		"collect [OPTION...] SPOOL AREA\n"
 		"\n"
 		"Run as root. Moves the logs in the directory SPOOL, where every user may write, into "
-		"AREA/YEAR/MONTH/DAY, "
-		"where\n"
-		"only the caller may. A log keeps its owner: this user can read it, not remove it. Other files (links, "
-		"pipes,\n"
-		"files with a second name elsewhere) stay where they are, and a line names each.\n",
-	.after = "Exit code 4 if something was left in SPOOL, 3 if one of the directories is not fit for it.\n",
+		"AREA/YEAR/MONTH/DAY, where\n"
+		"only the caller may. A log's owner can read it, not remove it. Other files (links, pipes, files with "
+		"a second\n"
+		"name elsewhere) stay, and a line names each.\n",
+	.after = "Exit code 4 if something was left in SPOOL, 3 if a directory is unfit.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.arguments = "DIRECTORY",

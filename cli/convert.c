@@ -85,7 +85,7 @@ static const struct choice table[] = {
 	{"anonymize", "PASSPHRASE", set_key,
 	 "pseudonyms for path components, record ids, command line, user, job and hosts;\n"
 	 "the same passphrase gives the same pseudonyms. Mount points stay. The result is\n"
-	 "searched for anything that should be gone, and removed if there is any",
+	 "searched for names, and removed if any is left",
 	 .expect = "a passphrase that is not empty"},
 };
 
@@ -95,8 +95,8 @@ static const struct choices convert_choices = {
 		  "\n"
 		  "Rewrites LOG in the newest format (3.41), each region as one compressed stream. NEWLOG must not "
 		  "exist.\n"
-		  "Traces are written so that released Darshan tools can read them: without the thread handles of "
-		  "development versions.\n",
+		  "Traces are written as released Darshan tools read them: without the thread handles of development "
+		  "versions.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but a module was left "
 		 "out.\n",
 	.table = table,

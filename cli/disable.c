@@ -16,9 +16,9 @@ static const struct choices disable_choices = {
 	.command = "disable",
 	.before = "disable\n"
 		  "\n"
-		  "From now on none of your programs is observed, on any machine that has this home directory, but for "
-		  "those under\n"
-		  "iolens run. Programs that run already are not affected. iolens enable undoes it.\n",
+		  "From now on your programs are observed only under iolens run, on every machine with this home "
+		  "directory.\n"
+		  "Running programs are not affected. iolens enable undoes it.\n",
 	.arguments = "",
 };
 

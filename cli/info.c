@@ -353,8 +353,8 @@ static const struct choices info_choices = {
 	.before = "info [OPTION...] LOG\n"
 		  "\n"
 		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
-		  "tables; in logs\n"
-		  "written by iolens, also how the bytes were moved and what the job ran on.\n",
+		  "tables; of\n"
+		  "iolens's logs, also how the bytes were moved and what the job ran on.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

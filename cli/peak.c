@@ -64,10 +64,10 @@ static const struct choice table[] = {
 	{"seconds", "S", set_seconds, "each of the six parts takes at most this long (default: 2)",
 	 .expect = "seconds, above 0"},
 	{"size", "BYTES", set_size,
-	 "maximum size of the file, as in 512M (default: 1G, but at most a quarter of the free space)",
+	 "maximum size of the file, as in 512M (default: 1G, at most a quarter of the free space)",
 	 .expect = "bytes, as in 64M or 1GiB, at least 1MiB"},
 	{"save", "FILE", set_save,
-	 "keep it: iolens info holds the rates of jobs on this file system against it (default: below\n"
+	 "keep it: iolens info compares rates of jobs on this file system with it (default: below\n"
 	 "~/.cache/iolens)",
 	 .optional = true, .expect = "the name of a file; --json prints it"},
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct request, json)},
@@ -79,10 +79,10 @@ static const struct choices peak_choices = {
 		  "\n"
 		  "Measures what the storage below DIRECTORY can do for one process on this node: sequential writes "
 		  "and reads,\n"
-		  "small random reads, and creating, looking up and removing files. Everything is removed again.\n"
-		  "Writes end with fsync. Reads bypass the page cache where the file system allows it (O_DIRECT); "
-		  "where it does\n"
-		  "not, the output says so. A job of many processes or nodes may get more.\n",
+		  "small random reads, and creating, looking up and removing files. All files are removed.\n"
+		  "Writes end with fsync. Reads bypass the page cache (O_DIRECT); the output says so if the file "
+		  "system does not\n"
+		  "allow it. A job of many processes or nodes may get more.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,

@@ -62,16 +62,15 @@ static int add_job(struct options *o, const char *job)
 }
 
 static const struct choice table[] = {
-	{"job", "N", choice_job,
-	 "instead of STORE: what your processes of the scheduler's job N, which have ended, left on this node",
+	{"job", "N", choice_job, "instead of STORE: what ended processes of your scheduler's job N left on this node",
 	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"move", "DIRECTORY", choice_text, "move the stores to DIRECTORY, and make no log",
 	 .at = offsetof(struct options, move)},
 	{"list", NULL, choice_flag, "print the paths of the stores, and make no log",
 	 .at = offsetof(struct options, list)},
 	{"live", NULL, choice_flag,
-	 "the log of a job that still runs, of what it has done until now, instead of STORE: a session,\n"
-	 "the number of a scheduler's job, or a process, as for iolens top",
+	 "instead of STORE: the log, until now, of a running job: a session, the number of a scheduler's job,\n"
+	 "or a process, as for iolens top",
 	 .at = offsetof(struct options, live)},
 	{"output", "LOG", choice_file, "write the log to LOG, which must not exist", .letter = 'o',
 	 .at = offsetof(struct options, log), .expect = "the name of a file: a log does not go to standard output"},
@@ -88,16 +87,14 @@ static const struct choices recover_choices = {
 		  "\n"
 		  "Makes the log of a job from the stores that its processes left behind, given one by one or as a "
 		  "directory.\n"
-		  "Without arguments: recovers all of your sessions on this machine whose iolens run was killed, and "
-		  "puts the logs\n"
-		  "where they would have gone. Sessions whose processes are still running are named and left alone; "
-		  "the others are\n"
-		  "removed.\n",
-	.after =
-		"If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for the "
-		"rest.\n"
-		"Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
-		"Darshan's naming scheme.\n",
+		  "Without arguments: recovers all your sessions on this machine whose iolens run was killed, writes "
+		  "their logs\n"
+		  "where iolens run would have, and removes the sessions. Sessions with running processes are named "
+		  "and kept.\n",
+	.after = "If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for "
+		 "the rest.\n"
+		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, under "
+		 "Darshan's naming scheme.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };

@@ -50,7 +50,7 @@ FORM = click.option(
     "form",
     type=click.Choice((*FORMATS, "lines")),
     default="table",
-    help="How to print rows; lines: one line per column, which is what rows too wide for the terminal get.",
+    help="How to print rows; lines: one line per column, the default for rows wider than the terminal.",
 )
 
 

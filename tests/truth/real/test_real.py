@@ -99,7 +99,9 @@ def test_the_page_counts(tmp_path: Path) -> None:
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "1 programs: 0 right, 0 cause wrong, 0 not known, 1 wrong; 1 skipped" in text
-    assert "| x | not | wrong | 2.00 | 80 % | sync_storm | sync_storm | P05 |" in text
+    assert "| x | not | wrong | 80 % | sync_storm | deflate |" in text
+    assert "* sync_storm: x\n" in text
+    assert [*judge.right_ones(rows)] == ["| not | sync_storm | x (80) |"]
     assert "Drishti read 1 of these logs." in text and "and 1 of 1 that are slow for other reasons" in text
     assert "* skipped, no x: y\n" in text
     judge.write(tmp_path / "rows.json", rows)

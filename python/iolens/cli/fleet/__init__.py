@@ -73,10 +73,9 @@ def _unreadable(error: Exception) -> IolensError:
 @click.group(cls=_Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
 @click.pass_context
 def fleet(context: click.Context) -> None:
-    """The jobs of a machine: their logs in one place, a lake of tables, and what is asked of all of them.
+    """The logs of a machine's jobs in a lake of tables, and queries over all of them.
 
-    `iolens fleet ingest /logs --lake DIR` makes a lake, and brings it up to date; `iolens fleet COMMAND --help` tells
-    more.
+    `iolens fleet ingest /logs --lake DIR` makes a lake or updates it.
     """
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)

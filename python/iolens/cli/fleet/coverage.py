@@ -110,16 +110,16 @@ def _warn_of(found: Coverage) -> None:
 @click.option("--by", type=click.Choice(list(GROUPS)), default="day", help="A line for each of these [day].")
 @click.option("--since", type=_DAY, metavar="DAY", help="Only jobs that started then or later (UTC).")
 @click.option("--until", type=_DAY, metavar="DAY", help="Only jobs that started on this day or before.")
-@click.option("--cluster", metavar="NAME", default="", help="Only this machine's jobs.")
+@click.option("--cluster", metavar="NAME", default="", help="Only jobs of this cluster.")
 @click.option(
     "--slack",
     metavar="SECONDS",
     type=click.IntRange(0),
     default=SLACK,
-    help=f"A log may begin so long before or after its job [{SLACK}].",
+    help=f"How long before or after its job a log may begin [{SLACK}].",
 )
-@click.option("--json", "form", flag_value="json", help="As an object of JSON.")
-@click.option("--csv", "form", flag_value="csv", help="The lines as CSV.")
+@click.option("--json", "form", flag_value="json", help="All of it as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Rows as CSV.")
 def coverage(  # noqa: PLR0913, PLR0917
     lake: str,
     by: str,
@@ -131,9 +131,9 @@ def coverage(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Which part of a machine's users, jobs and core hours has logs.
 
-    Of the jobs that the scheduler accounted for (`iolens fleet accounting`): users that completed a job on the day and
-    have a log of any of their jobs of that day; jobs with a log; core hours of jobs with a log. Then the jobs that
-    started under iolens and left no log, by how they ended. Days are of UTC, a job is of the day on which it started.
+    Of the jobs in the accounting (`iolens fleet accounting`): users that completed a job on the day and have a log of
+    any job of that day; jobs with a log; their core hours. Then the jobs that started under iolens and left no log, by
+    how they ended. Days are UTC; a job counts on the day of its start.
     """
     with Lake(lake).open() as data:
         found = compute(data, by=by, since=_day(since), until=_day(until), cluster=cluster, slack=slack)

@@ -19,7 +19,7 @@ def export(
 ) -> None:
     """Hands a lake to PostgreSQL (schema iolens: job, finding, metric; deploy/grafana has a dashboard) or Prometheus.
 
-    What the server has of the days from --since to --until is replaced in one transaction.
+    Replaces the server's days from --since to --until in one transaction.
     """
     from iolens.cli.asked import days
     from iolens.fleet import Lake

@@ -81,11 +81,9 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
 
 @click.command()
 @click.argument("application", metavar="APP")
-@click.option(
-    "--job", "number", type=int, metavar="ID", help="The job that is looked at; the last one without it."
-)
-@click.option("--user", default="", metavar="NAME", help="Only runs of this user.")
-@click.option("--cluster", default="", metavar="NAME", help="Only runs on this cluster.")
+@click.option("--job", "number", type=int, metavar="ID", help="The job to compare [the last one].")
+@click.option("--user", default="", metavar="NAME", help="Only jobs of this user.")
+@click.option("--cluster", default="", metavar="NAME", help="Only jobs of this cluster.")
 @click.option(
     "--series",
     multiple=True,
@@ -98,7 +96,7 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     default=5,
     show_default=True,
     metavar="N",
-    help="Runs that may have drifted: the last N.",
+    help="The last N runs may have drifted.",
 )
 @click.option(
     "--factor", type=FiniteRange(1), default=1.2, show_default=True, metavar="X", help="What is a drift."
@@ -111,8 +109,8 @@ def history(
 ) -> None:
     """The runs of the application APP: how much they vary, whether they drift, and how a job compares with its peers.
 
-    Peers are runs of the same user with as many processes. With --series the state of the file system in the hours of
-    each run stands below, as UMAMI draws it.
+    Peers are runs of the same user with as many processes. --series adds the state of the file system in the hours of
+    each run, as UMAMI draws it.
     """
     from iolens.fleet import Lake
     from iolens.fleet.saved_queries import ask

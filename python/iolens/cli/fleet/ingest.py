@@ -98,13 +98,11 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     envvar="IOLENS_LAKE",
     help="The lake; it is made if there is none [$IOLENS_LAKE].",
 )
-@click.option(
-    "--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until it is ended."
-)
+@click.option("--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until stopped.")
 @click.option(
     "--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes that decode [one per processor]."
 )
-@click.option("--cluster", metavar="NAME", default="", help="The machine that the logs are from.")
+@click.option("--cluster", metavar="NAME", default="", help="The logs' machine.")
 @click.option(
     "--pseudonymize",
     metavar="KEYFILE",
@@ -117,11 +115,9 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     "--thresholds", "file", metavar="FILE", help="Thresholds of rules from a TOML file, a table per rule."
 )
 @click.option("--no-rules", is_flag=True, help="Without findings and metrics, which recompute adds.")
-@click.option(
-    "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
-)
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="At most this many new logs in one scan.")
 @engine_options
-@click.option("--json", is_flag=True, help="What was done as an object of JSON, one for each scan.")
+@click.option("--json", is_flag=True, help="What was done as JSON, an object per scan.")
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
@@ -138,11 +134,11 @@ def ingest(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Brings new logs into a lake.
 
-    LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. A log that the lake has is
-    not read again unless its size or time has changed. It may be killed at any moment and started again, and several
-    may run at once. What cannot be read is in the table quarantine, with the reason.
+    LOGS are logs, or folders of any structure. A log in the lake is read again only if its size or time has changed.
+    It may be killed at any moment and started again, and several may run at once. The table quarantine has unreadable
+    logs, with the reason.
 
-    With --engine spark the machines of a Spark cluster decode: logs and lake must be where all of them see them.
+    With --engine spark the machines of a Spark cluster decode: all of them must see logs and lake.
     """
     pool = None
     lake = os.path.abspath(lake)  # noqa: PTH100 - workers of Spark stand elsewhere

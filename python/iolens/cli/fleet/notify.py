@@ -70,17 +70,15 @@ def _status(outbox: Outbox) -> None:
     help="Recipients and rules, as TOML.",
 )
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-@click.option("--outbox", metavar="FILE", help="What is to be sent and what was [outbox.sqlite in the lake].")
+@click.option("--outbox", metavar="FILE", help="Queue and history of notices [outbox.sqlite in the lake].")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; keep and send nothing.")
-@click.option("--status", is_flag=True, help="What waits, and why.")
-@click.option(
-    "--try", "trial", metavar="RULE", help="What this rule finds in all jobs of the lake; sends nothing."
-)
+@click.option("--status", is_flag=True, help="Waiting notices, and why.")
+@click.option("--try", "trial", metavar="RULE", help="Print what this rule finds in all jobs; send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --try: as JSON.")
 def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json: bool, **flags: Any) -> int:
-    """Tells recipients of findings that are new: once per user, application and rule, by mail, webhook or file.
+    """Sends new findings to recipients: once per user, application and rule, by mail, webhook or file.
 
-    Run it after each ingest. What cannot be delivered is kept and tried again by later runs.
+    Run it after each ingest. Later runs retry failed deliveries.
     """
     from iolens.fleet import Lake
     from iolens.fleet.notify import Outbox, read_site

@@ -14,7 +14,7 @@ from iolens.fleet.upkeep.verify import verify as verify_lake
 def verify(lake: str) -> int:
     """Reads every file of a lake.
 
-    Every file is there and has its rows, every row is of a job, no log is there twice: a line for everything else, and
+    Every file exists and has its rows, every row belongs to a job, no log is there twice; otherwise a line each, and
     exit code 3.
     """
     problems = list(verify_lake(Lake(lake)))

@@ -1,11 +1,11 @@
 -- title: HDF5 files, and what their datasets do below
 -- topic: ranks and layers
 -- layout: table
--- definition: one row per file. calls, moved, written, data_time: reads and writes of its datasets. below_time: reading
---   and writing of the file itself, at POSIX. again: how often it was read over, at POSIX. mpiio: MPI-IO opened it. fill: bytes that the file got beyond what was
---   written to its datasets, if they are more than 64 KiB for each open of an object, at most twice the data and more
---   than four times what was read back; 0 otherwise. fill_time: their part of the file's write
---   time. Sums over ranks.
+-- definition: one row per file; sums over ranks. calls, moved, written, data_time: reads and writes of its datasets.
+--   below_time: reading and writing of the file at POSIX. again: how often POSIX read it over. mpiio: MPI-IO opened
+--   it. fill: bytes that the file got beyond what was written to its datasets, if they are more than 64 KiB for each
+--   open of an object, at most twice the data and more than four times what was read back; otherwise 0. fill_time:
+--   their part of the file's write time.
 -- unit: calls, bytes, seconds
 -- needs: h5d, posix
 -- caveats: fill is an estimate: HDF5 does not count its fill values.

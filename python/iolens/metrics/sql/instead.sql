@@ -1,28 +1,28 @@
 -- title: What the time goes into besides I/O
 -- topic: job
 -- layout: table
--- definition: processor is the processor time of all processes, by the kernel's count, with that of programs that were
---   not observed where a process waited for all of them (operation unobserved, processor); program is the one that used
---   most of it, program_part its part. faults are pages that processes waited for until they came from storage,
---   fault_bytes what was read for them and ahead of them. fault_time is what this took, of each process at most what it
---   slept: what it neither ran, nor waited for a processor, nor was in I/O. Of a process that waited for little else (each
---   wait brought $ahead and more on average, or faults are $fault_part of its waits or more) it is that time, at most
---   $longest_fault a wait; where they were longer on average, some were for something else, and it is at most what is said
---   next. Of others it is the number of faults times what a wait takes in the first kind (else $fault),
---   or the bytes at a rate if that is more: the rate is that of the first kind, else that of calls that read from storage
---   in this job ($slowest_reads to $cached), else $storage. A program is loaded before iolens runs in it: its time begins
---   with the job, or where what the process was before has ended.
---   unknown is the number of processes that were killed or confined, so that the kernel could not be asked, and of programs
---   that were not observed. paged: page faults can be told from requests. faulting: they are worth naming, with $faulting of
---   the run, or $faulting_with_io and with I/O $faulting. late_wait is what MPI ranks wait in MPI-IO for the rank late, from
---   $waited_for of the run on: it is none of the I/O. kind is what it is mostly: late rank; page faults, where they are more
---   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that used less
---   having $brief_part of the processor time); the processor ($most of the run, with the time that processes waited for one:
---   delay), else the larger one of the processor and waiting (in runs of $worth_waiting and more). computing: the part of its
---   life for which the process that is longest in I/O used a processor ($always: its calls copy from and to memory).
+-- definition: processor is the processor time of all processes, as the kernel counts it, with that of unobserved
+--   programs where a process waited for all of them (operation unobserved); program is the one that used most,
+--   program_part its part. faults are pages that processes waited for until they came from storage, fault_bytes what
+--   was read for them and ahead of them. fault_time is the time this took, of each process at most what it slept:
+--   neither ran, nor waited for a processor, nor was in I/O. If a process waited for little else (each wait brought
+--   $ahead or more on average, or faults are $fault_part of its waits or more), it is that time, at most
+--   $longest_fault a wait; where waits were longer on average, the following bounds it. Otherwise it is the faults
+--   times a wait of the first kind (if there is none, $fault), or the bytes at a rate if that is more: the rate of the
+--   first kind, or of calls that read from storage in this job ($slowest_reads to $cached), or $storage. A program is
+--   loaded before iolens runs in it, so its time begins with the job, or where the process's previous program ended.
+--   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
+--   could be asked. paged: page faults can be told from requests. faulting: they are worth naming, with $faulting of
+--   the run, or $faulting_with_io and with I/O $faulting. late_wait is the time that MPI ranks wait in MPI-IO for the
+--   rank late, if it is $waited_for of the run or more: it is no I/O. kind: late rank; page faults, if they are more
+--   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
+--   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
+--   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
+--   computing: the part of its life for which the process that is longest in I/O used a processor ($always: its calls
+--   copy from and to memory).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
--- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
+-- caveats: fault_time is an estimate. The cause of waiting is unknown: waiting is what is left.
 -- source: iolens; processor time, faults and waits: getrusage(2)
 -- threshold ahead = 64 KiB: what a wait brings, of the 128 KiB that are read around a page
 -- threshold fault_part = 50 %: of a process's waits, if they are mostly for pages

@@ -2,12 +2,11 @@
 -- topic: job
 -- layout: table
 -- definition: of all bytes moved: unexplained are those that the kernel counted and nothing accounts for; untimed are
---   those whose time is not known, because they were moved by mapped files, by programs that were not observed, or by
---   rings of whose requests only the number is known. possible: seconds that both can have taken at most: 1 s for each GB
---   that is copied from the page cache, a fourth of it for mapped files (1 us a page), and 20 s for each GB from storage, but
---   for mapped files whose page faults are estimated (metric.instead). partly: together they are at least 1 MB, more than 5 % of all
---   bytes, and can have taken more than 5 % of the run, so that I/O cannot be called fine. much_unexplained: unexplained
---   bytes alone are.
+--   those whose time is unknown: moved by mapped files, by unobserved programs, or by rings of whose requests only the
+--   number is known. possible: seconds that both took at most: 1 s per GB from the page cache, a fourth of it for
+--   mapped files (1 us a page), and 20 s per GB from storage, but for mapped files whose page faults are estimated
+--   (metric.instead). partly: together they are at least 1 MB and more than 5 % of all bytes, and can have taken more
+--   than 5 % of the run, so that I/O cannot be called fine. much_unexplained: unexplained bytes alone are.
 -- unit: bytes, part of 1
 -- direction: lower
 -- needs: process
