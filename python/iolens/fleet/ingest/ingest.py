@@ -10,7 +10,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -41,6 +48,9 @@ BATCH_LOGS = 4096
 """In a batch, at most."""
 BATCH_BYTES = 64 << 20
 """Of the logs in a batch, unless it has one only: what bounds a worker's memory."""
+
+_AT_ONCE = 8
+"""Tables that are committed at once."""
 
 # Files that are compared with what is known at once.
 _CHUNK = 200_000
@@ -213,9 +223,10 @@ class Ingest:
 
     def _commit(self, written: Written) -> list[New] | None:
         """None if the batch is in the lake, else what of it is not, after others have brought the rest."""
-        for name, files in written.files.items():
-            if name != "job":
-                self._table(name).commit(add=files)
+        others = {self._table(name): files for name, files in written.files.items() if name != "job"}
+        with ThreadPoolExecutor(_AT_ONCE) as threads:  # they wait for the disk
+            for done in [threads.submit(table.commit, add=files) for table, files in others.items()]:
+                done.result()
         while True:
             self._known.refresh()
             again = self._known.differ(written.logs)

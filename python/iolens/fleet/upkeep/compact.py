@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from iolens.fleet.tables.delta import DAY, Conflict, File, Table
+from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.snapshot import Snapshot
 from iolens.fleet.tables.write import connection, read_files, write_files
@@ -47,14 +48,13 @@ def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) ->
     snapshot = lake.snapshot()
     # The rows that replaced others say so until the others are gone everywhere.
     for name in [*(n for n in lake.names() if n != "job"), "job"]:
+        _merge(lake.table(name), snapshot, done)
+    settle(lake.path)
+    for name in lake.names():
         table = lake.table(name)
-        _merge(table, snapshot, done)
-        if table.delta is not None:
-            done.removed += len(
-                table.delta.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=False)
-            )
-            table.delta.create_checkpoint()
-            table.delta.cleanup_metadata()
+        done.removed += table.remove_old(keep_hours)
+        table.checkpoint()
+        table.forget_versions()
     return done
 
 

@@ -15,6 +15,7 @@ import duckdb
 
 from iolens.fleet.ingest.identity import hashed_path
 from iolens.fleet.tables.delta import Conflict, File, Table
+from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms, columns_of
 from iolens.fleet.tables.write import connection, listed, read_files, write_files
@@ -41,10 +42,9 @@ def age(lake: Lake, before: date, key: bytes, *, keep_hours: int = 24) -> int:
     logs = sum(_day(lake, day, names) for day in _days(lake, before))
     for name in _DATED:
         _undated(lake, name, before, names)
+    settle(lake.path)
     for name in lake.names():
-        delta = lake.table(name).delta
-        if delta is not None:
-            delta.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=False)
+        lake.table(name).remove_old(keep_hours)
     return logs
 
 
