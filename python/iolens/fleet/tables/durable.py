@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import uuid
 from collections.abc import Iterable, Iterator
@@ -39,7 +40,11 @@ def sync(*paths: AnyPath) -> None:
     """What is in these files and folders survives a loss of power."""
     for path in paths:
         with _opened(path) as handle:
-            os.fsync(handle)
+            try:
+                os.fsync(handle)
+            except OSError as error:
+                if error.errno != errno.EINVAL:  # of a file system that syncs no folder
+                    raise
 
 
 def settle(folder: AnyPath) -> None:
