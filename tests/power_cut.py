@@ -17,7 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-CALLS = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir,fsync,fdatasync,syncfs"
+CALLS = (
+    "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir,"
+    "fsync,fdatasync,syncfs"
+)
 STATES = ("names", "synced", "removed")
 
 _BEGUN = re.compile(r"(\d+) +(\w+)\((.*) <unfinished \.\.\.>$")

@@ -28,7 +28,7 @@ from iolens.fleet.archive.container import Writer, digest_of, read_member
 from iolens.fleet.archive.form import AS_IS, best_form
 from iolens.fleet.archive.source import PART, Source, mark_of, sources
 from iolens.fleet.tables.delta import DAY, Conflict
-from iolens.fleet.tables.durable import make_folder, settle, sync
+from iolens.fleet.tables.durable import make_folder, reason, settle, sync
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connection, listed, write_files
@@ -325,8 +325,7 @@ class _Run:
 
 
 def _cannot_write(path: Path, error: Exception) -> IolensError:
-    text = getattr(error, "strerror", None) or str(error).splitlines()[0]
-    return IolensError(f"cannot write the archive; no log of it was removed: {text}", str(path))
+    return IolensError(f"cannot write the archive; no log of it was removed: {reason(error)}", str(path))
 
 
 def _named(lake: Lake, final: Path) -> str:

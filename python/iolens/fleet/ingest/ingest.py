@@ -7,6 +7,7 @@ the commit of ``job``, which succeeds for the version it was prepared for only.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator
@@ -34,6 +35,7 @@ from iolens.fleet.ingest.batch import Options, Refused, Written, write_batch
 from iolens.fleet.ingest.ingested import Known
 from iolens.fleet.ingest.log_directories import Found, find_logs
 from iolens.fleet.tables.delta import Conflict, Table
+from iolens.fleet.tables.durable import reason
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
@@ -147,10 +149,25 @@ class Ingest:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     if future in running:
                         batches[:0] = self._finish(future, running.pop(future), running)
+        except IolensError:
+            for future in running:
+                self._abandon(future)
+            raise
         finally:
+            self._known.close()
             if self._pool and not self._given:
-                self._pool.shutdown(wait=False, cancel_futures=True)
+                self._pool.shutdown(wait=not running, cancel_futures=True)
         return self.summary
+
+    def _abandon(self, future: Future[Written]) -> None:
+        """Of a batch that is under way when another has failed nothing is left."""
+        if not future.cancel():
+            with contextlib.suppress(Exception):
+                self._discard(future.result())
+
+    def _discard(self, written: Written) -> None:
+        for name, files in written.files.items():
+            self._table(name).discard(files)
 
     def _new(self, areas: Iterable[str | os.PathLike[str]]) -> list[New]:
         new: list[New] = []
@@ -211,6 +228,7 @@ class Ingest:
         try:
             again = self._commit(written)
         except (duckdb.IOException, OSError, DeltaError) as error:
+            self._discard(written)
             raise self._cannot_write(error) from error
         if again is None:
             self._count(written)
@@ -218,8 +236,9 @@ class Ingest:
         return [again] if again else []
 
     def _cannot_write(self, error: Exception) -> IolensError:
-        text = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        return IolensError(f"cannot write the lake; what is in it is whole: {text}", str(self.lake.path))
+        return IolensError(
+            f"cannot write the lake; what is in it is whole: {reason(error)}", str(self.lake.path)
+        )
 
     def _commit(self, written: Written) -> list[New] | None:
         """None if the batch is in the lake, else what of it is not, after others have brought the rest."""

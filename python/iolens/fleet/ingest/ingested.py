@@ -40,6 +40,10 @@ class Known:
             "CREATE OR REPLACE TABLE known (path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT)"
         )
 
+    def close(self) -> None:
+        """Nothing is asked any more."""
+        self._duck.close()
+
     def refresh(self) -> None:
         """To the newest version of the tables."""
         for table in self._tables:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deltalake import DeltaTable, Schema
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.schema import Field as DeltaField
 
@@ -192,16 +192,25 @@ class Table:
         change: bool = True,
         mark: Iterable[str] = (),
     ) -> None:
-        """One version more, with these files and without those. Raises Conflict.
+        """One version more, with these files and without those. Raises Conflict, or OSError, which leaves no file.
 
         exact: only if nobody has committed since ``version``. change: False if the rows stay the same. mark: names that
         the table has from then on, see ``marked``.
         """
+        added = list(add)
+        try:
+            self._commit(added, list(remove), exact, change, mark)
+        except OSError:
+            self.discard(added)
+            raise
+
+    def _commit(
+        self, add: Sequence[File], taken: Sequence[File], exact: bool, change: bool, mark: Iterable[str]
+    ) -> None:
         if self._table is None:
             self._table = self._create()
             if exact:  # another process may have made it, and committed since
                 raise Conflict(f"{self.name} is new")
-        taken = list(remove)
         actions = [{"txn": {"appId": name, "version": 1, "lastUpdated": _now()}} for name in mark]
         actions += self._actions(add, taken, change)
         # Files that are only added are right whatever others have removed meanwhile.
@@ -215,7 +224,8 @@ class Table:
                 self._table.update_incremental()
         self._table.update_incremental()
         if self.version % _CHECKPOINT == 0:
-            self.checkpoint()
+            with contextlib.suppress(OSError, DeltaError):  # without it opening takes longer
+                self.checkpoint()
 
     @property
     def _log(self) -> Path:
@@ -278,6 +288,14 @@ class Table:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime >= _COURTESY:
                     path.unlink()
+
+    def discard(self, files: Iterable[File]) -> None:
+        """Removes files of a commit that has failed, unless they are in the table all the same."""
+        self.refresh()
+        there = {file.path for file in self.files()}
+        for file in files:
+            if file.path not in there:
+                Path(self.path(file)).unlink(missing_ok=True)
 
     def marked(self, name: str) -> bool:
         """Was this name given with a commit?"""

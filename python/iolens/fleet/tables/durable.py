@@ -11,13 +11,14 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Union
 
-__all__ = ["Syncing", "make_folder", "publish", "settle", "sync"]
+__all__ = ["Syncing", "make_folder", "publish", "reason", "settle", "sync"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
@@ -36,6 +37,11 @@ def _opened(path: AnyPath) -> Iterator[int]:
         os.close(handle)
 
 
+def _at(path: AnyPath, error: OSError) -> OSError:
+    """Of the same class, with a path."""
+    return OSError(error.errno, error.strerror, os.fspath(path))
+
+
 def sync(*paths: AnyPath) -> None:
     """What is in these files and folders survives a loss of power."""
     for path in paths:
@@ -44,7 +50,7 @@ def sync(*paths: AnyPath) -> None:
                 os.fsync(handle)
             except OSError as error:
                 if error.errno != errno.EINVAL:  # of a file system that syncs no folder
-                    raise
+                    raise _at(path, error) from error
 
 
 def settle(folder: AnyPath) -> None:
@@ -75,9 +81,20 @@ def publish(content: bytes, path: Path, *, replace: bool = False) -> None:
             made.replace(path)
         else:
             os.link(made, path)
+    except OSError as error:
+        raise _at(path, error) from error
     finally:
         made.unlink(missing_ok=True)
     sync(path.parent)
+
+
+def reason(error: Exception) -> str:
+    """Why the system refused, in a line: libraries print paths, codes and colours around its words."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    words = (os.strerror(code) for code in sorted(errno.errorcode))
+    return next((each for each in words if each.lower() in text.lower()), text.splitlines()[0])
 
 
 class Syncing:

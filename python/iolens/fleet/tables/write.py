@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta, timezone
@@ -14,7 +15,7 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
 from iolens.fleet.tables.delta import DAY, File, Table
-from iolens.fleet.tables.durable import Syncing, sync
+from iolens.fleet.tables.durable import Syncing, reason, sync
 from iolens.fleet.tables.schema import Column
 from iolens.metrics.literal import quoted
 
@@ -38,6 +39,9 @@ _ARROW = {
     "date": DataType.date32(),
     "timestamp": DataType.timestamp("us", tz="UTC"),
 }
+_FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+"""What a write may end with that is no fault of the lake's files."""
+
 _EPOCH = date(1970, 1, 1)
 _START = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -123,10 +127,12 @@ def write_files(  # noqa: PLR0913
             syncing.begin(paths)
         else:
             sync(*paths, *folders_of(paths, table.folder.parent))
-    except BaseException:
+    except BaseException as error:
         folder = f"{DAY}={day}" if day else "**"
         for path in table.folder.glob(f"{folder}/{token}.{table.fingerprint}*.parquet"):
             path.unlink(missing_ok=True)
+        if isinstance(error, duckdb.IOException) and reason(error) in _FULL:
+            raise OSError(_FULL[reason(error)], reason(error), os.fspath(table.folder)) from error
         raise
     return files
 

@@ -43,19 +43,25 @@ def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) ->
     keep_hours: how long files that are not needed any more stay for queries that have begun, and for time travel.
     """
     done = Compacted()
+    _remove_old(lake, keep_hours, done)  # the disk may be full
     _drop(lake, courtesy, done)
     _release(lake)
     snapshot = lake.snapshot()
     # The rows that replaced others say so until the others are gone everywhere.
     for name in [*(n for n in lake.names() if n != "job"), "job"]:
         _merge(lake.table(name), snapshot, done)
-    settle(lake.path)
+    _remove_old(lake, keep_hours, done)
     for name in lake.names():
         table = lake.table(name)
-        done.removed += table.remove_old(keep_hours)
         table.checkpoint()
         table.forget_versions()
     return done
+
+
+def _remove_old(lake: Lake, keep_hours: int, done: Compacted) -> None:
+    settle(lake.path)
+    for name in lake.names():
+        done.removed += lake.table(name).remove_old(keep_hours)
 
 
 # ---- unfinished batches ----
