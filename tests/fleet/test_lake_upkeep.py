@@ -302,7 +302,19 @@ def _strays(lake: Path) -> set[Path]:
 def test_an_ingest_that_watches_goes_on_when_the_disk_has_room_again(area: Path, small_disk: Path) -> None:
     lake = small_disk / "lake"
     (small_disk / "other").write_bytes(bytes(96 << 10))
-    command = [IOLENS, "fleet", "ingest", area, "--lake", lake, "--no-rules", "--jobs", "1", "--watch", "0.2s"]
+    command = [
+        IOLENS,
+        "fleet",
+        "ingest",
+        area,
+        "--lake",
+        lake,
+        "--no-rules",
+        "--jobs",
+        "1",
+        "--watch",
+        "0.2s",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stdout and watching.stderr
         assert "No space left on device" in watching.stderr.readline()

@@ -77,6 +77,10 @@ class Written:
     batch: int
     logs: list[tuple[Found, int | None]] = field(default_factory=list)
     """Those that are in it, with the log that each replaces."""
+    digests: list[str] = field(default_factory=list)
+    """Of each."""
+    copies: list[Found] = field(default_factory=list)
+    """They have the bytes of another log."""
     files: dict[str, list[File]] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     """What is in them is wrong: until they change, they are not read again."""
@@ -116,7 +120,7 @@ def _open(found: Found) -> tuple[Log, str | None]:
 
 def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list[_Sound]:
     """The logs that have a job, in order of their days; of the others it is noted what is wrong."""
-    good = []
+    good: dict[str, _Sound] = {}
     for found, older in listed:
         try:
             log, digest = _open(found)
@@ -131,9 +135,11 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list
         else:
             if digest is None:
                 written.changed.append(found)
+            elif digest in good:
+                written.copies.append(found)
             else:
-                good.append(_Sound(found, older, digest, log))
-    return sorted(good, key=lambda one: one.log.job.start.date())
+                good[digest] = _Sound(found, older, digest, log)
+    return sorted(good.values(), key=lambda one: one.log.job.start.date())
 
 
 def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int | None]]) -> Written:
@@ -150,6 +156,7 @@ def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int 
             remove_files(options, written)
             raise
     written.logs = [(one.found, one.older) for one in good]
+    written.digests = [one.digest for one in good]
     return written
 
 

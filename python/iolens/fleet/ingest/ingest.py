@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator
 from concurrent.futures import (
@@ -37,7 +38,7 @@ from iolens.fleet.ingest.log_directories import Found, find_logs
 from iolens.fleet.tables.delta import Conflict, Table
 from iolens.fleet.tables.durable import reason
 from iolens.fleet.tables.lake import Lake
-from iolens.fleet.tables.pseudonyms import Pseudonyms
+from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.fleet.tables.write import plain
 
@@ -128,6 +129,8 @@ class Ingest:
         self._called = self._names.known if self._names else plain
         others = [self._table(name) for name in ("quarantine", "expired", "archived")]
         self._known = Known([self._job, *others], self._called)
+        self._moved: dict[str, int] = {}
+        """Path -> log in the lake: of logs that were elsewhere."""
         self._given = pool
         self._pool: Executor | None = None
 
@@ -227,12 +230,13 @@ class Ingest:
             raise self._cannot_write(error) from error
         try:
             again = self._commit(written)
+            self._remember(written.copies)
+            if written.refused:
+                self._quarantine(written.refused)
         except (duckdb.IOException, OSError, DeltaError) as error:
             self._discard(written)
             raise self._cannot_write(error) from error
-        if again is None:
-            self._count(written)
-            return []
+        self._count(written, again is None)
         return [again] if again else []
 
     def _cannot_write(self, error: Exception) -> IolensError:
@@ -242,13 +246,20 @@ class Ingest:
 
     def _commit(self, written: Written) -> list[New] | None:
         """None if the batch is in the lake, else what of it is not, after others have brought the rest."""
+        again = self._without_copies(written)
+        if again is not None:
+            self._discard(written)
+            return again
         others = {self._table(name): files for name, files in written.files.items() if name != "job"}
         with ThreadPoolExecutor(_AT_ONCE) as threads:  # they wait for the disk
             for done in [threads.submit(table.commit, add=files) for table, files in others.items()]:
                 done.result()
         while True:
             self._known.refresh()
-            again = self._known.differ(written.logs)
+            now = self._unknown([found for found, _ in written.logs])
+            again = None if now == written.logs else now
+            if again is None:
+                again = self._without_copies(written)
             if again is None and self._job.marked(f"dropped-{written.batch:x}"):
                 again = written.logs  # compaction took it for one of an ingest that had ended
             if again is not None:
@@ -260,16 +271,53 @@ class Ingest:
                 continue
             self._known.refresh()
             break
-        if written.refused:
-            self._quarantine(written.refused)
         return None
 
-    def _count(self, written: Written) -> None:
-        self.summary.ingested += len(written.logs)
-        self.summary.replaced += sum(older is not None for _, older in written.logs)
+    # ---- logs that the lake has under another path ----
+
+    def _unknown(self, listed: list[Found]) -> list[New]:
+        unknown = self._known.unknown(listed)
+        return [(f, self._moved.get(f.path) if older is None else older) for f, older in unknown]
+
+    def _without_copies(self, written: Written) -> list[New] | None:
+        """None if no log of the batch is in the lake already; else the others, and those that were moved."""
+        same = self._known.same(written.digests)
+        twice = [
+            found
+            for (found, older), digest in zip(written.logs, written.digests)
+            if digest in same and (older is None or older != same[digest])
+        ]
+        if not twice:
+            return None
+        digests = {found.path: digest for (found, _), digest in zip(written.logs, written.digests)}
+        copies = {found.path for found in twice if not self._was_moved(found, same[digests[found.path]])}
+        self._remember([found for found in twice if found.path in copies])
+        return self._unknown([found for found, _ in written.logs if found.path not in copies])
+
+    def _was_moved(self, found: Found, log: int | None) -> bool:
+        """Is the path gone that the lake has of this log? Then the log replaces itself."""
+        place = self._known.place_of(log) if log is not None and self._names is None else None
+        if place is None or re.search(MADE, place) or os.path.lexists(place):
+            return False
+        assert log is not None
+        self._moved[found.path] = log
+        return True
+
+    def _remember(self, copies: list[Found]) -> None:
+        """They are not read again."""
+        if copies:
+            rows = [(self._called(f.path), f.size, f.mtime, None, None) for f in copies]
+            self.lake.append("expired", rows)
+            self.summary.known += len(copies)
+
+    def _count(self, written: Written, committed: bool) -> None:
         self.summary.quarantined += len(written.refused)
         self.summary.deferred += len(written.changed)
         self.summary.unreadable += [f"{r.found.path}: {r.reason}" for r in written.unreadable]
+        if not committed:
+            return
+        self.summary.ingested += len(written.logs)
+        self.summary.replaced += sum(older is not None for _, older in written.logs)
         self.summary.findings += sum(f.rows for f in written.files.get("finding", ()))
         self.summary.bytes += sum(found.size for found, _ in written.logs)
 

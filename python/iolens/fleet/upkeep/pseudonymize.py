@@ -73,7 +73,7 @@ def _day(lake: Lake, day: str, names: Pseudonyms) -> int:
     archived = _in_clear(
         lake.table("archived"), day, "NULL", f"form <> 'as is' AND NOT regexp_matches(path, '{MADE}')"
     )
-    lake.append("expired", [(hashed_path(path), *rest) for path, *rest in [*logs, *archived]])
+    lake.append("expired", [(hashed_path(path), *rest, None) for path, *rest in [*logs, *archived]])
     for name in [*(n for n in lake.names() if n != "job"), "job"]:
         table = lake.table(name)
         if table.partitioned:
