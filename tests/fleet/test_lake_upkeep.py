@@ -27,6 +27,7 @@ from iolens.fleet.upkeep.recompute import recompute
 from iolens.fleet.upkeep.retention import retain
 from iolens.fleet.upkeep.verify import verify
 from made_area import LOGS, Here, fill, whole
+from places import ROOT
 
 IOLENS = Path(sys.executable).parent / "iolens"
 KILLS = int(os.environ.get("FLEET_KILLS", "2"))
@@ -359,6 +360,44 @@ def test_a_compacted_lake_does_not_grow(area: Path, tmp_path: Path) -> None:
     files = set(lake.path.rglob("*"))
     done = compact(lake, keep_hours=0)
     assert (done.merged, done.made, done.removed, set(lake.path.rglob("*"))) == (0, 0, 0, files)
+
+
+def test_the_guides_back_up_is_whole_whatever_comes_meanwhile(area: Path, tmp_path: Path) -> None:
+    """Its lines, with an ingest and a compaction between the first copy and the second, then an archive, and a loss."""
+    text = (ROOT / "docs/guide/fleet-backup.md").read_text()
+    blocks = re.findall(r"```\n(.*?)```", text, re.S)
+    (copy_job, copy_rest), (copy_back, _, unpack, _) = (block.splitlines() for block in blocks[1:])
+
+    def run(line: str) -> None:
+        line = line.replace("/data", str(tmp_path)).replace("/backup", str(tmp_path / "backup"))
+        subprocess.run(["bash", "-ec", line], check=True, capture_output=True)
+
+    lake, kept, later = tmp_path / "lake", tmp_path / "backup/lake", tmp_path / "later"
+    kept.mkdir(parents=True)
+    later.mkdir()
+    for log in sorted(area.iterdir())[20:]:
+        log.rename(later / log.name)
+    fill(area, lake, rules=True)
+    run(copy_job)
+    for log in later.iterdir():
+        log.rename(area / log.name)
+    fill(area, lake, rules=True)
+    compact(Lake(lake))
+    run(copy_rest)
+    whole(kept, 20)
+    asked = "SELECT count(DISTINCT log) AS n FROM metric"
+    with Lake(kept).open() as data:
+        assert data.rows(asked) == [{"n": 20}]
+    archive(Lake(lake), lake / "logs", before=date(2100, 1, 1), program=str(IOLENS), courtesy=0)
+    (lake / "logs").rename(tmp_path / "archives")
+    shutil.rmtree(lake)
+    run(copy_back)
+    (tmp_path / "archives").rename(lake / "logs")
+    run(unpack)
+    fill(area, lake, rules=True)
+    whole(lake)
+    with Lake(lake).open() as data:
+        assert data.rows(asked) == [{"n": LOGS}]
 
 
 def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(area: Path) -> None:
