@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,12 +41,16 @@ def place(tmp_path: Path) -> Path:
     """A folder with an area of six logs of three days."""
     place = tmp_path / "disk"
     place.mkdir()
+    fill_area(place)
+    return place
+
+
+def fill_area(place: Path) -> None:
     make_area(place / "logs")
     for log in (place / "logs").iterdir():
         job = int(log.name.partition("_id")[2].partition("-")[0])
         if job not in (0, 1, 2, 12, 13, 14):
             log.unlink()
-    return place
 
 
 def command(place: Path, words: tuple[str, ...]) -> list[str]:
@@ -101,3 +112,61 @@ def test_jobs_that_retention_removes_stay_or_do_not_come_back(cuts: int, place: 
         assert list(verify(Lake(place / "lake"))) == [], state
         fill(place / "logs", place / "lake")
         assert jobs(place / "lake") == there, state
+
+
+@pytest.fixture(params=["ext4", "xfs"])
+def mounted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """A disk, as a file, and where it is mounted: names are on it after a second, data when they are synced."""
+    image, place = tmp_path / "image", tmp_path / "disk"
+    if os.geteuid() or not shutil.which(f"mkfs.{request.param}"):
+        pytest.skip(f"needs root and mkfs.{request.param}")
+    place.mkdir()
+    image.touch()
+    os.truncate(image, 400 << 20)
+    subprocess.run([f"mkfs.{request.param}", "-q", image], check=True)
+    if mount(image, place, request.param):
+        pytest.skip("no loop device")
+    yield image, place
+    subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
+
+
+def mount(image: Path, place: Path, kind: str) -> int:
+    options = "loop,commit=1" if kind == "ext4" else "loop,nouuid"
+    done = subprocess.run(
+        ["mount", "-t", kind, "-o", options, image, place], check=False, capture_output=True
+    )
+    return done.returncode
+
+
+def test_no_job_and_no_log_is_lost_when_a_real_disk_loses_power(
+    mounted: tuple[Path, Path], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Each command is stopped at random moments; what is on the disk then is mounted later, in its place."""
+    image, place = mounted
+    fill_area(place)
+    content = {path.name: path.read_bytes() for path in (place / "logs").iterdir()}
+    os.sync()
+    chance, cuts, before = random.Random(), [], 0
+    for night, (words, after) in NIGHTS.items():
+        with subprocess.Popen(command(place, words), start_new_session=True) as running:
+            while running.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    running.wait(chance.uniform(0.05, 0.5))
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(running.pid, signal.SIGSTOP)
+                cuts.append((night, before, tmp_path / f"cut{len(cuts)}"))
+                subprocess.run(["cp", "--sparse=always", image, cuts[-1][2]], check=True)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(running.pid, signal.SIGCONT)
+        assert running.returncode == 0
+        before = after
+    subprocess.run(["umount", place], check=True)
+    for night, known, cut in cuts:
+        assert mount(cut, place, request.node.callspec.params["mounted"]) == 0
+        try:
+            nothing_is_lost(place, known, content)
+        except Exception as error:
+            raise AssertionError(f"{night}: {cut}") from error
+        finally:
+            subprocess.run(["umount", place], check=True)
+    assert len(cuts) > len(NIGHTS)

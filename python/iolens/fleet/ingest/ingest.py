@@ -283,16 +283,16 @@ class Ingest:
         """None if no log of the batch is in the lake already; else the others, and those that were moved."""
         same = self._known.same(written.digests)
         twice = [
-            found
+            (found, older, same[digest])
             for (found, older), digest in zip(written.logs, written.digests)
             if digest in same and (older is None or older != same[digest])
         ]
         if not twice:
             return None
-        digests = {found.path: digest for (found, _), digest in zip(written.logs, written.digests)}
-        copies = {found.path for found in twice if not self._was_moved(found, same[digests[found.path]])}
-        self._remember([found for found in twice if found.path in copies])
-        return self._unknown([found for found, _ in written.logs if found.path not in copies])
+        copies = [f for f, older, log in twice if older is not None or not self._was_moved(f, log)]
+        self._remember(copies)
+        gone = {found.path for found in copies}
+        return self._unknown([found for found, _ in written.logs if found.path not in gone])
 
     def _was_moved(self, found: Found, log: int | None) -> bool:
         """Is the path gone that the lake has of this log? Then the log replaces itself."""

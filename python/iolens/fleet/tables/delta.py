@@ -251,7 +251,10 @@ class Table:
                 for path in self._needed():
                     shutil.copy(path, copy)
                 made = DeltaTable(folder)
-            except (FileNotFoundError, TableNotFoundError):  # another process removes what is old
+            except (
+                FileNotFoundError,
+                DeltaError,
+            ):  # another process removes what is old, or made it in parts
                 return
             made.create_checkpoint()
             name = f"{made.version():020}.checkpoint.parquet"
