@@ -353,6 +353,21 @@ def test_a_full_disk_leaves_nothing_of_a_compaction(area: Path, small_disk: Path
     whole(lake)
 
 
+def test_files_of_a_compaction_that_was_ended_are_removed_after_a_day(area: Path, tmp_path: Path) -> None:
+    lake = Lake.create(tmp_path / "lake")
+    fill(area, lake.path)
+    folder = next((lake.path / "posix").glob("day=*"))
+    strays = [folder / f"c{'0' * 32}.12345678-0.parquet", folder / f"c{'1' * 32}.12345678-0.parquet"]
+    for path in strays:
+        path.write_bytes(b"PAR1")
+    for path in folder.glob("*.parquet"):
+        os.utime(path, (0, 0))
+    os.utime(strays[0])
+    assert compact(lake).dropped == 1
+    assert [path.exists() for path in strays] == [True, False]
+    whole(lake.path)
+
+
 def test_a_compacted_lake_does_not_grow(area: Path, tmp_path: Path) -> None:
     lake = Lake.create(tmp_path / "lake")
     fill(area, lake.path, logs=9)

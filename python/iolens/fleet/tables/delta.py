@@ -19,7 +19,7 @@ from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.schema import Field as DeltaField
 
 from iolens import __version__
-from iolens.fleet.tables.durable import make_folder, publish
+from iolens.fleet.tables.durable import make_folder, publish, sync
 from iolens.fleet.tables.schema import Column, fingerprint
 
 __all__ = ["DAY", "Conflict", "File", "Table"]
@@ -132,6 +132,7 @@ class Table:
         make_folder(self._log)
         with contextlib.suppress(FileExistsError):  # another process made it at this moment
             self._publish(0, [{"protocol": _PROTOCOL}, {"metaData": described}])
+        sync(self.folder, self.folder.parent)  # which another process may be about to do
         return DeltaTable(self.folder)
 
     def _evolved(self, table: DeltaTable) -> list[Action]:
@@ -251,11 +252,8 @@ class Table:
                 for path in self._needed():
                     shutil.copy(path, copy)
                 made = DeltaTable(folder)
-            except (
-                FileNotFoundError,
-                DeltaError,
-            ):  # another process removes what is old, or made it in parts
-                return
+            except (FileNotFoundError, DeltaError):
+                return  # another process removes what is old, or has made a checkpoint of several files
             made.create_checkpoint()
             name = f"{made.version():020}.checkpoint.parquet"
             publish((copy / name).read_bytes(), self._log / name, replace=True)
@@ -266,6 +264,13 @@ class Table:
         paths = sorted(self._log.glob("[0-9]*.checkpoint.parquet"))[-1:]
         first = paths[0].name[:20] if paths else ""
         return [*paths, *(p for p in sorted(self._log.glob("[0-9]*.json")) if p.name >= first)]
+
+    def known(self) -> set[str]:
+        """Files of this version, and of those before that it removed."""
+        if self._table is None:
+            return set()
+        gone = self._table.vacuum(0, dry_run=True, enforce_retention_duration=False, full=False)
+        return {file.path for file in self.files()} | set(gone)
 
     def remove_old(self, keep_hours: int) -> int:
         """Removes files that no version needs any more, nor any that is younger than this; how many there were.

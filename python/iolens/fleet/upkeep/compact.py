@@ -24,6 +24,10 @@ _COURTESY = 3600
 """Seconds that an unfinished batch is left alone: dropped while it is under way, it would be read again."""
 
 
+_LONG = 86400
+"""Seconds after which a file that no table has is no one's that is about to be committed."""
+
+
 @dataclass
 class Compacted:
     """What a compaction did."""
@@ -45,6 +49,7 @@ def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) ->
     done = Compacted()
     _remove_old(lake, keep_hours, done)  # the disk may be full
     _drop(lake, courtesy, done)
+    _remove_strays(lake, done)
     _release(lake)
     snapshot = lake.snapshot()
     # The rows that replaced others say so until the others are gone everywhere.
@@ -56,6 +61,23 @@ def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) ->
         table.checkpoint()
         table.forget_versions()
     return done
+
+
+def _remove_strays(lake: Lake, done: Compacted) -> None:
+    """Files that compactions and others had written when they ended, and no version of a table has."""
+    for name in lake.names():
+        folder = lake.path / name
+        found = [
+            p
+            for p in [*folder.glob("*.parquet"), *folder.glob("*/*.parquet")]
+            if p.parent.name != "_delta_log"
+        ]
+        old = [p for p in found if _batch(p.name) is None and time.time() - p.stat().st_mtime >= _LONG]
+        known = lake.table(name).known() if old else set()
+        for path in old:
+            if str(path.relative_to(folder)) not in known:
+                path.unlink(missing_ok=True)
+                done.dropped += 1
 
 
 def _remove_old(lake: Lake, keep_hours: int, done: Compacted) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from iolens.fleet.ingest.identity import hashed_path
-from iolens.fleet.tables.delta import Conflict, File, Table
+from iolens.fleet.tables.delta import File, Table
 from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms, columns_of
@@ -141,10 +141,7 @@ def _undated(lake: Lake, name: str, before: date, names: Pseudonyms) -> None:
                     f" AND {wanted}",
                 )
             new = write_files(duck, "SELECT * FROM held", table, f"p{uuid.uuid4().hex}")
-        try:
-            table.commit(add=new, remove=found, exact=True)
-        except Conflict:
-            table.refresh()
+        table.replace(found, new)
 
 
 def _changes(name: str) -> list[Any]:
