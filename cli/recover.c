@@ -140,7 +140,8 @@ static int recover(struct options *o)
 	char name[4096], what[64];
 	struct log_error err;
 	struct assemble_found found = {0};
-	struct assemble_job job = {.found = &found, .wrote = announce, .reads = show_progress, .linked_in = linked_in};
+	struct assemble_job job = {
+		.found = &found, .durable = true, .wrote = announce, .reads = show_progress, .linked_in = linked_in};
 	if (o->log)
 		snprintf(name, sizeof name, "%s", o->log);
 	else

@@ -268,6 +268,7 @@ static int write_log(const struct options *o, const struct session_dir *session,
 		     const char *path, struct assemble_found *found, struct logs_written *w)
 {
 	struct assemble_job job = {.epoch = session->epoch,
+				   .durable = true,
 				   .linked_in = linked_in,
 				   .ended = epoch_now().realtime,
 				   .command = end->pid,

@@ -43,6 +43,7 @@ struct assemble_job {
 	const char *own;    /* the store of this process, NULL = none: */
 	const void *memory; /* where it is in memory */
 	size_t size;
+	bool durable;                 /* logs are on disk when they are written: the stores may go */
 	int64_t deadline;             /* ns, monotonic clock: when to give up; 0 = never */
 	int64_t command;              /* pid of the command, 0 = not known; */
 	int status;                   /* how it ended, as of waitpid */

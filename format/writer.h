@@ -11,7 +11,7 @@
  *	log_writer_free(w);
  *
  * Calls return 0 or a negative code. After the first error the others do nothing and log_writer_finish reports it.
- * Memory comes from log_memory; no stdio, no locale, no fsync.
+ * Memory comes from log_memory; no stdio, no locale, no fsync without log_writer_durable.
  */
 #ifndef IOLENS_WRITER_H
 #define IOLENS_WRITER_H
@@ -86,6 +86,8 @@ int log_writer_share(struct log_writer *w, struct log_shared_file *out);
 
 /* The log shall have mode 0440 instead of 0400. */
 void log_writer_group_readable(struct log_writer *w);
+/* The file is on disk before it has its final name, and that name when log_writer_finish returns. */
+void log_writer_durable(struct log_writer *w);
 
 /* All but the header is in the file: what is left to do takes hardly any time. */
 int log_writer_flush(struct log_writer *w);

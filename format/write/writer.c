@@ -535,6 +535,11 @@ int log_writer_share(struct log_writer *w, struct log_shared_file *out)
 	return code;
 }
 
+void log_writer_durable(struct log_writer *w)
+{
+	w->sink.durable = true;
+}
+
 void log_writer_group_readable(struct log_writer *w)
 {
 	sink_mode(&w->sink, 0440);

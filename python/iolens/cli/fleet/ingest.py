@@ -16,7 +16,7 @@ import click
 from iolens.cli.command import to_json, warn
 from iolens.cli.engine import engine_options, spark_session
 from iolens.cli.findings import threshold_settings
-from iolens.error import OK, PARTIAL
+from iolens.error import OK, PARTIAL, IolensError
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.fleet.tables.lake import Lake
@@ -159,9 +159,16 @@ def ingest(  # noqa: PLR0913, PLR0917
     made = Lake.create(lake, pseudonyms=Pseudonyms(key).mark if key else "")
     while True:
         start = time.monotonic()
-        with _Bar() as bar:
-            summary = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool).run(sources)
-        _tell(summary, time.monotonic() - start, json)
-        if watch is None:
-            return PARTIAL if summary.quarantined or summary.unreadable else OK
+        try:
+            with _Bar() as bar:
+                scan = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool)
+                summary = scan.run(sources)
+            _tell(summary, time.monotonic() - start, json)
+        except (IolensError, OSError) as error:
+            if watch is None:
+                raise
+            warn(str(error))  # a disk may be full now, and not at the next scan
+        else:
+            if watch is None:
+                return PARTIAL if summary.quarantined or summary.unreadable else OK
         time.sleep(watch)
