@@ -16,6 +16,7 @@
 #include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
+#include "shown.h"
 #include "units.h"
 
 struct options {
@@ -106,7 +107,7 @@ static void announce(void *nothing, const char *path)
 {
 	(void)nothing;
 	progress_hide();
-	puts(path);
+	shown_line(stdout, "%s", path);
 }
 
 static void show_progress(void *nothing, const char *step, size_t store, size_t stores)
@@ -194,7 +195,7 @@ static int add_left(struct options *o)
 static int list(const struct options *o)
 {
 	for (size_t n = 0; n < o->of.used; n++)
-		puts(o->of.stores[n]);
+		shown_line(stdout, "%s", o->of.stores[n]);
 	return CLI_OK;
 }
 

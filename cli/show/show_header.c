@@ -72,7 +72,9 @@ static void show_mounts(struct show *s)
 void show_header(struct show *s)
 {
 	const struct log_container *c = log_container(s->log);
-	output_format(&s->out, "# darshan log version: %s\n", c->version);
+	output_text(&s->out, "# darshan log version: ");
+	put_escaped(&s->out, c->version);
+	output_text(&s->out, "\n");
 	output_format(&s->out, "# compression method: %s\n", compressions[c->compression]);
 	if (c->minor == 20)
 		output_text(&s->out, "# *WARNING*: version 3.20 logs may hold corrupt common-access counters.\n");
