@@ -7,6 +7,7 @@ import click
 from iolens.error import OK, UNREADABLE
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.upkeep.verify import verify as verify_lake
+from iolens.shown import say
 
 
 @click.command()
@@ -19,7 +20,7 @@ def verify(lake: str) -> int:
     """
     problems = list(verify_lake(Lake(lake)))
     for problem in problems:
-        print(problem)
+        say(problem)
     if not problems:
         print("the lake is whole")
     return UNREADABLE if problems else OK
