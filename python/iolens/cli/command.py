@@ -21,6 +21,7 @@ import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
 from iolens.shown import clean, say, say_traceback
+from iolens.whole import whole
 
 __all__ = [
     "FORMATS",
@@ -133,15 +134,8 @@ def save(output: str, content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
-    path = Path(output)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with whole(Path(output)) as part:
         part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise OSError(error.errno, error.strerror, output) from error
 
 
 def fail(text: str, code: int) -> NoReturn:
@@ -175,6 +169,10 @@ def main() -> NoReturn:
             from iolens.cli.lake_logs import run
 
             sys.exit(run(sys.argv[2], sys.argv[3], sys.argv[4:]))
+        if sys.argv[1:2] == ["anonymization-key"]:  # from it, too
+            from iolens.cli.anonymization_key import run as print_key
+
+            sys.exit(print_key(sys.argv[2], sys.argv[3]))
         row = _row(sys.argv)
         with progress(row):
             code = iolens.main(prog_name="iolens", standalone_mode=False)
