@@ -1,5 +1,6 @@
 /* iolens recover: the log of a job whose stores are still there: killed, deferred, or too slow to finish together. */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -230,6 +231,7 @@ static int fail_usage(const struct options *o, int arguments)
 
 static int recover_main(int argc, char **argv)
 {
+	signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error like a full disk */
 	struct options o = {0};
 	if (argc == 1)
 		return recover_all();
