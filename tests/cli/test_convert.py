@@ -246,8 +246,9 @@ def test_annotations_and_a_fresh_start(run_iolens: Run, log: Path) -> None:
 
 def test_an_anonymized_log_keeps_its_shape_and_loses_its_names(run_iolens: Run, log: Path) -> None:
     hidden, again = log.with_name("hidden"), log.with_name("again")
-    assert run_iolens(["convert", "--anonymize", "a passphrase", log, hidden]).returncode == 0
-    assert run_iolens(["convert", "--anonymize", "a passphrase", log, again]).returncode == 0
+    key = f"--anonymize=key:{log.with_name('key')}"
+    assert run_iolens(["convert", key, log, hidden]).returncode == 0
+    assert run_iolens(["convert", key, log, again]).returncode == 0
     assert base(run_iolens, hidden) == base(run_iolens, again), "the same key gives the same pseudonyms"
     old, new = (
         shown.records("\n".join(base(run_iolens, log))),
@@ -263,7 +264,7 @@ def test_an_anonymized_log_keeps_its_shape_and_loses_its_names(run_iolens: Run, 
 
 def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> None:
     hidden = log.with_name("hidden")
-    run_iolens(["convert", "--anonymize", "k", log, hidden])
+    run_iolens(["convert", "--anonymize", log, hidden])
     ids = {line.split("\t")[2] for line in base(run_iolens, log) if "run17" in line}
     new = {line.split("\t")[2] for line in base(run_iolens, hidden)}
     assert ids and not ids & new
@@ -286,7 +287,8 @@ def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> N
         (["--rank", "x", "log", "new"], 2, "expected a list of ranks"),
         (["--rank", "5-2", "log", "new"], 2, "expected a list of ranks"),
         (["--annotate", "novalue", "log", "new"], 2, "KEY=VALUE"),
-        (["--anonymize", "", "log", "new"], 2, "expected a passphrase that is not empty"),
+        (["--anonymize", "", "log", "new"], 2, "takes no passphrase on the command line"),
+        (["--salt", "x", "log", "new"], 2, "--salt goes with --anonymize"),
         (["missing", "new"], 3, "missing"),
         (["log", "log"], 3, "log"),
         (["log", "no/such/folder/new"], 3, "no/such/folder"),
