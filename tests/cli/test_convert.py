@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 import shown
+import synthetic
 from logmaker import LogMaker
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -338,3 +339,21 @@ def test_converting_makes_no_log_larger_but_for_its_header(
             assert grown[path.name] <= allowed, path.name
     assert len(grown) > 20
     assert all(by < 400 for name, by in grown.items() if name.startswith(("dlio", "hdf5-diagonal", "sample")))
+
+
+def test_what_is_to_be_known_of_old_versions_stays_known(run_iolens: Run, tmp_path: Path) -> None:
+    logs = {v: synthetic.old_log(v, order[0], 1, zlib.crc32) for v, (order, *_) in synthetic.OLD.items()}
+    kind = synthetic.Kind(20, "<", 0)
+    logs["3.20"] = synthetic.Maker(kind, 1, zlib.crc32).log({"POSIX": synthetic.VERSIONS["POSIX"][0]})
+    said = {}
+    for version, content in logs.items():
+        old, new, merged, again = (tmp_path / f"{version}-{step}" for step in range(4))
+        old.write_bytes(content)
+        assert run_iolens(["convert", "--reset-md", old, new]).returncode == 0
+        assert run_iolens(["merge", "-o", merged, new]).returncode == 0
+        assert run_iolens(["convert", "--anonymize", "--reset-md", new, again]).returncode == 0
+        shown = [run_iolens(["show", log]).stdout.splitlines() for log in (old, new, merged, again)]
+        warned = [{line for line in lines if line.startswith("# *WARNING*")} for lines in shown]
+        assert warned[0] == warned[1] == warned[2] == warned[3], version
+        said[version] = len(warned[0])
+    assert said["3.20"] == 1 and max(said.values()) >= 3
