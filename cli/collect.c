@@ -11,7 +11,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "collector.h"
-#include "output.h"
+#include "shown.h"
 
 enum { SHOWN = 20 }; /* names that are told, so that nobody can fill a journal with them */
 
@@ -64,15 +64,8 @@ struct pass {
 
 static void tell(struct pass *p, const char *name, const char *why)
 {
-	char shown[OUTPUT_SHOWN];
-	if (p->told++ >= SHOWN)
-		return;
-	fputs("iolens: collect: ", stderr);
-	while (*name) {
-		name += output_next(name, shown);
-		fputs(shown, stderr);
-	}
-	fprintf(stderr, ": %s\n", why);
+	if (p->told++ < SHOWN)
+		cli_fail(0, "collect: %s: %s", name, why);
 }
 
 static int collect_all(struct pass *p, const char *spool)
@@ -92,7 +85,7 @@ static int collect_all(struct pass *p, const char *spool)
 	closedir(dir);
 	if (p->told > SHOWN)
 		cli_fail(0, "collect: and %zu more", p->told - SHOWN);
-	printf("%zu collected, %zu left in %s\n", p->n[COLLECTED], p->told, spool);
+	shown_line(stdout, "%zu collected, %zu left in %s", p->n[COLLECTED], p->told, spool);
 	return p->told ? CLI_PARTIAL : CLI_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "link_flags.h"
 #include "nearest.h"
 #include "preload.h"
+#include "shown.h"
 #include "witness.h"
 
 struct options {
@@ -54,7 +55,7 @@ typedef void warn(const char *text);
 
 static void print_warning(const char *text)
 {
-	printf("warning: %s\n", text);
+	shown_line(stdout, "warning: %s", text);
 }
 
 static void warn_after_run(const char *text)
@@ -121,7 +122,7 @@ static int copy_lines(FILE *in, FILE *out, warn *told)
 			if (n < SETTINGS)
 				snprintf(names[n++], NAME, "%.*s", (int)strcspn(line, " "), line);
 			if (out)
-				fputs(line, out);
+				shown_line(out, "%.*s", (int)strcspn(line, "\n"), line);
 		} else {
 			warn_of_line(line + 9, (const char(*)[NAME])names, told);
 			warned = 1;

@@ -11,6 +11,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "logname.h"
+#include "shown.h"
 
 static const struct choices disable_choices = {
 	.command = "disable",
@@ -69,7 +70,7 @@ static int disable_main(int argc, char **argv)
 	if (fd < 0)
 		return cli_fail(CLI_INPUT, "disable: %s: %s: set IOLENS_DISABLE=1 instead", path, strerror(errno));
 	close(fd);
-	printf("disabled by %s: iolens enable undoes it\n", path);
+	shown_line(stdout, "disabled by %s: iolens enable undoes it", path);
 	return CLI_OK;
 }
 

@@ -1,5 +1,6 @@
 /* iolens recover: the log of a job whose stores are still there: killed, deferred, or too slow to finish together. */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
+#include "shown.h"
 #include "units.h"
 
 struct options {
@@ -103,7 +105,7 @@ static void announce(void *nothing, const char *path)
 {
 	(void)nothing;
 	progress_hide();
-	puts(path);
+	shown_line(stdout, "%s", path);
 }
 
 static void show_progress(void *nothing, const char *step, size_t store, size_t stores)
@@ -192,7 +194,7 @@ static int add_left(struct options *o)
 static int list(const struct options *o)
 {
 	for (size_t n = 0; n < o->of.used; n++)
-		puts(o->of.stores[n]);
+		shown_line(stdout, "%s", o->of.stores[n]);
 	return CLI_OK;
 }
 
@@ -227,6 +229,7 @@ static int fail_usage(const struct options *o, int arguments)
 
 static int recover_main(int argc, char **argv)
 {
+	signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error like a full disk */
 	struct options o = {0};
 	if (argc == 1)
 		return recover_all();

@@ -14,6 +14,7 @@
 #include "json.h"
 #include "live_waits.h"
 #include "ptrace_scope.h"
+#include "shown.h"
 #include "units.h"
 
 struct request {
@@ -138,7 +139,7 @@ static void put_json(FILE *out, const struct request *r, const struct live_job *
 static void put_text(const struct request *r, const struct live_job *j, const struct live_waits *w)
 {
 	size_t named = 0;
-	printf("%s  %s\n", j->name, j->command);
+	shown_line(stdout, "%s  %s", j->name, j->command);
 	for (size_t n = 0; n < w->n; n++) {
 		if (!r->once && !is_stall(r, &w->waits[n]))
 			continue;

@@ -19,6 +19,11 @@
 #include "log.h"
 #include "trailer.h"
 
+#define LOG_VERSION "3.41" /* of logs that are written */
+
+/* Key of the metadata that tells the version of the format before a conversion; Darshan's tools have it, too. */
+#define LOG_PREVIOUS_VERSION "prev_ver"
+
 struct log_writer;
 struct compact_part;
 
@@ -94,6 +99,8 @@ int log_writer_flush(struct log_writer *w);
 int log_writer_finish(struct log_writer *w, struct log_error *err);
 /* The first error, for a caller that does not finish because of it. */
 void log_writer_error(const struct log_writer *w, struct log_error *err);
+/* The same where there is one; then true. */
+bool log_writer_blame(const struct log_writer *w, struct log_error *err);
 /* Of a finished one: where a module's accesses are, and which modules lack data. */
 struct log_region log_writer_accesses(const struct log_writer *w, int module);
 uint64_t log_writer_partial(const struct log_writer *w);

@@ -14,6 +14,7 @@ import click
 
 from iolens.cli.command import Command, print_rows, to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
+from iolens.shown import clean
 
 if TYPE_CHECKING:
     from iolens.metrics import Dataset
@@ -118,7 +119,7 @@ def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every:
         others = _instead(data)
         for number, path in enumerate(paths):
             if len(paths) > 1:
-                click.secho(f"{path}\n", bold=True, color=color)
+                click.secho(f"{clean(path)}\n", bold=True, color=color)
             of_log = [f for f in found if f.log == number]
             said, more = others.get(number, ("", False))
             if not more and (verbose or any(f.severity in ("high", "medium") for f in of_log)):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from iolens.cli.command import warn
 from iolens.error import USAGE, IolensError
 from iolens.program import run_in_place
+from iolens.rules.text import counted
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.fleet.archive import Source
@@ -55,19 +59,20 @@ def _path(named: str, stack: ExitStack) -> str:
         what = "log" if found["log"] else "job"
         raise IolensError(f"no {what} {found['number']} in the lake", folder, exit_code=USAGE)
     if len(rows) > 1:
-        raise IolensError(_choice(rows, found["lake"]), named, exit_code=USAGE)
+        warn(f"{named}: the job has {counted(len(rows), 'log')}; name one:")
+        for line in _choice(rows, found["lake"]):
+            say(line, sys.stderr)
+        sys.exit(USAGE)
     return stack.enter_context(extracted(lake, rows))[0]
 
 
-def _choice(rows: Sequence[Source], lake: str | None) -> str:
+def _choice(rows: Sequence[Source], lake: str | None) -> list[str]:
     """One of these, each as it is to be named."""
-    from iolens.rules.text import clean, counted
-
     before = f"lake:{lake}:" if lake else "lake:"
     lines = []
     for row in rows[:_SHOWN]:
         start = f"{row.start:%Y-%m-%d %H:%M:%S}" if row.start else "unknown start"
-        lines.append(f"  {before}log={row.log}  {start}  {clean(row.user)}  {clean(row.application)}")
+        lines.append(f"  {before}log={row.log}  {start}  {row.user}  {row.application}")
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more: iolens fleet job ID lists them")
-    return "\n".join([f"the job has {counted(len(rows), 'log')}; name one:", *lines])
+    return lines

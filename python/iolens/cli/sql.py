@@ -11,6 +11,7 @@ import click
 
 from iolens.cli.command import FORMATS, Command, print_rows, warn
 from iolens.error import PARTIAL, USAGE, IolensError
+from iolens.shown import say
 
 COMMAND = Command(
     group="explain",
@@ -31,13 +32,11 @@ def _rows(result: Any) -> Iterator[Sequence[Any]]:
 
 def _print_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Rows that are wider than the terminal: a line per column."""
-    from iolens.rules.text import clean
-
     width = max(map(len, names), default=0)
     for number, row in enumerate(rows):
         print(f"{'' if number == 0 else chr(10)}row {number + 1}")
         for name, value in zip(names, row):
-            print(f"  {name:<{width}}  {'-' if value is None else clean(str(value))}")
+            say(f"  {name:<{width}}  {'-' if value is None else value}")
 
 
 def _too_wide(names: Sequence[str]) -> bool:

@@ -83,7 +83,7 @@ def _pairs(metadata: bytes) -> dict[str, str]:
     texts = []
     for _ in range(2 * count):
         (length,) = struct.unpack_from("=i", metadata, at)
-        texts.append(metadata[at + 4 : at + 4 + length].decode())
+        texts.append(metadata[at + 4 : at + 4 + length].decode("utf-8", "backslashreplace"))
         at += 4 + length
     return dict(zip(texts[::2], texts[1::2]))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from iolens.metrics.metric import thresholds
 from iolens.rules.text import counted, write
+from iolens.shown import clean
 
 __all__ = ["computes_io", "instead", "is_more", "is_most"]
 
@@ -90,4 +91,4 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
     else:
         text = f"the processors, {busy:.1f} busy on average"
     most = row["programs"] > 1 and (row["program_part"] or 0) >= _threshold("most")
-    return text + (f", most of it in {row['program']}" if most else "")
+    return text + (f", most of it in {clean(row['program'])}" if most else "")

@@ -15,6 +15,7 @@ from iolens.error import OK, PARTIAL, IolensError
 from iolens.fleet.accounting import Reading
 from iolens.fleet.accounting.store import Stored, store
 from iolens.fleet.tables.lake import Lake
+from iolens.shown import say
 
 
 def _zone(context: click.Context, parameter: click.Parameter, value: str | None) -> tzinfo | None:
@@ -102,7 +103,7 @@ def accounting(  # noqa: PLR0913, PLR0917
         for problem in stored.problems:
             warn(problem)
         if not json:
-            print(_text(path if path != "-" else "standard input", stored))
+            say(_text(path if path != "-" else "standard input", stored))
     if json:
         print(to_json({"schema": {"name": "accounting", "version": 1}, "lake": lake, "files": told}))
     sys.stdout.flush()

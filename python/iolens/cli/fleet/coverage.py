@@ -13,6 +13,7 @@ from iolens.error import OK
 from iolens.fleet.coverage import GROUPS, SLACK, Coverage
 from iolens.fleet.coverage import coverage as compute
 from iolens.fleet.tables.lake import Lake
+from iolens.shown import say
 
 _COUNTED = ("users", "jobs", "core_hours")
 _DAY = click.DateTime(["%Y-%m-%d"])
@@ -54,17 +55,13 @@ def _print_aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Numbers to the right, also those with a mark between thousands."""
     widths = [max(len(row[n]) for row in [names, *rows]) for n in range(len(names))]
     for row in [names, *rows]:
-        print(
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:])),
-            sep="  ",
-        )
+        say("  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]))
 
 
 def _print_text(found: Coverage) -> None:
     _print_aligned((found.by, "users", "%", "jobs", "%", "core hours", "%"), _group_rows(found))
     for change in found.changes:
-        print(f"{change['day']}  {change['text']}")
+        say(f"{change['day']}  {change['text']}")
     if found.no_log:
         print("\nJobs that started under iolens, and those that left no log:")
         rows = [

@@ -8,6 +8,7 @@ import click
 
 from iolens.cli.asked import lake_options
 from iolens.cli.command import STDOUT, save
+from iolens.shown import say
 
 
 @click.command()
@@ -38,4 +39,4 @@ def export(
         if openmetrics:
             save(openmetrics, "".join(f"{line}\n" for line in lines(data)).encode())
             if openmetrics != STDOUT:
-                print(openmetrics)
+                say(openmetrics)

@@ -11,6 +11,7 @@ from iolens.cli.asked import days, form_options, lake_options, print_answers
 from iolens.cli.engine import engine_options, open_data
 from iolens.cli.usage import FiniteRange
 from iolens.error import USAGE, IolensError
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.fleet.saved_queries import Answer
@@ -63,19 +64,19 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     ]
     until = [row for row in until if row is not job] + [job]
     start = f"{job['start']:%Y-%m-%d %H:%M} UTC" if job["start"] else "start unknown"
-    click.echo(
+    say(
         f"job {job['job_id']} of {job['user']}, {start}, {counted(job['nprocs'], 'process')}, "
         f"compared with {counted(len(alike) - 1, 'other run')}"
     )
     for name, unit in _MEASURES:
-        click.echo(_line(name, unit, [row[name] for row in until], job[f"{name}_place"]))
+        say(_line(name, unit, [row[name] for row in until], job[f"{name}_place"]))
     for name in sorted({row["series"] for row in states.dicts()}) if states else ():
         by_log = {row["log"]: row for row in states.dicts() if row["series"] == name} if states else {}
         values = [by_log[row["log"]]["value"] if row["log"] in by_log else None for row in until]
         place = by_log[job["log"]]["place"] if job["log"] in by_log else None
-        click.echo(_line(name, "", values, place))
+        say(_line(name, "", values, place))
     if drift.rows:
-        click.echo("")
+        say()
         print_answers([drift], None)
 
 

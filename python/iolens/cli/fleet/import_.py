@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from iolens.cli.command import to_json, warn
+from iolens.shown import say
 
 
 @click.command(name="import")
@@ -38,7 +39,7 @@ def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_
         told.append({"file": path, "jobs": done.jobs, "known": done.known, "findings": done.findings})
         told[-1]["ignored"] = done.ignored
         if not as_json:
-            print(
+            say(
                 f"{path}: {counted(done.jobs, 'job')}, {done.known:,} known, {counted(done.findings, 'finding')}"
             )
             if done.ignored:

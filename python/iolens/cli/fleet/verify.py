@@ -10,6 +10,7 @@ from iolens.fleet.tables.lake import Lake
 from iolens.fleet.upkeep.repair import ASIDE
 from iolens.fleet.upkeep.repair import repair as repair_lake
 from iolens.fleet.upkeep.verify import verify as verify_lake
+from iolens.shown import say
 
 
 @click.command()
@@ -29,7 +30,7 @@ def verify(lake: str, repair: bool) -> int:
         return _repair(opened)
     problems = list(verify_lake(opened))
     for problem in problems:
-        print(problem)
+        say(problem)
     if not problems:
         print("the lake is whole")
     return UNREADABLE if problems else OK
