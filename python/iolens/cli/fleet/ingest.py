@@ -87,6 +87,8 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
+    for skipped in summary.skipped:
+        print(f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}", flush=True)
 
 
 @click.command()
@@ -138,7 +140,8 @@ def ingest(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Brings new logs into a lake.
 
-    LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. A log that the lake has is
+    LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. Files with other names than
+    *.darshan, *.darshan.gz and *.darshan.bz2 are logs if they begin as one. A log that the lake has is
     not read again unless its size or time has changed. It may be killed at any moment and started again, and several
     may run at once. What cannot be read is in the table quarantine, with the reason.
 
