@@ -77,6 +77,7 @@ def test_rows_are_ones_own_in_every_form(visit: Visit, token: Callable[[str], st
         assert arrow.headers["content-type"] == ARROW
         table = pyarrow.ipc.open_stream(io.BytesIO(arrow.content)).read_all()
         assert table.column_names == list(rows[0])
+        assert {row["start"][-1] for row in rows} == {"Z"} and table.schema.field("start").type.tz == "UTC"
         assert table.column("job_id").to_pylist() == [row["job_id"] for row in rows]
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import datetime
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
+from iolens.values import iso, plain
 
 __all__ = [
     "FORMATS",
@@ -210,24 +210,12 @@ def main() -> NoReturn:
 _UNUSUAL = re.compile(r"[^\n -~]")
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, (datetime.datetime, datetime.date)):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
-
-
 def to_json(value: Any) -> str:
-    """JSON as every command prints it: what JSON has no number for is null, times are ISO 8601.
+    """JSON as every command prints it, of values as ``plain`` has them.
 
     What a terminal would obey, and bytes of names that are not UTF-8, stand as escapes.
     """
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
     return _UNUSUAL.sub(lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 
@@ -236,6 +224,8 @@ def _text(value: Any) -> str:
 
     if value is None:
         return "-"
+    if isinstance(value, datetime):
+        return iso(value)
     return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
 
 
@@ -246,7 +236,7 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows([_plain(v) for v in row] for row in rows)
+        writer.writerows([plain(v) for v in row] for row in rows)
     else:
         from rich import box
         from rich.console import Console

@@ -9,6 +9,7 @@ from iolens.error import IolensError
 from iolens.log.modules import TRACES
 from iolens.metrics import MODULES, SECTIONS, Dataset, metrics
 from iolens.metrics.literal import quoted
+from iolens.values import columns_as
 
 __all__ = ["FORMATS", "table_names", "write_tables"]
 
@@ -20,6 +21,7 @@ FORMATS = {
 """Format and file extension -> DuckDB's options."""
 
 _PASSING = [m.key for m in TRACES]
+_TRACED = [("id", "UBIGINT")]
 
 
 def table_names() -> list[str]:
@@ -35,12 +37,16 @@ def write_tables(data: Dataset, folder: Path, form: str, names: Iterable[str] = 
         written = f"TO {quoted(str(path))} ({FORMATS[form]})"
         # Traces may have more rows than memory holds: they pass by.
         try:
-            passed = name in _PASSING and data.pass_module(name, f"COPY (SELECT * FROM source) {written}")
+            passed = name in _PASSING and data.pass_module(
+                name, f"COPY (SELECT {columns_as(form, _TRACED)} FROM source) {written}"
+            )
         except IolensError:
             path.unlink(missing_ok=True)  # it would be taken for the whole
             raise
         if not passed:
-            if not data.query(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
+            first = data.query(f"SELECT * FROM {name} LIMIT 1")
+            chosen = columns_as(form, [column[:2] for column in first.description or ()])
+            if not first.fetchone():
                 continue
-            data.query(f"COPY (SELECT * FROM {name}) {written}")
+            data.query(f"COPY (SELECT {chosen} FROM {name}) {written}")
         yield path

@@ -88,7 +88,10 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
     for skipped in summary.skipped:
-        print(f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}", flush=True)
+        print(
+            f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}",
+            flush=True,
+        )
 
 
 @click.command()

@@ -18,7 +18,8 @@ from iolens.portal.web.pages import live
 from iolens.portal.web.pages.job import job_row
 from iolens.portal.web.pages.jobtables import FINDINGS
 from iolens.portal.web.pages.lists import known_query
-from iolens.portal.web.widgets import plain_value, to_csv
+from iolens.portal.web.widgets import to_csv
+from iolens.values import columns_as, plain
 
 __all__ = ["findings", "job", "jobs", "listed", "me", "named", "openapi", "running", "sql"]
 
@@ -45,15 +46,15 @@ def arrow_bytes(relation: Any) -> bytes:
 
     out = io.BytesIO()
     with ipc.StreamWriter.from_writable(out) as writer:
-        writer.write_stream(nanoarrow.c_array_stream(relation))
+        zones = relation.project(columns_as("parquet", zip(relation.columns, relation.types)))
+        writer.write_stream(nanoarrow.c_array_stream(zones))
     return out.getvalue()
 
 
 def _rows(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str, **more: Any) -> Response:
     if form == "csv":
         return Response(to_csv(names, rows), media_type="text/csv; charset=utf-8")
-    plain = [{name: plain_value(value) for name, value in zip(names, row)} for row in rows]
-    return JSONResponse({"rows": plain, **more})
+    return JSONResponse({"rows": plain([dict(zip(names, row)) for row in rows]), **more})
 
 
 def _asked(request: PageRequest, name: str) -> Response:
@@ -82,8 +83,7 @@ def jobs(request: PageRequest) -> Response:
 
 
 def job(request: PageRequest) -> Response:
-    row = {name: plain_value(value) for name, value in job_row(request).items()}
-    return JSONResponse({"job": row})
+    return JSONResponse({"job": plain(job_row(request))})
 
 
 def findings(request: PageRequest) -> Response:
