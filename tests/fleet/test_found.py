@@ -7,7 +7,10 @@ import gzip
 import json
 import os
 import struct
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -106,3 +109,18 @@ def test_logs_of_other_names_are_found_by_content_and_the_rest_is_counted(
     assert Path(next(r["example"] for r in done["skipped"] if r["reason"] == "no log")).name in others
     text = run("ingest", area, "--lake", lake, "--no-rules", "-j", 1)
     assert f"5 files skipped: no log, such as {area}/" in text and "5 known" in text
+
+
+def test_a_watching_ingest_says_each_scan_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "logs").mkdir()
+    waits = iter([None])
+
+    def wait(seconds: float) -> None:
+        assert seconds == 300
+        if next(waits, 0) is not None:
+            sys.exit(0)
+
+    monkeypatch.setattr("iolens.cli.fleet.ingest.time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
+    lake = tmp_path / "lake"
+    scans = run("ingest", tmp_path / "logs", "--lake", lake, "--watch", "5m", "--json", "-j", 1).splitlines()
+    assert [json.loads(scan)["found"] for scan in scans] == [0, 0]

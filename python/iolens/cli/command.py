@@ -210,12 +210,12 @@ def main() -> NoReturn:
 _UNUSUAL = re.compile(r"[^\n -~]")
 
 
-def to_json(value: Any) -> str:
+def to_json(value: Any, *, in_a_line: bool = False) -> str:
     """JSON as every command prints it, of values as ``plain`` has them.
 
     What a terminal would obey, and bytes of names that are not UTF-8, stand as escapes.
     """
-    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
+    text = json.dumps(plain(value), indent=None if in_a_line else 2, ensure_ascii=False)
     return _UNUSUAL.sub(lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 

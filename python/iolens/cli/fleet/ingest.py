@@ -69,10 +69,11 @@ class _Bar:
             self._bar.update(self._task, completed=done, total=done + waiting)
 
 
-def _tell(summary: Summary, seconds: float, json: bool) -> None:
+def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
     if json:
         described = {"schema": {"name": "ingest", "version": 1}}
-        print(to_json({**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}), flush=True)
+        told = {**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}
+        print(to_json(told, in_a_line=again), flush=True)
         return
     from iolens.rules.text import counted
 
@@ -126,7 +127,9 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
 )
 @engine_options
-@click.option("--json", is_flag=True, help="What was done as an object of JSON, one for each scan.")
+@click.option(
+    "--json", is_flag=True, help="What was done as an object of JSON; with --watch a line for each scan."
+)
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
@@ -171,7 +174,7 @@ def ingest(  # noqa: PLR0913, PLR0917
         start = time.monotonic()
         with _Bar() as bar:
             summary = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool).run(sources)
-        _tell(summary, time.monotonic() - start, json)
+        _tell(summary, time.monotonic() - start, json, again=watch is not None)
         if watch is None:
             return PARTIAL if summary.quarantined or summary.unreadable else OK
         time.sleep(watch)
