@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from iolens.error import USAGE, IolensError
+from iolens.error import IolensError
+from iolens.extras import lacks
 from iolens.fleet.saved_queries import statement
 from iolens.metrics import Dataset
 
@@ -103,7 +104,7 @@ def to_postgres(
     try:
         import psycopg
     except ImportError as error:
-        raise IolensError("this needs psycopg: pip install 'iolens[postgres]'", exit_code=USAGE) from error
+        raise lacks("PostgreSQL", "psycopg", "postgres") from error
 
     written = {}
     try:
