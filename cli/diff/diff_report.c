@@ -45,7 +45,7 @@ static void json_record(struct json *j, const struct diff_record *a, const struc
 		json_text(j, "name_in_b", b->name);
 	json_i64(j, "rank", a->rank);
 	snprintf(id, sizeof id, "%" PRIu64, a->id);
-	json_raw(j, "id", id);
+	json_text(j, "id", id);
 }
 
 void report_begin(struct diff_report *r)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
+import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 from here import Run, in_this_process
 from iolens.metrics import MODULES, SECTIONS
+from made_log import Make
 
 
 @pytest.fixture
@@ -37,6 +41,31 @@ def test_the_same_rows_in_all_forms(sql: Run) -> None:
     ]
     lines = sql(statement, "--format", "lines").stdout.splitlines()
     assert lines[:3] == ["row 1", "  interface  mpiio", "  bytes      8398304"]
+
+
+def test_times_have_a_zone_wherever_the_user_is(iolens: Path, tmp_path: Path) -> None:
+    start = int(time.time()) - 27 * 3600
+    log = Make(tmp_path)(posix=[{"id": 1, "opens": 1}], start=start, end=start + 10)
+    statement = "select start, start > now() - interval '1 day' as late from job"
+    command = [iolens, "sql", log, statement, "--format"]
+    there = {**os.environ, "TZ": "America/Chicago"}
+    said = [
+        subprocess.run([*command, form], env=there, capture_output=True, text=True, check=True).stdout
+        for form in ("json", "csv", "table", "lines")
+    ]
+    written = f"{datetime.fromtimestamp(start, timezone.utc):%Y-%m-%dT%H:%M:%S}Z"
+    assert json.loads(said[0]) == [{"start": written, "late": False}]
+    assert all(written in text for text in said)
+
+
+def test_record_ids_are_texts_in_json(run_iolens: Run, tmp_path: Path) -> None:
+    ids = [5, 2**53 + 1, 2**64 - 3]
+    log = Make(tmp_path)(posix=[{"id": id, "opens": 1} for id in ids])
+    statement = f"select id, {2**53} as n, {2**53 + 1} as more from posix order by id"
+    rows = json.loads(run_iolens(["sql", log, statement, "--format", "json"]).stdout)
+    assert rows == [{"id": str(id), "n": 2**53, "more": str(2**53 + 1)} for id in ids]
+    done = run_iolens(["sql", log, f"select id from posix where id = '{ids[2]}'", "--format", "csv"])
+    assert done.stdout.split() == ["id", str(ids[2])], "what was copied is found"
 
 
 def test_tables_can_be_listed(sql: Run) -> None:

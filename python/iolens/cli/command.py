@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import datetime
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +20,7 @@ import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
 from iolens.shown import clean, say, say_traceback
+from iolens.values import iso, plain
 from iolens.whole import whole
 
 __all__ = [
@@ -210,24 +210,12 @@ def main() -> NoReturn:
 _UNUSUAL = re.compile(r"[^\n -~]")
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, (datetime.datetime, datetime.date)):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
-
-
-def to_json(value: Any) -> str:
-    """JSON as every command prints it: what JSON has no number for is null, times are ISO 8601.
+def to_json(value: Any, *, in_a_line: bool = False) -> str:
+    """JSON as every command prints it, of values as ``plain`` has them.
 
     What a terminal would obey, and bytes of names that are not UTF-8, stand as escapes.
     """
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    text = json.dumps(plain(value), indent=None if in_a_line else 2, ensure_ascii=False)
     return _UNUSUAL.sub(lambda c: c[0] if c[0].isprintable() else _in_json(c[0]), text)
 
 
@@ -237,13 +225,15 @@ def _in_json(character: str) -> str:
 
 def _for_terminal(value: Any) -> Any:
     """A cell of CSV: a file or a program gets its exact bytes."""
-    plain = _plain(value)
-    return clean(plain) if isinstance(plain, str) else plain
+    cell = plain(value)
+    return clean(cell) if isinstance(cell, str) else cell
 
 
 def _text(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, datetime):
+        return iso(value)
     return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
 
 
@@ -256,7 +246,7 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -
         print(to_json([dict(zip(names, row)) for row in rows]))
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        cell = _for_terminal if sys.stdout.isatty() else _plain
+        cell = _for_terminal if sys.stdout.isatty() else plain
         writer.writerow(map(cell, names))
         writer.writerows(map(cell, row) for row in rows)
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from iolens.cli.command import warn
 from iolens.error import USAGE, IolensError
+from iolens.extras import lacks
 from iolens.program import run_in_place
 from iolens.rules.text import counted
 from iolens.shown import say
@@ -51,7 +52,7 @@ def _path(named: str, stack: ExitStack) -> str:
         from iolens.fleet import Lake
         from iolens.fleet.archive import extracted, sources
     except ModuleNotFoundError as error:
-        raise IolensError("a lake needs deltalake: pip install 'iolens[fleet]'", exit_code=USAGE) from error
+        raise lacks("a lake", "deltalake", "fleet") from error
     lake = Lake(folder)
     with lake.open() as data:
         rows = sources(data, f"j.{'log' if found['log'] else 'job_id'} = ?", [int(found["number"])])

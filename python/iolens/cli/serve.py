@@ -13,6 +13,7 @@ import click
 from iolens.cli.command import STDOUT, Command
 from iolens.cli.usage import FiniteRange
 from iolens.error import OK, USAGE, IolensError
+from iolens.extras import lacks
 
 if TYPE_CHECKING:
     from iolens.portal.access.site import Site
@@ -32,7 +33,7 @@ _NEEDED_FOR_OIDC = ("authlib", "httpx2")
 def _check_installed(needed: tuple[str, ...] = _NEEDED) -> None:
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
-        raise IolensError(f"needs {', '.join(missing)}: pip install 'iolens[portal]'", exit_code=USAGE)
+        raise lacks("serve", ", ".join(missing), "portal")
 
 
 def _person() -> str:
@@ -92,7 +93,7 @@ def serve(  # noqa: PLR0913, PLR0917
     """A lake as pages in a browser, and as an API.
 
     Without --site it is for you alone: it listens on this machine only, and prints an address that lets you in once.
-    With --site users see their own jobs, and staff all jobs. Needs iolens[portal].
+    With --site users see their own jobs, and staff all jobs. Names the packages that it lacks.
     """
     if context.invoked_subcommand is not None:
         return OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ import click
 from iolens.cli.command import FORMATS, Command, print_rows, warn
 from iolens.error import PARTIAL, USAGE, IolensError
 from iolens.shown import say
+from iolens.values import iso
 
 COMMAND = Command(
     group="explain",
@@ -36,7 +38,8 @@ def _print_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for number, row in enumerate(rows):
         print(f"{'' if number == 0 else chr(10)}row {number + 1}")
         for name, value in zip(names, row):
-            say(f"  {name:<{width}}  {'-' if value is None else value}")
+            text = iso(value) if isinstance(value, datetime) else value
+            say(f"  {name:<{width}}  {'-' if value is None else text}")
 
 
 def _too_wide(names: Sequence[str]) -> bool:
@@ -98,6 +101,8 @@ def told(error: Exception, tables: Iterable[str]) -> str:
 
     from iolens.log.unknown import unknown_text
 
+    if "'pytz'" in str(error):
+        return "a result has a time zone of its own: write (...)::TIMESTAMP, which is in UTC"
     lines = [line for line in str(error).splitlines() if line.strip()]
     table = re.search(r"Table with name (\w+) does not exist", lines[0])
     if table:

@@ -13,6 +13,7 @@ from iolens.error import USAGE, IolensError
 from iolens.log.modules import TRACES
 from iolens.metrics import MODULES, SECTIONS, Dataset, metrics
 from iolens.metrics.literal import quoted
+from iolens.values import columns_as
 from iolens.whole import whole
 
 __all__ = ["FORMATS", "table_names", "write_tables"]
@@ -25,6 +26,7 @@ FORMATS = {
 """Format and file extension -> DuckDB's options."""
 
 _PASSING = [m.key for m in TRACES]
+_TRACED = [("id", "UBIGINT")]
 
 
 def table_names() -> list[str]:
@@ -39,7 +41,7 @@ def write_tables(data: Dataset, folder: Path, form: str, names: Iterable[str] = 
         path = folder / f"{name.replace('.', '_')}.{form}"
         with whole(path) as part:
             try:
-                written = _write(data, name, f"TO {quoted(str(part))} ({FORMATS[form]})")
+                written = _write(data, name, form, f"TO {quoted(str(part))} ({FORMATS[form]})")
             except UnicodeEncodeError as error:
                 raise IolensError("not UTF-8: choose another folder", str(path), exit_code=USAGE) from error
             except duckdb.IOException as error:
@@ -48,14 +50,17 @@ def write_tables(data: Dataset, folder: Path, form: str, names: Iterable[str] = 
             yield path
 
 
-def _write(data: Dataset, name: str, to: str) -> bool:
+def _write(data: Dataset, name: str, form: str, to: str) -> bool:
     """False: it has no rows."""
     # Traces may have more rows than memory holds: they pass by.
-    if name in _PASSING and data.pass_module(name, f"COPY (SELECT * FROM source) {to}"):
+    traced = f"COPY (SELECT {columns_as(form, _TRACED)} FROM source) {to}"
+    if name in _PASSING and data.pass_module(name, traced):
         return True
-    if not data.query(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
+    first = data.query(f"SELECT * FROM {name} LIMIT 1")
+    chosen = columns_as(form, [column[:2] for column in first.description or ()])
+    if not first.fetchone():
         return False
-    data.query(f"COPY (SELECT * FROM {name}) {to}")
+    data.query(f"COPY (SELECT {chosen} FROM {name}) {to}")
     return True
 
 

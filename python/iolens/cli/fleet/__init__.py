@@ -11,6 +11,7 @@ import click
 
 from iolens.cli.command import Command
 from iolens.error import UNREADABLE, USAGE, IolensError
+from iolens.extras import lacks
 
 __all__ = ["fleet"]
 
@@ -39,9 +40,7 @@ class _Commands(click.Group):
         except ModuleNotFoundError as error:
             if error.name not in ("deltalake", "arro3"):
                 raise
-            raise IolensError(
-                "a lake needs deltalake: pip install 'iolens[fleet]'", exit_code=USAGE
-            ) from error
+            raise lacks("a lake", "deltalake", "fleet") from error
         command = getattr(module, name, None) or getattr(module, f"{name}_")
         assert isinstance(command, click.Command)
         return command

@@ -69,10 +69,11 @@ class _Bar:
             self._bar.update(self._task, completed=done, total=done + waiting)
 
 
-def _tell(summary: Summary, seconds: float, json: bool) -> None:
+def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
     if json:
         described = {"schema": {"name": "ingest", "version": 1}}
-        print(to_json({**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}), flush=True)
+        told = {**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}
+        print(to_json(told, in_a_line=again), flush=True)
         return
     from iolens.rules.text import counted
 
@@ -87,6 +88,11 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
+    for skipped in summary.skipped:
+        print(
+            f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}",
+            flush=True,
+        )
 
 
 @click.command()
@@ -117,7 +123,7 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
 @click.option("--no-rules", is_flag=True, help="Without findings and metrics, which recompute adds.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="At most this many new logs in one scan.")
 @engine_options
-@click.option("--json", is_flag=True, help="What was done as JSON, an object per scan.")
+@click.option("--json", is_flag=True, help="What was done as JSON; with --watch an object per line and scan.")
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
@@ -134,9 +140,10 @@ def ingest(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Brings new logs into a lake.
 
-    LOGS are logs, or folders of any structure. A log in the lake is read again only if its size or time has changed.
-    It may be killed at any moment and started again, and several may run at once. The table quarantine has unreadable
-    logs, with the reason.
+    LOGS are logs, or folders of any structure. Files with other names than *.darshan, *.darshan.gz and *.darshan.bz2
+    are logs if they begin as one. A log in the lake is read again only if its size or time has changed. It may be
+    killed at any moment and started again, and several may run at once. The table quarantine has unreadable logs, with
+    the reason.
 
     With --engine spark the machines of a Spark cluster decode: all of them must see logs and lake.
     """
@@ -163,7 +170,7 @@ def ingest(  # noqa: PLR0913, PLR0917
             with _Bar() as bar:
                 scan = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool)
                 summary = scan.run(sources)
-            _tell(summary, time.monotonic() - start, json)
+            _tell(summary, time.monotonic() - start, json, again=watch is not None)
         except (IolensError, OSError) as error:
             if watch is None:
                 raise

@@ -17,7 +17,7 @@ from arro3.core import Table as ArrowTable
 
 from iolens import __version__
 from iolens.error import IolensError
-from iolens.fleet.ingest.identity import application_of, user_of
+from iolens.fleet.ingest.identity import application_of, job_of, user_of
 from iolens.fleet.ingest.log_directories import Found
 from iolens.fleet.ingest.rows import Implausible, Rows
 from iolens.fleet.tables.delta import DAY, File, Table
@@ -242,7 +242,7 @@ class _Batch:
             self._files[name] = rows.copy(name, self._table(name), self._token)
         duck.register("told", given)
         self._data.query("SELECT 1 FROM job LIMIT 0")
-        whole = "(SELECT * FROM job JOIN told USING (log))"
+        whole = "(SELECT * REPLACE (coalesce(its_job, job_id) AS job_id) FROM job JOIN told USING (log))"
         self._files["job"] = rows.copy(whole, self._table("job"), self._token)
         duck.unregister("told")
         if self._options.rules:
@@ -286,14 +286,14 @@ def _told(
             *(found.size, found.mtime, digest),
             *(named(user_of(found.path, uid, exe)), named(application_of(exe))),
             *(named(host) if (host := hosts.get(log)) else None, options.cluster or None, now),
-            *(wrong.get(found.path), older),
+            *(wrong.get(found.path), older, job_of(found.path, version or "")),
         )
-        for (log, uid, exe), (found, older, digest, _) in zip(
-            data.query("SELECT log, uid, exe FROM job_of ORDER BY log").fetchall(), good
+        for (log, uid, exe, version), (found, older, digest, _) in zip(
+            data.query("SELECT log, uid, exe, format FROM job_of ORDER BY log").fetchall(), good
         )
     ]
     columns = {c.name: c for c in tables()["job"]}
-    return arrow(rows, [columns[name] for name in _TOLD])
+    return arrow(rows, [*(columns[name] for name in _TOLD), Column("its_job", "long")])
 
 
 _TOLD = "log log_size log_mtime digest user application host cluster ingested problem replaces".split()

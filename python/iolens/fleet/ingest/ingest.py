@@ -42,7 +42,7 @@ from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.fleet.tables.write import plain
 
-__all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Summary"]
+__all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Skipped", "Summary"]
 
 New = tuple[Found, Optional[int]]
 """A log that the lake has not, and the log in it that is an older state of the same file."""
@@ -62,6 +62,16 @@ _DIED = "the process that read it died"
 
 
 @dataclass
+class Skipped:
+    """Files that are no logs, for one reason."""
+
+    reason: str
+    files: int
+    example: str
+    """The path of the first."""
+
+
+@dataclass
 class Summary:
     """What an ingest did."""
 
@@ -78,6 +88,8 @@ class Summary:
     bytes: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Folders and logs that could not be read, each with the reason."""
+    skipped: list[Skipped] = field(default_factory=list)
+    """What else lies in the areas, by reason."""
 
 
 def _end_with_parent() -> None:
@@ -175,7 +187,8 @@ class Ingest:
     def _new(self, areas: Iterable[str | os.PathLike[str]]) -> list[New]:
         new: list[New] = []
         chunk: list[Found] = []
-        for folder in chain(find_logs(areas, self._unreadable), [[]]):
+        logs = find_logs(areas, self._unreadable, self._skipped, str(self.lake.path))
+        for folder in chain(logs, [[]]):
             chunk += folder
             if len(chunk) >= _CHUNK or not folder:
                 self.summary.found += len(chunk)
@@ -192,6 +205,13 @@ class Ingest:
 
     def _unreadable(self, path: str, error: OSError) -> None:
         self.summary.unreadable.append(f"{path}: {error.strerror or error}")
+
+    def _skipped(self, path: str, reason: str) -> None:
+        for known in self.summary.skipped:
+            if known.reason == reason:
+                known.files += 1
+                return
+        self.summary.skipped.append(Skipped(reason, 1, path))
 
     def _batches(self, logs: Iterable[New]) -> Iterator[list[New]]:
         batch: list[New] = []

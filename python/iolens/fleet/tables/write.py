@@ -51,6 +51,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     duck = duckdb.connect()
     with contextlib.suppress(duckdb.InvalidInputException):
         duck.execute("SET enable_progress_bar = false")
+    duck.execute("SET TimeZone = 'UTC'")
     return duck
 
 
