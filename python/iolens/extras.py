@@ -5,9 +5,9 @@ There is no index that has iolens: pip gets the requirements of the extra, which
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-import site
 import sys
 import sysconfig
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -48,7 +48,7 @@ def _place() -> list[str]:
     here = Path(__file__).resolve().parents[1]
     if here in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:
         return []
-    return ["--user"] if here == Path(site.getusersitepackages()).resolve() else ["--target", str(here)]
+    return ["--user"] if here == Path(sysconfig.get_path("purelib", f"{os.name}_user")).resolve() else ["--target", str(here)]
 
 
 def install_command(extra: str) -> str:

@@ -103,7 +103,8 @@ def _modules(path: str) -> list[_Module]:
     found = []
     for module in KNOWN:
         if module.key and module.level == "libc":
-            at, places = 0, {}
+            at = 0
+            places: dict[str, list[int]] = {}
             for field in log[module.key].schema:
                 places.setdefault(field.role, []).append(at)
                 at += field.count
