@@ -48,7 +48,11 @@ def _place() -> list[str]:
     here = Path(__file__).resolve().parents[1]
     if here in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:
         return []
-    return ["--user"] if here == Path(sysconfig.get_path("purelib", f"{os.name}_user")).resolve() else ["--target", str(here)]
+    return (
+        ["--user"]
+        if here == Path(sysconfig.get_path("purelib", f"{os.name}_user")).resolve()
+        else ["--target", str(here)]
+    )
 
 
 def install_command(extra: str) -> str:
