@@ -173,10 +173,10 @@ static void compare_segment(struct comparison *x, const struct log_segment *a, c
 
 static void compare_segments(struct comparison *x)
 {
-	const struct diff_record *a = x->pair[0], *b = x->pair[1];
-	const struct log_segment *sa = x->side[0].segments + a->segments, *sb = x->side[1].segments + b->segments;
+	struct diff_trace a = diff_trace_of(&x->side[0], x->pair[0]), b = diff_trace_of(&x->side[1], x->pair[1]);
+	const struct log_segment *sa = x->side[0].segments + a.first, *sb = x->side[1].segments + b.first;
 	size_t i = 0, k = 0, n = 0;
-	while (i < a->nsegments && k < b->nsegments) {
+	while (i < a.count && k < b.count) {
 		if (sa[i].is_write != sb[k].is_write) {
 			/* One has more writes than the other: on to the reads. */
 			i += sa[i].is_write;

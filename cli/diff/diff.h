@@ -52,10 +52,14 @@ struct diff_record {
 	uint64_t id;
 	int64_t rank;
 	const struct schema_module *schema;
-	size_t at; /* of its bytes */
-	size_t segments, nsegments;
-	uint32_t kind; /* what it has in common with others */
-	bool met;      /* has found its like */
+	size_t at;          /* of its bytes */
+	uint32_t kind : 31; /* what it has in common with others */
+	uint32_t met : 1;   /* has found its like */
+	uint32_t trace;     /* its segments: 1 + which of the side's traces; 0 = it has none */
+};
+
+struct diff_trace {
+	size_t first, count; /* of segments */
 };
 
 /* Records of a module are of one kind, or of few. */
@@ -64,6 +68,7 @@ struct diff_kind {
 	const struct schema_map *map;
 	const struct log_missing *missing;
 	size_t size;
+	uint8_t *first; /* of them; of the others only the words that differ are kept */
 };
 
 struct diff_side {
@@ -75,12 +80,14 @@ struct diff_side {
 	size_t nrecords;
 	struct diff_kind *kinds;
 	size_t nkinds;
-	uint8_t *bytes; /* of records, packed: most of a million records' are zeros */
+	uint8_t *bytes; /* of records, packed: most of a million records' are zeros, or the same */
 	size_t used, room;
 	uint8_t *whole; /* one of them as it was */
 	size_t whole_room;
 	struct log_segment *segments;
 	size_t nsegments;
+	struct diff_trace *traces;
+	uint32_t ntraces;
 	struct index ids;     /* of names that have been mapped */
 	const char **mapped;  /* by their number */
 	uint8_t *region_head; /* of the module */
@@ -94,6 +101,8 @@ void diff_close_side(struct diff_side *s);
 const char *diff_mapped(struct diff_side *s, const struct diff_options *o, uint64_t id);
 /* Valid until the next call for the same side. */
 struct log_record diff_record_of(const struct diff_side *s, const struct diff_record *r);
+
+struct diff_trace diff_trace_of(const struct diff_side *s, const struct diff_record *r);
 
 /* ---- telling ---- */
 

@@ -121,38 +121,53 @@ static unsigned length_of(unsigned form)
 	return form > 8 ? form - 8 : form;
 }
 
-/* Half a byte for each word's form, the bytes of all words, and what is no whole word. */
-static bool keep_bytes(struct diff_side *s, const uint8_t *data, size_t n)
+/* A bit for each word that is not the kind's first record's; half a byte for the form of each of these, their bytes, the rest. */
+static bool keep_bytes(struct diff_side *s, const uint8_t *first, const uint8_t *data, size_t n)
 {
-	size_t words = n / 8, forms = s->used;
-	if (!make_room(&s->bytes, &s->room, s->used + words / 2 + 1 + n) || !make_room(&s->whole, &s->whole_room, n))
+	size_t words = n / 8, map = s->used, others = 0;
+	if (!make_room(&s->bytes, &s->room, s->used + words / 8 + words / 2 + 2 + n) ||
+	    !make_room(&s->whole, &s->whole_room, n))
 		return false;
-	memset(s->bytes + forms, 0, words / 2 + 1);
-	s->used += words / 2 + 1;
-	for (size_t i = 0; i < words; i++) {
+	memset(s->bytes + map, 0, words / 8 + words / 2 + 2);
+	for (size_t i = 0; i < words; i++)
+		others += memcmp(data + 8 * i, first + 8 * i, 8) != 0;
+	uint8_t *forms = s->bytes + map + words / 8 + 1, *to = forms + (others + 1) / 2;
+	for (size_t i = 0, k = 0; i < words; i++) {
 		uint64_t word;
+		if (!memcmp(data + 8 * i, first + 8 * i, 8))
+			continue;
 		memcpy(&word, data + 8 * i, 8);
 		unsigned form = form_of(word);
-		s->bytes[forms + i / 2] |= (uint8_t)(form << 4 * (i & 1));
+		s->bytes[map + i / 8] |= (uint8_t)(1 << i % 8);
+		forms[k / 2] |= (uint8_t)(form << 4 * (k & 1));
 		word >>= shifted(form);
-		for (unsigned k = length_of(form); k; k--, word >>= 8)
-			s->bytes[s->used++] = (uint8_t)word;
+		for (unsigned left = length_of(form); left; left--, word >>= 8)
+			*to++ = (uint8_t)word;
+		k++;
 	}
-	memcpy(s->bytes + s->used, data + 8 * words, n % 8);
-	s->used += n % 8;
+	memcpy(to, data + 8 * words, n % 8);
+	s->used = (size_t)(to - s->bytes) + n % 8;
 	return true;
 }
 
-static const uint8_t *unpack(const struct diff_side *s, size_t at, size_t n)
+static const uint8_t *unpack(const struct diff_side *s, const uint8_t *first, size_t at, size_t n)
 {
-	const uint8_t *form = s->bytes + at, *from = form + n / 16 + 1;
-	for (size_t i = 0; i < n / 8; i++) {
-		unsigned f = form[i / 2] >> 4 * (i & 1) & 15;
+	const uint8_t *map = s->bytes + at, *forms = map + n / 64 + 1, *from = forms;
+	size_t others = 0;
+	for (size_t i = 0; i <= n / 64; i++)
+		others += (size_t)__builtin_popcount(map[i]);
+	from += (others + 1) / 2;
+	memcpy(s->whole, first, n);
+	for (size_t i = 0, k = 0; i < n / 8; i++) {
+		if (!(map[i / 8] >> i % 8 & 1))
+			continue;
+		unsigned f = forms[k / 2] >> 4 * (k & 1) & 15;
 		uint64_t word = 0;
-		for (unsigned k = 0; k < length_of(f); k++)
-			word |= (uint64_t)*from++ << 8 * k;
+		for (unsigned b = 0; b < length_of(f); b++)
+			word |= (uint64_t)*from++ << 8 * b;
 		word <<= shifted(f);
 		memcpy(s->whole + 8 * i, &word, 8);
+		k++;
 	}
 	memcpy(s->whole + n / 8 * 8, from, n % 8);
 	return s->whole;
@@ -161,13 +176,19 @@ static const uint8_t *unpack(const struct diff_side *s, size_t at, size_t n)
 /* SIZE_MAX: there is no memory. */
 static size_t kind_of(struct diff_side *s, const struct log_record *one)
 {
-	struct diff_kind kind = {one->history, one->map, one->missing, one->size};
-	for (size_t n = s->nkinds; n--;)
-		if (!memcmp(&s->kinds[n], &kind, sizeof kind))
+	for (size_t n = s->nkinds; n--;) {
+		const struct diff_kind *k = &s->kinds[n];
+		if (k->history == one->history && k->map == one->map && k->missing == one->missing &&
+		    k->size == one->size)
 			return n;
-	if (!index_grow(&s->kinds, s->nkinds, sizeof *s->kinds))
+	}
+	uint8_t *first = malloc(one->size ? one->size : 1);
+	if (!first || !index_grow(&s->kinds, s->nkinds, sizeof *s->kinds)) {
+		free(first);
 		return SIZE_MAX;
-	s->kinds[s->nkinds] = kind;
+	}
+	memcpy(first, one->data, one->size);
+	s->kinds[s->nkinds] = (struct diff_kind){one->history, one->map, one->missing, one->size, first};
 	return s->nkinds++;
 }
 
@@ -175,14 +196,18 @@ static int keep_segments(struct diff_side *s, struct diff_record *r, struct log_
 {
 	struct log_segment batch[256];
 	int64_t n;
-	r->segments = s->nsegments;
+	if (!index_grow(&s->traces, s->ntraces, sizeof *s->traces))
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	struct diff_trace *trace = &s->traces[s->ntraces];
+	r->trace = ++s->ntraces;
+	trace->first = s->nsegments;
 	while ((n = log_segments_next(records, batch, 256, err)) > 0)
 		for (int64_t i = 0; i < n; i++) {
 			if (!index_grow(&s->segments, s->nsegments, sizeof *s->segments))
 				return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 			s->segments[s->nsegments++] = batch[i];
 		}
-	r->nsegments = s->nsegments - r->segments;
+	trace->count = s->nsegments - trace->first;
 	return (int)n;
 }
 
@@ -202,10 +227,10 @@ static int keep_record(struct diff_side *s, const struct diff_options *o, struct
 		.id = one->id,
 		.rank = one->rank,
 		.schema = one->schema,
-		.kind = (uint32_t)kind,
+		.kind = (uint32_t)kind & INT32_MAX,
 		.at = s->used,
 	};
-	if (!keep_bytes(s, one->data, one->size))
+	if (!keep_bytes(s, s->kinds[kind].first, one->data, one->size))
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	return one->schema->layout == LAYOUT_DXT ? keep_segments(s, r, records, err) : 0;
 }
@@ -266,7 +291,7 @@ struct log_record diff_record_of(const struct diff_side *s, const struct diff_re
 {
 	const struct diff_kind *kind = &s->kinds[r->kind];
 	return (struct log_record){.schema = r->schema,
-				   .data = unpack(s, r->at, kind->size),
+				   .data = unpack(s, kind->first, r->at, kind->size),
 				   .size = kind->size,
 				   .id = r->id,
 				   .rank = r->rank,
@@ -276,18 +301,28 @@ struct log_record diff_record_of(const struct diff_side *s, const struct diff_re
 				   .header = s->region_head};
 }
 
+struct diff_trace diff_trace_of(const struct diff_side *s, const struct diff_record *r)
+{
+	return r->trace ? s->traces[r->trace - 1] : (struct diff_trace){0};
+}
+
 void diff_unload(struct diff_side *s)
 {
 	free(s->records);
 	free(s->bytes);
 	free(s->whole);
+	for (size_t n = 0; n < s->nkinds; n++)
+		free(s->kinds[n].first);
 	free(s->kinds);
 	free(s->segments);
+	free(s->traces);
 	free(s->region_head);
 	s->records = NULL;
 	s->kinds = NULL;
 	s->bytes = s->whole = s->region_head = NULL;
 	s->segments = NULL;
+	s->traces = NULL;
+	s->ntraces = 0;
 	s->nrecords = s->used = s->room = s->whole_room = s->nkinds = s->nsegments = 0;
 }
 

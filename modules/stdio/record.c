@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "../heatmap/record.h"
 #include "../posix/record.h"
@@ -562,7 +563,7 @@ static void flush_record(struct stdio_stream *t, const FILE *f, int64_t reached,
 bool stdio_is_unused(const struct stdio_stream *t, const FILE *f)
 {
 	struct stat s;
-	bool standard = t->inherited && t->inherited[0] == '<';
+	bool standard = t->inherited && strncmp(t->inherited, "<STD", 4) == 0;
 	bool waits = f->_IO_write_ptr > f->_IO_write_base || f->_IO_read_ptr < f->_IO_read_end;
 	return standard && !waits && sys_fstat(f->_fileno, &s) == 0 && S_ISREG(s.st_mode);
 }

@@ -38,7 +38,7 @@ class Stream:
     foreign: bool = False
     """A forked child may not use the buffer of its parent's stream."""
     moved: bool = False
-    """Its descriptor is another file's than that it was opened with."""
+    """Its descriptor is another file's than that it was opened with: of the name that this has at its first use."""
 
     def waiting(self) -> int:
         return sum(len(block) for _, block in self.pending)
@@ -58,6 +58,9 @@ def _stream(t: Thread, k: int) -> Stream:
 
 
 def _record(t: Thread, stream: Stream) -> Stdio | None:
+    if stream.moved and stream.name is None:
+        assert stream.description.name
+        stream.name = stream.description.name.path()
     return None if stream.name is None else t.process.image.stdio_of(stream.name)
 
 
@@ -118,6 +121,9 @@ def fdopen(m: Model, t: Thread, k: int, fd: int, mode: str) -> Result:
     assert description.offset is not None
     stream.at = description.offset
     if mode == "a":
+        for process, _ in holders if not description.append else ():
+            if process is not t.process:
+                process.image.suspect(description, "append mode by another process")
         description.append, description.offset = True, None
     record = t.process.image.stdio_of(str(stream.name))
     record.counts["FDOPENS"] += 1
@@ -330,7 +336,7 @@ def refile(m: Model, t: Thread, k: int, path: str) -> Result:
     defined(description.inode.kind == "file" and description.name, "a stream of a directory")
     assert description.name
     m.drop_any(t, stream.fd)
-    stream.description, stream.name = description, description.name.path()
+    stream.description, stream.name = description, None
     stream.shared, stream.moved, stream.at, stream.doing = True, True, 0, ""
     return m.opened(t, description, os.O_CREAT, 0o600)
 
@@ -345,4 +351,5 @@ def print(m: Model, t: Thread) -> Result:
 
 def inherited(stream: Stream) -> Stream:
     """The copy of a forked child."""
-    return replace(stream, pending=[], foreign=stream.foreign or stream.readable)
+    name = None if stream.moved else stream.name
+    return replace(stream, name=name, pending=[], foreign=stream.foreign or stream.readable)

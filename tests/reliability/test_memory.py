@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -190,3 +191,37 @@ def test_the_directory_of_the_stores_becomes_full(
     opens = sum(int(row["POSIX_OPENS"]) for row in posix) + sum(int(row["opens"]) for row in excluded)
     written = sum(int(row["POSIX_BYTES_WRITTEN"]) for row in posix)
     assert (opens, written + sum(int(row["bytes_written"]) for row in excluded)) == (48000, 480000)
+
+
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, done.stdout)
+"""
+
+
+def test_a_diff_takes_little_for_each_record(
+    compile_program: Compile, run_iolens: Run, iolens: Path, tmpfs: Path, tmp_path: Path
+) -> None:
+    """Of two logs with a million files each: 344 MB."""
+    taken, many = [], 20_000
+    for files in (100, many):
+        command = [
+            "run",
+            "-q",
+            "-o",
+            tmp_path / str(files),
+            "--",
+            compile_program(PROGRAM),
+            str(files),
+            "unlink",
+        ]
+        assert run_iolens(command, cwd=tmpfs, env={"IOLENS_BUDGET": "1100"}, timeout=600).returncode == 0
+        compared = [iolens, "diff", tmp_path / str(files), tmp_path / str(files)]
+        python = [sys.executable, "-c", MEASURED, *compared]
+        done = subprocess.run(python, check=True, capture_output=True, text=True)
+        code, memory, said = done.stdout.split(maxsplit=2)
+        assert code == "0" and said.startswith("no difference in ")
+        taken.append(int(memory))
+    each = 1024 * (taken[1] - taken[0]) / (2 * (many - 100))
+    assert each < 100
