@@ -61,6 +61,22 @@ def test_chunks_that_are_decoded_once_are_of_low_severity(tmp_path: Path, size: 
     assert found.severity == severity and found.time_lost == pytest.approx(55.0)
 
 
+def test_a_stream_that_is_opened_for_each_line_is_reopened(tmp_path: Path) -> None:
+    """cat(file =, append = TRUE) of R: 2 s of opens and closes, which are no flushes, and 4 s of flushes."""
+    values = {"opens": 5000, "writes": 10_000, "flushes": 10_000, "bytes_written": 30_000}
+    job = Job(nprocs=1).add("stdio", "/scratch/log", 0, write_time=4.0, meta_time=2.0, **values)
+    rows = [
+        operation(0, "flush", 10_000, 4.0),
+        operation(0, "open", 5000, 1.2),
+        operation(0, "close", 5000, 0.8),
+    ]
+    job.section("operation", *({**row, "interface": "stdio"} for row in rows))
+    found = found_in(job.posix("/scratch/other", 0, read={MiB: 1}), tmp_path)
+    assert found["stdio_flushes"].time_lost == pytest.approx(4.0)
+    # A third of what two accesses to each open take, too.
+    assert found["reopened_files"].time_lost == pytest.approx(2.0 + 4.0 / 3, rel=1e-3)
+
+
 def test_a_file_of_several_ranks_is_nobodys_own(tmp_path: Path) -> None:
     job = Job().posix("/scratch/a", 0, read={MiB: 800}, read_time=40.0).posix("/scratch/a", 1, read={MiB: 1})
     assert "read_imbalance" not in found_in(job, tmp_path)

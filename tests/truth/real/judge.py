@@ -114,8 +114,8 @@ def false_problems(program: dict[str, Any], said: Said) -> list[str]:
 
 
 def compare(program: dict[str, Any], said: Said) -> tuple[str, str]:
-    """The result and its reason. Page faults from storage are I/O, whichever word the verdict has for them."""
-    share = min(1.0, max(said.share, said.faults))
+    """The result and its reason. Page faults from storage are I/O, besides that of calls."""
+    share = min(1.0, said.share + said.faults)
     if said.level == "unknown":
         return "not known", said.verdict
     if program["verdict"] == "io" and share < CAUSE:

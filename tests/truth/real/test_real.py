@@ -73,6 +73,12 @@ def test_page_faults_from_storage_are_io() -> None:
     )
     assert said.faults == 0.605
     assert judge.compare({**IO, "accept": ["=page faults"]}, said) == ("right", "")
+    both = replace(
+        said, share=0.13, verdict="13 %; it is the processor, busy, and page faults, about 13 % of the run"
+    )
+    assert judge.compare({**IO, "accept": ["=page faults"]}, both) == ("right", "")
+    less = replace(both, share=0.1)
+    assert judge.compare({**IO, "accept": ["=page faults"]}, less)[0] == "wrong"
 
 
 def test_what_takes_more_stands_before_a_low_finding() -> None:
