@@ -152,20 +152,25 @@ static bool make_folder(struct show *s)
 	return false;
 }
 
+/* Under a name of its own until it is whole. */
 static void put_file(struct show *s, int module, struct log_records *records)
 {
-	char path[4096];
+	char path[4096], part[4096 + 32];
 	struct output out;
 	snprintf(path, sizeof path, "%s/%s.csv", s->folder, schema_modules[module].key);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readers_of(s)), failed = errno;
+	snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid());
+	int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, readers_of(s)), failed = errno;
 	if (fd >= 0 && output_open(&out, fd)) {
 		put_table(s, &out, module, records);
 		failed = output_close(&out);
 		failed = close(fd) && !failed ? errno : failed;
+		failed = !failed && rename(part, path) ? errno : failed;
 		fd = failed ? -1 : fd;
 	}
-	if (fd < 0)
+	if (fd < 0) {
+		unlink(part);
 		s->exit = cli_fail(CLI_INPUT, "show: %s: %s", path, strerror(failed));
+	}
 }
 
 static void put_module(struct show *s, int module, bool first)

@@ -136,7 +136,7 @@ def log(tmp_path: Path) -> Path:
 
 def names_of(run_iolens: Run, log: Path) -> set[str]:
     records = run_iolens(["show", "--base", log]).stdout.splitlines()
-    return {line.split("\t")[5] for line in records if line.count("\t") == 7}
+    return {line.split("\t")[5] for line in records if line.count("\t") == 7 and line[0] != "#"}
 
 
 def converted(run_iolens: Run, log: Path, *options: str, **env: str) -> set[str]:
