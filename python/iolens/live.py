@@ -103,7 +103,8 @@ def _modules(path: str) -> list[_Module]:
     found = []
     for module in KNOWN:
         if module.key and module.level == "libc":
-            at, places = 0, {}
+            at = 0
+            places: dict[str, list[int]] = {}
             for field in log[module.key].schema:
                 places.setdefault(field.role, []).append(at)
                 at += field.count
@@ -192,7 +193,8 @@ def _differing(seen: bytearray, at: int, size: int) -> list[int]:
     if not seen:
         return []
     kept = (ctypes.c_char * len(seen)).from_buffer(seen)
-    base, found, records = ctypes.addressof(kept), [], len(seen) // size
+    base, records = ctypes.addressof(kept), len(seen) // size
+    found: list[int] = []
     waiting = [(first, min(first + _PART, records)) for first in range(0, records, _PART)]
     while waiting:
         first, end = waiting.pop()

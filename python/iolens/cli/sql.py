@@ -70,7 +70,7 @@ def _describe(tables: Sequence[str], form: str) -> None:
     from iolens.log.unknown import unknown_text
     from iolens.metrics.columns import DESCRIBED, columns_of, described_tables
 
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for table in tables or DESCRIBED:
         if table not in described_tables():
             raise IolensError(unknown_text("table", table, described_tables()), exit_code=USAGE)
