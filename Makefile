@@ -134,6 +134,7 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/modgen --docs-old format/registry.toml docs/reference/old-logs.md $(module_tomls) format/records/cp.toml
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/querypage.py docs/reference/queries.md
+	$(bin)/python tools/tablepage.py docs/reference/tables.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
 	$(bin)/python tools/commandpage.py docs/reference/commands.md
 	$(bin)/python tools/settingpage.py docs/reference/settings.md

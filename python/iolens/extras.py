@@ -30,7 +30,8 @@ def _there(requirement: str) -> bool:
 
 def _requirements(extra: str) -> tuple[list[str], str]:
     """Of an extra, those not installed yet, else all; and the Python that it needs if this one is too old."""
-    found, too_old = [], ""
+    found: list[str] = []
+    too_old = ""
     for line in requires("iolens") or ():
         requirement, _, marker = line.partition(";")
         marked, since = _MARKED.search(marker), _SINCE.search(marker)

@@ -193,7 +193,8 @@ def _differing(seen: bytearray, at: int, size: int) -> list[int]:
     if not seen:
         return []
     kept = (ctypes.c_char * len(seen)).from_buffer(seen)
-    base, found, records = ctypes.addressof(kept), [], len(seen) // size
+    base, records = ctypes.addressof(kept), len(seen) // size
+    found: list[int] = []
     waiting = [(first, min(first + _PART, records)) for first in range(0, records, _PART)]
     while waiting:
         first, end = waiting.pop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Callable
@@ -105,6 +106,7 @@ def test_times_have_their_zone_and_record_ids_all_their_digits(
         )
         assert [row["start"] for row in job] == ["2023-11-14T22:13:20Z"]
         assert {row["id"] for row in posix} == {"18446744073709551613", "5"}
+        shutil.rmtree(tmp_path / "out")
     parquet = pytest.importorskip("pyarrow.parquet")
     assert export("parquet", log, *tables).returncode == 0
     assert (

@@ -6,13 +6,15 @@ import csv
 import json
 import os
 import subprocess
+import sys
 import time
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 from here import Run, in_this_process
-from iolens.metrics import MODULES, SECTIONS
+from iolens.metrics import MODULES, SECTIONS, Dataset
+from iolens.metrics.columns import DESCRIBED, columns_of, described_tables
 from made_log import Make
 
 
@@ -73,6 +75,31 @@ def test_tables_can_be_listed(sql: Run) -> None:
     assert {row["name"] for row in rows} >= {*MODULES, *SECTIONS, "job", "file", "record", "name"}
     columns = json.loads(sql("describe file", "--format", "json").stdout)
     assert {"name", "bytes_read", "total_time"} <= {row["column_name"] for row in columns}
+
+
+def test_every_column_is_described(run_iolens: Run, corpus: Path) -> None:
+    with Dataset(corpus / "logs" / "ior-hdf5.darshan", every_column=True) as data:
+        for table in described_tables():
+            there = [row["column_name"] for row in data.rows(f'DESCRIBE "{table}"')]
+            assert there == [column.name for column in columns_of(table)], table
+            if table in DESCRIBED:
+                assert all(column.doc for column in columns_of(table)), table
+    rows = json.loads(run_iolens(["sql", "--describe", "file", "posix", "--format", "json"]).stdout)
+    assert [row for row in rows if row["column"] == "bytes_read"] == [
+        {"table": "file", "column": "bytes_read", "unit": "bytes", "meaning": "by these calls"},
+        {"table": "posix", "column": "bytes_read", "unit": "bytes", "meaning": "Bytes read."},
+    ]
+    assert {
+        row["table"] for row in json.loads(run_iolens(["sql", "--describe", "--format", "json"]).stdout)
+    } == {*DESCRIBED}
+    done = run_iolens(["sql", "--describe", "fiel"])
+    assert done.returncode == 2 and 'unknown table "fiel": did you mean file' in done.stderr
+
+
+def test_the_page_of_tables_is_made_of_the_same(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "tables.md"
+    subprocess.run([sys.executable, root / "tools" / "tablepage.py", page], check=True)
+    assert page.read_text() == (root / "docs" / "reference" / "tables.md").read_text()
 
 
 def test_all_counters_are_there(sql: Run) -> None:

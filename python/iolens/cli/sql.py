@@ -65,23 +65,41 @@ def print_result(result: Any, form: str) -> None:
         print_rows(names, _rows(result), form)
 
 
+def _describe(tables: Sequence[str], form: str) -> None:
+    from iolens.log.unknown import unknown_text
+    from iolens.metrics.columns import DESCRIBED, columns_of, described_tables
+
+    rows: list[tuple[str, ...]] = []
+    for table in tables or DESCRIBED:
+        if table not in described_tables():
+            raise IolensError(unknown_text("table", table, described_tables()), exit_code=USAGE)
+        rows += [(table, *column) for column in columns_of(table)]
+    print_rows(("table", "column", "unit", "meaning"), rows, "table" if form == "lines" else form)
+
+
 @click.command()
-@click.argument("arguments", nargs=-1, required=True, metavar="LOG... STATEMENT")
+@click.argument("arguments", nargs=-1, metavar="LOG... STATEMENT")
+@click.option(
+    "--describe", is_flag=True, help="The columns of TABLE... (all tables that are no module's) instead."
+)
 @FORM
-def sql(arguments: tuple[str, ...], form: str) -> int:
+def sql(arguments: tuple[str, ...], describe: bool, form: str) -> int:
     """Queries logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
 
     Tables: job, file, record, name, mount, module, metadata, one per module (posix, mpiio, stdio, ...), one per
     section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log is the number of
-    the log. "show tables" and "describe file" list what there is. A statement can reach neither files nor the
-    network.
+    the log. "show tables" and "describe file" list what there is, `iolens sql --describe file` says what it means.
+    A statement can reach neither files nor the network.
     """
+    if describe:
+        _describe(arguments, form)
+        return 0
     import duckdb
 
     from iolens.export import table_names
     from iolens.metrics import Dataset
 
-    *logs, statement = arguments
+    *logs, statement = arguments or ("",)
     if not logs:
         raise click.UsageError("a log and a statement are needed")
     with Dataset(logs, every_column=True) as data:

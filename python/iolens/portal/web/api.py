@@ -50,7 +50,7 @@ def arrow_bytes(relation: Any, most: int = ROWS) -> tuple[bytes, bool]:
     table = Table.from_arrow(relation.project(columns_as("parquet", zip(relation.columns, relation.types))))
     out = io.BytesIO()
     with ipc.StreamWriter.from_writable(out) as writer:
-        writer.write_stream(nanoarrow.c_array_stream(table.slice(0, most)))
+        writer.write_stream(nanoarrow.c_array_stream(table.slice(0, min(most, table.num_rows))))
     return out.getvalue(), table.num_rows > most
 
 
