@@ -79,6 +79,7 @@ MODULE_KNOWS = {
     "stdio": ["posix"],  # a stream has a descriptor
     "apmpi": ["mpiio"],  # a Wait completes requests of both
     "async": ["posix"],  # a request reads and writes files
+    "socket": ["posix"],  # a message brings descriptors
     "process": ["async", "posix"],  # syscall() moves data, too
 }
 
