@@ -22,7 +22,7 @@ static size_t open_streams;
 
 /* ---- by descriptor ---- */
 
-FILE *stdio_numbered[STDIO_NUMBERS];
+FILE *stdio_numbered[STDIO_NUMBERS]; /* atomic: a stream that a race leaves out keeps its file */
 
 static void change_one(FILE *f, struct stdio_stream *t, int fd, bool (*change)(struct stdio_stream *t, FILE *f))
 {

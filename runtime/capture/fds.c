@@ -15,7 +15,7 @@ uintptr_t fds_near[FDS_NEAR];
 
 uintptr_t (*fds_adopt)(int fd) AT_START;
 void (*fds_stream_changed)(int fd) AT_START;
-unsigned fds_stream_end;
+unsigned fds_stream_end; /* atomic; it only rises */
 
 /* Of the far descriptors: each is made once and stays. */
 static uintptr_t *piece[PIECES];
