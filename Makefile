@@ -98,7 +98,7 @@ truth-real: build ## real programs and an expert's verdict of each, in ten to ni
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
 	$(bin)/python tests/truth/real/run.py --json build/real.json --logs build/real --drishti .venv/truth/bin/drishti --page docs/findings-real.md $(WORDS)
 
-bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance.md: BENCHES="NAME..."
+bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance/: BENCHES="NAME..."
 	bench/run $(if $(FULL),--full) $(BENCHES)
 
 growth: build ## how time grows with records, ranks, threads, logs and traced accesses, and its picture (build/growth.svg): FULL=1 for that of the docs
@@ -134,6 +134,7 @@ docs: build ## write the generated pages below docs/reference
 	$(bin)/python tools/modgen --docs-old format/registry.toml docs/reference/old-logs.md $(module_tomls) format/records/cp.toml
 	$(bin)/python tools/metricpage.py docs/reference/metrics.md
 	$(bin)/python tools/querypage.py docs/reference/queries.md
+	$(bin)/python tools/tablepage.py docs/reference/tables.md
 	$(bin)/python tools/rulepage.py docs/reference/rules.md
 	$(bin)/python tools/commandpage.py docs/reference/commands.md
 	$(bin)/python tools/settingpage.py docs/reference/settings.md

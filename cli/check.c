@@ -11,6 +11,7 @@
 #include "log.h"
 #include "progress.h"
 #include "reduce.h"
+#include "shown.h"
 #include "trailer.h"
 #include "units.h"
 
@@ -24,7 +25,7 @@ struct check {
 	long records;
 };
 
-/* On standard output, and not in the line of progress. */
+/* A line on standard output, and not in the line of progress. */
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static void say(const char *format, ...)
@@ -32,23 +33,23 @@ static void say(const char *format, ...)
 	va_list list;
 	progress_hide();
 	va_start(list, format);
-	vprintf(format, list);
+	shown_vline(stdout, format, list);
 	va_end(list);
 }
 
 static void fault(struct check *c, const char *where, const char *what, long long value)
 {
 	if (c->faults++ < SHOWN)
-		say("%s: %s: %s: %lld\n", c->path, where, what, value);
+		say("%s: %s: %s: %lld", c->path, where, what, value);
 }
 
 static void damaged(struct check *c, const char *where, const struct log_error *err)
 {
 	c->damage++;
 	if (err->offset == LOG_NOWHERE)
-		say("%s: %s: %s\n", c->path, where, err->message);
+		say("%s: %s: %s", c->path, where, err->message);
 	else
-		say("%s: %s: %s at byte %llu\n", c->path, where, err->message, (unsigned long long)err->offset);
+		say("%s: %s: %s at byte %llu", c->path, where, err->message, (unsigned long long)err->offset);
 }
 
 /* Times and counts of a sound record are finite; times are not negative but for -1, "not measured". */
@@ -85,14 +86,14 @@ static void check_module(struct check *c, int module)
 	struct log_error err;
 	if (k->partial >> module & 1) {
 		c->notes++;
-		say("%s: %s: incomplete: memory ran out while the job was observed\n", c->path, name);
+		say("%s: %s: incomplete: memory ran out while the job was observed", c->path, name);
 	}
 	if (!k->module[module].length)
 		return;
 	int code = log_records_open(&records, c->log, module, &err);
 	if (code == LOG_E_UNSUPPORTED) {
 		c->notes++;
-		say("%s: %s: not decoded by this version\n", c->path, name);
+		say("%s: %s: not decoded by this version", c->path, name);
 		return;
 	}
 	while (code >= 0 && (code = log_records_next(records, &r, &err)) > 0)
@@ -124,9 +125,9 @@ static void check_trailer(struct check *c)
 static int verdict(const struct check *c, bool quiet)
 {
 	if (c->faults > SHOWN)
-		say("%s: %s more\n", c->path, COUNTED(c->faults - SHOWN, "fault"));
+		say("%s: %s more", c->path, COUNTED(c->faults - SHOWN, "fault"));
 	if (!c->damage && !c->faults && !c->notes && !quiet)
-		say("%s: sound: %s, %s\n", c->path, COUNTED(c->records, "record"),
+		say("%s: sound: %s, %s", c->path, COUNTED(c->records, "record"),
 		    COUNTED(log_names_count(c->log), "name"));
 	return c->damage ? CLI_PARTIAL : c->faults || c->notes ? CLI_FINDINGS : CLI_OK;
 }
@@ -173,10 +174,9 @@ static const struct choices check_choices = {
 	.command = "check",
 	.before = "check [OPTION...] LOG...\n"
 		  "\n"
-		  "Reads every byte of a log and reports what violates the format, one line per fault with its "
-		  "location:\n"
-		  "damaged regions, records without a name, ranks outside the job, impossible values, incomplete "
-		  "modules.\n",
+		  "Reads every byte of a log and reports violations of the format, one line each with its location: "
+		  "damaged regions,\n"
+		  "records without a name, ranks outside the job, impossible values, incomplete modules.\n",
 	.after = "Exit codes: 0 sound, 1 faults that leave everything readable, 2 wrong usage, 3 unreadable, 4 partly "
 		 "readable.\n",
 	.table = table,

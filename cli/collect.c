@@ -11,7 +11,7 @@
 #include "choices.h"
 #include "cli.h"
 #include "collector.h"
-#include "output.h"
+#include "shown.h"
 
 enum { SHOWN = 20 }; /* names that are told, so that nobody can fill a journal with them */
 
@@ -47,12 +47,11 @@ static const struct choices collect_choices = {
 		"collect [OPTION...] SPOOL AREA\n"
 		"\n"
 		"Run as root. Moves the logs in the directory SPOOL, where every user may write, into "
-		"AREA/YEAR/MONTH/DAY, "
-		"where\n"
-		"only the caller may. A log keeps its owner: this user can read it, not remove it. Other files (links, "
-		"pipes,\n"
-		"files with a second name elsewhere) stay where they are, and a line names each.\n",
-	.after = "Exit code 4 if something was left in SPOOL, 3 if one of the directories is not fit for it.\n",
+		"AREA/YEAR/MONTH/DAY, where\n"
+		"only the caller may. A log's owner can read it, not remove it. Other files (links, pipes, files with "
+		"a second\n"
+		"name elsewhere) stay, and a line names each.\n",
+	.after = "Exit code 4 if something was left in SPOOL, 3 if a directory is unfit.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.arguments = "DIRECTORY",
@@ -65,15 +64,8 @@ struct pass {
 
 static void tell(struct pass *p, const char *name, const char *why)
 {
-	char shown[OUTPUT_SHOWN];
-	if (p->told++ >= SHOWN)
-		return;
-	fputs("iolens: collect: ", stderr);
-	while (*name) {
-		name += output_next(name, shown);
-		fputs(shown, stderr);
-	}
-	fprintf(stderr, ": %s\n", why);
+	if (p->told++ < SHOWN)
+		cli_fail(0, "collect: %s: %s", name, why);
 }
 
 static int collect_all(struct pass *p, const char *spool)
@@ -93,7 +85,7 @@ static int collect_all(struct pass *p, const char *spool)
 	closedir(dir);
 	if (p->told > SHOWN)
 		cli_fail(0, "collect: and %zu more", p->told - SHOWN);
-	printf("%zu collected, %zu left in %s\n", p->n[COLLECTED], p->told, spool);
+	shown_line(stdout, "%zu collected, %zu left in %s", p->n[COLLECTED], p->told, spool);
 	return p->told ? CLI_PARTIAL : CLI_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "link_flags.h"
 #include "nearest.h"
 #include "preload.h"
+#include "shown.h"
 #include "witness.h"
 
 struct options {
@@ -18,13 +19,12 @@ struct options {
 
 static const struct choice table[] = {
 	{"static-ldflags", NULL, choice_flag,
-	 "instead: what links iolens into a program; the arguments are the static libraries of MPI, HDF5 and PnetCDF "
-	 "that "
-	 "the program has",
+	 "instead: linker options for iolens in a static program; the arguments are its static\n"
+	 "libraries of MPI, HDF5 and PnetCDF",
 	 offsetof(struct options, linked), 0, 0, false, NULL, NULL},
-	{"pkg-config", NULL, choice_flag, "with --static-ldflags: as a file for pkg-config, to be saved as NAME.pc",
+	{"pkg-config", NULL, choice_flag, "with --static-ldflags: as a file for pkg-config (NAME.pc)",
 	 offsetof(struct options, package), 0, 0, false, NULL, NULL},
-	{"dynamic-ldflags", NULL, choice_flag, "instead: what links a dynamic program with libiolens.so",
+	{"dynamic-ldflags", NULL, choice_flag, "instead: linker options for libiolens.so in a dynamic program",
 	 offsetof(struct options, shared), 0, 0, false, NULL, NULL},
 };
 
@@ -34,11 +34,11 @@ static const struct choices config_choices = {
 		  "       iolens config --static-ldflags [--pkg-config] [ARCHIVE...]\n"
 		  "       iolens config --dynamic-ldflags\n"
 		  "\n"
-		  "Prints every setting, its value, and where it comes from: default, file and line, or environment "
-		  "variable.\n"
-		  "FILE is used instead of $IOLENS_CONFIG_PATH. Invalid settings are listed at the end; they never "
-		  "stop a\n"
-		  "program, but they have no effect. Exit code 1 if there are any.\n",
+		  "Prints every setting, its value, and its origin: default, file and line, or environment variable. "
+		  "FILE replaces\n"
+		  "$IOLENS_CONFIG_PATH. Invalid settings have no effect, never stop a program, and are listed at the "
+		  "end.\n"
+		  "Exit code 1 if there are any.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };
@@ -55,7 +55,7 @@ typedef void warn(const char *text);
 
 static void print_warning(const char *text)
 {
-	printf("warning: %s\n", text);
+	shown_line(stdout, "warning: %s", text);
 }
 
 static void warn_after_run(const char *text)
@@ -122,7 +122,7 @@ static int copy_lines(FILE *in, FILE *out, warn *told)
 			if (n < SETTINGS)
 				snprintf(names[n++], NAME, "%.*s", (int)strcspn(line, " "), line);
 			if (out)
-				fputs(line, out);
+				shown_line(out, "%.*s", (int)strcspn(line, "\n"), line);
 		} else {
 			warn_of_line(line + 9, (const char(*)[NAME])names, told);
 			warned = 1;

@@ -13,7 +13,9 @@
 #include "filter.h"
 #include "hash.h"
 #include "anonymization_check.h"
+#include "anonymization_key.h"
 #include "rewrite.h"
+#include "sink.h"
 #include "units.h"
 
 enum { MANY = 256 };
@@ -24,6 +26,7 @@ struct conversion {
 	uint64_t ids[MANY];
 	struct log_pair annotations[MANY];
 	struct pseudonym_key key;
+	const char *source, *salt; /* of the key */
 	bool smaller;
 	char **paths; /* of the log, and of the new one */
 };
@@ -54,9 +57,9 @@ static bool add_annotation(void *target, const struct choice *choice, char *text
 static bool set_key(void *target, const struct choice *choice, char *text)
 {
 	struct conversion *c = target;
-	c->key = pseudonym_key(text);
+	c->source = text;
 	c->rewrite.key = &c->key;
-	return *text;
+	return true;
 }
 
 static bool set_bzip2(void *target, const struct choice *choice, char *unused)
@@ -82,11 +85,17 @@ static const struct choice table[] = {
 	 .at = offsetof(struct conversion, rewrite.reset_metadata)},
 	{"annotate", "KEY=VALUE", add_annotation, "add to the metadata; may be repeated",
 	 .expect = "KEY=VALUE on one line, at most 256 times"},
-	{"anonymize", "PASSPHRASE", set_key,
-	 "pseudonyms for path components, record ids, command line, user, job and hosts;\n"
-	 "the same passphrase gives the same pseudonyms. Mount points stay. The result is\n"
-	 "searched for anything that should be gone, and removed if there is any",
-	 .expect = "a passphrase that is not empty"},
+	{"anonymize", "KEY", set_key,
+	 "pseudonyms for path components, record ids, command line, user, job and hosts,\n"
+	 "and for mount points that are not called the same everywhere. The key is random\n"
+	 "and forgotten, or KEY: key:FILE, a random one that is kept there; of a passphrase\n"
+	 "in a file or a variable: passphrase:FILE, env:NAME. The same key gives the same\n"
+	 "pseudonyms. The result is searched for anything that should be gone, and removed\n"
+	 "if there is any",
+	 .optional = true},
+	{"salt", "TEXT", choice_text,
+	 "of a passphrase's key, which the same TEXT makes again; else random, and printed",
+	 .at = offsetof(struct conversion, salt)},
 };
 
 static const struct choices convert_choices = {
@@ -95,14 +104,14 @@ static const struct choices convert_choices = {
 		  "\n"
 		  "Rewrites LOG in the newest format (3.41), each region as one compressed stream. NEWLOG must not "
 		  "exist.\n"
-		  "Traces are written so that released Darshan tools can read them: without the thread handles of "
-		  "development versions.\n",
+		  "Traces are written as released Darshan tools read them: without the thread handles of development "
+		  "versions.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but a module was left "
 		 "out.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 2,
-	.most = 2,
+	.most = 3,
 	.wanted = "give a log and a new name",
 };
 
@@ -137,7 +146,7 @@ static int write_new(struct conversion *c, struct log *log)
 	int code = log_writer_file(&w, c->paths[1], &err);
 	if (code >= 0) {
 		code = rewrite_log(&c->rewrite, log, w, &err);
-		about = code < 0 && err.offset != LOG_NOWHERE ? c->paths[0] : about;
+		about = code < 0 && !log_writer_blame(w, &err) ? c->paths[0] : about;
 		if (code >= 0)
 			code = log_writer_finish(w, &err);
 		log_writer_free(w);
@@ -150,17 +159,24 @@ static int write_new(struct conversion *c, struct log *log)
 static int copy_as_it_is(const char *from, const char *to)
 {
 	char buffer[65536];
-	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
-	size_t n;
-	int failed = !out;
-	while (!failed && (n = fread(buffer, 1, sizeof buffer, in)) > 0)
-		failed = fwrite(buffer, 1, n, out) != n;
-	failed |= in && ferror(in);
-	if (in)
-		fclose(in);
-	if (out)
-		failed |= fclose(out) != 0 || chmod(to, 0400) != 0;
-	return failed ? cli_fail(CLI_INPUT, "convert: %s: %s", to, strerror(errno)) : CLI_OK;
+	struct sink out;
+	struct log_error err = {0};
+	FILE *in = fopen(from, "rb");
+	if (!in)
+		return cli_fail(CLI_INPUT, "convert: %s: %s", from, strerror(errno));
+	int code = sink_open_file(&out, to, &err);
+	for (size_t n; code >= 0 && (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
+		code = sink_write(&out, buffer, n, &err);
+	bool unread = ferror(in);
+	fclose(in);
+	if (code >= 0 && !unread)
+		code = sink_finish(&out, &err);
+	sink_close(&out);
+	if (code < 0)
+		cli_log_error(to, &err);
+	else if (unread)
+		cli_fail(0, "convert: %s: cannot be read", from);
+	return code < 0 || unread ? CLI_INPUT : CLI_OK;
 }
 
 static int keep_smaller(const struct conversion *c)
@@ -208,12 +224,30 @@ static int convert(struct conversion *c)
 	return keep_smaller(c);
 }
 
+/* The key, if one is wanted; how it is made again is told at the end. */
+static int convert_with_key(struct conversion *c)
+{
+	char made[SALT_TEXT];
+	bool own = c->salt;
+	int code = c->rewrite.key ? anonymization_key(&c->key, c->source, &c->salt, made) : CLI_OK;
+	if (code == CLI_OK && c->salt && !c->rewrite.key)
+		code = cli_fail(CLI_USAGE, "convert: --salt goes with --anonymize");
+	code = code ? code : convert(c);
+	if (c->rewrite.key && c->salt && !own && (code == CLI_OK || code == CLI_PARTIAL))
+		cli_fail(0, "convert: --salt %s and the same passphrase give other logs the same pseudonyms", c->salt);
+	return code;
+}
+
 static int convert_main(int argc, char **argv)
 {
 	static struct conversion c;
 	int code, at = choices_parse(&convert_choices, argc, argv, &c, &code);
 	if (at < 0)
 		return code;
+	if (argc - at > 2 && c.rewrite.key && !c.source)
+		return anonymization_key_refuse();
+	if (argc - at > 2)
+		return cli_fail(CLI_USAGE, "convert: %s: see iolens convert --help", convert_choices.wanted);
 	c.paths = argv + at;
 	if (!strcmp(c.paths[1], "-"))
 		return cli_fail(CLI_USAGE,
@@ -221,7 +255,7 @@ static int convert_main(int argc, char **argv)
 	if (c.rewrite.smallest && c.rewrite.compression == LOG_BZIP2)
 		return cli_fail(CLI_USAGE, "convert: --best is of zlib's format, --bzip2 another: give one of them");
 	select_parts(&c);
-	code = convert(&c);
+	code = convert_with_key(&c);
 	filter_close(&c.filter);
 	return code;
 }

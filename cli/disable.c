@@ -11,14 +11,15 @@
 #include "choices.h"
 #include "cli.h"
 #include "logname.h"
+#include "shown.h"
 
 static const struct choices disable_choices = {
 	.command = "disable",
 	.before = "disable\n"
 		  "\n"
-		  "From now on none of your programs is observed, on any machine that has this home directory, but for "
-		  "those under\n"
-		  "iolens run. Programs that run already are not affected. iolens enable undoes it.\n",
+		  "From now on your programs are observed only under iolens run, on every machine with this home "
+		  "directory.\n"
+		  "Running programs are not affected. iolens enable undoes it.\n",
 	.arguments = "",
 };
 
@@ -69,7 +70,7 @@ static int disable_main(int argc, char **argv)
 	if (fd < 0)
 		return cli_fail(CLI_INPUT, "disable: %s: %s: set IOLENS_DISABLE=1 instead", path, strerror(errno));
 	close(fd);
-	printf("disabled by %s: iolens enable undoes it\n", path);
+	shown_line(stdout, "disabled by %s: iolens enable undoes it", path);
 	return CLI_OK;
 }
 

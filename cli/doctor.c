@@ -14,14 +14,14 @@ struct options {
 };
 
 static const struct choice table[] = {
-	{"job", "N", choice_job, "also: what there is of the scheduler's job N, and why it has no log",
+	{"job", "N", choice_job, "also: what the scheduler's job N left, and why it has no log",
 	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"site", NULL, choice_flag,
-	 "also: what a site has installed here: who may change it, MPIs, directories of logs, Slurm, modules, systemd",
+	 "also: the site's installation: who may change it, MPIs, directories of logs, Slurm, modules, systemd",
 	 .at = offsetof(struct options, site)},
-	{"nodes", "NAME,...", choice_text, "also: do these nodes have the same command and library? by ssh",
+	{"nodes", "NAME,...", choice_text, "also: whether these nodes have the same command and library, by ssh",
 	 .at = offsetof(struct options, nodes)},
-	{"through", "COMMAND", choice_text, "with --nodes: what leads there, %h is the node: srun -Q -N1 -n1 -w %h",
+	{"through", "COMMAND", choice_text, "with --nodes: instead of ssh; %h is the node: srun -Q -N1 -n1 -w %h",
 	 .at = offsetof(struct options, through)},
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct options, json)},
 };
@@ -31,11 +31,10 @@ static const struct choices doctor_choices = {
 	.runs_command = true,
 	.before = "doctor [OPTION...] [[--] COMMAND]\n"
 		  "\n"
-		  "Checks what observing needs: the library, by a trial; settings and where they come from; the "
-		  "directories of\n"
-		  "stores and logs; this node. COMMAND is examined, not run: can the library be loaded with it, and do "
-		  "the\n"
-		  "settings leave it out?\n",
+		  "Checks what observing needs: the library, by a trial; settings and their origin; the directories "
+		  "of stores and\n"
+		  "logs; this node. COMMAND is examined, not run: whether it can load the library, and whether "
+		  "settings leave it out.\n",
 	.after = "Run it where the job runs, with the job's environment. Exit code 1 if there is a problem.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

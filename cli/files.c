@@ -117,19 +117,17 @@ static const struct choices files_choices = {
 		"One line per file, over all processes, the file with the most time in I/O first:\n"
 		"size (highest offset seen + 1), bytes moved, time in I/O, reads and writes, seeks, and the re-read "
 		"factor:\n"
-		"bytes read / size of what was read. A factor of 3 means that every byte was read three times.\n"
-		"Class is that of the file system that the file is on: lustre, nfs, local, memory or others.\n"
-		"On a narrow terminal, the least important columns are left out, and long paths are shortened in the "
-		"middle.\n"
-		"Numbers are those of the lowest layer that was seen; for MPI-IO files, the next columns show what the "
-		"program requested\n"
+		"bytes read / size of what was read. 3 means that every byte was read three times.\n"
+		"Class is that of the file's file system: lustre, nfs, local, memory or others.\n"
+		"A narrow terminal gets fewer columns, and long paths shortened in the middle.\n"
+		"Numbers are those of the lowest layer seen; for MPI-IO files, the next columns show what the program "
+		"requested\n"
 		"of MPI-IO. A name that ends in / is a directory that was synced to storage.\n"
-		"A file that was written under a temporary name and renamed has its final name first: "
-		"ck.bin, written as ck.tmp.\n"
-		"The last line is the sum over all files. Then, where files had no room for a record of their own: "
-		"how many.\n"
-		"Below it, in logs written by iolens: how the bytes were moved (files, sockets, programs not "
-		"observed, unexplained).\n",
+		"A file written under a temporary name and renamed has its final name first: ck.bin, written as "
+		"ck.tmp.\n"
+		"The last line is the sum over all files; then the number of files without a record of their own.\n"
+		"Below it, in iolens's logs: how the bytes were moved (files, sockets, programs not observed, "
+		"unexplained).\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,

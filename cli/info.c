@@ -11,6 +11,7 @@
 #include "moved.h"
 #include "platform_page.h"
 #include "reduce.h"
+#include "shown.h"
 #include "trailer.h"
 #include "units.h"
 #include "unrecorded.h"
@@ -145,26 +146,17 @@ static const char *when(char text[64], int64_t seconds)
 	return text;
 }
 
-/* Control characters of a command line must not reach the terminal. */
-static void print_text(const char *text)
-{
-	for (; *text; text++)
-		putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
-	putchar('\n');
-}
-
 static void print_job(struct info *i)
 {
 	char text[64];
 	const struct log_job *j = i->job;
 	printf("job         %" PRId64 ", user %" PRId64 ", %s\n", j->id, j->uid, COUNTED(j->nprocs, "process"));
-	printf("command     ");
-	print_text(j->exe);
+	shown_line(stdout, "command     %s", j->exe);
 	printf("start       %s\n", when(text, j->start));
 	printf("end         %s\n", when(text, j->end));
 	printf("run time    %.3f s\n", log_run_time(i->log));
-	printf("written by  runtime ");
-	print_text(*metadata(i, "lib_ver") ? metadata(i, "lib_ver") : "of unknown version");
+	shown_line(stdout, "written by  runtime %s",
+		   *metadata(i, "lib_ver") ? metadata(i, "lib_ver") : "of unknown version");
 	printf("mounts      %zu\n", j->nmounts);
 }
 
@@ -204,9 +196,9 @@ static void print_trailer(const struct info *i)
 	printf("\n%-20s %11s %11s %11s\n", "extension", "rows", "stored", "unpacked");
 	for (size_t k = 0; k < trailer_count(i->trailer); k++) {
 		const struct trailer_entry *e = trailer_at(i->trailer, k);
-		printf("%-20s %11s %11s %11s%s\n", e->name, units_count(rows, (int64_t)e->rows),
-		       units_bytes(stored, (double)e->stored), units_bytes(unpacked, (double)e->raw),
-		       e->flags & TRAILER_IN_PLACE ? "  live" : "");
+		shown_line(stdout, "%-20s %11s %11s %11s%s", e->name, units_count(rows, (int64_t)e->rows),
+			   units_bytes(stored, (double)e->stored), units_bytes(unpacked, (double)e->raw),
+			   e->flags & TRAILER_IN_PLACE ? "  live" : "");
 	}
 }
 
@@ -236,15 +228,14 @@ static void print_info(struct info *i)
 	struct digest ways;
 	struct log_error err;
 	char size[UNITS_TEXT], count[UNITS_TEXT];
-	printf("log         ");
-	print_text(i->path);
-	printf("format      %s, %s, %s, %s\n", i->container->version,
-	       i->container->swapped ? "big-endian" : "little-endian", compression_name(i),
-	       units_bytes(size, (double)i->container->file_size));
+	shown_line(stdout, "log         %s", i->path);
+	shown_line(stdout, "format      %s, %s, %s, %s", i->container->version,
+		   i->container->swapped ? "big-endian" : "little-endian", compression_name(i),
+		   units_bytes(size, (double)i->container->file_size));
 	if (i->job)
 		print_job(i);
 	if (i->judged)
-		printf("verdict     %s\n", i->verdict.text);
+		shown_line(stdout, "verdict     %s", i->verdict.text);
 	printf("names       %s\n", units_count(count, (int64_t)log_names_count(i->log)));
 	print_modules(i);
 	print_trailer(i);
@@ -353,8 +344,8 @@ static const struct choices info_choices = {
 	.before = "info [OPTION...] LOG\n"
 		  "\n"
 		  "One page about a log: job, command, modules with their records, sizes and bytes moved, extension "
-		  "tables; in logs\n"
-		  "written by iolens, also how the bytes were moved and what the job ran on.\n",
+		  "tables; of\n"
+		  "iolens's logs, also how the bytes were moved and what the job ran on.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable, 4 shown, but some data are missing.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,8 @@ int main(int argc, char **argv)
 		return lake_main(argc - 1, argv + 1);
 	if (command && command->reads_logs && command->choices && cli_limit_memory(argc, argv))
 		return CLI_USAGE;
+	if (command && command->reads_logs && command->choices)
+		signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error like a full disk */
 	if (command)
 		return command->main(argc - 1, argv + 1);
 	if (!strcmp(name, "--version")) {

@@ -50,7 +50,7 @@ static const struct choice table[] = {
 	{"keep-ranks", NULL, set_ranks, "treat all logs as parts of one job: ranks stay as they are",
 	 .bits = MERGE_RANKS_KEPT},
 	{"new-ranks", NULL, set_ranks, "give every log ranks of its own", .bits = MERGE_RANKS_NEW},
-	{"keep-gaps", NULL, choice_flag, "keep times as on the clock, including time in which nothing ran",
+	{"keep-gaps", NULL, choice_flag, "keep clock times, including time in which nothing ran",
 	 .at = offsetof(struct request, merge.keep_gaps)},
 	{"job-end-time", "SECONDS", set_end, "end time for logs that have none, in seconds since 1970",
 	 .expect = "seconds since 1970"},
@@ -63,11 +63,11 @@ static const struct choices merge_choices = {
 	.command = "merge",
 	.before = "merge [OPTION...] --output NEWLOG LOG...\n"
 		  "\n"
-		  "Combines several logs into one: those of the processes, nodes or steps of a job, parts made by "
-		  "iolens convert, or\n"
-		  "different jobs. Parts of one job keep their ranks; otherwise the ranks of a log follow those of the "
-		  "one that\n"
-		  "began before it. Time in which nothing ran is left out.\n",
+		  "Combines several logs into one: of processes, nodes or steps of a job, parts made by iolens "
+		  "convert, or\n"
+		  "different jobs. Parts of one job keep their ranks; otherwise a log's ranks follow those of the log "
+		  "that began\n"
+		  "before it. Time in which nothing ran is left out.\n",
 	.after = "Exit codes: 0 ok, 2 wrong usage, 3 unreadable or not writable, 4 written, but some data are "
 		 "missing.\n",
 	.table = table,

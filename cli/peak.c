@@ -14,9 +14,9 @@
 #include "cli.h"
 #include "json.h"
 #include "measure.h"
-#include "output.h"
 #include "progress.h"
 #include "saved_peak.h"
+#include "shown.h"
 #include "units.h"
 
 enum { SPARE = 4 }; /* of the room that is left, no more than one part in so many is used */
@@ -64,10 +64,10 @@ static const struct choice table[] = {
 	{"seconds", "S", set_seconds, "each of the six parts takes at most this long (default: 2)",
 	 .expect = "seconds, above 0"},
 	{"size", "BYTES", set_size,
-	 "maximum size of the file, as in 512M (default: 1G, but at most a quarter of the free space)",
+	 "maximum size of the file, as in 512M (default: 1G, at most a quarter of the free space)",
 	 .expect = "bytes, as in 64M or 1GiB, at least 1MiB"},
 	{"save", "FILE", set_save,
-	 "keep it: iolens info holds the rates of jobs on this file system against it (default: below\n"
+	 "keep it: iolens info compares rates of jobs on this file system with it (default: below\n"
 	 "~/.cache/iolens)",
 	 .optional = true, .expect = "the name of a file; --json prints it"},
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct request, json)},
@@ -79,10 +79,10 @@ static const struct choices peak_choices = {
 		  "\n"
 		  "Measures what the storage below DIRECTORY can do for one process on this node: sequential writes "
 		  "and reads,\n"
-		  "small random reads, and creating, looking up and removing files. Everything is removed again.\n"
-		  "Writes end with fsync. Reads bypass the page cache where the file system allows it (O_DIRECT); "
-		  "where it does\n"
-		  "not, the output says so. A job of many processes or nodes may get more.\n",
+		  "small random reads, and creating, looking up and removing files. All files are removed.\n"
+		  "Writes end with fsync. Reads bypass the page cache (O_DIRECT); the output says so if the file "
+		  "system does not\n"
+		  "allow it. A job of many processes or nodes may get more.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.least = 1,
@@ -109,12 +109,8 @@ static void print_calls(const char *label, const struct measured *r, const char 
 
 static void put_name(const char *label, const char *name)
 {
-	char shown[OUTPUT_SHOWN];
 	printf("%-20s ", label);
-	while (*name) {
-		name += output_next(name, shown);
-		fputs(shown, stdout);
-	}
+	shown_put(stdout, name);
 }
 
 static void print_text(const struct saved_peak *p, const struct measurement *m)
@@ -124,7 +120,7 @@ static void print_text(const struct saved_peak *p, const struct measurement *m)
 	snprintf(reads, sizeof reads, " reads, one at a time%s", past);
 	put_name("directory", p->directory);
 	put_name("\nfile system", p->point);
-	printf(", %s%s%s\n", p->type, *p->class ? ", class " : "", p->class);
+	shown_line(stdout, ", %s%s%s", p->type, *p->class ? ", class " : "", p->class);
 	print_bytes("sequential write", &m->of[MEASURE_WRITE], " in writes of 1 MiB, with fsync");
 	print_bytes("sequential read", &m->of[MEASURE_READ],
 		    m->direct ? " in reads of 1 MiB, past the page cache"
@@ -157,7 +153,7 @@ static int save(const struct request *r, const struct saved_peak *p, const struc
 		saved_peak_write(&j, p, m);
 	if (!out || fclose(out))
 		return cli_fail(CLI_INPUT, "peak: %s: not saved: %s", path, strerror(errno));
-	fprintf(stderr, "iolens: saved as %s\n", path);
+	cli_fail(0, "saved as %s", path);
 	return CLI_OK;
 }
 

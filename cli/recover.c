@@ -1,5 +1,6 @@
 /* iolens recover: the log of a job whose stores are still there: killed, deferred, or too slow to finish together. */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "live_job.h"
 #include "progress.h"
 #include "recovery.h"
+#include "shown.h"
 #include "units.h"
 
 struct options {
@@ -62,16 +64,15 @@ static int add_job(struct options *o, const char *job)
 }
 
 static const struct choice table[] = {
-	{"job", "N", choice_job,
-	 "instead of STORE: what your processes of the scheduler's job N, which have ended, left on this node",
+	{"job", "N", choice_job, "instead of STORE: what ended processes of your scheduler's job N left on this node",
 	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"move", "DIRECTORY", choice_text, "move the stores to DIRECTORY, and make no log",
 	 .at = offsetof(struct options, move)},
 	{"list", NULL, choice_flag, "print the paths of the stores, and make no log",
 	 .at = offsetof(struct options, list)},
 	{"live", NULL, choice_flag,
-	 "the log of a job that still runs, of what it has done until now, instead of STORE: a session,\n"
-	 "the number of a scheduler's job, or a process, as for iolens top",
+	 "instead of STORE: the log, until now, of a running job: a session, the number of a scheduler's job,\n"
+	 "or a process, as for iolens top",
 	 .at = offsetof(struct options, live)},
 	{"output", "LOG", choice_file, "write the log to LOG, which must not exist", .letter = 'o',
 	 .at = offsetof(struct options, log), .expect = "the name of a file: a log does not go to standard output"},
@@ -88,16 +89,14 @@ static const struct choices recover_choices = {
 		  "\n"
 		  "Makes the log of a job from the stores that its processes left behind, given one by one or as a "
 		  "directory.\n"
-		  "Without arguments: recovers all of your sessions on this machine whose iolens run was killed, and "
-		  "puts the logs\n"
-		  "where they would have gone. Sessions whose processes are still running are named and left alone; "
-		  "the others are\n"
-		  "removed.\n",
-	.after =
-		"If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for the "
-		"rest.\n"
-		"Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
-		"Darshan's naming scheme.\n",
+		  "Without arguments: recovers all your sessions on this machine whose iolens run was killed, writes "
+		  "their logs\n"
+		  "where iolens run would have, and removes the sessions. Sessions with running processes are named "
+		  "and kept.\n",
+	.after = "If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for "
+		 "the rest.\n"
+		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, under "
+		 "Darshan's naming scheme.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 };
@@ -106,7 +105,7 @@ static void announce(void *nothing, const char *path)
 {
 	(void)nothing;
 	progress_hide();
-	puts(path);
+	shown_line(stdout, "%s", path);
 }
 
 static void show_progress(void *nothing, const char *step, size_t store, size_t stores)
@@ -143,7 +142,8 @@ static int recover(struct options *o)
 	char name[4096], what[64];
 	struct log_error err;
 	struct assemble_found found = {0};
-	struct assemble_job job = {.found = &found, .wrote = announce, .reads = show_progress, .linked_in = linked_in};
+	struct assemble_job job = {
+		.found = &found, .durable = true, .wrote = announce, .reads = show_progress, .linked_in = linked_in};
 	if (o->log)
 		snprintf(name, sizeof name, "%s", o->log);
 	else
@@ -194,7 +194,7 @@ static int add_left(struct options *o)
 static int list(const struct options *o)
 {
 	for (size_t n = 0; n < o->of.used; n++)
-		puts(o->of.stores[n]);
+		shown_line(stdout, "%s", o->of.stores[n]);
 	return CLI_OK;
 }
 
@@ -229,6 +229,7 @@ static int fail_usage(const struct options *o, int arguments)
 
 static int recover_main(int argc, char **argv)
 {
+	signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error like a full disk */
 	struct options o = {0};
 	if (argc == 1)
 		return recover_all();

@@ -71,26 +71,26 @@ static const struct choice table[] = {
 	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
 	{"json", "FILE", choice_file, "write the summary to FILE as JSON", .at = offsetof(struct options, json),
 	 .expect = "the name of a file: standard output is that of COMMAND"},
-	{"live", NULL, choice_flag, "show a line with what it reads and writes while it runs, if on a terminal",
+	{"live", NULL, choice_flag, "on a terminal, show what it reads and writes while it runs",
 	 .at = offsetof(struct options, live)},
 	{"report", NULL, choice_flag, "also write a page about the run, next to the log and named like it",
 	 .at = offsetof(struct options, page)},
 	{"open", NULL, choice_flag, "the same, and open it in a browser", .at = offsetof(struct options, open)},
 	{"trace", "compact", set_trace,
 	 "also record every read and write: iolens trace LOG prints them;\n"
-	 "compact: without the copy that Darshan's tools read (iolens convert makes it later)",
+	 "compact: without the copy for Darshan's tools (iolens convert makes it later)",
 	 .optional = true},
 	{"mpi-communication", "sync", set_communication,
 	 "also count MPI messages, collective and one-sided calls: number, bytes, time;\n"
-	 "sync: let ranks meet before each collective call, to tell waiting from transfer",
+	 "sync: synchronize ranks before each collective call, to tell waiting from transfer",
 	 .optional = true},
 	{"kernel", NULL, choice_flag,
-	 "also observe programs that nothing can be preloaded into (static, Go, musl), by eBPF;\n"
+	 "also observe programs that ignore preloading (static, Go, musl), by eBPF;\n"
 	 "needs root, or CAP_BPF and CAP_PERFMON",
 	 .at = offsetof(struct options, kernel)},
 	{"ranges", "DOMAIN,...", set_ranges,
 	 "use the ranges in the program as phases: NVTX, ROCTX, PyTorch;\n"
-	 "DOMAIN: also those of libraries, by NVTX domain, as in NCCL; all: of all domains",
+	 "DOMAIN: also those of libraries, by NVTX domain, as in NCCL; all: every domain",
 	 .optional = true},
 };
 
@@ -99,10 +99,10 @@ static const struct choices run_choices = {
 	.runs_command = true,
 	.before = "run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
 		  "\n"
-		  "Runs COMMAND and writes one log of what its whole process tree reads and writes.\n"
-		  "Standard input, output, exit code and signals of COMMAND are untouched; a summary follows on "
-		  "standard error.\n",
-	.after = "Without -o, the log goes to the directory $IOLENS_LOGPATH, or else to the current one, under "
+		  "Runs COMMAND and writes one log of what its whole process tree reads and writes. COMMAND keeps its "
+		  "standard\n"
+		  "input, output, exit code and signals; a summary follows on standard error.\n",
+	.after = "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, under "
 		 "Darshan's naming scheme.\n"
 		 "Exit codes: those of COMMAND; 127 command not found, 126 not executable, 2 wrong usage.\n",
 	.table = table,
@@ -268,11 +268,13 @@ static int write_log(const struct options *o, const struct session_dir *session,
 		     const char *path, struct assemble_found *found, struct logs_written *w)
 {
 	struct assemble_job job = {.epoch = session->epoch,
+				   .durable = true,
 				   .linked_in = linked_in,
 				   .ended = epoch_now().realtime,
 				   .command = end->pid,
 				   .status = end->status,
 				   .command_io = end->io[STATE_IO_READS] ? end->io : NULL,
+				   .command_used = end->used,
 				   .found = found,
 				   .wrote = remember_log,
 				   .context = w};

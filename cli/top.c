@@ -47,9 +47,9 @@ static bool set_rows(void *target, const struct choice *c, char *text)
 }
 
 static const struct choice table[] = {
-	{"once", NULL, choice_flag, "print what is now, and end; so it is where standard output is no terminal",
+	{"once", NULL, choice_flag, "print once, and end; the default if standard output is no terminal",
 	 .at = offsetof(struct request, once)},
-	{"every", "SECONDS", set_every, "look so often, and take rates over that time (default 1)", .letter = 'n',
+	{"every", "SECONDS", set_every, "interval of updates and rates (default 1)", .letter = 'n',
 	 .expect = "seconds from 0.1 on"},
 	{"rows", "N", set_rows, "with --once: only the first N rows of each table, or all (default 20)",
 	 .expect = "a number above 0, or all"},
@@ -60,27 +60,25 @@ static const struct choice table[] = {
 	{"slurm", NULL, choice_flag, "of all nodes of JOB, a number of Slurm's, by srun",
 	 .at = offsetof(struct request, slurm)},
 	{"through", "COMMAND", choice_text,
-	 "with --nodes or --slurm: what leads to a node instead; %h in it is the node's name, which else is put behind "
-	 "it",
+	 "with --nodes or --slurm: instead of ssh or srun; %h is the node's name, otherwise appended",
 	 .at = offsetof(struct request, through)},
-	{"answer", NULL, choice_flag,
-	 "on the other node: a look for each byte of standard input, for the iolens top that asks",
+	{"answer", NULL, choice_flag, "for iolens top itself, on the other node: print once per byte of standard input",
 	 .at = offsetof(struct request, answer)},
 	{"openmetrics", "FILE", choice_text,
-	 "write FILE again and again, whole each time, for a node exporter's text file collector;\n"
-	 "with --once: once; - for standard output",
+	 "rewrite FILE at each update, for a node exporter's text file collector; -: standard output",
 	 .at = offsetof(struct request, metrics)},
 };
 
 static const struct choices top_choices = {
 	.command = "top",
-	.before = "top [OPTION...] [JOB]\n\n"
+	.before = "top [OPTION...] [JOB]\n"
+		  "\n"
 		  "What observed programs on this node read and write right now: rates by job, file, process, "
-		  "interface.\n"
-		  "It reads their stores; they do not notice. Yours alone, or as root those of all users.\n"
+		  "interface; your\n"
+		  "programs, or as root those of all users. It only reads their stores.\n"
 		  "JOB: a session (name or directory), the scheduler's number of a job, or a process; without it all "
 		  "that run.\n",
-	.after = "Times and the share in I/O are of calls that have ended. For calls that wait now: iolens watch.\n",
+	.after = "Times and the share in I/O are of ended calls. For calls that wait now: iolens watch.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.most = 1,

@@ -14,6 +14,7 @@
 #include "json.h"
 #include "live_waits.h"
 #include "ptrace_scope.h"
+#include "shown.h"
 #include "units.h"
 
 struct request {
@@ -32,23 +33,23 @@ static bool set_stall(void *target, const struct choice *c, char *text)
 }
 
 static const struct choice table[] = {
-	{"stall", "SECONDS", set_stall, "a call that lasts so long is a stall (default 60)", .expect = "seconds"},
-	{"once", NULL, choice_flag, "look once, and name every call on a file that is waited in, however long",
+	{"stall", "SECONDS", set_stall, "a call that lasts this long is a stall (default 60)", .expect = "seconds"},
+	{"once", NULL, choice_flag, "look once, and name every waiting call on a file",
 	 .at = offsetof(struct request, once)},
 	{"follow", NULL, choice_flag, "go on after a stall, until the job ends",
 	 .at = offsetof(struct request, follow)},
-	{"run", "COMMAND", choice_text, "at each stall, by the shell; what was found is its input, as JSON",
+	{"run", "COMMAND", choice_text, "run at each stall, by the shell, with the stall as JSON on its standard input",
 	 .at = offsetof(struct request, hook)},
 	{"json", NULL, choice_flag, "what is found as JSON", .at = offsetof(struct request, json)},
 };
 
 static const struct choices watch_choices = {
 	.command = "watch",
-	.before = "watch [OPTION...] [JOB]\n\n"
-		  "Waits until a call of the job on a file has lasted for too long, and says whose it is, which call, "
-		  "which file,\n"
-		  "on which file system, and since when. It asks no file system: one that has stopped answering does "
-		  "not hold it up.\n"
+	.before = "watch [OPTION...] [JOB]\n"
+		  "\n"
+		  "Waits until a call of the job on a file has lasted too long, and names process, call, file, file "
+		  "system and start.\n"
+		  "It makes no call to a file system, so one that hangs does not block it.\n"
 		  "JOB: as for iolens top; without it all that run here.\n",
 	.after = "Exit codes: 0 the job has ended without a stall, 1 there was one, 2 wrong usage, 3 no such job.\n",
 	.table = table,
@@ -138,7 +139,7 @@ static void put_json(FILE *out, const struct request *r, const struct live_job *
 static void put_text(const struct request *r, const struct live_job *j, const struct live_waits *w)
 {
 	size_t named = 0;
-	printf("%s  %s\n", j->name, j->command);
+	shown_line(stdout, "%s  %s", j->name, j->command);
 	for (size_t n = 0; n < w->n; n++) {
 		if (!r->once && !is_stall(r, &w->waits[n]))
 			continue;

@@ -43,10 +43,12 @@ struct assemble_job {
 	const char *own;    /* the store of this process, NULL = none: */
 	const void *memory; /* where it is in memory */
 	size_t size;
+	bool durable;                 /* logs are on disk when they are written: the stores may go */
 	int64_t deadline;             /* ns, monotonic clock: when to give up; 0 = never */
 	int64_t command;              /* pid of the command, 0 = not known; */
 	int status;                   /* how it ended, as of waitpid */
 	const int64_t *command_io;    /* the kernel's counts of it then (STATE_IO_), NULL = not known */
+	double command_used;          /* s of a processor, with all that it waited for; 0 = not known */
 	struct assemble_found *found; /* may be NULL */
 	/* linked_in, where the time and memory for a look at each program's symbols are not those of an observed process; or NULL. */
 	unsigned (*linked_in)(const char *program);

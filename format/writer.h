@@ -11,13 +11,18 @@
  *	log_writer_free(w);
  *
  * Calls return 0 or a negative code. After the first error the others do nothing and log_writer_finish reports it.
- * Memory comes from log_memory; no stdio, no locale, no fsync.
+ * Memory comes from log_memory; no stdio, no locale, no fsync without log_writer_durable.
  */
 #ifndef IOLENS_WRITER_H
 #define IOLENS_WRITER_H
 
 #include "log.h"
 #include "trailer.h"
+
+#define LOG_VERSION "3.41" /* of logs that are written */
+
+/* Key of the metadata that tells the version of the format before a conversion; Darshan's tools have it, too. */
+#define LOG_PREVIOUS_VERSION "prev_ver"
 
 struct log_writer;
 struct compact_part;
@@ -86,12 +91,16 @@ int log_writer_share(struct log_writer *w, struct log_shared_file *out);
 
 /* The log shall have mode 0440 instead of 0400. */
 void log_writer_group_readable(struct log_writer *w);
+/* The file is on disk before it has its final name, and that name when log_writer_finish returns. */
+void log_writer_durable(struct log_writer *w);
 
 /* All but the header is in the file: what is left to do takes hardly any time. */
 int log_writer_flush(struct log_writer *w);
 int log_writer_finish(struct log_writer *w, struct log_error *err);
 /* The first error, for a caller that does not finish because of it. */
 void log_writer_error(const struct log_writer *w, struct log_error *err);
+/* The same where there is one; then true. */
+bool log_writer_blame(const struct log_writer *w, struct log_error *err);
 /* Of a finished one: where a module's accesses are, and which modules lack data. */
 struct log_region log_writer_accesses(const struct log_writer *w, int module);
 uint64_t log_writer_partial(const struct log_writer *w);

@@ -15,7 +15,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterator
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -34,7 +35,12 @@ _HEAD = """\
 
 Made by `make docs` from what each command prints with `--help`: do not edit. The same are man pages: `man iolens-run`.
 What they are good for, with examples: the [guide](../guide/README.md). Settings by environment variable and file:
-[settings](settings.md)."""
+[settings](settings.md). Every command takes `-h` or `--help`. *Also*: options that stand [at the
+end](#options-of-several-commands)."""
+
+_COMMON = "Options of several commands"
+# From so many commands on, an option that says the same stands at the end.
+_SEVERAL = 2
 
 
 Help = Callable[..., str]
@@ -69,23 +75,53 @@ def below(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^  ([a-z]+)  +(.+)$", text.partition("\nCommands:\n")[2], re.M)
 
 
+def options(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Of a help: the lines of each option; the option, and what it says without line breaks."""
+    for found in re.finditer(r"^  (?:    )?(-\S.*?)(?:  +(\S.*))?\n((?: {10,}\S.*\n)*)", text, re.M):
+        yield found[0], (found[1], " ".join(f"{found[2] or ''} {found[3]}".split()))
+
+
+def shortened(text: str, common: Container[tuple[str, str]]) -> Iterator[str]:
+    """A help without commands, which follow, and options of several commands."""
+    text = text.partition("\nCommands:\n")[0].rstrip() + "\n"
+    also = []
+    for lines, option in options(text):
+        if option in common:
+            text = text.replace(lines, "", 1)
+            also += re.findall(r"--[a-z-]+", option[0])[:1]
+    text = re.sub(r"\nOptions:\n(?! )|\n(?=\n\n)", "", text)
+    yield from ("```text", text.rstrip(), "```", "")
+    also.remove("--help")
+    if also:
+        yield from (f"Also: {', '.join(f'`{name}`' for name in also)}.", "")
+
+
 def page(help_of: Help) -> str:
     overview = help_of()
+    helps = {
+        (name, *inner): help_of(name, *inner)
+        for _, listed in commands(overview)
+        for name, _ in listed
+        for inner in [(), *((one,) for one, _ in below(help_of(name)))]
+    }
+    seen = Counter(option for text in helps.values() for _, option in options(text))
+    most: dict[str, str] = {}
+    for (option, says), number in seen.most_common():
+        if number >= _SEVERAL:
+            most.setdefault(option, says)
+    common = set(most.items()) | {one for one in seen if "--help" in one[0]}
     lines = [_HEAD, "", "```text", overview.rstrip(), "```", ""]
     for heading, listed in commands(overview):
         lines += [f"## {heading}", ""]
         for name, _ in listed:
-            text = help_of(name)
-            lines += [f"### iolens {name}", "", "```text", text.rstrip(), "```", ""]
-            for inner, _ in below(text):
-                lines += [
-                    f"#### iolens {name} {inner}",
-                    "",
-                    "```text",
-                    help_of(name, inner).rstrip(),
-                    "```",
-                    "",
-                ]
+            for words in (one for one in helps if one[0] == name):
+                lines += [f"{'#' * (len(words) + 2)} iolens {' '.join(words)}", ""]
+                lines += shortened(helps[words], common)
+    listed_last = sorted(
+        (option.lstrip("-"), option, says) for option, says in common if "--help" not in option
+    )
+    lines += [f"## {_COMMON}", "", "```text"]
+    lines += [f"{option:32} {says}" for _, option, says in listed_last] + ["```", ""]
     return "\n".join(lines)
 
 

@@ -19,23 +19,27 @@ Made by `make docs` from `python/iolens/metrics/sql/*.sql`: do not edit.
 
 A metric is a query over the tables of one or more logs. `iolens explain NAME` prints its definition and its SQL,
 `iolens sql LOG "select * from metric.NAME"` its rows, `Dataset(log).metric("NAME")` gives them in Python. Every metric
-has a column `log`: the number of the log. What a log cannot tell is null. Times are in seconds, sizes in bytes, shares
-are parts of 1. Unless stated, a metric is a table, works on any log, and has iolens as its source."""
+has a column `log`, the number of the log; one marked *number* has one number per log, `value`. Unknown values are
+null. Times are in seconds, sizes in bytes, shares are parts of 1. Unless stated, a metric works on any log, and has
+iolens as its source."""
 
 _UNSAID = {"needs": "any log", "source": "iolens"}
 
 
 def _entry(metric: Metric) -> Iterator[str]:
     yield f"### {metric.name}"
-    yield f"{metric.title}.{' One number per log: `value`.' if metric.layout == 'value' else ''}"
+    number = "number; " if metric.layout == "value" else ""
+    better = f"; {metric.direction} is better" if metric.direction else ""
+    yield f"**{metric.title}** ({number}{metric.unit}{better})."
     yield ""
     yield metric.definition[0].upper() + metric.definition[1:]
     yield ""
-    yield f"* unit: {metric.unit}" + (f"; {metric.direction} is better" if metric.direction else "")
-    for key in ("needs", "caveats", "source"):
-        if (text := getattr(metric, key)) and text != _UNSAID.get(key):
-            yield f"* {key}: {text}"
-    yield ""
+    said = [
+        f"* {k}: {v}"
+        for k in ("needs", "caveats", "source")
+        if (v := getattr(metric, k)) and v != _UNSAID.get(k)
+    ]
+    yield from (*said, *([""] if said else []))
 
 
 def page() -> str:

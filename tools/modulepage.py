@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the list of all modules from the build's schema and the first paragraph of each module's README.
+"""Write the list of all modules from the build's schema and the first sentence of each module's README.
 
 usage: modulepage.py FILE.md
 """
@@ -22,10 +22,11 @@ counters means: [counters](counters.md)."""
 
 
 def about(readme: Path) -> str:
-    """The first paragraph below the title."""
+    """The first sentence below the title."""
     parts = readme.read_text(encoding="utf-8").split("\n\n")
     text = next((p for p in parts if not p.startswith(("#", "|", "```", "!"))), "")
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))  # links are the README's own
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))  # links are the README's own
+    return re.split(r"(?<=\.) ", text)[0]
 
 
 def page() -> str:
@@ -34,11 +35,11 @@ def page() -> str:
         p.parent for p in (ROOT / "modules").glob("*/README.md") if p.parent.name != "template"
     ):
         lines += [f"* [{folder.name}](../../modules/{folder.name}/README.md): {about(folder / 'README.md')}"]
-    lines += ["", "## Read from logs", "", "| module | table | what it is | recorded |", "|---|---|---|---|"]
+    lines += ["", "## Read from logs", "", "| module | table | what it is |", "|---|---|---|"]
     for module in KNOWN:
         if module.key and module.key != "null":
-            recorded = "yes" if module.recorded else ""
-            lines.append(f"| {module.darshan} | `{module.key}` | {module.title or ''} | {recorded} |")
+            title = module.title if module.title != module.darshan else ""
+            lines.append(f"| {module.darshan} | `{module.key}` | {title or ''} |")
     return "\n".join(lines) + "\n"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from iolens.rules import Rule, load
-from iolens.rules.rule import TOPICS, own_tables
+from iolens.rules.rule import TOPICS, Threshold, own_tables
 
 _HEAD = """\
 # Rules
@@ -20,11 +20,15 @@ _HEAD = """\
 Made by `make docs` from `python/iolens/rules/catalog/*.toml`: do not edit.
 
 A rule is a condition on [metrics](metrics.md). Where it holds, `iolens findings` and `iolens report` say so, with what
-it costs, evidence, and what to change. `iolens explain RULE` prints the same with the condition's SQL. How rules are
-set, and how a site adds its own: [findings](../guide/findings.md).
+it costs, evidence, and what to change. `iolens explain RULE` prints the same with the condition's SQL. How to change a
+threshold (`NAME=VALUE`), and how a site adds rules: [findings](../guide/findings.md).
 
-In brackets: the severity ("up to": by the time lost), the confidence, Drishti's codes. Advice that several rules give
-stands [at the end](#advice-of-several-rules), by name."""
+In brackets: the highest severity (it depends on the time lost), the confidence, Drishti's codes. A threshold without a
+reason: fewer, or less, cost nothing. `share` is a part of the run time. A rule needs the module posix unless it names
+others. Advice of several rules stands [at the end](#advice-of-several-rules), by name."""
+
+_UNSAID = ("Fewer cost nothing.", "Less costs nothing.")
+_SIZES = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
 
 _ADVICE = "## Advice of several rules"
 
@@ -36,18 +40,34 @@ def _shared_advice() -> dict[str, str]:
     return {text: name for text, name in names.items() if given[text] > 1}
 
 
+def _said(threshold: Threshold) -> str:
+    """As --threshold takes it, NAME=VALUE, and the unit."""
+    name, value, unit = threshold.name, threshold.default, threshold.unit
+    shown = f"{value:.12g}"
+    if unit.partition(" ")[0] == "bytes" and value >= 1024:
+        whole = [f"{value // size:.0f}{of}" for of, size in _SIZES.items() if not value % size]
+        shown, unit = (whole[0], unit.removeprefix("bytes").strip()) if whole else (shown, unit)
+    return f"`{name}={shown}`{f' ({unit})' if unit and unit != name and name != 'share' else ''}"
+
+
+def _thresholds(rule: Rule) -> Iterator[str]:
+    every = rule.thresholds.values()
+    yield from (f"* {_said(one)}: {one.reason}" for one in every if one.reason not in _UNSAID)
+    bare = [_said(one) for one in every if one.reason in _UNSAID]
+    if bare:
+        yield f"* {', '.join(bare)}"
+
+
 def _entry(rule: Rule, shared: dict[str, str]) -> Iterator[str]:
     yield f"### {rule.id}"
-    severity = rule.cap if rule.cap == rule.floor else f"up to {rule.cap}"
     codes = f"; {', '.join(rule.aliases)}" if rule.aliases else ""
-    yield f"**{rule.title}** ({severity}; confidence {rule.confidence}{codes})."
+    yield f"**{rule.title}** ({rule.cap}, {rule.confidence}{codes})."
     yield ""
     yield rule.why
     yield ""
-    for one in rule.thresholds.values():
-        yield f"* `{one.name}` = {f'{one.default:.12g} {one.unit}'.rstrip()}. {one.reason}"
-    if rule.needs:
-        yield f"* needs: {', '.join(rule.needs)}"
+    yield from _thresholds(rule)
+    if rule.needs != ("posix",):
+        yield f"* needs: {', '.join(rule.needs) or 'any log'}"
     named = [f"`{shared[advice.text]}`" for advice in rule.advice if advice.text in shared]
     if named:
         yield f"* change: {', '.join(named)}"

@@ -52,7 +52,7 @@ ARCHIVES = {
     ),
     "libbz2.a": Archive("bzip2", "blocksort huffman crctable randtable compress decompress bzlib", "bzlib.h"),
 }
-HIDDEN = "-O2 -g -fPIC -fvisibility=hidden -DNO_GZIP -DHAVE_UNISTD_H -w".split()
+HIDDEN = "-O2 -g -fPIC -fvisibility=hidden -DHAVE_UNISTD_H -w".split()
 
 # A machine without an MPI's header builds no back end for it, and says so in passing.
 INSIDE = """

@@ -141,7 +141,7 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """As docs/performance.md has it."""
+    """As docs/performance/fleet.md has it."""
     truth, sizes = found["truth"], found["sizes"]
     rows: list[tuple[str, str, str, dict[str, Any]]] = []
     for name, wanted in (("plain", "3,000"), ("rules", "1,000")):

@@ -2,7 +2,7 @@
 
 The same records with what Darshan's clock leaves of times: it counts seconds since 1970 in a double, whose last bit is
 2^-22 s. Bits that iolens has not kept are filled with random ones. Every rank deflates what is its own (zlib's default
-level), the first one what all share; there are no tables behind it. How close that is: docs/performance.md.
+level), the first one what all share; there are no tables behind it. How close that is: docs/performance/mpi.md.
 """
 
 from __future__ import annotations

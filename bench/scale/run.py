@@ -140,7 +140,7 @@ def text(found: dict[str, Any]) -> str:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """The last table of docs/performance.md."""
+    """The predictions of docs/performance/mpi.md."""
     ways = list(found["predicted"][0]["seconds"])
     lines = [f"| ranks | files | {' | '.join(ways)} | log of iolens |", "|---" * (len(ways) + 3) + "|"]
     for row in found["predicted"]:

@@ -1,7 +1,7 @@
 """The native command on one large log: 250,000 POSIX records. Needs numpy and a C compiler.
 
 Every figure is the best of the repeats, each a process of its own; its text goes to /dev/null. Darshan's tools cannot
-be installed everywhere: what of theirs is worth a comparison stands in docs/performance.md.
+be installed everywhere: docs/performance/analysis.md has what was measured of them.
 """
 
 from __future__ import annotations

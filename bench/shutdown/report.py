@@ -103,7 +103,7 @@ def cells(*found: object) -> str:
 
 
 def markdown(summary: Summary) -> str:
-    """The tables of docs/performance.md: times, then phases and sizes."""
+    """The tables of docs/performance/mpi.md: times, then phases and sizes."""
     rows = [row for row in summary["rows"] if "own" in row]
     heads = (
         "way",

@@ -179,13 +179,17 @@ static int day_directory(const struct collector *c, const struct stat *s)
 		at = now;
 	localtime_r(&at, &t);
 	const int numbers[] = {t.tm_year + 1900, t.tm_mon + 1, t.tm_mday};
-	int fd = c->area;
+	static int on_disk; /* the day whose directories are, whichever collector made them */
+	int fd = c->area, day = (numbers[0] * 100 + numbers[1]) * 100 + numbers[2];
 	for (int n = 0; n < 3 && fd >= 0; n++) {
 		int below = enter(fd, numbers[n]);
+		if (day != on_disk)
+			fsync(fd);
 		if (fd != c->area)
 			close(fd);
 		fd = below;
 	}
+	on_disk = fd < 0 ? on_disk : day;
 	return fd;
 }
 
@@ -247,8 +251,11 @@ static enum collected copy(const struct collector *c, int from, const char *name
 		close(to);
 		unlinkat(day, partial, 0);
 	}
-	if (day >= 0)
+	if (day >= 0) {
+		if (result == COLLECTED && fsync(day) != 0 && errno != EINVAL) /* before the original goes */
+			*why = strerror(errno), result = COLLECT_FAILED;
 		close(day);
+	}
 	return result;
 }
 

@@ -24,7 +24,7 @@ struct words {
 };
 
 struct secrets {
-	struct words words, public; /* of mount points and the version, which stay */
+	struct words words, public; /* of well-known mount points, types and the version, which stay */
 	struct log_bytes ids;
 };
 
@@ -106,7 +106,7 @@ static void each_name(see_text *see, void *context, struct log *log, const struc
 		uint64_t id;
 		const char *name = log_name_at(log, i, &id);
 		const struct log_pair *m = log_mount_of(job, name);
-		size_t n = strlen(name), at = m && strlen(m->key) > 1 ? strlen(m->key) : 0;
+		size_t n = strlen(name), at = m ? anonymous_mount_kept(m->key) : 0;
 		for (size_t part; !pseudonym_is_own(name, n) && at < n; at += part + 1) {
 			part = strcspn(name + at, "/:");
 			each_word(see, context, "name table", name + at, part);
@@ -195,6 +195,12 @@ static int each_text(see_text *see, void *context, struct log *log, struct log_e
 	if (code < 0 || (code = log_names(log, err)) < 0)
 		return code;
 	each_word(see, context, "command", job->exe, strlen(job->exe));
+	for (size_t i = 0; i < job->nmounts; i++) {
+		const char *rest = job->mounts[i].key + anonymous_mount_kept(job->mounts[i].key);
+		each_word(see, context, "list of mounts", rest, strlen(rest));
+		if (!anonymous_keeps_type(job->mounts[i].value))
+			each_word(see, context, "list of mounts", job->mounts[i].value, strlen(job->mounts[i].value));
+	}
 	for (size_t i = 0; i < job->nmetadata; i++)
 		if (strcmp(job->metadata[i].key, "lib_ver") && !anonymous_keeps_pair(&job->metadata[i]))
 			each_word(see, context, "metadata", job->metadata[i].value, strlen(job->metadata[i].value));
@@ -240,8 +246,10 @@ static int find_secrets(struct secrets *s, struct log *log, struct log_error *er
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < job->nmounts; i++) {
-		each_word(see_public, &s->public, "", job->mounts[i].key, strlen(job->mounts[i].key));
-		each_word(see_public, &s->public, "", job->mounts[i].value, strlen(job->mounts[i].value));
+		const struct log_pair *m = &job->mounts[i];
+		each_word(see_public, &s->public, "", m->key, anonymous_mount_kept(m->key));
+		if (anonymous_keeps_type(m->value))
+			each_word(see_public, &s->public, "", m->value, strlen(m->value));
 	}
 	for (size_t i = 0; i < job->nmetadata; i++) /* a merged log has it among its parts' metadata, too */
 		if (!strcmp(job->metadata[i].key, "lib_ver"))

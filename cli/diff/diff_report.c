@@ -4,21 +4,16 @@
 #include <string.h>
 
 #include "diff.h"
+#include "shown.h"
 #include "units.h"
 
 enum { SHOWN = 12 /* counters of one record in the text; the others are counted */ };
-
-static void print_text(const char *text)
-{
-	for (; *text; text++)
-		putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
-}
 
 static void print_record(const char *module, const struct diff_record *r)
 {
 	printf("%s ", module);
 	if (r->name && *r->name)
-		print_text(r->name);
+		shown_put(stdout, r->name);
 	else
 		printf("record %" PRIu64, r->id);
 	printf(r->rank < 0 ? ", all ranks" : ", rank %" PRId64, r->rank);
@@ -26,9 +21,9 @@ static void print_record(const char *module, const struct diff_record *r)
 
 static void print_change(const struct diff_value *a, const struct diff_value *b)
 {
-	print_text(a->text);
+	shown_put(stdout, a->text);
 	printf(" -> ");
-	print_text(b->text);
+	shown_put(stdout, b->text);
 	if (a->is_number && b->is_number && a->number != 0)
 		printf("  (%+.3g %%)", (b->number - a->number) / (a->number < 0 ? -a->number : a->number) * 100);
 	putchar('\n');
@@ -50,7 +45,7 @@ static void json_record(struct json *j, const struct diff_record *a, const struc
 		json_text(j, "name_in_b", b->name);
 	json_i64(j, "rank", a->rank);
 	snprintf(id, sizeof id, "%" PRIu64, a->id);
-	json_raw(j, "id", id);
+	json_text(j, "id", id);
 }
 
 void report_begin(struct diff_report *r)
@@ -116,7 +111,7 @@ static void begin_record(struct diff_report *r, const char *module, const struct
 		print_record(module, a);
 		if (a->name && b->name && strcmp(a->name, b->name) != 0) {
 			printf(" (in B ");
-			print_text(b->name);
+			shown_put(stdout, b->name);
 			printf(")");
 		}
 		putchar('\n');

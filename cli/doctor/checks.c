@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "output.h"
+#include "shown.h"
 #include "units.h"
 
 static const char *const results[CHECK_RESULTS] = {"ok", "note", "problem"};
@@ -35,13 +35,9 @@ static void print_lines(const struct checks *c)
 	const char *about = "";
 	for (size_t n = 0; n < c->n; n++) {
 		const struct check *one = &c->list[n];
-		char shown[OUTPUT_SHOWN];
 		if (strcmp(about, one->about) != 0)
 			printf("%s%s\n", n ? "\n" : "", about = one->about);
-		printf("  %-8s %-16s ", results[one->result], one->name);
-		for (const char *at = one->text; *at; fputs(shown, stdout))
-			at += output_next(at, shown);
-		putchar('\n');
+		shown_line(stdout, "  %-8s %-16s %s", results[one->result], one->name, one->text);
 	}
 	printf("\n%s\n", COUNTED(c->of[CHECK_PROBLEM], "problem"));
 }

@@ -162,7 +162,8 @@ static size_t put_above(struct screen *s, const struct live_job *j)
 	}
 	size_t lines = LIVE_HEAD_LINES + LIVE_HEAT_LINES + 1;
 	if (!j) {
-		output_format(&s->out, "%s has ended: iolens run leaves its log where it was asked to", s->job);
+		put_escaped(&s->out, s->job);
+		output_text(&s->out, " has ended: iolens run leaves its log where it was asked to");
 		end_line(s);
 		return 1;
 	}
@@ -180,10 +181,15 @@ static size_t put_above(struct screen *s, const struct live_job *j)
 static void put_below(struct screen *s)
 {
 	if (s->typing)
-		output_format(&s->out, "only rows with: %s_", s->filter);
+		output_text(&s->out, "only rows with: ");
 	else
-		output_format(&s->out, "%severy %g s%s%s  %s  ? help  q end", s->paused ? "PAUSED  " : "", s->every,
-			      *s->filter ? "  only: " : "", s->filter, COUNTED(s->table.n, "row"));
+		output_format(&s->out, "%severy %g s%s", s->paused ? "PAUSED  " : "", s->every,
+			      *s->filter ? "  only: " : "");
+	put_escaped(&s->out, s->filter);
+	if (s->typing)
+		output_text(&s->out, "_");
+	else
+		output_format(&s->out, "  %s  ? help  q end", COUNTED(s->table.n, "row"));
 	output_text(&s->out, "\x1b[0m\x1b[K\x1b[J");
 }
 

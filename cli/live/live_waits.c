@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "index.h"
-#include "output.h"
+#include "shown.h"
 #include "units.h"
 
 /* Calls of the process that have ended: where one more has, a thread that seems to wait is in the next one. */
@@ -84,15 +84,6 @@ void live_waits_free(struct live_waits *w)
 	*w = (struct live_waits){0};
 }
 
-static void print_safe(FILE *out, const char *text)
-{
-	char shown[OUTPUT_SHOWN];
-	for (const char *at = text; *at;) {
-		at += output_next(at, shown);
-		fputs(shown, out);
-	}
-}
-
 void live_wait_print(FILE *out, const struct live_wait *w)
 {
 	const struct live_call *c = &w->call;
@@ -103,25 +94,24 @@ void live_wait_print(FILE *out, const struct live_wait *w)
 		fprintf(out, "process %lld", (long long)c->process->store->pid);
 	if (c->thread != c->process->store->pid)
 		fprintf(out, ", thread %lld", (long long)c->thread);
-	fprintf(out, " on %s: ", p->host);
+	fputs(" on ", out);
+	shown_put(out, p->host);
+	fputs(": ", out);
 	if (c->state == 'T')
 		fputs("stopped by a signal", out);
 	else
 		fprintf(out, "waits in %s", *c->name ? c->name : "a call that the kernel hides");
 	if (*c->file) {
 		fputs(" of ", out);
-		print_safe(out, c->file);
+		shown_put(out, c->file);
 	}
 	if (c->descriptor >= 0)
 		fprintf(out, " (descriptor %d)", c->descriptor);
 	fprintf(out, ", for %.1f s at least, %.1f s at most\n", w->least, w->most);
-	if (*c->mount) {
-		fprintf(out, "  on %s, %s, from ", c->mount, c->file_system);
-		print_safe(out, c->source);
-		fputc('\n', out);
-	}
+	if (*c->mount)
+		shown_line(out, "  on %s, %s, from %s", c->mount, c->file_system, c->source);
 	if (*c->waits_in)
-		fprintf(out, "  in the kernel: %s, state %c\n", c->waits_in, c->state);
+		shown_line(out, "  in the kernel: %s, state %c", c->waits_in, c->state);
 }
 
 void live_wait_json(struct json *j, const struct live_wait *w)

@@ -80,7 +80,7 @@ static void assemble(struct search *s, const char *path, const struct session_po
 	char log[4096 + 256], why[3 * 4096];
 	struct log_error err;
 	struct assemble_found found = {0};
-	struct assemble_job job = {.found = &found, .wrote = s->wrote, .linked_in = linked_in};
+	struct assemble_job job = {.found = &found, .durable = true, .wrote = s->wrote, .linked_in = linked_in};
 	name_log(r, note, log, sizeof log);
 	if (assemble_stores(&job, (const char *const *)r->stores, r->used, log, &err) < 0) {
 		snprintf(why, sizeof why, "log %s not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,

@@ -254,6 +254,11 @@ static void read_counts(int fd, int64_t out[STATE_IO_COUNT])
 		fclose(io);
 }
 
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
+}
+
 static void await(struct child *c, struct child_end *end)
 {
 	sigset_t set = awaited_signals();
@@ -262,7 +267,9 @@ static void await(struct child *c, struct child_end *end)
 		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD)
 			pass_on(c, &info);
 	read_counts(c->io, end->io);
-	waitpid(c->pid, &end->status, 0);
+	struct rusage u = {0};
+	wait4(c->pid, &end->status, 0, &u);
+	end->used = seconds(u.ru_utime) + seconds(u.ru_stime);
 }
 
 static void dismiss_witness(const struct child *c)

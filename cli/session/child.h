@@ -15,6 +15,7 @@ struct child_end {
 	pid_t pid;
 	int status;                 /* as of waitpid */
 	int64_t io[STATE_IO_COUNT]; /* the kernel's counts of it and of whom it waited for; all 0 = not known */
+	double used;                /* s of a processor, likewise */
 	int start_error;            /* errno of an exec that failed, 0 = it did not */
 };
 

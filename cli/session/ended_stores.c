@@ -157,14 +157,23 @@ static bool is_written(int fd)
 	return errno == EAGAIN;
 }
 
-/* After an exec the process runs, and has left this store for good. */
+/*
+ * After an exec the process runs, and has left this store for good. One of another machine cannot be looked up: it may be asleep,
+ * and has nothing mapped.
+ */
+static bool is_over(const struct state_process *p, const char *store)
+{
+	if (!snapshot_process_is_here(p, store))
+		return p->end_reason != STATE_END_NONE && p->end_reason != STATE_END_EXEC;
+	return p->end_reason == STATE_END_EXEC || !snapshot_process_runs(p, store);
+}
+
 static bool has_ended(const char *path)
 {
 	struct store_reader i;
 	struct log_error err;
 	bool good = store_reader_open_file(&i, path, &err) >= 0 && store_reader_load_state(&i, &err) >= 0;
-	bool over =
-		good && (i.state->process.end_reason == STATE_END_EXEC || !snapshot_process_runs(&i.state->process));
+	bool over = good && is_over(&i.state->process, path);
 	store_reader_close(&i);
 	return over;
 }
@@ -274,6 +283,8 @@ static int64_t look(const char *path)
 	int64_t bytes = dir ? keep_candidates(dirfd(dir)) : 0;
 	if (bytes > PLAIN_MOST)
 		log_sort(ended.list, ended.n, sizeof *ended.list, by_time);
+	else
+		ended.n = 0;
 	int64_t took = work_time() - began;
 	for (size_t n = 0; n < ended.n && bytes > PLAIN_MOST / 2 && !stopped(0); n++) {
 		take(dirfd(dir), path, &ended.list[n]);

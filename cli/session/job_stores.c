@@ -39,7 +39,7 @@ static int look_at(struct job_stores *s, int64_t job, const char *directory, con
 	snprintf(path, sizeof path, "%s/%s", directory, name);
 	bool good = store_reader_open_file(&i, path, &err) >= 0 && store_reader_load_state(&i, &err) >= 0 &&
 		    log_job(i.log, &of, &err) >= 0 && of->id == job;
-	bool runs = good && !i.state->process.end_reason && snapshot_process_runs(&i.state->process);
+	bool runs = good && !i.state->process.end_reason && snapshot_process_runs(&i.state->process, path);
 	if (good && !runs)
 		s->without_file += log_names(i.log, &err) >= 0 && !log_names_count(i.log);
 	store_reader_close(&i);

@@ -122,7 +122,8 @@ int link_flags_static(char **archives, bool package)
 	static struct names names;
 	char library[PATH_MAX], wrap[PATH_MAX + 16], list[PATH_MAX + 16];
 	if (!preload_find_static(library, sizeof library))
-		return cli_fail(CLI_INPUT, "config: libiolens.a is not installed: `meson install --tags static`");
+		return cli_fail(CLI_INPUT, "config: libiolens.a is not in this program's installation: in a clone "
+					   "`make install PREFIX=DIR` installs it, for DIR/bin/iolens config");
 	if (!can_be_told(library))
 		return cannot_be_told(library);
 	if (!beside(wrap, sizeof wrap, library, "iolens.wrap") || !beside(list, sizeof list, library, "iolens.names"))

@@ -37,9 +37,8 @@ static bool first_match(const char *pattern, char *path, size_t room)
 
 /* Likewise. */
 static const char *const static_places[] = {
-	"../runtime/linked/libiolens.a",
-	"../lib/iolens/libiolens.a",
-	"../lib64/iolens/libiolens.a",
+	"../runtime/linked/libiolens.a", "../../.venv/../build/runtime/linked/libiolens.a", /* .venv/bin of a clone */
+	"../lib/iolens/libiolens.a",     "../lib64/iolens/libiolens.a",
 	"../lib/*/iolens/libiolens.a",
 };
 

@@ -127,7 +127,8 @@ size_t recovery_running(const struct recovery *r)
 		struct store_reader i;
 		struct log_error err;
 		if (store_reader_open_file(&i, r->stores[n], &err) >= 0 && store_reader_load_state(&i, &err) >= 0)
-			running += !i.state->process.end_reason && snapshot_process_runs(&i.state->process);
+			running +=
+				!i.state->process.end_reason && snapshot_process_runs(&i.state->process, r->stores[n]);
 		store_reader_close(&i);
 	}
 	return running;

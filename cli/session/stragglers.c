@@ -35,7 +35,7 @@ static bool is_running_rank(const char *path, struct state_process *out)
 	if (good)
 		*out = i.state->process;
 	store_reader_close(&i);
-	return good && out->mpi_size > 0 && !out->end_reason && snapshot_process_runs(out);
+	return good && out->mpi_size > 0 && !out->end_reason && snapshot_process_runs(out, path);
 }
 
 void stragglers_await(const char *directory)
@@ -47,7 +47,7 @@ void stragglers_await(const char *directory)
 	int64_t until = now_ms() + PATIENCE_MS;
 	for (size_t n = 0; n < stores.used && now_ms() < until; n++) {
 		bool waits = may_run(stores.stores[n]) && is_running_rank(stores.stores[n], &rank);
-		while (waits && now_ms() < until && snapshot_process_runs(&rank))
+		while (waits && now_ms() < until && snapshot_process_runs(&rank, stores.stores[n]))
 			nanosleep(&(struct timespec){0, NAP_MS * 1000000}, NULL);
 	}
 	recovery_free(&stores);

@@ -33,13 +33,21 @@ static void put_names(struct output *o, const struct schema_field *f)
 		output_format(o, ",%s", f->name);
 }
 
+static void put_text(struct output *o, const struct schema_field *f, const uint8_t *at)
+{
+	char text[OUTPUT_NUMBER] = {0};
+	memcpy(text, at, 8u * f->count < SHOW_TEXT ? 8u * f->count : SHOW_TEXT);
+	output_quoted_part(o, text);
+}
+
 static void put_value(struct output *o, const struct schema_field *f, const uint8_t *at)
 {
 	char text[OUTPUT_NUMBER] = {0}, *end;
 	double value;
 	if (f->type == FIELD_TEXT) {
-		memcpy(text, at, 8u * f->count < SHOW_TEXT ? 8u * f->count : SHOW_TEXT);
-		output_quoted(o, text);
+		output_text(o, "\"");
+		put_text(o, f, at);
+		output_text(o, "\"");
 		return;
 	}
 	if (f->type == FIELD_UUID) {
@@ -56,15 +64,16 @@ static void put_value(struct output *o, const struct schema_field *f, const uint
 /* One cell for a member of all elements, with blanks between. */
 static void put_members(struct output *o, const struct schema_field *member, const uint8_t *at, size_t n, size_t step)
 {
-	output_text(o, ",");
+	bool text = member->type == FIELD_TEXT;
+	output_text(o, text ? ",\"" : ",");
 	for (size_t i = 0; i < n; i++) {
 		output_text(o, i ? " " : "");
-		if (member->type == FIELD_TEXT)
-			output_format(o, "%.*s", (int)strnlen((const char *)at + i * step, 8u * member->count),
-				      (const char *)at + i * step);
+		if (text)
+			put_text(o, member, at + i * step);
 		else
 			put_value(o, member, at + i * step);
 	}
+	output_text(o, text ? "\"" : "");
 }
 
 static void put_array(struct output *o, const struct log_record *r, const struct schema_field *f)
@@ -143,20 +152,25 @@ static bool make_folder(struct show *s)
 	return false;
 }
 
+/* Under a name of its own until it is whole. */
 static void put_file(struct show *s, int module, struct log_records *records)
 {
-	char path[4096];
+	char path[4096], part[4096 + 32];
 	struct output out;
 	snprintf(path, sizeof path, "%s/%s.csv", s->folder, schema_modules[module].key);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readers_of(s)), failed = errno;
+	snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid());
+	int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, readers_of(s)), failed = errno;
 	if (fd >= 0 && output_open(&out, fd)) {
 		put_table(s, &out, module, records);
 		failed = output_close(&out);
 		failed = close(fd) && !failed ? errno : failed;
+		failed = !failed && rename(part, path) ? errno : failed;
 		fd = failed ? -1 : fd;
 	}
-	if (fd < 0)
+	if (fd < 0) {
+		unlink(part);
 		s->exit = cli_fail(CLI_INPUT, "show: %s: %s", path, strerror(failed));
+	}
 }
 
 static void put_module(struct show *s, int module, bool first)

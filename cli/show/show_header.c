@@ -1,7 +1,9 @@
+#include <stdio.h>
 #include <time.h>
 
 #include "cli.h"
 #include "show.h"
+#include "writer.h"
 
 static const char rule[] = "# -------------------------------------------------------\n";
 static const char *const compressions[] = {"ZLIB", "BZIP2", "NONE"};
@@ -69,24 +71,11 @@ static void show_mounts(struct show *s)
 	}
 }
 
-void show_header(struct show *s)
-{
-	const struct log_container *c = log_container(s->log);
-	output_format(&s->out, "# darshan log version: %s\n", c->version);
-	output_format(&s->out, "# compression method: %s\n", compressions[c->compression]);
-	if (c->minor == 20)
-		output_text(&s->out, "# *WARNING*: version 3.20 logs may hold corrupt common-access counters.\n");
-	if (s->job)
-		show_job(s);
-	show_regions(s);
-	show_mounts(s);
-}
-
 /* A converted log names the version it once had. */
 static const char *first_version(const struct show *s)
 {
-	for (size_t i = 0; i < s->job->nmetadata; i++)
-		if (!strcmp(s->job->metadata[i].key, "prev_ver"))
+	for (size_t i = 0; s->job && i < s->job->nmetadata; i++)
+		if (!strcmp(s->job->metadata[i].key, LOG_PREVIOUS_VERSION))
 			return s->job->metadata[i].value;
 	return log_container(s->log)->version;
 }
@@ -100,14 +89,41 @@ static const struct {
 	{0, 204, "times of the fastest and slowest rank before 2.04 are those of POSIX calls alone"},
 	{0, 205, "the open time stamp before 2.05 is the end of the first open"},
 	{123, 124, "mount points of 1.23 may be wrong on other ranks than 0"},
+	{320, 321, "version 3.20 logs may hold corrupt common-access counters"},
 };
 
+static bool is_limited(const char *version, int from, int before)
+{
+	int major, minor;
+	return sscanf(version, "%2d.%2d", &major, &minor) == 2 && 100 * major + minor >= from &&
+	       100 * major + minor < before;
+}
+
+/* The log itself may be of such a version, or those that it was converted or merged from. */
 static void show_limits(struct show *s)
 {
-	int version = log_old_version(s->log);
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-		if (version >= limits[i].from && version < limits[i].before)
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		bool limited = is_limited(log_container(s->log)->version, limits[i].from, limits[i].before);
+		for (size_t k = 0; s->job && k < s->job->nmetadata; k++)
+			limited |= !strcmp(s->job->metadata[k].key, LOG_PREVIOUS_VERSION) &&
+				   is_limited(s->job->metadata[k].value, limits[i].from, limits[i].before);
+		if (limited)
 			output_format(&s->out, "# *WARNING*: %s.\n", limits[i].line);
+	}
+}
+
+void show_header(struct show *s)
+{
+	const struct log_container *c = log_container(s->log);
+	output_text(&s->out, "# darshan log version: ");
+	put_escaped(&s->out, c->version);
+	output_text(&s->out, "\n");
+	output_format(&s->out, "# compression method: %s\n", compressions[c->compression]);
+	show_limits(s);
+	if (s->job)
+		show_job(s);
+	show_regions(s);
+	show_mounts(s);
 }
 
 void show_job_of_old(struct show *s)

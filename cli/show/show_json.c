@@ -86,12 +86,22 @@ static void put_numbers(struct output *o, enum field_type type, const uint8_t *a
 	output_text(o, "]");
 }
 
+/* Most readers of JSON round numbers beyond 2^53: a record id is a text. */
+static void put_id(struct output *o, const uint8_t *at)
+{
+	output_text(o, "\"");
+	put_number(o, FIELD_U64, at);
+	output_text(o, "\"");
+}
+
 static void put_field(struct output *o, const struct schema_field *f, const uint8_t *at)
 {
 	if (f->type == FIELD_TEXT)
 		put_bytes_text(o, at, 8u * f->count);
 	else if (f->type == FIELD_UUID)
 		put_uuid(o, at, 8u * f->count);
+	else if (f->type == FIELD_U64 && !strcmp(f->unit, "record id"))
+		put_id(o, at);
 	else if (f->count == 1)
 		put_number(o, f->type, at);
 	else
@@ -158,7 +168,7 @@ static void put_record(struct show *s, const struct log_record *r, bool first)
 	struct output *o = &s->out;
 	const char *name = log_name(s->log, r->id);
 	const struct log_pair *mount = name && s->job ? log_mount_of(s->job, name) : NULL;
-	output_format(o, "%s\n   {\"id\": %llu", first ? "" : ",", (unsigned long long)r->id);
+	output_format(o, "%s\n   {\"id\": \"%llu\"", first ? "" : ",", (unsigned long long)r->id);
 	member_i64(o, ", ", "rank", r->rank);
 	key(o, ", ", "name");
 	if (name)
@@ -219,7 +229,7 @@ static void put_file_list(struct show *s, const struct sums *u)
 		const struct file_sum *f = &u->files[i];
 		const char *name = log_name(s->log, f->id);
 		int64_t processes = f->processes == -1 ? all : f->processes;
-		output_format(o, "%s\n    {\"id\": %llu", i ? "," : "[", (unsigned long long)f->id);
+		output_format(o, "%s\n    {\"id\": \"%llu\"", i ? "," : "[", (unsigned long long)f->id);
 		member_text(o, ", ", "name", name ? name : "");
 		member_i64(o, ", ", "processes", processes);
 		member_f64(o, ", ", "slowest", f->slowest);

@@ -46,16 +46,25 @@ static void show_field(struct output *o, const struct trailer_table *t, uint64_t
 	}
 }
 
+static void show_name(struct show *s, const char *before, const char *name, const char *after)
+{
+	output_text(&s->out, before);
+	put_escaped(&s->out, name);
+	output_text(&s->out, after);
+}
+
 static void show_section(struct show *s, const char *name, const struct trailer_table *t)
 {
-	output_format(&s->out, "\n# [%s]", name);
+	show_name(s, "\n# [", name, "]");
 	for (size_t i = 0; i < trailer_fields(t); i++) {
 		const struct trailer_field *f = trailer_field_at(t, i);
-		output_format(&s->out, *f->unit ? "\t%s (%s)" : "\t%s", f->name, f->unit);
+		show_name(s, "\t", f->name, "");
+		if (*f->unit)
+			show_name(s, " (", f->unit, ")");
 	}
 	output_text(&s->out, "\n");
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
-		output_format(&s->out, "# [%s]", name);
+		show_name(s, "# [", name, "]");
 		for (size_t i = 0; i < trailer_fields(t); i++)
 			show_field(&s->out, t, row, trailer_field_at(t, i));
 		output_text(&s->out, "\n");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "file_system.h"
+#include "shown.h"
 #include "trailer.h"
 #include "units.h"
 
@@ -86,7 +87,7 @@ void beside_print(FILE *out, const struct beside *b)
 		fprintf(out, "\n%-20s %14s %14s\n", "part of a peak", "in its calls", "measured");
 	for (size_t i = 0; i < b->n; i++) {
 		const struct saved_peak *p = &b->row[i].peak;
-		fprintf(out, "%s, iolens peak of %.10s\n", p->point, p->time);
+		shown_line(out, "%s, iolens peak of %.10s", p->point, p->time);
 		print_direction(out, &b->row[i], IO_READ);
 		print_direction(out, &b->row[i], IO_WRITE);
 	}

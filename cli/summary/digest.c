@@ -10,8 +10,7 @@
 #include "reduce_plan.h"
 
 enum { MANY_RECORDS = 1 << 14 };
-enum { SMALL_CLASSES = 3 };          /* of the ten size classes: up to 10 KiB */
-enum { MUCH_UNEXPLAINED = 1000000 }; /* bytes; loading programs takes as much */
+enum { SMALL_CLASSES = 3 }; /* of the ten size classes: up to 10 KiB */
 
 /* ---- files ---- */
 
@@ -19,25 +18,6 @@ static int by_id(const void *x, const void *y)
 {
 	const struct digest_file *a = x, *b = y;
 	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-int64_t digest_moved(const struct digest *d)
-{
-	int64_t sum = digest_unexplained(d);
-	for (int i = 0; i < WRITTEN_COUNT; i++) /* upper layers move what they move through these */
-		if (written_modules[i].descriptors)
-			sum += d->interface[i].bytes_read + d->interface[i].bytes_written;
-	for (size_t c = 0; c < d->nclasses; c++)
-		sum += d->class[c].bytes_read + d->class[c].bytes_written;
-	for (int w = 0; w < DIGEST_WAY_SOCKET; w++)
-		for (int k = 0; k < 2; k++)
-			sum += d->way[w].bytes[k] - d->way[w].recorded[k];
-	return sum;
-}
-
-int64_t digest_unexplained(const struct digest *d)
-{
-	return d->unexplained_read + d->unexplained_written;
 }
 
 void digest_set_moved(struct digest *d, int module, int64_t read, int64_t written)
@@ -48,22 +28,6 @@ void digest_set_moved(struct digest *d, int module, int64_t read, int64_t writte
 	d->interface[slot].name = written_modules[slot].key;
 	d->interface[slot].bytes_read = read;
 	d->interface[slot].bytes_written = written;
-}
-
-/* The slowest copy from the page cache, and the slowest storage that programs are started from. Bytes/s. */
-static const double CACHED = 1e9, STORED = 50e6;
-
-double digest_possible(const struct digest *d, int64_t bytes)
-{
-	int64_t stored = d->storage_read >= 0 && d->storage_read < bytes ? d->storage_read : bytes;
-	return (double)(bytes - stored) / CACHED + (double)stored / STORED;
-}
-
-bool digest_much_unexplained(const struct digest *d)
-{
-	int64_t unexplained = digest_unexplained(d);
-	return unexplained >= MUCH_UNEXPLAINED && 20 * unexplained > digest_moved(d) &&
-	       20 * digest_possible(d, unexplained) > d->run_time;
 }
 
 double digest_file_time(const struct digest_file *f)
@@ -352,6 +316,7 @@ static void show_renamed(struct digest_file *from, const char *final)
 	size_t directory = slash ? (size_t)(slash - final) + 1 : 0;
 	bool same = directory && !strncmp(from->name, final, directory) && !strchr(from->name + directory, '/');
 	size_t n = strlen(final) + strlen(from->name) + sizeof ", written as ";
+	from->final = final;
 	from->shown = malloc(n);
 	if (from->shown)
 		snprintf(from->shown, n, "%s, written as %s", final, from->name + (same ? directory : 0));
@@ -569,6 +534,8 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 	find_directories(d);
 	code = digest_read_trailer(d, err);
 	estimate(d, e);
+	digest_take_late(d, e);
+	digest_take_pipes(d, e);
 	digest_estimate_free(e);
 	find_rereading(d);
 	find_startup(d);

@@ -24,7 +24,8 @@ struct digest_interface {
 struct digest_file {
 	uint64_t id;
 	const char *name;
-	char *shown; /* its final name, if it was written under a temporary one: "ck.bin, written as ck.tmp"; NULL = name */
+	const char *final;     /* the name it got, if it was written under a temporary one; NULL = name */
+	char *shown;           /* likewise, with both: "ck.bin, written as ck.tmp" */
 	uint64_t renamed_from; /* id of the file that got this name; 0 = none */
 	int64_t renamed_away;  /* how often it lost this name to another */
 	int64_t renamed_to;    /* how often a file got this name: so many files had it in turn */
@@ -99,6 +100,13 @@ struct digest_startup {
 	double first_data;         /* s since the job's start, when a file with data is first opened; 0 = none is */
 };
 
+/* Ranks that wait in MPI-IO for one that comes late. */
+struct digest_late {
+	double waited; /* s, of the slowest one; 0 = none does */
+	int64_t rank;  /* that comes late, to where they wait longest */
+	int64_t others;
+};
+
 struct digest {
 	struct log *log;
 	struct log_error damage; /* of the names: those before it are there */
@@ -116,7 +124,9 @@ struct digest {
 	bool has_trailer;
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
 	struct interval_union io;
-	bool estimated; /* it is not measured: of records, of what the program called itself */
+	struct digest_late late; /* not in `io`; where it is measured */
+	double in_pipes; /* s of waiting for the other end of named pipes, not in `io`; where that is estimated */
+	bool estimated;  /* it is not measured: of records, of what the program called itself */
 	bool mpi;
 	int64_t processes, folded_opens, folded_files; /* about so many */
 	int64_t unfinished;                            /* processes whose end was not seen: killed, or still running */
@@ -162,6 +172,10 @@ static inline const char *digest_file_shown(const struct digest_file *f)
 {
 	return f->shown ? f->shown : f->name;
 }
+static inline const char *digest_file_final(const struct digest_file *f)
+{
+	return f->final ? f->final : f->name;
+}
 double digest_interface_time(const struct digest_interface *i);
 
 /* Bytes that reading each file of this name once takes. */
@@ -177,8 +191,8 @@ void digest_set_moved(struct digest *d, int module, int64_t read, int64_t writte
 int64_t digest_moved(const struct digest *d);
 int64_t digest_unexplained(const struct digest *d);
 
-/* s that bytes of which no time is known can have taken at most. */
-double digest_possible(const struct digest *d, int64_t bytes);
+/* s that bytes of which no time is known can have taken at most, besides what page faults are estimated to. */
+double digest_possible(const struct digest *d, int64_t copied, int64_t mapped);
 
 /* Too much of it to say anything of the whole. */
 bool digest_much_unexplained(const struct digest *d);
@@ -192,7 +206,12 @@ struct digest_estimate;
 struct digest_estimate *digest_estimate_make(void);
 /* A record of an interface; those of MPI-IO come first. */
 int digest_estimate_add(struct digest_estimate *e, struct log_records *records, const struct log_record *r);
+double digest_estimate_sum(const struct digest_estimate *e); /* with overlapping calls, which may exceed the run time */
 bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out);
+/* Waiting in named pipes is none of the time in I/O, where that is estimated. */
+void digest_take_pipes(struct digest *d, const struct digest_estimate *e);
+/* Waiting for a rank that comes late is none of the time in I/O, where that is measured and the wait is much. */
+void digest_take_late(struct digest *d, const struct digest_estimate *e);
 void digest_estimate_free(struct digest_estimate *e);
 
 /* Fills what the extension trailer knows; a log without one is no error. */

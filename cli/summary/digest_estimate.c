@@ -1,6 +1,7 @@
 /*
  * How long I/O took, of logs without measured time: that of the slowest rank in files of its own, and of the slowest rank in each
- * file that all ranks share, each where the program called it: at MPI-IO, where it opened the file there.
+ * file that all ranks share, each where the program called it: at MPI-IO, where it opened the file there. And how long ranks waited there for
+ * one that came late.
  */
 #include <string.h>
 
@@ -8,11 +9,22 @@
 #include "digest.h"
 #include "id_set.h"
 #include "index.h"
+#include "instead_thresholds.h"
+#include "late_ranks_thresholds.h"
 #include "records.h"
 #include "reduce.h"
 
+/* A file that all ranks shared: how long MPI-IO took of the slowest one, of the fastest, and of all others than that. */
+struct shared_file {
+	double slowest, fastest, others;
+	double below; /* what POSIX took of any rank; negative: it has no record */
+	int64_t fastest_rank;
+};
+
 struct digest_estimate {
 	struct id_set of_mpiio; /* files */
+	struct index ids;       /* of shared files */
+	struct shared_file *file;
 	struct index ranks;
 	double *by_rank; /* s, by number of the rank */
 	double shared;   /* s */
@@ -30,6 +42,8 @@ void digest_estimate_free(struct digest_estimate *e)
 	if (!e)
 		return;
 	id_set_free(&e->of_mpiio);
+	index_free(&e->ids);
+	log_free(e->file);
 	index_free(&e->ranks);
 	log_free(e->by_rank);
 	log_free(e);
@@ -41,10 +55,10 @@ static double seconds(const struct log_record *r, enum field_role role)
 	return s > 0 ? s : 0; /* -1 = not measured */
 }
 
-/* Of the slowest rank, where the record says that; else negative. */
-static double slowest(struct log_records *records, const struct log_record *r)
+/* Of the slowest or fastest rank, where the record says that; else negative. */
+static double extreme(struct log_records *records, const struct log_record *r, enum field_role role)
 {
-	const struct schema_field *f = schema_by_role(r->schema, ROLE_SLOWEST);
+	const struct schema_field *f = schema_by_role(r->schema, role);
 	double s = -1;
 	while (f && f->type != FIELD_F64)
 		f = schema_next(r->schema, f);
@@ -63,21 +77,50 @@ static int add_rank(struct digest_estimate *e, int64_t rank, double s)
 	return 0;
 }
 
+static int add_shared(struct digest_estimate *e, struct log_records *records, const struct log_record *r, double all)
+{
+	struct shared_file f = {extreme(records, r, ROLE_SLOWEST), extreme(records, r, ROLE_FASTEST), all, -1, 0};
+	const struct schema_field *rank = schema_by_role(r->schema, ROLE_FASTEST);
+	bool is_new = false;
+	if (r->rank >= 0 || f.slowest < 0 || f.fastest < 0)
+		return 0;
+	size_t n = index_number(&e->ids, r->id, &is_new);
+	if (n == SIZE_MAX || (is_new && !index_grow(&e->file, n, sizeof *e->file)))
+		return LOG_E_MEMORY;
+	memcpy(&f.fastest_rank, (const char *)r->data + rank->offset, sizeof f.fastest_rank);
+	f.others -= f.fastest;
+	e->file[n] = f;
+	return 0;
+}
+
+/* What POSIX took of a file that MPI-IO opened. */
+static void add_below(struct digest_estimate *e, uint64_t id, double s)
+{
+	size_t n = index_find(&e->ids, id);
+	if (n != SIZE_MAX && s > e->file[n].below)
+		e->file[n].below = s;
+}
+
+static double all_of(const struct log_record *r)
+{
+	return seconds(r, ROLE_READ_TIME) + seconds(r, ROLE_WRITE_TIME) + seconds(r, ROLE_META_TIME);
+}
+
 int digest_estimate_add(struct digest_estimate *e, struct log_records *records, const struct log_record *r)
 {
 	static const enum field_role roles[IO_OPS] = {
 		[IO_READ] = ROLE_READ_TIME, [IO_WRITE] = ROLE_WRITE_TIME, [IO_META] = ROLE_META_TIME};
 	const char *key = r->schema->key;
-	double all = 0, most = slowest(records, r);
-	if (!strcmp(key, "mpiio") && id_set_add(&e->of_mpiio, r->id) < 0)
+	double all = all_of(r), most = extreme(records, r, ROLE_SLOWEST);
+	bool mpiio = !strcmp(key, "mpiio");
+	if (mpiio && (id_set_add(&e->of_mpiio, r->id) < 0 || add_shared(e, records, r, all) < 0))
 		return LOG_E_MEMORY;
-	if (!strcmp(key, "posix") && id_set_has(&e->of_mpiio, r->id))
+	if (!strcmp(key, "posix") && id_set_has(&e->of_mpiio, r->id)) {
+		add_below(e, r->id, most >= 0 ? most : all);
 		return 0;
-	for (int op = 0; op < IO_OPS; op++) {
-		double s = seconds(r, roles[op]);
-		e->by_op[op] += s;
-		all += s;
 	}
+	for (int op = 0; op < IO_OPS; op++)
+		e->by_op[op] += seconds(r, roles[op]);
 	e->any = true;
 	if (r->rank >= 0)
 		return add_rank(e, r->rank, all);
@@ -85,16 +128,117 @@ int digest_estimate_add(struct digest_estimate *e, struct log_records *records, 
 	return 0;
 }
 
-bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out)
+double digest_estimate_sum(const struct digest_estimate *e)
 {
-	double longest = 0, all = 0;
+	double longest = 0;
 	for (size_t n = 0; n < e->ranks.used; n++)
 		longest = e->by_rank[n] > longest ? e->by_rank[n] : longest;
+	return longest + e->shared;
+}
+
+bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out)
+{
+	double all = 0;
 	for (int op = 0; op < IO_OPS; op++)
 		all += e->by_op[op];
-	*out = (struct interval_union){.total = longest + e->shared};
+	*out = (struct interval_union){.total = digest_estimate_sum(e)};
 	out->total = out->total < run_time ? out->total : run_time;
 	for (int op = 0; op < IO_OPS && all > 0; op++)
 		out->by_op[op] = out->total * e->by_op[op] / all;
 	return e->any;
+}
+
+/* The numbers stand in the metric that says the same: python/iolens/metrics/sql/late_ranks.sql. */
+static bool is_late(const struct shared_file *f, int64_t ranks)
+{
+	return f->fastest <= (1 - LATE_RANKS_PART) * f->slowest &&
+	       f->others >= LATE_RANKS_ALIKE * f->slowest * (double)(ranks - 1);
+}
+
+static struct digest_late find_late(const struct digest_estimate *e, int64_t ranks, double run_time)
+{
+	struct digest_late late = {.others = ranks - 1};
+	double longest = 0;
+	for (size_t n = 0; n < e->ids.used && ranks > 1; n++) {
+		const struct shared_file *f = &e->file[n];
+		double waited = f->slowest - f->fastest - (f->below > 0 ? f->below : 0);
+		if (!is_late(f, ranks) || waited <= LATE_RANKS_SHARE * run_time)
+			continue;
+		if (f->below < 0)
+			return (struct digest_late){0};
+		late.waited += waited;
+		late.rank = waited > longest ? f->fastest_rank : late.rank;
+		longest = waited > longest ? waited : longest;
+	}
+	return late;
+}
+
+void digest_take_late(struct digest *d, const struct digest_estimate *e)
+{
+	struct digest_late late = find_late(e, d->job->nprocs, d->run_time);
+	double whole = d->io.total;
+	if (!d->processes || late.waited <= 0 || late.waited < INSTEAD_WAITED_FOR * d->run_time || whole <= 0)
+		return;
+	late.waited = late.waited < whole ? late.waited : whole;
+	d->late = late;
+	d->io.total -= late.waited;
+	for (int op = 0; op < IO_OPS; op++)
+		d->io.by_op[op] *= d->io.total / whole;
+}
+
+/* ---- what moved in all, of it what is unexplained, and how long that whose time is not known can have taken ---- */
+
+enum { MUCH_UNEXPLAINED = 1000000 }; /* bytes; loading programs takes as much */
+
+int64_t digest_moved(const struct digest *d)
+{
+	int64_t sum = digest_unexplained(d);
+	for (int i = 0; i < WRITTEN_COUNT; i++) /* upper layers move what they move through these */
+		if (written_modules[i].descriptors)
+			sum += d->interface[i].bytes_read + d->interface[i].bytes_written;
+	for (size_t c = 0; c < d->nclasses; c++)
+		sum += d->class[c].bytes_read + d->class[c].bytes_written;
+	for (int w = 0; w < DIGEST_WAY_SOCKET; w++)
+		for (int k = 0; k < 2; k++)
+			sum += d->way[w].bytes[k] - d->way[w].recorded[k];
+	return sum;
+}
+
+int64_t digest_unexplained(const struct digest *d)
+{
+	return d->unexplained_read + d->unexplained_written;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The slowest copy from the page cache, page faults of 4 KiB in it that take 1 us each, and the slowest storage that
+ * programs are started from. Bytes/s. */
+static const double CACHED = 1e9, MAPPED = 4e9, STORED = 50e6;
+
+/* What mapped files brought from storage is in the estimate of page faults, where that holds nothing else. */
+static bool faults_are_estimated(const struct digest *d)
+{
+	int64_t others = d->used.unknown;
+	for (int w = DIGEST_WAY_LIBAIO; w < DIGEST_WAY_SOCKET; w++)
+		others += w == DIGEST_WAY_MAPPED || w == DIGEST_WAY_LOADED ? 0 : d->way[w].bytes[IO_READ];
+	return d->used.processes && !others && d->storage_read >= 0;
+}
+
+double digest_possible(const struct digest *d, int64_t copied, int64_t mapped)
+{
+	int64_t storage = d->storage_read >= 0 ? d->storage_read : copied + mapped;
+	int64_t stored = smaller(storage, copied);
+	int64_t paged = faults_are_estimated(d) ? 0 : smaller(storage - stored, mapped);
+	return (double)(copied - stored) / CACHED + (double)(mapped - paged) / MAPPED +
+	       (double)(stored + paged) / STORED;
+}
+
+bool digest_much_unexplained(const struct digest *d)
+{
+	int64_t unexplained = digest_unexplained(d);
+	return unexplained >= MUCH_UNEXPLAINED && 20 * unexplained > digest_moved(d) &&
+	       20 * digest_possible(d, unexplained, 0) > d->run_time;
 }

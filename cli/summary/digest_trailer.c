@@ -280,6 +280,8 @@ static bool read_way(struct digest *d, const struct trailer_table *t, uint64_t r
 	for (int w = 0; w < DIGEST_WAY_COUNT; w++) {
 		if (strcmp(interface, ways[w].interface) != 0)
 			continue;
+		if (!strcmp(name, "processor"))
+			used_add_rest(&d->used, F64("time"));
 		int kind = strcmp(name, "read") == 0 || strcmp(name, "receive") == 0 ? IO_READ : IO_WRITE;
 		d->way[w].calls[kind] += I64("count");
 		d->way[w].bytes[kind] += I64("bytes");

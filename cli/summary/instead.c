@@ -64,7 +64,7 @@ static void add_processor(struct words *w, const struct digest_used *u, double r
 	add_most(w, u);
 }
 
-/* What the job read most often, of what keeps a reader waiting. A log does not say how long it waited. */
+/* What the job read most from, of what keeps a reader waiting. A log does not say how long it waited. */
 static const char *waited_for(const struct digest *d)
 {
 	static const char *const ends[][2] = {{"socket", "a socket"}, {"pipe", "a pipe"}, {"terminal", "a terminal"}};
@@ -72,70 +72,111 @@ static const char *waited_for(const struct digest *d)
 	int64_t most = 0;
 	for (size_t c = 0; c < d->nclasses; c++)
 		for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
-			if (!strncmp(d->class[c].name, ends[e][0], strlen(ends[e][0])) && d->class[c].bytes_read > 0 &&
-			    d->class[c].calls > most) {
-				most = d->class[c].calls;
+			if (!strncmp(d->class[c].name, ends[e][0], strlen(ends[e][0])) &&
+			    d->class[c].bytes_read > most) {
+				most = d->class[c].bytes_read;
 				what = ends[e][1];
 			}
 	return what;
 }
 
 /* What requests read is not known of each process: of a job that makes some, what waits for storage may be them. */
-static bool faults_matter(const struct digest *d, double run_time)
+double instead_faults(const struct digest *d)
 {
 	const struct digest_way *way = d->way;
 	bool requests = way[DIGEST_WAY_LIBAIO].bytes[IO_READ] + way[DIGEST_WAY_URING].bytes[IO_READ] > 0;
-	return !requests && d->used.fault_time >= INSTEAD_FAULTING * run_time;
+	return requests ? 0 : d->used.fault_time;
 }
 
-/* Of the time that is not I/O. */
-enum kind { NOTHING, FAULTS, STARTS, PROCESSOR, WAITING };
+/* Alone, or with what calls take. */
+static bool faults_matter(const struct digest *d, double run_time, double io_time)
+{
+	double faults = instead_faults(d);
+	return faults >= INSTEAD_FAULTING * run_time ||
+	       (faults >= INSTEAD_FAULTING_WITH_IO * run_time && faults + io_time >= INSTEAD_FAULTING * run_time);
+}
+
+/* Of the time that is not I/O: what takes most. */
+enum kind { NOTHING, LATE, PIPES, FAULTS, STARTS, PROCESSOR, WAITING };
+
+static double busy(const struct digest *d)
+{
+	return d->used.processor + d->used.delay;
+}
 
 static double waited(const struct digest *d, double run_time, double io_time)
 {
 	return run_time - d->used.processor - d->used.fault_time - io_time;
 }
 
+/* How long programs computed that were not observed, or ended unseen, is known where a process waited for all of them. How
+ * long they waited for a processor is not. */
+static bool knows_all(const struct digest *d, double run_time)
+{
+	bool little = d->used.has_rest && d->used.rest < INSTEAD_DELAYED * run_time;
+	return little || (!d->used.unknown && !d->unobserved);
+}
+
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
 {
 	const struct digest_used *u = &d->used;
-	double busy = u->processor + u->delay;
+	if (run_time > 0 && d->in_pipes > INSTEAD_WAITED_FOR * run_time)
+		return PIPES;
 	if (!u->processes || run_time <= 0)
 		return NOTHING;
-	if (faults_matter(d, run_time))
+	if (d->late.waited > 0)
+		return LATE;
+	double rest = knows_all(d, run_time) ? waited(d, run_time, io_time) : 0;
+	if (faults_matter(d, run_time, io_time) && u->fault_time > busy(d) && u->fault_time > rest)
 		return FAULTS;
-	if (u->processes >= INSTEAD_MANY_PROCESSES && run_time < INSTEAD_BRIEF * (double)u->processes)
+	if (u->processes >= INSTEAD_MANY_PROCESSES && run_time < INSTEAD_BRIEF * (double)u->processes &&
+	    u->brief >= INSTEAD_BRIEF_PART * u->processor)
 		return STARTS;
-	if (busy >= INSTEAD_MOST * run_time)
+	if (busy(d) >= INSTEAD_MOST * run_time)
 		return PROCESSOR;
-	if (u->unknown || run_time < INSTEAD_WORTH_WAITING)
-		return NOTHING;
-	return waited(d, run_time, io_time) > busy ? WAITING : PROCESSOR;
+	if (!knows_all(d, run_time) || run_time < INSTEAD_WORTH_WAITING)
+		return faults_matter(d, run_time, io_time) ? FAULTS : NOTHING;
+	return rest > busy(d) ? WAITING : PROCESSOR;
 }
 
 /* A process that computes may do so in its calls: what they took may be in both, and counts as I/O. */
 bool instead_is_more(const struct digest *d, double run_time, double io_time)
 {
+	bool faults = faults_matter(d, run_time, io_time) && d->used.fault_time > io_time;
 	switch (kind_of(d, run_time, io_time)) {
-	case FAULTS:
-		return d->used.fault_time > io_time;
+	case PIPES:
+		return d->in_pipes > io_time;
+	case LATE:
+		return faults || d->late.waited > io_time;
 	case STARTS:
-		return 2 * io_time < run_time;
+		return faults || 2 * io_time < run_time;
 	case PROCESSOR:
-		return 2 * io_time < run_time && d->used.processor + d->used.delay > 2 * io_time;
+		return faults || (2 * io_time < run_time && busy(d) > 2 * io_time);
 	case WAITING:
-		return waited(d, run_time, io_time) > io_time;
+		return faults || waited(d, run_time, io_time) > io_time;
 	default:
-		return false;
+		return faults;
 	}
 }
 
 bool instead_is_most(const struct digest *d, double run_time, double io_time)
 {
 	enum kind kind = kind_of(d, run_time, io_time);
-	return (kind == PROCESSOR && d->used.processor + d->used.delay >= INSTEAD_MOST * run_time) ||
+	return (kind == PROCESSOR && busy(d) >= INSTEAD_MOST * run_time) ||
 	       (kind == WAITING && waited(d, run_time, io_time) >= INSTEAD_MOST * run_time) || kind == FAULTS ||
-	       kind == STARTS;
+	       kind == STARTS || (kind == LATE && d->late.waited >= INSTEAD_MOST * run_time) ||
+	       (kind == PIPES && d->in_pipes >= INSTEAD_MOST * run_time);
+}
+
+bool instead_computes_io(const struct digest *d)
+{
+	return d->used.computing >= INSTEAD_ALWAYS && d->used.computing <= INSTEAD_ONE_PROCESSOR;
+}
+
+static void add_faults(struct words *w, const struct digest *d, double run_time)
+{
+	add(w, "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",
+	    100 * clamp(d->used.fault_time / run_time, 0, 1), B(d->used.fault_bytes));
 }
 
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
@@ -145,9 +186,14 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 	*text = '\0';
 	switch (kind_of(d, run_time, io_time)) {
 	case FAULTS:
-		add(&w,
-		    "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",
-		    100 * clamp(u->fault_time / run_time, 0, 1), B(u->fault_bytes));
+		add_faults(&w, d, run_time);
+		return;
+	case PIPES:
+		add(&w, "waiting, %.0f %% of the run, for the other ends of named pipes", 100 * d->in_pipes / run_time);
+		return;
+	case LATE:
+		add(&w, "waiting, %.0f %% of the run: %s in MPI-IO for rank %lld, which comes late",
+		    100 * d->late.waited / run_time, COUNTED(d->late.others, "rank"), (long long)d->late.rank);
 		break;
 	case STARTS:
 		add(&w, "the start of %s, %s each", COUNTED(u->processes, "process"),
@@ -161,6 +207,10 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		    100 * waited(d, run_time, io_time) / run_time, waited_for(d));
 		break;
 	default:
-		break;
+		return;
 	}
+	if (!faults_matter(d, run_time, io_time))
+		return;
+	add(&w, ", and ");
+	add_faults(&w, d, run_time);
 }

@@ -4,11 +4,17 @@
 
 #include "digest.h"
 
-enum { INSTEAD_TEXT = 160 };
+enum { INSTEAD_TEXT = 288 };
+
+/* s of page faults from storage, 0 where they cannot be told from requests. */
+double instead_faults(const struct digest *d);
 
 /* What is not I/O and takes most takes more than I/O does; takes half of the run or more (of page faults a fifth). */
 bool instead_is_more(const struct digest *d, double run_time, double io_time);
 bool instead_is_most(const struct digest *d, double run_time, double io_time);
+
+/* The process that is longest in I/O computes all the while: its calls copy from and to memory. Of threads it is not known. */
+bool instead_computes_io(const struct digest *d);
 
 /* "the processor, busy for 94 % of the run, most of it in cc1": "" where it is not known. Safe for a terminal. */
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "container.h"
+#include "shown.h"
 #include "units.h"
 
 enum { MOVED_ROWS = 16 };
@@ -91,12 +92,12 @@ void moved_print(FILE *out, const struct digest *d)
 	if (n)
 		fprintf(out, "\n%-26s %11s %11s\n", "moved", "read", "written");
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, "%-26s %11s %11s\n", rows[i].text, units_bytes(read, (double)rows[i].bytes[IO_READ]),
-			units_bytes(written, (double)rows[i].bytes[IO_WRITE]));
+		shown_line(out, "%-26s %11s %11s", rows[i].text, units_bytes(read, (double)rows[i].bytes[IO_READ]),
+			   units_bytes(written, (double)rows[i].bytes[IO_WRITE]));
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].estimated)
-			fprintf(out, "%s of %s are estimated from the last requests of its rings\n",
-				units_bytes(read, (double)rows[i].estimated), rows[i].text);
+			shown_line(out, "%s of %s are estimated from the last requests of its rings",
+				   units_bytes(read, (double)rows[i].estimated), rows[i].text);
 	if (digest_much_unexplained(d))
 		fprintf(out, "%.0f %% of what moved is unexplained: what is said of I/O here is not the whole\n",
 			100 * (double)digest_unexplained(d) / (double)digest_moved(d));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "index.h"
+#include "shown.h"
 #include "units.h"
 
 enum { WORD = 512, FACTS = 4096 };
@@ -79,13 +80,13 @@ static void print_value(FILE *out, const struct trailer_table *t, uint64_t row)
 	else if (*unit)
 		fprintf(out, "%.6g%s", number, !strcmp(unit, "%") ? " %" : "");
 	else
-		fputs(value, out);
+		shown_put(out, value);
 }
 
 /* Where nodes differ: the first one's, and how many others say something else. */
 static void print_facts(FILE *out, const struct trailer_table *t)
 {
-	char name[WORD], before[WORD] = "", host[WORD];
+	char name[WORD], before[WORD] = "", host[WORD], shown[4 * WORD];
 	uint64_t rows = trailer_rows(t) < FACTS ? trailer_rows(t) : FACTS;
 	for (uint64_t row = 0; row < rows; row++) {
 		uint64_t others = 0;
@@ -100,10 +101,13 @@ static void print_facts(FILE *out, const struct trailer_table *t)
 		}
 		if (seen)
 			continue;
-		fprintf(out, "%-26s ", name);
+		shown_copy(shown, sizeof shown, name);
+		fprintf(out, "%-26s ", shown);
 		print_value(out, t, row);
-		if (*host)
-			fprintf(out, " on %s", host);
+		if (*host) {
+			fputs(" on ", out);
+			shown_put(out, host);
+		}
 		if (others)
 			fprintf(out, ", and %s of %s own", COUNTED(others, "node"),
 				units_agree((int64_t)others, "its", "their"));

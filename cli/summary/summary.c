@@ -9,6 +9,7 @@
 #include "digest_json.h"
 #include "moved.h"
 #include "output.h"
+#include "shown.h"
 #include "units.h"
 #include "unrecorded.h"
 #include "verdict.h"
@@ -79,6 +80,8 @@ static void print_tail(FILE *out, const char *text, size_t width)
 	print_shown(out, text, width);
 }
 
+enum { PIECE = 256, WORDS = 2048 };
+
 /* Pieces of a line, "; " between them: as many as fit, or on several lines. */
 struct pieces {
 	FILE *out;
@@ -90,7 +93,9 @@ struct pieces {
 
 static void add_piece(struct pieces *p, const char *text)
 {
-	size_t n = strlen(text);
+	char shown[PIECE];
+	shown_copy(shown, sizeof shown, text);
+	size_t n = strlen(shown);
 	bool fits = p->used + n + (p->wrap ? 2 : 7) <= WIDTH;
 	if (!n)
 		return;
@@ -106,7 +111,7 @@ static void add_piece(struct pieces *p, const char *text)
 		label(p->out, "");
 	}
 	p->used = p->used && fits ? p->used + n + 2 : LABEL + 2 + n;
-	fputs(text, p->out);
+	fputs(shown, p->out);
 }
 
 static void end_pieces(struct pieces *p)
@@ -214,9 +219,11 @@ static void print_ways(FILE *out, const struct digest *d)
 }
 
 /* Lines after the first stand below it. */
-static void print_words(FILE *out, const char *text)
+static void print_words(FILE *out, const char *words)
 {
+	char shown[WORDS], *text = shown;
 	size_t used = LABEL + 2;
+	shown_copy(shown, sizeof shown, words);
 	for (size_t n; *text; text += n + (text[n] == ' ')) {
 		n = strcspn(text, " ");
 		if (used + n + 1 > WIDTH) {
@@ -287,7 +294,7 @@ static void print_findings(FILE *out, const struct digest *d)
 	if (d->reread >= MUCH_REREAD && 10 * d->reread >= read) {
 		label(out, "read again");
 		fprintf(out, "%s of %s, most from ", B(d->reread), B(read));
-		print_tail(out, d->most_reread->name, NAME_WIDTH - 20);
+		print_tail(out, digest_file_final(d->most_reread), NAME_WIDTH - 20);
 		fprintf(out, ", read %.1f times over\n", digest_file_factor(d->most_reread));
 	}
 	char text[STARTUP_TEXT];
@@ -492,15 +499,23 @@ static void print_verdict(FILE *out, const struct digest *d)
 	print_words(out, v.text);
 }
 
-/* A command to copy: in quotes where a shell would take the name apart. */
+/*
+ * A command to copy: in quotes where a shell would take the name apart, and in those that take escapes where a terminal
+ * must not see it as it is.
+ */
 static void print_next(FILE *out, const char *log)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,/:@%=";
-	bool quoted = log[strspn(log, plain)];
+	bool quoted = log[strspn(log, plain)], hides = shown_hides(log);
+	char shown[OUTPUT_SHOWN];
 	label(out, "next");
-	fprintf(out, "iolens report --open %s%s", *log == '-' ? "./" : "", quoted ? "'" : "");
-	for (; *log; log++)
-		fputs(*log == '\'' ? "'\\''" : (char[]){*log, 0}, out);
+	fprintf(out, "iolens report --open %s%s%s", *log == '-' ? "./" : "", hides ? "$" : "", quoted ? "'" : "");
+	while (*log) {
+		bool quote = *log == '\'';
+		bool escape = *log == '\\' && hides;
+		log += output_next(log, shown);
+		fputs(quote && hides ? "\\'" : quote ? "'\\''" : escape ? "\\\\" : shown, out);
+	}
 	fputs(quoted ? "'\n" : "\n", out);
 }
 
@@ -524,7 +539,7 @@ static void print_digest(FILE *out, const struct digest *d, const char *log)
 	print_missing(out, d);
 	print_files(out, d);
 	label(out, "log");
-	fprintf(out, "%s\n", log);
+	shown_line(out, "%s", log);
 	print_verdict(out, d);
 	print_next(out, log);
 }

@@ -3,25 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output.h"
-
-/* Ends whole. */
-static void show(char *to, size_t room, const char *text)
-{
-	char shown[OUTPUT_SHOWN];
-	for (size_t used = 0; *text; used += strlen(shown)) {
-		text += output_next(text, shown);
-		if (used + strlen(shown) >= room)
-			break;
-		strcpy(to + used, shown);
-	}
-}
+#include "shown.h"
 
 /* As python/iolens/metrics/sql/unrecorded.sql has it: a test holds them together. */
 void unrecorded_describe(const struct digest_unrecorded *u, char text[UNRECORDED_TEXT])
 {
-	char program[300] = "";
-	show(program, sizeof program, u->program);
+	char program[300], interface[sizeof u->interface * 4];
+	shown_copy(program, sizeof program, u->program);
+	shown_copy(interface, sizeof interface, u->interface);
 	if (strcmp(u->reason, "no_backend") == 0)
 		snprintf(text, UNRECORDED_TEXT,
 			 "MPI-IO of %s is not recorded: iolens has no back end for its MPI (see iolens doctor %s)",
@@ -29,7 +18,7 @@ void unrecorded_describe(const struct digest_unrecorded *u, char text[UNRECORDED
 	else
 		snprintf(text, UNRECORDED_TEXT,
 			 "%s is linked into %s: its calls are not recorded; relink with the shared library%s",
-			 u->interface, program, strcmp(u->interface, "HDF5") == 0 ? " (h5cc -shlib)" : "");
+			 interface, program, strcmp(u->interface, "HDF5") == 0 ? " (h5cc -shlib)" : "");
 }
 
 /* Each once: ranks have rows of their own. */

@@ -53,6 +53,12 @@ static int64_t waits_for_pages(const struct used_faults *f)
 	return large ? f->waits : often ? f->faults : 0;
 }
 
+/* Longer waits on average are not all for pages. */
+static bool slept(const struct used_faults *f)
+{
+	return asleep(f) > INSTEAD_LONGEST_FAULT * (double)f->waits;
+}
+
 static double measured(const struct used_faults *f, int64_t waits)
 {
 	double each = clamp(asleep(f) / (double)f->waits, INSTEAD_SHORTEST_FAULT, INSTEAD_LONGEST_FAULT);
@@ -62,7 +68,7 @@ static double measured(const struct used_faults *f, int64_t waits)
 void used_measure(struct used_storage *s, const struct used_faults *f)
 {
 	int64_t waits = waits_for_pages(f);
-	if (waits) {
+	if (waits && !slept(f)) {
 		s->bytes += paged_in(f);
 		s->waits += waits;
 		s->time += measured(f, waits);
@@ -95,17 +101,21 @@ void used_add_faults(struct digest_used *u, const struct used_storage *s, const 
 {
 	int64_t waits = waits_for_pages(f);
 	u->delay += clamp(f->delay, 0, idle(f));
+	if (f->known && f->io > u->most_io && f->end > f->start) {
+		u->most_io = f->io;
+		u->computing = f->processor / (f->end - f->start);
+	}
 	if (!faulted(f))
 		return;
 	u->faults += f->faults;
 	u->fault_bytes += paged_in(f);
-	u->fault_time += waits ? measured(f, waits) : estimated(f, s);
+	double most = waits ? measured(f, waits) : asleep(f);
+	u->fault_time += waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
 }
 
-static void add_program(struct digest_used *u, const struct trailer_table *t, uint64_t row, double processor)
+static void add_program(struct digest_used *u, const char *exe, size_t n, double processor)
 {
-	size_t n, p = 0, from;
-	const char *exe = trailer_text(t, row, trailer_field(t, "exe"), 0, &n);
+	size_t p = 0, from;
 	for (from = n; from && exe[from - 1] != '/'; from--)
 		;
 	exe += from;
@@ -141,7 +151,19 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 				       .seen = I64("seen_read")};
 	u->processes++;
 	u->processor += processor;
-	add_program(u, t, row, processor);
+	u->brief += processor < INSTEAD_BRIEF ? processor : 0;
+	size_t n;
+	const char *exe = trailer_text(t, row, trailer_field(t, "exe"), 0, &n);
+	add_program(u, exe, n, processor);
+}
+
+void used_add_rest(struct digest_used *u, double processor)
+{
+	static const char name[] = "programs that were not observed";
+	u->has_rest = true;
+	u->rest += processor;
+	u->processor += processor;
+	add_program(u, name, sizeof name - 1, processor);
 }
 
 void used_read_platform(struct digest_used *u, const struct trailer_table *t)

@@ -19,10 +19,15 @@ struct digest_used {
 	int64_t processes; /* of which it is known */
 	int64_t unknown;   /* and those of which it is not */
 	double processor;  /* s, of all */
-	int64_t faults;    /* pages that a process waited for until they came from storage */
+	double brief;      /* of it, of processes that used little */
+	bool has_rest;     /* what is not known of each is in it, too: */
+	double rest;
+	int64_t faults; /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated */
 	double delay;      /* s that first threads waited for a processor */
+	double most_io;    /* s in I/O of the process that is longest in it */
+	double computing;  /* for so much of its life that process used a processor: 1 = always, more = by threads */
 	double cpus;       /* that the job could use, 0 = not known */
 	size_t nprograms;
 	struct used_program program[USED_PROGRAMS];
@@ -51,6 +56,9 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 /* What its waits tell of storage, when `storage` has nothing of its children any more: of all processes, before the next. */
 void used_measure(struct used_storage *s, const struct used_faults *f);
 void used_add_faults(struct digest_used *u, const struct used_storage *s, const struct used_faults *f);
+
+/* s in programs that were not observed, and in processes whose end was not: all there is besides. */
+void used_add_rest(struct digest_used *u, double processor);
 
 /* The processors of each node. */
 void used_read_platform(struct digest_used *u, const struct trailer_table *t);

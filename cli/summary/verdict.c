@@ -8,7 +8,7 @@
 #include "output.h"
 #include "units.h"
 
-/* The scale of findings (SEVERITY in python/iolens/rules/load.py): tests hold them together. */
+/* The report's scale (LOOK, and SEVERITY's high, in python/iolens/rules/load.py): tests hold them together. */
 static const double PROBLEM = 0.25, LOOK = 0.05, LITTLE = 0.02, SHORT = 1.0, SHORT_RUN = 4.0 /* s */;
 
 enum { MUCH_UNTIMED = 1000000, MILLION = 1000000, NAME = 48 };
@@ -135,7 +135,7 @@ static void add_flow(struct text *t, const struct flow *f, enum io_op op)
 		add(t, " on average");
 	if (f->file) {
 		add(t, read ? " from " : " to ");
-		add_name(t, f->file->name);
+		add_name(t, digest_file_final(f->file));
 	}
 }
 
@@ -222,11 +222,33 @@ static int64_t untimed(const struct digest *d)
 {
 	int64_t sum = digest_unexplained(d);
 	for (int k = 0; k < 2; k++) {
-		sum += d->way[DIGEST_WAY_MAPPED].bytes[k] + d->way[DIGEST_WAY_UNOBSERVED].bytes[k];
+		sum += d->way[DIGEST_WAY_UNOBSERVED].bytes[k];
 		for (int w = DIGEST_WAY_LIBAIO; w <= DIGEST_WAY_URING; w++)
 			sum += d->has_requests ? d->way[w].untimed[k] : d->way[w].bytes[k];
 	}
 	return sum;
+}
+
+static int64_t mapped(const struct digest *d)
+{
+	return d->way[DIGEST_WAY_MAPPED].bytes[IO_READ] + d->way[DIGEST_WAY_MAPPED].bytes[IO_WRITE];
+}
+
+/* s that they can have taken at most, where they are too much to be left out. */
+static double lost(const struct digest *d)
+{
+	int64_t bytes = untimed(d) + mapped(d);
+	double possible = digest_possible(d, untimed(d), mapped(d));
+	bool much = bytes >= MUCH_UNTIMED && 20 * bytes > digest_moved(d) && 20 * possible > d->run_time;
+	return much ? possible : 0;
+}
+
+/* It could make I/O the cause, and is not. Of unexplained bytes page faults are no estimate. */
+static bool is_open(const struct digest *d)
+{
+	double faults = digest_much_unexplained(d) ? 0 : instead_faults(d), known = d->io.total + faults;
+	bool small = instead_is_most(d, d->run_time, d->io.total) && d->io.total + lost(d) < PROBLEM * d->run_time;
+	return lost(d) > 0 && known < PROBLEM * d->run_time && !small;
 }
 
 static const char *level_of(double share, double spent)
@@ -283,6 +305,17 @@ static void add_more(struct text *t, const struct digest *d)
 	add(t, "; more goes into %s", what);
 }
 
+/* Where I/O is not the cause with all that has no time, either. */
+static void add_at_most(struct text *t, const struct digest *d)
+{
+	double share = (d->io.total + lost(d)) / d->run_time;
+	if (lost(d) <= 0 || share >= 1)
+		return;
+	add(t, ", at most ");
+	add_share(t, share);
+	add(t, " with %s whose time is not known", B(untimed(d) + mapped(d)));
+}
+
 static void say(struct text *t, const struct digest *d, double share)
 {
 	int kind = kind_of(d);
@@ -291,6 +324,7 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, "I/O is not the cause here: %s", about);
 		add_share(t, share);
 		add(t, " of the run time");
+		add_at_most(t, d);
 		add_instead(t, d, part_of(d));
 		return;
 	}
@@ -306,6 +340,8 @@ static void say(struct text *t, const struct digest *d, double share)
 	add_cause(t, d, kind);
 	if (instead_is_more(d, d->run_time, d->io.total))
 		add_more(t, d);
+	else if (instead_computes_io(d))
+		add(t, "; the processor is busy all the while, so it does not wait for storage");
 	if (d->run_time < SHORT_RUN && d->io.total < SHORT)
 		add(t, "; a run too short to matter");
 	else if (d->io.total < SHORT)
@@ -315,7 +351,6 @@ static void say(struct text *t, const struct digest *d, double share)
 void verdict_of(const struct digest *d, struct verdict *v)
 {
 	struct text t = {v->text, 0};
-	int64_t lost = untimed(d);
 	*v = (struct verdict){.level = "unknown", .share = -1};
 	bool measured = d->has_trailer && d->processes;
 	if (!(measured || d->estimated) || d->run_time <= 0) {
@@ -326,13 +361,12 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	v->estimated = d->estimated;
 	v->share = d->io.total < d->run_time ? d->io.total / d->run_time : 1;
 	v->level = level_of(v->share, d->io.total);
-	bool partly =
-		lost >= MUCH_UNTIMED && 20 * lost > digest_moved(d) && 20 * digest_possible(d, lost) > d->run_time;
-	if (partly && v->share < PROBLEM) {
+	if (is_open(d)) {
 		v->level = "unknown";
 		add(&t, "not known: ");
 		add_share(&t, v->share);
-		add(&t, " of the run time goes into I/O, and %s moved in ways whose time is not known", B(lost));
+		add(&t, " of the run time goes into I/O, and %s moved in ways whose time is not known",
+		    B(untimed(d) + mapped(d)));
 		add_instead(&t, d, "the largest known part");
 		return;
 	}

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "shown.h"
 
 int cli_fail(int code, const char *format, ...)
 {
@@ -12,8 +13,7 @@ int cli_fail(int code, const char *format, ...)
 	va_start(list, format);
 	progress_hide();
 	fputs("iolens: ", stderr);
-	vfprintf(stderr, format, list);
-	fputc('\n', stderr);
+	shown_vline(stderr, format, list);
 	va_end(list);
 	return code;
 }

@@ -11,7 +11,8 @@ enum { OUTPUT_SIZE = 1 << 20, SLACK = 64 };
 
 bool output_open(struct output *o, int fd)
 {
-	*o = (struct output){.fd = fd, .at = malloc(OUTPUT_SIZE + SLACK), .size = OUTPUT_SIZE};
+	*o = (struct output){
+		.fd = fd, .at = malloc(OUTPUT_SIZE + SLACK), .size = OUTPUT_SIZE, .terminal = isatty(fd) == 1};
 	return o->at;
 }
 
@@ -220,13 +221,26 @@ char *put_exact(char *to, double value)
 	return to + n;
 }
 
+void output_quoted_part(struct output *o, const char *text)
+{
+	char shown[OUTPUT_SHOWN];
+	while (*text) {
+		size_t plain = o->terminal ? 0 : strcspn(text, "\"");
+		output_bytes(o, text, plain);
+		text += plain;
+		if (*text == '"') {
+			output_text(o, "\"\"");
+			text++;
+		} else if (*text) {
+			text += output_next(text, shown);
+			output_text(o, shown);
+		}
+	}
+}
+
 void output_quoted(struct output *o, const char *text)
 {
 	output_text(o, "\"");
-	for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
-		output_bytes(o, text, (size_t)(quote - text));
-		output_text(o, "\"\"");
-	}
-	output_text(o, text);
+	output_quoted_part(o, text);
 	output_text(o, "\"");
 }

@@ -17,6 +17,7 @@ struct output {
 	char *at;
 	size_t used, size;
 	int error; /* errno of a failed write; nothing is written after it */
+	bool terminal;
 };
 
 /* False: no memory. */
@@ -32,8 +33,10 @@ void output_bytes(struct output *o, const char *text, size_t n);
 void output_text(struct output *o, const char *text);
 void output_format(struct output *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A cell of CSV: in quotes, which are doubled inside. */
+/* A cell of CSV: in quotes, which are doubled inside. Its bytes are exact, but for a terminal: there as put_escaped has it. */
 void output_quoted(struct output *o, const char *text);
+/* The same without the quotes around it. */
+void output_quoted_part(struct output *o, const char *text);
 
 /* These write at `to`, which has room for OUTPUT_NUMBER bytes, and return the end. */
 char *put_i64(char *to, int64_t value);

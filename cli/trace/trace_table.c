@@ -163,7 +163,7 @@ static void put_json(struct output *o, const struct trace_record *r, const struc
 	put_time(o, s->end);
 	output_text(o, ", \"thread\": ");
 	output_format(o, r->has_threads ? "%llu" : "null", (unsigned long long)s->thread);
-	output_format(o, ", \"id\": %llu, \"name\": ", (unsigned long long)r->id);
+	output_format(o, ", \"id\": \"%llu\", \"name\": ", (unsigned long long)r->id);
 	json_put(o, r->name);
 	output_text(o, ", \"host\": ");
 	json_put(o, r->host);

@@ -35,6 +35,8 @@ struct assembly_source {
 	int64_t moved[4]; /* read, written; from and to storage */
 	int64_t used
 		[STATE_USED_COUNT]; /* likewise, without its children's; what it began with where its end is not known */
+	bool unknown_use;           /* of a processor: its own, or that of a program that it started */
+	bool became;                /* another program, which is the next image if that was observed */
 	bool last;                  /* image of its process */
 	bool launcher;              /* its program starts parallel jobs, */
 	bool remote_shell;          /* or is what these start others with */

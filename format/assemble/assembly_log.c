@@ -360,6 +360,8 @@ int assembly_write(struct assembly *a, const char *path)
 		return code;
 	if (a->group_readable)
 		log_writer_group_readable(a->writer);
+	if (a->job->durable)
+		log_writer_durable(a->writer);
 	code = write_log(a);
 	if (code >= 0)
 		code = log_writer_flush(a->writer);

@@ -67,11 +67,35 @@ struct moved {
 	int64_t loaded; /* came from storage by page faults */
 };
 
-/* The command's own count after its end, as who waited for it has seen it. NULL: not this process, or not known. */
-static const int64_t *after_end(const struct assembly *a)
+static bool is_command(const struct assembly *a)
 {
 	const struct assembly_source *s = a->source;
-	return s->last && a->job->command && s->pid == a->job->command ? a->job->command_io : NULL;
+	return s->last && a->job->command && s->pid == a->job->command;
+}
+
+/* The command's own count after its end, as the process that waited for it has seen it. NULL: not this process, or not known. */
+static const int64_t *after_end(const struct assembly *a)
+{
+	return is_command(a) ? a->job->command_io : NULL;
+}
+
+/*
+ * s of a processor in programs that were not observed and in processes whose end was not: what the command and all that it
+ * waited for have used beyond what is known of each. Below 0: there are none, or it is not known.
+ */
+static double used_unobserved(const struct assembly *a)
+{
+	bool any = false;
+	double rest = a->job->command_used;
+	if (!is_command(a) || rest <= 0)
+		return -1;
+	for (const struct assembly_source *c = a->sources; c < a->sources + a->nsources; c++) {
+		if (c->node != a->source->node)
+			continue;
+		any |= c->unknown_use || (c->last && c->became);
+		rest -= c->last ? (double)(c->used[STATE_USED_USER] + c->used[STATE_USED_SYSTEM]) * 1e-6 : 0;
+	}
+	return !any ? -1 : rest > 0 ? rest : 0;
 }
 
 /* Of unobserved children, and of a program that the process became. */
@@ -251,7 +275,7 @@ void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64
 }
 
 static void add_way(struct trailer_section *s, int64_t rank, const char *way, const char *name, int64_t count,
-		    int64_t bytes)
+		    int64_t bytes, double time)
 {
 	section_row(s);
 	section_set_i64(s, "rank", 0, rank);
@@ -260,7 +284,7 @@ static void add_way(struct trailer_section *s, int64_t rank, const char *way, co
 	section_set_i64(s, "count", 0, count);
 	section_set_i64(s, "errors", 0, 0);
 	section_set_i64(s, "bytes", 0, bytes);
-	section_set_f64(s, "time", 0, 0);
+	section_set_f64(s, "time", 0, precise_cost(time));
 }
 
 int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t seen[2])
@@ -270,9 +294,11 @@ int assembly_add_moved(struct assembly *a, struct store_reader *i, const int64_t
 	struct moved m = moved_of(a, i, seen);
 	for (int k = 0; k < 2; k++)
 		if (m.unobserved[k])
-			add_way(s, i->rank, "unobserved", names[k], 1, m.unobserved[k]);
+			add_way(s, i->rank, "unobserved", names[k], 1, m.unobserved[k], 0);
+	if (used_unobserved(a) >= 0)
+		add_way(s, i->rank, "unobserved", "processor", 1, 0, used_unobserved(a));
 	if (m.loaded)
-		add_way(s, i->rank, "loaded", names[IO_READ], faults_of(&i->state->process), m.loaded);
+		add_way(s, i->rank, "loaded", names[IO_READ], faults_of(&i->state->process), m.loaded, 0);
 	return s->failed;
 }
 

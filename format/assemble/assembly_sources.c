@@ -173,6 +173,14 @@ static uint64_t held(const struct log_container *c)
 	return modules | (uint64_t)(c->names.length > 0) << ASSEMBLY_NAMES;
 }
 
+static bool use_is_unknown(const struct state_process *p, const struct state_unobserved *started)
+{
+	int64_t any = 0;
+	for (int n = 0; n < STATE_USED_COUNT; n++)
+		any |= p->used_at_end[n];
+	return !any || !p->end_reason || p->lost_children || started->count;
+}
+
 /* By the kernel, who may have been asked before the end, and by the records. */
 static int measure_moved(struct store_reader *i, struct assembly_source *s, struct log_error *err)
 {
@@ -180,6 +188,8 @@ static int measure_moved(struct store_reader *i, struct assembly_source *s, stru
 	bool asked = p->kernel_at_end[STATE_IO_READS];
 	int64_t seen[2];
 	memcpy(s->used, p->end_reason ? p->used_at_end : p->used_at_start, sizeof s->used);
+	s->unknown_use = use_is_unknown(p, i->state->unobserved);
+	s->became = p->end_reason == STATE_END_EXEC;
 	for (int k = 0; asked && k < 2; k++) {
 		s->moved[k] = p->kernel_at_end[STATE_IO_READ + k] + p->own_moved[k];
 		s->moved[2 + k] = p->kernel_at_end[STATE_IO_STORAGE_READ + k];
@@ -297,6 +307,13 @@ static void find_ahead(struct assembly *a, struct assembly_source *s)
 	s->ahead = NULL;
 }
 
+static bool is_running(const struct assembly *a, const struct assembly_source *s)
+{
+	char path[4096];
+	assembly_name_file(a, s, path, sizeof path);
+	return snapshot_process_runs(&s->reader.state->process, path);
+}
+
 static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
 	struct store_reader *i = &s->reader;
@@ -318,7 +335,7 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		/* A rank in MPI_Finalize still runs, and has sealed its store. */
 		int64_t end = i->state->process.end_reason;
 		bool sealed = end == STATE_END_FINALIZE || end == STATE_END_LOGGED;
-		s->running = !s->memory && !sealed && snapshot_process_runs(&i->state->process);
+		s->running = !s->memory && !sealed && is_running(a, s);
 		*settled = s->memory || (i->state->process.end_reason && !s->running);
 		add_deaths(a, i, s);
 		a->group_readable |= i->state->process.group_readable == 1;

@@ -189,6 +189,23 @@ int sink_share(struct sink *s, uint64_t *inode, int64_t *changed, struct log_err
 	return LOG_OK;
 }
 
+/* File systems that cannot sync a directory keep its names by other means. */
+static void sync_directory_of(char *path)
+{
+	char *end = strrchr(path, '/'), kept = '\0';
+	if (end) {
+		kept = end[1];
+		end[1] = '\0';
+	}
+	int fd = descriptor_open(end ? path : ".", O_RDONLY | O_DIRECTORY, 0);
+	if (end)
+		end[1] = kept;
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
 int sink_finish(struct sink *s, struct log_error *err)
 {
 	if (!s->path)
@@ -198,12 +215,15 @@ int sink_finish(struct sink *s, struct log_error *err)
 		return code;
 	if (s->mode && fchmod(s->fd, s->mode) < 0)
 		return log_fail_system(err, "log cannot get its permissions");
+	int written = s->durable ? fsync(s->fd) : 0;
 	int closed = close(s->fd);
 	s->fd = -1;
-	if (closed < 0)
+	if (written < 0 || closed < 0)
 		return log_fail_system(err, "log cannot be written");
 	if (rename_new(s->partial, s->path) < 0)
 		return log_fail_system(err, errno == EEXIST ? "is there already" : "log cannot get its final name");
+	if (s->durable)
+		sync_directory_of(s->path);
 	forget_partial(s);
 	return LOG_OK;
 }

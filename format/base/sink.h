@@ -14,6 +14,7 @@ struct sink {
 	char *path;              /* final name; NULL = memory */
 	char *partial;           /* name while being written; NULL once it is gone */
 	unsigned mode;           /* when it is finished */
+	bool durable;            /* a power cut leaves it whole, once it is finished */
 };
 
 int sink_open_file(struct sink *s, const char *path, struct log_error *err);

@@ -16,19 +16,22 @@ static void bzip2_put(void *unused, void *block)
 	log_free(block);
 }
 
-static int bzip2_begin(bz_stream *b)
+static enum codec_result bzip2_begin(bz_stream *b)
 {
 	*b = (bz_stream){.bzalloc = bzip2_get, .bzfree = bzip2_put};
-	return BZ2_bzDecompressInit(b, 0, 0);
+	int got = BZ2_bzDecompressInit(b, 0, 0);
+	return got == BZ_OK ? CODEC_MORE : got == BZ_MEM_ERROR ? CODEC_NO_MEMORY : CODEC_UNSUPPORTED;
 }
 
-static void *bzip2_open(void)
+static enum codec_result bzip2_open(void **state)
 {
 	bz_stream *b = log_alloc(sizeof *b);
-	if (b && bzip2_begin(b) == BZ_OK)
-		return b;
-	log_free(b);
-	return NULL;
+	enum codec_result got = b ? bzip2_begin(b) : CODEC_NO_MEMORY;
+	if (got == CODEC_MORE)
+		*state = b;
+	else
+		log_free(b);
+	return got;
 }
 
 static enum codec_result bzip2_step(void *state, struct codec_io *io)
@@ -42,7 +45,8 @@ static enum codec_result bzip2_step(void *state, struct codec_io *io)
 	*io = (struct codec_io){(uint8_t *)b->next_in, b->avail_in, (uint8_t *)b->next_out, b->avail_out};
 	if (got == BZ_STREAM_END) {
 		BZ2_bzDecompressEnd(b);
-		return bzip2_begin(b) == BZ_OK ? CODEC_END : CODEC_NO_MEMORY;
+		enum codec_result next = bzip2_begin(b);
+		return next == CODEC_MORE ? CODEC_END : next;
 	}
 	if (got == BZ_MEM_ERROR)
 		return CODEC_NO_MEMORY;
@@ -93,6 +97,6 @@ void log_enable_bzip2(void)
 {
 	static const struct encoder encoder = {0, bzip2_start, bzip2_add, bzip2_end};
 	encoder_bzip2 = &encoder;
-	static const struct codec bzip2 = {bzip2_open, bzip2_step, bzip2_close};
+	static const struct codec bzip2 = {"bzip2", bzip2_open, bzip2_step, bzip2_close};
 	codec_bzip2 = &bzip2;
 }

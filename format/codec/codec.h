@@ -10,6 +10,7 @@ enum codec_result {
 	CODEC_END,  /* end of a stream; the next call begins a new one */
 	CODEC_BAD,  /* no valid stream */
 	CODEC_NO_MEMORY,
+	CODEC_UNSUPPORTED, /* the library was built without it */
 };
 
 /* As the header of a log names it. */
@@ -23,7 +24,9 @@ struct codec_io {
 };
 
 struct codec {
-	void *(*open)(void); /* NULL: no memory */
+	const char *name;
+	/* CODEC_MORE and *state, or an error and no state. */
+	enum codec_result (*open)(void **state);
 	enum codec_result (*step)(void *state, struct codec_io *io);
 	void (*close)(void *state);
 };

@@ -21,27 +21,31 @@ static void zlib_put(voidpf unused, voidpf block)
 
 enum { WINDOW = 15, GZIP = 16 /* zlib: added to the window size */ };
 
-static void *open_with(int window)
+static enum codec_result open_with(int window, void **state)
 {
 	z_stream *z = log_alloc(sizeof *z);
 	if (!z)
-		return NULL;
+		return CODEC_NO_MEMORY;
 	z->zalloc = zlib_get;
 	z->zfree = zlib_put;
-	if (inflateInit2(z, window) == Z_OK)
-		return z;
+	int got = inflateInit2(z, window);
+	if (got == Z_OK) {
+		*state = z;
+		return CODEC_MORE;
+	}
 	log_free(z);
-	return NULL;
+	return got == Z_MEM_ERROR ? CODEC_NO_MEMORY : CODEC_UNSUPPORTED;
 }
 
-static void *zlib_open(void)
+static enum codec_result zlib_open(void **state)
 {
-	return open_with(WINDOW);
+	return open_with(WINDOW, state);
 }
 
-static void *gzip_open(void)
+/* A zlib that was built with NO_GZIP rejects this window. */
+static enum codec_result gzip_open(void **state)
 {
-	return open_with(WINDOW + GZIP);
+	return open_with(WINDOW + GZIP, state);
 }
 
 static enum codec_result zlib_step(void *state, struct codec_io *io)
@@ -66,5 +70,5 @@ static void zlib_close(void *state)
 	log_free(state);
 }
 
-const struct codec codec_zlib = {zlib_open, zlib_step, zlib_close};
-const struct codec codec_gzip = {gzip_open, zlib_step, zlib_close};
+const struct codec codec_zlib = {"zlib", zlib_open, zlib_step, zlib_close};
+const struct codec codec_gzip = {"gzip", gzip_open, zlib_step, zlib_close};

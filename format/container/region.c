@@ -5,13 +5,22 @@
 /* Deflate makes a byte of 1,032 at most; bzip2 may of 20,000, which no log needs. */
 enum { INPUT_SIZE = 65536, MOST_RATIO = 1032, MOST_SPARE = 64 << 20 };
 
+static int codec_failed(const struct region *r, enum codec_result why, uint64_t at, struct log_error *err)
+{
+	if (why == CODEC_UNSUPPORTED)
+		return log_fail(err, LOG_E_UNSUPPORTED, at, "this build of iolens reads no ", r->codec->name);
+	if (why == CODEC_NO_MEMORY)
+		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory to read ", r->codec->name);
+	return log_fail(err, LOG_E_DAMAGED, at, "compressed data are damaged");
+}
+
 static int start_codec(struct region *r, struct log_error *err)
 {
-	r->state = r->codec->open();
+	enum codec_result got = r->codec->open(&r->state);
+	if (got != CODEC_MORE)
+		return codec_failed(r, got, LOG_NOWHERE, err);
 	r->input = log_memory.alloc(INPUT_SIZE);
-	if (!r->state || !r->input)
-		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	return LOG_OK;
+	return r->input ? LOG_OK : codec_failed(r, CODEC_NO_MEMORY, LOG_NOWHERE, err);
 }
 
 static int choose_codec(struct region *r, uint32_t compression, struct log_error *err)
@@ -101,11 +110,8 @@ static int decode(struct region *r, struct codec_io *io, struct log_error *err)
 	bool stuck = got == CODEC_MORE && io->in_left && io->in == r->input + r->input_at && io->out_left == room;
 	r->input_at = r->input_end - io->in_left;
 	r->mid_stream = got == CODEC_MORE;
-	if (got == CODEC_NO_MEMORY)
-		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	if (got == CODEC_BAD || stuck)
-		return log_fail(err, LOG_E_DAMAGED, r->at - io->in_left, "compressed data are damaged");
-	return LOG_OK;
+	bool fine = got == CODEC_END || (got == CODEC_MORE && !stuck);
+	return fine ? LOG_OK : codec_failed(r, got, r->at - io->in_left, err);
 }
 
 /* 1 = go on, 0 = no more to come, or an error. */

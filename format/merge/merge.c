@@ -73,6 +73,9 @@ static int gather_job(struct merging *g, struct gathered *j)
 			code = log_job(log, &job, g->err);
 		if (code >= 0)
 			code = merge_commands(g, log, job->exe, add_command, j);
+		const struct log_pair old = {LOG_PREVIOUS_VERSION, log_container(log)->version};
+		if (code >= 0 && strcmp(old.value, LOG_VERSION) != 0)
+			code = gather(j->metadata, &j->nmetadata, &old, 1);
 		if (code >= 0)
 			code = gather(j->metadata, &j->nmetadata, job->metadata, job->nmetadata);
 		if (code >= 0)
@@ -189,6 +192,8 @@ int merge_logs(struct merge *m, const char *const *paths, size_t n, struct log_w
 	m->nprocs = g.nprocs;
 	m->seconds = (double)g.length / 1e9;
 	merge_forget(&g);
+	if (code < 0 && log_writer_blame(w, err))
+		m->offender = NULL;
 	if (code < 0 && !err->code)
 		log_fail(err, code, LOG_NOWHERE, code == LOG_E_MEMORY ? "not enough memory" : "logs cannot be merged");
 	return code;

@@ -253,7 +253,7 @@ static int unpack_at(int bundle, int64_t at)
 	u->bundle = bundle;
 	u->at = at + (int64_t)sizeof h;
 	u->left = h.packed;
-	u->codec = codec_zlib.open();
+	codec_zlib.open(&u->codec);
 	int to = memory_file();
 	bool good = unpack(u, &h, to);
 	int error = errno;

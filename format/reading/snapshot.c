@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -430,9 +432,15 @@ int64_t snapshot_process_number(const struct state_process *p, bool here)
 	return booted + start < (double)p->started * 1e-9 + slack ? pid : 0;
 }
 
-bool snapshot_process_runs(const struct state_process *p)
+bool snapshot_process_is_here(const struct state_process *p, const char *store)
 {
-	return snapshot_process_number(p, false) > 0;
+	struct statfs s;
+	return same_host(p) || (statfs(store, &s) == 0 && s.f_type == TMPFS_MAGIC);
+}
+
+bool snapshot_process_runs(const struct state_process *p, const char *store)
+{
+	return snapshot_process_is_here(p, store) && snapshot_process_number(p, true) > 0;
 }
 
 char snapshot_process_state(int64_t pid)

@@ -22,13 +22,16 @@ struct snapshot {
 int snapshot_take(struct snapshot *s, const char *path, struct log_error *err);
 void snapshot_free(struct snapshot *s);
 
-/* True while the process that made the store runs on this machine. */
-bool snapshot_process_runs(const struct state_process *p);
-
 /*
- * Its number here, 0 when it does not run here. `here`: the store lies in the memory of this machine, so its process is one of
- * this machine's, by whatever name a container calls it.
+ * The process that made the store is one of this machine's: by the name of its host, or because its store lies in memory here, by
+ * whatever name a container calls the machine.
  */
+bool snapshot_process_is_here(const struct state_process *p, const char *store);
+
+/* True while it runs here. */
+bool snapshot_process_runs(const struct state_process *p, const char *store);
+
+/* Its number here, 0 when it does not run here. `here`: it is one of this machine's, whatever its host's name is. */
 int64_t snapshot_process_number(const struct state_process *p, bool here);
 
 /* R, S, D, T, ... as the kernel has it; 0 = there is no such process. */

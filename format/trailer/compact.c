@@ -197,7 +197,8 @@ int compact_write_part(struct log_bytes *out, const struct trailer_section *s, s
 static int inflate_texts(struct log_bytes *texts, const uint8_t *at, size_t size, size_t raw)
 {
 	struct codec_io io = {.in = at, .in_left = size};
-	void *state = codec_zlib.open();
+	void *state = NULL;
+	codec_zlib.open(&state);
 	int code = state ? log_bytes_room(texts, raw) : LOG_E_MEMORY;
 	enum codec_result got = CODEC_MORE;
 	io.out = texts->at;

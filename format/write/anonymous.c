@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "writer.h"
+
 /* ---- records ---- */
 
 static void hide_field(const struct pseudonym_key *key, const struct schema_field *f, uint8_t *at)
@@ -45,6 +47,52 @@ void anonymous_texts(const struct pseudonym_key *key, const struct log_record *l
 		for (size_t k = 0; elements && k < n; k++)
 			hide_fields(key, e->fields, e->nfields, record + (elements - record) + k * e->size);
 	}
+}
+
+/* ---- mounts ---- */
+
+static bool is_one_of(const char *const *words, size_t n, const char *text, size_t length)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(words[i]) == length && !memcmp(words[i], text, length))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(words, text, length) is_one_of(words, sizeof(words) / sizeof *(words), text, length)
+
+size_t anonymous_mount_kept(const char *point)
+{
+	static const char *const known[] = {
+		"apps",     "beeond",       "bin",        "boot",      "burstbuffer", "cache",  "cgroup",
+		"config",   "cvmfs",        "data",       "datasets",  "dev",         "efi",    "etc",
+		"export",   "fs",           "global",     "gpfs",      "group",       "groups", "home",
+		"homes",    "hostname",     "hosts",      "hugepages", "kernel",      "lib",    "lib64",
+		"local",    "localscratch", "lost+found", "lustre",    "media",       "mnt",    "modules",
+		"mqueue",   "nfs",          "nvme",       "opt",       "pfs",         "proc",   "project",
+		"projects", "pts",          "public",     "ram",       "resolv.conf", "root",   "run",
+		"sbin",     "scratch",      "security",   "shared",    "shm",         "snap",   "soft",
+		"software", "spack",        "srv",        "ssd",       "storage",     "sw",     "sys",
+		"tmp",      "tracing",      "user",       "users",     "usr",         "var",    "vol",
+		"volumes",  "weka",         "work",       "workspace",
+	};
+	size_t kept = 0, n;
+	while (point[kept] == '/' && (n = strcspn(point + kept + 1, "/")) && IS_ONE_OF(known, point + kept + 1, n))
+		kept += 1 + n;
+	return kept;
+}
+
+size_t anonymous_mount(const struct pseudonym_key *key, const char *point, char *out, size_t room)
+{
+	return pseudonym_name(key, point, anonymous_mount_kept(point), out, room);
+}
+
+bool anonymous_keeps_type(const char *type)
+{
+	static const char *const known[] = {"ceph",   "cvmfs2", "gcsfuse", "glusterfs", "lxcfs",      "mergerfs",
+					    "portal", "rclone", "s3fs",    "sshfs",     "squashfuse", "unionfs"};
+	const char *of = strchr(type, '.');
+	return !of || IS_ONE_OF(known, of + 1, strlen(of + 1));
 }
 
 /* ---- the job and the trailer ---- */
@@ -126,5 +174,5 @@ static bool plain_hints(const char *text)
 
 bool anonymous_keeps_pair(const struct log_pair *p)
 {
-	return !strcmp(p->key, "prev_ver") || (!strcmp(p->key, "h") && plain_hints(p->value));
+	return !strcmp(p->key, LOG_PREVIOUS_VERSION) || (!strcmp(p->key, "h") && plain_hints(p->value));
 }

@@ -49,14 +49,6 @@ uint64_t pseudonym_number(const struct pseudonym_key *key, const void *data, siz
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-struct pseudonym_key pseudonym_key(const char *passphrase)
-{
-	const struct pseudonym_key first = {{0x696f6c656e732d31, 0}}, second = {{0x696f6c656e732d32, 0}};
-	size_t n = strlen(passphrase);
-	return (struct pseudonym_key){
-		{pseudonym_number(&first, passphrase, n), pseudonym_number(&second, passphrase, n)}};
-}
-
 void pseudonym_text(const struct pseudonym_key *key, const char *text, size_t n, char out[PSEUDONYM_TEXT])
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";

@@ -9,14 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Random bytes, or what a memory-hard function makes of a passphrase: each log holds names that are known, to try keys on. */
 struct pseudonym_key {
 	uint64_t k[2];
 };
 
 enum { PSEUDONYM_TEXT = 9 }; /* eight letters and digits, and the NUL */
-
-/* A key from a passphrase of any length. */
-struct pseudonym_key pseudonym_key(const char *passphrase);
 
 uint64_t pseudonym_number(const struct pseudonym_key *key, const void *data, size_t n);
 

@@ -12,7 +12,7 @@
 #include "sites.h"
 #include "missing.h"
 
-enum { NAME_MAX = 8192 };
+enum { NAME_MAX = 8192, TYPE_KEPT = 16, PSEUDONYM_TYPE = TYPE_KEPT + 1 + PSEUDONYM_TEXT };
 
 struct rewriting {
 	struct rewrite *options;
@@ -55,8 +55,7 @@ static bool wanted_rank(const struct rewrite *r, int64_t rank)
 static size_t mount_length(const struct rewriting *w, const char *name)
 {
 	const struct log_pair *m = *name == '/' ? log_mount_of(w->job, name) : NULL;
-	size_t n = m ? strlen(m->key) : 0;
-	return n > 1 ? n : 0;
+	return m ? anonymous_mount_kept(m->key) : 0;
 }
 
 static bool anonymous_name(const struct rewriting *w, const char *name, char *out)
@@ -132,20 +131,63 @@ static void anonymous_command(const struct rewriting *w, char *out, size_t room)
 	snprintf(out, room, "%s", program);
 }
 
+/* Readers warn of what logs of some versions hold, whatever they are converted to. */
+static bool is_older(const struct rewriting *w)
+{
+	for (size_t i = 0; i < w->job->nmetadata; i++)
+		if (!strcmp(w->job->metadata[i].key, LOG_PREVIOUS_VERSION))
+			return false;
+	return strcmp(log_container(w->log)->version, LOG_VERSION) != 0;
+}
+
 static bool keeps_pair(const struct rewrite *r, const struct log_pair *p)
 {
-	if (!strcmp(p->key, "lib_ver") || r->reset_metadata)
+	if (!strcmp(p->key, "lib_ver") || (r->reset_metadata && strcmp(p->key, LOG_PREVIOUS_VERSION) != 0))
 		return false;
 	return !r->key || anonymous_keeps_pair(p);
+}
+
+/* "fuse.NAME": the name may be any. */
+static const char *hidden_type(const struct rewriting *w, const char *type, char *out)
+{
+	size_t kept = strcspn(type, ".");
+	char hidden[PSEUDONYM_TEXT];
+	if (anonymous_keeps_type(type))
+		return NULL;
+	pseudonym_text(w->options->key, type, strlen(type), hidden);
+	snprintf(out, PSEUDONYM_TYPE, "%.*s.%s", (int)(kept < TYPE_KEPT ? kept : TYPE_KEPT), type, hidden);
+	return out;
+}
+
+/* The mounts under their new names, in one block; NULL: not enough memory. */
+static struct log_pair *hidden_mounts(const struct rewriting *w)
+{
+	const struct log_job *job = w->job;
+	size_t room = job->nmounts * (sizeof(struct log_pair) + PSEUDONYM_TYPE);
+	for (size_t i = 0; i < job->nmounts; i++)
+		room += PSEUDONYM_TEXT * (strlen(job->mounts[i].key) + 2);
+	struct log_pair *mounts = log_alloc(room + 1);
+	char *at = mounts ? (char *)(mounts + job->nmounts) : NULL, *end = (char *)mounts + room;
+	for (size_t i = 0; mounts && i < job->nmounts; i++) {
+		mounts[i] = (struct log_pair){at, job->mounts[i].value};
+		at += anonymous_mount(w->options->key, job->mounts[i].key, at, (size_t)(end - at)) + 1;
+		if (hidden_type(w, job->mounts[i].value, at)) {
+			mounts[i].value = at;
+			at += strlen(at) + 1;
+		}
+	}
+	return mounts;
 }
 
 static int write_job(struct rewriting *w)
 {
 	enum { PAIRS = 128 };
 	char command[64];
-	struct log_pair pairs[PAIRS];
+	struct log_pair pairs[PAIRS], *mounts = NULL;
 	size_t n = 0;
 	const char *version = "unknown";
+	if (is_older(w))
+		pairs[n++] = (struct log_pair){LOG_PREVIOUS_VERSION, log_container(w->log)->version};
 	for (size_t i = 0; i < w->job->nmetadata; i++) {
 		const struct log_pair *p = &w->job->metadata[i];
 		version = !strcmp(p->key, "lib_ver") ? p->value : version;
@@ -156,6 +198,8 @@ static int write_job(struct rewriting *w)
 		pairs[n++] = w->options->annotations[i];
 	if (w->options->key)
 		anonymous_command(w, command, sizeof command);
+	if (w->options->key && !(mounts = hidden_mounts(w)))
+		return log_fail(w->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	struct newest_end end = newest_end(w->log, w->job);
 	struct log_job_text text = {
 		.uid = anonymous_number(w, w->job->uid),
@@ -169,10 +213,12 @@ static int write_job(struct rewriting *w)
 		.exe = w->options->key ? command : w->job->exe,
 		.metadata = pairs,
 		.nmetadata = n,
-		.mounts = w->job->mounts,
+		.mounts = mounts ? mounts : w->job->mounts,
 		.nmounts = w->job->nmounts,
 	};
-	return log_write_job(w->writer, &text);
+	int code = log_write_job(w->writer, &text);
+	log_free(mounts);
+	return code;
 }
 
 /* ---- records ---- */
@@ -349,8 +395,14 @@ static int write_accesses(struct rewriting *w)
 static const char *hide_text(void *context, const struct trailer_field *f, const char *text, char *room)
 {
 	const struct rewriting *w = context;
-	if (!w->options->key || !*text || anonymous_keeps_text(w->section, f->name))
+	if (!w->options->key || !*text)
 		return NULL;
+	if (!strcmp(w->section, "mounted") && !strcmp(f->name, "type"))
+		return hidden_type(w, text, room);
+	if (anonymous_keeps_text(w->section, f->name))
+		return NULL;
+	if (!strcmp(w->section, "mounted") && !strcmp(f->name, "point"))
+		return anonymous_mount(w->options->key, text, room, SECTION_TEXT) ? room : "";
 	if (!strcmp(w->section, "sites") && !strcmp(f->name, "build_id"))
 		return anonymous_build_id(w->options->key, text, room);
 	return pseudonym_name(w->options->key, text, 0, room, SECTION_TEXT) ? room : "";
@@ -477,6 +529,8 @@ int rewrite_log(struct rewrite *r, struct log *log, struct log_writer *writer, s
 		code = write_accesses(&w);
 	if (code >= 0)
 		code = write_trailer(&w);
+	if (code < 0)
+		log_writer_blame(writer, err);
 	section_free(&w.missing);
 	log_bytes_free(&w.copy);
 	index_free(&w.files);

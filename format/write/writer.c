@@ -468,7 +468,7 @@ static int write_header(struct log_writer *w)
 {
 	uint8_t header[CONTAINER_HEADER] = {0};
 	const int64_t magic = CONTAINER_MAGIC;
-	put(header, 0, "3.41", 4);
+	put(header, 0, LOG_VERSION, 4);
 	put(header, 8, &magic, sizeof magic);
 	header[16] = (uint8_t)w->compression;
 	const uint64_t partial = w->partial & ~OWN_MODULES;
@@ -535,6 +535,11 @@ int log_writer_share(struct log_writer *w, struct log_shared_file *out)
 	return code;
 }
 
+void log_writer_durable(struct log_writer *w)
+{
+	w->sink.durable = true;
+}
+
 void log_writer_group_readable(struct log_writer *w)
 {
 	sink_mode(&w->sink, 0440);
@@ -552,6 +557,13 @@ int log_writer_finish(struct log_writer *w, struct log_error *err)
 void log_writer_error(const struct log_writer *w, struct log_error *err)
 {
 	*err = w->error;
+}
+
+bool log_writer_blame(const struct log_writer *w, struct log_error *err)
+{
+	if (w->error.code && err)
+		*err = w->error;
+	return w->error.code;
 }
 
 struct log_region log_writer_accesses(const struct log_writer *w, int module)

@@ -14,14 +14,19 @@
 
 /* ---- born with, or given ---- */
 
-/* Held; 0: no descriptor that is known has it. A program may be born with copies, as of its output. */
+/*
+ * Held; 0: no descriptor that is known has it. A program may be born with copies, as of its output. The file may have been renamed
+ * since the first of them was used: a few others that came from elsewhere are asked, too.
+ */
 static uintptr_t same_description(int fd, const struct posix_file *f)
 {
-	enum { LOOKED_AT = 256, KIND_FILE = 0 };
+	enum { LOOKED_AT = 256, OTHERS = 16, KIND_FILE = 0 };
 	long self_pid = 0;
-	for (int other = fds_next(0), n = 0; other >= 0 && n < LOOKED_AT; other = fds_next(other + 1), n++) {
+	for (int other = fds_next(0), n = 0, others = 0; other >= 0 && n < LOOKED_AT;
+	     other = fds_next(other + 1), n++) {
 		uintptr_t at = other == fd ? 0 : fds_peek(other);
-		if (at < STATE_CLASS_COUNT || ((struct posix_open *)at)->file != f)
+		const struct posix_open *o = (const struct posix_open *)at;
+		if (at < STATE_CLASS_COUNT || (o->file != f && (!(o->append & POSIX_ASKED) || others++ >= OTHERS)))
 			continue;
 		self_pid = self_pid ? self_pid : sys_pid();
 		if (sys_call(SYS_kcmp, self_pid, self_pid, KIND_FILE, fd, other, 0) == 0)
@@ -34,15 +39,15 @@ static uintptr_t adopt(int fd)
 {
 	PATH(p);
 	enum state_class_id class = posix_path_of(fd, LOG_MOD_POSIX, names_class, p);
-	struct posix_file *f = class ? NULL : posix_file_of(p);
-	uintptr_t same = f ? same_description(fd, f) : 0;
+	uintptr_t same = class ? 0 : same_description(fd, posix_file_known(p));
 	if (same)
 		return same;
+	struct posix_file *f = class ? NULL : posix_file_of(p);
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (!o)
 		return class ? class : posix_without_record();
-	posix_open_flags(o, sys_fcntl(fd, F_GETFL, 0));
-	o->shared = true;
+	posix_open_flags(o, posix_flags_of(fd));
+	posix_open_share(o);
 	lustre_on_open(f->name, fd);
 	return (uintptr_t)o;
 }
@@ -96,7 +101,7 @@ static void restore_one(struct inherited *i)
 	o->head.name = f ? f->name : &unnamed;
 	o->file = f ? f : &nowhere;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	o->shared = true;
+	posix_open_share(o);
 	o->by = 0;
 }
 

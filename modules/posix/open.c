@@ -83,7 +83,8 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELAXED);
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	o->append = o->forced = o->shared = false;
+	o->append = 0;
+	o->forced = o->shared = false;
 	o->by = o->accesses = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
 }
@@ -100,10 +101,24 @@ struct posix_open *posix_open_make(struct posix_file *f)
 /* Of a description whose writes are forced each one takes the clock: without an id, none is left out. */
 void posix_open_set_flags(struct posix_open *o, int flags)
 {
-	o->append = flags & O_APPEND;
+	o->append = flags & O_APPEND ? POSIX_APPENDS : 0;
 	o->forced = flags & O_DSYNC; /* of which O_SYNC has the bit, too */
 	if (o->forced)
 		o->head.id = 0;
+}
+
+int posix_flags_of(int fd)
+{
+	int flags = sys_fcntl(fd, F_GETFL, 0);
+	return flags >= 0 ? flags : 0;
+}
+
+void posix_open_append(struct posix_open *o, bool appends)
+{
+	if (appends)
+		__atomic_fetch_or(&o->append, POSIX_APPENDS, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&o->append, ~POSIX_APPENDS, __ATOMIC_RELAXED);
 }
 
 void posix_open_release(uintptr_t at)
@@ -458,7 +473,7 @@ void posix_on_dup(struct span s, int fd)
 void posix_on_flags(struct span s, int flags)
 {
 	if (posix_open_of(s))
-		posix_open_of(s)->append = flags & O_APPEND;
+		posix_open_append(posix_open_of(s), flags & O_APPEND);
 }
 
 void posix_on_stream(int fd, bool appends)
@@ -467,12 +482,13 @@ void posix_on_stream(int fd, bool appends)
 	if ((uintptr_t)o < STATE_CLASS_COUNT)
 		return;
 	o->shared = true;
-	o->append = o->append || appends; /* libc has set the flag */
+	if (appends) /* libc has set the flag */
+		posix_open_append(o, true);
 }
 
 bool posix_stream_appends(int fd)
 {
-	return fds_peek(fd) < STATE_CLASS_COUNT || sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
+	return fds_peek(fd) < STATE_CLASS_COUNT || posix_flags_of(fd) & O_APPEND;
 }
 
 static struct posix_open *open_of_stream(int fd, const char *name)
@@ -484,7 +500,7 @@ static struct posix_open *open_of_stream(int fd, const char *name)
 	struct posix_file *f = names_path(p, AT_FDCWD, name) ? posix_file_of(p) : NULL;
 	struct posix_open *o = f ? posix_open_make(f) : NULL;
 	if (o) {
-		posix_open_flags(o, sys_fcntl(fd, F_GETFL, 0));
+		posix_open_flags(o, posix_flags_of(fd));
 		set_entry(fd, (uintptr_t)o);
 	}
 	return o;
@@ -524,12 +540,25 @@ void posix_forget(unsigned first, unsigned last)
 
 /* ---- fork ---- */
 
+void posix_open_share(struct posix_open *o)
+{
+	__atomic_store_n(&o->shared, true, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&o->append, POSIX_ASKED, __ATOMIC_RELAXED);
+}
+
+void posix_on_sent(int fd)
+{
+	uintptr_t at = fds_peek(fd);
+	if (at >= STATE_CLASS_COUNT && self_pass())
+		posix_open_share((struct posix_open *)at);
+}
+
 static void share_all(void)
 {
 	for (int fd = fds_next(0); fd >= 0; fd = fds_next(fd + 1)) {
 		uintptr_t at = fds_peek(fd); /* once: another thread may close it */
 		if (at >= STATE_CLASS_COUNT)
-			__atomic_store_n(&((struct posix_open *)at)->shared, true, __ATOMIC_RELAXED);
+			posix_open_share((struct posix_open *)at);
 	}
 }
 

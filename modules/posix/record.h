@@ -148,6 +148,9 @@ void posix_on_dup(struct span s, int fd);
 
 void posix_on_fileno(struct span s, int fd, const char *name);
 
+/* The descriptor was sent over a socket: the process that gets it may move its offset, and set its flags. */
+void posix_on_sent(int fd);
+
 /* The descriptor has a stream from now on: libc moves its offset behind our back. */
 void posix_on_stream(int fd, bool appends);
 

@@ -13,6 +13,9 @@
 /* More than one thread moves the cursor. */
 #define POSIX_SEVERAL 1
 
+/* O_APPEND makes even pwrite write at the end. POSIX_ASKED: another process may set it or take it away: the kernel is asked. */
+enum posix_append { POSIX_APPENDS = 1, POSIX_ASKED = 2 };
+
 /* A file: one per record. Two cache lines. */
 struct posix_file {
 	FILE_HEAD(struct posix_record);
@@ -31,8 +34,8 @@ _Static_assert(sizeof(struct posix_file) <= 128, "many files have room in the me
  * An open file description: what dup shares and a second open does not. Its file and name always are some file's, and change only
  * while it has no references, or from what files without a record share to one of its own (posix_open_weigh): a thread reads the
  * file once, takes its lock, and counts there. References are atomic and rise from 1 on only. `offset` and `last` are atomic words
- * that the thread named by `by` moves without the file's lock, all others under it. `append` and `shared` are set by any thread,
- * and read without order. `next_free` is the list's, under its lock.
+ * that the thread named by `by` moves without the file's lock, all others under it. `append` (of enum posix_append) and `shared` are
+ * set by any thread, and read without order. `next_free` is the list's, under its lock.
  */
 struct posix_open {
 	struct fds_open head;
@@ -40,7 +43,7 @@ struct posix_open {
 	int64_t offset;
 	int64_t last[2]; /* last byte read, written */
 	uint32_t references;
-	bool append;
+	uint8_t append;
 	bool forced; /* O_SYNC or O_DSYNC: a write takes until its data is on storage. Set before the first access */
 	bool shared; /* with another process: only the kernel knows the offset */
 	uint64_t by; /* the thread that moves the cursor, while this process has several; 0 = none yet */
@@ -67,6 +70,12 @@ void posix_open_weigh(struct posix_open *o, struct posix_file *shared);
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);
 
+/* What the descriptor's was opened with, or set to since; 0 = it cannot be asked. */
+int posix_flags_of(int fd);
+
+/* The append flag has changed. */
+void posix_open_append(struct posix_open *o, bool appends);
+
 /* What a new one was opened with. */
 void posix_open_set_flags(struct posix_open *o, int flags);
 static inline void posix_open_flags(struct posix_open *o, int flags)
@@ -81,6 +90,9 @@ static inline void posix_open_flags(struct posix_open *o, int flags)
  */
 uintptr_t posix_open_hold(uintptr_t at, int fd);
 void posix_open_release(uintptr_t at);
+
+/* Another process has it, too. */
+void posix_open_share(struct posix_open *o);
 
 /* A fork: all descriptions are shared from now on; in the child, no thread has one that was closed. */
 void posix_opens_share(void);

@@ -38,6 +38,41 @@ static void on_moved(struct span s, enum io_op op, int64_t got, const void *peer
 	self_count(op == IO_READ ? STATE_OP_SOCKET_RECEIVE : STATE_OP_SOCKET_SEND, 1, 0, got);
 }
 
+/* Descriptors behind the head of a message: the kernel sends 253 at most. */
+static void share_each(const char *at, size_t n)
+{
+	enum { MOST = 253 };
+	int fd[MOST];
+	n = n < MOST ? n : MOST;
+	if (n && copied(fd, at, n * sizeof *fd))
+		for (size_t i = 0; i < n; i++)
+			posix_on_sent(fd[i]);
+}
+
+/* What a message carries in addition to its bytes. */
+static void share_sent(const struct msghdr *message)
+{
+	const char *at = message->msg_control;
+	size_t left = message->msg_controllen;
+	struct cmsghdr head;
+	while (left >= sizeof head && copied(&head, at, sizeof head) && head.cmsg_len >= CMSG_LEN(0) &&
+	       head.cmsg_len <= left) {
+		if (head.cmsg_level == SOL_SOCKET && head.cmsg_type == SCM_RIGHTS)
+			share_each(at + CMSG_LEN(0), (head.cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		size_t n = CMSG_ALIGN(head.cmsg_len);
+		n = n < left ? n : left;
+		at += n;
+		left -= n;
+	}
+}
+
+static void on_sent(struct span s, const struct msghdr *message, int64_t got)
+{
+	on_moved(s, IO_WRITE, got, message->msg_name, message->msg_namelen);
+	if (message->msg_control && s.at == STATE_CLASS_SOCKET_UNIX)
+		share_sent(message);
+}
+
 WRAP(ssize_t, send, int fd, const void *from, size_t n, int flags)
 {
 	struct span s = span_fd(fd);
@@ -60,7 +95,7 @@ WRAP(ssize_t, sendmsg, int fd, const struct msghdr *message, int flags)
 	struct span s = span_fd(fd);
 	ssize_t got = REAL(sendmsg)(fd, message, flags);
 	if (got >= 0)
-		on_moved(s, IO_WRITE, got, message->msg_name, message->msg_namelen);
+		on_sent(s, message, got);
 	return got;
 }
 
@@ -123,17 +158,12 @@ WRAP(ssize_t, recvmsg, int fd, struct msghdr *message, int flags)
 	return got;
 }
 
-static void on_messages(struct span s, enum io_op op, const struct mmsghdr *v, int n)
-{
-	for (int i = 0; i < n; i++)
-		on_moved(s, op, v[i].msg_len, v[i].msg_hdr.msg_name, v[i].msg_hdr.msg_namelen);
-}
-
 WRAP(int, sendmmsg, int fd, struct mmsghdr *v, unsigned n, int flags)
 {
 	struct span s = span_fd(fd);
 	int got = REAL(sendmmsg)(fd, v, n, flags);
-	on_messages(s, IO_WRITE, v, got);
+	for (int i = 0; i < got; i++)
+		on_sent(s, &v[i].msg_hdr, v[i].msg_len);
 	return got;
 }
 
@@ -143,8 +173,8 @@ WRAP(int, recvmmsg, int fd, struct mmsghdr *v, unsigned n, int flags, struct tim
 	int got = REAL(recvmmsg)(fd, v, n, flags, timeout);
 	for (int i = 0; i < got; i++)
 		on_passed(&v[i].msg_hdr);
-	if (moves(flags))
-		on_messages(s, IO_READ, v, got);
+	for (int i = 0; moves(flags) && i < got; i++)
+		on_moved(s, IO_READ, v[i].msg_len, v[i].msg_hdr.msg_name, v[i].msg_hdr.msg_namelen);
 	return got;
 }
 

@@ -377,9 +377,9 @@ static int64_t first_offset(FILE *f)
 	struct stat s;
 	if (f == born_as[STDIN_FILENO])
 		return stdio_tell(NULL, f);
-	bool appends = sys_fcntl(fd, F_GETFL, 0) & O_APPEND;
-	int64_t at = appends && sys_fstat(fd, &s) == 0 ? s.st_size : sys_seek(fd, 0, SEEK_CUR);
-	return at + (f->_IO_write_ptr - f->_IO_write_base);
+	int flags = sys_fcntl(fd, F_GETFL, 0);
+	bool end = flags > 0 && flags & O_APPEND && sys_fstat(fd, &s) == 0;
+	return (end ? s.st_size : sys_seek(fd, 0, SEEK_CUR)) + (f->_IO_write_ptr - f->_IO_write_base);
 }
 
 /* A terminal's record has the stream's name, as in Darshan's logs; it counts one open, whose times are 0. */

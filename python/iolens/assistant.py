@@ -20,6 +20,7 @@ from iolens.cli.command import to_json
 from iolens.error import USAGE, IolensError
 from iolens.metrics import Dataset, find_metric, metrics
 from iolens.rules import Rule, find, load
+from iolens.values import plain_of
 
 __all__ = ["Limits", "Logs", "server"]
 
@@ -199,7 +200,9 @@ class Logs:
                 timer.cancel()
             return {
                 "columns": names,
-                "rows": [[_short(value) for value in row] for row in rows[: self._limits.rows]],
+                "rows": [
+                    [_short(plain_of(*one)) for one in zip(names, row)] for row in rows[: self._limits.rows]
+                ],
                 "more": len(rows) > self._limits.rows,
                 "problems": [str(problem) for problem in data.problems],
             }

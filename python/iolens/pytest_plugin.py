@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import os
 import re
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -83,16 +82,15 @@ def _command_line() -> list[str]:
 
 
 def _again() -> int:
+    from iolens.program import run_in_place
+
     iolens = Path(sysconfig.get_path("scripts")) / "iolens"
     if not iolens.exists():
         raise pytest.UsageError(f"--io-limits: there is no {iolens}; install iolens in this environment")
     command = _command_line()
     with tempfile.TemporaryDirectory(prefix="iolens-pytest-") as folder:
         log = f"{folder}/tests.darshan"
-        started = subprocess.Popen([iolens, "run", "--quiet", "-o", log, "--", *command])
-        while True:
-            with contextlib.suppress(KeyboardInterrupt):  # is pytest's, which goes on to its summary
-                return started.wait()
+        return run_in_place([iolens, "run", "--quiet", "-o", log, "--", *command])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -136,13 +134,14 @@ def _limits(item: pytest.Item) -> dict[str, int]:
     return limits
 
 
-def _streams(snapshot: Callable[[], Snapshot]) -> set[int]:
-    """Ids of the files that stand for standard output and error: those that an empty write reaches."""
+def _streams(snapshot: Callable[[], Snapshot]) -> tuple[set[int], Snapshot]:
+    """Ids of the files that stand for standard output and error: those that an empty write reaches; and this moment."""
     before = snapshot()
     for descriptor in (1, 2):
         with contextlib.suppress(OSError):
             os.write(descriptor, b"")
-    return {id for _, id in snapshot().since(before)}
+    now = snapshot()
+    return {id for _, id in now.since(before)}, now
 
 
 class _Measured:
@@ -185,8 +184,7 @@ class _Measured:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        streams = _streams(self._snapshot)
-        before = self._snapshot()
+        streams, before = _streams(self._snapshot)
         with self._imports_left_out():
             yield
         after = self._snapshot()
@@ -202,17 +200,22 @@ class _Measured:
         return sum(counts[role] for counts in self.files.values() for role in _LIMITS[limit])
 
 
-def _written(name: str, value: int) -> str:
+def _short(name: str, value: int) -> str:
     from iolens.rules.text import write
 
+    return write(value, "bytes") if name in _BYTES else f"{value:,}"
+
+
+def _written(name: str, value: int) -> str:
     exact = f"{value:,}"
-    return f"{write(value, 'bytes')} ({exact} bytes)" if name in _BYTES and value >= 1024 else exact
+    return f"{_short(name, value)} ({exact} bytes)" if name in _BYTES and value >= 1024 else exact
 
 
 def _message(measured: _Measured, limits: dict[str, int], beyond: list[str]) -> str:
     from iolens.rules.text import clean
 
-    lines = ["more I/O than io_limit allows"]
+    short = [f"{n} {_short(n, measured.count(n))} (limit {_short(n, limits[n])})" for n in beyond]
+    lines = [f"io_limit: {', '.join(short)}"]  # pytest's summary has the first line
     for name, limit in limits.items():
         sign = "!" if name in beyond else " "
         done, most = _written(name, measured.count(name)), _written(name, limit)

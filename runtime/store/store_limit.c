@@ -37,11 +37,15 @@ static uint64_t free_bytes(const struct statfs *fs)
 	return (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize;
 }
 
+static uint64_t stores_at_most(const struct stat *directory)
+{
+	return (uint64_t)directory->st_size / ENTRY + 1;
+}
+
 /* Hence nothing needs to be opened, but where room is short. */
 static bool plenty(const struct statfs *fs, const struct stat *directory, size_t all)
 {
-	uint64_t stores = (uint64_t)directory->st_size / ENTRY + 1;
-	return all <= free_bytes(fs) / MANY / stores;
+	return all <= free_bytes(fs) / MANY / stores_at_most(directory);
 }
 
 /* As if each of the others took as much now. */
@@ -67,16 +71,24 @@ struct growth {
 	const char *directory;
 	const struct statfs *fs;
 	size_t more;
-	bool fits;
+	bool read, fits;
 };
 
 static void look_whether_it_fits(void *growth)
 {
 	struct growth *g = growth;
 	int directory = sys_open(g->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	g->fits = directory >= 0 && fits(g->fs, directory, g->more);
-	if (directory >= 0)
-		sys_close(directory);
+	if (directory < 0)
+		return;
+	g->fits = fits(g->fs, directory, g->more);
+	g->read = true;
+	sys_close(directory);
+}
+
+/* Of a directory that cannot be read (no descriptor is left) the others count as much as this store. */
+static bool fits_alike(const struct statfs *fs, const struct stat *directory, size_t all)
+{
+	return all <= free_bytes(fs) / SHARE / stores_at_most(directory);
 }
 
 /* What cannot be asked refuses nothing: the store has its budget all the same. */
@@ -94,7 +106,7 @@ bool store_limit_grow(const char *store, size_t own, size_t more)
 		return true;
 	if (plenty(&fs, &s, own + more))
 		return true;
-	struct growth g = {path, &fs, more, false};
+	struct growth g = {path, &fs, more, false, false};
 	alone_do(look_whether_it_fits, &g);
-	return g.fits;
+	return g.read ? g.fits : fits_alike(&fs, &s, own + more);
 }

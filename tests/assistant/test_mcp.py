@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from iolens.extras import install_command
 from jobs import Job, KiB, MiB
 
 mcp = pytest.importorskip("mcp", reason="the MCP SDK needs Python 3.10 or later")
@@ -222,6 +223,4 @@ def test_without_the_sdk_it_is_named(tmp_path: Path) -> None:
         [sys.executable, "-c", code, "mcp", tmp_path], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr == "iolens: this needs the MCP SDK, version 2, in this Python: pip install 'mcp>=2,<3'\n"
-    )
+    assert done.stderr == f"iolens: mcp needs the MCP SDK, version 2: {install_command('mcp')}\n"

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 import shown
+import synthetic
 from logmaker import LogMaker
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -246,8 +247,9 @@ def test_annotations_and_a_fresh_start(run_iolens: Run, log: Path) -> None:
 
 def test_an_anonymized_log_keeps_its_shape_and_loses_its_names(run_iolens: Run, log: Path) -> None:
     hidden, again = log.with_name("hidden"), log.with_name("again")
-    assert run_iolens(["convert", "--anonymize", "a passphrase", log, hidden]).returncode == 0
-    assert run_iolens(["convert", "--anonymize", "a passphrase", log, again]).returncode == 0
+    key = f"--anonymize=key:{log.with_name('key')}"
+    assert run_iolens(["convert", key, log, hidden]).returncode == 0
+    assert run_iolens(["convert", key, log, again]).returncode == 0
     assert base(run_iolens, hidden) == base(run_iolens, again), "the same key gives the same pseudonyms"
     old, new = (
         shown.records("\n".join(base(run_iolens, log))),
@@ -263,7 +265,7 @@ def test_an_anonymized_log_keeps_its_shape_and_loses_its_names(run_iolens: Run, 
 
 def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> None:
     hidden = log.with_name("hidden")
-    run_iolens(["convert", "--anonymize", "k", log, hidden])
+    run_iolens(["convert", "--anonymize", log, hidden])
     ids = {line.split("\t")[2] for line in base(run_iolens, log) if "run17" in line}
     new = {line.split("\t")[2] for line in base(run_iolens, hidden)}
     assert ids and not ids & new
@@ -286,7 +288,8 @@ def test_anonymized_ids_belong_to_the_new_names(run_iolens: Run, log: Path) -> N
         (["--rank", "x", "log", "new"], 2, "expected a list of ranks"),
         (["--rank", "5-2", "log", "new"], 2, "expected a list of ranks"),
         (["--annotate", "novalue", "log", "new"], 2, "KEY=VALUE"),
-        (["--anonymize", "", "log", "new"], 2, "expected a passphrase that is not empty"),
+        (["--anonymize", "", "log", "new"], 2, "takes no passphrase on the command line"),
+        (["--salt", "x", "log", "new"], 2, "--salt goes with --anonymize"),
         (["missing", "new"], 3, "missing"),
         (["log", "log"], 3, "log"),
         (["log", "no/such/folder/new"], 3, "no/such/folder"),
@@ -336,3 +339,21 @@ def test_converting_makes_no_log_larger_but_for_its_header(
             assert grown[path.name] <= allowed, path.name
     assert len(grown) > 20
     assert all(by < 400 for name, by in grown.items() if name.startswith(("dlio", "hdf5-diagonal", "sample")))
+
+
+def test_what_is_to_be_known_of_old_versions_stays_known(run_iolens: Run, tmp_path: Path) -> None:
+    logs = {v: synthetic.old_log(v, order[0], 1, zlib.crc32) for v, (order, *_) in synthetic.OLD.items()}
+    kind = synthetic.Kind(20, "<", 0)
+    logs["3.20"] = synthetic.Maker(kind, 1, zlib.crc32).log({"POSIX": synthetic.VERSIONS["POSIX"][0]})
+    said = {}
+    for version, content in logs.items():
+        old, new, merged, again = (tmp_path / f"{version}-{step}" for step in range(4))
+        old.write_bytes(content)
+        assert run_iolens(["convert", "--reset-md", old, new]).returncode == 0
+        assert run_iolens(["merge", "-o", merged, new]).returncode == 0
+        assert run_iolens(["convert", "--anonymize", "--reset-md", new, again]).returncode == 0
+        shown = [run_iolens(["show", log]).stdout.splitlines() for log in (old, new, merged, again)]
+        warned = [{line for line in lines if line.startswith("# *WARNING*")} for lines in shown]
+        assert warned[0] == warned[1] == warned[2] == warned[3], version
+        said[version] = len(warned[0])
+    assert said["3.20"] == 1 and max(said.values()) >= 3

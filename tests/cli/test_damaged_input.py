@@ -23,7 +23,7 @@ COMMANDS = [
     ["merge", "-o", "new", "good", "bad"],
     ["merge", "--keep-ranks", "--shared-redux", "-o", "new", "bad", "same"],
     ["convert", "--bzip2", "--rank", "0-3", "bad", "new"],
-    ["convert", "--anonymize", "key", "bad", "new"],
+    ["convert", "--anonymize", "bad", "new"],
 ]
 
 

@@ -73,10 +73,10 @@ def test_json_has_the_same(diff: Diff) -> None:
                 {
                     "name": "/data/x",
                     "rank": 0,
-                    "id": 5,
+                    "id": "5",
                     "counters": [{"counter": "bytes_read", "a": 1, "b": 2**53 + 1}],
                 },
-                {"name": "/new", "rank": 1, "id": 6, "only_in": "b"},
+                {"name": "/new", "rank": 1, "id": "6", "only_in": "b"},
             ],
             **{"compared": 1, "differing": 1, "counters": 1, "only_in_a": 0, "only_in_b": 1},
         }

@@ -44,15 +44,16 @@ def test_the_most_severe_comes_first_with_its_cost_and_advice(run_iolens: Run, l
     assert "/scratch/a  4,000" in verbose
 
 
+@pytest.mark.parametrize("spent", [0.5, 0.0])
 def test_what_costs_next_to_nothing_is_a_count_behind_what_the_time_goes_into(
-    run_iolens: Run, tmp_path: Path
+    run_iolens: Run, tmp_path: Path, spent: float
 ) -> None:
-    """Half a second of 100 in small reads, while a compiler keeps the processor busy."""
-    job = Job(nprocs=1).posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=0.5)
+    """Half a second of 100 in small reads, or none, while a compiler keeps the processor busy."""
+    job = Job(nprocs=1).posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=spent)
     used = {"user_time": 90.0, "system_time": 4.0, "major_faults": 0, "waits": 9, "end": 100.0}
     job.section(
         "process",
-        {"rank": 0, "pid": 1, "exe": "/usr/bin/cc1", "start": 0.0, "io_time": 0.5, "ended": "exit", **used},
+        {"rank": 0, "pid": 1, "exe": "/usr/bin/cc1", "start": 0.0, "io_time": spent, "ended": "exit", **used},
     )
     log = job.save(tmp_path / "compiled.darshan")
     lines = run_iolens(["findings", log]).stdout.splitlines()

@@ -29,7 +29,7 @@ def test_the_page(run_iolens: Run, log: Path) -> None:
     page = dict(line.split(None, 1) for line in done.stdout.splitlines() if line)
     assert page["format"].startswith("3.41, little-endian, uncompressed, ")
     assert page["job"] == "77, user 500, 4 processes"
-    assert page["command"] == "./program ?[31m"
+    assert page["command"] == "./program \\x1b[31m"
     assert page["start"] == "1970-01-01 00:16:40 +0000"
     assert page["run"] == "time    10.500 s"
     assert page["written"] == "by  runtime 3.5.0"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from power_cut import Disk
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 MALLORY, ALICE = 65533, 65532
@@ -298,6 +299,18 @@ def test_a_collector_that_is_killed_loses_nothing(site: Site, library: Path) -> 
     assert killed >= 5
     assert [path.name for path in site.collected()] == sorted(names)
     assert {path.read_bytes() for path in site.collected()} == {content}
+
+
+def test_a_power_cut_leaves_each_log_whole_in_the_spool_or_the_area(
+    site: Site, library: Path, tmp_path: Path
+) -> None:
+    content = leave_log(site, library, MALLORY).read_bytes()
+    disk = Disk(site.at, tmp_path / "held")
+    cuts = disk.run([site.iolens, "collect", site.spool, site.area])
+    assert len(site.collected()) == 1
+    for state in disk.states(cuts, len(cuts)):
+        final = [path for path in site.at.rglob("*.darshan") if not path.name.startswith(".")]
+        assert {path.read_bytes() for path in final} == {content}, state
 
 
 def test_there_is_one_at_a_time(site: Site) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Callable
@@ -11,6 +12,7 @@ from typing import Callable
 import pytest
 from iolens.metrics import Dataset, metrics
 from logmaker import LogMaker
+from made_log import Make
 
 Export = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -87,3 +89,27 @@ def test_every_metric_is_among_the_tables() -> None:
     assert {name for name in table_names() if name.startswith("metric.")} == {
         f"metric.{m}" for m in metrics()
     }
+
+
+def test_times_have_their_zone_and_record_ids_all_their_digits(
+    export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/Chicago")
+    log = Make(tmp_path)(posix=[{"id": 2**64 - 3, "opens": 1}, {"id": 5, "opens": 1}], start=1_700_000_000)
+    tables = ("--table", "job", "--table", "posix", "--force")
+    for form in ("json", "csv"):
+        assert export(form, log, *tables).returncode == 0
+        read = {name: (tmp_path / "out" / f"{name}.{form}").read_text() for name in ("job", "posix")}
+        job, posix = (
+            json.loads(text) if form == "json" else list(csv.DictReader(text.splitlines()))
+            for text in read.values()
+        )
+        assert [row["start"] for row in job] == ["2023-11-14T22:13:20Z"]
+        assert {row["id"] for row in posix} == {"18446744073709551613", "5"}
+        shutil.rmtree(tmp_path / "out")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert export("parquet", log, *tables).returncode == 0
+    assert (
+        str(parquet.read_schema(tmp_path / "out" / "job.parquet").field("start").type)
+        == "timestamp[us, tz=UTC]"
+    )

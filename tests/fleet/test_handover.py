@@ -61,7 +61,8 @@ def test_the_server_has_every_row_and_value_of_the_lake(lake: Path, server: str)
         server, 'SELECT log, "user", "start", io_time, bytes_written FROM iolens.job'
     ):
         job = jobs.pop(log)
-        assert (user, start, io_time, written_bytes) == tuple(
+        in_utc = start.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        assert (user, in_utc, io_time, written_bytes) == tuple(
             job[name] for name in ("user", "start", "io_time", "bytes_written")
         )
     assert not jobs
@@ -70,6 +71,25 @@ def test_the_server_has_every_row_and_value_of_the_lake(lake: Path, server: str)
 def test_exported_again_nothing_is_there_twice(lake: Path, server: str) -> None:
     assert exported(lake, server) == exported(lake, server)
     assert rows(server, "SELECT count(*), count(DISTINCT log) FROM iolens.job") == [(9, 9)]
+
+
+def test_times_have_a_zone_in_old_tables_too(lake: Path, server: str) -> None:
+    exported(lake, server)
+    asked = 'SELECT log, extract(epoch FROM "start")::bigint FROM iolens.job ORDER BY log'
+    wanted = rows(server, asked)
+    with Lake(lake).open() as data:
+        assert wanted == data.query('SELECT log, epoch("start")::BIGINT FROM job ORDER BY log').fetchall()
+    with psycopg.connect(server) as connection:
+        for column in ("start", "end"):
+            change = f"TYPE timestamp USING \"{column}\" AT TIME ZONE 'UTC'"
+            connection.execute(f'ALTER TABLE iolens.job ALTER COLUMN "{column}" {change}')  # type: ignore[call-overload]
+    day = datetime.date(2026, 11, 2)
+    exported(lake, server, since=day, until=day)
+    kinds = "SELECT DISTINCT data_type FROM information_schema.columns WHERE table_name = 'job' AND data_type ~ 'time'"
+    assert rows(server, kinds) == [("timestamp with time zone",)]
+    with psycopg.connect(server) as connection:
+        connection.execute("SET TIME ZONE 'America/Chicago'")
+        assert connection.execute(asked).fetchall() == wanted
 
 
 def test_a_day_is_replaced_alone(lake: Path, server: str) -> None:

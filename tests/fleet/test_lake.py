@@ -6,14 +6,19 @@ import json
 import os
 import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import pytest
 from iolens import schemas
 from iolens.error import IolensError
 from iolens.fleet import Lake
+from iolens.fleet.archive import archive
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.upkeep.compact import compact
+from iolens.fleet.upkeep.retention import retain
+from iolens.fleet.upkeep.verify import verify
 from iolens.metrics import Dataset
 from jsonschema import Draft202012Validator
 from made_area import Here
@@ -123,15 +128,70 @@ def test_what_is_there_is_not_read_again(area: Path, tmp_path: Path) -> None:
     again = ingest(area, lake)
     assert (again.found, again.ingested, again.known) == (3, 0, 3)
     new = area / "2023/11/9/new.darshan"
-    shutil.copy(next(area.rglob("*.darshan")), new)
+    new.write_bytes(next(area.rglob("*.darshan")).read_bytes() + b"\0")
     assert ingest(area, lake).ingested == 1
+
+
+def jobs(lake: Path) -> list[tuple[int, str]]:
+    with Lake(lake).open() as data:
+        return data.query("SELECT job_id, parse_filename(path) FROM job ORDER BY ALL").fetchall()
+
+
+def test_a_copy_of_a_log_is_no_second_job(area: Path, tmp_path: Path) -> None:
+    """In the batch of its log, in the next scan, and when its job is long gone."""
+    lake = tmp_path / "lake"
+    first = sorted(area.rglob("*.darshan"))[0]
+    shutil.copy(first, area / "in-the-batch.darshan")
+    done = ingest(area, lake)
+    assert (done.found, done.ingested, done.known) == (4, 3, 1)
+    before = jobs(lake)
+    shutil.copy(first, area / "later.darshan")
+    (area / "new.darshan").write_bytes(first.read_bytes() + b"\0")
+    (area / "bad.darshan").write_bytes(b"no log")
+    done = ingest(area, lake)
+    assert (done.found, done.ingested, done.known, done.quarantined) == (7, 1, 5, 1)
+    assert ingest(area, lake).known == 7
+    assert len(jobs(lake)) == len(before) + 1
+    retain(Lake(lake), jobs=date(2100, 1, 1))
+    shutil.copy(first, area / "much-later.darshan")
+    done = ingest(area, lake)
+    assert (done.ingested, done.known, jobs(lake)) == (0, 8, [])
+
+
+def test_a_moved_log_stays_one_job_with_its_new_path(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingest(area, lake)
+    for log in sorted(area.rglob("*.darshan"))[:2]:
+        log.rename(log.with_name(f"moved-{log.name}"))
+    done = ingest(area, lake)
+    assert (done.ingested, done.replaced, done.known) == (2, 2, 1)
+    assert sorted(name.startswith("moved-") for _, name in jobs(lake)) == [False, True, True]
+    assert ingest(area, lake).known == 3
+    with Lake(lake).open() as data:
+        assert data.rows("SELECT sum(writes)::BIGINT AS n FROM posix") == [{"n": 3 * (1 + 2 + 3)}]
+    compact(Lake(lake), keep_hours=0)
+    assert len(jobs(lake)) == 3 and list(verify(Lake(lake))) == []
+
+
+def test_the_name_of_an_archived_log_may_be_used_again(area: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingest(area, lake)
+    log, other = sorted(area.rglob("*.darshan"))[:2]
+    content = other.read_bytes() + b"\0"
+    packed = archive(Lake(lake), tmp_path / "kept", before=date(2100, 1, 1), program=str(BIN), courtesy=0)
+    assert packed.removed == 3
+    log.write_bytes(content)
+    done = ingest(area, lake)
+    assert (done.ingested, done.replaced) == (1, 0)
+    assert len(jobs(lake)) == 4 and list(verify(Lake(lake))) == []
+    assert ingest(area, lake).known == 1
 
 
 def test_a_log_that_is_written_again_replaces_what_was(area: Path, tmp_path: Path) -> None:
     lake = tmp_path / "ann's lake"
     ingest(area, lake)
     one, other = sorted(area.rglob("*.darshan"))[:2]
-    one.write_bytes(other.read_bytes())
+    one.write_bytes(other.read_bytes() + b"\0")
     done = ingest(area, lake)
     assert (done.ingested, done.replaced, done.known) == (1, 1, 2)
     with Lake(lake).open() as data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -26,6 +27,7 @@ from iolens.fleet.upkeep.recompute import recompute
 from iolens.fleet.upkeep.retention import retain
 from iolens.fleet.upkeep.verify import verify
 from made_area import LOGS, Here, fill, whole
+from places import ROOT
 
 IOLENS = Path(sys.executable).parent / "iolens"
 KILLS = int(os.environ.get("FLEET_KILLS", "2"))
@@ -281,11 +283,136 @@ def test_a_full_disk_is_told_and_what_is_in_the_lake_stays_whole(area: Path, sma
     command = [IOLENS, "fleet", "ingest", area, "--lake", lake, "--no-rules", "--jobs", "1"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
-    assert "cannot write the lake" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.stderr == (
+        f"iolens: {lake}: cannot write the lake; what is in it is whole: No space left on device\n"
+    )
+    assert _strays(lake) == set()
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     assert list(verify(Lake(lake))) == []
     fill(area, lake)
     whole(lake)
+
+
+def _strays(lake: Path) -> set[Path]:
+    """Files that no table has."""
+    tables = [Lake(lake).table(name) for name in Lake(lake).names()]
+    known = {Path(table.path(file)) for table in tables for file in table.files()}
+    return set(lake.rglob("*.parquet")) - known - set(lake.rglob("*.checkpoint.parquet"))
+
+
+def test_an_ingest_that_watches_goes_on_when_the_disk_has_room_again(area: Path, small_disk: Path) -> None:
+    lake = small_disk / "lake"
+    (small_disk / "other").write_bytes(bytes(96 << 10))
+    command = [
+        IOLENS,
+        "fleet",
+        "ingest",
+        area,
+        "--lake",
+        lake,
+        "--no-rules",
+        "--jobs",
+        "1",
+        "--watch",
+        "0.2s",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout and watching.stderr
+        assert "No space left on device" in watching.stderr.readline()
+        subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+        told = watching.stdout.readline()
+        before = len(list(Path(f"/proc/{watching.pid}/task").iterdir()))
+        for number in range(3):
+            shutil.copy(next(area.iterdir()), area / f"more{number}.darshan")
+            (area / f"more{number}.darshan").open("ab").write(bytes(number + 1))
+            while "1 ingested" not in watching.stdout.readline():
+                pass
+        threads = len(list(Path(f"/proc/{watching.pid}/task").iterdir()))
+        watching.kill()
+    assert f"{LOGS} found, {LOGS} ingested" in told
+    assert threads <= before + 1
+
+
+def test_a_full_disk_leaves_nothing_of_a_compaction(area: Path, small_disk: Path) -> None:
+    lake = small_disk / "lake"
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    fill(area, lake, logs=9)
+    size = sum(path.stat().st_size for path in small_disk.rglob("*"))
+    subprocess.run(["mount", "-o", f"remount,size={size // 1024 + 512}k", small_disk], check=True)
+    with contextlib.suppress(OSError), (small_disk / "other").open("wb", buffering=0) as other:
+        while other.write(bytes(4096)):
+            pass
+    command = [IOLENS, "fleet", "compact", "--lake", lake]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 3 and done.stderr.endswith(": No space left on device\n"), done.stderr
+    assert done.stderr.startswith(f"iolens: {lake}") and len(done.stderr.splitlines()) == 1
+    (small_disk / "other").unlink()
+    assert _strays(lake) == set()
+    whole(lake)
+    assert compact(Lake(lake), keep_hours=0).removed > 0
+    whole(lake)
+
+
+def test_files_of_a_compaction_that_was_ended_are_removed_after_a_day(area: Path, tmp_path: Path) -> None:
+    lake = Lake.create(tmp_path / "lake")
+    fill(area, lake.path)
+    folder = next((lake.path / "posix").glob("day=*"))
+    strays = [folder / f"c{'0' * 32}.12345678-0.parquet", folder / f"c{'1' * 32}.12345678-0.parquet"]
+    for path in strays:
+        path.write_bytes(b"PAR1")
+    for path in folder.glob("*.parquet"):
+        os.utime(path, (0, 0))
+    os.utime(strays[0])
+    assert compact(lake).dropped == 1
+    assert [path.exists() for path in strays] == [True, False]
+    whole(lake.path)
+
+
+def test_a_compacted_lake_does_not_grow(area: Path, tmp_path: Path) -> None:
+    lake = Lake.create(tmp_path / "lake")
+    fill(area, lake.path, logs=9)
+    assert compact(lake, keep_hours=0).removed > 0
+    files = set(lake.path.rglob("*"))
+    done = compact(lake, keep_hours=0)
+    assert (done.merged, done.made, done.removed, set(lake.path.rglob("*"))) == (0, 0, 0, files)
+
+
+def test_the_guides_back_up_is_whole_whatever_comes_meanwhile(area: Path, tmp_path: Path) -> None:
+    """Its lines, with an ingest and a compaction between the first copy and the second, then an archive, and a loss."""
+    text = (ROOT / "docs/guide/fleet-backup.md").read_text()
+    blocks = re.findall(r"```\n(.*?)```", text, re.S)
+    (copy_job, copy_rest), (copy_back, _, unpack, _) = (block.splitlines() for block in blocks[1:])
+
+    def run(line: str) -> None:
+        line = line.replace("/data", str(tmp_path)).replace("/backup", str(tmp_path / "backup"))
+        subprocess.run(["bash", "-ec", line], check=True, capture_output=True)
+
+    lake, kept, later = tmp_path / "lake", tmp_path / "backup/lake", tmp_path / "later"
+    kept.mkdir(parents=True)
+    later.mkdir()
+    for log in sorted(area.iterdir())[20:]:
+        log.rename(later / log.name)
+    fill(area, lake, rules=True)
+    run(copy_job)
+    for log in later.iterdir():
+        log.rename(area / log.name)
+    fill(area, lake, rules=True)
+    compact(Lake(lake))
+    run(copy_rest)
+    whole(kept, 20)
+    asked = "SELECT count(DISTINCT log) AS n FROM metric"
+    with Lake(kept).open() as data:
+        assert data.rows(asked) == [{"n": 20}]
+    archive(Lake(lake), lake / "logs", before=date(2100, 1, 1), program=str(IOLENS), courtesy=0)
+    (lake / "logs").rename(tmp_path / "archives")
+    shutil.rmtree(lake)
+    run(copy_back)
+    (tmp_path / "archives").rename(lake / "logs")
+    run(unpack)
+    fill(area, lake, rules=True)
+    whole(lake)
+    with Lake(lake).open() as data:
+        assert data.rows(asked) == [{"n": LOGS}]
 
 
 def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(area: Path) -> None:

@@ -238,8 +238,8 @@ def test_a_webhook_gets_json_by_its_schema_and_a_signature(
     assert headers["Idempotency-Key"] == said["id"] and headers["Content-Type"] == "application/json"
     assert headers["X-Iolens-Signature"] == "sha256=" + hmac.new(b"key", content, hashlib.sha256).hexdigest()
     (one,) = said["findings"]
-    assert (one["job_id"], one["time_lost"], one["start"]) == (4711, 38.2, "2013-01-05T10:00:00")
-    assert one["evidence"][0]["rows"] == [["/a", None, "2013-01-05 10:00:00"]]
+    assert (one["job_id"], one["time_lost"], one["start"]) == (4711, 38.2, "2013-01-05T10:00:00Z")
+    assert one["evidence"][0]["rows"] == [["/a", None, "2013-01-05T10:00:00Z"]]
 
 
 @pytest.mark.parametrize("code", [302, 400, 404, 429, 500, 503])

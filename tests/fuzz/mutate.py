@@ -52,7 +52,7 @@ COMMANDS: list[tuple[str, tuple[int, ...]]] = [
     ("merge -o NEW LOG GOOD", (0, 3, 4)),
     ("merge --keep-ranks -o NEW LOG", (0, 3, 4)),
     ("convert LOG NEW", (0, 3, 4)),
-    ("convert --anonymize key LOG NEW", (0, 3, 4)),
+    ("convert --anonymize LOG NEW", (0, 3, 4)),
     ("convert --bzip2 LOG NEW", (0, 3, 4)),
 ]
 ABSURD = [0, 1, -1, 1 << 31, 1 << 32, (1 << 63) - 1, -(1 << 63), 1 << 40, 0x7FF8000000000000]

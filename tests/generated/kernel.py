@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -139,12 +138,6 @@ class Process:
     @property
     def table(self) -> Table:
         return self.threads[0].table
-
-    def held_twice(self) -> list[Description]:
-        """What several of its descriptors have."""
-        tables = {id(thread.table): thread.table for thread in self.threads.values()}.values()
-        held = Counter(description for table in tables for description in table.at.values())
-        return [description for description, n in held.items() if n > 1]
 
 
 def pieces(path: str) -> list[str]:

@@ -123,8 +123,6 @@ class Model:
                 return description, None
             defined(not description.name.gone(), "found by its name after it was removed")
             image.names[description] = description.name.path()
-        for name in (image.names[description], description.name.path()):
-            image.use(description, name)
         return description, image.posix_of(image.names[description])
 
     def counted(self, thread: Thread, fd: int, *names: str) -> Description:

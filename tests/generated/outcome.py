@@ -29,8 +29,8 @@ class Ran:
     records: list[Counters] = field(default_factory=list)
     pipes: list[dict[str, int]] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
-    marks: list[set[tuple[str, str]]] = field(default_factory=list)
-    """Of each rank: records, and what happened to them after which a known fault may show."""
+    marks: list[set[str]] = field(default_factory=list)
+    """Of each rank: what happened after which a known fault may show."""
 
 
 def in_order(lines: Sequence[str]) -> list[str]:
@@ -53,7 +53,7 @@ def expected(program: Sequence[Op], alignment: int) -> Ran:
         ran.records.append(_counters(image))
         ran.pipes.append({name: image.pipes[name] for name in PIPE_COUNTS})
         ran.ended.append(image.ended)
-        ran.marks.append({(below(name, HOME), what) for name, what in image.marks})
+        ran.marks.append(image.marks)
     return ran
 
 

@@ -122,10 +122,8 @@ class Image:
     """The last byte read and written through each of them."""
     hidden: set[object] = field(default_factory=set)
     """Descriptions that belong to streams: descriptors nobody has asked for."""
-    suspects: dict[object, set[str]] = field(default_factory=dict)
-    """What happened to a description after which a known fault may show."""
-    marks: set[tuple[str, str]] = field(default_factory=set)
-    """Records that such a description belongs to, and what happened."""
+    marks: set[str] = field(default_factory=set)
+    """What happened after which a known fault may show."""
     ended: str = ""
 
     def posix_of(self, name: str) -> Posix:
@@ -137,20 +135,10 @@ class Image:
     def last_of(self, description: object) -> dict[str, int]:
         return self.last.setdefault(description, {"read": 0, "write": 0})
 
-    def suspect(self, description: object, what: str) -> None:
-        self.suspects.setdefault(description, set()).add(what)
-
-    def use(self, description: object, name: str) -> None:
-        self.marks.update((name, what) for what in self.suspects.get(description, ()))
-
     def forked(self) -> Image:
-        suspects = {description: set(what) for description, what in self.suspects.items()}
-        child = Image(self.alignment, names=dict(self.names), hidden=set(self.hidden), suspects=suspects)
-        child.marks = {(name, what) for name, what in self.marks if not name}
-        return child
+        return Image(self.alignment, names=dict(self.names), hidden=set(self.hidden), marks=set(self.marks))
 
     def forget(self, description: object) -> None:
         self.names.pop(description, None)
         self.last.pop(description, None)
         self.hidden.discard(description)
-        self.suspects.pop(description, None)

@@ -93,10 +93,7 @@ def rename(m: Model, t: Thread, source: str, target: str) -> Result:
         below = any(old.above(thread.place.folder) for thread in process.threads.values())
         absolute = source.startswith("@") and target.startswith("@")
         if below and not (absolute and process is t.process):
-            process.image.marks.add(("", "working directory renamed"))
-        for description in process.held_twice():
-            if description.name and old.above(description.name):
-                process.image.suspect(description, "renamed between two descriptors")
+            process.image.marks.add("working directory renamed")
     del old.folder.inode.entries[old.text]
     old.folder, old.text = folder, new_last
     folder.inode.entries[new_last] = old

@@ -201,7 +201,6 @@ def _take(m: Model, t: Thread, stream: Stream, size: int) -> bytes:
 def _moved(t: Thread, stream: Stream, kind: str, at: int, size: int) -> None:
     record = _record(t, stream)
     if record:
-        t.process.image.use(stream.description, record.name)
         record.access(kind, at, size)
 
 

@@ -27,6 +27,8 @@ GENERATED = {
     "written.h": "format/base",
     "dictionary_words.h": "format/encoding",
     "instead_thresholds.h": "cli/summary",
+    "late_ranks_thresholds.h": "cli/summary",
+    "pipe_waits_thresholds.h": "cli/summary",
 }
 
 # The rooms within a room, lowest first: each includes itself and those before it. The folder itself stands on top, but
@@ -79,7 +81,7 @@ MODULE_KNOWS = {
     "stdio": ["posix"],  # a stream has a descriptor
     "apmpi": ["mpiio"],  # a Wait completes requests of both
     "async": ["posix"],  # a request reads and writes files
-    "socket": ["posix"],  # a message brings descriptors
+    "socket": ["posix"],  # a message carries descriptors
     "process": ["async", "posix"],  # syscall() moves data, too
 }
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -86,3 +89,27 @@ def test_pages_and_messages_name_the_actor(root: Path) -> None:
             texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', source.read_text())
             found += [f"{source.relative_to(root)}: {word}" for text in texts for word in VAGUE.findall(text)]
     assert not found, "\n" + "\n".join(found)
+
+
+READER = """#include <fcntl.h>
+#include <unistd.h>
+int main(int n, char **words) { return read(open(words[0], O_RDONLY), &n, 1) != 1; }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb")
+def test_the_debugger_stops_where_contributing_says(
+    root: Path, compile_program: Callable[[str], Path], preload: Path, tmp_path: Path
+) -> None:
+    block = re.search(
+        r"^export IOLENS.*?^gdb -ex .*?(?=^```$)", (root / "CONTRIBUTING.md").read_text(), re.M | re.S
+    )
+    assert block
+    command = block[0].replace("LOGPATH=/tmp", f"LOGPATH={tmp_path}").replace("gdb ", "gdb -batch ")
+    command = command.replace(" run ", " run -ex backtrace ").replace(
+        "./program", str(compile_program(READER))
+    )
+    done = subprocess.run(
+        command, shell=True, cwd=root, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert re.search(r"^#0 +read \(fd=3, .*modules/posix/wrap\.c", done.stdout, re.MULTILINE), done.stdout

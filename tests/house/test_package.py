@@ -80,6 +80,47 @@ def bare(tmp_path: Path) -> Path:
     return packages
 
 
+def test_a_clone_s_program_finds_the_library_for_static_programs(tmp_path: Path) -> None:
+    bin, linked = tmp_path / ".venv" / "bin", tmp_path / "build" / "runtime" / "linked"
+    bin.mkdir(parents=True)
+    shutil.copy(Path(sysconfig.get_path("scripts")) / "iolens", bin)
+    ask = [bin / "iolens", "config", "--static-ldflags"]
+    done = subprocess.run(ask, capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "`make install PREFIX=DIR` installs it" in done.stderr
+    linked.mkdir(parents=True)
+    (linked / "libiolens.a").touch()
+    done = subprocess.run(ask, capture_output=True, text=True, check=False)
+    assert done.stdout == f"-Wl,@{linked}/iolens.wrap {linked}/libiolens.a\n"
+
+
+def test_extras_are_installed_by_a_command_for_this_installation(
+    root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No index has iolens: a name as iolens[fleet] would find nothing."""
+    from iolens import extras
+
+    pip = f"{sys.executable} -m pip install"
+    required = [
+        "all>=1",
+        "new>=1,<2; extra == 'fleet'",
+        "old; python_version >= '9.1' and extra == \"fleet\"",
+    ]
+    monkeypatch.setattr(extras, "requires", lambda name: required)
+    assert extras.install_command("fleet") == f"{pip} 'new>=1,<2'"
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "iolens" / "extras.py"))
+    assert extras.install_command("fleet") == f"{pip} --target {tmp_path.resolve()} 'new>=1,<2'"
+    required.pop(1)
+    assert str(extras.lacks("a lake", "deltalake", "fleet")) == "a lake needs deltalake: Python 9.1 or later"
+    monkeypatch.undo()
+    named = set()
+    for source in (root / "python" / "iolens").rglob("*.py"):
+        text = source.read_text()
+        assert "pip install 'iolens" not in text, source
+        named |= set(re.findall(r"""raise lacks\(.*"(\w+)"\)""", text))
+    assert named == {"fleet", "mcp", "notebook", "pdf", "portal", "postgres", "spark"}
+    assert all(extras.install_command(name) for name in named), "each is in pyproject.toml"
+
+
 def test_what_is_missing_is_named_with_the_command_that_brings_it(bare: Path) -> None:
     bin = bare.parents[2] / "bin"
 

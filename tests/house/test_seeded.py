@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,3 +51,13 @@ def test_every_room_has_a_fault(root: Path) -> None:
     tried = {fault.room for fault in read()}
     assert tried & set(WITHOUT) == set(), "rooms that are listed as without a fault have one"
     assert tried | set(WITHOUT) == rooms(root)
+
+
+def test_each_fault_names_tests_of_the_quick_tier(root: Path) -> None:
+    named = [fault.tests.partition(" -k ") for fault in read()]
+    paths = {path for files, _, _ in named for path in files.split()}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--tier", "quick", *sorted(paths)]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
+    for files, _, word in named:
+        for path in files.split():
+            assert any(test.startswith(path) and word in test for test in listed), f"{path} -k '{word}'"

@@ -49,6 +49,7 @@ def test_a_running_program_goes_on_and_has_its_log(change: str, tmp_path: Path, 
                 **os.environ,
                 "LD_PRELOAD": str(library),
                 "IOLENS_ENABLE_NONMPI": "1",
+                "IOLENS_ABANDONED": "keep",  # stores of others are none of its logs
                 "IOLENS_LOGPATH": str(logs),
             },
             cwd=tmp_path,

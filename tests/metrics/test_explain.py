@@ -72,13 +72,25 @@ def test_a_threshold_stands_once(root: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="days: the unit is none of ms"):
         parse("x", header + limit.replace("ms", "days") + "SELECT 1")
 
-    # The estimate of `iolens run`, in C, has its numbers from the same lines.
-    metric, made = root / "python" / "iolens" / "metrics" / "sql" / "instead.sql", tmp_path / "made.h"
-    subprocess.run([sys.executable, root / "tools" / "thresholds.py", metric, made], check=True)
+
+@pytest.mark.parametrize(
+    ("metric", "count", "sources"),
+    [
+        ("instead", 23, ["instead", "used"]),
+        ("late_ranks", 3, ["digest_estimate"]),
+        ("pipe_waits", 3, ["digest_pipes"]),
+    ],
+)
+def test_the_verdict_has_the_metric_s_thresholds(
+    root: Path, tmp_path: Path, metric: str, count: int, sources: list[str]
+) -> None:
+    """What `iolens run` says in C has its numbers from the same lines."""
+    sql, made = root / "python" / "iolens" / "metrics" / "sql" / f"{metric}.sql", tmp_path / "made.h"
+    subprocess.run([sys.executable, root / "tools" / "thresholds.py", sql, made], check=True)
     defined = {
         words[1]: float(words[2]) for line in made.read_text().splitlines()[1:] if (words := line.split())
     }
-    assert defined == {f"INSTEAD_{name.upper()}": value for name, value in thresholds("instead").items()}
-    assert (len(defined), defined["INSTEAD_AHEAD"], defined["INSTEAD_FASTEST"]) == (19, 65536, 1e10)
-    sources = "".join((root / "cli" / "summary" / name).read_text() for name in ("instead.c", "used.c"))
-    assert [name for name in defined if not re.search(rf"\b{name}\b", sources)] == []
+    named = {f"{metric.upper()}_{name.upper()}": value for name, value in thresholds(metric).items()}
+    assert defined == named and len(defined) == count
+    text = "".join((root / "cli" / "summary" / f"{name}.c").read_text() for name in sources)
+    assert [name for name in defined if not re.search(rf"\b{name}\b", text)] == []

@@ -60,10 +60,11 @@ def test_a_copy_of_a_descriptor_is_no_open(observe: Observe, tmp_path: Path) -> 
     """Three opens and five copies: Darshan's counter has 8, everything that iolens shows as opens 3."""
     (tmp_path / "a").write_bytes(b"x")
     program = (
-        "import os, sys; fds = [os.open(sys.argv[1], os.O_RDONLY) for _ in range(3)]; "
+        "import os, sys, iolens.live as live; before = live.snapshot(); "
+        "fds = [os.open(sys.argv[1], os.O_RDONLY) for _ in range(3)]; "
         "[os.dup(fds[0]) for _ in range(4)]; os.dup2(fds[1], 100); "
-        "import iolens.live as live; now = live.snapshot(); "
-        "print([c[0] for (m, i), c in now.counts.items() if now.name(i) == sys.argv[1]])"
+        "now = live.snapshot(); "
+        "print([c[0] for (m, i), c in now.since(before).items() if now.name(i) == sys.argv[1]])"
     )
     ran = observe([sys.executable, "-c", program, tmp_path / "a"])
     assert ran.done.stdout == b"[3]\n"

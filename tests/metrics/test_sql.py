@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
+import sys
+import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 from here import Run, in_this_process
-from iolens.metrics import MODULES, SECTIONS
+from iolens.metrics import MODULES, SECTIONS, Dataset
+from iolens.metrics.columns import DESCRIBED, columns_of, described_tables
+from made_log import Make
 
 
 @pytest.fixture
@@ -39,11 +45,61 @@ def test_the_same_rows_in_all_forms(sql: Run) -> None:
     assert lines[:3] == ["row 1", "  interface  mpiio", "  bytes      8398304"]
 
 
+def test_times_have_a_zone_wherever_the_user_is(iolens: Path, tmp_path: Path) -> None:
+    start = int(time.time()) - 27 * 3600
+    log = Make(tmp_path)(posix=[{"id": 1, "opens": 1}], start=start, end=start + 10)
+    statement = "select start, start > now() - interval '1 day' as late from job"
+    command = [iolens, "sql", log, statement, "--format"]
+    there = {**os.environ, "TZ": "America/Chicago"}
+    said = [
+        subprocess.run([*command, form], env=there, capture_output=True, text=True, check=True).stdout
+        for form in ("json", "csv", "table", "lines")
+    ]
+    written = f"{datetime.fromtimestamp(start, timezone.utc):%Y-%m-%dT%H:%M:%S}Z"
+    assert json.loads(said[0]) == [{"start": written, "late": False}]
+    assert all(written in text for text in said)
+
+
+def test_record_ids_are_texts_in_json(run_iolens: Run, tmp_path: Path) -> None:
+    ids = [5, 2**53 + 1, 2**64 - 3]
+    log = Make(tmp_path)(posix=[{"id": id, "opens": 1} for id in ids])
+    statement = f"select id, {2**53} as n, {2**53 + 1} as more from posix order by id"
+    rows = json.loads(run_iolens(["sql", log, statement, "--format", "json"]).stdout)
+    assert rows == [{"id": str(id), "n": 2**53, "more": str(2**53 + 1)} for id in ids]
+    done = run_iolens(["sql", log, f"select id from posix where id = '{ids[2]}'", "--format", "csv"])
+    assert done.stdout.split() == ["id", str(ids[2])], "what was copied is found"
+
+
 def test_tables_can_be_listed(sql: Run) -> None:
     rows = json.loads(sql("show tables", "--format", "json").stdout)
     assert {row["name"] for row in rows} >= {*MODULES, *SECTIONS, "job", "file", "record", "name"}
     columns = json.loads(sql("describe file", "--format", "json").stdout)
     assert {"name", "bytes_read", "total_time"} <= {row["column_name"] for row in columns}
+
+
+def test_every_column_is_described(run_iolens: Run, corpus: Path) -> None:
+    with Dataset(corpus / "logs" / "ior-hdf5.darshan", every_column=True) as data:
+        for table in described_tables():
+            there = [row["column_name"] for row in data.rows(f'DESCRIBE "{table}"')]
+            assert there == [column.name for column in columns_of(table)], table
+            if table in DESCRIBED:
+                assert all(column.doc for column in columns_of(table)), table
+    rows = json.loads(run_iolens(["sql", "--describe", "file", "posix", "--format", "json"]).stdout)
+    assert [row for row in rows if row["column"] == "bytes_read"] == [
+        {"table": "file", "column": "bytes_read", "unit": "bytes", "meaning": "by these calls"},
+        {"table": "posix", "column": "bytes_read", "unit": "bytes", "meaning": "Bytes read."},
+    ]
+    assert {
+        row["table"] for row in json.loads(run_iolens(["sql", "--describe", "--format", "json"]).stdout)
+    } == {*DESCRIBED}
+    done = run_iolens(["sql", "--describe", "fiel"])
+    assert done.returncode == 2 and 'unknown table "fiel": did you mean file' in done.stderr
+
+
+def test_the_page_of_tables_is_made_of_the_same(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "tables.md"
+    subprocess.run([sys.executable, root / "tools" / "tablepage.py", page], check=True)
+    assert page.read_text() == (root / "docs" / "reference" / "tables.md").read_text()
 
 
 def test_all_counters_are_there(sql: Run) -> None:

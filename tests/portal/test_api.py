@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -15,7 +16,7 @@ import pytest
 import uvicorn
 from iolens.error import IolensError
 from iolens.portal.access.site import Site
-from iolens.portal.client import Client
+from iolens.portal.client import CUT, Client
 from iolens.portal.web.application import Portal
 from iolens.portal.web.openapi import PATHS, document
 from iolens.portal.web.routes import ROUTES
@@ -77,6 +78,7 @@ def test_rows_are_ones_own_in_every_form(visit: Visit, token: Callable[[str], st
         assert arrow.headers["content-type"] == ARROW
         table = pyarrow.ipc.open_stream(io.BytesIO(arrow.content)).read_all()
         assert table.column_names == list(rows[0])
+        assert {row["start"][-1] for row in rows} == {"Z"} and table.schema.field("start").type.tz == "UTC"
         assert table.column("job_id").to_pylist() == [row["job_id"] for row in rows]
 
 
@@ -94,6 +96,26 @@ def test_sql_in_every_form(visit: Visit, token: Callable[[str], str]) -> None:
     assert visit("bob", "/api/v1/sql", "POST", json=body).status_code == 403, (
         "a browser of a header's needs its mark"
     )
+
+
+def test_rows_that_are_left_out_are_told_in_every_form(
+    visit: Visit, token: Callable[[str], str], portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portal, "site", replace(portal.site, limits=replace(portal.site.limits, rows=3)))
+    headers = {"Authorization": f"Bearer {token('alice')}"}
+    described = document("https://portal.example.org")["paths"]["/api/v1/sql"]["post"]["responses"]["200"]
+    for most, there in ((3, 3), (4, 3)):
+        body = {"statement": f"SELECT log FROM job LIMIT {most}"}
+        cut = "3" if most > there else None
+        answer = visit(None, "/api/v1/sql", "POST", headers=headers, json=body)
+        assert (len(answer.json()["rows"]), answer.json()["cut"]) == (there, most > there)
+        Draft202012Validator(described["content"]["application/json"]["schema"]).validate(answer.json())
+        csv = visit(None, "/api/v1/sql", "POST", headers={**headers, "Accept": "text/csv"}, json=body)
+        assert len(csv.text.splitlines()) == there + 1
+        arrow = visit(None, "/api/v1/sql", "POST", headers={**headers, "Accept": ARROW}, json=body)
+        assert pyarrow.ipc.open_stream(arrow.content).read_all().num_rows == there
+        assert [one.headers.get(CUT) for one in (answer, csv, arrow)] == [cut] * 3
+    assert set(described["headers"]) == {CUT}
 
 
 def test_tokens_by_page(visit: Visit, post: Visit, portal: Portal) -> None:
@@ -139,6 +161,16 @@ def test_the_client(address: str, token: Callable[[str], str], logs: dict[int, i
         client.sql("SELECT * FROM secret")
     with pytest.raises(IolensError, match="Who are you"):
         Client(address, "guess").me()
+
+
+def test_the_client_warns_of_rows_that_are_left_out(
+    address: str, token: Callable[[str], str], portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portal, "site", replace(portal.site, limits=replace(portal.site.limits, rows=3)))
+    client = Client(address, token("alice"))
+    for ask in (client.sql, client.arrow):
+        with pytest.warns(UserWarning, match="these are the first 3 rows"):
+            ask("SELECT log FROM job")
 
 
 def test_answers_are_as_described(address: str, token: Callable[[str], str], tmp_path: Path) -> None:

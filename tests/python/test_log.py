@@ -126,6 +126,15 @@ def test_a_selection_of_columns(small_log: bytes) -> None:
     with pytest.raises(iolens.IolensError, match="no column nonsense") as caught:
         pa.table(log["posix"].select(["nonsense"]))
     assert caught.value.exit_code == 2
+    for table in (
+        log.table("posix", columns=["bytes_reed"]),
+        iolens.scan([]).table("posix", columns=["bytes_reed"]),
+    ):
+        with pytest.raises(
+            iolens.IolensError, match=r"no column bytes_reed: did you mean bytes_read\b"
+        ) as caught:
+            list(table.batches())
+        assert caught.value.exit_code == 2
 
 
 def test_tables_of_what_is_not_there(small_log: bytes) -> None:

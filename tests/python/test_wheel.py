@@ -1,15 +1,21 @@
-"""The wheel, in an environment of its own: what somebody has after `pip install`."""
+"""The wheel, in an environment of its own: what a user has after `pip install`."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import os
 import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import iolens
+import places
 import pytest
+from synthetic import OLD, old_log
 
 OFFLINE = ("NewConnectionError", "name resolution", "ConnectTimeout", "No matching distribution")
 
@@ -62,3 +68,29 @@ def test_a_wheel_in_a_fresh_environment(
     assert run(programs / "iolens", "--version") == f"iolens {iolens.__version__}\n"
     assert "POSIX_OPENS" in run(programs / "iolens", "show", log)
     assert "select" in run(programs / "iolens", "sql", "--help").lower()
+
+
+def test_the_portable_wheel_reads_logs_of_every_version(
+    root: Path, run_iolens: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """tools/wheel.py compiles its own zlib and libbz2: gzip was missing once, in which 1.x and 2.x write their logs."""
+    for needed in ("ziglang", "auditwheel"):
+        pytest.importorskip(needed, reason="./bootstrap wheel installs what the portable wheel needs")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    build = [sys.executable, "tools/wheel.py", "--to", str(tmp_path)]
+    subprocess.run(build, cwd=root, env=environment, check=True, timeout=900)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (member,) = (name for name in archive.namelist() if name.endswith("/scripts/iolens"))
+        program = Path(archive.extract(member, tmp_path))
+    program.chmod(0o755)
+    logs = sorted(places.CORPUS.glob("logs/*"))
+    for version, (orders, *_) in OLD.items():
+        plain = old_log(version, orders[0], 1, len)
+        for pack in (gzip.compress, bz2.compress):
+            logs.append(tmp_path / f"{version}-{pack.__module__}")
+            logs[-1].write_bytes(pack(plain))
+    for log in logs:
+        told = subprocess.run([program, "show", log], capture_output=True, check=False)
+        wanted = run_iolens(["show", log], encoding=None, errors=None)
+        assert (told.returncode, told.stdout, told.stderr) == (0, wanted.stdout, wanted.stderr), log.name

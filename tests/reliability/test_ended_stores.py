@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -101,6 +102,135 @@ def test_stores_that_were_made_long_ago(iolens: Path, run_iolens: Run, data: Pat
     assert [row["seen_written"] for row in forked] == ["4000"] * 24
 
 
+# Three processes that ended, and four files more in the directory, upon which it is looked through at once.
+FEW = """
+import os, pathlib, subprocess, time
+session = pathlib.Path(os.environ["IOLENS_SESSION"])
+for n in range(3):
+    subprocess.run(["cat", "data"], stdout=subprocess.DEVNULL)
+marks = [session / f"mark{n}" for n in range(4)]
+for mark in marks:
+    mark.touch()
+until = time.monotonic() + 1
+while not list(session.glob("*.stores")) and time.monotonic() < until:
+    time.sleep(0.05)
+for mark in marks:
+    mark.unlink()
+print(len(list(session.glob("*.store"))), len(list(session.glob("*.stores"))))
+"""
+
+
+def test_few_stores_stay_as_they_are(iolens: Path, data: Path) -> None:
+    """Of 256 KiB and less none is packed."""
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", FEW], data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4 0\n", "")
+
+
+ASLEEP = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+	int got;
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, 0);
+	sigwait(&set, &got);
+	int fd = open("woken", O_CREAT | O_WRONLY, 0600);
+	return write(fd, "0123456789", 10) != 10 || close(fd);
+}
+"""
+
+# In a container with a host name of its own, by a number that is free outside; others end meanwhile, and are packed.
+CONTAINER = """
+import os, pathlib, signal, subprocess, sys, time
+session = pathlib.Path(os.environ["IOLENS_SESSION"])
+number = next(n for n in range(30000, 2000, -1) if not os.path.exists(f"/proc/{n}"))
+inside = f"hostname elsewhere; echo {number - 1} > /proc/sys/kernel/ns_last_pid; {sys.argv[1]} & wait"
+container = subprocess.Popen(["unshare", "-u", "-p", "-f", "sh", "-c", inside])
+def stores():
+    return list(session.glob(f"elsewhere.{number}.*.store"))
+while not stores():
+    time.sleep(0.01)
+def packed():
+    return b"".join(bundle.read_bytes() for bundle in session.glob("*.stores")).count(b"iolstor1")
+while packed() < 8:
+    subprocess.run(["cat", "data"], stdout=subprocess.DEVNULL)
+print(len(stores()))
+for name in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    if name.read_bytes() == sys.argv[1].encode() + b"\\0":
+        os.kill(int(name.parent.name), signal.SIGUSR1)
+container.wait()
+"""
+
+
+def test_a_process_asleep_in_a_container_keeps_its_store(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """It has nothing mapped, and cannot be looked up: whether it lives is not known."""
+    asleep = compile_program(ASLEEP)
+    done = own_shm([iolens, "run", "-q", "-o", "log", "--", "python3", "-c", CONTAINER, asleep], data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    (row,) = processes(run_iolens, data / "log", asleep.name)
+    assert (row["seen_written"], row["ended"]) == ("10", "exit")
+
+
+TWICE = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+	int got, fd = open("made", O_CREAT | O_WRONLY, 0600);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, 0);
+	if (write(fd, "0123456789", 10) != 10)
+		return 1;
+	sigwait(&set, &got);
+	return write(fd, "0123456789", 10) != 10 || close(fd);
+}
+"""
+
+# `iolens run` is killed alone while its command lives, by another host name.
+LEFT = """
+import os, pathlib, signal, subprocess, sys, time
+iolens, program = sys.argv[1:]
+inside = f"hostname elsewhere; exec {program}"
+run = subprocess.Popen([iolens, "run", "-q", "-o", "log", "--", "unshare", "-u", "sh", "-c", inside])
+made = pathlib.Path("made")
+while not made.exists() or made.stat().st_size < 10:
+    time.sleep(0.01)
+run.kill()
+run.wait()
+def recover():
+    return subprocess.run([iolens, "recover"], capture_output=True, text=True)
+early = recover()
+print(early.returncode, "still run" in early.stderr, len(list(pathlib.Path("/dev/shm").glob("iolens-*"))))
+for name in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    if name.read_bytes() == program.encode() + b"\\0":
+        os.kill(int(name.parent.name), signal.SIGUSR1)
+while made.stat().st_size < 20:
+    time.sleep(0.01)
+while (late := recover()).returncode == 4:
+    time.sleep(0.01)
+print(late.returncode, late.stderr, len(list(pathlib.Path("/dev/shm").iterdir())))
+"""
+
+
+def test_a_living_process_of_another_host_name_keeps_its_session(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    program = compile_program(TWICE)
+    done = own_shm(["python3", "-c", LEFT, iolens, program], data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4 True 1\n0  0\n", "")
+    (row,) = processes(run_iolens, data / "log", program.name)
+    assert row["seen_written"] == "20"
+
+
 def kill_in_the_middle(iolens: Path, place: Path, least: int) -> None:
     """`iolens run` alone; its command ends by itself."""
     step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
@@ -130,6 +260,46 @@ def test_a_killed_run_loses_no_process(least: int, iolens: Path, run_iolens: Run
     assert {row["seen_read"] for row in cats} == {"10"}
     assert list((data / "sessions").iterdir()) == []
     assert not list(data.glob(".iolens-*"))
+
+
+# `iolens run` is killed where it calls a function for the N-th time. Its command goes on; what is left becomes the log.
+PACKED = 220
+KILLED_AT = f"""
+import pathlib, re, subprocess, sys, time
+iolens, function, nth = sys.argv[1:]
+step = "subprocess.run(['cat', 'data'], stdout=open('out', 'a'))"
+script = "import subprocess\\nfor n in range({PACKED}):\\n    " + step
+command = [iolens, "run", "-q", "-o", "log", "--", "python3", "-c", script]
+orders = ["set breakpoint pending on", f"break {{function}}", f"ignore 1 {{int(nth) - 1}}", "run", "kill"]
+debugger = ["gdb", "-q", "-batch", *(word for order in orders for word in ("-ex", order)), "--args", *command]
+stopped = subprocess.run(debugger, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+assert re.search(r"Breakpoint 1, (\\w+_)?" + function, stopped), stopped
+while pathlib.Path("out").stat().st_size < {PACKED} * 10:
+    time.sleep(0.01)
+while (done := subprocess.run([iolens, "recover"], capture_output=True, text=True)).returncode == 4:
+    time.sleep(0.01)
+print(done.returncode, done.stderr, *pathlib.Path("/dev/shm").iterdir())
+"""
+
+# In an entry of the bundle; before a packed store, what a bundle on the disk has, and their link are removed or made.
+STEPS = {
+    "entry": ("pwrite64", 2),
+    "packed": ("unlinkat", 30),
+    "moved": ("ftruncate64", 1),
+    "link": ("symlink", 1),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_between_two_steps(step: str, iolens: Path, run_iolens: Run, data: Path) -> None:
+    if not shutil.which("gdb"):
+        pytest.skip("no gdb")
+    function, nth = STEPS[step]
+    done = own_shm(["python3", "-c", KILLED_AT, iolens, function, nth], data, size="128m")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 \n", "")
+    cats = processes(run_iolens, data / "log", "/cat")
+    assert len(cats) == PACKED
+    assert {row["seen_read"] for row in cats} == {"10"}
 
 
 CROWD = r"""
@@ -218,3 +388,39 @@ def test_many_living_processes_leave_room_and_are_named(
     (lost,) = [row for row in tables["unobserved"] if row["reason"] == "no_store"]
     assert 120 < len(children) < 400
     assert len(children) + int(lost["count"]) == 600
+
+
+FULL = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+/* Files by the last descriptor that there is. */
+int main(void)
+{
+	int last = 0;
+	char name[32];
+	for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;)
+		last = fd;
+	close(last);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		int fd = open(name, O_RDWR | O_CREAT, 0600);
+		if (fd != last || write(fd, "0123456789", 10) != 10 || close(fd) || unlink(name))
+			return 1;
+	}
+	return 0;
+}
+"""
+
+
+def test_a_process_without_a_descriptor_has_its_share(
+    iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """What the other stores take cannot be asked: each counts as much as its own."""
+    program = compile_program(FULL)
+    script = 'ulimit -n 30 && exec "$@"'
+    command = [iolens, "run", "-q", "-o", "log", "--", "sh", "-c", script, "sh", program]
+    done = own_shm(command, data, size="24m")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = shown.records(run_iolens(["show", "--base", data / "log"]).stdout)
+    assert len([row for row in rows.values() if row.get("POSIX_BYTES_WRITTEN") == "10"]) == 1000

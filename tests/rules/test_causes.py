@@ -50,6 +50,33 @@ def test_aggregators_are_not_ranks_with_more_files_of_their_own(tmp_path: Path) 
     assert not {"write_imbalance", "serial_io"} & found_in(job, tmp_path).keys()
 
 
+@pytest.mark.parametrize(("size", "severity"), [(800, "low"), (600, "low"), (80, "high")])
+def test_chunks_that_are_decoded_once_are_of_low_severity(tmp_path: Path, size: int, severity: str) -> None:
+    """800 MiB are read of a file of so many MiB: to decode a chunk once is what compression costs."""
+    job = Job(nprocs=1, run_time=100)
+    values = {"reads": 8000, "bytes_read": 8000 * MiB, "read_time": 60.0}
+    job.add("h5d", "/scratch/x.h5:/a", 0, file_rec_id=job.name("/scratch/x.h5"), **values)
+    job.posix("/scratch/x.h5", 0, read={MiB: 800}, read_time=5.0, max_byte_read=size * MiB - 1)
+    found = found_in(job, tmp_path)["hdf5_library_time"]
+    assert found.severity == severity and found.time_lost == pytest.approx(55.0)
+
+
+def test_a_stream_that_is_opened_for_each_line_is_reopened(tmp_path: Path) -> None:
+    """cat(file =, append = TRUE) of R: 2 s of opens and closes, which are no flushes, and 4 s of flushes."""
+    values = {"opens": 5000, "writes": 10_000, "flushes": 10_000, "bytes_written": 30_000}
+    job = Job(nprocs=1).add("stdio", "/scratch/log", 0, write_time=4.0, meta_time=2.0, **values)
+    rows = [
+        operation(0, "flush", 10_000, 4.0),
+        operation(0, "open", 5000, 1.2),
+        operation(0, "close", 5000, 0.8),
+    ]
+    job.section("operation", *({**row, "interface": "stdio"} for row in rows))
+    found = found_in(job.posix("/scratch/other", 0, read={MiB: 1}), tmp_path)
+    assert found["stdio_flushes"].time_lost == pytest.approx(4.0)
+    # A third of what two accesses to each open take, too.
+    assert found["reopened_files"].time_lost == pytest.approx(2.0 + 4.0 / 3, rel=1e-3)
+
+
 def test_a_file_of_several_ranks_is_nobodys_own(tmp_path: Path) -> None:
     job = Job().posix("/scratch/a", 0, read={MiB: 800}, read_time=40.0).posix("/scratch/a", 1, read={MiB: 1})
     assert "read_imbalance" not in found_in(job, tmp_path)

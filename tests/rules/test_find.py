@@ -190,10 +190,11 @@ def test_numbers_and_capitals_in_sentences() -> None:
     [
         (100, 26, "high"),
         (100, 24, "medium"),
-        (100, 4, "low"),
+        (100, 11, "medium"),
+        (100, 9, "low"),
         (3, 2, "high"),
         (2, 0.9, "medium"),
-        (2, 0.11, "medium"),
+        (1, 0.11, "medium"),
         (1, 0.09, "low"),
     ],
 )

@@ -159,7 +159,7 @@ def test_anonymized_logs_keep_places_and_no_names(
         [program, "r", "a", "w", "b", "r", "c", "r", "d"], cwd=tmp_path, options=("-q", "--trace")
     ).log
     new = tmp_path / "new.darshan"
-    assert run_iolens(["convert", "--anonymize", "k", log, new]).returncode == 0
+    assert run_iolens(["convert", "--anonymize", log, new]).returncode == 0
     old_rows, rows = site_rows(text(run_iolens, log)), site_rows(text(run_iolens, new))
     assert sorted(row["offset"] for row in rows) == sorted(row["offset"] for row in old_rows)
     for field in ("module", "build_id"):
@@ -194,7 +194,7 @@ def test_an_anonymized_part_has_the_places_of_its_files(
 ) -> None:
     log = observe([program, "r", "a", "w", "b", "r", "c"], cwd=tmp_path).log
     new = tmp_path / "new.darshan"
-    done = run_iolens(["convert", "--anonymize", "k", "--name", "*/a", log, new])
+    done = run_iolens(["convert", "--anonymize", "--name", "*/a", log, new])
     assert done.returncode == 0, done.stderr
     shows = text(run_iolens, new)
     (place,) = opened(shows).values()
@@ -209,6 +209,6 @@ def test_a_merged_log_can_be_anonymized(
     logs = [observe([program, "r", name], cwd=tmp_path).log for name in "ab"]
     merged, new = tmp_path / "merged.darshan", tmp_path / "new.darshan"
     assert run_iolens(["merge", "-o", merged, *logs]).returncode == 0
-    done = run_iolens(["convert", "--anonymize", "k", merged, new])
+    done = run_iolens(["convert", "--anonymize", merged, new])
     assert done.returncode == 0, done.stderr
     assert len(site_rows(text(run_iolens, new))) == 1

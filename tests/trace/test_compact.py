@@ -157,7 +157,7 @@ def test_a_part_of_it(observe: Observe, tmp_path: Path, iolens: Path) -> None:
 
 def test_anonymized(observe: Observe, tmp_path: Path, iolens: Path) -> None:
     log = run(observe, tmp_path, "compact").log
-    hidden = convert(iolens, log, tmp_path / "hidden.darshan", "--anonymize", "a passphrase")
+    hidden = convert(iolens, log, tmp_path / "hidden.darshan", "--anonymize")
     hosts = {line.split()[-1] for line in lines(iolens, hidden) if line.startswith("# DXT, rank: ")}
     assert len(hosts) == 1 and os.uname().nodename not in hosts
     found = traced.accesses(traced.segments(hidden))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,16 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from injected import Case
 
-HEAD = [
-    "cause",
-    "first finding",
-    "of its twin",
-    "seconds in I/O, without the cause",
-    "saving predicted",
-    "measured",
-    "Drishti",
-    "of the twin",
-]
+HEAD = ["cause", "first finding", "seconds in I/O", "without it", "predicted", "saved", "Drishti"]
 BEGIN, END = "<!-- make truth: begin -->", "<!-- make truth: end -->"
 
 
@@ -27,21 +20,29 @@ def seconds(value: float) -> str:
 
 
 def row(case: Case) -> str:
-    cause, bad, twin = case.cause, case.bad, case.twin
-    gain = f"{seconds(case.gain[0])} to {seconds(case.gain[1])}" if case.gain else "-"
-    saved = "not here" if case.predicted is None else seconds(case.saved)
+    cause, bad = case.cause, case.bad
+    saved = "-" if case.predicted is None else seconds(case.saved)
     cells = [
         cause.label,
         (bad.first or "none") + ("" if case.named else " (wrong)"),
-        twin.first or "-",
-        f"{seconds(bad.io_time)}, {seconds(case.fixed.io_time)}",
-        gain,
+        seconds(bad.io_time),
+        seconds(case.fixed.io_time),
+        "–".join(map(seconds, case.gain)) if case.gain else "-",
         saved + (" (wrong)" if case.predicted is False else ""),
     ]
-    if bad.triggers and twin.triggers:
-        hit = [code for code in bad.triggers.codes if code in cause.drishti]
-        cells += [" ".join(hit) or "-", " ".join(twin.triggers.critical) or "-"]
+    if bad.triggers and case.twin.triggers:
+        cells.append(" ".join(code for code in bad.triggers.codes if code in cause.drishti) or "-")
     return f"| {' | '.join(cells)} |"
+
+
+def twins(cases: Sequence[Case]) -> str:
+    """What the twins have, that have nothing to find: findings, and critical triggers of Drishti by code."""
+    found = [f"{case.cause.label}: {case.twin.first}" for case in cases if case.twin.first]
+    said = f"Twins with a finding of high or medium severity: {'; '.join(found) or 'none'}."
+    codes = Counter(code for case in cases if case.twin.triggers for code in case.twin.triggers.critical)
+    if codes:
+        said += f" Critical triggers of Drishti in twins: {', '.join(f'{c} in {n}' for c, n in codes.most_common())}."
+    return textwrap.fill(said, 119)
 
 
 def drishti_score(cases: Sequence[Case]) -> tuple[float, float] | None:
@@ -77,5 +78,5 @@ def put(page: Path, cases: Sequence[Case], score: tuple[float, float], took: str
     width = len(row(cases[0]).split("|")) - 2
     head = f"| {' | '.join(HEAD[:width])} |\n|{'---|' * width}"
     body = "\n".join(row(case) for case in cases)
-    sums = "\n\n".join([*total(cases, score).splitlines(), took])
+    sums = "\n\n".join([*total(cases, score).splitlines(), twins(cases), took])
     page.write_text(f"{before}{BEGIN}\n{head}\n{body}\n\n{sums}\n{END}{after}", encoding="utf-8")

@@ -87,6 +87,7 @@ def test_the_page_gets_the_table(tmp_path: Path) -> None:
     table.put(page, cases, injected.score(cases), "3 runs")
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert f"| {one.label} | {one.rules[0]} | - | 1.5, 0.6 | 0.5 to 1.0 | 0.9 |" in text
+    assert f"| {one.label} | {one.rules[0]} | 1.5 | 0.6 | 0.5–1.0 | 0.9 |" in text
     assert "precision 1.00, recall 1.00 of 1 causes; 1 of 1 savings" in text and "3 runs" in text
+    assert "severity: none." in text
     assert injected.score([injected.Case(one, good, bad, good)]) == (0.0, 0.0)

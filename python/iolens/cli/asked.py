@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import click
 
 from iolens.cli.command import print_rows, to_json
+from iolens.shown import clean
 
 if TYPE_CHECKING:
     from iolens.fleet.saved_queries import Answer, ResultColumn
@@ -89,7 +90,7 @@ def _print_table(answer: Answer) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in answer.query.columns:
-        table.add_column(column.name, justify="right" if column.unit else "left", overflow="fold")
+        table.add_column(clean(column.name), justify="right" if column.unit else "left", overflow="fold")
     for row in answer.rows:
         table.add_row(*map(_cell, row, answer.query.columns))
     # Not a terminal: as wide as it needs to be, for grep and awk.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import datetime
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +19,9 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from iolens.error import OK, UNREADABLE, USAGE, IolensError
+from iolens.shown import clean, say, say_traceback
+from iolens.values import iso, plain
+from iolens.whole import whole
 
 __all__ = [
     "FORMATS",
@@ -112,7 +114,7 @@ def iolens() -> None:
 
 def warn(text: str) -> None:
     """One line on standard error."""
-    print(f"iolens: {text}", file=sys.stderr)
+    say(f"iolens: {text}", sys.stderr)
 
 
 def keep_private(logs: Iterable[str]) -> None:
@@ -132,15 +134,8 @@ def save(output: str, content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
-    path = Path(output)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with whole(Path(output)) as part:
         part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise OSError(error.errno, error.strerror, output) from error
 
 
 def fail(text: str, code: int) -> NoReturn:
@@ -168,11 +163,16 @@ def main() -> NoReturn:
 
         print("\n".join(option_lines(command_names(), iolens)))
         sys.exit(OK)
+    sys.excepthook = lambda kind, error, trace: say_traceback(error)
     try:
         if sys.argv[1:2] == ["lake-logs"]:  # from the native command line
             from iolens.cli.lake_logs import run
 
             sys.exit(run(sys.argv[2], sys.argv[3], sys.argv[4:]))
+        if sys.argv[1:2] == ["anonymization-key"]:  # from it, too
+            from iolens.cli.anonymization_key import run as print_key
+
+            sys.exit(print_key(sys.argv[2], sys.argv[3]))
         row = _row(sys.argv)
         with progress(row):
             code = iolens.main(prog_name="iolens", standalone_mode=False)
@@ -210,43 +210,45 @@ def main() -> NoReturn:
 _UNUSUAL = re.compile(r"[^\n -~]")
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, (datetime.datetime, datetime.date)):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
-
-
-def to_json(value: Any) -> str:
-    """JSON as every command prints it: what JSON has no number for is null, times are ISO 8601.
+def to_json(value: Any, *, in_a_line: bool = False) -> str:
+    """JSON as every command prints it, of values as ``plain`` has them.
 
     What a terminal would obey, and bytes of names that are not UTF-8, stand as escapes.
     """
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
-    return _UNUSUAL.sub(lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
+    text = json.dumps(plain(value), indent=None if in_a_line else 2, ensure_ascii=False)
+    return _UNUSUAL.sub(lambda c: c[0] if c[0].isprintable() else _in_json(c[0]), text)
+
+
+def _in_json(character: str) -> str:
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def _for_terminal(value: Any) -> Any:
+    """A cell of CSV: a file or a program gets its exact bytes."""
+    cell = plain(value)
+    return clean(cell) if isinstance(cell, str) else cell
 
 
 def _text(value: Any) -> str:
-    from iolens.rules.text import clean
-
     if value is None:
         return "-"
+    if isinstance(value, datetime):
+        return iso(value)
     return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
-    """Rows on standard output, as a table for people, JSON (an array of objects) or CSV."""
+    """Rows on standard output, as a table for people, JSON (an array of objects) or CSV.
+
+    Only CSV that does not go to a terminal has the exact bytes of names.
+    """
     if form == "json":
         print(to_json([dict(zip(names, row)) for row in rows]))
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([_plain(v) for v in row] for row in rows)
+        cell = _for_terminal if sys.stdout.isatty() else plain
+        writer.writerow(map(cell, names))
+        writer.writerows(map(cell, row) for row in rows)
     else:
         from rich import box
         from rich.console import Console
@@ -256,7 +258,7 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -
         listed = list(rows)
         for number, name in enumerate(names):
             numeric = any(isinstance(row[number], (int, float)) for row in listed)
-            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+            table.add_column(clean(name), justify="right" if numeric else "left", overflow="fold")
         for row in listed:
             table.add_row(*(_text(v) for v in row))
         # Not a terminal: as wide as it needs to be, for grep and awk.

@@ -88,7 +88,7 @@ def _written(result: Comparison, form: str, everything: bool) -> str:
 @click.option(
     "--html",
     metavar="FILE",
-    help="Also write a page with box plots and a table of files that can be sorted and searched; - prints it instead.",
+    help="Also write a page with box plots and a sortable table of files; - prints it instead.",
 )
 @click.option(
     "--format",
@@ -111,9 +111,9 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
 ) -> int:
     """Compares runs with the first one: what differs, by how much, and in which files.
 
-    Files are matched by their role: out.0007 of one run corresponds to out.0008 of another. Repeated runs of one
-    configuration form a group (--group old='old/*.darshan' --group new='new/*.darshan'): then means are compared, and
-    Welch's test tells real changes from chance.
+    Files are matched by role: out.0007 of one run corresponds to out.0008 of another. Repeated runs of one
+    configuration form a group (--group old='old/*.darshan' --group new='new/*.darshan'): means are compared, and
+    Welch's test tells changes from chance.
     """
     from iolens.compare import Group, Limits, parse_substitution
     from iolens.compare import compare as compare_groups

@@ -72,9 +72,9 @@ def _rule(name: str, as_json: bool) -> bool:
 @click.argument("metric", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def explain(metric: str | None, as_json: bool) -> None:
-    """What METRIC is: definition, unit, source, caveats, and its SQL. Without METRIC: a list of all metrics, by topic.
+    """What METRIC is: definition, unit, source, caveats, SQL. Without METRIC: all metrics by topic.
 
-    METRIC may also be the name of a rule, or Drishti's code for it: what it looks at, its thresholds and its advice.
+    METRIC may also be a rule, or Drishti's code for it: what it looks at, thresholds, advice.
     """
     if metric and metric not in metrics() and _rule(metric, as_json):
         return

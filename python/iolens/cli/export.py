@@ -8,6 +8,7 @@ import click
 
 from iolens.cli.command import Command, keep_private, warn
 from iolens.error import OK, PARTIAL, USAGE, IolensError
+from iolens.shown import say
 
 COMMAND = Command(
     group="transform",
@@ -83,7 +84,7 @@ def export(logs: tuple[str, ...], to: str, form: str, tables: tuple[str, ...], f
         else:
             written = list(write_tables(data, folder, form, tables))
         for path in written:
-            print(path)
+            say(str(path))
         for problem in data.problems:
             warn(str(problem))
         return PARTIAL if data.problems else OK

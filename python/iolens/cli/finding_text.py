@@ -100,7 +100,9 @@ def finding_lines(
     if instead:
         yield from (*_wrapped(instead, width, ""), "")
     if not every:
-        little = [one for one in short if one.severity == "low" and (one.share or LITTLE) < LITTLE]
+        little = [
+            one for one in short if one.severity == "low" and one.share is not None and one.share < LITTLE
+        ]
         short = [one for one in short if one not in little]
         found = [one for one in found if one not in little]
     for one in found:

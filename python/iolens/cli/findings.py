@@ -14,6 +14,7 @@ import click
 
 from iolens.cli.command import Command, print_rows, to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
+from iolens.shown import clean
 
 if TYPE_CHECKING:
     from iolens.metrics import Dataset
@@ -82,7 +83,7 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
 def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
     """By log: a sentence on what the time goes into where it is not I/O; is it more than an I/O worth a look?"""
     from iolens.rules.instead import instead, is_more, is_most
-    from iolens.rules.load import SEVERITY
+    from iolens.rules.load import LOOK
 
     jobs = {row["log"]: row for row in data.metric("headline") if row["run_time"]}
     said: dict[int, tuple[str, bool]] = {}
@@ -90,8 +91,9 @@ def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
         if row["log"] not in jobs:
             continue
         run_time, spent = jobs[row["log"]]["run_time"], jobs[row["log"]]["io_time"] or 0.0
+        spent -= row["late_wait"]
         text = instead(row, run_time)
-        if text and spent >= SEVERITY["medium"].default * run_time:
+        if text and spent >= LOOK * run_time:
             if is_more(row, run_time, spent):
                 said[row["log"]] = f"Something else takes more time than I/O: {text}.", True
         elif text:
@@ -117,7 +119,7 @@ def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every:
         others = _instead(data)
         for number, path in enumerate(paths):
             if len(paths) > 1:
-                click.secho(f"{path}\n", bold=True, color=color)
+                click.secho(f"{clean(path)}\n", bold=True, color=color)
             of_log = [f for f in found if f.log == number]
             said, more = others.get(number, ("", False))
             if not more and (verbose or any(f.severity in ("high", "medium") for f in of_log)):

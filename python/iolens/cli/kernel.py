@@ -14,6 +14,7 @@ import click
 
 from iolens.cli.command import Command
 from iolens.error import USAGE, IolensError
+from iolens.extras import lacks
 
 COMMAND = Command(
     group="observe",
@@ -60,7 +61,7 @@ def kernel() -> None:
 def install(name: str, title: str, prefix: str | None, sys_prefix: bool, logs: str | None) -> None:
     """Registers the kernel with Jupyter: this Python, under iolens run."""
     if not find_spec("ipykernel"):
-        raise IolensError("a kernel needs ipykernel in this Python: pip install ipykernel", exit_code=USAGE)
+        raise lacks("a kernel", "ipykernel", "notebook")
     from jupyter_client.kernelspec import KernelSpecManager
 
     folder = Path(logs or _logs()).absolute()

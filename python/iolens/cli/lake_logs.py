@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from iolens.cli.command import warn
 from iolens.error import USAGE, IolensError
+from iolens.extras import lacks
+from iolens.program import run_in_place
+from iolens.rules.text import counted
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.fleet.archive import Source
@@ -30,13 +34,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> int:
             else argument
             for argument in arguments
         ]
-        # What ends this process ends the command, and copies of logs are removed.
-        child = subprocess.Popen([program, command, *given])
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, frame: child.send_signal(number))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells the command itself
-        code = child.wait()
-    return code if code >= 0 else 128 - code
+        return run_in_place([program, command, *given])  # copies of logs are removed after it
 
 
 def _path(named: str, stack: ExitStack) -> str:
@@ -54,7 +52,7 @@ def _path(named: str, stack: ExitStack) -> str:
         from iolens.fleet import Lake
         from iolens.fleet.archive import extracted, sources
     except ModuleNotFoundError as error:
-        raise IolensError("a lake needs deltalake: pip install 'iolens[fleet]'", exit_code=USAGE) from error
+        raise lacks("a lake", "deltalake", "fleet") from error
     lake = Lake(folder)
     with lake.open() as data:
         rows = sources(data, f"j.{'log' if found['log'] else 'job_id'} = ?", [int(found["number"])])
@@ -62,19 +60,20 @@ def _path(named: str, stack: ExitStack) -> str:
         what = "log" if found["log"] else "job"
         raise IolensError(f"no {what} {found['number']} in the lake", folder, exit_code=USAGE)
     if len(rows) > 1:
-        raise IolensError(_choice(rows, found["lake"]), named, exit_code=USAGE)
+        warn(f"{named}: the job has {counted(len(rows), 'log')}; name one:")
+        for line in _choice(rows, found["lake"]):
+            say(line, sys.stderr)
+        sys.exit(USAGE)
     return stack.enter_context(extracted(lake, rows))[0]
 
 
-def _choice(rows: Sequence[Source], lake: str | None) -> str:
+def _choice(rows: Sequence[Source], lake: str | None) -> list[str]:
     """One of these, each as it is to be named."""
-    from iolens.rules.text import clean, counted
-
     before = f"lake:{lake}:" if lake else "lake:"
     lines = []
     for row in rows[:_SHOWN]:
         start = f"{row.start:%Y-%m-%d %H:%M:%S}" if row.start else "unknown start"
-        lines.append(f"  {before}log={row.log}  {start}  {clean(row.user)}  {clean(row.application)}")
+        lines.append(f"  {before}log={row.log}  {start}  {row.user}  {row.application}")
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more: iolens fleet job ID lists them")
-    return "\n".join([f"the job has {counted(len(rows), 'log')}; name one:", *lines])
+    return lines

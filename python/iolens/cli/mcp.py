@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 
 import click
 
 from iolens.cli.command import Command
 from iolens.cli.usage import FiniteRange
-from iolens.error import USAGE, IolensError
+from iolens.extras import lacks
 
 COMMAND = Command(
     group="explain",
@@ -41,12 +40,8 @@ def mcp(places: tuple[str, ...], seconds: float, memory: str, rows: int) -> None
     Assistants may read LOG and the logs in DIR, and nothing else: summary, findings with their evidence and SQL,
     files, comparison, explanations, and SQL that can reach neither files nor the network. Nothing is written.
     """
-    if sys.version_info < (3, 10):
-        raise IolensError("mcp needs Python 3.10 or later, as the MCP SDK does", exit_code=USAGE)
     if not find_spec("mcp") or not find_spec("mcp.server.mcpserver"):
-        raise IolensError(
-            "this needs the MCP SDK, version 2, in this Python: pip install 'mcp>=2,<3'", exit_code=USAGE
-        )
+        raise lacks("mcp", "the MCP SDK, version 2", "mcp")
     from iolens.assistant import Limits, Logs, server
 
     server(Logs(places, Limits(seconds, memory, rows))).run("stdio")

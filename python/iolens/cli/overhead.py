@@ -64,7 +64,7 @@ def _own_command() -> str:
     show_default=True,
     type=click.IntRange(min=2),
     metavar="RUNS",
-    help="How often it runs with, and how often without.",
+    help="Runs of each kind.",
 )
 @click.option(
     "--warmup",
@@ -72,7 +72,7 @@ def _own_command() -> str:
     show_default=True,
     type=click.IntRange(min=0),
     metavar="RUNS",
-    help="Runs of each kind before, which do not count.",
+    help="Runs of each kind before, not counted.",
 )
 @click.option(
     "--setup", metavar="SHELL", help="A shell command before each run, not measured: 'rm -rf out; sync'."
@@ -83,7 +83,7 @@ def _own_command() -> str:
     "--fail-above",
     type=FiniteRange(0),
     metavar="PERCENT",
-    help="Exit with 1 if observing is proven to cost more of the run time.",
+    help="Exit with 1 if observing provably costs more of the run time.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Every number, as JSON (iolens schema overhead).")
 def overhead(  # noqa: PLR0913, PLR0917 -- one per option
@@ -96,7 +96,7 @@ def overhead(  # noqa: PLR0913, PLR0917 -- one per option
     fail_above: float | None,
     as_json: bool,
 ) -> int:
-    """What iolens costs COMMAND: it runs with and without, in turn, and the run times are compared.
+    """What iolens costs COMMAND: runs it with and without, in turn, and compares run times.
 
     Prints means, deviations, Welch's t-test, the 95 % confidence interval of the difference, and a verdict. The logs of
     the observed runs are removed. Standard input is empty.

@@ -14,6 +14,7 @@ import click
 from iolens.cli.command import STDOUT, Command, keep_private, save, to_json, warn
 from iolens.error import PARTIAL, USAGE, IolensError
 from iolens.program import native
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.report import Document
@@ -58,7 +59,7 @@ def _logs_of_running(jobs: tuple[str, ...], folder: Path) -> tuple[str, ...]:
 def _save(output: str, content: bytes) -> None:
     save(output, content)
     if output != STDOUT:
-        print(output)
+        say(output)
 
 
 def _write(document: Document, logs: tuple[str, ...], form: str, output: str | None) -> None:

@@ -16,10 +16,10 @@ COMMAND = Command(
 @click.command()
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
-    """The JSON Schema of what a command prints with --json. Without NAME: a list of all schemas.
+    """The JSON Schema of what a command prints with --json. Without NAME: all schemas.
 
-    "schema" in the output names it and its version. Additions keep the version; anything removed, or changed in
-    meaning, makes a new one.
+    "schema" in the output names it and its version. Additions keep the version; removals and changes
+    of meaning make a new one.
     """
     from iolens.schemas import load, names, read
 

@@ -13,6 +13,7 @@ import click
 from iolens.cli.command import STDOUT, Command
 from iolens.cli.usage import FiniteRange
 from iolens.error import OK, USAGE, IolensError
+from iolens.extras import lacks
 
 if TYPE_CHECKING:
     from iolens.portal.access.site import Site
@@ -32,7 +33,7 @@ _NEEDED_FOR_OIDC = ("authlib", "httpx2")
 def _check_installed(needed: tuple[str, ...] = _NEEDED) -> None:
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
-        raise IolensError(f"needs {', '.join(missing)}: pip install 'iolens[portal]'", exit_code=USAGE)
+        raise lacks("serve", ", ".join(missing), "portal")
 
 
 def _person() -> str:
@@ -76,7 +77,7 @@ def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
     metavar="SECONDS",
     help="How often to look for new jobs.",
 )
-@click.option("--memory", default="2GB", show_default=True, help="For reading the lake when it has grown.")
+@click.option("--memory", default="2GB", show_default=True, help="Memory for reading a grown lake.")
 @click.option("--audit", metavar="FILE", help="A line of JSON for each request.")
 @click.pass_context
 def serve(  # noqa: PLR0913, PLR0917
@@ -92,7 +93,7 @@ def serve(  # noqa: PLR0913, PLR0917
     """A lake as pages in a browser, and as an API.
 
     Without --site it is for you alone: it listens on this machine only, and prints an address that lets you in once.
-    With --site everybody sees their own jobs, and staff all of them. Needs iolens[portal].
+    With --site users see their own jobs, and staff all jobs. Names the packages that it lacks.
     """
     if context.invoked_subcommand is not None:
         return OK
@@ -111,11 +112,11 @@ def serve(  # noqa: PLR0913, PLR0917
 @click.option("--site", required=True, metavar="FILE", help="Settings of the site.")
 @click.option("--user", required=True, metavar="NAME", help="Whose token it is.")
 @click.option(
-    "--days", default=90, show_default=True, type=click.IntRange(1, 366), help="How long it counts."
+    "--days", default=90, show_default=True, type=click.IntRange(1, 366), help="Days until it expires."
 )
 @click.option("--label", default="made by command", metavar="TEXT", help="What it is for.")
 def token(site: str, user: str, days: int, label: str) -> int:
-    """Makes a token of the API for a user, and prints it: it is stored as a hash only."""
+    """Makes and prints an API token for a user; only its hash is stored."""
     _check_installed()
     from iolens.portal.access.sessions import State
     from iolens.portal.access.site import read_site

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
 
 from iolens.cli.command import FORMATS, Command, print_rows, warn
 from iolens.error import PARTIAL, USAGE, IolensError
+from iolens.shown import say
+from iolens.values import iso
 
 COMMAND = Command(
     group="explain",
@@ -31,13 +34,12 @@ def _rows(result: Any) -> Iterator[Sequence[Any]]:
 
 def _print_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Rows that are wider than the terminal: a line per column."""
-    from iolens.rules.text import clean
-
     width = max(map(len, names), default=0)
     for number, row in enumerate(rows):
         print(f"{'' if number == 0 else chr(10)}row {number + 1}")
         for name, value in zip(names, row):
-            print(f"  {name:<{width}}  {'-' if value is None else clean(str(value))}")
+            text = iso(value) if isinstance(value, datetime) else value
+            say(f"  {name:<{width}}  {'-' if value is None else text}")
 
 
 def _too_wide(names: Sequence[str]) -> bool:
@@ -50,7 +52,7 @@ FORM = click.option(
     "form",
     type=click.Choice((*FORMATS, "lines")),
     default="table",
-    help="How to print rows; lines: one line per column, which is what rows too wide for the terminal get.",
+    help="How to print rows; lines: one line per column, the default for rows wider than the terminal.",
 )
 
 
@@ -63,23 +65,41 @@ def print_result(result: Any, form: str) -> None:
         print_rows(names, _rows(result), form)
 
 
+def _describe(tables: Sequence[str], form: str) -> None:
+    from iolens.log.unknown import unknown_text
+    from iolens.metrics.columns import DESCRIBED, columns_of, described_tables
+
+    rows: list[tuple[str, ...]] = []
+    for table in tables or DESCRIBED:
+        if table not in described_tables():
+            raise IolensError(unknown_text("table", table, described_tables()), exit_code=USAGE)
+        rows += [(table, *column) for column in columns_of(table)]
+    print_rows(("table", "column", "unit", "meaning"), rows, "table" if form == "lines" else form)
+
+
 @click.command()
-@click.argument("arguments", nargs=-1, required=True, metavar="LOG... STATEMENT")
+@click.argument("arguments", nargs=-1, metavar="LOG... STATEMENT")
+@click.option(
+    "--describe", is_flag=True, help="The columns of TABLE... (all tables that are no module's) instead."
+)
 @FORM
-def sql(arguments: tuple[str, ...], form: str) -> int:
+def sql(arguments: tuple[str, ...], describe: bool, form: str) -> int:
     """Queries logs in SQL (DuckDB's dialect): iolens sql job.darshan "select name, bytes_read from file".
 
     Tables: job, file, record, name, mount, module, metadata, one per module (posix, mpiio, stdio, ...), one per
     section of the trailer (process, operation, ...), and metric.NAME for every metric. Column log is the number of
-    the log. "show tables" and "describe file" list what there is. A statement can reach neither files nor the
-    network.
+    the log. "show tables" and "describe file" list what there is, `iolens sql --describe file` says what it means.
+    A statement can reach neither files nor the network.
     """
+    if describe:
+        _describe(arguments, form)
+        return 0
     import duckdb
 
     from iolens.export import table_names
     from iolens.metrics import Dataset
 
-    *logs, statement = arguments
+    *logs, statement = arguments or ("",)
     if not logs:
         raise click.UsageError("a log and a statement are needed")
     with Dataset(logs, every_column=True) as data:
@@ -99,6 +119,8 @@ def told(error: Exception, tables: Iterable[str]) -> str:
 
     from iolens.log.unknown import unknown_text
 
+    if "'pytz'" in str(error):
+        return "a result has a time zone of its own: write (...)::TIMESTAMP, which is in UTC"
     lines = [line for line in str(error).splitlines() if line.strip()]
     table = re.search(r"Table with name (\w+) does not exist", lines[0])
     if table:

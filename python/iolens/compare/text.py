@@ -9,6 +9,7 @@ from typing import Any
 from iolens.compare.comparison import Comparison, RoleRow, Row
 from iolens.compare.statistics import Sample
 from iolens.rules.text import counted, general, write
+from iolens.shown import clean
 
 __all__ = ["box_plot", "change", "differing", "quantity", "sentence", "to_plain", "to_text"]
 
@@ -203,7 +204,7 @@ def to_text(comparison: Comparison, *, everything: bool = False, files: int = 12
         if not everything and len(roles) > files:
             lines.append(f"  ... {len(roles) - files} more: --all")
         lines.append("")
-    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+    return "\n".join(clean(line).rstrip() for line in lines).rstrip() + "\n"
 
 
 def to_plain(comparison: Comparison) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from iolens.metrics import Dataset, metrics
+from iolens.shown import clean
+from iolens.whole import whole
 
 __all__ = ["escaped", "lines", "write_openmetrics"]
 
@@ -53,8 +55,8 @@ _FAMILIES = (
 
 def escaped(value: Any) -> str:
     """A label's value, or a help text."""
-    text = str(value).encode("utf-8", "replace").decode("utf-8")
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    lines = str(value).encode("utf-8", "replace").decode("utf-8").split("\n")
+    return "\\n".join(clean(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
 
 
 def _labels(pairs: dict[str, Any]) -> str:
@@ -85,6 +87,6 @@ def lines(data: Dataset) -> Iterator[str]:
 def write_openmetrics(data: Dataset, folder: Path) -> Iterator[Path]:
     """``metrics.txt``, all logs in it."""
     path = folder / "metrics.txt"
-    with path.open("w", encoding="utf-8") as out:
+    with whole(path) as part, part.open("w", encoding="utf-8") as out:
         out.writelines(f"{line}\n" for line in lines(data))
     yield path

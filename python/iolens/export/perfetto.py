@@ -16,6 +16,7 @@ from typing import Any
 from iolens.log.modules import TRACES
 from iolens.metrics import Dataset
 from iolens.metrics.views import TITLES
+from iolens.whole import whole
 
 __all__ = ["events", "write_perfetto"]
 
@@ -138,7 +139,7 @@ def write_perfetto(data: Dataset, folder: Path) -> Iterator[Path]:
         if first is None:
             continue
         path = folder / ("trace.json" if len(data.paths) == 1 else f"trace-{log}.json")
-        with path.open("w", encoding="utf-8") as out:
+        with whole(path) as part, part.open("w", encoding="utf-8") as out:
             out.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
             out.write(json.dumps(first))
             for event in found:

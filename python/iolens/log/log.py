@@ -16,6 +16,7 @@ from iolens.log import _native
 from iolens.log.modules import KNOWN
 from iolens.log.table import BATCH_ROWS, Table, TableSpec
 from iolens.log.unknown import unknown
+from iolens.shown import clean
 
 __all__ = ["Job", "Log", "Module", "Mount", "Names", "TrailerSections", "module_spec", "open"]
 
@@ -230,9 +231,9 @@ class Log:
             ),
         ]
         rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>" for name, value in facts
+            f"<tr><th>{escape(name)}</th><td>{escape(clean(value))}</td></tr>" for name, value in facts
         )
-        return f"<p>{escape(_shown(repr(self)))}</p><table>{rows}</table>"
+        return f"<p>{escape(clean(repr(self)))}</p><table>{rows}</table>"
 
     def __repr__(self) -> str:
         return f"<Log {self.path or 'in memory'}{' (closed)' if self._native is None else ''}>"
@@ -320,11 +321,6 @@ class Log:
         """Has the log data of this module? By key or Darshan's name."""
         words = (word for m in self.modules.values() if m.stored for word in (m.key, m.darshan.lower()))
         return isinstance(module, str) and module.lower() in words
-
-
-def _shown(text: str) -> str:
-    """Text of a log without characters that a page cannot have, or obeys."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def open(source: Path | bytes) -> Log:

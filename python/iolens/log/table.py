@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Callable
 
+from iolens.error import IolensError
 from iolens.log import _native
-from iolens.log.unknown import unknown
+from iolens.log.unknown import near_text, unknown
 
 if TYPE_CHECKING:
     import pandas
@@ -83,7 +84,7 @@ def _pairs(metadata: bytes) -> dict[str, str]:
     texts = []
     for _ in range(2 * count):
         (length,) = struct.unpack_from("=i", metadata, at)
-        texts.append(metadata[at + 4 : at + 4 + length].decode())
+        texts.append(metadata[at + 4 : at + 4 + length].decode("utf-8", "backslashreplace"))
         at += 4 + length
     return dict(zip(texts[::2], texts[1::2]))
 
@@ -161,8 +162,24 @@ class Table:
         self._schema: Schema | None = None
         self._count: int | None = None
 
+    def _stream(self) -> _native.Stream:
+        """Raises IolensError for a column that there is not, with the nearest names."""
+        try:
+            return self._open(self.spec)
+        except IolensError as error:
+            wrong = error.problem.partition("no column ")[2]
+            if not wrong or self.spec.columns is None:
+                raise
+            near = near_text(wrong, self._with(columns=None).schema.names)
+            if not near:
+                raise
+            raise IolensError(f"{error.problem}: {near}", error.path, exit_code=error.exit_code) from None
+
+    def _with(self, columns: tuple[str, ...] | None) -> Table:
+        return Table(self._open, TableSpec(**{**self.spec.__dict__, "columns": columns}))
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._open(self.spec).export()
+        return self._stream().export()
 
     def __arrow_c_schema__(self) -> object:
         return self.schema.__arrow_c_schema__()
@@ -171,16 +188,16 @@ class Table:
     def schema(self) -> Schema:
         """Columns with units, roles and meanings."""
         if self._schema is None:
-            self._schema = Schema(lambda: self._open(self.spec))
+            self._schema = Schema(self._stream)
         return self._schema
 
     def select(self, columns: Iterable[str]) -> Table:
         """The same rows with these columns only, in the order of the table; the others are not decoded."""
-        return Table(self._open, TableSpec(**{**self.spec.__dict__, "columns": tuple(columns)}))
+        return self._with(tuple(columns))
 
     def batches(self) -> Iterator[Batch]:
         """The rows in pieces of at most ``spec.batch_rows``: at any time one of them is in memory."""
-        stream = self._open(self.spec)
+        stream = self._stream()
         while (pair := stream.next()) is not None:
             yield Batch(*pair)
 

@@ -126,6 +126,7 @@ class Dataset:
         self._known = {*source.tables, *_DERIVED}
         self._out_of_range: list[IolensError] = []
         _switch_bar_off(self._connection)
+        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of now(), beside which times stand
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
         self._connection.execute(

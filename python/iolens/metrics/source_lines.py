@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from iolens.shown import clean
+
 __all__ = ["Place", "find_places"]
 
 _LARGEST = 1 << 30
@@ -52,7 +54,7 @@ class Place:
         """``reader (reader.c:8) in libreader.so``, or as much of it as is known."""
         if not self.module:
             return "unknown"
-        name = "".join(c if c.isprintable() else "?" for c in Path(self.module).name)
+        name = clean(Path(self.module).name)
         language = next((language for language, pattern in _LANGUAGES if pattern.match(name)), "")
         if language:
             return f"{language}'s own I/O ({name})"
@@ -86,10 +88,7 @@ def find_places(module: str, build_id: str, addresses: Iterable[int]) -> dict[in
 
 def _printable(place: Place) -> Place:
     """Names in a file may hold anything, terminal's commands included."""
-    function, source = (
-        "".join(c if c.isprintable() else "?" for c in text) for text in (place.function, place.source)
-    )
-    return replace(place, function=function, source=source)
+    return replace(place, function=clean(place.function), source=clean(place.source))
 
 
 def _debug_files(build_id: str) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from iolens.compare.text import box_plot, quantity
 from iolens.overhead.cost import FEW, NARROW, Cost, Measure
 from iolens.overhead.trial import command_text
 from iolens.rules.text import counted, general
+from iolens.shown import clean
 
 __all__ = ["sentence", "to_plain", "to_text"]
 
@@ -107,7 +108,7 @@ def to_text(cost: Cost) -> str:
     ]
     return "\n".join(
         [
-            f"{counted(trial.runs, 'run')} each with and without iolens, in turn: {command_text(trial.command)}",
+            f"{counted(trial.runs, 'run')} each with and without iolens, in turn: {clean(command_text(trial.command))}",
             sentence(cost),
             "",
             *table,

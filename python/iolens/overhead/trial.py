@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +20,8 @@ __all__ = ["Run", "Trial", "command_text"]
 
 _LIBRARY = "libiolens"
 _LAST_LINES = 3
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,7 @@ class Trial:
         run = [self.iolens, "run", "--quiet", "--output", str(log), *self.options, "--"] if observed else []
         with (folder / "errors").open("w+b") as errors:
             started = time.monotonic()
-            child = self._start([*run, *self.command], errors.fileno())
-            status, used = _wait(child)
+            status, used = _run_to_end([*run, *self.command], errors.fileno(), self.shown)
             run_time = time.monotonic() - started
             code = os.waitstatus_to_exitcode(status)
             if code:
@@ -97,37 +98,54 @@ class Trial:
         if done.returncode:
             raise IolensError(f"--setup ended with {done.returncode}: {self.setup}", exit_code=USAGE)
 
-    def _start(self, command: Sequence[str], errors: int) -> subprocess.Popen[bytes]:
-        nowhere = None if self.shown else subprocess.DEVNULL
-        try:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=nowhere,
-                stderr=None if self.shown else errors,
-            )
-        except OSError as error:
-            raise IolensError(f"cannot be started: {error.strerror}", command[0], exit_code=USAGE) from error
-
 
 def command_text(command: Sequence[str]) -> str:
     """A command as a shell takes it."""
     return shlex.join(command)
 
 
-def _wait(child: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
-    """Exit status and usage of the child; if this is interrupted, the child ends, too."""
+def _run_to_end(command: Sequence[str], errors: int, shown: bool) -> tuple[int, resource.struct_rusage]:
+    """Exit status and usage of the command. A stop of this process ends the command too.
+
+    Stops are blocked until the command's number is known: a stop in between would leave it running.
+    """
+    files: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    ]
+    if not shown:
+        files += [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, errors, 2)]
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     try:
-        _, status, used = os.wait4(child.pid, 0)
+        child = os.posix_spawnp(
+            command[0],
+            list(command),
+            os.environ,
+            file_actions=files,
+            setsigmask=before,
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+        )
+    except OSError as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise IolensError(f"cannot be started: {error.strerror}", command[0], exit_code=USAGE) from error
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _, status, used = os.wait4(child, 0)
     except BaseException:
-        child.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(5)
-        child.kill()
-        child.wait()
+        _end(child)
         raise
-    child.returncode = os.waitstatus_to_exitcode(status)
     return status, used
+
+
+def _end(child: int) -> None:
+    """By SIGTERM; by SIGKILL after five seconds."""
+    os.kill(child, signal.SIGTERM)
+    latest = time.monotonic() + _PATIENCE
+    while time.monotonic() < latest:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
 
 def _failure(command: Sequence[str], observed: bool, code: int, errors: bytes) -> IolensError:

@@ -11,6 +11,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
+import warnings
 from typing import Any
 
 from iolens.error import USAGE, IolensError
@@ -18,6 +19,8 @@ from iolens.error import USAGE, IolensError
 __all__ = ["Client"]
 
 ARROW = "application/vnd.apache.arrow.stream"
+CUT = "X-Iolens-Cut"
+"""Header of an answer that has not all rows: how many it has."""
 
 
 class Client:
@@ -44,6 +47,9 @@ class Client:
         try:
             with urllib.request.urlopen(request, timeout=self._timeout) as answer:
                 content: bytes = answer.read()
+                if rows := answer.headers.get(CUT):
+                    text = f"these are the first {int(rows):,} rows: the portal gives no more of a statement"
+                    warnings.warn(text, stacklevel=4)
                 return content
         except urllib.error.HTTPError as error:
             raise IolensError(_told(error), self.url) from None
@@ -81,7 +87,7 @@ class Client:
         return list(self._json(f"queries/{urllib.parse.quote(name, safe='')}", **parameters)["rows"])
 
     def sql(self, statement: str) -> list[dict[str, Any]]:
-        """The rows of a SELECT over what the user may see."""
+        """The rows of a SELECT over what the user may see; a UserWarning says if there are more."""
         return list(self._json("sql", {"statement": statement})["rows"])
 
     def arrow(self, statement: str) -> bytes:

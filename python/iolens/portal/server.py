@@ -18,6 +18,7 @@ from iolens.fleet.tables.lake import Lake
 from iolens.portal.access.site import Site
 from iolens.portal.data.snapshot import Snapshots
 from iolens.portal.web.application import Portal
+from iolens.shown import say
 
 __all__ = ["listen", "serve"]
 
@@ -91,10 +92,10 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
         ),
         portal,
     )
-    print(f"reading {lake} ...", file=sys.stderr, flush=True)
+    say(f"reading {lake} ...", sys.stderr)
     snapshots.start()
     if snapshots.problem:
-        print(f"iolens: {lake}: {snapshots.problem}; it is tried again", file=sys.stderr)
+        say(f"iolens: {lake}: {snapshots.problem}; it is tried again", sys.stderr)
     print(portal.identity.entry if site.person else site.origin, flush=True)
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from iolens.pydarshan.columns import Columns, Record, row_of
 from iolens.pydarshan.names import AUTOPERF, MODULES, PARTS, TRACES, labels
 from iolens.pydarshan.shapes import layout_frame, trace_frame
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.pydarshan.report import DarshanReport
@@ -183,15 +184,15 @@ class DarshanRecordCollection(MutableSequence[Any]):
 
     def info(self, describe: bool = False, plot: bool = False) -> None:
         """Prints what it is."""
-        print(f"Module:       {self.mod}")
-        print(f"Records:      {len(self)}")
-        print(f"Coll. Type:   {self._type}")
-        print(f"Ranks:        { ({r['rank'] for r in self.to_numpy()}) }")
-        print(f"Name Records: { ({r['id'] for r in self.to_numpy()}) }")
+        say(f"Module:       {self.mod}")
+        say(f"Records:      {len(self)}")
+        say(f"Coll. Type:   {self._type}")
+        say(f"Ranks:        { ({r['rank'] for r in self.to_numpy()}) }")
+        say(f"Name Records: { ({r['id'] for r in self.to_numpy()}) }")
         if self.mod in TRACES:
-            print(f"Hostnames:    { ({r['hostname'] for r in self._records}) }")
+            say(f"Hostnames:    { ({r['hostname'] for r in self._records}) }")
             for op in ("read", "write"):
-                print(f"{op.title()} Events: {sum(r[f'{op}_count'] for r in self._records)}")
+                say(f"{op.title()} Events: {sum(r[f'{op}_count'] for r in self._records)}")
         for frame in self._printed(describe, plot):
             if describe:
                 print(frame.describe().transpose().to_string())

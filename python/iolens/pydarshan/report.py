@@ -21,6 +21,7 @@ from iolens.pydarshan.columns import Columns, Record
 from iolens.pydarshan.datatypes.heatmap import Heatmap
 from iolens.pydarshan.names import AUTOPERF, COMPONENT, SPECIAL, TRACES
 from iolens.pydarshan.records import DarshanRecordCollection, plain
+from iolens.shown import say
 
 __all__ = [
     "DarshanRecordCollection",
@@ -431,18 +432,18 @@ class DarshanReport:
     def info(self, metadata: bool = False) -> None:
         """Prints what it is."""
         job = self.metadata.get("job", {})
-        print(f"Filename:       {self.filename}")
-        print(f"Executable:     {self.metadata.get('exe', '')}")
-        print(f"Times:          {self.start_time} to {self.end_time}")
+        say(f"Filename:       {self.filename}")
+        say(f"Executable:     {self.metadata.get('exe', '')}")
+        say(f"Times:          {self.start_time} to {self.end_time}")
         if job:
-            print(f"Run time:       {job['run_time']:.4f} (s)")
-            print(f"Processes:      {job['nprocs']}")
-            print(f"JobID:          {job['jobid']}")
-            print(f"UID:            {job['uid']}")
-            print(f"Modules in Log: {list(self.modules)}")
-        print(f"Loaded Records: { ({mod: len(c) for mod, c in self.records.items()}) }")
-        print(f"Name Records:   {len(self.name_records)}")
-        print(f"Darshan/Hints:  {job.get('metadata', {})}")
-        print(f"DarshanReport:  id({id(self)})")
+            say(f"Run time:       {job['run_time']:.4f} (s)")
+            say(f"Processes:      {job['nprocs']}")
+            say(f"JobID:          {job['jobid']}")
+            say(f"UID:            {job['uid']}")
+            say(f"Modules in Log: {list(self.modules)}")
+        say(f"Loaded Records: { ({mod: len(c) for mod, c in self.records.items()}) }")
+        say(f"Name Records:   {len(self.name_records)}")
+        say(f"Darshan/Hints:  {job.get('metadata', {})}")
+        say(f"DarshanReport:  id({id(self)})")
         for key, value in job.items() if metadata else ():
-            print(f"metadata['job'][{key!r}] = {value}")
+            say(f"metadata['job'][{key!r}] = {value}")

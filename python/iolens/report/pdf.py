@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from iolens.error import USAGE, IolensError
+from iolens.extras import lacks
 from iolens.report import svg, treemap
 from iolens.report.document import (
     Bars,
@@ -155,9 +155,7 @@ def to_pdf(document: Document) -> bytes:
     try:
         import typst
     except ImportError:
-        raise IolensError(
-            "a PDF needs one more package: pip install 'typst>=0.13,<1'", exit_code=USAGE
-        ) from None
+        raise lacks("a PDF", "typst", "pdf") from None
     content = {
         "title": clean(document.title),
         "version": document.version,

@@ -22,6 +22,7 @@ from iolens.report.document import (
     Treemap,
     walk,
 )
+from iolens.whole import whole
 
 __all__ = ["to_plain", "write_csv"]
 
@@ -107,7 +108,7 @@ def write_csv(data: Dataset, document: Document, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     tables = [block for block in walk(document) if isinstance(block, Table)]
     for table in tables:
-        with (folder / f"{table.id}.csv").open("w", encoding="utf-8", newline="") as file:
+        with whole(folder / f"{table.id}.csv") as part, part.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if not table.sql or table.total <= len(table.rows):
                 writer.writerow(column.name for column in table.columns)

@@ -51,7 +51,7 @@ class _Writer:
         self.width = console.width
 
     def line(self, text: str = "", style: str = "") -> None:
-        self.console.print(Text(text, style=style), soft_wrap=True)
+        self.console.print(Text(clean(text), style=style), soft_wrap=True)
 
     def paragraph(self, text: str, indent: str = "", style: str = "") -> None:
         for line in wrap(clean(text), self.width - len(indent)) or [""]:

@@ -83,7 +83,6 @@ def find(  # noqa: PLR0913
             missing = f'message: no column "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
             wrong.append(f"{rule.path}: {missing.splitlines()[0]}")
     found = _worth_saying(found, used.rules.values(), _partly_explained(data))
-    found = _behind_the_first(found, used.rules)
     return Findings(
         sorted(found, key=lambda f: (SEVERITIES.index(f.severity), -(f.time_lost or 0), f.rule, f.log))
     )
@@ -120,27 +119,6 @@ def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int])
         f
         for f in found
         if not _covered(f, of_log[f.log], covering) and (f.severity != "good" or f.log not in partly)
-    ]
-
-
-_SECOND = 0.1
-"""Of what the costliest finding costs: what takes less than that is no cause to look at next to it."""
-
-
-def _behind_the_first(found: list[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """Findings of medium severity that cost less than a tenth of their log's costliest one are low."""
-    most: dict[int, float] = {}
-    for f in found:
-        if f.severity in ("high", "medium"):
-            most[f.log] = max(most.get(f.log, 0.0), f.time_lost or 0.0)
-    return [
-        replace(f, severity="low")
-        if f.severity == "medium"
-        and rules[f.rule].floor == "low"
-        and f.time_lost is not None
-        and f.time_lost < _SECOND * most[f.log]
-        else f
-        for f in found
     ]
 
 
@@ -232,7 +210,7 @@ def _finding(  # noqa: PLR0913, PLR0917
     return Finding(
         rule=rule.id,
         title=rule.title,
-        severity=_severity(rule, lost, share, severity),
+        severity=_severity(rule, row.get("severity_cap") or rule.cap, lost, share, severity),
         log=row["log"],
         message=fill(rule.message, {**values, **shown_values(values, final)}),
         time_lost=lost,
@@ -249,9 +227,12 @@ def _finding(  # noqa: PLR0913, PLR0917
     )
 
 
-def _severity(rule: Rule, lost: float | None, share: float | None, severity: Mapping[str, float]) -> str:
+def _severity(
+    rule: Rule, cap: str, lost: float | None, share: float | None, severity: Mapping[str, float]
+) -> str:
+    """cap: the most severe it may be, of the rule or of this row."""
     level = rule.floor if lost is None or share is None else severity_of(severity, share, lost)
-    place = max(SEVERITIES.index(level), SEVERITIES.index(rule.cap))
+    place = max(SEVERITIES.index(level), SEVERITIES.index(cap))
     return SEVERITIES[min(place, SEVERITIES.index(rule.floor))]
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from iolens.metrics.metric import thresholds
 from iolens.rules.text import counted, write
+from iolens.shown import clean
 
-__all__ = ["instead", "is_more", "is_most"]
+__all__ = ["computes_io", "instead", "is_more", "is_most"]
 
 
 def _threshold(name: str) -> float:
@@ -20,6 +21,8 @@ def _taken(row: dict[str, Any], run_time: float) -> float:
         return float(row["fault_time"])
     if row["kind"] == "waiting":
         return float(row["waited"])
+    if row["kind"] == "late rank":
+        return float(row["late_wait"])
     return float(row["processor"] + row["delay"]) if row["kind"] == "processor" else run_time
 
 
@@ -35,25 +38,45 @@ def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) 
     if not row["kind"] or not run_time:
         return False
     spent = io_time or 0.0
-    if row["kind"] in ("page faults", "waiting"):
+    if row["faulting"] and row["fault_time"] > spent:
+        return True
+    if row["kind"] in ("page faults", "waiting", "late rank"):
         return _taken(row, run_time) > spent
     return 2 * spent < run_time and _taken(row, run_time) > 2 * spent
 
 
+def computes_io(row: dict[str, Any]) -> bool:
+    """Does the process that is longest in I/O compute all the while? Of threads it is not known: one may wait."""
+    return _threshold("always") <= (row["computing"] or 0) <= _threshold("one_processor")
+
+
 def instead(row: dict[str, Any], run_time: float | None) -> str:
     """A row of metric.instead: "" where it says nothing."""
-    kind = row["kind"]
-    if not kind or not run_time:
+    if not row["kind"] or not run_time:
         return ""
+    both = row["faulting"] and row["kind"] != "page faults"
+    return _largest(row, run_time) + (f", and {_faults(row, run_time)}" if both else "")
+
+
+def _faults(row: dict[str, Any], run_time: float) -> str:
+    part = write(min(1.0, row["fault_time"] / run_time), "percent")
+    size = write(row["fault_bytes"], "bytes")
+    return (
+        f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
+    )
+
+
+def _largest(row: dict[str, Any], run_time: float) -> str:
+    kind = row["kind"]
     if kind == "page faults":
-        part, size = (
-            write(min(1.0, row["fault_time"] / run_time), "percent"),
-            write(row["fault_bytes"], "bytes"),
-        )
-        return f"page faults, about {part} of the run: {size} of programs, libraries and mapped files from storage"
+        return _faults(row, run_time)
     if kind == "start of processes":
         each = write(run_time / row["processes"], "seconds")
         return f"the start of {counted(row['processes'], 'process')}, {each} each"
+    if kind == "late rank":
+        part = write(row["late_wait"] / run_time, "percent")
+        ranks = counted(row["others"], "rank")
+        return f"waiting, {part} of the run: {ranks} in MPI-IO for rank {row['late']}, which comes late"
     if kind == "waiting":
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time
@@ -68,4 +91,4 @@ def instead(row: dict[str, Any], run_time: float | None) -> str:
     else:
         text = f"the processors, {busy:.1f} busy on average"
     most = row["programs"] > 1 and (row["program_part"] or 0) >= _threshold("most")
-    return text + (f", most of it in {row['program']}" if most else "")
+    return text + (f", most of it in {clean(row['program'])}" if most else "")

@@ -12,7 +12,7 @@ from typing import Any, Union
 from iolens.error import USAGE, IolensError
 from iolens.rules.rule import Rule, RuleError, Threshold, own_tables, parse, rule_of
 
-__all__ = ["SEVERITY", "Catalog", "load", "severity_of"]
+__all__ = ["LOOK", "SEVERITY", "Catalog", "load", "severity_of"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
@@ -21,7 +21,7 @@ SEVERITY = {
         "high", 0.25, "share of run time", "The share from which the verdict calls I/O a problem."
     ),
     "medium": Threshold(
-        "medium", 0.05, "share of run time", "The share from which the verdict finds I/O worth a look."
+        "medium", 0.10, "share of run time", "The share from which a cause is worth work on the program."
     ),
     "seconds": Threshold(
         "seconds",
@@ -30,7 +30,10 @@ SEVERITY = {
         "What costs less is not of high severity, what costs less than a tenth of it is of low, however short the run.",
     ),
 }
-"""The scale of findings and of the verdict: thresholds that are no rule's, ``severity.NAME`` for users."""
+"""The scale of findings: thresholds that are no rule's, ``severity.NAME`` for users."""
+
+LOOK = 0.05
+"""Of the run time: the verdict finds I/O worth a look from here on, and a problem from that of high on."""
 
 _SECONDS_OF_MEDIUM = 0.1
 """Of those of high: runs of a few seconds have findings of medium severity, too."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from iolens.shown import clean
+
 __all__ = [
     "FORMATS",
     "agree",
@@ -127,13 +129,6 @@ def write(value: Any, unit: str) -> str:
     if isinstance(value, float):
         return general(value, 4)
     return clean(str(value))
-
-
-def clean(text: str) -> str:
-    """Text of a log without what would change how a page or a terminal reads on: control and direction characters."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def fields(template: str) -> list[tuple[str, str]]:

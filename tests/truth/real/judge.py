@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ INSTEAD = {
     "too short": [""],
 }
 BEGIN, END = "<!-- make truth-real: begin -->", "<!-- make truth-real: end -->"
-RULE = f"|{'---|' * 8}"
 RESULTS = ("right", "cause wrong", "not known", "wrong")
 
 
@@ -80,6 +80,7 @@ class Row:
     false: list[str] = field(default_factory=list)
     again: bool = False
     load: float = 0.0
+    cause: str = ""
 
 
 def ask(iolens: str, log: Path) -> Said:
@@ -113,8 +114,8 @@ def false_problems(program: dict[str, Any], said: Said) -> list[str]:
 
 
 def compare(program: dict[str, Any], said: Said) -> tuple[str, str]:
-    """The result and its reason. Page faults from storage are I/O, whichever word the verdict has for them."""
-    share = min(1.0, max(said.share, said.faults))
+    """The result and its reason. Page faults from storage are I/O, besides that of calls."""
+    share = min(1.0, said.share + said.faults)
     if said.level == "unknown":
         return "not known", said.verdict
     if program["verdict"] == "io" and share < CAUSE:
@@ -132,26 +133,53 @@ def compare(program: dict[str, Any], said: Said) -> tuple[str, str]:
 
 def new_row(program: dict[str, Any], reason: str = "") -> Row:
     cold = program.get("cold", False)
-    return Row(program["id"], program["family"], cold, program["verdict"], "skipped", reason)
+    return Row(
+        program["id"], program["family"], cold, program["verdict"], "skipped", reason, cause=program["cause"]
+    )
 
 
 def judged(program: dict[str, Any], known: Row) -> Row:
     """The row again, from what was said: the truth's list of rules may have changed."""
+    known.cause = program["cause"]
     if known.said:
         known.result, known.reason = compare(program, known.said)
         known.false = false_problems(program, known.said)
     return known
 
 
+def in_short(said: str) -> str:
+    """What a reader sees first, without its numbers."""
+    said = re.sub(r"^the start of .*", "the start of processes", re.split(r"[,;:]", said)[0])
+    return said.replace("the processors", "the processor").replace("|", "/")
+
+
 def cells(row: Row) -> str:
-    said = row.said
-    texts = [row.id + (" (cold)" if row.cold else ""), row.expected, row.result]
-    if said:
-        texts += [f"{said.run_time:.2f}", f"{100 * said.share:.0f} %", said.first, " ".join(row.false) or "-"]
-        texts.append("" if said.drishti is None else " ".join(said.drishti) or "-")
-    else:
-        texts += ["-", "-", row.reason, "-", ""]
+    """Of a row that is not right: what was said first, and the expert's cause."""
+    share, said = (f"{100 * row.said.share:.0f} %", row.said.first) if row.said else ("-", row.reason)
+    texts = [row.id, row.expected, row.result, share, in_short(said), row.cause]
     return f"| {' | '.join(text.replace('|', '/') for text in texts)} |"
+
+
+def right_ones(rows: Iterable[Row]) -> Iterator[str]:
+    """A line for each verdict and what a reader sees first: programs with their share of I/O."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.said:
+            key = (row.expected, in_short(row.said.first))
+            groups.setdefault(key, []).append(f"{row.id} ({100 * row.said.share:.0f})")
+    # "io", "mixed", "not" are in the order of the alphabet.
+    for (expected, said), programs in sorted(groups.items(), key=lambda one: (one[0][0], -len(one[1]))):
+        yield f"| {expected} | {said} | {', '.join(programs)} |"
+
+
+def unnamed(rows: Iterable[Row]) -> Iterator[str]:
+    """A line for each rule with findings of weight that the expert does not name."""
+    of: dict[str, list[str]] = {}
+    for row in rows:
+        for rule in row.false:
+            of.setdefault(rule, []).append(row.id)
+    for rule, ids in sorted(of.items(), key=lambda one: -len(one[1])):
+        yield f"* {rule}: {', '.join(ids)}"
 
 
 def totals(rows: Sequence[Row]) -> str:
@@ -168,21 +196,20 @@ def totals(rows: Sequence[Row]) -> str:
     )
 
 
-def drishti(rows: Sequence[Row]) -> str:
-    """How often a critical trigger of Drishti blames I/O, by the expert's verdict; "" where it was not asked."""
+def drishti(rows: Sequence[Row]) -> Iterator[str]:
+    """How often a critical trigger of Drishti blames I/O, by the expert's verdict; nothing where it was not asked."""
     asked = [row for row in rows if row.said and row.said.drishti is not None]
 
     def blamed(expected: str) -> str:
         of = [row for row in asked if row.expected == expected and row.said]
         return f"{sum(bool(row.said and row.said.drishti) for row in of)} of {len(of)}"
 
-    if not asked:
-        return ""
-    return (
-        f"\n\nDrishti read {len(asked)} of these logs. It has a critical trigger for {blamed('io')} programs "
-        f"that are slow because of I/O, {blamed('mixed')} mixed ones, and "
-        f"{blamed('not')} that are slow for other reasons."
-    )
+    if asked:
+        said = (
+            f"Drishti read {len(asked)} of these logs. It has a critical trigger for {blamed('io')} programs that are "
+            f"slow because of I/O, {blamed('mixed')} mixed ones, and {blamed('not')} that are slow for other reasons."
+        )
+        yield from ("", textwrap.fill(said, 119))
 
 
 def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
@@ -190,7 +217,8 @@ def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
     listed: dict[str, list[str]] = {}
     for row in rows:
         if row.result not in RESULTS:
-            listed.setdefault(f"{row.result}, {row.reason}", []).append(row.id)
+            why = textwrap.shorten(f"{row.result}, {row.reason}", 60, placeholder=" ...")
+            listed.setdefault(why, []).append(row.id)
     return listed
 
 
@@ -198,14 +226,33 @@ def put(page: Path, rows: Sequence[Row]) -> None:
     """Between the marks in the page."""
     text = page.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    head = (
-        "| program | expected | result | seconds | in I/O | first cause said | other high, medium | Drishti |"
-    )
-    body = "\n".join(cells(row) for row in rows if row.said and row.result in RESULTS)
-    left = "\n".join(f"* {why}: {', '.join(ids)}" for why, ids in left_out(rows).items())
-    inside = f"{totals(rows)} One run of each.{drishti(rows)}\n\n{head}\n{RULE}\n{body}\n\n"
-    inside += f"Without a result:\n\n{left or '* none'}\n"
-    page.write_text(f"{before}{BEGIN}\n{inside}{END}{after}", encoding="utf-8")
+    run = sorted((r for r in rows if r.said and r.result in RESULTS), key=lambda r: RESULTS.index(r.result))
+    lines = [
+        textwrap.fill(f"{totals(rows)} One run of each.", 119),
+        *drishti(rows),
+        "",
+        "Not right:",
+        "",
+        "| program | expected | result | in I/O | said first | the expert's cause |",
+        "|---|---|---|---|---|---|",
+        *(cells(row) for row in run if row.result != "right"),
+        "",
+        "Right, with the percentage of the run in I/O:",
+        "",
+        "| expected | said first | programs |",
+        "|---|---|---|",
+        *right_ones(row for row in run if row.result == "right"),
+        "",
+        "Findings of high or medium severity that the expert does not name:",
+        "",
+        *(list(unnamed(run)) or ["* none"]),
+        "",
+        "Without a result:",
+        "",
+        *([f"* {why}: {', '.join(ids)}" for why, ids in left_out(rows).items()] or ["* none"]),
+    ]
+    inside = "\n".join(lines)
+    page.write_text(f"{before}{BEGIN}\n{inside}\n{END}{after}", encoding="utf-8")
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

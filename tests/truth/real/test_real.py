@@ -73,6 +73,12 @@ def test_page_faults_from_storage_are_io() -> None:
     )
     assert said.faults == 0.605
     assert judge.compare({**IO, "accept": ["=page faults"]}, said) == ("right", "")
+    both = replace(
+        said, share=0.13, verdict="13 %; it is the processor, busy, and page faults, about 13 % of the run"
+    )
+    assert judge.compare({**IO, "accept": ["=page faults"]}, both) == ("right", "")
+    less = replace(both, share=0.1)
+    assert judge.compare({**IO, "accept": ["=page faults"]}, less)[0] == "wrong"
 
 
 def test_what_takes_more_stands_before_a_low_finding() -> None:
@@ -99,7 +105,9 @@ def test_the_page_counts(tmp_path: Path) -> None:
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "1 programs: 0 right, 0 cause wrong, 0 not known, 1 wrong; 1 skipped" in text
-    assert "| x | not | wrong | 2.00 | 80 % | sync_storm | sync_storm | P05 |" in text
+    assert "| x | not | wrong | 80 % | sync_storm | deflate |" in text
+    assert "* sync_storm: x\n" in text
+    assert [*judge.right_ones(rows)] == ["| not | sync_storm | x (80) |"]
     assert "Drishti read 1 of these logs." in text and "and 1 of 1 that are slow for other reasons" in text
     assert "* skipped, no x: y\n" in text
     judge.write(tmp_path / "rows.json", rows)

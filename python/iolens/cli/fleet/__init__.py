@@ -11,6 +11,7 @@ import click
 
 from iolens.cli.command import Command
 from iolens.error import UNREADABLE, USAGE, IolensError
+from iolens.extras import lacks
 
 __all__ = ["fleet"]
 
@@ -39,9 +40,7 @@ class _Commands(click.Group):
         except ModuleNotFoundError as error:
             if error.name not in ("deltalake", "arro3"):
                 raise
-            raise IolensError(
-                "a lake needs deltalake: pip install 'iolens[fleet]'", exit_code=USAGE
-            ) from error
+            raise lacks("a lake", "deltalake", "fleet") from error
         command = getattr(module, name, None) or getattr(module, f"{name}_")
         assert isinstance(command, click.Command)
         return command
@@ -73,10 +72,9 @@ def _unreadable(error: Exception) -> IolensError:
 @click.group(cls=_Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
 @click.pass_context
 def fleet(context: click.Context) -> None:
-    """The jobs of a machine: their logs in one place, a lake of tables, and what is asked of all of them.
+    """The logs of a machine's jobs in a lake of tables, and queries over all of them.
 
-    `iolens fleet ingest /logs --lake DIR` makes a lake, and brings it up to date; `iolens fleet COMMAND --help` tells
-    more.
+    `iolens fleet ingest /logs --lake DIR` makes a lake or updates it.
     """
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)

@@ -15,6 +15,7 @@ from iolens.error import OK, PARTIAL, IolensError
 from iolens.fleet.accounting import Reading
 from iolens.fleet.accounting.store import Stored, store
 from iolens.fleet.tables.lake import Lake
+from iolens.shown import say
 
 
 def _zone(context: click.Context, parameter: click.Parameter, value: str | None) -> tzinfo | None:
@@ -72,11 +73,11 @@ def _text(path: str, stored: Stored) -> str:
     "--zone",
     metavar="ZONE",
     callback=_zone,
-    help="Of times that name none, as UTC or Europe/Berlin [this machine's].",
+    help="Time zone of times without one, as UTC or Europe/Berlin [this machine's].",
 )
 @click.option("--cluster", metavar="NAME", help="The machine, where a file does not name it.")
 @click.option("--observed", metavar="LIST", help="Numbers of jobs that ran under iolens, one a line.")
-@click.option("--json", is_flag=True, help="What was read as an object of JSON.")
+@click.option("--json", is_flag=True, help="What was read, as JSON.")
 def accounting(  # noqa: PLR0913, PLR0917
     files: tuple[str, ...],
     lake: str,
@@ -91,8 +92,7 @@ def accounting(  # noqa: PLR0913, PLR0917
 
     FILE is what `sacct --parsable2` prints (columns JobID, JobIDRaw, User, Account, State, Start, End, AllocCPUS and
     more), a CSV file with such columns, an accounting log of PBS, or a mysqldump of Slurm's database; plain or
-    gzipped, - is standard input. The same file twice changes nothing; a job that was still running is brought up to
-    date.
+    gzipped, - is standard input. Reading a file twice changes nothing; jobs that were running are updated.
     """
     opened, jobs = Lake(lake), _observed(observed)
     told = []
@@ -103,7 +103,7 @@ def accounting(  # noqa: PLR0913, PLR0917
         for problem in stored.problems:
             warn(problem)
         if not json:
-            print(_text(path if path != "-" else "standard input", stored))
+            say(_text(path if path != "-" else "standard input", stored))
     if json:
         print(to_json({"schema": {"name": "accounting", "version": 1}, "lake": lake, "files": told}))
     sys.stdout.flush()

@@ -42,15 +42,15 @@ def _tell(done: Archived) -> None:
     "--before",
     metavar="AGE",
     callback=before_day,
-    help="Of jobs that started before this day (UTC), as 2026-01-31 or an age such as 7d [today].",
+    help="Only jobs that started before this day (UTC) or age: 2026-01-31, 7d [today].",
 )
-@click.option("--since", metavar="AGE", callback=before_day, help="Of jobs that started then or later.")
+@click.option("--since", metavar="AGE", callback=before_day, help="Only jobs that started then or later.")
 def archive(lake: str, to: str | None, before: date | None, since: date | None) -> int:
     """Packs the logs of past days, one archive per day and cluster, and removes them from the log area.
 
-    An archive is a ZIP file with an index and checksums. It is read back and on disk, and the lake says where each log
-    is, before a log is removed; one that was written to meanwhile stays. `iolens show lake:JOBID` and all other
-    commands open logs in archives, `iolens fleet restore` puts them back. It may be killed at any moment.
+    An archive is a ZIP file with an index and checksums. Before logs are removed, the archive is on disk and read
+    back, and the lake has each log's place; a log that was written to meanwhile stays. All commands open logs in
+    archives (`iolens show lake:JOBID`); `iolens fleet restore` puts them back. It may be killed at any moment.
     """
     from iolens.fleet import Lake
     from iolens.fleet.archive import archive as archive_logs

@@ -17,13 +17,13 @@ from iolens.fleet.upkeep.compact import compact as compact_lake
     type=click.IntRange(0),
     default=24,
     show_default=True,
-    help="Files that are not needed any more stay so long, for queries that have begun.",
+    help="How long unneeded files stay, for running queries.",
 )
 def compact(lake: str, keep: int) -> int:
     """Merges the small files of each day.
 
-    It also takes away what ended ingests left behind, and the rows of logs that were written again. Queries and ingests
-    may go on meanwhile.
+    Also removes leftovers of ended ingests and old rows of logs that were written again. Queries and ingests may run
+    meanwhile.
     """
     from iolens.rules.text import counted
 

@@ -13,6 +13,7 @@ from iolens.error import OK
 from iolens.fleet.coverage import GROUPS, SLACK, Coverage
 from iolens.fleet.coverage import coverage as compute
 from iolens.fleet.tables.lake import Lake
+from iolens.shown import say
 
 _COUNTED = ("users", "jobs", "core_hours")
 _DAY = click.DateTime(["%Y-%m-%d"])
@@ -54,17 +55,13 @@ def _print_aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Numbers to the right, also those with a mark between thousands."""
     widths = [max(len(row[n]) for row in [names, *rows]) for n in range(len(names))]
     for row in [names, *rows]:
-        print(
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:])),
-            sep="  ",
-        )
+        say("  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]))
 
 
 def _print_text(found: Coverage) -> None:
     _print_aligned((found.by, "users", "%", "jobs", "%", "core hours", "%"), _group_rows(found))
     for change in found.changes:
-        print(f"{change['day']}  {change['text']}")
+        say(f"{change['day']}  {change['text']}")
     if found.no_log:
         print("\nJobs that started under iolens, and those that left no log:")
         rows = [
@@ -110,16 +107,16 @@ def _warn_of(found: Coverage) -> None:
 @click.option("--by", type=click.Choice(list(GROUPS)), default="day", help="A line for each of these [day].")
 @click.option("--since", type=_DAY, metavar="DAY", help="Only jobs that started then or later (UTC).")
 @click.option("--until", type=_DAY, metavar="DAY", help="Only jobs that started on this day or before.")
-@click.option("--cluster", metavar="NAME", default="", help="Only this machine's jobs.")
+@click.option("--cluster", metavar="NAME", default="", help="Only jobs of this cluster.")
 @click.option(
     "--slack",
     metavar="SECONDS",
     type=click.IntRange(0),
     default=SLACK,
-    help=f"A log may begin so long before or after its job [{SLACK}].",
+    help=f"How long before or after its job a log may begin [{SLACK}].",
 )
-@click.option("--json", "form", flag_value="json", help="As an object of JSON.")
-@click.option("--csv", "form", flag_value="csv", help="The lines as CSV.")
+@click.option("--json", "form", flag_value="json", help="All of it as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Rows as CSV.")
 def coverage(  # noqa: PLR0913, PLR0917
     lake: str,
     by: str,
@@ -131,9 +128,9 @@ def coverage(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Which part of a machine's users, jobs and core hours has logs.
 
-    Of the jobs that the scheduler accounted for (`iolens fleet accounting`): users that completed a job on the day and
-    have a log of any of their jobs of that day; jobs with a log; core hours of jobs with a log. Then the jobs that
-    started under iolens and left no log, by how they ended. Days are of UTC, a job is of the day on which it started.
+    Of the jobs in the accounting (`iolens fleet accounting`): users that completed a job on the day and have a log of
+    any job of that day; jobs with a log; their core hours. Then the jobs that started under iolens and left no log, by
+    how they ended. Days are UTC; a job counts on the day of its start.
     """
     with Lake(lake).open() as data:
         found = compute(data, by=by, since=_day(since), until=_day(until), cluster=cluster, slack=slack)

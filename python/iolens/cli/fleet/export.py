@@ -8,6 +8,7 @@ import click
 
 from iolens.cli.asked import lake_options
 from iolens.cli.command import STDOUT, save
+from iolens.shown import say
 
 
 @click.command()
@@ -19,7 +20,7 @@ def export(
 ) -> None:
     """Hands a lake to PostgreSQL (schema iolens: job, finding, metric; deploy/grafana has a dashboard) or Prometheus.
 
-    What the server has of the days from --since to --until is replaced in one transaction.
+    Replaces the server's days from --since to --until in one transaction.
     """
     from iolens.cli.asked import days
     from iolens.fleet import Lake
@@ -38,4 +39,4 @@ def export(
         if openmetrics:
             save(openmetrics, "".join(f"{line}\n" for line in lines(data)).encode())
             if openmetrics != STDOUT:
-                print(openmetrics)
+                say(openmetrics)

@@ -11,6 +11,7 @@ from iolens.cli.asked import days, form_options, lake_options, print_answers
 from iolens.cli.engine import engine_options, open_data
 from iolens.cli.usage import FiniteRange
 from iolens.error import USAGE, IolensError
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.fleet.saved_queries import Answer
@@ -63,29 +64,27 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     ]
     until = [row for row in until if row is not job] + [job]
     start = f"{job['start']:%Y-%m-%d %H:%M} UTC" if job["start"] else "start unknown"
-    click.echo(
+    say(
         f"job {job['job_id']} of {job['user']}, {start}, {counted(job['nprocs'], 'process')}, "
         f"compared with {counted(len(alike) - 1, 'other run')}"
     )
     for name, unit in _MEASURES:
-        click.echo(_line(name, unit, [row[name] for row in until], job[f"{name}_place"]))
+        say(_line(name, unit, [row[name] for row in until], job[f"{name}_place"]))
     for name in sorted({row["series"] for row in states.dicts()}) if states else ():
         by_log = {row["log"]: row for row in states.dicts() if row["series"] == name} if states else {}
         values = [by_log[row["log"]]["value"] if row["log"] in by_log else None for row in until]
         place = by_log[job["log"]]["place"] if job["log"] in by_log else None
-        click.echo(_line(name, "", values, place))
+        say(_line(name, "", values, place))
     if drift.rows:
-        click.echo("")
+        say()
         print_answers([drift], None)
 
 
 @click.command()
 @click.argument("application", metavar="APP")
-@click.option(
-    "--job", "number", type=int, metavar="ID", help="The job that is looked at; the last one without it."
-)
-@click.option("--user", default="", metavar="NAME", help="Only runs of this user.")
-@click.option("--cluster", default="", metavar="NAME", help="Only runs on this cluster.")
+@click.option("--job", "number", type=int, metavar="ID", help="The job to compare [the last one].")
+@click.option("--user", default="", metavar="NAME", help="Only jobs of this user.")
+@click.option("--cluster", default="", metavar="NAME", help="Only jobs of this cluster.")
 @click.option(
     "--series",
     multiple=True,
@@ -98,7 +97,7 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     default=5,
     show_default=True,
     metavar="N",
-    help="Runs that may have drifted: the last N.",
+    help="The last N runs may have drifted.",
 )
 @click.option(
     "--factor", type=FiniteRange(1), default=1.2, show_default=True, metavar="X", help="What is a drift."
@@ -111,8 +110,8 @@ def history(
 ) -> None:
     """The runs of the application APP: how much they vary, whether they drift, and how a job compares with its peers.
 
-    Peers are runs of the same user with as many processes. With --series the state of the file system in the hours of
-    each run stands below, as UMAMI draws it.
+    Peers are runs of the same user with as many processes. --series adds the state of the file system in the hours of
+    each run, as UMAMI draws it.
     """
     from iolens.fleet import Lake
     from iolens.fleet.saved_queries import ask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from iolens.cli.command import to_json, warn
+from iolens.shown import say
 
 
 @click.command(name="import")
@@ -16,14 +17,14 @@ from iolens.cli.command import to_json, warn
     envvar="IOLENS_LAKE",
     help="The lake; it is made if there is none [$IOLENS_LAKE].",
 )
-@click.option("--cluster", metavar="NAME", default="", help="The machine that the data are from.")
+@click.option("--cluster", metavar="NAME", default="", help="The data's machine.")
 @click.option("--no-rules", is_flag=True, help="Without findings.")
 @click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
 def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_json: bool) -> None:
     """Brings published data sets of parsed logs into a lake: CSV or Parquet with Darshan's names of counters.
 
-    A row per job with columns total_<COUNTER>, or a row per record with columns <COUNTER>. Jobs that the lake has from
-    the same file are left out, so that it may be done again.
+    A row per job with columns total_<COUNTER>, or a row per record with columns <COUNTER>. Repeating it skips jobs
+    that the lake has from the same file.
     """
     from iolens.fleet import Lake
     from iolens.fleet.published.bring import bring
@@ -38,7 +39,7 @@ def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_
         told.append({"file": path, "jobs": done.jobs, "known": done.known, "findings": done.findings})
         told[-1]["ignored"] = done.ignored
         if not as_json:
-            print(
+            say(
                 f"{path}: {counted(done.jobs, 'job')}, {done.known:,} known, {counted(done.findings, 'finding')}"
             )
             if done.ignored:

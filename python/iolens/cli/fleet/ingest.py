@@ -16,7 +16,7 @@ import click
 from iolens.cli.command import to_json, warn
 from iolens.cli.engine import engine_options, spark_session
 from iolens.cli.findings import threshold_settings
-from iolens.error import OK, PARTIAL
+from iolens.error import OK, PARTIAL, IolensError
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.fleet.tables.lake import Lake
@@ -69,10 +69,11 @@ class _Bar:
             self._bar.update(self._task, completed=done, total=done + waiting)
 
 
-def _tell(summary: Summary, seconds: float, json: bool) -> None:
+def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
     if json:
         described = {"schema": {"name": "ingest", "version": 1}}
-        print(to_json({**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}), flush=True)
+        told = {**described, **dataclasses.asdict(summary), "seconds": round(seconds, 3)}
+        print(to_json(told, in_a_line=again), flush=True)
         return
     from iolens.rules.text import counted
 
@@ -87,6 +88,11 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
+    for skipped in summary.skipped:
+        print(
+            f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}",
+            flush=True,
+        )
 
 
 @click.command()
@@ -98,13 +104,11 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     envvar="IOLENS_LAKE",
     help="The lake; it is made if there is none [$IOLENS_LAKE].",
 )
-@click.option(
-    "--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until it is ended."
-)
+@click.option("--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until stopped.")
 @click.option(
     "--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes that decode [one per processor]."
 )
-@click.option("--cluster", metavar="NAME", default="", help="The machine that the logs are from.")
+@click.option("--cluster", metavar="NAME", default="", help="The logs' machine.")
 @click.option(
     "--pseudonymize",
     metavar="KEYFILE",
@@ -117,11 +121,9 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     "--thresholds", "file", metavar="FILE", help="Thresholds of rules from a TOML file, a table per rule."
 )
 @click.option("--no-rules", is_flag=True, help="Without findings and metrics, which recompute adds.")
-@click.option(
-    "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
-)
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="At most this many new logs in one scan.")
 @engine_options
-@click.option("--json", is_flag=True, help="What was done as an object of JSON, one for each scan.")
+@click.option("--json", is_flag=True, help="What was done as JSON; with --watch an object per line and scan.")
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
@@ -138,11 +140,12 @@ def ingest(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Brings new logs into a lake.
 
-    LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. A log that the lake has is
-    not read again unless its size or time has changed. It may be killed at any moment and started again, and several
-    may run at once. What cannot be read is in the table quarantine, with the reason.
+    LOGS are logs, or folders of any structure. Files with other names than *.darshan, *.darshan.gz and *.darshan.bz2
+    are logs if they begin as one. A log in the lake is read again only if its size or time has changed. It may be
+    killed at any moment and started again, and several may run at once. The table quarantine has unreadable logs, with
+    the reason.
 
-    With --engine spark the machines of a Spark cluster decode: logs and lake must be where all of them see them.
+    With --engine spark the machines of a Spark cluster decode: all of them must see logs and lake.
     """
     pool = None
     lake = os.path.abspath(lake)  # noqa: PTH100 - workers of Spark stand elsewhere
@@ -163,9 +166,16 @@ def ingest(  # noqa: PLR0913, PLR0917
     made = Lake.create(lake, pseudonyms=Pseudonyms(key).mark if key else "")
     while True:
         start = time.monotonic()
-        with _Bar() as bar:
-            summary = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool).run(sources)
-        _tell(summary, time.monotonic() - start, json)
-        if watch is None:
-            return PARTIAL if summary.quarantined or summary.unreadable else OK
+        try:
+            with _Bar() as bar:
+                scan = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool)
+                summary = scan.run(sources)
+            _tell(summary, time.monotonic() - start, json, again=watch is not None)
+        except (IolensError, OSError) as error:
+            if watch is None:
+                raise
+            warn(str(error))  # a disk may be full now, and not at the next scan
+        else:
+            if watch is None:
+                return PARTIAL if summary.quarantined or summary.unreadable else OK
         time.sleep(watch)

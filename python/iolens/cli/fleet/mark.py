@@ -19,7 +19,7 @@ def mark(day: datetime, text: str, lake: str) -> int:
 
     For instance: iolens fleet mark 2013-02-01 "Cray compiler" --lake DIR.
 
-    `iolens fleet coverage` shows it with the days, with the first days of new versions of the library.
+    `iolens fleet coverage` shows it with the days, and the first days of new versions of the library.
     """
     Lake(lake).append("change", [(day.date(), text, datetime.now(timezone.utc))])
     return OK

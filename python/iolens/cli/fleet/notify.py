@@ -11,6 +11,7 @@ import click
 
 from iolens.cli.command import to_json, warn
 from iolens.error import OK, PARTIAL, USAGE, IolensError
+from iolens.shown import say
 
 if TYPE_CHECKING:
     from iolens.fleet.notify import Outbox, Site
@@ -33,7 +34,7 @@ def _try(site: Site, lake: str, name: str, as_json: bool) -> None:
 def _print_trial(trial: Trial) -> None:
     from iolens.rules.text import counted, write
 
-    print(f"{trial.rule} on {counted(trial.jobs, 'job')}; no message is sent")
+    say(f"{trial.rule} on {counted(trial.jobs, 'job')}; no message is sent")
     users, applications = counted(trial.users, "user"), counted(trial.applications, "application")
     print(f"  matching   {counted(trial.matching, 'job')} of {users}, {applications}")
     print(f"  notices    {trial.notices:,}: one per user and application")
@@ -44,7 +45,7 @@ def _print_trial(trial: Trial) -> None:
     for month, count in trial.by_month:
         print(f"  {month:<9}  {counted(count, 'job')}")
     for user, application, job, lost in trial.examples:
-        print(f"  for instance job {job}: {user}, {application}, {write(lost, 'seconds')}")
+        say(f"  for instance job {job}: {user}, {application}, {write(lost, 'seconds')}")
 
 
 def _status(outbox: Outbox) -> None:
@@ -55,7 +56,7 @@ def _status(outbox: Outbox) -> None:
     for message in outbox.waiting():
         when = datetime.datetime.fromtimestamp(message.next_try, datetime.timezone.utc)
         why = f": {message.error}" if message.error else ""
-        print(
+        say(
             f"  {message.recipient}, tried {counted(message.attempts, 'time')}, again {when:%Y-%m-%d %H:%M} UTC{why}"
         )
 
@@ -70,17 +71,15 @@ def _status(outbox: Outbox) -> None:
     help="Recipients and rules, as TOML.",
 )
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-@click.option("--outbox", metavar="FILE", help="What is to be sent and what was [outbox.sqlite in the lake].")
+@click.option("--outbox", metavar="FILE", help="Queue and history of notices [outbox.sqlite in the lake].")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; keep and send nothing.")
-@click.option("--status", is_flag=True, help="What waits, and why.")
-@click.option(
-    "--try", "trial", metavar="RULE", help="What this rule finds in all jobs of the lake; sends nothing."
-)
+@click.option("--status", is_flag=True, help="Waiting notices, and why.")
+@click.option("--try", "trial", metavar="RULE", help="Print what this rule finds in all jobs; send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --try: as JSON.")
 def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json: bool, **flags: Any) -> int:
-    """Tells recipients of findings that are new: once per user, application and rule, by mail, webhook or file.
+    """Sends new findings to recipients: once per user, application and rule, by mail, webhook or file.
 
-    Run it after each ingest. What cannot be delivered is kept and tried again by later runs.
+    Run it after each ingest. Later runs retry failed deliveries.
     """
     from iolens.fleet import Lake
     from iolens.fleet.notify import Outbox, read_site
@@ -94,7 +93,8 @@ def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json:
         with Outbox(":memory:") as kept:
             _collect(kept, site, lake, time.time())
             for message in kept.waiting():
-                print(f"to {message.recipient}: {message.subject}\n{message.body}")
+                for line in (f"to {message.recipient}: {message.subject}", *message.body.split("\n")):
+                    say(line)
         return OK
     if outbox and flags["status"] and not Path(outbox).exists():
         raise IolensError("no such outbox", outbox, exit_code=USAGE)

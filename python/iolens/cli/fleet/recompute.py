@@ -36,8 +36,8 @@ def recompute(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Computes findings and metrics anew.
 
-    For a new version of a rule, or a lake that was made with --no-rules. Without --rule, those of all rules and the
-    metrics; rule_version in the table finding tells which version found it.
+    For a new version of a rule, or a lake made with --no-rules. Without --rule: all rules, and the metrics. Column
+    rule_version of the table finding has the version.
     """
     from iolens.rules.text import counted
 

@@ -22,7 +22,7 @@ def restore(
 ) -> int:
     """Puts archived logs back to their place, or into a folder.
 
-    Those of a job (--job), or of days (--since, --until). No file is written over, and the archive keeps the logs.
+    Those of a job (--job), or of days (--since, --until). It overwrites no file; the archive keeps the logs.
     """
     if job is None and since is None and until is None:
         raise click.UsageError("--job, --since or --until is needed")

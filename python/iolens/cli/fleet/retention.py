@@ -63,10 +63,10 @@ def before_day(context: click.Context, parameter: click.Parameter, value: str | 
     type=click.IntRange(0),
     default=24,
     show_default=True,
-    help="Files with names that have become pseudonyms stay so long, for queries that have begun.",
+    help="How long files with the old names stay, for running queries.",
 )
 @click.option(
-    "--outbox", metavar="FILE", help="With --pseudonyms: what notices have told [outbox.sqlite in the lake]."
+    "--outbox", metavar="FILE", help="With --pseudonyms: history of notices [outbox.sqlite in the lake]."
 )
 def retention(  # noqa: PLR0913, PLR0917
     lake: str,
@@ -79,8 +79,8 @@ def retention(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Removes what is old.
 
-    AGE is a time before today (90d, 8w, 2y) or a day: what started before that day (UTC) is removed. The logs of
-    removed jobs are not ingested again. The space is free when a compaction finds the files old enough.
+    AGE is a time before today (90d, 8w, 2y) or a day (UTC): earlier jobs are removed, and their logs not ingested
+    again. A later compaction frees the space.
     """
     if detail is None and jobs is None and pseudonyms is None:
         raise click.UsageError("--detail, --jobs or --pseudonyms is needed")

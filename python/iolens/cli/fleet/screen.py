@@ -77,7 +77,7 @@ def _print(summary: Answer) -> None:
 @engine_options
 @form_options
 def screen(listed: bool, given: tuple[str, ...], form: str | None, **options: Any) -> None:
-    """Jobs that read data again and again, spend their time in metadata, or write small pieces to shared files.
+    """Jobs that read data repeatedly, spend their time in metadata, or write small pieces to shared files.
 
     Tables 3, 4 and 5 of the NERSC screening study: jobs analyzed, matching, users, largest.
     """

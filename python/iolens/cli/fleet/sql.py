@@ -39,10 +39,10 @@ def sql(
     """Asks a lake in SQL.
 
     In DuckDB's dialect: iolens fleet sql --lake DIR "select user, count(*) from job group by 1". Tables are those of
-    `iolens sql`, with a column `day`; job has more columns (user, application, cluster, ...), and there are finding,
-    metric and quarantine. The statement sees the lake at one moment, reads it and nothing else.
+    `iolens sql`, with a column `day` and more columns in job (user, application, cluster, ...), and finding, metric
+    and quarantine. The statement reads one state of the lake, and nothing else.
 
-    With --engine spark the same statement is computed by Spark, on as many machines as --master has.
+    With --engine spark, Spark computes it on the machines of --master.
     """
     with open_data(Lake(lake), engine, since=_day(since), until=_day(until)) as data:
         data.seal()

@@ -33,8 +33,7 @@ _BY = ("time", "bytes", "metadata", "small", "io", "jobs")
 def top(what: str, by: str, rows: int, depth: int, form: str | None, **options: Any) -> None:
     """Users, applications, files or directories by what they cost.
 
-    By time (users, applications: what findings account for; files, directories: seconds in calls), bytes, metadata
-    time, small writes, seconds in I/O, number of jobs.
+    time: what findings account for (users, applications), or seconds in calls (files, directories).
     """
     from iolens.fleet import Lake
     from iolens.fleet.saved_queries import ask

@@ -4,22 +4,49 @@ from __future__ import annotations
 
 import click
 
-from iolens.error import OK, UNREADABLE
+from iolens.cli.command import warn
+from iolens.error import OK, PARTIAL, UNREADABLE
 from iolens.fleet.tables.lake import Lake
+from iolens.fleet.upkeep.repair import ASIDE
+from iolens.fleet.upkeep.repair import repair as repair_lake
 from iolens.fleet.upkeep.verify import verify as verify_lake
+from iolens.shown import say
 
 
 @click.command()
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-def verify(lake: str) -> int:
+@click.option("--repair", is_flag=True, help="Set damaged files aside, and have their logs read again.")
+def verify(lake: str, repair: bool) -> int:
     """Reads every file of a lake.
 
-    Every file is there and has its rows, every row is of a job, no log is there twice: a line for everything else, and
+    Every file exists and has its rows, every row belongs to a job, no log is there twice; otherwise a line each, and
     exit code 3.
+
+    With --repair damaged files go to the folder "damaged" of the lake. The next ingest reads their logs again; those
+    that are in archives are restored for it. What cannot be had is named, and the exit code is 4.
     """
-    problems = list(verify_lake(Lake(lake)))
+    opened = Lake(lake)
+    if repair:
+        return _repair(opened)
+    problems = list(verify_lake(opened))
     for problem in problems:
-        print(problem)
+        say(problem)
     if not problems:
         print("the lake is whole")
     return UNREADABLE if problems else OK
+
+
+def _repair(lake: Lake) -> int:
+    from iolens.rules.text import counted
+
+    done = repair_lake(lake)
+    for lost in done.lost:
+        warn(lost)
+    if not done.files:
+        print("no file is damaged")
+        return OK
+    print(
+        f"{counted(done.files, 'file')} set aside in {lake.path / ASIDE}; the next ingest reads "
+        f"{counted(done.again, 'log')} again, {done.restored:,} restored from archives"
+    )
+    return PARTIAL if done.lost else OK

@@ -28,6 +28,7 @@ from iolens.fleet.archive.container import Writer, digest_of, read_member
 from iolens.fleet.archive.form import AS_IS, best_form
 from iolens.fleet.archive.source import PART, Source, mark_of, sources
 from iolens.fleet.tables.delta import DAY, Conflict
+from iolens.fleet.tables.durable import make_folder, reason, settle, sync
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connection, listed, write_files
@@ -146,7 +147,7 @@ class _Run:
         folder = self.to / (re.sub(r"[^\w.-]", "_", there[0].cluster).lstrip(".") or "logs") / day[:4]
         final = folder / f"{day}.{secrets.token_hex(4)}.zip"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             writer = Writer(final.with_name(f"{final.name}.{self.mark}{PART}"))
         except OSError as error:
             raise _cannot_write(final, error) from error
@@ -218,7 +219,7 @@ class _Run:
         if packed:
             writer.close()
             _read_back(writer.path, packed)
-            _sync(*writer.path.parents[:3])
+            sync(writer.path.parent)
         return packed
 
     def _commit(self, day: str, final: Path, packed: list[_Packed]) -> bool:
@@ -253,15 +254,9 @@ class _Run:
                 for file in files:
                     Path(table.path(file)).unlink(missing_ok=True)
                 return False
-            version = table.version
             with contextlib.suppress(Conflict):
                 table.commit(add=files, exact=True)
-                break
-        log = table.folder / "_delta_log"
-        commits = [log / f"{number:020}.json" for number in range(max(version, 0), table.version + 1)]
-        made = [Path(table.path(f)) for f in files]
-        _sync(*made, *(path.parent for path in made), *commits, log, table.folder)
-        return True
+                return True
 
     def _count(self, packed: list[_Packed], size: int) -> None:
         self.done.archives += 1
@@ -274,6 +269,9 @@ class _Run:
 
     def _empty(self, logs: list[Source], final: Path, part: Path) -> None:
         """Removes logs from the log area; the archive then takes its name."""
+        # Of the rows of these jobs too, which an ingest may be about to sync, or an archiver that was ended.
+        settle(self.lake.path)
+        settle(part.parent)
         failed = 0
         for log in logs:
             try:
@@ -291,7 +289,7 @@ class _Run:
                     )
         if not failed:
             part.replace(final)
-            _sync(final.parent)
+            sync(final.parent)
 
     def finish_others(self) -> None:
         """What archivers have left that were ended."""
@@ -327,8 +325,7 @@ class _Run:
 
 
 def _cannot_write(path: Path, error: Exception) -> IolensError:
-    text = getattr(error, "strerror", None) or str(error).splitlines()[0]
-    return IolensError(f"cannot write the archive; no log of it was removed: {text}", str(path))
+    return IolensError(f"cannot write the archive; no log of it was removed: {reason(error)}", str(path))
 
 
 def _named(lake: Lake, final: Path) -> str:
@@ -368,13 +365,3 @@ def _locked(file: BinaryIO) -> bool:
     except OSError:
         return False
     return False
-
-
-def _sync(*paths: Path) -> None:
-    """What is in these files and folders survives a loss of power."""
-    for path in paths:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

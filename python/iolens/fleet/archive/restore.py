@@ -12,6 +12,7 @@ from pathlib import Path
 from iolens.error import IolensError
 from iolens.fleet.archive.container import Member
 from iolens.fleet.archive.source import Source, member
+from iolens.fleet.tables.durable import make_folder, sync
 from iolens.fleet.tables.lake import Lake
 
 __all__ = ["Restored", "restore"]
@@ -62,7 +63,7 @@ def _found(lake: Lake, source: Source) -> Member:
 
 def _write(target: Path, found: Member, source: Source) -> bool:
     """False if it is there already. Raises IolensError if another file is."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:
@@ -81,6 +82,7 @@ def _write(target: Path, found: Member, source: Source) -> bool:
             if target.read_bytes() == found.content:
                 return False
             raise IolensError("another file is here: the log was not restored", str(target)) from None
+        sync(target.parent)
         return True
     finally:
         part.unlink(missing_ok=True)

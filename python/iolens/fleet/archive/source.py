@@ -61,11 +61,23 @@ _COLUMNS = """j.log, coalesce(j.job_id, 0), coalesce(j."user", ''), coalesce(j.a
     coalesce(a.digest, ''), coalesce(a.mode, 0)"""
 
 
-def sources(data: LakeData, where: str = "TRUE", parameters: Iterable[object] = ()) -> list[Source]:
-    """The rows of ``job`` for which a condition holds, in order of their start. The condition calls the table ``j``."""
+def sources(
+    data: LakeData, where: str = "TRUE", parameters: Iterable[object] = (), *, of: str = "job"
+) -> list[Source]:
+    """The rows of ``job`` for which a condition holds, in order of their start. The condition calls the table ``j``.
+
+    of: "archived" for rows that ``archived`` alone has.
+    """
+    columns, joined = _COLUMNS, "job AS j LEFT JOIN archived AS a USING (log)"
+    if of == "archived":
+        columns = (
+            _COLUMNS.replace("j.log,", "a.log,")
+            .replace("j.path", "a.path")
+            .replace("j.log_mtime", "a.log_mtime")
+        )
+        joined = "archived AS a ANTI JOIN job AS x USING (log) LEFT JOIN (FROM job LIMIT 0) AS j USING (log)"
     rows = data.query(
-        f'SELECT {_COLUMNS} FROM job AS j LEFT JOIN archived AS a USING (log) WHERE {where} ORDER BY j."start", j.log',
-        list(parameters),
+        f'SELECT {columns} FROM {joined} WHERE {where} ORDER BY j."start", 1', list(parameters)
     ).fetchall()
     return [Source(*row) for row in rows]
 

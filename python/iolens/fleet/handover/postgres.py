@@ -7,10 +7,11 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from iolens.error import USAGE, IolensError
+from iolens.error import IolensError
+from iolens.extras import lacks
 from iolens.fleet.saved_queries import statement
 from iolens.metrics import Dataset
 
@@ -25,7 +26,7 @@ SCHEMA = "iolens"
 TABLES: dict[str, tuple[str, str]] = {
     "job": (
         'log bigint PRIMARY KEY, job_id bigint, "user" text, application text, cluster text, nprocs bigint,'
-        ' "start" timestamp, "end" timestamp, run_time double precision, exe text, path text, format text,'
+        ' "start" timestamptz, "end" timestamptz, run_time double precision, exe text, path text, format text,'
         " io_time double precision, bytes_read bigint, bytes_written bigint, metadata_time double precision,"
         " small_writes bigint, time_lost double precision, findings bigint",
         'log, job_id, "user", application, cluster, nprocs, "start", "end", run_time, exe, path, format, io_time,'
@@ -53,9 +54,17 @@ _INDEXES = (
 )
 _ROWS = 10_000
 
+# Columns as earlier versions made them.
+_WITHOUT_ZONE = """
+    SELECT column_name FROM information_schema.columns
+    WHERE table_schema = %s AND table_name = 'job' AND data_type = 'timestamp without time zone'
+"""
+
 
 def _plain(value: Any) -> Any:
-    """Text without what PostgreSQL has no character for."""
+    """Text without what PostgreSQL has no character for, times with their zone."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=timezone.utc)
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     return value
@@ -76,6 +85,9 @@ def _prepare(server: psycopg.Connection[Any]) -> None:
     server.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     for table, (columns, _) in TABLES.items():
         server.execute(f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{table} (day date, {columns})")
+    for (column,) in server.execute(_WITHOUT_ZONE, [SCHEMA]).fetchall():
+        change = f'ALTER COLUMN "{column}" TYPE timestamptz USING "{column}" AT TIME ZONE \'UTC\''
+        server.execute(f"ALTER TABLE {SCHEMA}.job {change}")
     for table, columns in _INDEXES:
         name = f"{table}_{columns}".replace('"', "").replace(", ", "_")
         server.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {SCHEMA}.{table} ({columns})")
@@ -92,7 +104,7 @@ def to_postgres(
     try:
         import psycopg
     except ImportError as error:
-        raise IolensError("this needs psycopg: pip install 'iolens[postgres]'", exit_code=USAGE) from error
+        raise lacks("PostgreSQL", "psycopg", "postgres") from error
 
     written = {}
     try:

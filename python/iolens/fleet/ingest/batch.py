@@ -17,19 +17,29 @@ from arro3.core import Table as ArrowTable
 
 from iolens import __version__
 from iolens.error import IolensError
-from iolens.fleet.ingest.identity import application_of, user_of
+from iolens.fleet.ingest.identity import application_of, job_of, user_of
 from iolens.fleet.ingest.log_directories import Found
 from iolens.fleet.ingest.rows import Implausible, Rows
 from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.durable import Syncing
 from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
-from iolens.fleet.tables.write import arrow, connection, write_files
+from iolens.fleet.tables.write import arrow, connection, folders_of, write_files
 from iolens.log import Log
 from iolens.metrics import SECTIONS, Dataset, metrics
 from iolens.metrics.log_tables import LogTables
 from iolens.rules import Catalog, Rule, find, load
 
-__all__ = ["Options", "Refused", "Written", "findings_of", "metrics_of", "rule_version", "write_batch"]
+__all__ = [
+    "Options",
+    "Refused",
+    "Written",
+    "findings_of",
+    "metrics_of",
+    "remove_files",
+    "rule_version",
+    "write_batch",
+]
 
 
 _AT_ONCE = 4 << 20
@@ -67,6 +77,10 @@ class Written:
     batch: int
     logs: list[tuple[Found, int | None]] = field(default_factory=list)
     """Those that are in it, with the log that each replaces."""
+    digests: list[str] = field(default_factory=list)
+    """Of each."""
+    copies: list[Found] = field(default_factory=list)
+    """They have the bytes of another log."""
     files: dict[str, list[File]] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     """What is in them is wrong: until they change, they are not read again."""
@@ -106,7 +120,7 @@ def _open(found: Found) -> tuple[Log, str | None]:
 
 def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list[_Sound]:
     """The logs that have a job, in order of their days; of the others it is noted what is wrong."""
-    good = []
+    good: dict[str, _Sound] = {}
     for found, older in listed:
         try:
             log, digest = _open(found)
@@ -121,9 +135,11 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list
         else:
             if digest is None:
                 written.changed.append(found)
+            elif digest in good:
+                written.copies.append(found)
             else:
-                good.append(_Sound(found, older, digest, log))
-    return sorted(good, key=lambda one: one.log.job.start.date())
+                good[digest] = _Sound(found, older, digest, log)
+    return sorted(good.values(), key=lambda one: one.log.job.start.date())
 
 
 def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int | None]]) -> Written:
@@ -132,14 +148,27 @@ def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int 
     listed: logs, each with the log in the lake that was read from an older state of this file.
     """
     written = Written(batch)
-    good = _sound(listed, written)
+    with Syncing() as syncing:
+        try:
+            good = _write(options, _sound(listed, written), written, syncing)
+            _sync(options, written, syncing)
+        except BaseException:
+            remove_files(options, written)
+            raise
+    written.logs = [(one.found, one.older) for one in good]
+    written.digests = [one.digest for one in good]
+    return written
+
+
+def _write(options: Options, good: list[_Sound], written: Written, syncing: Syncing) -> list[_Sound]:
+    """The logs that are in the files."""
     streamed = not options.key  # pseudonyms are put into tables
     while good:
         # In memory, whatever it is: nothing of a log with pseudonyms may touch a disk.
         base = LogTables([one.found.path for one in good], [one.log for one in good], threads=1, large=False)
         try:
             with Dataset(base, memory=options.memory, every_column=not streamed) as data:
-                _Batch(data, base, options, written, good).write(streamed)
+                _Batch(data, base, options, written, good, syncing).write(streamed)
             break
         except Implausible:
             streamed = False
@@ -149,12 +178,20 @@ def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int 
                 raise
             written.refused.append(Refused(bad.found, error.problem))
             good.remove(bad)
-        _remove(options, written)
-    written.logs = [(one.found, one.older) for one in good]
-    return written
+        syncing.end()
+        remove_files(options, written)
+    return good
 
 
-def _remove(options: Options, written: Written) -> None:
+def _sync(options: Options, written: Written, syncing: Syncing) -> None:
+    lake = Path(options.lake)
+    paths = [f"{lake}/{name}/{file.path}" for name, files in written.files.items() for file in files]
+    syncing.begin(folders_of(paths, lake))
+    syncing.end()
+
+
+def remove_files(options: Options, written: Written) -> None:
+    """Nothing of the batch is left."""
     for name, files in written.files.items():
         for file in files:
             Path(options.lake, name, file.path).unlink(missing_ok=True)
@@ -164,10 +201,17 @@ def _remove(options: Options, written: Written) -> None:
 class _Batch:
     """A batch while it is written."""
 
-    def __init__(
-        self, data: Dataset, base: LogTables, options: Options, written: Written, good: Sequence[_Sound]
+    def __init__(  # noqa: PLR0913, PLR0917
+        self,
+        data: Dataset,
+        base: LogTables,
+        options: Options,
+        written: Written,
+        good: Sequence[_Sound],
+        syncing: Syncing,
     ) -> None:
         self._data = data
+        self._syncing = syncing
         self._base = base
         self._options = options
         self._good = good
@@ -187,7 +231,7 @@ class _Batch:
             self._data.query(f"SELECT 1 FROM {name} LIMIT 0")
         asked = "SELECT coalesce(\"start\"::DATE, DATE '1970-01-01') FROM job ORDER BY log"
         days = [day for (day,) in self._data.query(asked).fetchall()]
-        rows = Rows(self._data, self._base, self._first, days)
+        rows = Rows(self._data, self._base, self._first, days, self._syncing)
         for name in filled:
             if name not in loaded:
                 self._files[name] = rows.stream(name, self._table(name), self._token)
@@ -198,7 +242,7 @@ class _Batch:
             self._files[name] = rows.copy(name, self._table(name), self._token)
         duck.register("told", given)
         self._data.query("SELECT 1 FROM job LIMIT 0")
-        whole = "(SELECT * FROM job JOIN told USING (log))"
+        whole = "(SELECT * REPLACE (coalesce(its_job, job_id) AS job_id) FROM job JOIN told USING (log))"
         self._files["job"] = rows.copy(whole, self._table("job"), self._token)
         duck.unregister("told")
         if self._options.rules:
@@ -216,7 +260,8 @@ class _Batch:
             with connection() as apart:  # rules of a site have sealed the data
                 numbered = [(self._first + row[0], *row[1:], days[row[0]]) for row in rows]
                 apart.register("given", arrow(numbered, [*table.columns, _DAY]))
-                self._files[name] = write_files(apart, "SELECT * FROM given", table, self._token)
+                query = "SELECT * FROM given"
+                self._files[name] = write_files(apart, query, table, self._token, syncing=self._syncing)
 
     def _table(self, name: str) -> Table:
         return Table(Path(self._options.lake), name, tables()[name])
@@ -241,14 +286,14 @@ def _told(
             *(found.size, found.mtime, digest),
             *(named(user_of(found.path, uid, exe)), named(application_of(exe))),
             *(named(host) if (host := hosts.get(log)) else None, options.cluster or None, now),
-            *(wrong.get(found.path), older),
+            *(wrong.get(found.path), older, job_of(found.path, version or "")),
         )
-        for (log, uid, exe), (found, older, digest, _) in zip(
-            data.query("SELECT log, uid, exe FROM job_of ORDER BY log").fetchall(), good
+        for (log, uid, exe, version), (found, older, digest, _) in zip(
+            data.query("SELECT log, uid, exe, format FROM job_of ORDER BY log").fetchall(), good
         )
     ]
     columns = {c.name: c for c in tables()["job"]}
-    return arrow(rows, [columns[name] for name in _TOLD])
+    return arrow(rows, [*(columns[name] for name in _TOLD), Column("its_job", "long")])
 
 
 _TOLD = "log log_size log_mtime digest user application host cluster ingested problem replaces".split()

@@ -9,10 +9,10 @@ import re
 import shlex
 from functools import cache, lru_cache
 
-__all__ = ["application_of", "hashed_path", "user_of"]
+__all__ = ["application_of", "hashed_path", "job_of", "user_of"]
 
 # Darshan's names, and ours: USER_PROGRAM_idJOB..., where both USER and PROGRAM may have underscores.
-_NAMED = re.compile(r"(?P<who>.+)_id\d+[_-]")
+_NAMED = re.compile(r"(?P<who>.+)_id(?P<job>\d+)[_-]")
 
 # Programs that start the program that a job is about.
 _LAUNCHERS = frozenset(
@@ -96,6 +96,13 @@ def user_of(path: str, uid: int, command: str) -> str:
             return who[: -len(program) - 1]
         return who.split("_")[0] or _known(uid)
     return _known(uid)
+
+
+def job_of(path: str, version: str) -> int | None:
+    """The number of a job from the log's name, where the log has none: 1.x."""
+    found = _NAMED.match(os.path.basename(path)) if version.startswith("1.") else None  # noqa: PTH119
+    job = int(found["job"]) if found else 0
+    return job if 0 < job < 1 << 63 else None
 
 
 @cache

@@ -7,10 +7,19 @@ the commit of ``job``, which succeeds for the version it was prepared for only.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -27,12 +36,13 @@ from iolens.fleet.ingest.batch import Options, Refused, Written, write_batch
 from iolens.fleet.ingest.ingested import Known
 from iolens.fleet.ingest.log_directories import Found, find_logs
 from iolens.fleet.tables.delta import Conflict, Table
+from iolens.fleet.tables.durable import reason
 from iolens.fleet.tables.lake import Lake
-from iolens.fleet.tables.pseudonyms import Pseudonyms
+from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.fleet.tables.write import plain
 
-__all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Summary"]
+__all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Skipped", "Summary"]
 
 New = tuple[Found, Optional[int]]
 """A log that the lake has not, and the log in it that is an older state of the same file."""
@@ -42,10 +52,23 @@ BATCH_LOGS = 4096
 BATCH_BYTES = 64 << 20
 """Of the logs in a batch, unless it has one only: what bounds a worker's memory."""
 
+_AT_ONCE = 8
+"""Tables that are committed at once."""
+
 # Files that are compared with what is known at once.
 _CHUNK = 200_000
 
 _DIED = "the process that read it died"
+
+
+@dataclass
+class Skipped:
+    """Files that are no logs, for one reason."""
+
+    reason: str
+    files: int
+    example: str
+    """The path of the first."""
 
 
 @dataclass
@@ -65,6 +88,8 @@ class Summary:
     bytes: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Folders and logs that could not be read, each with the reason."""
+    skipped: list[Skipped] = field(default_factory=list)
+    """What else lies in the areas, by reason."""
 
 
 def _end_with_parent() -> None:
@@ -116,6 +141,8 @@ class Ingest:
         self._called = self._names.known if self._names else plain
         others = [self._table(name) for name in ("quarantine", "expired", "archived")]
         self._known = Known([self._job, *others], self._called)
+        self._moved: dict[str, int] = {}
+        """Path -> log in the lake: of logs that were elsewhere."""
         self._given = pool
         self._pool: Executor | None = None
 
@@ -137,15 +164,31 @@ class Ingest:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     if future in running:
                         batches[:0] = self._finish(future, running.pop(future), running)
+        except IolensError:
+            for future in running:
+                self._abandon(future)
+            raise
         finally:
+            self._known.close()
             if self._pool and not self._given:
-                self._pool.shutdown(wait=False, cancel_futures=True)
+                self._pool.shutdown(wait=not running, cancel_futures=True)
         return self.summary
+
+    def _abandon(self, future: Future[Written]) -> None:
+        """Of a batch that is under way when another has failed nothing is left."""
+        if not future.cancel():
+            with contextlib.suppress(Exception):
+                self._discard(future.result())
+
+    def _discard(self, written: Written) -> None:
+        for name, files in written.files.items():
+            self._table(name).discard(files)
 
     def _new(self, areas: Iterable[str | os.PathLike[str]]) -> list[New]:
         new: list[New] = []
         chunk: list[Found] = []
-        for folder in chain(find_logs(areas, self._unreadable), [[]]):
+        logs = find_logs(areas, self._unreadable, self._skipped, str(self.lake.path))
+        for folder in chain(logs, [[]]):
             chunk += folder
             if len(chunk) >= _CHUNK or not folder:
                 self.summary.found += len(chunk)
@@ -162,6 +205,13 @@ class Ingest:
 
     def _unreadable(self, path: str, error: OSError) -> None:
         self.summary.unreadable.append(f"{path}: {error.strerror or error}")
+
+    def _skipped(self, path: str, reason: str) -> None:
+        for known in self.summary.skipped:
+            if known.reason == reason:
+                known.files += 1
+                return
+        self.summary.skipped.append(Skipped(reason, 1, path))
 
     def _batches(self, logs: Iterable[New]) -> Iterator[list[New]]:
         batch: list[New] = []
@@ -200,25 +250,36 @@ class Ingest:
             raise self._cannot_write(error) from error
         try:
             again = self._commit(written)
+            self._remember(written.copies)
+            if written.refused:
+                self._quarantine(written.refused)
         except (duckdb.IOException, OSError, DeltaError) as error:
+            self._discard(written)
             raise self._cannot_write(error) from error
-        if again is None:
-            self._count(written)
-            return []
+        self._count(written, again is None)
         return [again] if again else []
 
     def _cannot_write(self, error: Exception) -> IolensError:
-        text = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        return IolensError(f"cannot write the lake; what is in it is whole: {text}", str(self.lake.path))
+        return IolensError(
+            f"cannot write the lake; what is in it is whole: {reason(error)}", str(self.lake.path)
+        )
 
     def _commit(self, written: Written) -> list[New] | None:
         """None if the batch is in the lake, else what of it is not, after others have brought the rest."""
-        for name, files in written.files.items():
-            if name != "job":
-                self._table(name).commit(add=files)
+        again = self._without_copies(written)
+        if again is not None:
+            self._discard(written)
+            return again
+        others = {self._table(name): files for name, files in written.files.items() if name != "job"}
+        with ThreadPoolExecutor(_AT_ONCE) as threads:  # they wait for the disk
+            for done in [threads.submit(table.commit, add=files) for table, files in others.items()]:
+                done.result()
         while True:
             self._known.refresh()
-            again = self._known.differ(written.logs)
+            now = self._unknown([found for found, _ in written.logs])
+            again = None if now == written.logs else now
+            if again is None:
+                again = self._without_copies(written)
             if again is None and self._job.marked(f"dropped-{written.batch:x}"):
                 again = written.logs  # compaction took it for one of an ingest that had ended
             if again is not None:
@@ -230,16 +291,53 @@ class Ingest:
                 continue
             self._known.refresh()
             break
-        if written.refused:
-            self._quarantine(written.refused)
         return None
 
-    def _count(self, written: Written) -> None:
-        self.summary.ingested += len(written.logs)
-        self.summary.replaced += sum(older is not None for _, older in written.logs)
+    # ---- logs that the lake has under another path ----
+
+    def _unknown(self, listed: list[Found]) -> list[New]:
+        unknown = self._known.unknown(listed)
+        return [(f, self._moved.get(f.path) if older is None else older) for f, older in unknown]
+
+    def _without_copies(self, written: Written) -> list[New] | None:
+        """None if no log of the batch is in the lake already; else the others, and those that were moved."""
+        same = self._known.same(written.digests)
+        twice = [
+            (found, older, same[digest])
+            for (found, older), digest in zip(written.logs, written.digests)
+            if digest in same and (older is None or older != same[digest])
+        ]
+        if not twice:
+            return None
+        copies = [f for f, older, log in twice if older is not None or not self._was_moved(f, log)]
+        self._remember(copies)
+        gone = {found.path for found in copies}
+        return self._unknown([found for found, _ in written.logs if found.path not in gone])
+
+    def _was_moved(self, found: Found, log: int | None) -> bool:
+        """Is the path gone that the lake has of this log? Then the log replaces itself."""
+        place = self._known.place_of(log) if log is not None and self._names is None else None
+        if place is None or re.search(MADE, place) or os.path.lexists(place):
+            return False
+        assert log is not None
+        self._moved[found.path] = log
+        return True
+
+    def _remember(self, copies: list[Found]) -> None:
+        """They are not read again."""
+        if copies:
+            rows = [(self._called(f.path), f.size, f.mtime, None, None) for f in copies]
+            self.lake.append("expired", rows)
+            self.summary.known += len(copies)
+
+    def _count(self, written: Written, committed: bool) -> None:
         self.summary.quarantined += len(written.refused)
         self.summary.deferred += len(written.changed)
         self.summary.unreadable += [f"{r.found.path}: {r.reason}" for r in written.unreadable]
+        if not committed:
+            return
+        self.summary.ingested += len(written.logs)
+        self.summary.replaced += sum(older is not None for _, older in written.logs)
         self.summary.findings += sum(f.rows for f in written.files.get("finding", ()))
         self.summary.bytes += sum(found.size for found, _ in written.logs)
 

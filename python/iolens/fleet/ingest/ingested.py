@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from iolens.fleet.ingest.identity import hashed_path
 from iolens.fleet.ingest.log_directories import Found
@@ -37,8 +37,14 @@ class Known:
         self._relative = False
         self._read = {table.name: set() for table in self._tables}
         self._duck.execute(
-            "CREATE OR REPLACE TABLE known (path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT)"
+            "CREATE OR REPLACE TABLE known "
+            "(path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT, digest UBIGINT)"
         )
+        self._duck.execute("CREATE OR REPLACE TABLE packed (log BIGINT)")
+
+    def close(self) -> None:
+        """Nothing is asked any more."""
+        self._duck.close()
 
     def refresh(self) -> None:
         """To the newest version of the tables."""
@@ -61,24 +67,29 @@ class Known:
             f"SELECT 1 FROM {source} WHERE path[1] NOT IN ('/', '#') LIMIT 1"
         ).fetchall()
         self._relative = self._relative or bool(found)
+        names = {row[0] for row in self._duck.execute(f"DESCRIBE FROM {source}").fetchall()}
         log, where = "NULL, NULL", ""
+        digest = "CASE WHEN digest IS NOT NULL THEN hash(digest) END" if "digest" in names else "NULL"
         if table.name == "job":
             log = "log, replaces"
         elif table.name == "expired":
-            names = {row[0] for row in self._duck.execute(f"DESCRIBE FROM {source}").fetchall()}
             log = "was, NULL" if "was" in names else log
             found = self._duck.execute(f"SELECT 1 FROM {source} WHERE path LIKE '#%' LIMIT 1").fetchall()
             self._hashed = self._hashed or bool(found)
         elif table.name == "quarantine":
             where = f" WHERE reason NOT IN ({_UNREAD})"
         elif table.name == "archived":
-            where = " WHERE form <> 'as is'"  # what an archive has as it was ingested is in job
+            where, digest = " WHERE form <> 'as is'", "NULL"  # what it has as it was ingested is in job
+            self._duck.execute(f"INSERT INTO packed SELECT log FROM {source}")
         self._duck.execute(
-            f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log} FROM {source}{where}"
+            f"INSERT INTO known SELECT hash(path), log_size, log_mtime, {log}, {digest} FROM {source}{where}"
         )
 
     def unknown(self, listed: Sequence[Found]) -> list[tuple[Found, int | None]]:
-        """Those that the lake has not, or not as they are now; and the log that is an older state of each, if any."""
+        """Those that the lake has not, or not as they are now; and the log that is an older state of each, if any.
+
+        A log in an archive is none: the name is used again, and both are there.
+        """
         if not listed:
             return []
         names = [self._named(f.path) for f in listed]
@@ -94,17 +105,35 @@ class Known:
             WITH here AS (SELECT number, hash(path) AS path, size, mtime FROM found),
             there AS (SELECT DISTINCT number FROM here SEMI JOIN known USING (path, size, mtime)),
             new AS (FROM here ANTI JOIN there USING (number))
-            SELECT number, any_value(k.log) FROM new LEFT JOIN (
+            SELECT number, max(k.log) FROM new LEFT JOIN (
                 SELECT path, log FROM known
                 WHERE log IS NOT NULL AND log NOT IN (SELECT replaces FROM known WHERE replaces IS NOT NULL)
+                AND log NOT IN (FROM packed)
             ) AS k USING (path)
             GROUP BY number ORDER BY number
         """).fetchall()
         self._duck.unregister("found")
         return [(listed[number], log) for number, log in new]
 
-    def differ(self, listed: Iterable[tuple[Found, int | None]]) -> list[tuple[Found, int | None]] | None:
-        """None if all of these are still unknown, with the same older states; else those that still are."""
-        before = list(listed)
-        now = self.unknown([found for found, _ in before])
-        return None if now == before else now
+    def same(self, digests: Sequence[str]) -> dict[str, int | None]:
+        """Those that logs of the lake have, with the log; None for one whose job retention has removed."""
+        if not digests:
+            return {}
+        self._duck.register("asked", arrow([(digest,) for digest in digests], (Column("digest", "text"),)))
+        found = self._duck.execute("""
+            SELECT asked.digest, max(k.log) FROM asked JOIN known AS k ON k.digest = hash(asked.digest)
+            WHERE k.log IS NULL OR k.log NOT IN (SELECT replaces FROM known WHERE replaces IS NOT NULL)
+            GROUP BY asked.digest
+        """).fetchall()
+        self._duck.unregister("asked")
+        return dict(found)
+
+    def place_of(self, log: int) -> str | None:
+        """The path of a log of the lake; None if an archive has it."""
+        if self._duck.execute("SELECT 1 FROM packed WHERE log = ?", [log]).fetchone():
+            return None
+        job = next(table for table in self._tables if table.name == "job")
+        paths = [job.path(file) for file in job.files() if file.first <= log <= file.last]
+        query = f"SELECT path FROM read_parquet({listed(paths)}) WHERE log = ?"
+        found = self._duck.execute(query, [log]).fetchone() if paths else None
+        return str(found[0]) if found else None

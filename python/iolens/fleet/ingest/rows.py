@@ -12,6 +12,7 @@ import duckdb
 
 from iolens.error import IolensError
 from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.durable import Syncing
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import write_files
 from iolens.log import Scan, scan
@@ -64,8 +65,11 @@ def _runs(days: Sequence[date]) -> list[_Run]:
 class Rows:
     """Of the logs of a dataset; ``log`` becomes the number in the lake, counted from ``first``."""
 
-    def __init__(self, data: Dataset, base: LogTables, first: int, days: Sequence[date]) -> None:
+    def __init__(
+        self, data: Dataset, base: LogTables, first: int, days: Sequence[date], syncing: Syncing
+    ) -> None:
         """days: of each log."""
+        self._syncing = syncing
         listed = ", ".join(f"'{day}'" for day in days)
         data.connection.execute(f"SET VARIABLE days = [{listed}]::DATE[]")
         self._data = data
@@ -95,7 +99,7 @@ class Rows:
             try:
                 with told(self._base.name):
                     query = self._select(table.columns, "source", run, run.first) + where
-                    files += write_files(duck, query, table, token, run.day)
+                    files += write_files(duck, query, table, token, run.day, syncing=self._syncing)
             except duckdb.InvalidInputException as error:
                 if _MARK not in str(error):
                     raise
@@ -112,7 +116,8 @@ class Rows:
             query = self._select(table.columns, source, run, 0)
             if run.day:
                 query += f" WHERE log BETWEEN {run.first} AND {run.end - 1}"
-            files += write_files(self._data.connection, query, table, token, run.day)
+            duck = self._data.connection
+            files += write_files(duck, query, table, token, run.day, syncing=self._syncing)
         return files
 
     def _select(self, columns: Sequence[Column], source: str, run: _Run, offset: int) -> str:

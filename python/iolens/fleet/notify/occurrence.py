@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from iolens.rules.finding import Evidence
 from iolens.rules.text import clean, counted, write
+from iolens.values import iso, plain
 
 __all__ = ["Occurrence"]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (int, str, type(None))) else str(value)
 
 
 @dataclass(frozen=True)
@@ -46,10 +40,10 @@ class Occurrence:
     def plain(self) -> dict[str, Any]:
         """As it stands in JSON."""
         evidence = [
-            {**asdict(one), "rows": [[_plain(v) for v in row] for row in one.rows]} for one in self.evidence
+            {**asdict(one), "rows": [[plain(v) for v in row] for row in one.rows]} for one in self.evidence
         ]
-        start = self.start.isoformat() if self.start else None
-        numbers = {"time_lost": _plain(self.time_lost), "share": _plain(self.share)}
+        start = iso(self.start) if self.start else None
+        numbers = {"time_lost": plain(self.time_lost), "share": plain(self.share)}
         return {**asdict(self), **numbers, "start": start, "evidence": evidence}
 
     def lines(self, link: str) -> list[str]:

@@ -1,7 +1,7 @@
 -- title: Applications that have become slower, or vary
--- definition: of the runs of a user's application with as many processes: the last $recent compared with those before, by the
---   median of io_time. spread: (third - first quartile) / median of those before. A drift is a median of the last runs
---   beyond $factor times the earlier one (or below its inverse) that lies outside the earlier quartiles.
+-- definition: of a user's application with as many processes: the last $recent runs compared with those before, by the
+--   median of io_time. spread: (third - first quartile) / median of those before. Drift: the median of the last runs
+--   is beyond $factor times the earlier one (or below its inverse), and outside the earlier quartiles.
 -- parameter recent (5): runs that are the last ones
 -- parameter factor (1.2): what is a drift
 -- column user (): who ran it

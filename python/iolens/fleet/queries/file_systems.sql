@@ -1,14 +1,15 @@
 -- title: File systems by what jobs did on them
--- definition: sums over the records of what programs called themselves, by the mount point that a log names for the file.
+-- definition: sums over the records of what programs called themselves, by the mount point that a log names for the
+--   file.
 -- parameter rows (20): how many
 -- column mount (): where it is mounted; empty where no log tells
 -- column file_system (): its type
 -- column jobs (count): that used it
 -- column users (count): whose jobs used it
 -- column files (count): that jobs used
--- column bytes_read (bytes): by programs
--- column bytes_written (bytes): by programs
--- column io_time (seconds): in calls on its files, over all processes
+-- column bytes_read (bytes): by the program
+-- column bytes_written (bytes): by the program
+-- column io_time (seconds): in calls, over all processes
 -- column metadata_time (seconds): of these, in metadata calls
 SELECT mount, file_system, count(DISTINCT f.log) AS jobs, count(DISTINCT j."user") AS users, count(DISTINCT f.id) AS files,
     sum(f.bytes_read)::BIGINT AS bytes_read, sum(f.bytes_written)::BIGINT AS bytes_written, sum(f.io_time) AS io_time,

@@ -1,9 +1,9 @@
 -- title: What jobs did with each file
--- definition: one row per log and file, of what programs called themselves (file_sum). Other named queries are made of
---   this one, and have its parameters.
--- parameter user (): only in jobs of this user
--- parameter application (): only in jobs of this application
--- parameter cluster (): only in jobs of this cluster
+-- definition: one row per log and file, of what programs called themselves (file_sum). Other queries are made of this
+--   one, and have its parameters.
+-- parameter user (): only jobs of this user
+-- parameter application (): only jobs of this application
+-- parameter cluster (): only jobs of this cluster
 SELECT log, id, directory, bytes_read, bytes_written, io_time, metadata_time, small_writes FROM file_sum
 WHERE single AND $user = '' AND $application = '' AND $cluster = ''
 UNION ALL

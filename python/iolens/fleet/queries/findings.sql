@@ -1,15 +1,15 @@
 -- title: What the rules find in the fleet
--- definition: one row per user, application and rule, as notices are. Seconds of several rules may be the same: they do
---   not add up to what a user loses.
--- parameter rule (): only this rule; all, if it is empty
+-- definition: one row per user, application and rule, as in notices. Seconds of several rules may be the same: do not
+--   add them up.
+-- parameter rule (): only this rule
 -- parameter severity (medium): the least severe that is listed: high, medium, low, info, good
 -- parameter rows (20): how many
--- parameter user (): only this user
--- parameter application (): only this application
--- parameter cluster (): only this cluster
+-- parameter user (): only jobs of this user
+-- parameter application (): only jobs of this application
+-- parameter cluster (): only jobs of this cluster
 -- column severity (): the worst: high, medium, low, info or good
--- column rule (): iolens explain RULE tells what it looks at
--- column user (): whose jobs
+-- column rule (): iolens explain RULE explains it
+-- column user (): who ran it
 -- column application (): the program
 -- column jobs (count): in which it was found
 -- column time_lost (seconds): in all of them

@@ -1,7 +1,7 @@
 -- title: The runs of an application
 -- definition: one row per run, in order of time, with its place among its peers: the runs of the same application and
---   user with as many processes. rate: bytes read and written per second in I/O. *_place: the part of the peers that
---   have less, 0 to 1; empty for a run without peers.
+--   user with as many processes. rate: bytes read and written per second in I/O. *_place: the part of the peers with
+--   less, 0 to 1; empty for a run without peers.
 -- column log (): its number in the lake
 -- column job_id (): the scheduler's number
 -- column user (): who ran it
@@ -19,7 +19,7 @@
 -- column rate_place (): among its peers
 -- column metadata_time (seconds): over all processes
 -- column metadata_time_place (): among its peers
--- column time_lost (seconds): of the finding of severity high or medium that costs most
+-- column time_lost (seconds): of the costliest finding of severity high or medium
 WITH run AS (
     SELECT *, (coalesce(bytes_read, 0) + coalesce(bytes_written, 0)) / nullif(io_time, 0) AS rate
     FROM fleet.jobs

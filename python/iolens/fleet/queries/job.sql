@@ -15,7 +15,7 @@
 -- column bytes_written (bytes): by the program
 -- column metadata_time (seconds): over all processes
 -- column small_writes (count): below 1 MiB
--- column time_lost (seconds): of the finding of severity high or medium that costs most
+-- column time_lost (seconds): of the costliest finding of severity high or medium
 -- column path (): of the log
 SELECT log, job_id, "user", application, exe, cluster, nprocs, "start", run_time, io_time, bytes_read, bytes_written,
     metadata_time, small_writes, time_lost, path

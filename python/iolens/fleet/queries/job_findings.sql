@@ -3,7 +3,7 @@
 -- parameter id (0): the scheduler's number
 -- column log (): its number in the lake
 -- column severity (): high, medium, low, info or good
--- column rule (): iolens explain RULE tells what it looks at
+-- column rule (): iolens explain RULE explains it
 -- column time_lost (seconds): wall-clock that it accounts for
 -- column share (percent): of the run time
 -- column message (): one sentence, with numbers

@@ -1,5 +1,5 @@
 -- title: Jobs
--- definition: of job_search, so many rows from a place on, in order of $by. What is not known comes last.
+-- definition: jobs of job_search: $rows after the first $skip, in order of $by; unknown values last.
 -- parameter by (start): what they are sorted by: start, job_id, user, application, cluster, nprocs, run_time, io_time,
 --   bytes_read, bytes_written, time_lost, findings
 -- parameter down (1): 1: the largest, or the last, first
@@ -16,7 +16,7 @@
 -- column io_time (seconds): wall-clock in I/O
 -- column bytes_read (bytes): by the program
 -- column bytes_written (bytes): by the program
--- column time_lost (seconds): of the finding of severity high or medium that costs most
+-- column time_lost (seconds): of the costliest finding of severity high or medium
 -- column findings (count): of severity high or medium
 WITH keyed AS (
     SELECT *, CASE $by WHEN 'start' THEN epoch("start") WHEN 'job_id' THEN job_id WHEN 'nprocs' THEN nprocs

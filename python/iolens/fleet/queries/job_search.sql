@@ -1,5 +1,5 @@
 -- title: Jobs that are looked for
--- definition: jobs by what people know of them. Text is a part of the command line, application or user, or a job's number.
+-- definition: jobs by a part of the command line, application or user, or by number.
 -- parameter text (): part of the command line, application or user; or the job's number
 -- parameter since (): started on this day or later (UTC)
 -- parameter until (): started on this day or before

@@ -1,6 +1,6 @@
 -- title: Jobs, with what the lake knows of each as numbers
--- definition: measured, of some jobs. Other named queries are made of this one, and have its parameters.
--- parameter user (): only this user's jobs; all, if it is empty
+-- definition: measured, of some jobs. Other queries are made of this one, and have its parameters.
+-- parameter user (): only jobs of this user
 -- parameter application (): only jobs of this application
 -- parameter cluster (): only jobs of this cluster
 SELECT * FROM fleet.measured

@@ -1,6 +1,6 @@
 -- title: Jobs with numbers
--- definition: the columns of job, and of its metrics those that other queries add up. findings are those of severity
---   high or medium; time_lost: of the one that costs most; the seconds of several may be the same, so they are not added.
+-- definition: the columns of job, and of its metrics those that other queries add up. findings: those of severity high
+--   or medium; time_lost: of the costliest one, as seconds of several may be the same.
 SELECT job.*, io_time, bytes_read, bytes_written, metadata_time, small_writes, time_lost, findings
 FROM job LEFT JOIN (
     SELECT log,

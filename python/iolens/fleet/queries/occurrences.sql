@@ -1,18 +1,18 @@
 -- title: Findings with their jobs
 -- definition: one row per finding of $severity or worse: what notices are made of.
 -- parameter severity (medium): the least severe
--- column rule (): iolens explain RULE tells what it looks at
+-- column rule (): iolens explain RULE explains it
 -- column title (): of the rule
 -- column severity (): high, medium, low, info or good
 -- column message (): one sentence, with numbers
--- column user (): whose job
+-- column user (): who ran it
 -- column application (): the program
 -- column log (): its number in the lake
 -- column path (): of the log
 -- column job_id (): the scheduler's number
 -- column time_lost (seconds): wall-clock that it accounts for
 -- column share (percent): of the run time
--- column start (): of the job, UTC
+-- column start (): UTC
 -- column run_time (seconds): wall-clock
 -- column nprocs (count): processes
 -- column cluster (): where it ran

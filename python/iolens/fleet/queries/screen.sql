@@ -1,5 +1,5 @@
 -- title: How many jobs each screen picks out
--- definition: the three screens in one row each, as tables 3, 4 and 5 of the NERSC screening study have them.
+-- definition: one row for each of tables 3, 4 and 5 of the NERSC screening study.
 -- column screen (): name of the screen, a named query with the jobs themselves
 -- column jobs (count): total jobs analyzed
 -- column matching (count): jobs matching metric

@@ -1,6 +1,6 @@
 -- title: Jobs identified using redundant read metric
--- definition: bytes that a job read beyond the size of its files (metric redundant_reads) above $bytes: table 3 of the
---   NERSC screening study. Jobs of which only totals are known tell nothing of files: they are left out.
+-- definition: more than $bytes read beyond the size of the job's files (metric redundant_reads): table 3 of the NERSC
+--   screening study. Jobs of which only totals are known are left out.
 -- parameter bytes (1099511627776): redundant read threshold
 -- column log (): its number in the lake
 -- column job_id (): the scheduler's number

@@ -1,7 +1,7 @@
 -- title: Jobs identified using small independent shared write metric
 -- definition: more than $writes writes below 1 MiB to files that several ranks use, by a job without collective writes
---   (metrics small_shared_writes and collective_writes): table 5 of the NERSC screening study, whose text has a million
---   where the table has a hundred million. Jobs of which only totals are known tell nothing of files: they are left out.
+--   (metrics small_shared_writes and collective_writes): table 5 of the NERSC screening study, whose text has a
+--   million where the table has a hundred million. Jobs of which only totals are known are left out.
 -- parameter writes (100000000): small writes
 -- column log (): its number in the lake
 -- column job_id (): the scheduler's number

@@ -1,7 +1,7 @@
 -- title: The state of the file system while jobs ran
--- definition: of each series that was given (`--series`), the mean over the hours in which a job ran, and its place
---   among those of the same application's other runs: the part of them that have less.
--- column log (): the job's number in the lake
+-- definition: the mean of each series (`--series`) over the hours in which a job ran, and its place among the same
+--   application's other runs: the part of them with less.
+-- column log (): its number in the lake
 -- column series (): its name
 -- column value (): mean over the job's hours
 -- column place (): among the runs, 0 to 1; empty for one alone

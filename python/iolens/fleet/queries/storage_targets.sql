@@ -1,6 +1,6 @@
 -- title: Storage targets by what jobs moved
--- definition: bytes and times of each file, spread evenly over the targets of its layout (Lustre), summed over jobs. balance:
---   a target's bytes compared with the mean of its file system's targets.
+-- definition: bytes and times of each file, spread evenly over the targets of its layout (Lustre), summed over jobs.
+--   balance: a target's bytes / the mean of its file system's targets.
 -- parameter rows (500): how many
 -- column mount (): of the file system; empty where no log tells
 -- column ost (): number of the target
@@ -9,7 +9,7 @@
 -- column files (count): with a part on it
 -- column bytes_read (bytes): estimated
 -- column bytes_written (bytes): estimated
--- column io_time (seconds): in calls on its files, over all processes, estimated
+-- column io_time (seconds): in calls, over all processes, estimated
 -- column balance (factor): its bytes / mean of all
 WITH spread AS (
     SELECT log, id, unnest(osts) AS ost, mount, bytes_read / array_length(osts) AS bytes_read,

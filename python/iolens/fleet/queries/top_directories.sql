@@ -6,9 +6,9 @@
 -- parameter depth (0): parts of the path; 0: all of them
 -- column directory (): path
 -- column files (count): that jobs used
--- column io_time (seconds): in calls on its files, over all processes
--- column bytes_read (bytes): by programs
--- column bytes_written (bytes): by programs
+-- column io_time (seconds): in calls, over all processes
+-- column bytes_read (bytes): by the program
+-- column bytes_written (bytes): by the program
 -- column metadata_time (seconds): over all processes
 -- column small_writes (count): below 1 MiB
 WITH whole AS (

@@ -1,15 +1,15 @@
 -- title: Files by what jobs did with them
--- definition: sums over all jobs that used a file, of what programs called themselves. In order of $by: time (seconds in
---   read, write and metadata calls, of all processes), bytes, metadata, small (writes below 1 MiB). Of what had no room
---   for a record of its own ("<other files>") there is no file.
+-- definition: sums over all jobs that used a file, of what programs called themselves. In order of $by: time (seconds
+--   in read, write and metadata calls, of all processes), bytes, metadata, small (writes below 1 MiB). Files without a
+--   record of their own ("<other files>") are left out.
 -- parameter by (time): what comes first: time, bytes, metadata, small
 -- parameter rows (10): how many
 -- column file (): name; a number where no log names it
 -- column jobs (count): that used it
 -- column users (count): whose jobs used it
--- column io_time (seconds): in its calls, over all processes
--- column bytes_read (bytes): by programs
--- column bytes_written (bytes): by programs
+-- column io_time (seconds): in calls, over all processes
+-- column bytes_read (bytes): by the program
+-- column bytes_written (bytes): by the program
 -- column metadata_time (seconds): over all processes
 -- column small_writes (count): below 1 MiB
 WITH bucket AS (

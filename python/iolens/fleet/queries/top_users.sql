@@ -1,11 +1,11 @@
 -- title: Users by what their jobs cost
--- definition: sums over jobs. time_lost of a job is that of the finding that costs most. In order of $by: time (lost to
+-- definition: sums over jobs; time_lost of a job is that of its costliest finding. In order of $by: time (lost to
 --   findings), bytes (read and written), metadata (seconds in metadata calls), small (writes below 1 MiB), io (seconds
 --   in I/O), jobs.
 -- parameter by (time): what comes first: time, bytes, metadata, small, io, jobs
 -- parameter rows (10): how many
--- column user (): name
--- column jobs (count): jobs with a log
+-- column user (): who ran it
+-- column jobs (count): with a log
 -- column applications (count): different ones
 -- column core_hours (factor): processes times hours
 -- column time_lost (seconds): wall-clock that findings account for

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iolens.error import USAGE, IolensError
+from iolens.extras import lacks
 
 __all__ = ["DELTA", "MEANING", "first_line", "open_session"]
 
@@ -47,7 +48,7 @@ def open_session(master: str = "", settings: Mapping[str, str] | None = None) ->
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise IolensError("Spark needs PySpark: pip install 'iolens[spark]'", exit_code=USAGE) from error
+        raise lacks("Spark", "PySpark", "spark") from error
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("iolens")
     if master:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from iolens.error import USAGE, IolensError
 from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.durable import make_folder, publish
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.snapshot import Snapshot
 from iolens.fleet.tables.write import arrow, connection, listed, write_files
@@ -66,27 +67,20 @@ class Lake:
             raise IolensError("the lake has pseudonyms from the start", os.fspath(self.path), exit_code=USAGE)
         if self.settings.setdefault("later_pseudonyms", mark) != mark:
             raise IolensError("the lake has pseudonyms of another key", os.fspath(self.path), exit_code=USAGE)
-        made = self.path / f".{_MARK}.{uuid.uuid4().hex}"
-        made.write_text(json.dumps(self.settings) + "\n", encoding="utf-8")
-        made.replace(self.path / _MARK)
+        publish(_written(self.settings), self.path / _MARK, replace=True)
 
     @classmethod
     def create(cls, path: AnyPath, *, pseudonyms: str = "") -> Lake:
         """A new, empty lake, or the one that is there. pseudonyms: what tells the key of names apart from others."""
         folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         mark = folder / _MARK
         if not mark.exists():
             # Another process may be making the lake, or have been killed while it did.
             if any(_MARK not in entry.name for entry in folder.iterdir()):
                 raise IolensError("is no lake, and not empty", os.fspath(path), exit_code=USAGE)
-            made = folder / f".{_MARK}.{uuid.uuid4().hex}"
-            made.write_text(
-                json.dumps({"format": _FORMAT, "pseudonyms": pseudonyms}) + "\n", encoding="utf-8"
-            )
             with contextlib.suppress(FileExistsError):  # another process was first
-                os.link(made, mark)
-            made.unlink()
+                publish(_written({"format": _FORMAT, "pseudonyms": pseudonyms}), mark)
         return cls(path)
 
     def table(self, name: str) -> Table:
@@ -169,6 +163,10 @@ class Lake:
 
     def __repr__(self) -> str:
         return f"<Lake {self.path}>"
+
+
+def _written(settings: dict[str, Any]) -> bytes:
+    return f"{json.dumps(settings)}\n".encode()
 
 
 def _counts(file: File, batches: set[int]) -> bool:

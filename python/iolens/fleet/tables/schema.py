@@ -114,7 +114,8 @@ _OWN = {
         path text, log_size long, log_mtime long, reason text, first_seen moment, cluster text""",
     # Logs whose rows retention has removed: they are not read again.
     # Or whose paths have become pseudonyms: ``was`` is the log that each is in the lake.
-    "expired": "path text, log_size long, log_mtime long, was long",
+    # Or that are copies of logs which the lake has.
+    "expired": "path text, log_size long, log_mtime long, was long, digest text",
     # Where the logs are that were taken out of the log area: size and time are those of the log as it is there.
     "archived": """
         log long, path text, log_size long, log_mtime long, archive text, place long, form text, digest text,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,10 +15,21 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
 from iolens.fleet.tables.delta import DAY, File, Table
+from iolens.fleet.tables.durable import Syncing, reason, sync
 from iolens.fleet.tables.schema import Column
 from iolens.metrics.literal import quoted
 
-__all__ = ["arrow", "connect", "connection", "listed", "plain", "quoted", "read_files", "write_files"]
+__all__ = [
+    "arrow",
+    "connect",
+    "connection",
+    "folders_of",
+    "listed",
+    "plain",
+    "quoted",
+    "read_files",
+    "write_files",
+]
 
 _ARROW = {
     "long": DataType.int64(),
@@ -26,6 +39,9 @@ _ARROW = {
     "date": DataType.date32(),
     "timestamp": DataType.timestamp("us", tz="UTC"),
 }
+_FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+"""What a write may end with that is no fault of the lake's files."""
+
 _EPOCH = date(1970, 1, 1)
 _START = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -35,6 +51,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     duck = duckdb.connect()
     with contextlib.suppress(duckdb.InvalidInputException):
         duck.execute("SET enable_progress_bar = false")
+    duck.execute("SET TimeZone = 'UTC'")
     return duck
 
 
@@ -89,13 +106,46 @@ def read_files(duck: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Fi
     return f"(SELECT {', '.join([*chosen, *([DAY] if table.partitioned else [])])} FROM {source})"
 
 
-def write_files(
-    duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str, day: date | None = None
+def write_files(  # noqa: PLR0913
+    duck: duckdb.DuckDBPyConnection,
+    query: str,
+    table: Table,
+    token: str,
+    day: date | None = None,
+    *,
+    syncing: Syncing | None = None,
 ) -> list[File]:
     """The rows of a query as files whose names begin with the token, one per day; none if there are no rows.
 
+    They are on disk, if no syncing is given that ends later. What fails leaves no file.
+
     day: of all rows, which then have no such column: DuckDB copies what it has to divide.
     """
+    try:
+        files = _copied(duck, query, table, token, day)
+        paths = [table.path(file) for file in files]
+        if syncing:
+            syncing.begin(paths)
+        else:
+            sync(*paths, *folders_of(paths, table.folder.parent))
+    except BaseException as error:
+        folder = f"{DAY}={day}" if day else "**"
+        for path in table.folder.glob(f"{folder}/{token}.{table.fingerprint}*.parquet"):
+            path.unlink(missing_ok=True)
+        if isinstance(error, duckdb.IOException) and reason(error) in _FULL:
+            raise OSError(_FULL[reason(error)], reason(error), os.fspath(table.folder)) from error
+        raise
+    return files
+
+
+def folders_of(paths: Iterable[str], lake: Path) -> set[Path]:
+    """Those that have the names of files, up to the lake."""
+    return {folder for path in paths for folder in Path(path).parents if lake in (folder, *folder.parents)}
+
+
+def _copied(
+    duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str, day: date | None
+) -> list[File]:
     table.folder.mkdir(parents=True, exist_ok=True)
     name = f"{token}.{table.fingerprint}"
     options = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, RETURN_STATS true"

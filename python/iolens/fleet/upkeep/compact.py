@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from iolens.fleet.tables.delta import DAY, Conflict, File, Table
+from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.snapshot import Snapshot
 from iolens.fleet.tables.write import connection, read_files, write_files
@@ -21,6 +22,10 @@ LARGEST = 256 << 20
 
 _COURTESY = 3600
 """Seconds that an unfinished batch is left alone: dropped while it is under way, it would be read again."""
+
+
+_LONG = 86400
+"""Seconds after which a file that no table has is no one's that is about to be committed."""
 
 
 @dataclass
@@ -42,20 +47,43 @@ def compact(lake: Lake, *, keep_hours: int = 24, courtesy: float = _COURTESY) ->
     keep_hours: how long files that are not needed any more stay for queries that have begun, and for time travel.
     """
     done = Compacted()
+    _remove_old(lake, keep_hours, done)  # the disk may be full
     _drop(lake, courtesy, done)
+    _remove_strays(lake, done)
     _release(lake)
     snapshot = lake.snapshot()
     # The rows that replaced others say so until the others are gone everywhere.
     for name in [*(n for n in lake.names() if n != "job"), "job"]:
+        _merge(lake.table(name), snapshot, done)
+    _remove_old(lake, keep_hours, done)
+    for name in lake.names():
         table = lake.table(name)
-        _merge(table, snapshot, done)
-        if table.delta is not None:
-            done.removed += len(
-                table.delta.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=False)
-            )
-            table.delta.create_checkpoint()
-            table.delta.cleanup_metadata()
+        table.checkpoint()
+        table.forget_versions()
     return done
+
+
+def _remove_strays(lake: Lake, done: Compacted) -> None:
+    """Files that compactions and others had written when they ended, and no version of a table has."""
+    for name in lake.names():
+        folder = lake.path / name
+        found = [
+            p
+            for p in [*folder.glob("*.parquet"), *folder.glob("*/*.parquet")]
+            if p.parent.name != "_delta_log"
+        ]
+        old = [p for p in found if _batch(p.name) is None and time.time() - p.stat().st_mtime >= _LONG]
+        known = lake.table(name).known() if old else set()
+        for path in old:
+            if str(path.relative_to(folder)) not in known:
+                path.unlink(missing_ok=True)
+                done.dropped += 1
+
+
+def _remove_old(lake: Lake, keep_hours: int, done: Compacted) -> None:
+    settle(lake.path)
+    for name in lake.names():
+        done.removed += lake.table(name).remove_old(keep_hours)
 
 
 # ---- unfinished batches ----

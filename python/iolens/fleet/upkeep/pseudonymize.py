@@ -14,7 +14,8 @@ from typing import Any
 import duckdb
 
 from iolens.fleet.ingest.identity import hashed_path
-from iolens.fleet.tables.delta import Conflict, File, Table
+from iolens.fleet.tables.delta import File, Table
+from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms, columns_of
 from iolens.fleet.tables.write import connection, listed, read_files, write_files
@@ -41,10 +42,9 @@ def age(lake: Lake, before: date, key: bytes, *, keep_hours: int = 24) -> int:
     logs = sum(_day(lake, day, names) for day in _days(lake, before))
     for name in _DATED:
         _undated(lake, name, before, names)
+    settle(lake.path)
     for name in lake.names():
-        delta = lake.table(name).delta
-        if delta is not None:
-            delta.vacuum(keep_hours, dry_run=False, enforce_retention_duration=False, full=False)
+        lake.table(name).remove_old(keep_hours)
     return logs
 
 
@@ -73,7 +73,7 @@ def _day(lake: Lake, day: str, names: Pseudonyms) -> int:
     archived = _in_clear(
         lake.table("archived"), day, "NULL", f"form <> 'as is' AND NOT regexp_matches(path, '{MADE}')"
     )
-    lake.append("expired", [(hashed_path(path), *rest) for path, *rest in [*logs, *archived]])
+    lake.append("expired", [(hashed_path(path), *rest, None) for path, *rest in [*logs, *archived]])
     for name in [*(n for n in lake.names() if n != "job"), "job"]:
         table = lake.table(name)
         if table.partitioned:
@@ -141,10 +141,7 @@ def _undated(lake: Lake, name: str, before: date, names: Pseudonyms) -> None:
                     f" AND {wanted}",
                 )
             new = write_files(duck, "SELECT * FROM held", table, f"p{uuid.uuid4().hex}")
-        try:
-            table.commit(add=new, remove=found, exact=True)
-        except Conflict:
-            table.refresh()
+        table.replace(found, new)
 
 
 def _changes(name: str) -> list[Any]:

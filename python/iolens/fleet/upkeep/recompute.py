@@ -9,7 +9,7 @@ from typing import Any
 
 from iolens.fleet.ingest.batch import findings_of, metrics_of
 from iolens.fleet.tables.data import LakeData
-from iolens.fleet.tables.delta import DAY, Conflict
+from iolens.fleet.tables.delta import DAY, Conflict, File, Table
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connection, read_files, write_files
@@ -69,7 +69,7 @@ def _sums(lake: Lake, day: date) -> int:
         old = data.snapshot.files.get(table.name, [])
         data.prepare(query)
         new = write_files(data.connection, query, table, f"r{uuid.uuid4().hex}", day)
-    table.commit(add=new, remove=old, exact=True)
+    _put(table, old, new)
     return sum(file.rows for file in new)
 
 
@@ -93,6 +93,10 @@ def _day(
                 f" UNION ALL BY NAME SELECT * FROM {read_files(duck, table, old)} WHERE rule NOT IN ({kept})"
             )
         new = write_files(duck, f"SELECT * FROM ({query}) ORDER BY log", table, f"r{uuid.uuid4().hex}")
-    # What came since is of other files, and stays.
-    table.commit(add=new, remove=old, exact=True)
+    _put(table, old, new)  # what came since is of other files, and stays
     return len(rows)
+
+
+def _put(table: Table, old: Sequence[File], new: Sequence[File]) -> None:
+    if not table.replace(old, new):
+        raise Conflict(table.name)

@@ -7,7 +7,7 @@ from datetime import date
 
 from iolens.fleet.tables.delta import Conflict, Table
 from iolens.fleet.tables.lake import Lake
-from iolens.fleet.tables.write import connection, listed
+from iolens.fleet.tables.write import connection, read_files
 
 __all__ = ["AGGREGATES", "retain"]
 
@@ -49,10 +49,10 @@ def _forget(table: Table, before: date) -> int:
 
 def _remember(lake: Lake, job: Table, before: date) -> None:
     """Their paths, so that the next ingest leaves them alone; twice is as good as once."""
-    paths = [job.path(f) for f in job.files() if f.day is not None and f.day < str(before)]
-    if paths:
+    old = [f for f in job.files() if f.day is not None and f.day < str(before)]
+    if old:
         with connection() as duck:
             rows: Iterable[tuple[object, ...]] = duck.execute(
-                f"SELECT path, log_size, log_mtime, NULL FROM read_parquet({listed(paths)}, hive_partitioning = false)"
+                f"SELECT path, log_size, log_mtime, NULL, digest FROM {read_files(duck, job, old)}"
             ).fetchall()
         lake.append("expired", list(rows))

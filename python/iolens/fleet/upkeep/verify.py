@@ -13,21 +13,30 @@ from iolens.fleet.tables.write import connection
 from iolens.metrics.literal import quoted
 from iolens.rules.text import agree, counted
 
-__all__ = ["verify"]
+__all__ = ["damage_of", "verify"]
 
 
 def verify(lake: Lake) -> Iterator[str]:
     """A line for everything that is wrong."""
-    snapshot = lake.snapshot()
-    for name, files in snapshot.files.items():
+    sound = True
+    for name in lake.names():
         table = lake.table(name)
         with connection() as duck:
-            for file in files:
-                yield from _file(duck, table, file)
+            for file in table.files():
+                if damage := damage_of(duck, table, file):
+                    yield f"{table.name}/{file.path}: {damage}"
+                    sound = False
+    if sound:
+        yield from _rows(lake)
+
+
+def _rows(lake: Lake) -> Iterator[str]:
+    snapshot = lake.snapshot()
     with lake.open() as data:
         try:
-            for path, logs in data.query(
-                "SELECT path, count(*) FROM job GROUP BY path HAVING count(*) > 1 ORDER BY path"
+            for path, logs in data.query(  # a name may be used again once its log is in an archive
+                "SELECT path, count(*) FROM job WHERE log NOT IN (SELECT log FROM archived) "
+                "GROUP BY path HAVING count(*) > 1 ORDER BY path"
             ).fetchall():
                 yield f"job: {path} is there {counted(logs, 'time')}"
             for log, times in data.query(
@@ -52,22 +61,19 @@ def verify(lake: Lake) -> Iterator[str]:
             yield str(error).splitlines()[0]
 
 
-def _file(duck: duckdb.DuckDBPyConnection, table: Table, file: File) -> Iterator[str]:
+def damage_of(duck: duckdb.DuckDBPyConnection, table: Table, file: File) -> str | None:
+    """What is wrong with a file; None if it is whole."""
     path = Path(table.path(file))
     try:
         size = path.stat().st_size
     except OSError as error:
-        yield f"{table.name}/{file.path}: {error.strerror}"
-        return
+        return str(error.strerror)
     if size != file.size:
-        yield f"{table.name}/{file.path}: has {counted(size, 'byte')}, not {file.size}"
-        return
+        return f"has {counted(size, 'byte')}, not {file.size}"
     try:
         (found,) = duck.execute(
             f"SELECT count(*), count(COLUMNS(*)) FROM read_parquet({quoted(str(path))})"
         ).fetchall()
     except duckdb.Error as error:
-        yield f"{table.name}/{file.path}: {str(error).splitlines()[0]}"
-        return
-    if found[0] != file.rows:
-        yield f"{table.name}/{file.path}: has {counted(found[0], 'row')}, not {file.rows}"
+        return str(error).splitlines()[0]
+    return f"has {counted(found[0], 'row')}, not {file.rows}" if found[0] != file.rows else None

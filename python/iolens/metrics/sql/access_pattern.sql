@@ -2,7 +2,7 @@
 -- topic: accesses
 -- layout: table
 -- definition: sequential = at or beyond the end of the previous access by the same process to the same file;
---   consecutive = exactly there; consecutive accesses count as sequential, too.
+--   consecutive = exactly there, which is also sequential.
 -- unit: accesses
 -- needs: posix
 -- caveats: The first access to a file is neither.

@@ -1,12 +1,11 @@
 -- title: How large the reads and writes were
 -- topic: accesses
 -- layout: table
--- definition: number of accesses in each size class; a class includes its upper bound (100 B, 1 KiB, 10 KiB, 100 KiB,
---   1 MiB, 4 MiB, 10 MiB, 100 MiB, 1 GiB, more). kind "all" is from the records; independent, collective, split and
---   nonblocking are MPI-IO's, from logs written by iolens, with the bytes in each class.
+-- definition: accesses in each size class, upper bound included (100 B, 1 KiB, 10 KiB, 100 KiB, 1 MiB, 4 MiB, 10 MiB,
+--   100 MiB, 1 GiB, more). kind "all" is from the records; independent, collective, split and nonblocking are
+--   MPI-IO's, from logs written by iolens, with the bytes in each class.
 -- unit: accesses, bytes
 -- needs: posix, mpiio, h5d, pnetcdf_var, dfs or daos
--- caveats: An access of exactly 1 MiB belongs to the class up to 1 MiB.
 -- source: Darshan's size classes; EPOCH study (independent and collective separately)
 WITH wide AS (
     SELECT log, interface, 'read' AS direction,

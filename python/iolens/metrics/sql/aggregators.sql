@@ -1,10 +1,10 @@
 -- title: Ranks that read and write on behalf of all in collective MPI-IO
 -- topic: ranks and layers
 -- layout: table
--- definition: aggregators: ranks that moved, at the POSIX level, at least a hundredth of what the busiest rank moved,
---   in files whose MPI-IO calls are mostly collective (nine out of ten). Taken from per-rank records; where ranks share
---   a record, from the heat map, provided such files account for nine tenths of all bytes; otherwise there is no row.
---   nodes: number of nodes of the ranks; hosts: of the aggregators (both from the process table, null without one).
+-- definition: ranks that moved, at POSIX, at least a hundredth of what the busiest rank moved, in files whose MPI-IO
+--   calls are mostly collective (nine out of ten). From per-rank records; where ranks share a record, from the heat
+--   map if such files account for nine tenths of all bytes, otherwise no row. nodes: of the ranks; hosts: of the
+--   aggregators (both from the process table, null without one).
 -- unit: count
 -- needs: mpiio, posix
 -- source: iolens

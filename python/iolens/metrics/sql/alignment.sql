@@ -2,7 +2,7 @@
 -- topic: accesses
 -- layout: table
 -- definition: fraction of the POSIX reads and writes whose address in memory or offset in the file is not a multiple
---   of the alignment. alignment: the most frequent one among the files, of those that are as frequent the largest.
+--   of the alignment: the most frequent one among the files, of equally frequent ones the largest.
 -- unit: accesses, part of 1, bytes
 -- direction: lower
 -- needs: posix

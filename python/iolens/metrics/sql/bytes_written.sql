@@ -1,6 +1,6 @@
 -- title: Bytes written
 -- topic: job
--- definition: bytes_written of headline: by the program itself, libraries below it not counted again.
+-- definition: as in headline: by the program itself, without counting libraries below it again.
 -- unit: bytes
 -- needs: any log
 -- source: iolens

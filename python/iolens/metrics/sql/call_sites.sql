@@ -1,15 +1,14 @@
 -- title: Where files are opened
 -- topic: files
 -- layout: table
--- definition: for each call that was the first to open files: how many files, and how much was read from and written
---   to them in total, by whatever code; for POSIX and STDIO, what was moved through the interface that the call belongs
---   to. place = function, source line and library, as far as the program's files are on this machine; example: the file
---   among these with the most I/O time.
+-- definition: for each call that was the first to open files: the number of files, and the bytes read from and written
+--   to them by any code; for POSIX and STDIO, those of the interface that the call belongs to. place = function,
+--   source line and library, as far as the program's files are on this machine; example: the file with the most I/O
+--   time.
 -- unit: files, bytes, seconds
 -- needs: posix, stdio, mpiio
 -- caveats: One frame: the function that called open, not its callers. A file that ranks opened in several places
---   counts in each of them. What a library opens for its caller is attributed to the library, unless iolens records
---   that library's interface, too.
+--   counts in each. What a library opens for its caller is the library's, unless iolens records its interface, too.
 -- source: table sites of the log
 SELECT s.log, place, function, source, line, module, note, count(DISTINCT s.id) AS files,
     sum(f.bytes_read)::BIGINT AS bytes_read, sum(f.bytes_written)::BIGINT AS bytes_written, sum(f.total_time) AS time,

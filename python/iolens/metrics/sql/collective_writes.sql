@@ -1,6 +1,6 @@
 -- title: Collective writes
 -- topic: accesses
--- definition: sum of MPI-IO's collective and split collective writes.
+-- definition: MPI-IO's collective and split collective writes.
 -- unit: writes
 -- needs: any log
 -- source: NERSC screening study

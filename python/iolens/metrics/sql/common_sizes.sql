@@ -2,10 +2,10 @@
 -- topic: accesses
 -- layout: table
 -- definition: each record keeps up to four sizes and their counts; these are added up over all records, and the four
---   sizes with the highest counts are listed, the larger size first where counts are equal.
+--   with the highest counts are listed, the larger size first where counts are equal.
 -- unit: bytes, accesses
 -- needs: posix, mpiio, h5d, pnetcdf_var, dfs or daos
--- caveats: A size that is not among the top four of any record is missed, however often it occurs overall.
+-- caveats: A size that is in no record's four is missed, however often it occurs overall.
 -- source: PyDarshan, darshan-job-summary
 WITH pair AS (
     SELECT log, interface, access[1] AS size, sum(access_count[1]) AS count FROM record

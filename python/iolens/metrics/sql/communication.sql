@@ -2,16 +2,15 @@
 -- topic: time
 -- layout: table
 -- definition: time: seconds in all MPI communication calls, for the average process; slowest, fastest: for the
---   processes with the most and the least. share = time / run time. waiting: time spent waiting for other ranks before
---   collective calls, for the average process, if it was measured (--mpi-communication=sync); not included in time.
---   uncounted_time: the part of time in calls for which Darshan's record has no counters (neighborhood collectives,
---   starts of persistent requests, MPI 4), for the average process; uncounted_calls and uncounted_bytes: sums over all
---   processes.
+--   processes with the most and the least. share = time / run time. waiting: seconds for other ranks before collective
+--   calls, for the average process, if measured (--mpi-communication=sync); not part of time. uncounted_time: the part
+--   of time in calls without a counter in Darshan's record (neighborhood collectives, starts of persistent requests,
+--   MPI 4), for the average process; uncounted_calls and uncounted_bytes: sums over all processes.
 -- unit: seconds, part of 1, calls, bytes
 -- direction: lower
 -- needs: apmpi
--- caveats: In Darshan's logs, time includes calls made inside MPI-IO and waiting for files, and excludes calls
---   without counters.
+-- caveats: In Darshan's logs, time includes calls inside MPI-IO and waiting for files, and excludes calls without
+--   counters.
 -- source: iolens
 WITH beside AS (
     SELECT log, sum(count) AS calls, sum(bytes) AS bytes, sum(time) AS time FROM communication GROUP BY log

@@ -1,8 +1,8 @@
 -- title: HDF5 datasets and PnetCDF variables
 -- topic: files
 -- layout: table
--- definition: one row for each dataset or variable, all ranks combined. collective = fraction of the accesses that
---   were collective: for PnetCDF by count; for HDF5, 1 if collective transfers were used at all, else 0.
+-- definition: one row for each dataset or variable, all ranks combined. collective = fraction of collective accesses:
+--   for PnetCDF by count; for HDF5 1 if collective transfers were used at all, else 0.
 -- unit: bytes, operations, seconds, part of 1
 -- needs: h5d or pnetcdf_var
 -- source: iolens

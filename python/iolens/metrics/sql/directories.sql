@@ -1,7 +1,7 @@
 -- title: Files, bytes and time by directory
 -- topic: files
 -- layout: table
--- definition: files directly in each directory, counted at the interface that the program itself called (own_file).
+-- definition: files directly in each directory, at the interface that the program itself called (own_file).
 -- unit: files, bytes, operations, seconds
 -- needs: any interface
 -- caveats: Streams, and names that are not paths, have no directory (null).

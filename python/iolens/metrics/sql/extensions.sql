@@ -1,8 +1,8 @@
 -- title: Files, bytes and time by file type
 -- topic: files
 -- layout: table
--- definition: kind = what follows the last dot of the name, in lower case, empty if there is no dot; counted at the
---   interface that the program itself called (own_file).
+-- definition: kind = what follows the last dot of the name, in lower case, or empty; at the interface that the program
+--   itself called (own_file).
 -- unit: files, bytes, operations, seconds
 -- needs: any interface
 -- source: iolens

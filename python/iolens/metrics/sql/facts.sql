@@ -1,15 +1,14 @@
 -- title: What kind of job a log is from
 -- topic: job
 -- layout: table
--- definition: fact: mpi (an MPI program), mpiio (it used MPI-IO), collective (all of its MPI-IO reads and writes are
---   collective), hdf5 (it used HDF5 files), pnetcdf, lustre (it used files on Lustre), python (a Python program); hint and nodes
---   have a value: an MPI-IO hint as key=value that took effect (fewer ranks moved the data than made the calls), and
---   the number of hosts.
+-- definition: fact: mpi (an MPI program), mpiio (it used MPI-IO), collective (all its MPI-IO reads and writes are
+--   collective), hdf5 (it used HDF5 files), pnetcdf, lustre (it used files on Lustre), python (a Python program). hint
+--   and nodes have a value: an MPI-IO hint (key=value) that took effect (fewer ranks moved the data than made the
+--   calls), and the number of hosts.
 -- unit: facts
 -- needs: any log
--- caveats: The hints in a log's metadata are those that Darshan used to write the log, not the program's. hdf5 is
---   known from the HDF5 modules, otherwise from file name extensions. Logs without a process table do not contain the
---   number of hosts.
+-- caveats: The hints in a log's metadata are not the program's: Darshan wrote the log with them. hdf5 is known from
+--   the HDF5 modules, otherwise from file name extensions. Logs without a process table lack the number of hosts.
 -- source: iolens
 WITH calls AS (
     SELECT log, sum(greatest(indep_reads, 0) + greatest(indep_writes, 0) + greatest(nb_reads, 0) + greatest(nb_writes, 0)) AS single,

@@ -1,16 +1,15 @@
 -- title: Files by how they were used, and their sizes
 -- topic: files
 -- layout: table
--- definition: each file counts once per interface, with the records of all ranks merged. read_only, write_only,
---   read_write: by the bytes moved (a file of which no bytes were moved is in none of them). unique: used by one rank;
---   shared: by several; part_shared: by several but not all. created: written, and not read before the first write.
---   size = highest offset + 1 of files that were read or written; sized = number of files with a size, over which
---   mean_size is taken; max_offset is the highest offset in the category.
+-- definition: each file counts once per interface, all ranks merged. read_only, write_only, read_write: by bytes moved
+--   (none of them without bytes). unique: used by one rank; shared: by several; part_shared: by several but not all.
+--   created: written, and not read before the first write. size = highest offset + 1 of files that were read or
+--   written; sized = number of files with a size, of which mean_size is the mean; max_offset is the highest offset.
 -- unit: files, bytes
 -- needs: posix, mpiio, stdio, dfs or daos
--- caveats: A file may be larger than the highest offset that was used. MPI-IO, DFS and DAOS have no offsets: null.
---   Darshan's tools count a file that was never read or written as one byte, and add up the largest offsets of both
---   kinds of shared files. A log does not record whether a file existed before, so "created" is a guess.
+-- caveats: A file may be larger than the highest offset used. MPI-IO, DFS and DAOS have no offsets: null. Darshan's
+--   tools count a file without reads and writes as one byte, and add up the largest offsets of both kinds of shared
+--   files. Logs do not record whether a file existed before: "created" is a guess.
 -- source: darshan-parser --file, darshan-job-summary
 WITH sized AS (
     SELECT *, greatest(max_offset_read, max_offset_written) AS max_offset,

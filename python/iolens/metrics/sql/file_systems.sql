@@ -1,9 +1,9 @@
 -- title: Bytes and time by file system
 -- topic: files
 -- layout: table
--- definition: each file belongs to the longest mount point that its path begins with; counted at the interface that
---   the program itself called (own_file). time is summed over all processes. class: the kind of file system, by type
---   and source.
+-- definition: each file belongs to the longest mount point that its path begins with; at the interface that the
+--   program itself called (own_file). time is summed over all processes. class: the kind of file system, by type and
+--   source.
 -- unit: bytes, seconds
 -- needs: any interface
 -- caveats: Streams, anonymized names, and names that are not paths have no mount point (null).

@@ -1,10 +1,10 @@
 -- title: Files that share a record for lack of memory
 -- topic: job
 -- layout: table
--- definition: for each rank, how many uses by name (opens: open and stat) of how many files (estimated) went to records that stand for the files
---   of a mount point or of a program's package, how many of them were programs' own (modules, libraries), the memory
---   budget, and a budget that would have been enough; then the directories. surplus: by how much a directory's opens may
---   be too high; 0 = they are exact.
+-- definition: for each rank: uses by name (opens: open and stat), of an estimated number of files, that went to
+--   records of a mount point or of a program's package; how many were programs' own (modules, libraries); the memory
+--   budget; a budget that would have been enough. Then the directories. surplus: by how much a directory's opens may
+--   be too high; 0 = exact.
 -- unit: opens, files, bytes
 -- direction: lower
 -- needs: folded

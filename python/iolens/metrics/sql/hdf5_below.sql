@@ -1,11 +1,11 @@
 -- title: HDF5 files, and what their datasets do below
 -- topic: ranks and layers
 -- layout: table
--- definition: one row per file. calls, moved, written, data_time: reads and writes of its datasets. below_time: reading
---   and writing of the file itself, at POSIX. mpiio: MPI-IO opened it. fill: bytes that the file got beyond what was
---   written to its datasets, if they are more than 64 KiB for each open of an object, at most twice the data and more
---   than four times what was read back; 0 otherwise. fill_time: their part of the file's write
---   time. Sums over ranks.
+-- definition: one row per file; sums over ranks. calls, moved, written, data_time: reads and writes of its datasets.
+--   below_time: reading and writing of the file at POSIX. again: how often POSIX read it over. mpiio: MPI-IO opened
+--   it. fill: bytes that the file got beyond what was written to its datasets, if they are more than 64 KiB for each
+--   open of an object, at most twice the data and more than four times what was read back; otherwise 0. fill_time:
+--   their part of the file's write time.
 -- unit: calls, bytes, seconds
 -- needs: h5d, posix
 -- caveats: fill is an estimate: HDF5 does not count its fill values.
@@ -15,9 +15,11 @@ WITH dataset AS (
         sum(bytes_read + bytes_written)::BIGINT AS moved, sum(bytes_written)::BIGINT AS written, sum(read_time + write_time) AS data_time
     FROM h5d WHERE file_rec_id <> 0 GROUP BY log, file_rec_id
 ), below AS (
-    SELECT log, id, bytes_read, bytes_written, read_time + write_time AS below_time, write_time FROM file_of WHERE interface = 'posix'
+    SELECT log, id, bytes_read, bytes_written, read_time + write_time AS below_time, write_time,
+        greatest(1, coalesce(bytes_read / nullif(max_offset_read + 1, 0), 1)) AS again
+    FROM file_of WHERE interface = 'posix'
 )
-SELECT log, id, calls, moved, written, data_time, below_time, (log, id) IN (SELECT (log, id) FROM mpiio) AS mpiio,
+SELECT log, id, calls, moved, written, data_time, below_time, again, (log, id) IN (SELECT (log, id) FROM mpiio) AS mpiio,
     greatest(0, bytes_written - written) AS surplus,
     CASE WHEN surplus > 65536 * opens AND surplus <= 2 * written + 65536 * opens AND surplus > 4 * bytes_read THEN surplus ELSE 0 END AS fill,
     coalesce(write_time * fill / nullif(bytes_written, 0), 0) AS fill_time

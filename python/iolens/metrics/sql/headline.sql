@@ -1,18 +1,16 @@
 -- title: The job in one row
 -- topic: job
 -- layout: table
--- definition: bytes are those of the interfaces that the program itself called (own_file). io_time is the time in
---   I/O, as everywhere else: the wall-clock time that the process with the most I/O time spent in I/O calls, with
---   overlapping calls of its threads counted once; for non-MPI programs that run one after another or side by side, the
---   time during which at least one of them was in an I/O call. basis says where it comes from: "process" or "timeline"
---   (measured), "records" (the estimate of perf from own_record, at most the run time). read_time, write_time and
---   meta_time are its parts; meta_share, read_share and write_share are these as fractions of the run time. For files
---   whose MPI-IO bytes were not counted (Darshan 1.x and 2.x), bytes are those counted at POSIX.
+-- definition: bytes are those of the interfaces that the program itself called (own_file); where MPI-IO bytes were not
+--   counted (Darshan 1.x and 2.x), those at POSIX. io_time is the wall-clock time that the process with the most I/O
+--   time spent in I/O calls, with overlapping calls of its threads counted once; in non-MPI jobs, the time during
+--   which at least one process was in an I/O call. basis: "process" or "timeline" (measured), "records" (the estimate
+--   of perf from own_record, at most the run time). read_time, write_time and meta_time are its parts; meta_share,
+--   read_share and write_share are these as fractions of the run time.
 -- unit: seconds, bytes, parts of 1
 -- needs: any log
 -- caveats: An estimate from records adds up overlapping calls of threads, and shared files that are used at the same
---   time. unseen_read and unseen_written are bytes that the kernel counted and no wrapper saw; null where they were not
---   counted.
+--   time. unseen_read and unseen_written: bytes that the kernel counted and no wrapper saw; null where not counted.
 -- source: iolens; estimate: darshan-parser --perf
 WITH below AS (
     SELECT log, id, bytes_read AS below_read, bytes_written AS below_written FROM file_of

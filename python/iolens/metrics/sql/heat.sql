@@ -1,9 +1,9 @@
 -- title: Bytes per rank over time
 -- topic: time
 -- layout: table
--- definition: at most 200 bins of equal width from the start of the job; bins without bytes have no row. Taken from
---   the heat map, whose bins are combined where there are more than 200; for an interface without a heat map, from DXT,
---   with the bytes of each access spread evenly over its duration. source says which.
+-- definition: at most 200 bins of equal width from the start of the job; bins without bytes have no row. From the heat
+--   map, whose bins are combined above 200; for an interface without one, from DXT, with each access's bytes spread
+--   evenly over its duration. source says which.
 -- unit: seconds, bytes
 -- needs: heatmap, dxt_posix or dxt_mpiio
 -- source: PyDarshan

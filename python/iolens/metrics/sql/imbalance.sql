@@ -2,8 +2,8 @@
 -- topic: ranks and layers
 -- layout: table
 -- definition: for each file in shared_files: time_imbalance = (slowest rank's time - fastest rank's time) / slowest
---   rank's time; bytes_imbalance likewise for their bytes; time_lost = slowest rank's time - mean time per rank, which
---   is what waiting for the slowest costs if all ranks wait for it.
+--   rank's time; bytes_imbalance likewise; time_lost = slowest rank's time - mean time per rank: the cost if all ranks
+--   wait for the slowest.
 -- unit: part of 1, seconds
 -- direction: lower
 -- needs: as shared_files

@@ -1,22 +1,28 @@
 -- title: What the time goes into besides I/O
 -- topic: job
 -- layout: table
--- definition: processor is the processor time of all processes, by the kernel's count; program is the one that used
---   most of it, program_part its part. faults are pages that processes waited for until they came from storage,
---   fault_bytes what was read for them and ahead of them. fault_time is what this took, of each process at most what it
---   slept: what it neither ran, nor waited for a processor, nor was in I/O. Of a process that waited for little else (each
---   wait brought $ahead and more on average, or faults are $fault_part of its waits or more) it is that time, at most
---   $longest_fault a wait. Of others it is the number of faults times what a wait takes in the first kind (else $fault),
---   or the bytes at a rate if that is more: the rate is that of the first kind, else that of calls that read from storage
---   in this job ($slowest_reads to $cached), else $storage. A program is loaded before iolens runs in it: its time begins
---   with the job, or where what the process was before has ended.
---   unknown is the number of processes that were killed or confined, so that the kernel could not be asked. kind is what
---   it is mostly, of page faults ($faulting of the run), the start of processes ($many_processes or more, of less than
---   $brief each), the processor ($most of the run, with the time that processes waited for one: delay), else the larger
---   one of the processor and waiting (in runs of $worth_waiting and more).
+-- definition: processor is the processor time of all processes, as the kernel counts it, with that of unobserved
+--   programs where a process waited for all of them (operation unobserved); program is the one that used most,
+--   program_part its part. faults are pages that processes waited for until they came from storage, fault_bytes what
+--   was read for them and ahead of them. fault_time is the time this took, of each process at most what it slept:
+--   neither ran, nor waited for a processor, nor was in I/O. If a process waited for little else (each wait brought
+--   $ahead or more on average, or faults are $fault_part of its waits or more), it is that time, at most
+--   $longest_fault a wait; where waits were longer on average, the following bounds it. Otherwise it is the faults
+--   times a wait of the first kind (if there is none, $fault), or the bytes at a rate if that is more: the rate of the
+--   first kind, or of calls that read from storage in this job ($slowest_reads to $cached), or $storage. A program is
+--   loaded before iolens runs in it, so its time begins with the job, or where the process's previous program ended.
+--   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
+--   could be asked. paged: page faults can be told from requests. faulting: they are worth naming, with $faulting of
+--   the run, or $faulting_with_io and with I/O $faulting. late_wait is the time that MPI ranks wait in MPI-IO for the
+--   rank late, if it is $waited_for of the run or more: it is no I/O. kind: late rank; page faults, if they are more
+--   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
+--   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
+--   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
+--   computing: the part of its life for which the process that is longest in I/O used a processor ($always: its calls
+--   copy from and to memory).
 -- unit: seconds, bytes, parts of 1
 -- needs: process
--- caveats: fault_time is an estimate. What a process waited for is not known: waiting is what is left.
+-- caveats: fault_time is an estimate. The cause of waiting is unknown: waiting is what is left.
 -- source: iolens; processor time, faults and waits: getrusage(2)
 -- threshold ahead = 64 KiB: what a wait brings, of the 128 KiB that are read around a page
 -- threshold fault_part = 50 %: of a process's waits, if they are mostly for pages
@@ -30,12 +36,16 @@
 -- threshold fastest = 10 GB/s: above it pages were in memory
 -- threshold slowest_reads = 25 MB/s: bounds of the rate of calls, which may read small files
 -- threshold cached = 500 MB/s: above it reads came from memory
+-- threshold waited_for = 20 %: of the run, from which ranks that wait in MPI-IO for a late one are not in I/O
 -- threshold faulting = 20 %: of the run, from which page faults are named
--- threshold many_processes = 100: from which their start may be most
+-- threshold faulting_with_io = 10 %: of the run, where I/O is the rest of that
+-- threshold many_processes = 25: from which their start may be most
 -- threshold brief = 20 ms: of the run for each process, below which the start is most of it
+-- threshold brief_part = 33 %: of the processor time, in processes that use less: else a few long ones are most of it
 -- threshold most = 50 %: of the run, or of the processor time: what a reader should look at
 -- threshold worth_waiting = 0.1 s: a shorter run waits for its own start
--- threshold delayed = 10 %: of the run: a wait for the processor from which it is said
+-- threshold delayed = 10 %: of the run: a wait for the processor from which it is said; unobserved programs that used it longer may have waited
+-- threshold always = 90 %: of a process's life on a processor: it waits for nothing
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
     SELECT *, user_time + system_time AS processor, coalesce(processor_wait, 0) AS queued,
@@ -60,40 +70,60 @@ WITH known AS (
         WHEN fault_bytes // $ahead >= waits THEN waits WHEN $fault_part * waits <= major_faults THEN major_faults ELSE 0 END AS page_waits
     FROM slept
 ), timed AS (
-    SELECT *, CASE WHEN page_waits > 0 THEN least(asleep, page_waits * least(greatest(asleep / waits, $shortest_fault), $longest_fault)) END AS paging FROM waited
+    SELECT *, page_waits > 0 AND asleep <= $longest_fault * waits AS paged,
+        CASE WHEN page_waits > 0 THEN least(asleep, page_waits * least(greatest(asleep / waits, $shortest_fault), $longest_fault)) ELSE asleep END AS most_paging
+    FROM waited
 ), storage AS (
-    SELECT log, sum(fault_bytes) FILTER (page_waits > 0) AS paged, sum(page_waits) AS waits, sum(paging) AS time,
+    SELECT log, sum(fault_bytes) FILTER (paged) AS bytes, coalesce(sum(page_waits) FILTER (paged), 0) AS waits, sum(most_paging) FILTER (paged) AS time,
         sum(by_calls) FILTER (own_read >= by_calls) AS cold, sum(read_time) FILTER (own_read >= by_calls) AS cold_time
     FROM timed GROUP BY log
 ), pace AS (
     SELECT log, CASE WHEN waits >= $many THEN least(greatest(time / waits, $shortest_fault), $longest_fault) ELSE $fault END AS each_wait,
-        CASE WHEN paged >= $enough AND time > 0 THEN least(greatest(paged / time, $slowest), $fastest)
+        CASE WHEN bytes >= $enough AND time > 0 THEN least(greatest(bytes / time, $slowest), $fastest)
             WHEN cold >= $enough AND cold_time > 0 AND cold / cold_time <= $cached THEN greatest(cold / cold_time, $slowest_reads) ELSE $storage END AS rate
     FROM storage
 ), of_process AS (
     SELECT *, CASE WHEN major_faults <= 0 AND fault_bytes <= 0 THEN 0
-        ELSE coalesce(paging, least(asleep, greatest(major_faults * each_wait, fault_bytes / rate))) END AS fault_time
+        WHEN paged THEN most_paging ELSE least(most_paging, greatest(major_faults * each_wait, fault_bytes / rate)) END AS fault_time
     FROM timed JOIN pace USING (log)
+), unseen AS (
+    SELECT log, sum(time) AS unseen FROM operation WHERE interface = 'unobserved' AND name = 'processor' GROUP BY log
 ), by_program AS (
     SELECT log, regexp_extract(exe, '[^/]*$') AS program, sum(processor) AS processor FROM of_process GROUP BY log, program
+    UNION ALL SELECT log, 'programs that were not observed', unseen FROM unseen
 ), program AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) AS processor, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
-        sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time
-    FROM of_process GROUP BY log
+    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, any_value(unseen) AS unseen, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
+        sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time,
+        coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
+        arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
+    FROM of_process LEFT JOIN unseen USING (log) GROUP BY log
 ), closed AS (
-    SELECT log, count(*) FILTER (user_time IS NULL OR user_time < 0)::BIGINT AS unknown FROM process
+    SELECT log, count(*) FILTER (user_time IS NULL OR user_time < 0)::BIGINT + coalesce(any_value(u.n), 0)::BIGINT AS unknown FROM process
+    LEFT JOIN (SELECT log, sum(count) AS n FROM unobserved GROUP BY log) AS u USING (log)
     WHERE ended <> 'missing' GROUP BY log
+), parts AS (
+    SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
+        coalesce(io_time, 0) - coalesce(late_wait, 0) AS spent,
+        greatest(0, run_time - processor - fault_time - spent) AS waited, requests.log IS NULL AS paged,
+        unknown = 0 OR coalesce(unseen < $delayed * run_time, false) AS all_known
+    FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
+    LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
+    LEFT JOIN (SELECT log, least(waited, io_time) AS late_wait, late, others FROM metric.late_ranks JOIN metric.headline USING (log)
+        WHERE below AND waited >= $waited_for * run_time) AS late_rank USING (log)
+), named AS (
+    SELECT *, paged AND (fault_time >= $faulting * run_time
+        OR fault_time >= $faulting_with_io * run_time AND fault_time + spent >= $faulting * run_time) AS faulting
+    FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    greatest(0, run_time - processor - fault_time - coalesce(io_time, 0)) AS waited,
-    CASE WHEN fault_time >= $faulting * run_time AND log NOT IN (SELECT log FROM async) THEN 'page faults'
-        WHEN processes >= $many_processes AND run_time < $brief * processes THEN 'start of processes'
-        WHEN processor + delay >= $most * run_time THEN 'processor'
-        WHEN unknown = 0 AND run_time >= $worth_waiting THEN CASE WHEN run_time - processor - fault_time - coalesce(io_time, 0) > processor + delay
-            THEN 'waiting' ELSE 'processor' END
-        END AS kind
-FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN metric.headline USING (log)
-ORDER BY log
+    waited, paged, faulting, late_wait, late, others, computing,
+    CASE WHEN late_wait > 0 THEN 'late rank'
+        WHEN faulting AND fault_time > busy AND (fault_time > waited OR NOT all_known) THEN 'page faults'
+        WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'
+        WHEN busy >= $most * run_time THEN 'processor'
+        WHEN NOT all_known OR run_time < $worth_waiting THEN CASE WHEN faulting THEN 'page faults' END
+        WHEN waited > busy THEN 'waiting' ELSE 'processor' END AS kind
+FROM named ORDER BY log

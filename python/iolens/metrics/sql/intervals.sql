@@ -1,8 +1,8 @@
 -- title: When the jobs ran, with overlapping ones as one interval
 -- topic: job
 -- layout: table
--- definition: the union of the times from start to start + run time over all logs; log = the first log of an
---   interval, jobs = how many ran in it, start and end in seconds since 1970.
+-- definition: the union of the times from start to start + run time over all logs. log = the first log of an interval,
+--   jobs = how many ran in it, start and end in seconds since 1970.
 -- unit: seconds
 -- needs: a run time; a log without one counts as an instant
 -- caveats: The clocks of different machines may differ.

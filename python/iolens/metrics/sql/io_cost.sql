@@ -1,13 +1,13 @@
 -- title: Seconds in I/O calls for the average process
 -- topic: time
 -- layout: table
--- definition: seconds in read, write and metadata calls (including PnetCDF waits), summed over all records, divided
---   by the processes that take part (taking_part). share = their sum / run time. hdf5 is H5F + H5D, pnetcdf its files and variables.
+-- definition: seconds in read, write and metadata calls (including PnetCDF waits), summed over all records, divided by
+--   the processes that take part. share = their sum / run time. hdf5 is H5F + H5D, pnetcdf its files and variables.
 -- unit: seconds, part of 1
 -- direction: lower
 -- needs: any interface
 -- caveats: An average hides a single rank that does everything. Overlapping calls of threads are added up. An
---   interface's time includes that of the interfaces below it, so times must not be added across interfaces.
+--   interface's time includes that of the interfaces below: do not add them up.
 -- source: PyDarshan, darshan-job-summary
 WITH part AS (
     SELECT log, library_of(interface) AS interface,

@@ -1,6 +1,6 @@
 -- title: Seconds in I/O
 -- topic: time
--- definition: io_time of headline: wall-clock of the process that was longest in I/O calls.
+-- definition: as in headline: wall-clock of the process that was longest in I/O calls.
 -- unit: seconds
 -- direction: lower
 -- needs: any log

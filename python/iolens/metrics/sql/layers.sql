@@ -1,14 +1,13 @@
 -- title: Each file as seen by its I/O layers
 -- topic: ranks and layers
 -- layout: table
--- definition: what each layer counted, for each file used through more than one of HDF5, PnetCDF, MPI-IO and POSIX.
+-- definition: for each file used through more than one of HDF5, PnetCDF, MPI-IO and POSIX, what each layer counted.
 --   amplification = bytes at POSIX / bytes at the highest layer that counts them; operations_ratio likewise for reads
---   and writes. posix_ranks: ranks that moved bytes at POSIX (aggregators), null where the log does not say.
---   outside_posix = fraction of MPI-IO's time that POSIX's time does not explain: data exchange, waiting, locking.
+--   and writes. posix_ranks: ranks that moved bytes at POSIX (aggregators), null where unknown. outside_posix =
+--   fraction of MPI-IO's time that POSIX's time does not explain: data exchange, waiting, locking.
 -- unit: bytes, operations, seconds, factor, ranks, part of 1
 -- needs: posix and mpiio, h5d or pnetcdf_var
--- caveats: Times are sums over ranks. Where records of a layer were lost (see metric missing), its numbers are too
---   low.
+-- caveats: Times are sums over ranks. Where a layer lost records (missing), its numbers are too low.
 -- source: iolens
 WITH upper AS (
     SELECT log, file_rec_id AS id, 'hdf5' AS layer, sum(coalesce(bytes_read, 0) + coalesce(bytes_written, 0)) AS bytes,

@@ -1,9 +1,8 @@
 -- title: Metadata operations one by one
 -- topic: time
 -- layout: table
--- definition: calls, failures and seconds of each operation that moves no data, summed over ranks; basis is
---   "operation": counted by iolens; "counters": number of calls from records (opens, stats, seeks, syncs, renames),
---   seconds unknown.
+-- definition: calls, failures and seconds of each operation that moves no data, summed over ranks. basis: "operation"
+--   (counted by iolens) or "counters" (calls from records: opens, stats, seeks, syncs, renames; seconds unknown).
 -- unit: calls, seconds
 -- direction: lower
 -- needs: any interface

@@ -1,8 +1,8 @@
 -- title: Fraction of the I/O time spent on metadata
 -- topic: time
--- definition: sum of metadata time / sum of read, write and metadata time, each file at MPI-IO if it was opened
---   there, otherwise at POSIX; STDIO is left out. per_rank = metadata seconds per process that takes part. matches: above 25 %, more
---   than 30 s per process, and at least 192 processes: small or short jobs are not worth a look.
+-- definition: metadata time / (read + write + metadata time), each file at MPI-IO if it was opened there, otherwise at
+--   POSIX; without STDIO. per_rank = metadata seconds per process that takes part. matches: above 25 %, more than 30 s
+--   per process, and at least 192 processes: smaller or shorter jobs are not worth a look.
 -- unit: part of 1
 -- direction: lower
 -- needs: posix or mpiio

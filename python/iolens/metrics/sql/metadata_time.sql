@@ -1,6 +1,6 @@
 -- title: Seconds in metadata calls, over all processes
 -- topic: time
--- definition: meta_time of metadata_ratio: each file at MPI-IO if it was opened there, else at POSIX; STDIO is left out.
+-- definition: meta_time of metadata_ratio.
 -- unit: seconds
 -- direction: lower
 -- needs: posix or mpiio

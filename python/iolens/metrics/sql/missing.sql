@@ -1,8 +1,8 @@
 -- title: What this log does not know
 -- topic: job
 -- layout: table
--- definition: modules whose records are incomplete and what that means, layers that contradict each other because of
---   that (lost_bytes: bytes that MPI-IO moved and POSIX does not show), jobs without an end, records without a name.
+-- definition: modules with incomplete records and what that means; layers that contradict each other because of it
+--   (lost_bytes: bytes that MPI-IO moved and POSIX does not show); jobs without an end; records without a name.
 -- unit: bytes
 -- needs: any log
 -- source: iolens

@@ -1,14 +1,15 @@
 -- title: Bytes moved, by path
 -- topic: job
 -- layout: table
--- definition: bytes by the path they took, as in the summary of `iolens run`: posix, stdio (and mpiio, which moves
---   its bytes through posix); libaio and io_uring, whose bytes are also in the posix records but are counted only here;
---   mapped files, which have no time; paged in, what page faults brought of programs, libraries and mapped files; sockets by where the other end is; programs that were not observed; what is
---   counted by kind only; and bytes that the kernel counted and nothing explains.
+-- definition: bytes by path, as in the summary of `iolens run`: posix, stdio, mpiio (which moves its bytes through
+--   posix); libaio and io_uring, which the posix records have, too, but which count only here; mapped files, which
+--   have no time; paged in (what page faults brought of programs, libraries and mapped files); sockets, by where the
+--   other end is; programs that were not observed; what is counted by kind only; bytes that the kernel counted and
+--   nothing explains.
 -- unit: bytes
 -- needs: process
--- caveats: In logs written before unexplained bytes were distinguished, all unseen bytes are unexplained. Bytes that
---   went through rings that the program drives itself are estimated: metric.estimated says how many.
+-- caveats: Logs from before unexplained bytes were distinguished: all unseen bytes are unexplained. Bytes of rings
+--   that the program drives itself are estimated: see estimated.
 -- source: iolens
 WITH known(way, title) AS (VALUES
     ('libaio', 'libaio'), ('io_uring', 'io_uring'),

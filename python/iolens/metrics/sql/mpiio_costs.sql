@@ -1,13 +1,13 @@
 -- title: A job's MPI-IO calls and what they cost
 -- topic: time
 -- layout: table
--- definition: counts are sums over ranks. Seconds (columns that end in _time) are seconds of the run, as in
---   time_basis; for a shared file they are the slowest rank's, divided in the proportions of the sums. The overhead of
---   an access is taken to be the time of moving 256 KiB: indep_read_cost_time is the seconds of overhead in independent
---   reads. Two rows per log: shared = false for everything, shared = true for files used by more than one rank.
+-- definition: counts are sums over ranks. Columns that end in _time are seconds of the run (time_basis); for a shared
+--   file the slowest rank's, divided in the proportions of the sums. The overhead of an access is taken to be the time
+--   of moving 256 KiB: indep_read_cost_time is the overhead of independent reads. Two rows per log: shared = false for
+--   everything, true for files used by more than one rank.
 -- unit: calls, bytes, seconds
 -- needs: mpiio
--- caveats: Sizes are not recorded by kind of call, so a file's mean size stands for all of its accesses.
+-- caveats: Logs do not record sizes by kind of call: a file's mean size stands for all of its accesses.
 -- source: iolens
 WITH used AS (
     SELECT log, id FROM mpiio GROUP BY log, id HAVING bool_or(rank < 0) OR count(DISTINCT rank) > 1

@@ -1,11 +1,11 @@
 -- title: Phases named by the program
 -- topic: time
 -- layout: table
--- definition: each phase over all processes that were in it; except for time, without the phases nested in it. path:
---   the enclosing phases and its own name. count: how often it ended, in the process where that was most often. time:
+-- definition: each phase over all processes that were in it, without nested phases, except for time. path: the
+--   enclosing phases and its own name. count: how often it ended, in the process where that was most often. time:
 --   seconds in it, for the process that was in it longest. io_time, read_time, write_time and meta_time: seconds in
---   I/O, summed over all processes, with overlapping calls of a thread counted once. share: fraction of the I/O time of
---   all processes. The row without a path is what was done outside all phases.
+--   I/O, summed over all processes, overlapping calls of a thread counted once. share: fraction of the I/O time of all
+--   processes. The row without a path is outside all phases.
 -- unit: seconds, bytes, operations, part of 1
 -- needs: a log written by iolens, of a program that names phases
 -- source: iolens

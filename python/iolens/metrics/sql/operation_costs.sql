@@ -1,8 +1,8 @@
 -- title: Calls that move no data, and the cost of each kind
 -- topic: time
 -- layout: table
--- definition: count and errors: sums over ranks. time: seconds of the run, as in time_basis: for a process tree, the
---   scaled sum; for an MPI job, the slowest rank's, without the launcher's calls. mean: seconds per call.
+-- definition: count and errors: sums over ranks. time: seconds of the run (time_basis): in a process tree the scaled
+--   sum, in an MPI job the slowest rank's, without the launcher's calls. mean: seconds per call.
 -- unit: calls, seconds
 -- needs: section operation (logs written by iolens)
 -- source: iolens

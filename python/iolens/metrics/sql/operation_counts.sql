@@ -1,10 +1,10 @@
 -- title: How often each kind of operation was called
 -- topic: accesses
 -- layout: table
--- definition: sums of the counters of all records of an interface; sync = fsync + fdatasync for POSIX.
+-- definition: sums over all records of an interface; sync = fsync + fdatasync for POSIX.
 -- unit: operations
 -- needs: any interface
--- caveats: Null where the log's version has no such counter, or where it was not counted (a counter below 0).
+-- caveats: Null where the log's version has no such counter, or did not count it (below 0).
 -- source: PyDarshan, darshan-job-summary
 WITH op AS (
     FROM (SELECT log, 'posix' AS interface, counted(reads)::BIGINT AS read, counted(writes)::BIGINT AS write,

@@ -1,14 +1,14 @@
 -- title: What is on each storage target, and how fast it was
 -- topic: storage
 -- layout: table
--- definition: files and ranks with data on an OST, according to the layout records; bytes = each file's bytes divided
---   evenly among its stripes; q1, median, q3 = quartiles of the ranks' I/O time (POSIX records; for a file shared by
---   all ranks, the slowest rank's). slow: the median is above Q3 + 1.5 x (Q3 - Q1) of its volume's medians. volume: the
---   file system, by its Lustre name or its mount point, because targets of different file systems have the same
---   numbers. oss: server, from the table oss_of if given, otherwise as named by the Lustre client (target).
+-- definition: files and ranks with data on an OST, by the layout records; bytes = each file's bytes divided evenly
+--   among its stripes; q1, median, q3 = quartiles of the ranks' I/O time (POSIX records; in a file shared by all
+--   ranks, the slowest rank's). slow: the median is above Q3 + 1.5 x (Q3 - Q1) of its volume's medians. volume: the
+--   file system, by its Lustre name or mount point: targets of different file systems have the same numbers. oss:
+--   server, from the table oss_of if given, otherwise as the Lustre client names it (target).
 -- unit: files, ranks, bytes, seconds
 -- needs: lustre, posix
--- caveats: A file is attributed to every OST of its layout although only part of it may have been used.
+-- caveats: A file counts at every OST of its layout, although only part of it may have been used.
 -- source: HACC-IO study (OST occupancy); pytokio
 WITH part AS (
     SELECT s.log, s.volume, s.ost, r.id, r.rank, r.io_time,

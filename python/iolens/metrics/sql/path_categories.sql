@@ -1,7 +1,7 @@
 -- title: Bytes and files by the first component of the path
 -- topic: files
 -- layout: table
--- definition: category = first component of the path; "/" for files directly in it; standard streams by their name;
+-- definition: category = first component of the path; "/" for files directly in it; standard streams by name;
 --   "anonymized" for names that are numbers. POSIX and STDIO; each file counts once in files_read and once in
 --   files_written.
 -- unit: bytes, files

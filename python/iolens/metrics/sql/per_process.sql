@@ -1,8 +1,8 @@
 -- title: Average I/O per process, for files of one rank and shared files
 -- topic: time
 -- layout: table
--- definition: sums over files, divided by the processes that take part (taking_part). independent: used by one rank; shared: by several.
---   Counted at the interface that the program itself called (own_file).
+-- definition: sums over files, divided by the processes that take part. independent: used by one rank; shared: by
+--   several. At the interface that the program itself called (own_file).
 -- unit: seconds, bytes
 -- needs: any interface
 -- source: darshan-job-summary

@@ -1,14 +1,14 @@
 -- title: I/O time and bandwidth of each interface
 -- topic: time
 -- layout: table
--- definition: time by slowest = I/O time of the slowest rank in its own files + I/O time of the slowest rank in each
+-- definition: time by slowest = I/O time of the slowest rank in its own files + that of the slowest rank in each
 --   shared file; bandwidth = bytes / that time. The other estimates replace the shared part: cumulative time / ranks,
 --   time from first open to last close, time from first open to last read or write.
 -- unit: seconds, bytes, MiB/s
 -- needs: posix, mpiio, stdio, dfs or daos
--- caveats: Shared files are added up although they may be used at the same time, so the time is an upper bound and
---   the bandwidth a lower bound. Overlapping calls of threads are added up. Interfaces must not be added up: POSIX
---   includes what MPI-IO issued.
+-- caveats: Shared files are added up although they may be used at the same time: the time is an upper bound, the
+--   bandwidth a lower one. Overlapping calls of threads are added up. Do not add up interfaces: POSIX includes what
+--   MPI-IO issued.
 -- source: darshan-parser --perf
 WITH part AS (
     SELECT log, interface, rank,

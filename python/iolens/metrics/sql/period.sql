@@ -2,15 +2,14 @@
 -- topic: time
 -- layout: table
 -- definition: period: the median time from the start of one burst to the start of the next; spread: the median
---   deviation from that, as a fraction of the period, at least half a bin. There is a row only for four or more bursts
---   with a spread of at most 0.15. source: a phase that the program named and that moved bytes (in the process where it
---   occurs most), or the heat map: bursts are runs of bins above a tenth of the fullest one that hold at least four
---   fifths of the bytes in at most three fifths of the time; bursts less than a fifth of the median distance apart
---   count as one. bytes: per burst, on average.
+--   deviation from it, as a fraction of the period, at least half a bin. A row needs four or more bursts with a spread
+--   of at most 0.15. source: a phase that the program named and that moved bytes (in the process where it occurs
+--   most), or the heat map: bursts are runs of bins above a tenth of the fullest one that hold at least four fifths of
+--   the bytes in at most three fifths of the time; bursts less than a fifth of the median distance apart are one.
+--   bytes: per burst, on average.
 -- unit: seconds, part of 1, bytes
 -- needs: heatmap, or a log written by iolens, of a program that names phases
--- caveats: The heat map resolves nothing finer than a bin. Only what is regular in time is found, not what is regular
---   in steps.
+-- caveats: Nothing is finer than a bin of the heat map. Only what is regular in time is found, not in steps.
 -- source: iolens
 WITH step AS (
     SELECT log, phase AS source, rank, count, "start", bytes_read, bytes_written,

@@ -2,12 +2,12 @@
 -- topic: time
 -- layout: table
 -- definition: bins of the heat maps (or of DXT) in which any rank moved bytes; bins separated by at most the mean gap
---   form one phase. kind: "read" or "write" if that makes up at least 90 % of the bytes, otherwise "mixed". busy_ranks:
---   ranks that moved bytes.
+--   form one phase. kind: "read" or "write" from 90 % of the bytes on, otherwise "mixed". busy_ranks: ranks that moved
+--   bytes.
 -- unit: seconds, bytes, ranks
 -- needs: heatmap, dxt_posix or dxt_mpiio
--- caveats: No finer than a bin. The bytes are MPI-IO's where there are any, otherwise POSIX's; DFS's, otherwise
---   DAOS's; plus STDIO's.
+-- caveats: Nothing is finer than a bin. The bytes are MPI-IO's where there are any, otherwise POSIX's; DFS's,
+--   otherwise DAOS's; plus STDIO's.
 -- source: DXT Explorer (gaps); iolens
 WITH heat AS (
     SELECT * FROM metric.heat

@@ -1,13 +1,11 @@
 -- title: A job's POSIX calls, and the cost of each kind of access
 -- topic: time
 -- layout: table
--- definition: counts are sums over ranks. Seconds (columns that end in _time) are seconds of the run, as in
---   time_basis. Two rows per log: shared = false for everything, shared = true for files that all ranks share. Columns
---   as in posix_rank_costs.
+-- definition: counts are sums over ranks. Columns that end in _time are seconds of the run (time_basis). Two rows per
+--   log: shared = false for everything, true for files that all ranks share. Columns as in posix_rank_costs.
 -- unit: calls, bytes, seconds
 -- needs: posix
--- caveats: Kinds of access overlap: a small access may also be unaligned and out of order. Their seconds must not be
---   added up.
+-- caveats: Kinds of access overlap (a small access may be unaligned and out of order): do not add up their seconds.
 -- source: iolens
 WITH side AS (
     SELECT scope.shared, tree, scale, c.*

@@ -1,25 +1,23 @@
 -- title: Each rank's POSIX calls, and the cost of each kind of access
 -- topic: ranks and layers
 -- layout: table
--- definition: sums over the rank's records; rank -1 = files that all ranks share, where seconds are those of the
---   slowest rank in the file: the mean metadata time of all ranks, and the rest as reading and writing as far as there
---   is any. The overhead of an access is taken to be the time of moving 256 KiB: a read of n bytes takes (256 KiB + n)
---   / (256 KiB * reads + bytes_read) of the record's read_time. X_small_10k (100k, 1m) = accesses of at most 10 KiB
---   (100 KiB, less than 1 MiB), and the seconds that these take in excess; X_random_time: the same for random accesses,
---   which are those that go backwards and, where these are more than a fifth of a record's accesses, all that do not
---   begin where the last one ended, because in random order half of them go forwards. Of these, X_stepping are in equal
---   steps, and not among the random ones: backwards (X_reversed), where fewer than a tenth as many skip forwards, or
---   back and forth, where four distances make up nine tenths of those forwards.
---   empty_reads: reads of 0 bytes, at
---   the end of a file, as far as the record tells; they do not count as reads of data, nor as small. opens: without
---   dup and fileno. files: with the estimated number of those
---   that have no record of their own. files_random: files in which at least 10 reads are out of order, or any if there are none of these. sync_time: fsync and fdatasync, which logs
---   count as writing: measured, or as if each cost as much as writing 16 MiB, and writes that are forced to storage each
---   (O_SYNC, O_DSYNC): their share of all writing, where iolens wrote the log; the seconds of kinds of writes do not
---   include it.
+-- definition: sums over the rank's records. rank -1: files that all ranks share, with the seconds of the slowest rank
+--   in each: the mean metadata time of all ranks, the rest as reading and writing as far as there is any. The overhead
+--   of an access is taken to be the time of moving 256 KiB: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
+--   bytes_read) of the record's read_time. X_small_10k (100k, 1m): accesses of at most 10 KiB (100 KiB, less than 1
+--   MiB), and their seconds in excess. X_random_time: the same for random accesses, which go backwards and, where
+--   these are more than a fifth of a record's accesses, all that do not begin where the last one ended, because in
+--   random order half go forwards. X_stepping: in equal steps, and not random: backwards (X_reversed), where fewer
+--   than a tenth as many skip forwards, or back and forth, where four distances make up nine tenths of those forwards.
+--   empty_reads: reads of 0 bytes at the end of a file, as far as the record tells; they count neither as reads of
+--   data nor as small. opens: without dup and fileno. files: with the estimated number of those without a record of
+--   their own. files_random: files in which at least 10 reads are out of order, or any if there are none of these.
+--   sync_time: fsync and fdatasync, which logs count as writing (measured, or as if each cost as much as writing 16
+--   MiB), and, where iolens wrote the log, writes that are forced to storage (O_SYNC, O_DSYNC), by their share of all
+--   writing; the seconds of kinds of writes exclude it.
 -- unit: calls, bytes, seconds
 -- needs: posix
--- caveats: Seconds for kinds of access are estimates: logs have seconds per file only.
+-- caveats: Seconds of kinds of access are estimates: logs have seconds per file only.
 -- source: iolens
 WITH divided AS (
     -- What the slowest rank of a shared file did is not recorded: its share of the metadata, and data as far as there is any.

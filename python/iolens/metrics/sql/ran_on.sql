@@ -2,12 +2,12 @@
 -- topic: job
 -- layout: table
 -- definition: one row per fact that holds for all nodes (host is empty) or for one node. A fact with a unit is in
---   column number, one without in column value. nodes, processes_per_node (the maximum): from the process table, ranks
+--   column number, others in column value. nodes, processes_per_node (the maximum): from the process table, ranks
 --   only.
 -- unit: as in the column unit
 -- needs: a log written by iolens
--- caveats: A limit is the lowest of a control group and its parents; where no limit is set there is no row. Facts are
---   those that one process reported: the first rank on its node, or iolens run.
+-- caveats: A limit is the lowest of a control group and its parents; without a limit there is no row. One process
+--   reported each fact: the first rank on its node, or iolens run.
 -- source: iolens
 WITH ranks AS (
     SELECT log, host, count(DISTINCT rank) AS processes FROM process WHERE rank >= 0 AND host <> '' GROUP BY log, host

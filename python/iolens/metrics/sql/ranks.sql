@@ -1,9 +1,9 @@
 -- title: What each rank did
 -- topic: ranks and layers
 -- layout: table
--- definition: bytes, seconds and number of files, by rank and interface. basis is "total": counted per process,
---   complete; or "records": from records of single ranks, where what a rank did in files shared by all ranks is known
---   only if it was the slowest or the fastest: seen_bytes and seen_time include that.
+-- definition: bytes, seconds and number of files, by rank and interface. basis: "total" (counted per process,
+--   complete) or "records" (of single ranks; what a rank did in files shared by all ranks is known only of the slowest
+--   and the fastest: seen_bytes and seen_time include it).
 -- unit: bytes, seconds, files
 -- needs: any interface
 -- caveats: With basis "records", all columns but seen_bytes and seen_time leave out files shared by all ranks.

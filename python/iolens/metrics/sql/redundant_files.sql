@@ -1,9 +1,8 @@
 -- title: Files from which more was read than they contain
 -- topic: files
 -- layout: table
--- definition: size = highest offset read + 1 (or highest offset written + 1, if the file was written beyond that);
---   factor = bytes read / size. written: the file was written, too, so some of the reads may be of new data. Counted as
---   in redundant_reads.
+-- definition: size = highest offset read + 1, or written + 1 if that is more; factor = bytes read / size. written: the
+--   file was also written, so some reads may be of new data. Counted as in redundant_reads.
 -- unit: bytes, factor
 -- direction: lower
 -- needs: posix

@@ -1,12 +1,12 @@
 -- title: Bytes read more than once
 -- topic: files
--- definition: sum over files with bytes_read > max_offset_read of bytes_read - max_offset_read - 1, files merged over
---   ranks; a file's counters are MPI-IO's if it was opened through MPI-IO, otherwise POSIX's. The highest offset is
---   always POSIX's.
+-- definition: sum over files, merged over ranks, of bytes_read - max_offset_read - 1 where this is positive.
+--   bytes_read is MPI-IO's if the file was opened through MPI-IO, otherwise POSIX's; the highest offset is always
+--   POSIX's.
 -- unit: bytes
 -- direction: lower
 -- needs: posix
--- caveats: A lower bound: re-reading goes unnoticed where the same part of a file was read several times and the rest
+-- caveats: A lower bound: it misses re-reading where the same part of a file was read several times and the rest
 --   never.
 -- source: Luu, Winslett, Gropp et al. and the NERSC screening study, equation 1
 SELECT log,

@@ -2,18 +2,18 @@
 -- topic: time
 -- layout: table
 -- definition: the run time divided into computing (and everything else), MPI communication, reading, writing and
---   metadata. Rows (who): "average" and "slowest", the average rank and the rank with the most I/O time, for a job of
---   several ranks; otherwise "job": a process, or a tree of processes, which is in I/O while at least one of them is.
---   basis as in headline: "process" (measured in each rank, overlapping calls of its threads counted once), "timeline",
---   or "records": the average from sums of own_record, the slowest as estimated by headline, whose rank is then unknown
---   (null). Only what the program itself called counts: POSIX calls made by MPI-IO are not added to it. io_time =
---   read_time + write_time + meta_time, at most the run time. in_both = the overlap that communication and I/O must
---   have to fit into the run; compute + communication + io_time - in_both = run_time.
+--   metadata. who: "average" and "slowest" (the rank with the most I/O time) in a job of several ranks; otherwise
+--   "job": a process, or a tree, which is in I/O while at least one of its processes is. basis as in headline:
+--   "process" (measured in each rank, overlapping calls of its threads counted once), "timeline", or "records": the
+--   average from sums of own_record, the slowest as estimated by headline, with rank null. Only what the program
+--   itself called counts, not the POSIX calls of MPI-IO. io_time = read_time + write_time + meta_time, at most the run
+--   time. in_both = the overlap that communication and I/O must have to fit into the run; compute + communication +
+--   io_time - in_both = run_time.
 -- unit: seconds
 -- needs: a run time, any interface; apmpi for communication (null without)
 -- caveats: An average from records adds up overlapping calls of threads. In Darshan's logs, communication inside
---   MPI-IO is in both communication and io_time, and in_both is a lower bound of it. From records, the slowest rank's
---   parts are in the proportions of all ranks together, and its communication is the average rank's.
+--   MPI-IO is in both communication and io_time; in_both is a lower bound of it. From records, the slowest rank's
+--   parts are in the proportions of all ranks, and its communication is the average rank's.
 -- source: iolens
 WITH rank_of AS (
     SELECT log, rank, max(mpi) AS mpi, sum(io_time) AS io_time, sum(read_time) AS "read", sum(write_time) AS "write", sum(meta_time) AS meta

@@ -1,14 +1,14 @@
 -- title: What is on each storage server, and how fast it was
 -- topic: storage
 -- layout: table
--- definition: the targets (OSTs) of each server: how many the client knows (osts) and how many of them hold data of
---   this job (used); files, ranks and bytes on them as in ost_occupancy; median, slowest: the median and the largest of
---   its targets' medians. slow: one of its targets stands out (ost_occupancy). A server with more targets than others
---   has less to give to each of them.
+-- definition: the targets (OSTs) of each server: how many the client knows (osts), how many hold data of this job
+--   (used); files, ranks and bytes on them as in ost_occupancy; median, slowest: the median and the largest of its
+--   targets' medians. slow: one of its targets stands out (ost_occupancy). A server with more targets than others has
+--   less to give to each.
 -- unit: targets, files, ranks, bytes, seconds
 -- needs: lustre, posix
--- caveats: A file with stripes on several targets of a server counts once for each. There are no rows if neither the
---   log nor the user names servers.
+-- caveats: A file with stripes on several targets of a server counts once for each. No rows if neither the log nor the
+--   user names servers.
 -- source: HACC-IO study (OST occupancy)
 WITH known AS (
     SELECT log, server AS oss, count(*) AS osts FROM target WHERE kind = 'ost' AND server <> '' GROUP BY log, server

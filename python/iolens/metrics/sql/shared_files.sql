@@ -2,8 +2,8 @@
 -- topic: ranks and layers
 -- layout: table
 -- definition: for each file and interface, the fastest and the slowest rank with their bytes and seconds, and the
---   standard deviations over ranks. Shared records contain these; where ranks have records of their own, they are
---   computed over the ranks that used the file. At most 20 per log.
+--   standard deviations over ranks: from shared records, otherwise computed over the ranks that used the file. At most
+--   20 per log.
 -- unit: ranks, bytes, seconds
 -- needs: posix, mpiio, stdio, h5d, pnetcdf_var, dfs or daos
 -- caveats: A rank that only opened the file counts as one of the fastest.

@@ -1,13 +1,13 @@
 -- title: Small writes to shared files without collective I/O
 -- topic: accesses
--- definition: number of POSIX writes smaller than 1 MiB to files that several ranks use and to which no rank wrote
---   collectively. Writes of exactly 1 MiB do not count: they are subtracted where the record names that size. notice:
---   one million or more; matches: a hundred million or more.
+-- definition: POSIX writes below 1 MiB to files that several ranks use and to which no rank wrote collectively. Writes
+--   of exactly 1 MiB are subtracted where the record names that size. notice: a million or more; matches: a hundred
+--   million or more.
 -- unit: writes
 -- direction: lower
 -- needs: posix
--- caveats: A record names its four most common sizes; writes of 1 MiB that are not among these do count. The named
---   sizes are those of reads and writes together; no more than the writes in their class are subtracted.
+-- caveats: A record names its four most common sizes, of reads and writes together: writes of 1 MiB that are not among
+--   them count; at most the writes in their class are subtracted.
 -- source: NERSC screening study
 WITH collective AS (
     SELECT log, id FROM mpiio GROUP BY log, id HAVING sum(coalesce(coll_writes, 0) + coalesce(split_writes, 0)) > 0

@@ -1,9 +1,9 @@
 -- title: When each rank first and last read and wrote
 -- topic: time
 -- layout: table
--- definition: for each rank, the first start and the last end of reads and of writes, separately for files of one
---   rank (independent) and shared files. rank -1: all ranks together, where the log does not distinguish them. Seconds
---   since the start of the job.
+-- definition: for each rank, the first start and the last end of reads and of writes, for files of one rank
+--   (independent) and for shared files. rank -1: all ranks, where the log does not distinguish them. Seconds since the
+--   start of the job.
 -- unit: seconds
 -- needs: any interface
 -- source: darshan-job-summary

@@ -1,9 +1,9 @@
 -- title: A job's stdio calls and what they cost
 -- topic: time
 -- layout: table
--- definition: counts are sums over ranks. Seconds (columns that end in _time) are seconds of the run, as in
---   time_basis; for a shared file they are the slowest rank's, divided in the proportions of the sums. console = true:
---   standard output and standard error only; false: files.
+-- definition: counts are sums over ranks. Columns that end in _time are seconds of the run (time_basis); for a shared
+--   file the slowest rank's, divided in the proportions of the sums. console = true: standard output and standard
+--   error only; false: files.
 -- unit: calls, bytes, seconds
 -- needs: stdio
 -- source: iolens

@@ -1,12 +1,11 @@
 -- title: Accesses that do not match the stripes of their file
 -- topic: storage
 -- layout: table
--- definition: for each file with a layout record: the most common POSIX access size, and whether it is a multiple or
---   a divisor of the stripe size; unaligned = accesses that did not start at a multiple of the file's alignment.
+-- definition: for each file with a layout record: the most common POSIX access size, and whether it is a multiple or a
+--   divisor of the stripe size; unaligned = accesses that did not start at a multiple of the file's alignment.
 -- unit: bytes, accesses
 -- needs: lustre, posix
--- caveats: Of a layout with several components, only the first is considered. A record names only its four most
---   common sizes.
+-- caveats: Of a layout with several components, only the first counts. A record names only its four most common sizes.
 -- source: NERSC study of 2017
 WITH layout AS (
     SELECT log, id, any_value(component_stripe_size[1]) AS stripe_size, max(array_length(ost_id)) AS stripes

@@ -1,11 +1,11 @@
 -- title: Processes that take part in a job's I/O
 -- topic: job
 -- layout: table
--- definition: "per process" divides by these, in every metric and rule that says nothing else: the ranks of an MPI job;
---   of a tree of processes those with records of a file, all of them where a file's record is of all. At least 1.
+-- definition: what "per process" divides by in every metric and rule, unless stated: the ranks of an MPI job; in a
+--   tree of processes, those with records of a file, or all where a record is of all. At least 1.
 -- unit: processes
 -- needs: any log
--- caveats: What a job starts besides (shells, launchers, /bin/true) has no record and does not count.
+-- caveats: Other processes of a job (shells, launchers, /bin/true) have no record and do not count.
 -- source: iolens
 WITH tree AS (
     SELECT log FROM process GROUP BY log HAVING count(*) FILTER (coalesce(mpi, '') <> '') = 0

@@ -1,17 +1,17 @@
 -- title: How seconds of ranks become seconds of the run
 -- topic: time
 -- layout: table
--- definition: tree = the ranks are the processes of a tree, which may run one after another, rather than MPI ranks.
---   In a tree, the seconds of all ranks are added up; in an MPI job, the slowest rank's count, and for each shared file
---   those of the rank slowest in it. Such sums count overlapping calls of threads, and files used at the same time,
---   more than once: scale = time in I/O (headline) / the larger of their sums over what the program itself called and
---   over the interface; at most 1. processes = those that take part: ranks with records of the interface, all of them
---   where a file's record is of all. mean_scale = the factor that makes the sum over ranks the seconds of the run for the
---   average process that takes part: in an MPI job scale / processes; in a tree scale, but for libraries, whose calls
---   are more than the time in I/O, the time during which one of these processes ran / the sum of their run times.
+-- definition: tree = the ranks are processes of a tree, which may run one after another, not MPI ranks. In a tree, the
+--   seconds of all ranks are added up; in an MPI job, the slowest rank's count, in each shared file those of the rank
+--   slowest there. Such sums count overlapping calls of threads, and files used at the same time, more than once:
+--   scale = time in I/O (headline) / the larger of their sums over what the program itself called and over the
+--   interface; at most 1. processes = those that take part: ranks with records of the interface, or all where a record
+--   is of all. mean_scale turns the sum over ranks into seconds of the run for the average process that takes part: in
+--   an MPI job scale / processes; in a tree scale, but for libraries, whose calls are more than the time in I/O, the
+--   time during which one of these processes ran / the sum of their run times.
 -- unit: factor
 -- needs: any interface's records
--- caveats: Overlapping time is scaled down evenly, no matter which call waited.
+-- caveats: Overlapping time is scaled down evenly, whichever call waited.
 -- source: iolens
 WITH tree AS (
     SELECT log, count(*) FILTER (coalesce(mpi, '') <> '') = 0 AS tree FROM process GROUP BY log

@@ -1,9 +1,9 @@
 -- title: Time of each rank in I/O calls, with overlapping calls counted once
 -- topic: time
 -- layout: table
--- definition: busy = seconds in which at least one thread of the rank was in an I/O call; time = the calls' seconds
+-- definition: busy = seconds in which at least one thread of the rank was in an I/O call; time = the calls' seconds,
 --   added up over threads; overlap = time / busy, 1 if calls never overlap. basis: "process" (busy was measured; time
---   is from the timeline), "dxt" (both from the accesses of a trace, without opening and closing).
+--   is from the timeline), "dxt" (both from a trace, without opening and closing).
 -- unit: seconds, factor
 -- needs: process, dxt_posix or dxt_mpiio
 -- caveats: From DXT only traced accesses count; MPI-IO accesses and the POSIX accesses that they make count once.

@@ -1,9 +1,9 @@
 -- title: The processes of a job
 -- topic: job
 -- layout: table
--- definition: one row for each program that a process ran: depth below the first process, command, when it ran, how
---   it ended, time in I/O, and bytes. position orders the rows as a tree. observed_by is itself (preloaded or linked),
---   kernel (iolens run --kernel, iolens-kernel) or totals (of the process, by /proc).
+-- definition: one row for each program that a process ran: depth below the first process, command, when it ran, how it
+--   ended, time in I/O, bytes. position orders the rows as a tree. observed_by: itself (preloaded or linked), kernel
+--   (iolens run --kernel, iolens-kernel) or totals (by /proc).
 -- unit: seconds, bytes
 -- needs: process
 -- source: iolens

@@ -2,11 +2,11 @@
 -- topic: job
 -- layout: table
 -- definition: of all bytes moved: unexplained are those that the kernel counted and nothing accounts for; untimed are
---   those whose time is not known, because they were moved by mapped files, by programs that were not observed, or by
---   rings of whose requests only the number is known. possible: seconds that both can have taken at most, 1 s for each
---   GB from the page cache and 20 s for each from storage. partly: together they are at least 1 MB, more than 5 % of all
---   bytes, and can have taken more than 5 % of the run, so that I/O cannot be called fine. much_unexplained: unexplained
---   bytes alone are.
+--   those whose time is unknown: moved by mapped files, by unobserved programs, or by rings of whose requests only the
+--   number is known. possible: seconds that both took at most: 1 s per GB from the page cache, a fourth of it for
+--   mapped files (1 us a page), and 20 s per GB from storage, but for mapped files whose page faults are estimated
+--   (metric.instead). partly: together they are at least 1 MB and more than 5 % of all bytes, and can have taken more
+--   than 5 % of the run, so that I/O cannot be called fine. much_unexplained: unexplained bytes alone are.
 -- unit: bytes, part of 1
 -- direction: lower
 -- needs: process
@@ -16,19 +16,26 @@ WITH unknown AS (
 ), first AS (
     SELECT log, sum(storage_read)::BIGINT AS stored, bool_and(coalesce(storage_read, -1) >= 0) AS known FROM process AS p
     WHERE NOT EXISTS (SELECT 1 FROM process AS q WHERE q.log = p.log AND q.pid = p.parent) GROUP BY log
+), estimated AS (
+    SELECT log FROM metric.instead WHERE unknown = 0 AND log NOT IN (
+        SELECT log FROM metric.moved WHERE way IN ('libaio', 'io_uring', 'unobserved') AND bytes_read > 0)
 ), sums AS (
     SELECT m.log, coalesce(sum(bytes_read + bytes_written) FILTER (lowest_of(way) = way), 0)::BIGINT AS moved,
+        coalesce(sum(bytes_read + bytes_written) FILTER (way = 'mapped'), 0)::BIGINT AS mapped,
         coalesce(sum(bytes_read + bytes_written) FILTER (way IN ('mapped', 'unobserved')
             OR (way IN ('libaio', 'io_uring') AND u.log IS NULL)), 0)::BIGINT
             + coalesce(any_value(u.untimed), 0)::BIGINT AS untimed,
         coalesce(sum(bytes_read + bytes_written) FILTER (way = 'unexplained'), 0)::BIGINT AS unexplained
     FROM metric.moved AS m LEFT JOIN unknown AS u ON u.log = m.log GROUP BY m.log
+), bytes AS (
+    SELECT sums.*, run_time, unexplained + untimed AS open, open - mapped AS copied, e.log IS NOT NULL AND known AS estimated,
+        CASE WHEN known THEN stored ELSE open END AS storage
+    FROM sums JOIN job USING (log) LEFT JOIN first USING (log) LEFT JOIN estimated AS e USING (log)
 ), possible AS (
-    SELECT sums.*, run_time, unexplained + untimed AS open, CASE WHEN known THEN stored END AS storage,
-        least(open, coalesce(storage, open)) AS open_stored, (open - open_stored) / 1e9 + open_stored / 5e7 AS possible,
-        least(unexplained, coalesce(storage, unexplained)) AS lost_stored,
-        (unexplained - lost_stored) / 1e9 + lost_stored / 5e7 AS possible_lost
-    FROM sums JOIN job USING (log) LEFT JOIN first USING (log)
+    SELECT *, least(storage, copied) AS copied_stored, CASE WHEN estimated THEN 0 ELSE least(storage - copied_stored, mapped) END AS mapped_stored,
+        (copied - copied_stored) / 1e9 + (mapped - mapped_stored) / 4e9 + (copied_stored + mapped_stored) / 5e7 AS possible,
+        least(storage, unexplained) AS lost_stored, (unexplained - lost_stored) / 1e9 + lost_stored / 5e7 AS possible_lost
+    FROM bytes
 )
 SELECT log, moved, untimed, unexplained, unexplained / nullif(moved, 0) AS share, possible,
     open >= 1000000 AND open > 0.05 * moved AND possible > 0.05 * coalesce(run_time, 0) AS partly,

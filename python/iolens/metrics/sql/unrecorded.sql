@@ -1,12 +1,12 @@
 -- title: Interfaces whose calls are not recorded
 -- topic: job
 -- layout: table
--- definition: interfaces that a program uses, or may use, and whose calls are not in the log. linked_in: the program's file
---   defines the library's functions, so that no preloaded library sees the calls. no_backend: iolens was built without
---   the MPI that the program runs with. processes counts those that are affected.
+-- definition: interfaces that a program uses, or may use, and whose calls are not in the log. linked_in: the program's
+--   file defines the library's functions, so no preloaded library sees the calls. no_backend: iolens was built without
+--   the program's MPI. processes: how many are affected.
 -- unit: none
 -- needs: unrecorded
--- caveats: Programs without a table of symbols (stripped) are not found.
+-- caveats: Programs without a symbol table (stripped) are not found.
 -- source: iolens
 SELECT log, interface, program, reason, count(*)::BIGINT AS processes,
     CASE WHEN reason = 'no_backend'

@@ -1,9 +1,9 @@
 -- title: I/O that no wrapper saw
 -- topic: job
 -- layout: table
--- definition: for each process, the bytes that the kernel counted (rchar, wchar) and how many of them iolens saw; the
---   difference is due to system calls that the program made directly, or to files left out on purpose. not_observed:
---   programs that could not be observed at all, with the reason.
+-- definition: for each process, the bytes that the kernel counted (rchar, wchar) and how many iolens saw. The
+--   difference is system calls that the program made directly, or files left out on purpose. not_observed: programs
+--   that could not be observed at all, with the reason.
 -- unit: bytes
 -- direction: lower
 -- needs: process

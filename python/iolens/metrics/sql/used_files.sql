@@ -1,6 +1,6 @@
 -- title: Files used
 -- topic: files
--- definition: files that the program called itself, whatever the interface: those of file_sum.
+-- definition: files that the program called itself, by any interface: those of file_sum.
 -- unit: files
 -- needs: posix, mpiio or stdio
 -- caveats: Files without a record of their own ("<other files>", "<other program files>") are not counted.

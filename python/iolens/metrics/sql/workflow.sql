@@ -2,11 +2,10 @@
 -- topic: job
 -- layout: table
 -- definition: busy = seconds during which at least one of the jobs ran; span = first start to last end; concurrency =
---   sum of run times / busy; bytes and io_seconds = sums of the jobs' bytes and times in I/O (headline); files by name.
---   One row, log = null.
+--   sum of run times / busy; bytes and io_seconds = sums of headline; files by name. One row, log = null.
 -- unit: seconds, bytes
 -- needs: useful with more than one log
--- caveats: The span of jobs that are days apart is not a run time. The clocks of different machines may differ.
+-- caveats: The span of jobs that are days apart is no run time. The clocks of different machines may differ.
 -- source: iolens
 WITH moved AS (
     SELECT sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written, sum(io_time) AS io_seconds

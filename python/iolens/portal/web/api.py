@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
 from iolens.error import USAGE, IolensError
 from iolens.fleet.saved_queries import queries, statement
+from iolens.portal.client import CUT
 from iolens.portal.data import sandbox
 from iolens.portal.web.openapi import document
 from iolens.portal.web.page_request import NotFound, PageRequest
@@ -18,7 +20,8 @@ from iolens.portal.web.pages import live
 from iolens.portal.web.pages.job import job_row
 from iolens.portal.web.pages.jobtables import FINDINGS
 from iolens.portal.web.pages.lists import known_query
-from iolens.portal.web.widgets import plain_value, to_csv
+from iolens.portal.web.widgets import to_csv
+from iolens.values import columns_as, plain
 
 __all__ = ["findings", "job", "jobs", "listed", "me", "named", "openapi", "running", "sql"]
 
@@ -38,22 +41,29 @@ def _form(request: PageRequest) -> str:
     return "json"
 
 
-def arrow_bytes(relation: Any) -> bytes:
-    """A result of DuckDB's as a stream of Arrow's."""
+def arrow_bytes(relation: Any, most: int = ROWS) -> tuple[bytes, bool]:
+    """A result of DuckDB's as a stream of Arrow's; and whether it had more rows."""
     import nanoarrow
+    from arro3.core import Table
     from nanoarrow import ipc
 
+    table = Table.from_arrow(relation.project(columns_as("parquet", zip(relation.columns, relation.types))))
     out = io.BytesIO()
     with ipc.StreamWriter.from_writable(out) as writer:
-        writer.write_stream(nanoarrow.c_array_stream(relation))
-    return out.getvalue()
+        writer.write_stream(nanoarrow.c_array_stream(table.slice(0, min(most, table.num_rows))))
+    return out.getvalue(), table.num_rows > most
+
+
+def _headers(cut: bool, rows: int) -> dict[str, str]:
+    """Of an answer in any form: CSV and Arrow have no other place for it."""
+    return {CUT: str(rows)} if cut else {}
 
 
 def _rows(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str, **more: Any) -> Response:
+    headers = _headers(more.get("cut", False), len(rows))
     if form == "csv":
-        return Response(to_csv(names, rows), media_type="text/csv; charset=utf-8")
-    plain = [{name: plain_value(value) for name, value in zip(names, row)} for row in rows]
-    return JSONResponse({"rows": plain, **more})
+        return Response(to_csv(names, rows), headers=headers, media_type="text/csv; charset=utf-8")
+    return JSONResponse({"rows": plain([dict(zip(names, row)) for row in rows]), **more}, headers=headers)
 
 
 def _asked(request: PageRequest, name: str) -> Response:
@@ -63,7 +73,7 @@ def _asked(request: PageRequest, name: str) -> Response:
         raise IolensError(f"rows: at most {ROWS:,}; skip brings the next", exit_code=USAGE)
     form = _form(request)
     if form == "arrow":
-        return Response(arrow_bytes(request.data.relation(name, **given)), media_type=ARROW)
+        return Response(arrow_bytes(request.data.relation(name, **given))[0], media_type=ARROW)
     answer = request.data.ask(name, **given)
     columns = [{"name": c.name, "unit": c.unit, "description": c.doc} for c in answer.query.columns]
     return _rows(answer.names, answer.rows, form, columns=columns, parameters=dict(answer.values))
@@ -82,8 +92,7 @@ def jobs(request: PageRequest) -> Response:
 
 
 def job(request: PageRequest) -> Response:
-    row = {name: plain_value(value) for name, value in job_row(request).items()}
-    return JSONResponse({"job": row})
+    return JSONResponse({"job": plain(job_row(request))})
 
 
 def findings(request: PageRequest) -> Response:
@@ -136,7 +145,9 @@ def sql(request: PageRequest) -> Response:
     with request.portal.statements(request.viewer.name):
         limits, scope = request.portal.site.limits, request.viewer.scope
         if form == "arrow":
-            return Response(sandbox.run(request.snapshot, scope, text, limits, arrow_bytes), media_type=ARROW)
+            take = partial(arrow_bytes, most=limits.rows)
+            content, cut = sandbox.run(request.snapshot, scope, text, limits, take)
+            return Response(content, headers=_headers(cut, limits.rows), media_type=ARROW)
         result = sandbox.run(request.snapshot, scope, text, limits, sandbox.fetched(limits))
     columns = [{"name": name, "type": kind} for name, kind in zip(result.names, result.types)]
     return _rows(result.names, result.rows, form, columns=columns, cut=result.cut)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
@@ -36,6 +34,7 @@ from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.routes import ROUTES, Route
 from iolens.portal.web.widgets import cell, href, in_digits
 from iolens.report.units import counted, number_of
+from iolens.shown import say_traceback
 
 if TYPE_CHECKING:
     from iolens.portal.web.signin import SignInPages
@@ -212,7 +211,7 @@ class Portal:
             if isinstance(error, kind):
                 page.tell(error=str(error)[:500])
                 return status, title, text or getattr(error, "problem", "")
-        traceback.print_exception(error, file=sys.stderr)
+        say_traceback(error)
         page.tell(error=f"{type(error).__name__}: {error}"[:500])
         return 500, "Something is broken here", "The server's own log says what."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from iolens.fleet.saved_queries import queries, statement
+from iolens.portal.client import CUT
 
 __all__ = ["PATHS", "document"]
 
@@ -17,6 +18,25 @@ _ROWS = {
     "type": "object",
     "required": ["rows"],
     "properties": {"rows": {"type": "array", "items": {"type": "object"}}},
+}
+_CUT_TEXT = (
+    "Only if there are more rows than the site gives of a statement: the number of those that are here."
+)
+_CUT_ROWS = {
+    "type": "object",
+    "required": ["rows", "columns", "cut"],
+    "properties": {
+        "rows": {"type": "array", "items": {"type": "object"}},
+        "columns": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "type"],
+                "properties": {"name": {"type": "string"}, "type": {"type": "string"}},
+            },
+        },
+        "cut": {"type": "boolean", "description": "There are more rows than these."},
+    },
 }
 _OBJECT = {"type": "object"}
 _ERROR = {
@@ -95,7 +115,8 @@ def _paths() -> dict[str, Any]:
             "properties": {"statement": {"type": "string"}},
         }
     }
-    sql = _operation("The rows of one SELECT over what you may see", _ROWS, both, [])
+    sql = _operation("The rows of one SELECT over what you may see", _CUT_ROWS, both, [])
+    sql["responses"]["200"]["headers"] = {CUT: {"schema": {"type": "integer"}, "description": _CUT_TEXT}}
     sql["requestBody"] = {"required": True, "content": {"application/json": asked}}
     return {
         "/api/v1/openapi.json": {"get": _operation("This document", _OBJECT, (), [])},

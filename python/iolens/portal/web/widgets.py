@@ -6,7 +6,6 @@ import csv
 import datetime
 import io
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,9 @@ from iolens.portal.web.page_request import link
 from iolens.report.document import Block
 from iolens.report.html import block_html
 from iolens.report.units import UNKNOWN, write
+from iolens.values import plain
 
-__all__ = ["Chart", "Grid", "cell", "grid_of", "href", "in_digits", "plain_value", "sql_of", "to_csv"]
+__all__ = ["Chart", "Grid", "cell", "grid_of", "href", "in_digits", "sql_of", "to_csv"]
 
 ROWS = 200
 """Rows of a table in a page; its CSV has all."""
@@ -123,25 +123,12 @@ def grid_of(answer: Answer, note: str = "", total: int = 0) -> Grid:
     )
 
 
-def plain_value(value: Any) -> Any:
-    """As it stands in JSON and CSV."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, (datetime.datetime, datetime.date)):
-        return value.isoformat()
-    if isinstance(value, (list, tuple)):
-        return [plain_value(one) for one in value]
-    if isinstance(value, dict):
-        return {str(key): plain_value(one) for key, one in value.items()}
-    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
-
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _csv_value(value: Any) -> Any:
     """Text that a spreadsheet would compute stands behind an apostrophe."""
-    found = plain_value(value)
+    found = plain(value)
     if isinstance(found, (list, dict)):
         return json.dumps(found)
     return f"'{found}" if isinstance(found, str) and found.startswith(_FORMULA) else found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from iolens.shown import say
+
 if TYPE_CHECKING:
     import pandas
 
@@ -65,13 +67,13 @@ class Heatmap:
 
     def info(self, plot: bool = False) -> None:
         """Prints what it is."""
-        print(repr(self))
-        print(f"Module:        {self._mod}")
+        say(repr(self))
+        say(f"Module:        {self._mod}")
         many = len(self._ranks) > 9
-        print(f"Ranks (len):   {len(self._ranks)}" if many else f"Ranks:         {self._ranks}")
-        print(f"Num. bins:     {self._nbins}")
-        print(f"Bin width (s): {self._bin_width_seconds}")
-        print(f"Num. recs:     {self._num_recs}")
+        say(f"Ranks (len):   {len(self._ranks)}" if many else f"Ranks:         {self._ranks}")
+        say(f"Num. bins:     {self._nbins}")
+        say(f"Bin width (s): {self._bin_width_seconds}")
+        say(f"Num. recs:     {self._num_recs}")
         if plot:
             import matplotlib.pyplot as plt
 

@@ -8,14 +8,14 @@ from iolens.report.document import Block, Column, FindingBlock, Note, Section, T
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
-from iolens.rules.instead import instead, is_more, is_most
-from iolens.rules.load import SEVERITY
+from iolens.rules.instead import computes_io, instead, is_more, is_most
+from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
 __all__ = ["answer", "headline"]
 
-PROBLEM, LOOK, SHORT = (SEVERITY[name].default for name in ("high", "medium", "seconds"))
-"""Shares of the run time from which I/O is a problem, or worth a look; seconds of I/O that are no problem."""
+PROBLEM, SHORT = (SEVERITY[name].default for name in ("high", "seconds"))
+"""The share of the run time from which I/O is a problem; seconds of I/O that are none."""
 
 SHORT_RUN = 4 * SHORT
 """Seconds of a run that is too short to matter, where I/O is short."""
@@ -66,9 +66,12 @@ def headline(source: Source) -> tuple[str, str]:
             f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
         )
         return "unknown", f"{known}; the run time is not known, so its share is not. {_amounts(row)}.{why}"
+    waited = min(spent, _waited(source, row["basis"]))
+    spent, share = spent - waited, share - waited / row["run_time"]
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
-    kinds = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
+    scale = share / row["io_share"] if row["io_share"] else 1
+    kinds = {name: scale * (row[f"{name}_share"] or 0) for name in ("read", "write", "meta")}
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
@@ -76,7 +79,7 @@ def headline(source: Source) -> tuple[str, str]:
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
-    unknown = bool(not_known) and share < PROBLEM
+    unknown = bool(not_known) and not _is_settled(source, spent, row["run_time"])
     others = (
         _instead(source, share, row["run_time"], spent, unknown)
         if unknown or share >= LOOK or not why
@@ -85,6 +88,13 @@ def headline(source: Source) -> tuple[str, str]:
     if unknown:
         return "unknown", f"{took}, but {not_known}.{why}{others}"
     return verdict, f"{took}: {words}.{why}{others}" + (f" But {not_known}." if not_known else "")
+
+
+def _waited(source: Source, basis: str) -> float:
+    """Seconds of the time in I/O calls that are none: for a late rank, or, where it is estimated, in named pipes."""
+    if basis == "records":
+        return sum(float(row["waited"]) for row in source.metric("pipe_waits"))
+    return sum(float(row["late_wait"]) for row in source.metric("instead"))
 
 
 def _kinds(shares: dict[str, float], share: float) -> str:
@@ -99,10 +109,17 @@ def _kinds(shares: dict[str, float], share: float) -> str:
 
 def _instead(source: Source, share: float, run_time: float, spent: float, unknown: bool) -> str:
     """What the time goes into, where it is not I/O. unknown: I/O may be more than its share."""
+    for row in source.metric("pipe_waits"):
+        if row["waited"] > 0.2 * run_time:
+            part = write(min(1.0, row["waited"] / run_time), "percent")
+            return f" It is waiting, {part} of the run, for the other ends of named pipes."
     for row in source.metric("instead"):
         text = instead(row, run_time)
         if text and share >= LOOK and not unknown:
-            return f" More goes into {text}." if is_more(row, run_time, spent) else ""
+            if is_more(row, run_time, spent):
+                return f" More goes into {text}."
+            busy = " The processor is busy all the while, so it does not wait for storage."
+            return busy if computes_io(row) else ""
         if text:
             part = "The largest part" if not is_most(row, run_time) else "It"
             return f" {'The largest known part' if unknown else part} is {text}."
@@ -119,6 +136,17 @@ def _not_known(source: Source) -> str:
                 f"{write(row['untimed'] + row['unexplained'], 'bytes')} moved in ways whose time is not known"
             )
     return ""
+
+
+def _is_settled(source: Source, spent: float, run_time: float) -> bool:
+    """Is I/O the cause with page faults, or is it not, whatever has no time? As is_open() of cli/summary/verdict.c."""
+    lost = source.metric("unexplained")[0]
+    for row in source.metric("instead"):
+        faults = 0.0 if lost["much_unexplained"] or not row["paged"] else row["fault_time"]
+        least = spent + lost["possible"] < PROBLEM * run_time
+        if spent + faults >= PROBLEM * run_time or (least and is_most(row, run_time)):
+            return True
+    return spent >= PROBLEM * run_time
 
 
 def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:

@@ -1,0 +1,171 @@
+"""The verdict of programs that run and of released logs, and what `iolens run` does with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from here import Run, in_this_process
+from iolens.metrics import Dataset
+from observed import Observe
+
+
+@pytest.fixture
+def run_iolens(run_iolens: Run) -> Run:
+    return in_this_process(run_iolens)
+
+
+def verdict(run_iolens: Run, log: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_iolens(["info", "--json", log]).stdout)["verdict"]
+    text = run_iolens(["info", log]).stdout
+    assert f"verdict     {found['text']}\n" in text
+    return found
+
+
+def level_of_report(run_iolens: Run, log: Path) -> str:
+    done = run_iolens(["report", "--json", log])
+    (job,) = json.loads(done.stdout)["jobs"]
+    return str(job["verdict"])
+
+
+BUSY = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+
+
+def test_of_programs_that_do_no_io(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    """How busy the first one is depends on what else runs on the node, its processor time does not."""
+    rows = []
+    for program in (BUSY, "import time; time.sleep(1)"):
+        seen = observe(["/usr/bin/python3", "-S", "-c", program], cwd=tmp_path)
+        rows += seen.sections["process"]
+    busy, asleep = (float(row["user_time"]) + float(row["system_time"]) for row in rows)
+    assert 0.45 <= busy <= 0.7 and asleep < 0.3
+    assert int(rows[1]["waits"]) >= 1 and int(rows[1]["major_faults"]) >= 0
+    assert "it is waiting," in verdict(run_iolens, seen.log)["text"]
+
+
+def test_of_a_process_that_is_killed(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    """It could not say what it used of a processor: its parents' waits tell."""
+    seen = observe(["sh", "-c", "timeout -s KILL 1 tail -f /dev/null; true"], cwd=tmp_path)
+    assert any(float(row["user_time"]) < 0 for row in seen.sections["process"])
+    (rest,) = (row for row in seen.sections["operation"] if row["name"] == "processor")
+    assert 0 <= float(rest["time"]) < 0.3
+    assert "it is waiting," in verdict(run_iolens, seen.log)["text"]
+
+
+def test_of_a_program_whose_processor_others_use(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    """It never sleeps: what it did not run it waited for its processor."""
+    processor = str(min(os.sched_getaffinity(0)))
+    with subprocess.Popen(["taskset", "-c", processor, "sh", "-c", "while :; do :; done"]) as other:
+        try:
+            command = ["taskset", "-c", processor, "/usr/bin/python3", "-S", "-c", BUSY]
+            seen = observe(command, cwd=tmp_path)
+        finally:
+            other.kill()
+    row = seen.sections["process"][-1]
+    ran = float(row["user_time"]) + float(row["system_time"])
+    waited = float(row["processor_wait"])
+    assert 0.3 <= waited <= float(row["end"]) - float(row["start"]) - ran + 0.05
+    assert "while other programs used it" in verdict(run_iolens, seen.log)["text"]
+
+
+READER = """
+import os
+fd = os.open("data.bin", os.O_RDONLY)
+for _ in range(100):
+    for at in range(0, 1 << 20, 2048):
+        os.pread(fd, 512, at)
+"""
+
+
+def test_of_a_program(observe: Observe, run_iolens: Run, tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(bytes(1 << 20))
+    seen = observe(["/usr/bin/python3", "-S", "-c", READER], cwd=tmp_path, options=())
+    found = verdict(run_iolens, seen.log)
+    said = seen.done.stderr.decode()
+    assert found["text"] in " ".join(said.partition("  verdict ")[2].split())
+    assert f"  next          iolens report --open {seen.log}\n" in said
+    assert "51,200 reads of 512 B from data.bin" in found["text"]
+    assert level_of_report(run_iolens, seen.log) == found["level"] == "look"
+
+
+def test_a_name_stays_in_its_line(observe: Observe, tmp_path: Path, iolens: Path) -> None:
+    name = "new\nline \x1b[31m 'quoted'"
+    done = observe(["sh", "-c", 'cat "$1"', "sh", name], cwd=tmp_path)
+    assert done.done.returncode == 1
+    (tmp_path / "it's").mkdir()
+    log = tmp_path / "it's" / "a log.darshan"
+    said = subprocess.run(
+        [iolens, "run", "-o", log, "true"], capture_output=True, text=True, check=True
+    ).stderr
+    (command,) = [line for line in said.splitlines() if line.startswith("  next")]
+    asked = subprocess.run(
+        ["sh", "-c", f"printf '%s' {command.partition('--open ')[2]}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert asked.stdout == str(log)
+
+
+def test_report_beside_the_log(run_iolens: Run, tmp_path: Path) -> None:
+    for log, page in (("a.darshan", "a.html"), ("b", "b.html")):
+        done = run_iolens(["run", "-q", "--report", "-o", log, "--", "echo", "own"], cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "own\n", f"{page}\n")
+        assert (tmp_path / page).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_page_is_opened_or_it_is_said_why_not(run_iolens: Run, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" >{opened}\n')
+    browser.chmod(0o755)
+    bare = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
+    done = run_iolens(["run", "-q", "--open", "-o", "a.darshan", "false"], cwd=tmp_path, env=bare)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1].startswith("iolens: a.html: not opened: there is no screen here")
+    done = run_iolens(
+        ["run", "-q", "--open", "-o", "b.darshan", "true"],
+        cwd=tmp_path,
+        env={**bare, "BROWSER": f"{browser} %s"},
+    )
+    assert (done.returncode, done.stderr) == (0, "b.html\n")
+    assert opened.read_text() == f"{(tmp_path / 'b.html').as_uri()}\n"
+
+
+def test_a_page_that_cannot_be_is_said_before_the_command_starts(run_iolens: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.html").mkdir()
+    done = run_iolens(["run", "--report", "-o", "a.darshan", "touch", "started"], cwd=tmp_path)
+    assert done.returncode == 2 and "a.html: cannot be written" in done.stderr
+    assert not (tmp_path / "started").exists()
+
+
+def test_without_python_the_log_is_there(run_iolens: Run, tmp_path: Path) -> None:
+    done = run_iolens(
+        ["run", "-q", "--report", "-o", "a.darshan", "true"], cwd=tmp_path, env={"IOLENS_PYTHON": "/nowhere"}
+    )
+    assert done.returncode == 0 and (tmp_path / "a.darshan").exists()
+    assert done.stderr.count("\n") == 1 and "report needs Python" in done.stderr
+
+
+def test_the_estimate_is_the_metric(run_iolens: Run, corpus: Path) -> None:
+    """Of every log of every version of Darshan; one has a negative time, which is left out here."""
+    logs = sorted((corpus / "logs").glob("*.darshan"))
+    seen = 0
+    for log in logs:
+        done = run_iolens(["info", "--json", log])
+        found = json.loads(done.stdout).get("verdict", {}) if done.returncode == 0 else {}
+        if not found:
+            continue
+        with Dataset(log) as data:
+            share, basis = data.query("SELECT io_share, basis FROM metric.headline").fetchall()[0]
+            others = "dfs" in data.logs[0] or "daos" in data.logs[0]
+        if basis != "records" or others:
+            continue
+        seen += 1
+        assert ("io_share" in found) == (share is not None), log.name
+        assert found.get("io_share") == pytest.approx(share, rel=1e-5), log.name
+    assert seen >= 35
