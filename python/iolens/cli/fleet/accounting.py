@@ -94,7 +94,7 @@ def accounting(  # noqa: PLR0913, PLR0917
     gzipped, - is standard input. The same file twice changes nothing; a job that was still running is brought up to
     date.
     """
-    opened, jobs = Lake(lake), _observed(observed)
+    opened, jobs = Lake(lake).for_writing(), _observed(observed)
     told = []
     for path in files:
         reading = Reading(path, zone=zone, cluster=cluster)

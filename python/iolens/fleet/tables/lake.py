@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from iolens.error import USAGE, IolensError
+from iolens.fleet.tables.access import PRIVATE, adopt_umask, open_to_group
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.snapshot import Snapshot
@@ -70,23 +71,36 @@ class Lake:
         made.write_text(json.dumps(self.settings) + "\n", encoding="utf-8")
         made.replace(self.path / _MARK)
 
+    def for_writing(self) -> Lake:
+        """The same lake; files that this process makes from now on have the readers that the lake has."""
+        adopt_umask(self.path)
+        return self
+
     @classmethod
-    def create(cls, path: AnyPath, *, pseudonyms: str = "") -> Lake:
-        """A new, empty lake, or the one that is there. pseudonyms: what tells the key of names apart from others."""
+    def create(cls, path: AnyPath, *, pseudonyms: str = "", group: int | None = None) -> Lake:
+        """A new, empty lake that only its owner can read, or the one that is there.
+
+        pseudonyms: what tells the key of names apart from others. group: can read the lake, too.
+        """
         folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE, parents=True, exist_ok=True)
         mark = folder / _MARK
         if not mark.exists():
             # Another process may be making the lake, or have been killed while it did.
             if any(_MARK not in entry.name for entry in folder.iterdir()):
                 raise IolensError("is no lake, and not empty", os.fspath(path), exit_code=USAGE)
+            with contextlib.suppress(PermissionError):  # another user has made the empty folder, and its mode
+                folder.chmod(PRIVATE)
             made = folder / f".{_MARK}.{uuid.uuid4().hex}"
             made.write_text(
                 json.dumps({"format": _FORMAT, "pseudonyms": pseudonyms}) + "\n", encoding="utf-8"
             )
+            made.chmod(0o600)
             with contextlib.suppress(FileExistsError):  # another process was first
                 os.link(made, mark)
             made.unlink()
+        if group is not None:
+            open_to_group(folder, group)
         return cls(path)
 
     def table(self, name: str) -> Table:
