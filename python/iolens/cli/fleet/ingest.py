@@ -19,6 +19,7 @@ from iolens.cli.findings import threshold_settings
 from iolens.error import OK, PARTIAL
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.tables.access import group_number
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
 from iolens.rules import load
@@ -33,6 +34,15 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
     if not found or not float(found[1]):
         raise click.BadParameter("expected a time such as 30s, 5m or 1h")
     return float(found[1]) * _UNITS[found[2]]
+
+
+def _bytes(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    from iolens.rules.text import size
+
+    found = size(value)
+    if not found:
+        raise click.BadParameter("expected a size such as 64M or 1G")
+    return int(found)
 
 
 class _Bar:
@@ -98,6 +108,7 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
     envvar="IOLENS_LAKE",
     help="The lake; it is made if there is none [$IOLENS_LAKE].",
 )
+@click.option("--group", metavar="NAME", help="A group that can read the lake, too [its owner only].")
 @click.option(
     "--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until it is ended."
 )
@@ -120,11 +131,25 @@ def _tell(summary: Summary, seconds: float, json: bool) -> None:
 @click.option(
     "--limit", metavar="N", type=click.IntRange(1), help="Take at most so many new logs in one scan."
 )
+@click.option(
+    "--largest",
+    metavar="SIZE",
+    default="1G",
+    show_default=True,
+    callback=_bytes,
+    help="Larger logs go into quarantine.",
+)
+@click.option(
+    "--trust-names",
+    is_flag=True,
+    help="The name of a log says whose it is, not the owner of the file: for folders where users cannot write.",
+)
 @engine_options
 @click.option("--json", is_flag=True, help="What was done as an object of JSON, one for each scan.")
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
+    group: str | None,
     watch: float | None,
     jobs: int | None,
     cluster: str,
@@ -133,6 +158,8 @@ def ingest(  # noqa: PLR0913, PLR0917
     file: str | None,
     no_rules: bool,
     limit: int | None,
+    largest: int,
+    trust_names: bool,
     json: bool,
     **engine: Any,
 ) -> int:
@@ -140,7 +167,8 @@ def ingest(  # noqa: PLR0913, PLR0917
 
     LOGS are folders (with Darshan's year/month/day below them, or any other order) or logs. A log that the lake has is
     not read again unless its size or time has changed. It may be killed at any moment and started again, and several
-    may run at once. What cannot be read is in the table quarantine, with the reason.
+    may run at once. What cannot be read is in the table quarantine, with the reason; so is a log whose name or job
+    says that it is another user's than the owner of its file.
 
     With --engine spark the machines of a Spark cluster decode: logs and lake must be where all of them see them.
     """
@@ -158,9 +186,18 @@ def ingest(  # noqa: PLR0913, PLR0917
         dict(thresholds)
     )  # what is wrong in them is said before anything is read
     options = Options(
-        lake, cluster, rules=not no_rules, directories=directories, thresholds=thresholds, key=key
+        lake,
+        cluster,
+        rules=not no_rules,
+        directories=directories,
+        thresholds=thresholds,
+        key=key,
+        trust_names=trust_names,
+        largest=largest,
     )
-    made = Lake.create(lake, pseudonyms=Pseudonyms(key).mark if key else "")
+    mark = Pseudonyms(key).mark if key else ""
+    number = None if group is None else group_number(group)
+    made = Lake.create(lake, pseudonyms=mark, group=number).for_writing()
     while True:
         start = time.monotonic()
         with _Bar() as bar:
