@@ -75,7 +75,9 @@ class Site:
     def users(self) -> dict[str, str]:
         """Names of the logs in the lake, and whose they are."""
         with Lake(self.lake).open() as data:
-            return {Path(path).name: user for path, user in data.query('SELECT path, "user" FROM job').fetchall()}
+            return {
+                Path(path).name: user for path, user in data.query('SELECT path, "user" FROM job').fetchall()
+            }
 
     def reasons(self) -> dict[str, str]:
         with Lake(self.lake).open() as data:

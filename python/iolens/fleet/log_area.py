@@ -15,7 +15,16 @@ from collections import deque
 
 from iolens.fleet.tables.access import only_owner_writes
 
-__all__ = ["Way", "make_directory", "open_below", "open_directory", "open_log", "refusal", "stat_log", "trusted"]
+__all__ = [
+    "Way",
+    "make_directory",
+    "open_below",
+    "open_directory",
+    "open_log",
+    "refusal",
+    "stat_log",
+    "trusted",
+]
 
 _PASSED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -133,7 +142,7 @@ class Way:
                 continue
             if make:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=self.fd)  # noqa: PTH102
+                    os.mkdir(part, dir_fd=self.fd)
             try:
                 below = os.open(part, _PASSED, dir_fd=self.fd)
             except OSError as error:
@@ -144,13 +153,12 @@ class Way:
                     self._enter(os.open("/", _PASSED))
                 left.extendleft(reversed(target.split("/")))
             else:
-                self.note(part)
+                self.note(os.fstat(below))
                 self._enter(below)
 
-    def note(self, name: str) -> None:
-        """Can a user other than root and this one put something else in place of this name?"""
+    def note(self, one: os.stat_result) -> None:
+        """Can a user other than root and this one put something else in the place of this one?"""
         here = os.fstat(self.fd)
-        one = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         mine = (0, os.geteuid())
         kept = here.st_uid in mine and bool(here.st_mode & stat.S_ISVTX) and one.st_uid in mine
         self.safe = self.safe and (trusted(here) or kept)
@@ -209,9 +217,9 @@ def open_log(path: str) -> tuple[int, bool]:
     folder, _, name = path.rpartition("/")
     with Way() as way:
         way.follow(folder or ".")
-        way.note(name)
         fd = os.open(name, _FILE, dir_fd=way.fd)
-    status = os.fstat(fd)
+        status = os.fstat(fd)
+        way.note(status)
     if text := refusal(status.st_mode):
         os.close(fd)
         raise OSError(errno.EINVAL, f"is {text}", path)

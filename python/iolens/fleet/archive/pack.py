@@ -333,7 +333,7 @@ def _remove(log: Source) -> bool:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
         same = (status.st_size, status.st_mtime_ns) == (log.log_size, log.log_mtime)
         if same and stat.S_ISREG(status.st_mode):
-            os.unlink(name, dir_fd=fd)  # noqa: PTH108
+            os.unlink(name, dir_fd=fd)
             return True
         return False
     finally:

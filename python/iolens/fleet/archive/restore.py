@@ -80,7 +80,7 @@ def _write(target: Path, found: Member, source: Source) -> bool:
         return _give_name(folder, part, target, found)
     finally:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(part, dir_fd=folder)  # noqa: PTH108
+            os.unlink(part, dir_fd=folder)
         os.close(folder)
 
 

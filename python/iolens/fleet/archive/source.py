@@ -128,9 +128,7 @@ def extracted(lake: Lake, wanted: Iterable[Source]) -> Iterator[list[str]]:
     A copy is read of a log in an archive, and of one that a user can exchange between a look at it and its reading.
     """
     with tempfile.TemporaryDirectory(prefix="iolens-") as folder:
-        yield [
-            _path_or_copy(lake, source, Path(folder, str(number))) for number, source in enumerate(wanted)
-        ]
+        yield [_path_or_copy(lake, source, Path(folder, str(number))) for number, source in enumerate(wanted)]
 
 
 def _path_or_copy(lake: Lake, source: Source, folder: Path) -> str:

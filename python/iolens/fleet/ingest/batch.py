@@ -21,18 +21,19 @@ from iolens.error import IolensError
 from iolens.fleet.ingest.identity import Contradiction, application_of, named_user, owning_user
 from iolens.fleet.ingest.log_directories import Found
 from iolens.fleet.ingest.rows import Implausible, Rows
+from iolens.fleet.log_area import open_below, refusal
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.write import arrow, connection, write_files
-from iolens.fleet.log_area import open_below, refusal
 from iolens.log import Log
 from iolens.metrics import SECTIONS, Dataset, metrics
 from iolens.metrics.log_tables import LogTables
 from iolens.rules import Catalog, Rule, find, load
 from iolens.rules.text import write
 
-__all__ = ["LARGEST", "TOO_LARGE", "Options", "Refused", "Written", "findings_of", "metrics_of", "rule_version", "write_batch"]
+__all__ = ["LARGEST", "TOO_LARGE", "Options", "Refused", "Written", "findings_of", "metrics_of"]
+__all__ += ["rule_version", "write_batch"]
 
 
 _AT_ONCE = 4 << 20
@@ -134,7 +135,7 @@ class _Areas:
         area = found.area or os.path.dirname(found.path)  # noqa: PTH120
         if area not in self._open:
             self._open[area] = os.open(area, os.O_PATH | os.O_DIRECTORY)
-        return open_below(self._open[area], os.path.relpath(found.path, area))
+        return open_below(self._open[area], found.path[len(area) :].lstrip("/"))
 
 
 def _check(found: Found, status: os.stat_result, options: Options) -> None:
@@ -173,9 +174,7 @@ def _user(found: Found, owner: int, log: Log, options: Options) -> str:
     return owning_user(found.path, owner, log.job.uid)
 
 
-def _sound(
-    listed: Sequence[tuple[Found, int | None]], written: Written, options: Options
-) -> list[_Sound]:
+def _sound(listed: Sequence[tuple[Found, int | None]], written: Written, options: Options) -> list[_Sound]:
     """The logs that have a job, in order of their days; of the others it is noted what is wrong."""
     good = []
     with _Areas() as areas:

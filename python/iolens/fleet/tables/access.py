@@ -12,7 +12,14 @@ from pathlib import Path
 
 from iolens.error import USAGE, IolensError
 
-__all__ = ["PRIVATE", "adopt_umask", "group_number", "only_owner_writes", "open_to_group", "writable_by_others"]
+__all__ = [
+    "PRIVATE",
+    "adopt_umask",
+    "group_number",
+    "only_owner_writes",
+    "open_to_group",
+    "writable_by_others",
+]
 
 PRIVATE = 0o700
 _GROUP = 0o750
