@@ -84,4 +84,8 @@ def _parts(folder: Path) -> Iterator[Path]:
 
 def writable_by_others(folder: Path) -> Path | None:
     """A folder or file of a lake that users other than its owner can write."""
-    return next((path for path in _parts(folder) if not only_owner_writes(path.stat())), None)
+    for path in _parts(folder):
+        with contextlib.suppress(FileNotFoundError):  # a journal of SQLite
+            if not only_owner_writes(path.stat()):
+                return path
+    return None
