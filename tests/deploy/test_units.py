@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import importlib
 import os
 import re
@@ -66,6 +67,7 @@ def test_what_they_start_makes_a_lake_with_coverage(tmp_path: Path) -> None:
         "IOLENS_LOGS": f"{tmp_path}/p/logs",
         "IOLENS_LAKE": f"{tmp_path}/lake",
         "IOLENS_CLUSTER": "hopper",
+        "IOLENS_GROUP": grp.getgrgid(os.getgid()).gr_name,
         "IOLENS_RETENTION": "--detail 2013-01-02",
     }
     assert sorted(names) == sorted(values)

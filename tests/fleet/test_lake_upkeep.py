@@ -415,10 +415,11 @@ def test_the_guides_back_up_is_whole_whatever_comes_meanwhile(area: Path, tmp_pa
         assert data.rows(asked) == [{"n": LOGS}]
 
 
-def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(area: Path) -> None:
+def test_a_link_is_found_and_not_followed(area: Path) -> None:
     loop = area / "a" / "loop.darshan"
     loop.parent.mkdir()
     loop.symlink_to(loop)
     told: list[str] = []
     found = [f for folder in find_logs([area], lambda path, error: told.append(path)) for f in folder]
-    assert told == [str(loop)] and len(found) == LOGS
+    assert told == [] and len(found) == LOGS + 1
+    assert [(f.path, f.refusal) for f in found if f.refusal] == [(str(loop), "a link")]

@@ -14,9 +14,8 @@ from pathlib import Path
 import uvicorn
 
 from iolens.error import OK, USAGE, IolensError
-from iolens.fleet.tables.lake import Lake
 from iolens.portal.access.site import Site
-from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.data.snapshot import Snapshots, trusted_lake
 from iolens.portal.web.application import Portal
 from iolens.shown import say
 
@@ -64,7 +63,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
     """Until SIGINT or SIGTERM."""
-    opened = Lake(lake)
+    opened = trusted_lake(lake)
     if site.person == "" and opened.settings.get("pseudonyms"):
         raise IolensError(
             "its users are pseudonyms, which cannot see their own jobs: serve it to one user, without --site",

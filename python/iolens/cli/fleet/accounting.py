@@ -94,7 +94,7 @@ def accounting(  # noqa: PLR0913, PLR0917
     more), a CSV file with such columns, an accounting log of PBS, or a mysqldump of Slurm's database; plain or
     gzipped, - is standard input. Reading a file twice changes nothing; jobs that were running are updated.
     """
-    opened, jobs = Lake(lake), _observed(observed)
+    opened, jobs = Lake(lake).for_writing(), _observed(observed)
     told = []
     for path in files:
         reading = Reading(path, zone=zone, cluster=cluster)

@@ -57,7 +57,7 @@ def archive(lake: str, to: str | None, before: date | None, since: date | None) 
 
     today = datetime.now(timezone.utc).date()
     done = archive_logs(
-        Lake(lake),
+        Lake(lake).for_writing(),
         Path(to or f"{lake}/logs"),
         before=before or today,
         since=since,

@@ -27,7 +27,7 @@ def compact(lake: str, keep: int) -> int:
     """
     from iolens.rules.text import counted
 
-    done = compact_lake(Lake(lake), keep_hours=keep)
+    done = compact_lake(Lake(lake).for_writing(), keep_hours=keep)
     print(
         f"{counted(done.merged, 'file')} merged into {done.made:,}, {done.dropped:,} of unfinished batches and "
         f"{done.removed:,} old ones removed"

@@ -35,7 +35,7 @@ def import_(files: tuple[str, ...], lake: str, cluster: str, no_rules: bool, as_
     catalog = load().of([]) if no_rules else load()
     told = []
     for path in files:
-        done = bring(Lake.create(lake), path, cluster=cluster, catalog=catalog)
+        done = bring(Lake.create(lake).for_writing(), path, cluster=cluster, catalog=catalog)
         told.append({"file": path, "jobs": done.jobs, "known": done.known, "findings": done.findings})
         told[-1]["ignored"] = done.ignored
         if not as_json:

@@ -19,6 +19,7 @@ from iolens.cli.findings import threshold_settings
 from iolens.error import OK, PARTIAL, IolensError
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.tables.access import group_number
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
 from iolens.rules import load
@@ -33,6 +34,15 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
     if not found or not float(found[1]):
         raise click.BadParameter("expected a time such as 30s, 5m or 1h")
     return float(found[1]) * _UNITS[found[2]]
+
+
+def _bytes(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    from iolens.rules.text import size
+
+    found = size(value)
+    if not found:
+        raise click.BadParameter("expected a size such as 64M or 1G")
+    return int(found)
 
 
 class _Bar:
@@ -104,6 +114,7 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
     envvar="IOLENS_LAKE",
     help="The lake; it is made if there is none [$IOLENS_LAKE].",
 )
+@click.option("--group", metavar="NAME", help="A group that can read the lake, too [its owner only].")
 @click.option("--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until stopped.")
 @click.option(
     "--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes that decode [one per processor]."
@@ -122,11 +133,25 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
 )
 @click.option("--no-rules", is_flag=True, help="Without findings and metrics, which recompute adds.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="At most this many new logs in one scan.")
+@click.option(
+    "--largest",
+    metavar="SIZE",
+    default="1G",
+    show_default=True,
+    callback=_bytes,
+    help="Larger logs go into quarantine.",
+)
+@click.option(
+    "--trust-names",
+    is_flag=True,
+    help="A log belongs to the user in its name, not to the file's owner: for folders where users cannot write.",
+)
 @engine_options
 @click.option("--json", is_flag=True, help="What was done as JSON; with --watch an object per line and scan.")
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
+    group: str | None,
     watch: float | None,
     jobs: int | None,
     cluster: str,
@@ -135,6 +160,8 @@ def ingest(  # noqa: PLR0913, PLR0917
     file: str | None,
     no_rules: bool,
     limit: int | None,
+    largest: int,
+    trust_names: bool,
     json: bool,
     **engine: Any,
 ) -> int:
@@ -142,8 +169,8 @@ def ingest(  # noqa: PLR0913, PLR0917
 
     LOGS are logs, or folders of any structure. Files with other names than *.darshan, *.darshan.gz and *.darshan.bz2
     are logs if they begin as one. A log in the lake is read again only if its size or time has changed. It may be
-    killed at any moment and started again, and several may run at once. The table quarantine has unreadable logs, with
-    the reason.
+    killed at any moment and started again, and several may run at once. The table quarantine has unreadable logs, and
+    logs whose name or job contradicts the owner of the file, with the reason.
 
     With --engine spark the machines of a Spark cluster decode: all of them must see logs and lake.
     """
@@ -161,9 +188,18 @@ def ingest(  # noqa: PLR0913, PLR0917
         dict(thresholds)
     )  # what is wrong in them is said before anything is read
     options = Options(
-        lake, cluster, rules=not no_rules, directories=directories, thresholds=thresholds, key=key
+        lake,
+        cluster,
+        rules=not no_rules,
+        directories=directories,
+        thresholds=thresholds,
+        key=key,
+        trust_names=trust_names,
+        largest=largest,
     )
-    made = Lake.create(lake, pseudonyms=Pseudonyms(key).mark if key else "")
+    mark = Pseudonyms(key).mark if key else ""
+    number = None if group is None else group_number(group)
+    made = Lake.create(lake, pseudonyms=mark, group=number).for_writing()
     while True:
         start = time.monotonic()
         try:

@@ -21,5 +21,5 @@ def mark(day: datetime, text: str, lake: str) -> int:
 
     `iolens fleet coverage` shows it with the days, and the first days of new versions of the library.
     """
-    Lake(lake).append("change", [(day.date(), text, datetime.now(timezone.utc))])
+    Lake(lake).for_writing().append("change", [(day.date(), text, datetime.now(timezone.utc))])
     return OK

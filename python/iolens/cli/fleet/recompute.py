@@ -42,7 +42,7 @@ def recompute(  # noqa: PLR0913, PLR0917
     from iolens.rules.text import counted
 
     rows = recompute_lake(
-        Lake(lake),
+        Lake(lake).for_writing(),
         rules=rules,
         directories=directories,
         thresholds=threshold_settings((), file),

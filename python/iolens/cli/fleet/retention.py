@@ -90,7 +90,7 @@ def retention(  # noqa: PLR0913, PLR0917
         raise click.UsageError("--outbox goes with --pseudonyms")
     from iolens.rules.text import counted
 
-    opened = Lake(lake)
+    opened = Lake(lake).for_writing()
     secret = read_key(Path(key)) if key else b""
     with _notices(opened, outbox) if secret else nullcontext() as notices:
         if secret:  # all that can be wrong is told before anything is removed

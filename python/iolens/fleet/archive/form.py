@@ -32,20 +32,21 @@ class Form(NamedTuple):
     name: str
 
 
-def best_form(path: str, content: bytes, program: str) -> Form:
-    """program: the native iolens."""
-    rewritten = _rewritten(path, program) if len(content) >= LEAST else None
+def best_form(log: int, content: bytes, program: str) -> Form:
+    """log: a descriptor. program: the native iolens."""
+    rewritten = _rewritten(log, program) if len(content) >= LEAST else None
     if rewritten is None or packed_size(rewritten) > _WORTH * packed_size(content):
         return Form(content, AS_IS)
     return Form(rewritten, BZIP2) if same_records(content, rewritten) else Form(content, AS_IS)
 
 
-def _rewritten(path: str, program: str) -> bytes | None:
+def _rewritten(log: int, program: str) -> bytes | None:
     with tempfile.TemporaryDirectory(prefix="iolens-") as folder:
         new = Path(folder) / "log.darshan"
         done = subprocess.run(
-            [program, "convert", "--bzip2", "--", path, new],
+            [program, "convert", "--bzip2", "--", f"/proc/self/fd/{log}", new],
             check=False,
+            pass_fds=(log,),
             capture_output=True,
             stdin=subprocess.DEVNULL,
         )

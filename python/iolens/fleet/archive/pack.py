@@ -12,6 +12,7 @@ import fcntl
 import os
 import re
 import secrets
+import stat
 import time
 import zipfile
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from iolens.error import USAGE, IolensError
 from iolens.fleet.archive.container import Writer, digest_of, read_member
 from iolens.fleet.archive.form import AS_IS, best_form
 from iolens.fleet.archive.source import PART, Source, mark_of, sources
+from iolens.fleet.log_area import open_directory, open_log, stat_log
 from iolens.fleet.tables.delta import DAY, Conflict
 from iolens.fleet.tables.durable import make_folder, reason, settle, sync
 from iolens.fleet.tables.lake import Lake
@@ -169,7 +171,7 @@ class _Run:
 
     def _is_there(self, log: Source) -> bool:
         try:
-            status = os.stat(log.path)  # noqa: PTH116
+            status = stat_log(log.path)
         except FileNotFoundError:
             self._missing.add(log.log)
             self.done.missing = len(self._missing)
@@ -201,15 +203,15 @@ class _Run:
         packed = []
         for log in logs:
             try:
-                with open(log.path, "rb") as file:  # noqa: PTH123
-                    content, status = file.read(), os.fstat(file.fileno())
+                with os.fdopen(open_log(log.path)[0], "rb") as file:
+                    content, status = log.read(file), os.fstat(file.fileno())
+                    form = best_form(file.fileno(), content, self.program)
             except OSError as error:
                 self.done.problems.append(f"{log.path}: {error.strerror}")
                 continue
-            if digest_of(content) != log.original:
-                self.done.problems.append(f"{log.path}: is not the log that was ingested; it stays")
+            except IolensError as error:
+                self.done.problems.append(f"{error}; it stays")
                 continue
-            form = best_form(log.path, content, self.program)
             original = (len(content), log.original)
             place = writer.add(
                 log.path, form.content, status, form=form.name, original=original, job=log.job_id
@@ -275,10 +277,7 @@ class _Run:
         failed = 0
         for log in logs:
             try:
-                status = os.stat(log.path)  # noqa: PTH116
-                if (status.st_size, status.st_mtime_ns) == (log.log_size, log.log_mtime):
-                    os.unlink(log.path)  # noqa: PTH108
-                    self.done.removed += 1
+                self.done.removed += _remove(log)
             except FileNotFoundError:
                 pass
             except OSError as error:
@@ -322,6 +321,21 @@ class _Run:
                 self.done.problems.append(f"{error}: {log.path} stays")
         if len(sound) == len(known):
             self._empty(sound, final, part)
+
+
+def _remove(log: Source) -> bool:
+    """Was the log at its path, and is it gone now? Out of the folder that was looked at, whatever its name leads to."""
+    folder, _, name = log.path.rpartition("/")
+    fd = open_directory(folder)
+    try:
+        status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        same = (status.st_size, status.st_mtime_ns) == (log.log_size, log.log_mtime)
+        if same and stat.S_ISREG(status.st_mode):
+            os.unlink(name, dir_fd=fd)
+            return True
+        return False
+    finally:
+        os.close(fd)
 
 
 def _cannot_write(path: Path, error: Exception) -> IolensError:

@@ -12,7 +12,8 @@ from pathlib import Path
 from iolens.error import IolensError
 from iolens.fleet.archive.container import Member
 from iolens.fleet.archive.source import Source, member
-from iolens.fleet.tables.durable import make_folder, sync
+from iolens.fleet.log_area import make_directory, open_log
+from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake
 
 __all__ = ["Restored", "restore"]
@@ -58,16 +59,17 @@ def restore(lake: Lake, wanted: Iterable[Source], to: Path | None = None) -> Res
 def _found(lake: Lake, source: Source) -> Member:
     if source.archive is not None:
         return member(lake, source)
-    return Member(source.path.lstrip("/"), Path(source.path).read_bytes(), None)
+    with os.fdopen(open_log(source.path)[0], "rb") as file:
+        return Member(source.path.lstrip("/"), source.read(file), None)
 
 
 def _write(target: Path, found: Member, source: Source) -> bool:
     """False if it is there already. Raises IolensError if another file is."""
-    make_folder(target.parent)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    folder = make_directory(str(target.parent))
+    part = f".{target.name}.{secrets.token_hex(4)}.part"
     try:
-        with part.open("xb") as file:
-            os.fchmod(file.fileno(), 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(part, flags, 0o600, dir_fd=folder), "wb") as file:
             file.write(found.content)
             file.flush()
             if found.owner:
@@ -76,13 +78,22 @@ def _write(target: Path, found: Member, source: Source) -> bool:
             os.fchmod(file.fileno(), source.mode or 0o400)
             os.utime(file.fileno(), ns=(source.log_mtime, source.log_mtime))
             os.fsync(file.fileno())
-        try:
-            os.link(part, target)
-        except FileExistsError:
-            if target.read_bytes() == found.content:
-                return False
-            raise IolensError("another file is here: the log was not restored", str(target)) from None
-        sync(target.parent)
-        return True
+        given = _give_name(folder, part, target, found)
+        settle(f"/proc/self/fd/{folder}")  # with the folders above it that were made
+        return given
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=folder)
+        os.close(folder)
+
+
+def _give_name(folder: int, part: str, target: Path, found: Member) -> bool:
+    """Links stay what they are: a user may have put one in place of the file."""
+    try:
+        os.link(part, target.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        with os.fdopen(open_log(str(target))[0], "rb") as file:
+            if file.read(len(found.content) + 1) == found.content:
+                return False
+        raise IolensError("another file is here: the log was not restored", str(target)) from None
+    return True

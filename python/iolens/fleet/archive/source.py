@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from iolens.error import IolensError
-from iolens.fleet.archive.container import Member, read_member
+from iolens.fleet.archive.container import Member, digest_of, read_member
+from iolens.fleet.log_area import open_log, stat_log
 from iolens.fleet.tables.data import LakeData
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.write import connection, read_files
@@ -49,10 +50,17 @@ class Source(NamedTuple):
     def at_its_path(self) -> bool:
         """Is it there as it was ingested, or as the archive has it?"""
         try:
-            status = os.stat(self.path)  # noqa: PTH116
+            status = stat_log(self.path)
         except (OSError, ValueError):
             return False
         return status.st_mtime_ns == self.log_mtime and status.st_size in (self.log_size, self.packed_size)
+
+    def read(self, file: BinaryIO) -> bytes:
+        """The log at its path, which is open. Raises IolensError if it is another one than was ingested."""
+        content = file.read(max(self.log_size, self.packed_size) + 1)
+        if self.original and digest_of(content) not in (self.original, self.digest):
+            raise IolensError("is not the log that was ingested", self.path)
+        return content
 
 
 _COLUMNS = """j.log, coalesce(j.job_id, 0), coalesce(j."user", ''), coalesce(j.application, ''), j."start",
@@ -127,17 +135,29 @@ def member(lake: Lake, source: Source) -> Member:
 
 @contextlib.contextmanager
 def extracted(lake: Lake, wanted: Iterable[Source]) -> Iterator[list[str]]:
-    """Paths of logs: their own, and of what is in archives that of a copy, which is gone at the end."""
+    """Paths of logs: their own, or those of copies, which are gone at the end.
+
+    A copy is read of a log in an archive, and of one that a user can exchange between a look at it and its reading.
+    """
     with tempfile.TemporaryDirectory(prefix="iolens-") as folder:
-        paths = []
-        for number, source in enumerate(wanted):
-            if source.at_its_path:
-                paths.append(source.path)
-                continue
-            content = member(lake, source).content
-            copy = Path(folder) / str(number) / Path(source.path).name
-            copy.parent.mkdir()
-            copy.write_bytes(content)
-            copy.chmod(source.mode or 0o400)  # what is made of it has the readers that the log had
-            paths.append(str(copy))
-        yield paths
+        yield [_path_or_copy(lake, source, Path(folder, str(number))) for number, source in enumerate(wanted)]
+
+
+def _path_or_copy(lake: Lake, source: Source, folder: Path) -> str:
+    mode = source.mode
+    if source.at_its_path:
+        try:
+            fd, kept = open_log(source.path)
+        except OSError as error:
+            raise IolensError(error.strerror or str(error), source.path) from error
+        with os.fdopen(fd, "rb") as file:
+            if kept:
+                return source.path
+            content, mode = source.read(file), os.fstat(fd).st_mode & 0o777
+    else:
+        content = member(lake, source).content
+    copy = folder / Path(source.path).name
+    folder.mkdir()
+    copy.write_bytes(content)
+    copy.chmod(mode or 0o400)  # what is made of it has the readers that the log had
+    return str(copy)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
@@ -17,9 +18,16 @@ from arro3.core import Table as ArrowTable
 
 from iolens import __version__
 from iolens.error import IolensError
-from iolens.fleet.ingest.identity import application_of, job_of, user_of
+from iolens.fleet.ingest.identity import (
+    Contradiction,
+    application_of,
+    job_of,
+    named_user,
+    owning_user,
+)
 from iolens.fleet.ingest.log_directories import Found
 from iolens.fleet.ingest.rows import Implausible, Rows
+from iolens.fleet.log_area import open_below, refusal
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import Syncing
 from iolens.fleet.tables.pseudonyms import Pseudonyms
@@ -29,8 +37,11 @@ from iolens.log import Log
 from iolens.metrics import SECTIONS, Dataset, metrics
 from iolens.metrics.log_tables import LogTables
 from iolens.rules import Catalog, Rule, find, load
+from iolens.rules.text import write
 
 __all__ = [
+    "LARGEST",
+    "TOO_LARGE",
     "Options",
     "Refused",
     "Written",
@@ -44,6 +55,15 @@ __all__ = [
 
 _AT_ONCE = 4 << 20
 """Logs with fewer bytes are held in memory while their batch is written."""
+
+LARGEST = 1 << 30
+"""Bytes of a log, at most, unless the site says otherwise."""
+
+TOO_LARGE = "is larger than "
+"""How the reason for a larger one begins."""
+
+_SETTLED = 60
+"""Seconds since a file got another name: what writes a log gives it one for a moment."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +80,10 @@ class Options:
     memory: str = "2GB"
     key: bytes = b""
     """Of pseudonyms; empty for names as they are."""
+    trust_names: bool = False
+    """Does the name of a log say whose it is, whatever the owner of the file?"""
+    largest: int = LARGEST
+    """Bytes of a log that is read."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +121,7 @@ class _Sound(NamedTuple):
     older: int | None
     digest: str
     log: Log
+    user: str
 
 
 def _digest(found: Found, log: BinaryIO, first: bytes) -> str | None:
@@ -109,36 +134,91 @@ def _digest(found: Found, log: BinaryIO, first: bytes) -> str | None:
     return hash.hexdigest() if same else None
 
 
-def _open(found: Found) -> tuple[Log, str | None]:
-    """A log, and the digest of its bytes if it is as it was found. One that is not large is read once and for all."""
-    with open(found.path, "rb", buffering=0) as file:  # noqa: PTH123
+class _Unfit(Exception):
+    """A file that is not read: why."""
+
+
+class _Areas:
+    """Descriptors of the folders that the site has named."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, int] = {}
+
+    def __enter__(self) -> _Areas:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self._open.values():
+            os.close(fd)
+
+    def open(self, found: Found) -> int:
+        """Descriptor of a log."""
+        area = found.area or os.path.dirname(found.path)  # noqa: PTH120
+        if area not in self._open:
+            self._open[area] = os.open(area, os.O_PATH | os.O_DIRECTORY)
+        return open_below(self._open[area], found.path[len(area) :].lstrip("/"))
+
+
+def _check(found: Found, status: os.stat_result, options: Options) -> None:
+    """Raises _Unfit for what no log is, or another user's file; of a descriptor: names can change."""
+    if kind := refusal(status.st_mode):
+        raise _Unfit(f"is {kind}, not a file")
+    if status.st_size > options.largest:
+        raise _Unfit(f"{TOO_LARGE}{write(options.largest, 'bytes')}")
+    if status.st_nlink > 1 and not found.trusted:
+        if time.time() - status.st_ctime < _SETTLED:
+            raise FileNotFoundError  # as one that is being written: the next scan finds it again
+        raise _Unfit("has another name elsewhere: it may be another user's file")
+
+
+def _open(found: Found, areas: _Areas, options: Options) -> tuple[Log, str | None, int]:
+    """A log, the digest of its bytes if it is as it was found, and its owner.
+
+    What is read is what was checked: one descriptor, and of a log that is not large its bytes, read once and for all.
+    """
+    if found.refusal:
+        raise _Unfit(f"is {found.refusal}, not a file")
+    with os.fdopen(areas.open(found), "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        _check(found, status, options)
         first = file.read(_AT_ONCE) or b""
         digest = _digest(found, file, first)
-    whole = digest is not None and len(first) == found.size
-    return Log(first if whole else found.path), digest
+        whole = digest is not None and len(first) == found.size
+        return Log(first if whole else f"/proc/self/fd/{file.fileno()}"), digest, status.st_uid
 
 
-def _sound(listed: Sequence[tuple[Found, int | None]], written: Written) -> list[_Sound]:
+def _user(found: Found, owner: int, log: Log, options: Options) -> str:
+    """Raises Contradiction. Root, and the user that ingests, keep logs of others in folders of their own."""
+    kept = found.trusted and owner in (0, os.geteuid())
+    if kept or options.trust_names:
+        return named_user(found.path, log.job.uid, log.job.exe)
+    return owning_user(found.path, owner, log.job.uid)
+
+
+def _sound(listed: Sequence[tuple[Found, int | None]], written: Written, options: Options) -> list[_Sound]:
     """The logs that have a job, in order of their days; of the others it is noted what is wrong."""
     good: dict[str, _Sound] = {}
-    for found, older in listed:
-        try:
-            log, digest = _open(found)
-            _ = log.job
-        except IolensError as error:
-            where = "" if error.offset is None else f" (at byte {error.offset})"
-            written.refused.append(Refused(found, error.problem + where))
-        except FileNotFoundError:
-            written.changed.append(found)
-        except OSError as error:
-            written.unreadable.append(Refused(found, error.strerror or str(error)))
-        else:
-            if digest is None:
+    with _Areas() as areas:
+        for found, older in listed:
+            try:
+                log, digest, owner = _open(found, areas, options)
+                user = _user(found, owner, log, options)
+            except IolensError as error:
+                where = "" if error.offset is None else f" (at byte {error.offset})"
+                written.refused.append(Refused(found, error.problem + where))
+            except (_Unfit, Contradiction) as error:
+                written.refused.append(Refused(found, str(error)))
+            except FileNotFoundError:
                 written.changed.append(found)
-            elif digest in good:
-                written.copies.append(found)
+            except OSError as error:
+                written.unreadable.append(Refused(found, error.strerror or str(error)))
             else:
-                good[digest] = _Sound(found, older, digest, log)
+                if digest is None:
+                    written.changed.append(found)
+                elif digest in good:
+                    written.copies.append(found)
+                else:
+                    good[digest] = _Sound(found, older, digest, log, user)
     return sorted(good.values(), key=lambda one: one.log.job.start.date())
 
 
@@ -150,7 +230,7 @@ def write_batch(options: Options, batch: int, listed: Sequence[tuple[Found, int 
     written = Written(batch)
     with Syncing() as syncing:
         try:
-            good = _write(options, _sound(listed, written), written, syncing)
+            good = _write(options, _sound(listed, written, options), written, syncing)
             _sync(options, written, syncing)
         except BaseException:
             remove_files(options, written)
@@ -283,13 +363,13 @@ def _told(
     rows = [
         (
             log,
-            *(found.size, found.mtime, digest),
-            *(named(user_of(found.path, uid, exe)), named(application_of(exe))),
+            *(one.found.size, one.found.mtime, one.digest),
+            *(named(one.user), named(application_of(exe))),
             *(named(host) if (host := hosts.get(log)) else None, options.cluster or None, now),
-            *(wrong.get(found.path), older, job_of(found.path, version or "")),
+            *(wrong.get(one.found.path), one.older, job_of(one.found.path, version or "")),
         )
-        for (log, uid, exe, version), (found, older, digest, _) in zip(
-            data.query("SELECT log, uid, exe, format FROM job_of ORDER BY log").fetchall(), good
+        for (log, exe, version), one in zip(
+            data.query("SELECT log, exe, format FROM job_of ORDER BY log").fetchall(), good
         )
     ]
     columns = {c.name: c for c in tables()["job"]}

@@ -1,4 +1,4 @@
-"""Whose job a log is of: user and application, from what the log and its name tell."""
+"""Whose job a log is of, and of which application: by the owner of its file, its name and what it tells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import re
 import shlex
 from functools import cache, lru_cache
 
-__all__ = ["application_of", "hashed_path", "job_of", "user_of"]
+__all__ = ["BELONGS", "Contradiction", "application_of", "hashed_path", "job_of", "named_user", "owning_user"]
+
+BELONGS = "the file belongs to "
+"""How reasons for contradictions begin."""
+
+
+class Contradiction(Exception):
+    """A log claims to be another user's than the owner of its file."""
+
 
 # Darshan's names, and ours: USER_PROGRAM_idJOB..., where both USER and PROGRAM may have underscores.
 _NAMED = re.compile(r"(?P<who>.+)_id(?P<job>\d+)[_-]")
@@ -86,8 +94,11 @@ def _script(words: list[str]) -> str:
     return ""
 
 
-def user_of(path: str, uid: int, command: str) -> str:
-    """The name of a user: from the log's name, else as this machine knows the uid, else the uid as text."""
+def named_user(path: str, uid: int, command: str) -> str:
+    """The user by a log's name, else as this machine knows the uid, else the uid as text.
+
+    Right only where users can neither choose the name nor write the log.
+    """
     found = _NAMED.match(os.path.basename(path))  # noqa: PTH119
     if found:
         who = found["who"]
@@ -103,6 +114,40 @@ def job_of(path: str, version: str) -> int | None:
     found = _NAMED.match(os.path.basename(path)) if version.startswith("1.") else None  # noqa: PTH119
     job = int(found["job"]) if found else 0
     return job if 0 < job < 1 << 63 else None
+
+
+def owning_user(path: str, owner: int, uid: int) -> str:
+    """The user that a log belongs to: the owner of its file.
+
+    uid: that of the log's job; 0 is also root of a container. Raises Contradiction if name or job say otherwise.
+    """
+    user = _known(owner)
+    found = _NAMED.match(os.path.basename(path))  # noqa: PTH119
+    if found and not _may_name(found["who"], owner, user):
+        raise Contradiction(f"{BELONGS}{user}, and its name says otherwise")
+    if uid not in (0, owner):
+        raise Contradiction(f"{BELONGS}{user}, and its job to {_known(uid)}")
+    return user
+
+
+def _may_name(who: str, owner: int, user: str) -> bool:
+    """Can this be USER_PROGRAM of the owner? 0 is root of a container."""
+    if f"{who}_".startswith((f"{user}_", f"{owner}_", "0_")):
+        return True
+    if user != str(owner):
+        return False
+    # The owner is a user of another machine: the name may be his unless it is that of a user here.
+    parts = who.split("_")
+    return not any(_exists("_".join(parts[:n])) for n in range(1, len(parts) + 1))
+
+
+@cache
+def _exists(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 @cache

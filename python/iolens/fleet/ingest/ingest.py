@@ -11,36 +11,30 @@ import contextlib
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
-from multiprocessing import get_context, parent_process
-from threading import Thread
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import duckdb
 from deltalake.exceptions import DeltaError
 
-from iolens.error import IolensError
-from iolens.fleet.ingest.batch import Options, Refused, Written, write_batch
+from iolens.error import USAGE, IolensError
+from iolens.fleet.ingest.batch import TOO_LARGE, Options, Refused, Written, write_batch
+from iolens.fleet.ingest.identity import BELONGS
 from iolens.fleet.ingest.ingested import Known
 from iolens.fleet.ingest.log_directories import Found, find_logs
+from iolens.fleet.ingest.workers import SECONDS, Workers
 from iolens.fleet.tables.delta import Conflict, Table
 from iolens.fleet.tables.durable import reason
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
-from iolens.fleet.tables.write import plain
+from iolens.fleet.tables.write import plain, quoted
 
 __all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Skipped", "Summary"]
 
@@ -59,6 +53,15 @@ _AT_ONCE = 8
 _CHUNK = 200_000
 
 _DIED = "the process that read it died"
+
+_PARTS = 16
+"""Batches that one becomes in which a log ends the process or cannot be read."""
+
+_TRIES = 2
+"""Of a log alone, before it is to blame."""
+
+# What logs can raise, and a broken installation does not.
+_RAISED = (MemoryError, ArithmeticError, ValueError, LookupError, duckdb.Error)
 
 
 @dataclass
@@ -92,15 +95,11 @@ class Summary:
     """What else lies in the areas, by reason."""
 
 
-def _end_with_parent() -> None:
-    """In a worker: it holds its own end of the queue open, and would wait for work of a killed ingest for ever."""
+class _Running(NamedTuple):
+    """A batch in the hands of a worker."""
 
-    def watch() -> None:
-        if parent := parent_process():
-            parent.join()
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
+    logs: list[New]
+    since: float
 
 
 def _folder(new: New) -> str:
@@ -120,10 +119,12 @@ class Ingest:
         batch_logs: int = BATCH_LOGS,
         progress: Callable[[Summary, int], Any] = lambda summary, waiting: None,
         pool: Executor | None = None,
+        seconds: float = SECONDS,
     ) -> None:
         """jobs: processes that decode, 0 for one per processor. limit: new logs that are taken, at most.
 
         pool: what runs them, instead of processes here; BrokenProcessPool is what it raises for one that died.
+        seconds: in which a batch must be read.
 
         progress: is called with the summary so far and the number of logs that wait.
         """
@@ -140,11 +141,20 @@ class Ingest:
         lake.expect(self._names.mark if self._names else "")
         self._called = self._names.known if self._names else plain
         others = [self._table(name) for name in ("quarantine", "expired", "archived")]
-        self._known = Known([self._job, *others], self._called)
+        self._known = Known([self._job, *others], self._called, retried=self._retried())
         self._moved: dict[str, int] = {}
         """Path -> log in the lake: of logs that were elsewhere."""
         self._given = pool
-        self._pool: Executor | None = None
+        self._pool = pool or Workers(seconds)
+        self._at_once = self._jobs + 1 if pool else self._jobs
+        self._seconds = seconds
+        self._failed: dict[str, int] = {}
+
+    def _retried(self) -> str:
+        """SQL over rows of ``quarantine``: is the reason one that the options have removed?"""
+        small = f"starts_with(reason, {quoted(TOO_LARGE)}) AND log_size <= {self._options.largest}"
+        trusted = f"starts_with(reason, {quoted(BELONGS)})" if self._options.trust_names else "FALSE"
+        return f"({small}) OR {trusted}"
 
     def _table(self, name: str) -> Table:
         if name not in self._tables:
@@ -154,25 +164,33 @@ class Ingest:
     def run(self, areas: Iterable[str | os.PathLike[str]]) -> Summary:
         """Brings all new logs of the areas into the lake."""
         batches = list(self._batches(self._new(areas)))
-        running: dict[Future[Written], list[New]] = {}
+        running: dict[Future[Written], _Running] = {}
         try:
             while batches or running:
-                while batches and len(running) < self._jobs + 1:
-                    listed = batches.pop(0)
-                    running[self._start(listed)] = listed
-                self._progress(self.summary, sum(map(len, batches)) + sum(map(len, running.values())))
+                self._fill(batches, running)
+                self._progress(
+                    self.summary, sum(map(len, batches)) + sum(len(one.logs) for one in running.values())
+                )
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    if future in running:
-                        batches[:0] = self._finish(future, running.pop(future), running)
+                    one = running.pop(future)
+                    self._fill(batches, running)  # it decodes while this process commits
+                    batches[:0] = self._finish(future, one)
         except IolensError:
             for future in running:
                 self._abandon(future)
             raise
         finally:
             self._known.close()
-            if self._pool and not self._given:
+            if not self._given:
                 self._pool.shutdown(wait=not running, cancel_futures=True)
         return self.summary
+
+    def _fill(self, batches: list[list[New]], running: dict[Future[Written], _Running]) -> None:
+        while batches and len(running) < self._at_once:
+            logs = batches.pop(0)
+            batch = secrets.randbits(53 - BATCH_BITS)
+            future = self._pool.submit(write_batch, self._options, batch, logs)
+            running[future] = _Running(logs, time.monotonic())
 
     def _abandon(self, future: Future[Written]) -> None:
         """Of a batch that is under way when another has failed nothing is left."""
@@ -231,23 +249,22 @@ class Ingest:
 
     # ---- one batch ----
 
-    def _start(self, listed: list[New]) -> Future[Written]:
-        if self._pool is None:
-            self._pool = self._given or ProcessPoolExecutor(
-                self._jobs, mp_context=get_context("spawn"), initializer=_end_with_parent
-            )
-        return self._pool.submit(write_batch, self._options, secrets.randbits(53 - BATCH_BITS), listed)
-
-    def _finish(
-        self, future: Future[Written], listed: list[New], running: dict[Future[Written], list[New]]
-    ) -> list[list[New]]:
+    def _finish(self, future: Future[Written], one: _Running) -> list[list[New]]:
         """Commits what came of a batch. What is to be tried again, in batches."""
         try:
             written = future.result()
         except BrokenProcessPool:
-            return self._after_death(listed, running)
+            late = not self._given and time.monotonic() - one.since >= self._seconds
+            return self._again(one.logs, f"takes more than {self._seconds:g} s" if late else _DIED)
         except (duckdb.IOException, OSError) as error:
             raise self._cannot_write(error) from error
+        except IolensError as error:
+            if error.exit_code == USAGE:
+                raise
+            return self._again(one.logs, error.problem)
+        except _RAISED as error:
+            text = str(error).partition("\n")[0] or "not enough memory"
+            return self._again(one.logs, f"cannot be read: {text}")
         try:
             again = self._commit(written)
             self._remember(written.copies)
@@ -356,15 +373,15 @@ class Ingest:
         ]
         self.lake.append("quarantine", rows)
 
-    def _after_death(self, listed: list[New], running: dict[Future[Written], list[New]]) -> list[list[New]]:
-        """A worker was killed, or died of a log: which one is found by halves."""
-        others = list(running.values())
-        running.clear()
-        self._pool = None
-        if len(listed) == 1:
-            found = listed[0][0]
-            self._quarantine([Refused(found, _DIED)])
-            self.summary.quarantined += 1
-            return others
-        middle = len(listed) // 2
-        return [listed[:middle], listed[middle:], *others]
+    def _again(self, logs: list[New], reason: str) -> list[list[New]]:
+        """Smaller batches of one that failed. A log that fails alone, twice, goes into quarantine."""
+        if len(logs) > 1:
+            step = -(-len(logs) // _PARTS)
+            return [logs[first : first + step] for first in range(0, len(logs), step)]
+        found = logs[0][0]
+        self._failed[found.path] = self._failed.get(found.path, 0) + 1
+        if self._failed[found.path] < _TRIES:
+            return [logs]
+        self._quarantine([Refused(found, reason)])
+        self.summary.quarantined += 1
+        return []

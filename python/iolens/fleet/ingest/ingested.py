@@ -23,10 +23,16 @@ _UNREAD = ", ".join(quoted(text) for text in sorted({os.strerror(code) for code 
 class Known:
     """Path, size and time of every log in some tables, as hashes in memory: 40 bytes each."""
 
-    def __init__(self, tables: Sequence[Table], named: Callable[[str], str] = plain) -> None:
-        """tables: job and others with path, size and mtime. named: what a lake calls a path."""
+    def __init__(
+        self, tables: Sequence[Table], named: Callable[[str], str] = plain, *, retried: str = "FALSE"
+    ) -> None:
+        """tables: job and others with path, size and mtime. named: what a lake calls a path.
+
+        retried: SQL over rows of ``quarantine``, true for logs that are not known.
+        """
         self._tables = tuple(tables)
         self._named = named
+        self._retried = retried
         self._read: dict[str, set[str]] = {}
         self._duck = connect()
         self._clear()
@@ -77,7 +83,7 @@ class Known:
             found = self._duck.execute(f"SELECT 1 FROM {source} WHERE path LIKE '#%' LIMIT 1").fetchall()
             self._hashed = self._hashed or bool(found)
         elif table.name == "quarantine":
-            where = f" WHERE reason NOT IN ({_UNREAD})"
+            where = f" WHERE reason NOT IN ({_UNREAD}) AND NOT ({self._retried})"
         elif table.name == "archived":
             where, digest = " WHERE form <> 'as is'", "NULL"  # what it has as it was ingested is in job
             self._duck.execute(f"INSERT INTO packed SELECT log FROM {source}")

@@ -13,6 +13,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
+from iolens.fleet.log_area import open_below, refusal, trusted
+
 __all__ = ["Found", "find_logs"]
 
 # Darshan 3.x; 1.x and 2.x.
@@ -30,6 +32,12 @@ class Found(NamedTuple):
     size: int
     mtime: int
     """Nanoseconds since 1970."""
+    area: str = ""
+    """The folder that the site has named: what is below is opened without following a link."""
+    trusted: bool = False
+    """Can only root and this user change the folders from the area to the log?"""
+    refusal: str = ""
+    """What it is if it is no regular file."""
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
@@ -43,7 +51,7 @@ def find_logs(
     skipped: Callable[[str, str], None] = lambda path, reason: None,
     lake: str = "",
 ) -> Iterator[list[Found]]:
-    """The logs of each folder, a list per folder, days in their order; links to folders are not followed.
+    """The logs of each folder, a list per folder, days in their order; links below an area are not followed.
 
     Their paths are absolute: a log is known by its path, which must not depend on where one stands.
     unreadable: is called for every folder, and log, that cannot be looked at; the others are found.
@@ -51,19 +59,25 @@ def find_logs(
     """
     for area in areas:
         path = os.path.abspath(area)  # noqa: PTH100 - links stay as they are
-        if os.path.isfile(path):  # noqa: PTH113
-            yield _one(path, unreadable)
+        if os.path.isdir(path):  # noqa: PTH112
+            yield from _below(path, _Looked(path, unreadable, skipped), os.path.abspath(lake) if lake else "")  # noqa: PTH100
         else:
-            yield from _below(path, _Looked(unreadable, skipped), os.path.abspath(lake) if lake else "")  # noqa: PTH100
+            yield _one(path, unreadable)
+
+
+def _found(path: str, area: str, trusted_folder: bool, status: os.stat_result) -> Found:
+    kind = refusal(status.st_mode)
+    return Found(path, status.st_size, status.st_mtime_ns, area, trusted_folder, kind)
 
 
 def _one(path: str, unreadable: Callable[[str, OSError], None]) -> list[Found]:
+    folder = os.path.dirname(path)  # noqa: PTH120
     try:
-        status = os.stat(path)  # noqa: PTH116
+        status = os.lstat(path)
+        return [_found(path, folder, trusted(os.stat(folder)), status)]  # noqa: PTH116
     except OSError as error:
         unreadable(path, error)
         return []
-    return [Found(path, status.st_size, status.st_mtime_ns)]
 
 
 def _begins_as_log(head: bytes) -> bool:
@@ -73,9 +87,9 @@ def _begins_as_log(head: bytes) -> bool:
     return head[:1] == b"1" or _MAGIC in {int.from_bytes(head[8:16], order) for order in ("little", "big")}
 
 
-def _head(path: str) -> bytes:
+def _head(folder: int, name: str) -> bytes:
     """The first bytes, decompressed. OSError if it cannot be read."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+    with os.fdopen(open_below(folder, name), "rb", buffering=0) as file:
         head = file.read(1024) or b""
         if head[:2] == b"\x1f\x8b":
             decoder: Any = zlib.decompressobj(31)
@@ -91,60 +105,83 @@ def _head(path: str) -> bytes:
 
 
 class _Looked:
-    """Looks at entries of folders."""
+    """Looks at entries of folders below an area."""
 
     def __init__(
-        self, unreadable: Callable[[str, OSError], None], skipped: Callable[[str, str], None]
+        self, area: str, unreadable: Callable[[str, OSError], None], skipped: Callable[[str, str], None]
     ) -> None:
+        self.area = area
         self.unreadable = unreadable
         self._skipped = skipped
 
-    def at(self, entry: os.DirEntry[str]) -> Found | None:
-        """The log that this is."""
+    def at(self, entry: os.DirEntry[str], folder: int, path: str, sound: bool) -> Found | None:
+        """The log that this is, in a folder that is open. What has a log's name and is no file is one to be refused."""
         named = entry.name.endswith(_LOG)
         try:
-            if reason := self._not_taken(entry, named):
-                self._skipped(entry.path, reason)
+            status = entry.stat(follow_symlinks=False)
+            if reason := "" if named else self._not_taken(entry.name, folder, status):
+                self._skipped(path, reason)
                 return None
-            status = entry.stat()
-            return Found(entry.path, status.st_size, status.st_mtime_ns)
+            return _found(path, self.area, sound, status)
         except FileNotFoundError:  # it was removed since
             return None
         except OSError as error:
             if named:
-                self.unreadable(entry.path, error)
+                self.unreadable(path, error)
             else:
-                self._skipped(entry.path, "cannot be read and has no log's name")
+                self._skipped(path, "cannot be read and has no log's name")
             return None
 
     @staticmethod
-    def _not_taken(entry: os.DirEntry[str], named: bool) -> str:
-        if entry.is_dir():
-            return "link to a folder"
-        if not entry.is_file():
-            return "broken link" if entry.is_symlink() else "no regular file"
-        if entry.name.endswith(_UNFINISHED):
+    def _not_taken(name: str, folder: int, status: os.stat_result) -> str:
+        if kind := refusal(status.st_mode):
+            return kind.removeprefix("a ")
+        if name.endswith(_UNFINISHED):
             return "log of a job that runs or was killed"
-        return "" if named or _begins_as_log(_head(entry.path)) else "no log"
+        return "" if _begins_as_log(_head(folder, name)) else "no log"
 
 
-def _below(folder: str, looked: _Looked, lake: str) -> Iterator[list[Found]]:
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        found, folders = [], []
-        try:
-            with os.scandir(here) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.path != lake:
-                            folders.append(entry.name)
-                    elif log := looked.at(entry):
-                        found.append(log)
-        except OSError as error:
-            looked.unreadable(here, error)
-        folders.sort(key=_in_order, reverse=True)  # the last of the list is the next
-        waiting += [os.path.join(here, name) for name in folders]  # noqa: PTH118
-        if found:
-            found.sort()
-            yield found
+def _below(area: str, looked: _Looked, lake: str) -> Iterator[list[Found]]:
+    try:
+        root = os.open(area, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        looked.unreadable(area, error)
+        return
+    try:
+        waiting = [("", True)]
+        while waiting:
+            below, sound = waiting.pop()
+            path = os.path.join(area, below) if below else area  # noqa: PTH118
+            if path == lake:
+                continue
+            try:
+                here = open_below(root, below, folder=True) if below else os.dup(root)
+            except OSError as error:
+                looked.unreadable(path, error)
+                continue
+            try:
+                sound = sound and trusted(os.fstat(here))
+                found, folders = _list(here, path, sound, looked)
+            finally:
+                os.close(here)
+            folders.sort(key=_in_order, reverse=True)  # the last of the list is the next
+            waiting += [(f"{below}/{name}" if below else name, sound) for name in folders]
+            if found:
+                yield sorted(found)
+    finally:
+        os.close(root)
+
+
+def _list(here: int, path: str, sound: bool, looked: _Looked) -> tuple[list[Found], list[str]]:
+    """The logs in a folder that is open, and the names of its folders."""
+    found, folders = [], []
+    try:
+        with os.scandir(here) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif log := looked.at(entry, here, os.path.join(path, entry.name), sound):  # noqa: PTH118
+                    found.append(log)
+    except OSError as error:
+        looked.unreadable(path, error)
+    return found, folders

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from iolens.error import USAGE, IolensError
+from iolens.fleet.tables.access import PRIVATE, adopt_umask, open_to_group
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import make_folder, publish
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
@@ -69,9 +70,17 @@ class Lake:
             raise IolensError("the lake has pseudonyms of another key", os.fspath(self.path), exit_code=USAGE)
         publish(_written(self.settings), self.path / _MARK, replace=True)
 
+    def for_writing(self) -> Lake:
+        """The same lake; files that this process makes from now on have the readers that the lake has."""
+        adopt_umask(self.path)
+        return self
+
     @classmethod
-    def create(cls, path: AnyPath, *, pseudonyms: str = "") -> Lake:
-        """A new, empty lake, or the one that is there. pseudonyms: what tells the key of names apart from others."""
+    def create(cls, path: AnyPath, *, pseudonyms: str = "", group: int | None = None) -> Lake:
+        """A new, empty lake that only its owner can read, or the one that is there.
+
+        pseudonyms: what tells the key of names apart from others. group: can read the lake, too.
+        """
         folder = Path(path)
         make_folder(folder)
         mark = folder / _MARK
@@ -79,8 +88,13 @@ class Lake:
             # Another process may be making the lake, or have been killed while it did.
             if any(_MARK not in entry.name for entry in folder.iterdir()):
                 raise IolensError("is no lake, and not empty", os.fspath(path), exit_code=USAGE)
+            with contextlib.suppress(PermissionError):  # another user has made the empty folder, and its mode
+                folder.chmod(PRIVATE)
             with contextlib.suppress(FileExistsError):  # another process was first
                 publish(_written({"format": _FORMAT, "pseudonyms": pseudonyms}), mark)
+                mark.chmod(0o600)
+        if group is not None:
+            open_to_group(folder, group)
         return cls(path)
 
     def table(self, name: str) -> Table:

@@ -21,9 +21,10 @@ from pathlib import Path
 
 import duckdb
 
-from iolens.error import IolensError
+from iolens.error import USAGE, IolensError
 from iolens.fleet.coverage import GROUPS
 from iolens.fleet.saved_queries import queries, statement
+from iolens.fleet.tables.access import writable_by_others
 from iolens.fleet.tables.data import LakeData
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.snapshot import Snapshot
@@ -33,7 +34,7 @@ from iolens.portal.data.cache import Cache
 from iolens.portal.data.scope import EVERYTHING, Scope
 from iolens.portal.data.view import BoundedTables, Gone, View
 
-__all__ = ["STOP_SECONDS", "PortalSnapshot", "Snapshots"]
+__all__ = ["STOP_SECONDS", "PortalSnapshot", "Snapshots", "trusted_lake"]
 
 VIEWS = 64
 """Scopes whose databases are kept."""
@@ -342,7 +343,7 @@ class Snapshots:
                 self._old.pop(0).remove()
 
     def _build(self, signature: object) -> PortalSnapshot:
-        lake = Lake(self.path)
+        lake = trusted_lake(self.path)
         folder = Path(tempfile.mkdtemp(dir=self.root))
         try:
             of_lake = lake.snapshot()
@@ -359,6 +360,17 @@ class Snapshots:
         logs = counted[0] if counted else 0
         now = datetime.now(timezone.utc)
         return PortalSnapshot(lake, of_lake, folder, signature, now, self.active, logs)
+
+
+def trusted_lake(path: Path) -> Lake:
+    """Raises IolensError if users other than its owner can write the lake: they could show anything to anyone."""
+    lake = Lake(path)
+    if (open_part := writable_by_others(path)) is not None:
+        name = "" if open_part == path else f"{open_part.relative_to(path)}: "
+        raise IolensError(
+            f"{name}other users can write the lake: chmod -R go-w {path}", str(path), exit_code=USAGE
+        )
+    return lake
 
 
 def _told(error: BaseException) -> str:
