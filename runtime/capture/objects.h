@@ -54,12 +54,6 @@ void objects_each_reference(const struct link_map *map, bool calls,
 /* Those of what began with the program, to names that only this library defines, are NULL, as without it. By the start's one thread. */
 void objects_unbind_weak(const struct link_map *own);
 
-/*
- * The same of what came later, behind `last`, by dlopen; what was looked at is not again. True: `name` (NULL: none) is one that
- * only this library defines. `torn`: resolve_torn, the list is read as it is.
- */
-bool objects_unbind_later(const struct link_map *own, const struct link_map *last, const char *name, bool torn);
-
 /* A loaded object refers to the name by a reference that is not weak: without us the linker would have refused. `torn`: resolve_torn. */
 bool objects_need(const struct link_map *own, const char *symbol, bool torn);
 

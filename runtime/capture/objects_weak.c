@@ -34,12 +34,6 @@ static void set(ElfW(Addr) * slot, ElfW(Addr) value)
 		sys_call(SYS_mprotect, (long)at, (long)page, PROT_READ, 0, 0, 0);
 }
 
-/* Names that begin with an underscore are those of compilers and libc, which no other library has; iolens_ are meant to be found. */
-static bool may_mislead(const char *name)
-{
-	return name[0] != '_' && strncmp(name, "iolens_", 7) != 0;
-}
-
 static bool only_ours(const struct link_map *own, const char *name)
 {
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
@@ -49,13 +43,14 @@ static bool only_ours(const struct link_map *own, const char *name)
 	return true;
 }
 
+/* Names that begin with an underscore are those of compilers and libc, which no other library has; iolens_ are meant to be found. */
 static void unbind(const struct objects_reference *r, void *with)
 {
 	const struct link_map *own = with;
-	if (!r->weak || !may_mislead(r->name) || (uintptr_t)r->slot % sizeof *r->slot)
+	if (!r->weak || r->name[0] == '_' || (uintptr_t)r->slot % sizeof *r->slot)
 		return;
 	ElfW(Addr) ours = (ElfW(Addr))objects_defined_in(own, r->name);
-	if (ours && *r->slot == ours + r->addend && only_ours(own, r->name))
+	if (ours && *r->slot == ours + r->addend && strncmp(r->name, "iolens_", 7) != 0 && only_ours(own, r->name))
 		set(r->slot, r->addend);
 }
 
@@ -67,50 +62,6 @@ void objects_unbind_weak(const struct link_map *own)
 }
 
 /* ---- later ---- */
-
-struct later {
-	const struct link_map *own, *last;
-	const char *name; /* NULL: nothing is asked */
-	bool alone;
-};
-
-static bool is_alone(const struct link_map *own, const char *name)
-{
-	return may_mislead(name) && objects_defined_in(own, name) && only_ours(own, name);
-}
-
-/* The linker appends what it loads. */
-static void unbind_newest(const struct later *l, uint64_t loaded)
-{
-	static uint64_t seen; /* how many it had loaded; in dl_iterate_phdr, one thread at a time */
-	const struct link_map *map = l->last;
-	uint64_t more = loaded - seen;
-	seen = loaded;
-	if (!more)
-		return;
-	while (map && map->l_next)
-		map = map->l_next;
-	for (; more-- && map && map != l->last; map = map->l_prev)
-		objects_each_reference(map, false, unbind, (void *)l->own);
-}
-
-static int look_later(struct dl_phdr_info *info, size_t size, void *with)
-{
-	struct later *l = with;
-	(void)size;
-	unbind_newest(l, info->dlpi_adds);
-	l->alone = l->name && is_alone(l->own, l->name);
-	return 1;
-}
-
-bool objects_unbind_later(const struct link_map *own, const struct link_map *last, const char *name, bool torn)
-{
-	struct later l = {own, last, name, false};
-	if (torn)
-		return name && is_alone(own, name);
-	dl_iterate_phdr(look_later, &l);
-	return l.alone;
-}
 
 struct need {
 	const struct link_map *own;

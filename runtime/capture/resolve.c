@@ -192,31 +192,6 @@ bool resolve_behind(void)
 	return (map && map->l_prev) || program_has_runtime();
 }
 
-/* Opened once; NULL: it cannot be, and the program finds our wrapper. */
-static void *libc_handle(void)
-{
-	static void *handle; /* atomic */
-	void *known = __atomic_load_n(&handle, __ATOMIC_ACQUIRE);
-	if (!known && !resolve_torn()) {
-		known = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-		__atomic_store_n(&handle, known, __ATOMIC_RELEASE);
-	}
-	return known;
-}
-
-/* Other handles are those of objects that we are not below. */
-void *resolve_asked(void *handle, const char *name)
-{
-	int saved = errno;
-	if (!__atomic_load_n(&own.map, __ATOMIC_ACQUIRE))
-		find_own();
-	bool everywhere = handle == RTLD_DEFAULT || handle == RTLD_NEXT || handle == _r_debug.r_map;
-	bool alone = own.map && objects_unbind_later(own.map, own.last, everywhere ? name : NULL, resolve_torn());
-	void *libc = alone ? libc_handle() : NULL;
-	errno = saved;
-	return libc ? libc : handle;
-}
-
 /* ---- everybody else's ---- */
 
 /* What the dynamic linker says and does about an undefined symbol. */

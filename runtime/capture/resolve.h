@@ -72,7 +72,7 @@ struct late {
 	const char *name;
 	void *real; /* what every caller means; NULL until found */
 	void *instead; /* answers as long as there is none; NULL: the process ends, as by the linker's "undefined symbol", or
-			  gets -1 where a constructor has found it by a weak reference */
+			  gets -1 where the program has found it by a weak reference or dlsym */
 	const char *library; /* part of the file names of the libraries that may define it, NULL = any */
 	bool single;         /* one per process: every caller means the same */
 	uint64_t missed; /* how many objects the linker had loaded when it was not found; 0 = it was not looked for */
@@ -89,12 +89,6 @@ void *resolve_named(struct late *l, const char *name, const char *library, void 
 /* The program is about to unload something: what pointers are kept into must stay. And it has: its callers may be gone. */
 void resolve_unloading(void);
 void resolve_unloaded(void);
-
-/*
- * Before dlsym: the handle to be asked, by a program that wants to know whether there is an MPI. What only this library defines is
- * not there: libc is asked for it, which says so.
- */
-void *resolve_asked(void *handle, const char *name);
 
 /* A forked child of a program with threads, in which nothing of the dynamic linker may be called. */
 bool resolve_torn(void);

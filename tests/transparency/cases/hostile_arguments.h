@@ -148,7 +148,6 @@ static const struct subject subjects[] = {
 	{"close", 'i', "d"},
 	{"close_range", 'i', "d q 0"},
 	{"dlclose", '-', ""},
-	{"dlsym", '-', ""},
 	{"closefrom", 'v', "d"},
 	{"pipe", 'i', "U"},
 	{"__pipe", 'i', "U"},

@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,23 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         )
 
 
+def _scan(ingest: partial[Ingest], sources: Sequence[str], json: bool, again: bool) -> int | None:
+    """One scan. Its exit code, or None if there will be another one."""
+    start = time.monotonic()
+    try:
+        with _Bar() as bar:
+            summary = ingest(progress=bar).run(sources)
+    except (IolensError, OSError) as error:
+        if not again:
+            raise
+        warn(str(error))  # a disk may be full now, and not at the next scan
+        return None
+    _tell(summary, time.monotonic() - start, json, again=again)
+    if again:
+        return None
+    return PARTIAL if summary.quarantined or summary.unreadable else OK
+
+
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="LOGS...", type=click.Path(exists=True))
 @click.option(
@@ -200,18 +218,7 @@ def ingest(  # noqa: PLR0913, PLR0917
     mark = Pseudonyms(key).mark if key else ""
     number = None if group is None else group_number(group)
     made = Lake.create(lake, pseudonyms=mark, group=number).for_writing()
-    while True:
-        start = time.monotonic()
-        try:
-            with _Bar() as bar:
-                scan = Ingest(made, options, jobs=jobs or 0, limit=limit, progress=bar, pool=pool)
-                summary = scan.run(sources)
-            _tell(summary, time.monotonic() - start, json, again=watch is not None)
-        except (IolensError, OSError) as error:
-            if watch is None:
-                raise
-            warn(str(error))  # a disk may be full now, and not at the next scan
-        else:
-            if watch is None:
-                return PARTIAL if summary.quarantined or summary.unreadable else OK
-        time.sleep(watch)
+    scan = partial(Ingest, made, options, jobs=jobs or 0, limit=limit, pool=pool)
+    while (code := _scan(scan, sources, json, watch is not None)) is None:
+        time.sleep(watch or 0)
+    return code
