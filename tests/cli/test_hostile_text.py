@@ -249,7 +249,7 @@ def of_fleet(s: Scene, lake: Path, tmp: Path) -> dict[str, list[Case]]:
                 *(Case(["sql", *at, "--format", form, "select exe, path from job"])
                   for form in ("table", "lines", "json", "csv"))],
         "top": [Case(["top", *at, *form, what]) for form in forms
-                for what in ("users", "applications", "files", "directories", "jobs")],
+                for what in ("users", "applications", "files", "directories")],
         "verify": [Case(["verify", *at], (0, 3))],
     }  # fmt: skip
 
