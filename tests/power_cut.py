@@ -79,7 +79,7 @@ class Disk:
             there = self._folder / path
             if file is not None and there.is_file():
                 kept = held / str(file)
-                os.link(there, kept)
+                shutil.copy2(there, kept)  # another name would be a reason to refuse the file
                 self._content[file] = kept
 
     def run(self, command: Sequence[str | Path], **settings: object) -> list[_Cut]:

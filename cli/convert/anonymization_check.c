@@ -220,10 +220,12 @@ static void see_public(void *context, const char *where, const char *text, size_
 static void see_secret(void *context, const char *where, const char *text, size_t n)
 {
 	struct secrets *s = context;
-	char word[LONGEST];
-	memcpy(word, text, n);
-	word[n] = '\0';
-	if (!has_word(&s->public, word))
+	char path[LONGEST + 1] = "/";
+	const char *word = path + 1;
+	memcpy(path + 1, text, n);
+	path[n + 1] = '\0';
+	bool known = anonymous_mount_kept(path) == n + 1; /* stays in tables of mounts */
+	if (!known && !has_word(&s->public, word))
 		add_word(&s->words, text, n);
 }
 

@@ -57,11 +57,16 @@ def folder(corpus: Path, iolens: Path, tmp_path_factory: pytest.TempPathFactory)
 
 def test_every_option_that_takes_a_file_is_in_one_of_the_tables(root: Path) -> None:
     found, command = set(), ""
-    for line in (root / "docs" / "reference" / "commands.md").read_text().splitlines():
-        if heading := re.match(r"#+ iolens ([\w ]+)", line):
+    lines = (root / "docs" / "reference" / "commands.md").read_text().splitlines()
+    option = re.compile(r"(?:-\w, )?--([\w-]+)(?:\[=| )(?:FILE|LOG|NEWLOG)\b")
+    shared = {match[1] for line in lines if (match := option.match(line))}  # explained once, at the end
+    for line in lines:
+        if line.startswith("Also: "):
+            found |= {f"{command} --{name}" for name in re.findall(r"`--([\w-]+)`", line) if name in shared}
+        elif heading := re.match(r"#+ iolens ([\w ]+)", line):
             command = heading[1]
-        elif option := re.match(r"\s+(?:-\w, )?--([\w-]+)(?:\[=| )(?:FILE|LOG|NEWLOG)\b", line):
-            found.add(f"{command} --{option[1]}")
+        elif line[:1] == " " and (match := option.match(line.lstrip())):
+            found.add(f"{command} --{match[1]}")
     assert found == {*PRINTED, *REFUSED, *READ}
 
 

@@ -169,7 +169,7 @@ def test_the_client_warns_of_rows_that_are_left_out(
     monkeypatch.setattr(portal, "site", replace(portal.site, limits=replace(portal.site.limits, rows=3)))
     client = Client(address, token("alice"))
     for ask in (client.sql, client.arrow):
-        with pytest.warns(UserWarning, match="these are the first 3 rows"):
+        with pytest.warns(UserWarning, match="only the first 3 rows"):
             ask("SELECT log FROM job")
 
 

@@ -48,7 +48,11 @@ def test_tables_and_show_agree(corpus: Path, name: str) -> None:
         rows = pa.table(log.table(module, names=True)).to_pylist()
         assert len(rows) == len(wanted) == 1
         for row, record in zip(rows, wanted):
-            assert (row["id"], row["rank"], row["name"]) == (record["id"], record["rank"], record["name"])
+            assert (str(row["id"]), row["rank"], row["name"]) == (
+                record["id"],
+                record["rank"],
+                record["name"],
+            )
             counters = record["counters"]
             assert len(counters) > 40 and {k: row[k] for k in counters} == counters
 

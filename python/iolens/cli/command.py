@@ -153,6 +153,18 @@ def progress(row: Command | None) -> contextlib.AbstractContextManager[object]:
     return Progress(sys.stderr)
 
 
+def _for_the_native_command(arguments: list[str]) -> None:
+    """What the native command line hands over; it ends the process."""
+    if arguments[1:2] == ["lake-logs"]:
+        from iolens.cli.lake_logs import run
+
+        sys.exit(run(arguments[2], arguments[3], arguments[4:]))
+    if arguments[1:2] == ["anonymization-key"]:
+        from iolens.cli.anonymization_key import run as print_key
+
+        sys.exit(print_key(arguments[2], arguments[3]))
+
+
 def main() -> NoReturn:
     """Runs the command of ``sys.argv`` and exits with its code: 0, 1 findings, 2 usage, 3 unreadable, 4 partial.
 
@@ -165,14 +177,7 @@ def main() -> NoReturn:
         sys.exit(OK)
     sys.excepthook = lambda kind, error, trace: say_traceback(error)
     try:
-        if sys.argv[1:2] == ["lake-logs"]:  # from the native command line
-            from iolens.cli.lake_logs import run
-
-            sys.exit(run(sys.argv[2], sys.argv[3], sys.argv[4:]))
-        if sys.argv[1:2] == ["anonymization-key"]:  # from it, too
-            from iolens.cli.anonymization_key import run as print_key
-
-            sys.exit(print_key(sys.argv[2], sys.argv[3]))
+        _for_the_native_command(sys.argv)
         row = _row(sys.argv)
         with progress(row):
             code = iolens.main(prog_name="iolens", standalone_mode=False)

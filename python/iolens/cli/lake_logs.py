@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from iolens.cli.command import warn
 from iolens.error import USAGE, IolensError
 from iolens.extras import lacks
 from iolens.program import run_in_place
@@ -60,7 +59,7 @@ def _path(named: str, stack: ExitStack) -> str:
         what = "log" if found["log"] else "job"
         raise IolensError(f"no {what} {found['number']} in the lake", folder, exit_code=USAGE)
     if len(rows) > 1:
-        warn(f"{named}: the job has {counted(len(rows), 'log')}; name one:")
+        say(f"iolens: {named}: the job has {counted(len(rows), 'log')}; name one:", sys.stderr)
         for line in _choice(rows, found["lake"]):
             say(line, sys.stderr)
         sys.exit(USAGE)

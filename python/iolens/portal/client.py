@@ -15,6 +15,7 @@ import warnings
 from typing import Any
 
 from iolens.error import USAGE, IolensError
+from iolens.rules.text import counted
 
 __all__ = ["Client"]
 
@@ -48,7 +49,9 @@ class Client:
             with urllib.request.urlopen(request, timeout=self._timeout) as answer:
                 content: bytes = answer.read()
                 if rows := answer.headers.get(CUT):
-                    text = f"these are the first {int(rows):,} rows: the portal gives no more of a statement"
+                    text = (
+                        f"only the first {counted(int(rows), 'row')}: the portal gives no more of a statement"
+                    )
                     warnings.warn(text, stacklevel=4)
                 return content
         except urllib.error.HTTPError as error:

@@ -12,7 +12,7 @@
 --   first kind, or of calls that read from storage in this job ($slowest_reads to $cached), or $storage. A program is
 --   loaded before iolens runs in it, so its time begins with the job, or where the process's previous program ended.
 --   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
---   could be asked. paged: page faults can be told from requests. faulting: they are worth naming, with $faulting of
+--   could be asked. paged: page faults can be distinguished from requests. faulting: they are worth naming, with $faulting of
 --   the run, or $faulting_with_io and with I/O $faulting. late_wait is the time that MPI ranks wait in MPI-IO for the
 --   rank late, if it is $waited_for of the run or more: it is no I/O. kind: late rank; page faults, if they are more
 --   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
