@@ -42,7 +42,8 @@ class _Cut:
         """Path -> file, -1 for one without a byte."""
         names = self.now if kind == "names" else self.kept
         if kind == "removed":
-            names = {path: file for path, file in names.items() if path in self.now}
+            moved = set(self.now.values()) - {None}  # a rename is done as a whole, or not
+            names = {path: file for path, file in names.items() if path in self.now or file in moved}
         whole = {p: f if f is None or f in self.synced else -1 for p, f in names.items()}
         return {
             p: f
