@@ -7,7 +7,7 @@
 #include "digest.h"
 #include "json.h"
 
-enum { UNRECORDED_TEXT = 512 };
+enum { UNRECORDED_TEXT = 768 };
 
 /* A sentence for a terminal: what is not recorded, and what to do. */
 void unrecorded_describe(const struct digest_unrecorded *u, char text[UNRECORDED_TEXT]);
