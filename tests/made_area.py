@@ -54,7 +54,8 @@ def fill(area: Path, lake: Path, rules: bool = False, logs: int = 100) -> None:
 
 def whole(lake: Path, logs: int = LOGS) -> None:
     """Every log of the area is in the lake, once."""
-    assert list(verify(Lake(lake))) == []
+    found = list(verify(Lake(lake)))
+    assert found == [], found
     with Lake(lake).open() as data:
         assert data.rows("SELECT count(*) AS n, count(DISTINCT job_id) AS jobs FROM job") == [
             {"n": logs, "jobs": logs}

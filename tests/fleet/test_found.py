@@ -98,7 +98,11 @@ def test_logs_of_other_names_are_found_by_content_and_the_rest_is_counted(
     (area / "folder").symlink_to(tmp_path)
 
     done = ingest(area, lake)
-    assert (done["found"], done["ingested"], done["quarantined"]) == (len(logs), len(logs) - 1, 0)  # one is a copy
+    assert (done["found"], done["ingested"], done["quarantined"]) == (
+        len(logs),
+        len(logs) - 1,
+        0,
+    )  # one is a copy
     assert {row["reason"]: row["files"] for row in done["skipped"]} == {
         "no log": len(others),
         "log of a job that runs or was killed": 1,

@@ -136,7 +136,7 @@ def test_both_ways_of_building_give_the_same_log(
 def test_alone_it_writes_its_own_log(flags: Flags, iolens: Path, cwd: Path) -> None:
     program = cwd.parent / "program"
     run([compiler("gcc"), "-static", HERE / "programs/streams.c", "-o", program, *flags("--static-ldflags")])
-    environment = {"IOLENS_LOGPATH": str(cwd.parent), "IOLENS_ENABLE_NONMPI": "1"}
+    environment = {"IOLENS_LOGPATH": str(cwd.parent), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_ABANDONED": "keep"}
     run([program], cwd=cwd, env={**os.environ, **environment})
     logs = [counters(iolens, log, cwd) for log in cwd.parent.rglob("*.darshan")]
     writes = [log["POSIX", "blocks", 0]["POSIX_WRITES"] for log in logs]
@@ -185,7 +185,7 @@ def test_linked_and_preloaded_counts_once(
 def test_linked_dynamically_it_needs_no_preload(flags: Flags, iolens: Path, cwd: Path) -> None:
     program = cwd.parent / "program"
     run([compiler("clang"), HERE / "programs/streams.c", "-o", program, *flags("--dynamic-ldflags")])
-    environment = {"IOLENS_LOGPATH": str(cwd.parent), "IOLENS_ENABLE_NONMPI": "1"}
+    environment = {"IOLENS_LOGPATH": str(cwd.parent), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_ABANDONED": "keep"}
     run([program], cwd=cwd, env={**os.environ, **environment})
     logs = [counters(iolens, log, cwd) for log in cwd.parent.rglob("*.darshan")]
     assert [log["POSIX", "blocks", 0]["POSIX_WRITES"] for log in logs] == ["20", "20"]
