@@ -329,7 +329,7 @@ def test_an_ingest_that_watches_goes_on_when_the_disk_has_room_again(area: Path,
                 pass
         threads = len(list(Path(f"/proc/{watching.pid}/task").iterdir()))
         watching.kill()
-    assert f"{LOGS} found, {LOGS} ingested" in told
+    assert f"{LOGS} logs found, {LOGS} ingested" in told
     assert threads <= before + 1
 
 
