@@ -288,6 +288,7 @@ class Ingest:
             self._discard(written)
             return again
         others = {self._table(name): files for name, files in written.files.items() if name != "job"}
+        mine = {file.path for files in others.values() for file in files}
         with ThreadPoolExecutor(_AT_ONCE) as threads:  # they wait for the disk
             for done in [threads.submit(table.commit, add=files) for table, files in others.items()]:
                 done.result()
@@ -297,8 +298,11 @@ class Ingest:
             again = None if now == written.logs else now
             if again is None:
                 again = self._without_copies(written)
-            if again is None and self._job.marked(f"dropped-{written.batch:x}"):
-                again = written.logs  # compaction took it for one of an ingest that had ended
+            if self._job.marked(f"dropped-{written.batch:x}"):
+                # Compaction took it for one of an ingest that had ended, and has removed the files.
+                for table in others:
+                    table.drop(lambda file: file.path in mine)
+                again = written.logs if again is None else again
             if again is not None:
                 return again
             try:

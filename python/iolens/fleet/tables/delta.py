@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -296,6 +296,14 @@ class Table:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime >= _COURTESY:
                     path.unlink()
+
+    def drop(self, unwanted: Callable[[File], bool]) -> None:
+        """The table without these files, whatever others commit meanwhile."""
+        while gone := [file for file in self.files() if unwanted(file)]:
+            try:
+                self.commit(remove=gone, exact=True)
+            except Conflict:
+                self.refresh()
 
     def discard(self, files: Iterable[File]) -> None:
         """Removes files of a commit that has failed, unless they are in the table all the same."""

@@ -89,11 +89,6 @@ def _remove_old(lake: Lake, keep_hours: int, done: Compacted) -> None:
 # ---- unfinished batches ----
 
 
-def dropped(job: Table, batch: int) -> bool:
-    """Was the batch declared dead? Then it must not be committed."""
-    return job.marked(f"dropped-{batch:x}")
-
-
 def _drop(lake: Lake, courtesy: float, done: Compacted) -> None:
     """Declares unfinished batches dead in the table ``job``, and only then takes their files away.
 
@@ -112,11 +107,7 @@ def _drop(lake: Lake, courtesy: float, done: Compacted) -> None:
     for name in lake.folders():
         table = lake.table(name)
         if name != "job" and any(c.name == "log" for c in table.columns):
-            while gone := [f for f in table.files() if _batch(f.path) in left]:
-                try:
-                    table.commit(remove=gone, exact=True)
-                except Conflict:
-                    table.refresh()
+            table.drop(lambda file: _batch(file.path) in left)
         for path in table.folder.rglob("*.parquet"):
             if _batch(path.name) in left:
                 path.unlink(missing_ok=True)
