@@ -154,6 +154,16 @@ static int each_record(see_text *see, void *context, struct log *log, int module
 	return code;
 }
 
+/* Of a mount point, what may stay. */
+static size_t kept_of(const char *section, const char *field, const char *text, size_t n)
+{
+	char point[4096];
+	if (strcmp(section, "mounted") != 0 || strcmp(field, "point") != 0)
+		return 0;
+	snprintf(point, sizeof point, "%.*s", (int)n, text);
+	return anonymous_mount_kept(point);
+}
+
 static void each_cell(see_text *see, void *context, const char *section, const struct trailer_table *t)
 {
 	for (size_t i = 0; i < trailer_fields(t); i++) {
@@ -165,7 +175,8 @@ static void each_cell(see_text *see, void *context, const char *section, const s
 			for (uint32_t at = 0; at < count; at++) {
 				size_t n;
 				const char *text = trailer_text(t, row, f, at, &n);
-				each_word(see, context, section, text, n);
+				size_t kept = kept_of(section, f->name, text, n);
+				each_word(see, context, section, text + kept, n - kept);
 			}
 	}
 }
@@ -220,12 +231,10 @@ static void see_public(void *context, const char *where, const char *text, size_
 static void see_secret(void *context, const char *where, const char *text, size_t n)
 {
 	struct secrets *s = context;
-	char path[LONGEST + 1] = "/";
-	const char *word = path + 1;
-	memcpy(path + 1, text, n);
-	path[n + 1] = '\0';
-	bool known = anonymous_mount_kept(path) == n + 1; /* stays in tables of mounts */
-	if (!known && !has_word(&s->public, word))
+	char word[LONGEST];
+	memcpy(word, text, n);
+	word[n] = '\0';
+	if (!has_word(&s->public, word))
 		add_word(&s->words, text, n);
 }
 
