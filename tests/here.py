@@ -7,6 +7,7 @@ tests/schemas and tests/cli/test_guide_commands.py.
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -54,3 +55,18 @@ def in_this_process(run_iolens: Run) -> Run:
         return run_iolens(args, **options) if native or options else run_here(*args)
 
     return run
+
+
+def verdict(run_iolens: Run, log: Path) -> dict[str, Any]:
+    """What `iolens info` says of a log, by its two forms."""
+    found: dict[str, Any] = json.loads(run_iolens(["info", "--json", log]).stdout)["verdict"]
+    text = run_iolens(["info", log]).stdout
+    assert f"verdict     {found['text']}\n" in text
+    return found
+
+
+def level_of_report(run_iolens: Run, log: Path) -> str:
+    """The level of the verdict in the report."""
+    done = run_iolens(["report", "--json", log])
+    (job,) = json.loads(done.stdout)["jobs"]
+    return str(job["verdict"])

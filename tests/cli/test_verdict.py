@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from here import Run, in_this_process
+from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
 from iolens.rules.instead import instead
 from jobs import Job, MiB
@@ -43,19 +43,6 @@ def timeline(*busy: tuple[float, float, str]) -> list[dict[str, Any]]:
         {"start": a, "end": b, **{k: (b - a) * (k == kind) for k in ("read", "write", "meta")}}
         for a, b, kind in busy
     ]
-
-
-def verdict(run_iolens: Run, log: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_iolens(["info", "--json", log]).stdout)["verdict"]
-    text = run_iolens(["info", log]).stdout
-    assert f"verdict     {found['text']}\n" in text
-    return found
-
-
-def level_of_report(run_iolens: Run, log: Path) -> str:
-    done = run_iolens(["report", "--json", log])
-    (job,) = json.loads(done.stdout)["jobs"]
-    return str(job["verdict"])
 
 
 def report_text(run_iolens: Run, log: Path) -> str:

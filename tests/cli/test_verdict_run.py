@@ -6,10 +6,9 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from here import Run, in_this_process
+from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
 from observed import Observe
 
@@ -17,19 +16,6 @@ from observed import Observe
 @pytest.fixture
 def run_iolens(run_iolens: Run) -> Run:
     return in_this_process(run_iolens)
-
-
-def verdict(run_iolens: Run, log: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_iolens(["info", "--json", log]).stdout)["verdict"]
-    text = run_iolens(["info", log]).stdout
-    assert f"verdict     {found['text']}\n" in text
-    return found
-
-
-def level_of_report(run_iolens: Run, log: Path) -> str:
-    done = run_iolens(["report", "--json", log])
-    (job,) = json.loads(done.stdout)["jobs"]
-    return str(job["verdict"])
 
 
 BUSY = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
