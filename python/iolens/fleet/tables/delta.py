@@ -297,13 +297,16 @@ class Table:
                 if time.time() - path.stat().st_mtime >= _COURTESY:
                     path.unlink()
 
-    def drop(self, unwanted: Callable[[File], bool]) -> None:
-        """The table without these files, whatever others commit meanwhile."""
+    def drop(self, unwanted: Callable[[File], bool]) -> int:
+        """Takes these files out of the table, whatever others commit meanwhile; how many rows they have."""
+        rows = 0
         while gone := [file for file in self.files() if unwanted(file)]:
             try:
                 self.commit(remove=gone, exact=True)
+                rows += sum(file.rows for file in gone)
             except Conflict:
                 self.refresh()
+        return rows
 
     def discard(self, files: Iterable[File]) -> None:
         """Removes files of a commit that has failed, unless they are in the table all the same."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from iolens.error import IolensError
 from iolens.fleet.archive import Source, restore, sources
 from iolens.fleet.archive.source import member
-from iolens.fleet.tables.delta import DAY, Conflict, File, Table
+from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import make_folder, sync
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.write import connection, read_files, write_files
@@ -72,11 +72,7 @@ def _damaged(table: Table) -> list[File]:
 
 
 def _set_aside(lake: Lake, table: Table, files: Collection[File]) -> None:
-    while gone := [file for file in table.files() if file in files]:
-        try:
-            table.commit(remove=gone, exact=True)
-        except Conflict:
-            table.refresh()
+    table.drop(lambda file: file in files)
     for file in files:
         path = table.folder / file.path
         kept = lake.path / ASIDE / table.name / file.path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from iolens.fleet.tables.delta import Conflict, Table
+from iolens.fleet.tables.delta import Table
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.write import connection, read_files
 
@@ -29,22 +29,14 @@ def retain(lake: Lake, *, detail: date | None = None, jobs: date | None = None) 
             continue
         if name == "job":
             _remember(lake, table, before)
-        rows = _forget(table, before)
+        rows = _forget(table, str(before))
         if rows:
             removed[name] = rows
     return removed
 
 
-def _forget(table: Table, before: date) -> int:
-    while True:
-        old = [f for f in table.files() if f.day is not None and f.day < str(before)]
-        if not old:
-            return 0
-        try:
-            table.commit(remove=old, exact=True)
-            return sum(f.rows for f in old)
-        except Conflict:
-            table.refresh()
+def _forget(table: Table, before: str) -> int:
+    return table.drop(lambda file: file.day is not None and file.day < before)
 
 
 def _remember(lake: Lake, job: Table, before: date) -> None:
