@@ -33,7 +33,7 @@ from iolens.fleet.tables.delta import DAY, Conflict
 from iolens.fleet.tables.durable import make_folder, reason, settle, sync
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import Column
-from iolens.fleet.tables.write import arrow, connection, listed, write_files
+from iolens.fleet.tables.write import arrow, connection, listed, read_files, write_files
 
 __all__ = ["Archived", "archive"]
 
@@ -275,9 +275,13 @@ class _Run:
         settle(self.lake.path)
         settle(part.parent)
         failed = 0
+        newer: set[int] = set()
         for log in logs:
             try:
-                self.done.removed += _remove(log)
+                if _remove(log):
+                    self.done.removed += 1
+                else:
+                    newer.add(log.log)
             except FileNotFoundError:
                 pass
             except OSError as error:
@@ -286,9 +290,32 @@ class _Run:
                     self.done.problems.append(
                         f"{log.path}: is archived, and cannot be removed: {error.strerror}"
                     )
+        if newer:
+            self._take_back(newer, final.name[:10])
         if not failed:
             part.replace(final)
             sync(final.parent)
+
+    def _take_back(self, logs: set[int], day: str) -> None:
+        """Of logs that were written to while they were packed: the lake then replaces their jobs, as ever."""
+        table = self.lake.table("archived")
+        among = f"({', '.join(map(str, sorted(logs)))})"
+        while True:
+            table.refresh()
+            old = [f for f in table.files() if f.day == day and any(f.first <= n <= f.last for n in logs)]
+            if not old:
+                return
+            with connection() as duck:
+                rest = f"SELECT * FROM {read_files(duck, table, old)} WHERE log NOT IN {among}"
+                files = write_files(duck, rest, table, f"a{secrets.token_hex(16)}")
+            if sum(f.rows for f in files) == sum(f.rows for f in old):
+                table.discard(files)
+                return
+            try:
+                table.commit(add=files, remove=old, exact=True)
+                return
+            except Conflict:
+                table.discard(files)
 
     def finish_others(self) -> None:
         """What archivers have left that were ended."""
