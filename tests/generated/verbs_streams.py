@@ -283,7 +283,9 @@ def fflush(m: Model, t: Thread, k: int) -> Result:
 def _seek(m: Model, t: Thread, stream: Stream, target: int) -> None:
     stream.at = target
     stream.doing, stream.ended = "", False
-    if not stream.readable:
+    if stream.readable:
+        stream.description.inode.snapshots.add(stream)  # the C library reads the block that has the place
+    else:
         stream.description.offset = target
     record = _record(t, stream)
     if record:
