@@ -182,9 +182,9 @@ static bool moves_directory(long number)
 static long move_directory(long number, long a, long b, long c, long d, long e)
 {
 	struct span s = span_path();
-	names_directory_changing();
+	names_directory_moving();
 	long result = pass(number, a, b, c, d, e, 0);
-	names_directory_changed();
+	names_directory_moved();
 	if (number == SYS_rename)
 		posix_on_rename(s, AT_FDCWD, (const char *)a, AT_FDCWD, (const char *)b, (int)result);
 	else if (number == SYS_renameat || number == SYS_renameat2)

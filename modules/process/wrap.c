@@ -252,9 +252,9 @@ ALIAS(prlimit64, prlimit);
 #define MOVING(type, name, parameters, arguments)   \
 	WRAP(type, name, UNPACK parameters)         \
 	{                                           \
-		names_directory_changing();         \
+		names_directory_moving();           \
 		type result = REAL(name) arguments; \
-		names_directory_changed();          \
+		names_directory_moved();            \
 		return result;                      \
 	}
 

@@ -103,7 +103,7 @@ static void open_path(FILE *f, const char *path, const char *mode, double start,
 	struct name *n = names_recall(LOG_MOD_STDIO, AT_FDCWD, path, &class);
 	struct stdio_file *file = n ? __atomic_load_n(&n->file[WRITTEN_STDIO], __ATOMIC_ACQUIRE) : NULL;
 	file = file || class ? file : stdio_file_new(f->_fileno, path, &class);
-	if (names_leads(class, path))
+	if (names_leads(class, path) || names_moved(AT_FDCWD, path, start))
 		file = stdio_file_behind(f->_fileno, &class);
 	if (class)
 		enter_class(f, class);

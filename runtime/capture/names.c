@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -38,6 +39,7 @@ void names_unlock(void)
 static struct {
 	struct lock lock;
 	uint64_t begun, ended; /* changes, atomic */
+	double moved;          /* s, when another directory became it; far ahead while one does; atomic */
 	uint64_t kept;         /* one more than `begun` was when the path was read; 0 = read it first */
 	double asked;          /* s, when it was read; */
 	uint64_t ticks, hold;  /* and by the counter, which costs less to look at; 0 = there is none */
@@ -52,6 +54,27 @@ void names_directory_changing(void)
 void names_directory_changed(void)
 {
 	__atomic_fetch_add(&directory.ended, 1, __ATOMIC_SEQ_CST);
+}
+
+void names_directory_moving(void)
+{
+	double later = INFINITY;
+	__atomic_store(&directory.moved, &later, __ATOMIC_SEQ_CST);
+	names_directory_changing();
+}
+
+void names_directory_moved(void)
+{
+	double now = clock_now();
+	names_directory_changed();
+	__atomic_store(&directory.moved, &now, __ATOMIC_SEQ_CST);
+}
+
+bool names_directory_since(double start)
+{
+	double moved;
+	__atomic_load(&directory.moved, &moved, __ATOMIC_SEQ_CST);
+	return moved >= start;
 }
 
 /* Inside the lock, as the next one. */

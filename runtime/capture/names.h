@@ -6,6 +6,7 @@
 #ifndef IOLENS_NAMES_H
 #define IOLENS_NAMES_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -85,6 +86,19 @@ static inline bool names_is_overflow(const struct name *n)
 /* Around all that may change the working directory, or its name. Without the second, each use reads it from then on. */
 void names_directory_changing(void);
 void names_directory_changed(void);
+
+/* The same where another directory becomes it. */
+void names_directory_moving(void);
+void names_directory_moved(void);
+
+/* Has it become another one since, or is it about to? */
+bool names_directory_since(double start);
+
+/* Of a file that is open since `start`: the name that was made of its path may be in another directory than the file. */
+static inline bool names_moved(int dir, const char *path, double start)
+{
+	return dir == AT_FDCWD && path[0] != '/' && __builtin_expect(names_directory_since(start), 0);
+}
 
 /* Asks for what names need of the kernel: the working directory and the mounts. */
 void names_reserve(void);
