@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,8 @@ def level_of_report(run_iolens: Run, log: Path) -> str:
     done = run_iolens(["report", "--json", log])
     (job,) = json.loads(done.stdout)["jobs"]
     return str(job["verdict"])
+
+
+def sampled(name: str, every: int) -> bool:
+    """One name of so many, the same ones whatever names there are besides."""
+    return zlib.crc32(name.encode()) % every == 0

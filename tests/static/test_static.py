@@ -13,6 +13,7 @@ from pathlib import Path
 import places
 import pytest
 import shown
+from here import sampled
 from mpis import MPIS
 from observed import Observe
 
@@ -20,14 +21,14 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "programs"))
 import test_programs  # noqa: E402
 
-# Those in which libc calls wrapped names itself, those that end or multiply, and every fifth of the others.
+# Those in which libc calls wrapped names itself, those that end or multiply, and a fifth of the others.
 CLOSE = re.compile(
     r"stdio_.*(line|unlocked|scan|print|char|unget|inlined|pushed)|fork_|exit_|exec_|vfork_|kill_"
 )
 ALIKE = [
     name
-    for at, name in enumerate(test_programs.PROGRAMS)
-    if (CLOSE.match(name) or at % 5 == 0 or "IOLENS_STATIC_ALL" in os.environ)
+    for name in test_programs.PROGRAMS
+    if (CLOSE.match(name) or sampled(name, 5) or "IOLENS_STATIC_ALL" in os.environ)
 ]
 # They ask the dynamic linker for libc's old names.
 DYNAMIC = {"posix_closed_by_other_names", "posix_old_stat_names", "stdio_old_names"}
