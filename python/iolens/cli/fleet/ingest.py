@@ -24,6 +24,7 @@ from iolens.fleet.tables.access import group_number
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
 from iolens.rules import load
+from iolens.shown import say
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
@@ -100,10 +101,8 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
     for skipped in summary.skipped:
-        print(
-            f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}",
-            flush=True,
-        )
+        say(f"{counted(skipped.files, 'file')} skipped: {skipped.reason}, such as {skipped.example}")
+    sys.stdout.flush()  # another process may read it line by line
 
 
 def _scan(ingest: partial[Ingest], sources: Sequence[str], json: bool, again: bool) -> int | None:
