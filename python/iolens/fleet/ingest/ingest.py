@@ -31,7 +31,7 @@ from iolens.fleet.ingest.log_directories import Found, find_logs
 from iolens.fleet.ingest.workers import SECONDS, Workers
 from iolens.fleet.tables.delta import Conflict, Table
 from iolens.fleet.tables.durable import reason
-from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.lake import Lake, dropped
 from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.fleet.tables.write import plain, quoted
@@ -99,6 +99,7 @@ class _Running(NamedTuple):
     """A batch in the hands of a worker."""
 
     logs: list[New]
+    batch: int
     since: float
 
 
@@ -190,7 +191,7 @@ class Ingest:
             logs = batches.pop(0)
             batch = secrets.randbits(53 - BATCH_BITS)
             future = self._pool.submit(write_batch, self._options, batch, logs)
-            running[future] = _Running(logs, time.monotonic())
+            running[future] = _Running(logs, batch, time.monotonic())
 
     def _abandon(self, future: Future[Written]) -> None:
         """Of a batch that is under way when another has failed nothing is left."""
@@ -257,6 +258,8 @@ class Ingest:
             late = not self._given and time.monotonic() - one.since >= self._seconds
             return self._again(one.logs, f"takes more than {self._seconds:g} s" if late else _DIED)
         except (duckdb.IOException, OSError) as error:
+            if self._was_dropped(one.batch):
+                return [one.logs]
             raise self._cannot_write(error) from error
         except IolensError as error:
             if error.exit_code == USAGE:
@@ -272,9 +275,16 @@ class Ingest:
                 self._quarantine(written.refused)
         except (duckdb.IOException, OSError, DeltaError) as error:
             self._discard(written)
+            if self._was_dropped(one.batch):
+                return [one.logs]
             raise self._cannot_write(error) from error
         self._count(written, again is None)
         return [again] if again else []
+
+    def _was_dropped(self, batch: int) -> bool:
+        """Did compaction take it for one of an ingest that had ended? Then it has removed the files."""
+        self._job.refresh()
+        return self._job.marked(dropped(batch))
 
     def _cannot_write(self, error: Exception) -> IolensError:
         return IolensError(
@@ -298,8 +308,7 @@ class Ingest:
             again = None if now == written.logs else now
             if again is None:
                 again = self._without_copies(written)
-            if self._job.marked(f"dropped-{written.batch:x}"):
-                # Compaction took it for one of an ingest that had ended, and has removed the files.
+            if self._job.marked(dropped(written.batch)):
                 for table in others:
                     table.drop(lambda file: file.path in mine)
                 again = written.logs if again is None else again

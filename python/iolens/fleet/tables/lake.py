@@ -22,7 +22,7 @@ from iolens.fleet.tables.write import arrow, connection, listed, write_files
 if TYPE_CHECKING:
     from iolens.fleet.tables.data import LakeData
 
-__all__ = ["Lake"]
+__all__ = ["Lake", "dropped"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
@@ -181,6 +181,11 @@ class Lake:
 
 def _written(settings: dict[str, Any]) -> bytes:
     return f"{json.dumps(settings)}\n".encode()
+
+
+def dropped(batch: int) -> str:
+    """The mark that the table ``job`` has once compaction has taken a batch for one of an ingest that had ended."""
+    return f"dropped-{batch:x}"
 
 
 def _counts(file: File, batches: set[int]) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from iolens.fleet.tables.delta import DAY, Conflict, File, Table
 from iolens.fleet.tables.durable import settle
-from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.lake import Lake, dropped
 from iolens.fleet.tables.snapshot import Snapshot
 from iolens.fleet.tables.write import connection, read_files, write_files
 
@@ -100,7 +100,7 @@ def _drop(lake: Lake, courtesy: float, done: Compacted) -> None:
         if not left:
             return
         try:
-            job.commit(exact=True, mark=[f"dropped-{batch:x}" for batch in left])
+            job.commit(exact=True, mark=map(dropped, left))
             break
         except Conflict:
             continue
