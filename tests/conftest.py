@@ -67,6 +67,15 @@ def _no_store_of_another_test() -> None:
             store.unlink(missing_ok=True)
 
 
+@pytest.fixture(autouse=True)
+def _umask_of_the_start() -> Iterator[None]:
+    """What writes a lake in this process has the lake's readers for all files that it makes later."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    yield
+    os.umask(mask)
+
+
 def _own_shared_memory() -> None:
     """A /dev/shm for this process of pytest-xdist: processes that end take over the stores of any that was killed."""
     new_namespace, private, recursive = 0x00020000, 1 << 18, 1 << 14
