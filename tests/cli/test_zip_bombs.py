@@ -230,7 +230,7 @@ def test_a_sound_log_above_the_limit_is_read_with_more_memory(
     monkeypatch.setenv("IOLENS_MEMORY", "1GiB")
     found = subprocess.run(count, capture_output=True, text=True, check=True).stdout
     assert found.split() == ["records", str(400 * (MIB // len(RECORD)))]
-    monkeypatch.setenv("IOLENS_MEMORY", "64M")  # of native commands it is all of their memory
+    monkeypatch.setenv("IOLENS_MEMORY", "32M")  # of native commands it is all of their memory
     code, errors, _ = limited([iolens, "diff", log, log])
     assert code == 4 and "IOLENS_MEMORY=4G allows more" in errors
 
