@@ -20,7 +20,10 @@ class Here(Executor):
 
     def submit(self, function: Callable[..., Any], /, *values: Any, **named: Any) -> Future[Any]:
         done: Future[Any] = Future()
-        done.set_result(function(*values, **named))
+        try:
+            done.set_result(function(*values, **named))
+        except Exception as error:
+            done.set_exception(error)
         return done
 
 

@@ -14,10 +14,13 @@ import sys
 import time
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
+from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.archive import archive, sources
+from iolens.fleet.ingest import batch
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest
 from iolens.fleet.ingest.log_directories import find_logs
@@ -139,6 +142,29 @@ def test_a_batch_that_compaction_has_dropped_is_read_again(area: Path, tmp_path:
     ingest._commit = later  # type: ignore[method-assign]
     ingest.run([area])
     whole(lake.path)
+
+
+def test_a_batch_whose_files_compaction_removes_is_read_again(
+    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is gone when it is to be synced; where no compaction has removed it, the ingest ends."""
+    lake = Lake.create(tmp_path / "ann's lake")
+    sync = batch._sync
+
+    def gone(options: Options, written: batch.Written, syncing: Any) -> None:
+        monkeypatch.setattr(batch, "_sync", sync)
+        assert compact(lake, courtesy=0).dropped > 0
+        (file, *_) = written.files["job"]
+        Path(lake.path, "job", file.path).stat()
+
+    monkeypatch.setattr(batch, "_sync", gone)
+    Ingest(lake, Options(str(lake.path), rules=False), jobs=1, pool=Here()).run([area])
+    whole(lake.path)
+
+    other = Lake.create(tmp_path / "other")
+    monkeypatch.setattr(batch, "_sync", lambda options, written, syncing: Path(options.lake, "gone").stat())
+    with pytest.raises(IolensError, match="cannot write the lake; what is in it is whole: No such file"):
+        Ingest(other, Options(str(other.path), rules=False), jobs=1, pool=Here()).run([area])
 
 
 def test_queries_that_have_begun_go_on_under_compaction(area: Path, tmp_path: Path) -> None:
