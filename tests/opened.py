@@ -75,10 +75,10 @@ class Opened:
 Segment = tuple[int, int, float, float]
 
 
-def dxt_record(file: int, rank: int, writes: list[Segment], reads: list[Segment]) -> bytes:
+def dxt_record(file: int, rank: int, writes: list[Segment], reads: list[Segment], thread: int = 1) -> bytes:
     """A record of a trace: segments are offset, length, start, end."""
     head = struct.pack("<Qqq64sqq", file, rank, 0, b"node", len(writes), len(reads))
-    return head + b"".join(struct.pack("<qqddQ", *segment, 1) for segment in [*writes, *reads])
+    return head + b"".join(struct.pack("<qqddQ", *segment, thread) for segment in [*writes, *reads])
 
 
 def dxt_log(path: Path, records: list[bytes], names: dict[int, bytes], **more: Any) -> Path:

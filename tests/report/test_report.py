@@ -26,6 +26,7 @@ from iolens.report.document import (
 )
 from iolens.report.html import to_html
 from iolens.report.plain import to_plain
+from jobs import Job
 from logmaker import LogMaker
 from observed import Observe
 from opened import document_of, dxt_log, dxt_record
@@ -190,6 +191,36 @@ def test_heat_maps_and_timelines_are_there_where_the_log_has_them(corpus: Path) 
     assert isinstance(traced["timeline-dxt_posix"], Timeline)
     assert isinstance(traced["timeline-dxt_mpiio"], Timeline)
     assert isinstance(blocks(document_of(corpus / "logs" / "apmpi.darshan"))["split"], Bars)
+
+
+def test_threads_have_rows_of_their_own(tmp_path: Path) -> None:
+    """Where they fit: of more threads than rows, ranks have them."""
+
+    def timeline(threads: int) -> Timeline:
+        job = Job(nprocs=3, run_time=6).posix("/a", 0, write={2**20: 1})
+        for rank, thread in ((0, 0), *((2, n) for n in range(threads))):
+            spent = {
+                "start": 1.0 + thread % 3,
+                "end": 1.5 + thread % 3,
+                "read": 0.0,
+                "write": 0.5,
+                "meta": 0.0,
+            }
+            job.section("timeline", {"rank": rank, "thread": thread, **spent})
+        found = blocks(document_of(job.save(tmp_path / f"{threads}.darshan")))["timeline-processes"]
+        assert isinstance(found, Timeline)
+        return found
+
+    several = timeline(3)
+    assert several.rows == ["0", "1", "2.1", "2.2", "2.3"]
+    assert "Rows are threads" in several.note
+    bins, cells = several.levels[0]
+    firsts = {row: min(place for of, place, *_ in cells if of == row) for row in {cell[0] for cell in cells}}
+    begins = {row: round(place * several.end / bins, 1) for row, place in firsts.items()}
+    assert begins == {0: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
+    assert sum(cell[3] for cell in cells) * several.end / bins == pytest.approx(4 * 0.5)
+    for number in (1, 127):
+        assert timeline(number).rows == ["0", "1", "2"]
 
 
 def test_a_heat_map_holds_all_bytes(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import groupby
 
 from iolens.log.modules import TRACES
 from iolens.metrics.views import LISTS, OVER
 from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spans, Timeline
-from iolens.report.pyramid import EXACT, Trace, levels, per_row
+from iolens.report.pyramid import EXACT, ROWS, Trace, levels, per_row
 from iolens.report.sections.traced import offsets
 from iolens.report.source import INTERFACE_TITLES, Source
 from iolens.report.units import counted, write
@@ -81,30 +82,75 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
     )
 
 
-def _traces(source: Source) -> Iterator[tuple[str, str, Trace]]:
-    """What there is to draw over time: id, title, accesses."""
+def _threads(source: Source, table: str) -> list[tuple[int, int | None]]:
+    """The rank and thread of each row, where the trace knows threads and a page has room for them; else none."""
+    pairs = source.ask(
+        f"SELECT DISTINCT rank, thread FROM {table} WHERE log = {{log}} AND rank >= 0 "
+        f"ORDER BY rank, thread LIMIT {ROWS + 1}"
+    )
+    if len(pairs) > ROWS:
+        return []
+    of_rank = {
+        rank: [thread for _, thread in mine] for rank, mine in groupby(pairs, key=lambda pair: pair[0])
+    }
+    rows = [(rank, thread) for rank in range(source.ranks) for thread in of_rank.get(rank, [None])]
+    return rows if source.ranks < len(rows) <= ROWS else []
+
+
+def _thread_names(source: Source, threads: list[tuple[int, int | None]]) -> list[str]:
+    """Rank and, where it has several, number of the thread; the program behind them as for rows of ranks."""
+    names, made = _row_names(source, 1), []
+    for rank, mine in groupby(threads, key=lambda pair: pair[0]):
+        number, _, program = names[rank].partition(" ")
+        several = len(list(mine))
+        made += (
+            [f"{number}.{n} {program}".strip() for n in range(1, several + 1)]
+            if several > 1
+            else [names[rank]]
+        )
+    return made
+
+
+def _rows_of(table: str, threads: list[tuple[int, int | None]]) -> tuple[str, str]:
+    """In SQL: the row of an access, and the table that it is an access of."""
+    if not threads:
+        return "rank", table
+    listed = ", ".join(
+        f"({rank}, {'NULL' if thread is None else thread}, {row})"
+        for row, (rank, thread) in enumerate(threads)
+    )
+    return "own.row", (
+        f"{table} JOIN (VALUES {listed}) AS own(rank, thread, row) "
+        f"ON {table}.rank = own.rank AND {table}.thread IS NOT DISTINCT FROM own.thread"
+    )
+
+
+def _traces(source: Source) -> Iterator[tuple[str, str, Trace, list[tuple[int, int | None]]]]:
+    """What there is to draw over time: id, title, accesses, and the threads that have rows of their own."""
     lost = source.ask('SELECT count(*), max("end") FROM timeline WHERE log = {log}')[0]
     if lost[0]:
+        threads = _threads(source, "timeline")
+        row, rows = _rows_of("timeline", threads)
         kinds = " UNION ALL ".join(
-            f'SELECT rank, start, "end", {kind} AS kind, {name} / greatest("end" - start, 1e-12) AS weight, '
-            f"NULL::BIGINT AS bytes, NULL::BIGINT AS place, NULL::UBIGINT AS id FROM timeline "
+            f'SELECT {row} AS rank, start, "end", {kind} AS kind, {name} / greatest("end" - start, 1e-12) AS weight, '
+            f"NULL::BIGINT AS bytes, NULL::BIGINT AS place, NULL::UBIGINT AS id FROM {rows} "
             f"WHERE log = {source.log} AND {name} > 0"
             for kind, name in enumerate(("read", "write", "meta"))
         )
         count = source.ask(f"SELECT count(*) FROM ({kinds})")[0][0]
-        yield (
-            "processes",
-            "What each process did when",
-            Trace(kinds, count, max(source.span, lost[1]), shared=True),
-        )
+        whole = Trace(kinds, count, max(source.span, lost[1]), shared=True)
+        yield "processes", "What each process did when", whole, threads
     for table in reversed([m.key for m in TRACES if m.key]):
         count, end = source.ask(f'SELECT count(*), max("end") FROM {table} WHERE log = {{log}}')[0]
         if count:
+            threads = _threads(source, table)
+            row, rows = _rows_of(table, threads)
             sql = (
-                f"SELECT rank, start, \"end\", CASE operation WHEN 'write' THEN 1 ELSE 0 END AS kind, 1.0 AS weight, "
-                f'length AS bytes, "offset" AS place, id FROM {table} WHERE log = {source.log}'
+                f"SELECT {row} AS rank, start, \"end\", CASE operation WHEN 'write' THEN 1 ELSE 0 END AS kind, "
+                f'1.0 AS weight, length AS bytes, "offset" AS place, id FROM {rows} WHERE log = {source.log}'
             )
-            yield table, f"{INTERFACE_TITLES[table]}: every access", Trace(sql, count, max(source.span, end))
+            whole = Trace(sql, count, max(source.span, end))
+            yield table, f"{INTERFACE_TITLES[table]}: every access", whole, threads
 
 
 def _names(source: Source, ids: list[int]) -> dict[int, str]:
@@ -115,9 +161,9 @@ def _names(source: Source, ids: list[int]) -> dict[int, str]:
 
 
 def _timelines(source: Source) -> Iterator[Block]:
-    for name, title, trace in _traces(source):
+    for name, title, trace, threads in _traces(source):
         group = per_row(source.ranks)
-        made = levels(source.data, trace, source.ranks, lambda ids: _names(source, ids))
+        made = levels(source.data, trace, len(threads) or source.ranks, lambda ids: _names(source, ids))
         note = (
             f"{counted(trace.accesses, 'stretch')} of I/O."
             if name == "processes"
@@ -125,6 +171,8 @@ def _timelines(source: Source) -> Iterator[Block]:
         )
         if group > 1:
             note += f" {counted(group, 'rank')} in a row."
+        if threads:
+            note += " Rows are threads: 3.2 is the second one of rank 3."
         if trace.shared:
             finest = trace.end / made.levels[-1][0]
             note += f" Areas are shares of time, down to stretches of {write(finest, 'seconds')}."
@@ -137,7 +185,7 @@ def _timelines(source: Source) -> Iterator[Block]:
         yield Timeline(
             id=f"{source.prefix}timeline-{name}",
             title=title,
-            rows=_row_names(source, group),
+            rows=_thread_names(source, threads) if threads else _row_names(source, group),
             end=trace.end,
             levels=made.levels,
             accesses=made.accesses,
