@@ -97,6 +97,12 @@ class Lake:
             open_to_group(folder, group)
         return cls(path)
 
+    @property
+    def id(self) -> str:
+        """That of its table of jobs, which copies of the lake have, too; empty before the first job."""
+        delta = self.table("job").delta
+        return "" if delta is None else str(delta.metadata().id)
+
     def table(self, name: str) -> Table:
         """A table at its newest version; it need not exist yet. Raises IolensError for an unknown name."""
         if name not in tables():
