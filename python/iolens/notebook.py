@@ -89,7 +89,7 @@ class _Since(Dataset):
                 differences.append(f"a.{column} - coalesce(b.{column}, 0) AS {column}")
             else:
                 pairs = f"list_zip(a.{column}::BIGINT[], coalesce(b.{column}::BIGINT[], []))"
-                differences.append(f"list_transform({pairs}, p -> p[1] - coalesce(p[2], 0)) AS {column}")
+                differences.append(f"list_transform({pairs}, lambda p: p[1] - coalesce(p[2], 0)) AS {column}")
         self._connection.register("earlier", table.__arrow_c_stream__())
         try:
             self._connection.execute(f"CREATE TEMP TABLE earlier_{name} AS SELECT * FROM earlier")
