@@ -210,9 +210,9 @@ def test_columns_have_comments_and_tables_keys(previous: bool, lake: Path, serve
     ]
     assert timed and all(text.endswith("(seconds)") for text in timed)
     assert rows(server, KEYS) == [
-        ("iolens.finding", "PRIMARY KEY (lake, log, number)"),
-        ("iolens.job", "PRIMARY KEY (lake, log)"),
-        ("iolens.metric", "PRIMARY KEY (lake, log, name)"),
+        ("finding", "PRIMARY KEY (lake, log, number)"),
+        ("job", "PRIMARY KEY (lake, log)"),
+        ("metric", "PRIMARY KEY (lake, log, name)"),
     ]
 
 

@@ -123,7 +123,7 @@ def test_eighty_columns_have_every_figure(place: Place, steady: Path, terminal: 
     place.run(steady, place.work, 1000, "endless")
     place.ready()
     terminal.start(place, place.iolens, "top", "-n", "0.2", place.session(), width=80)
-    seen = terminal.shows(r"^[ \d]+\.\dM +[\d.]+[MG] .*own\.0$")
+    seen = terminal.shows(r"^[ \d.]{6}[KM] +[\d.]+[MG] .*own\.0$")  # with rates
     heat = next(n for n, line in enumerate(seen) if line.startswith("read "))
     assert heat == 3 and re.fullmatch(
         r"1 running; runs [\d.]+ m?s; read [\d.]+ [KMG]iB \([\d.]+ [KMG]iB/s\), "
