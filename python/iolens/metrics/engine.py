@@ -9,5 +9,7 @@ try:
     import _duckdb as duckdb
 except ImportError:  # a release that names it otherwise; where there is none, this says so
     import duckdb  # type: ignore[no-redef]
+if hasattr(duckdb, "_set_arrow_sources"):  # DuckDB 2 reads Arrow's streams with the package
+    import duckdb
 
 __all__ = ["duckdb"]

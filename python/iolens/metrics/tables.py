@@ -7,8 +7,8 @@ from iolens.metrics.views import accesses
 __all__ = ["DERIVED"]
 
 _JOB = """
-    SELECT log, path, uid, job_id, nprocs, make_timestamp(epoch_us("start")) AS "start",
-        make_timestamp(epoch_us("end")) AS "end", nullif(run_time, 0) AS run_time, exe, format, partial
+    SELECT log, path, uid, job_id, nprocs, make_timestamp(epoch_us("start"::TIMESTAMPTZ)) AS "start",
+        make_timestamp(epoch_us("end"::TIMESTAMPTZ)) AS "end", nullif(run_time, 0) AS run_time, exe, format, partial
     FROM job_of JOIN path USING (log)
 """
 

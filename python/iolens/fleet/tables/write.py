@@ -160,7 +160,7 @@ def _copied(
         target = f"{table.folder}/{name}.parquet"
     written = duck.execute(f"COPY ({query}) TO {quoted(target)} ({options})").fetchall()
     files = []
-    for path, rows, size, _, statistics, keys in written:
+    for path, rows, size, _, statistics, keys, *_ in written:  # DuckDB 2 tells one thing more
         if not rows:
             os.unlink(path)  # noqa: PTH108
             continue
