@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -41,45 +42,48 @@ TESTS = (
 )
 
 
-def requirement(line: str, which: str) -> str:
-    """The line of pyproject.toml for the oldest release that it allows, or without its upper bound."""
+def unbounded(line: str) -> str:
+    """The requirement without its upper bound."""
     wanted = Requirement(line)
-    (least,) = [one.version for one in wanted.specifier if one.operator in (">=", "==")]
-    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
-    marker = f"; {wanted.marker}" if wanted.marker else ""
-    return f"{wanted.name}{extras}{'==' if which == 'oldest' else '>='}{least}{marker}"
+    wanted.specifier = SpecifierSet(",".join(str(one) for one in wanted.specifier if one.operator != "<"))
+    return str(wanted)
 
 
-def requirements(which: str) -> list[str]:
-    """Of all that iolens needs to run and to be tested; what only tests need is the newest that is allowed."""
+def requirements(which: str) -> tuple[list[str], list[str]]:
+    """What iolens needs to run, and what only its tests need."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in EXTRAS)]
-    own = {Requirement(line).name: line for lines in lists for line in lines}
-    del own["pyarrow"]  # of Spark's front
-    of_tests = {Requirement(line).name: line for line in project["optional-dependencies"]["test"]}
-    tests = {name: line for name, line in of_tests.items() if name not in own}
-    if which == "oldest":
-        chosen = [*(requirement(line, which) for name, line in own.items() if name not in LEFT_OUT)]
-        return chosen + [line for name, line in tests.items() if name not in LEFT_OUT]
-    return [requirement(line, which) for name, line in {**own, **tests}.items() if name not in LEFT_OUT]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for extra in EXTRAS for line in extras[extra])]
+    own = {name: line for line in lines if (name := Requirement(line).name) not in LEFT_OUT}
+    tests = {Requirement(line).name: line for line in extras["test"]}
+    others = [line for name, line in tests.items() if name not in {*own, *LEFT_OUT} or name == "pyarrow"]
+    own.pop("pyarrow", None)  # of Spark's front
+    if which == "newest":
+        return [*map(unbounded, own.values())], [*map(unbounded, others)]
+    return list(own.values()), others
 
 
 def environment(which: str) -> Path:
-    """An environment with these packages and iolens; its Python."""
+    """An environment with these packages and iolens; its Python. uv knows the oldest releases that go together."""
     place, python = ROOT / "build" / "versions", Path(sys.executable)
     home = place / which
+    own, others = requirements(which)
+    (place / which).mkdir(parents=True, exist_ok=True)
     subprocess.run([python, "-m", "venv", "--clear", home], check=True)
-    pip = [home / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    listed = place / f"{which}.txt"
-    listed.write_text("\n".join(requirements(which)) + "\n")
-    subprocess.run([*pip, "-r", listed], check=True)
+    inner = home / "bin" / "python"
+    pip = [inner, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "uv"], check=True)
+    resolution = "lowest-direct" if which == "oldest" else "highest"
+    uv = [home / "bin" / "uv", "pip", "install", "-q", "--python", inner, "--resolution", resolution]
+    subprocess.run([*uv, *own], check=True)
+    subprocess.run([*pip, *others], check=True)
     options = ["-q", "--no-build-isolation", "--no-deps", "-Cbuild-dir=build", "-Csetup-args=-Dtests=true"]
     path = f"{python.parent}:{os.environ['PATH']}"  # of Meson
-    making = [python, "-m", "pip", "wheel", *options, "-w", place / f"{which}-wheel", "."]
+    making = [python, "-m", "pip", "wheel", *options, "-w", home / "wheel", "."]
     subprocess.run(making, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
-    (wheel,) = (place / f"{which}-wheel").glob("iolens-*.whl")
+    (wheel,) = (home / "wheel").glob("iolens-*.whl")
     subprocess.run([*pip, "--no-deps", wheel], check=True)
-    return home / "bin" / "python"
+    return inner
 
 
 def main() -> int:

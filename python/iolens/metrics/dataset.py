@@ -127,6 +127,8 @@ class Dataset:
         self._out_of_range: list[IolensError] = []
         _switch_bar_off(self._connection)
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of now(), beside which times stand
+        with contextlib.suppress(duckdb.CatalogException):  # null, as before DuckDB 2 and by Spark
+            self._connection.execute("SET GLOBAL error_on_division_by_zero = false")
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
         self._connection.execute(

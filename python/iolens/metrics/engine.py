@@ -10,6 +10,6 @@ try:
 except ImportError:  # a release that names it otherwise; where there is none, this says so
     import duckdb  # type: ignore[no-redef]
 if hasattr(duckdb, "_set_arrow_sources"):  # DuckDB 2 reads Arrow's streams with the package
-    import duckdb
+    import duckdb  # type: ignore[no-redef]
 
 __all__ = ["duckdb"]
