@@ -34,6 +34,7 @@ from iolens.fleet.tables.durable import make_folder, reason, settle, sync
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connection, listed, read_files, write_files
+from iolens.metrics.engine import register
 
 __all__ = ["Archived", "archive"]
 
@@ -246,7 +247,7 @@ class _Run:
             for p in packed
         ]
         with connection() as duck:
-            duck.register("given", arrow(rows, [*table.columns, Column(DAY, "date")]))
+            register(duck, "given", arrow(rows, [*table.columns, Column(DAY, "date")]))
             files = write_files(duck, "SELECT * FROM given", table, f"a{secrets.token_hex(16)}")
         ours = {p.source.log for p in packed}
         while True:

@@ -35,6 +35,7 @@ from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.write import arrow, connection, folders_of, write_files
 from iolens.log import Log
 from iolens.metrics import SECTIONS, Dataset, metrics
+from iolens.metrics.engine import register
 from iolens.metrics.log_tables import LogTables
 from iolens.rules import Catalog, Rule, find, load
 from iolens.rules.text import write
@@ -320,7 +321,7 @@ class _Batch:
             Pseudonyms(self._options.key).apply(duck, filled)
         for name in loaded:
             self._files[name] = rows.copy(name, self._table(name), self._token)
-        duck.register("told", given)
+        register(duck, "told", given)
         self._data.query("SELECT 1 FROM job LIMIT 0")
         whole = "(SELECT * REPLACE (coalesce(its_job, job_id) AS job_id) FROM job JOIN told USING (log))"
         self._files["job"] = rows.copy(whole, self._table("job"), self._token)
@@ -339,7 +340,7 @@ class _Batch:
             table = self._table(name)
             with connection() as apart:  # rules of a site have sealed the data
                 numbered = [(self._first + row[0], *row[1:], days[row[0]]) for row in rows]
-                apart.register("given", arrow(numbered, [*table.columns, _DAY]))
+                register(apart, "given", arrow(numbered, [*table.columns, _DAY]))
                 query = "SELECT * FROM given"
                 self._files[name] = write_files(apart, query, table, self._token, syncing=self._syncing)
 

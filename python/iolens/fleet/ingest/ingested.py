@@ -11,6 +11,7 @@ from iolens.fleet.ingest.log_directories import Found
 from iolens.fleet.tables.delta import Table
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connect, listed, plain, quoted
+from iolens.metrics.engine import register
 
 __all__ = ["Known"]
 
@@ -106,7 +107,7 @@ class Known:
             ]
         if self._relative:
             rows += [(n, self._named(os.path.relpath(f.path)), f.size, f.mtime) for n, f in enumerate(listed)]
-        self._duck.register("found", arrow(rows, _FOUND))
+        register(self._duck, "found", arrow(rows, _FOUND))
         new = self._duck.execute("""
             WITH here AS (SELECT number, hash(path) AS path, size, mtime FROM found),
             there AS (SELECT DISTINCT number FROM here SEMI JOIN known USING (path, size, mtime)),
@@ -125,7 +126,7 @@ class Known:
         """Those that logs of the lake have, with the log; None for one whose job retention has removed."""
         if not digests:
             return {}
-        self._duck.register("asked", arrow([(digest,) for digest in digests], (Column("digest", "text"),)))
+        register(self._duck, "asked", arrow([(digest,) for digest in digests], (Column("digest", "text"),)))
         found = self._duck.execute("""
             SELECT asked.digest, max(k.log) FROM asked JOIN known AS k ON k.digest = hash(asked.digest)
             WHERE k.log IS NULL OR k.log NOT IN (SELECT replaces FROM known WHERE replaces IS NOT NULL)

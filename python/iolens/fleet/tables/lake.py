@@ -18,6 +18,7 @@ from iolens.fleet.tables.durable import make_folder, publish
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.snapshot import Snapshot
 from iolens.fleet.tables.write import arrow, connection, listed, write_files
+from iolens.metrics.engine import register
 
 if TYPE_CHECKING:
     from iolens.fleet.tables.data import LakeData
@@ -175,7 +176,7 @@ class Lake:
                     rows,
                     ", ".join([*(f'{c.to_stored} AS "{c.name}"' for c in table.columns), *day]),
                 )
-            duck.register("given", given)
+            register(duck, "given", given)
             files = write_files(duck, f"SELECT {chosen} FROM given", table, uuid.uuid4().hex)
         if files:
             table.commit(add=files)
