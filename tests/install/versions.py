@@ -60,7 +60,7 @@ def requirements(which: str) -> tuple[list[str], list[str]]:
     own.pop("pyarrow", None)  # of Spark's front
     if which == "newest":
         return [*map(unbounded, own.values())], [*map(unbounded, others)]
-    return list(own.values()), others
+    return list(own.values()), [*others, "httpx"]  # of the test client of Starlette 1.0
 
 
 def environment(which: str) -> Path:
