@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
@@ -20,7 +20,7 @@ from deltalake.schema import Field as DeltaField
 
 from iolens import __version__
 from iolens.fleet.tables.durable import make_folder, publish, sync
-from iolens.fleet.tables.schema import Column, fingerprint
+from iolens.fleet.tables.schema import Column, fingerprint, of_stored
 
 __all__ = ["DAY", "Conflict", "File", "Table"]
 
@@ -80,6 +80,22 @@ class Table:
         self.partitioned = any(c.name == "log" for c in columns)
         self.fingerprint = fingerprint(self.columns)
         self._table: DeltaTable | None = None
+
+    def take_along(self, found: Mapping[str, str]) -> None:
+        """What is written from now on has these columns of files, too. found: each with DuckDB's type."""
+        known = {c.name for c in self.columns} | {DAY}
+        more = [of_stored(name, type) for name, type in sorted(found.items()) if name not in known]
+        if more:
+            self.columns += tuple(more)
+            self.fingerprint = fingerprint(self.columns)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Columns that a newer version of iolens has added."""
+        if self._table is None:
+            return []
+        known = {c.name for c in self.columns} | {DAY}
+        return [field.name for field in self._table.schema().fields if field.name not in known]
 
     def refresh(self) -> None:
         """To the newest version."""

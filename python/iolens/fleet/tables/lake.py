@@ -63,7 +63,16 @@ class Lake:
             raise IolensError(text, os.fspath(self.path), exit_code=USAGE)
 
     def use_later_pseudonyms(self, mark: str) -> None:
-        """Names of old days become pseudonyms of this key from now on. Raises IolensError for another key."""
+        """Names of old days become pseudonyms of this key from now on.
+
+        Raises IolensError for another key, and for a lake with what a newer version has added.
+        """
+        if newer := self.newer():
+            raise IolensError(
+                f"a newer version of iolens has written {', '.join(newer)}, which may hold names: use that version",
+                os.fspath(self.path),
+                exit_code=USAGE,
+            )
         if self.settings.get("pseudonyms"):
             raise IolensError("the lake has pseudonyms from the start", os.fspath(self.path), exit_code=USAGE)
         if self.settings.setdefault("later_pseudonyms", mark) != mark:
@@ -117,6 +126,12 @@ class Lake:
     def names(self) -> list[str]:
         """Tables that have been written to."""
         return [name for name in tables() if (self.path / name / "_delta_log").is_dir()]
+
+    def newer(self) -> list[str]:
+        """Tables, and columns as TABLE.COLUMN, that a newer version of iolens has written."""
+        folders = (path.parent.name for path in self.path.glob("*/_delta_log"))
+        columns = [f"{name}.{column}" for name in self.names() for column in self.table(name).unknown]
+        return sorted({*folders} - {*tables()}) + columns
 
     def snapshot(self, *, since: date | None = None, until: date | None = None) -> Snapshot:
         """since, until: of tables with days only these, until included."""

@@ -95,13 +95,18 @@ def arrow(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> ArrowTabl
 
 
 def read_files(duck: duckdb.DuckDBPyConnection, table: Table, files: Sequence[File]) -> str:
-    """SQL for the stored rows of files, whatever version wrote them: null where it had no such column."""
+    """SQL for the stored rows of files, whatever version wrote them: null where it had no such column.
+
+    Columns of a newer version are among them, and from now on among those of the table: what is written in place of
+    these files has them, too.
+    """
     paths = [table.path(f) for f in files]
     options = "union_by_name = true, hive_partitioning = false"
     if table.partitioned:
         options = f"union_by_name = true, hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
     source = f"read_parquet({listed(paths)}, {options})"
-    there = {row[0] for row in duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    there = {row[0]: row[1] for row in duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    table.take_along(there)
     chosen = [f'"{c.name}"' if c.name in there else f'NULL::{c.stored} AS "{c.name}"' for c in table.columns]
     return f"(SELECT {', '.join([*chosen, *([DAY] if table.partitioned else [])])} FROM {source})"
 
