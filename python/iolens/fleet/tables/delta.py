@@ -19,6 +19,7 @@ from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.schema import Field as DeltaField
 
 from iolens import __version__
+from iolens.fleet.tables.access import keep_owner
 from iolens.fleet.tables.durable import make_folder, publish, sync
 from iolens.fleet.tables.schema import Column, fingerprint, of_stored
 
@@ -146,6 +147,7 @@ class Table:
             "configuration": {},
         }
         make_folder(self._log)
+        keep_owner(self.folder, self._log)
         with contextlib.suppress(FileExistsError):  # another process made it at this moment
             self._publish(0, [{"protocol": _PROTOCOL}, {"metaData": described}])
         sync(self.folder, self.folder.parent)  # which another process may be about to do

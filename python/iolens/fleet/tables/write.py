@@ -14,6 +14,7 @@ import duckdb
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
+from iolens.fleet.tables.access import keep_owner
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import Syncing, reason, sync
 from iolens.fleet.tables.schema import Column
@@ -129,10 +130,12 @@ def write_files(  # noqa: PLR0913
     try:
         files = _copied(duck, query, table, token, day)
         paths = [table.path(file) for file in files]
+        lake = table.folder.parent
+        keep_owner(*sorted(folders_of(paths, lake) - {lake}), *paths)
         if syncing:
             syncing.begin(paths)
         else:
-            sync(*paths, *folders_of(paths, table.folder.parent))
+            sync(*paths, *folders_of(paths, lake))
     except BaseException as error:
         folder = f"{DAY}={day}" if day else "**"
         for path in table.folder.glob(f"{folder}/{token}.{table.fingerprint}*.parquet"):
@@ -152,11 +155,13 @@ def _copied(
     duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str, day: date | None
 ) -> list[File]:
     table.folder.mkdir(parents=True, exist_ok=True)
+    keep_owner(table.folder)
     name = f"{token}.{table.fingerprint}"
     options = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, RETURN_STATS true"
     if day:
         folder = table.folder / f"{DAY}={day}"
         folder.mkdir(exist_ok=True)
+        keep_owner(folder)
         target = f"{folder}/{name}-0.parquet"
     elif table.partitioned:
         target = f"{table.folder}"
