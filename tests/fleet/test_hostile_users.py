@@ -27,9 +27,11 @@ from iolens.fleet.ingest.batch import Options, write_batch
 from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.fleet.ingest.log_directories import find_logs
 from iolens.fleet.ingest.workers import Workers
+from iolens.fleet.tables.access import keep_owner
 from iolens.portal.data.snapshot import trusted_lake
 from made_area import Here
 from made_log import Make
+from places import BIN
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, and to become other users")
 ALICE, MALLORY = "daemon", "games"
@@ -387,3 +389,44 @@ def test_the_portal_refuses_a_lake_that_others_can_write(site: Site) -> None:
             trusted_lake(site.lake)
         path.chmod(before)
     trusted_lake(site.lake)
+
+
+# ---- a lake of a service ----
+
+
+def test_root_by_hand_leaves_a_lake_to_its_owner(site: Site) -> None:
+    """The lake is alice's: what root writes into it by hand is hers, and her service goes on."""
+    site.lake.mkdir(mode=0o700)
+    os.chown(site.lake, number(ALICE), number(ALICE))
+    logs = [site.log(ALICE, site.area / f"{ALICE}_prog_id{n}-1_1-1-1-{n}_1.darshan") for n in (1, 2, 3)]
+    kept = [log.rename(site.at / log.name) for log in logs[1:]]
+    assert site.ingest().ingested == 1
+    kept[0].rename(logs[1])
+    assert site.ingest().ingested == 1
+    lake = Lake(site.lake)
+    lake.append("change", [(date(2026, 1, 1), "new disks", None)])
+    assert run_here("fleet", "compact", "--lake", site.lake, "--keep", "0").returncode == 0
+    done = archive(lake, lake.archives, before=date(2100, 1, 1), program=str(BIN), courtesy=0)
+    assert (done.logs, done.problems) == (2, [])
+    made = [site.lake, lake.archives, *site.lake.rglob("*"), *lake.archives.rglob("*")]
+    assert len(made) > 30 and [path for path in made if path.stat().st_uid != number(ALICE)] == []
+    kept[1].rename(logs[2])
+    service = [BIN, "fleet"]
+    as_user(ALICE, *service, "ingest", site.area, "--lake", site.lake, "--no-rules", "--jobs", "1")
+    as_user(ALICE, *service, "compact", "--lake", site.lake)
+    with Lake(site.lake).open() as data:
+        assert data.rows("SELECT count(*) AS n FROM job") == [{"n": 3}]
+
+
+def test_another_file_in_place_of_roots_stays_root_s(site: Site) -> None:
+    """The owner of a lake can put a link to any file where root has just written."""
+    folder = site.private
+    secret = site.at / "secret"
+    secret.write_bytes(b"of root")
+    os.link(secret, folder / "hard")
+    (folder / "soft").symlink_to(secret)
+    (folder / "own").write_bytes(b"of root's ingest")
+    with pytest.raises(OSError, match="symbolic"):
+        keep_owner(folder / "soft")
+    keep_owner(folder / "hard", folder / "own", folder / "gone")
+    assert secret.stat().st_uid == 0 and (folder / "own").stat().st_uid == number(ALICE)

@@ -53,6 +53,12 @@ class Lake:
         if self.settings.get("format") != _FORMAT:
             raise IolensError("the lake is of another version of iolens", os.fspath(path), exit_code=USAGE)
 
+    @property
+    def archives(self) -> Path:
+        """Where archives of logs are unless the site says otherwise: beside the lake, so that none goes with it."""
+        folder = self.path.resolve()
+        return folder.with_name(f"{folder.name}-logs")
+
     def expect(self, pseudonyms: str) -> None:
         """Raises IolensError if names in the lake have another form than this key gives, "" for none."""
         has = self.settings.get("pseudonyms", "")
@@ -102,9 +108,12 @@ class Lake:
             with contextlib.suppress(FileExistsError):  # another process was first
                 publish(_written({"format": _FORMAT, "pseudonyms": pseudonyms}), mark)
                 mark.chmod(0o600)
+        lake = cls(path)
         if group is not None:
+            if lake.archives.is_dir():
+                open_to_group(lake.archives, group)
             open_to_group(folder, group)
-        return cls(path)
+        return lake
 
     def table(self, name: str) -> Table:
         """A table at its newest version; it need not exist yet. Raises IolensError for an unknown name."""
