@@ -92,6 +92,45 @@ def test_the_epilog_has_a_limit(scripts: Path) -> None:
     call(scripts / "epilog", SLURM_JOB_ID="1", SLURM_JOB_UID=str(os.geteuid()), SLURM_JOB_USER="me")
 
 
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """A folder whose `logger` writes to the file `said`."""
+    logger = tmp_path / "logger"
+    logger.write_text(f'#!/bin/sh\n{{ echo "$*"; cat; }} >> {tmp_path}/said\n')
+    logger.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_goes_wrong_is_in_the_system_s_log(scripts: Path, journal: Path) -> None:
+    """And a spool that a user fills makes no more of it than three lines for each job."""
+    spool, logs, said = scripts.parent / "spool", scripts.parent / "logs", journal / "said"
+    spool.mkdir()
+    conf = scripts / "site.conf"
+    conf.write_text(conf.read_text() + f"SPOOL={spool}\n")
+    job = {"SLURM_JOB_ID": "31", "SLURM_JOB_UID": "0", "SLURM_JOB_USER": "root", "SLURM_JOB_GID": "0"}
+    path = f"{journal}:{os.environ['PATH']}"
+    call(scripts / "epilog", PATH=path, **job)
+    call(scripts / "prolog", PATH=path)
+    assert not said.exists()
+    for n in range(30):
+        (spool / f"x{n}\\n\n.darshan").write_text("no log")
+    call(scripts / "epilog", PATH=path, **job)
+    first, *lines = said.read_text().splitlines()
+    assert first == "-t iolens-epilog" and len(lines) == 3
+    assert all(line.endswith("\\n\\n.darshan: no log") for line in lines), lines
+    said.unlink()
+    logs.rename(scripts.parent / "elsewhere")
+    call(scripts / "epilog", PATH=path, **job)
+    call(scripts / "prolog", PATH=path)
+    assert said.read_text().splitlines() == [
+        "-t iolens-epilog",
+        f"iolens: collect: {logs}: No such file or directory",
+        "-t iolens-prolog",
+        f"directories: {logs}: not a directory of this user, or a link: nothing is made below it",
+    ]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_the_epilog_moves_logs_out_of_the_spool(scripts: Path, preload: Path) -> None:
     """What programs wrote there, and what it makes of the store of a killed one."""
