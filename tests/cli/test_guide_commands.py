@@ -18,8 +18,8 @@ import pytest
 NOT_RUN = {
     "git clone THIS_REPOSITORY": "no address; tests/house/fresh_machine.sh does it on a bare machine",
     "./bootstrap": "builds; tests/house/fresh_machine.sh does it on a bare machine",
-    "meson setup": "installs for the machine; tests/api builds a program against the installed library",
-    "meson install": "belongs to meson setup",
+    ".venv/bin/meson setup": "installs for the machine; tests/api builds a program against the installed library",
+    ".venv/bin/meson install": "belongs to meson setup",
     "export PKG_CONFIG_PATH": "belongs to meson setup",
     "cc -o files": "belongs to meson setup",
     "docker run": "needs docker",
@@ -80,7 +80,7 @@ def commands(page: str) -> list[str]:
     for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```", (places.ROOT / page).read_text(), re.S | re.M):
         lines = re.sub(r"\\\n\s*", "", block).splitlines()
         prompted = [line[2:] for line in lines if line.startswith("$ ")]
-        plain = re.match(r"(iolens (?!: )|git |meson |docker |srun |export )", block)
+        plain = re.match(r"(iolens (?!: )|git |.venv/bin/meson |docker |srun |export )", block)
         found += prompted or (lines if plain else [])
     return [line for line in found if line.strip()]
 

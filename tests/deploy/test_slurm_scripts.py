@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from datetime import date
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import places
 import pytest
+from slurm_site import PLUGIN
 
 NOBODY = 65534
 
@@ -208,3 +210,23 @@ def test_wrong_use_of_directories_is_a_line(arguments: list[str], code: int, sai
     command = ["sh", places.ROOT / "deploy/slurm/directories", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code and done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_the_guides_plugin_lands_where_its_plugstack_conf_names_it(tmp_path: Path) -> None:
+    """And nothing else is built for it, nor installed."""
+    if not PLUGIN.exists():
+        pytest.skip("no headers of Slurm")
+    page = (places.ROOT / "docs" / "guide" / "slurm.md").read_text()
+    (named,) = re.findall(r"^optional (\S+)", page, re.M)
+    for command in re.findall(r"`(\.venv/bin/meson [^`]*)`", page):
+        subprocess.run(
+            ["sh", "-c", command.replace("build-slurm", str(tmp_path / "build"))],
+            cwd=places.ROOT,
+            env={**os.environ, "DESTDIR": str(tmp_path / "root")},
+            check=True,
+            capture_output=True,
+        )
+    landed = [path for path in (tmp_path / "root").rglob("*") if path.is_file()]
+    assert landed == [tmp_path / "root" / named.lstrip("/")]
+    built = list((tmp_path / "build").rglob("*.o"))
+    assert "spank.c.o" in {path.name.rpartition("_")[2] for path in built} and len(built) < 150
