@@ -25,6 +25,9 @@ from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
 from iolens.rules import load
 
+_NAMED = 20
+"""Folders and logs that cannot be read, in lines of a scan."""
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
 
@@ -88,8 +91,10 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         return
     from iolens.rules.text import counted
 
-    for problem in summary.unreadable:
+    for problem in summary.unreadable[:_NAMED]:
         warn(problem)
+    if len(summary.unreadable) > _NAMED:
+        warn(f"and {len(summary.unreadable) - _NAMED:,} more")
     parts = [
         f"{counted(summary.found, 'log')} found",
         f"{summary.ingested:,} ingested"
@@ -97,6 +102,7 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         f"{summary.known:,} known",
         f"{summary.quarantined:,} in quarantine" if summary.quarantined else "",
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
+        f"{summary.unreadable_before:,} still without permission" if summary.unreadable_before else "",
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
     for skipped in summary.skipped:
@@ -120,7 +126,8 @@ def _scan(ingest: partial[Ingest], sources: Sequence[str], json: bool, again: bo
     _tell(summary, time.monotonic() - start, json, again=again)
     if again:
         return None
-    return PARTIAL if summary.quarantined or summary.unreadable else OK
+    partial = summary.quarantined or summary.unreadable or summary.unreadable_before
+    return PARTIAL if partial else OK
 
 
 @click.command()

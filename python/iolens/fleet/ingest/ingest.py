@@ -8,6 +8,7 @@ the commit of ``job``, which succeeds for the version it was prepared for only.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -60,6 +61,9 @@ _PARTS = 16
 _TRIES = 2
 """Of a log alone, before it is to blame."""
 
+# They last until a mode or an owner is changed.
+_DENIED = frozenset({os.strerror(errno.EACCES), os.strerror(errno.EPERM)})
+
 # What logs can raise, and a broken installation does not.
 _RAISED = (MemoryError, ArithmeticError, ValueError, LookupError, duckdb.Error)
 
@@ -91,6 +95,8 @@ class Summary:
     bytes: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Folders and logs that could not be read, each with the reason."""
+    unreadable_before: int = 0
+    """Other logs that no permission lets read, as an earlier scan has said."""
     skipped: list[Skipped] = field(default_factory=list)
     """What else lies in the areas, by reason."""
 
@@ -268,13 +274,22 @@ class Ingest:
         try:
             again = self._commit(written)
             self._remember(written.copies)
-            if written.refused:
-                self._quarantine(written.refused)
+            denied = self._denied(written)
+            if refused := written.refused + denied:
+                self._quarantine(refused)
         except (duckdb.IOException, OSError, DeltaError) as error:
             self._discard(written)
             raise self._cannot_write(error) from error
         self._count(written, again is None)
         return [again] if again else []
+
+    def _denied(self, written: Written) -> list[Refused]:
+        """Logs that may not be read, and that no scan has named yet. The others are taken out of the batch's."""
+        denied = [one for one in written.unreadable if one.reason in _DENIED]
+        before = self._known.unread([one.found for one in denied])
+        self.summary.unreadable_before += len(before)
+        written.unreadable = [one for one in written.unreadable if one.found.path not in before]
+        return [one for one in denied if one.found.path not in before]
 
     def _cannot_write(self, error: Exception) -> IolensError:
         return IolensError(
