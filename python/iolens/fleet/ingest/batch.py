@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -195,6 +195,13 @@ def _user(found: Found, owner: int, log: Log, options: Options) -> str:
     return owning_user(found.path, owner, log.job.uid)
 
 
+def _check_start(log: Log) -> None:
+    """Raises _Unfit for a job that is to come: no night would archive or remove it, and it stood above all others."""
+    day = log.job.start.date()
+    if day > (datetime.now(timezone.utc) + timedelta(days=1)).date():
+        raise _Unfit(f"starts on {day}, which is still to come")
+
+
 def _sound(listed: Sequence[tuple[Found, int | None]], written: Written, options: Options) -> list[_Sound]:
     """The logs that have a job, in order of their days; of the others it is noted what is wrong."""
     good: dict[str, _Sound] = {}
@@ -203,6 +210,7 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written, options
             try:
                 log, digest, owner = _open(found, areas, options)
                 user = _user(found, owner, log, options)
+                _check_start(log)
             except IolensError as error:
                 where = "" if error.offset is None else f" (at byte {error.offset})"
                 written.refused.append(Refused(found, error.problem + where))

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -110,6 +111,20 @@ class _Running(NamedTuple):
 
 def _folder(new: New) -> str:
     return new[0].path.rpartition("/")[0]
+
+
+def _in_turn(new: list[New], most: int) -> list[New]:
+    """The first logs of every owner, then further ones, so many at a time: none waits for a user who has a million."""
+    seen: Counter[int] = Counter()
+    turns: list[list[New]] = []
+    for one in new:
+        owner = one[0].owner
+        turn = seen[owner] // most
+        seen[owner] += 1
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(one)
+    return list(chain.from_iterable(turns))
 
 
 class Ingest:
@@ -222,6 +237,7 @@ class Ingest:
                 chunk.clear()
                 if self._limit is not None and len(new) >= self._limit:
                     break
+        new = _in_turn(new, self._batch_logs)
         if self._limit is not None and len(new) > self._limit:
             self.summary.deferred += len(new) - self._limit
             del new[self._limit :]

@@ -38,6 +38,8 @@ class Found(NamedTuple):
     """Can only root and this user change the folders from the area to the log?"""
     refusal: str = ""
     """What it is if it is no regular file."""
+    owner: int = -1
+    """The user that the file belongs to."""
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
@@ -67,7 +69,7 @@ def find_logs(
 
 def _found(path: str, area: str, trusted_folder: bool, status: os.stat_result) -> Found:
     kind = refusal(status.st_mode)
-    return Found(path, status.st_size, status.st_mtime_ns, area, trusted_folder, kind)
+    return Found(path, status.st_size, status.st_mtime_ns, area, trusted_folder, kind, status.st_uid)
 
 
 def _one(path: str, unreadable: Callable[[str, OSError], None]) -> list[Found]:
