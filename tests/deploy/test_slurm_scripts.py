@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -131,6 +133,55 @@ def test_what_goes_wrong_is_in_the_system_s_log(scripts: Path, journal: Path) ->
         "-t iolens-prolog",
         f"directories: {logs}: not a directory of this user, or a link: nothing is made below it",
     ]
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """Where every user can write, and iolens' scripts and command are."""
+    at = Path(tempfile.mkdtemp(prefix="iolens-scripts-", dir="/var/tmp"))
+    at.chmod(0o1777)
+    shutil.copytree(places.ROOT / "deploy" / "slurm", at / "etc")
+    shutil.copy(places.BIN, at / "iolens")
+    for name, mode in (("logs", 0o755), ("shm", 0o1777), ("trap", 0o777)):
+        (at / name).mkdir()
+        (at / name).chmod(mode)
+    (at / "etc" / "site.conf").write_text(
+        f"IOLENS={at}/iolens\nIOLENS_LOGPATH={at}/logs\nIOLENS_TMPDIR={at}/shm\nDAYS=yes\nLIMIT=5\nGRACE=1\n"
+    )
+    yield at
+    shutil.rmtree(at)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("share", ["a link", "another user's", "none"])
+def test_names_that_users_choose_run_nothing(public: Path, share: str) -> None:
+    """In stores, in the environment of the job, where the nodes meet; by its user, and by another one."""
+    payload = f"$(touch {public}/owned);`touch {public}/owned`\n;touch {public}/owned"
+    call(public / "etc" / "prolog")
+    for uid in (NOBODY, NOBODY - 1):
+        for folder in (
+            public / "shm" / f"iolens-{uid}",
+            public / "shm" / f"iolens-{payload}{uid}".replace("/", "."),
+        ):
+            folder.mkdir()
+            (folder / f"{payload}.store".replace("/", ".")).write_text("no store")
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, uid, uid)
+    meeting = public / "logs" / ".stores" / f"job-31-{NOBODY}"
+    if share == "a link":
+        meeting.symlink_to(public / "trap")
+    elif share == "another user's":
+        meeting.mkdir(mode=0o777)
+        os.chown(meeting, NOBODY - 1, NOBODY - 1)
+    job = {"SLURM_JOB_ID": "31", "SLURM_JOB_UID": str(NOBODY), "SLURM_JOB_GID": str(NOBODY)}
+    named = dict.fromkeys(
+        ("SLURM_JOB_USER", "SLURM_JOB_NODELIST", "SLURMD_NODENAME", "SLURM_JOB_NAME"), payload
+    )
+    call(public / "etc" / "epilog", **job, **named, SLURM_JOB_NUM_NODES="2")
+    call(public / "etc" / "epilog", **job, **named, SLURM_JOB_NUM_NODES=payload)
+    call(public / "etc" / "task-prolog", **named, IOLENS_SESSION="")
+    assert not (public / "owned").exists() and list((public / "trap").iterdir()) == []
+    assert share != "another user's" or list(meeting.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
