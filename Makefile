@@ -161,6 +161,9 @@ portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compact
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
+first-hour: ## follow README and the guide line by line on a bare Debian in a chroot (root, debootstrap, network): PARTS="user modules"
+	tests/house/first_hour.sh $(PARTS)
+
 install: ## install everything below PREFIX=/usr/local, by Meson; over an older version, too: DESTDIR=
 	./bootstrap build
 	$(bin)/python tools/install.py --prefix "$(or $(PREFIX),/usr/local)" --destdir "$(DESTDIR)"
@@ -200,4 +203,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth truth-real pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth truth-real pydarshan bench growth docs site pictures fresh-machine first-hour install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
