@@ -8,7 +8,7 @@ from iolens.report.document import Block, Column, FindingBlock, Note, Section, T
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
-from iolens.rules.instead import computes_io, instead, is_more, is_most
+from iolens.rules.instead import computes_io, hdf5_times, instead, is_more, is_most, names_hdf5, takes, wasted
 from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
@@ -75,14 +75,18 @@ def headline(source: Source) -> tuple[str, str]:
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
-    verdict, words = _judge(share, spent, row["run_time"])
+    hdf5 = hdf5_times(source.data).get(source.log)
+    above = wasted(hdf5, row["run_time"])
+    if hdf5 and above > spent:
+        took += f"; {takes(hdf5, row['run_time'])}"
+    verdict, words = _judge(share + above / row["run_time"], spent + above, row["run_time"])
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
-    unknown = bool(not_known) and not _is_settled(source, spent, row["run_time"])
+    unknown = bool(not_known) and not _is_settled(source, spent + above, row["run_time"])
     others = (
-        _instead(source, share, row["run_time"], spent, unknown)
-        if unknown or share >= LOOK or not why
+        _instead(source, share, row["run_time"], spent, unknown, hdf5)
+        if unknown or share >= LOOK or not (why or above > spent)
         else ""
     )
     if unknown:
@@ -107,17 +111,21 @@ def _kinds(shares: dict[str, float], share: float) -> str:
     return f", most of it {' and '.join(words[name] for name in words if name in chosen)}"
 
 
-def _instead(source: Source, share: float, run_time: float, spent: float, unknown: bool) -> str:
+def _instead(  # noqa: PLR0913, PLR0917
+    source: Source, share: float, run_time: float, spent: float, unknown: bool, hdf5: dict[str, Any] | None
+) -> str:
     """What the time goes into, where it is not I/O. unknown: I/O may be more than its share."""
     for row in source.metric("pipe_waits"):
         if row["waited"] > 0.2 * run_time:
             part = write(min(1.0, row["waited"] / run_time), "percent")
             return f" It is waiting, {part} of the run, for the other ends of named pipes."
     for row in source.metric("instead"):
-        text = instead(row, run_time)
+        text = instead(row, run_time, hdf5)
         if text and share >= LOOK and not unknown:
-            if is_more(row, run_time, spent):
+            if is_more(row, run_time, spent, hdf5):
                 return f" More goes into {text}."
+            if hdf5 and names_hdf5(hdf5, run_time):
+                return f" {takes(hdf5, run_time)}."
             busy = " The processor is busy all the while, so it does not wait for storage."
             return busy if computes_io(row) else ""
         if text:
