@@ -197,7 +197,7 @@ def row_of(program: Program, data: dict[str, Program], runs: Path, asked: argpar
         for name in program.get("data", []):
             make(name, data)
         row = judge.judged(program, replace(row, said=observe(program, runs, asked)))
-        if row.result in ("not known", "wrong") and not row.cold:
+        if row.result != "right" and not row.cold:
             # The first run may have met a cold cache: the second one counts.
             row = judge.judged(program, replace(row, said=observe(program, runs, asked), again=True))
     except (FailedError, KeyError, ValueError) as error:
