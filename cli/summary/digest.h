@@ -110,13 +110,13 @@ struct digest_late {
 
 /* HDF5 itself: its calls, less those below them on the same files; of files that MPI-IO opened it is not known. */
 struct digest_hdf5 {
-	double time;          /* s of the run */
-	double wasted;        /* of it, in files that are read over: chunks are decoded again */
-	double all;           /* s, of all processes */
-	int64_t calls;        /* reads and writes of datasets */
-	struct id_set ranks;  /* plus 1, of processes with datasets */
-	bool shared;          /* a dataset's record is of all ranks */
-	double together;      /* s during which at least one of these processes ran, as a part of their run times */
+	double time;         /* s of the run */
+	double wasted;       /* of it, in files that are read over: chunks are decoded again */
+	double all;          /* s, of all processes */
+	int64_t calls;       /* reads and writes of datasets */
+	struct id_set ranks; /* plus 1, of processes with datasets */
+	bool shared;         /* a dataset's record is of all ranks */
+	double together;     /* s during which at least one of these processes ran, as a part of their run times */
 };
 
 struct digest {

@@ -25,10 +25,12 @@ struct shared_file {
 /* A file that HDF5 opened, sums over ranks. The numbers stand in the metric hdf5_below, too. */
 struct hdf5_file {
 	uint64_t id;
-	double data, others;      /* s in reads and writes of its datasets, and in other calls of HDF5 */
-	double moving, below;     /* s in reads and writes at POSIX, and in all calls there; below 0: it has no record */
-	int64_t calls, moved;     /* reads and writes of its datasets, and their bytes */
-	int64_t read, once;       /* bytes that POSIX read, up to this offset */
+	double data, others;  /* s in reads and writes of its datasets, and in other calls of HDF5 */
+	double moving, below; /* s in reads and writes at POSIX, and in all calls there; below 0: it has no record */
+	int64_t calls, moved; /* reads and writes of its datasets, and their bytes */
+	int64_t read, once;   /* bytes that POSIX read, up to this offset */
+	int64_t ranks;        /* processes that used it, and whether a record is of all */
+	bool shared;
 };
 
 struct digest_estimate {
@@ -166,6 +168,8 @@ static void add_below_hdf5(struct digest_estimate *e, const struct log_record *r
 		return;
 	struct hdf5_file *f = &e->hdf5[n];
 	int64_t read = count(r, ROLE_BYTES_READ), once = count(r, ROLE_MAX_OFFSET_READ) + 1;
+	f->ranks += r->rank >= 0;
+	f->shared |= r->rank < 0;
 	f->moving += seconds(r, ROLE_READ_TIME) + seconds(r, ROLE_WRITE_TIME);
 	f->below = (f->below > 0 ? f->below : 0) + all_of(r);
 	f->read += read;
@@ -273,12 +277,12 @@ static double hdf5_scale(const struct digest *d)
 	return ranks > 1 ? 1 / (double)ranks : 1;
 }
 
-/* Chunks are decoded again: the file is read over, and it is neither its calls nor the storage that take the time. */
-static bool is_wasted(const struct hdf5_file *f)
+/* Chunks are decoded again: each process reads the file over, and it is neither its calls nor the storage that take the time. */
+static bool is_wasted(const struct hdf5_file *f, int64_t nprocs)
 {
-	return f->once > 0 && (double)f->read >= HDF5_TIME_AGAIN * (double)f->once &&
-	       f->data - f->moving > HDF5_TIME_PART * f->data &&
-	       (double)f->moved > HDF5_TIME_SIZE * (double)f->calls;
+	double once = (double)f->once * (double)(f->shared ? nprocs : f->ranks);
+	return once > 0 && (double)f->read >= HDF5_TIME_AGAIN * once &&
+	       f->data - f->moving > HDF5_TIME_PART * f->data && (double)f->moved > HDF5_TIME_SIZE * (double)f->calls;
 }
 
 void digest_take_hdf5(struct digest *d, const struct digest_estimate *e)
@@ -291,7 +295,7 @@ void digest_take_hdf5(struct digest *d, const struct digest_estimate *e)
 			continue;
 		h->calls += f->calls;
 		h->all += own > 0 ? own : 0;
-		h->wasted += own > 0 && is_wasted(f) ? own : 0;
+		h->wasted += own > 0 && is_wasted(f, d->job->nprocs) ? own : 0;
 	}
 	double scale = hdf5_scale(d);
 	h->time = h->all * scale < d->run_time ? h->all * scale : d->run_time;

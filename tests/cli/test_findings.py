@@ -69,7 +69,7 @@ def test_a_finding_of_low_severity_stands_behind_the_time_in_io(run_iolens: Run,
     job = Job(nprocs=1).posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=6.0)
     log = job.save(tmp_path / "low.darshan")
     lines = run_iolens(["findings", log]).stdout.splitlines()
-    assert lines[0] == "I/O takes 6 % of the run time, and no finding is of weight."
+    assert lines[0] == "I/O takes 6.0 % of the run time, and no finding is of weight."
     assert lines[2].startswith("low     4,000 of 4,000 reads")
     assert not run_iolens(["findings", "-v", log]).stdout.startswith("I/O takes")
 

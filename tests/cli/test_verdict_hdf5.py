@@ -132,7 +132,7 @@ def test_what_hdf5_wastes_counts_as_io(run_iolens: Run, tmp_path: Path, passes: 
 def test_seconds_of_processes_become_seconds_of_the_run(  # noqa: PLR0913, PLR0917
     run_iolens: Run, tmp_path: Path, lives: tuple[tuple[float, float], ...], mpi: str, time: float, text: str
 ) -> None:
-    """Two processes, 4 s each in HDF5; two more that have no datasets change nothing."""
+    """Two processes, 4 s each in HDF5, decode each chunk once; two more that have no datasets change nothing."""
     job = Job(nprocs=4, run_time=10)
     table = []
     for rank, (start, end) in enumerate(lives):

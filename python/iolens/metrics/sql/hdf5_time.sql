@@ -4,9 +4,10 @@
 -- definition: what HDF5's calls on files and datasets take, less the calls at POSIX on the same files: filters
 --   (compression), type conversion, chunks. Of files of whose datasets something was read or written, and that MPI-IO
 --   did not open. all_processes: the sum; time: seconds of the run (mean_scale of time_basis, of h5d). wasted: of it,
---   in files that POSIX read $again times over or more, if reads and writes of their datasets move more than $size each
---   and $part of their time or more is not POSIX's: chunks are decoded again. calls: reads and writes of datasets. The
---   verdict names HDF5 itself from $much of the run on, or $wasting of it wasted; what is wasted then counts as I/O does.
+--   in files that each process read $again times over or more at POSIX, if reads and writes of their datasets move
+--   more than $size each and $part of their time or more is not POSIX's: chunks are decoded again. calls: reads and
+--   writes of datasets. The verdict names HDF5 itself from $much of the run on, or $wasting of it wasted; what is
+--   wasted then counts as I/O does.
 -- unit: calls, seconds
 -- direction: lower
 -- needs: h5d, posix
