@@ -81,6 +81,19 @@ def test_a_stream_that_is_opened_for_each_line_is_reopened(tmp_path: Path) -> No
     assert found["reopened_files"].time_lost == pytest.approx(2.5 + 2.0, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("flushes", "opens", "cause"), [(3000, 1, "hdf5_flushes"), (200, 1500, "hdf5_metadata")]
+)
+def test_flushes_of_hdf5_have_their_part_of_its_metadata(
+    tmp_path: Path, flushes: int, opens: int, cause: str
+) -> None:
+    """nc_sync after each record: one open, 3,000 flushes. With an open for each, flushes are a few percent."""
+    job = Job(nprocs=1).add("h5f", "/scratch/x.h5", 0, opens=opens, flushes=flushes, meta_time=20.0)
+    found = found_in(job.posix("/scratch/x.h5", 0, write={MiB: 1}), tmp_path)
+    assert found[cause].time_lost == pytest.approx(20.0, rel=1e-3)
+    assert ("hdf5_metadata" in found) == (cause == "hdf5_metadata")
+
+
 def test_streams_that_are_flushed_once_for_each_open_are_no_flushes(tmp_path: Path) -> None:
     """Their closes would write the same. A stream that stays open is flushed for nothing."""
     for opens, named in ((5000, False), (1, True)):
