@@ -11,6 +11,7 @@ enum {
 	DEEPEST = 128, /* frames that are searched for the user's */
 	WHOLE = 1 << 16,
 	ATTEMPTS = 8,
+	PAGES = 256,
 	PATH = 1024,
 	PAGE = 4096,
 	NONE = 0xffff,
@@ -81,6 +82,9 @@ static struct {
 	struct layout layout;
 	uintptr_t code_type, frame_type, text_type, bytes_type;
 	void *(*thread)(void);
+	void *(*running)(void); /* the thread that has the GIL, or NULL */
+	int (*ending)(void);
+	void *first; /* the thread that was checked */
 	void *(*first_interpreter)(void);
 	void *(*next_interpreter)(void *interpreter);
 	int (*line)(const void *code, int address);
@@ -88,6 +92,7 @@ static struct {
 	bool of_object;    /* of a frame object */
 	char standard[16]; /* "/python3.11/" */
 	char path[PATH];
+	uintptr_t page[PAGES];
 } python;
 
 bool python_met; /* under the same lock */
@@ -104,7 +109,7 @@ static bool get(struct python_view *v, uintptr_t at, void *to, size_t n)
 	if (at < PAGE || at + n < at)
 		return false;
 	for (uintptr_t page = at & ~(uintptr_t)(PAGE - 1); page < at + n; page += PAGE) {
-		uintptr_t *known = &v->page[page / PAGE % PYTHON_PAGES];
+		uintptr_t *known = &v->page[page / PAGE % v->pages];
 		if (*known != page && !readable((const void *)page, 1))
 			return false;
 		*known = page;
@@ -219,11 +224,8 @@ static enum found get_frame(struct python_view *v, uintptr_t at, struct python_f
 	return at ? BROKEN : END;
 }
 
-static enum found first_frame(struct python_view *v, struct python_frame *f)
+static enum found first_frame(struct python_view *v, uintptr_t at, struct python_frame *f)
 {
-	uintptr_t at = (uintptr_t)python.thread();
-	if (!at)
-		return END;
 	if (!get_word(v, at + python.layout.top, &at))
 		return BROKEN;
 	if (at && python.layout.inner != NONE && !get_word(v, at + python.layout.inner, &at))
@@ -301,8 +303,9 @@ static bool check_frames(struct python_view *v, struct python_frame f)
 }
 
 /* The first frames decide. A debugger may have changed a line: what it is in others is seen then. */
-static void check(struct python_view *v, const struct python_frame *f)
+static void check(struct python_view *v, void *thread, const struct python_frame *f)
 {
+	python.first = thread;
 	if (member_is_at(v, "co_filename", python.layout.path) && member_is_at(v, "co_name", python.layout.name) &&
 	    check_frames(v, *f))
 		python.state = CHECKED;
@@ -312,7 +315,8 @@ static void check(struct python_view *v, const struct python_frame *f)
 
 /* ---- whose code is it? ---- */
 
-enum kind { BUILT_IN, LIBRARY, USER };
+/* Code of the interpreter; of a library; made of a text, whose it is that of its caller; the user's. */
+enum kind { BUILT_IN, LIBRARY, TEXT, USER };
 
 static bool begins(const char *text, const char *with)
 {
@@ -335,12 +339,12 @@ static bool is_standard(const char *path)
 
 static enum kind kind_of(const char *path)
 {
-	static const char *const typed[] = {"<string>", "<stdin>", "<input>", "<console>", "<ipython-input"};
+	static const char *const typed[] = {"<stdin>", "<input>", "<console>", "<ipython-input"};
 	for (size_t n = 0; n < sizeof typed / sizeof *typed; n++)
 		if (begins(path, typed[n]))
 			return USER;
 	if (*path == '<')
-		return BUILT_IN;
+		return strcmp(path, "<string>") == 0 ? TEXT : BUILT_IN;
 	bool library = strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") || is_standard(path) ||
 		       is_entry(path);
 	return library ? LIBRARY : USER;
@@ -353,20 +357,38 @@ static enum kind kind_of_frame(struct python_view *v, const struct python_frame 
 	return known ? kind_of(python.path) : BUILT_IN;
 }
 
-/* `f` becomes where the stack begins that is kept. */
-static bool find_begin(struct python_view *v, struct python_frame *f)
+/* `f` becomes the user's innermost frame, or else that of a library; what it is. BUILT_IN: there is neither. */
+static enum kind find_begin(struct python_view *v, struct python_frame *f)
 {
-	struct python_frame package = {0};
+	struct python_frame library = {0}, text = {0};
 	enum found found = FRAME;
 	for (int n = 0; found == FRAME && n < DEEPEST; n++, found = next_frame(v, f)) {
 		enum kind kind = kind_of_frame(v, f);
+		if (kind == USER && text.at)
+			*f = text;
 		if (kind == USER)
-			return true;
-		if (kind == LIBRARY && !package.at)
-			package = *f;
+			return USER;
+		if (kind == TEXT && !text.at)
+			text = *f;
+		if (kind < TEXT)
+			text.at = 0;
+		if (kind == LIBRARY && !library.at)
+			library = *f;
 	}
-	*f = package;
-	return package.at && found != BROKEN;
+	*f = text.at && found == END ? text : library;
+	return text.at && found == END ? USER : library.at ? LIBRARY : BUILT_IN;
+}
+
+/* Without the interpreter's own. */
+static void keep_frames(struct python_stack *s, struct python_frame f, size_t most)
+{
+	enum found found = FRAME;
+	for (int n = 0; found == FRAME && n < DEEPEST && s->n < most; n++, found = next_frame(&s->view, &f)) {
+		if (kind_of_frame(&s->view, &f) == BUILT_IN)
+			continue;
+		find_line(&s->view, &f);
+		s->frame[s->n++] = f;
+	}
 }
 
 /* Of more than one interpreter it is not known which one the thread is in. */
@@ -376,24 +398,37 @@ static bool has_one_interpreter(void)
 	return first && !python.next_interpreter(first);
 }
 
+/*
+ * Which pages are readable is remembered from one open to the next where all that is read is in use: the thread has released the
+ * GIL, so the interpreter is between two of its steps, and no other thread can be ending it. A handler in C may have interrupted it
+ * elsewhere; a thread that is not the first one may lose its state meanwhile.
+ */
+static struct python_view view_of(struct python_stack *s, const void *thread)
+{
+	bool at_rest = thread == python.first && python.running && python.ending && python.running() != thread &&
+		       !python.ending();
+	if (at_rest)
+		return (struct python_view){python.page, PAGES};
+	memset(s->page, 0, sizeof s->page);
+	return (struct python_view){s->page, PYTHON_PAGES};
+}
+
 bool python_stack(struct python_stack *s)
 {
 	struct python_frame f;
 	if (!python_met || python.state == REFUSED || !has_one_interpreter())
 		return false;
-	memset(&s->view, 0, sizeof s->view);
+	void *thread = python.thread();
 	s->n = 0;
-	if (first_frame(&s->view, &f) != FRAME)
+	s->view = view_of(s, thread);
+	if (!thread || first_frame(&s->view, (uintptr_t)thread, &f) != FRAME)
 		return false;
 	if (python.state == UNCHECKED)
-		check(&s->view, &f);
-	if (python.state != CHECKED || !find_begin(&s->view, &f))
-		return false;
-	do {
-		find_line(&s->view, &f);
-		s->frame[s->n++] = f;
-	} while (s->n < PYTHON_FRAMES && next_frame(&s->view, &f) == FRAME);
-	return true;
+		check(&s->view, thread, &f);
+	enum kind kind = python.state == CHECKED ? find_begin(&s->view, &f) : BUILT_IN;
+	if (kind != BUILT_IN)
+		keep_frames(s, f, kind == USER ? PYTHON_FRAMES : 1);
+	return s->n;
 }
 
 size_t python_code(struct python_stack *s, size_t frame, char *out, size_t room)
@@ -456,6 +491,12 @@ static bool find_layout(const struct link_map *map, unsigned minor)
 	return true;
 }
 
+static void *either(const struct link_map *map, const char *older, const char *newer)
+{
+	void *at = resolve_defined_by(map, older);
+	return at ? at : resolve_defined_by(map, newer);
+}
+
 void python_meet(const struct link_map *map)
 {
 	void *thread = map ? resolve_defined_by(map, "PyGILState_GetThisThreadState") : NULL;
@@ -470,6 +511,8 @@ void python_meet(const struct link_map *map)
 	python.of_object = minor < 12;
 	const char *line = python.of_object ? "PyFrame_GetLineNumber" : "PyUnstable_InterpreterFrame_GetLine";
 	python.thread = (void *(*)(void))thread;
+	python.running = (void *(*)(void))either(map, "_PyThreadState_UncheckedGet", "PyThreadState_GetUnchecked");
+	python.ending = (int (*)(void))either(map, "_Py_IsFinalizing", "Py_IsFinalizing");
 	python.first_interpreter = (void *(*)(void))resolve_defined_by(map, "PyInterpreterState_Head");
 	python.next_interpreter = (void *(*)(void *))resolve_defined_by(map, "PyInterpreterState_Next");
 	python.line = (int (*)(const void *, int))resolve_defined_by(map, "PyCode_Addr2Line");

@@ -15,9 +15,10 @@
 
 enum { PYTHON_FRAMES = 8, PYTHON_PAGES = 16 };
 
-/* Pages that are known to be readable, for as long as the frames are read. */
+/* Pages that are known to be readable. */
 struct python_view {
-	uintptr_t page[PYTHON_PAGES];
+	uintptr_t *page;
+	size_t pages;
 };
 
 struct python_frame {
@@ -28,6 +29,7 @@ struct python_frame {
 
 struct python_stack {
 	struct python_view view;
+	uintptr_t page[PYTHON_PAGES];
 	struct python_frame frame[PYTHON_FRAMES]; /* innermost first */
 	size_t n;
 };
@@ -38,7 +40,7 @@ void python_meet(const struct link_map *map);
 /* There is one. */
 extern bool python_met __attribute__((visibility("hidden")));
 
-/* The innermost frame of the user's code, and its callers. Without one the innermost frame of a package. False: there is none. */
+/* The innermost frame of the user's code, and its callers. Without one the innermost frame of a library alone. False: there is none. */
 bool python_stack(struct python_stack *s);
 
 /* Path, NUL, function, NUL of a frame's code; how many bytes, 0: they have no room, or cannot be read. */
