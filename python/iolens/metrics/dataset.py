@@ -228,15 +228,18 @@ class Dataset:
         """What the files on this machine tell of the addresses in ``sites``."""
         self._make("sites")
         self._own.execute("""
-            CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, "offset" BIGINT, place VARCHAR,
+            CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, stack VARCHAR, "offset" BIGINT, place VARCHAR,
                 function VARCHAR, source VARCHAR, line BIGINT, note VARCHAR)
         """)
-        asked = 'SELECT module, build_id, list(DISTINCT "offset") FROM sites GROUP BY ALL'
-        for module, build_id, offsets in self._own.execute(asked).fetchall():
-            for offset, place in find_places(module, build_id, offsets).items():
+        asked = """
+            SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT "offset") FROM sites GROUP BY ALL
+        """
+        for module, build_id, stack, offsets in self._own.execute(asked).fetchall():
+            for offset, place in find_places(module, build_id, offsets, stack).items():
                 row = (
                     module,
                     build_id,
+                    stack,
                     offset,
                     place.text,
                     place.function,

@@ -112,21 +112,24 @@ _LOWEST_LAYER = """
 # A row of the log's table `sites` with file 0 is of all files that were opened and have none of their own.
 _CALL_SITE = """
     WITH own AS (
-        SELECT f.log, f.interface, f.id, s.module, s.build_id, s."offset", s.ranks FROM file_of AS f
+        SELECT f.log, f.interface, f.id, s.module, s.build_id, coalesce(s.stack, '') AS stack, s."offset", s.ranks
+        FROM file_of AS f
         JOIN sites AS s ON s.log = f.log AND s.interface = f.interface AND s.file > 0 AND s.file = f.id % 1099511627776
     ), usual AS (
-        SELECT f.log, f.interface, f.id, s.module, s.build_id, s."offset", NULL::BIGINT AS ranks FROM file_of AS f
+        SELECT f.log, f.interface, f.id, s.module, s.build_id, coalesce(s.stack, '') AS stack, s."offset",
+            NULL::BIGINT AS ranks
+        FROM file_of AS f
         JOIN sites AS s ON s.log = f.log AND s.interface = f.interface AND s.file = 0
         WHERE (f.opens > 0 OR f.opens IS NULL OR f.interface IN library_interfaces())
             AND (f.log, f.interface, f.id) NOT IN (SELECT (log, interface, id) FROM own)
     )
-    SELECT log, interface, id, place, function, source, line, module, build_id, "offset", note, ranks
-    FROM (FROM own UNION ALL FROM usual) JOIN source_line USING (module, build_id, "offset")
+    SELECT log, interface, id, place, function, source, line, module, build_id, "offset", stack, note, ranks
+    FROM (FROM own UNION ALL FROM usual) JOIN source_line USING (module, build_id, stack, "offset")
 """
 
 # Of the interfaces that a file was opened through the highest: below it is its library's own code.
 _FILE_SITE = """
-    SELECT * FROM call_site WHERE module <> ''
+    SELECT * FROM call_site WHERE module <> '' OR stack <> ''
     QUALIFY CASE WHEN interface IN libc_interfaces() THEN 2 WHEN interface IN data_interfaces() THEN 1 ELSE 0 END
         = min(CASE WHEN interface IN libc_interfaces() THEN 2 WHEN interface IN data_interfaces() THEN 1 ELSE 0 END)
             OVER (PARTITION BY log, id)

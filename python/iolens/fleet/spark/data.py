@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "SparkData"]
 
 _SOURCE_LINE = (
-    "module string, build_id string, offset bigint, place string, function string, source string, "
+    "module string, build_id string, stack string, offset bigint, place string, function string, source string, "
     "line bigint, note string"
 )
 _SPARK = {"long": "bigint", "integer": "int", "boolean": "boolean"}
@@ -152,12 +152,23 @@ class SparkData:
     def _source_lines(self) -> Any:
         """What the files on this machine tell of the addresses in ``sites``."""
         asked = self.query(
-            'SELECT module, build_id, list(DISTINCT "offset") FROM sites GROUP BY module, build_id'
+            "SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT \"offset\") FROM sites "
+            "GROUP BY module, build_id, coalesce(stack, '')"
         )
         rows = [
-            (module, build_id, offset, place.text, place.function, place.source, place.line, place.note)
-            for module, build_id, offsets in asked.fetchall()
-            for offset, place in find_places(module, build_id, offsets).items()
+            (
+                module,
+                build_id,
+                stack,
+                offset,
+                place.text,
+                place.function,
+                place.source,
+                place.line,
+                place.note,
+            )
+            for module, build_id, stack, offsets in asked.fetchall()
+            for offset, place in find_places(module, build_id, offsets, stack).items()
         ]
         return self._session.createDataFrame(rows, _SOURCE_LINE)
 
