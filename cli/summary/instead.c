@@ -11,6 +11,7 @@
 #define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
 #define N(n) units_count((char[UNITS_TEXT]){0}, n)
 #define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+#define P(part) units_percent((char[UNITS_TEXT]){0}, part)
 
 static double clamp(double value, double least, double most)
 {
@@ -53,12 +54,10 @@ static void add_processor(struct words *w, const struct digest_used *u, double r
 {
 	double busy = u->processor / run_time, delayed = clamp(u->delay / run_time, 0, clamp(1 - busy, 0, 1));
 	if (delayed >= INSTEAD_DELAYED)
-		add(w,
-		    "the processor, busy for %.0f %% of the run and waited for during %.0f %%, while other programs "
-		    "used it",
-		    100 * busy, 100 * delayed);
+		add(w, "the processor, busy for %s of the run and waited for during %s, while other programs used it",
+		    P(busy), P(delayed));
 	else if (busy <= INSTEAD_ONE_PROCESSOR || u->cpus <= 0)
-		add(w, "the processor, busy for %.0f %% of the run", 100 * clamp(busy, 0, 1));
+		add(w, "the processor, busy for %s of the run", P(clamp(busy, 0, 1)));
 	else
 		add(w, "the processors, %.1f of %.0f busy on average", clamp(busy, 0, u->cpus), u->cpus);
 	add_most(w, u);
@@ -175,8 +174,8 @@ bool instead_computes_io(const struct digest *d)
 
 static void add_faults(struct words *w, const struct digest *d, double run_time)
 {
-	add(w, "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",
-	    100 * clamp(d->used.fault_time / run_time, 0, 1), B(d->used.fault_bytes));
+	add(w, "page faults, about %s of the run: %s of programs, libraries and mapped files from storage",
+	    P(clamp(d->used.fault_time / run_time, 0, 1)), B(d->used.fault_bytes));
 }
 
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
@@ -189,11 +188,11 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		add_faults(&w, d, run_time);
 		return;
 	case PIPES:
-		add(&w, "waiting, %.0f %% of the run, for the other ends of named pipes", 100 * d->in_pipes / run_time);
+		add(&w, "waiting, %s of the run, for the other ends of named pipes", P(d->in_pipes / run_time));
 		return;
 	case LATE:
-		add(&w, "waiting, %.0f %% of the run: %s in MPI-IO for rank %lld, which comes late",
-		    100 * d->late.waited / run_time, COUNTED(d->late.others, "rank"), (long long)d->late.rank);
+		add(&w, "waiting, %s of the run: %s in MPI-IO for rank %lld, which comes late",
+		    P(d->late.waited / run_time), COUNTED(d->late.others, "rank"), (long long)d->late.rank);
 		break;
 	case STARTS:
 		add(&w, "the start of %s, %s each", COUNTED(u->processes, "process"),
@@ -203,8 +202,8 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		add_processor(&w, u, run_time);
 		break;
 	case WAITING:
-		add(&w, "waiting, %.0f %% of the run, most likely for %s",
-		    100 * waited(d, run_time, io_time) / run_time, waited_for(d));
+		add(&w, "waiting, %s of the run, most likely for %s", P(waited(d, run_time, io_time) / run_time),
+		    waited_for(d));
 		break;
 	default:
 		return;

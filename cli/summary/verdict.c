@@ -34,8 +34,7 @@ static void add(struct text *t, const char *format, ...)
 
 static void add_share(struct text *t, double share)
 {
-	double percent = 100 * share;
-	add(t, percent >= 10 ? "%.0f %%" : percent >= 0.05 || percent <= 0 ? "%.1f %%" : "less than 0.1 %%", percent);
+	add(t, "%s", units_percent((char[UNITS_TEXT]){0}, share));
 }
 
 static void add_count(struct text *t, int64_t n, const char *noun)
