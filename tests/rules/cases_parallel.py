@@ -380,13 +380,13 @@ DATA: dict[str, Case] = {
         "8 MiB of room per process",
         Job().section("process", process(0)),
     ),
-    "unseen_io": (
+    "unexplained_io": (
         Job(run_time=5)
         .posix("/scratch/a", 0, read={MiB: 10})
         .section(
             "process", process(0, unseen_read=90 * MiB, unexplained_read=20 * MiB, unexplained_written=0)
         ),
-        "The kernel counted 20 MiB that have no explanation, besides 10 MiB that have one",
+        "20 MiB of the bytes that the kernel counted are unexplained; 10 MiB are explained",
         Job()
         .posix("/scratch/a", 0, read={MiB: 10})
         .section("process", process(0, unseen_read=90 * MiB, unexplained_read=0, unexplained_written=0)),

@@ -32,7 +32,7 @@ def _unexplained(source: Source) -> list[str]:
     ]
     return [
         f"Unexplained: the kernel counted {write(row['bytes_read'], 'bytes')} read and "
-        f"{write(row['bytes_written'], 'bytes')} written beyond what iolens saw or knows of other ways."
+        f"{write(row['bytes_written'], 'bytes')} written that iolens cannot account for."
         for row in rows
     ]
 
