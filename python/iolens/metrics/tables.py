@@ -71,6 +71,22 @@ _FILE = """
     FROM file_of AS f LEFT JOIN name AS n USING (log, id)
 """
 
+# What an import reads: data, where no process is Python's. A job writes some itself (a package installer).
+_PYTHON_MODULE = r"""
+    SELECT DISTINCT log, id FROM name_of
+    WHERE regexp_matches(name, '(\.pyc?$|site-packages/.*\.so$|lib-dynload/.*\.so$|/<other program files>$)')
+        AND log NOT IN (
+            SELECT log FROM process GROUP BY log HAVING bool_and(coalesce(exe, '') <> ''
+                AND NOT regexp_matches(exe, '(?i)(py|conda|paraview|blender|wsgi)[^/]*$|/[a-z2-7]{8}(\.[^/]*)?$'))
+        )
+"""
+
+# Which reads were empty is not recorded: those below 100 bytes are left out.
+_IMPORTED = """
+    SELECT log, sum(greatest(0, reads) - size_read[1])::BIGINT AS reads, sum(bytes_read)::BIGINT AS bytes_read FROM posix
+    WHERE bytes_written <= 0 AND (log, id) IN (SELECT (log, id) FROM python_module) GROUP BY log
+"""
+
 # Where files lie on Lustre. A target's number is that of one file system: volume is Lustre's name of it where the log
 # has one, else the mount point. Not from `name`, which has more of each file than this needs.
 _STRIPE = """
@@ -214,6 +230,8 @@ DERIVED: dict[str, tuple[str, str]] = {
     "name": ("TABLE", _NAME),
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
+    "python_module": ("TABLE", _PYTHON_MODULE),
+    "imported": ("VIEW", _IMPORTED),
     "renamed": ("TABLE", _RENAMED),
     "written_as": ("TABLE", _WRITTEN_AS),
     "forced": ("TABLE", _FORCED),
