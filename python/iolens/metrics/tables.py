@@ -83,8 +83,8 @@ _PYTHON_MODULE = r"""
 
 # Which reads were empty is not recorded: those below 100 bytes are left out.
 _IMPORTED = """
-    SELECT log, sum(greatest(0, reads) - size_read[1])::BIGINT AS reads, sum(bytes_read)::BIGINT AS bytes_read FROM posix
-    WHERE bytes_written <= 0 AND (log, id) IN (SELECT (log, id) FROM python_module) GROUP BY log
+    SELECT log, sum(greatest(0, reads) - size_read[1])::BIGINT AS reads, sum(bytes_read)::BIGINT AS bytes_read
+    FROM posix WHERE bytes_written <= 0 AND (log, id) IN (SELECT (log, id) FROM python_module) GROUP BY log
 """
 
 # Where files lie on Lustre. A target's number is that of one file system: volume is Lustre's name of it where the log
