@@ -35,7 +35,8 @@ def own_version() -> str:
 def _subtitle(source: Source) -> str:
     row = source.job
     count = row["nprocs"] or 1
-    parts = [f"job {row['job_id']}", counted(count, "process")]
+    parts = [] if source.number is None else [f"job {source.number}"]
+    parts.append(counted(count, "process"))
     if row["run_time"]:
         parts.append(f"{write(row['run_time'], 'seconds')} run time")
     return " · ".join([*parts, *filter(None, [stamp(row["start"])])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pwd
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -53,6 +54,21 @@ class Source:
             f"partial FROM job WHERE log = {self.log}"
         )
         return rows[0]
+
+    @cached_property
+    def number(self) -> int | None:
+        """The scheduler's number of the job. Without a scheduler, a log has the first process's id in its place."""
+        own = self.ask(f"SELECT count(*) FROM process WHERE log = {{log}} AND pid = {self.job['job_id']}")
+        return None if own[0][0] else self.job["job_id"]
+
+    @cached_property
+    def user(self) -> str:
+        """The user's name where this machine knows it, and the number."""
+        uid = self.job["uid"]
+        try:
+            return f"{pwd.getpwuid(uid).pw_name} ({uid})"
+        except (KeyError, OverflowError):
+            return str(uid)
 
     @cached_property
     def ranks(self) -> int:

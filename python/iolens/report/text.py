@@ -43,6 +43,9 @@ WIDTH = 110
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "blue", "good": "green"}
 _VERDICTS = {"problem": "bold red", "look": "bold yellow", "good": "bold green", "unknown": "bold"}
 _SHADES = " ░▒▓█"
+_SCALE = "░ little, █ much."
+_LETTERS = {"read": "r", "write": "w"}
+"""Of spans; = is any other one, x where they overlap."""
 
 
 class _Writer:
@@ -122,13 +125,17 @@ class _Writer:
             for span in (s for s in block.spans if s.row == row):
                 first = min(wide - 1, max(0, int((span.start - block.start) / length * wide)))
                 last = min(wide - 1, max(first, int((span.end - block.start) / length * wide)))
-                letter = {"read": "r", "write": "w"}.get(span.series, "=")
+                letter = _LETTERS.get(span.series, "=")
                 for place in range(first, last + 1):
                     cells[place] = letter if cells[place] in (" ", letter) else "x"
             self.line(f"  {clean(name)[:room]:<{room}} {''.join(cells).rstrip()}")
-        self.line(f"  {'':<{room}} {write(block.start, 'seconds')} to {write(block.end, 'seconds')}")
+        signs = [f"{_LETTERS.get(name, '=')} {title.lower()}" for name, title in block.legend]
+        signs += ["x both"] if len(signs) > 1 else []
+        times = f"{write(block.start, 'seconds')} to {write(block.end, 'seconds')}"
+        self.line(f"  {'':<{room}} {times}. {', '.join(signs)}.")
 
     def boxes(self, block: Boxes) -> None:
+        self.line(f"  {'':<10} first quartile .. median .. third quartile")
         for category, (_, low, middle, high, _) in list(zip(block.categories, block.boxes))[:40]:
             self.line(
                 f"  {category:<10} {write(low, block.unit)} .. {write(middle, block.unit)} .. {write(high, block.unit)}"
@@ -155,7 +162,7 @@ class _Writer:
         for lane in block.lanes:
             cells = {(0, place): value for place, value in enumerate(lane.values)}
             self.shades(cells, 1, len(lane.values), [lane.title])
-        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {_SCALE} {block.note}", "  ")
 
     def treemap(self, block: Treemap) -> None:
         total = sum(tile.value for tile in block.tiles) or 1
@@ -173,13 +180,13 @@ class _Writer:
         cells = {(row, place): float(read + written) for row, place, read, written in block.cells}
         names = [str(row * block.per_row) for row in range(block.rows)]
         self.shades(cells, block.rows, block.bins, names)
-        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {_SCALE} {block.note}", "  ")
 
     def timeline(self, block: Timeline) -> None:
         bins, cells = block.levels[0]
         busy = {(row, place): read + written + meta for row, place, read, written, meta, _ in cells}
         self.shades(busy, len(block.rows), bins, block.rows)
-        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {_SCALE} {block.note}", "  ")
 
     def finding(self, block: FindingBlock) -> None:
         facts = dict(block.facts)

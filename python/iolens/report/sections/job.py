@@ -54,8 +54,8 @@ def _job(source: Source) -> Facts:
         f"{source.prefix}job",
         "Job",
         [
-            ("Job ID", row["job_id"], "text"),
-            ("User ID", row["uid"], "text"),
+            *([] if source.number is None else [("Job ID", source.number, "text")]),
+            ("User", source.user, "text"),
             ("Processes", row["nprocs"], "count"),
             ("Run time", row["run_time"], "seconds"),
             ("Start", stamp(row["start"]), "text"),
@@ -101,11 +101,13 @@ def job(source: Source) -> Section:
     )
     if not source.interfaces:
         blocks.append(Note("missing", "No module of this log has records of I/O."))
+    # The table of iolens's own logs has more of each.
     blocks += source.table(
         "mounts",
         "Mounted file systems",
         (Column("mount", "Mount point", "path"), Column("file_system", "Type")),
-        "SELECT mount, file_system FROM mount WHERE log = {log} ORDER BY mount",
+        "SELECT mount, file_system FROM mount WHERE log = {log} AND log NOT IN (SELECT log FROM mounted) "
+        "ORDER BY mount",
     )
     blocks += source.table(
         "metadata",

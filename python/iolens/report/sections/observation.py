@@ -230,14 +230,15 @@ def _platform(source: Source) -> list[Table]:
         "What the job ran on",
         (Column("name", "Fact"), Column("value", "Value"), Column("nodes", "Nodes")),
         "SELECT name, CASE WHEN unit = 'byte' THEN format_bytes(number::BIGINT) "
-        "WHEN unit <> '' THEN printf('%.6g', number) || ' ' || unit ELSE value END AS value, "
+        "WHEN unit = '%' THEN printf('%.6g %%', number) WHEN unit <> '' THEN printf('%.6g', number) "
+        "ELSE value END AS value, "
         "CASE WHEN host = '' THEN 'all' ELSE host END AS nodes "
         "FROM platform WHERE log = {log} ORDER BY host, name LIMIT 200",
         note="Reported by one process of each node, from /proc, /sys and the scheduler's variables.",
     )
     return blocks + source.table(
         "mounted",
-        "File systems",
+        "Mounted file systems",
         (
             Column("point", "Mounted at", "path"),
             Column("type", "Type"),

@@ -89,8 +89,11 @@ def _lives(source: Source, rows: list[dict[str, Any]]) -> list[Block]:
     ]
 
 
-def processes(source: Source) -> Section:
-    blocks = _tree(source)
+def _ranks(source: Source) -> list[Block]:
+    """What one process did is in the tables of interfaces and files."""
+    if source.ranks == 1:
+        return []
+    blocks: list[Block] = []
     blocks += source.table(
         "ranks",
         "I/O by rank",
@@ -125,4 +128,8 @@ def processes(source: Source) -> Section:
         "WHERE log = {log} ORDER BY busy DESC, rank",
         metric="timeline_union",
     )
-    return Section(f"{source.prefix}processes", "Processes", blocks)
+    return blocks
+
+
+def processes(source: Source) -> Section:
+    return Section(f"{source.prefix}processes", "Processes", [*_tree(source), *_ranks(source)])

@@ -65,11 +65,12 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
     note += ", from the trace." if origin == "dxt" else "."
     if group > 1:
         note += f" {counted(group, 'rank')} in a row."
-    if busiest and busiest[0][1]:
+    if busiest and busiest[0][1] and source.ranks > 1:
         note += f" Most bytes: rank {busiest[0][0]}, {write(busiest[0][1], 'bytes')}."
+    per = "per rank and time" if source.ranks > 1 else "over time"
     return Heat(
         id=f"{source.prefix}heat-{interface}",
-        title=f"{INTERFACE_TITLES.get(interface, interface)}: bytes per rank and time",
+        title=f"{INTERFACE_TITLES.get(interface, interface)}: bytes {per}",
         rows=-(-source.ranks // group),
         bins=bins,
         end=end,
