@@ -11,7 +11,7 @@ import sqlglot
 from iolens.error import IolensError
 from iolens.fleet import saved_queries
 from iolens.fleet.spark.translate import spark_name, tables_of, to_spark
-from iolens.fleet.spark.uncarried import UNCARRIED
+from iolens.fleet.spark.untranslated import UNTRANSLATED
 from iolens.metrics import Dataset, metrics
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import LISTS
@@ -56,8 +56,8 @@ def test_every_query_is_carried_but_for_those_that_the_list_names(data: Dataset)
         assert not {word for word in left if word.startswith(("list_", "epoch", "counted", "string_"))}, name
         named = {table.name for table in parsed.find_all(sqlglot.exp.Table)}
         assert {spark_name(table) for table in tables_of(query)} <= named, name
-    assert refused == set(UNCARRIED)
-    assert len(UNCARRIED) * 10 <= len(queries())
+    assert refused == set(UNTRANSLATED)
+    assert len(UNTRANSLATED) * 10 <= len(queries())
 
 
 def test_tables_of_a_query_are_those_that_it_does_not_define() -> None:
@@ -201,4 +201,4 @@ def test_the_guide_names_what_is_not_carried(root: Path) -> None:
     text = (root / "docs/guide/spark.md").read_text(encoding="utf-8")
     after = text.partition("| query | why |\n")[2]
     table = [line for line in after.splitlines() if line.startswith("| `")]
-    assert table == [f"| `{name}` | {reason} |" for name, reason in UNCARRIED.items()]
+    assert table == [f"| `{name}` | {reason} |" for name, reason in UNTRANSLATED.items()]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iolens.error import USAGE, IolensError
 from iolens.fleet.spark.session import MEANING, first_line
 from iolens.fleet.spark.translate import spark_name, tables_of, to_spark
-from iolens.fleet.spark.uncarried import UNCARRIED
+from iolens.fleet.spark.untranslated import UNTRANSLATED
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.log import scan
 from iolens.metrics.metric import find_metric
@@ -85,8 +85,8 @@ class SparkData:
     def _make(self, name: str) -> None:
         if name in self._made:
             return
-        if name in UNCARRIED:
-            raise IolensError(f"{name} is not carried to Spark: {UNCARRIED[name]}", exit_code=USAGE)
+        if name in UNTRANSLATED:
+            raise IolensError(f"{name} is not carried to Spark: {UNTRANSLATED[name]}", exit_code=USAGE)
         if name == "source_line":
             frame = self._source_lines()
         elif name == "oss_of":
