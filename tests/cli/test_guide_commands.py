@@ -48,8 +48,6 @@ NOT_RUN = {
     "iolens recover": "takes the stores of a killed job; tests/reliability kills some",
     "gcc -g": "needs sources; tests/metrics/test_source_lines.py compiles such programs",
     "iolens run -q -o scan.darshan ./scan": "needs that program",
-    "mpicc.mpich": "needs MPI; tests/apmpi/test_plasma.py runs it",
-    "iolens run -q --mpi-communication": "needs MPI; tests/apmpi/test_plasma.py runs it",
     "iolens run -q -o scan.darshan -- hmmscan": "needs a library of profiles; tests/interop runs HMMER",
     "iolens run -q -o search.darshan -- hmmsearch": "needs a library of profiles; tests/interop runs HMMER",
 }
