@@ -474,7 +474,7 @@ static void print_moved(FILE *out, double time, int64_t bytes_read, int64_t byte
 	fprintf(out, "  %11s  read %10s  wrote %10s  ", S(time), B(bytes_read), B(bytes_written));
 }
 
-/* A file's line, and a second one of what MPI-IO was asked for. */
+/* A file's line, and a second one of what the program requested from MPI-IO. */
 static void print_file(FILE *out, const struct digest_file *f)
 {
 	const struct digest_interface *above = &f->mpiio;

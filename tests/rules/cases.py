@@ -165,14 +165,14 @@ SIZE: dict[str, Case] = {
 PATTERN: dict[str, Case] = {
     "random_reads": (
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=5000, consec_reads=0),
-        "9,999 of 10,000 reads (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
-        "their overhead is 10 s",
+        "9,999 of 10,000 reads (100 %) do not begin where the last one ended; 50 % jump backwards. "
+        "The overhead of this random order is 10 s",
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=9000),
     ),
     "random_writes": (
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, consec_writes=0),
-        "9,999 of 10,000 writes (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
-        "their overhead is 10 s",
+        "9,999 of 10,000 writes (100 %) do not begin where the last one ended; 50 % jump backwards. "
+        "The overhead of this random order is 10 s",
         # The first write after each open has no predecessor.
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, opens=5000),
     ),

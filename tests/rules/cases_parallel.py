@@ -204,8 +204,8 @@ LIBRARY: dict[str, Case] = {
         Job()
         .mpiio("/scratch/a", write={KiB: 8192}, write_time=88.0)
         .posix("/scratch/a", read={MiB: 40}, write={MiB: 48}, write_time=88.0),
-        "80 MiB more than the 8 MiB that were asked for pass between MPI-IO and the file system (11 times as much); "
-        "this takes 10 s",
+        "80 MiB more than the 8 MiB that the program requested pass between MPI-IO and the file system "
+        "(11 times as much); this takes 10 s",
         Job().mpiio("/scratch/a", write={KiB: 8192}).posix("/scratch/a", write={MiB: 8}, write_time=88.0),
     ),
     "mpiio_overhead": (
