@@ -83,7 +83,8 @@ static void assemble(struct search *s, const char *path, const struct session_po
 	struct assemble_job job = {.found = &found, .durable = true, .wrote = s->wrote, .linked_in = linked_in};
 	name_log(r, note, log, sizeof log);
 	if (assemble_stores(&job, (const char *const *)r->stores, r->used, log, &err) < 0) {
-		snprintf(why, sizeof why, "its log %s was not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,
+		snprintf(why, sizeof why,
+			 "its log %s was not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,
 			 err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "", path,
 			 has_shared(note) ? " " : "", has_shared(note) ? note->shared : "");
 		keep(s, path, why);

@@ -8,9 +8,9 @@
 #include "output.h"
 #include "units.h"
 
-#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
-#define N(n) units_count((char[UNITS_TEXT]){0}, n)
-#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+#define B(n)    units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n)    units_count((char[UNITS_TEXT]){0}, n)
+#define S(t)    units_seconds((char[UNITS_TEXT]){0}, t)
 #define P(part) units_percent((char[UNITS_TEXT]){0}, part)
 
 static double clamp(double value, double least, double most)

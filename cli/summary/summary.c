@@ -22,9 +22,9 @@ enum { STARTUP_TEXT = 256 };
 
 static const double LITTLE = 0.02, WORTH = 0.05; /* of the run time */
 
-#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
-#define N(n) units_count((char[UNITS_TEXT]){0}, n)
-#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+#define B(n)           units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n)           units_count((char[UNITS_TEXT]){0}, n)
+#define S(t)           units_seconds((char[UNITS_TEXT]){0}, t)
 #define P(part, whole) units_percent((char[UNITS_TEXT]){0}, share(part, whole))
 
 static double share(double part, double whole)
@@ -132,9 +132,28 @@ static void end_pieces(struct pieces *p)
 
 /* ---- lines ---- */
 
+/* Lines after the first stand below it. */
+static void print_words(FILE *out, const char *words)
+{
+	char shown[WORDS], *text = shown;
+	size_t used = LABEL + 2;
+	shown_copy(shown, sizeof shown, words);
+	for (size_t n; *text; text += n + (text[n] == ' ')) {
+		n = strcspn(text, " ");
+		if (used + n + 1 > WIDTH) {
+			fputc('\n', out);
+			label(out, "");
+			used = LABEL + 2;
+		}
+		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
+	}
+	fputc('\n', out);
+}
+
 static void print_time(FILE *out, const struct digest *d)
 {
 	const double *by = d->io.by_op;
+	char text[PIECE];
 	label(out, "run time");
 	fprintf(out, "%s, %s\n", S(d->run_time), COUNTED(d->job->nprocs, "process"));
 	if (!d->has_trailer)
@@ -144,9 +163,10 @@ static void print_time(FILE *out, const struct digest *d)
 		fputs("none\n", out);
 		return;
 	}
-	fprintf(out, "%s = %s of the run time: reading %s, writing %s, metadata %s\n", S(d->io.total),
-		P(d->io.total, d->run_time), P(by[IO_READ], d->run_time), P(by[IO_WRITE], d->run_time),
-		P(by[IO_META], d->run_time));
+	snprintf(text, sizeof text, "%s = %s of the run time: reading %s, writing %s, metadata %s", S(d->io.total),
+		 P(d->io.total, d->run_time), P(by[IO_READ], d->run_time), P(by[IO_WRITE], d->run_time),
+		 P(by[IO_META], d->run_time));
+	print_words(out, text);
 }
 
 static void describe_direction(char *text, size_t room, const char *verb, int64_t bytes, int64_t calls, double time)
@@ -239,24 +259,6 @@ static void print_ways(FILE *out, const struct digest *d)
 		end_pieces(&p);
 	}
 	print_loaded(out, d);
-}
-
-/* Lines after the first stand below it. */
-static void print_words(FILE *out, const char *words)
-{
-	char shown[WORDS], *text = shown;
-	size_t used = LABEL + 2;
-	shown_copy(shown, sizeof shown, words);
-	for (size_t n; *text; text += n + (text[n] == ' ')) {
-		n = strcspn(text, " ");
-		if (used + n + 1 > WIDTH) {
-			fputc('\n', out);
-			label(out, "");
-			used = LABEL + 2;
-		}
-		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
-	}
-	fputc('\n', out);
 }
 
 /* What is neither a read nor a write, the longest first. */
