@@ -132,7 +132,7 @@ static void end_pieces(struct pieces *p)
 
 /* ---- lines ---- */
 
-/* Lines after the first stand below it. */
+/* Lines after the first stand below it. A number and its % stay together. */
 static void print_words(FILE *out, const char *words)
 {
 	char shown[WORDS], *text = shown;
@@ -140,6 +140,7 @@ static void print_words(FILE *out, const char *words)
 	shown_copy(shown, sizeof shown, words);
 	for (size_t n; *text; text += n + (text[n] == ' ')) {
 		n = strcspn(text, " ");
+		n += strncmp(text + n, " %", 2) ? 0 : 1 + strcspn(text + n + 1, " ");
 		if (used + n + 1 > WIDTH) {
 			fputc('\n', out);
 			label(out, "");

@@ -166,6 +166,7 @@ def test_it_fits_a_terminal(summary: Any, command: list[str]) -> None:
     s = summary(command)
     assert len(s.lines) <= LINES
     assert [line for line in s.lines if len(line) > WIDTH] == []
+    assert [line for line in s.lines if line.strip().startswith("%")] == []
 
 
 def read_json(observe: Observe, tmp_path: Path, command: list[str]) -> tuple[Observed, dict[str, Any]]:
