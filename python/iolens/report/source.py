@@ -64,6 +64,12 @@ class Source:
         return max(1, self.job["nprocs"] or 1, 1 + (known[0] if known and known[0] is not None else 0))
 
     @cached_property
+    def parallel(self) -> bool:
+        """Did ranks of MPI run?"""
+        known, ranks = self.ask("SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}")[0]
+        return bool(ranks) if known else (self.job["nprocs"] or 1) > 1
+
+    @cached_property
     def interfaces(self) -> list[str]:
         """Those with records, in the order of reports."""
         return [str(name) for (name,) in self.ask("SELECT DISTINCT interface FROM file_of WHERE log = {log}")]
@@ -103,10 +109,12 @@ class Source:
         note: str = "",
         metric: str = "",
         cap: int = CAP,
+        without_empty: bool = False,
     ) -> list[Table]:
         """A table of a SELECT with these columns by name, or none if it has no rows.
 
         In the statement ``{log}`` is the log's number and ``{limit}`` where rows may be cut before names are joined.
+        without_empty: columns without a value in any row are left out.
         """
         whole = sql.replace("{log}", str(self.log))
         listed = ", ".join(f'"{column.name}"' for column in columns)
@@ -114,6 +122,10 @@ class Source:
         rows = [list(row) for row in self.data.query(cut).fetchall()]
         if not rows:
             return []
+        if without_empty and len(rows) <= cap:
+            kept = [n for n in range(len(columns)) if any(row[n] is not None for row in rows)]
+            columns, rows = [columns[n] for n in kept], [[row[n] for n in kept] for row in rows]
+            listed = ", ".join(f'"{column.name}"' for column in columns)
         for place in [n for n, column in enumerate(columns) if column.name == "name" and self.final]:
             rows = [[*row[:place], self.final.get(row[place], row[place]), *row[place + 1 :]] for row in rows]
         everything = f"SELECT {listed} FROM ({whole.replace('{limit}', '')})"

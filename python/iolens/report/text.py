@@ -15,7 +15,6 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from iolens.report.document import (
-    QUIET,
     Bars,
     Block,
     Boxes,
@@ -186,7 +185,7 @@ class _Writer:
         lost = f" ({facts['Time lost']})" if "Time lost" in facts else ""
         self.line(f"{block.severity.upper()}  {clean(block.title)}{lost}", _COLOURS[block.severity])
         self.paragraph(block.message, "  ")
-        if block.severity in QUIET:
+        if block.quiet:
             return
         for text, snippet, _ in block.advice:
             self.paragraph(f"> {text}", "  ")
@@ -224,7 +223,7 @@ class _Writer:
     def section(self, section: Section) -> None:
         self.line()
         self.line(f"== {section.title} ".ljust(self.width, "="), "bold")
-        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.severity in QUIET]
+        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.quiet]
         for block in section.blocks:
             if len(quiet) < 2 or not any(block is one for one in quiet):
                 self.block(block)
@@ -243,7 +242,11 @@ def _write(document: Document, console: Console) -> None:
         writer.line(clean(job.title), "bold")
         writer.line(clean(job.subtitle))
         writer.line()
+        if job.ended:
+            writer.paragraph(job.ended, style=_VERDICTS["look"])
         writer.paragraph(job.headline, style=_VERDICTS[job.verdict])
+        if job.action:
+            writer.paragraph(f"Do this first: {job.action}")
         for section in job.sections:
             writer.section(section)
 

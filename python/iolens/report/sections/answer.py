@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from iolens.report.document import Block, Column, FindingBlock, Note, Section, Table
@@ -12,7 +13,7 @@ from iolens.rules.instead import computes_io, instead, is_more, is_most
 from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
-__all__ = ["answer", "headline"]
+__all__ = ["NOTHING", "answer", "first_action", "headline"]
 
 PROBLEM, SHORT = (SEVERITY[name].default for name in ("high", "seconds"))
 """The share of the run time from which I/O is a problem; seconds of I/O that are none."""
@@ -25,6 +26,12 @@ _ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
 
 EXPLAINED = 0.1
 """Of the time in I/O: what accounts for less does not explain it."""
+
+UNEVEN = 0.5
+"""An average rank with less than this part of the slowest one's share is worth a word."""
+
+SAME = 0.01
+"""Findings whose costs differ by less account for the same seconds."""
 
 
 def _amounts(row: dict[str, Any]) -> str:
@@ -47,9 +54,24 @@ def _why(findings: list[Any], spent: float | None) -> str:
     return text
 
 
+NOTHING = "No I/O was seen"
+"""The label where the log has no records of I/O."""
+
+
+def first_action(source: Source) -> tuple[str, str]:
+    """What to do first, and the id of the finding that says more: of the first cause; "" where there is none."""
+    for number, finding in enumerate(source.findings):
+        if finding.severity in ("high", "medium"):
+            text = finding.advice[0].text if finding.advice else ""
+            return text, f"{source.prefix}finding-{number}"
+    return "", ""
+
+
 def headline(source: Source) -> tuple[str, str]:
     """The verdict (problem, look, good, unknown) and one or two sentences with numbers."""
     if not source.interfaces:
+        if any(finding.severity == "good" for finding in source.findings):
+            return "good", "No file was read or written: I/O is not what makes this job slow."
         return (
             "unknown",
             "The log has no records of I/O: nothing can be said about what this job read and wrote.",
@@ -75,6 +97,7 @@ def headline(source: Source) -> tuple[str, str]:
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
+    took += _on_average(source, share)
     verdict, words = _judge(share, spent, row["run_time"])
     if verdict == "problem" and not why:
         why = " No rule explains it."
@@ -88,6 +111,15 @@ def headline(source: Source) -> tuple[str, str]:
     if unknown:
         return "unknown", f"{took}, but {not_known}.{why}{others}"
     return verdict, f"{took}: {words}.{why}{others}" + (f" But {not_known}." if not_known else "")
+
+
+def _on_average(source: Source, share: float) -> str:
+    """Where the slowest rank has much more than the others: the share is that of the slowest."""
+    for row in source.metric("run_split") if share >= LOOK else []:
+        mean = row["io_time"] / row["run_time"] if row["who"] == "average" else share
+        if mean < UNEVEN * share:
+            return f", in the slowest rank; {write(mean, 'percent')} in the average one"
+    return ""
 
 
 def _waited(source: Source, basis: str) -> float:
@@ -153,7 +185,8 @@ def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
     """What this share of the run time, and so many seconds, mean."""
     if share >= LOOK and spent < SHORT:
         short = run_time < SHORT_RUN
-        return "look", "a part worth a look, in a run too short to matter" if short else "a part worth a look"
+        words = f"a part worth a look, but the run lasted only {write(run_time, 'seconds')}: observe a longer one"
+        return "look", words if short else "a part worth a look"
     if share >= PROBLEM:
         return "problem", "it is a problem"
     return ("look", "worth a look") if share >= LOOK else ("good", "it is not what makes this job slow")
@@ -170,10 +203,16 @@ def _unit(name: str, unit: str, values: list[Any]) -> str:
     return "number" if known and plain else "text"
 
 
+def _costliest(units: Sequence[str]) -> Callable[[list[Any]], float]:
+    """Sorts rows by their largest time, most first; those without keep their order."""
+    places = [place for place, unit in enumerate(units) if unit == "seconds"]
+    return lambda row: -max((row[place] or 0 for place in places), default=0)
+
+
 def _evidence(source: Source, number: int, finding: Any) -> list[Table]:
     tables = []
     for place, evidence in enumerate(finding.evidence):
-        rows = [list(row) for row in evidence.rows]
+        rows = sorted((list(row) for row in evidence.rows), key=_costliest(evidence.units))
         columns = tuple(
             Column(name, name.replace("_", " "), _unit(name, unit, [row[n] for row in rows]))
             for n, (name, unit) in enumerate(zip(evidence.columns, evidence.units))
@@ -183,11 +222,21 @@ def _evidence(source: Source, number: int, finding: Any) -> list[Table]:
     return tables
 
 
-def _facts(finding: Any) -> list[tuple[str, str]]:
+def _same_as(finding: Any, before: Sequence[Any]) -> str:
+    """Two causes of equal cost are two names of the same seconds."""
+    lost = finding.time_lost
+    if not lost or finding.severity not in ("high", "medium"):
+        return ""
+    same = (f for f in before if f.time_lost and abs(f.time_lost - lost) <= SAME * lost)
+    first = next(same, None)
+    return f", the same seconds as “{first.title}”" if first else ""
+
+
+def _facts(finding: Any, before: Sequence[Any]) -> list[tuple[str, str]]:
     facts = []
     if finding.time_lost is not None:
         share = f" = {write(finding.share, 'percent')} of the run time" if finding.share is not None else ""
-        facts.append(("Time lost", write(finding.time_lost, "seconds") + share))
+        facts.append(("Time lost", write(finding.time_lost, "seconds") + share + _same_as(finding, before)))
     if finding.gain:
         low, high = (write(v, "seconds") for v in finding.gain)
         facts.append(("Could save", low if low == high else f"{low} to {high}"))
@@ -199,8 +248,8 @@ def _facts(finding: Any) -> list[tuple[str, str]]:
     return facts
 
 
-def answer(source: Source) -> Section:
-    """The findings, most severe first."""
+def answer(source: Source, *, ended: bool = False) -> Section:
+    """The findings, most severe first. ended: the job did not end by itself, which is no detail then."""
     blocks: list[Block] = []
     for number, finding in enumerate(source.findings):
         blocks.append(
@@ -209,10 +258,11 @@ def answer(source: Source) -> Section:
                 severity=finding.severity,
                 title=finding.title,
                 message=" ".join(filter(None, (finding.message, opened_by(finding)))),
-                facts=_facts(finding),
+                facts=_facts(finding, source.findings[:number]),
                 advice=[(a.text, a.snippet or "", a.language or "") for a in finding.advice],
                 evidence=_evidence(source, number, finding),
                 references=list(finding.references),
+                quiet=finding.severity in ("good", "info") and not (ended and finding.rule == "ended_early"),
             )
         )
     overlapping = overlap(source.findings)

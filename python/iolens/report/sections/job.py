@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from iolens.report.document import Block, Column, Facts, Note, Section
 from iolens.report.source import Source, stamp
 
-__all__ = ["job", "title"]
-
-
-def title(source: Source) -> str:
-    """What the job is called: its program, or what its interpreter runs."""
-    words = str(source.job["exe"] or "").split()
-    if not words:
-        return Path(str(source.job["path"])).name
-    name = _base(words[0])
-    if name.isdigit():
-        return "Anonymized program"
-    return (_INTERPRETER.fullmatch(name) and _script(words[1:])) or name
-
-
-_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|julia|Rscript|bash|sh|dash|zsh|tclsh|lua)[0-9.]*")
-
-
-def _base(path: str) -> str:
-    return path.rstrip("/").rsplit("/", 1)[-1]
-
-
-def _script(words: list[str]) -> str:
-    """What stands behind an interpreter's options; "" for -c, a number (anonymized), or nothing."""
-    for number, word in enumerate(words):
-        if word == "-m":
-            return next(iter(words[number + 1 :]), "")
-        if word == "-c":
-            return ""
-        if not word.startswith("-"):
-            return "" if word.isdigit() else _base(word)
-    return ""
+__all__ = ["job"]
 
 
 def _metadata(source: Source, key: str) -> str | None:
@@ -109,7 +78,7 @@ def job(source: Source) -> Section:
     )
     blocks += source.table(
         "metadata",
-        "Metadata",
+        "Notes in the log",
         (Column("key", "Key"), Column("value", "Value")),
         "SELECT key, value FROM metadata WHERE log = {log}",
     )

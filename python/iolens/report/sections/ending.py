@@ -1,0 +1,137 @@
+"""Which program a job is called by, and how that one ended, where it did not end by itself."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+from iolens.report.source import Source, stamp
+from iolens.report.units import counted, write
+
+__all__ = ["command", "ending", "title"]
+
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|julia|Rscript|bash|sh|dash|zsh|tclsh|lua)[0-9.]*")
+_SHELL = re.compile(r"(bash|sh|dash|zsh)")
+_STARTER = re.compile(
+    r"(timeout|env|nice|ionice|nohup|setsid|stdbuf|time|taskset|numactl|chrt|unbuffer|catchsegv|strace|ltrace|perf)"
+)
+"""Programs that start another one, which is meant."""
+
+_ALIVE = ("running", "unknown", "torn")
+"""How a process ended that was seen alive last."""
+
+
+def _base(path: str) -> str:
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _script(words: list[str]) -> str:
+    """What stands behind an interpreter's options; "" for -c, a number (anonymized), or nothing."""
+    for number, word in enumerate(words):
+        if word == "-m":
+            return next(iter(words[number + 1 :]), "")
+        if word == "-c":
+            return ""
+        if not word.startswith("-"):
+            return "" if word.isdigit() else _base(word)
+    return ""
+
+
+def _called(words: list[str]) -> str:
+    """A program's name, or that of what its interpreter runs."""
+    name = _base(words[0])
+    return (_INTERPRETER.fullmatch(name) and _script(words[1:])) or name
+
+
+def _starts_another(words: list[str]) -> bool:
+    """A starter, or a shim: a script of the program's name that looks for the program."""
+    return bool(_STARTER.fullmatch(_base(words[0]))) or any("/shims/" in word for word in words[:3])
+
+
+def _processes(source: Source) -> list[dict[str, Any]]:
+    """Program images as they started. A shell that starts the others has no I/O to speak of."""
+    return source.data.rows(
+        'SELECT rank, pid, exe, command, ended, signal, "start", "end", io_time, mpi FROM process '
+        f"WHERE log = {source.log} AND ended <> 'missing' ORDER BY \"start\", rank, pid"
+    )
+
+
+def _meant(source: Source) -> dict[str, Any] | None:
+    """The first process of the program that did most of the I/O, or ran longest, behind a starter."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in _processes(source):
+        words = str(row["command"] or row["exe"] or "").split()
+        if words and not _starts_another(words) and not _SHELL.fullmatch(_base(words[0])):
+            groups.setdefault(_called(words), []).append(row)
+    if not groups:
+        return None
+
+    def weight(rows: list[dict[str, Any]]) -> tuple[float, float]:
+        ends = (row["end"] if row["end"] >= row["start"] else source.span for row in rows)
+        return sum(row["io_time"] or 0 for row in rows), max(end - row["start"] for end, row in zip(ends, rows))
+
+    return max(groups.values(), key=weight)[0]
+
+
+def command(source: Source) -> str:
+    """The command line, "" if the log has none or hides it."""
+    text = str(source.job["exe"] or "")
+    return "" if text.split(" ")[0].isdigit() else text
+
+
+def title(source: Source) -> str:
+    """What the job is called: its program, or what its interpreter runs; not what only starts that."""
+    words = str(source.job["exe"] or "").split()
+    if not words:
+        return Path(str(source.job["path"])).name
+    if _base(words[0]).isdigit():
+        return "Anonymized program"
+    if _starts_another(words):
+        meant = _meant(source)
+        if meant:
+            name = _called(str(meant["command"] or meant["exe"]).split())
+            starter = _base(words[0])
+            return f"{name} (started by {starter})" if _STARTER.fullmatch(starter) and starter != "env" else name
+    return _called(words)
+
+
+def _signal(number: int) -> str:
+    words = signal.strsignal(number) if 0 < number < signal.NSIG else None
+    return f"signal {number}" + (f" ({words.lower()})" if words else "")
+
+
+def _until(source: Source) -> str:
+    """The last moment that the log knows of."""
+    start = source.job["start"]
+    moment = stamp(start + source.span) if start else None
+    return f"numbers until {moment}" if moment else "numbers until then"
+
+
+def ending(source: Source) -> str:
+    """A sentence, "" for a job that ended by itself. Of a job's helpers, those that it ends itself are no news."""
+    rows = _processes(source)
+    ranks = [row for row in rows if row["mpi"] and row["rank"] >= 0]
+    killed = [row for row in ranks if row["signal"]]
+    after = f"after {write(source.span, 'seconds')}: numbers until then."
+    if killed:
+        which = f"{counted(len(killed), 'rank')} of {len(ranks):,}" if len(ranks) > 1 else "The program"
+        return f"{which} ended by {_signal(killed[0]['signal'])} {after}"
+    if any(row["ended"] == "abort" for row in ranks):
+        return f"The program ended by MPI_Abort {after}"
+    if ranks or not rows:
+        alive = [row for row in ranks if row["ended"] in _ALIVE]
+        of = f" of {len(ranks):,}"
+        return f"{counted(len(alive), 'rank')}{of} did not end by itself: {_until(source)}." if alive else ""
+    first = [row for row in rows if row["pid"] == rows[0]["pid"]][-1]  # it may have become another program
+    words = str(source.job["exe"] or "").split()
+    main = (_meant(source) if words and _starts_another(words) else None) or first
+    for row in (first, main):
+        if row["signal"]:
+            return f"Ended by {_signal(row['signal'])} {after}"
+    if first["ended"] == "running":
+        return f"Still running when the log was made: {_until(source)}."
+    if first["ended"] in _ALIVE:
+        return f"Recovered: the program was killed; {_until(source)}."
+    return ""
