@@ -61,13 +61,24 @@ def _bytes(value: float) -> str:
 def _seconds(value: float) -> str:
     if value == 0:
         return "0 s"
+    if abs(value) < 9.995e-7:
+        return f"{general(value * 1e9, 3)} ns"
     if abs(value) < 0.0009995:
-        return f"{general(value * 1e6, 3) if abs(value) < 1e-6 else format(value * 1e6, '.0f')} us"
+        return f"{value * 1e6:.0f} us"
     if abs(value) < 0.9995:
         return f"{value * 1e3:.3g} ms"
     if abs(value) < 99.95:
         return f"{value:.3g} s"
-    return f"{value:,.0f} s"
+    if abs(value) < 599.5:
+        return f"{value:,.0f} s"
+    sign, left = ("-" if value < 0 else ""), round(abs(value))
+    if left < 3600:
+        return f"{sign}{left // 60} min {left % 60} s"
+    minutes = (left + 30) // 60
+    if minutes < 48 * 60:
+        return f"{sign}{minutes // 60} h {minutes % 60} min"
+    hours = (left + 1800) // 3600
+    return f"{sign}{hours // 24:,} d {hours % 24} h" if hours < 720 else f"{sign}{(hours + 12) // 24:,} days"
 
 
 def _percent(value: float) -> str:

@@ -48,10 +48,17 @@ function bytesText(value) {
 function secondsText(value) {
   const size = Math.abs(value);
   if (size === 0) return "0 s";
-  if (size < 1e-6) return `${general(value * 1e6, 3)} us`;
+  if (size < 9.995e-7) return `${general(value * 1e9, 3)} ns`;
   if (size < 0.0009995) return `${fixed(value * 1e6, 0)} us`;
   if (size < 0.9995) return `${general(value * 1e3, 3)} ms`;
-  return size < 99.95 ? `${general(value, 3)} s` : `${grouped(value)} s`;
+  if (size < 599.5) return size < 99.95 ? `${general(value, 3)} s` : `${grouped(value)} s`;
+  const sign = value < 0 ? "-" : "";
+  const left = Number(fixed(size, 0));
+  if (left < 3600) return `${sign}${Math.floor(left / 60)} min ${left % 60} s`;
+  const minutes = Math.floor((left + 30) / 60);
+  if (minutes < 48 * 60) return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.floor((left + 1800) / 3600);
+  return hours < 720 ? `${sign}${grouped(Math.floor(hours / 24))} d ${hours % 24} h` : `${sign}${grouped(Math.floor((hours + 12) / 24))} days`;
 }
 
 function percentText(value) {

@@ -25,8 +25,9 @@ def _bars(source: Source) -> list[Block]:
             "seconds",
             stacked=True,
             whole=source.job["run_time"],
-            note="Per cent: of the run time. Calls of threads that overlap are added. Interfaces overlap: POSIX does "
-            "what MPI-IO asks for, which does what HDF5 asks for.",
+            note="Per cent: of the run time. Overlapping calls count twice. Interfaces overlap: POSIX does what MPI-IO "
+            "asks for, which does what HDF5 asks for. Calls on no open file (unlink, rename, stat) are part of the "
+            "verdict's time and not of these sums.",
             metric="io_cost",
         )
     ]
@@ -45,7 +46,7 @@ def _screening(source: Source) -> list[Block]:
             [
                 ("Bytes read more than once", again.get("value"), "bytes"),
                 ("Part of I/O time that is metadata", ratio.get("value"), "percent"),
-                ("Metadata per process", ratio.get("per_rank"), "seconds"),
+                ("Time in metadata per process", ratio.get("per_rank"), "seconds"),
                 ("Small writes to shared files, not collective", small.get("value"), "count"),
             ],
         )
@@ -61,13 +62,13 @@ def cost(source: Source) -> Section:
             Column("name", "Interface"),
             Column("bytes", "Bytes", "bytes"),
             Column("time_by_slowest", "Time by slowest rank", "seconds"),
-            Column("by_slowest", "Rate by slowest", "rate"),
-            Column("by_cumul", "by cumulative time", "rate"),
-            Column("by_open", "from open to close", "rate"),
-            Column("by_open_lastio", "from open to last access", "rate"),
+            Column("by_slowest", "Rate by slowest rank", "rate"),
+            Column("by_cumul", "Rate by cumulative time", "rate"),
+            Column("by_open", "Rate from first open to last close", "rate"),
+            Column("by_open_lastio", "Rate from first open to last access", "rate"),
             Column("slowest_rank", "Slowest rank in own files", "number"),
-            Column("slowest_rank_io_time", "its time", "seconds"),
-            Column("slowest_rank_meta_time", "of it metadata", "seconds"),
+            Column("slowest_rank_io_time", "Slowest rank's time", "seconds"),
+            Column("slowest_rank_meta_time", "of which metadata", "seconds"),
             Column("shared_by_slowest", "Time in shared files", "seconds"),
         ),
         f"""SELECT *, {INTERFACE_SQL} AS name,

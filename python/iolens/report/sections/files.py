@@ -43,9 +43,9 @@ def _all(source: Source) -> list[Table]:
                 "seconds",
                 "reading, writing and metadata, added over processes",
             ),
-            Column("read_time", "reading", "seconds"),
-            Column("write_time", "writing", "seconds"),
-            Column("meta_time", "metadata", "seconds"),
+            Column("read_time", "Time reading", "seconds"),
+            Column("write_time", "Time writing", "seconds"),
+            Column("meta_time", "Time in metadata", "seconds"),
             Column("opens", "Opens", "count"),
             Column("reads", "Reads", "count"),
             Column("writes", "Writes", "count"),
@@ -212,6 +212,7 @@ def _categories(source: Source) -> list[Block]:
                 unit,
                 note="POSIX and STDIO; the eight with most bytes.",
                 metric="path_categories",
+                axis="files" if unit == "count" else "",
             )
         )
     return blocks
@@ -227,11 +228,11 @@ def _shared(source: Source) -> list[Block]:
                 Column("interface", "Interface"),
                 Column("ranks", "Processes", "count"),
                 Column("fastest_rank", "Fastest: rank", "number"),
-                Column("fastest_time", "time", "seconds"),
-                Column("fastest_bytes", "bytes", "bytes"),
+                Column("fastest_time", "Fastest: time", "seconds"),
+                Column("fastest_bytes", "Fastest: bytes", "bytes"),
                 Column("slowest_rank", "Slowest: rank", "number"),
-                Column("slowest_time", "time", "seconds"),
-                Column("slowest_bytes", "bytes", "bytes"),
+                Column("slowest_time", "Slowest: time", "seconds"),
+                Column("slowest_bytes", "Slowest: bytes", "bytes"),
                 Column("sd_time", "σ of time", "seconds"),
                 Column("sd_bytes", "σ of bytes", "bytes"),
             ),
@@ -249,14 +250,14 @@ def _shared(source: Source) -> list[Block]:
                 Column("ranks", "Processes", "count"),
                 Column("mean_time", "Average time", "seconds"),
                 Column("slowest_rank", "Slowest rank", "number"),
-                Column("slowest_time", "its time", "seconds"),
+                Column("slowest_time", "Slowest rank's time", "seconds"),
                 Column(
                     "time_imbalance",
-                    "Slowest to fastest",
+                    "Slowest to fastest (time)",
                     "percent",
                     "(slowest - fastest) / slowest, of time",
                 ),
-                Column("bytes_imbalance", "the same of bytes", "percent"),
+                Column("bytes_imbalance", "Slowest to fastest (bytes)", "percent"),
                 Column("time_lost", "Lost if all wait", "seconds"),
             ),
             f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.imbalance WHERE log = {{log}} "
@@ -333,8 +334,9 @@ def _layers(source: Source) -> list[Block]:
                 Column("outside_posix", "MPI-IO time not in POSIX", "percent"),
             ),
             "SELECT * FROM metric.layers WHERE log = {log} ORDER BY mpiio_time DESC NULLS LAST, name",
-            note="What each layer asked of the next: bytes that grow on the way down are read or written in vain.",
+            note="If a lower layer moves more bytes, the extra is wasted.",
             metric="layers",
+            without_empty=True,
         )
     ]
 

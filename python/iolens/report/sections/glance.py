@@ -51,7 +51,7 @@ def _who(source: Source, row: dict[str, Any]) -> str:
 _BASES = {
     "process": "Measured in each rank: calls of its threads that overlap count once.",
     "timeline": "In I/O while at least one process was.",
-    "records": "From the counters of files: calls of threads that overlap are added.",
+    "records": "Estimated from per-file totals; overlapping calls count twice.",
 }
 
 
@@ -65,11 +65,11 @@ def _split(source: Source) -> list[Block]:
     if source.job["nprocs"] == 1 and rows[0]["basis"] != "records":
         note = "Measured: calls of threads that overlap count once."
     if len(rows) > 1 and rows[0]["basis"] == "records":
-        note += " The slowest rank is an estimate: of each shared file the slowest rank's time, added up."
+        note += " The slowest rank is an upper bound: the slowest rank of each shared file, added."
     if any(row["communication"] is not None for row in rows):
         note += " Communication with waiting before collective calls, where that was measured."
     elif rows[0]["who"] != "job":
-        note += " Communication was not recorded: it is in the first part."
+        note += " MPI communication is part of the grey bar." if source.parallel else ""
     return [
         Bars(
             f"{source.prefix}split",
@@ -135,11 +135,11 @@ def _strip(source: Source) -> list[Block]:
     if not lanes:
         return []
     lanes += _metadata(source, width, len(lanes[0].values))
-    note = f"Stretches of {write(width, 'seconds')}, all processes; more is stronger, each row by itself."
+    note = f"Intervals of {write(width, 'seconds')}, all processes. Darker = more; each row has its own scale."
     return [
         Strip(
             f"{source.prefix}strip",
-            "When",
+            "When data moved",
             [lane for lane in lanes if any(lane.values)],
             width,
             source.span,

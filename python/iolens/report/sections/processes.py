@@ -13,7 +13,7 @@ __all__ = ["processes"]
 TREE_CAP = 500
 
 _TREE = (
-    Column("command", "Process"),
+    Column("command", "Command"),
     Column("rank", "Rank", "number"),
     Column("pid", "PID", "number"),
     Column("start", "Start", "seconds"),
@@ -27,7 +27,7 @@ _TREE = (
 
 def _ended(row: dict[str, Any]) -> str:
     if row["signal"]:
-        return f"signal {row['signal']}"
+        return f"killed by signal {row['signal']}"
     if row["ended"] == "exit" and row["exit_code"]:
         return f"exit {row['exit_code']}"
     return str(row["ended"] or "")
@@ -45,6 +45,8 @@ def _tree(source: Source) -> list[Block]:
     cells = []
     for row in rows:
         shown = {**row, "ended": _ended(row), "rank": row["rank"] if row["rank"] >= 0 else None}
+        if (shown["end"] or 0) < shown["start"]:  # killed: the log has no end
+            shown["end"] = None
         shown["command"] = row["command"] or row["exe"] or f"process {row['pid']}"
         cells.append([shown[column.name] for column in columns])
     listed = ", ".join(f'"{column.name}"' for column in columns)
@@ -116,10 +118,10 @@ def processes(source: Source) -> Section:
         "Time in I/O by rank, overlapping calls counted once",
         (
             Column("rank", "Rank", "number"),
-            Column("busy", "Busy", "seconds"),
-            Column("share", "of the run time", "percent"),
+            Column("busy", "Time in I/O", "seconds"),
+            Column("share", "Part of the run time", "percent"),
             Column("time", "Calls added up", "seconds"),
-            Column("overlap", "Overlap", "factor"),
+            Column("overlap", "Calls at once, on average", "factor"),
         ),
         "SELECT u.*, busy / run_time AS share FROM metric.timeline_union AS u JOIN job USING (log) "
         "WHERE log = {log} ORDER BY busy DESC, rank",

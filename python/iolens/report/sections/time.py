@@ -11,7 +11,7 @@ from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spa
 from iolens.report.pyramid import EXACT, Trace, levels, per_row
 from iolens.report.sections.traced import offsets
 from iolens.report.source import INTERFACE_TITLES, Source
-from iolens.report.units import counted, write
+from iolens.report.units import counted, number_of, write
 
 __all__ = ["time"]
 
@@ -38,6 +38,22 @@ def _row_names(source: Source, group: int) -> list[str]:
     return [f"{first}–{min(first + group, source.ranks) - 1}" for first in range(0, source.ranks, group)]
 
 
+def _row_titles(source: Source, group: int) -> list[str]:
+    """As tooltips name the rows: "process 2 (python3 loader.py, pid 20306)"."""
+    word = "rank" if source.parallel else "process"
+    if group > 1:
+        return [f"{number_of(group, word)} {name}" for name in _row_names(source, group)]
+    known = {
+        rank: f" ({command[:60]}, pid {pid})"
+        for rank, command, pid in source.ask(
+            "SELECT rank, any_value(coalesce(nullif(command, ''), exe) ORDER BY start, exe), min(pid) FROM process "
+            "WHERE log = {log} AND rank >= 0 GROUP BY rank"
+        )
+        if command
+    }
+    return [f"{word} {rank}{known.get(rank, '')}" for rank in range(source.ranks)]
+
+
 def _heats(source: Source) -> Iterator[Block]:
     rows = source.ask(
         'SELECT interface, any_value(source), max("end" - start), max(bin) FROM metric.heat '
@@ -61,7 +77,7 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
         SELECT rank, sum(bytes_read + bytes_written) AS bytes FROM metric.heat
         WHERE log = {{log}} AND interface = '{interface}' GROUP BY rank ORDER BY bytes DESC, rank LIMIT 1
     """)
-    note = f"{counted(bins, 'stretch')} of {write(width, 'seconds')}"
+    note = f"{counted(bins, 'interval')} of {write(width, 'seconds')}"
     note += ", from the trace." if origin == "dxt" else "."
     if group > 1:
         note += f" {counted(group, 'rank')} in a row."
@@ -119,7 +135,7 @@ def _timelines(source: Source) -> Iterator[Block]:
         group = per_row(source.ranks)
         made = levels(source.data, trace, source.ranks, lambda ids: _names(source, ids))
         note = (
-            f"{counted(trace.accesses, 'stretch')} of I/O."
+            f"{counted(trace.accesses, 'interval')} of I/O."
             if name == "processes"
             else f"{counted(trace.accesses, 'access')}."
         )
@@ -127,11 +143,11 @@ def _timelines(source: Source) -> Iterator[Block]:
             note += f" {counted(group, 'rank')} in a row."
         if trace.shared:
             finest = trace.end / made.levels[-1][0]
-            note += f" Areas are shares of time, down to stretches of {write(finest, 'seconds')}."
+            note += f" Areas are parts of the time, in intervals of {write(finest, 'seconds')} or more."
         elif not made.complete:
             finest = trace.end / made.levels[-1][0]
             note += (
-                f" More than {EXACT:,}: drawn as shares of time, down to stretches of {write(finest, 'seconds')}; "
+                f" More than {EXACT:,}: drawn as parts of the time, in intervals of {write(finest, 'seconds')} or more; "
                 f"the {len(made.accesses):,} longest are drawn one by one. iolens trace lists all."
             )
         yield Timeline(
@@ -144,6 +160,7 @@ def _timelines(source: Source) -> Iterator[Block]:
             files=made.files,
             complete=made.complete,
             note=note,
+            titles=_row_titles(source, group),
         )
 
 
@@ -191,7 +208,7 @@ def _named(source: Source) -> Iterator[Block]:
             Column("count", "Times", "count"),
             Column("time", "Time, longest process", "seconds"),
             Column("io_time", "Time in I/O, all processes", "seconds"),
-            Column("share", "Share of I/O time", "percent"),
+            Column("share", "Part of time in I/O", "percent"),
             Column("reads", "Reads", "count"),
             Column("writes", "Writes", "count"),
             Column("bytes_read", "Read", "bytes"),
