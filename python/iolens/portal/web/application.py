@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -44,8 +44,10 @@ __all__ = ["Portal"]
 STATEMENTS = 4
 """Of viewers' own that run at once."""
 
-DETAILS = 64
-"""Jobs whose details are kept."""
+PARTS = 128
+"""Parts of jobs' pages that are kept: an answer and details of each."""
+
+Kept = TypeVar("Kept")
 
 
 _VALUE = (400, "That does not work", "A value in the address cannot be asked for.")
@@ -93,7 +95,7 @@ class Portal:
             self.sign_in = SignInPages(self, Provider(site.oidc, site.origin))
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
-        self._details: Cache[tuple[datetime, int], str] = Cache()
+        self._parts: Cache[tuple[datetime, int, str], Any] = Cache()
         self._answering: set[PageRequest] = set()
 
     @cached_property
@@ -126,9 +128,10 @@ class Portal:
             with self._busy_lock:
                 self._busy.discard(name)
 
-    def kept_details(self, snapshot: PortalSnapshot, log: int, make: Callable[[], str]) -> str:
-        """The details of a job that the user may see, made once for a snapshot."""
-        return self._details.get((snapshot.made, log), make, DETAILS)
+    def kept(self, snapshot: PortalSnapshot, log: int, part: str, make: Callable[[], Kept]) -> Kept:
+        """A part of the page of a job that the user may see, made once for a snapshot."""
+        made: Kept = self._parts.get((snapshot.made, log, part), make, PARTS)
+        return made
 
     # ---- one door ----
 
