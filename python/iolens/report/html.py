@@ -196,7 +196,9 @@ def _data(document: Document) -> str:
 
 
 def _remark(note: str, metric: str = "") -> str:
-    why = f' <span class="why">Definition: <code>iolens explain {_text(metric)}</code></span>' if metric else ""
+    why = (
+        f' <span class="why">Definition: <code>iolens explain {_text(metric)}</code></span>' if metric else ""
+    )
     return f'<p class="remark">{_text(note)}{why}</p>' if note or why else ""
 
 
@@ -440,7 +442,9 @@ def verdict_html(job: Job) -> str:
     label = "Ended early" if early else job.label or _VERDICTS[job.verdict]
     ended = f'<p class="ended">{_text(job.ended)}</p>' if job.ended else ""
     link = f' <a href="#{job.action_at}">Why, and how</a>' if job.action_at else ""
-    action = f'<p class="action-line"><b>Do this first:</b> {_text(job.action)}{link}</p>' if job.action else ""
+    action = (
+        f'<p class="action-line"><b>Do this first:</b> {_text(job.action)}{link}</p>' if job.action else ""
+    )
     return (
         f'<div class="verdict {"look" if early else job.verdict}">{ended}<strong>{_text(label)}</strong>'
         f"{_text(job.headline)}{action}</div>"

@@ -66,7 +66,9 @@ class Source:
     @cached_property
     def parallel(self) -> bool:
         """Did ranks of MPI run?"""
-        known, ranks = self.ask("SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}")[0]
+        known, ranks = self.ask(
+            "SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}"
+        )[0]
         return bool(ranks) if known else (self.job["nprocs"] or 1) > 1
 
     @cached_property

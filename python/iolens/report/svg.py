@@ -316,9 +316,7 @@ def _picture(
     step = max(4.0, min(14.0, 260 / rows))
     left, right, bottom = _label_width(names), WIDTH - 14.0, _TOP + step * rows + 4
     parts = [_open(title, bottom + _AXIS - 10)]
-    parts += _axis(
-        _Frame(left, right, bottom, lambda t: t / end), axis_ticks(end, "seconds"), "seconds"
-    )
+    parts += _axis(_Frame(left, right, bottom, lambda t: t / end), axis_ticks(end, "seconds"), "seconds")
     every = max(1, math.ceil(12 / step))
     for row in range(0, rows, every):
         text = escape(_shorten(names[row], int((left - 10) / _CHAR)))

@@ -185,7 +185,9 @@ def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
     """What this share of the run time, and so many seconds, mean."""
     if share >= LOOK and spent < SHORT:
         short = run_time < SHORT_RUN
-        words = f"a part worth a look, but the run lasted only {write(run_time, 'seconds')}: observe a longer one"
+        words = (
+            f"a part worth a look, but the run lasted only {write(run_time, 'seconds')}: observe a longer one"
+        )
         return "look", words if short else "a part worth a look"
     if share >= PROBLEM:
         return "problem", "it is a problem"

@@ -70,7 +70,9 @@ def _meant(source: Source) -> dict[str, Any] | None:
 
     def weight(rows: list[dict[str, Any]]) -> tuple[float, float]:
         ends = (row["end"] if row["end"] >= row["start"] else source.span for row in rows)
-        return sum(row["io_time"] or 0 for row in rows), max(end - row["start"] for end, row in zip(ends, rows))
+        return sum(row["io_time"] or 0 for row in rows), max(
+            end - row["start"] for end, row in zip(ends, rows)
+        )
 
     return max(groups.values(), key=weight)[0]
 
@@ -93,7 +95,9 @@ def title(source: Source) -> str:
         if meant:
             name = _called(str(meant["command"] or meant["exe"]).split())
             starter = _base(words[0])
-            return f"{name} (started by {starter})" if _STARTER.fullmatch(starter) and starter != "env" else name
+            return (
+                f"{name} (started by {starter})" if _STARTER.fullmatch(starter) and starter != "env" else name
+            )
     return _called(words)
 
 

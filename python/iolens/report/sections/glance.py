@@ -135,7 +135,9 @@ def _strip(source: Source) -> list[Block]:
     if not lanes:
         return []
     lanes += _metadata(source, width, len(lanes[0].values))
-    note = f"Intervals of {write(width, 'seconds')}, all processes. Darker = more; each row has its own scale."
+    note = (
+        f"Intervals of {write(width, 'seconds')}, all processes. Darker = more; each row has its own scale."
+    )
     return [
         Strip(
             f"{source.prefix}strip",

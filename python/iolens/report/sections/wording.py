@@ -17,7 +17,9 @@ _TEXTS = ("title", "note", "text")
 
 
 def _processes(text: str) -> str:
-    return _RANK.sub(lambda found: ("P" if found[1] == "R" else "p") + "rocess" + ("es" if found[2] else ""), text)
+    return _RANK.sub(
+        lambda found: ("P" if found[1] == "R" else "p") + "rocess" + ("es" if found[2] else ""), text
+    )
 
 
 def _block(block: Any) -> Block:

@@ -83,7 +83,9 @@ def job_answer(view: View, log: int) -> JobAnswer:
     job = head(source)
     section = in_words(source)(answer(source, ended=bool(job.ended)))
     blocks = [
-        dataclasses.replace(block, links=(("Other jobs with this", link("/q/findings", rule=found[at].rule)),))
+        dataclasses.replace(
+            block, links=(("Other jobs with this", link("/q/findings", rule=found[at].rule)),)
+        )
         if isinstance(block, FindingBlock)
         else block
         for at, block in enumerate(section.blocks)
