@@ -514,8 +514,8 @@ def to_html(document: Document) -> str:
         f'href="data:,"><style>{rules}</style></head>'
         '<body><a class="skip" href="#main">To the report</a>'
         f'<div class="layout">{_contents(document)}<main id="main">{"".join(main)}'
-        f"<footer>iolens {_text(document.version)}. This file needs no network. Definitions: <code>iolens explain</code>. "
-        "All rows of all tables: <code>iolens report --csv DIR LOG</code>.</footer></main></div>"
+        f"<footer>iolens {_text(document.version)}. This file needs no network. Definitions: <code>iolens "
+        "explain</code>. All rows of all tables: <code>iolens report --csv DIR LOG</code>.</footer></main></div>"
         '<script type="application/octet-stream" '
         f'id="data">{_data(document)}</script><script>{script}</script></body></html>\n'
     )

@@ -69,8 +69,11 @@ def _seconds(value: float) -> str:
         return f"{value * 1e3:.3g} ms"
     if abs(value) < 99.95:
         return f"{value:.3g} s"
-    if abs(value) < 599.5:
-        return f"{value:,.0f} s"
+    return f"{value:,.0f} s" if abs(value) < 599.5 else _minutes(value)
+
+
+def _minutes(value: float) -> str:
+    """Seconds in the two largest units that people count them in."""
     sign, left = ("-" if value < 0 else ""), round(abs(value))
     if left < 3600:
         return f"{sign}{left // 60} min {left % 60} s"

@@ -70,9 +70,8 @@ def _meant(source: Source) -> dict[str, Any] | None:
 
     def weight(rows: list[dict[str, Any]]) -> tuple[float, float]:
         ends = (row["end"] if row["end"] >= row["start"] else source.span for row in rows)
-        return sum(row["io_time"] or 0 for row in rows), max(
-            end - row["start"] for end, row in zip(ends, rows)
-        )
+        lives = [end - row["start"] for end, row in zip(ends, rows)]
+        return sum(row["io_time"] or 0 for row in rows), max(lives)
 
     return max(groups.values(), key=weight)[0]
 
@@ -80,7 +79,7 @@ def _meant(source: Source) -> dict[str, Any] | None:
 def command(source: Source) -> str:
     """The command line, "" if the log has none or hides it."""
     text = str(source.job["exe"] or "")
-    return "" if text.split(" ")[0].isdigit() else text
+    return "" if text.partition(" ")[0].isdigit() else text
 
 
 def title(source: Source) -> str:
@@ -113,29 +112,38 @@ def _until(source: Source) -> str:
     return f"numbers until {moment}" if moment else "numbers until then"
 
 
-def ending(source: Source) -> str:
-    """A sentence, "" for a job that ended by itself. Of a job's helpers, those that it ends itself are no news."""
-    rows = _processes(source)
-    ranks = [row for row in rows if row["mpi"] and row["rank"] >= 0]
+def _of_ranks(source: Source, ranks: list[dict[str, Any]], after: str) -> str:
     killed = [row for row in ranks if row["signal"]]
-    after = f"after {write(source.span, 'seconds')}: numbers until then."
     if killed:
         which = f"{counted(len(killed), 'rank')} of {len(ranks):,}" if len(ranks) > 1 else "The program"
         return f"{which} ended by {_signal(killed[0]['signal'])} {after}"
     if any(row["ended"] == "abort" for row in ranks):
         return f"The program ended by MPI_Abort {after}"
-    if ranks or not rows:
-        alive = [row for row in ranks if row["ended"] in _ALIVE]
-        of = f" of {len(ranks):,}"
-        return f"{counted(len(alive), 'rank')}{of} did not end by itself: {_until(source)}." if alive else ""
+    alive = sum(row["ended"] in _ALIVE for row in ranks)
+    return (
+        f"{counted(alive, 'rank')} of {len(ranks):,} did not end by itself: {_until(source)}."
+        if alive
+        else ""
+    )
+
+
+def _of_processes(source: Source, rows: list[dict[str, Any]], after: str) -> str:
     first = [row for row in rows if row["pid"] == rows[0]["pid"]][-1]  # it may have become another program
     words = str(source.job["exe"] or "").split()
-    main = (_meant(source) if words and _starts_another(words) else None) or first
-    for row in (first, main):
+    meant = _meant(source) if words and _starts_another(words) else None
+    for row in filter(None, (first, meant)):
         if row["signal"]:
             return f"Ended by {_signal(row['signal'])} {after}"
     if first["ended"] == "running":
         return f"Still running when the log was made: {_until(source)}."
-    if first["ended"] in _ALIVE:
-        return f"Recovered: the program was killed; {_until(source)}."
-    return ""
+    return f"Recovered: the program was killed; {_until(source)}." if first["ended"] in _ALIVE else ""
+
+
+def ending(source: Source) -> str:
+    """A sentence, "" for a job that ended by itself. Of a job's helpers, those that it ends itself are no news."""
+    rows = _processes(source)
+    ranks = [row for row in rows if row["mpi"] and row["rank"] >= 0]
+    after = f"after {write(source.span, 'seconds')}: numbers until then."
+    if ranks:
+        return _of_ranks(source, ranks, after)
+    return _of_processes(source, rows, after) if rows else ""

@@ -24,8 +24,8 @@ def _boxes(source: Source) -> list[Block]:
                 for row in rows
             ],
             "seconds",
-            note="Of the ranks (or files) whose data lie there. Box: the middle half; line in it: the median; thin line: "
-            "least to most.",
+            note="Of the ranks (or files) whose data lie there. Box: the middle half; line in it: the median; thin "
+            "line: least to most.",
             metric="ost_occupancy",
         )
     ]

@@ -147,8 +147,8 @@ def _timelines(source: Source) -> Iterator[Block]:
         elif not made.complete:
             finest = trace.end / made.levels[-1][0]
             note += (
-                f" More than {EXACT:,}: drawn as parts of the time, in intervals of {write(finest, 'seconds')} or more; "
-                f"the {len(made.accesses):,} longest are drawn one by one. iolens trace lists all."
+                f" More than {EXACT:,}: drawn as parts of the time, in intervals of {write(finest, 'seconds')} or "
+                f"more; the {len(made.accesses):,} longest are drawn one by one. iolens trace lists all."
             )
         yield Timeline(
             id=f"{source.prefix}timeline-{name}",
