@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import STDOUT, Command, keep_private, save, to_json, warn
+from iolens.cli.command import STDOUT, Command, save, to_json, warn
 from iolens.error import PARTIAL, USAGE, IolensError
 from iolens.program import native
 from iolens.shown import say
@@ -146,7 +146,6 @@ def _report(  # noqa: PLR0913, PLR0917
     from iolens.rules import find
     from iolens.rules.text import counted
 
-    keep_private(logs)
     with Dataset(logs) as data:
         problems: list[str] = []
         document = build(data, find(data, directories=rules, problems=problems))
