@@ -74,13 +74,13 @@ def test_a_user_finds_a_job_and_what_it_did(browser: Browser, address: str) -> N
 def test_picked_runs_are_compared_and_sorted(browser: Browser, address: str) -> None:
     page = Visitor(browser, "alice").page
     page.goto(f"{address}/jobs")
-    page.click("th >> text=io time")
+    page.click("th >> text=Time in I/O")
     page.wait_for_url("**by=io_time**")
     assert page.inner_text("#jobs tbody tr:first-child td:nth-child(2)") == "105"
     for number in (0, 1):
         page.locator("input[name=log]").nth(number).check()
-    page.click("text=Compare picked")
-    page.wait_for_selector("h1 >> text=Runs beside each other")
+    page.click("text=Compare selected")
+    page.wait_for_selector("h1 >> text=Runs compared")
     assert page.locator("thead th").count() == 3
 
 
@@ -94,6 +94,7 @@ def test_an_administrator_sees_what_came_and_who_asked(browser: Browser, address
     page.click("form.sql button >> nth=0")
     page.wait_for_selector("#answer tbody tr")
     assert page.locator("#answer tbody tr").count() == 3
+    page.click("nav summary >> text=More")
     page.click("nav >> text=Audit")
     page.wait_for_selector("#audit")
     assert "count(*) AS jobs" in page.inner_text("#audit")

@@ -230,7 +230,7 @@ def _table(table: Table, within: str = "") -> str:
         else ""
     )
     return (
-        f'<figure class="table{half}" id="{table.id}"><figcaption><h3>{title}</h3>'
+        f'<figure class="{"evidence" if within else "table"}{half}" id="{table.id}"><figcaption><h3>{title}</h3>'
         f'<span class="status" role="status">{count}</span><span class="tools">{links}</span></figcaption>'
         f'<div class="scroll" tabindex="0" role="region" aria-label="{title}{within and f" ({_text(within)})"}">'
         f"<table><caption>{title}</caption>"

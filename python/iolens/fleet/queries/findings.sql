@@ -1,6 +1,5 @@
 -- title: What the rules find in the fleet
--- definition: one row per user, application and rule, as in notices. Seconds of several rules may be the same: do not
---   add them up.
+-- definition: one row per user, application and finding. Their times overlap: do not add them.
 -- parameter rule (): only this rule
 -- parameter severity (medium): the least severe that is listed: high, medium, low, info, good
 -- parameter rows (20): how many

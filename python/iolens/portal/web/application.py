@@ -30,9 +30,10 @@ from iolens.portal.data.cache import Cache
 from iolens.portal.data.snapshot import STOP_SECONDS, PortalSnapshot, Snapshots
 from iolens.portal.data.view import Gone, unreadable
 from iolens.portal.web import assets
+from iolens.portal.web.menu import menu
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.routes import ROUTES, Route
-from iolens.portal.web.widgets import cell, href, in_digits
+from iolens.portal.web.widgets import cell, head, href, in_digits, shown, verdict_of
 from iolens.report.units import counted, number_of
 from iolens.shown import say_traceback
 
@@ -109,7 +110,10 @@ class Portal:
         made.filters["cell"] = cell
         made.filters["counted"], made.filters["number_of"] = counted, number_of
         made.filters["digits"] = in_digits
-        made.globals.update(href=href, link=link, version=assets.version())
+        made.filters["head"] = head
+        made.globals.update(
+            href=href, link=link, shown=shown, verdict_of=verdict_of, menu=menu, version=assets.version()
+        )
         return made
 
     @contextlib.contextmanager
@@ -139,7 +143,7 @@ class Portal:
         """Who asks, if that one may. Raises HTTPException."""
         known = self.identity.known(request, route.api)
         if known is None:
-            refused = _refuse(401, "Who are you?", self._how_to_enter())
+            refused = _refuse(401, "You are not signed in", self._how_to_enter())
             if self.sign_in is not None and not route.api:
                 refused.headers = _way_in(request)
             raise refused
@@ -155,7 +159,7 @@ class Portal:
             )
         if self.sign_in is not None:
             return "Sign in first."
-        return "Use your site's own address of this portal: it identifies you."
+        return f"Sign in at {self.site.origin}: that address of your site identifies you."
 
     def _check_form(self, request: Request, known: Known, form: dict[str, str]) -> None:
         """Is a change asked for by a page of ours? Raises HTTPException."""
@@ -257,7 +261,7 @@ class Portal:
     def _login(self, request: Request) -> Response:
         session = self.identity.enter(request.query_params.get("token", ""))
         if session is None:
-            raise _refuse(401, "Who are you?", self._how_to_enter())
+            raise _refuse(401, "You are not signed in", self._how_to_enter())
         return self.welcome(session)
 
     def welcome(self, session: str, onward: str = "/") -> Response:

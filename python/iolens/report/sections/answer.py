@@ -13,7 +13,7 @@ from iolens.rules.instead import computes_io, instead, is_more, is_most
 from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
-__all__ = ["NOTHING", "answer", "first_action", "headline"]
+__all__ = ["NOTHING", "answer", "first_action", "headline", "judge"]
 
 PROBLEM, SHORT = (SEVERITY[name].default for name in ("high", "seconds"))
 """The share of the run time from which I/O is a problem; seconds of I/O that are none."""
@@ -98,7 +98,7 @@ def headline(source: Source) -> tuple[str, str]:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
     took += _on_average(source, share)
-    verdict, words = _judge(share, spent, row["run_time"])
+    verdict, words = judge(share, spent, row["run_time"])
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
@@ -181,7 +181,7 @@ def _is_settled(source: Source, spent: float, run_time: float) -> bool:
     return spent >= PROBLEM * run_time
 
 
-def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
+def judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
     """What this share of the run time, and so many seconds, mean."""
     if share >= LOOK and spent < SHORT:
         short = run_time < SHORT_RUN

@@ -70,6 +70,17 @@ def _sql(request: PageRequest, by: str) -> str:
 
 def page(request: PageRequest) -> Response:
     """/coverage"""
+    given = {name: request.text(name) for name in ("by", "since", "until", "cluster")}
+    if not request.snapshot.of_lake.files.get("accounting"):
+        return request.page(
+            "coverage.html",
+            by=_by(request),
+            groups=list(GROUPS),
+            given=given,
+            parts=[],
+            notes=[],
+            lacking=True,
+        )
     by, found = _found(request)
     rows = [_shares(row) for row in found.groups]
     shown = rows[-BARS:] if by in ("day", "week", "month") else rows[:BARS]
@@ -102,7 +113,6 @@ def page(request: PageRequest) -> Response:
         {**row, by: row["key"]}
         for row in [*rows, *([_shares({**found.total, "key": "all"})] if found.total else [])]
     ]
-    given = {name: request.text(name) for name in ("by", "since", "until", "cluster")}
     grid = Grid(
         "coverage",
         "Coverage",
@@ -123,7 +133,13 @@ def page(request: PageRequest) -> Response:
     )
     notes = [f"{change['day']}: {change['text']}" for change in found.changes]
     return request.page(
-        "coverage.html", by=by, groups=list(GROUPS), given=given, parts=[*charts, grid, lost], notes=notes
+        "coverage.html",
+        by=by,
+        groups=list(GROUPS),
+        given=given,
+        parts=[*charts, grid, lost],
+        notes=notes,
+        lacking=False,
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from iolens.fleet.saved_queries import queries, statement
+from iolens.fleet.saved_queries import Answer, queries, statement
 from iolens.portal.web.page_request import NotFound, PageRequest, link
-from iolens.portal.web.widgets import Chart, grid_of, to_csv
+from iolens.portal.web.widgets import ROWS, Chart, Grid, grid_of, to_csv
 from iolens.report.document import Bars, Series
 from iolens.report.units import write
 
@@ -19,6 +19,14 @@ CSV_ROWS = 100_000
 SCREENS = ("screen_redundant_reads", "screen_metadata", "screen_small_writes")
 
 # What a query of this name has as a chart: the column of names, those of values, and their colours.
+EMPTY = {
+    "projects": "There is no accounting yet, which says what projects were charged.",
+    "drift": "No application has become slower or faster. This takes at least ten runs of one.",
+    "findings": "No finding of this severity or a worse one.",
+    "storage_targets": "No log names the storage targets of its files, as those of Lustre do.",
+}
+"""Why a list is empty, where its values are not the reason."""
+
 CHARTS = {
     "top_users": ("user", "time_lost", "Time lost, by user", "seconds"),
     "top_applications": ("application", "time_lost", "Time lost, by application", "seconds"),
@@ -53,6 +61,12 @@ def _chart(name: str, rows: list[dict[str, object]]) -> list[Chart]:
     ]
 
 
+def _grid(answer: Answer, note: str = " ") -> Grid:
+    """The table of a list, with a word on why it is empty."""
+    found = grid_of(answer, note=note)
+    return replace(found, empty=EMPTY.get(answer.query.name, found.empty))
+
+
 def one(request: PageRequest) -> Response:
     """/q/NAME: parameters of the query are those of the address."""
     name = known_query(request.http.path_params["name"])
@@ -68,7 +82,7 @@ def one(request: PageRequest) -> Response:
         query=query,
         known=known,
         given={**known, **given},
-        parts=[*_chart(name, answer.dicts()), grid_of(answer, note=" ")],
+        parts=[*_chart(name, answer.dicts()), _grid(answer)],
     )
 
 
@@ -110,7 +124,7 @@ def screens(request: PageRequest) -> Response:
         "parts.html",
         title="Screens",
         intro="Jobs that read data again and again, spend their time in metadata, or write small pieces to shared "
-        "files: tables 3, 4 and 5 of the NERSC screening study. Each list takes other thresholds.",
+        "files, by thresholds that you can change in each list.",
         parts=parts,
         more=[(queries()[name].title, link(f"/q/{name}")) for name in SCREENS],
     )
@@ -123,19 +137,27 @@ def storage(request: PageRequest) -> Response:
     rows = targets.dicts()
     charts = _chart("file_systems", systems.dicts())
     if rows:
-        shown = sorted(rows, key=lambda row: -((row["bytes_read"] or 0) + (row["bytes_written"] or 0)))[:40]
-        names = [f"{row['mount'] or 'OST'} {row['ost']}" for row in shown]
+        rows.sort(key=lambda row: -((row["bytes_read"] or 0) + (row["bytes_written"] or 0)))
+        shown = rows[:40]
+        several = len({row["mount"] for row in rows}) > 1
+        names = [
+            f"{row['mount'] or ''} OST {row['ost']}".strip() if several else f"OST {row['ost']}"
+            for row in shown
+        ]
+        most = f" (the {len(shown)} of {len(rows):,} with most)" if len(shown) < len(rows) else ""
         series = [
             Series("read", "Read", [float(row["bytes_read"] or 0) for row in shown]),
             Series("write", "Written", [float(row["bytes_written"] or 0) for row in shown]),
         ]
         charts.append(
-            Chart.of(Bars("chart-targets", "Bytes by storage target", names, series, "bytes", stacked=True))
+            Chart.of(
+                Bars("chart-targets", f"Bytes by storage target{most}", names, series, "bytes", stacked=True)
+            )
         )
     return request.page(
         "parts.html",
         title="File systems and storage targets",
-        intro="What jobs moved, by the mount points and layouts that their logs tell of.",
-        parts=[*charts, grid_of(systems), grid_of(targets)],
+        intro="I/O of all jobs, by file system and by storage target.",
+        parts=[*charts, _grid(systems, ""), replace(_grid(targets, ""), rows=rows[:ROWS])],
         more=[("Directories", "/q/top_directories"), ("Files", "/q/top_files")],
     )
