@@ -105,25 +105,50 @@ def tell(outbox: Outbox, where: Site, *what: Occurrence, now: float = NOON) -> t
 
 def test_a_mail_has_job_finding_evidence_and_link(outbox: Outbox, mailbox: Mailbox, tmp_path: Path) -> None:
     evidence = Evidence("Files", ("name", "syncs"), ("", "count"), (("/scratch/alice/out", 8004),))
-    one = found(evidence=(evidence,), advice=("Call fsync once.",))
+    one = found(evidence=(evidence,), advice=("Call fsync once.",), code=("fsync(file);",))
     made, done = tell(outbox, mail_site(tmp_path, mailbox.port), one)
     assert (made, done.delivered, done.failed) == (1, 1, [])
     (mail,) = mailbox.taken
     assert mail["X-Taken-For"] == mail["To"] == "io@example.org"
     assert (
-        mail["Subject"] == "[Hopper] new I/O finding: Data is forced to storage again and again (alice, vasp)"
+        mail["Subject"] == "[Hopper] vasp, job 4711 of alice: about 38.2 s lost of 45.5 s, "
+        "Data is forced to storage again and again"
     )
     assert mail.get_content().replace("\r", "").splitlines() == [
+        "vasp, job 4711 of alice",
+        "512 processes, 2013-01-05 10:00 UTC, ran 45.5 s",
+        "https://jobs.example.org/alice/4711?rule=sync_storm",
+        "",
         "Data is forced to storage again and again  [sync_storm, high]",
-        "  alice, vasp, job 4711, 512 processes, 2013-01-05 10:00 UTC, ran 45.5 s",
         "  8,004 times data is forced to storage.",
         "  costs 38.2 s, 84 % of the run time.",
-        "  Files: name, syncs",
-        "    /scratch/alice/out  8,004",
         "  -> Call fsync once.",
-        "  https://jobs.example.org/alice/4711?rule=sync_storm",
-        "  log: /logs/2013/1/5/alice_vasp_id4711.darshan",
+        "       fsync(file);",
+        "  Files:",
+        "    name                syncs",
+        "    /scratch/alice/out  8,004",
     ]
+
+
+def test_a_mail_is_grouped_by_job_and_says_advice_once(
+    outbox: Outbox, mailbox: Mailbox, tmp_path: Path
+) -> None:
+    """Two findings that are the same seconds were two entries with the same text of advice."""
+    first = found(advice=("Call fsync once.",))
+    other = found(
+        rule="metadata_time", title="Metadata takes long", time_lost=38.1, advice=("Call fsync once.",)
+    )
+    elsewhere = found(user="bob", log=18, job_id=4712, time_lost=9.0)
+    tell(outbox, mail_site(tmp_path, mailbox.port), elsewhere, other, first)
+    (mail,) = mailbox.taken
+    assert mail["Subject"].startswith(
+        "[Hopper] vasp, job 4711 of alice: about 38.2 s lost of 45.5 s, 2 findings;"
+    )
+    assert mail["Subject"].endswith("and 1 other job")
+    text = mail.get_content().replace("\r", "")
+    assert text.count("job 4711") == 1 and text.count("Call fsync once.") == 1
+    assert "costs 38.1 s, 84 % of the run time, the same time as: Data is forced" in text
+    assert text.index("Metadata takes long") < text.index("vasp, job 4712 of bob")
 
 
 def test_a_finding_is_told_once_per_user_application_and_rule(
@@ -133,7 +158,7 @@ def test_a_finding_is_told_once_per_user_application_and_rule(
     first = [found(), found(log=18, job_id=4712, time_lost=99.0), found(user="bob")]
     assert tell(outbox, where, *first)[0] == 1
     (mail,) = mailbox.taken
-    assert "[Hopper] 2 new I/O findings" in mail["Subject"]
+    assert mail["Subject"].endswith("and 1 other job")
     assert (
         "job 4712" in mail.get_content() and "job 4711" in mail.get_content()
     )  # the worst of alice's, and bob's
@@ -194,7 +219,9 @@ def test_one_recipient_that_fails_holds_up_no_other(
     _, done = tell(outbox, mail_site(tmp_path, mailbox.port, more), found())
     assert done.delivered == 1 and done.failed == ["operators: the mail server says 550 5.1.1 no such user"]
     (said,) = hook.json
-    assert list(said) == ["text"] and said["text"].startswith("[Hopper] new I/O finding: Data is forced")
+    assert list(said) == ["text"] and said["text"].startswith(
+        "[Hopper] vasp, job 4711 of alice: about 38.2 s"
+    )
 
 
 def test_no_server_at_all(outbox: Outbox, tmp_path: Path) -> None:
