@@ -14,13 +14,22 @@ from iolens.metrics.views import TITLES
 from iolens.report.document import Column, Table
 from iolens.rules.final_names import final_names
 
-__all__ = ["INTERFACE_SQL", "INTERFACE_TITLES", "Source", "stamp"]
+__all__ = ["ALIKE", "INTERFACE_SQL", "INTERFACE_TITLES", "PATTERN_SQL", "Source", "stamp"]
 
 INTERFACE_TITLES = {**TITLES, **{m.key: m.title for m in TRACES if m.key and m.title}}
 """Libraries, interfaces and traces, in the order in which they are shown."""
 
 INTERFACE_SQL = "CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END"
 """An interface as tables write it, in SQL."""
+
+ALIKE = 20
+"""So many files of a directory whose names differ in digits alone are shown as one."""
+
+PATTERN_SQL = (
+    "regexp_extract(name, '^(.*/)?', 0) "  # the directory
+    "|| regexp_replace(regexp_extract(name, '[^/]*$', 0), '[0-9]+', '*', 'g')"
+)
+"""A name with * for each number of its last part, in SQL."""
 
 CAP = 2000
 """Rows of a table in the page; all of them are in what --csv writes."""

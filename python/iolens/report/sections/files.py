@@ -6,7 +6,7 @@ from typing import Any
 
 from iolens.metrics.views import LIBRARY_OF, TITLES
 from iolens.report.document import Bars, Block, Column, Section, Series, Table, Tile, Treemap
-from iolens.report.source import INTERFACE_SQL, Source
+from iolens.report.source import ALIKE, INTERFACE_SQL, PATTERN_SQL, Source
 from iolens.report.units import counted, write
 
 __all__ = ["files"]
@@ -67,6 +67,38 @@ def _all(source: Source) -> list[Table]:
         ) ORDER BY total_time DESC, name, id, interface
         """,
         cap=FILES_CAP,
+    )
+
+
+def _alike(source: Source) -> list[Table]:
+    """Files of a directory whose names differ in digits alone."""
+    return source.table(
+        "alike-files",
+        "Files alike",
+        (
+            Column("pattern", "Files", "path", "* stands for a number"),
+            Column("files", "Number", "count"),
+            Column("mean_size", "Average size", "bytes", "up to the highest offset read or written"),
+            _READ,
+            _WRITTEN,
+            Column("time", "Time, all processes", "seconds"),
+            Column("opens", "Opens", "count"),
+            Column("interface", "Interface"),
+        ),
+        f"""
+        SELECT pattern, {INTERFACE_SQL} AS interface, count(*) AS files, avg(size) AS mean_size,
+            sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+            sum(total_time) AS time, sum(opens)::BIGINT AS opens
+        FROM (
+            SELECT *, {PATTERN_SQL} AS pattern FROM (
+                SELECT f.*, coalesce(w.shown, n.name) AS name,
+                    nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
+                FROM file_of AS f JOIN name AS n ON n.log = f.log AND n.id = f.id
+                LEFT JOIN written_as AS w ON w.log = f.log AND w.id = f.id WHERE f.log = {{log}}
+            )
+        ) GROUP BY pattern, interface HAVING count(*) >= {ALIKE} ORDER BY time DESC, pattern, interface
+        """,
+        note="Files of a directory whose names differ in digits alone; each of them is in the next table.",
     )
 
 
@@ -344,6 +376,7 @@ def _layers(source: Source) -> list[Block]:
 def files(source: Source) -> Section:
     blocks: list[Block] = [
         *_treemap(source),
+        *_alike(source),
         *_all(source),
         *_sites(source),
         *_shared(source),

@@ -7,7 +7,7 @@ from typing import Any
 
 from iolens.metrics.views import LISTS
 from iolens.report.document import Bars, Block, Lane, Section, Series, Strip
-from iolens.report.source import Source
+from iolens.report.source import ALIKE, PATTERN_SQL, Source
 from iolens.report.units import counted, write
 
 __all__ = ["glance"]
@@ -151,11 +151,18 @@ def _strip(source: Source) -> list[Block]:
 
 
 def _costliest(source: Source) -> list[Block]:
-    rows = source.ask(
-        "SELECT coalesce(any_value(n.name), '<unnamed ' || id || '>'), sum(read_time), sum(write_time), "
-        "sum(meta_time), sum(total_time) FROM own_file AS f LEFT JOIN name AS n USING (log, id) "
-        f"WHERE log = {{log}} GROUP BY id HAVING sum(total_time) > 0 ORDER BY 5 DESC, 1, id LIMIT {COSTLIEST}"
-    )
+    rows = source.ask(f"""
+        WITH one AS (
+            SELECT coalesce(any_value(n.name), '<unnamed ' || id || '>') AS name, sum(read_time) AS read,
+                sum(write_time) AS write, sum(meta_time) AS meta, sum(total_time) AS total
+            FROM own_file AS f LEFT JOIN name AS n USING (log, id) WHERE log = {{log}} GROUP BY id
+        ), named AS (
+            SELECT *, {PATTERN_SQL} AS pattern, count(*) OVER (PARTITION BY {PATTERN_SQL}) AS alike FROM one
+        )
+        SELECT CASE WHEN alike >= {ALIKE} THEN pattern || ' (' || alike || ' files)' ELSE name END,
+            sum(read), sum(write), sum(meta), sum(total)
+        FROM named GROUP BY 1 HAVING sum(total) > 0 ORDER BY 5 DESC, 1 LIMIT {COSTLIEST}
+    """)
     total = source.ask("SELECT sum(total_time), count(DISTINCT id) FROM own_file WHERE log = {log}")[0]
     if not rows:
         return []
