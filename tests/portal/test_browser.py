@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from accessible import violations
 from iolens.portal.access.site import Site
 from iolens.portal.data.snapshot import Snapshots
 from iolens.portal.web.application import Portal
@@ -146,3 +147,54 @@ def test_dark_is_dark(browser: Browser, address: str) -> None:
         page.goto(f"{address}/jobs")
         colours[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert colours == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}
+
+
+def test_from_a_mail_to_the_remedy(browser: Browser, address: str, logs: dict[int, int]) -> None:
+    """The page of a job dropped every advice that has a condition: the worst findings had none."""
+    page = Visitor(browser, "alice", viewport={"width": 1280, "height": 900}).page
+    page.goto(f"{address}/job?id=105")
+    box = page.locator(".verdict")
+    assert box.count() == 1 and box.bounding_box()["y"] < 300
+    worst = page.locator("#findings .finding").first
+    assert worst.locator(".advice li").count() >= 1
+    assert page.locator(".verdict a").get_attribute("href") == f"#{worst.get_attribute('id')}"
+    assert worst.locator("dt >> text=Confidence").count() == 1
+    assert page.locator("#findings").bounding_box()["y"] < page.locator("#summary").bounding_box()["y"]
+
+
+def test_the_menu_has_four_groups_and_nothing_that_fails(browser: Browser, address: str) -> None:
+    page = Visitor(browser, "root").page
+    page.goto(f"{address}/jobs")
+    assert page.locator(".bar nav summary").all_inner_texts() == ["Jobs", "Problems", "Machine", "More"]
+    links = page.eval_on_selector_all(".bar nav a", "all => all.map((one) => one.getAttribute('href'))")
+    assert len(links) >= 12 and "/running" not in links, "no exporters are configured"
+    for link in links:
+        answer = page.goto(address + link)
+        assert answer is not None and answer.status == 200, link
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(
+    browser: Browser, address: str, logs: dict[int, int], scheme: str, width: int
+) -> None:
+    visitor = Visitor(browser, "root", color_scheme=scheme, viewport={"width": width, "height": 844})
+    wrong = {}
+    for path in (
+        *("/jobs", f"/job/{logs[105]}", "/q/findings", "/q/top_users", "/q/drift", "/storage", "/screens"),
+        *(
+            "/coverage",
+            "/running",
+            "/q",
+            "/sql",
+            "/ingest",
+            "/audit",
+            "/tokens",
+            "/application?name=sim&user=alice",
+        ),
+        *(f"/compare?log={logs[100]}&log={logs[105]}", "/job?id=999"),
+    ):
+        visitor.page.goto(address + path)
+        if found := violations(visitor.page):
+            wrong[path] = found
+    assert wrong == {}
