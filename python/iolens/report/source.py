@@ -26,10 +26,10 @@ ALIKE = 20
 """So many files of a directory whose names differ in digits alone are shown as one."""
 
 PATTERN_SQL = (
-    "regexp_extract(name, '^(.*/)?', 0) "  # the directory
-    "|| regexp_replace(regexp_extract(name, '[^/]*$', 0), '[0-9]+', '*', 'g')"
+    "CASE WHEN regexp_matches(name, '[A-Za-z][^/]*$') THEN regexp_extract(name, '^(.*/)?', 0) "
+    "|| regexp_replace(regexp_extract(name, '[^/]*$', 0), '[0-9]+', '*', 'g') ELSE name END"
 )
-"""A name with * for each number of its last part, in SQL."""
+"""A name with * for each number of its last part, in SQL; names that are numbers (anonymized) are no pattern."""
 
 CAP = 2000
 """Rows of a table in the page; all of them are in what --csv writes."""

@@ -98,4 +98,4 @@ def overlap(found: Iterable[Finding]) -> str:
     costly = [f for f in found if f.severity in ("high", "medium") and f.time_lost]
     if len(costly) < 2:
         return ""
-    return f"{len(costly)} findings may account for the same seconds: what they cost and can save does not add up."
+    return f"{len(costly)} findings overlap: do not add their seconds."

@@ -51,11 +51,11 @@ PARTS = 128
 Kept = TypeVar("Kept")
 
 
-_VALUE = (400, "That does not work", "A value in the address cannot be asked for.")
+_VALUE = (400, "This cannot be shown", "A value in the address cannot be asked for.")
 _ERRORS: dict[type[Exception], tuple[int, str, str]] = {
     NotFound: (404, "Not found", ""),
     Gone: (503, "The lake cannot be read", ""),
-    IolensError: (400, "That does not work", ""),
+    IolensError: (400, "This cannot be shown", ""),
     duckdb.InterruptException: (503, "Took too long", "The question was ended. Ask for less."),
     duckdb.BinderException: _VALUE,
     duckdb.ConversionException: _VALUE,
@@ -249,7 +249,7 @@ class Portal:
             404: ("Not found", "There is no such page."),
             405: ("Not here", "This page takes no such request."),
         }
-        title, text = titles.get(error.status_code, ("That does not work", str(error.detail)))
+        title, text = titles.get(error.status_code, ("This cannot be shown", str(error.detail)))
         if "\n" in str(error.detail):
             title, text = str(error.detail).split("\n", 1)
         answer = self._problem(request, error.status_code, title, text)

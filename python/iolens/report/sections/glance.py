@@ -159,7 +159,7 @@ def _costliest(source: Source) -> list[Block]:
         ), named AS (
             SELECT *, {PATTERN_SQL} AS pattern, count(*) OVER (PARTITION BY {PATTERN_SQL}) AS alike FROM one
         )
-        SELECT CASE WHEN alike >= {ALIKE} THEN pattern || ' (' || alike || ' files)' ELSE name END,
+        SELECT CASE WHEN alike >= {ALIKE} THEN format('{{}} ({{:,}} files)', pattern, alike) ELSE name END,
             sum(read), sum(write), sum(meta), sum(total)
         FROM named GROUP BY 1 HAVING sum(total) > 0 ORDER BY 5 DESC, 1 LIMIT {COSTLIEST}
     """)

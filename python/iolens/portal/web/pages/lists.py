@@ -108,7 +108,7 @@ def all_queries(request: PageRequest) -> Response:
     listed = [
         (query, query.in_words(statement(name)[1]))
         for name, query in queries().items()
-        if name not in INNER and name not in ("job", "job_findings")
+        if name not in INNER and name not in ("job", "job_findings", "job_list", "job_count")
     ]
     return request.page("queries.html", title="Lists", listed=listed)
 
