@@ -180,7 +180,9 @@ def test_numbers_are_the_released_tools(corpus: Path) -> None:
     assert kinds["used by one process"] == (1023, 852195214)
     assert kinds["created (written)"][0] == 2
     notes = [block.text for block in walk(document) if isinstance(block, Note)]
-    assert any(text.startswith("POSIX: partial") and "POSIX does not show" in text for text in notes)
+    assert any(
+        text.startswith("The log is incomplete (POSIX)") and "POSIX does not show" in text for text in notes
+    )
 
 
 def test_heat_maps_and_timelines_are_there_where_the_log_has_them(corpus: Path) -> None:

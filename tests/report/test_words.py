@@ -194,7 +194,9 @@ def test_ranks_are_processes_where_no_mpi_ran(tmp_path: Path) -> None:
         job.posix(f"/f{rank}", rank, read={MiB: 10}, read_time=1.0)
     made = document(job.section("process", *rows), tmp_path)
     text = to_html(made).partition("<main")[2].partition("<script")[0]
-    text = re.sub(r'<details class="finding.*?</details>|<code>.*?</code>| id="\w+"', "", text, flags=re.DOTALL)
+    text = re.sub(
+        r'<details class="finding.*?</details>|<code>.*?</code>| id="\w+"', "", text, flags=re.DOTALL
+    )
     assert not re.search(r"\b[Rr]anks?\b", text), "but in sentences of rules"
     assert "I/O by process" in text
     parallel = document(Job(nprocs=4).posix("/a", write={MiB: 10}, write_time=5.0), tmp_path)

@@ -19,6 +19,9 @@ _STARTER = re.compile(
 )
 """Programs that start another one, which is meant."""
 
+_OF_STARTER = re.compile(r"-.*|\w+=.*|[0-9][0-9.,:-]*[smhd]?")
+"""Words of a starter's own."""
+
 _ALIVE = ("running", "unknown", "torn")
 """How a process ended that was seen alive last."""
 
@@ -45,9 +48,18 @@ def _called(words: list[str]) -> str:
     return (_INTERPRETER.fullmatch(name) and _script(words[1:])) or name
 
 
-def _starts_another(words: list[str]) -> bool:
-    """A starter, or a shim: a script of the program's name that looks for the program."""
-    return bool(_STARTER.fullmatch(_base(words[0]))) or any("/shims/" in word for word in words[:3])
+def _started(words: list[str]) -> list[str]:
+    """The command that starters start: without these, their options, numbers, signals and variables."""
+    rest = list(words)
+    while rest and _STARTER.fullmatch(_base(rest[0])):
+        rest = rest[1:]
+        option = ""
+        while rest and (_OF_STARTER.fullmatch(rest[0]) or (option and rest[0].isupper())):
+            option = rest[0] if re.fullmatch("-[a-z]", rest[0]) else ""
+            rest = rest[1:]
+    if len(rest) > 1 and _SHELL.fullmatch(_base(rest[0])) and "/shims/" in rest[1]:
+        rest = rest[1:]  # a shim: a script of the program's name that looks for the program
+    return rest or words
 
 
 def _processes(source: Source) -> list[dict[str, Any]]:
@@ -56,24 +68,6 @@ def _processes(source: Source) -> list[dict[str, Any]]:
         'SELECT rank, pid, exe, command, ended, signal, "start", "end", io_time, mpi FROM process '
         f"WHERE log = {source.log} AND ended <> 'missing' ORDER BY \"start\", rank, pid"
     )
-
-
-def _meant(source: Source) -> dict[str, Any] | None:
-    """The first process of the program that did most of the I/O, or ran longest, behind a starter."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in _processes(source):
-        words = str(row["command"] or row["exe"] or "").split()
-        if words and not _starts_another(words) and not _SHELL.fullmatch(_base(words[0])):
-            groups.setdefault(_called(words), []).append(row)
-    if not groups:
-        return None
-
-    def weight(rows: list[dict[str, Any]]) -> tuple[float, float]:
-        ends = (row["end"] if row["end"] >= row["start"] else source.span for row in rows)
-        lives = [end - row["start"] for end, row in zip(ends, rows)]
-        return sum(row["io_time"] or 0 for row in rows), max(lives)
-
-    return max(groups.values(), key=weight)[0]
 
 
 def command(source: Source) -> str:
@@ -89,15 +83,9 @@ def title(source: Source) -> str:
         return Path(str(source.job["path"])).name
     if _base(words[0]).isdigit():
         return "Anonymized program"
-    if _starts_another(words):
-        meant = _meant(source)
-        if meant:
-            name = _called(str(meant["command"] or meant["exe"]).split())
-            starter = _base(words[0])
-            return (
-                f"{name} (started by {starter})" if _STARTER.fullmatch(starter) and starter != "env" else name
-            )
-    return _called(words)
+    name, starter = _called(_started(words)), _base(words[0])
+    shown = _STARTER.fullmatch(starter) and starter != "env" and name != starter
+    return f"{name} (started by {starter})" if shown else name
 
 
 def _signal(number: int) -> str:
@@ -130,8 +118,13 @@ def _of_ranks(source: Source, ranks: list[dict[str, Any]], after: str) -> str:
 def _of_processes(source: Source, rows: list[dict[str, Any]], after: str) -> str:
     first = [row for row in rows if row["pid"] == rows[0]["pid"]][-1]  # it may have become another program
     words = str(source.job["exe"] or "").split()
-    meant = _meant(source) if words and _starts_another(words) else None
-    for row in filter(None, (first, meant)):
+    name = _called(_started(words)) if words and _started(words) != words else None
+    same = [
+        row
+        for row in rows
+        if name and _called(str(row["command"] or row["exe"] or "-").split() or ["-"]) == name
+    ]
+    for row in (first, *same[:1]):
         if row["signal"]:
             return f"Ended by {_signal(row['signal'])} {after}"
     if first["ended"] == "running":

@@ -45,7 +45,9 @@ def _tree(source: Source) -> list[Block]:
     cells = []
     for row in rows:
         shown = {**row, "ended": _ended(row), "rank": row["rank"] if row["rank"] >= 0 else None}
-        if row["ended"] not in ("exit", "exec") and (shown["end"] or 0) <= shown["start"]:  # killed: the log has no end
+        if (
+            row["ended"] not in ("exit", "exec") and (shown["end"] or 0) <= shown["start"]
+        ):  # killed: the log has no end
             shown["end"] = None
         shown["command"] = row["command"] or row["exe"] or f"process {row['pid']}"
         cells.append([shown[column.name] for column in columns])
