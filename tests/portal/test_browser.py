@@ -151,8 +151,8 @@ def test_dark_is_dark(browser: Browser, address: str) -> None:
 
 def test_from_a_mail_to_the_remedy(browser: Browser, address: str, logs: dict[int, int]) -> None:
     """The page of a job dropped every advice that has a condition: the worst findings had none."""
-    page = Visitor(browser, "alice", viewport={"width": 1280, "height": 900}).page
-    page.goto(f"{address}/job?id=105")
+    page = Visitor(browser, "bob", viewport={"width": 1280, "height": 900}).page
+    page.goto(f"{address}/job?id=200")
     box = page.locator(".verdict")
     assert box.count() == 1 and box.bounding_box()["y"] < 300
     worst = page.locator("#findings .finding").first

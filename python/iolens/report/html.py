@@ -50,7 +50,7 @@ SCRIPTS = (*DRAWING, "page.js")
 
 _DARK = (
     "--page:#0d1117;--panel:#161b22;--text:#e6edf3;--faint:#9aa4af;--line:#30363d;--link:#79b8ff;"
-    "--high:#ff7b72;--medium:#f0a04b;--low:#c9c46a;--info:#79b8ff;--good:#56d364;--shade:#fff4;color-scheme:dark;"
+    "--high:#ff7b72;--medium:#f0a04b;--low:#c9c46a;--info:#79b8ff;--good:#56d364;--shade:#fff3;color-scheme:dark;"
 )
 _PRINT = "--page:#fff;--panel:#f6f8fa;--text:#000;--faint:#444;--line:#ccc;color-scheme:light;"
 _VERDICTS = {

@@ -237,7 +237,7 @@ def _platform(source: Source) -> list[Table]:
     )
     return blocks + source.table(
         "mounted",
-        "File systems",
+        "File systems of the nodes",
         (
             Column("point", "Mounted at", "path"),
             Column("type", "Type"),
