@@ -75,13 +75,12 @@ def _seconds(value: float) -> str:
 def _minutes(value: float) -> str:
     """Seconds in the two largest units that people count them in."""
     sign, left = ("-" if value < 0 else ""), round(abs(value))
-    if left < 3600:
-        return f"{sign}{left // 60} min {left % 60} s"
-    minutes = (left + 30) // 60
-    if minutes < 48 * 60:
-        return f"{sign}{minutes // 60} h {minutes % 60} min"
-    hours = (left + 1800) // 3600
-    return f"{sign}{hours // 24:,} d {hours % 24} h" if hours < 720 else f"{sign}{(hours + 12) // 24:,} days"
+    minutes, hours = (left + 30) // 60, (left + 1800) // 3600
+    if hours >= 720:
+        return f"{sign}{(hours + 12) // 24:,} days"
+    units = ((left, 60, 3600, "min", "s"), (minutes, 60, 48 * 60, "h", "min"), (hours, 24, 720, "d", "h"))
+    whole, small, _, unit, rest = next(one for one in units if one[0] < one[2])
+    return f"{sign}{whole // small} {unit}" + (f" {whole % small} {rest}" if whole % small else "")
 
 
 def _percent(value: float) -> str:

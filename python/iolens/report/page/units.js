@@ -54,11 +54,11 @@ function secondsText(value) {
   if (size < 599.5) return size < 99.95 ? `${general(value, 3)} s` : `${grouped(value)} s`;
   const sign = value < 0 ? "-" : "";
   const left = Number(fixed(size, 0));
-  if (left < 3600) return `${sign}${Math.floor(left / 60)} min ${left % 60} s`;
-  const minutes = Math.floor((left + 30) / 60);
-  if (minutes < 48 * 60) return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  const hours = Math.floor((left + 1800) / 3600);
-  return hours < 720 ? `${sign}${grouped(Math.floor(hours / 24))} d ${hours % 24} h` : `${sign}${grouped(Math.floor((hours + 12) / 24))} days`;
+  const [minutes, hours] = [Math.floor((left + 30) / 60), Math.floor((left + 1800) / 3600)];
+  if (hours >= 720) return `${sign}${grouped(Math.floor((hours + 12) / 24))} days`;
+  const units = [[left, 60, 3600, "min", "s"], [minutes, 60, 48 * 60, "h", "min"], [hours, 24, 720, "d", "h"]];
+  const [whole, small, , unit, rest] = units.find((one) => one[0] < one[2]);
+  return `${sign}${Math.floor(whole / small)} ${unit}${whole % small ? ` ${whole % small} ${rest}` : ""}`;
 }
 
 function percentText(value) {

@@ -21,7 +21,7 @@ MEASURES = (
     ("io_time", "Time in I/O", "seconds"),
     ("bytes_read", "Read", "bytes"),
     ("bytes_written", "Written", "bytes"),
-    ("metadata_time", "Metadata time, all processes", "seconds"),
+    ("metadata_time", "Time in metadata, all processes", "seconds"),
     ("small_writes", "Writes below 1 MiB", "count"),
     ("time_lost", "Time lost", "seconds"),
     ("findings", "Findings", "count"),
