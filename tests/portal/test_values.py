@@ -43,3 +43,19 @@ def test_a_lists_definition_has_the_values_in_it(visit: Any) -> None:
     assert "In order of bytes:" in shown and "<option selected>bytes</option>" in shown
     for path in ("/q/top_users", "/q/drift", "/q"):
         assert "$" not in visit("sam", path).text.partition("<main")[2].partition("</main")[0], path
+
+
+def test_lists_are_filtered_by_date(visit: Any) -> None:
+    """Who was hit most this week had no page: lists were for all time."""
+    of = {
+        name: {line.split(",")[at] for line in visit("sam", f"/csv/{name}?{days}").text.splitlines()[1:]}
+        for name, at, days in (
+            ("top_users", 0, "since=2026-11-05"),
+            ("top_applications", 0, "since=2026-11-05&until=2026-11-06"),
+            ("findings", 2, "severity=good&until=2026-11-01"),
+        )
+    }
+    assert of == {"top_users": {"alice", "carol"}, "top_applications": {"sim"}, "findings": {"alice", "bob"}}
+    page = visit("sam", "/q/top_users").text
+    assert 'type="date" name="since"' in page and "since=2026-11-03" in page and "Last 7 days" in page
+    assert visit("sam", "/q/findings?since=soon").status_code == 400

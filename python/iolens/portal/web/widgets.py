@@ -144,7 +144,10 @@ def verdict_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _job(value: Any, row: Mapping[str, Any]) -> str:
-    return f"/job/{row['log']}" if row.get("log") is not None else link("/job", id=value)
+    if row.get("log") is not None:
+        return f"/job/{row['log']}"
+    # Of a finding it is in the lake; a job that runs is not there yet.
+    return link("/job", id=value) if "rule" in row else link("/jobs", text=value)
 
 
 _LEADS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {

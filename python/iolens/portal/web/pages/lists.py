@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 from starlette.responses import Response
 
@@ -67,6 +69,15 @@ def _grid(answer: Answer, note: str = " ") -> Grid:
     return replace(found, empty=EMPTY.get(answer.query.name, found.empty))
 
 
+def _week(request: PageRequest, name: str, given: Mapping[str, float | str]) -> str:
+    """The address of this list for the last seven days that have jobs, "" without jobs."""
+    ((last,),) = request.data.query('SELECT max("start") FROM job').fetchall()
+    if last is None:
+        return ""
+    since = (last - timedelta(days=6)).date().isoformat()
+    return link(f"/q/{name}", **{**given, "since": since, "until": ""})
+
+
 def one(request: PageRequest) -> Response:
     """/q/NAME: parameters of the query are those of the address."""
     name = known_query(request.http.path_params["name"])
@@ -82,6 +93,7 @@ def one(request: PageRequest) -> Response:
         query=query,
         known=known,
         given={**known, **given},
+        week=_week(request, name, given) if "since" in known else "",
         parts=[*_chart(name, answer.dicts()), _grid(answer)],
     )
 
