@@ -48,7 +48,7 @@ class Visitor:
 def test_a_user_finds_a_job_and_what_it_did(browser: Browser, address: str) -> None:
     visitor = Visitor(browser, "alice")
     page = visitor.page
-    page.goto(address)
+    page.goto(f"{address}/jobs")
     assert page.locator("#jobs tbody tr").count() == 6
     page.keyboard.press("/")
     page.keyboard.type("105")
@@ -198,3 +198,18 @@ def test_axe_finds_nothing(
         if found := violations(visitor.page):
             wrong[path] = found
     assert wrong == {}
+
+
+def test_the_first_page_says_who_was_hit_most(browser: Browser, address: str, logs: dict[int, int]) -> None:
+    page = Visitor(browser, "sam").page
+    page.goto(address)
+    assert "2026-11-03 to 2026-11-09 (UTC): 5 jobs of 2 users." in page.inner_text(".intro")
+    assert {"top_users", "job_list", "findings", "drift"} <= set(
+        page.eval_on_selector_all("figure[id]", "all => all.map((one) => one.id)")
+    )
+    page = Visitor(browser, "bob").page
+    page.goto(address)
+    assert page.locator("#top_users").count() == 0
+    assert page.locator("#job_list tbody tr").count() == 2
+    assert page.locator("#findings tbody tr").count() == 1
+    assert violations(page) == []

@@ -14,7 +14,7 @@ from iolens.portal.web.widgets import ROWS, Chart, Grid, grid_of, to_csv
 from iolens.report.document import Bars, Series
 from iolens.report.units import write
 
-__all__ = ["all_queries", "as_csv", "known_query", "one", "screens", "storage"]
+__all__ = ["all_queries", "as_csv", "chart_of", "known_query", "one", "screens", "storage"]
 
 CSV_ROWS = 100_000
 
@@ -50,7 +50,7 @@ def known_query(name: str) -> str:
     return name
 
 
-def _chart(name: str, rows: list[dict[str, object]]) -> list[Chart]:
+def chart_of(name: str, rows: list[dict[str, object]]) -> list[Chart]:
     if name not in CHARTS or not rows:
         return []
     column, value, title, unit = CHARTS[name]
@@ -94,7 +94,7 @@ def one(request: PageRequest) -> Response:
         known=known,
         given={**known, **given},
         week=_week(request, name, given) if "since" in known else "",
-        parts=[*_chart(name, answer.dicts()), _grid(answer)],
+        parts=[*chart_of(name, answer.dicts()), _grid(answer)],
     )
 
 
@@ -147,7 +147,7 @@ def storage(request: PageRequest) -> Response:
     systems = request.data.ask("file_systems")
     targets = request.data.ask("storage_targets")
     rows = targets.dicts()
-    charts = _chart("file_systems", systems.dicts())
+    charts = chart_of("file_systems", systems.dicts())
     if rows:
         rows.sort(key=lambda row: -((row["bytes_read"] or 0) + (row["bytes_written"] or 0)))
         shown = rows[:40]
