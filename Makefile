@@ -8,7 +8,7 @@ module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
 c_sources = $(shell find format runtime ranges cli api modules deploy python tests bench -name '*.[ch]')
 
 campaigns = campaign-tests seeded-faults generated sanitize stress transparency pydarshan fuzz damage fleet-kills kernel-kills \
-	kernel-programs truth truth-real slurm-tests spark-tests portal-malformed portal-soak install-tests growth bench
+	kernel-programs truth truth-real slurm-tests spark-tests version-tests portal-malformed portal-soak install-tests growth bench
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18
@@ -116,6 +116,9 @@ spark-tests: ## metrics and ingest on Spark beside DuckDB: identical rows? insta
 	./bootstrap spark
 	SPARK_TESTS=1 PATH="$(CURDIR)/$(bin):$$PATH" PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
 
+version-tests: build ## the quick tests of what depends on other packages, with their oldest and newest releases; installs 700 MB each below build: VERSIONS="oldest newest"
+	for which in $(or $(VERSIONS),oldest newest); do $(bin)/python tests/install/versions.py $$which || exit 1; done
+
 grafana-types: ## is deploy/grafana what Grafana's own types say? installs these and TypeScript below build/grafana
 	mkdir -p build/grafana
 	cd build/grafana && npm install --silent --no-audit --no-fund --prefix . @grafana/schema@13.2.3 typescript@5
@@ -161,6 +164,9 @@ portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compact
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
+first-hour: ## follow README and the guide line by line on a bare Debian in a chroot (root, debootstrap, network): PARTS="user modules"
+	tests/house/first_hour.sh $(PARTS)
+
 install: ## install everything below PREFIX=/usr/local, by Meson; over an older version, too: DESTDIR=
 	./bootstrap build
 	$(bin)/python tools/install.py --prefix "$(or $(PREFIX),/usr/local)" --destdir "$(DESTDIR)"
@@ -200,4 +206,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests sanitize stress transparency fuzz damage kernel-programs truth truth-real pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-real pydarshan bench growth docs site pictures fresh-machine first-hour install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated

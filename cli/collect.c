@@ -59,13 +59,21 @@ static const struct choices collect_choices = {
 
 struct pass {
 	struct collector of;
-	size_t n[COLLECT_FAILED + 1], told;
+	size_t collected, left, told;
+	char failure[128]; /* of the area: the last one */
 };
 
-static void tell(struct pass *p, const char *name, const char *why)
+/* What is wrong with the area is so for many logs. */
+static void tell(struct pass *p, const char *name, enum collected result, const char *why)
 {
-	if (p->told++ < SHOWN)
-		cli_fail(0, "collect: %s: %s", name, why);
+	bool again = result == COLLECT_FAILED && strcmp(p->failure, why) == 0;
+	p->left++;
+	if (again || p->told == SHOWN)
+		return;
+	p->told++;
+	if (result == COLLECT_FAILED)
+		snprintf(p->failure, sizeof p->failure, "%s", why);
+	cli_fail(0, "collect: %s: %s", name, why);
 }
 
 static int collect_all(struct pass *p, const char *spool)
@@ -78,15 +86,16 @@ static int collect_all(struct pass *p, const char *spool)
 		if (!collector_wants(e->d_name))
 			continue;
 		enum collected result = collector_take(&p->of, e->d_name, &why);
-		p->n[result]++;
-		if (result != COLLECTED)
-			tell(p, e->d_name, why);
+		if (result == COLLECTED)
+			p->collected++;
+		else
+			tell(p, e->d_name, result, why);
 	}
 	closedir(dir);
-	if (p->told > SHOWN)
-		cli_fail(0, "collect: and %zu more", p->told - SHOWN);
-	shown_line(stdout, "%zu collected, %zu left in %s", p->n[COLLECTED], p->told, spool);
-	return p->told ? CLI_PARTIAL : CLI_OK;
+	if (p->left > p->told)
+		cli_fail(0, "collect: and %zu more", p->left - p->told);
+	shown_line(stdout, "%zu collected, %zu left in %s", p->collected, p->left, spool);
+	return p->left ? CLI_PARTIAL : CLI_OK;
 }
 
 static int collect_main(int argc, char **argv)

@@ -50,6 +50,8 @@ static int doctor_main(int argc, char **argv)
 	if (o.through && !o.nodes)
 		return cli_fail(CLI_USAGE, "doctor: --through goes with --nodes");
 	doctor_installation(&d);
+	if (o.site || o.job)
+		doctor_places(&d);
 	if (o.site)
 		doctor_site(&d);
 	if (o.nodes)

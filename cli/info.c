@@ -1,5 +1,6 @@
 /* iolens info: one page about a log, whatever is in it. */
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -146,11 +147,39 @@ static const char *when(char text[64], int64_t seconds)
 	return text;
 }
 
+/* Without a scheduler, the job's number is the first process's. */
+static bool is_pid(struct info *i, int64_t number)
+{
+	struct trailer_table *t;
+	bool found = false;
+	if (!i->trailer || trailer_find(i->trailer, "process", &t, NULL) < 0)
+		return false;
+	for (uint64_t row = 0; !found && t && row < trailer_rows(t); row++)
+		found = trailer_i64(t, row, trailer_field(t, "pid"), 0) == number;
+	trailer_free(t);
+	return found;
+}
+
+static void print_owner(struct info *i)
+{
+	const struct log_job *j = i->job;
+	const struct passwd *user = getpwuid((uid_t)j->uid);
+	printf("job         ");
+	if (is_pid(i, j->id))
+		printf("no scheduler");
+	else
+		printf("%" PRId64, j->id);
+	printf(", user ");
+	if (user)
+		shown_put(stdout, user->pw_name);
+	printf(user ? " (%" PRId64 "), %s\n" : "%" PRId64 ", %s\n", j->uid, COUNTED(j->nprocs, "process"));
+}
+
 static void print_job(struct info *i)
 {
 	char text[64];
 	const struct log_job *j = i->job;
-	printf("job         %" PRId64 ", user %" PRId64 ", %s\n", j->id, j->uid, COUNTED(j->nprocs, "process"));
+	print_owner(i);
 	shown_line(stdout, "command     %s", j->exe);
 	printf("start       %s\n", when(text, j->start));
 	printf("end         %s\n", when(text, j->end));
@@ -236,7 +265,7 @@ static void print_info(struct info *i)
 		print_job(i);
 	if (i->judged)
 		shown_line(stdout, "verdict     %s", i->verdict.text);
-	printf("names       %s\n", units_count(count, (int64_t)log_names_count(i->log)));
+	printf("file names  %s\n", units_count(count, (int64_t)log_names_count(i->log)));
 	print_modules(i);
 	print_trailer(i);
 	digest_ways(i, &ways);

@@ -110,11 +110,19 @@ static int report(const struct request *r)
 {
 	const struct merge *m = &r->merge;
 	int code = CLI_OK;
+	char more[64];
+	snprintf(more, sizeof more, "; the same of %s", COUNTED(m->jobless - 1, "other log"));
 	if (m->renamed)
 		code = cli_fail(
 			CLI_PARTIAL,
 			"merge: %s got a new id: the logs have the old one for a name that is another one elsewhere",
 			COUNTED(m->renamed, "file"));
+	if (m->jobless)
+		code = cli_fail(
+			CLI_PARTIAL,
+			"merge: %s: %s: its records are kept, as of a job that began with the others; its user, "
+			"number and command are lost%s",
+			m->jobless_path, m->jobless_error.message, m->jobless > 1 ? more : "");
 	for (int i = 0; i < LOG_MAX_MODULES; i++)
 		if (m->left_out >> i & 1)
 			code = cli_fail(CLI_PARTIAL, "merge: module %s left out: this version does not decode it",

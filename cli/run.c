@@ -299,7 +299,8 @@ static int write_log(const struct options *o, const struct session_dir *session,
 static void write_page(const struct options *o, const char *log)
 {
 	char page[4096];
-	char *argv[] = {"report", "-o", page, o->open ? "--open" : "--html", "--", (char *)log, NULL};
+	char *opening[] = {"report", "--open", "-o", page, "--", (char *)log, NULL};
+	char *silent[] = {"report", "-o", page, "--", (char *)log, NULL};
 	name_page(log, page, sizeof page);
 	fflush(stderr);
 	pid_t child = fork();
@@ -308,7 +309,7 @@ static void write_page(const struct options *o, const char *log)
 	if (child == 0) { /* returns where there is no Python */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		setenv("IOLENS_DISABLE", "1", 1);
-		int code = python_main(6, argv);
+		int code = o->open ? python_main(6, opening) : python_main(5, silent);
 		fflush(stderr);
 		_exit(code);
 	}

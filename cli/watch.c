@@ -34,7 +34,7 @@ static bool set_stall(void *target, const struct choice *c, char *text)
 
 static const struct choice table[] = {
 	{"stall", "SECONDS", set_stall, "a call that lasts this long is a stall (default 60)", .expect = "seconds"},
-	{"once", NULL, choice_flag, "look once, and name every waiting call on a file",
+	{"once", NULL, choice_flag, "name every call on a file that waits now, and which are stalls; then end",
 	 .at = offsetof(struct request, once)},
 	{"follow", NULL, choice_flag, "go on after a stall, until the job ends",
 	 .at = offsetof(struct request, follow)},
@@ -51,7 +51,7 @@ static const struct choices watch_choices = {
 		  "system and start.\n"
 		  "It makes no call to a file system, so one that hangs does not block it.\n"
 		  "JOB: as for iolens top; without it all that run here.\n",
-	.after = "Exit codes: 0 the job has ended without a stall, 1 there was one, 2 wrong usage, 3 no such job.\n",
+	.after = "Exit codes: 0 no stall (with --once: now), 1 a stall, 2 wrong usage, 3 no such job.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.most = 1,
@@ -72,6 +72,7 @@ struct watching {
 	struct watched *jobs;
 	size_t n;
 	bool stalled;     /* ever */
+	bool doubtful;    /* a call may be a stall, by what one look tells */
 	struct json json; /* with --once: of all jobs */
 };
 
@@ -122,7 +123,7 @@ static void put_job(struct json *json, const struct request *r, const struct liv
 	json_open(json, "waits", '[');
 	for (size_t n = 0; n < w->n; n++)
 		if (r->once || is_stall(r, &w->waits[n]))
-			live_wait_json(json, &w->waits[n]);
+			live_wait_json(json, &w->waits[n], is_stall(r, &w->waits[n]));
 	json_close(json);
 	json_close(json);
 }
@@ -138,16 +139,21 @@ static void put_json(FILE *out, const struct request *r, const struct live_job *
 
 static void put_text(const struct request *r, const struct live_job *j, const struct live_waits *w)
 {
-	size_t named = 0;
+	size_t named = 0, stalls = 0;
 	shown_line(stdout, "%s  %s", j->name, j->command);
 	for (size_t n = 0; n < w->n; n++) {
-		if (!r->once && !is_stall(r, &w->waits[n]))
+		bool stall = is_stall(r, &w->waits[n]);
+		if (!r->once && !stall)
 			continue;
-		live_wait_print(stdout, &w->waits[n]);
+		live_wait_print(stdout, &w->waits[n], r->once && stall);
 		named++;
+		stalls += stall;
 	}
-	printf("%s on files %s waited in, in %s of %s\n", COUNTED(named, "call"),
+	printf("%s on files %s waited in, in %s of %s", COUNTED(named, "call"),
 	       units_agree((int64_t)named, "is", "are"), COUNTED(w->threads, "thread"), COUNTED(w->running, "process"));
+	if (r->once && named)
+		printf("; %zu for %g s or longer", stalls, r->stall);
+	putchar('\n');
 	if (w->denied)
 		printf("the kernel hides the call of %s: %s\n", COUNTED(w->denied, "thread"), ptrace_scope_words());
 }
@@ -184,11 +190,16 @@ static void tell(const struct request *r, const struct live_job *j, const struct
 	fflush(stdout);
 }
 
-static int look_at(struct watching *w, const struct request *r, const struct live_job *j, const struct live_look *look)
+static int look_at(struct watching *w, const struct request *r, const struct live_job *j, const struct live_look *look,
+		   bool quiet)
 {
 	struct watched *job = watched_job(w, j->name);
 	if (!job || !live_waits_update(&job->waits, j, look))
 		return cli_fail(CLI_INPUT, "watch: not enough memory");
+	for (size_t n = 0; n < job->waits.n; n++)
+		w->doubtful |= !is_stall(r, &job->waits.waits[n]) && job->waits.waits[n].most >= r->stall;
+	if (quiet)
+		return 0;
 	bool news = has_news(r, &job->waits);
 	w->stalled = w->stalled || news;
 	if (r->once && r->json)
@@ -205,7 +216,7 @@ static int look_at(struct watching *w, const struct request *r, const struct liv
 /* Returns an exit code, or how many processes run, plus CLI_LOOKED. */
 enum { CLI_LOOKED = 1 << 8 };
 
-static int look_once(struct watching *w, const struct request *r)
+static int look_once(struct watching *w, const struct request *r, bool quiet)
 {
 	struct live_look look;
 	struct live l = {0};
@@ -216,12 +227,12 @@ static int look_once(struct watching *w, const struct request *r)
 		code = live_make(&l, &look, NULL, w->names, r->wanted, &err);
 	if (code < 0)
 		code = cli_fail(CLI_INPUT, "watch: %s", err.message);
-	bool whole = !code && r->once && r->json;
+	bool whole = !code && r->once && r->json && !quiet;
 	if (whole)
 		begin_json(&w->json, r, look.now);
 	for (size_t n = 0; !code && n < l.n; n++) {
 		running += l.jobs[n].running;
-		code = look_at(w, r, &l.jobs[n], &look);
+		code = look_at(w, r, &l.jobs[n], &look, quiet);
 	}
 	if (whole)
 		end_json(&w->json);
@@ -230,24 +241,38 @@ static int look_once(struct watching *w, const struct request *r)
 	return code ? code : CLI_LOOKED + (running > 0);
 }
 
-static void nap(const struct request *r)
+static void nap(double s)
 {
-	double s = r->stall / 10 < 0.2 ? 0.2 : r->stall / 10 > 1 ? 1 : r->stall / 10;
 	nanosleep(&(struct timespec){(time_t)s, (long)((s - (double)(time_t)s) * 1e9)}, NULL);
+}
+
+/* With --once: two looks tell how long a call has lasted at least. Where these take too long, the scheduler has to. */
+static int look_ahead(struct watching *w, const struct request *r)
+{
+	enum { LONGEST = 10 };
+	if (!r->once || r->stall > LONGEST)
+		return CLI_LOOKED;
+	int found = look_once(w, r, true);
+	if (w->doubtful)
+		nap(r->stall);
+	return found;
 }
 
 static int watch(struct watching *w, const struct request *r)
 {
-	for (bool seen = false;; nap(r)) {
-		int found = look_once(w, r);
+	double pause = r->stall / 10 < 0.2 ? 0.2 : r->stall / 10 > 1 ? 1 : r->stall / 10;
+	int found = look_ahead(w, r);
+	for (bool seen = false; found >= CLI_LOOKED; nap(pause)) {
+		found = look_once(w, r, false);
 		if (found < CLI_LOOKED)
-			return found;
+			break;
 		if (found == CLI_LOOKED && !seen && r->wanted)
 			return live_look_missed("watch", r->wanted);
 		seen = true;
 		if (r->once || found == CLI_LOOKED || (w->stalled && !r->follow))
 			return w->stalled ? CLI_FINDINGS : CLI_OK;
 	}
+	return found;
 }
 
 static int watch_main(int argc, char **argv)

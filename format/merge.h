@@ -31,10 +31,13 @@ struct merge {
 	/* Out. */
 	size_t parts, runs, intervals;
 	int64_t nprocs;
-	double seconds;       /* run time of the merged log */
-	size_t renamed;       /* files that got another id: theirs was another file's in an earlier log */
-	uint64_t left_out;    /* bit per module that this version does not decode */
-	const char *offender; /* path that an error is about; NULL = the new log */
+	double seconds;                 /* run time of the merged log */
+	size_t renamed;                 /* files that got another id: theirs was another file's in an earlier log */
+	uint64_t left_out;              /* bit per module that this version does not decode */
+	size_t jobless;                 /* logs whose job record is damaged: their records are kept */
+	const char *jobless_path;       /* the first of them */
+	struct log_error jobless_error; /* what is wrong with it */
+	const char *offender;           /* path that an error is about; NULL = the new log */
 };
 
 /* Writes everything into `w`, which the caller finishes. 0 or a negative code. */

@@ -39,7 +39,17 @@ class Opened:
     requests: list[str] = field(default_factory=list)
 
     @classmethod
-    def open(cls, browser: Browser, what: Document | Path, path: Path, **context: Any) -> Opened:
+    def open(
+        cls,
+        browser: Browser,
+        what: Document | Path,
+        path: Path,
+        *,
+        at: str = "",
+        unfold: bool = True,
+        **context: Any,
+    ) -> Opened:
+        """at: where in the page, as "#files". unfold: opens the sections that few readers want."""
         if isinstance(what, Document):
             path.write_text(to_html(what), encoding="utf-8")
         else:
@@ -48,8 +58,10 @@ class Opened:
         one.page.on("console", one._console)
         one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
         one.page.on("request", one._request)
-        one.page.goto(path.resolve().as_uri())
+        one.page.goto(path.resolve().as_uri() + at)
         one.page.wait_for_selector("html[data-ready]")
+        if unfold:
+            one.page.evaluate("document.querySelectorAll('.part').forEach((part) => { part.open = true; })")
         return one
 
     def _console(self, message: Any) -> None:
@@ -75,10 +87,10 @@ class Opened:
 Segment = tuple[int, int, float, float]
 
 
-def dxt_record(file: int, rank: int, writes: list[Segment], reads: list[Segment]) -> bytes:
+def dxt_record(file: int, rank: int, writes: list[Segment], reads: list[Segment], thread: int = 1) -> bytes:
     """A record of a trace: segments are offset, length, start, end."""
     head = struct.pack("<Qqq64sqq", file, rank, 0, b"node", len(writes), len(reads))
-    return head + b"".join(struct.pack("<qqddQ", *segment, 1) for segment in [*writes, *reads])
+    return head + b"".join(struct.pack("<qqddQ", *segment, thread) for segment in [*writes, *reads])
 
 
 def dxt_log(path: Path, records: list[bytes], names: dict[int, bytes], **more: Any) -> Path:

@@ -249,7 +249,7 @@ class Lake:
             area.mkdir()
             record = {"id": 77, "rank": 0, "opens": 1, "writes": 7, "bytes_written": NEW}
             record |= {"max_byte_written": NEW - 1, "write_time": 1.0}
-            begin = 1_800_000_000 + number * 3600
+            begin = 1_790_000_000 + number * 3600
             log = self.make(
                 exe=b"/opt/bin/fresh", job_id=900 + number, uid=1000, start=begin, end=begin + 100,
                 posix=[record], names={77: b"/scratch/zoe/out"},

@@ -32,6 +32,20 @@ static int open_directory(int at, const char *path, struct stat *s)
 	return fd;
 }
 
+/* Files of one overlayfs have the device numbers of its layers. */
+static int mount_of(int fd)
+{
+	char path[64], line[128];
+	int number = -1;
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+	FILE *in = fopen(path, "re");
+	while (in && number < 0 && fgets(line, sizeof line, in))
+		sscanf(line, "mnt_id: %d", &number);
+	if (in)
+		fclose(in);
+	return number;
+}
+
 int collector_open(struct collector *c, const char *spool, const char *area)
 {
 	struct stat s;
@@ -39,7 +53,7 @@ int collector_open(struct collector *c, const char *spool, const char *area)
 	c->spool = open_directory(AT_FDCWD, spool, &s);
 	if (c->spool < 0)
 		return cli_fail(CLI_INPUT, "collect: %s: %s", spool, strerror(errno));
-	c->device = s.st_dev;
+	c->mount = mount_of(c->spool);
 	if (s.st_uid != geteuid())
 		return cli_fail(CLI_INPUT, "collect: %s: belongs to user %u: chown it to the user that collects", spool,
 				(unsigned)s.st_uid);
@@ -87,11 +101,18 @@ enum { NO_OTHER_MOUNT = 0x01, OPENAT2 = 437 };
  * Nothing happens to what is named, whatever it is: no pipe gets a reader, no device is opened. Nor is a mount entered, whose
  * file system may be a program of the user's that never answers; before Linux 5.6 that is found out after.
  */
-static int resolve(int directory, const char *name)
+static int resolve(const struct collector *c, const char *name)
 {
 	const struct how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = NO_OTHER_MOUNT};
-	int fd = (int)syscall(OPENAT2, directory, name, &how, sizeof how);
-	return fd < 0 && errno == ENOSYS ? openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : fd;
+	int fd = (int)syscall(OPENAT2, c->spool, name, &how, sizeof how);
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	fd = openat(c->spool, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (c->mount >= 0 && mount_of(fd) == c->mount))
+		return fd;
+	close(fd);
+	errno = EXDEV;
+	return -1;
 }
 
 static const char *judge(const struct collector *c, const struct stat *s)
@@ -100,8 +121,6 @@ static const char *judge(const struct collector *c, const struct stat *s)
 		return "a link";
 	if (!S_ISREG(s->st_mode))
 		return "no regular file";
-	if (s->st_dev != c->device)
-		return "of another file system";
 	if (s->st_nlink != 1)
 		return "has another name elsewhere";
 	if (s->st_size > c->limit)
@@ -131,7 +150,7 @@ static bool same_state(const struct stat *a, const struct stat *b)
 static int open_file(const struct collector *c, const char *name, struct stat *s, const char **why)
 {
 	char path[64];
-	int found = resolve(c->spool, name), from = -1;
+	int found = resolve(c, name), from = -1;
 	*why = NULL;
 	if (found < 0 || fstat(found, s) != 0)
 		*why = errno == EXDEV ? "of another file system" : strerror(errno);
@@ -171,8 +190,10 @@ static int enter(int at, int number)
 }
 
 /* When the log was made; what a user has made of that time is not believed beyond two months. */
-static int day_directory(const struct collector *c, const struct stat *s)
+static int day_directory(const struct collector *c, const struct stat *s, const char **why)
 {
+	static char refused[128];
+	char path[64];
 	time_t now = time(NULL), at = s->st_mtim.tv_sec;
 	struct tm t;
 	if (at > now || at < now - (time_t)OLDEST_DAYS * DAY)
@@ -180,16 +201,23 @@ static int day_directory(const struct collector *c, const struct stat *s)
 	localtime_r(&at, &t);
 	const int numbers[] = {t.tm_year + 1900, t.tm_mon + 1, t.tm_mday};
 	static int on_disk; /* the day whose directories are, whichever collector made them */
-	int fd = c->area, day = (numbers[0] * 100 + numbers[1]) * 100 + numbers[2];
+	int fd = c->area, day = (numbers[0] * 100 + numbers[1]) * 100 + numbers[2], used = 0;
 	for (int n = 0; n < 3 && fd >= 0; n++) {
-		int below = enter(fd, numbers[n]);
+		int below = enter(fd, numbers[n]), failure = errno;
+		used += snprintf(path + used, sizeof path - (size_t)used, "%s%d", n ? "/" : "", numbers[n]);
 		if (day != on_disk)
 			fsync(fd);
 		if (fd != c->area)
 			close(fd);
+		if (below < 0)
+			snprintf(refused, sizeof refused, "%s of the area: %s", path,
+				 failure == EPERM ? "others may write there: chown it to the user that collects, and "
+						    "chmod go-w"
+						  : strerror(failure));
 		fd = below;
 	}
 	on_disk = fd < 0 ? on_disk : day;
+	*why = refused;
 	return fd;
 }
 
@@ -232,11 +260,12 @@ static enum collected copy(const struct collector *c, int from, const char *name
 	char partial[NAME_MAX + 16];
 	struct stat now;
 	enum collected result = COLLECT_FAILED;
-	int day = day_directory(c, s);
+	int day = day_directory(c, s, why);
+	if (day < 0)
+		return COLLECT_FAILED;
 	snprintf(partial, sizeof partial, ".%.*s_partial", NAME_MAX - 16, name);
-	if (day >= 0)
-		unlinkat(day, partial, 0); /* of a killed one: there is no other at work */
-	int to = day < 0 ? -1 : openat(day, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+	unlinkat(day, partial, 0); /* of a killed one: there is no other at work */
+	int to = openat(day, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	errno = to >= 0 ? 0 : errno;
 	if (to < 0 || !copy_bytes(from, to, s->st_size) || !finish_copy(c, to, s, ends_in(name, ".darshan")))
 		*why = strerror(errno);
@@ -251,11 +280,9 @@ static enum collected copy(const struct collector *c, int from, const char *name
 		close(to);
 		unlinkat(day, partial, 0);
 	}
-	if (day >= 0) {
-		if (result == COLLECTED && fsync(day) != 0 && errno != EINVAL) /* before the original goes */
-			*why = strerror(errno), result = COLLECT_FAILED;
-		close(day);
-	}
+	if (result == COLLECTED && fsync(day) != 0 && errno != EINVAL) /* before the original goes */
+		*why = strerror(errno), result = COLLECT_FAILED;
+	close(day);
 	return result;
 }
 
@@ -263,7 +290,7 @@ static enum collected copy(const struct collector *c, int from, const char *name
 static void remove_original(const struct collector *c, const char *name, const struct stat *s)
 {
 	struct stat now;
-	int found = resolve(c->spool, name);
+	int found = resolve(c, name);
 	if (found >= 0 && fstat(found, &now) == 0 && now.st_dev == s->st_dev && now.st_ino == s->st_ino)
 		unlinkat(c->spool, name, 0);
 	if (found >= 0)

@@ -24,7 +24,7 @@ struct collector {
 	bool has_group; /* who may read logs besides their owners */
 	gid_t group;
 	int spool, area; /* descriptors */
-	dev_t device;    /* of the spool */
+	int mount;       /* the spool's number among mounts; -1 if /proc does not say */
 };
 
 /* Returns an exit code, CLI_OK when both directories are fit; otherwise a line has said why not. */

@@ -164,11 +164,25 @@ static size_t kept_of(const char *section, const char *field, const char *text, 
 	return anonymous_mount_kept(point);
 }
 
+/* Numbers of lines stay. */
+static void each_stack(see_text *see, void *context, const char *text, size_t n)
+{
+	struct stack_line l = {.begin = text};
+	while (stack_line_next(&l, text + n)) {
+		size_t path = (size_t)(l.number - l.path);
+		if (!anonymous_is_pythons(l.begin, l.function))
+			each_word(see, context, "sites", l.begin, l.function);
+		if (!anonymous_is_pythons(l.path, path))
+			each_word(see, context, "sites", l.path, path);
+	}
+}
+
 static void each_cell(see_text *see, void *context, const char *section, const struct trailer_table *t)
 {
 	for (size_t i = 0; i < trailer_fields(t); i++) {
 		const struct trailer_field *f = trailer_field_at(t, i);
 		uint32_t count = f->type == TRAILER_STR ? f->count : 1;
+		bool stack = !strcmp(section, "sites") && !strcmp(f->name, "stack");
 		if ((f->type != TRAILER_STR && f->type != TRAILER_CHAR) || anonymous_keeps_text(section, f->name))
 			continue;
 		for (uint64_t row = 0; row < trailer_rows(t); row++)
@@ -176,7 +190,10 @@ static void each_cell(see_text *see, void *context, const char *section, const s
 				size_t n;
 				const char *text = trailer_text(t, row, f, at, &n);
 				size_t kept = kept_of(section, f->name, text, n);
-				each_word(see, context, section, text + kept, n - kept);
+				if (stack)
+					each_stack(see, context, text, n);
+				else
+					each_word(see, context, section, text + kept, n - kept);
 			}
 	}
 }

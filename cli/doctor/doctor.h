@@ -6,7 +6,13 @@
 
 #include "checks.h"
 
-enum { DOCTOR_PATH = 4096 };
+enum { DOCTOR_PATH = 4096, DOCTOR_PLACES = 8 };
+
+/* A directory of logs. */
+struct log_place {
+	enum { PLACE_LOGS, PLACE_SPOOL, PLACE_AREA } kind; /* AREA: of logs that iolens collect took out of the SPOOL */
+	char path[DOCTOR_PATH];
+};
 
 struct doctor {
 	struct checks checks;
@@ -15,6 +21,8 @@ struct doctor {
 	char stores[DOCTOR_PATH];  /* TMPDIR */
 	bool all;                  /* programs without MPI are observed, too */
 	bool group_readable;       /* logs are, by the configuration file */
+	struct log_place places[DOCTOR_PLACES];
+	size_t n_places;
 };
 
 /* The library, its settings, the directories, this node. First. */
@@ -26,7 +34,12 @@ void doctor_program(struct doctor *d, const char *command);
 /* The name of a library: if it is an MPI's, HDF5's or PnetCDF's, what iolens has for it. */
 void doctor_library(struct doctor *d, const char *as, const char *name);
 
-/* What a site has installed on this node: for those who look after it. */
+/* The directories of logs: what Slurm's files, module files and the collector's settings name, and the setting. */
+void doctor_places(struct doctor *d);
+void doctor_add_place(struct doctor *d, const char *path, int kind);
+void doctor_slurm_places(struct doctor *d);
+
+/* What a site has installed on this node: for administrators. */
 void doctor_site(struct doctor *d);
 void doctor_slurm(struct doctor *d);
 

@@ -121,9 +121,43 @@ static void check_library(struct doctor *d)
 	check_backends(d);
 }
 
+/* Of those that wrap calls: "libiolens.so" or "libiolens-communication.so", "libdarshan...". */
+static const char *wraps(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	if (strcmp(name, "libiolens.so") == 0 || strcmp(name, "libiolens-communication.so") == 0)
+		return "iolens";
+	return strncmp(name, "libdarshan", 10) == 0 ? "Darshan" : NULL;
+}
+
+/* The loader has its own value of $LIB, and loads a file once whatever its names. */
+static bool one_file(const char *a, const char *b)
+{
+	struct stat s, t;
+	if (strchr(a, '$') || strchr(b, '$') || strcmp(a, b) == 0)
+		return true;
+	return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
+static void check_together(struct doctor *d, const char *path, char before[PATH_MAX])
+{
+	const char *one = wraps(path), *other = wraps(before);
+	if (!one)
+		return;
+	if (!other)
+		snprintf(before, PATH_MAX, "%s", path);
+	else if (one != other)
+		checks_add(&d->checks, CHECK_PROBLEM, "LD_PRELOAD",
+			   "%s and %s: iolens and Darshan wrap the same calls: preload one of them", before, path);
+	else if (!one_file(path, before))
+		checks_add(&d->checks, CHECK_PROBLEM, "LD_PRELOAD",
+			   "%s and %s: two libraries of %s: preload one of them", before, path, one);
+}
+
 static void check_preload(struct doctor *d)
 {
 	const char *list = getenv("LD_PRELOAD");
+	char before[PATH_MAX] = "";
 	bool ours = false;
 	for (size_t n; list && *list; list += n + (list[n] != 0)) {
 		char path[PATH_MAX];
@@ -133,6 +167,7 @@ static void check_preload(struct doctor *d)
 		if (*path == '/' && !strchr(path, '$') && access(path, R_OK) != 0)
 			checks_add(&d->checks, CHECK_PROBLEM, "LD_PRELOAD", "%s: %s: every program complains", path,
 				   strerror(errno));
+		check_together(d, path, before);
 	}
 	if (ours)
 		checks_add(&d->checks, CHECK_OK, "LD_PRELOAD", "%s", getenv("LD_PRELOAD"));
@@ -202,7 +237,9 @@ static void check_settings(struct doctor *d)
 	if (logname_opt_out(getenv("XDG_CONFIG_HOME"), getenv("HOME"), path, sizeof path) && access(path, F_OK) == 0)
 		checks_add(&d->checks, CHECK_PROBLEM, "disabled",
 			   "%s: only iolens run observes your programs: iolens enable undoes it", path);
-	if (!d->all)
+	/* The trial, which would leave a log, is without these two. */
+	d->all = d->all || getenv("IOLENS_ENABLE_NONMPI") || getenv("DARSHAN_ENABLE_NONMPI");
+	if (!d->all && !getenv("IOLENS_SESSION"))
 		checks_add(&d->checks, CHECK_NOTE, "non-MPI",
 			   "IOLENS_ENABLE_NONMPI is not set: programs without MPI are observed under iolens run only");
 }
@@ -239,16 +276,29 @@ static void check_share(struct doctor *d, const char *path)
 			path, units_bytes(room, bytes), COUNTED(bytes / EACH, "process"));
 }
 
+static const char *what_to_do(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return "make room, or set ";
+	case ENOENT:
+		return "make it with mode 1777, or set ";
+	default:
+		return "set ";
+	}
+}
+
 /* Only the attempt tells for sure: of quotas, read-only mounts, rules of the system. */
-static bool takes_file(struct doctor *d, const char *what, const char *path, const char *advice)
+static bool takes_file(struct doctor *d, const char *what, const char *path, const char *variable)
 {
 	char file[DOCTOR_PATH + 32];
 	snprintf(file, sizeof file, "%s/.iolens-doctor-XXXXXX", path);
 	int fd = mkstemp(file);
 	bool good = fd >= 0 && write(fd, "\n", 1) == 1;
 	if (!good)
-		checks_add(&d->checks, CHECK_PROBLEM, what, "%s: no file can be made there: %s: %s", path,
-			   strerror(errno), advice);
+		checks_add(&d->checks, CHECK_PROBLEM, what, "%s: no file can be made there: %s: %s%s to another", path,
+			   strerror(errno), what_to_do(errno), variable);
 	if (fd >= 0) {
 		close(fd);
 		unlink(file);
@@ -305,7 +355,7 @@ static void check_logs(struct doctor *d)
 	bool today = day_directory(d, 0, day, sizeof day);
 	const char *path = today ? day : d->logs;
 	check_days(d);
-	if (!takes_file(d, "logs", path, "make it with mode 1777, or set IOLENS_LOGPATH to another"))
+	if (!takes_file(d, "logs", path, "IOLENS_LOGPATH"))
 		return;
 	check_room(d, "logs", path);
 	if (stat(path, &s) == 0 && s.st_mode & S_IWOTH && !(s.st_mode & S_ISVTX))
@@ -338,7 +388,7 @@ void doctor_installation(struct doctor *d)
 	check_settings(d);
 	d->checks.about = "node";
 	const char *stores = *d->stores == '/' ? d->stores : "/dev/shm";
-	if (takes_file(d, "stores", stores, "set IOLENS_TMPDIR to another")) {
+	if (takes_file(d, "stores", stores, "IOLENS_TMPDIR")) {
 		check_room(d, "stores", stores);
 		check_share(d, stores);
 	}

@@ -60,10 +60,10 @@ static void look_at(struct doctor *d, struct traces *t, const char *directory, c
 }
 
 /* Where the epilogs of its nodes meet. */
-static void look_for_shares(struct doctor *d, struct traces *t)
+static void look_for_shares(struct doctor *d, struct traces *t, const char *root)
 {
 	char directory[DOCTOR_PATH + 16], share[64];
-	snprintf(directory, sizeof directory, "%s/.stores", d->logs);
+	snprintf(directory, sizeof directory, "%s/.stores", root);
 	size_t n = (size_t)snprintf(share, sizeof share, "job-%lld-", (long long)t->job);
 	DIR *dir = opendir(directory);
 	for (struct dirent *e; dir && (e = readdir(dir));)
@@ -87,13 +87,12 @@ static void look_through(struct doctor *d, struct traces *t, const char *directo
 		closedir(dir);
 }
 
-/* Where LOGPATH has directories of days, those of the last two months. */
-static void look_for_logs(struct doctor *d, struct traces *t)
+/* Of directories of days, those of the last two months. */
+static void look_for_logs(struct doctor *d, struct traces *t, const char *root)
 {
-	const char *root = *d->logs ? d->logs : ".";
 	time_t now = time(NULL);
 	look_through(d, t, root);
-	for (int n = -1; n < DAYS && *d->logs; n++) {
+	for (int n = -1; n < DAYS; n++) {
 		char directory[DOCTOR_PATH + 64];
 		time_t then = now - (time_t)n * DAY;
 		struct tm day;
@@ -159,14 +158,27 @@ static size_t look_for_stores(struct doctor *d, int64_t job)
 	return all;
 }
 
+static void look_in_places(struct doctor *d, struct traces *t, char *names, size_t room)
+{
+	size_t used = (size_t)snprintf(names, room, "%s", d->n_places ? "" : "this directory");
+	if (!d->n_places)
+		look_through(d, t, ".");
+	for (size_t n = 0; n < d->n_places; n++) {
+		const char *path = d->places[n].path;
+		look_for_logs(d, t, path);
+		look_for_shares(d, t, path);
+		if (used < room)
+			used += (size_t)snprintf(names + used, room - used, "%s%s", n ? ", " : "", path);
+	}
+}
+
 void doctor_job(struct doctor *d, int64_t job)
 {
 	struct traces t = {.job = job};
+	char names[512];
 	d->checks.about = "job";
 	ask_scheduler(d, job);
-	look_for_logs(d, &t);
-	if (*d->logs)
-		look_for_shares(d, &t);
+	look_in_places(d, &t, names, sizeof names);
 	size_t stores = look_for_stores(d, job);
 	for (size_t n = 0; n < t.logs && n < SHOWN; n++)
 		checks_add(&d->checks, CHECK_OK, "log", "%s", t.log[n]);
@@ -180,5 +192,5 @@ void doctor_job(struct doctor *d, int64_t job)
 		checks_add(&d->checks, CHECK_PROBLEM, "log",
 			   "none in %s, and nothing of it on this node: no program of it was started with the library, "
 			   "a rule left all of them out, or it ran elsewhere: iolens doctor -- PROGRAM examines one",
-			   *d->logs ? d->logs : "this directory");
+			   names);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -33,13 +34,62 @@ static const struct {
 	const char *text;
 } kinds[] = {
 	{PROGRAM_OURS, CHECK_OK, "dynamic, of this machine: the library is loaded with it"},
-	{PROGRAM_STATIC, CHECK_PROBLEM,
-	 "static: no loader that would take the library: link it with $(iolens config --static-ldflags)"},
 	{PROGRAM_MACHINE, CHECK_PROBLEM, "of another machine or word size: the library cannot be loaded with it"},
 	{PROGRAM_LIBC, CHECK_PROBLEM, "of another C library (musl, ...): the library cannot be loaded with it"},
 	{PROGRAM_UNKNOWN, CHECK_PROBLEM, "cannot be read, or neither a program nor a script that begins with #!"},
 	{PROGRAM_SCRIPT, CHECK_PROBLEM, "a script of a script of a script: iolens does not follow it"},
 };
+
+static bool has_mark(const char *path, const char *mark)
+{
+	struct stat s;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *bytes = MAP_FAILED;
+	if (fd >= 0 && fstat(fd, &s) == 0 && s.st_size > 0)
+		bytes = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (bytes == MAP_FAILED)
+		return false;
+	bool found = memmem(bytes, (size_t)s.st_size, mark, strlen(mark)) != NULL;
+	munmap(bytes, (size_t)s.st_size);
+	return found;
+}
+
+/* Go and Rust leave marks in every program, stripped or not; libiolens.a is for neither. */
+static void judge_static(struct checks *c, const char *path)
+{
+	static const struct {
+		const char *mark, *language;
+	} others[] = {{"Go buildinf:", "Go"}, {"RUST_BACKTRACE", "Rust"}};
+	for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+		if (has_mark(path, others[n].mark)) {
+			checks_add(c, CHECK_PROBLEM, "file",
+				   "%s: static (%s): no loader that would take the library: as root, iolens run "
+				   "--kernel observes it",
+				   path, others[n].language);
+			return;
+		}
+	checks_add(c, CHECK_PROBLEM, "file",
+		   "%s: static: no loader that would take the library: as root, iolens run --kernel observes it; or "
+		   "link it with $(iolens config --static-ldflags)",
+		   path);
+}
+
+static void judge_kind(struct checks *c, const char *path, enum program_kind own, enum program_kind kind)
+{
+	if (preload_is_linked(path))
+		checks_add(c, CHECK_OK, "file", "%s: static, with iolens linked in: nothing need be preloaded", path);
+	else if (own == PROGRAM_STATIC)
+		judge_static(c, path);
+	else if (kind == PROGRAM_STATIC)
+		checks_add(c, CHECK_PROBLEM, "file",
+			   "%s: a script, its interpreter: static: as root, iolens run --kernel observes it", path);
+	for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++)
+		if (kinds[n].kind == kind && !preload_is_linked(path))
+			checks_add(c, kinds[n].result, "file", "%s: %s%s", path,
+				   own == PROGRAM_SCRIPT ? "a script, its interpreter: " : "", kinds[n].text);
+}
 
 /* ---- what a script does with the environment ---- */
 
@@ -179,17 +229,16 @@ void doctor_program(struct doctor *d, const char *command)
 		checks_add(&d->checks, CHECK_PROBLEM, "file", "%s: not found, or not executable", command);
 		return;
 	}
-	enum program_kind kind = preload_kind(command), own = preload_kind_of_file(path);
-	if (keeps_rights(path))
+	if (keeps_rights(path)) {
 		checks_add(&d->checks, CHECK_PROBLEM, "file",
 			   "%s: set-user-id, set-group-id or with capabilities: its loader ignores LD_PRELOAD", path);
-	for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++)
-		if (kinds[n].kind == kind)
-			checks_add(&d->checks, kinds[n].result, "file", "%s: %s%s", path,
-				   own == PROGRAM_SCRIPT ? "a script, its interpreter: " : "", kinds[n].text);
+		return;
+	}
+	enum program_kind kind = preload_kind(command), own = preload_kind_of_file(path);
+	judge_kind(&d->checks, path, own, kind);
 	if (own == PROGRAM_SCRIPT)
 		read_script(&d->checks, path);
-	else if (kind == PROGRAM_OURS && *d->library && !keeps_rights(path))
+	else if (kind == PROGRAM_OURS && *d->library && !preload_is_linked(path))
 		judge_libraries(d, path);
 	if (own == PROGRAM_OURS)
 		check_linked_in(d, path);

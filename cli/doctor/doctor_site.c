@@ -85,46 +85,57 @@ static void check_mpis(struct doctor *d)
 			   "the loader knows no MPI here: with a module loaded, iolens doctor -- PROGRAM examines one");
 }
 
-/* ---- the directory of logs ---- */
+/* ---- directories of logs ---- */
 
-static void check_space(struct doctor *d)
+static void check_space(struct doctor *d, const char *path)
 {
 	enum { LEAST_PERCENT = 5 };
 	struct statvfs s;
 	char room[UNITS_TEXT];
-	if (statvfs(d->logs, &s) != 0 || !s.f_blocks)
+	if (statvfs(path, &s) != 0 || !s.f_blocks)
 		return;
 	double free = 100.0 * (double)s.f_bavail / (double)s.f_blocks;
 	double names = s.f_files ? 100.0 * (double)s.f_favail / (double)s.f_files : 100;
 	bool low = free < LEAST_PERCENT || names < LEAST_PERCENT;
 	checks_add(&d->checks, low ? CHECK_PROBLEM : CHECK_OK, "space",
-		   "%s: %s (%.0f %%) and %.0f %% of the inodes free%s", d->logs,
+		   "%s: %s (%.0f %%) and %.0f %% of the inodes free%s", path,
 		   units_bytes(room, (double)s.f_bavail * (double)s.f_frsize), free, names,
 		   low ? ": archive or remove old logs" : "");
 }
 
-/* LOGPATH, its year and its month: root's alone; the day: everybody's to write to, and to remove what is their own. */
-static void check_level(struct doctor *d, const char *path, bool day)
+/* CLOSED: LOGPATH, its year and its month are root's alone. OPEN: in a day's users make files, and remove only their own. */
+enum level { LEVEL_CLOSED, LEVEL_COLLECTED, LEVEL_OPEN, LEVEL_SPOOL };
+
+static void check_mode(struct doctor *d, const char *path, unsigned owner, unsigned mode, enum level level)
+{
+	bool written = mode & (S_IWGRP | S_IWOTH);
+	if (level >= LEVEL_OPEN && !(mode & S_IWOTH))
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: users cannot write logs: chmod %s", path,
+			   mode, level == LEVEL_OPEN ? "1777" : "1733");
+	else if (level == LEVEL_COLLECTED && written)
+		checks_add(&d->checks, CHECK_PROBLEM, "logs",
+			   "%s: mode %04o: iolens collect makes no logs where others may write: chmod go-w", path,
+			   mode);
+	else if (written && !(mode & S_ISVTX))
+		checks_add(&d->checks, CHECK_PROBLEM, "logs",
+			   "%s: mode %04o: everybody may remove everybody's logs: %s", path, mode,
+			   level >= LEVEL_OPEN ? "chmod +t" : "chmod go-w");
+	else if (level < LEVEL_OPEN && !(mode & S_IXOTH))
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: not for everybody to enter: chmod a+x",
+			   path, mode);
+	else
+		checks_add(&d->checks, CHECK_OK, "logs", "%s: user %u, mode %04o", path, owner, mode);
+}
+
+static void check_level(struct doctor *d, const char *path, enum level level)
 {
 	struct stat s;
 	if (stat(path, &s) != 0)
 		return;
-	unsigned mode = s.st_mode & 07777;
 	if (s.st_uid != 0)
 		checks_add(&d->checks, CHECK_PROBLEM, "logs",
 			   "%s: belongs to user %u, who can remove all logs: chown root", path, (unsigned)s.st_uid);
-	if (day && !(mode & S_IWOTH))
-		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: users cannot write logs: chmod 1777",
-			   path, mode);
-	else if (mode & (S_IWGRP | S_IWOTH) && !(mode & S_ISVTX))
-		checks_add(&d->checks, CHECK_PROBLEM, "logs",
-			   "%s: mode %04o: everybody may remove everybody's logs: %s", path, mode,
-			   day ? "chmod +t" : "chmod go-w");
-	else if (!day && !(mode & S_IXOTH))
-		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: not for everybody to enter: chmod a+x",
-			   path, mode);
-	else
-		checks_add(&d->checks, CHECK_OK, "logs", "%s: user %u, mode %04o", path, (unsigned)s.st_uid, mode);
+	check_mode(d, path, (unsigned)s.st_uid, s.st_mode & 07777, level);
 }
 
 static void check_acl(struct doctor *d, const char *path)
@@ -137,43 +148,58 @@ static void check_acl(struct doctor *d, const char *path)
 			   : ", which logs of mode 0400 mask: GROUP_READABLE in the configuration file makes it count");
 }
 
-static void check_area(struct doctor *d)
+static void check_place(struct doctor *d, const struct log_place *place)
 {
 	char path[DOCTOR_PATH + 64];
 	time_t now = time(NULL);
 	struct tm t = *localtime(&now);
 	struct stat s;
-	if (!*d->logs) {
-		checks_add(&d->checks, CHECK_PROBLEM, "logs",
-			   "no directory of logs is set: IOLENS_LOGPATH, or LOGPATH in the configuration file");
-		return;
-	}
-	check_space(d);
-	bool open = stat(d->logs, &s) == 0 && s.st_mode & S_IWOTH;
-	check_level(d, d->logs, open);
-	check_acl(d, d->logs);
-	for (int n = 0; n < 3; n++) {
-		size_t used = (size_t)snprintf(path, sizeof path, "%s/%d", d->logs, t.tm_year + 1900);
+	const char *root = place->path;
+	bool collected = place->kind == PLACE_AREA;
+	enum level above = collected ? LEVEL_COLLECTED : LEVEL_CLOSED;
+	if (stat(root, &s) != 0)
+		return; /* said where it is named */
+	bool open = s.st_mode & S_IWOTH && !collected;
+	check_space(d, root);
+	check_level(d, root, place->kind == PLACE_SPOOL ? LEVEL_SPOOL : open ? LEVEL_OPEN : above);
+	check_acl(d, root);
+	for (int n = 0; n < 3 && place->kind != PLACE_SPOOL; n++) {
+		size_t used = (size_t)snprintf(path, sizeof path, "%s/%d", root, t.tm_year + 1900);
 		if (n > 0)
 			used += (size_t)snprintf(path + used, sizeof path - used, "/%d", t.tm_mon + 1);
 		if (n > 1)
 			snprintf(path + used, sizeof path - used, "/%d", t.tm_mday);
-		check_level(d, path, n == 2);
+		check_level(d, path, n == 2 && !collected ? LEVEL_OPEN : above);
 		check_acl(d, path);
 	}
-	if (!open && stat(path, &s) != 0)
+	if (place->kind == PLACE_LOGS && !open && stat(path, &s) != 0)
 		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: not there, and users cannot write to %s: %s", path,
-			   d->logs, "deploy/slurm/directories makes it, and Slurm's prolog");
+			   root, "deploy/slurm/directories makes it, and Slurm's prolog");
+}
+
+static void check_places(struct doctor *d)
+{
+	if (!d->n_places)
+		checks_add(&d->checks, CHECK_PROBLEM, "logs",
+			   "no directory of logs: neither IOLENS_LOGPATH nor Slurm's files nor a module file name one");
+	for (size_t n = 0; n < d->n_places; n++)
+		check_place(d, &d->places[n]);
 }
 
 /* ---- module files ---- */
 
+static bool module_value(const char *file, const char *name, char value[SITE_TEXT])
+{
+	char key[32];
+	bool lua = strlen(file) > 4 && strcmp(file + strlen(file) - 4, ".lua") == 0;
+	snprintf(key, sizeof key, "%s %s", lua ? "local" : "set", name);
+	return site_file_value(file, key, value);
+}
+
 static void check_module(struct doctor *d, const char *file)
 {
 	char root[SITE_TEXT], logs[SITE_TEXT], library[SITE_TEXT + 64];
-	bool lua = strlen(file) > 4 && strcmp(file + strlen(file) - 4, ".lua") == 0;
-	if (!site_file_value(file, lua ? "local root" : "set root", root) ||
-	    !site_file_value(file, lua ? "local logs" : "set logs", logs)) {
+	if (!module_value(file, "root", root) || !module_value(file, "logs", logs)) {
 		checks_add(&d->checks, CHECK_NOTE, "module", "%s: not the one of deploy/modulefiles", file);
 		return;
 	}
@@ -188,12 +214,11 @@ static void check_module(struct doctor *d, const char *file)
 		checks_add(&d->checks, CHECK_OK, "module", "%s: %s, logs in %s", file, root, logs);
 }
 
-static void check_modules(struct doctor *d)
+static void each_module(struct doctor *d, void (*look)(struct doctor *d, const char *file))
 {
 	static const char *const names[] = {"iolens", "iolens.lua"};
 	const char *given = getenv("MODULEPATH");
 	char file[PATH_MAX];
-	size_t seen = d->checks.n;
 	struct stat s;
 	for (const char *at = given && *given ? given
 					      : "/usr/share/modules/modulefiles:/etc/environment-modules/modules";
@@ -201,11 +226,17 @@ static void check_modules(struct doctor *d)
 		for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
 			snprintf(file, sizeof file, "%.*s/%s", (int)strcspn(at, ":"), at, names[n]);
 			if (stat(file, &s) == 0 && S_ISREG(s.st_mode))
-				check_module(d, file);
+				look(d, file);
 		}
+}
+
+static void check_modules(struct doctor *d)
+{
+	size_t seen = d->checks.n;
+	each_module(d, check_module);
 	if (seen == d->checks.n)
 		checks_add(&d->checks, CHECK_NOTE, "module", "no module file iolens in %s",
-			   given ? "MODULEPATH" : "the usual places");
+			   getenv("MODULEPATH") ? "MODULEPATH" : "the usual places");
 }
 
 /* ---- units of systemd ---- */
@@ -310,8 +341,34 @@ void doctor_site(struct doctor *d)
 	d->checks.about = "site";
 	check_files(d);
 	check_mpis(d);
-	check_area(d);
+	check_places(d);
 	doctor_slurm(d);
 	check_modules(d);
 	check_units(d);
+}
+
+/* ---- where logs are ---- */
+
+static void add_module_logs(struct doctor *d, const char *file)
+{
+	char logs[SITE_TEXT];
+	if (module_value(file, "logs", logs))
+		doctor_add_place(d, logs, PLACE_LOGS);
+}
+
+/* Of the collector's settings the area alone: what programs write to is among the others. */
+static void add_collected(struct doctor *d)
+{
+	char unit[PATH_MAX], settings[SITE_TEXT], logs[SITE_TEXT];
+	if (find_unit("iolens-collect.service", unit) && site_file_value(unit, "EnvironmentFile", settings) &&
+	    site_file_value(settings, "IOLENS_LOGS", logs) && access(logs, F_OK) == 0)
+		doctor_add_place(d, logs, PLACE_AREA);
+}
+
+void doctor_places(struct doctor *d)
+{
+	doctor_slurm_places(d);
+	doctor_add_place(d, d->logs, PLACE_LOGS);
+	each_module(d, add_module_logs);
+	add_collected(d);
 }

@@ -14,7 +14,8 @@
 
 static bool find_configuration(char path[PATH_MAX])
 {
-	static const char *const places[] = {"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf"};
+	static const char *const places[] = {"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf",
+					     "/run/slurm/conf/slurm.conf"};
 	const char *given = getenv("SLURM_CONF");
 	if (given && *given) {
 		snprintf(path, PATH_MAX, "%s", given);
@@ -26,6 +27,17 @@ static bool find_configuration(char path[PATH_MAX])
 			return true;
 	}
 	return false;
+}
+
+static void find_plugstack(const char *configuration, char plugstack[PATH_MAX + 16])
+{
+	char named[SITE_TEXT];
+	const char *slash = strrchr(configuration, '/');
+	if (site_file_value(configuration, "PlugStackConfig", named))
+		snprintf(plugstack, PATH_MAX + 16, "%s", named);
+	else
+		snprintf(plugstack, PATH_MAX + 16, "%.*splugstack.conf", slash ? (int)(slash + 1 - configuration) : 0,
+			 configuration);
 }
 
 /* ---- the plugin ---- */
@@ -100,12 +112,37 @@ static bool mentions_iolens(const char *path)
 	return found;
 }
 
-/* site.conf beside the script: what it names is there, and the plugin's directory is the collector's or the area. */
+/* Beside a script that the line calls by its path. */
+static bool look_for_site_conf(void *target, const char *file, char *line)
+{
+	char *conf = target, found[PATH_MAX + 16];
+	for (const char *at = line; (at = strchr(at, '/')); at += strcspn(at, " \t;\"'&|")) {
+		int n = (int)strcspn(at, " \t;\"'&|");
+		while (n > 0 && at[n - 1] != '/')
+			n--;
+		snprintf(found, sizeof found, "%.*ssite.conf", n, at);
+		if (access(found, R_OK) == 0) {
+			snprintf(conf, sizeof found, "%s", found);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* In the script's folder; of a site's own script in that of the one that it calls. */
+static void name_site_conf(const char *script, char conf[PATH_MAX + 16])
+{
+	const char *slash = strrchr(script, '/');
+	snprintf(conf, PATH_MAX + 16, "%.*s/site.conf", (int)(slash - script), script);
+	if (access(conf, F_OK) != 0)
+		site_file_read(script, look_for_site_conf, conf);
+}
+
+/* What it names is there, and the plugin's directory is the collector's or the area. */
 static void check_site_conf(struct doctor *d, const char *script, const char *plugin_logs)
 {
 	char conf[PATH_MAX + 16], iolens[SITE_TEXT], logs[SITE_TEXT], spool[SITE_TEXT];
-	const char *slash = strrchr(script, '/');
-	snprintf(conf, sizeof conf, "%.*s/site.conf", (int)(slash - script), script);
+	name_site_conf(script, conf);
 	if (access(conf, R_OK) != 0) {
 		checks_add(&d->checks, CHECK_PROBLEM, "slurm", "%s: %s: %s: without it the script does nothing", script,
 			   conf, strerror(errno));
@@ -163,7 +200,7 @@ void doctor_slurm(struct doctor *d)
 					     "killed jobs leave stores, and nothing makes logs of them"};
 	static const struct script task = {"TaskProlog", CHECK_PROBLEM,
 					   "without it, and without the plugin, no job is observed"};
-	char configuration[PATH_MAX], plugstack[SITE_TEXT];
+	char configuration[PATH_MAX], plugstack[PATH_MAX + 16];
 	struct plugin p = {.d = d};
 	if (!find_configuration(configuration)) {
 		checks_add(&d->checks, CHECK_NOTE, "slurm", "no slurm.conf: neither SLURM_CONF nor /etc/slurm");
@@ -173,12 +210,51 @@ void doctor_slurm(struct doctor *d)
 		checks_add(&d->checks, CHECK_PROBLEM, "slurm", "%s: %s", configuration, strerror(errno));
 		return;
 	}
-	if (!site_file_value(configuration, "PlugStackConfig", plugstack))
-		snprintf(plugstack, sizeof plugstack, "%.*s/plugstack.conf",
-			 (int)(strrchr(configuration, '/') - configuration), configuration);
+	find_plugstack(configuration, plugstack);
 	site_file_read(plugstack, look_at_plugin, &p);
 	if (!p.found)
 		check_script(d, configuration, &task, "");
 	check_script(d, configuration, &prolog, p.logs);
 	check_script(d, configuration, &epilog, p.logs);
+}
+
+/* ---- where logs are ---- */
+
+static bool add_plugin_logs(void *target, const char *file, char *line)
+{
+	char logs[SITE_TEXT];
+	if (strstr(line, "iolens-spank") && site_word(line, "logs=", logs))
+		doctor_add_place(target, logs, PLACE_LOGS);
+	return true;
+}
+
+static void add_script_logs(struct doctor *d, const char *configuration, const char *key)
+{
+	char value[SITE_TEXT], spool[SITE_TEXT], real[PATH_MAX], conf[PATH_MAX + 16];
+	glob_t found;
+	if (!site_file_value(configuration, key, value) || glob(value, 0, NULL, &found) != 0)
+		return;
+	for (size_t n = 0; n < found.gl_pathc; n++) {
+		if (!realpath(found.gl_pathv[n], real) || !mentions_iolens(real))
+			continue;
+		name_site_conf(real, conf);
+		bool spooled = site_file_value(conf, "SPOOL", spool) && *spool;
+		if (site_file_value(conf, "IOLENS_LOGPATH", value))
+			doctor_add_place(d, value, spooled ? PLACE_AREA : PLACE_LOGS);
+		if (spooled)
+			doctor_add_place(d, spool, PLACE_SPOOL);
+	}
+	globfree(&found);
+}
+
+void doctor_slurm_places(struct doctor *d)
+{
+	static const char *const scripts[] = {"Epilog", "Prolog", "TaskProlog"};
+	char configuration[PATH_MAX], plugstack[PATH_MAX + 16];
+	if (!find_configuration(configuration))
+		return;
+	for (size_t n = 0; n < sizeof scripts / sizeof *scripts; n++)
+		add_script_logs(d, configuration, scripts[n]);
+	find_plugstack(configuration, plugstack);
+	site_file_read(plugstack, add_plugin_logs, d);
 }

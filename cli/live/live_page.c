@@ -6,9 +6,28 @@
 
 #include "units.h"
 
-static void put_line(struct output *out, const char *text, size_t width)
+/* How much of a text stands on a line of this width: up to a comma, a semicolon or the space between two figures. */
+static size_t line_of(const char *text, size_t width)
 {
-	live_put_cut(out, text, width);
+	size_t n = strlen(text);
+	if (!width || n <= width)
+		return n;
+	for (n = width; n && !(text[n] == ' ' && strchr(",; ", text[n - 1])); n--)
+		;
+	return n ? n : width;
+}
+
+/* Figures, of which none is cut: on several lines where they are wider than the terminal. Returns how many. */
+static size_t put_figures(struct output *out, const char *text, size_t width, const char *end)
+{
+	enum { INDENT = 2 };
+	size_t lines = 0;
+	for (size_t n; *text; lines++, text += n, text += strspn(text, " ")) {
+		size_t indent = lines && width > INDENT ? INDENT : 0;
+		n = line_of(text, width - indent);
+		output_format(out, "%*s%.*s%s", (int)indent, "", (int)n, text, end);
+	}
+	return lines;
 }
 
 void live_put_sums(struct output *out, const struct live *l, size_t width)
@@ -24,7 +43,11 @@ void live_put_sums(struct output *out, const struct live *l, size_t width)
 		 COUNTED(running, "process"), units_bytes(read, live_rate(l, sum.bytes[IO_READ])),
 		 units_bytes(written, live_rate(l, sum.bytes[IO_WRITE])),
 		 COUNTED(live_rate(l, live_operations(&sum)), "operation"));
-	put_line(out, text, width);
+	if (width && strlen(text) > width)
+		snprintf(text, sizeof text, "%s, %s: read %s/s, write %s/s, %s/s", COUNTED(l->n, "job"),
+			 COUNTED(running, "process"), read, written,
+			 COUNTED(live_rate(l, live_operations(&sum)), "op"));
+	live_put_cut(out, text, width);
 }
 
 static void describe_processes(const struct live_job *j, char *text, size_t room)
@@ -39,12 +62,12 @@ static void describe_processes(const struct live_job *j, char *text, size_t room
 		snprintf(text + n, room - (size_t)n, " on %s", COUNTED(j->hosts, "host"));
 }
 
-void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end)
+size_t live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end)
 {
 	char text[600], processes[200], run[UNITS_TEXT], bytes[4][UNITS_TEXT];
 	describe_processes(j, processes, sizeof processes);
 	snprintf(text, sizeof text, "%s  %s", j->name, j->command);
-	put_line(out, text, width);
+	live_put_cut(out, text, width);
 	output_text(out, end);
 	snprintf(text, sizeof text, "%s; runs %s; read %s (%s/s), wrote %s (%s/s), %s/s", processes,
 		 units_seconds(run, j->run_time), units_bytes(bytes[0], (double)j->counts.bytes[IO_READ]),
@@ -52,8 +75,7 @@ void live_put_head(struct output *out, const struct live *l, const struct live_j
 		 units_bytes(bytes[2], (double)j->counts.bytes[IO_WRITE]),
 		 units_bytes(bytes[3], live_rate(l, j->since.bytes[IO_WRITE])),
 		 COUNTED(live_rate(l, live_operations(&j->since)), "operation"));
-	put_line(out, text, width);
-	output_text(out, end);
+	return 1 + put_figures(out, text, width, end);
 }
 
 size_t live_put_silent(struct output *out, const struct live *l, size_t width, const char *end)
@@ -68,7 +90,7 @@ size_t live_put_silent(struct output *out, const struct live *l, size_t width, c
 		return 0;
 	snprintf(text, sizeof text, "%zu of %s: %s: %s%s", silent, COUNTED(l->nnodes, "node"), first->name,
 		 first->problem, silent > 1 ? ", ..." : "");
-	put_line(out, text, width);
+	live_put_cut(out, text, width);
 	output_text(out, end);
 	return 1;
 }
@@ -140,10 +162,11 @@ void live_put_heat(struct output *out, const struct live_job *j, size_t width, c
 	}
 }
 
-void live_put_sizes(struct output *out, const struct live_job *j, size_t width, const char *end)
+size_t live_put_sizes(struct output *out, const struct live_job *j, size_t width, const char *end)
 {
 	static const char *const sizes[STATE_SIZES] = {"100", "1K",  "10K",  "100K", "1M",
 						       "4M",  "10M", "100M", "1G",   "more"};
+	size_t lines = 0;
 	for (int op = 0; op < 2; op++) {
 		char text[400];
 		size_t used = (size_t)snprintf(text, sizeof text, "%-9s", op == IO_READ ? "reads to" : "writes to");
@@ -153,9 +176,9 @@ void live_put_sizes(struct output *out, const struct live_job *j, size_t width, 
 				used += (size_t)snprintf(text + used, sizeof text - used, " %s: %s ", sizes[c],
 							 units_count(count, j->sizes[op][c]));
 		}
-		live_put_cut(out, text, width);
-		output_text(out, end);
+		lines += put_figures(out, text, width, end);
 	}
+	return lines;
 }
 
 /* ---- a page ---- */

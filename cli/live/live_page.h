@@ -7,17 +7,16 @@
 /* The line above all: how many jobs, processes, and what they move. */
 void live_put_sums(struct output *out, const struct live *l, size_t width);
 
-/* Of a job: who it is and what it moves, in two lines; each ends with `end`. */
-enum { LIVE_HEAD_LINES = 2 };
-void live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end);
+/* Of a job: who it is and what it moves; each line ends with `end`. Returns how many lines: two, or more if narrow. */
+size_t live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end);
 
 /* The nodes that were asked and do not answer, in a line; returns how many lines, 0 or 1. */
 size_t live_put_silent(struct output *out, const struct live *l, size_t width, const char *end);
 
-/* Its heat map from its start to now, two lines (read, written), and its sizes; each line ends with `end`. */
-enum { LIVE_HEAT_LINES = 2, LIVE_SIZE_LINES = 2 };
+/* Its heat map from its start to now, two lines (read, written), and its sizes, whose lines are counted. */
+enum { LIVE_HEAT_LINES = 2 };
 void live_put_heat(struct output *out, const struct live_job *j, size_t width, const char *end);
-void live_put_sizes(struct output *out, const struct live_job *j, size_t width, const char *end);
+size_t live_put_sizes(struct output *out, const struct live_job *j, size_t width, const char *end);
 
 /* All of it, for a terminal that scrolls or a file: one job in full, or the list of jobs. False: no memory. */
 bool live_put_page(struct output *out, const struct live *l, size_t rows, size_t width);

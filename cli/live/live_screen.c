@@ -160,20 +160,18 @@ static size_t put_above(struct screen *s, const struct live_job *j)
 		end_line(s);
 		return 1 + live_put_silent(&s->out, &s->l, s->width, "\x1b[0m\x1b[K\r\n");
 	}
-	size_t lines = LIVE_HEAD_LINES + LIVE_HEAT_LINES + 1;
 	if (!j) {
 		put_escaped(&s->out, s->job);
 		output_text(&s->out, " has ended: iolens run leaves its log where it was asked to");
 		end_line(s);
 		return 1;
 	}
-	live_put_head(&s->out, &s->l, j, s->width, "\x1b[0m\x1b[K\r\n");
+	size_t lines = LIVE_HEAT_LINES + 1;
+	lines += live_put_head(&s->out, &s->l, j, s->width, "\x1b[0m\x1b[K\r\n");
 	lines += live_put_silent(&s->out, &s->l, s->width, "\x1b[0m\x1b[K\r\n");
 	live_put_heat(&s->out, j, s->width, "\x1b[K\r\n");
-	if (s->height >= TALL) {
-		live_put_sizes(&s->out, j, s->width, "\x1b[K\r\n");
-		lines += LIVE_SIZE_LINES;
-	}
+	if (s->height >= TALL)
+		lines += live_put_sizes(&s->out, j, s->width, "\x1b[K\r\n");
 	put_tabs(s);
 	return lines;
 }

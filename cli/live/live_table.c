@@ -11,7 +11,7 @@
 
 struct column {
 	const char *title;
-	int width;
+	int width, narrow; /* characters, and where the terminal is too narrow for all columns */
 	bool left;
 };
 
@@ -24,57 +24,57 @@ struct view {
 static const struct view views[LIVE_VIEWS] = {
 	[LIVE_JOBS] = {"jobs",
 		       3,
-		       {{"JOB", 10, true},
-			{"USER", 9, true},
-			{"PROCS", 5, false},
-			{"READ/s", 10, false},
-			{"WRITE/s", 10, false},
-			{"OPS/s", 9, false},
-			{"I/O %", 5, false},
-			{"RUN", 8, false},
-			{"COMMAND", 0, true}}},
+		       {{"JOB", 10, 10, true},
+			{"USER", 9, 9, true},
+			{"PROCS", 5, 5, false},
+			{"READ/s", 10, 7, false},
+			{"WRITE/s", 10, 8, false},
+			{"OPS/s", 9, 7, false},
+			{"I/O %", 5, 5, false},
+			{"RUN", 8, 8, false},
+			{"COMMAND", 0, 0, true}}},
 	[LIVE_FILES] = {"files",
 			0,
-			{{"READ/s", 10, false},
-			 {"WRITE/s", 10, false},
-			 {"OPS/s", 9, false},
-			 {"READ", 10, false},
-			 {"WRITTEN", 10, false},
-			 {"TIME", 9, false},
-			 {"SIZE", 10, false},
-			 {"PROCS", 5, false},
-			 {"FILE", 0, true}}},
+			{{"READ/s", 10, 7, false},
+			 {"WRITE/s", 10, 8, false},
+			 {"OPS/s", 9, 7, false},
+			 {"READ", 10, 7, false},
+			 {"WRITTEN", 10, 8, false},
+			 {"TIME", 9, 8, false},
+			 {"SIZE", 10, 7, false},
+			 {"PROCS", 5, 5, false},
+			 {"FILE", 0, 0, true}}},
 	[LIVE_PROCESSES] = {"processes",
 			    -1,
-			    {{"RANK", 5, false},
-			     {"PID", 8, false},
-			     {"S", 1, true},
-			     {"READ/s", 10, false},
-			     {"WRITE/s", 10, false},
-			     {"OPS/s", 9, false},
-			     {"I/O %", 5, false},
-			     {"READ", 10, false},
-			     {"WRITTEN", 10, false},
-			     {"HOST", 12, true},
-			     {"PROGRAM", 0, true}}},
+			    {{"RANK", 5, 5, false},
+			     {"PID", 8, 8, false},
+			     {"S", 1, 1, true},
+			     {"READ/s", 10, 7, false},
+			     {"WRITE/s", 10, 8, false},
+			     {"OPS/s", 9, 7, false},
+			     {"I/O %", 5, 5, false},
+			     {"READ", 10, 7, false},
+			     {"WRITTEN", 10, 8, false},
+			     {"HOST", 12, 12, true},
+			     {"PROGRAM", 0, 0, true}}},
 	[LIVE_INTERFACES] = {"interfaces",
 			     -1,
-			     {{"READ/s", 10, false},
-			      {"WRITE/s", 10, false},
-			      {"OPS/s", 9, false},
-			      {"READ", 10, false},
-			      {"WRITTEN", 10, false},
-			      {"READS", 10, false},
-			      {"WRITES", 10, false},
-			      {"TIME", 9, false},
-			      {"INTERFACE", 0, true}}},
+			     {{"READ/s", 10, 7, false},
+			      {"WRITE/s", 10, 8, false},
+			      {"OPS/s", 9, 7, false},
+			      {"READ", 10, 7, false},
+			      {"WRITTEN", 10, 8, false},
+			      {"READS", 10, 7, false},
+			      {"WRITES", 10, 7, false},
+			      {"TIME", 9, 8, false},
+			      {"INTERFACE", 0, 0, true}}},
 	[LIVE_OPERATIONS] = {"operations",
 			     0,
-			     {{"PER s", 9, false},
-			      {"COUNT", 12, false},
-			      {"FAILED", 8, false},
-			      {"TIME", 9, false},
-			      {"OPERATION", 0, true}}},
+			     {{"PER s", 9, 7, false},
+			      {"COUNT", 12, 8, false},
+			      {"FAILED", 8, 7, false},
+			      {"TIME", 9, 8, false},
+			      {"OPERATION", 0, 0, true}}},
 };
 
 const char *live_view_name(enum live_view view)
@@ -449,34 +449,59 @@ size_t live_put_cut(struct output *out, const char *text, size_t width)
 	return written;
 }
 
-static void put_cell(struct output *out, const struct column *c, const char *text)
+/* 1.2 GiB as 1.2G, and 1,234,567 as 1.2M where the column is narrower. */
+static const char *shortened(char text[LIVE_CELL], const struct column *c, const char *cell, double value)
 {
-	output_format(out, c->left ? "%-*s " : "%*s ", c->width, text);
+	size_t n = strlen(cell);
+	bool is_bytes = n && cell[n - 1] == 'B', is_long = n > (size_t)c->narrow && strchr(cell, ',');
+	if (c->left || !(is_bytes || is_long))
+		return cell;
+	int unit = 0;
+	for (double step = is_bytes ? 1024 : 1000; value >= step - 0.05 && unit < 6; unit++)
+		value /= step;
+	snprintf(text, LIVE_CELL, "%.*f%.1s", unit > 0, value, unit ? &"KMGTPE"[unit - 1] : is_bytes ? "B" : "");
+	return text;
 }
 
-/* Columns that there is no room for are left out, from the right. */
-static int columns_in(const struct view *v, size_t width, size_t *used)
+static void put_cell(struct output *out, const struct column *c, bool narrow, const char *text)
 {
-	enum { LEAST_TEXT = 20 };
-	int n = 0;
-	for (*used = 0; v->columns[n].width; n++) {
-		size_t more = (size_t)v->columns[n].width + 1;
-		if (width && *used + more + LEAST_TEXT > width)
+	output_format(out, c->left ? "%-*s " : "%*s ", narrow ? c->narrow : c->width, text);
+}
+
+/* Columns that a terminal of this width has room for, with what they take; the others are left out, from the right. */
+struct fit {
+	int columns;
+	size_t used;
+	bool narrow;
+};
+
+static struct fit fit_columns(const struct view *v, size_t width)
+{
+	enum { LEAST_TEXT = 20, LEAST_NARROW = 12 };
+	struct fit f = {0};
+	while (v->columns[f.columns].width)
+		f.used += (size_t)v->columns[f.columns++].width + 1;
+	if (!width || f.used + LEAST_TEXT <= width)
+		return f;
+	f = (struct fit){.narrow = true};
+	for (; v->columns[f.columns].width; f.columns++) {
+		size_t more = (size_t)v->columns[f.columns].narrow + 1;
+		if (f.used + more + LEAST_NARROW > width)
 			break;
-		*used += more;
+		f.used += more;
 	}
-	return n;
+	return f;
 }
 
 void live_table_titles(struct output *out, enum live_view view, int sorted, size_t width)
 {
 	const struct view *v = &views[view];
-	size_t used;
-	int n = columns_in(v, width, &used), text = live_view_columns(view);
-	for (int c = 0; c < n; c++) {
+	struct fit f = fit_columns(v, width);
+	int text = live_view_columns(view);
+	for (int c = 0; c < f.columns; c++) {
 		char title[LIVE_CELL];
 		snprintf(title, sizeof title, "%s%s", sorted == c ? "*" : "", v->columns[c].title);
-		put_cell(out, &v->columns[c], title);
+		put_cell(out, &v->columns[c], f.narrow, title);
 	}
 	output_format(out, "%s%s", sorted == text ? "*" : "", v->columns[text].title);
 }
@@ -485,9 +510,11 @@ void live_table_row(struct output *out, const struct live_table *t, size_t row, 
 {
 	const struct view *v = &views[t->view];
 	const struct live_row *r = &t->rows[row];
-	size_t used;
-	int n = columns_in(v, width, &used);
-	for (int c = 0; c < n; c++)
-		put_cell(out, &v->columns[c], r->cell[c]);
-	live_put_cut(out, r->text, width > used ? width - used : width ? 1 : 0);
+	struct fit f = fit_columns(v, width);
+	for (int c = 0; c < f.columns; c++) {
+		const struct column *column = &v->columns[c];
+		char text[LIVE_CELL];
+		put_cell(out, column, f.narrow, f.narrow ? shortened(text, column, r->cell[c], r->key[c]) : r->cell[c]);
+	}
+	live_put_cut(out, r->text, width > f.used ? width - f.used : width ? 1 : 0);
 }

@@ -84,7 +84,7 @@ void live_waits_free(struct live_waits *w)
 	*w = (struct live_waits){0};
 }
 
-void live_wait_print(FILE *out, const struct live_wait *w)
+void live_wait_print(FILE *out, const struct live_wait *w, bool stall)
 {
 	const struct live_call *c = &w->call;
 	const struct state_process *p = &c->process->store->process;
@@ -107,14 +107,14 @@ void live_wait_print(FILE *out, const struct live_wait *w)
 	}
 	if (c->descriptor >= 0)
 		fprintf(out, " (descriptor %d)", c->descriptor);
-	fprintf(out, ", for %.1f s at least, %.1f s at most\n", w->least, w->most);
+	fprintf(out, ", for %.1f s at least, %.1f s at most%s\n", w->least, w->most, stall ? ": a stall" : "");
 	if (*c->mount)
 		shown_line(out, "  on %s, %s, from %s", c->mount, c->file_system, c->source);
 	if (*c->waits_in)
 		shown_line(out, "  in the kernel: %s, state %c", c->waits_in, c->state);
 }
 
-void live_wait_json(struct json *j, const struct live_wait *w)
+void live_wait_json(struct json *j, const struct live_wait *w, bool stall)
 {
 	const struct live_call *c = &w->call;
 	const struct live_store *s = c->process->store;
@@ -136,5 +136,6 @@ void live_wait_json(struct json *j, const struct live_wait *w)
 	json_text(j, "kernel_function", c->waits_in);
 	json_f64(j, "at_least", w->least);
 	json_f64(j, "at_most", w->most);
+	json_bool(j, "stalled", stall);
 	json_close(j);
 }

@@ -24,8 +24,8 @@ struct live_waits {
 bool live_waits_update(struct live_waits *w, const struct live_job *j, const struct live_look *look);
 void live_waits_free(struct live_waits *w);
 
-/* "rank 3 (process 123 on node7) waits in write of /mnt/out (descriptor 5), 61 s: ..." */
-void live_wait_print(FILE *out, const struct live_wait *w);
-void live_wait_json(struct json *j, const struct live_wait *w);
+/* "rank 3 (process 123 on node7) waits in write of /mnt/out (descriptor 5), 61 s: ..." `stall`: say that it is one. */
+void live_wait_print(FILE *out, const struct live_wait *w, bool stall);
+void live_wait_json(struct json *j, const struct live_wait *w, bool stall);
 
 #endif

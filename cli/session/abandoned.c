@@ -28,7 +28,7 @@ static void keep(struct search *s, const char *path, const char *why)
 {
 	s->found.kept++;
 	if (s->command)
-		cli_fail(0, "%s: %s: the stores of a killed iolens run: %s", s->command, path, why);
+		cli_fail(0, "%s: %s: left by an iolens run that was killed: %s", s->command, path, why);
 }
 
 /* The place that was meant for the log; another one beside it where there is a file by now. */
@@ -83,7 +83,8 @@ static void assemble(struct search *s, const char *path, const struct session_po
 	struct assemble_job job = {.found = &found, .durable = true, .wrote = s->wrote, .linked_in = linked_in};
 	name_log(r, note, log, sizeof log);
 	if (assemble_stores(&job, (const char *const *)r->stores, r->used, log, &err) < 0) {
-		snprintf(why, sizeof why, "log %s not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,
+		snprintf(why, sizeof why,
+			 "its log %s was not written: %s%s%s: make it with iolens recover -o LOG %s%s%s", log,
 			 err.message, err.system ? ": " : "", err.system ? strerror(err.system) : "", path,
 			 has_shared(note) ? " " : "", has_shared(note) ? note->shared : "");
 		keep(s, path, why);
@@ -110,7 +111,7 @@ static void collect(struct search *s, const char *path, const struct session_poi
 			 units_agree((int64_t)running, "runs", "run"));
 		keep(s, path, why);
 	} else if (r.used > s->most) {
-		keep(s, path, "make the log with iolens recover");
+		keep(s, path, "make its log with iolens recover");
 	} else if (r.used && !holds_nothing(&r)) {
 		assemble(s, path, note, &r);
 	} else {

@@ -193,6 +193,12 @@ enum program_kind preload_kind_of_file(const char *path)
 	return kind_of(path, (char[PROGRAM_PATH]){0});
 }
 
+bool preload_is_linked(const char *path)
+{
+	char interpreter[PROGRAM_PATH];
+	return kind_of(path, interpreter) == PROGRAM_OURS && !*interpreter;
+}
+
 enum program_kind preload_kind(const char *command)
 {
 	enum { SCRIPTS = 4 };

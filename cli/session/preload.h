@@ -40,6 +40,9 @@ bool preload_command_path(const char *command, char *path, size_t room);
 /* Of a file itself, be it a script. */
 enum program_kind preload_kind_of_file(const char *path);
 
+/* A static program with the runtime in it: it needs no preloading, and has no loader that lists what it would load. */
+bool preload_is_linked(const char *path);
+
 /* What the command is, as execvp finds it; of a script what executes it. */
 enum program_kind preload_kind(const char *command);
 

@@ -76,8 +76,9 @@ static void print_direction(FILE *out, const struct beside_row *row, int op)
 	double own = rate(row, op), peak = peak_of(row, op);
 	if (own <= 0 || peak <= 0)
 		return;
-	fprintf(out, "%-20s %12s/s %12s/s   %.1f %%%s\n", op == IO_READ ? "  read" : "  write",
-		units_bytes((char[UNITS_TEXT]){0}, own), units_bytes((char[UNITS_TEXT]){0}, peak), 100 * own / peak,
+	fprintf(out, "%-20s %12s/s %12s/s   %s%s\n", op == IO_READ ? "  read" : "  write",
+		units_bytes((char[UNITS_TEXT]){0}, own), units_bytes((char[UNITS_TEXT]){0}, peak),
+		units_percent((char[UNITS_TEXT]){0}, own / peak),
 		own > peak ? ": more than the storage gives, from or into the page cache" : "");
 }
 

@@ -252,7 +252,13 @@ static void add_file(struct digest *d, const struct written_module *w, struct di
 		d->nfiles--;
 }
 
-/* e: of an interface whose data are its own; NULL = none */
+/* The process has datasets. */
+static int note_dataset(struct digest_hdf5 *h, int64_t rank)
+{
+	h->shared |= rank < 0;
+	return rank < 0 ? 0 : id_set_add(&h->ranks, (uint64_t)rank + 1);
+}
+
 static int read_interface(struct digest *d, int which, struct digest_estimate *e, size_t *room, struct log_error *err)
 {
 	struct log_records *records;
@@ -271,7 +277,8 @@ static int read_interface(struct digest *d, int which, struct digest_estimate *e
 			code = log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory for the files");
 			break;
 		}
-		if (e && digest_estimate_add(e, records, &r) < 0) {
+		if (digest_estimate_add(e, records, &r) < 0 ||
+		    (module == LOG_MOD_H5D && note_dataset(&d->hdf5, r.rank) < 0)) {
 			code = log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory for the files");
 			break;
 		}
@@ -485,13 +492,6 @@ static void find_startup(struct digest *d)
 	}
 }
 
-/* What moves data, and is not a library above that. */
-static bool has_own_data(int which)
-{
-	const struct schema_interface *i = schema_modules[written_modules[which].module].interface;
-	return i && (!strcmp(i->level, "libc") || !strcmp(i->level, "middleware"));
-}
-
 /* DFS and DAOS are not looked at here, so with them it is not known. */
 static void estimate(struct digest *d, const struct digest_estimate *e)
 {
@@ -501,15 +501,15 @@ static void estimate(struct digest *d, const struct digest_estimate *e)
 		d->estimated = digest_estimate_get(e, d->run_time, &d->io);
 }
 
+/* From the top down: what is below others is known by them. */
 static int read_interfaces(struct digest *d, struct digest_estimate *e, struct log_error *err)
 {
 	size_t room = 0;
-	int code = e ? read_interface(d, WRITTEN_MPIIO, e, &room, err)
-		     : log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	int code = e ? 0 : log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
 	for (int i = 0; code >= 0 && i < WRITTEN_COUNT; i++)
-		if (i != WRITTEN_MPIIO)
-			code = read_interface(d, i, has_own_data(i) ? e : NULL, &room, err);
-	return code;
+		if (i != WRITTEN_POSIX)
+			code = read_interface(d, i, e, &room, err);
+	return code >= 0 ? read_interface(d, WRITTEN_POSIX, e, &room, err) : code;
 }
 
 int digest_open(struct digest *d, const char *path, struct log_error *err)
@@ -536,6 +536,7 @@ int digest_open(struct digest *d, const char *path, struct log_error *err)
 	estimate(d, e);
 	digest_take_late(d, e);
 	digest_take_pipes(d, e);
+	digest_take_hdf5(d, e);
 	digest_estimate_free(e);
 	find_rereading(d);
 	find_startup(d);
@@ -547,6 +548,7 @@ void digest_close(struct digest *d)
 	for (size_t n = 0; n < d->nfiles; n++)
 		free(d->files[n].shown);
 	free(d->files);
+	id_set_free(&d->hdf5.ranks);
 	if (d->log)
 		log_close(d->log);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "id_set.h"
 #include "log.h"
 #include "interval_union.h"
 #include "used.h"
@@ -107,6 +108,17 @@ struct digest_late {
 	int64_t others;
 };
 
+/* HDF5 itself: its calls, less those below them on the same files; of files that MPI-IO opened it is not known. */
+struct digest_hdf5 {
+	double time;         /* s of the run */
+	double wasted;       /* of it, in files that are read over: chunks are decoded again */
+	double all;          /* s, of all processes */
+	int64_t calls;       /* reads and writes of datasets */
+	struct id_set ranks; /* plus 1, of processes with datasets */
+	bool shared;         /* a dataset's record is of all ranks */
+	double together;     /* s during which at least one of these processes ran, as a part of their run times */
+};
+
 struct digest {
 	struct log *log;
 	struct log_error damage; /* of the names: those before it are there */
@@ -125,6 +137,7 @@ struct digest {
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
 	struct interval_union io;
 	struct digest_late late; /* not in `io`; where it is measured */
+	struct digest_hdf5 hdf5;
 	double in_pipes; /* s of waiting for the other end of named pipes, not in `io`; where that is estimated */
 	bool estimated;  /* it is not measured: of records, of what the program called itself */
 	bool mpi;
@@ -212,6 +225,8 @@ bool digest_estimate_get(const struct digest_estimate *e, double run_time, struc
 void digest_take_pipes(struct digest *d, const struct digest_estimate *e);
 /* Waiting for a rank that comes late is none of the time in I/O, where that is measured and the wait is much. */
 void digest_take_late(struct digest *d, const struct digest_estimate *e);
+/* What HDF5 itself takes, once the processes are known. */
+void digest_take_hdf5(struct digest *d, const struct digest_estimate *e);
 void digest_estimate_free(struct digest_estimate *e);
 
 /* Fills what the extension trailer knows; a log without one is no error. */

@@ -1,12 +1,13 @@
 /*
  * How long I/O took, of logs without measured time: that of the slowest rank in files of its own, and of the slowest rank in each
- * file that all ranks share, each where the program called it: at MPI-IO, where it opened the file there. And how long ranks waited there for
- * one that came late.
+ * file that all ranks share, each where the program called it: at MPI-IO, where it opened the file there. How long ranks waited there for
+ * one that came late. And how long HDF5 itself took.
  */
 #include <string.h>
 
 #include "alloc.h"
 #include "digest.h"
+#include "hdf5_time_thresholds.h"
 #include "id_set.h"
 #include "index.h"
 #include "instead_thresholds.h"
@@ -21,7 +22,20 @@ struct shared_file {
 	int64_t fastest_rank;
 };
 
+/* A file that HDF5 opened, sums over ranks. The numbers stand in the metric hdf5_below, too. */
+struct hdf5_file {
+	uint64_t id;
+	double data, others;  /* s in reads and writes of its datasets, and in other calls of HDF5 */
+	double moving, below; /* s in reads and writes at POSIX, and in all calls there; below 0: it has no record */
+	int64_t calls, moved; /* reads and writes of its datasets, and their bytes */
+	int64_t read, once;   /* bytes that POSIX read, up to this offset */
+	int64_t ranks;        /* processes that used it, and whether a record is of all */
+	bool shared;
+};
+
 struct digest_estimate {
+	struct index hdf5_ids;
+	struct hdf5_file *hdf5;
 	struct id_set of_mpiio; /* files */
 	struct index ids;       /* of shared files */
 	struct shared_file *file;
@@ -41,6 +55,8 @@ void digest_estimate_free(struct digest_estimate *e)
 {
 	if (!e)
 		return;
+	index_free(&e->hdf5_ids);
+	log_free(e->hdf5);
 	id_set_free(&e->of_mpiio);
 	index_free(&e->ids);
 	log_free(e->file);
@@ -106,13 +122,78 @@ static double all_of(const struct log_record *r)
 	return seconds(r, ROLE_READ_TIME) + seconds(r, ROLE_WRITE_TIME) + seconds(r, ROLE_META_TIME);
 }
 
+static int64_t count(const struct log_record *r, enum field_role role)
+{
+	int64_t n = reduce_i64(r->schema, r->data, role);
+	return n > 0 ? n : 0;
+}
+
+/* Of a dataset the file that it is in; 0 = it is not known. */
+static uint64_t file_of(const struct log_record *r)
+{
+	const struct schema_field *f = schema_by_name(r->schema, "file_rec_id");
+	uint64_t id = r->id;
+	if (f)
+		memcpy(&id, (const char *)r->data + f->offset, sizeof id);
+	return id;
+}
+
+/* A record of HDF5's files or datasets. */
+static int add_hdf5(struct digest_estimate *e, const struct log_record *r)
+{
+	bool is_new = false;
+	uint64_t id = file_of(r);
+	size_t n = id ? index_number(&e->hdf5_ids, id, &is_new) : 0;
+	if (n == SIZE_MAX || (is_new && !index_grow(&e->hdf5, n, sizeof *e->hdf5)))
+		return LOG_E_MEMORY;
+	if (!id)
+		return 0;
+	if (is_new)
+		e->hdf5[n] = (struct hdf5_file){.id = id, .below = -1};
+	struct hdf5_file *f = &e->hdf5[n];
+	f->others += seconds(r, ROLE_META_TIME);
+	if (strcmp(r->schema->key, "h5d") != 0)
+		return 0;
+	f->data += seconds(r, ROLE_READ_TIME) + seconds(r, ROLE_WRITE_TIME);
+	f->calls += count(r, ROLE_READS) + count(r, ROLE_WRITES);
+	f->moved += count(r, ROLE_BYTES_READ) + count(r, ROLE_BYTES_WRITTEN);
+	return 0;
+}
+
+/* What POSIX did in a file that HDF5 opened. */
+static void add_below_hdf5(struct digest_estimate *e, const struct log_record *r)
+{
+	size_t n = e->hdf5_ids.used ? index_find(&e->hdf5_ids, r->id) : SIZE_MAX;
+	if (n == SIZE_MAX)
+		return;
+	struct hdf5_file *f = &e->hdf5[n];
+	int64_t read = count(r, ROLE_BYTES_READ), once = count(r, ROLE_MAX_OFFSET_READ) + 1;
+	f->ranks += r->rank >= 0;
+	f->shared |= r->rank < 0;
+	f->moving += seconds(r, ROLE_READ_TIME) + seconds(r, ROLE_WRITE_TIME);
+	f->below = (f->below > 0 ? f->below : 0) + all_of(r);
+	f->read += read;
+	f->once = read && once > f->once ? once : f->once;
+}
+
+static bool is_library(const struct log_record *r)
+{
+	const struct schema_interface *i = r->schema->interface;
+	return !i || (strcmp(i->level, "libc") != 0 && strcmp(i->level, "middleware") != 0);
+}
+
+/* What moves data, and HDF5 above that. */
 int digest_estimate_add(struct digest_estimate *e, struct log_records *records, const struct log_record *r)
 {
 	static const enum field_role roles[IO_OPS] = {
 		[IO_READ] = ROLE_READ_TIME, [IO_WRITE] = ROLE_WRITE_TIME, [IO_META] = ROLE_META_TIME};
 	const char *key = r->schema->key;
+	if (is_library(r))
+		return !strcmp(key, "h5d") || !strcmp(key, "h5f") ? add_hdf5(e, r) : 0;
 	double all = all_of(r), most = extreme(records, r, ROLE_SLOWEST);
 	bool mpiio = !strcmp(key, "mpiio");
+	if (!strcmp(key, "posix"))
+		add_below_hdf5(e, r);
 	if (mpiio && (id_set_add(&e->of_mpiio, r->id) < 0 || add_shared(e, records, r, all) < 0))
 		return LOG_E_MEMORY;
 	if (!strcmp(key, "posix") && id_set_has(&e->of_mpiio, r->id)) {
@@ -184,6 +265,41 @@ void digest_take_late(struct digest *d, const struct digest_estimate *e)
 	d->io.total -= late.waited;
 	for (int op = 0; op < IO_OPS; op++)
 		d->io.by_op[op] *= d->io.total / whole;
+}
+
+/* A sum over the processes with datasets, as s of the run: metrics/sql/time_basis.sql. */
+static double hdf5_scale(const struct digest *d)
+{
+	const struct digest_hdf5 *h = &d->hdf5;
+	if (d->processes && !d->mpi)
+		return h->together > 0 ? h->together : 1;
+	int64_t ranks = h->shared ? d->job->nprocs : (int64_t)h->ranks.used;
+	return ranks > 1 ? 1 / (double)ranks : 1;
+}
+
+/* Chunks are decoded again: each process reads the file over, and it is neither its calls nor the storage that take the time. */
+static bool is_wasted(const struct hdf5_file *f, int64_t nprocs)
+{
+	double once = (double)f->once * (double)(f->shared ? nprocs : f->ranks);
+	return once > 0 && (double)f->read >= HDF5_TIME_AGAIN * once &&
+	       f->data - f->moving > HDF5_TIME_PART * f->data && (double)f->moved > HDF5_TIME_SIZE * (double)f->calls;
+}
+
+void digest_take_hdf5(struct digest *d, const struct digest_estimate *e)
+{
+	struct digest_hdf5 *h = &d->hdf5;
+	for (size_t n = 0; n < e->hdf5_ids.used; n++) {
+		const struct hdf5_file *f = &e->hdf5[n];
+		double own = f->data + f->others - f->below;
+		if (!f->calls || f->below < 0 || id_set_has(&e->of_mpiio, f->id))
+			continue;
+		h->calls += f->calls;
+		h->all += own > 0 ? own : 0;
+		h->wasted += own > 0 && is_wasted(f, d->job->nprocs) ? own : 0;
+	}
+	double scale = hdf5_scale(d);
+	h->time = h->all * scale < d->run_time ? h->all * scale : d->run_time;
+	h->wasted = h->wasted * scale < h->time ? h->wasted * scale : h->time;
 }
 
 /* ---- what moved in all, of it what is unexplained, and how long that whose time is not known can have taken ---- */

@@ -1,6 +1,7 @@
 #include "digest_json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "unrecorded.h"
 #include "verdict.h"
@@ -89,6 +90,23 @@ static void json_upper(struct json *j, const struct digest_interface *i)
 	json_close(j);
 }
 
+/* Lines of Python code, innermost first; nothing without. */
+static void json_stack(struct json *j, const struct site *site)
+{
+	char line[4096];
+	const char *at = site->stack, *end = at + site->stack_length;
+	if (at == end)
+		return;
+	json_open(j, "stack", '[');
+	for (const char *next; at < end; at = next + 1) {
+		next = memchr(at, '\n', (size_t)(end - at));
+		next = next ? next : end;
+		snprintf(line, sizeof line, "%.*s", (int)(next - at), at);
+		json_text(j, NULL, line);
+	}
+	json_close(j);
+}
+
 static void json_sites(struct json *j, const struct sites *sites, const struct digest_file *f)
 {
 	json_open(j, "opened_by", '[');
@@ -102,6 +120,7 @@ static void json_sites(struct json *j, const struct sites *sites, const struct d
 			snprintf(path, sizeof path, "%.*s", (int)site.length, site.module);
 			json_text(j, "module", path);
 			json_i64(j, "offset", (int64_t)site.offset);
+			json_stack(j, &site);
 			json_i64(j, "ranks", site.ranks);
 			json_close(j);
 		}

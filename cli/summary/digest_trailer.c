@@ -16,7 +16,7 @@ struct image_of {
 	int64_t rank, pid, parent;
 	int64_t storage_read;
 	struct used_faults faults;
-	double start;
+	double start, end;
 	bool became; /* something else, by exec */
 	bool mpi;
 	struct interval_union io;
@@ -156,6 +156,7 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 		.faults = faults,
 		.storage_read = trailer_field(t, "storage_read") ? I64("storage_read") : -1,
 		.start = F64("start"),
+		.end = F64("end"),
 		.became = strcmp(ended, "exec") == 0,
 		.mpi = *mpi,
 		.io = {F64("io_time"), {F64("read_time"), F64("write_time"), F64("meta_time")}},
@@ -186,6 +187,40 @@ static void find_longest_rank(struct digest *d, struct image_of *images, size_t 
 	}
 }
 
+static int by_start(const void *x, const void *y)
+{
+	const struct image_of *a = x, *b = y;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The time during which one of the processes with datasets ran, as a part of their run times. Images by rank; they are lost. */
+static void find_together(struct digest_hdf5 *h, struct image_of *images, size_t n)
+{
+	double together = 0, sum = 0, until = 0;
+	size_t lives = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct image_of one = images[i];
+		if (one.rank < 0 || one.end <= one.start || !id_set_has(&h->ranks, (uint64_t)one.rank + 1))
+			continue;
+		struct image_of *last = lives ? &images[lives - 1] : NULL;
+		if (!last || last->rank != one.rank) {
+			images[lives++] = one;
+			continue;
+		}
+		last->start = one.start < last->start ? one.start : last->start;
+		last->end = one.end > last->end ? one.end : last->end;
+	}
+	if (lives)
+		qsort(images, lives, sizeof *images, by_start);
+	for (size_t i = 0; i < lives; i++) {
+		double from = i && until > images[i].start ? until : images[i].start;
+		together += images[i].end > from ? images[i].end - from : 0;
+		sum += images[i].end - images[i].start;
+		until = i && until > images[i].end ? until : images[i].end;
+	}
+	h->together = sum > 0 ? together / sum : 0;
+}
+
 static void read_processes(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
 {
 	struct trailer_table *said = NULL;
@@ -202,6 +237,8 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 		read_faults(d, images, n);
 	if (images)
 		find_longest_rank(d, images, n);
+	if (images && d->hdf5.ranks.used)
+		find_together(&d->hdf5, images, n);
 	add_unobserved(d, said);
 	trailer_free(said);
 	free(images);

@@ -119,19 +119,36 @@ static void print_name(struct output *out, const char *name, size_t room)
 
 /* ---- rows ---- */
 
+/* Source without its directory and line of the innermost Python code; 0: there is none. */
+static int python_line(const struct site *site, const char **at)
+{
+	size_t n = site_line(site);
+	if (n < 2)
+		return 0;
+	const char *end = site->stack + n - 1, *slash = memrchr(site->stack, '/', n);
+	const char *open = memmem(site->stack, n, " (", 2);
+	*at = slash ? slash + 1 : open ? open + 2 : site->stack;
+	return (int)(end - *at);
+}
+
 /* The program or library, without its directory, and the place in it: of MPI-IO's call, not of those below it. */
 static void print_site(struct output *out, const struct sites *sites, const struct digest_file *f)
 {
 	char text[CELL] = "-", shown[OUTPUT_SHOWN];
-	struct site site = {.length = 0};
+	struct site site = {.stack = ""};
 	int slot = f->written >> WRITTEN_MPIIO & 1 ? WRITTEN_MPIIO : f->written ? __builtin_ctz(f->written) : -1;
 	size_t n = 0;
-	while (slot >= 0 && !site.length && sites_of(sites, written_modules[slot].key, f->id, n, &site))
+	while (slot >= 0 && !site.length && !site_line(&site) &&
+	       sites_of(sites, written_modules[slot].key, f->id, n, &site))
 		n++;
-	if (site.length) {
+	const char *line;
+	int length = python_line(&site, &line);
+	if (length) {
+		snprintf(text, sizeof text, "%.*s", length, line);
+	} else if (site.length) {
 		const char *slash = memrchr(site.module, '/', site.length);
 		const char *name = slash ? slash + 1 : site.module;
-		int length = (int)(site.module + site.length - name);
+		length = (int)(site.module + site.length - name);
 		snprintf(text, sizeof text, "%.*s+%#llx", length < SITE - 12 ? length : SITE - 12, name,
 			 (unsigned long long)site.offset);
 	}

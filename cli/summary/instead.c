@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hdf5_time_thresholds.h"
 #include "instead_thresholds.h"
 #include "output.h"
 #include "units.h"
 
-#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
-#define N(n) units_count((char[UNITS_TEXT]){0}, n)
-#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+#define B(n)    units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n)    units_count((char[UNITS_TEXT]){0}, n)
+#define S(t)    units_seconds((char[UNITS_TEXT]){0}, t)
+#define P(part) units_percent((char[UNITS_TEXT]){0}, part)
 
 static double clamp(double value, double least, double most)
 {
@@ -49,19 +51,40 @@ static void add_most(struct words *w, const struct digest_used *u)
 	}
 }
 
-static void add_processor(struct words *w, const struct digest_used *u, double run_time)
+/* The kernel has most of the work, and copied much of what processes passed to each other. */
+static void add_passed(struct words *w, const struct digest *d, double run_time)
 {
+	static const char *const ways[][2] = {
+		{"pipe", "pipes"}, {"socket_unix", "sockets"}, {"socket_loopback", "sockets"}};
+	const char *through = "";
+	int64_t most = 0;
+	for (size_t c = 0; c < d->nclasses; c++) {
+		const struct digest_class *k = &d->class[c];
+		int64_t bytes = k->bytes_read > k->bytes_written ? k->bytes_read : k->bytes_written;
+		for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+			if (!strcmp(k->name, ways[i][0]) && bytes > most) {
+				most = bytes;
+				through = ways[i][1];
+			}
+	}
+	double part = d->used.processor > 0 ? d->used.system / d->used.processor : 0;
+	if (part >= INSTEAD_MOST && (double)most >= INSTEAD_COPIED * INSTEAD_DELAYED * run_time)
+		add(w, ", %.0f %% of that in the kernel: %s go through %s", 100 * part, B(most), through);
+}
+
+static void add_processor(struct words *w, const struct digest *d, double run_time)
+{
+	const struct digest_used *u = &d->used;
 	double busy = u->processor / run_time, delayed = clamp(u->delay / run_time, 0, clamp(1 - busy, 0, 1));
 	if (delayed >= INSTEAD_DELAYED)
-		add(w,
-		    "the processor, busy for %.0f %% of the run and waited for during %.0f %%, while other programs "
-		    "used it",
-		    100 * busy, 100 * delayed);
+		add(w, "the processor, busy for %s of the run and waited for during %s, while other programs used it",
+		    P(busy), P(delayed));
 	else if (busy <= INSTEAD_ONE_PROCESSOR || u->cpus <= 0)
-		add(w, "the processor, busy for %.0f %% of the run", 100 * clamp(busy, 0, 1));
+		add(w, "the processor, busy for %s of the run", P(clamp(busy, 0, 1)));
 	else
 		add(w, "the processors, %.1f of %.0f busy on average", clamp(busy, 0, u->cpus), u->cpus);
 	add_most(w, u);
+	add_passed(w, d, run_time);
 }
 
 /* What the job read most from, of what keeps a reader waiting. A log does not say how long it waited. */
@@ -139,6 +162,18 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 	return rest > busy(d) ? WAITING : PROCESSOR;
 }
 
+bool instead_names_hdf5(const struct digest *d, double run_time)
+{
+	const struct digest_hdf5 *h = &d->hdf5;
+	return h->time > 0 && (h->time >= HDF5_TIME_MUCH * run_time || h->wasted >= HDF5_TIME_WASTING * run_time);
+}
+
+/* It is named, and most of what the processor does. */
+static bool hdf5_computes(const struct digest *d, double run_time)
+{
+	return instead_names_hdf5(d, run_time) && d->hdf5.all >= INSTEAD_MOST * busy(d);
+}
+
 /* A process that computes may do so in its calls: what they took may be in both, and counts as I/O. */
 bool instead_is_more(const struct digest *d, double run_time, double io_time)
 {
@@ -151,7 +186,8 @@ bool instead_is_more(const struct digest *d, double run_time, double io_time)
 	case STARTS:
 		return faults || 2 * io_time < run_time;
 	case PROCESSOR:
-		return faults || (2 * io_time < run_time && busy(d) > 2 * io_time);
+		return faults || (2 * io_time < run_time && busy(d) > 2 * io_time) ||
+		       (hdf5_computes(d, run_time) && d->hdf5.time > io_time);
 	case WAITING:
 		return faults || waited(d, run_time, io_time) > io_time;
 	default:
@@ -173,10 +209,20 @@ bool instead_computes_io(const struct digest *d)
 	return d->used.computing >= INSTEAD_ALWAYS && d->used.computing <= INSTEAD_ONE_PROCESSOR;
 }
 
+static void add_computing(struct words *w, const struct digest *d, double run_time)
+{
+	double time = d->hdf5.time;
+	if (hdf5_computes(d, run_time))
+		add(w, INSTEAD_HDF5 ", %.0f %% of the run: %.1f of %.1f s, on the processor", 100 * time / run_time,
+		    time, run_time);
+	else
+		add_processor(w, d, run_time);
+}
+
 static void add_faults(struct words *w, const struct digest *d, double run_time)
 {
-	add(w, "page faults, about %.0f %% of the run: %s of programs, libraries and mapped files from storage",
-	    100 * clamp(d->used.fault_time / run_time, 0, 1), B(d->used.fault_bytes));
+	add(w, "page faults, about %s of the run: %s of programs, libraries and mapped files from storage",
+	    P(clamp(d->used.fault_time / run_time, 0, 1)), B(d->used.fault_bytes));
 }
 
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
@@ -189,28 +235,30 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 		add_faults(&w, d, run_time);
 		return;
 	case PIPES:
-		add(&w, "waiting, %.0f %% of the run, for the other ends of named pipes", 100 * d->in_pipes / run_time);
+		add(&w, "waiting, %s of the run, for the other ends of named pipes", P(d->in_pipes / run_time));
 		return;
 	case LATE:
-		add(&w, "waiting, %.0f %% of the run: %s in MPI-IO for rank %lld, which comes late",
-		    100 * d->late.waited / run_time, COUNTED(d->late.others, "rank"), (long long)d->late.rank);
+		add(&w, "waiting, %s of the run: %s in MPI-IO for rank %lld, which comes late",
+		    P(d->late.waited / run_time), COUNTED(d->late.others, "rank"), (long long)d->late.rank);
 		break;
 	case STARTS:
 		add(&w, "the start of %s, %s each", COUNTED(u->processes, "process"),
 		    S(run_time / (double)u->processes));
 		break;
 	case PROCESSOR:
-		add_processor(&w, u, run_time);
+		add_computing(&w, d, run_time);
 		break;
 	case WAITING:
-		add(&w, "waiting, %.0f %% of the run, most likely for %s",
-		    100 * waited(d, run_time, io_time) / run_time, waited_for(d));
+		add(&w, "waiting, %s of the run, most likely for %s", P(waited(d, run_time, io_time) / run_time),
+		    waited_for(d));
 		break;
 	default:
 		return;
 	}
-	if (!faults_matter(d, run_time, io_time))
-		return;
-	add(&w, ", and ");
-	add_faults(&w, d, run_time);
+	if (faults_matter(d, run_time, io_time)) {
+		add(&w, ", and ");
+		add_faults(&w, d, run_time);
+	}
+	if (instead_names_hdf5(d, run_time) && !strstr(text, INSTEAD_HDF5))
+		add(&w, "; " INSTEAD_HDF5 " takes %.0f %% of the run", 100 * d->hdf5.time / run_time);
 }

@@ -4,7 +4,9 @@
 
 #include "digest.h"
 
-enum { INSTEAD_TEXT = 288 };
+enum { INSTEAD_TEXT = 352 };
+
+#define INSTEAD_HDF5 "HDF5 itself (filters, type conversion, chunks)"
 
 /* s of page faults from storage, 0 where they cannot be told from requests. */
 double instead_faults(const struct digest *d);
@@ -15,6 +17,9 @@ bool instead_is_most(const struct digest *d, double run_time, double io_time);
 
 /* The process that is longest in I/O computes all the while: its calls copy from and to memory. Of threads it is not known. */
 bool instead_computes_io(const struct digest *d);
+
+/* HDF5 itself takes so much, or wastes so much, that it is named. */
+bool instead_names_hdf5(const struct digest *d, double run_time);
 
 /* "the processor, busy for 94 % of the run, most of it in cc1": "" where it is not known. Safe for a terminal. */
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT]);

@@ -99,8 +99,8 @@ void moved_print(FILE *out, const struct digest *d)
 			shown_line(out, "%s of %s are estimated from the last requests of its rings",
 				   units_bytes(read, (double)rows[i].estimated), rows[i].text);
 	if (digest_much_unexplained(d))
-		fprintf(out, "%.0f %% of what moved is unexplained: what is said of I/O here is not the whole\n",
-			100 * (double)digest_unexplained(d) / (double)digest_moved(d));
+		fprintf(out, "%s of what moved is unexplained: the numbers here are not the whole\n",
+			units_percent(read, (double)digest_unexplained(d) / (double)digest_moved(d)));
 }
 
 void moved_print_folded(FILE *out, const struct digest *d)

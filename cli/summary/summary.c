@@ -14,7 +14,7 @@
 #include "unrecorded.h"
 #include "verdict.h"
 
-enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50 };
+enum { TOP_FILES = 4, TOP_OPERATIONS = 4, WIDTH = 100, LABEL = 14, NAME_WIDTH = 50, MARK = 28 };
 
 /* What is worth a line: less than this is how every program is. */
 enum { MANY_ACCESSES = 1000, MUCH_REREAD = 1 << 20, MUCH_STARTUP = 1 << 20, MANY_STARTUP = 50 };
@@ -22,13 +22,14 @@ enum { STARTUP_TEXT = 256 };
 
 static const double LITTLE = 0.02, WORTH = 0.05; /* of the run time */
 
-#define B(n) units_bytes((char[UNITS_TEXT]){0}, (double)(n))
-#define N(n) units_count((char[UNITS_TEXT]){0}, n)
-#define S(t) units_seconds((char[UNITS_TEXT]){0}, t)
+#define B(n)           units_bytes((char[UNITS_TEXT]){0}, (double)(n))
+#define N(n)           units_count((char[UNITS_TEXT]){0}, n)
+#define S(t)           units_seconds((char[UNITS_TEXT]){0}, t)
+#define P(part, whole) units_percent((char[UNITS_TEXT]){0}, share(part, whole))
 
-static double percent(double part, double whole)
+static double share(double part, double whole)
 {
-	return whole > 0 ? 100 * part / whole : 0;
+	return whole > 0 ? part / whole : 0;
 }
 
 static void label(FILE *out, const char *text)
@@ -60,11 +61,20 @@ static void print_shown(FILE *out, const char *text, size_t width)
 	}
 }
 
-static void print_start(FILE *out, const char *text, size_t width)
+/* A script behind -c may have pages: its beginning, and how much more there is. */
+static void print_command(FILE *out, const char *text, size_t width)
 {
+	char shown[OUTPUT_SHOWN];
+	size_t used = 0, left = 0;
 	bool cut = shown_length(text) > width;
-	print_shown(out, text, cut ? width - 3 : width);
-	fputs(cut ? "..." : "", out);
+	while (*text) {
+		text += output_next(text, shown);
+		used += strlen(shown);
+		left += cut && used > width - MARK;
+		fputs(left ? "" : shown, out);
+	}
+	if (left)
+		fprintf(out, " [%s more]", COUNTED(left, "character"));
 }
 
 /* The end of a long path tells more than its beginning. */
@@ -122,9 +132,29 @@ static void end_pieces(struct pieces *p)
 
 /* ---- lines ---- */
 
+/* Lines after the first stand below it. A number and its % stay together. */
+static void print_words(FILE *out, const char *words)
+{
+	char shown[WORDS], *text = shown;
+	size_t used = LABEL + 2;
+	shown_copy(shown, sizeof shown, words);
+	for (size_t n; *text; text += n + (text[n] == ' ')) {
+		n = strcspn(text, " ");
+		n += strncmp(text + n, " %", 2) ? 0 : 1 + strcspn(text + n + 1, " ");
+		if (used + n + 1 > WIDTH) {
+			fputc('\n', out);
+			label(out, "");
+			used = LABEL + 2;
+		}
+		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
+	}
+	fputc('\n', out);
+}
+
 static void print_time(FILE *out, const struct digest *d)
 {
 	const double *by = d->io.by_op;
+	char text[PIECE];
 	label(out, "run time");
 	fprintf(out, "%s, %s\n", S(d->run_time), COUNTED(d->job->nprocs, "process"));
 	if (!d->has_trailer)
@@ -134,9 +164,10 @@ static void print_time(FILE *out, const struct digest *d)
 		fputs("none\n", out);
 		return;
 	}
-	fprintf(out, "%s = %.1f %% of the run time: reading %.1f, writing %.1f, metadata %.1f\n", S(d->io.total),
-		percent(d->io.total, d->run_time), percent(by[IO_READ], d->run_time),
-		percent(by[IO_WRITE], d->run_time), percent(by[IO_META], d->run_time));
+	snprintf(text, sizeof text, "%s = %s of the run time: reading %s, writing %s, metadata %s", S(d->io.total),
+		 P(d->io.total, d->run_time), P(by[IO_READ], d->run_time), P(by[IO_WRITE], d->run_time),
+		 P(by[IO_META], d->run_time));
+	print_words(out, text);
 }
 
 static void describe_direction(char *text, size_t room, const char *verb, int64_t bytes, int64_t calls, double time)
@@ -194,7 +225,25 @@ static const char *what_is_known(const struct digest_way *way)
 	return apart ? "(partly in posix, too)" : "(in posix, too)";
 }
 
-/* What moved in other ways than calls, and what is unexplained. */
+/* What the kernel counted and nothing accounts for: early where it is much, else at the end. */
+static void print_unexplained(FILE *out, const struct digest *d)
+{
+	struct pieces p = {.out = out, .label = "unexplained", .wrap = true};
+	char bytes[128], part[128], unknown[128];
+	snprintf(bytes, sizeof bytes, "read %s, wrote %s (read-ahead, loader, raw system calls)",
+		 B(d->unexplained_read), B(d->unexplained_written));
+	snprintf(part, sizeof part, "%s of what moved: the numbers here are not the whole",
+		 P((double)digest_unexplained(d), (double)digest_moved(d)));
+	snprintf(unknown, sizeof unknown, "unknown of %s: killed, confined, or still running",
+		 COUNTED(d->unseen_unknown, "process"));
+	add_piece(&p, digest_unexplained(d) ? bytes : "");
+	add_piece(&p, digest_much_unexplained(d) ? part : "");
+	add_piece(&p, d->unseen_unknown ? unknown : "");
+	add_piece(&p, d->has_trailer && !p.used ? "nothing" : "");
+	end_pieces(&p);
+}
+
+/* What moved in other ways than calls. */
 static void print_ways(FILE *out, const struct digest *d)
 {
 	for (int w = 0; w < DIGEST_WAY_SOCKET; w++) {
@@ -211,29 +260,6 @@ static void print_ways(FILE *out, const struct digest *d)
 		end_pieces(&p);
 	}
 	print_loaded(out, d);
-	if (!digest_much_unexplained(d))
-		return;
-	label(out, "unexplained");
-	fprintf(out, "%.0f %% of what moved: what is said of I/O here is not the whole\n",
-		percent((double)digest_unexplained(d), (double)digest_moved(d)));
-}
-
-/* Lines after the first stand below it. */
-static void print_words(FILE *out, const char *words)
-{
-	char shown[WORDS], *text = shown;
-	size_t used = LABEL + 2;
-	shown_copy(shown, sizeof shown, words);
-	for (size_t n; *text; text += n + (text[n] == ' ')) {
-		n = strcspn(text, " ");
-		if (used + n + 1 > WIDTH) {
-			fputc('\n', out);
-			label(out, "");
-			used = LABEL + 2;
-		}
-		used += (size_t)fprintf(out, "%s%.*s", used > LABEL + 2 ? " " : "", (int)n, text);
-	}
-	fputc('\n', out);
 }
 
 /* What is neither a read nor a write, the longest first. */
@@ -288,8 +314,8 @@ static void print_findings(FILE *out, const struct digest *d)
 		read += d->files[n].bytes_read;
 	if (d->accesses >= MANY_ACCESSES && 2 * d->small >= d->accesses) {
 		label(out, "small");
-		fprintf(out, "%.1f %% of %s reads and writes through posix move at most 10 KiB\n",
-			percent((double)d->small, (double)d->accesses), N(d->accesses));
+		fprintf(out, "%s of %s reads and writes through posix move at most 10 KiB\n",
+			P((double)d->small, (double)d->accesses), N(d->accesses));
 	}
 	if (d->reread >= MUCH_REREAD && 10 * d->reread >= read) {
 		label(out, "read again");
@@ -363,24 +389,6 @@ static void print_classes(FILE *out, const struct digest *d, bool files)
 }
 
 /* ---- what is missing ---- */
-
-static void print_unseen(FILE *out, const struct digest *d)
-{
-	if (!d->has_trailer)
-		return;
-	label(out, "unseen");
-	if (!digest_unexplained(d) && !d->unseen_unknown)
-		fputs("nothing\n", out);
-	else if (digest_unexplained(d))
-		fprintf(out, "read %s, wrote %s in other ways (read-ahead, loader, raw system calls)\n",
-			B(d->unexplained_read), B(d->unexplained_written));
-	if (d->unseen_unknown) {
-		if (digest_unexplained(d))
-			label(out, "");
-		fprintf(out, "unknown of %s: killed, confined, or still running\n",
-			COUNTED(d->unseen_unknown, "process"));
-	}
-}
 
 static const char *reason_text(const char *reason)
 {
@@ -469,7 +477,7 @@ static void print_moved(FILE *out, double time, int64_t bytes_read, int64_t byte
 	fprintf(out, "  %11s  read %10s  wrote %10s  ", S(time), B(bytes_read), B(bytes_written));
 }
 
-/* A file's line, and a second one of what MPI-IO was asked for. */
+/* A file's line, and a second one of what the program requested from MPI-IO. */
 static void print_file(FILE *out, const struct digest_file *f)
 {
 	const struct digest_interface *above = &f->mpiio;
@@ -522,17 +530,20 @@ static void print_next(FILE *out, const char *log)
 static void print_digest(FILE *out, const struct digest *d, const char *log)
 {
 	fputs("\niolens: ", out);
-	print_start(out, d->job->exe, WIDTH - 8);
+	print_command(out, d->job->exe, WIDTH - 8);
 	fputc('\n', out);
 	print_time(out, d);
 	print_interfaces(out, d);
 	print_ways(out, d);
+	if (digest_much_unexplained(d))
+		print_unexplained(out, d);
 	print_sockets(out, d);
 	print_operations(out, d);
 	print_findings(out, d);
 	print_classes(out, d, false);
 	print_classes(out, d, true);
-	print_unseen(out, d);
+	if (!digest_much_unexplained(d))
+		print_unexplained(out, d);
 	print_unobserved(out, d);
 	print_unrecorded(out, d);
 	print_observers(out, d);

@@ -15,6 +15,10 @@ void unrecorded_describe(const struct digest_unrecorded *u, char text[UNRECORDED
 		snprintf(text, UNRECORDED_TEXT,
 			 "MPI-IO of %s is not recorded: iolens has no back end for its MPI (see iolens doctor %s)",
 			 program, program);
+	else if (strcmp(u->reason, "no_lines") == 0)
+		snprintf(text, UNRECORDED_TEXT,
+			 "Lines of %s in %s are not recorded: this version of iolens cannot read them", interface,
+			 program);
 	else
 		snprintf(text, UNRECORDED_TEXT,
 			 "%s is linked into %s: its calls are not recorded; relink with the shared library%s",

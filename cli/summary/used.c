@@ -151,6 +151,7 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 				       .seen = I64("seen_read")};
 	u->processes++;
 	u->processor += processor;
+	u->system += F64("system_time");
 	u->brief += processor < INSTEAD_BRIEF ? processor : 0;
 	size_t n;
 	const char *exe = trailer_text(t, row, trailer_field(t, "exe"), 0, &n);

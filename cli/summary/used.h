@@ -19,6 +19,7 @@ struct digest_used {
 	int64_t processes; /* of which it is known */
 	int64_t unknown;   /* and those of which it is not */
 	double processor;  /* s, of all */
+	double system;     /* of it, in the kernel */
 	double brief;      /* of it, of processes that used little */
 	bool has_rest;     /* what is not known of each is in it, too: */
 	double rest;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hdf5_time_thresholds.h"
 #include "instead.h"
 #include "output.h"
 #include "units.h"
@@ -34,8 +35,7 @@ static void add(struct text *t, const char *format, ...)
 
 static void add_share(struct text *t, double share)
 {
-	double percent = 100 * share;
-	add(t, percent >= 10 ? "%.0f %%" : percent >= 0.05 || percent <= 0 ? "%.1f %%" : "less than 0.1 %%", percent);
+	add(t, "%s", units_percent((char[UNITS_TEXT]){0}, share));
 }
 
 static void add_count(struct text *t, int64_t n, const char *noun)
@@ -243,10 +243,17 @@ static double lost(const struct digest *d)
 	return much ? possible : 0;
 }
 
+/* s that HDF5 itself wastes by decoding chunks again, where they are worth a look. */
+static double wasted(const struct digest *d)
+{
+	return d->hdf5.wasted >= HDF5_TIME_WASTING * d->run_time ? d->hdf5.wasted : 0;
+}
+
 /* It could make I/O the cause, and is not. Of unexplained bytes page faults are no estimate. */
 static bool is_open(const struct digest *d)
 {
-	double faults = digest_much_unexplained(d) ? 0 : instead_faults(d), known = d->io.total + faults;
+	double faults = digest_much_unexplained(d) ? 0 : instead_faults(d);
+	double known = d->io.total + faults + wasted(d);
 	bool small = instead_is_most(d, d->run_time, d->io.total) && d->io.total + lost(d) < PROBLEM * d->run_time;
 	return lost(d) > 0 && known < PROBLEM * d->run_time && !small;
 }
@@ -316,10 +323,28 @@ static void add_at_most(struct text *t, const struct digest *d)
 	add(t, " with %s whose time is not known", B(untimed(d) + mapped(d)));
 }
 
+/* HDF5 itself is the cause: it wastes more than I/O takes below it. */
+static void say_hdf5(struct text *t, const struct digest *d, double share, const char *about)
+{
+	add(t, INSTEAD_HDF5 " takes ");
+	add_share(t, d->hdf5.time / d->run_time);
+	add(t, " of the run time: %.1f of %.1f s in ", d->hdf5.time, d->run_time);
+	add_count(t, d->hdf5.calls, "access");
+	add(t, " to datasets; %s", about);
+	add_share(t, share);
+	add(t, " goes into I/O");
+	if (d->run_time < SHORT_RUN && d->io.total + wasted(d) < SHORT)
+		add(t, "; a run too short to matter");
+}
+
 static void say(struct text *t, const struct digest *d, double share)
 {
 	int kind = kind_of(d);
 	const char *about = d->estimated && share >= 0.001 ? "about " : "";
+	if (wasted(d) > d->io.total) {
+		say_hdf5(t, d, share, about);
+		return;
+	}
 	if (share < LITTLE || (share < LOOK && d->io.total < SHORT)) {
 		add(t, "I/O is not the cause here: %s", about);
 		add_share(t, share);
@@ -340,6 +365,8 @@ static void say(struct text *t, const struct digest *d, double share)
 	add_cause(t, d, kind);
 	if (instead_is_more(d, d->run_time, d->io.total))
 		add_more(t, d);
+	else if (instead_names_hdf5(d, d->run_time))
+		add(t, "; " INSTEAD_HDF5 " takes %.0f %% of the run", 100 * d->hdf5.time / d->run_time);
 	else if (instead_computes_io(d))
 		add(t, "; the processor is busy all the while, so it does not wait for storage");
 	if (d->run_time < SHORT_RUN && d->io.total < SHORT)
@@ -360,7 +387,7 @@ void verdict_of(const struct digest *d, struct verdict *v)
 	}
 	v->estimated = d->estimated;
 	v->share = d->io.total < d->run_time ? d->io.total / d->run_time : 1;
-	v->level = level_of(v->share, d->io.total);
+	v->level = level_of(v->share + wasted(d) / d->run_time, d->io.total + wasted(d));
 	if (is_open(d)) {
 		v->level = "unknown";
 		add(&t, "not known: ");

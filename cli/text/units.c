@@ -57,6 +57,17 @@ const char *units_agree(int64_t n, const char *one, const char *more)
 	return n == 1 ? one : more;
 }
 
+/* As "percent" of python/iolens/rules/text.py: one number looks the same in the summary, a finding and the report. */
+char *units_percent(char text[UNITS_TEXT], double share)
+{
+	double percent = 100 * share;
+	if (percent > 0 && percent < 0.1)
+		snprintf(text, UNITS_TEXT, "less than 0.1 %%");
+	else
+		snprintf(text, UNITS_TEXT, "%.*f %%", percent < 9.95, percent);
+	return text;
+}
+
 char *units_seconds(char text[UNITS_TEXT], double seconds)
 {
 	if (seconds <= 0)

@@ -44,12 +44,15 @@ static void show_sites(struct trace *t, const struct trace_record *r)
 	struct site site;
 	char module[4096];
 	for (size_t n = 0; about && about->traces && sites_of(t->sites, about->traces, r->id, n, &site); n++) {
-		if (!site.length)
+		size_t line = site_line(&site);
+		if (!site.length && !line)
 			continue;
-		snprintf(module, sizeof module, "%.*s", (int)site.length, site.module);
+		snprintf(module, sizeof module, "%.*s", (int)(line ? line : site.length),
+			 line ? site.stack : site.module);
 		output_text(o, "# DXT, opened by: ");
 		put_escaped(o, module);
-		output_format(o, "+0x%llx", (unsigned long long)site.offset);
+		if (!line)
+			output_format(o, "+0x%llx", (unsigned long long)site.offset);
 		if (site.ranks > 1)
 			output_format(o, " (%lld ranks)", (long long)site.ranks);
 		output_text(o, "\n");

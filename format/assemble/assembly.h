@@ -278,6 +278,8 @@ int assembly_add_sites(struct assembly *a, struct store_reader *i);
 int assembly_end_sites(struct assembly *a);
 /* Rows of one site become one where there are more than so many since it was last done, and more than there were. */
 int assembly_unite_sites(struct assembly *a, uint64_t added);
+/* The version (0x030b0700 = 3.11.7) of the process's Python, if its lines could not be read; 0 = they could, or it has none. */
+uint32_t assembly_python_refused(const struct store_reader *i);
 
 /* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
 int assembly_add_platform(struct assembly *a, struct store_reader *i);

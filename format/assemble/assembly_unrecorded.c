@@ -1,7 +1,8 @@
 /*
  * Interfaces whose calls pass by: of an MPI without a backend, and of libraries that were linked statically into the program, where
- * nothing can be preloaded before them.
+ * nothing can be preloaded before them. And Python whose lines cannot be read.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "assembly.h"
@@ -43,6 +44,15 @@ static int add(struct assembly *a, int64_t rank, const char *interface, const ch
 	return section_set_text(s, "reason", 0, reason);
 }
 
+static int add_python(struct assembly *a, const struct store_reader *i, const char *program)
+{
+	char interface[32];
+	unsigned version = assembly_python_refused(i);
+	snprintf(interface, sizeof interface, "Python %u.%u.%u", version >> 24, version >> 16 & 0xff,
+		 version >> 8 & 0xff);
+	return version ? add(a, i->rank, interface, program, "no_lines") : 0;
+}
+
 int assembly_add_unrecorded(struct assembly *a, struct store_reader *i)
 {
 	const struct state_process *p = &i->state->process;
@@ -57,5 +67,7 @@ int assembly_add_unrecorded(struct assembly *a, struct store_reader *i)
 		if (found >> n & 1 && !is_recorded(a, p, n))
 			code = add(a, i->rank, linked_in_names[n], program, "linked_in");
 	bool lacks = p->mpi_size > 0 && !*p->mpi;
-	return code >= 0 && lacks ? add(a, i->rank, "MPI-IO", program, "no_backend") : code;
+	if (code >= 0 && lacks)
+		code = add(a, i->rank, "MPI-IO", program, "no_backend");
+	return code >= 0 ? add_python(a, i, program) : code;
 }

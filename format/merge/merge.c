@@ -68,6 +68,8 @@ static int gather_job(struct merging *g, struct gathered *j)
 	for (size_t i = 0; code >= 0 && i < g->nparts; i++) {
 		struct log *log;
 		const struct log_job *job;
+		if (g->parts[i].jobless)
+			continue;
 		code = merging_open(g, &g->parts[i], &log);
 		if (code >= 0)
 			code = log_job(log, &job, g->err);
@@ -109,6 +111,15 @@ static void take_version(struct gathered *j)
 	}
 }
 
+/* User and number come from the first log that has them; there is one. */
+static const struct merge_part *first_job(const struct merging *g)
+{
+	const struct merge_part *p = g->parts;
+	while (p->jobless)
+		p++;
+	return p;
+}
+
 static int write_job(struct merging *g)
 {
 	struct gathered *j = log_alloc(sizeof *j);
@@ -118,13 +129,13 @@ static int write_job(struct merging *g)
 		take_version(j);
 		bool known = strcmp(j->version, "unknown") != 0;
 		code = log_write_job(g->writer, &(struct log_job_text){
-							.uid = g->parts[0].uid,
+							.uid = first_job(g)->uid,
 							.start = begin / 1000000000,
 							.start_ns = begin % 1000000000,
 							.end = end / 1000000000,
 							.end_ns = end % 1000000000,
 							.nprocs = g->nprocs,
-							.id = g->parts[0].id,
+							.id = first_job(g)->id,
 							.lib_ver = j->version,
 							.exe = (const char *)j->exe.at,
 							.metadata = j->metadata + known,

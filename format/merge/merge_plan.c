@@ -65,8 +65,11 @@ static int latest_of_record(struct log_records *records, const struct log_record
 	return (int)n;
 }
 
-/* Seconds: the last thing that happened. */
-static int find_latest(struct merging *g, const struct merge_part *p, struct log *log, double *latest)
+/* Damage may have made any number of it. */
+enum { MOST_RANKS = 1 << 26 };
+
+/* Seconds: the last thing that happened. And the ranks, of a log that does not say how many there were. */
+static int find_latest(struct merging *g, struct merge_part *p, struct log *log, double *latest)
 {
 	struct log_records *records;
 	struct log_record r;
@@ -74,8 +77,11 @@ static int find_latest(struct merging *g, const struct merge_part *p, struct log
 	for (int m = 0; code >= 0 && m < LOG_MAX_MODULES; m++) {
 		if (!(p->modules >> m & 1) || (code = log_records_open(&records, log, m, g->err)) < 0)
 			continue;
-		while (code >= 0 && (code = log_records_next(records, &r, g->err)) > 0)
+		while (code >= 0 && (code = log_records_next(records, &r, g->err)) > 0) {
+			if (p->jobless && r.rank >= p->nprocs && r.rank < MOST_RANKS)
+				p->nprocs = r.rank + 1;
 			code = latest_of_record(records, &r, latest, g->err);
+		}
 		log_records_close(records);
 	}
 	return code;
@@ -149,10 +155,57 @@ static int find_source(struct merging *g, struct merge_part *p, struct log *log)
 	return code;
 }
 
+/* When it began is found later. */
+static int survey_jobless(struct merging *g, struct merge_part *p, struct log *log)
+{
+	struct merge *m = g->options;
+	double latest = 0;
+	if (!m->jobless++) {
+		m->jobless_path = p->path;
+		m->jobless_error = *g->err;
+	}
+	*g->err = (struct log_error){.offset = LOG_NOWHERE};
+	p->jobless = true;
+	p->uid = p->id = -1;
+	p->nprocs = 1;
+	p->exe = keep_text("", 0);
+	p->metadata = keep_text("", 0);
+	if (!p->exe || !p->metadata)
+		return log_fail(g->err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
+	find_modules(g, p, log);
+	int code = find_latest(g, p, log, &latest);
+	p->end = (int64_t)(latest * 1e9);
+	return code < 0 ? code : find_source(g, p, log);
+}
+
+/* What a log without a job began with: a part of the same log, else the first of all; NULL = they are all like this. */
+static const struct merge_part *companion(const struct merging *g, const struct merge_part *p)
+{
+	const struct merge_part *best = NULL;
+	for (const struct merge_part *o = g->parts; o < g->parts + g->nparts; o++) {
+		bool same = p->source && o->source == p->source,
+		     best_same = best && p->source && best->source == p->source;
+		if (!o->jobless && (!best || same > best_same || (same == best_same && o->begin < best->begin)))
+			best = o;
+	}
+	return best;
+}
+
+static void place_jobless(struct merging *g)
+{
+	for (struct merge_part *p = g->parts; p < g->parts + g->nparts; p++) {
+		const struct merge_part *with = p->jobless ? companion(g, p) : NULL;
+		p->begin = with ? with->begin : p->begin;
+		p->end += with ? with->begin : 0;
+	}
+}
+
 static int survey_log(struct merging *g, struct merge_part *p, struct log *log)
 {
 	const struct log_job *job;
 	int code = log_job(log, &job, g->err);
+	if (code == LOG_E_DAMAGED)
+		return survey_jobless(g, p, log);
 	if (code < 0)
 		return code;
 	p->uid = job->uid;
@@ -189,7 +242,13 @@ static int survey(struct merging *g, const char *const *paths, size_t n)
 		code = survey_log(g, p, log);
 		log_close(log);
 	}
+	if (code >= 0 && g->options->jobless == n) {
+		g->options->offender = g->options->jobless_path;
+		*g->err = g->options->jobless_error;
+		return g->err->code;
+	}
 	g->options->offender = code < 0 ? g->options->offender : NULL;
+	place_jobless(g);
 	return code;
 }
 
@@ -291,7 +350,7 @@ static int belongs(struct merging *g, size_t run, size_t part)
 		return g->options->ranks == MERGE_RANKS_KEPT;
 	if (p->source || first->source)
 		return p->source == first->source;
-	if (p->whole || first->whole)
+	if (p->whole || first->whole || p->jobless || first->jobless)
 		return 0;
 	bool is_collective = p->nprocs > 1 && p->begin <= r->end && p->end >= r->begin;
 	bool same_time = p->precise && p->begin == first->begin && p->end == first->end;

@@ -75,6 +75,7 @@ static int add_row(struct merge_sites *s, const char *interface, const struct si
 		.interface = text_of(s, interface, strlen(interface)),
 		.module = text_of(s, at->module, at->length),
 		.build_id = text_of(s, at->build_id, at->build_id_length),
+		.stack = text_of(s, at->stack, at->stack_length),
 		.offset = at->offset,
 		.file = file,
 		.ranks = ranks,
@@ -116,7 +117,7 @@ static int add_several(struct merging *g, const struct merge_part *p, const char
 int merge_sites_add(struct merging *g, const struct merge_part *p, int module, const struct log_record *r, uint64_t id)
 {
 	const struct schema_module *m = &schema_modules[module];
-	struct site site = {.module = "", .build_id = ""}, second;
+	struct site site = {.module = "", .build_id = "", .stack = ""}, second;
 	int64_t ranks = r->rank == -1 ? g->runs[p->run].nprocs : 1;
 	if (!g->sites || written_slot(module) < 0 || !m->interface)
 		return 0;

@@ -22,6 +22,7 @@ struct merge_part {
 	bool whole;         /* its process table has all its ranks */
 	bool merged;        /* it says what it was merged of */
 	bool sites;         /* and where its files were opened */
+	bool jobless;       /* its job record is damaged: ranks and duration are what its records tell */
 	size_t interval;    /* that it begins in */
 	uint64_t modules, partial;
 	uint64_t accesses; /* modules whose accesses are in the trailer */

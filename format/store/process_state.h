@@ -236,6 +236,37 @@ struct state_code {
 	uint32_t id;   /* bytes of the build id */
 };
 
+/*
+ * Three more, told apart by their `id`, whose low 16 bits are the number by which others refer to it: a Python function (behind the
+ * head its source's path and its name, each with a NUL), the lines of Python code that a call came from, and an interpreter whose
+ * lines cannot be read.
+ */
+enum { SITE_FUNCTION = 1 << 16, SITE_STACK = 1 << 17, SITE_PYTHON = 1 << 18 };
+
+/* In the number of a site's code: it is that of a stack. */
+enum { SITE_STACKED = 0x8000, SITE_FRAMES = 8 };
+
+#define SITE_KIND(id)   ((id) & ~UINT32_C(0xffff))
+#define SITE_NUMBER(id) ((id)&0xffff)
+
+struct state_line {
+	uint32_t function; /* its number */
+	uint32_t line;     /* 0 = none */
+};
+
+struct state_stack {
+	struct state_code head;
+	uint64_t code; /* number of the code that made the call; 0 = unknown */
+	uint64_t n;
+	struct state_line line[SITE_FRAMES]; /* innermost first */
+};
+
+struct state_python {
+	struct state_code head;
+	uint64_t version; /* 0x030b0700 = 3.11.7 */
+	uint64_t none;
+};
+
 #define SITE_UNKNOWN(slot)          ((uint64_t)(slot) << 56)
 #define SITE_AT(slot, code, offset) (SITE_UNKNOWN(slot) | (uint64_t)(code) << 40 | (uint64_t)(offset))
 #define SITE_MOST_OFFSET            ((UINT64_C(1) << 40) - 1)

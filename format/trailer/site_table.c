@@ -28,6 +28,7 @@ static int compare_sites(const struct site_row *x, const struct site_row *y)
 	int order = compare_numbers(x->interface.at, y->interface.at);
 	order = order ? order : compare_numbers(x->module.at, y->module.at);
 	order = order ? order : compare_numbers(x->build_id.at, y->build_id.at);
+	order = order ? order : compare_numbers(x->stack.at, y->stack.at);
 	return order ? order : compare_numbers(x->offset, y->offset);
 }
 
@@ -86,6 +87,7 @@ static int share_texts(struct trailer_section *s)
 			find_first(&t, &first.interface);
 			find_first(&t, &first.module);
 			find_first(&t, &first.build_id);
+			find_first(&t, &first.stack);
 		}
 		memcpy(&rows[n], &first, offsetof(struct site_row, offset));
 	}
@@ -121,7 +123,7 @@ int site_table_unite(struct trailer_section *t)
 
 static bool known(const struct site_row *r)
 {
-	return r->module.length != 0;
+	return r->module.length || r->stack.length;
 }
 
 /* Files that were opened in several places have all their rows: these are marked. */
@@ -205,6 +207,34 @@ static uint64_t take_alike(struct trailer_section *t, struct site_row *to)
 	return taken;
 }
 
+static bool any_stack(const struct site_row *rows, uint64_t n)
+{
+	while (n && !rows[n - 1].stack.length)
+		n--;
+	return n;
+}
+
+/* Adds rows to the empty section, whose schema becomes that of logs without Python. */
+static int add_without_stacks(struct trailer_section *t, const struct site_row *rows, uint64_t n)
+{
+	enum { TEXTS = offsetof(struct site_row, stack), REST = offsetof(struct site_row, offset) };
+	static const char schema[] =
+		"interface str\nmodule str\nbuild_id str\noffset u64 offset\nfile u64\nranks i64\n";
+	if (!n)
+		return 0;
+	log_free(t->fields);
+	log_bytes_free(&t->schema);
+	t->coming = schema;
+	t->next = 0;
+	int code = section_need_fields(t);
+	for (uint64_t k = 0; code >= 0 && k < n; k++) {
+		code = log_bytes_add(&t->rows, &rows[k], TEXTS);
+		if (code >= 0)
+			code = log_bytes_add(&t->rows, (const char *)&rows[k] + REST, sizeof *rows - REST);
+	}
+	return code;
+}
+
 int site_table_end(struct trailer_section *t)
 {
 	int code = share_texts(t);
@@ -224,7 +254,8 @@ int site_table_end(struct trailer_section *t)
 	}
 	t->rows.used = 0;
 	t->nrows = any ? kept : 0;
-	code = log_bytes_add(&t->rows, to, t->nrows * sizeof *to);
+	code = any_stack(to, t->nrows) ? log_bytes_add(&t->rows, to, t->nrows * sizeof *to)
+				       : add_without_stacks(t, to, t->nrows);
 	log_free(to);
 	return code;
 }

@@ -7,7 +7,9 @@
 
 #include "trailer.h"
 
-#define SITES_SCHEMA "interface str\nmodule str\nbuild_id str\noffset u64 offset\nfile u64\nranks i64\n"
+#define SITES_SCHEMA                                \
+	"interface str\nmodule str\nbuild_id str\n" \
+	"stack str\noffset u64 offset\nfile u64\nranks i64\n"
 
 /* Of a text of the section: where it begins, and its length. */
 struct site_text {
@@ -17,6 +19,8 @@ struct site_text {
 /* As the section has it. */
 struct site_row {
 	struct site_text interface, module, build_id; /* an interface of enum written; module "" = unknown */
+	struct site_text
+		stack; /* lines of Python code, innermost first: `function (path:line)`, a newline between two; "" = none */
 	uint64_t offset;
 	uint64_t file; /* 0: of the interface it is not known where all were opened */
 	int64_t ranks;
@@ -28,7 +32,7 @@ struct site_text site_text(struct trailer_section *t, const char *text, size_t n
 /* Rows of one file and site become one, with the ranks of all: before there are too many. */
 int site_table_unite(struct trailer_section *t);
 
-/* As the log has it. */
+/* As the log has it: without Python there is no column of stacks. */
 int site_table_end(struct trailer_section *t);
 
 #endif

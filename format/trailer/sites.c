@@ -103,7 +103,14 @@ bool sites_of(const struct sites *s, const char *interface, uint64_t id, size_t 
 	*out = (struct site){.row = p->row};
 	out->module = trailer_text(s->table, p->row, trailer_field(s->table, "module"), 0, &out->length);
 	out->build_id = trailer_text(s->table, p->row, trailer_field(s->table, "build_id"), 0, &out->build_id_length);
+	out->stack = trailer_text(s->table, p->row, trailer_field(s->table, "stack"), 0, &out->stack_length);
 	out->offset = (uint64_t)trailer_i64(s->table, p->row, trailer_field(s->table, "offset"), 0);
 	out->ranks = trailer_i64(s->table, p->row, trailer_field(s->table, "ranks"), 0);
 	return true;
+}
+
+size_t site_line(const struct site *s)
+{
+	const char *end = s->stack_length ? memchr(s->stack, '\n', s->stack_length) : NULL;
+	return end ? (size_t)(end - s->stack) : s->stack_length;
 }

@@ -18,6 +18,9 @@ struct site {
 	size_t length;
 	const char *build_id; /* without NUL */
 	size_t build_id_length;
+	const char *
+		stack; /* lines of Python code, innermost first: `function (path:line)`, a newline between two; without NUL */
+	size_t stack_length;
 	uint64_t offset; /* in it: of what the call returns to */
 	int64_t ranks;   /* that opened it there; 0 = all that did */
 	uint64_t row;    /* of the table */
@@ -25,5 +28,8 @@ struct site {
 
 /* The n-th place where an object of an interface was opened; false: there are no more. */
 bool sites_of(const struct sites *s, const char *interface, uint64_t id, size_t n, struct site *out);
+
+/* Bytes of the innermost line of Python code, `function (path:line)`, at the begin of the stack; 0: there is none. */
+size_t site_line(const struct site *s);
 
 #endif

@@ -151,6 +151,65 @@ const char *anonymous_build_id(const struct pseudonym_key *key, const char *id, 
 	return room;
 }
 
+bool anonymous_is_pythons(const char *text, size_t n)
+{
+	static const char *const own[] = {"<module>",  "<lambda>",  "<listcomp>", "<dictcomp>",
+					  "<setcomp>", "<genexpr>", "<string>",   "<stdin>"};
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (strlen(own[i]) == n && !memcmp(own[i], text, n))
+			return true;
+	return false;
+}
+
+bool stack_line_next(struct stack_line *l, const char *end)
+{
+	const char *begin = l->end ? l->end + 1 : l->begin;
+	if (begin >= end)
+		return false;
+	const char *stop = memchr(begin, '\n', (size_t)(end - begin));
+	l->begin = begin;
+	l->end = stop ? stop : end;
+	size_t n = (size_t)(l->end - begin);
+	const char *open = memmem(begin, n, " (", 2), *number = memrchr(begin, ':', n);
+	bool good = open && number && number >= open + 2;
+	l->function = good ? (size_t)(open - begin) : n;
+	l->path = good ? open + 2 : l->end;
+	l->number = good ? number : l->end;
+	return true;
+}
+
+/* In place of `n` bytes; how many, 0: they have no room. */
+static size_t pythons_name(const struct pseudonym_key *key, const char *text, size_t n, char *out, size_t room)
+{
+	char name[4096];
+	if (n >= sizeof name)
+		return 0;
+	memcpy(name, text, n);
+	name[n] = '\0';
+	return pseudonym_name(key, name, anonymous_is_pythons(text, n) ? n : 0, out, room);
+}
+
+const char *anonymous_stack(const struct pseudonym_key *key, const char *stack, char *out, size_t room)
+{
+	struct stack_line l = {.begin = stack};
+	size_t n = 0, rest;
+	for (bool first = true; stack_line_next(&l, stack + strlen(stack)); first = false, n += rest) {
+		char function[PSEUDONYM_TEXT], path[4096];
+		bool own = anonymous_is_pythons(l.begin, l.function);
+		size_t length = (size_t)(l.number - l.path);
+		pseudonym_text(key, l.begin, l.function, function);
+		if (!pythons_name(key, l.path, length, path, sizeof path))
+			return NULL;
+		int written = snprintf(out + n, room - n, "%s%.*s (%s%.*s", first ? "" : "\n",
+				       own ? (int)l.function : PSEUDONYM_TEXT - 1, own ? l.begin : function, path,
+				       (int)(l.end - l.number), l.number);
+		rest = (size_t)written;
+		if (rest >= room - n)
+			return NULL;
+	}
+	return out;
+}
+
 static bool is_word(const char *at, size_t n)
 {
 	static const char *const words[] = {"true", "false", "enable", "disable", "automatic", "yes", "no"};

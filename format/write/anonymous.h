@@ -24,6 +24,22 @@ bool anonymous_drops(const char *section);
 bool anonymous_keeps_text(const char *section, const char *field);
 /* What stands for a program's build id: hexadecimal, too. `room` has at least 17 bytes. */
 const char *anonymous_build_id(const struct pseudonym_key *key, const char *id, char *room);
+/* What Python calls code that has no name of its own, and sources that are no files: `<module>`, `<string>`. */
+bool anonymous_is_pythons(const char *text, size_t n);
+
+/*
+ * A line of Python code, `function (path:line)`: `function` bytes from `begin` on, and the path from `path` up to `number`, where the
+ * colon is. The first one begins with {.begin = text}; false: there are no more before the text's `end`.
+ */
+struct stack_line {
+	const char *begin, *end;
+	size_t function;
+	const char *path, *number;
+};
+bool stack_line_next(struct stack_line *l, const char *end);
+
+/* What stands for such lines: the numbers stay, and Python's own names. NULL: it has no room. */
+const char *anonymous_stack(const struct pseudonym_key *key, const char *stack, char *out, size_t room);
 /* Metadata that stays: versions, and MPI-IO hints whose values are numbers and switches. */
 bool anonymous_keeps_pair(const struct log_pair *p);
 

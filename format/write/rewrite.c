@@ -405,6 +405,10 @@ static const char *hide_text(void *context, const struct trailer_field *f, const
 		return anonymous_mount(w->options->key, text, room, SECTION_TEXT) ? room : "";
 	if (!strcmp(w->section, "sites") && !strcmp(f->name, "build_id"))
 		return anonymous_build_id(w->options->key, text, room);
+	if (!strcmp(w->section, "sites") && !strcmp(f->name, "stack")) {
+		const char *stack = anonymous_stack(w->options->key, text, room, SECTION_TEXT);
+		return stack ? stack : "";
+	}
 	return pseudonym_name(w->options->key, text, 0, room, SECTION_TEXT) ? room : "";
 }
 

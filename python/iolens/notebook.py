@@ -17,6 +17,7 @@ from iolens.live import store_path
 from iolens.log import Log
 from iolens.log import open as open_log
 from iolens.metrics import SECTIONS, Dataset
+from iolens.metrics.engine import register
 from iolens.metrics.views import INTERFACES
 from iolens.rules import Findings, find, overlap
 from iolens.rules.html import findings_html, table_html
@@ -89,8 +90,8 @@ class _Since(Dataset):
                 differences.append(f"a.{column} - coalesce(b.{column}, 0) AS {column}")
             else:
                 pairs = f"list_zip(a.{column}::BIGINT[], coalesce(b.{column}::BIGINT[], []))"
-                differences.append(f"list_transform({pairs}, p -> p[1] - coalesce(p[2], 0)) AS {column}")
-        self._connection.register("earlier", table.__arrow_c_stream__())
+                differences.append(f"list_transform({pairs}, lambda p: p[1] - coalesce(p[2], 0)) AS {column}")
+        register(self._connection, "earlier", table.__arrow_c_stream__())
         try:
             self._connection.execute(f"CREATE TEMP TABLE earlier_{name} AS SELECT * FROM earlier")
         finally:

@@ -230,7 +230,7 @@ struct extent {
 };
 
 /* In dl_iterate_phdr: the list stays as it is. */
-static const struct link_map *map_of(const struct dl_phdr_info *info)
+const struct link_map *resolve_map_of(const struct dl_phdr_info *info)
 {
 	const struct link_map *map = _r_debug.r_map;
 	while (map && (map->l_addr != info->dlpi_addr || map->l_name != info->dlpi_name))
@@ -248,7 +248,7 @@ static int measure(struct dl_phdr_info *info, size_t size, void *out)
 			continue;
 		e->from = from;
 		e->to = from + info->dlpi_phdr[i].p_memsz;
-		e->map = map_of(info);
+		e->map = resolve_map_of(info);
 		return 1;
 	}
 	return 0;
@@ -508,6 +508,12 @@ void *resolve_other_copy(struct resolve_library *l, const void *function)
 		errno = saved;
 	}
 	return c && !c->declined ? c : NULL;
+}
+
+void *resolve_defined_by(const struct link_map *map, const char *symbol)
+{
+	void *at = objects_defined_in(map, symbol);
+	return at && pin_later(map) ? at : NULL;
 }
 
 bool resolve_own_directory(char *out, size_t room)

@@ -7,6 +7,7 @@
 #ifndef IOLENS_RESOLVE_H
 #define IOLENS_RESOLVE_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -162,6 +163,12 @@ static inline void *resolve_library_of(struct resolve_library *l, const void *fu
 			0                                                                                          \
 		}                                                                                                  \
 	}
+
+/* The entry of an object in the linker's list, inside dl_iterate_phdr. NULL: it has none. */
+const struct link_map *resolve_map_of(const struct dl_phdr_info *info);
+
+/* What an object itself defines; it stays loaded. NULL: nothing of that name. */
+void *resolve_defined_by(const struct link_map *map, const char *symbol);
 
 /* The directory of our own library, with its slash; false when unknown. */
 bool resolve_own_directory(char *out, size_t room);

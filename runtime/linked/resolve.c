@@ -146,3 +146,17 @@ void *resolve_other_copy(struct resolve_library *l, const void *function)
 	}
 	return __atomic_load_n(&c->to, __ATOMIC_ACQUIRE) && !c->declined ? c : NULL;
 }
+
+/* An interpreter that is linked into the program is not looked for. */
+const struct link_map *resolve_map_of(const struct dl_phdr_info *info)
+{
+	(void)info;
+	return NULL;
+}
+
+void *resolve_defined_by(const struct link_map *map, const char *symbol)
+{
+	(void)map;
+	(void)symbol;
+	return NULL;
+}

@@ -7,27 +7,44 @@
 #include "config.h"
 #include "hash.h"
 #include "names.h"
+#include "python_lines.h"
 #include "resolve.h"
 #include "store.h"
 
-enum { CODES = 128, PATH = 1024 };
+enum { CODES = 128, PATH = 1024, FUNCTIONS = 1024, STACKS = 2048 };
 
 /* The program or a library where it is now. */
 struct code {
 	uintptr_t from, to;
 	uintptr_t base; /* what is added to the addresses of its file */
 	const char *path;
+	const struct link_map *map; /* NULL = unknown */
+};
+
+/* What is in the store already, by its hash. */
+struct seen {
+	uint64_t hash;
+	uint32_t number; /* from 1 on; 0 = free */
 };
 
 /* Under its lock. */
 static struct {
 	struct lock lock;
 	uint64_t used;
+	uint32_t functions, stacks; /* of Python */
+	bool refused;               /* the store says so */
 	struct {
 		uintptr_t from, to, base;
 		uint64_t path; /* its hash */
 	} code[CODES];
+	struct seen function[FUNCTIONS], stack[STACKS];
 } known;
+
+/* Under that lock, too: a page of stack may be all there is. */
+static union {
+	struct state_code head;
+	char room[sizeof(struct state_code) + SITE_ID + PATH + 16];
+} entry;
 
 /* ---- whose code is it? ---- */
 
@@ -73,7 +90,11 @@ static int is_it(struct dl_phdr_info *info, size_t size, void *search)
 	}
 	if (s->at < from || s->at >= to)
 		return 0;
-	*s->out = (struct code){from & ~(uintptr_t)(SITE_PAGE - 1), to, info->dlpi_addr, info->dlpi_name};
+	*s->out = (struct code){.from = from & ~(uintptr_t)(SITE_PAGE - 1),
+				.to = to,
+				.base = info->dlpi_addr,
+				.path = info->dlpi_name,
+				.map = resolve_map_of(info)};
 	return 1;
 }
 
@@ -85,7 +106,7 @@ static bool find_code(uintptr_t at, struct code *out)
 		return !resolve_torn() && dl_iterate_phdr(is_it, &(struct search){at, out}) == 1;
 	if (ask((void *)at, &f) != 0 || !f.map)
 		return false;
-	*out = (struct code){(uintptr_t)f.from, (uintptr_t)f.to, f.map->l_addr, f.map->l_name};
+	*out = (struct code){(uintptr_t)f.from, (uintptr_t)f.to, f.map->l_addr, f.map->l_name, f.map};
 	return true;
 }
 
@@ -130,13 +151,9 @@ static size_t build_id(const struct code *c, const uint8_t **id)
 	return 0;
 }
 
-/* Holds the lock, which guards the entry: a page of stack may be all there is. Inlined, it costs each open two instructions. */
+/* Holds the lock. Inlined, it costs each open two instructions. */
 __attribute__((noinline)) static bool add_code(const struct code *c)
 {
-	static union {
-		struct state_code head;
-		char room[sizeof(struct state_code) + SITE_ID + PATH + 16];
-	} entry;
 	const uint8_t *id = NULL;
 	size_t n = build_id(c, &id), path = strnlen(c->path, PATH);
 	size_t used = sizeof entry.head + n + path + 1;
@@ -147,6 +164,7 @@ __attribute__((noinline)) static bool add_code(const struct code *c)
 		memcpy(entry.room + sizeof entry.head, id, n);
 	if (path < PATH) /* else unknown */
 		memcpy(entry.room + sizeof entry.head + n, c->path, path);
+	python_meet(c->map);
 	return path < PATH && store_site(&entry, entry.head.size);
 }
 
@@ -167,16 +185,83 @@ static uint64_t number_of(const struct code *c)
 	return ++known.used;
 }
 
+/* ---- Python ---- */
+
+/* Where it is, or a free place to be; NULL: there is none. */
+static struct seen *find_seen(struct seen *seen, size_t size, uint64_t hash)
+{
+	for (size_t n = 0, at = hash % size; n < size; n++, at = (at + 1) % size)
+		if (!seen[at].number || seen[at].hash == hash)
+			return &seen[at];
+	return NULL;
+}
+
+/*
+ * 0: it has no room. The entry says its number, which no other gets: a thread may jump away when it is in the store, and nothing
+ * here says so.
+ */
+static uint32_t number_of_entry(struct seen *seen, uint64_t hash, uint32_t *used, struct state_code *head)
+{
+	if (!seen || seen->number)
+		return seen ? seen->number : 0;
+	if (*used == SITE_STACKED - 1)
+		return 0;
+	uint32_t number = ++*used;
+	head->id |= number;
+	if (!store_site(head, head->size))
+		return 0;
+	seen->hash = hash;
+	seen->number = number;
+	return number;
+}
+
+static uint32_t number_of_function(struct python_stack *s, size_t frame)
+{
+	enum { HEAD = sizeof(struct state_code) };
+	memset(&entry, 0, sizeof entry);
+	size_t n = python_code(s, frame, entry.room + HEAD, sizeof entry - HEAD - 16);
+	uint64_t hash = log_hash(entry.room, HEAD + n, 0);
+	entry.head.id = SITE_FUNCTION;
+	entry.head.size = (uint32_t)((HEAD + n + 15) & ~(size_t)15);
+	return n ? number_of_entry(find_seen(known.function, FUNCTIONS, hash), hash, &known.functions, &entry.head) : 0;
+}
+
+/* Frames behind one that has no room are left out. */
+static uint32_t number_of_stack(struct python_stack *s, uint64_t code)
+{
+	struct state_stack stack = {.head = {.size = sizeof stack, .id = SITE_STACK}, .code = code};
+	for (uint32_t function; stack.n < s->n && (function = number_of_function(s, stack.n)) > 0; stack.n++)
+		stack.line[stack.n] = (struct state_line){function, s->frame[stack.n].line};
+	uint64_t hash = log_hash(&stack, sizeof stack, 0);
+	return stack.n ? number_of_entry(find_seen(known.stack, STACKS, hash), hash, &known.stacks, &stack.head) : 0;
+}
+
+static void add_refused(void)
+{
+	struct state_python p = {.head = {.size = sizeof p, .id = SITE_PYTHON}, .version = python_refused()};
+	if (p.version && !known.refused)
+		known.refused = store_site(&p, sizeof p);
+}
+
+/* 0: the thread is in no Python code. */
+__attribute__((noinline)) static uint64_t python_number(uint64_t code)
+{
+	struct python_stack s;
+	uint32_t number = python_stack(&s) ? number_of_stack(&s, code) : 0;
+	add_refused();
+	return number ? SITE_STACKED | number : 0;
+}
+
 /* ---- records ---- */
 
 /* Holds the lock. */
 static uint64_t site_of(uintptr_t caller, enum written slot)
 {
 	struct code c;
-	if (!caller || !find_code(caller, &c) || caller - c.base > SITE_MOST_OFFSET)
-		return SITE_UNKNOWN(slot);
-	uint64_t number = number_of(&c);
-	return number ? SITE_AT(slot, number, caller - c.base) : SITE_UNKNOWN(slot);
+	bool found = find_code(caller, &c) && caller - c.base <= SITE_MOST_OFFSET;
+	uint64_t code = found ? number_of(&c) : 0, python = python_met ? python_number(code) : 0;
+	uint64_t number = python ? python : code;
+	return number ? SITE_AT(slot, number, code ? caller - c.base : 0) : SITE_UNKNOWN(slot);
 }
 
 void site_keep(struct file *f, enum written slot)
@@ -185,7 +270,8 @@ void site_keep(struct file *f, enum written slot)
 	uintptr_t caller = names_is_overflow(f->name) ? 0 : self.caller;
 	if (!config.sites || (f->site && !caller) || !lock_take_deep(&known.lock))
 		return;
-	site.at = site_of(caller, slot);
+	if (caller)
+		site.at = site_of(caller, slot);
 	if (f->site)
 		__atomic_store_n(&f->site->at, site.at, __ATOMIC_RELAXED);
 	else
@@ -196,4 +282,10 @@ void site_keep(struct file *f, enum written slot)
 void site_reset(void)
 {
 	known.used = 0;
+	known.refused = false;
+	if (known.functions)
+		memset(known.function, 0, sizeof known.function);
+	if (known.stacks)
+		memset(known.stack, 0, sizeof known.stack);
+	known.functions = known.stacks = 0;
 }

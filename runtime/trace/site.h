@@ -1,6 +1,7 @@
 /*
  * Where the program opens its files: the call's return address, as a library and an offset in it
- * (format/store/process_state.h). One frame: the wrapper's caller. A wrapper puts SITE around the call that records an open:
+ * (format/store/process_state.h), and the lines of Python code that the thread is in (python_lines.h). One native frame: the wrapper's
+ * caller. A wrapper puts SITE around the call that records an open:
  *
  *	SITE(posix_on_open(s, fd, AT_FDCWD, path, flags, mode));
  *

@@ -1,4 +1,4 @@
-"""docs/guide/plasma.md: what of a run was computation, communication and I/O, and which writes they were."""
+"""What of a run was computation, communication and I/O, and which writes they were: docs/guide/mpi.md."""
 
 from __future__ import annotations
 

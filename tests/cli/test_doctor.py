@@ -124,9 +124,57 @@ def test_directories_of_days(doctor: Doctor, root: Path, tmp_path: Path) -> None
     assert later.stat().st_mode & 0o7777 == 0o1777
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a file system of its own")
+def test_a_full_disk_is_no_missing_directory(iolens: Path, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    script = (
+        'mount -t tmpfs -o size=4k tmpfs logs && { cat /dev/zero > logs/all 2>/dev/null; exec "$0" doctor; }'
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, iolens],
+        cwd=tmp_path,
+        env={**os.environ, "IOLENS_LOGPATH": str(tmp_path / "logs")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 32:
+        pytest.skip("no mounts here")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  problem  logs")]
+    text = "no file can be made there: No space left on device: make room, or set IOLENS_LOGPATH to another"
+    assert line.endswith(f"{tmp_path}/logs: {text}")
+
+
 def test_what_is_preloaded(doctor: Doctor, preload: Path) -> None:
     assert doctor(LD_PRELOAD=str(preload))["installation", "LD_PRELOAD"] == [("ok", str(preload))]
     assert doctor()["installation", "LD_PRELOAD"][0][0] == "note"
+
+
+@pytest.mark.parametrize("variable", ["IOLENS_ENABLE_NONMPI", "DARSHAN_ENABLE_NONMPI"])
+def test_every_program_of_a_job_is_observed(doctor: Doctor, preload: Path, variable: str) -> None:
+    """As under srun, by a plugin with serial=yes."""
+    found = doctor(LD_PRELOAD=str(preload), **{variable: "1"})
+    assert [text for rows in found.values() for _, text in rows if "under iolens run only" in text] == []
+    (note,) = doctor(LD_PRELOAD=str(preload))["settings", "non-MPI"]
+    assert note[0] == "note" and "under iolens run only" in note[1]
+
+
+def test_libraries_that_wrap_the_same_calls(doctor: Doctor, preload: Path, tmp_path: Path) -> None:
+    darshan, older = tmp_path / "libdarshan.so", tmp_path / "older" / "libiolens.so"
+    older.parent.mkdir()
+    for library in (darshan, older):
+        subprocess.run(["cc", "-x", "c", "-shared", "-o", library, "-"], input=b"", check=True)
+
+    def problems(*libraries: Path) -> list[str]:
+        rows = doctor(LD_PRELOAD=":".join(map(str, libraries)))["installation", "LD_PRELOAD"]
+        return [text for result, text in rows if result == "problem"]
+
+    both = f"{darshan} and {preload}: iolens and Darshan wrap the same calls: preload one of them"
+    assert problems(darshan, preload) == [both]
+    two = f"{preload} and {older}: two libraries of iolens: preload one of them"
+    assert problems(preload, older) == [two]
+    (tmp_path / "libiolens.so").symlink_to(preload)
+    assert problems(preload, tmp_path / "libiolens.so") == []
 
 
 STATIC = "int main(void) { return 0; }"
@@ -137,6 +185,9 @@ def programs_examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = tmp_path_factory.mktemp("examined")
     for name, options in (("static", ["-static"]), ("small", ["-m32"]), ("setuid", [])):
         subprocess.run(["cc", "-x", "c", "-o", at / name, *options, "-"], input=STATIC.encode(), check=False)
+    for name, mark in (("go", "\\xff Go buildinf:"), ("rust", "RUST_BACKTRACE")):
+        source = f'const char mark[] = "{mark}"; {STATIC}'
+        subprocess.run(["cc", "-static", "-x", "c", "-o", at / name, "-"], input=source.encode(), check=False)
     shutil.copy(at / "setuid", at / "plain")
     if os.geteuid() == 0:
         os.chown(at / "setuid", 65534, 65534)
@@ -153,7 +204,13 @@ def programs_examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("name", "result", "text"),
     [
         ("plain", "ok", "dynamic, of this machine"),
-        ("static", "problem", "static: no loader"),
+        ("static", "problem", "--kernel observes it; or link it with $(iolens config --static-ldflags)"),
+        ("go", "problem", "static (Go): no loader that would take the library: as root, iolens run --kernel"),
+        (
+            "rust",
+            "problem",
+            "static (Rust): no loader that would take the library: as root, iolens run --kernel",
+        ),
         ("small", "problem", "of another machine or word size"),
         ("setuid", "problem", "its loader ignores LD_PRELOAD"),
         ("text", "problem", "neither a program nor a script"),
@@ -167,8 +224,24 @@ def test_a_program(doctor: Doctor, programs_examined: Path, name: str, result: s
         pytest.skip("a program of another user")
     if name == "small" and not path.exists():
         pytest.skip("no compiler for 32 bits")
-    row = doctor("--", path)["program", "file"][0]
+    (row,) = doctor("--", path)["program", "file"]
     assert row[0] == result and text in row[1] and row[1].startswith(str(path))
+    assert name == "static" or "static-ldflags" not in row[1]
+
+
+def test_a_static_program_with_iolens_in_it(doctor: Doctor, iolens: Path, tmp_path: Path) -> None:
+    """It has no loader that would list what it loads: it would run."""
+    flags = subprocess.run(
+        [iolens, "config", "--static-ldflags"], capture_output=True, text=True, check=False
+    )
+    if flags.returncode:
+        pytest.skip("no libiolens.a")
+    source = '#include <fcntl.h>\nint main(void) { return open("ran", O_CREAT | O_WRONLY, 0600) < 0; }'
+    command = ["cc", "-static", "-o", tmp_path / "linked", "-xc", "-", "-xnone", *flags.stdout.split()]
+    subprocess.run(command, input=source.encode(), check=True)
+    rows = doctor(tmp_path / "linked")["program", "file"]
+    assert rows == [("ok", f"{tmp_path}/linked: static, with iolens linked in: nothing need be preloaded")]
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_script_that_takes_the_library_away(doctor: Doctor, programs_examined: Path) -> None:
@@ -307,8 +380,32 @@ def test_wrong_usage_of_recover(run_iolens: Callable[..., Any], arguments: list[
 
 
 def test_a_job_of_which_there_is_nothing(doctor: Doctor) -> None:
-    (row,) = doctor("--job", "99999999")["job", "log"]
+    (row,) = doctor("--job", "99999999", SLURM_CONF="/no/slurm.conf", MODULEPATH="/no")["job", "log"]
     assert row[0] == "problem" and row[1].startswith("none in this directory")
+
+
+def test_a_job_is_looked_for_where_the_site_has_its_logs(doctor: Doctor, tmp_path: Path) -> None:
+    """On a login node, where no variable names them: by Slurm's files."""
+    today = date.today()
+    area, spool = tmp_path / "area", tmp_path / "spool"
+    (tmp_path / "epilog").write_text("# iolens'\n")
+    (tmp_path / "site.conf").write_text(f"IOLENS_LOGPATH={area}\nSPOOL={spool}\n")
+    (tmp_path / "slurm.conf").write_text(f"Epilog={tmp_path}/epilog\n")
+    (tmp_path / "plugstack.conf").write_text(f"optional iolens-spank.so library=/x.so logs={spool}\n")
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf"), "MODULEPATH": "/no"}
+
+    def said(job: str) -> tuple[str, str]:
+        (row,) = doctor("--job", job, **env)["job", "log"]
+        return row
+
+    day = area / f"{today.year}/{today.month}/{today.day}"
+    logs = [day / "me_x_id471101-1_1-1-1_1.darshan", spool / "me_x_id471102-1_1-1-1_1.darshan"]
+    for log in logs:
+        log.parent.mkdir(parents=True)
+        log.write_text("")
+    assert [said("471101"), said("471102")] == [("ok", str(log)) for log in logs]
+    result, text = said("471103")
+    assert result == "problem" and text.startswith(f"none in {area}, {spool}, and nothing of it on this node")
 
 
 @pytest.mark.parametrize(

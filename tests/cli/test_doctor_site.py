@@ -33,7 +33,6 @@ class Site:
         """(result, name, text) of what is said about the site; the exit code is checked against it."""
         settings = {
             "IOLENS_PRELOAD": str(self.at / "lib" / "iolens" / "lib" / "libiolens.so"),
-            "IOLENS_LOGPATH": str(self.at / "logs"),
             "SLURM_CONF": str(self.at / "slurm" / "slurm.conf"),
             "MODULEPATH": str(self.at / "modules"),
             "SYSTEMD_UNIT_PATH": str(self.at / "units"),
@@ -126,6 +125,17 @@ def replaced(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+def spooled(at: Path, mode: int) -> None:
+    """Programs write to the spool, and what the prolog had made gets this mode."""
+    (at / "slurm/iolens/site.conf").open("a").write(f"SPOOL={at}/spool\n")
+    replaced(at / PLUGIN, f"logs={at}/logs", f"logs={at}/spool")
+    (at / "spool").chmod(0o1733)
+    for module in (at / "modules").iterdir():
+        module.unlink()
+    for path in (at / "logs", *(at / "logs").glob("[0-9]*/*/*")):
+        path.chmod(mode if path.name != "logs" else 0o755)
+
+
 TODAY = date.today()
 DAY = f"{TODAY.year}/{TODAY.month}/{TODAY.day}"
 CONF, PLUGIN = "slurm/iolens/site.conf", "slurm/plugins/iolens.conf"
@@ -163,6 +173,14 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
         "mode 0755: users cannot write logs: chmod 1777",
     ),
     "no day": (lambda at: (at / "logs" / DAY).rmdir(), "not there, and users cannot write to"),
+    "a day of the prolog where the collector makes logs": (
+        lambda at: spooled(at, 0o1777),
+        f"/logs/{DAY}: mode 1777: iolens collect makes no logs where others may write: chmod go-w",
+    ),
+    "a spool that is closed": (
+        lambda at: (spooled(at, 0o755), (at / "spool").chmod(0o700)),
+        "/spool: mode 0700: users cannot write logs: chmod 1733",
+    ),
     "no plugin": (
         lambda at: (at / PLUGIN).unlink(),
         "TaskProlog is not set: without it, and without the plugin",
@@ -238,6 +256,41 @@ def test_what_is_spoiled_is_said(site: Site, spoiled: str) -> None:
     assert any(text in problem for problem in problems), problems
 
 
+def test_a_sound_site_with_a_spool(site: Site) -> None:
+    spooled(site.at, 0o755)
+    found = site.doctor()
+    assert [row for row in found if row[0] == "problem"] == []
+    said = [text.split(":")[0] for _, name, text in found if name == "logs"]
+    assert said == [f"{site.at}/logs{part}" for part in ("", *levels(DAY))] + [f"{site.at}/spool"]
+
+
+def levels(day: str) -> list[str]:
+    year, month, of_month = day.split("/")
+    return [f"/{year}", f"/{year}/{month}", f"/{year}/{month}/{of_month}"]
+
+
+def test_logs_are_where_the_setting_says_too(site: Site) -> None:
+    other = site.at / "other"
+    other.mkdir(mode=0o755)
+    assert site.problems(IOLENS_LOGPATH=str(other)) == [
+        f"{other}/{DAY}: not there, and users cannot write to {other}: "
+        "deploy/slurm/directories makes it, and Slurm's prolog"
+    ]
+    no_files = {"SLURM_CONF": "/no/slurm.conf", "MODULEPATH": "/no", "SYSTEMD_UNIT_PATH": "/no"}
+    assert "no directory of logs: neither IOLENS_LOGPATH nor Slurm's files nor a module file name one" in (
+        site.problems(**no_files)
+    )
+
+
+def test_an_epilog_of_the_site_that_calls_that_of_iolens(site: Site) -> None:
+    """Its settings are not in the folder of the script that slurm.conf names."""
+    own = site.at / "slurm" / "epilog"
+    own.write_text(f"#!/bin/sh\n{site.at}/slurm/iolens/epilog\n")
+    own.chmod(0o755)
+    replaced(site.at / "slurm/slurm.conf", f"Epilog = {site.at}/slurm/iolens/epilog", f"Epilog = {own}")
+    assert site.problems() == []
+
+
 def test_what_is_no_mistake_is_a_note(site: Site) -> None:
     (site.at / "units/timers.target.wants/iolens-ingest.timer").unlink()
     (site.at / "units/multi-user.target.wants/iolens-kernel.service").unlink()
@@ -251,6 +304,7 @@ def test_what_is_no_mistake_is_a_note(site: Site) -> None:
 
 def test_a_site_of_nothing_is_said_in_notes(site: Site, tmp_path: Path) -> None:
     places_ = {"MODULEPATH": str(tmp_path), "SYSTEMD_UNIT_PATH": str(tmp_path), "SLURM_CONF": ""}
+    places_["IOLENS_LOGPATH"] = str(site.at / "logs")
     found = site.doctor(**places_)
     notes = {name for result, name, _ in found if result == "note"}
     assert {"module", "systemd"} <= notes and site.problems(**places_) == []

@@ -64,6 +64,16 @@ def test_what_costs_next_to_nothing_is_a_count_behind_what_the_time_goes_into(
     assert "[small_reads]" in run_iolens(["findings", "-v", log]).stdout
 
 
+def test_a_finding_of_low_severity_stands_behind_the_time_in_io(run_iolens: Run, tmp_path: Path) -> None:
+    """A log of another tool: what else its time went into is not known."""
+    job = Job(nprocs=1).posix("/scratch/a", 0, read={64 * KiB: 4000}, read_time=6.0)
+    log = job.save(tmp_path / "low.darshan")
+    lines = run_iolens(["findings", log]).stdout.splitlines()
+    assert lines[0] == "I/O takes 6.0 % of the run time, and no finding is of weight."
+    assert lines[2].startswith("low     4,000 of 4,000 reads")
+    assert not run_iolens(["findings", "-v", log]).stdout.startswith("I/O takes")
+
+
 def test_a_run_in_io_is_not_said_to_spend_its_time_elsewhere(run_iolens: Run, tmp_path: Path) -> None:
     """A compiler that reads for 76 of 100 seconds, and computes in 55 of them, beside its reads."""
     job = Job(nprocs=1).posix("/scratch/a", 0, read={MiB: 400}, read_time=76.0)

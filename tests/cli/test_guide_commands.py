@@ -18,8 +18,8 @@ import pytest
 NOT_RUN = {
     "git clone THIS_REPOSITORY": "no address; tests/house/fresh_machine.sh does it on a bare machine",
     "./bootstrap": "builds; tests/house/fresh_machine.sh does it on a bare machine",
-    "meson setup": "installs for the machine; tests/api builds a program against the installed library",
-    "meson install": "belongs to meson setup",
+    ".venv/bin/meson setup": "installs for the machine; tests/api builds a program against the installed library",
+    ".venv/bin/meson install": "belongs to meson setup",
     "export PKG_CONFIG_PATH": "belongs to meson setup",
     "cc -o files": "belongs to meson setup",
     "docker run": "needs docker",
@@ -48,8 +48,6 @@ NOT_RUN = {
     "iolens recover": "takes the stores of a killed job; tests/reliability kills some",
     "gcc -g": "needs sources; tests/metrics/test_source_lines.py compiles such programs",
     "iolens run -q -o scan.darshan ./scan": "needs that program",
-    "mpicc.mpich": "needs MPI; tests/apmpi/test_plasma.py runs it",
-    "iolens run -q --mpi-communication": "needs MPI; tests/apmpi/test_plasma.py runs it",
     "iolens run -q -o scan.darshan -- hmmscan": "needs a library of profiles; tests/interop runs HMMER",
     "iolens run -q -o search.darshan -- hmmsearch": "needs a library of profiles; tests/interop runs HMMER",
 }
@@ -80,7 +78,7 @@ def commands(page: str) -> list[str]:
     for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```", (places.ROOT / page).read_text(), re.S | re.M):
         lines = re.sub(r"\\\n\s*", "", block).splitlines()
         prompted = [line[2:] for line in lines if line.startswith("$ ")]
-        plain = re.match(r"(iolens (?!: )|git |meson |docker |srun |export )", block)
+        plain = re.match(r"(iolens (?!: )|git |.venv/bin/meson |docker |srun |export )", block)
         found += prompted or (lines if plain else [])
     return [line for line in found if line.strip()]
 

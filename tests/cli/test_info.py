@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import pwd
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from logmaker import plain_log, posix
+from jobs import Job
+from logmaker import LogMaker, plain_log, posix
 
 Run = Callable[..., Any]
 
@@ -33,10 +35,29 @@ def test_the_page(run_iolens: Run, log: Path) -> None:
     assert page["start"] == "1970-01-01 00:16:40 +0000"
     assert page["run"] == "time    10.500 s"
     assert page["written"] == "by  runtime 3.5.0"
-    assert page["names"] == "2"
+    assert page["file"] == "names  2"
     assert page["POSIX"].split() == ["4", "2", "1.4", "KiB", "1.4", "KiB", "1.0", "KiB", "24", "B"]
     assert page["STDIO"].endswith("incomplete")
     assert page["DXT_POSIX"].endswith("not decoded")
+
+
+def test_the_user_has_a_name_where_this_machine_knows_it(run_iolens: Run, tmp_path: Path) -> None:
+    for uid, shown in ((0, f"{pwd.getpwuid(0).pw_name} (0)"), (54321, "54321")):
+        log = tmp_path / f"{uid}.darshan"
+        log.write_bytes(bytes(plain_log(uid=uid)))
+        assert f"job         77, user {shown}, 4 processes\n" in run_iolens(["info", log]).stdout
+
+
+def test_a_process_id_is_no_number_of_a_job(run_iolens: Run, tmp_path: Path) -> None:
+    """What runs without a scheduler has the number of its first process."""
+    number = LogMaker().job_id
+    for pid, shown in ((number, "no scheduler"), (number + 1, str(number))):
+        log = (
+            Job()
+            .section("process", {"rank": 0, "pid": pid, "ended": "exit"})
+            .save(tmp_path / f"{pid}.darshan")
+        )
+        assert f"\njob         {shown}, user " in run_iolens(["info", log]).stdout
 
 
 def test_the_page_as_json(run_iolens: Run, log: Path) -> None:

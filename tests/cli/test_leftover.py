@@ -131,7 +131,7 @@ def test_a_dead_run_whose_command_lives_is_named_and_left_alone(
     (session,) = sessions(place)
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (
-        f"iolens: recover: {session}: the stores of a killed iolens run: 1 process of it still runs\n"
+        f"iolens: recover: {session}: left by an iolens run that was killed: 1 process of it still runs\n"
     )
     kill(run, place)
     assert run_iolens(["recover"], env=settings(place)).returncode == 0

@@ -227,6 +227,42 @@ def test_steps_that_overlap_are_one_interval(merge: Callable[..., Path], run_iol
     assert len(sections(run_iolens, log)["interval"]) == 1
 
 
+@pytest.mark.parametrize("more", [0, 2])
+def test_a_log_with_a_damaged_job_record_keeps_its_records(
+    more: int, run_iolens: Run, tmp_path: Path
+) -> None:
+    records = b"".join(
+        posix(6, rank=rank, opens=rank + 5, close_end_timestamp=4.0 + rank) for rank in range(3)
+    )
+    whole = bytes(LogMaker(nprocs=3, job_id=1, start=5000, names={6: b"/b"}, regions={POSIX: (4, records)}))
+    bad = whole[:1340] + bytes(12) + whole[1352:]
+    good = LogMaker(start=1000, end=1020, names={5: b"/a"}, regions={POSIX: (4, posix(5, opens=3))})
+    names = ["bad", *(f"bad{n}" for n in range(more))]
+    for name in names:
+        (tmp_path / name).write_bytes(bad)
+    (tmp_path / "good").write_bytes(bytes(good))
+    done = run_iolens(["merge", "-o", "new", *names, "good"], cwd=tmp_path)
+    assert done.returncode == 4 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("iolens: merge: bad: compressed data are damaged: its records are kept")
+    assert done.stderr.endswith("are lost; the same of 2 other logs\n" if more else "are lost\n")
+    head = header(run_iolens, tmp_path / "new")
+    assert [head[key] for key in ("nprocs", "uid", "jobid", "run time")] == [
+        str(3 * len(names) + 1),
+        "1000",
+        "42",
+        "20.0000",
+    ]
+    found = shown.records(run_iolens(["show", tmp_path / "new"]).stdout)
+    assert [found["POSIX", "/b", rank]["POSIX_OPENS"] for rank in range(3)] == ["5", "6", "7"]
+    assert found["POSIX", "/a", 3 * len(names)]["POSIX_OPENS"] == "3"
+    assert float(found["POSIX", "/b", 2]["POSIX_F_CLOSE_END_TIMESTAMP"]) == 6.0
+    parts = sections(run_iolens, tmp_path / "new")["part"]
+    assert [part["job"] for part in parts] == ["-1"] * len(names) + ["42"]
+    alone = run_iolens(["merge", "-o", "none", *names], cwd=tmp_path)
+    assert alone.returncode == 3 and alone.stderr.startswith("iolens: bad: compressed data are damaged")
+    assert not (tmp_path / "none").exists()
+
+
 def test_processes_of_one_job_get_ranks_in_order_of_their_start(
     merge: Callable[..., Path], run_iolens: Run
 ) -> None:

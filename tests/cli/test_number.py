@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from iolens.report.units import counted
 from iolens.rules import load
-from iolens.rules.text import agree, within
+from iolens.rules.text import agree, within, write
 from iolens.rules.text import counted as in_sentences
 
 ROOT = Path(__file__).parents[2]
@@ -55,15 +55,49 @@ def test_number_and_noun_agree() -> None:
     assert (agree(1, "is", "are"), agree(0, "is", "are"), agree(2, "is", "are")) == ("is", "are", "are")
 
 
-def test_c_says_the_same(tmp_path: Path) -> None:
-    (tmp_path / "say.c").write_text(PROGRAM)
+def say(program: str, asked: list[str], place: Path) -> list[str]:
+    """What it prints, made with the functions of the commands in C."""
+    (place / "say.c").write_text(program)
     text = ROOT / "cli" / "text"
     subprocess.run(
-        ["cc", "-o", tmp_path / "say", f"-I{text}", tmp_path / "say.c", text / "units.c", "-lm"], check=True
+        ["cc", "-o", place / "say", f"-I{text}", place / "say.c", text / "units.c", "-lm"], check=True
     )
+    done = subprocess.run([place / "say", *asked], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+def test_c_says_the_same(tmp_path: Path) -> None:
     asked = [word for n in NUMBERS for noun in NOUNS for word in (str(n), noun)]
-    said = subprocess.run([tmp_path / "say", *asked], check=True, capture_output=True, text=True).stdout
-    assert said.splitlines() == expected()
+    assert say(PROGRAM, asked, tmp_path) == expected()
+
+
+SHARES = [
+    0,
+    1e-9,
+    0.0005,
+    0.00099,
+    0.001,
+    0.0101,
+    0.0949,
+    0.0994,
+    0.0996,
+    0.105,
+    0.355,
+    0.3549,
+    0.995,
+    1,
+    1.841,
+]
+
+
+def test_c_rounds_percentages_as_findings_do(tmp_path: Path) -> None:
+    program = PROGRAM.replace("i + 1 < argc; i += 2", "i < argc; i++")
+    program = program.replace(
+        "COUNTED(atoll(argv[i]), argv[i + 1])", "units_percent((char[32]){0}, atof(argv[i]))"
+    )
+    said = say(program, [str(share) for share in SHARES], tmp_path)
+    assert said == [write(share, "percent") for share in SHARES]
+    assert said[2] == "less than 0.1 %" and said[6:9] == ["9.5 %", "9.9 %", "10 %"] and said[11] == "35 %"
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")

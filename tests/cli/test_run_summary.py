@@ -43,7 +43,8 @@ def summary(observe: Observe, tmp_path: Path) -> Any:
 
 def test_a_typical_one(summary: Any, tmp_path: Path) -> None:
     s = summary(["sh", "-c", WRITER])
-    assert s.title == f"sh -c {WRITER}"[: WIDTH - 11] + "..."
+    command, shown = f"sh -c {WRITER}", WIDTH - 8 - 28
+    assert s.title == f"{command[:shown]} [{len(command) - shown} characters more]"
     assert s["run time"].endswith(" s, 5 processes") or s["run time"].endswith(" ms, 5 processes")
     assert " of the run time: reading " in s["time in I/O"]
     assert s["posix"].startswith("read 8.6 MiB in ") and "; wrote 2.9 MiB in 30 calls at " in s["posix"]
@@ -63,11 +64,11 @@ def test_one_of_everything_is_singular(summary: Any) -> None:
 def test_a_program_without_io(summary: Any) -> None:
     s = summary(["true"])
     assert s["time in I/O"] == "none"
-    assert s["unseen"] == "nothing"
+    assert s["unexplained"] == "nothing"
     assert [line[:16].strip() for line in s.lines[1:]] == [
         "run time",
         "time in I/O",
-        "unseen",
+        "unexplained",
         "log",
         "verdict",
         "next",
@@ -79,12 +80,12 @@ def test_a_program_without_io(summary: Any) -> None:
 def test_a_killed_program(summary: Any) -> None:
     """Who waited for it has read the kernel's counts first."""
     s = summary(["sh", "-c", "echo >file; kill -9 $$"])
-    assert s["unseen"].startswith("read ") and "unknown" not in s["unseen"]
+    assert s["unexplained"].startswith("read ") and "unknown" not in s["unexplained"]
 
 
 def test_some_killed_of_several(summary: Any) -> None:
     s = summary(["bash", "-c", "bash -c 'echo >file; kill -9 $$' 2>/dev/null; true"])
-    assert s["unseen"].startswith("read ") and len(s["unseen"]) + 16 <= WIDTH
+    assert s["unexplained"].startswith("read ") and len(s["unexplained"]) + 16 <= WIDTH
     assert "unknown of 1 process: killed, confined, or still running" in [line.strip() for line in s.lines]
 
 
@@ -139,7 +140,7 @@ def test_what_is_no_file_is_told_by_kind(summary: Any) -> None:
 
 def test_small_accesses_are_told_when_there_are_many(summary: Any) -> None:
     s = summary(["dd", "if=/dev/zero", "of=small", "bs=10", "count=1500", "status=none"])
-    assert s["small"] == "100.0 % of 1,500 reads and writes through posix move at most 10 KiB"
+    assert s["small"] == "100 % of 1,500 reads and writes through posix move at most 10 KiB"
     assert "small" not in summary(["dd", "if=/dev/zero", "of=s", "bs=10", "count=5", "status=none"]).by_label
 
 
@@ -165,6 +166,7 @@ def test_it_fits_a_terminal(summary: Any, command: list[str]) -> None:
     s = summary(command)
     assert len(s.lines) <= LINES
     assert [line for line in s.lines if len(line) > WIDTH] == []
+    assert [line for line in s.lines if line.strip().startswith("%")] == []
 
 
 def read_json(observe: Observe, tmp_path: Path, command: list[str]) -> tuple[Observed, dict[str, Any]]:

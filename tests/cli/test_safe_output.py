@@ -91,7 +91,7 @@ def test_tables_are_for_those_who_may_read_the_log(
 
 
 @pytest.mark.parametrize(("mode", "mask"), [(0o400, 0o077), (0o440, 0o027), (0o444, 0o022)])
-def test_reports_are_for_those_who_may_read_the_log(log: Path, mode: int, mask: int) -> None:
+def test_tables_of_python_are_for_those_who_may_read_the_log(log: Path, mode: int, mask: int) -> None:
     log.chmod(mode)
     old = os.umask(0o022)
     try:
@@ -99,6 +99,15 @@ def test_reports_are_for_those_who_may_read_the_log(log: Path, mode: int, mask: 
         assert os.umask(old) == mask
     finally:
         os.umask(old)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027])
+def test_a_report_is_made_to_be_shared(run_iolens: Run, log: Path, umask: int) -> None:
+    """Its user's umask says with whom, not the mode of the log, which only its owner can read."""
+    log.chmod(0o400)
+    page = log.parent / "page.html"
+    assert run_iolens(["report", "-o", page, log], umask=umask).returncode == 0
+    assert page.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 def test_a_log_that_is_there_is_no_reason_to_report(run_iolens: Run, log: Path) -> None:

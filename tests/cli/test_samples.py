@@ -39,7 +39,6 @@ OPTIONAL = {
     "times",
     "small",
     "system files",
-    "unexplained",
     "clock",
     "sockets",
     "stdio",

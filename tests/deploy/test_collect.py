@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import places
 import pytest
 from power_cut import Disk
 
@@ -172,6 +173,49 @@ def test_a_mount_is_not_entered(site: Site, library: Path) -> None:
     if done.returncode == 32:
         pytest.skip("no mounts here")
     assert (done.returncode, site.collected()) == (4, []) and "of another file system" in done.stderr
+
+
+OVERLAY = """
+cd {at} && mount -t tmpfs tmpfs layers && mkdir layers/lower layers/upper && mount -t tmpfs tmpfs layers/lower &&
+mount -t tmpfs tmpfs layers/upper && mkdir layers/upper/files layers/upper/work && cp -p spool/* layers/lower &&
+mount -t overlay -o lowerdir=layers/lower,upperdir=layers/upper/files,workdir=layers/upper/work overlay spool || exit 32
+cp -p mine spool/upper.darshan; chmod 1733 spool
+stat -c %d spool spool/*.darshan; exec {iolens} collect spool area
+"""
+
+
+def test_a_spool_on_overlayfs(site: Site, library: Path) -> None:
+    """As of a container: its files have the device numbers of the layers that they are in."""
+    log = leave_log(site, library, MALLORY)
+    (site.at / "layers").mkdir()
+    subprocess.run(["cp", "-p", log, site.at / "mine"], check=True)
+    script = OVERLAY.format(at=site.at, iolens=site.iolens)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False)
+    if done.returncode == 32:
+        pytest.skip("no overlayfs here")
+    *devices, said = done.stdout.splitlines()
+    assert len(set(devices)) == 3
+    assert (done.returncode, said, done.stderr) == (0, "2 collected, 0 left in spool", "")
+    assert {path.name: path.stat().st_uid for path in site.collected()} == {
+        log.name: MALLORY,
+        "upper.darshan": MALLORY,
+    }
+
+
+def test_days_that_the_prolog_made_are_named_once(site: Site, library: Path) -> None:
+    """The site has changed from DAYS to SPOOL: what users can write to is no place for their logs."""
+    content = leave_log(site, library, MALLORY).read_bytes()
+    for n in range(30):
+        (site.spool / f"x{n}.darshan").write_bytes(content)
+    command = ["sh", places.ROOT / "deploy" / "slurm" / "directories", site.area, "0"]
+    subprocess.run(command, check=True)
+    done = site.collect()
+    assert (done.returncode, done.stdout) == (4, f"0 collected, 31 left in {site.spool}\n")
+    first, more = done.stderr.splitlines()
+    why = f"{TODAY} of the area: others may write there: chown it to the user that collects, and chmod go-w"
+    assert first.endswith(f".darshan: {why}") and more.endswith("collect: and 30 more")
+    (site.area / TODAY).chmod(0o755)
+    assert site.collect().stdout == f"31 collected, 0 left in {site.spool}\n"
 
 
 @pytest.mark.parametrize("prepared", ["a link", "of another user", "open for all"])

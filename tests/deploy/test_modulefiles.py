@@ -6,14 +6,12 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import places
 import pytest
 
 LMOD = places.ROOT / ".venv" / "lmod" / "usr" / "share" / "lmod"
-INITRC = Path("/etc/environment-modules/initrc")
 TCL = Path("/usr/share/modules/init/bash")
 # What the two keep for themselves.
 OWN = (
@@ -62,11 +60,9 @@ class Modules:
             (folder / self.library.name).symlink_to(self.library)
         return f"{self.root}/iolens/preload/$LIB/{self.library.name}"
 
-    def shell(
-        self, script: str, before: Sequence[str] = (), **environment: str
-    ) -> subprocess.CompletedProcess[str]:
+    def shell(self, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*before, "bash", "--norc", "-c", self.begin + script],
+            ["bash", "--norc", "-c", self.begin + script],
             env={"PATH": "/usr/local/bin:/usr/bin:/bin", **environment},
             cwd=self.place,
             capture_output=True,
@@ -75,8 +71,8 @@ class Modules:
             check=False,
         )
 
-    def environment(self, script: str, before: Sequence[str] = (), **environment: str) -> dict[str, str]:
-        lines = self.shell(f"{script}\nenv", before, **environment).stdout.splitlines()
+    def environment(self, script: str, **environment: str) -> dict[str, str]:
+        lines = self.shell(f"{script}\nenv", **environment).stdout.splitlines()
         return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith(OWN))
 
 
@@ -140,22 +136,60 @@ def test_programs_of_other_loaders_run_as_ever(modules: Modules, compiler: list[
     assert (done.returncode, done.stdout, done.stderr) == (6, "runs\n", "")
 
 
+# Debian's files of Lmod in the places that they name, and /etc of this machine: of a mount namespace alone.
+OVERLAID = """
+mount -t tmpfs tmpfs {layers} || exit 32
+over() {{ # TARGET [BELOW]
+	mkdir -p {layers}$1/upper {layers}$1/work
+	mount -t overlay overlay -o lowerdir=${{2:+$2:}}$1,upperdir={layers}$1/upper,workdir={layers}$1/work $1 || exit 32
+}}
+over /etc {lmod_etc}
+"""
+WITH_LMOD = """
+over /usr/share {lmod}/usr/share
+over /usr/lib {lmod}/usr/lib
+rm -f /etc/profile.d/modules.sh
+cp {place}/modulefiles/iolens.lua /etc/lmod/modules/
+"""
+WITH_TCL = """
+mkdir -p /etc/environment-modules/modules
+cp {place}/modulefiles/iolens /etc/environment-modules/modules/
+"""
+SHELLS = r"""
+cp {root}/deploy/modulefiles/zz-iolens.sh /etc/profile.d/
+login() {{ env -i HOME=/ PATH=/usr/local/bin:/usr/bin:/bin "$@"; }}
+login bash --login -c 'echo bash $LD_PRELOAD $IOLENS_LOGPATH'
+login sh -l -c 'echo sh $LD_PRELOAD; bash --login -c "echo below \$LD_PRELOAD"'
+login bash --login -c 'module unload iolens; echo unloaded $LD_PRELOAD; bash --login -c "echo below \$LD_PRELOAD"'
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts of its own")
 def test_loaded_by_default(modules: Modules, tmp_path: Path) -> None:
-    """As docs/guide/site-kit.md says: by the initrc of the one, by a variable of the other."""
-    if "LMOD_CMD" in modules.begin:
-        modules.begin = modules.begin.rsplit("module use", 1)[0]
-        told = {"LMOD_SYSTEM_DEFAULT_MODULES": "iolens", "MODULEPATH": f"{tmp_path}/modulefiles"}
-        script = "module --initial_load --no_redirect restore"
-        loaded = modules.environment(script, HOME=str(tmp_path), **told)
-    elif os.geteuid() != 0:
-        pytest.skip("needs root: a mount of its own over /etc/environment-modules/initrc")
-    else:
-        initrc = tmp_path / "initrc"
-        initrc.write_text(f"{INITRC.read_text()}\nmodule use {tmp_path}/modulefiles\nmodule load iolens\n")
-        modules.begin = f". {TCL}\n"
-        mounted = ["unshare", "-m", "sh", "-c", f'mount --bind {initrc} {INITRC} && exec "$@"', "sh"]
-        loaded = modules.environment("true", before=mounted)
-    assert (loaded["LD_PRELOAD"], loaded["IOLENS_LOGPATH"]) == (str(modules.library), str(modules.logs))
+    """As docs/guide/site-kit.md says: by login shells, once, without a word."""
+    lmod = "LMOD_CMD" in modules.begin
+    (tmp_path / "layers").mkdir()
+    tree = LMOD.parents[2]
+    script = (OVERLAID + (WITH_LMOD if lmod else WITH_TCL) + SHELLS).format(
+        layers=tmp_path / "layers",
+        lmod=tree,
+        lmod_etc=tree / "etc" if lmod else "",
+        place=tmp_path,
+        root=places.ROOT,
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "bash", "-c", script], capture_output=True, text=True, timeout=100, check=False
+    )
+    if done.returncode == 32:
+        pytest.skip("no overlayfs here")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"bash {modules.library} {modules.logs}",
+        f"sh {modules.library}",
+        f"below {modules.library}",
+        "unloaded",
+        "below",
+    ]
 
 
 def test_not_beside_darshan(modules: Modules) -> None:

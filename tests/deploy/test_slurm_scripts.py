@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import places
 import pytest
+from slurm_site import PLUGIN
 
 NOBODY = 65534
 
@@ -92,6 +96,94 @@ def test_the_epilog_has_a_limit(scripts: Path) -> None:
     call(scripts / "epilog", SLURM_JOB_ID="1", SLURM_JOB_UID=str(os.geteuid()), SLURM_JOB_USER="me")
 
 
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """A folder whose `logger` writes to the file `said`."""
+    logger = tmp_path / "logger"
+    logger.write_text(f'#!/bin/sh\n{{ echo "$*"; cat; }} >> {tmp_path}/said\n')
+    logger.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_goes_wrong_is_in_the_system_s_log(scripts: Path, journal: Path) -> None:
+    """And a spool that a user fills makes no more of it than three lines for each job."""
+    spool, logs, said = scripts.parent / "spool", scripts.parent / "logs", journal / "said"
+    spool.mkdir()
+    conf = scripts / "site.conf"
+    conf.write_text(conf.read_text() + f"SPOOL={spool}\n")
+    job = {"SLURM_JOB_ID": "31", "SLURM_JOB_UID": "0", "SLURM_JOB_USER": "root", "SLURM_JOB_GID": "0"}
+    path = f"{journal}:{os.environ['PATH']}"
+    call(scripts / "epilog", PATH=path, **job)
+    call(scripts / "prolog", PATH=path)
+    assert not said.exists()
+    for n in range(30):
+        (spool / f"x{n}\\n\n.darshan").write_text("no log")
+    call(scripts / "epilog", PATH=path, **job)
+    first, *lines = said.read_text().splitlines()
+    assert first == "-t iolens-epilog" and len(lines) == 3
+    assert all(line.endswith("\\n\\n.darshan: no log") for line in lines), lines
+    said.unlink()
+    logs.rename(scripts.parent / "elsewhere")
+    call(scripts / "epilog", PATH=path, **job)
+    call(scripts / "prolog", PATH=path)
+    assert said.read_text().splitlines() == [
+        "-t iolens-epilog",
+        f"iolens: collect: {logs}: No such file or directory",
+        "-t iolens-prolog",
+        f"directories: {logs}: not a directory of this user, or a link: nothing is made below it",
+    ]
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """Where every user can write, and iolens' scripts and command are."""
+    at = Path(tempfile.mkdtemp(prefix="iolens-scripts-", dir="/var/tmp"))
+    at.chmod(0o1777)
+    shutil.copytree(places.ROOT / "deploy" / "slurm", at / "etc")
+    shutil.copy(places.BIN, at / "iolens")
+    for name, mode in (("logs", 0o755), ("shm", 0o1777), ("trap", 0o777)):
+        (at / name).mkdir()
+        (at / name).chmod(mode)
+    (at / "etc" / "site.conf").write_text(
+        f"IOLENS={at}/iolens\nIOLENS_LOGPATH={at}/logs\nIOLENS_TMPDIR={at}/shm\nDAYS=yes\nLIMIT=5\nGRACE=1\n"
+    )
+    yield at
+    shutil.rmtree(at)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("share", ["a link", "another user's", "none"])
+def test_names_that_users_choose_run_nothing(public: Path, share: str) -> None:
+    """In stores, in the environment of the job, where the nodes meet; by its user, and by another one."""
+    payload = f"$(touch {public}/owned);`touch {public}/owned`\n;touch {public}/owned"
+    call(public / "etc" / "prolog")
+    for uid in (NOBODY, NOBODY - 1):
+        for folder in (
+            public / "shm" / f"iolens-{uid}",
+            public / "shm" / f"iolens-{payload}{uid}".replace("/", "."),
+        ):
+            folder.mkdir()
+            (folder / f"{payload}.store".replace("/", ".")).write_text("no store")
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, uid, uid)
+    meeting = public / "logs" / ".stores" / f"job-31-{NOBODY}"
+    if share == "a link":
+        meeting.symlink_to(public / "trap")
+    elif share == "another user's":
+        meeting.mkdir(mode=0o777)
+        os.chown(meeting, NOBODY - 1, NOBODY - 1)
+    job = {"SLURM_JOB_ID": "31", "SLURM_JOB_UID": str(NOBODY), "SLURM_JOB_GID": str(NOBODY)}
+    named = dict.fromkeys(
+        ("SLURM_JOB_USER", "SLURM_JOB_NODELIST", "SLURMD_NODENAME", "SLURM_JOB_NAME"), payload
+    )
+    call(public / "etc" / "epilog", **job, **named, SLURM_JOB_NUM_NODES="2")
+    call(public / "etc" / "epilog", **job, **named, SLURM_JOB_NUM_NODES=payload)
+    call(public / "etc" / "task-prolog", **named, IOLENS_SESSION="")
+    assert not (public / "owned").exists() and list((public / "trap").iterdir()) == []
+    assert share != "another user's" or list(meeting.iterdir()) == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_the_epilog_moves_logs_out_of_the_spool(scripts: Path, preload: Path) -> None:
     """What programs wrote there, and what it makes of the store of a killed one."""
@@ -169,3 +261,23 @@ def test_wrong_use_of_directories_is_a_line(arguments: list[str], code: int, sai
     command = ["sh", places.ROOT / "deploy/slurm/directories", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code and done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_the_guides_plugin_lands_where_its_plugstack_conf_names_it(tmp_path: Path) -> None:
+    """And nothing else is built for it, nor installed."""
+    if not PLUGIN.exists():
+        pytest.skip("no headers of Slurm")
+    page = (places.ROOT / "docs" / "guide" / "slurm.md").read_text()
+    (named,) = re.findall(r"^optional (\S+)", page, re.M)
+    for command in re.findall(r"`(\.venv/bin/meson [^`]*)`", page):
+        subprocess.run(
+            ["sh", "-c", command.replace("build-slurm", str(tmp_path / "build"))],
+            cwd=places.ROOT,
+            env={**os.environ, "DESTDIR": str(tmp_path / "root")},
+            check=True,
+            capture_output=True,
+        )
+    landed = [path for path in (tmp_path / "root").rglob("*") if path.is_file()]
+    assert landed == [tmp_path / "root" / named.lstrip("/")]
+    built = list((tmp_path / "build").rglob("*.o"))
+    assert "spank.c.o" in {path.name.rpartition("_")[2] for path in built} and len(built) < 150

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, Callable
 
@@ -13,6 +14,7 @@ from iolens.log.modules import TRACES
 from iolens.metrics import Dataset
 from logmaker import LogMaker
 from observed import Observe
+from opened import dxt_log, dxt_record
 
 Export = Callable[..., "subprocess.CompletedProcess[str]"]
 Events = list[dict[str, Any]]
@@ -73,23 +75,50 @@ def test_every_access_of_a_trace_is_a_slice(export: Export, corpus: Path, tmp_pa
     assert {event["args"]["file"] for event in slices} >= {"/yellow/users/treddy/mpi_io_rough_work/test.out"}
 
 
-def test_accesses_that_overlap_have_lanes_of_their_own(
-    export: Export, observe: Observe, tmp_path: Path
-) -> None:
-    program = (
-        "import os, threading\n"
-        "def work(n):\n"
-        f"    f = os.open('{tmp_path}/' + str(n), os.O_CREAT | os.O_WRONLY)\n"
-        "    for i in range(50): os.write(f, b'x' * 300000)\n"
-        "threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]\n"
-        "[t.start() for t in threads]; [t.join() for t in threads]\n"
-    )
-    log = observe(["python3", "-c", program]).log
+def tracks(events: Events) -> dict[str, int]:
+    """How many slices each named row has."""
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    return Counter(names[e["pid"], e["tid"]] for e in events if e["ph"] == "X")
+
+
+THREADS = """
+import os, sys, threading
+together = threading.Barrier(3)
+def work(n):
+    f = os.open(f"{sys.argv[1]}/{n}", os.O_CREAT | os.O_WRONLY)
+    for i in range(50 + n):
+        os.write(f, b"x" * 3000)
+    together.wait()
+threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+[t.start() for t in threads]; [t.join() for t in threads]
+"""
+
+
+@pytest.mark.parametrize("trace", ["", "on"])
+def test_each_thread_has_its_row(trace: str, export: Export, observe: Observe, tmp_path: Path) -> None:
+    env = {**os.environ, **({"IOLENS_TRACE": trace} if trace else {})}
+    log = observe(["/usr/bin/python3", "-S", "-c", THREADS, tmp_path], env=env).log
     assert export("perfetto", log).returncode == 0
     events = checked(tmp_path / "out" / "trace.json")
     assert {event["ph"] for event in events} == {"X", "M", "C"}
-    assert {event["cat"] for event in events if event["ph"] == "X"} == {"timeline"}
-    assert {"read", "write", "metadata"} >= {event["name"] for event in events if event["ph"] == "X"}
+    found = tracks(events)
+    if trace:
+        assert sorted(found[f"thread {n}: POSIX"] for n in (2, 3, 4)) == [50, 51, 52]
+    else:
+        assert {event["cat"] for event in events if event["ph"] == "X"} == {"timeline"}
+        assert set(found) == {f"thread {n}: calls" for n in (1, 2, 3, 4)}
+
+
+def test_accesses_that_overlap_have_lanes_of_their_own(export: Export, tmp_path: Path) -> None:
+    """Of threads that have no numbers, and of those that have handles."""
+    writes = [(n, 1, 1.0 + n / 10, 1.25 + n / 10) for n in range(6)]
+    records = [dxt_record(1, 0, writes, [], thread) for thread in (0, 2**47 + 64, 2**47)]
+    log = dxt_log(tmp_path / "a.darshan", records, {1: b"/f"})
+    assert export("perfetto", log).returncode == 0
+    events = checked(tmp_path / "out" / "trace.json")
+    rows = ["POSIX", "thread 1: POSIX", "thread 2: POSIX"]
+    assert tracks(events) == {f"{row}{lane}": 2 for row in rows for lane in ("", " 2", " 3")}
+    assert max(event["tid"] for event in events) < 2**31
 
 
 def test_heat_maps_are_counters(export: Export, corpus: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_number_used_again_is_told_apart_by_time(make_log: Make, tmp_path: Pat
     found = jobs_of(
         lake,
         line("5", 0, 100),
-        line("5", 99_990, 100_100, user="bert"),
+        line("5", 99_990, 100_100),
         line("6", 0, 100, user="carl"),
         line("7", 0, 100_000),
     )
@@ -176,6 +176,13 @@ def test_a_number_used_again_is_told_apart_by_time(make_log: Make, tmp_path: Pat
         (1, 1, 1, 1),
     ]
     assert found["unmatched"] == {"unknown": 0, "elsewhen": 1, "seconds_off": 50_000}
+
+
+def test_a_log_with_the_number_of_another_users_job_is_none_of_it(make_log: Make, tmp_path: Path) -> None:
+    """A user chooses what a log says; whose it is says its file."""
+    lake = lake_of(make_log, tmp_path, [(5, 10), (6, 10)])
+    found = jobs_of(lake, line("5", 0, 100, user="bert"), line("6", 0, 100))
+    assert (found["total"]["jobs"], found["total"]["jobs_logged"]) == (2, 1)
 
 
 def test_several_logs_of_a_job_and_tasks_of_an_array(make_log: Make, tmp_path: Path) -> None:

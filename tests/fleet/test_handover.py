@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import places
 import psycopg
 import pytest
 from here import Run, in_this_process
@@ -17,7 +19,7 @@ from iolens.fleet.handover.postgres import TABLES, to_postgres
 from iolens.fleet.saved_queries import ask
 from postgres import postgres
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from small_lake import GIB, MIB, small_lake
+from small_lake import GIB, MIB, Area, small_lake
 
 
 @pytest.fixture
@@ -42,19 +44,19 @@ def rows(server: str, query: str) -> list[tuple[Any, ...]]:
 
 
 def exported(lake: Path, server: str, **days: datetime.date) -> dict[str, int]:
-    with Lake(lake).open(**days) as data:
-        return to_postgres(data, server, days.get("since"), days.get("until"))
+    place = Lake(lake)
+    with place.open(**days) as data:
+        return to_postgres(data, place.id, server, days.get("since"), days.get("until"))
 
 
 def test_the_server_has_every_row_and_value_of_the_lake(lake: Path, server: str) -> None:
     written = exported(lake, server)
     with Lake(lake).open() as data:
-        for table, (_, query) in TABLES.items():
-            names = query.partition(" FROM ")[0]
-            mine = rows(server, f"SELECT {names} FROM iolens.{table} ORDER BY log, 2, 3")
-            assert len(mine) == written[table] > 0
-            if table == "metric":
-                asked = f"SELECT {names} FROM metric WHERE value IS NOT NULL ORDER BY log, 2, 3"
+        for name, table in TABLES.items():
+            mine = rows(server, f"SELECT {table.names} FROM iolens.{name} ORDER BY log, 2, 3")
+            assert len(mine) == written[name] > 0
+            if name == "metric":
+                asked = f"SELECT {table.names} FROM metric WHERE value IS NOT NULL ORDER BY log, 2, 3"
                 assert mine == data.query(asked).fetchall()
         jobs = {r["log"]: r for r in ask(data, "history").dicts()}
     for log, user, start, io_time, written_bytes in rows(
@@ -92,6 +94,138 @@ def test_times_have_a_zone_in_old_tables_too(lake: Path, server: str) -> None:
         assert connection.execute(asked).fetchall() == wanted
 
 
+def ingested(log: object, lake: Path) -> Path:
+    command = [places.BIN, "fleet", "ingest", log, "--lake", lake, "--jobs", "1"]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    return lake
+
+
+@pytest.fixture(scope="module")
+def other_lake(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of one log of the same area."""
+    with Lake(lake).open() as data:
+        ((path,),) = data.query("SELECT path FROM job ORDER BY log LIMIT 1").fetchall()
+    return ingested(path, tmp_path_factory.mktemp("other") / "lake")
+
+
+PREVIOUS = """
+    ALTER TABLE iolens.{table} DROP COLUMN lake CASCADE;
+    ALTER TABLE iolens.finding DROP COLUMN IF EXISTS number CASCADE;
+    CREATE INDEX IF NOT EXISTS {table}_day ON iolens.{table} (day);
+"""
+"""Makes a table what the release before made: without lakes, with the log as the key of jobs alone."""
+
+
+def make_previous(server: str) -> None:
+    with psycopg.connect(server) as connection:
+        for table in TABLES:
+            connection.execute(PREVIOUS.format(table=table))
+        connection.execute("ALTER TABLE iolens.job ADD CONSTRAINT job_pkey PRIMARY KEY (log)")
+
+
+def counts(server: str) -> dict[str, tuple[int, int, int]]:
+    """Jobs, findings, metrics of each lake."""
+    found = {}
+    for (one,) in rows(server, "SELECT DISTINCT lake FROM iolens.job"):
+        asked = ", ".join(f"(SELECT count(*) FROM iolens.{table} WHERE lake = '{one}')" for table in TABLES)
+        ((jobs, findings, metrics),) = rows(server, f"SELECT {asked}")
+        found[one] = (jobs, findings, metrics)
+    return found
+
+
+def test_two_lakes_have_one_server(lake: Path, other_lake: Path, server: str) -> None:
+    exported(lake, server)
+    nine = counts(server)
+    assert list(nine) == [Lake(lake).id] and nine[Lake(lake).id][0] == 9
+    one = exported(other_lake, server)
+    assert one["job"] == 1
+    both = {**nine, Lake(other_lake).id: tuple(one.values())}
+    assert counts(server) == both
+    exported(lake, server)
+    assert counts(server) == both
+    joined = "SELECT count(*) FROM iolens.job JOIN iolens.metric AS m USING (lake, log) WHERE m.name = 'used_files'"
+    assert rows(server, joined) == [(10,)]
+    with psycopg.connect(server) as connection:
+        for table in TABLES:
+            connection.execute(f"DELETE FROM iolens.{table} WHERE lake = '{Lake(other_lake).id}'")
+
+
+def test_tables_of_the_release_before_are_their_lake_s(lake: Path, other_lake: Path, server: str) -> None:
+    exported(lake, server)
+    before = counts(server)[Lake(lake).id]
+    make_previous(server)
+    day = datetime.date(2026, 11, 2)
+    assert exported(lake, server, since=day, until=day)["job"] == 2
+    assert counts(server) == {Lake(lake).id: before}
+    assert rows(
+        server, "SELECT min(number), count(*) = count(DISTINCT (log, number)) FROM iolens.finding"
+    ) == [(1, True)]
+
+
+def test_a_lake_without_their_logs_leaves_them_alone(server: str, lake: Path, tmp_path: Path) -> None:
+    """Until the lake that they are of is exported."""
+    exported(lake, server)
+    before = counts(server)[Lake(lake).id]
+    make_previous(server)
+    log = Area(tmp_path).add("dora", "/opt/bin/other", 900, 8, 10, nprocs=1)
+    foreign = Lake(ingested(log, tmp_path / "foreign"))
+    exported(foreign.path, server)
+    assert counts(server)[""] == before and counts(server)[foreign.id][0] == 1
+    exported(lake, server)
+    assert counts(server)[Lake(lake).id] == before and "" not in counts(server)
+    with psycopg.connect(server) as connection:
+        for table in TABLES:
+            connection.execute(f"DELETE FROM iolens.{table} WHERE lake = '{foreign.id}'")
+
+
+def test_a_lake_without_jobs_changes_nothing(server: str, lake: Path, tmp_path: Path) -> None:
+    exported(lake, server)
+    assert exported(Lake.create(tmp_path / "empty").path, server) == {"job": 0, "finding": 0, "metric": 0}
+    assert rows(server, "SELECT count(*) FROM iolens.job") == [(9,)]
+
+
+COLUMNS = """
+    SELECT relname, attname, col_description(attrelid, attnum) FROM pg_attribute
+    JOIN pg_class ON attrelid = pg_class.oid
+    WHERE relnamespace = 'iolens'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+"""
+KEYS = """
+    SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE contype = 'p' AND connamespace = 'iolens'::regnamespace ORDER BY 1
+"""
+
+
+@pytest.mark.parametrize("previous", [False, True])
+def test_columns_have_comments_and_tables_keys(previous: bool, lake: Path, server: str) -> None:
+    exported(lake, server)
+    if previous:
+        make_previous(server)
+        exported(lake, server)
+    comments = {(table, column): text for table, column, text in rows(server, COLUMNS)}
+    assert all(comments.values()) and len(comments) == sum(len(table.columns) for table in TABLES.values())
+    assert comments["job", "run_time"] == "wall-clock (seconds)"
+    assert comments["job", "bytes_read"] == "by the program (bytes)"
+    timed = [
+        text for (_, column), text in comments.items() if column.endswith("_time") or column == "time_lost"
+    ]
+    assert timed and all(text.endswith("(seconds)") for text in timed)
+    assert rows(server, KEYS) == [
+        ("finding", "PRIMARY KEY (lake, log, number)"),
+        ("job", "PRIMARY KEY (lake, log)"),
+        ("metric", "PRIMARY KEY (lake, log, name)"),
+    ]
+
+
+def test_what_the_dashboard_filters_by_has_an_index(root: Path, lake: Path, server: str) -> None:
+    exported(lake, server)
+    queries = [filled(panel["targets"][0]["rawSql"], "hopper") for panel in dashboard(root)["panels"]]
+    for sql in (sql for sql in queries if "JOIN" not in sql):
+        with psycopg.connect(server) as connection:
+            connection.execute("SET enable_seqscan = off")
+            plan = str(connection.execute(f"EXPLAIN {sql}").fetchall())  # type: ignore[call-overload]
+        assert re.search(r"Index Cond: .*start\"? >=", plan), (sql, plan)
+
+
 def test_a_day_is_replaced_alone(lake: Path, server: str) -> None:
     exported(lake, server)
     with psycopg.connect(server) as connection:
@@ -109,7 +243,7 @@ def test_who_reads_sees_all_of_it_or_nothing_of_it(
     lake: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exported(lake, server)
-    broken = {**TABLES, "metric": (TABLES["metric"][0], "log, name, no_such_column FROM metric")}
+    broken = {**TABLES, "metric": TABLES["metric"]._replace(source="(SELECT no_such_column FROM metric)")}
     monkeypatch.setattr("iolens.fleet.handover.postgres.TABLES", broken)
     with pytest.raises(Exception, match="no_such_column"):
         exported(lake, server)

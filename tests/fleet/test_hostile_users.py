@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import grp
 import os
-import pwd
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -24,74 +22,22 @@ from iolens.fleet import Lake, log_area
 from iolens.fleet.archive import archive, extracted, restore, sources
 from iolens.fleet.ingest import batch
 from iolens.fleet.ingest.batch import Options, write_batch
-from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.ingest.ingest import Ingest
 from iolens.fleet.ingest.log_directories import find_logs
 from iolens.fleet.ingest.workers import Workers
+from iolens.fleet.tables.access import keep_owner
 from iolens.portal.data.snapshot import trusted_lake
 from made_area import Here
-from made_log import Make
+from places import BIN
+from two_users import ALICE, MALLORY, TWO, Site, as_user, number, two_users
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, and to become other users")
-ALICE, MALLORY = "daemon", "games"
-TWO = [{"id": 1, "writes": 1}]
-
-
-def number(user: str) -> int:
-    return pwd.getpwnam(user).pw_uid
-
-
-def as_user(user: str, *command: object, given: bytes = b"") -> None:
-    setpriv = ["setpriv", f"--reuid={number(user)}", f"--regid={number(user)}", "--clear-groups", "--"]
-    subprocess.run([*setpriv, *map(str, command)], input=given, check=True, timeout=60)
-
-
-class Site:
-    """An area of mode 1777, and a folder that only alice can enter."""
-
-    def __init__(self, at: Path) -> None:
-        self.at, self.area, self.private, self.lake = at, at / "area", at / "private", at / "lake"
-        for folder, mode in ((at, 0o755), (self.area, 0o1777), (self.private, 0o700)):
-            folder.mkdir(exist_ok=True)
-            folder.chmod(mode)
-        shutil.chown(self.private, number(ALICE))
-        made = at / "made"
-        made.mkdir()
-        self.make = Make(made)
-        self.jobs = 0
-
-    def log(self, user: str, path: Path, *, uid: int | None = None, **more: Any) -> Path:
-        """The user writes a log."""
-        self.jobs += 1
-        uid = number(user) if uid is None else uid
-        made = self.make(posix=TWO, job_id=self.jobs, uid=uid, exe=b"/bin/prog", **more)
-        as_user(user, "sh", "-c", 'cat > "$0"', path, given=made.read_bytes())
-        return path
-
-    def ingest(self, pool: Any = None, **options: Any) -> Summary:
-        made = Lake.create(self.lake)
-        given = Options(str(self.lake), rules=False, **options)
-        return Ingest(made, given, jobs=1, pool=pool or Here()).run([self.area])
-
-    def users(self) -> dict[str, str]:
-        """Names of the logs in the lake, and whose they are."""
-        with Lake(self.lake).open() as data:
-            return {
-                Path(path).name: user for path, user in data.query('SELECT path, "user" FROM job').fetchall()
-            }
-
-    def reasons(self) -> dict[str, str]:
-        with Lake(self.lake).open() as data:
-            rows = data.query("SELECT path, reason FROM quarantine").fetchall()
-        return {Path(path).name: reason for path, reason in rows}
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    if any(name not in {user.pw_name for user in pwd.getpwall()} for name in (ALICE, MALLORY)):
-        pytest.skip("has other users")
-    at = Path(tempfile.mkdtemp(prefix="iolens-hostile-", dir="/var/tmp"))
-    yield Site(at)
-    shutil.rmtree(at)
+    with two_users() as made:
+        yield made
 
 
 # ---- whose a log is ----
@@ -387,3 +333,44 @@ def test_the_portal_refuses_a_lake_that_others_can_write(site: Site) -> None:
             trusted_lake(site.lake)
         path.chmod(before)
     trusted_lake(site.lake)
+
+
+# ---- a lake of a service ----
+
+
+def test_root_by_hand_leaves_a_lake_to_its_owner(site: Site) -> None:
+    """The lake is alice's: what root writes into it by hand is hers, and her service goes on."""
+    site.lake.mkdir(mode=0o700)
+    os.chown(site.lake, number(ALICE), number(ALICE))
+    logs = [site.log(ALICE, site.area / f"{ALICE}_prog_id{n}-1_1-1-1-{n}_1.darshan") for n in (1, 2, 3)]
+    kept = [log.rename(site.at / log.name) for log in logs[1:]]
+    assert site.ingest().ingested == 1
+    kept[0].rename(logs[1])
+    assert site.ingest().ingested == 1
+    lake = Lake(site.lake)
+    lake.append("change", [(date(2026, 1, 1), "new disks", None)])
+    assert run_here("fleet", "compact", "--lake", site.lake, "--keep", "0").returncode == 0
+    done = archive(lake, lake.archives, before=date(2100, 1, 1), program=str(BIN), courtesy=0)
+    assert (done.logs, done.problems) == (2, [])
+    made = [site.lake, lake.archives, *site.lake.rglob("*"), *lake.archives.rglob("*")]
+    assert len(made) > 30 and [path for path in made if path.stat().st_uid != number(ALICE)] == []
+    kept[1].rename(logs[2])
+    service = [BIN, "fleet"]
+    as_user(ALICE, *service, "ingest", site.area, "--lake", site.lake, "--no-rules", "--jobs", "1")
+    as_user(ALICE, *service, "compact", "--lake", site.lake)
+    with Lake(site.lake).open() as data:
+        assert data.rows("SELECT count(*) AS n FROM job") == [{"n": 3}]
+
+
+def test_another_file_in_place_of_roots_stays_root_s(site: Site) -> None:
+    """The owner of a lake can put a link to any file where root has just written."""
+    folder = site.private
+    secret = site.at / "secret"
+    secret.write_bytes(b"of root")
+    os.link(secret, folder / "hard")
+    (folder / "soft").symlink_to(secret)
+    (folder / "own").write_bytes(b"of root's ingest")
+    with pytest.raises(OSError, match="symbolic"):
+        keep_owner(folder / "soft")
+    keep_owner(folder / "hard", folder / "own", folder / "gone")
+    assert secret.stat().st_uid == 0 and (folder / "own").stat().st_uid == number(ALICE)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -410,14 +411,15 @@ def test_a_compacted_lake_does_not_grow(area: Path, tmp_path: Path) -> None:
 
 
 def test_the_guides_back_up_is_whole_and_restores_the_lake(area: Path, tmp_path: Path) -> None:
-    """Its lines, then an ingest, a compaction, an archive, and a loss."""
+    """Its lines, each of them: then an ingest, a compaction, an archive, a loss, and another one."""
     text = (ROOT / "docs/guide/fleet-backup.md").read_text()
-    blocks = re.findall(r"```\n(.*?)```", text, re.S)
-    (copy,), (copy_back, _, unpack, _) = (block.splitlines() for block in blocks[1:])
+    verified, copied, restored, rebuilt, upgraded = re.findall(r"```\n(.*?)```", text, re.S)
 
-    def run(line: str) -> None:
-        line = line.replace("/data", str(tmp_path)).replace("/backup", str(tmp_path / "backup"))
-        subprocess.run(["bash", "-ec", line], check=True, capture_output=True)
+    def run(lines: str) -> None:
+        for old, new in (("/data", tmp_path), ("/backup", tmp_path / "backup"), ("/darshan/logs", area)):
+            lines = lines.replace(old, str(new))
+        lines = re.sub("^iolens", str(IOLENS), lines, flags=re.M)
+        subprocess.run(["bash", "-euc", lines], check=True, capture_output=True)
 
     lake, kept, later = tmp_path / "lake", tmp_path / "backup/lake", tmp_path / "later"
     kept.mkdir(parents=True)
@@ -425,25 +427,29 @@ def test_the_guides_back_up_is_whole_and_restores_the_lake(area: Path, tmp_path:
     for log in sorted(area.iterdir())[20:]:
         log.rename(later / log.name)
     fill(area, lake, rules=True)
-    run(copy)
+    packed = partial(archive, Lake(lake), Lake(lake).archives, program=str(IOLENS), courtesy=0)
+    assert packed(before=date(2023, 11, 16)).logs == 6
+    run(verified)
+    run(copied)
     for log in later.iterdir():
         log.rename(area / log.name)
     fill(area, lake, rules=True)
     compact(Lake(lake))
     whole(kept, 20)
-    asked = "SELECT count(DISTINCT log) AS n FROM metric"
+    metrics = "SELECT count(DISTINCT log) AS n FROM metric"
+    jobs = 'SELECT job_id, j.path, "user", j.digest, archive FROM job AS j LEFT JOIN archived USING (log) ORDER BY 1'
     with Lake(kept).open() as data:
-        assert data.rows(asked) == [{"n": 20}]
-    archive(Lake(lake), lake / "logs", before=date(2100, 1, 1), program=str(IOLENS), courtesy=0)
-    (lake / "logs").rename(tmp_path / "archives")
-    shutil.rmtree(lake)
-    run(copy_back)
-    (tmp_path / "archives").rename(lake / "logs")
-    run(unpack)
-    fill(area, lake, rules=True)
-    whole(lake)
+        assert data.rows(metrics) == [{"n": 20}]
+    assert packed(before=date(2023, 11, 17)).logs == 19
     with Lake(lake).open() as data:
-        assert data.rows(asked) == [{"n": LOGS}]
+        before = data.rows(jobs)
+    for lines in (restored, rebuilt, upgraded):
+        if lines is restored:
+            shutil.rmtree(lake)
+        run(lines)
+        whole(lake)
+        with Lake(lake).open() as data:
+            assert data.rows(metrics) == [{"n": LOGS}] and data.rows(jobs) == before
 
 
 def test_a_link_is_found_and_not_followed(area: Path) -> None:

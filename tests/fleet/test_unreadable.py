@@ -47,17 +47,19 @@ def test_what_an_earlier_version_put_into_quarantine_is_read_once_it_may_be(publ
     damaged.write_bytes(b"no log")
     log = Make(public)(posix=[{"id": 1, "writes": 1}], job_id=20).rename(public / "logs" / "secret.darshan")
     log.chmod(0o600)
-    assert ingest(public)[1]["quarantined"] == 1
-    lake = Lake(public / "lake")
     status = log.stat()
+    log.rename(public / "secret")
+    assert ingest(public)[1]["quarantined"] == 1
+    (public / "secret").rename(log)
+    lake = Lake(public / "lake")
     now = datetime.now(timezone.utc)
     lake.append(
         "quarantine",
         [(str(log), status.st_size, status.st_mtime_ns, "Permission denied", now, None)],
     )
-    refused = [f"{log}: Permission denied"]
     code, done = ingest(public)
-    assert (code, done["ingested"], done["known"], done["unreadable"]) == (4, 0, 1, refused)
+    assert (code, done["ingested"], done["known"], done["unreadable"]) == (4, 0, 1, [])
+    assert done["unreadable_before"] == 1
     assert quarantine(lake) == [str(damaged), str(log)]
 
     log.chmod(0o644)
@@ -95,7 +97,16 @@ def test_what_may_not_be_read_is_named_and_taken_later(public: Path) -> None:
     assert (code, done["ingested"], done["quarantined"]) == (4, 1, 0)
     unread = [f"{folders['closed']}: Permission denied", f"{listed}: Permission denied"]
     assert sorted(done["unreadable"]) == sorted([*unread, f"{secret}: Permission denied"])
-    assert ingest(public)[1]["unreadable"] == done["unreadable"]
+    assert done["unreadable_before"] == 0
+
+    # The log has been named: until it changes, or can be read, it is counted alone.
+    code, done = ingest(public)
+    assert (code, sorted(done["unreadable"]), done["unreadable_before"]) == (4, sorted(unread), 1)
+    with Lake(public / "lake").open() as data:
+        rows = data.rows("SELECT path, reason FROM quarantine")
+    assert rows == [{"path": str(secret), "reason": "Permission denied"}]
+    os.utime(secret, ns=(1, secret.stat().st_mtime_ns + 1))
+    assert sorted(ingest(public)[1]["unreadable"]) == sorted([*unread, f"{secret}: Permission denied"])
 
     secret.chmod(0o644)
     code, done = ingest(public)
@@ -106,4 +117,17 @@ def test_what_may_not_be_read_is_named_and_taken_later(public: Path) -> None:
     assert (code, done["ingested"], done["known"], done["unreadable"]) == (0, 2, 2, [])
     with Lake(public / "lake").open() as data:
         assert data.rows("SELECT job_id FROM job ORDER BY 1") == [{"job_id": n} for n in (10, 11, 12, 20)]
-        assert data.rows("SELECT count(*) AS n FROM quarantine") == [{"n": 0}]
+    compact(Lake(public / "lake"))
+    assert quarantine(Lake(public / "lake")) == []
+
+
+def test_many_logs_without_permission_are_twenty_lines(public: Path) -> None:
+    (public / "logs").mkdir()
+    for n in range(30):
+        Make(public)(posix=[{"id": 1, "writes": 1}], job_id=n).rename(public / "logs" / f"{n}.darshan")
+        (public / "logs" / f"{n}.darshan").chmod(0o600)
+    command = [*AS_NOBODY, IOLENS, "fleet", "ingest", "logs", "--lake", "lake", "-j", "1"]
+    for lines, last in ((21, "0 known"), (0, "0 known, 30 still without permission")):
+        done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=public, timeout=120)
+        assert (done.returncode, done.stderr.count("\n")) == (4, lines)
+        assert done.stdout.startswith(f"30 logs found, 0 ingested, {last}; ")

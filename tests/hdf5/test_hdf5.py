@@ -168,6 +168,8 @@ def test_seven_dimensions(observe: Observe, tmp_path: Path, calls: Path) -> None
     assert [row[f"H5D_ACCESS1_LENGTH_D{n}"] for n in range(1, 6)] == ["4", "2", "3", "1", "2"]
     assert [row[f"H5D_CHUNK_SIZE_D{n}"] for n in range(1, 6)] == ["3", "2", "4", "2", "3"]
     assert row["H5D_ACCESS2_COUNT"] == "0"
+    documented = (HERE.parents[2] / "modules" / "h5d" / "h5d.toml").read_text()
+    assert "D5 = the slowest varying" in documented and "D1 = the fastest varying" in documented
 
 
 def test_a_dataset_that_grows_attributes_and_raw_chunks(

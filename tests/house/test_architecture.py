@@ -26,6 +26,7 @@ GENERATED = {
     "records.h": "format/base",
     "written.h": "format/base",
     "dictionary_words.h": "format/encoding",
+    "hdf5_time_thresholds.h": "cli/summary",
     "instead_thresholds.h": "cli/summary",
     "late_ranks_thresholds.h": "cli/summary",
     "pipe_waits_thresholds.h": "cli/summary",

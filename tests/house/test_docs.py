@@ -28,6 +28,21 @@ def test_links_lead_somewhere(root: Path) -> None:
     assert not dead, "\n" + "\n".join(dead)
 
 
+def test_every_case_of_security_has_its_test(root: Path) -> None:
+    page = (root / "docs" / "guide" / "security.md").read_text()
+    _, cases, _ = re.split(r"^## (?:Cases|What does not hold)$", page, flags=re.MULTILINE)
+    rows = [row for row in cases.splitlines() if row.startswith("|")][2:]
+    file, missing = "", []
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)?::(test_\w+)`", row)
+        missing += [] if named else [row]
+        for path, test in named:
+            file = path or file
+            if f"\ndef {test}(" not in (root / file).read_text():
+                missing.append(f"{file}::{test}")
+    assert len(rows) > 15 and missing == []
+
+
 def decisions(root: Path) -> list[Path]:
     return sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
 

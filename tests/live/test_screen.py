@@ -114,9 +114,32 @@ def test_another_size_of_the_terminal(place: Place, steady: Path, terminal: Term
     terminal.start(place, place.iolens, "top", "-n", "60", place.session())
     terminal.shows(r"PROCS FILE")
     terminal.tmux("resize-window", "-x", "50", "-y", "10")
-    seen = terminal.shows(r"READ/s +WRITE/s +FILE$|READ/s +WRITE/s FILE$")
+    seen = terminal.shows(r"^ +READ/s +WRITE/s +OPS/s +READ FILE$")
     assert max(map(len, seen)) <= 50
     terminal.type("q")
+
+
+def test_eighty_columns_have_every_figure(place: Place, steady: Path, terminal: Terminal) -> None:
+    place.run(steady, place.work, 1000, "endless")
+    place.ready()
+    terminal.start(place, place.iolens, "top", "-n", "0.2", place.session(), width=80)
+    seen = terminal.shows(r"^[ \d.]{6}[KM] +[\d.]+[MG] .*own\.0$")  # with rates
+    heat = next(n for n, line in enumerate(seen) if line.startswith("read "))
+    assert heat == 3 and re.fullmatch(
+        r"1 running; runs [\d.]+ m?s; read [\d.]+ [KMG]iB \([\d.]+ [KMG]iB/s\), "
+        r"wrote [\d.]+ [MG]iB \([\d.]+ [MG]iB/s\), [\d,]+ operations/s",
+        " ".join(" ".join(seen[1:heat]).split()),
+    )
+    titles = [line.split() for line in seen if line.endswith("PROCS FILE")]
+    assert titles == ["READ/s WRITE/s OPS/s READ WRITTEN TIME SIZE PROCS FILE".split()]
+    own = next(line for line in seen if line.endswith("own.0")).split()
+    assert len(own) == 10 and own[7:9] == ["64.0K", "1"] and max(map(len, seen)) < 80
+    terminal.type("Tab")
+    seen = terminal.shows(r"^ RANK +PID S +READ/s +WRITE/s +OPS/s I/O % +READ +WRITTEN PROGRAM$")
+    assert max(map(len, seen)) < 80
+    terminal.type("q")
+    terminal.shows(r"^over\$ ")
+    os.killpg(place.started[0].pid, signal.SIGKILL)
 
 
 def test_the_terminal_is_given_back_by_a_signal(place: Place, steady: Path, terminal: Terminal) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -126,6 +127,15 @@ def test_once_names_what_is_waited_in(place: Place, server: StandIn) -> None:
         return f"waits in pwrite64 of {file}" in done.stdout
 
     until(named, "the write")
+    done = place.call("watch", "--once", "--stall", "0.5", place.session())
+    (line,) = (line for line in done.stdout.splitlines() if str(file) in line)
+    assert done.returncode == 1 and re.search(r", for \d+\.\d s at least, \d+\.\d s at most: a stall$", line)
+    assert done.stdout.endswith("in 1 thread of 1 process; 1 for 0.5 s or longer\n")
+    found = place.call("watch", "--once", "--json", "--stall", "0.5", place.session())
+    (wait,) = json.loads(found.stdout)["jobs"][0]["waits"]
+    assert found.returncode == 1 and wait["stalled"] is True and wait["at_least"] >= 0.5
+    later = json.loads(place.call("watch", "--once", "--json", "--stall", "1000", place.session()).stdout)
+    assert [one["stalled"] for one in later["jobs"][0]["waits"]] == [False]
 
 
 def test_the_hook_gets_what_was_found(place: Place, server: StandIn) -> None:
@@ -149,7 +159,7 @@ def test_a_job_that_goes_on_and_ends(place: Place, steady: Path) -> None:
     place.run(steady, place.work, 1000)
     place.ready()
     watcher = place.start([place.iolens, "watch", "--stall", "0.3", place.session()])
-    assert place.call("watch", "--once", place.session()).returncode == 0
+    assert place.call("watch", "--once", "--stall", "0.3", place.session()).returncode == 0
     place.leave()
     assert watcher.communicate(timeout=60) == ("", "") and watcher.returncode == 0
 

@@ -76,7 +76,8 @@ def test_a_threshold_stands_once(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "count", "sources"),
     [
-        ("instead", 23, ["instead", "used"]),
+        ("hdf5_time", 5, ["digest_estimate", "instead", "verdict"]),
+        ("instead", 24, ["instead", "used"]),
         ("late_ranks", 3, ["digest_estimate"]),
         ("pipe_waits", 3, ["digest_pipes"]),
     ],

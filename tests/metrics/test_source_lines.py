@@ -200,10 +200,25 @@ def test_names_of_cplusplus(observe: Observe, tmp_path: Path) -> None:
     assert row["place"] == "data::Reader::open_file (program.cc:4) in program"
 
 
-def test_python_is_said_to_be_python(observe: Observe, tmp_path: Path) -> None:
-    with Dataset(observe(["/usr/bin/python3", "-c", "open('a', 'w')"], cwd=tmp_path).log) as data:
-        rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/a'")
-    assert re.fullmatch(r"Python's own I/O \(python3[\d.]*\)", rows[0]["place"])
+def test_python_without_lines_is_said_to_be_python() -> None:
+    for name in ("python3.14", "libpython3.14.so.1.0"):
+        assert find_places(f"/usr/lib/{name}", ID, [16])[16].text == f"Python's own I/O ({name})"
+
+
+@pytest.mark.parametrize(
+    ("stack", "place"),
+    [
+        ("load (/home/u/train.py:84)\n<module> (/home/u/train.py:120)", ("load (train.py:84)", "load", 84)),
+        ("<module> (/home/u/a (b):c.py:3)", ("a (b):c.py:3", "<module>", 3)),
+        ("<lambda> (<string>:1)", ("<lambda> (<string>:1)", "<lambda>", 1)),
+        ("f (a.py:0)", ("f (a.py)", "f", 0)),
+        ("\x1b (a\x07.py:1)", ("\\x1b (a\\x07.py:1)", "\\x1b", 1)),
+        ("no line", ("libpython.so+0x10 (no build id)", "", 0)),
+    ],
+)
+def test_lines_of_python_are_in_the_log(stack: str, place: tuple[str, str, int]) -> None:
+    found = find_places("/usr/lib/libpython.so", "", [16], stack)[16]
+    assert (found.text, found.function, found.line) == place
 
 
 STREAM = """\

@@ -159,7 +159,7 @@ def test_the_client(address: str, token: Callable[[str], str], logs: dict[int, i
         client.job(logs[200])
     with pytest.raises(IolensError, match="no table"):
         client.sql("SELECT * FROM secret")
-    with pytest.raises(IolensError, match="Who are you"):
+    with pytest.raises(IolensError, match="not signed in"):
         Client(address, "guess").me()
 
 

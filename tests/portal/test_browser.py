@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from accessible import violations
 from iolens.portal.access.site import Site
 from iolens.portal.data.snapshot import Snapshots
 from iolens.portal.web.application import Portal
@@ -47,7 +48,7 @@ class Visitor:
 def test_a_user_finds_a_job_and_what_it_did(browser: Browser, address: str) -> None:
     visitor = Visitor(browser, "alice")
     page = visitor.page
-    page.goto(address)
+    page.goto(f"{address}/jobs")
     assert page.locator("#jobs tbody tr").count() == 6
     page.keyboard.press("/")
     page.keyboard.type("105")
@@ -74,13 +75,13 @@ def test_a_user_finds_a_job_and_what_it_did(browser: Browser, address: str) -> N
 def test_picked_runs_are_compared_and_sorted(browser: Browser, address: str) -> None:
     page = Visitor(browser, "alice").page
     page.goto(f"{address}/jobs")
-    page.click("th >> text=io time")
+    page.click("th >> text=Time in I/O")
     page.wait_for_url("**by=io_time**")
     assert page.inner_text("#jobs tbody tr:first-child td:nth-child(2)") == "105"
     for number in (0, 1):
         page.locator("input[name=log]").nth(number).check()
-    page.click("text=Compare picked")
-    page.wait_for_selector("h1 >> text=Runs beside each other")
+    page.click("text=Compare selected")
+    page.wait_for_selector("h1 >> text=Runs compared")
     assert page.locator("thead th").count() == 3
 
 
@@ -94,6 +95,7 @@ def test_an_administrator_sees_what_came_and_who_asked(browser: Browser, address
     page.click("form.sql button >> nth=0")
     page.wait_for_selector("#answer tbody tr")
     assert page.locator("#answer tbody tr").count() == 3
+    page.click("nav summary >> text=More")
     page.click("nav >> text=Audit")
     page.wait_for_selector("#audit")
     assert "count(*) AS jobs" in page.inner_text("#audit")
@@ -145,3 +147,69 @@ def test_dark_is_dark(browser: Browser, address: str) -> None:
         page.goto(f"{address}/jobs")
         colours[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert colours == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}
+
+
+def test_from_a_mail_to_the_remedy(browser: Browser, address: str, logs: dict[int, int]) -> None:
+    """The page of a job dropped every advice that has a condition: the worst findings had none."""
+    page = Visitor(browser, "bob", viewport={"width": 1280, "height": 900}).page
+    page.goto(f"{address}/job?id=200")
+    box = page.locator(".verdict")
+    assert box.count() == 1 and box.bounding_box()["y"] < 300
+    worst = page.locator("#findings .finding").first
+    assert worst.locator(".advice li").count() >= 1
+    assert page.locator(".verdict a").get_attribute("href") == f"#{worst.get_attribute('id')}"
+    assert worst.locator("dt >> text=Confidence").count() == 1
+    assert page.locator("#findings").bounding_box()["y"] < page.locator("#summary").bounding_box()["y"]
+
+
+def test_the_menu_has_four_groups_and_nothing_that_fails(browser: Browser, address: str) -> None:
+    page = Visitor(browser, "root").page
+    page.goto(f"{address}/jobs")
+    assert page.locator(".bar nav summary").all_inner_texts() == ["Jobs", "Problems", "Machine", "More"]
+    links = page.eval_on_selector_all(".bar nav a", "all => all.map((one) => one.getAttribute('href'))")
+    assert len(links) >= 12 and "/running" not in links, "no exporters are configured"
+    for link in links:
+        answer = page.goto(address + link)
+        assert answer is not None and answer.status == 200, link
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(
+    browser: Browser, address: str, logs: dict[int, int], scheme: str, width: int
+) -> None:
+    visitor = Visitor(browser, "root", color_scheme=scheme, viewport={"width": width, "height": 844})
+    wrong = {}
+    for path in (
+        *("/jobs", f"/job/{logs[105]}", "/q/findings", "/q/top_users", "/q/drift", "/storage", "/screens"),
+        *(
+            "/coverage",
+            "/running",
+            "/q",
+            "/sql",
+            "/ingest",
+            "/audit",
+            "/tokens",
+            "/application?name=sim&user=alice",
+        ),
+        *(f"/compare?log={logs[100]}&log={logs[105]}", "/job?id=999"),
+    ):
+        visitor.page.goto(address + path)
+        if found := violations(visitor.page):
+            wrong[path] = found
+    assert wrong == {}
+
+
+def test_the_first_page_says_who_was_hit_most(browser: Browser, address: str, logs: dict[int, int]) -> None:
+    page = Visitor(browser, "sam").page
+    page.goto(address)
+    assert "2026-11-03 to 2026-11-09 (UTC): 5 jobs of 2 users." in page.inner_text(".intro")
+    assert {"top_users", "job_list", "findings", "drift"} <= set(
+        page.eval_on_selector_all("figure[id]", "all => all.map((one) => one.id)")
+    )
+    page = Visitor(browser, "bob").page
+    page.goto(address)
+    assert page.locator("#top_users").count() == 0
+    assert page.locator("#job_list tbody tr").count() == 2
+    assert page.locator("#findings tbody tr").count() == 1
+    assert violations(page) == []

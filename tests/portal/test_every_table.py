@@ -57,7 +57,7 @@ class Visitor:
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """Addresses and what is there; of addresses that differ in their values alone two."""
-        waiting, seen, kinds = ["/jobs"], {"/jobs"}, dict[tuple[str, tuple[str, ...]], int]()
+        waiting, seen, kinds = ["/"], {"/"}, dict[tuple[str, tuple[str, ...]], int]()
         while waiting:
             address = waiting.pop(0)
             page = self.page(address)

@@ -57,7 +57,7 @@ def test_new_jobs_are_shown_when_the_lake_has_grown(
     before = snapshots.current()
     snapshots.renew()
     assert snapshots.current() is before, "nothing new, nothing done"
-    log = make_log(exe=b"/opt/bin/fresh", job_id=900, uid=1000, start=1_800_000_000, end=1_800_000_010)
+    log = make_log(exe=b"/opt/bin/fresh", job_id=900, uid=1000, start=1_795_000_000, end=1_795_000_010)
     area = own_lake.parent / "more"
     area.mkdir()
     log.rename(area / "zoe_fresh_id900-1_1-1-9_1.darshan")

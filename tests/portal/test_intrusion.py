@@ -299,8 +299,8 @@ def test_names_of_files_and_command_lines_are_text(tmp_path: Path, site: Site) -
     folder = tmp_path / "logs"
     folder.mkdir()
     log = Make(tmp_path)(
-        exe=b"</title><script>alert(2)</script> =cmd|'/c calc'!A0", job_id=7, uid=1000, start=1_800_000_000,
-        end=1_800_000_060, nprocs=1, posix=[record], names={5: HOSTILE},
+        exe=b"</title><script>alert(2)</script> =cmd|'/c calc'!A0", job_id=7, uid=1000, start=1_795_000_000,
+        end=1_795_000_060, nprocs=1, posix=[record], names={5: HOSTILE},
     )  # fmt: skip
     log.rename(folder / "eve_x_id7-1_1-1-7_1.darshan")
     lake = tmp_path / "lake"

@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
+from small_lake import small_lake
+from starlette.testclient import TestClient
 
 
 @pytest.mark.parametrize("path", ["/q/screen_redundant_reads", "/api/v1/queries/screen_redundant_reads"])
@@ -43,3 +48,34 @@ def test_a_lists_definition_has_the_values_in_it(visit: Any) -> None:
     assert "In order of bytes:" in shown and "<option selected>bytes</option>" in shown
     for path in ("/q/top_users", "/q/drift", "/q"):
         assert "$" not in visit("sam", path).text.partition("<main")[2].partition("</main")[0], path
+
+
+def test_lists_are_filtered_by_date(visit: Any) -> None:
+    """Who was hit most this week had no page: lists were for all time."""
+    of = {
+        name: {line.split(",")[at] for line in visit("sam", f"/csv/{name}?{days}").text.splitlines()[1:]}
+        for name, at, days in (
+            ("top_users", 0, "since=2026-11-05"),
+            ("top_applications", 0, "since=2026-11-05&until=2026-11-06"),
+            ("findings", 2, "severity=good&until=2026-11-01"),
+        )
+    }
+    assert of == {"top_users": {"alice", "carol"}, "top_applications": {"sim"}, "findings": {"alice", "bob"}}
+    page = visit("sam", "/q/top_users").text
+    assert 'type="date" name="since"' in page and "since=2026-11-03" in page and "Last 7 days" in page
+    assert visit("sam", "/q/findings?since=soon").status_code == 400
+
+
+def test_a_lake_without_accounting_is_no_error(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Coverage was an entry of the menu that answered 400."""
+    snapshots = Snapshots(small_lake(tmp_path_factory), refresh=3600)
+    snapshots.renew()
+    portal = Portal(site, snapshots)
+    client = TestClient(portal.app(), base_url="https://portal.example.org", client=("10.0.0.1", 1))
+    answer = client.get("/coverage", headers={"X-Remote-User": "sam"})
+    assert answer.status_code == 200 and "No accounting yet." in answer.text
+    assert "iolens fleet accounting" not in answer.text, "that is for administrators"
+    assert "iolens fleet accounting" in client.get("/coverage", headers={"X-Remote-User": "root"}).text
+    menu = client.get("/jobs", headers={"X-Remote-User": "root"}).text
+    assert 'href="/storage"' in menu and 'href="/coverage"' not in menu and 'href="/q/projects"' not in menu
+    snapshots.stop()

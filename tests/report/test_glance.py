@@ -181,7 +181,7 @@ def test_the_offsets_of_a_file_can_be_looked_at(open_page: Open, tmp_path: Path)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     said = page.inner_text(".tip")
-    assert "rank 0, writing from 20 s for 9 s" in said and "1 MiB at offset 1,048,576" in said
+    assert "process 0, writing from 20 s for 9 s" in said and "1 MiB at offset 1,048,576" in said
 
 
 # ---- the treemap ----

@@ -6,7 +6,9 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 
+import jobs
 import pytest
+from accessible import violations
 from iolens.report.document import Column, Document, Job, Section, Table
 from iolens.report.units import write
 from observed import Observe
@@ -281,3 +283,82 @@ def test_without_scripts_the_words_and_charts_are_there(browser: object, tree: P
     assert page.locator("#file-table tbody tr").count() == 25
     assert page.locator("svg.chart rect").count() >= 5
     page.close()
+
+
+# ---- where links lead, what is folded, phones, paper ----
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_links_land_where_they_point(open_page: Open, tree: Path, width: int) -> None:
+    """Canvases shrank when they came into view: links missed by 900 to 1,200 pixels."""
+    size = {"viewport": {"width": width, "height": 800}, "reduced_motion": "reduce"}
+    page = open_page(document_of(tree), unfold=False, **size).page
+    for place in ("files", "processes", "about", "time"):
+        page.evaluate("place => document.querySelector(`nav a[href='#${place}']`).click()", place)
+        page.wait_for_timeout(300)
+        top = page.evaluate("place => document.getElementById(place).getBoundingClientRect().top", place)
+        end = page.evaluate("innerHeight + scrollY >= document.documentElement.scrollHeight - 1")
+        assert -1 <= top <= 40 or (end and top >= 0), (place, top)
+    page = open_page(document_of(tree), at="#processes", unfold=False, **size).page
+    page.wait_for_timeout(300)
+    assert -1 <= page.evaluate("document.getElementById('processes').getBoundingClientRect().top") <= 40
+    assert page.is_visible("#process-tree"), "what a link leads to is open"
+
+
+def test_a_canvas_has_its_height_before_it_is_drawn(open_page: Open, tree: Path, traced: Path) -> None:
+    for log in (tree, traced):
+        opened = open_page(document_of(log))
+        heights = "[...document.querySelectorAll('canvas')].map((c) => c.getBoundingClientRect().height)"
+        before = opened.page.evaluate(heights)
+        for canvas in opened.page.locator("canvas").all():
+            canvas.scroll_into_view_if_needed()
+        opened.page.wait_for_timeout(200)
+        assert opened.page.evaluate(heights) == before and min(before) >= 70
+
+
+def test_a_page_without_a_problem_is_short(open_page: Open, tmp_path: Path) -> None:
+    """It was 15,900 pixels long with all of its sections open."""
+    job = jobs.Job(nprocs=1, run_time=100).posix("/scratch/a", 0, write={jobs.MiB: 10}, write_time=0.1)
+    document = document_of(job.save(tmp_path / "fine.darshan"))
+    assert document.jobs[0].verdict == "good"
+    page = open_page(document, unfold=False).page
+    shown = page.locator("main section > h2").all_inner_texts()
+    assert [text for text in shown if text != "At a glance"] == ["Findings"]
+    assert page.evaluate("document.documentElement.scrollHeight") < 3000
+    assert page.locator("#files .part").get_attribute("open") is None
+    page.click("#files .part > summary")
+    assert page.is_visible("#file-table")
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_the_answer_comes_first(open_page: Open, tree: Path, width: int) -> None:
+    page = open_page(document_of(tree), viewport={"width": width, "height": 844}).page
+    assert page.locator(".verdict").bounding_box()["y"] < 844 / 3
+    assert not page.is_visible("nav li a")
+    page.click(".menu > summary")
+    assert page.is_visible("nav li a")
+    page.click("nav a[href='#files']")
+    assert not page.is_visible("nav li a")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_paper_has_what_is_folded_and_colours(open_page: Open, tree: Path) -> None:
+    page = open_page(document_of(tree), unfold=False).page
+    folded = page.locator(".finding:not([open])").count()
+    assert folded
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".finding:not([open])").count() == 0
+    page.emulate_media(media="print")
+    style = "getComputedStyle(document.querySelector('.swatch')).printColorAdjust"
+    assert page.evaluate(style) == "exact"
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".finding:not([open])").count() == folded
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(open_page: Open, tree: Path, traced: Path, scheme: str, width: int) -> None:
+    for log in (tree, traced):
+        page = open_page(document_of(log), color_scheme=scheme, viewport={"width": width, "height": 844}).page
+        assert violations(page) == []

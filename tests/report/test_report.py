@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ from iolens.report.document import (
 )
 from iolens.report.html import to_html
 from iolens.report.plain import to_plain
+from iolens.report.text import print_text
+from jobs import Job, MiB
 from logmaker import LogMaker
 from observed import Observe
 from opened import document_of, dxt_log, dxt_record
@@ -180,7 +183,9 @@ def test_numbers_are_the_released_tools(corpus: Path) -> None:
     assert kinds["used by one process"] == (1023, 852195214)
     assert kinds["created (written)"][0] == 2
     notes = [block.text for block in walk(document) if isinstance(block, Note)]
-    assert any(text.startswith("POSIX: partial") and "POSIX does not show" in text for text in notes)
+    assert any(
+        text.startswith("The log is incomplete (POSIX)") and "POSIX does not show" in text for text in notes
+    )
 
 
 def test_heat_maps_and_timelines_are_there_where_the_log_has_them(corpus: Path) -> None:
@@ -192,6 +197,36 @@ def test_heat_maps_and_timelines_are_there_where_the_log_has_them(corpus: Path) 
     assert isinstance(blocks(document_of(corpus / "logs" / "apmpi.darshan"))["split"], Bars)
 
 
+def test_threads_have_rows_of_their_own(tmp_path: Path) -> None:
+    """Where they fit: of more threads than rows, ranks have them."""
+
+    def timeline(threads: int) -> Timeline:
+        job = Job(nprocs=3, run_time=6).posix("/a", 0, write={2**20: 1})
+        for rank, thread in ((0, 0), *((2, n) for n in range(threads))):
+            spent = {
+                "start": 1.0 + thread % 3,
+                "end": 1.5 + thread % 3,
+                "read": 0.0,
+                "write": 0.5,
+                "meta": 0.0,
+            }
+            job.section("timeline", {"rank": rank, "thread": thread, **spent})
+        found = blocks(document_of(job.save(tmp_path / f"{threads}.darshan")))["timeline-processes"]
+        assert isinstance(found, Timeline)
+        return found
+
+    several = timeline(3)
+    assert several.rows == ["0", "1", "2.1", "2.2", "2.3"]
+    assert "Rows are threads" in several.note
+    bins, cells = several.levels[0]
+    firsts = {row: min(place for of, place, *_ in cells if of == row) for row in {cell[0] for cell in cells}}
+    begins = {row: round(place * several.end / bins, 1) for row, place in firsts.items()}
+    assert begins == {0: 1.0, 2: 1.0, 3: 2.0, 4: 3.0}
+    assert sum(cell[3] for cell in cells) * several.end / bins == pytest.approx(4 * 0.5)
+    for number in (1, 127):
+        assert timeline(number).rows == ["0", "1", "2"]
+
+
 def test_a_heat_map_holds_all_bytes(tmp_path: Path) -> None:
     records = [dxt_record(1, rank, [(0, 1000 * (rank + 1), 1.0, 3.0)], []) for rank in range(300)]
     heat = blocks(document_of(dxt_log(tmp_path / "a.darshan", records, {1: b"/f"}, nprocs=300)))["heat-posix"]
@@ -199,6 +234,56 @@ def test_a_heat_map_holds_all_bytes(tmp_path: Path) -> None:
     assert (heat.per_row, heat.rows, heat.ranks) == (2, 150, 300)
     assert sum(cell[3] for cell in heat.cells) == sum(1000 * (r + 1) for r in range(300))
     assert "Most bytes: rank 299" in heat.note
+
+
+def small(nprocs: int, pids: Sequence[int]) -> Job:
+    """Processes that write; job 42 of LogMaker."""
+    job = Job(nprocs=nprocs, mounts=[("ext4", "/")])
+    span = {"write_start_timestamp": 1.0, "write_end_timestamp": 5.0}
+    for rank, pid in enumerate(pids):
+        job.posix(f"/{rank}", rank, write={MiB: 8}, write_time=4.0, **span)
+        job.section("process", {"rank": rank, "pid": pid, "ended": "exit", "io_time": 4.0})
+    job.section(
+        "mounted", {"host": "", "point": "/", "type": "ext4", "source": "", "options": "rw", "class": ""}
+    )
+    fact = {"host": "", "value": "", "number": 2.0}
+    job.section("platform", {**fact, "name": "cgroup_version", "unit": "version"})
+    return job.section("platform", {**fact, "name": "dirty_ratio", "unit": "%"})
+
+
+def test_a_job_of_one_process_has_no_tables_of_ranks(tmp_path: Path) -> None:
+    one = document_of(small(1, [7]).save(tmp_path / "one"))
+    two = document_of(small(2, [7, 8]).save(tmp_path / "two"))
+    assert {"ranks", "per-process"} <= set(blocks(two))
+    assert not {"ranks", "per-process", "busy"} & set(blocks(one))
+    assert "slowest_rank" in table(two, "perf")[0] and "slowest_rank" not in table(one, "perf")[0]
+    assert "rank" not in str(getattr(blocks(one)["io-cost"], "title", ""))
+
+
+def test_mounts_are_listed_once_and_facts_have_no_unit_that_repeats_them(tmp_path: Path) -> None:
+    document = document_of(small(1, [7]).save(tmp_path / "log"))
+    assert "mounted" in blocks(document) and "mounts" not in blocks(document)
+    values = {row["name"]: row["value"] for row in table(document, "platform")}
+    assert values == {"cgroup_version": "2", "dirty_ratio": "2 %"}
+    darshan = Job(mounts=[("ext4", "/")]).posix("/a", 0, write={MiB: 8}).save(tmp_path / "darshan")
+    assert table(document_of(darshan), "mounts") == [{"mount": "/", "file_system": "ext4"}]
+
+
+def test_a_process_id_is_no_number_of_a_job(tmp_path: Path) -> None:
+    for pid, shown in ((42, False), (7, True)):
+        document = document_of(small(1, [pid]).save(tmp_path / str(pid)))
+        assert ("job 42 · " in document.jobs[0].subtitle) is shown
+        facts = blocks(document)["job"]
+        assert isinstance(facts, Facts)
+        assert (("Job ID", 42, "text") in facts.rows) is shown
+
+
+def test_the_text_says_what_its_signs_mean(tmp_path: Path) -> None:
+    log = dxt_log(tmp_path / "a.darshan", [dxt_record(1, 0, [(0, 10, 1.0, 2.0)], [])], {1: b"/f"})
+    print_text(document_of(log), tmp_path / "shades.txt")
+    print_text(document_of(small(1, [7]).save(tmp_path / "log")), tmp_path / "spans.txt")
+    assert "░ little, █ much." in (tmp_path / "shades.txt").read_text()
+    assert "r reading, w writing, x both." in (tmp_path / "spans.txt").read_text()
 
 
 # ---- unusual logs ----

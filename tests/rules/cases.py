@@ -72,14 +72,15 @@ SUMMARY: dict[str, Case] = {
     ),
     "no_io": (Job().posix("/scratch/a", 0), "No byte", Job().posix("/scratch/a", 0, read={1: 1})),
     "mostly_writes": (
-        Job().posix("/scratch/a", write={MiB: 12}, read={MiB: 8}),
+        Job().posix("/scratch/a", write={MiB: 12}, read={MiB: 8}).posix("/env/module.pyc", read={MiB: 40}),
         "12 MiB written in 12 writes, 8 MiB read in 8 reads",
         Job().posix("/scratch/a", write={MiB: 10}, read={MiB: 10}),
     ),
     "mostly_reads": (
         Job().posix("/scratch/a", write={MiB: 8}, read={MiB: 12}),
         "12 MiB read in 12 reads, 8 MiB written in 8 writes",
-        Job().posix("/scratch/a", write={MiB: 10}, read={MiB: 10}),
+        # An import's reads are Python's own.
+        Job().posix("/scratch/a", write={MiB: 10}, read={MiB: 10}).posix("/env/module.pyc", read={MiB: 40}),
     ),
     "console_output": (
         Job().add("stdio", "<STDOUT>", 0, writes=200_000, bytes_written=8_000_000, write_time=5.0),
@@ -164,14 +165,14 @@ SIZE: dict[str, Case] = {
 PATTERN: dict[str, Case] = {
     "random_reads": (
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=5000, consec_reads=0),
-        "9,999 of 10,000 reads (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
-        "their overhead is 10 s",
+        "9,999 of 10,000 reads (100 %) do not begin where the last one ended; 50 % jump backwards. "
+        "The overhead of this random order is 10 s",
         Job().posix("/scratch/a", 0, read={MiB: 10_000}, read_time=50.0, seq_reads=9000),
     ),
     "random_writes": (
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, consec_writes=0),
-        "9,999 of 10,000 writes (100 %) do not begin where the last one ended, 50 % jump backwards: random order; "
-        "their overhead is 10 s",
+        "9,999 of 10,000 writes (100 %) do not begin where the last one ended; 50 % jump backwards. "
+        "The overhead of this random order is 10 s",
         # The first write after each open has no predecessor.
         Job().posix("/scratch/a", 0, write={MiB: 10_000}, write_time=50.0, seq_writes=5000, opens=5000),
     ),
@@ -292,8 +293,11 @@ PATTERN: dict[str, Case] = {
     ),
     "unaligned_memory": (
         Job().posix("/scratch/a", write={MiB: 8000}, mem_not_aligned=8000),
-        "8,000 accesses (100 %) use a buffer that is not aligned in memory",
-        Job().posix("/scratch/a", write={MiB: 8000}, mem_not_aligned=700),
+        "8,000 accesses (100 %) in multiples of 512 bytes, as direct I/O has them, use a buffer that is not aligned",
+        # No direct I/O has such sizes; of the others, few are not aligned.
+        Job()
+        .posix("/scratch/a", write={MiB: 4000, 1000: 4000}, mem_not_aligned=8000)
+        .posix("/scratch/b", write={MiB: 8000}, mem_not_aligned=700),
     ),
 }
 

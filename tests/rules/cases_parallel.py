@@ -204,8 +204,8 @@ LIBRARY: dict[str, Case] = {
         Job()
         .mpiio("/scratch/a", write={KiB: 8192}, write_time=88.0)
         .posix("/scratch/a", read={MiB: 40}, write={MiB: 48}, write_time=88.0),
-        "80 MiB more than the 8 MiB that were asked for pass between MPI-IO and the file system (11 times as much); "
-        "this takes 10 s",
+        "80 MiB more than the 8 MiB that the program requested pass between MPI-IO and the file system "
+        "(11 times as much); this takes 10 s",
         Job().mpiio("/scratch/a", write={KiB: 8192}).posix("/scratch/a", write={MiB: 8}, write_time=88.0),
     ),
     "mpiio_overhead": (
@@ -335,7 +335,7 @@ LIBRARY: dict[str, Case] = {
     ),
     "hdf5_flushes": (
         Job().add("h5f", "/scratch/x.h5", opens=8, flushes=8000, meta_time=80.0),
-        "8,000 flushes of 1 HDF5 object; half of their metadata time is 5 s",
+        "8,000 flushes of 1 HDF5 object; this takes about 9.98 s",
         Job().add("h5f", "/scratch/x.h5", opens=8, flushes=80, meta_time=80.0),
     ),
     "pnetcdf_independent": (
@@ -380,13 +380,13 @@ DATA: dict[str, Case] = {
         "8 MiB of room per process",
         Job().section("process", process(0)),
     ),
-    "unseen_io": (
+    "unexplained_io": (
         Job(run_time=5)
         .posix("/scratch/a", 0, read={MiB: 10})
         .section(
             "process", process(0, unseen_read=90 * MiB, unexplained_read=20 * MiB, unexplained_written=0)
         ),
-        "The kernel counted 20 MiB that have no explanation, besides 10 MiB that have one",
+        "20 MiB of the bytes that the kernel counted are unexplained; 10 MiB are explained",
         Job()
         .posix("/scratch/a", 0, read={MiB: 10})
         .section("process", process(0, unseen_read=90 * MiB, unexplained_read=0, unexplained_written=0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,39 @@ def test_database_programs_are_told_of_transactions(tmp_path: Path) -> None:
     assert "journal_mode" in said[1].snippet and "HDF5" not in texts(said)
     job.exe = "/usr/bin/sqlite3 b.db"
     assert "BEGIN;" in given(job, "database_commits", tmp_path)[0].snippet
+
+
+RISKS = {
+    r', "[wx]b?"|H5F_ACC_(TRUNC|EXCL)': "empt",
+    r"PRAGMA synchronous": "may be lost",
+    r"journal_mode": "local disk",
+    r"_all\(|_all,|collective:|COLLECTIVE|coll_metadata": "[Ee]very rank",
+    r"NOFILL|FILL_TIME_NEVER": "arbitrary",
+    r"iwrite|iput|_async\(": "Do not change the data",
+    r"TMPDIR=": "gone when the job ends",
+    r"fsync": "may be lost",
+    r"setvbuf|buffering=4 << 20\) as out": "lost",
+    r"libver": "cannot read",
+    r"PYTHONPATH=": "not found",
+}
+"""What code does -> what its advice must say of the risk."""
+
+
+def test_advice_says_what_could_be_lost() -> None:
+    """Under "every row must be safe at once" stood synchronous = NORMAL, which loses commits at a power cut."""
+    silent = []
+    for rule in load().rules.values():
+        for one in rule.advice:
+            code = "\n".join((one.snippet, one.python, one.hdf5))
+            whole = f"{one.text}\n{code}"
+            silent += [
+                (rule.id, word)
+                for does, word in RISKS.items()
+                if re.search(does, f"{code}\n{one.text}") and not re.search(word, whole)
+            ]
+    assert silent == []
+
+
+def test_where_every_row_must_be_safe_nothing_is_relaxed() -> None:
+    (safe,) = [one for one in load().rules["database_commits"].advice if "every row must be safe" in one.text]
+    assert "synchronous" not in safe.snippet and "journal_mode = WAL" in safe.snippet

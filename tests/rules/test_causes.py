@@ -62,7 +62,10 @@ def test_chunks_that_are_decoded_once_are_of_low_severity(tmp_path: Path, size: 
 
 
 def test_a_stream_that_is_opened_for_each_line_is_reopened(tmp_path: Path) -> None:
-    """cat(file =, append = TRUE) of R: 2 s of opens and closes, which are no flushes, and 4 s of flushes."""
+    """cat(file =, append = TRUE) of R: 2 s of opens and closes, 0.5 s of fstat, and 4 s of flushes, two for each open.
+
+    One of the two a close would make anyway: it costs what the open costs.
+    """
     values = {"opens": 5000, "writes": 10_000, "flushes": 10_000, "bytes_written": 30_000}
     job = Job(nprocs=1).add("stdio", "/scratch/log", 0, write_time=4.0, meta_time=2.0, **values)
     rows = [
@@ -70,11 +73,34 @@ def test_a_stream_that_is_opened_for_each_line_is_reopened(tmp_path: Path) -> No
         operation(0, "open", 5000, 1.2),
         operation(0, "close", 5000, 0.8),
     ]
-    job.section("operation", *({**row, "interface": "stdio"} for row in rows))
+    looked_up = {**operation(0, "stat", 5000, 0.5), "interface": "posix"}
+    job.section("operation", *({**row, "interface": "stdio"} for row in rows), looked_up)
+    job.posix("/scratch/log", 0, opens=0, stats=5000, meta_time=0.5)
     found = found_in(job.posix("/scratch/other", 0, read={MiB: 1}), tmp_path)
-    assert found["stdio_flushes"].time_lost == pytest.approx(4.0)
-    # A third of what two accesses to each open take, too.
-    assert found["reopened_files"].time_lost == pytest.approx(2.0 + 4.0 / 3, rel=1e-3)
+    assert found["stdio_flushes"].time_lost == pytest.approx(2.0)
+    assert found["reopened_files"].time_lost == pytest.approx(2.5 + 2.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("flushes", "opens", "cause"), [(3000, 1, "hdf5_flushes"), (200, 1500, "hdf5_metadata")]
+)
+def test_flushes_of_hdf5_have_their_part_of_its_metadata(
+    tmp_path: Path, flushes: int, opens: int, cause: str
+) -> None:
+    """nc_sync after each record: one open, 3,000 flushes. With an open for each, flushes are a few percent."""
+    job = Job(nprocs=1).add("h5f", "/scratch/x.h5", 0, opens=opens, flushes=flushes, meta_time=20.0)
+    found = found_in(job.posix("/scratch/x.h5", 0, write={MiB: 1}), tmp_path)
+    assert found[cause].time_lost == pytest.approx(20.0, rel=1e-3)
+    assert ("hdf5_metadata" in found) == (cause == "hdf5_metadata")
+
+
+def test_streams_that_are_flushed_once_for_each_open_are_no_flushes(tmp_path: Path) -> None:
+    """Their closes would write the same. A stream that stays open is flushed for nothing."""
+    for opens, named in ((5000, False), (1, True)):
+        values = {"opens": opens, "writes": 5000, "flushes": 5000, "bytes_written": 30_000}
+        job = Job(nprocs=1).add("stdio", "/scratch/log", 0, write_time=8.0, meta_time=4.0, **values)
+        found = found_in(job.posix("/scratch/other", 0, read={MiB: 1}), tmp_path)
+        assert ("stdio_flushes" in found, "reopened_files" in found) == (named, not named)
 
 
 def test_a_file_of_several_ranks_is_nobodys_own(tmp_path: Path) -> None:

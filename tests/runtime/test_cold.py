@@ -35,7 +35,7 @@ def cold(observe: Observe, tmp_path: Path) -> Any:
 def blamed(text: str) -> str:
     """What the verdict says. On a busy node, a process that was loaded waited for processors as well."""
     verdict = text.partition(" verdict ")[2]
-    for wrong in ("not known", "timer", "unexplained"):
+    for wrong in ("not known", "timer", "of what moved"):
         assert wrong not in text
     return verdict
 

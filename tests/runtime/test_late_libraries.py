@@ -335,7 +335,7 @@ def test_what_a_program_writes_before_iolens_runs_in_it_is_unseen(
     assert (tmp_path / "early").stat().st_size == SIZE
     assert int(row["unseen_written"]) == SIZE
     assert int(row["unseen_read"]) < 64 << 10
-    assert re.search(rb"^  unseen .*wrote 16\.0 MiB", seen.done.stderr, re.MULTILINE)
+    assert re.search(rb"^  unexplained .*wrote 16\.0 MiB", seen.done.stderr, re.MULTILINE)
     later = observe(["sh", "-c", f"echo long enough to write; exec {program}"], cwd=tmp_path)
     assert sum(int(row["unseen_written"]) for row in later.sections["process"]) == SIZE
 

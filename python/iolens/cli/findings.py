@@ -80,21 +80,31 @@ def _row(one: Finding, paths: tuple[str, ...]) -> list[Any]:
     return [values[name] for name in _FIELDS]
 
 
-def _instead(data: Dataset) -> dict[int, tuple[str, bool]]:
-    """By log: a sentence on what the time goes into where it is not I/O; is it more than an I/O worth a look?"""
-    from iolens.rules.instead import instead, is_more, is_most
+def _answers(data: Dataset, minor: set[int]) -> dict[int, tuple[str, bool]]:
+    """By log: a sentence on what the time goes into where it is not I/O; is it more than an I/O worth a look?
+
+    minor: logs with findings of low severity, before which at least the time in I/O stands.
+    """
+    from iolens.rules.instead import hdf5_times, instead, is_more, is_most
     from iolens.rules.load import LOOK
+    from iolens.rules.text import write
 
     jobs = {row["log"]: row for row in data.metric("headline") if row["run_time"]}
-    said: dict[int, tuple[str, bool]] = {}
+    said = {
+        log: (f"I/O takes {share} of the run time, and no finding is of weight.", False)
+        for log in minor.intersection(jobs)
+        if (share := write(jobs[log]["io_share"], "percent")) != "unknown"
+    }
+    hdf5 = hdf5_times(data)
     for row in data.metric("instead"):
         if row["log"] not in jobs:
             continue
         run_time, spent = jobs[row["log"]]["run_time"], jobs[row["log"]]["io_time"] or 0.0
         spent -= row["late_wait"]
-        text = instead(row, run_time)
+        above = hdf5.get(row["log"])
+        text = instead(row, run_time, above)
         if text and spent >= LOOK * run_time:
-            if is_more(row, run_time, spent):
+            if is_more(row, run_time, spent, above):
                 said[row["log"]] = f"Something else takes more time than I/O: {text}.", True
         elif text:
             how = "time goes" if is_most(row, run_time) else "largest part of the time goes"
@@ -116,12 +126,12 @@ def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every:
 
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-        others = _instead(data)
+        answers = _answers(data, {one.log for one in found if one.severity == "low"})
         for number, path in enumerate(paths):
             if len(paths) > 1:
                 click.secho(f"{clean(path)}\n", bold=True, color=color)
             of_log = [f for f in found if f.log == number]
-            said, more = others.get(number, ("", False))
+            said, more = answers.get(number, ("", False))
             if not more and (verbose or any(f.severity in ("high", "medium") for f in of_log)):
                 said = ""
             for line in finding_lines(of_log, width, verbose, every, said):

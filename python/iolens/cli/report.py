@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iolens.cli.command import STDOUT, Command, keep_private, save, to_json, warn
+from iolens.cli.command import STDOUT, Command, save, to_json, warn
 from iolens.error import PARTIAL, USAGE, IolensError
 from iolens.program import native
 from iolens.shown import say
@@ -96,13 +96,6 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
 )
 @click.option("--json", "form", flag_value="json", help="Print every table and figure as JSON.")
 @click.option("--pdf", "form", flag_value="pdf", help="Write a PDF (needs the package typst).")
-@click.option(
-    "--html",
-    "form",
-    flag_value="html",
-    default=True,
-    help="Write an HTML page that opens anywhere (default).",
-)
 @click.option("--csv", metavar="DIR", help="Write every table in full as a CSV file into DIR.")
 @click.option("--live", is_flag=True, help="LOG is a job that is still running, as iolens top names it.")
 @click.option("--rules", multiple=True, metavar="DIR", help="Additional rules of your site.")
@@ -110,7 +103,7 @@ def _write(document: Document, logs: tuple[str, ...], form: str, output: str | N
 def report(  # noqa: PLR0913, PLR0917 -- one per option
     logs: tuple[str, ...],
     output: str | None,
-    form: str,
+    form: str | None,
     csv: str | None,
     live: bool,
     rules: tuple[str, ...],
@@ -125,7 +118,7 @@ def report(  # noqa: PLR0913, PLR0917 -- one per option
         if live:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="iolens-report-"))
             logs = _logs_of_running(logs, Path(folder))
-        return _report(logs, output, form, csv, rules, show)
+        return _report(logs, output, form or "html", csv, rules, show)
 
 
 def _report(  # noqa: PLR0913, PLR0917
@@ -146,7 +139,6 @@ def _report(  # noqa: PLR0913, PLR0917
     from iolens.rules import find
     from iolens.rules.text import counted
 
-    keep_private(logs)
     with Dataset(logs) as data:
         problems: list[str] = []
         document = build(data, find(data, directories=rules, problems=problems))

@@ -1,8 +1,8 @@
 """Traces in the Trace Event Format that Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
-A process of the trace is a rank, a thread one lane of an interface: accesses that overlap lie on lanes of their own,
-as the format wants slices of a thread to nest. Without DXT the log's timeline stands for the accesses; heat maps are
-counters. Times are microseconds since the job's start.
+A process of the trace is a rank. Each of its threads has a row per interface; where the log does not know the threads,
+accesses that overlap lie on rows of their own, as the format wants the slices of a row to nest. Without DXT the log's
+timeline stands for the accesses; heat maps are counters. Times are microseconds since the job's start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["events", "write_perfetto"]
 Event = dict[str, Any]
 
 _ROWS = 10_000
-_LANES = 1000  # thread numbers of an interface
+_LANES = 1000  # numbers of rows, of an interface
 
 # Layer -> (number, title), from the top down.
 _TRACED = [m.traces for m in reversed(TRACES) if m.traces]
@@ -32,20 +32,24 @@ _LAYERS = {
     for number, layer in enumerate([*_TRACED, "timeline"])
 }
 
+_THREAD = (len(_LAYERS) + 1) * _LANES
+_HANDLES = 1_000_000  # from here on a thread is no number of iolens' but a handle of Darshan's
+
 # What a slice tells besides its time: an access of DXT, and a stretch of the timeline.
 _ARGUMENTS = (("file", "offset", "length"), ("read_s", "write_s", "metadata_s"))
 
-# Sorted as lanes need it: by rank, then time.
+# Sorted as lanes need it: by rank, thread, then time.
 _ACCESSES = """
-    SELECT rank, '{interface}', operation, name, "offset", length, "start", "end"
-    FROM dxt_{interface} LEFT JOIN name_of USING (log, id) WHERE log = {log} ORDER BY rank, "start", "end"
+    SELECT rank, thread, '{interface}', operation, name, "offset", length, "start", "end"
+    FROM dxt_{interface} LEFT JOIN name_of USING (log, id) WHERE log = {log}
+    ORDER BY rank, thread NULLS FIRST, "start", "end"
 """
 
 _TIMELINE = """
-    SELECT rank, 'timeline',
+    SELECT rank, thread + 1, 'timeline',
         CASE WHEN meta >= greatest("read", "write") THEN 'metadata' WHEN "read" >= "write" THEN 'read' ELSE 'write' END,
         "read", "write", meta, "start", "end"
-    FROM timeline WHERE log = {log} ORDER BY rank, "start", "end"
+    FROM timeline WHERE log = {log} ORDER BY rank, thread, "start", "end"
 """
 
 # Bins without bytes have no row: the counter falls to zero where the next bin is not the following one.
@@ -75,28 +79,40 @@ def _micros(seconds: float) -> float:
     return round(seconds * 1e6, 3)
 
 
-def _slices(rows: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
-    """A slice per row, the rows of a rank in order of their starts; each takes the first lane that is free."""
-    for rank, mine in groupby(rows, key=lambda row: row[0]):
+def _slices(rows: Iterable[tuple[Any, ...]], numbers: dict[tuple[int, int], int]) -> Iterator[Event]:
+    """A slice per row, the rows of a thread in order of their starts; each takes the first lane that is free.
+
+    numbers: of ranks' threads that have handles instead, in the order in which they were met.
+    """
+    for (rank, given), mine in groupby(rows, key=lambda row: row[:2]):
+        thread = given if given is None or given < _HANDLES else _number_of(rank, given, numbers)
         lanes: list[float] = []  # when each is free again
-        for _, layer, operation, *what, start, end in mine:
+        for _, _, layer, operation, *what, start, end in mine:
             lane = next((n for n, free in enumerate(lanes) if free <= start), len(lanes))
-            thread = _LAYERS[layer][0] * _LANES + lane
+            track = (thread or 0) * _THREAD + _LAYERS[layer][0] * _LANES + lane
             if lane == len(lanes):
                 lanes.append(end)
-                number = f" {lane + 1}" if lane else ""
-                yield _named("thread_name", rank, thread, f"{_LAYERS[layer][1]}{number}")
+                yield _named("thread_name", rank, track, _track_name(thread, layer, lane))
             lanes[lane] = max(end, start)
             yield {
                 "name": operation,
                 "cat": layer,
                 "ph": "X",
                 "pid": rank,
-                "tid": thread,
+                "tid": track,
                 "ts": _micros(start),
                 "dur": max(round(_micros(end) - _micros(start), 3), 0),
                 "args": dict(zip(_ARGUMENTS[layer == "timeline"], what)),
             }
+
+
+def _number_of(rank: int, handle: int, numbers: dict[tuple[int, int], int]) -> int:
+    return numbers.setdefault((rank, handle), 1 + sum(one == rank for one, _ in numbers))
+
+
+def _track_name(thread: int | None, layer: str, lane: int) -> str:
+    title = _LAYERS[layer][1]
+    return (f"thread {thread}: {title}" if thread else title) + (f" {lane + 1}" if lane else "")
 
 
 def _named(kind: str, rank: int, thread: int, name: str) -> Event:
@@ -122,12 +138,13 @@ def events(data: Dataset, log: int) -> Iterator[Event]:
         )
         yield {"name": "process_sort_index", "ph": "M", "pid": rank, "tid": 0, "args": {"sort_index": rank}}
     traced = False
+    numbers: dict[tuple[int, int], int] = {}
     for interface in _TRACED:
-        for event in _slices(_rows(data, _ACCESSES.replace("{interface}", interface), log)):
+        for event in _slices(_rows(data, _ACCESSES.replace("{interface}", interface), log), numbers):
             traced = True
             yield event
     if not traced:
-        yield from _slices(_rows(data, _TIMELINE, log))
+        yield from _slices(_rows(data, _TIMELINE, log), numbers)
     yield from _counters(_rows(data, _HEAT, log))
 
 

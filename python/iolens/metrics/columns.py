@@ -81,13 +81,14 @@ _FILE_OF = f"""{_OBJECT}
     slowest_time (seconds): of the rank that took most{_STAMPS}"""
 
 _SITE = f"""{_OBJECT}
-    place: in one text: function (file:line) in module
+    place: in one text: function (file:line) in module; of Python function (file:line), or file:line
     function: that made the call; null = unknown
     source: its source file
     line: in it
     module: program or library that it is in
     build_id: of that
     offset (offset): of the call in that
+    stack: up to eight lines of Python code, innermost first: function (path:line), a newline between two
     note: why source or line are unknown
     ranks: that opened it there; null = all"""
 

@@ -80,6 +80,8 @@ class Dataset:
       "<other program files>", which share a record; versions: files that had the name: one more than it was renamed,
       or as many as were created and written as a whole. ``renamed``: these, and the first name (source).
       ``written_as``: files written under a temporary name, their final name, and both as one text (shown)
+    * ``python_module``: files that Python's imports read, in logs with a Python process; ``imported``: reads and bytes
+      of those that the job does not write
     * ``forced``: the share of a log's time in writing of writes that were forced to storage each (O_SYNC, O_DSYNC)
     * ``call_site``: where each object was opened, by interface: place ("reader (reader.c:8) in libreader.so"),
       function, source, line, as far as the files are on this machine; module, build_id, offset; ranks that opened it
@@ -127,6 +129,8 @@ class Dataset:
         self._out_of_range: list[IolensError] = []
         _switch_bar_off(self._connection)
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of now(), beside which times stand
+        with contextlib.suppress(duckdb.CatalogException):  # null, as before DuckDB 2 and by Spark
+            self._connection.execute("SET GLOBAL error_on_division_by_zero = false")
         self._connection.execute("CREATE SCHEMA metric")
         self._connection.execute("CREATE MACRO counted(n) AS sum(n) FILTER (WHERE n >= 0)")
         self._connection.execute(
@@ -228,15 +232,18 @@ class Dataset:
         """What the files on this machine tell of the addresses in ``sites``."""
         self._make("sites")
         self._own.execute("""
-            CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, "offset" BIGINT, place VARCHAR,
+            CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, stack VARCHAR, "offset" BIGINT, place VARCHAR,
                 function VARCHAR, source VARCHAR, line BIGINT, note VARCHAR)
         """)
-        asked = 'SELECT module, build_id, list(DISTINCT "offset") FROM sites GROUP BY ALL'
-        for module, build_id, offsets in self._own.execute(asked).fetchall():
-            for offset, place in find_places(module, build_id, offsets).items():
+        asked = """
+            SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT "offset") FROM sites GROUP BY ALL
+        """
+        for module, build_id, stack, offsets in self._own.execute(asked).fetchall():
+            for offset, place in find_places(module, build_id, offsets, stack).items():
                 row = (
                     module,
                     build_id,
+                    stack,
                     offset,
                     place.text,
                     place.function,

@@ -13,7 +13,7 @@ from iolens.log import Log, Scan
 from iolens.log import open as open_log
 from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
-from iolens.metrics.engine import duckdb
+from iolens.metrics.engine import duckdb, register
 from iolens.metrics.literal import quoted
 from iolens.metrics.metric import words
 from iolens.metrics.plausible import implausible
@@ -137,7 +137,7 @@ class LogTables:
             self._module(name)
 
     def _with_source(self, source: Table, statement: str) -> None:
-        self._connection.register("source", source.__arrow_c_stream__())
+        register(self._connection, "source", source.__arrow_c_stream__())
         try:
             with told(self.name):
                 self._connection.execute(statement)

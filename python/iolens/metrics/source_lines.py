@@ -1,5 +1,7 @@
 """Addresses of programs and libraries as functions and lines of their sources, where their files are on this machine.
 
+Lines of Python code are in the log itself.
+
 A log says which file it was, and nothing makes it true: only regular files are read, of bounded size, and only if they
 have the build id that the log tells.
 """
@@ -33,6 +35,7 @@ _LANGUAGES = (
     ("Java", re.compile(r"libjvm|libjava|libnio")),
 )
 """Whose libraries open files for programs: all in one place."""
+_FRAME = re.compile(r"(.*?) \((.*):(\d{1,9})\)")
 _NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
 
 
@@ -48,10 +51,15 @@ class Place:
     """Path of the source as the compiler has noted it."""
     line: int = 0
     note: str = ""
+    python: bool = False
+    """Function, source and line are Python code's."""
 
     @property
     def text(self) -> str:
-        """``reader (reader.c:8) in libreader.so``, or as much of it as is known."""
+        """``reader (reader.c:8) in libreader.so``, or as much of it as is known; of Python ``load (train.py:84)``."""
+        if self.python:
+            line = f"{Path(self.source).name}:{self.line}" if self.line else Path(self.source).name
+            return line if self.function == "<module>" else f"{self.function} ({line})"
         if not self.module:
             return "unknown"
         name = clean(Path(self.module).name)
@@ -65,12 +73,20 @@ class Place:
         return f"{name}+{self.address:#x}" + (f" ({self.note})" if self.note else "")
 
 
-def find_places(module: str, build_id: str, addresses: Iterable[int]) -> dict[int, Place]:
+def find_places(module: str, build_id: str, addresses: Iterable[int], stack: str = "") -> dict[int, Place]:
     """Return addresses -> what calls there; never fails.
 
-    module: path of the program or library. build_id: hexadecimal; "" = it has none, and nothing is looked up.
+    module: path of the program or library. build_id: hexadecimal; "" = it has none, and nothing is looked up. stack:
+    lines of Python code that the call came from; the innermost is what calls.
     """
     found = {address: Place(module, address) for address in addresses}
+    python = _FRAME.fullmatch(stack.partition("\n")[0])
+    if python:
+        found = {
+            address: replace(place, function=python[1], source=python[2], line=int(python[3]), python=True)
+            for address, place in found.items()
+        }
+        return {address: _printable(place) for address, place in found.items()}
     if not module:
         return found
     if not _BUILD_ID.fullmatch(build_id):

@@ -7,8 +7,8 @@ from iolens.metrics.views import accesses
 __all__ = ["DERIVED"]
 
 _JOB = """
-    SELECT log, path, uid, job_id, nprocs, make_timestamp(epoch_us("start")) AS "start",
-        make_timestamp(epoch_us("end")) AS "end", nullif(run_time, 0) AS run_time, exe, format, partial
+    SELECT log, path, uid, job_id, nprocs, make_timestamp(epoch_us("start"::TIMESTAMPTZ)) AS "start",
+        make_timestamp(epoch_us("end"::TIMESTAMPTZ)) AS "end", nullif(run_time, 0) AS run_time, exe, format, partial
     FROM job_of JOIN path USING (log)
 """
 
@@ -71,6 +71,22 @@ _FILE = """
     FROM file_of AS f LEFT JOIN name AS n USING (log, id)
 """
 
+# What an import reads: data, where no process is Python's. A job writes some itself (a package installer).
+_PYTHON_MODULE = r"""
+    SELECT DISTINCT log, id FROM name_of
+    WHERE regexp_matches(name, '(\.pyc?$|site-packages/.*\.so$|lib-dynload/.*\.so$|/<other program files>$)')
+        AND log NOT IN (
+            SELECT log FROM process GROUP BY log HAVING bool_and(coalesce(exe, '') <> ''
+                AND NOT regexp_matches(exe, '(?i)(py|conda|paraview|blender|wsgi)[^/]*$|/[a-z2-7]{8}(\.[^/]*)?$'))
+        )
+"""
+
+# Which reads were empty is not recorded: those below 100 bytes are left out.
+_IMPORTED = """
+    SELECT log, sum(greatest(0, reads) - size_read[1])::BIGINT AS reads, sum(bytes_read)::BIGINT AS bytes_read
+    FROM posix WHERE bytes_written <= 0 AND (log, id) IN (SELECT (log, id) FROM python_module) GROUP BY log
+"""
+
 # Where files lie on Lustre. A target's number is that of one file system: volume is Lustre's name of it where the log
 # has one, else the mount point. Not from `name`, which has more of each file than this needs.
 _STRIPE = """
@@ -112,21 +128,24 @@ _LOWEST_LAYER = """
 # A row of the log's table `sites` with file 0 is of all files that were opened and have none of their own.
 _CALL_SITE = """
     WITH own AS (
-        SELECT f.log, f.interface, f.id, s.module, s.build_id, s."offset", s.ranks FROM file_of AS f
+        SELECT f.log, f.interface, f.id, s.module, s.build_id, coalesce(s.stack, '') AS stack, s."offset", s.ranks
+        FROM file_of AS f
         JOIN sites AS s ON s.log = f.log AND s.interface = f.interface AND s.file > 0 AND s.file = f.id % 1099511627776
     ), usual AS (
-        SELECT f.log, f.interface, f.id, s.module, s.build_id, s."offset", NULL::BIGINT AS ranks FROM file_of AS f
+        SELECT f.log, f.interface, f.id, s.module, s.build_id, coalesce(s.stack, '') AS stack, s."offset",
+            NULL::BIGINT AS ranks
+        FROM file_of AS f
         JOIN sites AS s ON s.log = f.log AND s.interface = f.interface AND s.file = 0
         WHERE (f.opens > 0 OR f.opens IS NULL OR f.interface IN library_interfaces())
             AND (f.log, f.interface, f.id) NOT IN (SELECT (log, interface, id) FROM own)
     )
-    SELECT log, interface, id, place, function, source, line, module, build_id, "offset", note, ranks
-    FROM (FROM own UNION ALL FROM usual) JOIN source_line USING (module, build_id, "offset")
+    SELECT log, interface, id, place, function, source, line, module, build_id, "offset", stack, note, ranks
+    FROM (FROM own UNION ALL FROM usual) JOIN source_line USING (module, build_id, stack, "offset")
 """
 
 # Of the interfaces that a file was opened through the highest: below it is its library's own code.
 _FILE_SITE = """
-    SELECT * FROM call_site WHERE module <> ''
+    SELECT * FROM call_site WHERE module <> '' OR stack <> ''
     QUALIFY CASE WHEN interface IN libc_interfaces() THEN 2 WHEN interface IN data_interfaces() THEN 1 ELSE 0 END
         = min(CASE WHEN interface IN libc_interfaces() THEN 2 WHEN interface IN data_interfaces() THEN 1 ELSE 0 END)
             OVER (PARTITION BY log, id)
@@ -214,6 +233,8 @@ DERIVED: dict[str, tuple[str, str]] = {
     "name": ("TABLE", _NAME),
     "file_of": ("TABLE", _FILE_OF),
     "file": ("VIEW", _FILE),
+    "python_module": ("TABLE", _PYTHON_MODULE),
+    "imported": ("VIEW", _IMPORTED),
     "renamed": ("TABLE", _RENAMED),
     "written_as": ("TABLE", _WRITTEN_AS),
     "forced": ("TABLE", _FORCED),

@@ -9,11 +9,13 @@ import signal
 import socket
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import uvicorn
 
 from iolens.error import OK, USAGE, IolensError
+from iolens.portal.access.connections import Clients, Connection
 from iolens.portal.access.site import Site
 from iolens.portal.data.snapshot import Snapshots, trusted_lake
 from iolens.portal.web.application import Portal
@@ -76,10 +78,13 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
         snapshots.root
     )  # what DuckDB spills, too, is removed with the server or by the next one
     portal = Portal(site, snapshots)
+    clients = Clients(site)
     # Proxies' headers about addresses are not believed: [header] from is about who really connects.
     server = _Server(
         uvicorn.Config(
             portal.app(),
+            http=partial(Connection, clients),  # type: ignore[arg-type] # called as a class is
+            ws="none",
             log_level="warning",
             proxy_headers=False,
             server_header=False,
@@ -87,7 +92,7 @@ def serve(site: Site, lake: Path, refresh: float, memory: str) -> int:
             timeout_keep_alive=15,
             timeout_graceful_shutdown=10,
             h11_max_incomplete_event_size=32 * 1024,
-            limit_concurrency=512,
+            limit_concurrency=clients.bounds.connections + 1,
         ),
         portal,
     )

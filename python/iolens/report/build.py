@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from iolens.log import _native
 from iolens.metrics import Dataset, metrics
 from iolens.report.document import Document, Job, Section, Term, walk
-from iolens.report.sections.answer import answer, headline
+from iolens.report.sections.answer import NOTHING, answer, first_action, headline
 from iolens.report.sections.cost import cost
+from iolens.report.sections.ending import command, ending, title
 from iolens.report.sections.files import files
 from iolens.report.sections.glance import glance
 from iolens.report.sections.interfaces import interfaces
-from iolens.report.sections.job import job, title
+from iolens.report.sections.job import job
 from iolens.report.sections.observation import limits, moved, observation
 from iolens.report.sections.overview import overview
 from iolens.report.sections.processes import processes
 from iolens.report.sections.storage import storage
 from iolens.report.sections.time import time
+from iolens.report.sections.wording import in_words
 from iolens.report.source import Source, stamp
 from iolens.report.units import counted, write
 
-__all__ = ["JOBS", "build", "own_version"]
+__all__ = ["JOBS", "build", "head", "own_version"]
 
 JOBS = 20
 """Logs that get pages of their own; of more, those with most time in I/O."""
@@ -35,18 +38,53 @@ def own_version() -> str:
 def _subtitle(source: Source) -> str:
     row = source.job
     count = row["nprocs"] or 1
-    parts = [f"job {row['job_id']}", counted(count, "process")]
+    parts = [] if source.number is None else [f"job {source.number}"]
+    parts.append(counted(count, "process"))
+    hosts = [name for (name,) in source.ask("SELECT DISTINCT host FROM process WHERE log = {log} AND host <> ''")]
+    if hosts:
+        parts.append(f"on {hosts[0]}" if len(hosts) == 1 else f"on {counted(len(hosts), 'node')}")
     if row["run_time"]:
         parts.append(f"{write(row['run_time'], 'seconds')} run time")
     return " · ".join([*parts, *filter(None, [stamp(row["start"])])])
 
 
-def _job(source: Source, problems: list[str]) -> Job:
+def head(source: Source) -> Job:
+    """The answer: is I/O a problem, how much of one, what to do first. Without sections."""
     verdict, sentence = headline(source)
+    action, place = first_action(source)
+    return Job(
+        title(source),
+        _subtitle(source),
+        verdict,
+        sentence,
+        [],
+        label="" if source.interfaces else NOTHING,
+        ended=ending(source),
+        action=action,
+        action_at=place,
+        command=command(source),
+    )
+
+
+OPEN = ("glance", "findings")
+"""Sections to read where I/O is fine."""
+
+MORE = ("time", "cost", "files", "storage")
+"""And where it is not."""
+
+
+def _folded(section: Section, source: Source, verdict: str) -> Section:
+    """Details that few readers want are there at a click."""
+    name = section.id.removeprefix(source.prefix)
+    return replace(section, folded=name not in (OPEN if verdict == "good" else (*OPEN, *MORE)))
+
+
+def _job(source: Source, problems: list[str]) -> Job:
+    made = head(source)
     notes = limits(source, problems)
 
     def first(source: Source) -> Section:
-        found = answer(source)
+        found = answer(source, ended=bool(made.ended))
         return Section(found.id, found.title, [*notes, *found.blocks, *moved(source)])
 
     def each(make: Callable[[Source], Section]) -> Callable[[], list[Section]]:
@@ -56,7 +94,10 @@ def _job(source: Source, problems: list[str]) -> Job:
     parts = [each(glance), each(first), each(time), *costs, each(files), lambda: interfaces(source)]
     parts += [each(part) for part in (storage, processes, observation, job)]
     sections = [section for made in source.data.together(parts) for section in made()]
-    return Job(title(source), _subtitle(source), verdict, sentence, [s for s in sections if s.blocks])
+    words = in_words(source)
+    return replace(
+        made, sections=[words(_folded(s, source, made.verdict)) for s in sections if s.blocks]
+    )
 
 
 def _definitions(document: Document) -> Section:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 __all__ = [
-    "QUIET",
     "Bars",
     "Block",
     "Boxes",
@@ -120,6 +119,8 @@ class Bars:
     """Each name stands above its bar, and bars are as long as ``whole`` lets them."""
     half: bool = True
     """Whether it shares a line of the page with a neighbour."""
+    axis: str = ""
+    """What is counted."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,8 @@ class Heat:
     cells: list[tuple[int, int, int, int]]
     """Row, bin, bytes read, bytes written; what is not named is zero."""
     note: str = ""
+    rank: str = "rank"
+    """What a row is."""
     drawn: float = 0.0
     """Bins up to the end of the run, which ends within the last one; 0: all."""
 
@@ -206,6 +209,8 @@ class Timeline:
     complete: bool
     """Whether ``accesses`` are all there are."""
     note: str = ""
+    titles: list[str] = field(default_factory=list)
+    """Rows with all that is known of them, as ``rows`` if empty."""
 
 
 @dataclass(frozen=True)
@@ -280,6 +285,7 @@ class Offsets:
     end: float
     grid: tuple[int, int]
     note: str = ""
+    rank: str = "rank"
 
 
 @dataclass(frozen=True)
@@ -295,10 +301,10 @@ class FindingBlock:
     """Text, snippet, language."""
     evidence: list[Table]
     references: list[str]
-
-
-QUIET = ("good", "info")
-"""Severities of findings that need no attention."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Where there is more of it: words and address. Only a page of others has such."""
+    quiet: bool = False
+    """Whether it asks for nothing: then its title is enough."""
 
 
 @dataclass(frozen=True)
@@ -322,6 +328,7 @@ class Section:
     title: str
     blocks: list[Block]
     intro: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -336,6 +343,13 @@ class Job:
     sections: list[Section]
     label: str = ""
     """Stands above the headline; by default what the verdict says of a job."""
+    ended: str = ""
+    """How the job ended, if not by itself: stands before everything else."""
+    action: str = ""
+    """What to do first."""
+    action_at: str = ""
+    """The id of the finding that says more about it."""
+    command: str = ""
 
 
 @dataclass(frozen=True)

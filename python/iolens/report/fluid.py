@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from iolens.report.document import Bars, Strip
-from iolens.report.svg import nice_step
+from iolens.report.svg import nice_step, tick_text
 from iolens.report.units import escape, write
 
 __all__ = ["bar", "parts_in_words", "share_in_words", "strip_lane", "time_axis"]
@@ -100,6 +100,6 @@ def time_axis(end: float) -> str:
         anchor = "start" if tick == 0 else "end" if tick > 0.94 * end else "middle"
         parts.append(
             f'<line class="grid" x1="{place}" x2="{place}" y1="0" y2="4"/><text class="faint" x="{place}" y="15" '
-            f'text-anchor="{anchor}">{escape(write(tick, "seconds"))}</text>'
+            f'text-anchor="{anchor}">{escape(tick_text(tick, "seconds"))}</text>'
         )
     return f'<svg class="fluid" width="100%" height="18" aria-hidden="true">{"".join(parts)}</svg>'

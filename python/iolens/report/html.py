@@ -19,7 +19,6 @@ from typing import Any
 
 from iolens.report import fluid, svg, treemap
 from iolens.report.document import (
-    QUIET,
     Bars,
     Block,
     Boxes,
@@ -34,7 +33,6 @@ from iolens.report.document import (
     Spans,
     Strip,
     Table,
-    Term,
     Timeline,
     Treemap,
     walk,
@@ -42,7 +40,7 @@ from iolens.report.document import (
 from iolens.report.palette import SERIES, VIRIDIS, css
 from iolens.report.units import clean, counted, write
 
-__all__ = ["block_html", "drawing_script", "sections_html", "style", "to_html"]
+__all__ = ["block_html", "blocks_html", "drawing_script", "sections_html", "style", "to_html", "verdict_html"]
 
 ROWS = 25
 """Rows of a table that are in the page itself; a browser without scripts shows these."""
@@ -52,7 +50,7 @@ SCRIPTS = (*DRAWING, "page.js")
 
 _DARK = (
     "--page:#0d1117;--panel:#161b22;--text:#e6edf3;--faint:#9aa4af;--line:#30363d;--link:#79b8ff;"
-    "--high:#ff7b72;--medium:#f0a04b;--low:#c9c46a;--info:#79b8ff;--good:#56d364;color-scheme:dark;"
+    "--high:#ff7b72;--medium:#f0a04b;--low:#c9c46a;--info:#79b8ff;--good:#56d364;--shade:#fff3;color-scheme:dark;"
 )
 _PRINT = "--page:#fff;--panel:#f6f8fa;--text:#000;--faint:#444;--line:#ccc;color-scheme:light;"
 _VERDICTS = {
@@ -63,12 +61,19 @@ _VERDICTS = {
 }
 _NOTES = {"warning": "Incomplete", "missing": "Not known", "info": "Note", "good": "Good"}
 
+TALL = 10
+"""Pixels: the heights of canvases are multiples of it, up to ``TALLEST`` of them."""
+TALLEST = 60
+
 
 @cache
 def style() -> str:
     """The page's, and of every page that shows its blocks."""
     text = files("iolens.report").joinpath("page").joinpath("style.css").read_text(encoding="utf-8")
     series = "".join(f".s-{n}{{fill:var(--{n})}}.b-{n}{{background:var(--{n})}}" for n in SERIES)
+    # The page's policy allows no style in an element, and a canvas must have its height before it is drawn: links
+    # into the page would lead elsewhere.
+    series += "".join(f".tall-{n}{{height:{n * TALL}px}}" for n in range(7, TALLEST + 1))
     for name, value in (
         ("DARKROOT", _DARK + css(True)),
         ("PRINTROOT", _PRINT + css(False)),
@@ -136,6 +141,7 @@ def _heat_data(heat: Heat) -> dict[str, Any]:
         "drawn": _shorter(heat.drawn_bins),
         "perRow": heat.per_row,
         "ranks": heat.ranks,
+        "rank": heat.rank,
         "cells": heat.cells,
     }
 
@@ -147,6 +153,7 @@ def _timeline_data(line: Timeline) -> dict[str, Any]:
     ]
     return {
         "rows": [clean(row) for row in line.rows],
+        "titles": [clean(title) for title in line.titles or line.rows],
         "end": line.end,
         "levels": levels,
         "accesses": [(r, round(s, 9), round(d, 9), *rest) for r, s, d, *rest in line.accesses],
@@ -166,7 +173,7 @@ def _offsets_data(block: Offsets) -> dict[str, Any]:
         }
         for one in block.files
     ]
-    return {"files": files, "end": block.end, "grid": block.grid}
+    return {"files": files, "end": block.end, "grid": block.grid, "rank": block.rank}
 
 
 def _data(document: Document) -> str:
@@ -189,7 +196,9 @@ def _data(document: Document) -> str:
 
 
 def _remark(note: str, metric: str = "") -> str:
-    why = f' <a class="why" href="#metric-{metric}">Definition</a>' if metric else ""
+    why = (
+        f' <span class="why">Definition: <code>iolens explain {_text(metric)}</code></span>' if metric else ""
+    )
     return f'<p class="remark">{_text(note)}{why}</p>' if note or why else ""
 
 
@@ -198,7 +207,8 @@ def _cell(value: Any, unit: str, depth: int = 0) -> str:
     return f'<td class="{unit or "text"}{nested}">{escape(write(value, unit))}</td>'
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, within: str = "") -> str:
+    """within: what it belongs to, for a name that no other table of the page has."""
     heads = "".join(
         '<th scope="col" '
         f'class="{c.unit or "text"}"{f" title={chr(34)}{_text(c.explain)}{chr(34)}" if c.explain else ""}>'
@@ -220,9 +230,10 @@ def _table(table: Table) -> str:
         else ""
     )
     return (
-        f'<figure class="table{half}" id="{table.id}"><figcaption><h3>{title}</h3>'
+        f'<figure class="{"evidence" if within else "table"}{half}" id="{table.id}"><figcaption><h3>{title}</h3>'
         f'<span class="status" role="status">{count}</span><span class="tools">{links}</span></figcaption>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><caption>{title}</caption>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}{within and f" ({_text(within)})"}">'
+        f"<table><caption>{title}</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         f"{_remark(table.note, table.metric)}</figure>"
     )
@@ -271,13 +282,24 @@ def _strip(block: Strip) -> str:
     )
 
 
+def _height(block: Heat | Timeline | Offsets) -> float:
+    """Pixels of its drawing, with axes."""
+    if isinstance(block, Heat):
+        return 96 + max(60, min(420, block.rows * 14))
+    if isinstance(block, Timeline):
+        return 30 + max(40, max(4, min(22, 440 / len(block.rows))) * len(block.rows))
+    return 300
+
+
 def _canvas(block: Heat | Timeline | Offsets, kind: str, keys: str) -> str:
     title = _text(block.title)
+    tall = min(TALLEST, math.ceil(_height(block) / TALL))
     return (
         f'<figure class="{kind}" id="{block.id}"><figcaption><h3>{title}</h3><span class="status"></span>'
-        f'<span class="tools"></span></figcaption><canvas tabindex="0" role="img" aria-label="{title}. '
-        f'{_text(block.note)} {keys}">'
-        f"</canvas>{_remark(block.note)}</figure>"
+        f'<span class="tools"></span></figcaption><canvas class="tall-{tall}" tabindex="0" role="img" '
+        f'aria-label="{title}. {_text(block.note)} {keys}">'
+        f"</canvas><noscript><p>This chart is drawn by JavaScript; its numbers are in the tables.</p></noscript>"
+        f"{_remark(block.note)}</figure>"
     )
 
 
@@ -311,25 +333,18 @@ def _finding(block: FindingBlock) -> str:
     lost = next((value for name, value in block.facts if name == "Time lost"), "")
     opened = " open" if block.severity in ("high", "medium") else ""
     references = "; ".join(_reference(r) for r in block.references)
+    links = " ".join(f'<a href="{_text(url)}">{_text(words)}</a>' for words, url in block.links)
     return (
-        f'<details class="finding {block.severity}" id="{block.id}"{opened}><summary><span '
+        f'<details class="finding {_text(block.severity)}" id="{block.id}"{opened}><summary><span '
         f'class="badge">{block.severity}'
         f"</span><h3>{_text(block.title)}</h3><span "
         f'class="lost">{_text(lost)}</span></summary><p>{_text(block.message)}</p>'
         + (f'<p><b>What to change</b></p><ul class="advice">{"".join(advice)}</ul>' if advice else "")
-        + "".join(_table(table) for table in block.evidence)
+        + "".join(_table(table, block.title) for table in block.evidence)
         + f"<dl>{facts}</dl>"
         + (f'<p class="references">See {references}.</p>' if references else "")
+        + (f'<p class="references">{links}</p>' if links else "")
         + "</details>"
-    )
-
-
-def _term(block: Term) -> str:
-    asides = (("Unit", block.unit), ("Mind", block.caveats), ("Source", block.source))
-    more = "".join(f'<p class="aside">{name}: {_text(text)}</p>' for name, text in asides if text)
-    return (
-        '<div class="term" '
-        f'id="{block.id}"><h3>{_text(block.title)}</h3><p>{_text(block.definition)}</p>{more}</div>'
     )
 
 
@@ -349,7 +364,6 @@ _RENDER: dict[type, Callable[[Any], str]] = {
     Spans: lambda block: _chart(block, svg.spans(block), _legend(block.legend), half=True),
     Strip: _strip,
     Table: _table,
-    Term: _term,
     Timeline: lambda block: _canvas(block, "timeline", _KEYS_TIMELINE),
     Treemap: lambda block: _chart(block, treemap.draw(block), _legend(block.legend)),
 }
@@ -371,17 +385,18 @@ def _quiet(found: list[FindingBlock]) -> str:
     """Findings that ask for nothing, in a line that opens."""
     good = sum(f.severity == "good" for f in found)
     counts = ", ".join(
-        f"{count} {word}" for count, word in ((good, "good"), (len(found) - good, "to know")) if count
+        counted(count, word) for count, word in ((good, "good sign"), (len(found) - good, "note")) if count
     )
     titles = "; ".join(f.title for f in found)
+    kind = "quiet" if good == len(found) else "quiet notes"
     return (
-        f'<details class="quiet"><summary><b>{counts}</b> {_text(titles)}</summary>'
+        f'<details class="{kind}"><summary><b>{counts}</b> {_text(titles)}</summary>'
         f'<div class="blocks">{"".join(_finding(f) for f in found)}</div></details>'
     )
 
 
 def _rendered(blocks: list[Block]) -> list[str]:
-    quiet = [b for b in blocks if isinstance(b, FindingBlock) and b.severity in QUIET]
+    quiet = [b for b in blocks if isinstance(b, FindingBlock) and b.quiet]
     if len(quiet) < 2:
         return [_RENDER[type(b)](b) for b in blocks]
     return [
@@ -394,15 +409,21 @@ def _rendered(blocks: list[Block]) -> list[str]:
 def _section(section: Section) -> str:
     blocks = "".join(_paired(_rendered(section.blocks)))
     intro = f'<p class="intro">{_text(section.intro)}</p>' if section.intro else ""
-    return (
-        f'<section id="{section.id}" aria-labelledby="{section.id}-title"><h2 id="{section.id}-title">'
-        f'{_text(section.title)}</h2>{intro}<div class="blocks">{blocks}</div></section>'
-    )
+    head = f'<h2 id="{section.id}-title">{_text(section.title)}</h2>'
+    inner = f'{intro}<div class="blocks">{blocks}</div>'
+    if section.folded:
+        head, inner = f'<details class="part"><summary>{head}</summary>', f"{inner}</details>"
+    return f'<section id="{section.id}" aria-labelledby="{section.id}-title">{head}{inner}</section>'
 
 
 def block_html(block: Block) -> str:
     """One block, for a page of others with this style."""
     return _RENDER[type(block)](block)
+
+
+def blocks_html(blocks: list[Block]) -> str:
+    """The blocks of a section, for a page of others with this style; their tables do not sort."""
+    return f'<div class="blocks">{"".join(_paired(_rendered(blocks)))}</div>'
 
 
 def sections_html(sections: list[Section]) -> str:
@@ -415,13 +436,33 @@ def sections_html(sections: list[Section]) -> str:
 # ---- the page ----
 
 
+def verdict_html(job: Job) -> str:
+    """The answer: how the job ended if not by itself, whether I/O is a problem, how much of one, what to do."""
+    early = bool(job.ended) and job.verdict in ("good", "unknown")
+    label = "Ended early" if early else job.label or _VERDICTS[job.verdict]
+    ended = f'<p class="ended">{_text(job.ended)}</p>' if job.ended else ""
+    link = f' <a href="#{job.action_at}">Why, and how</a>' if job.action_at else ""
+    action = (
+        f'<p class="action-line"><b>Do this first:</b> {_text(job.action)}{link}</p>' if job.action else ""
+    )
+    return (
+        f'<div class="verdict {"look" if early else job.verdict}">{ended}<strong>{_text(label)}</strong>'
+        f"{_text(job.headline)}{action}</div>"
+    )
+
+
 def _job(job: Job, number: int, several: bool) -> str:
     head = "h2" if several else "h1"
+    command = (
+        f'<details class="command"><summary><span class="unseen">Command line: </span><code>{_text(job.command)}'
+        "</code></summary></details>"
+        if job.command
+        else ""
+    )
     return (
         f'<div data-job="{number}"><header><{head} '
-        f'class="title">{_text(job.title)}</{head}><p>{_text(job.subtitle)}</p>'
-        f'<div class="verdict {job.verdict}"><strong>{_text(job.label or _VERDICTS[job.verdict])}</strong>'
-        f"{_text(job.headline)}</div></header>"
+        f'class="title">{_text(job.title)}</{head}>{command}<p>{_text(job.subtitle)}</p>'
+        f"{verdict_html(job)}</header>"
         f"{''.join(_section(s) for s in job.sections)}</div>"
     )
 
@@ -443,13 +484,15 @@ def _contents(document: Document) -> str:
         parts.append(_links(document.overview))
         parts.append(f'<label>Job <select id="job-choice">{options}</select></label>')
     parts += [_links(job.sections, n) for n, job in enumerate(document.jobs)]
-    if document.definitions:
-        parts.append(_links([document.definitions]))
     parts.append(
         '<label hidden>Theme <select id="theme"><option value="auto">as the system</option>'
         '<option value="light">light</option><option value="dark">dark</option></select></label>'
     )
-    return f'<nav aria-label="Contents">{"".join(parts)}</nav>'
+    # Open for a browser without scripts; page.js folds it where it would fill the screen.
+    return (
+        '<nav aria-label="Contents"><details class="menu" open><summary>Contents</summary>'
+        f"{''.join(parts)}</details></nav>"
+    )
 
 
 def to_html(document: Document) -> str:
@@ -463,8 +506,6 @@ def to_html(document: Document) -> str:
     main = [f'<header><h1 class="title">{_text(document.title)}</h1></header>'] if several else []
     main += [_section(section) for section in document.overview]
     main += [_job(job, number, several) for number, job in enumerate(document.jobs)]
-    if document.definitions:
-        main.append(_section(document.definitions))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -473,7 +514,8 @@ def to_html(document: Document) -> str:
         f'href="data:,"><style>{rules}</style></head>'
         '<body><a class="skip" href="#main">To the report</a>'
         f'<div class="layout">{_contents(document)}<main id="main">{"".join(main)}'
-        f"<footer>iolens {_text(document.version)}. This file needs no network.</footer></main></div>"
+        f"<footer>iolens {_text(document.version)}. This file needs no network. Definitions: <code>iolens "
+        "explain</code>. All rows of all tables: <code>iolens report --csv DIR LOG</code>.</footer></main></div>"
         '<script type="application/octet-stream" '
         f'id="data">{_data(document)}</script><script>{script}</script></body></html>\n'
     )

@@ -165,7 +165,8 @@ def to_pdf(document: Document) -> bytes:
                 "title": clean(job.title),
                 "subtitle": clean(job.subtitle),
                 "verdict": job.verdict,
-                "headline": clean(job.headline),
+                "headline": clean(" ".join(filter(None, (job.ended, job.headline)))),
+                "action": clean(job.action),
                 "sections": _sections(job.sections),
             }
             for job in document.jobs

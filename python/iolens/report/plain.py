@@ -95,6 +95,8 @@ def to_plain(document: Document) -> dict[str, Any]:
                 "subtitle": job.subtitle,
                 "verdict": job.verdict,
                 "headline": job.headline,
+                "ended": job.ended,
+                "action": job.action,
                 "sections": _sections(job.sections),
             }
             for job in document.jobs

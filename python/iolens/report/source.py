@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pwd
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,13 +15,22 @@ from iolens.metrics.views import TITLES
 from iolens.report.document import Column, Table
 from iolens.rules.final_names import final_names
 
-__all__ = ["INTERFACE_SQL", "INTERFACE_TITLES", "Source", "stamp"]
+__all__ = ["ALIKE", "INTERFACE_SQL", "INTERFACE_TITLES", "PATTERN_SQL", "Source", "stamp"]
 
 INTERFACE_TITLES = {**TITLES, **{m.key: m.title for m in TRACES if m.key and m.title}}
 """Libraries, interfaces and traces, in the order in which they are shown."""
 
 INTERFACE_SQL = "CASE interface WHEN 'mpiio' THEN 'MPI-IO' ELSE upper(interface) END"
 """An interface as tables write it, in SQL."""
+
+ALIKE = 20
+"""So many files of a directory whose names differ in digits alone are shown as one."""
+
+PATTERN_SQL = (
+    "CASE WHEN regexp_matches(name, '[A-Za-z][^/]*$') THEN regexp_extract(name, '^(.*/)?', 0) "
+    "|| regexp_replace(regexp_extract(name, '[^/]*$', 0), '[0-9]+', '*', 'g') ELSE name END"
+)
+"""A name with * for each number of its last part, in SQL; names that are numbers (anonymized) are no pattern."""
 
 CAP = 2000
 """Rows of a table in the page; all of them are in what --csv writes."""
@@ -55,6 +65,21 @@ class Source:
         return rows[0]
 
     @cached_property
+    def number(self) -> int | None:
+        """The scheduler's number of the job. Without a scheduler, a log has the first process's id in its place."""
+        own = self.ask(f"SELECT count(*) FROM process WHERE log = {{log}} AND pid = {self.job['job_id']}")
+        return None if own[0][0] else self.job["job_id"]
+
+    @cached_property
+    def user(self) -> str:
+        """The user's name where this machine knows it, and the number."""
+        uid = self.job["uid"]
+        try:
+            return f"{pwd.getpwuid(uid).pw_name} ({uid})"
+        except (KeyError, OverflowError):
+            return str(uid)
+
+    @cached_property
     def ranks(self) -> int:
         """Processes: at least as many as records name."""
         known = self.data.query(
@@ -62,6 +87,14 @@ class Source:
             f"SELECT rank FROM process WHERE log = {self.log})"
         ).fetchone()
         return max(1, self.job["nprocs"] or 1, 1 + (known[0] if known and known[0] is not None else 0))
+
+    @cached_property
+    def parallel(self) -> bool:
+        """Did ranks of MPI run?"""
+        known, ranks = self.ask(
+            "SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}"
+        )[0]
+        return bool(ranks) if known else (self.job["nprocs"] or 1) > 1
 
     @cached_property
     def interfaces(self) -> list[str]:
@@ -103,10 +136,12 @@ class Source:
         note: str = "",
         metric: str = "",
         cap: int = CAP,
+        without_empty: bool = False,
     ) -> list[Table]:
         """A table of a SELECT with these columns by name, or none if it has no rows.
 
         In the statement ``{log}`` is the log's number and ``{limit}`` where rows may be cut before names are joined.
+        without_empty: columns without a value in any row are left out.
         """
         whole = sql.replace("{log}", str(self.log))
         listed = ", ".join(f'"{column.name}"' for column in columns)
@@ -114,6 +149,10 @@ class Source:
         rows = [list(row) for row in self.data.query(cut).fetchall()]
         if not rows:
             return []
+        if without_empty and len(rows) <= cap:
+            kept = [n for n in range(len(columns)) if any(row[n] is not None for row in rows)]
+            columns, rows = [columns[n] for n in kept], [[row[n] for n in kept] for row in rows]
+            listed = ", ".join(f'"{column.name}"' for column in columns)
         for place in [n for n, column in enumerate(columns) if column.name == "name" and self.final]:
             rows = [[*row[:place], self.final.get(row[place], row[place]), *row[place + 1 :]] for row in rows]
         everything = f"SELECT {listed} FROM ({whole.replace('{limit}', '')})"

@@ -25,6 +25,7 @@ __all__ = [
     "spans",
     "standalone",
     "strip",
+    "tick_text",
     "timeline",
 ]
 
@@ -59,11 +60,12 @@ def _label_width(labels: list[str]) -> float:
     return min(175, max((len(label) for label in labels), default=0) * _CHAR + 14)
 
 
-def nice_step(top: float, count: int = 5) -> float:
-    """A round number that goes about ``count`` times into the top."""
-    raw = top / count
+def nice_step(top: float, count: int = 5, whole: bool = False) -> float:
+    """A round number that goes about ``count`` times into the top. whole: there is nothing between 2 and 3."""
+    raw = max(top / count, 1.0) if whole else top / count
     power = 10.0 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
-    return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
+    choice = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
+    return next(m * power for m in choice if m * power >= raw * 0.999)
 
 
 def _byte_step(top: float, count: int) -> float:
@@ -71,25 +73,28 @@ def _byte_step(top: float, count: int) -> float:
     return nice_step(top / unit, count) * unit
 
 
-def axis_ticks(top: float, unit: str, logarithmic: bool = False, count: int = 5) -> list[float]:
-    """Round numbers from 0 to the top, about so many; powers of one base on a logarithmic scale."""
-    if logarithmic:
-        base = 1024 if unit == "bytes" else 10
-        powers = range(math.ceil(math.log(max(top, base), base)) + 1)
-        kept = [float(base**p) for p in powers if base**p <= top]
-        return kept[:: max(1, math.ceil(len(kept) / 6))]
-    step = _byte_step(top, count) if unit in ("bytes", "rate") else nice_step(top, count)
+def axis_ticks(top: float, unit: str, count: int = 5) -> list[float]:
+    """Round numbers from 0 to the top, about so many."""
+    bytes_ = unit in ("bytes", "rate")
+    step = _byte_step(top, count) if bytes_ else nice_step(top, count, whole=unit == "count")
     return [step * n for n in range(math.floor(top / step + 1e-9) + 1)]
 
 
-def _is_logarithmic(values: list[float], stacked: bool, unit: str) -> bool:
-    """Orders of magnitude apart: on a linear scale most bars would be nothing. Shares are of the same whole."""
-    positive = [v for v in values if v > 0]
-    return not stacked and unit != "percent" and len(positive) > 1 and max(positive) / min(positive) > 200
+def tick_text(tick: float, unit: str) -> str:
+    """As a value, but seconds stay seconds: their round numbers are not those of minutes."""
+    return f"{tick:,.0f} s" if unit == "seconds" and tick >= 100 else write(tick, unit)
 
 
-def _open(title: str, height: float) -> str:
-    return f'<svg class="chart" viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}">'
+SAID = 40
+"""Values in the name of a chart: more of them nobody hears to the end."""
+
+
+def _open(title: str, height: float, values: list[str] | None = None) -> str:
+    """values: what the chart shows, for those who hear it."""
+    listed = values or []
+    rest = f"; and {len(listed) - SAID} more" if len(listed) > SAID else ""
+    name = ": ".join(filter(None, (title, "; ".join(listed[:SAID]) + rest)))
+    return f'<svg class="chart" viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(name)}">'
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ def _axis(frame: _Frame, ticks: list[float], unit: str) -> list[str]:
     for tick in ticks:
         x, bottom = frame.x(tick), frame.bottom
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom:.1f}"/>')
-        text = write(tick, unit)
+        text = tick_text(tick, unit)
         if x - last > len(text) * _CHAR + 6:
             parts.append(
                 f'<text class="faint" x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{escape(text)}</text>'
@@ -195,21 +200,19 @@ def bars(chart: Bars) -> str:
     if chart.stacked:
         values = [sum(s.values[n] or 0 for s in chart.series) for n in range(len(chart.categories))]
     top = max([0.0, *values]) or 1.0
-    logarithmic = _is_logarithmic(values, chart.stacked, chart.unit)
 
     def place(value: float) -> float:
-        value = max(value, 0.0)  # a damaged log may have less
-        return math.log1p(value) / math.log1p(top) if logarithmic else value / top
+        return max(value, 0.0) / top  # a damaged log may have less
 
     left, right = _label_width(chart.categories), WIDTH - _end_width(chart)
     rows, bottom = _bar_rows(chart, left, right, place)
-    caption = "logarithmic scale" if logarithmic else ""
+    said = [f"{category}: {_listed(chart, number)}" for number, category in enumerate(chart.categories)]
     return "".join(
         (
-            _open(chart.title, bottom + _AXIS),
-            *_axis(_Frame(left, right, bottom, place), axis_ticks(top, chart.unit, logarithmic), chart.unit),
+            _open(chart.title, bottom + _AXIS, said),
+            *_axis(_Frame(left, right, bottom, place), axis_ticks(top, chart.unit), chart.unit),
             *rows,
-            f'<text class="faint" x="{WIDTH}" y="{bottom + 30:.0f}" text-anchor="end">{caption}</text>',
+            f'<text class="faint" x="{WIDTH}" y="{bottom + 30:.0f}" text-anchor="end">{escape(chart.axis)}</text>',
             "</svg>",
         )
     )
@@ -243,8 +246,8 @@ def spans(chart: Spans) -> str:
         return (value - chart.start) / length
 
     bottom = _TOP + step * len(chart.rows) + 4
-    parts = [_open(chart.title, bottom + _AXIS - 10)]
-    ticks = [chart.start + t for t in axis_ticks(length, "seconds", False)]
+    parts = [_open(chart.title, bottom + _AXIS - 10, [span.title for span in chart.spans])]
+    ticks = [chart.start + t for t in axis_ticks(length, "seconds")]
     parts += _axis(_Frame(left, right, bottom, place), ticks, "seconds")
     shown_rows = max(1, math.ceil(12 / step))
     for number, row in enumerate(chart.rows):
@@ -276,13 +279,17 @@ def boxes(chart: Boxes) -> str:
         return value / top
 
     bottom = _TOP + step * len(chart.boxes) + 4
-    parts = [_open(chart.title, bottom + _AXIS - 10)]
-    parts += _axis(_Frame(left, right, bottom, place), axis_ticks(top, chart.unit, False), chart.unit)
+    words = ("least", "first quartile", "median", "third quartile", "most")
+    said = [
+        f"{category}: " + ", ".join(f"{w} {write(v, chart.unit)}" for w, v in zip(words, box))
+        for category, box in zip(chart.categories, chart.boxes)
+    ]
+    parts = [_open(chart.title, bottom + _AXIS - 10, said)]
+    parts += _axis(_Frame(left, right, bottom, place), axis_ticks(top, chart.unit), chart.unit)
     for number, (category, box) in enumerate(zip(chart.categories, chart.boxes)):
         y = _TOP + step * number
         least, low, middle, high, most = (left + place(v) * (right - left) for v in box)
-        words = ("least", "first quartile", "median", "third quartile", "most")
-        text = f"{category}: " + ", ".join(f"{w} {write(v, chart.unit)}" for w, v in zip(words, box))
+        text = said[number]
         if step >= 10 or number % math.ceil(12 / step) == 0:
             parts.append(
                 f'<text x="{left - 8:.1f}" y="{y + step / 2 + 4:.1f}" text-anchor="end">{escape(category)}</text>'
@@ -309,9 +316,7 @@ def _picture(
     step = max(4.0, min(14.0, 260 / rows))
     left, right, bottom = _label_width(names), WIDTH - 14.0, _TOP + step * rows + 4
     parts = [_open(title, bottom + _AXIS - 10)]
-    parts += _axis(
-        _Frame(left, right, bottom, lambda t: t / end), axis_ticks(end, "seconds", False), "seconds"
-    )
+    parts += _axis(_Frame(left, right, bottom, lambda t: t / end), axis_ticks(end, "seconds"), "seconds")
     every = max(1, math.ceil(12 / step))
     for row in range(0, rows, every):
         text = escape(_shorten(names[row], int((left - 10) / _CHAR)))
@@ -392,8 +397,8 @@ def offsets(chart: Offsets) -> str:
     left, right, bottom, size = 70.0, WIDTH - 14.0, 200.0, max(1, file.size)
     parts = [_open(f"{chart.title}: {file.name}", bottom + _AXIS)]
     frame = _Frame(left, right, bottom, lambda t: t / chart.end)
-    parts += _axis(frame, axis_ticks(chart.end, "seconds", False), "seconds")
-    for tick in axis_ticks(size, "bytes", False):
+    parts += _axis(frame, axis_ticks(chart.end, "seconds"), "seconds")
+    for tick in axis_ticks(size, "bytes"):
         y = bottom - tick / size * (bottom - _TOP)
         text = write(tick, "bytes")
         parts.append(f'<text class="faint" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')

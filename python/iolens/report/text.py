@@ -15,7 +15,6 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from iolens.report.document import (
-    QUIET,
     Bars,
     Block,
     Boxes,
@@ -43,6 +42,9 @@ WIDTH = 110
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "blue", "good": "green"}
 _VERDICTS = {"problem": "bold red", "look": "bold yellow", "good": "bold green", "unknown": "bold"}
 _SHADES = " ░▒▓█"
+_SCALE = "░ little, █ much."
+_LETTERS = {"read": "r", "write": "w"}
+"""Of spans; = is any other one, x where they overlap."""
 
 
 class _Writer:
@@ -122,13 +124,17 @@ class _Writer:
             for span in (s for s in block.spans if s.row == row):
                 first = min(wide - 1, max(0, int((span.start - block.start) / length * wide)))
                 last = min(wide - 1, max(first, int((span.end - block.start) / length * wide)))
-                letter = {"read": "r", "write": "w"}.get(span.series, "=")
+                letter = _LETTERS.get(span.series, "=")
                 for place in range(first, last + 1):
                     cells[place] = letter if cells[place] in (" ", letter) else "x"
             self.line(f"  {clean(name)[:room]:<{room}} {''.join(cells).rstrip()}")
-        self.line(f"  {'':<{room}} {write(block.start, 'seconds')} to {write(block.end, 'seconds')}")
+        signs = [f"{_LETTERS.get(name, '=')} {title.lower()}" for name, title in block.legend]
+        signs += ["x both"] if len(signs) > 1 else []
+        times = f"{write(block.start, 'seconds')} to {write(block.end, 'seconds')}"
+        self.line(f"  {'':<{room}} {times}. {', '.join(signs)}.")
 
     def boxes(self, block: Boxes) -> None:
+        self.line(f"  {'':<10} first quartile .. median .. third quartile")
         for category, (_, low, middle, high, _) in list(zip(block.categories, block.boxes))[:40]:
             self.line(
                 f"  {category:<10} {write(low, block.unit)} .. {write(middle, block.unit)} .. {write(high, block.unit)}"
@@ -155,7 +161,7 @@ class _Writer:
         for lane in block.lanes:
             cells = {(0, place): value for place, value in enumerate(lane.values)}
             self.shades(cells, 1, len(lane.values), [lane.title])
-        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {_SCALE} {block.note}", "  ")
 
     def treemap(self, block: Treemap) -> None:
         total = sum(tile.value for tile in block.tiles) or 1
@@ -173,20 +179,20 @@ class _Writer:
         cells = {(row, place): float(read + written) for row, place, read, written in block.cells}
         names = [str(row * block.per_row) for row in range(block.rows)]
         self.shades(cells, block.rows, block.bins, names)
-        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {_SCALE} {block.note}", "  ")
 
     def timeline(self, block: Timeline) -> None:
         bins, cells = block.levels[0]
         busy = {(row, place): read + written + meta for row, place, read, written, meta, _ in cells}
         self.shades(busy, len(block.rows), bins, block.rows)
-        self.paragraph(f"0 to {write(block.end, 'seconds')}. {block.note}", "  ")
+        self.paragraph(f"0 to {write(block.end, 'seconds')}. {_SCALE} {block.note}", "  ")
 
     def finding(self, block: FindingBlock) -> None:
         facts = dict(block.facts)
         lost = f" ({facts['Time lost']})" if "Time lost" in facts else ""
         self.line(f"{block.severity.upper()}  {clean(block.title)}{lost}", _COLOURS[block.severity])
         self.paragraph(block.message, "  ")
-        if block.severity in QUIET:
+        if block.quiet:
             return
         for text, snippet, _ in block.advice:
             self.paragraph(f"> {text}", "  ")
@@ -224,7 +230,7 @@ class _Writer:
     def section(self, section: Section) -> None:
         self.line()
         self.line(f"== {section.title} ".ljust(self.width, "="), "bold")
-        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.severity in QUIET]
+        quiet = [b for b in section.blocks if isinstance(b, FindingBlock) and b.quiet]
         for block in section.blocks:
             if len(quiet) < 2 or not any(block is one for one in quiet):
                 self.block(block)
@@ -243,7 +249,11 @@ def _write(document: Document, console: Console) -> None:
         writer.line(clean(job.title), "bold")
         writer.line(clean(job.subtitle))
         writer.line()
+        if job.ended:
+            writer.paragraph(job.ended, style=_VERDICTS["look"])
         writer.paragraph(job.headline, style=_VERDICTS[job.verdict])
+        if job.action:
+            writer.paragraph(f"Do this first: {job.action}")
         for section in job.sections:
             writer.section(section)
 

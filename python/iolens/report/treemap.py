@@ -69,6 +69,9 @@ def draw(chart: Treemap) -> str:
     boxes = layout([tile.value for tile in chart.tiles], (0, 0, WIDTH, HEIGHT))
     total = sum(tile.value for tile in chart.tiles) or 1
     parts = []
+    said = f"{chart.title}: " + "; ".join(
+        f"{tile.name} {write(tile.value, chart.unit)}" for tile in chart.tiles
+    )
     for tile, box in zip(chart.tiles, boxes):
         x, y, w, h = box
         value = f"{write(tile.value, chart.unit)} = {write(tile.value / total, 'percent')}"
@@ -78,6 +81,6 @@ def draw(chart: Treemap) -> str:
             f'width="{max(0.5, w - 1):.1f}" height="{max(0.5, h - 1):.1f}"/>{_label(tile.name, value, box)}</g>'
         )
     return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.title)}">'
+        f'<svg class="chart wide" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(said)}">'
         f"{''.join(parts)}</svg>"
     )

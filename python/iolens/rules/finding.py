@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from iolens.rules.text import counted
 
 __all__ = ["SEVERITIES", "Advice", "Evidence", "Finding", "Findings", "opened_by", "overlap"]
+
+_ADDRESS = re.compile(r"\+0x[0-9a-f]+ \(stripped\)$")
 
 SEVERITIES = ("high", "medium", "low", "info", "good")
 """Most severe first. "info" is a fact to know, "good" something that is as it should be."""
@@ -86,7 +89,8 @@ def opened_by(one: Finding) -> str:
         return ""
     more = len(rows) - 1
     others = f", and at {counted(more, 'other place')}" if more else ""
-    return f"Opened by {rows[0][0]}{others}."
+    place = _ADDRESS.sub("", str(rows[0][0]))  # it means nothing without the library's symbols
+    return f"Opened by {place}{others}."
 
 
 def overlap(found: Iterable[Finding]) -> str:
@@ -94,4 +98,4 @@ def overlap(found: Iterable[Finding]) -> str:
     costly = [f for f in found if f.severity in ("high", "medium") and f.time_lost]
     if len(costly) < 2:
         return ""
-    return f"{len(costly)} findings may account for the same seconds: what they cost and can save does not add up."
+    return f"{len(costly)} findings overlap: do not add their seconds."

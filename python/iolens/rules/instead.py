@@ -4,15 +4,51 @@ from __future__ import annotations
 
 from typing import Any
 
+from iolens.metrics import Dataset
 from iolens.metrics.metric import thresholds
 from iolens.rules.text import counted, write
 from iolens.shown import clean
 
-__all__ = ["computes_io", "instead", "is_more", "is_most"]
+__all__ = ["computes_io", "hdf5_times", "instead", "is_more", "is_most", "names_hdf5", "takes", "wasted"]
+
+_HDF5 = "HDF5 itself (filters, type conversion, chunks)"
+_NONE = {"time": 0.0, "wasted": 0.0, "all_processes": 0.0}
 
 
-def _threshold(name: str) -> float:
-    return thresholds("instead")[name]
+def _threshold(name: str, metric: str = "instead") -> float:
+    return thresholds(metric)[name]
+
+
+def hdf5_times(data: Dataset) -> dict[int, dict[str, Any]]:
+    """Rows of metric.hdf5_time by log, of those with datasets."""
+    return {} if data.lacks("h5d") else {row["log"]: row for row in data.metric("hdf5_time")}
+
+
+def names_hdf5(hdf5: dict[str, Any], run_time: float) -> bool:
+    """Does HDF5 itself take, or waste, enough to be named?"""
+    much = _threshold("much", "hdf5_time") * run_time
+    return hdf5["time"] > 0 and (hdf5["time"] >= much or wasted(hdf5, run_time) > 0)
+
+
+def wasted(hdf5: dict[str, Any] | None, run_time: float) -> float:
+    """Seconds in which HDF5 decodes chunks again, where they are worth a look."""
+    seconds = float((hdf5 or _NONE)["wasted"])
+    return seconds if seconds >= _threshold("wasting", "hdf5_time") * run_time else 0.0
+
+
+def takes(hdf5: dict[str, Any], run_time: float) -> str:
+    """What HDF5 itself takes, as a sentence without its end."""
+    return f"{_HDF5} takes {write(hdf5['time'] / run_time, 'percent')} of the run"
+
+
+def _computes_hdf5(row: dict[str, Any], hdf5: dict[str, Any], run_time: float) -> bool:
+    """Is it most of what the processor does?"""
+    busy = row["processor"] + row["delay"]
+    return (
+        row["kind"] == "processor"
+        and names_hdf5(hdf5, run_time)
+        and hdf5["all_processes"] >= _threshold("most") * busy
+    )
 
 
 def _taken(row: dict[str, Any], run_time: float) -> float:
@@ -33,12 +69,16 @@ def is_most(row: dict[str, Any], run_time: float | None) -> bool:
     return row["kind"] == "page faults" or _taken(row, run_time) >= _threshold("most") * run_time
 
 
-def is_more(row: dict[str, Any], run_time: float | None, io_time: float | None) -> bool:
+def is_more(
+    row: dict[str, Any], run_time: float | None, io_time: float | None, hdf5: dict[str, Any] | None = None
+) -> bool:
     """Does it take more than I/O? A processor may be busy in calls, which then count as I/O."""
     if not row["kind"] or not run_time:
         return False
     spent = io_time or 0.0
     if row["faulting"] and row["fault_time"] > spent:
+        return True
+    if _computes_hdf5(row, hdf5 or _NONE, run_time) and (hdf5 or _NONE)["time"] > spent:
         return True
     if row["kind"] in ("page faults", "waiting", "late rank"):
         return _taken(row, run_time) > spent
@@ -50,12 +90,23 @@ def computes_io(row: dict[str, Any]) -> bool:
     return _threshold("always") <= (row["computing"] or 0) <= _threshold("one_processor")
 
 
-def instead(row: dict[str, Any], run_time: float | None) -> str:
-    """A row of metric.instead: "" where it says nothing."""
+def instead(row: dict[str, Any], run_time: float | None, hdf5: dict[str, Any] | None = None) -> str:
+    """A row of metric.instead, and that of metric.hdf5_time: "" where it says nothing."""
     if not row["kind"] or not run_time:
         return ""
-    both = row["faulting"] and row["kind"] != "page faults"
-    return _largest(row, run_time) + (f", and {_faults(row, run_time)}" if both else "")
+    known = hdf5 or _NONE
+    computes = _computes_hdf5(row, known, run_time)
+    text = _in_hdf5(known, run_time) if computes else _largest(row, run_time)
+    if row["kind"] == "page faults":
+        return text
+    both = f", and {_faults(row, run_time)}" if row["faulting"] else ""
+    more = f"; {takes(known, run_time)}" if names_hdf5(known, run_time) and not computes else ""
+    return f"{text}{both}{more}"
+
+
+def _in_hdf5(hdf5: dict[str, Any], run_time: float) -> str:
+    part = write(hdf5["time"] / run_time, "percent")
+    return f"{_HDF5}, {part} of the run: {hdf5['time']:.1f} of {run_time:.1f} s, on the processor"
 
 
 def _faults(row: dict[str, Any], run_time: float) -> str:
@@ -90,5 +141,9 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
         text = f"the processor, busy for {write(min(1.0, busy), 'percent')} of the run"
     else:
         text = f"the processors, {busy:.1f} busy on average"
-    most = row["programs"] > 1 and (row["program_part"] or 0) >= _threshold("most")
-    return text + (f", most of it in {clean(row['program'])}" if most else "")
+    if row["programs"] > 1 and (row["program_part"] or 0) >= _threshold("most"):
+        text += f", most of it in {clean(row['program'])}"
+    if row["passed"]:
+        part, size = write(row["system_part"], "percent"), write(row["passed"], "bytes")
+        text += f", {part} of that in the kernel: {size} go through {row['through']}"
+    return text

@@ -42,7 +42,7 @@ def where_opened(
         for place, names in ((place, opened[place]) for place in ranked[:_ROWS])
     )
     columns, units = ("opened_by", "files", "example"), ("", "count", "")
-    return (Evidence("Where they are opened first", columns, units, rows),) if rows else ()
+    return (Evidence("Code that opens these files", columns, units, rows),) if rows else ()
 
 
 def _weights(evidence: Iterable[Evidence]) -> dict[str, float]:

@@ -61,13 +61,26 @@ def _bytes(value: float) -> str:
 def _seconds(value: float) -> str:
     if value == 0:
         return "0 s"
+    if abs(value) < 9.995e-7:
+        return f"{general(value * 1e9, 3)} ns"
     if abs(value) < 0.0009995:
-        return f"{general(value * 1e6, 3) if abs(value) < 1e-6 else format(value * 1e6, '.0f')} us"
+        return f"{value * 1e6:.0f} us"
     if abs(value) < 0.9995:
         return f"{value * 1e3:.3g} ms"
     if abs(value) < 99.95:
         return f"{value:.3g} s"
-    return f"{value:,.0f} s"
+    return f"{value:,.0f} s" if abs(value) < 599.5 else _minutes(value)
+
+
+def _minutes(value: float) -> str:
+    """Seconds in the two largest units that people count them in."""
+    sign, left = ("-" if value < 0 else ""), round(abs(value))
+    minutes, hours = (left + 30) // 60, (left + 1800) // 3600
+    if hours >= 720:
+        return f"{sign}{(hours + 12) // 24:,} days"
+    units = ((left, 60, 3600, "min", "s"), (minutes, 60, 48 * 60, "h", "min"), (hours, 24, 720, "d", "h"))
+    whole, small, _, unit, rest = next(one for one in units if one[0] < one[2])
+    return f"{sign}{whole // small} {unit}" + (f" {whole % small} {rest}" if whole % small else "")
 
 
 def _percent(value: float) -> str:

@@ -13,7 +13,7 @@ from iolens.fleet import Lake
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.fleet.saved_queries import queries, statement
-from iolens.fleet.spark.uncarried import UNCARRIED
+from iolens.fleet.spark.untranslated import UNTRANSLATED
 from iolens.metrics import metrics
 from iolens.metrics.tables import DERIVED
 from observed import Observe
@@ -53,7 +53,7 @@ def test_every_carried_query_has_the_rows_that_duckdb_has(
     wrong, rows = {}, 0
     with Lake(tmp_path / "lake").open() as data, SparkData(data.lake, session, data.snapshot) as spark:
         for name in asked:
-            if name not in UNCARRIED:
+            if name not in UNTRANSLATED:
                 if found := differences(data, spark, f"SELECT * FROM {name}"):
                     wrong[name] = found[:2]
                 rows += len(data.query(f"SELECT 1 FROM {name}").fetchall())

@@ -57,6 +57,12 @@ class Said:
         return float(said[1]) / 100 if said else 0.0
 
     @property
+    def library(self) -> float:
+        """The part of the run that HDF5 itself takes, as the verdict says it."""
+        said = re.search(r"HDF5 itself \([^)]*\),?(?: takes)? ([0-9.]+) %", self.verdict)
+        return float(said[1]) / 100 if said else 0.0
+
+    @property
     def first(self) -> str:
         """The cause as a reader sees it first: of I/O the first finding, or what the verdict says instead."""
         instead = re.search(r"; (?:(?:it|the largest(?: known)? part) is|more goes into) (.*)", self.verdict)
@@ -114,8 +120,8 @@ def false_problems(program: dict[str, Any], said: Said) -> list[str]:
 
 
 def compare(program: dict[str, Any], said: Said) -> tuple[str, str]:
-    """The result and its reason. Page faults from storage are I/O, besides that of calls."""
-    share = min(1.0, said.share + said.faults)
+    """The result and its reason. Page faults from storage, and HDF5 itself, are I/O besides that of calls."""
+    share = min(1.0, said.share + said.faults + said.library)
     if said.level == "unknown":
         return "not known", said.verdict
     if program["verdict"] == "io" and share < CAUSE:

@@ -81,6 +81,25 @@ def test_page_faults_from_storage_are_io() -> None:
     assert judge.compare({**IO, "accept": ["=page faults"]}, less)[0] == "wrong"
 
 
+@pytest.mark.parametrize(
+    ("verdict", "part"),
+    [
+        ("HDF5 itself (filters, chunks) takes 92 % of the run time: 4.4 of 4.8 s; 1.5 % goes into I/O", 0.92),
+        ("I/O is not the cause here: 2 %; it is HDF5 itself (filters, chunks), 58 % of the run: 0.6 s", 0.58),
+        ("8.0 %; more goes into the processor; HDF5 itself (filters, chunks) takes 25 % of the run", 0.25),
+        ("I/O is not the cause here: 2 %; it is the processor, busy for 94 % of the run", 0.0),
+    ],
+)
+def test_hdf5_itself_is_io(verdict: str, part: float) -> None:
+    said = replace(
+        SAID, level="look", share=0.08, findings=[("hdf5_small_chunks", "medium", 0.1)], verdict=verdict
+    )
+    assert said.library == part
+    assert judge.compare({**IO, "accept": ["hdf5_small_chunks", "=HDF5"]}, said)[0] == (
+        "right" if part else "wrong"
+    )
+
+
 def test_what_takes_more_stands_before_a_low_finding() -> None:
     low = [("stdio_share", "low", 0.1)]
     said = replace(

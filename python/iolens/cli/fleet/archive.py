@@ -37,7 +37,7 @@ def _tell(done: Archived) -> None:
 
 @click.command()
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-@click.option("--to", metavar="FOLDER", help="Where archives are kept [logs in the lake].")
+@click.option("--to", metavar="FOLDER", help="Where archives are kept [LAKE-logs].")
 @click.option(
     "--before",
     metavar="AGE",
@@ -56,9 +56,10 @@ def archive(lake: str, to: str | None, before: date | None, since: date | None) 
     from iolens.fleet.archive import archive as archive_logs
 
     today = datetime.now(timezone.utc).date()
+    made = Lake(lake).for_writing()
     done = archive_logs(
-        Lake(lake).for_writing(),
-        Path(to or f"{lake}/logs"),
+        made,
+        Path(to) if to else made.archives,
         before=before or today,
         since=since,
         program=native("archiving"),

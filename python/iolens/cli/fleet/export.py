@@ -20,7 +20,7 @@ def export(
 ) -> None:
     """Hands a lake to PostgreSQL (schema iolens: job, finding, metric; deploy/grafana has a dashboard) or Prometheus.
 
-    Replaces the server's days from --since to --until in one transaction.
+    Replaces the lake's days from --since to --until in one transaction. Several lakes may have one server.
     """
     from iolens.cli.asked import days
     from iolens.fleet import Lake
@@ -31,9 +31,10 @@ def export(
     if not (postgres or openmetrics):
         raise click.UsageError("--postgres or --openmetrics is missing")
     first, last = days(since, until)
-    with Lake(lake).open(since=first, until=last) as data:
+    place = Lake(lake)
+    with place.open(since=first, until=last) as data:
         if postgres:
-            written = to_postgres(data, postgres, first, last)
+            written = to_postgres(data, place.id, postgres, first, last)
             told = ", ".join(f"{counted(rows, 'row')} of {table}" for table, rows in written.items())
             click.echo(told, err=openmetrics == STDOUT)
         if openmetrics:

@@ -10,14 +10,14 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from iolens.cli.command import to_json, warn
 from iolens.cli.engine import engine_options, spark_session
 from iolens.cli.findings import threshold_settings
-from iolens.error import OK, PARTIAL, IolensError
+from iolens.error import OK, PARTIAL, USAGE, IolensError
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.fleet.tables.access import group_number
@@ -25,6 +25,12 @@ from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.pseudonyms import Pseudonyms, read_key
 from iolens.rules import load
 from iolens.shown import say
+
+_NAMED = 20
+"""Folders and logs that cannot be read, in lines of a scan."""
+
+if TYPE_CHECKING:
+    from iolens.fleet.spark.pool import SparkPool
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
@@ -89,8 +95,10 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         return
     from iolens.rules.text import counted
 
-    for problem in summary.unreadable:
+    for problem in summary.unreadable[:_NAMED]:
         warn(problem)
+    if len(summary.unreadable) > _NAMED:
+        warn(f"and {len(summary.unreadable) - _NAMED:,} more")
     parts = [
         f"{counted(summary.found, 'log')} found",
         f"{summary.ingested:,} ingested"
@@ -98,6 +106,8 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         f"{summary.known:,} known",
         f"{summary.quarantined:,} in quarantine" if summary.quarantined else "",
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
+        f"{summary.unreadable_before:,} still without permission" if summary.unreadable_before else "",
+        f"{summary.placed:,} found in archives" if summary.placed else "",
     ]
     print(f"{', '.join(p for p in parts if p)}; {seconds:.1f} s", flush=True)
     for skipped in summary.skipped:
@@ -105,12 +115,15 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
     sys.stdout.flush()  # another process may read it line by line
 
 
-def _scan(ingest: partial[Ingest], sources: Sequence[str], json: bool, again: bool) -> int | None:
-    """One scan. Its exit code, or None if there will be another one."""
+def _scan(
+    ingest: partial[Ingest], sources: Sequence[str], archives: list[str], json: bool, again: bool
+) -> int | None:
+    """One scan. Its exit code, or None if there will be another one, which needs no archives any more."""
     start = time.monotonic()
     try:
         with _Bar() as bar:
-            summary = ingest(progress=bar).run(sources)
+            summary = ingest(progress=bar).run(sources, archives)
+        archives.clear()
     except (IolensError, OSError) as error:
         if not again:
             raise
@@ -119,17 +132,41 @@ def _scan(ingest: partial[Ingest], sources: Sequence[str], json: bool, again: bo
     _tell(summary, time.monotonic() - start, json, again=again)
     if again:
         return None
-    return PARTIAL if summary.quarantined or summary.unreadable else OK
+    partial = summary.quarantined or summary.unreadable or summary.unreadable_before
+    return PARTIAL if partial else OK
+
+
+def _check(sources: Sequence[str], archives: Sequence[str], pseudonymize: str | None) -> None:
+    if not sources and not archives:
+        raise click.UsageError("Missing argument 'LOGS...'.")
+    if archives and pseudonymize:
+        raise IolensError("--archives: a lake with pseudonyms has no archives", exit_code=USAGE)
+
+
+def _pool(jobs: int | None, engine: dict[str, Any]) -> tuple[SparkPool, int]:
+    """What decodes on a Spark cluster, and how many tasks at a time."""
+    from iolens.fleet.spark.pool import SparkPool
+
+    session = spark_session(engine["master"], engine["spark_conf"])
+    jobs = jobs or int(session.sparkContext.defaultParallelism)
+    return SparkPool(session, jobs + 1), jobs
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="LOGS...", type=click.Path(exists=True))
+@click.argument("sources", nargs=-1, metavar="LOGS...", type=click.Path(exists=True))
 @click.option(
     "--lake",
     required=True,
     metavar="DIR",
     envvar="IOLENS_LAKE",
     help="The lake; it is made if there is none [$IOLENS_LAKE].",
+)
+@click.option(
+    "--archives",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True),
+    help="Also jobs of archives that the lake does not know; may be given again.",
 )
 @click.option("--group", metavar="NAME", help="A group that can read the lake, too [its owner only].")
 @click.option("--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until stopped.")
@@ -168,6 +205,7 @@ def _scan(ingest: partial[Ingest], sources: Sequence[str], json: bool, again: bo
 def ingest(  # noqa: PLR0913, PLR0917
     sources: Sequence[str],
     lake: str,
+    archives: tuple[str, ...],
     group: str | None,
     watch: float | None,
     jobs: int | None,
@@ -189,16 +227,14 @@ def ingest(  # noqa: PLR0913, PLR0917
     killed at any moment and started again, and several may run at once. The table quarantine has unreadable logs, and
     logs whose name or job contradicts the owner of the file, with the reason.
 
+    With --archives, jobs of `iolens fleet archive` come back with path, user and cluster: into a new lake, or an older
+    copy of it.
+
     With --engine spark the machines of a Spark cluster decode: all of them must see logs and lake.
     """
-    pool = None
+    _check(sources, archives, pseudonymize)
     lake = os.path.abspath(lake)  # noqa: PTH100 - workers of Spark stand elsewhere
-    if engine["engine"] == "spark":
-        from iolens.fleet.spark.pool import SparkPool
-
-        session = spark_session(engine["master"], engine["spark_conf"])
-        jobs = jobs or session.sparkContext.defaultParallelism
-        pool = SparkPool(session, jobs + 1)
+    pool, jobs = _pool(jobs, engine) if engine["engine"] == "spark" else (None, jobs)
     key = read_key(Path(pseudonymize)) if pseudonymize else b""
     thresholds = tuple(threshold_settings((), file).items())
     load(directories).with_thresholds(
@@ -218,6 +254,7 @@ def ingest(  # noqa: PLR0913, PLR0917
     number = None if group is None else group_number(group)
     made = Lake.create(lake, pseudonyms=mark, group=number).for_writing()
     scan = partial(Ingest, made, options, jobs=jobs or 0, limit=limit, pool=pool)
-    while (code := _scan(scan, sources, json, watch is not None)) is None:
+    left = list(archives)
+    while (code := _scan(scan, sources, left, json, watch is not None)) is None:
         time.sleep(watch or 0)
     return code

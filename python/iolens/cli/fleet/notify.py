@@ -83,6 +83,7 @@ def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json:
     """
     from iolens.fleet import Lake
     from iolens.fleet.notify import Outbox, read_site
+    from iolens.fleet.tables.access import keep_owner
 
     site = read_site(file)
     Lake(lake)  # before an outbox is made in a folder that is no lake
@@ -99,10 +100,15 @@ def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json:
     if outbox and flags["status"] and not Path(outbox).exists():
         raise IolensError("no such outbox", outbox, exit_code=USAGE)
     with Outbox(outbox or f"{lake}/outbox.sqlite") as kept:
+        if not outbox:
+            keep_owner(kept.path)
         if flags["status"]:
             _status(kept)
             return OK
-        return _tell(kept, site, lake)
+        code = _tell(kept, site, lake)
+        if not outbox:
+            keep_owner(f"{kept.path}.lock")
+        return code
 
 
 def _collect(outbox: Outbox, site: Site, lake: str, now: float) -> int:

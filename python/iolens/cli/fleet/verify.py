@@ -19,13 +19,14 @@ from iolens.shown import say
 def verify(lake: str, repair: bool) -> int:
     """Reads every file of a lake.
 
-    Every file exists and has its rows, every row belongs to a job, no log is there twice; otherwise a line each, and
-    exit code 3.
+    Every file exists and has its rows, every row belongs to a job, no log is there twice, every job has all of its
+    rows, every archive is sound and its logs are jobs; otherwise a line each, and exit code 3.
 
-    With --repair damaged files go to the folder "damaged" of the lake. The next ingest reads their logs again; those
-    that are in archives are restored for it. What cannot be had is named, and the exit code is 4.
+    With --repair damaged files go to the folder "damaged" of the lake. The next ingest reads their logs again, and
+    those of batches that the lake has in part; logs in archives are restored for it. What cannot be had is named, and
+    the exit code is 4.
     """
-    opened = Lake(lake)
+    opened = Lake(lake).for_writing() if repair else Lake(lake)
     if repair:
         return _repair(opened)
     problems = list(verify_lake(opened))
@@ -42,11 +43,11 @@ def _repair(lake: Lake) -> int:
     done = repair_lake(lake)
     for lost in done.lost:
         warn(lost)
-    if not done.files:
-        print("no file is damaged")
-        return OK
-    print(
-        f"{counted(done.files, 'file')} set aside in {lake.path / ASIDE}; the next ingest reads "
-        f"{counted(done.again, 'log')} again, {done.restored:,} restored from archives"
-    )
+    aside = f"{counted(done.files, 'file')} set aside in {lake.path / ASIDE}" if done.files else ""
+    parts = [aside or "no file is damaged"]
+    if done.files or done.again:
+        parts.append(
+            f"the next ingest reads {counted(done.again, 'log')} again, {done.restored:,} restored from archives"
+        )
+    print("; ".join(parts))
     return PARTIAL if done.lost else OK

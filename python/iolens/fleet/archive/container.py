@@ -20,13 +20,13 @@ from typing import BinaryIO, NamedTuple
 
 from iolens.error import IolensError
 
-__all__ = ["Member", "Writer", "digest_of", "read_member"]
+__all__ = ["Entry", "Member", "Writer", "digest_of", "read_index", "read_member"]
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _OWNER = struct.Struct("<HHBBIBI")
 """Info-ZIP's field of Unix owners."""
 _OWNER_ID = 0x7875
-_INDEX = ("member", "offset", "bytes", "blake2b", "mtime_ns", "form", "log_bytes", "log_blake2b", "job_id")
+_INDEX = tuple("member offset bytes blake2b mtime_ns form log_bytes log_blake2b job_id user cluster".split())
 
 _UNPACK = {
     zipfile.ZIP_STORED: lambda packed: packed,
@@ -38,6 +38,29 @@ _UNPACK = {
 def digest_of(content: bytes) -> str:
     """As the lake has it of each log, and ``b2sum -l 128`` prints it."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+class Entry(NamedTuple):
+    """What the index of an archive says of a log."""
+
+    path: str
+    """Where the log was."""
+    place: int
+    """Byte in the archive."""
+    size: int
+    """Bytes as the archive has it."""
+    digest: str
+    """The same of these bytes."""
+    mtime: int
+    form: str
+    log_size: int
+    """Bytes as it was ingested."""
+    original: str
+    """Digest of these."""
+    mode: int
+    user: str
+    """As the lake had it, "" where the index does not say."""
+    cluster: str
 
 
 class Member(NamedTuple):
@@ -59,17 +82,19 @@ class Writer:
         self._zip = zipfile.ZipFile(self.file, "w", allowZip64=True)
         self._index: list[tuple[object, ...]] = []
 
-    def add(  # noqa: PLR0913
+    def add(
         self,
         log: str,
         content: bytes,
         status: os.stat_result,
         *,
         form: str,
-        original: tuple[int, str],
-        job: int,
+        known: tuple[int, str, int, str, str],
     ) -> int:
-        """A member, compressed where that makes it smaller; its offset. original: bytes and digest of the log."""
+        """A member, compressed where that makes it smaller; its offset.
+
+        known: what the lake has of the log: bytes, digest, job, user, cluster.
+        """
         info = zipfile.ZipInfo(log.lstrip("/"), _dos_time(status.st_mtime))
         info.external_attr = (status.st_mode & 0xFFFF) << 16
         info.extra = _OWNER.pack(_OWNER_ID, 11, 1, 4, status.st_uid, 4, status.st_gid)
@@ -77,9 +102,7 @@ class Writer:
         offset = self.file.tell()
         self._zip.writestr(info, content, compresslevel=9)
         digest = digest_of(content)
-        self._index.append(
-            (info.filename, offset, len(content), digest, status.st_mtime_ns, form, *original, job)
-        )
+        self._index.append((info.filename, offset, len(content), digest, status.st_mtime_ns, form, *known))
         return offset
 
     def close(self) -> None:
@@ -150,6 +173,36 @@ def read_member(file: BinaryIO, offset: int, digest: str) -> Member:
     if len(content) != size or digest_of(content) != digest:
         raise IolensError("the log in the archive is damaged: its checksum differs", path, offset)
     return Member(name, content, _owner(extra))
+
+
+def read_index(path: Path) -> list[Entry]:
+    """What is in an archive, without reading the logs. Raises IolensError."""
+    try:
+        with zipfile.ZipFile(path) as container:
+            table = container.read("index.csv").decode("utf-8", "surrogateescape")
+            modes = {info.header_offset: info.external_attr >> 16 for info in container.infolist()}
+        return [_entry(row, modes) for row in csv.DictReader(io.StringIO(table, newline=""))]
+    except OSError as error:
+        raise IolensError(error.strerror or str(error), str(path)) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError, TypeError) as error:
+        raise IolensError("the archive has no index that can be read", str(path)) from error
+
+
+def _entry(row: dict[str, str], modes: dict[int, int]) -> Entry:
+    place = int(row["offset"])
+    return Entry(
+        f"/{row['member']}",
+        place,
+        int(row["bytes"]),
+        row["blake2b"],
+        int(row["mtime_ns"]),
+        row["form"],
+        int(row["log_bytes"]),
+        row["log_blake2b"],
+        modes[place] & 0o7777,
+        row.get("user", ""),
+        row.get("cluster", ""),
+    )
 
 
 def _fields(extra: bytes) -> dict[int, bytes]:

@@ -25,17 +25,15 @@ import duckdb
 from deltalake.exceptions import DeltaError
 
 from iolens.error import USAGE, IolensError
-from iolens.fleet.archive.container import Writer, digest_of, read_member
+from iolens.fleet.archive.container import Writer, digest_of, read_index, read_member
 from iolens.fleet.archive.form import AS_IS, best_form
-from iolens.fleet.archive.source import PART, Source, mark_of, sources
+from iolens.fleet.archive.source import PART, Source, add_places, mark_of, named, sources, take_back
 from iolens.fleet.log_area import open_directory, open_log, stat_log
-from iolens.fleet.tables.delta import DAY, Conflict
+from iolens.fleet.tables.access import keep_owner, like_lake
 from iolens.fleet.tables.durable import make_folder, reason, settle, sync
 from iolens.fleet.tables.lake import Lake
-from iolens.fleet.tables.schema import Column
-from iolens.fleet.tables.write import arrow, connection, listed, read_files, write_files
 
-__all__ = ["Archived", "archive"]
+__all__ = ["Archived", "archive", "locked"]
 
 LOGS = 100_000
 """In an archive, at most: of a day with more there are several."""
@@ -149,8 +147,9 @@ class _Run:
         folder = self.to / (re.sub(r"[^\w.-]", "_", there[0].cluster).lstrip(".") or "logs") / day[:4]
         final = folder / f"{day}.{secrets.token_hex(4)}.zip"
         try:
-            make_folder(folder)
+            like_lake(self.lake.path, *make_folder(folder))
             writer = Writer(final.with_name(f"{final.name}.{self.mark}{PART}"))
+            keep_owner(writer.path)
         except OSError as error:
             raise _cannot_write(final, error) from error
         with contextlib.closing(writer.file):
@@ -212,10 +211,8 @@ class _Run:
             except IolensError as error:
                 self.done.problems.append(f"{error}; it stays")
                 continue
-            original = (len(content), log.original)
-            place = writer.add(
-                log.path, form.content, status, form=form.name, original=original, job=log.job_id
-            )
+            known = (len(content), log.original, log.job_id, log.user, log.cluster)
+            place = writer.add(log.path, form.content, status, form=form.name, known=known)
             digest = digest_of(form.content)
             packed.append(_Packed(log, place, len(form.content), form.name, digest, status.st_mode & 0o7777))
         if packed:
@@ -226,39 +223,15 @@ class _Run:
 
     def _commit(self, day: str, final: Path, packed: list[_Packed]) -> bool:
         """Says in the lake where the logs are; False if it says so already."""
-        table = self.lake.table("archived")
-        name = _named(self.lake, final)
+        name = named(self.lake, final)
         rows = [
             (
-                *(
-                    p.source.log,
-                    p.source.path,
-                    p.size,
-                    p.source.log_mtime,
-                    name,
-                    p.place,
-                    p.form,
-                    p.digest,
-                    p.mode,
-                ),
-                date.fromisoformat(day),
+                *(p.source.log, p.source.path, p.size, p.source.log_mtime),
+                *(name, p.place, p.form, p.digest, p.mode, date.fromisoformat(day)),
             )
             for p in packed
         ]
-        with connection() as duck:
-            duck.register("given", arrow(rows, [*table.columns, Column(DAY, "date")]))
-            files = write_files(duck, "SELECT * FROM given", table, f"a{secrets.token_hex(16)}")
-        ours = {p.source.log for p in packed}
-        while True:
-            table.refresh()
-            there = [table.path(f) for f in table.files() if f.day == day]
-            if ours & _logs_in(there):
-                for file in files:
-                    Path(table.path(file)).unlink(missing_ok=True)
-                return False
-            with contextlib.suppress(Conflict):
-                table.commit(add=files, exact=True)
-                return True
+        return add_places(self.lake, rows)
 
     def _count(self, packed: list[_Packed], size: int) -> None:
         self.done.archives += 1
@@ -290,39 +263,21 @@ class _Run:
                     self.done.problems.append(
                         f"{log.path}: is archived, and cannot be removed: {error.strerror}"
                     )
-        if newer:
-            self._take_back(newer, final.name[:10])
+        if newer:  # they were written to while they were packed: the lake then replaces their jobs, as ever
+            old = [(p.path, p.log_size, p.log_mtime, None, p.original) for p in logs if p.log in newer]
+            self.lake.append("expired", old)
+            take_back(self.lake, newer, final.name[:10])
         if not failed:
             part.replace(final)
             sync(final.parent)
 
-    def _take_back(self, logs: set[int], day: str) -> None:
-        """Of logs that were written to while they were packed: the lake then replaces their jobs, as ever."""
-        table = self.lake.table("archived")
-        among = f"({', '.join(map(str, sorted(logs)))})"
-        while True:
-            table.refresh()
-            old = [f for f in table.files() if f.day == day and any(f.first <= n <= f.last for n in logs)]
-            if not old:
-                return
-            with connection() as duck:
-                rest = f"SELECT * FROM {read_files(duck, table, old)} WHERE log NOT IN {among}"
-                files = write_files(duck, rest, table, f"a{secrets.token_hex(16)}")
-            if sum(f.rows for f in files) == sum(f.rows for f in old):
-                table.discard(files)
-                return
-            try:
-                table.commit(add=files, remove=old, exact=True)
-                return
-            except Conflict:
-                table.discard(files)
-
     def finish_others(self) -> None:
         """What archivers have left that were ended."""
-        for part in sorted(self.to.glob(f"*/*/*.{self.mark}{PART}")):
+        before = self.lake.path / "logs"  # where earlier versions had them
+        for part in sorted(p for to in {self.to, before} for p in to.glob(f"*/*/*.{self.mark}{PART}")):
             try:
                 with part.open("rb") as file:
-                    if _locked(file):
+                    if locked(file):
                         continue
                     self._finish(part, file)
             except FileNotFoundError:  # another archiver has
@@ -330,13 +285,13 @@ class _Run:
 
     def _finish(self, part: Path, file: BinaryIO) -> None:
         final = part.with_name(part.name[: -len(f".{self.mark}{PART}")])
-        name = _named(self.lake, final)
+        name = named(self.lake, final)
         day = date.fromisoformat(final.name[:10])
         with self.lake.open(since=day, until=day) as data:
             known = sources(data, "a.archive = ?", [name])
         if not known:
             if time.time() - os.fstat(file.fileno()).st_mtime >= self.courtesy:
-                part.unlink(missing_ok=True)
+                _leave(part, final)
             return
         sound = []
         for log in known:
@@ -365,15 +320,21 @@ def _remove(log: Source) -> bool:
         os.close(fd)
 
 
+def _leave(part: Path, final: Path) -> None:
+    """Removes an archive that the lake does not know, unless it has the only copy of a log: the lake may be older."""
+    try:
+        entries = read_index(part)
+    except IolensError:  # it was never finished, and no log was removed
+        entries = []
+    if all(os.path.lexists(entry.path) for entry in entries):
+        part.unlink(missing_ok=True)
+    else:
+        part.replace(final)
+        sync(final.parent)
+
+
 def _cannot_write(path: Path, error: Exception) -> IolensError:
     return IolensError(f"cannot write the archive; no log of it was removed: {reason(error)}", str(path))
-
-
-def _named(lake: Lake, final: Path) -> str:
-    """The archive as the lake names it."""
-    folder = lake.path.resolve()
-    path = final.parent.resolve() / final.name
-    return str(path.relative_to(folder) if folder in path.parents else path)
 
 
 def _read_back(path: Path, packed: list[_Packed]) -> None:
@@ -387,17 +348,7 @@ def _read_back(path: Path, packed: list[_Packed]) -> None:
         raise IolensError("the archive was not written as it should be", str(path))
 
 
-def _logs_in(paths: list[str]) -> set[int]:
-    if not paths:
-        return set()
-    with connection() as duck:
-        rows = duck.execute(
-            f"SELECT log FROM read_parquet({listed(paths)}, hive_partitioning = false)"
-        ).fetchall()
-    return {log for (log,) in rows}
-
-
-def _locked(file: BinaryIO) -> bool:
+def locked(file: BinaryIO) -> bool:
     """Does a process work on it?"""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from iolens.error import IolensError
 from iolens.fleet.archive.container import Member, digest_of, read_member
 from iolens.fleet.log_area import open_log, stat_log
 from iolens.fleet.tables.data import LakeData
+from iolens.fleet.tables.delta import DAY, Conflict
 from iolens.fleet.tables.lake import Lake
-from iolens.fleet.tables.write import connection, read_files
+from iolens.fleet.tables.schema import Column
+from iolens.fleet.tables.write import arrow, connection, listed, read_files, write_files
+from iolens.metrics.engine import register
 
-__all__ = ["Source", "archived_before", "extracted", "file_of", "mark_of", "member", "opened", "sources"]
+__all__ = [
+    "Source",
+    "add_places",
+    "archived_before",
+    "extracted",
+    "file_of",
+    "mark_of",
+    "member",
+    "named",
+    "opened",
+    "part_of",
+    "sources",
+    "take_back",
+]
 
 PART = ".part"
 
@@ -95,6 +112,66 @@ def file_of(lake: Lake, archive: str) -> Path:
     return lake.path / archive
 
 
+def named(lake: Lake, archive: Path) -> str:
+    """An archive as the lake names it."""
+    folder = lake.path.resolve()
+    path = archive.parent.resolve() / archive.name
+    return str(path.relative_to(folder) if folder in path.parents else path)
+
+
+def add_places(lake: Lake, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Says in the lake where logs are; False if it says so of one of them already.
+
+    rows: of ``archived``, each with its day.
+    """
+    table = lake.table("archived")
+    with connection() as duck:
+        register(duck, "given", arrow(rows, [*table.columns, Column(DAY, "date")]))
+        files = write_files(duck, "SELECT * FROM given", table, f"a{secrets.token_hex(16)}")
+    ours, days = {row[0] for row in rows}, {str(row[-1]) for row in rows}
+    while True:
+        table.refresh()
+        there = [table.path(f) for f in table.files() if f.day in days]
+        if ours & _logs_in(there):
+            table.discard(files)
+            return False
+        with contextlib.suppress(Conflict):
+            table.commit(add=files, exact=True)
+            return True
+
+
+def take_back(lake: Lake, logs: Collection[int], day: str) -> None:
+    """The lake says no more where these logs of a day are."""
+    table = lake.table("archived")
+    among = f"({', '.join(map(str, sorted(logs)))})"
+    while True:
+        table.refresh()
+        old = [f for f in table.files() if f.day == day and any(f.first <= n <= f.last for n in logs)]
+        if not old:
+            return
+        with connection() as duck:
+            rest = f"SELECT * FROM {read_files(duck, table, old)} WHERE log NOT IN {among}"
+            files = write_files(duck, rest, table, f"a{secrets.token_hex(16)}")
+        if sum(f.rows for f in files) == sum(f.rows for f in old):
+            table.discard(files)
+            return
+        try:
+            table.commit(add=files, remove=old, exact=True)
+            return
+        except Conflict:
+            table.discard(files)
+
+
+def _logs_in(paths: list[str]) -> set[int]:
+    if not paths:
+        return set()
+    with connection() as duck:
+        rows = duck.execute(
+            f"SELECT log FROM read_parquet({listed(paths)}, hive_partitioning = false)"
+        ).fetchall()
+    return {log for (log,) in rows}
+
+
 def archived_before(lake: Lake, day: date) -> tuple[int, int]:
     """Logs of days before this that are in archives, and these archives: those that are there."""
     table = lake.table("archived")
@@ -113,10 +190,16 @@ def mark_of(lake: Lake) -> str:
     return "none" if delta is None else str(delta.metadata().id)[:8]
 
 
+def part_of(lake: Lake, archive: str) -> Path:
+    """The name that an archive has until its logs are removed."""
+    final = file_of(lake, archive)
+    return final.with_name(f"{final.name}.{mark_of(lake)}{PART}")
+
+
 def opened(lake: Lake, archive: str) -> BinaryIO:
     """An archive, under its name or the one that it has until the logs are removed."""
     final = file_of(lake, archive)
-    for path in (final, final.with_name(f"{final.name}.{mark_of(lake)}{PART}"), final):
+    for path in (final, part_of(lake, archive), final):
         with contextlib.suppress(FileNotFoundError):
             return path.open("rb")
     raise IolensError("the archive is not there", str(final))

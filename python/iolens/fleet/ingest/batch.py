@@ -5,12 +5,13 @@ Nothing it writes counts before the batch is committed: a process that dies here
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,6 +19,7 @@ from arro3.core import Table as ArrowTable
 
 from iolens import __version__
 from iolens.error import IolensError
+from iolens.fleet.archive.container import read_member
 from iolens.fleet.ingest.identity import (
     Contradiction,
     application_of,
@@ -25,7 +27,7 @@ from iolens.fleet.ingest.identity import (
     named_user,
     owning_user,
 )
-from iolens.fleet.ingest.log_directories import Found
+from iolens.fleet.ingest.log_directories import Found, Packed
 from iolens.fleet.ingest.rows import Implausible, Rows
 from iolens.fleet.log_area import open_below, refusal
 from iolens.fleet.tables.delta import DAY, File, Table
@@ -35,6 +37,7 @@ from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.write import arrow, connection, folders_of, write_files
 from iolens.log import Log
 from iolens.metrics import SECTIONS, Dataset, metrics
+from iolens.metrics.engine import register
 from iolens.metrics.log_tables import LogTables
 from iolens.rules import Catalog, Rule, find, load
 from iolens.rules.text import write
@@ -176,6 +179,8 @@ def _open(found: Found, areas: _Areas, options: Options) -> tuple[Log, str | Non
 
     What is read is what was checked: one descriptor, and of a log that is not large its bytes, read once and for all.
     """
+    if found.packed:
+        return _unpacked(found.packed)
     if found.refusal:
         raise _Unfit(f"is {found.refusal}, not a file")
     with os.fdopen(areas.open(found), "rb", buffering=0) as file:
@@ -187,12 +192,40 @@ def _open(found: Found, areas: _Areas, options: Options) -> tuple[Log, str | Non
         return Log(first if whole else f"/proc/self/fd/{file.fileno()}"), digest, status.st_uid
 
 
+def _unpacked(packed: Packed) -> tuple[Log, str, int]:
+    """The same out of an archive, with the digest that the log had when it was ingested first."""
+    entry = packed.entry
+    with open(packed.archive, "rb") as file:  # noqa: PTH123
+        try:
+            found = read_member(file, entry.place, entry.digest)
+        except IolensError as error:  # the archive may be mended: that is not for quarantine
+            raise OSError(errno.EIO, f"{error.problem} ({packed.archive})") from error
+    return Log(found.content), entry.original, found.owner[0] if found.owner else 0
+
+
 def _user(found: Found, owner: int, log: Log, options: Options) -> str:
-    """Raises Contradiction. Root, and the user that ingests, keep logs of others in folders of their own."""
+    """Raises Contradiction. Root, and the user that ingests, keep logs of others in folders of their own.
+
+    Of a log in an archive it was decided when it was ingested first; an index that does not say has no contradictions.
+    """
+    if found.packed and found.packed.entry.user:
+        return found.packed.entry.user
     kept = found.trusted and owner in (0, os.geteuid())
     if kept or options.trust_names:
         return named_user(found.path, log.job.uid, log.job.exe)
-    return owning_user(found.path, owner, log.job.uid)
+    try:
+        return owning_user(found.path, owner, log.job.uid)
+    except Contradiction:
+        if found.packed:
+            return named_user(found.path, log.job.uid, log.job.exe)
+        raise
+
+
+def _check_start(log: Log) -> None:
+    """Raises _Unfit for a job that is to come: no night would archive or remove it, and it stood above all others."""
+    day = log.job.start.date()
+    if day > (datetime.now(timezone.utc) + timedelta(days=1)).date():
+        raise _Unfit(f"starts on {day}, which is still to come")
 
 
 def _sound(listed: Sequence[tuple[Found, int | None]], written: Written, options: Options) -> list[_Sound]:
@@ -203,6 +236,7 @@ def _sound(listed: Sequence[tuple[Found, int | None]], written: Written, options
             try:
                 log, digest, owner = _open(found, areas, options)
                 user = _user(found, owner, log, options)
+                _check_start(log)
             except IolensError as error:
                 where = "" if error.offset is None else f" (at byte {error.offset})"
                 written.refused.append(Refused(found, error.problem + where))
@@ -320,7 +354,7 @@ class _Batch:
             Pseudonyms(self._options.key).apply(duck, filled)
         for name in loaded:
             self._files[name] = rows.copy(name, self._table(name), self._token)
-        duck.register("told", given)
+        register(duck, "told", given)
         self._data.query("SELECT 1 FROM job LIMIT 0")
         whole = "(SELECT * REPLACE (coalesce(its_job, job_id) AS job_id) FROM job JOIN told USING (log))"
         self._files["job"] = rows.copy(whole, self._table("job"), self._token)
@@ -339,7 +373,7 @@ class _Batch:
             table = self._table(name)
             with connection() as apart:  # rules of a site have sealed the data
                 numbered = [(self._first + row[0], *row[1:], days[row[0]]) for row in rows]
-                apart.register("given", arrow(numbered, [*table.columns, _DAY]))
+                register(apart, "given", arrow(numbered, [*table.columns, _DAY]))
                 query = "SELECT * FROM given"
                 self._files[name] = write_files(apart, query, table, self._token, syncing=self._syncing)
 
@@ -365,7 +399,7 @@ def _told(
             log,
             *(one.found.size, one.found.mtime, one.digest),
             *(named(one.user), named(application_of(exe))),
-            *(named(host) if (host := hosts.get(log)) else None, options.cluster or None, now),
+            *(named(host) if (host := hosts.get(log)) else None, _cluster(one.found, options), now),
             *(wrong.get(one.found.path), one.older, job_of(one.found.path, version or "")),
         )
         for (log, exe, version), one in zip(
@@ -374,6 +408,11 @@ def _told(
     ]
     columns = {c.name: c for c in tables()["job"]}
     return arrow(rows, [*(columns[name] for name in _TOLD), Column("its_job", "long")])
+
+
+def _cluster(found: Found, options: Options) -> str | None:
+    """A log in an archive has the one with which it was ingested."""
+    return (found.packed and found.packed.entry.cluster) or options.cluster or None
 
 
 _TOLD = "log log_size log_mtime digest user application host cluster ingested problem replaces".split()

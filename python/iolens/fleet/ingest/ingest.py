@@ -8,10 +8,12 @@ the commit of ``job``, which succeeds for the version it was prepared for only.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -24,10 +26,11 @@ import duckdb
 from deltalake.exceptions import DeltaError
 
 from iolens.error import USAGE, IolensError
+from iolens.fleet.archive.adopt import adopt, archives_in, groups
 from iolens.fleet.ingest.batch import TOO_LARGE, Options, Refused, Written, write_batch
 from iolens.fleet.ingest.identity import BELONGS
 from iolens.fleet.ingest.ingested import Known
-from iolens.fleet.ingest.log_directories import Found, find_logs
+from iolens.fleet.ingest.log_directories import Found, find_logs, packed_logs
 from iolens.fleet.ingest.workers import SECONDS, Workers
 from iolens.fleet.tables.delta import Conflict, Table
 from iolens.fleet.tables.durable import reason
@@ -60,6 +63,9 @@ _PARTS = 16
 _TRIES = 2
 """Of a log alone, before it is to blame."""
 
+# They last until a mode or an owner is changed.
+_DENIED = frozenset({os.strerror(errno.EACCES), os.strerror(errno.EPERM)})
+
 # What logs can raise, and a broken installation does not.
 _RAISED = (MemoryError, ArithmeticError, ValueError, LookupError, duckdb.Error)
 
@@ -87,10 +93,14 @@ class Summary:
     quarantined: int = 0
     deferred: int = 0
     """Left for the next scan: beyond the limit, or still written to."""
+    placed: int = 0
+    """Jobs whose log is in an archive, which the lake did not know."""
     findings: int = 0
     bytes: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Folders and logs that could not be read, each with the reason."""
+    unreadable_before: int = 0
+    """Other logs that no permission lets read, as an earlier scan has said."""
     skipped: list[Skipped] = field(default_factory=list)
     """What else lies in the areas, by reason."""
 
@@ -105,6 +115,20 @@ class _Running(NamedTuple):
 
 def _folder(new: New) -> str:
     return new[0].path.rpartition("/")[0]
+
+
+def _in_turn(new: list[New], most: int) -> list[New]:
+    """The first logs of every owner, then further ones, so many at a time: none waits for a user who has a million."""
+    seen: Counter[int] = Counter()
+    turns: list[list[New]] = []
+    for one in new:
+        owner = one[0].owner
+        turn = seen[owner] // most
+        seen[owner] += 1
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(one)
+    return list(chain.from_iterable(turns))
 
 
 class Ingest:
@@ -150,6 +174,9 @@ class Ingest:
         self._at_once = self._jobs + 1 if pool else self._jobs
         self._seconds = seconds
         self._failed: dict[str, int] = {}
+        self._running: dict[Future[Written], _Running] = {}
+        self._older: dict[Found, int | None] = {}
+        """Of logs in archives, what each replaces of the lake as it was before."""
 
     def _retried(self) -> str:
         """SQL over rows of ``quarantine``: is the reason one that the options have removed?"""
@@ -162,29 +189,50 @@ class Ingest:
             self._tables[name] = self.lake.table(name)
         return self._tables[name]
 
-    def run(self, areas: Iterable[str | os.PathLike[str]]) -> Summary:
-        """Brings all new logs of the areas into the lake."""
-        batches = list(self._batches(self._new(areas)))
-        running: dict[Future[Written], _Running] = {}
+    def run(
+        self, areas: Iterable[str | os.PathLike[str]], archives: Iterable[str | os.PathLike[str]] = ()
+    ) -> Summary:
+        """Brings all new logs of the areas into the lake, and before them those of archives that it does not know."""
         try:
-            while batches or running:
-                self._fill(batches, running)
-                self._progress(
-                    self.summary, sum(map(len, batches)) + sum(len(one.logs) for one in running.values())
-                )
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    one = running.pop(future)
-                    self._fill(batches, running)  # it decodes while this process commits
-                    batches[:0] = self._finish(future, one)
+            self._unpack(archives)
+            left_out = [str(folder) for folder in (self.lake.path, self.lake.archives)]
+            self._read(self._new(find_logs(areas, self._unreadable, self._skipped, left_out)))
         except IolensError:
-            for future in running:
+            for future in self._running:
                 self._abandon(future)
             raise
         finally:
             self._known.close()
             if not self._given:
-                self._pool.shutdown(wait=not running, cancel_futures=True)
+                self._pool.shutdown(wait=not self._running, cancel_futures=True)
         return self.summary
+
+    def _unpack(self, folders: Iterable[str | os.PathLike[str]]) -> None:
+        """First the jobs of the lake get their places: a log of the same name does not replace what is archived."""
+        try:
+            archives = archives_in(self.lake, folders, unfinished=True)
+            for group in groups(self.lake, archives, self.summary.unreadable):
+                self.summary.placed += adopt(self.lake, group)
+            for group in groups(self.lake, archives):
+                self._known.refresh()
+                new = self._new(packed_logs(group))
+                self._older = dict(new)
+                self._read(new)
+                adopt(self.lake, group)
+        except (duckdb.IOException, OSError, DeltaError) as error:
+            raise self._cannot_write(error) from error
+        self._known.refresh()
+
+    def _read(self, logs: Iterable[New]) -> None:
+        batches, running = list(self._batches(logs)), self._running
+        while batches or running:
+            self._fill(batches, running)
+            waiting = sum(map(len, batches)) + sum(len(one.logs) for one in running.values())
+            self._progress(self.summary, waiting)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                one = running.pop(future)
+                self._fill(batches, running)  # it decodes while this process commits
+                batches[:0] = self._finish(future, one)
 
     def _fill(self, batches: list[list[New]], running: dict[Future[Written], _Running]) -> None:
         while batches and len(running) < self._at_once:
@@ -203,10 +251,10 @@ class Ingest:
         for name, files in written.files.items():
             self._table(name).discard(files)
 
-    def _new(self, areas: Iterable[str | os.PathLike[str]]) -> list[New]:
+    def _new(self, logs: Iterable[list[Found]]) -> list[New]:
+        """logs: those of each folder."""
         new: list[New] = []
         chunk: list[Found] = []
-        logs = find_logs(areas, self._unreadable, self._skipped, str(self.lake.path))
         for folder in chain(logs, [[]]):
             chunk += folder
             if len(chunk) >= _CHUNK or not folder:
@@ -217,6 +265,7 @@ class Ingest:
                 chunk.clear()
                 if self._limit is not None and len(new) >= self._limit:
                     break
+        new = _in_turn(new, self._batch_logs)
         if self._limit is not None and len(new) > self._limit:
             self.summary.deferred += len(new) - self._limit
             del new[self._limit :]
@@ -271,8 +320,9 @@ class Ingest:
         try:
             again = self._commit(written)
             self._remember(written.copies)
-            if written.refused:
-                self._quarantine(written.refused)
+            denied = self._denied(written)
+            if refused := written.refused + denied:
+                self._quarantine(refused)
         except (duckdb.IOException, OSError, DeltaError) as error:
             self._discard(written)
             if self._was_dropped(one.batch):
@@ -285,6 +335,14 @@ class Ingest:
         """Did compaction take it for one of an ingest that had ended? Then it has removed the files."""
         self._job.refresh()
         return self._job.marked(dropped(batch))
+
+    def _denied(self, written: Written) -> list[Refused]:
+        """Logs that may not be read, and that no scan has named yet. The others are taken out of the batch's."""
+        denied = [one for one in written.unreadable if one.reason in _DENIED]
+        before = self._known.unread([one.found for one in denied])
+        self.summary.unreadable_before += len(before)
+        written.unreadable = [one for one in written.unreadable if one.found.path not in before]
+        return [one for one in denied if one.found.path not in before]
 
     def _cannot_write(self, error: Exception) -> IolensError:
         return IolensError(
@@ -327,6 +385,8 @@ class Ingest:
 
     def _unknown(self, listed: list[Found]) -> list[New]:
         unknown = self._known.unknown(listed)
+        # Another log of this name, out of an archive too, is a job of its own.
+        unknown = [(f, self._older.get(f) if f.packed else older) for f, older in unknown]
         return [(f, self._moved.get(f.path) if older is None else older) for f, older in unknown]
 
     def _without_copies(self, written: Written) -> list[New] | None:

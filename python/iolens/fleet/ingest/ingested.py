@@ -11,12 +11,13 @@ from iolens.fleet.ingest.log_directories import Found
 from iolens.fleet.tables.delta import Table
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connect, listed, plain, quoted
+from iolens.metrics.engine import register
 
 __all__ = ["Known"]
 
 _FOUND = (Column("number", "long"), Column("path", "text"), Column("size", "long"), Column("mtime", "long"))
 
-# Reasons of earlier versions for logs that the file system did not let them read, which says nothing of their content.
+# Reasons for logs that the file system did not let them be read, which say nothing of their content: each scan tries.
 _UNREAD = ", ".join(quoted(text) for text in sorted({os.strerror(code) for code in errno.errorcode}))
 
 
@@ -47,6 +48,7 @@ class Known:
             "(path UBIGINT, size BIGINT, mtime BIGINT, log BIGINT, replaces BIGINT, digest UBIGINT)"
         )
         self._duck.execute("CREATE OR REPLACE TABLE packed (log BIGINT)")
+        self._duck.execute("CREATE OR REPLACE TABLE unread (path UBIGINT, size BIGINT, mtime BIGINT)")
 
     def close(self) -> None:
         """Nothing is asked any more."""
@@ -84,6 +86,9 @@ class Known:
             self._hashed = self._hashed or bool(found)
         elif table.name == "quarantine":
             where = f" WHERE reason NOT IN ({_UNREAD}) AND NOT ({self._retried})"
+            self._duck.execute(
+                f"INSERT INTO unread SELECT hash(path), log_size, log_mtime FROM {source} WHERE reason IN ({_UNREAD})"
+            )
         elif table.name == "archived":
             where, digest = " WHERE form <> 'as is'", "NULL"  # what it has as it was ingested is in job
             self._duck.execute(f"INSERT INTO packed SELECT log FROM {source}")
@@ -106,7 +111,7 @@ class Known:
             ]
         if self._relative:
             rows += [(n, self._named(os.path.relpath(f.path)), f.size, f.mtime) for n, f in enumerate(listed)]
-        self._duck.register("found", arrow(rows, _FOUND))
+        register(self._duck, "found", arrow(rows, _FOUND))
         new = self._duck.execute("""
             WITH here AS (SELECT number, hash(path) AS path, size, mtime FROM found),
             there AS (SELECT DISTINCT number FROM here SEMI JOIN known USING (path, size, mtime)),
@@ -121,11 +126,23 @@ class Known:
         self._duck.unregister("found")
         return [(listed[number], log) for number, log in new]
 
+    def unread(self, listed: Sequence[Found]) -> set[str]:
+        """Paths of those that are in quarantine, as they are, since an earlier scan was not allowed to read them."""
+        if not listed:
+            return set()
+        rows = [(n, self._named(f.path), f.size, f.mtime) for n, f in enumerate(listed)]
+        register(self._duck, "found", arrow(rows, _FOUND))
+        here = "SELECT number, hash(path) AS path, size, mtime FROM found"
+        query = f"SELECT number FROM ({here}) SEMI JOIN unread USING (path, size, mtime)"
+        before = {listed[number].path for (number,) in self._duck.execute(query).fetchall()}
+        self._duck.unregister("found")
+        return before
+
     def same(self, digests: Sequence[str]) -> dict[str, int | None]:
         """Those that logs of the lake have, with the log; None for one whose job retention has removed."""
         if not digests:
             return {}
-        self._duck.register("asked", arrow([(digest,) for digest in digests], (Column("digest", "text"),)))
+        register(self._duck, "asked", arrow([(digest,) for digest in digests], (Column("digest", "text"),)))
         found = self._duck.execute("""
             SELECT asked.digest, max(k.log) FROM asked JOIN known AS k ON k.digest = hash(asked.digest)
             WHERE k.log IS NULL OR k.log NOT IN (SELECT replaces FROM known WHERE replaces IS NOT NULL)

@@ -10,12 +10,14 @@ import bz2
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
+from iolens.fleet.archive.adopt import Indexed
+from iolens.fleet.archive.container import Entry
 from iolens.fleet.log_area import open_below, refusal, trusted
 
-__all__ = ["Found", "find_logs"]
+__all__ = ["Found", "Packed", "find_logs", "packed_logs"]
 
 # Darshan 3.x; 1.x and 2.x.
 _LOG = (".darshan", ".darshan.gz", ".darshan.bz2")
@@ -25,8 +27,16 @@ _MAGIC = 6567223
 _BZIP2_BLOCK = 1 << 20
 
 
+class Packed(NamedTuple):
+    """Where a log is that is in an archive."""
+
+    archive: str
+    """Its path."""
+    entry: Entry
+
+
 class Found(NamedTuple):
-    """A log as the file system knows it."""
+    """A log as the file system knows it, or the index of an archive."""
 
     path: str
     size: int
@@ -38,6 +48,10 @@ class Found(NamedTuple):
     """Can only root and this user change the folders from the area to the log?"""
     refusal: str = ""
     """What it is if it is no regular file."""
+    owner: int = -1
+    """The user that the file belongs to."""
+    packed: Packed | None = None
+    """The archive that it is read from, whatever is at its path."""
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
@@ -49,25 +63,34 @@ def find_logs(
     areas: Iterable[str | os.PathLike[str]],
     unreadable: Callable[[str, OSError], None],
     skipped: Callable[[str, str], None] = lambda path, reason: None,
-    lake: str = "",
+    left_out: Collection[str] = (),
 ) -> Iterator[list[Found]]:
     """The logs of each folder, a list per folder, days in their order; links below an area are not followed.
 
     Their paths are absolute: a log is known by its path, which must not depend on where one stands.
     unreadable: is called for every folder, and log, that cannot be looked at; the others are found.
-    skipped: is called for everything else that is no log, with the reason. lake: a folder that is left out.
+    skipped: is called for everything else that is no log, with the reason. left_out: folders: the lake's.
     """
     for area in areas:
         path = os.path.abspath(area)  # noqa: PTH100 - links stay as they are
         if os.path.isdir(path):  # noqa: PTH112
-            yield from _below(path, _Looked(path, unreadable, skipped), os.path.abspath(lake) if lake else "")  # noqa: PTH100
+            yield from _below(path, _Looked(path, unreadable, skipped), {*map(os.path.abspath, left_out)})
         else:
             yield _one(path, unreadable)
 
 
+def packed_logs(archives: Iterable[Indexed]) -> Iterator[list[Found]]:
+    """The logs of each archive."""
+    for one in archives:
+        yield [
+            Found(e.path, e.log_size, e.mtime, trusted=True, packed=Packed(str(one.path), e))
+            for e in one.entries
+        ]
+
+
 def _found(path: str, area: str, trusted_folder: bool, status: os.stat_result) -> Found:
     kind = refusal(status.st_mode)
-    return Found(path, status.st_size, status.st_mtime_ns, area, trusted_folder, kind)
+    return Found(path, status.st_size, status.st_mtime_ns, area, trusted_folder, kind, status.st_uid)
 
 
 def _one(path: str, unreadable: Callable[[str, OSError], None]) -> list[Found]:
@@ -141,7 +164,7 @@ class _Looked:
         return "" if _begins_as_log(_head(folder, name)) else "no log"
 
 
-def _below(area: str, looked: _Looked, lake: str) -> Iterator[list[Found]]:
+def _below(area: str, looked: _Looked, left_out: Collection[str]) -> Iterator[list[Found]]:
     try:
         root = os.open(area, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -152,7 +175,7 @@ def _below(area: str, looked: _Looked, lake: str) -> Iterator[list[Found]]:
         while waiting:
             below, sound = waiting.pop()
             path = os.path.join(area, below) if below else area  # noqa: PTH118
-            if path == lake:
+            if path in left_out:
                 continue
             try:
                 here = open_below(root, below, folder=True) if below else os.dup(root)

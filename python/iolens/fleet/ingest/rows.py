@@ -18,6 +18,7 @@ from iolens.fleet.tables.write import write_files
 from iolens.log import Scan, scan
 from iolens.metrics import MODULES, Dataset
 from iolens.metrics.base import told
+from iolens.metrics.engine import register
 from iolens.metrics.log_tables import PLAIN, LogTables
 from iolens.metrics.plausible import implausible
 
@@ -95,7 +96,7 @@ class Rows:
                 "" if wrong == "FALSE" else f" WHERE CASE WHEN {wrong} THEN error('{_MARK}') ELSE TRUE END"
             )
             duck = self._data.connection
-            duck.register("source", source.__arrow_c_stream__())
+            register(duck, "source", source.__arrow_c_stream__())
             try:
                 with told(self._base.name):
                     query = self._select(table.columns, "source", run, run.first) + where

@@ -10,7 +10,7 @@ from iolens.fleet.notify.occurrence import Occurrence
 from iolens.fleet.notify.outbox import Message, Outbox, Told, new_id
 from iolens.fleet.notify.site import USER, Recipient, Site
 from iolens.rules import SEVERITIES
-from iolens.rules.text import clean
+from iolens.rules.text import clean, counted, write
 from iolens.schemas import stamped
 
 __all__ = ["collect"]
@@ -37,17 +37,41 @@ def _new_for(recipient: Recipient, found: Iterable[Occurrence], told: set[Told])
 
 
 def _message(site: Site, recipient: Recipient, told: Sequence[Occurrence], now: float) -> Message:
-    count = f"{len(told)} new I/O findings" if len(told) > 1 else "new I/O finding"
-    first = told[0]
-    subject = clean(f"[{site.name}] {count}: {first.title} ({first.user}, {first.application})")
-    blocks, listed = [], []
+    subject = clean(f"[{site.name}] {_subject(told)}")
+    jobs: dict[int, list[Occurrence]] = {}
     for one in told:
-        link = site.link_to(one.plain())
-        blocks.append("\n".join(one.lines(link)))
-        listed.append({**one.plain(), "link": link})
+        jobs.setdefault(one.log, []).append(one)
+    body = "\n\n\n".join(_job(site, found) for found in jobs.values()) + "\n"
+    listed = [{**one.plain(), "link": site.link_to(one.plain())} for one in told]
     id = new_id()
     content = {"id": id, "site": site.name, "recipient": recipient.name, "text": subject, "findings": listed}
-    return Message(id, recipient.name, subject, "\n\n".join(blocks) + "\n", stamped("notice", content), now)
+    return Message(id, recipient.name, subject, body, stamped("notice", content), now)
+
+
+def _subject(told: Sequence[Occurrence]) -> str:
+    """The worst job, what it loses, and how much more there is."""
+    first = told[0]
+    lost = f": about {write(first.time_lost, 'seconds')} lost" if first.time_lost else ""
+    lost += f" of {write(first.run_time, 'seconds')}" if lost and first.run_time else ""
+    here = sum(one.log == first.log for one in told)
+    others = len({one.log for one in told}) - 1
+    what = first.title if here == 1 else counted(here, "finding")
+    return f"{first.job} of {first.user}{lost}, {what}" + (
+        f"; and {counted(others, 'other job')}" if others else ""
+    )
+
+
+def _job(site: Site, found: Sequence[Occurrence]) -> str:
+    """A job with its findings. Its page once, unless each finding has one of its own."""
+    links = [site.link_to(one.plain()) for one in found]
+    several = len(set(links)) > 1
+    head = [*found[0].job_lines(), *([] if several or not links[0] else [links[0]])]
+    head += [] if links[0] else [f"log: {clean(found[0].path)}"]
+    blocks = [
+        "\n".join([*one.lines(found[:number]), *([f"  {links[number]}"] if several else [])])
+        for number, one in enumerate(found)
+    ]
+    return "\n\n".join(["\n".join(head), *blocks])
 
 
 def collect(

@@ -35,7 +35,8 @@ def with_evidence(
     if not found:
         return None if one.rule in own else one
     advice = tuple(piece.text for piece in found[0].advice)
-    return replace(one, evidence=found[0].evidence, advice=advice)
+    code = tuple(piece.snippet for piece in found[0].advice)
+    return replace(one, evidence=found[0].evidence, advice=advice, code=code)
 
 
 @contextlib.contextmanager

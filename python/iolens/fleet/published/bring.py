@@ -19,6 +19,7 @@ from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import BATCH_BITS, Column
 from iolens.fleet.tables.write import arrow, write_files
 from iolens.metrics import Dataset, metrics
+from iolens.metrics.engine import register
 from iolens.rules import Catalog, find, load
 
 __all__ = ["Imported", "bring"]
@@ -87,7 +88,7 @@ def _number(lake: Lake, data: Dataset) -> int:
         known = there.query(
             "SELECT path FROM job WHERE starts_with(path, ?)", [f"{here[0] if here else ''}#"]
         ).fetchall()
-    connection.register("known", arrow(known, _KNOWN))
+    register(connection, "known", arrow(known, _KNOWN))
     connection.execute("CREATE TEMP TABLE fresh AS SELECT log FROM job ANTI JOIN known USING (path)")
     connection.unregister("known")
     row = connection.execute("SELECT count(*) FROM fresh").fetchone()
@@ -109,7 +110,7 @@ def _complete(data: Dataset, path: str, cluster: str) -> None:
     status = Path(path).stat()
     programs = data.connection.execute("SELECT DISTINCT exe FROM job").fetchall()
     told = [(exe, application_of(exe)) for (exe,) in programs]
-    data.connection.register("programs", arrow(told, [Column("exe", "text"), Column("application", "text")]))
+    register(data.connection, "programs", arrow(told, [Column("exe", "text"), Column("application", "text")]))
     data.connection.execute("CREATE TEMP TABLE program AS SELECT * FROM programs")
     data.connection.unregister("programs")
     data.connection.execute(
@@ -146,7 +147,7 @@ def _findings(data: Dataset, catalog: Catalog) -> list[tuple[Any, ...]]:
 
 def _own(lake: Lake, data: Dataset, name: str, rows: list[tuple[Any, ...]]) -> None:
     """A table of these rows, which have the columns of the lake's."""
-    data.connection.register("given", arrow(rows, lake.table(name).columns))
+    register(data.connection, "given", arrow(rows, lake.table(name).columns))
     data.connection.execute(f"CREATE TEMP TABLE own_{name} AS SELECT * FROM given")
     data.connection.unregister("given")
 

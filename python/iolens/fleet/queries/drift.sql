@@ -1,7 +1,7 @@
 -- title: Applications that have become slower, or vary
--- definition: of a user's application with as many processes: the last $recent runs compared with those before, by the
---   median of io_time. spread: (third - first quartile) / median of those before. Drift: the median of the last runs
---   is beyond $factor times the earlier one (or below its inverse), and outside the earlier quartiles.
+-- definition: the last $recent runs of each application (same user and number of processes) compared with the earlier
+--   ones. Slower: median I/O time above $factor times, and outside the usual range (the quartiles of earlier runs);
+--   faster: below the inverse. spread: (third - first quartile) / median of earlier runs.
 -- parameter recent (5): runs that are the last ones
 -- parameter factor (1.2): what is a drift
 -- column user (): who ran it

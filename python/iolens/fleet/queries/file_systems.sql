@@ -1,6 +1,5 @@
 -- title: File systems by what jobs did on them
--- definition: sums over the records of what programs called themselves, by the mount point that a log names for the
---   file.
+-- definition: I/O of all jobs, by file system.
 -- parameter rows (20): how many
 -- column mount (): where it is mounted; empty where no log tells
 -- column file_system (): its type

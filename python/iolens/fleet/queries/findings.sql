@@ -1,12 +1,13 @@
 -- title: What the rules find in the fleet
--- definition: one row per user, application and rule, as in notices. Seconds of several rules may be the same: do not
---   add them up.
+-- definition: one row per user, application and finding. Their times overlap: do not add them.
 -- parameter rule (): only this rule
 -- parameter severity (medium): the least severe that is listed: high, medium, low, info, good
 -- parameter rows (20): how many
 -- parameter user (): only jobs of this user
 -- parameter application (): only jobs of this application
 -- parameter cluster (): only jobs of this cluster
+-- parameter since (): started on this day or later (UTC)
+-- parameter until (): started on this day or before
 -- column severity (): the worst: high, medium, low, info or good
 -- column rule (): iolens explain RULE explains it
 -- column user (): who ran it
@@ -24,6 +25,8 @@ WITH chosen AS (
     FROM finding AS f JOIN job AS j USING (log)
     WHERE ($rule = '' OR f.rule = $rule) AND ($user = '' OR j."user" = $user)
         AND ($application = '' OR j.application = $application) AND ($cluster = '' OR j.cluster = $cluster)
+        AND ($since = '' OR j."start" >= TRY_CAST($since AS DATE))
+        AND ($until = '' OR j."start" < TRY_CAST($until AS DATE) + INTERVAL 1 DAY)
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY rule, "user", application
         ORDER BY time_lost DESC NULLS LAST, "start", log) AS place

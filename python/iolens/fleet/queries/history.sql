@@ -10,15 +10,15 @@
 -- column end (): UTC
 -- column peers (count): runs with as many processes, this one included
 -- column run_time (seconds): wall-clock
--- column run_time_place (): among its peers
+-- column run_time_place (percent): part of its peers that have less
 -- column io_time (seconds): wall-clock in I/O
--- column io_time_place (): among its peers
+-- column io_time_place (percent): part of its peers that have less
 -- column bytes_read (bytes): by the program
 -- column bytes_written (bytes): by the program
 -- column rate (rate): bytes per second in I/O
--- column rate_place (): among its peers
+-- column rate_place (percent): part of its peers that have less
 -- column metadata_time (seconds): over all processes
--- column metadata_time_place (): among its peers
+-- column metadata_time_place (percent): part of its peers that have less
 -- column time_lost (seconds): of the costliest finding of severity high or medium
 WITH run AS (
     SELECT *, (coalesce(bytes_read, 0) + coalesce(bytes_written, 0)) / nullif(io_time, 0) AS rate

@@ -1,4 +1,4 @@
--- title: Jobs identified using metadata ratio metric
+-- title: Jobs that spend their I/O time in metadata
 -- definition: metadata time / all I/O time (metric metadata_ratio) of $ratio or more, more than $seconds of it per
 --   process, and $ranks processes or more: table 4 of the NERSC screening study.
 -- parameter ratio (0.25): of metadata time to read, write and metadata time
@@ -11,7 +11,7 @@
 -- column nprocs (count): processes
 -- column start (): UTC
 -- column run_time (seconds): wall-clock
--- column value (percent): of the I/O time is metadata
+-- column value (percent): part of the I/O time that is metadata
 -- column per_process (seconds): in metadata calls
 SELECT log, job_id, "user", application, nprocs, "start", run_time, value, metadata_time / nprocs AS per_process
 FROM job JOIN (

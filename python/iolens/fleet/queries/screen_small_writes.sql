@@ -1,4 +1,4 @@
--- title: Jobs identified using small independent shared write metric
+-- title: Jobs with very many small writes to shared files
 -- definition: more than $writes writes below 1 MiB to files that several ranks use, by a job without collective writes
 --   (metrics small_shared_writes and collective_writes): table 5 of the NERSC screening study, whose text has a
 --   million where the table has a hundred million. Jobs of which only totals are known are left out.

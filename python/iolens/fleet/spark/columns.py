@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import duckdb
@@ -56,8 +57,10 @@ def _inputs(select: exp.Expr, of: str, columns_of: Callable[[str], list[str]]) -
 
 
 def _meant(columns: exp.Columns, names: list[str]) -> list[str]:
-    """Those that COLUMNS(list) or COLUMNS(lambda) takes. DuckDB itself says what its functions mean."""
+    """Those that COLUMNS of a list, a lambda or a regular expression takes. DuckDB says what its functions mean."""
     chosen = columns.this
+    if isinstance(chosen, exp.Literal) and chosen.is_string:
+        return [name for name in names if re.search(chosen.name, name)]
     if isinstance(chosen, exp.Array):
         return [literal.name for literal in chosen.expressions]
     if not isinstance(chosen, exp.Lambda):

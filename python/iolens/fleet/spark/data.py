@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iolens.error import USAGE, IolensError
 from iolens.fleet.spark.session import MEANING, first_line
 from iolens.fleet.spark.translate import spark_name, tables_of, to_spark
-from iolens.fleet.spark.uncarried import UNCARRIED
+from iolens.fleet.spark.untranslated import UNTRANSLATED
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.log import scan
 from iolens.metrics.metric import find_metric
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "SparkData"]
 
 _SOURCE_LINE = (
-    "module string, build_id string, offset bigint, place string, function string, source string, "
+    "module string, build_id string, stack string, offset bigint, place string, function string, source string, "
     "line bigint, note string"
 )
 _SPARK = {"long": "bigint", "integer": "int", "boolean": "boolean"}
@@ -85,8 +85,8 @@ class SparkData:
     def _make(self, name: str) -> None:
         if name in self._made:
             return
-        if name in UNCARRIED:
-            raise IolensError(f"{name} is not carried to Spark: {UNCARRIED[name]}", exit_code=USAGE)
+        if name in UNTRANSLATED:
+            raise IolensError(f"{name} is not carried to Spark: {UNTRANSLATED[name]}", exit_code=USAGE)
         if name == "source_line":
             frame = self._source_lines()
         elif name == "oss_of":
@@ -152,12 +152,23 @@ class SparkData:
     def _source_lines(self) -> Any:
         """What the files on this machine tell of the addresses in ``sites``."""
         asked = self.query(
-            'SELECT module, build_id, list(DISTINCT "offset") FROM sites GROUP BY module, build_id'
+            "SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT \"offset\") FROM sites "
+            "GROUP BY module, build_id, coalesce(stack, '')"
         )
         rows = [
-            (module, build_id, offset, place.text, place.function, place.source, place.line, place.note)
-            for module, build_id, offsets in asked.fetchall()
-            for offset, place in find_places(module, build_id, offsets).items()
+            (
+                module,
+                build_id,
+                stack,
+                offset,
+                place.text,
+                place.function,
+                place.source,
+                place.line,
+                place.note,
+            )
+            for module, build_id, stack, offsets in asked.fetchall()
+            for offset, place in find_places(module, build_id, offsets, stack).items()
         ]
         return self._session.createDataFrame(rows, _SOURCE_LINE)
 

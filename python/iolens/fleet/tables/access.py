@@ -1,4 +1,7 @@
-"""Which users can read a lake: its owner, and a group if the site says so. The mode of the lake's folder decides."""
+"""Which users can read a lake: its owner, and a group if the site says so. The mode of the lake's folder decides.
+
+What root writes belongs to the owner of the lake, whose service goes on.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ __all__ = [
     "PRIVATE",
     "adopt_umask",
     "group_number",
+    "keep_owner",
+    "like_lake",
     "only_owner_writes",
     "open_to_group",
     "writable_by_others",
@@ -51,6 +56,40 @@ def _give(path: Path, group: int, mode: int) -> None:
             path.chmod(mode)
         except PermissionError:  # a service that may not set S_ISGID; its own group is this one
             path.chmod(mode & 0o777)
+
+
+def like_lake(lake: Path, *folders: Path) -> None:
+    """New folders outside of a lake have its owner and its readers."""
+    has = lake.stat()
+    for folder in folders:
+        with contextlib.suppress(PermissionError):
+            os.chown(folder, -1 if os.geteuid() else has.st_uid, has.st_gid)
+        try:
+            folder.chmod(stat.S_IMODE(has.st_mode))
+        except PermissionError:
+            folder.chmod(has.st_mode & 0o777)
+
+
+def keep_owner(*paths: str | os.PathLike[str]) -> None:
+    """What root has made belongs to the owner of the folder that it is in. Folders come before what is in them.
+
+    The descriptor is looked at: the owner may have put another file there, with a link to it elsewhere.
+    """
+    if os.geteuid():
+        return
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    for path in map(Path, paths):
+        folder = path.parent.stat()
+        if folder.st_uid == 0:
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(path, flags)
+            try:
+                made = os.fstat(handle)
+                if made.st_uid == 0 and (stat.S_ISDIR(made.st_mode) or made.st_nlink == 1):
+                    os.fchown(handle, folder.st_uid, folder.st_gid)
+            finally:
+                os.close(handle)
 
 
 def adopt_umask(folder: Path) -> None:

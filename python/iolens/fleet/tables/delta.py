@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
@@ -19,8 +19,9 @@ from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.schema import Field as DeltaField
 
 from iolens import __version__
+from iolens.fleet.tables.access import keep_owner
 from iolens.fleet.tables.durable import make_folder, publish, sync
-from iolens.fleet.tables.schema import Column, fingerprint
+from iolens.fleet.tables.schema import Column, fingerprint, of_stored
 
 __all__ = ["DAY", "Conflict", "File", "Table"]
 
@@ -81,6 +82,22 @@ class Table:
         self.fingerprint = fingerprint(self.columns)
         self._table: DeltaTable | None = None
 
+    def take_along(self, found: Mapping[str, str]) -> None:
+        """What is written from now on has these columns of files, too. found: each with DuckDB's type."""
+        known = {c.name for c in self.columns} | {DAY}
+        more = [of_stored(name, type) for name, type in sorted(found.items()) if name not in known]
+        if more:
+            self.columns += tuple(more)
+            self.fingerprint = fingerprint(self.columns)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Columns that a newer version of iolens has added."""
+        if self._table is None:
+            return []
+        known = {c.name for c in self.columns} | {DAY}
+        return [field.name for field in self._table.schema().fields if field.name not in known]
+
     def refresh(self) -> None:
         """To the newest version."""
         if self._table is not None:
@@ -130,6 +147,7 @@ class Table:
             "configuration": {},
         }
         make_folder(self._log)
+        keep_owner(self.folder, self._log)
         with contextlib.suppress(FileExistsError):  # another process made it at this moment
             self._publish(0, [{"protocol": _PROTOCOL}, {"metaData": described}])
         sync(self.folder, self.folder.parent)  # which another process may be about to do

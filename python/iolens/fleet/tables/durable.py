@@ -18,6 +18,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Union
 
+from iolens.fleet.tables.access import keep_owner
+
 __all__ = ["Syncing", "make_folder", "publish", "reason", "settle", "sync"]
 
 AnyPath = Union[str, "os.PathLike[str]"]
@@ -61,12 +63,13 @@ def settle(folder: AnyPath) -> None:
             raise OSError(code, os.strerror(code), os.fspath(folder))
 
 
-def make_folder(folder: Path) -> None:
-    """A folder that survives, with those above it; nothing if it is there."""
+def make_folder(folder: Path) -> list[Path]:
+    """A folder that survives, with those above it; those that were not there."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(exist_ok=True)
         sync(path.parent)
+    return missing
 
 
 def publish(content: bytes, path: Path, *, replace: bool = False) -> None:
@@ -77,6 +80,7 @@ def publish(content: bytes, path: Path, *, replace: bool = False) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        keep_owner(made)
         if replace:
             made.replace(path)
         else:

@@ -18,6 +18,7 @@ from iolens.fleet.tables.durable import make_folder, publish
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.fleet.tables.snapshot import Snapshot
 from iolens.fleet.tables.write import arrow, connection, listed, write_files
+from iolens.metrics.engine import register
 
 if TYPE_CHECKING:
     from iolens.fleet.tables.data import LakeData
@@ -53,6 +54,12 @@ class Lake:
         if self.settings.get("format") != _FORMAT:
             raise IolensError("the lake is of another version of iolens", os.fspath(path), exit_code=USAGE)
 
+    @property
+    def archives(self) -> Path:
+        """Where archives of logs are unless the site says otherwise: beside the lake, so that none goes with it."""
+        folder = self.path.resolve()
+        return folder.with_name(f"{folder.name}-logs")
+
     def expect(self, pseudonyms: str) -> None:
         """Raises IolensError if names in the lake have another form than this key gives, "" for none."""
         has = self.settings.get("pseudonyms", "")
@@ -63,7 +70,16 @@ class Lake:
             raise IolensError(text, os.fspath(self.path), exit_code=USAGE)
 
     def use_later_pseudonyms(self, mark: str) -> None:
-        """Names of old days become pseudonyms of this key from now on. Raises IolensError for another key."""
+        """Names of old days become pseudonyms of this key from now on.
+
+        Raises IolensError for another key, and for a lake with what a newer version has added.
+        """
+        if newer := self.newer():
+            raise IolensError(
+                f"a newer version of iolens has written {', '.join(newer)}, which may hold names: use that version",
+                os.fspath(self.path),
+                exit_code=USAGE,
+            )
         if self.settings.get("pseudonyms"):
             raise IolensError("the lake has pseudonyms from the start", os.fspath(self.path), exit_code=USAGE)
         if self.settings.setdefault("later_pseudonyms", mark) != mark:
@@ -93,9 +109,18 @@ class Lake:
             with contextlib.suppress(FileExistsError):  # another process was first
                 publish(_written({"format": _FORMAT, "pseudonyms": pseudonyms}), mark)
                 mark.chmod(0o600)
+        lake = cls(path)
         if group is not None:
+            if lake.archives.is_dir():
+                open_to_group(lake.archives, group)
             open_to_group(folder, group)
-        return cls(path)
+        return lake
+
+    @property
+    def id(self) -> str:
+        """That of its table of jobs, which copies of the lake have, too; empty before the first job."""
+        delta = self.table("job").delta
+        return "" if delta is None else str(delta.metadata().id)
 
     def table(self, name: str) -> Table:
         """A table at its newest version; it need not exist yet. Raises IolensError for an unknown name."""
@@ -117,6 +142,12 @@ class Lake:
     def names(self) -> list[str]:
         """Tables that have been written to."""
         return [name for name in tables() if (self.path / name / "_delta_log").is_dir()]
+
+    def newer(self) -> list[str]:
+        """Tables, and columns as TABLE.COLUMN, that a newer version of iolens has written."""
+        folders = (path.parent.name for path in self.path.glob("*/_delta_log"))
+        columns = [f"{name}.{column}" for name in self.names() for column in self.table(name).unknown]
+        return sorted({*folders} - {*tables()}) + columns
 
     def snapshot(self, *, since: date | None = None, until: date | None = None) -> Snapshot:
         """since, until: of tables with days only these, until included."""
@@ -169,7 +200,7 @@ class Lake:
                     rows,
                     ", ".join([*(f'{c.to_stored} AS "{c.name}"' for c in table.columns), *day]),
                 )
-            duck.register("given", given)
+            register(duck, "given", given)
             files = write_files(duck, f"SELECT {chosen} FROM given", table, uuid.uuid4().hex)
         if files:
             table.commit(add=files)

@@ -18,6 +18,7 @@ import duckdb
 from iolens.error import USAGE, IolensError
 from iolens.fleet.tables.schema import Column, tables
 from iolens.fleet.tables.write import arrow, plain
+from iolens.metrics.engine import register
 
 __all__ = ["MADE", "Pseudonyms", "columns_of", "read_key"]
 
@@ -58,7 +59,7 @@ _TEXTS = {
     "phases": {"phase": _NAME},
     "phase_interfaces": {"phase": _NAME},
     "steps": {"phase": _NAME},
-    "sites": {"module": _PATH},
+    "sites": {"module": _PATH, "stack": _NAME},
     "environment": {"value": _NAME},
     "part": {"log_name": _PATH, "command": _NAME, "metadata": _NAME},
 }
@@ -168,7 +169,7 @@ class Pseudonyms:
 
     @staticmethod
     def _replace(duck: duckdb.DuckDBPyConnection, table: str, column: str, rows: object, kept: str) -> None:
-        duck.register("renamed", rows)
+        register(duck, "renamed", rows)
         duck.execute(
             f'UPDATE {table} SET "{column}" = renamed.new FROM renamed WHERE {table}."{column}" = renamed.old{kept}'
         )

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from iolens.error import USAGE, IolensError
 from iolens.log import scan
 from iolens.log.table import Field
 from iolens.metrics import MODULES, SECTIONS
 from iolens.metrics.log_tables import PLAIN
 
-__all__ = ["BATCH_BITS", "OWN", "Column", "fingerprint", "tables"]
+__all__ = ["BATCH_BITS", "OWN", "Column", "fingerprint", "of_stored", "tables"]
 
 BATCH_BITS = 16
 """A log's number is that of its batch, a random one of 37 bits, and its place there: below 2^53, so exact in JSON."""
@@ -95,6 +96,13 @@ _OF_ARROW = {
     "string": "text",
 }
 _OF_SECTION = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "text"}
+_OF_FILE = {
+    **_OF_SECTION,
+    "INTEGER": "int",
+    "BOOLEAN": "flag",
+    "DATE": "date",
+    "TIMESTAMP WITH TIME ZONE": "moment",
+}
 
 _OWN = {
     # As in a dataset of logs, and what only a lake has to say.
@@ -144,6 +152,16 @@ OWN = {
 def fingerprint(columns: Iterable[Column]) -> str:
     """Tells files with these columns from those that another version wrote; part of a file's name."""
     return hashlib.blake2b(repr([tuple(c) for c in columns]).encode(), digest_size=4).hexdigest()
+
+
+def of_stored(name: str, type: str) -> Column:
+    """A column that this version does not know, by DuckDB's type of it in a file. Raises IolensError for others."""
+    kind = _OF_FILE.get(type.removesuffix("[]"))
+    if kind is None:
+        raise IolensError(
+            f'the column "{name}" is of a newer version of iolens: use that version', exit_code=USAGE
+        )
+    return Column(name, kind, 0 if type.endswith("[]") else 1)
 
 
 def _column(field: Field) -> Column:

@@ -14,6 +14,7 @@ import duckdb
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
+from iolens.fleet.tables.access import keep_owner
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import Syncing, reason, sync
 from iolens.fleet.tables.schema import Column
@@ -95,13 +96,18 @@ def arrow(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> ArrowTabl
 
 
 def read_files(duck: duckdb.DuckDBPyConnection, table: Table, files: Sequence[File]) -> str:
-    """SQL for the stored rows of files, whatever version wrote them: null where it had no such column."""
+    """SQL for the stored rows of files, whatever version wrote them: null where it had no such column.
+
+    Columns of a newer version are among them, and from now on among those of the table: what is written in place of
+    these files has them, too.
+    """
     paths = [table.path(f) for f in files]
     options = "union_by_name = true, hive_partitioning = false"
     if table.partitioned:
         options = f"union_by_name = true, hive_partitioning = true, hive_types = {{'{DAY}': DATE}}"
     source = f"read_parquet({listed(paths)}, {options})"
-    there = {row[0] for row in duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    there = {row[0]: row[1] for row in duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    table.take_along(there)
     chosen = [f'"{c.name}"' if c.name in there else f'NULL::{c.stored} AS "{c.name}"' for c in table.columns]
     return f"(SELECT {', '.join([*chosen, *([DAY] if table.partitioned else [])])} FROM {source})"
 
@@ -124,10 +130,12 @@ def write_files(  # noqa: PLR0913
     try:
         files = _copied(duck, query, table, token, day)
         paths = [table.path(file) for file in files]
+        lake = table.folder.parent
+        keep_owner(*sorted(folders_of(paths, lake) - {lake}), *paths)
         if syncing:
             syncing.begin(paths)
         else:
-            sync(*paths, *folders_of(paths, table.folder.parent))
+            sync(*paths, *folders_of(paths, lake))
     except BaseException as error:
         folder = f"{DAY}={day}" if day else "**"
         for path in table.folder.glob(f"{folder}/{token}.{table.fingerprint}*.parquet"):
@@ -147,11 +155,13 @@ def _copied(
     duck: duckdb.DuckDBPyConnection, query: str, table: Table, token: str, day: date | None
 ) -> list[File]:
     table.folder.mkdir(parents=True, exist_ok=True)
+    keep_owner(table.folder)
     name = f"{token}.{table.fingerprint}"
     options = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, RETURN_STATS true"
     if day:
         folder = table.folder / f"{DAY}={day}"
         folder.mkdir(exist_ok=True)
+        keep_owner(folder)
         target = f"{folder}/{name}-0.parquet"
     elif table.partitioned:
         target = f"{table.folder}"
@@ -160,7 +170,7 @@ def _copied(
         target = f"{table.folder}/{name}.parquet"
     written = duck.execute(f"COPY ({query}) TO {quoted(target)} ({options})").fetchall()
     files = []
-    for path, rows, size, _, statistics, keys in written:
+    for path, rows, size, _, statistics, keys, *_ in written:  # DuckDB 2 tells one thing more
         if not rows:
             os.unlink(path)  # noqa: PTH108
             continue

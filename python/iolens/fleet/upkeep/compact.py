@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from copy import copy
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +14,7 @@ from iolens.fleet.tables.delta import DAY, Conflict, File, Table
 from iolens.fleet.tables.durable import settle
 from iolens.fleet.tables.lake import Lake, dropped
 from iolens.fleet.tables.snapshot import Snapshot
-from iolens.fleet.tables.write import connection, read_files, write_files
+from iolens.fleet.tables.write import connection, quoted, read_files, write_files
 
 __all__ = ["Compacted", "compact"]
 
@@ -161,26 +162,36 @@ def _merge(table: Table, snapshot: Snapshot, done: Compacted) -> None:
         group = list(listed)
         touched = of_logs and any(f.first <= log <= f.last for f in group for log in snapshot.dead)
         small = [f for f in group if f.size < LARGEST]
-        stale = any(f".{table.fingerprint}" not in f.path for f in group)
-        if touched or stale:
-            _replace(table, group, snapshot.dead, done)
+        stale = [f for f in group if f".{table.fingerprint}" not in f.path]
+        if touched or _lacks_a_column(table, stale):
+            _replace(copy(table), group, snapshot.dead, done)
         elif len(small) > 1:
-            _replace(table, small, snapshot.dead, done)
+            _replace(copy(table), small, snapshot.dead, done)
+
+
+def _lacks_a_column(table: Table, files: list[File]) -> bool:
+    """Those of a newer version have them all, and stay."""
+    with connection() as duck:
+        for file in files:
+            asked = f"DESCRIBE FROM read_parquet({quoted(table.path(file))}, hive_partitioning = false)"
+            if not {c.name for c in table.columns} <= {row[0] for row in duck.execute(asked).fetchall()}:
+                return True
+    return False
 
 
 def _replace(table: Table, old: list[File], dead: list[int], done: Compacted) -> None:
     listed = ", ".join(map(str, dead)) or "NULL"
-    chosen = ", ".join(
-        f"CASE WHEN replaces IN ({listed}) THEN NULL ELSE replaces END AS replaces"
-        if c.name == "replaces"
-        else f'"{c.name}"'
-        for c in table.columns
-    )
     of_logs = any(c.name == "log" for c in table.columns)
     where = f" WHERE log NOT IN ({listed})" if of_logs and dead else ""
     day = f", {DAY}" if table.partitioned else ""
     with connection() as duck:
         source = read_files(duck, table, old)
+        chosen = ", ".join(
+            f"CASE WHEN replaces IN ({listed}) THEN NULL ELSE replaces END AS replaces"
+            if c.name == "replaces"
+            else f'"{c.name}"'
+            for c in table.columns
+        )
         query = f"SELECT {chosen}{day} FROM {source}{where}{' ORDER BY log' if of_logs else ''}"
         new = write_files(duck, query, table, f"c{uuid.uuid4().hex}")
     while True:

@@ -35,7 +35,7 @@ def age(lake: Lake, before: date, key: bytes, *, keep_hours: int = 24) -> int:
     """Names of what is of days before this become pseudonyms; how many logs these were.
 
     keep_hours: how long files with the names stay for queries that have begun. A run after that removes them. Raises
-    IolensError for another key than the lake's.
+    IolensError for another key than the lake's, and for a lake with what a newer version has added.
     """
     names = Pseudonyms(key)
     lake.use_later_pseudonyms(names.mark)

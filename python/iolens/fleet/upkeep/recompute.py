@@ -13,6 +13,7 @@ from iolens.fleet.tables.delta import DAY, Conflict, File, Table
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.schema import Column
 from iolens.fleet.tables.write import arrow, connection, read_files, write_files
+from iolens.metrics.engine import register
 from iolens.metrics.tables import DERIVED
 from iolens.rules import load
 
@@ -85,7 +86,7 @@ def _day(
         old = data.snapshot.files.get(name, [])
         rows = [(*row, day) for row in compute(data)]
     with connection() as duck:
-        duck.register("given", arrow(rows, [*table.columns, Column(DAY, "date")]).__arrow_c_stream__())
+        register(duck, "given", arrow(rows, [*table.columns, Column(DAY, "date")]).__arrow_c_stream__())
         query = "SELECT * FROM given"
         if rules and old:
             kept = ", ".join(f"'{rule}'" for rule in rules)

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from iolens.error import IolensError
 from iolens.fleet.archive import Source, restore, sources
 from iolens.fleet.archive.source import member
+from iolens.fleet.tables.access import keep_owner
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import make_folder, sync
 from iolens.fleet.tables.lake import Lake
+from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.fleet.tables.write import connection, read_files, write_files
+from iolens.fleet.upkeep.incomplete import incomplete
 from iolens.fleet.upkeep.verify import damage_of
 from iolens.rules.text import agree, counted
 
@@ -58,12 +61,18 @@ def repair(lake: Lake) -> Repaired:
             rows = sum(file.rows for file in files)
             done.lost.append(f"{name}: {counted(rows, 'row')} {agree(rows, 'is', 'are')} lost: {_LOST[name]}")
     of_logs = [file for name, files in damaged.items() if name not in _LOST for file in files]
-    if of_logs:
+    if of_logs or _batches(lake):
         again = _to_be_had(lake, of_logs, done)
         _without(lake.table("job"), again)
         _without_orphans(lake)
-        done.again = len(again) + sum(file.rows for file in damaged["job"])
+        done.again = len(again) + sum(file.rows for file in damaged.get("job", []))
     return done
+
+
+def _batches(lake: Lake) -> list[int]:
+    """Those of which the lake has only some tables, and all of whose logs are to be read again."""
+    with lake.open() as data:
+        return sorted(incomplete(data))
 
 
 def _damaged(table: Table) -> list[File]:
@@ -77,16 +86,23 @@ def _set_aside(lake: Lake, table: Table, files: Collection[File]) -> None:
         path = table.folder / file.path
         kept = lake.path / ASIDE / table.name / file.path
         if path.exists():
-            make_folder(kept.parent)
+            keep_owner(*reversed(make_folder(kept.parent)))
             path.rename(kept)
             sync(kept.parent)
 
 
 def _to_be_had(lake: Lake, files: Iterable[File], done: Repaired) -> set[int]:
-    """The jobs that a file has rows of, and whose log can be read: that of an archive is back at its place then."""
+    """The jobs that a file has rows of, and whose log can be read: that of an archive is back at its place then.
+
+    And those of batches that the lake has in part.
+    """
     found: dict[int, Source] = {}
     jobs: set[int] = set()
+    batches = ", ".join(map(str, _batches(lake))) or "NULL"
     with lake.open() as data:
+        for source in sources(data, f"j.log >> {BATCH_BITS} IN ({batches})"):
+            found[source.log] = source
+            jobs.add(source.log)
         for file in files:
             bounds = [file.first, file.last, file.day]
             listed = sources(data, f"j.log BETWEEN ? AND ? AND j.{DAY} = ?::DATE", bounds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
+from iolens.error import USAGE, IolensError
 from iolens.fleet.tables.delta import Table
 from iolens.fleet.tables.lake import Lake
 from iolens.fleet.tables.write import connection, read_files
@@ -18,8 +19,14 @@ AGGREGATES = ("job", "metric", "finding", "archived")
 def retain(lake: Lake, *, detail: date | None = None, jobs: date | None = None) -> dict[str, int]:
     """Removes what is of days before these: detail of the tables of records, jobs of all. Table -> rows removed.
 
-    A log whose job is removed is not ingested again.
+    A log whose job is removed is not ingested again. Raises IolensError if a newer version has added tables.
     """
+    if newer := [name for name in lake.newer() if "." not in name]:
+        raise IolensError(
+            f"a newer version of iolens has written {', '.join(newer)}: use that version to remove old jobs",
+            str(lake.path),
+            exit_code=USAGE,
+        )
     removed: dict[str, int] = {}
     names = [name for name in lake.names() if name not in AGGREGATES]
     for name in [*names, *(n for n in reversed(AGGREGATES) if n in lake.names())]:

@@ -3,8 +3,8 @@
 -- layout: table
 -- definition: for each call that was the first to open files: the number of files, and the bytes read from and written
 --   to them by any code; for POSIX and STDIO, those of the interface that the call belongs to. place = function,
---   source line and library, as far as the program's files are on this machine; example: the file with the most I/O
---   time.
+--   source line and library, as far as the program's files are on this machine; of Python code function and line, which
+--   are in the log; example: the file with the most I/O time.
 -- unit: files, bytes, seconds
 -- needs: posix, stdio, mpiio
 -- caveats: One frame: the function that called open, not its callers. A file that ranks opened in several places

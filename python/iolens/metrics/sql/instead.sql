@@ -18,6 +18,8 @@
 --   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
 --   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
 --   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
+--   system_part: of the processor time, in the kernel; passed: bytes that went through pipes or local sockets, whichever had
+--   more, if that part is $most or more and they take $delayed of the run or more at $copied; otherwise null.
 --   computing: the part of its life for which the process that is longest in I/O used a processor ($always: its calls
 --   copy from and to memory).
 -- unit: seconds, bytes, parts of 1
@@ -45,6 +47,7 @@
 -- threshold most = 50 %: of the run, or of the processor time: what a reader should look at
 -- threshold worth_waiting = 0.1 s: a shorter run waits for its own start
 -- threshold delayed = 10 %: of the run: a wait for the processor from which it is said; unobserved programs that used it longer may have waited
+-- threshold copied = 1 GB/s: what one processor passes through a pipe
 -- threshold always = 90 %: of a process's life on a processor: it waits for nothing
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
@@ -95,11 +98,16 @@ WITH known AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, any_value(unseen) AS unseen, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
+    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
         sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time,
         coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
         arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
     FROM of_process LEFT JOIN unseen USING (log) GROUP BY log
+), passed AS (
+    SELECT log, max(bytes) AS passed, arg_max(through, (bytes, through)) AS through FROM (
+        SELECT log, CASE class WHEN 'pipe' THEN 'pipes' ELSE 'sockets' END AS through, greatest(sum(bytes_read), sum(bytes_written))::BIGINT AS bytes
+        FROM excluded WHERE class IN ('pipe', 'socket_unix', 'socket_loopback') GROUP BY log, class
+    ) GROUP BY log
 ), closed AS (
     SELECT log, count(*) FILTER (user_time IS NULL OR user_time < 0)::BIGINT + coalesce(any_value(u.n), 0)::BIGINT AS unknown FROM process
     LEFT JOIN (SELECT log, sum(count) AS n FROM unobserved GROUP BY log) AS u USING (log)
@@ -119,11 +127,12 @@ WITH known AS (
     FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    waited, paged, faulting, late_wait, late, others, computing,
+    waited, paged, faulting, late_wait, late, others, computing, system / nullif(processor, 0) AS system_part,
+    CASE WHEN system >= $most * processor AND passed >= $copied * $delayed * run_time THEN passed END AS passed, through,
     CASE WHEN late_wait > 0 THEN 'late rank'
         WHEN faulting AND fault_time > busy AND (fault_time > waited OR NOT all_known) THEN 'page faults'
         WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'
         WHEN busy >= $most * run_time THEN 'processor'
         WHEN NOT all_known OR run_time < $worth_waiting THEN CASE WHEN faulting THEN 'page faults' END
         WHEN waited > busy THEN 'waiting' ELSE 'processor' END AS kind
-FROM named ORDER BY log
+FROM named LEFT JOIN passed USING (log) ORDER BY log

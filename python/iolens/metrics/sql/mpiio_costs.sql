@@ -38,10 +38,10 @@ SELECT * FROM (
         ['files', 'indep_reads', 'indep_writes', 'coll_reads', 'coll_writes', 'nb_reads', 'nb_writes', 'syncs', 'bytes_read', 'bytes_written']
     ))::BIGINT FROM ranked GROUP BY log, shared
 ) JOIN (
-    SELECT log, shared, sum(COLUMNS(c -> ends_with(c, '_time'))) FROM (
-        SELECT log, shared, sum(COLUMNS(c -> ends_with(c, '_time'))) FROM ranked WHERE rank < 0 OR tree GROUP BY log, shared
+    SELECT log, shared, sum(COLUMNS('^.*_time$')) FROM (
+        SELECT log, shared, sum(COLUMNS('^.*_time$')) FROM ranked WHERE rank < 0 OR tree GROUP BY log, shared
         UNION ALL
-        SELECT log, shared, max(COLUMNS(c -> ends_with(c, '_time'))) FROM ranked WHERE rank >= 0 AND NOT tree GROUP BY log, shared
+        SELECT log, shared, max(COLUMNS('^.*_time$')) FROM ranked WHERE rank >= 0 AND NOT tree GROUP BY log, shared
     ) GROUP BY log, shared
 ) USING (log, shared)
 ORDER BY log, shared

@@ -15,15 +15,14 @@ WITH side AS (
 ), counts AS (
     SELECT log, shared, any_value(tree) AS tree, max(file_alignment) AS file_alignment,
         sum(meta_sum) AS meta_sum, sum(data_sum) AS data_sum,
-        sum(COLUMNS(c -> regexp_matches(c, '^(files|opens|reads|writes|empty|following|back|seeks|stats|mmaps|syncs|bytes|consec|seq|random|rw_|mem_not|file_not)')
-            AND NOT ends_with(c, '_time')))::BIGINT
+        sum(COLUMNS('^(files|opens|reads|writes|empty|following|back|seeks|stats|mmaps|syncs|bytes|consec|seq|random_(reads|writes)|rw_|mem_not|file_not).*$'))::BIGINT
     FROM side GROUP BY log, shared
 ), times AS (
-    SELECT log, shared, sum(COLUMNS(c -> ends_with(c, '_time'))) FROM (
-        SELECT log, shared, sum(scale * COLUMNS(c -> ends_with(c, '_time'))) FROM side
+    SELECT log, shared, sum(COLUMNS('^.*_time$')) FROM (
+        SELECT log, shared, sum(scale * COLUMNS('^.*_time$')) FROM side
         WHERE rank < 0 OR tree GROUP BY log, shared
         UNION ALL
-        SELECT log, shared, max(scale * COLUMNS(c -> ends_with(c, '_time'))) FROM side
+        SELECT log, shared, max(scale * COLUMNS('^.*_time$')) FROM side
         WHERE rank >= 0 AND NOT tree GROUP BY log, shared
     ) GROUP BY log, shared
 )

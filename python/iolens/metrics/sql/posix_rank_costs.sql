@@ -77,7 +77,7 @@ WITH divided AS (
         CASE WHEN back_writes > 0.2 * writes THEN greatest(back_writes, writes - greatest(consec_writes, 0) - greatest(opens, 1)) ELSE back_writes END AS jumping_writes,
         -- Logs have the distances of accesses that skip forwards, of reads and writes together.
         greatest(0, seq_reads - consec_reads) AS skipping_reads, greatest(0, seq_writes - consec_writes) AS skipping_writes,
-        list_sum(list_transform(stride_count, n -> greatest(0, n))) > 0.9 * (skipping_reads + skipping_writes) AS in_steps,
+        (greatest(0, stride_count[1]) + greatest(0, stride_count[2]) + greatest(0, stride_count[3]) + greatest(0, stride_count[4])) > 0.9 * (skipping_reads + skipping_writes) AS in_steps,
         back_reads > 0.2 * reads AND skipping_reads < 0.1 * back_reads AS back_only_reads,
         back_writes > 0.2 * writes AND skipping_writes < 0.1 * back_writes AS back_only_writes,
         CASE WHEN back_only_reads OR back_reads > 0.2 * reads AND in_steps THEN jumping_reads ELSE 0 END AS stepping_reads,

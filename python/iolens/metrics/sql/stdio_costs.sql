@@ -30,10 +30,10 @@ SELECT * FROM (
         ['files', 'opens', 'reads', 'writes', 'seeks', 'flushes', 'bytes_read', 'bytes_written']
     ))::BIGINT FROM ranked GROUP BY log, console
 ) JOIN (
-    SELECT log, console, sum(COLUMNS(c -> ends_with(c, '_time'))) FROM (
-        SELECT log, console, sum(COLUMNS(c -> ends_with(c, '_time'))) FROM ranked WHERE rank < 0 OR tree GROUP BY log, console
+    SELECT log, console, sum(COLUMNS('^.*_time$')) FROM (
+        SELECT log, console, sum(COLUMNS('^.*_time$')) FROM ranked WHERE rank < 0 OR tree GROUP BY log, console
         UNION ALL
-        SELECT log, console, max(COLUMNS(c -> ends_with(c, '_time'))) FROM ranked WHERE rank >= 0 AND NOT tree GROUP BY log, console
+        SELECT log, console, max(COLUMNS('^.*_time$')) FROM ranked WHERE rank >= 0 AND NOT tree GROUP BY log, console
     ) GROUP BY log, console
 ) USING (log, console)
 ORDER BY log, console

@@ -52,11 +52,11 @@ def _seal(view: View, snapshot: PortalSnapshot) -> None:
 
 
 def fetched(limits: Limits) -> Callable[[Any], Result]:
-    """Takes rows out of a relation."""
+    """Takes all rows of a relation, at most one more than the limit."""
 
     def take(relation: Any) -> Result:
         start = time.monotonic()
-        rows = relation.fetchmany(limits.rows + 1)
+        rows = relation.fetchall()
         return Result(
             [str(name) for name in relation.columns],
             [str(kind) for kind in relation.types],

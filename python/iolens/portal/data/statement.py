@@ -22,7 +22,7 @@ REFUSED = frozenset({
     "write_log", "parse_duckdb_log_message", "add_parquet_key", "sleep_ms", "pg_sleep", "current_database",
     "current_schema", "current_schemas", "json_execute_serialized_sql", "from_json_strict", "in_search_path",
     "txid_current", "current_query", "current_role", "current_user", "session_user", "is_histogram_other_bin",
-    "which_secret", "load_aws_credentials",
+    "which_secret", "load_aws_credentials", "setval",
 })  # fmt: skip
 """Functions that tell of the server and not of the lake, or run text."""
 

@@ -24,6 +24,13 @@ document.addEventListener("keydown", (event) => {
   else found.focus();
 });
 
+// A group of the menu closes when the page is used on.
+document.addEventListener("click", (event) => {
+  document.querySelectorAll(".bar nav details[open]").forEach((group) => {
+    if (!group.contains(event.target)) group.open = false;
+  });
+});
+
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 setUpHover();
 if (document.querySelector("[hx-trigger=load]") === null) drawPart();

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -30,9 +30,10 @@ from iolens.portal.data.cache import Cache
 from iolens.portal.data.snapshot import STOP_SECONDS, PortalSnapshot, Snapshots
 from iolens.portal.data.view import Gone, unreadable
 from iolens.portal.web import assets
+from iolens.portal.web.menu import menu
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.routes import ROUTES, Route
-from iolens.portal.web.widgets import cell, href, in_digits
+from iolens.portal.web.widgets import cell, head, href, in_digits, shown, verdict_of
 from iolens.report.units import counted, number_of
 from iolens.shown import say_traceback
 
@@ -44,15 +45,17 @@ __all__ = ["Portal"]
 STATEMENTS = 4
 """Of viewers' own that run at once."""
 
-DETAILS = 64
-"""Jobs whose details are kept."""
+PARTS = 128
+"""Parts of jobs' pages that are kept: an answer and details of each."""
+
+Kept = TypeVar("Kept")
 
 
-_VALUE = (400, "That does not work", "A value in the address cannot be asked for.")
+_VALUE = (400, "This cannot be shown", "A value in the address cannot be asked for.")
 _ERRORS: dict[type[Exception], tuple[int, str, str]] = {
     NotFound: (404, "Not found", ""),
     Gone: (503, "The lake cannot be read", ""),
-    IolensError: (400, "That does not work", ""),
+    IolensError: (400, "This cannot be shown", ""),
     duckdb.InterruptException: (503, "Took too long", "The question was ended. Ask for less."),
     duckdb.BinderException: _VALUE,
     duckdb.ConversionException: _VALUE,
@@ -93,7 +96,7 @@ class Portal:
             self.sign_in = SignInPages(self, Provider(site.oidc, site.origin))
         self._busy: set[str] = set()
         self._busy_lock = threading.Lock()
-        self._details: Cache[tuple[datetime, int], str] = Cache()
+        self._parts: Cache[tuple[datetime, int, str], Any] = Cache()
         self._answering: set[PageRequest] = set()
 
     @cached_property
@@ -107,7 +110,10 @@ class Portal:
         made.filters["cell"] = cell
         made.filters["counted"], made.filters["number_of"] = counted, number_of
         made.filters["digits"] = in_digits
-        made.globals.update(href=href, link=link, version=assets.version())
+        made.filters["head"] = head
+        made.globals.update(
+            href=href, link=link, shown=shown, verdict_of=verdict_of, menu=menu, version=assets.version()
+        )
         return made
 
     @contextlib.contextmanager
@@ -126,9 +132,10 @@ class Portal:
             with self._busy_lock:
                 self._busy.discard(name)
 
-    def kept_details(self, snapshot: PortalSnapshot, log: int, make: Callable[[], str]) -> str:
-        """The details of a job that the user may see, made once for a snapshot."""
-        return self._details.get((snapshot.made, log), make, DETAILS)
+    def kept(self, snapshot: PortalSnapshot, log: int, part: str, make: Callable[[], Kept]) -> Kept:
+        """A part of the page of a job that the user may see, made once for a snapshot."""
+        made: Kept = self._parts.get((snapshot.made, log, part), make, PARTS)
+        return made
 
     # ---- one door ----
 
@@ -136,7 +143,7 @@ class Portal:
         """Who asks, if that one may. Raises HTTPException."""
         known = self.identity.known(request, route.api)
         if known is None:
-            refused = _refuse(401, "Who are you?", self._how_to_enter())
+            refused = _refuse(401, "You are not signed in", self._how_to_enter())
             if self.sign_in is not None and not route.api:
                 refused.headers = _way_in(request)
             raise refused
@@ -152,7 +159,7 @@ class Portal:
             )
         if self.sign_in is not None:
             return "Sign in first."
-        return "Use your site's own address of this portal: it identifies you."
+        return f"Sign in at {self.site.origin}: that address of your site identifies you."
 
     def _check_form(self, request: Request, known: Known, form: dict[str, str]) -> None:
         """Is a change asked for by a page of ours? Raises HTTPException."""
@@ -242,7 +249,7 @@ class Portal:
             404: ("Not found", "There is no such page."),
             405: ("Not here", "This page takes no such request."),
         }
-        title, text = titles.get(error.status_code, ("That does not work", str(error.detail)))
+        title, text = titles.get(error.status_code, ("This cannot be shown", str(error.detail)))
         if "\n" in str(error.detail):
             title, text = str(error.detail).split("\n", 1)
         answer = self._problem(request, error.status_code, title, text)
@@ -254,7 +261,7 @@ class Portal:
     def _login(self, request: Request) -> Response:
         session = self.identity.enter(request.query_params.get("token", ""))
         if session is None:
-            raise _refuse(401, "Who are you?", self._how_to_enter())
+            raise _refuse(401, "You are not signed in", self._how_to_enter())
         return self.welcome(session)
 
     def welcome(self, session: str, onward: str = "/") -> Response:

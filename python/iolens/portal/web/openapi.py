@@ -56,7 +56,7 @@ _ERROR = {
 }
 _ERRORS = {
     "400": "What was asked cannot be.",
-    "401": "Who are you?",
+    "401": "You are not signed in",
     "403": "Not for this role, or not sent from here.",
     "404": "There is none, or none that you may see.",
     "503": "The lake cannot be read now, or it took too long.",

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from jinja2 import Environment
@@ -32,6 +32,8 @@ __all__ = ["NotFound", "PageRequest", "is_count", "link", "parameter"]
 
 DAYS = ("since", "until")
 """Parameters."""
+
+Kept = TypeVar("Kept")
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -77,7 +79,7 @@ class Application(Protocol):
     @property
     def templates(self) -> Environment: ...
     def statements(self, name: str) -> AbstractContextManager[None]: ...
-    def kept_details(self, snapshot: PortalSnapshot, log: int, make: Callable[[], str]) -> str: ...
+    def kept(self, snapshot: PortalSnapshot, log: int, part: str, make: Callable[[], Kept]) -> Kept: ...
     def anybodys_page(
         self, request: Request, template: str, status: int = 200, **context: Any
     ) -> Response: ...

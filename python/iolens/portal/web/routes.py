@@ -14,7 +14,19 @@ from starlette.responses import Response
 from iolens.portal.data.scope import Role
 from iolens.portal.web import api
 from iolens.portal.web.page_request import PageRequest
-from iolens.portal.web.pages import admin, compare, coverage, history, job, jobs, lists, live, sql, tokens
+from iolens.portal.web.pages import (
+    admin,
+    compare,
+    coverage,
+    history,
+    job,
+    jobs,
+    lists,
+    live,
+    sql,
+    start,
+    tokens,
+)
 
 __all__ = ["ROUTES", "Route"]
 
@@ -34,7 +46,7 @@ class Route:
 
 
 ROUTES = (
-    Route("/", jobs.front),
+    Route("/", start.front),
     Route("/jobs", jobs.listed),
     Route("/job", job.by_number),
     Route("/job/{log:int}", job.one),

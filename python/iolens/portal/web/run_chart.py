@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from iolens.portal.web.widgets import Chart
-from iolens.report.svg import axis_ticks
+from iolens.report.svg import axis_ticks, tick_text
 from iolens.report.units import escape, write
 
 __all__ = ["Band", "Run", "draw"]
@@ -71,11 +71,11 @@ def draw(id: str, title: str, unit: str, runs: Sequence[Run], band: Band | None)
         return LEFT + (WIDTH - LEFT - RIGHT) * (number + 0.5) / max(1, len(runs))
 
     parts = [
-        f'<svg class="chart runs" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="chart runs" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-label="{escape(title)}">'
     ]
     for tick in scale.ticks:
         at = y(tick)
-        words = escape(write(tick, unit))
+        words = escape(tick_text(tick, unit))
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
             f'<text class="faint" x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{words}</text>'
@@ -99,7 +99,7 @@ def draw(id: str, title: str, unit: str, runs: Sequence[Run], band: Band | None)
             else ""
         )
         parts.append(
-            f'<a href="{escape(run.url)}"><title>{escape(words)}</title>{ring}'
+            f'<a href="{escape(run.url)}" aria-label="{escape(words)}"><title>{escape(words)}</title>{ring}'
             f'<circle class="s-first" cx="{x(number):.1f}" cy="{y(run.value):.1f}" r="3.2"/></a>'
         )
     note = "Band and line: quartiles and median of all but the last runs." if band else ""

@@ -13,14 +13,28 @@ from typing import Any
 
 from markupsafe import Markup
 
-from iolens.fleet.saved_queries import Answer, ResultColumn, statement
+from iolens.fleet.saved_queries import Answer, ResultColumn, queries, statement
 from iolens.portal.web.page_request import link
 from iolens.report.document import Block
 from iolens.report.html import block_html
+from iolens.report.sections.answer import judge
 from iolens.report.units import UNKNOWN, write
+from iolens.rules import load
 from iolens.values import plain
 
-__all__ = ["Chart", "Grid", "cell", "grid_of", "href", "in_digits", "sql_of", "to_csv"]
+__all__ = [
+    "Chart",
+    "Grid",
+    "cell",
+    "grid_of",
+    "head",
+    "href",
+    "in_digits",
+    "shown",
+    "sql_of",
+    "to_csv",
+    "verdict_of",
+]
 
 ROWS = 200
 """Rows of a table in a page; its CSV has all."""
@@ -42,6 +56,10 @@ class Grid:
     sorted_by: str = ""
     down: bool = True
     total: int = 0
+    empty: str = "Nothing is found for these values."
+    """Stands in place of the rows where there are none."""
+    raw: bool = False
+    """Are heads and values those of somebody's SQL, as they are?"""
 
 
 @dataclass(frozen=True)
@@ -55,8 +73,81 @@ class Chart:
         return cls(Markup(block_html(block)))
 
 
+_HEADS = {
+    "account": "Project",
+    "at": "Time",
+    "balance": "Bytes / mean",
+    "bytes_read": "Read",
+    "bytes_written": "Written",
+    "change": "Recent / earlier",
+    "drift": "Verdict",
+    "earlier": "Time in I/O, earlier runs",
+    "end": "Ended (UTC)",
+    "exe": "Command line",
+    "first": "First seen",
+    "io_time": "Time in I/O",
+    "io_time_place": "Time in I/O: more than (of peers)",
+    "job_id": "Job",
+    "last": "Last seen",
+    "logged": "Part with a log",
+    "logged_jobs": "Jobs with a log",
+    "matching": "Jobs found",
+    "message": "What was found",
+    "metadata_time": "Time in metadata",
+    "metadata_time_place": "Time in metadata: more than (of peers)",
+    "mount": "File system",
+    "nprocs": "Processes",
+    "ost": "OST",
+    "peers": "Runs compared",
+    "per_process": "Time in metadata per process",
+    "rate": "I/O rate",
+    "rate_place": "I/O rate: more than (of peers)",
+    "recent": "Time in I/O, last runs",
+    "rule": "Finding",
+    "run_time_place": "Run time: more than (of peers)",
+    "screen": "List",
+    "small_writes": "Writes below 1 MiB",
+    "spread": "Spread of earlier runs",
+    "start": "Started (UTC)",
+    "worst": "Time lost, worst job",
+}
+"""Columns whose names are no words of people; of others the name says it."""
+
+
+def head(column: ResultColumn) -> str:
+    """What stands above a column."""
+    if column.name == "value":  # each list has another one
+        return column.doc[:1].upper() + column.doc[1:]
+    words = _HEADS.get(column.name) or column.name.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def shown(column: ResultColumn, row: Mapping[str, Any]) -> str:
+    """A cell in words: rules and lists have titles."""
+    value = row.get(column.name)
+    if column.name == "rule" and value in load().rules:
+        return load().rules[str(value)].title
+    if column.name == "screen" and value in queries():
+        return queries()[str(value)].title
+    return cell(value, "" if column.name == "job_id" else column.unit)
+
+
+def verdict_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """A job's verdict by its time in I/O: a class and a word with the part of the run time."""
+    spent, run_time = row.get("io_time"), row.get("run_time")
+    if spent is None or not run_time:
+        return "unknown", UNKNOWN
+    share = min(1.0, spent / run_time)
+    kind = judge(share, spent, run_time)[0]
+    word = {"problem": "problem", "look": "worth a look", "good": "fine"}[kind]
+    return kind, f"{word}, {write(share, 'percent')}"
+
+
 def _job(value: Any, row: Mapping[str, Any]) -> str:
-    return f"/job/{row['log']}" if row.get("log") is not None else link("/jobs", text=value)
+    if row.get("log") is not None:
+        return f"/job/{row['log']}"
+    # Of a finding it is in the lake; a job that runs is not there yet.
+    return link("/job", id=value) if "rule" in row else link("/jobs", text=value)
 
 
 _LEADS: dict[str, Callable[[Any, Mapping[str, Any]], str]] = {

@@ -12,13 +12,13 @@ function themed(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// A canvas of its box's width, with as many pixels as the screen has.
-function sized(canvas, height) {
+// A canvas of its box's size, which the style sheet gives, with as many pixels as the screen has.
+function sized(canvas) {
   const width = canvas.clientWidth || canvas.parentElement.clientWidth || 640;
+  const height = canvas.clientHeight || 300;
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
-  canvas.style.height = `${height}px`;
   const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);

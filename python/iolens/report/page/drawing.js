@@ -78,4 +78,3 @@ window.addEventListener("resize", () => {
   clearTimeout(waiting);
   waiting = setTimeout(redraw, 100);
 });
-window.addEventListener("beforeprint", () => drawings.forEach((one) => one.draw()));

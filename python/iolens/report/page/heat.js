@@ -28,10 +28,14 @@ class HeatMap {
     return perRow === 1 ? String(first) : `${first}–${Math.min(first + perRow, ranks) - 1}`;
   }
 
+  word() {
+    const { perRow, rank } = this.data;
+    return perRow === 1 ? rank : rank === "rank" ? "ranks" : "processes";
+  }
+
   draw() {
     const { rows, bins, drawn } = this.data;
-    const height = HEAT.top + HEAT.bottom + Math.max(60, Math.min(420, rows * 14));
-    const { pen, width } = sized(this.canvas, height);
+    const { pen, width, height } = sized(this.canvas);
     const [x0, y0] = [HEAT.left, HEAT.top];
     const right = rows > 1 ? HEAT.right : 20;
     const [w, h] = [width - x0 - right, height - y0 - HEAT.bottom];
@@ -73,7 +77,7 @@ class HeatMap {
     rowAxis(pen, (row) => this.rank(row), x0, y0, h, rows);
     pen.textAlign = "left";
     pen.textBaseline = "top";
-    pen.fillText(this.data.perRow > 1 ? "ranks" : "rank", 4, y0 - 16);
+    pen.fillText(this.word(), 4, y0 - 16);
     this.legend(pen, least, most, x0, height - 16, w);
     this.mark(pen);
   }
@@ -96,7 +100,7 @@ class HeatMap {
     pen.fillStyle = themed("--faint");
     pen.textAlign = "right";
     pen.textBaseline = "top";
-    pen.fillText(`at most ${bytesText(Math.round(mostBin))} in a stretch${rows > 1 ? `, ${bytesText(Math.round(mostRow))} in a row` : ""}`, width - 4, 0);
+    pen.fillText(`at most ${bytesText(Math.round(mostBin))} in an interval${rows > 1 ? `, ${bytesText(Math.round(mostRow))} in a row` : ""}`, width - 4, 0);
   }
 
   legend(pen, least, most, x, y, w) {
@@ -125,11 +129,11 @@ class HeatMap {
   }
 
   describe(row, bin) {
-    const { bins, drawn, end, perRow } = this.data;
+    const { bins, drawn, end } = this.data;
     const cell = this.grid.get(row * bins + bin);
     const span = `${secondsText((bin / bins) * end)} to ${secondsText((Math.min(bin + 1, drawn) / bins) * end)}`;
     return [
-      `${perRow > 1 ? "ranks" : "rank"} ${this.rank(row)}, ${span}`,
+      `${this.word()} ${this.rank(row)}, ${span}`,
       cell ? `read ${bytesText(cell[2])}, written ${bytesText(cell[3])}` : "nothing",
     ];
   }

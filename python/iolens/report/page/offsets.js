@@ -1,5 +1,5 @@
 // Where in a file, and when: every access, or of many, counts on a grid of times and offsets.
-const OFFSETS = { left: 78, right: 34, top: 8, bottom: 24, height: 300 };
+const OFFSETS = { left: 78, right: 34, top: 8, bottom: 24 };
 const WAYS = [["read", "Reading"], ["write", "Writing"]];
 
 class OffsetChart {
@@ -32,7 +32,7 @@ class OffsetChart {
     const single = file.accesses.map(([start, long, offset, length, kind, rank]) => ({
       x: start / end, w: long / end, y: offset / size, h: length / size, kind, deep: 1,
       lines: [
-        `rank ${rank}, ${WAYS[kind][1].toLowerCase()} from ${secondsText(start)} for ${secondsText(long)}`,
+        `${this.data.rank} ${rank}, ${WAYS[kind][1].toLowerCase()} from ${secondsText(start)} for ${secondsText(long)}`,
         `${bytesText(length)} at offset ${grouped(offset)}`,
       ],
     }));
@@ -49,7 +49,7 @@ class OffsetChart {
 
   draw() {
     const file = this.data.files[this.chosen];
-    const { pen, width, height } = sized(this.canvas, OFFSETS.height);
+    const { pen, width, height } = sized(this.canvas);
     const [x0, y0] = [OFFSETS.left, OFFSETS.top];
     const [w, h] = [width - x0 - OFFSETS.right, height - y0 - OFFSETS.bottom];
     this.place = { x0, y0, w, h };

@@ -26,18 +26,61 @@ function setUpJobs() {
   const select = document.getElementById("job-choice");
   if (!select) return;
   select.addEventListener("change", () => showJob(select.value));
-  // A link into a job that is not shown.
-  const follow = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const part = target && target.closest("[data-job]");
-    if (part && part.hidden) {
-      showJob(part.dataset.job);
-      target.scrollIntoView();
-    }
-  };
-  window.addEventListener("hashchange", follow);
   showJob(select.value);
-  follow();
+}
+
+// Where a link leads may be folded, or in a job that is not shown. Returns what it leads to.
+function reveal(hash) {
+  const target = document.getElementById(decodeURIComponent(hash.slice(1)));
+  if (!target) return null;
+  const job = target.closest("[data-job]");
+  if (job && job.hidden) showJob(job.dataset.job);
+  let fold = target.querySelector(":scope > .part") || target.closest("details");
+  for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  return target;
+}
+
+function follow() {
+  const target = location.hash.length > 1 && reveal(location.hash);
+  if (target) target.scrollIntoView();
+}
+
+function setUpLinks() {
+  // Before the browser goes there itself.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest('a[href^="#"]');
+    if (link) reveal(link.getAttribute("href"));
+  });
+  window.addEventListener("hashchange", follow);
+}
+
+// On a narrow screen the answer comes first, and the contents at a click.
+function setUpMenu() {
+  const menu = document.querySelector(".menu");
+  const narrow = matchMedia("(max-width: 60rem)");
+  const fit = () => {
+    menu.open = !narrow.matches;
+  };
+  narrow.addEventListener("change", fit);
+  menu.addEventListener("click", (event) => {
+    if (narrow.matches && event.target.closest("a")) menu.open = false;
+  });
+  fit();
+}
+
+// Paper has nothing to click: folded findings are opened for it.
+function setUpPrinting() {
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll(".finding:not([open]), .quiet:not([open]), .command:not([open])")];
+    opened.forEach((fold) => {
+      fold.open = true;
+    });
+    redraw();
+  });
+  window.addEventListener("afterprint", () => opened.forEach((fold) => {
+    fold.open = false;
+  }));
 }
 
 // Which section is being read, in the list of sections.
@@ -55,12 +98,16 @@ function setUpContents() {
 }
 
 async function start() {
+  setUpMenu();
   setUpTheme();
   setUpJobs();
+  setUpLinks();
   setUpCopying();
   setUpContents();
   setUpHover();
+  setUpPrinting();
   await drawAll();
+  follow();
   document.documentElement.dataset.ready = "true";
 }
 

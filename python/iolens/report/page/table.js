@@ -107,7 +107,7 @@ class Sheet {
     let text = shown < found || this.words.length ? `${grouped(shown)} of ${counted(found, "row")}` : "";
     if (this.words.length) text += ` found`;
     if (this.data.rows.length < total) {
-      text += `${text ? "; " : ""}the page holds the first ${grouped(this.data.rows.length)} of ${grouped(total)}, --csv writes all`;
+      text += `${text ? "; " : ""}the first ${grouped(this.data.rows.length)} of ${counted(total, "row")}, all by iolens report --csv`;
     }
     this.count.textContent = text;
     this.more.hidden = shown >= found;

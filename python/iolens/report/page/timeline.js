@@ -113,8 +113,7 @@ class TimelineChart {
 
   draw() {
     const count = this.data.rows.length;
-    const step = Math.max(4, Math.min(22, 440 / count));
-    const { pen, width, height } = sized(this.canvas, TIMELINE.top + TIMELINE.bottom + Math.max(40, step * count));
+    const { pen, width, height } = sized(this.canvas);
     const longest = this.data.rows.reduce((a, b) => (b.length > a.length ? b : a), "");
     this.x0 = Math.max(30, Math.min(150, pen.measureText(longest).width + 14));
     this.w = width - this.x0 - TIMELINE.right;
@@ -137,7 +136,7 @@ class TimelineChart {
     const span = `${secondsText(this.from)} to ${secondsText(this.to)}`;
     this.status.textContent = this.exact
       ? `${span}: ${grouped(this.near.length)} shown`
-      : `${span}: stretches of ${secondsText(this.data.end / this.used[0])}`;
+      : `${span}: intervals of ${secondsText(this.data.end / this.used[0])}`;
   }
 
   drawLevel(pen, colours) {
@@ -191,7 +190,7 @@ class TimelineChart {
 
   describe(row, time) {
     const one = this.under(row, time);
-    const name = `${this.data.rows[row]}, ${secondsText(time)}`;
+    const name = `${this.data.titles[row]}, at ${secondsText(time)}`;
     if (one) {
       const lines = [name, `${KINDS[one.kind][1].toLowerCase()} from ${secondsText(one.start)} for ${secondsText(one.length)}`];
       if (one.bytes >= 0) lines.push(`${bytesText(one.bytes)} at offset ${grouped(one.offset)}`);
@@ -204,7 +203,8 @@ class TimelineChart {
     const cell = cells.find((c) => c[0] === row && c[1] === bin);
     if (!cell) return [name, "nothing"];
     const shares = KINDS.map(([, title], n) => [title, cell[2 + n]]).filter(([, share]) => share > 0);
-    return [name, ...shares.map(([title, share]) => `${title.toLowerCase()} ${percentText(share)} of the time`), bytesText(cell[5])];
+    const moved = cell[5] > 0 ? [bytesText(cell[5])] : []; // not known of all
+    return [name, ...shares.map(([title, share]) => `${title.toLowerCase()} ${percentText(share)} of the time`), ...moved];
   }
 
   point(event) {

@@ -48,10 +48,17 @@ function bytesText(value) {
 function secondsText(value) {
   const size = Math.abs(value);
   if (size === 0) return "0 s";
-  if (size < 1e-6) return `${general(value * 1e6, 3)} us`;
+  if (size < 9.995e-7) return `${general(value * 1e9, 3)} ns`;
   if (size < 0.0009995) return `${fixed(value * 1e6, 0)} us`;
   if (size < 0.9995) return `${general(value * 1e3, 3)} ms`;
-  return size < 99.95 ? `${general(value, 3)} s` : `${grouped(value)} s`;
+  if (size < 599.5) return size < 99.95 ? `${general(value, 3)} s` : `${grouped(value)} s`;
+  const sign = value < 0 ? "-" : "";
+  const left = Number(fixed(size, 0));
+  const [minutes, hours] = [Math.floor((left + 30) / 60), Math.floor((left + 1800) / 3600)];
+  if (hours >= 720) return `${sign}${grouped(Math.floor((hours + 12) / 24))} days`;
+  const units = [[left, 60, 3600, "min", "s"], [minutes, 60, 48 * 60, "h", "min"], [hours, 24, 720, "d", "h"]];
+  const [whole, small, , unit, rest] = units.find((one) => one[0] < one[2]);
+  return `${sign}${Math.floor(whole / small)} ${unit}${whole % small ? ` ${whole % small} ${rest}` : ""}`;
 }
 
 function percentText(value) {

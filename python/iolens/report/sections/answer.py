@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from iolens.report.document import Block, Column, FindingBlock, Note, Section, Table
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
-from iolens.rules.instead import computes_io, instead, is_more, is_most
+from iolens.rules.instead import computes_io, hdf5_times, instead, is_more, is_most, names_hdf5, takes, wasted
 from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
-__all__ = ["answer", "headline"]
+__all__ = ["NOTHING", "answer", "first_action", "headline", "judge"]
 
 PROBLEM, SHORT = (SEVERITY[name].default for name in ("high", "seconds"))
 """The share of the run time from which I/O is a problem; seconds of I/O that are none."""
@@ -25,6 +26,12 @@ _ORDER = {"high": 0, "medium": 1, "low": 2, "info": 3, "good": 4}
 
 EXPLAINED = 0.1
 """Of the time in I/O: what accounts for less does not explain it."""
+
+UNEVEN = 0.5
+"""An average rank with less than this part of the slowest one's share is worth a word."""
+
+SAME = 0.01
+"""Findings whose costs differ by less account for the same seconds."""
 
 
 def _amounts(row: dict[str, Any]) -> str:
@@ -47,9 +54,24 @@ def _why(findings: list[Any], spent: float | None) -> str:
     return text
 
 
+NOTHING = "No I/O was seen"
+"""The label where the log has no records of I/O."""
+
+
+def first_action(source: Source) -> tuple[str, str]:
+    """What to do first, and the id of the finding that says more: of the first cause; "" where there is none."""
+    for number, finding in enumerate(source.findings):
+        if finding.severity in ("high", "medium"):
+            text = finding.advice[0].text if finding.advice else ""
+            return text, f"{source.prefix}finding-{number}"
+    return "", ""
+
+
 def headline(source: Source) -> tuple[str, str]:
     """The verdict (problem, look, good, unknown) and one or two sentences with numbers."""
     if not source.interfaces:
+        if any(finding.severity == "good" for finding in source.findings):
+            return "good", "No file was read or written: I/O is not what makes this job slow."
         return (
             "unknown",
             "The log has no records of I/O: nothing can be said about what this job read and wrote.",
@@ -75,19 +97,33 @@ def headline(source: Source) -> tuple[str, str]:
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
-    verdict, words = _judge(share, spent, row["run_time"])
+    took += _on_average(source, share)
+    hdf5 = hdf5_times(source.data).get(source.log)
+    above = wasted(hdf5, row["run_time"])
+    if hdf5 and above > spent:
+        took += f"; {takes(hdf5, row['run_time'])}"
+    verdict, words = judge(share + above / row["run_time"], spent + above, row["run_time"])
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
-    unknown = bool(not_known) and not _is_settled(source, spent, row["run_time"])
+    unknown = bool(not_known) and not _is_settled(source, spent + above, row["run_time"])
     others = (
-        _instead(source, share, row["run_time"], spent, unknown)
-        if unknown or share >= LOOK or not why
+        _instead(source, share, row["run_time"], spent, unknown, hdf5)
+        if unknown or share >= LOOK or not (why or above > spent)
         else ""
     )
     if unknown:
         return "unknown", f"{took}, but {not_known}.{why}{others}"
     return verdict, f"{took}: {words}.{why}{others}" + (f" But {not_known}." if not_known else "")
+
+
+def _on_average(source: Source, share: float) -> str:
+    """Where the slowest rank has much more than the others: the share is that of the slowest."""
+    for row in source.metric("run_split") if share >= LOOK else []:
+        mean = row["io_time"] / row["run_time"] if row["who"] == "average" else share
+        if mean < UNEVEN * share:
+            return f", in the slowest rank; {write(mean, 'percent')} in the average one"
+    return ""
 
 
 def _waited(source: Source, basis: str) -> float:
@@ -107,17 +143,21 @@ def _kinds(shares: dict[str, float], share: float) -> str:
     return f", most of it {' and '.join(words[name] for name in words if name in chosen)}"
 
 
-def _instead(source: Source, share: float, run_time: float, spent: float, unknown: bool) -> str:
+def _instead(  # noqa: PLR0913, PLR0917
+    source: Source, share: float, run_time: float, spent: float, unknown: bool, hdf5: dict[str, Any] | None
+) -> str:
     """What the time goes into, where it is not I/O. unknown: I/O may be more than its share."""
     for row in source.metric("pipe_waits"):
         if row["waited"] > 0.2 * run_time:
             part = write(min(1.0, row["waited"] / run_time), "percent")
             return f" It is waiting, {part} of the run, for the other ends of named pipes."
     for row in source.metric("instead"):
-        text = instead(row, run_time)
+        text = instead(row, run_time, hdf5)
         if text and share >= LOOK and not unknown:
-            if is_more(row, run_time, spent):
+            if is_more(row, run_time, spent, hdf5):
                 return f" More goes into {text}."
+            if hdf5 and names_hdf5(hdf5, run_time):
+                return f" {takes(hdf5, run_time)}."
             busy = " The processor is busy all the while, so it does not wait for storage."
             return busy if computes_io(row) else ""
         if text:
@@ -130,7 +170,7 @@ def _not_known(source: Source) -> str:
     """What moved without a time or an explanation, where it is too much to say that I/O is fine."""
     for row in source.metric("unexplained"):
         if row["much_unexplained"]:
-            return f"{write(row['share'], 'percent')} of what moved has no explanation: this is not the whole"
+            return f"{write(row['share'], 'percent')} of what moved is unexplained: the numbers here are not the whole"
         if row["partly"]:
             return (
                 f"{write(row['untimed'] + row['unexplained'], 'bytes')} moved in ways whose time is not known"
@@ -149,11 +189,14 @@ def _is_settled(source: Source, spent: float, run_time: float) -> bool:
     return spent >= PROBLEM * run_time
 
 
-def _judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
+def judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
     """What this share of the run time, and so many seconds, mean."""
     if share >= LOOK and spent < SHORT:
         short = run_time < SHORT_RUN
-        return "look", "a part worth a look, in a run too short to matter" if short else "a part worth a look"
+        words = (
+            f"a part worth a look, but the run lasted only {write(run_time, 'seconds')}: observe a longer one"
+        )
+        return "look", words if short else "a part worth a look"
     if share >= PROBLEM:
         return "problem", "it is a problem"
     return ("look", "worth a look") if share >= LOOK else ("good", "it is not what makes this job slow")
@@ -170,10 +213,16 @@ def _unit(name: str, unit: str, values: list[Any]) -> str:
     return "number" if known and plain else "text"
 
 
+def _costliest(units: Sequence[str]) -> Callable[[list[Any]], float]:
+    """Sorts rows by their largest time, most first; those without keep their order."""
+    places = [place for place, unit in enumerate(units) if unit == "seconds"]
+    return lambda row: -max((row[place] or 0 for place in places), default=0)
+
+
 def _evidence(source: Source, number: int, finding: Any) -> list[Table]:
     tables = []
     for place, evidence in enumerate(finding.evidence):
-        rows = [list(row) for row in evidence.rows]
+        rows = sorted((list(row) for row in evidence.rows), key=_costliest(evidence.units))
         columns = tuple(
             Column(name, name.replace("_", " "), _unit(name, unit, [row[n] for row in rows]))
             for n, (name, unit) in enumerate(zip(evidence.columns, evidence.units))
@@ -183,11 +232,21 @@ def _evidence(source: Source, number: int, finding: Any) -> list[Table]:
     return tables
 
 
-def _facts(finding: Any) -> list[tuple[str, str]]:
+def _same_as(finding: Any, before: Sequence[Any]) -> str:
+    """Two causes of equal cost are two names of the same seconds."""
+    lost = finding.time_lost
+    if not lost or finding.severity not in ("high", "medium"):
+        return ""
+    same = (f for f in before if f.time_lost and abs(f.time_lost - lost) <= SAME * lost)
+    first = next(same, None)
+    return f", the same seconds as “{first.title}”" if first else ""
+
+
+def _facts(finding: Any, before: Sequence[Any]) -> list[tuple[str, str]]:
     facts = []
     if finding.time_lost is not None:
         share = f" = {write(finding.share, 'percent')} of the run time" if finding.share is not None else ""
-        facts.append(("Time lost", write(finding.time_lost, "seconds") + share))
+        facts.append(("Time lost", write(finding.time_lost, "seconds") + share + _same_as(finding, before)))
     if finding.gain:
         low, high = (write(v, "seconds") for v in finding.gain)
         facts.append(("Could save", low if low == high else f"{low} to {high}"))
@@ -199,8 +258,8 @@ def _facts(finding: Any) -> list[tuple[str, str]]:
     return facts
 
 
-def answer(source: Source) -> Section:
-    """The findings, most severe first."""
+def answer(source: Source, *, ended: bool = False) -> Section:
+    """The findings, most severe first. ended: the job did not end by itself, which is no detail then."""
     blocks: list[Block] = []
     for number, finding in enumerate(source.findings):
         blocks.append(
@@ -209,10 +268,11 @@ def answer(source: Source) -> Section:
                 severity=finding.severity,
                 title=finding.title,
                 message=" ".join(filter(None, (finding.message, opened_by(finding)))),
-                facts=_facts(finding),
+                facts=_facts(finding, source.findings[:number]),
                 advice=[(a.text, a.snippet or "", a.language or "") for a in finding.advice],
                 evidence=_evidence(source, number, finding),
                 references=list(finding.references),
+                quiet=finding.severity in ("good", "info") and not (ended and finding.rule == "ended_early"),
             )
         )
     overlapping = overlap(source.findings)

@@ -6,7 +6,7 @@ from typing import Any
 
 from iolens.metrics.views import LIBRARY_OF, TITLES
 from iolens.report.document import Bars, Block, Column, Section, Series, Table, Tile, Treemap
-from iolens.report.source import INTERFACE_SQL, Source
+from iolens.report.source import ALIKE, INTERFACE_SQL, PATTERN_SQL, Source
 from iolens.report.units import counted, write
 
 __all__ = ["files"]
@@ -43,9 +43,9 @@ def _all(source: Source) -> list[Table]:
                 "seconds",
                 "reading, writing and metadata, added over processes",
             ),
-            Column("read_time", "reading", "seconds"),
-            Column("write_time", "writing", "seconds"),
-            Column("meta_time", "metadata", "seconds"),
+            Column("read_time", "Time reading", "seconds"),
+            Column("write_time", "Time writing", "seconds"),
+            Column("meta_time", "Time in metadata", "seconds"),
             Column("opens", "Opens", "count"),
             Column("reads", "Reads", "count"),
             Column("writes", "Writes", "count"),
@@ -67,6 +67,38 @@ def _all(source: Source) -> list[Table]:
         ) ORDER BY total_time DESC, name, id, interface
         """,
         cap=FILES_CAP,
+    )
+
+
+def _alike(source: Source) -> list[Table]:
+    """Files of a directory whose names differ in digits alone."""
+    return source.table(
+        "alike-files",
+        "Files alike",
+        (
+            Column("pattern", "Files", "path", "* stands for a number"),
+            Column("files", "Number", "count"),
+            Column("mean_size", "Average size", "bytes", "up to the highest offset read or written"),
+            _READ,
+            _WRITTEN,
+            Column("time", "Time, all processes", "seconds"),
+            Column("opens", "Opens", "count"),
+            Column("interface", "Interface"),
+        ),
+        f"""
+        SELECT pattern, {INTERFACE_SQL} AS interface, count(*) AS files, avg(size) AS mean_size,
+            sum(bytes_read)::BIGINT AS bytes_read, sum(bytes_written)::BIGINT AS bytes_written,
+            sum(total_time) AS time, sum(opens)::BIGINT AS opens
+        FROM (
+            SELECT *, {PATTERN_SQL} AS pattern FROM (
+                SELECT f.*, coalesce(w.shown, n.name) AS name,
+                    nullif(1 + greatest(max_offset_read, max_offset_written), 1) AS size
+                FROM file_of AS f JOIN name AS n ON n.log = f.log AND n.id = f.id
+                LEFT JOIN written_as AS w ON w.log = f.log AND w.id = f.id WHERE f.log = {{log}}
+            )
+        ) GROUP BY pattern, interface HAVING count(*) >= {ALIKE} ORDER BY time DESC, pattern, interface
+        """,
+        note="Files of a directory whose names differ in digits alone; each of them is in the next table.",
     )
 
 
@@ -212,6 +244,7 @@ def _categories(source: Source) -> list[Block]:
                 unit,
                 note="POSIX and STDIO; the eight with most bytes.",
                 metric="path_categories",
+                axis="files" if unit == "count" else "",
             )
         )
     return blocks
@@ -227,11 +260,11 @@ def _shared(source: Source) -> list[Block]:
                 Column("interface", "Interface"),
                 Column("ranks", "Processes", "count"),
                 Column("fastest_rank", "Fastest: rank", "number"),
-                Column("fastest_time", "time", "seconds"),
-                Column("fastest_bytes", "bytes", "bytes"),
+                Column("fastest_time", "Fastest: time", "seconds"),
+                Column("fastest_bytes", "Fastest: bytes", "bytes"),
                 Column("slowest_rank", "Slowest: rank", "number"),
-                Column("slowest_time", "time", "seconds"),
-                Column("slowest_bytes", "bytes", "bytes"),
+                Column("slowest_time", "Slowest: time", "seconds"),
+                Column("slowest_bytes", "Slowest: bytes", "bytes"),
                 Column("sd_time", "σ of time", "seconds"),
                 Column("sd_bytes", "σ of bytes", "bytes"),
             ),
@@ -249,14 +282,14 @@ def _shared(source: Source) -> list[Block]:
                 Column("ranks", "Processes", "count"),
                 Column("mean_time", "Average time", "seconds"),
                 Column("slowest_rank", "Slowest rank", "number"),
-                Column("slowest_time", "its time", "seconds"),
+                Column("slowest_time", "Slowest rank's time", "seconds"),
                 Column(
                     "time_imbalance",
-                    "Slowest to fastest",
+                    "Slowest to fastest (time)",
                     "percent",
                     "(slowest - fastest) / slowest, of time",
                 ),
-                Column("bytes_imbalance", "the same of bytes", "percent"),
+                Column("bytes_imbalance", "Slowest to fastest (bytes)", "percent"),
                 Column("time_lost", "Lost if all wait", "seconds"),
             ),
             f"SELECT * REPLACE ({INTERFACE_SQL} AS interface) FROM metric.imbalance WHERE log = {{log}} "
@@ -333,8 +366,9 @@ def _layers(source: Source) -> list[Block]:
                 Column("outside_posix", "MPI-IO time not in POSIX", "percent"),
             ),
             "SELECT * FROM metric.layers WHERE log = {log} ORDER BY mpiio_time DESC NULLS LAST, name",
-            note="What each layer asked of the next: bytes that grow on the way down are read or written in vain.",
+            note="If a lower layer moves more bytes, the extra is wasted.",
             metric="layers",
+            without_empty=True,
         )
     ]
 
@@ -342,6 +376,7 @@ def _layers(source: Source) -> list[Block]:
 def files(source: Source) -> Section:
     blocks: list[Block] = [
         *_treemap(source),
+        *_alike(source),
         *_all(source),
         *_sites(source),
         *_shared(source),

@@ -7,7 +7,7 @@ from typing import Any
 
 from iolens.metrics.views import LISTS
 from iolens.report.document import Bars, Block, Lane, Section, Series, Strip
-from iolens.report.source import Source
+from iolens.report.source import ALIKE, PATTERN_SQL, Source
 from iolens.report.units import counted, write
 
 __all__ = ["glance"]
@@ -51,7 +51,7 @@ def _who(source: Source, row: dict[str, Any]) -> str:
 _BASES = {
     "process": "Measured in each rank: calls of its threads that overlap count once.",
     "timeline": "In I/O while at least one process was.",
-    "records": "From the counters of files: calls of threads that overlap are added.",
+    "records": "Estimated from per-file totals; overlapping calls count twice.",
 }
 
 
@@ -65,11 +65,11 @@ def _split(source: Source) -> list[Block]:
     if source.job["nprocs"] == 1 and rows[0]["basis"] != "records":
         note = "Measured: calls of threads that overlap count once."
     if len(rows) > 1 and rows[0]["basis"] == "records":
-        note += " The slowest rank is an estimate: of each shared file the slowest rank's time, added up."
+        note += " The slowest rank is an upper bound: the slowest rank of each shared file, added."
     if any(row["communication"] is not None for row in rows):
         note += " Communication with waiting before collective calls, where that was measured."
     elif rows[0]["who"] != "job":
-        note += " Communication was not recorded: it is in the first part."
+        note += " MPI communication is part of the grey bar." if source.parallel else ""
     return [
         Bars(
             f"{source.prefix}split",
@@ -135,11 +135,13 @@ def _strip(source: Source) -> list[Block]:
     if not lanes:
         return []
     lanes += _metadata(source, width, len(lanes[0].values))
-    note = f"Stretches of {write(width, 'seconds')}, all processes; more is stronger, each row by itself."
+    note = (
+        f"Intervals of {write(width, 'seconds')}, all processes. Darker = more; each row has its own scale."
+    )
     return [
         Strip(
             f"{source.prefix}strip",
-            "When",
+            "When data moved",
             [lane for lane in lanes if any(lane.values)],
             width,
             source.span,
@@ -149,11 +151,18 @@ def _strip(source: Source) -> list[Block]:
 
 
 def _costliest(source: Source) -> list[Block]:
-    rows = source.ask(
-        "SELECT coalesce(any_value(n.name), '<unnamed ' || id || '>'), sum(read_time), sum(write_time), "
-        "sum(meta_time), sum(total_time) FROM own_file AS f LEFT JOIN name AS n USING (log, id) "
-        f"WHERE log = {{log}} GROUP BY id HAVING sum(total_time) > 0 ORDER BY 5 DESC, 1, id LIMIT {COSTLIEST}"
-    )
+    rows = source.ask(f"""
+        WITH one AS (
+            SELECT coalesce(any_value(n.name), '<unnamed ' || id || '>') AS name, sum(read_time) AS read,
+                sum(write_time) AS write, sum(meta_time) AS meta, sum(total_time) AS total
+            FROM own_file AS f LEFT JOIN name AS n USING (log, id) WHERE log = {{log}} GROUP BY id
+        ), named AS (
+            SELECT *, {PATTERN_SQL} AS pattern, count(*) OVER (PARTITION BY {PATTERN_SQL}) AS alike FROM one
+        )
+        SELECT CASE WHEN alike >= {ALIKE} THEN format('{{}} ({{:,}} files)', pattern, alike) ELSE name END,
+            sum(read), sum(write), sum(meta), sum(total)
+        FROM named GROUP BY 1 HAVING sum(total) > 0 ORDER BY 5 DESC, 1 LIMIT {COSTLIEST}
+    """)
     total = source.ask("SELECT sum(total_time), count(DISTINCT id) FROM own_file WHERE log = {log}")[0]
     if not rows:
         return []

@@ -9,7 +9,21 @@ from iolens.metrics.views import LIBRARY_OF
 from iolens.report.document import Bars, Block, Column, Section, Series
 from iolens.report.source import INTERFACE_TITLES, Source
 
-__all__ = ["interfaces"]
+__all__ = ["SIZE_CLASSES", "interfaces"]
+
+SIZE_CLASSES = (
+    "0–100 B",
+    "100 B–1 KiB",
+    "1–10 KiB",
+    "10–100 KiB",
+    "100 KiB–1 MiB",
+    "1–4 MiB",
+    "4–10 MiB",
+    "10–100 MiB",
+    "100 MiB–1 GiB",
+    "1 GiB and more",
+)
+"""Of Darshan's counters, in order."""
 
 _WORDS = {"coll": "collective", "indep": "independent", "nb": "non-blocking"}
 _CATEGORIES = {
@@ -20,7 +34,7 @@ _CATEGORIES = {
     "created": "created (written)",
     "unique": "used by one process",
     "shared": "used by several processes",
-    "part_shared": "of these, by some processes only",
+    "part_shared": "shared by some processes",
 }
 
 
@@ -44,7 +58,7 @@ def _categories(source: Source, group: str, members: tuple[str, ...]) -> list[Bl
     return [
         *source.table(
             f"files-{group}",
-            "Files by kind",
+            f"{INTERFACE_TITLES[group]}: files by kind",
             (
                 *((Column("of", "Object"),) if len(members) > 1 else ()),
                 Column("kind", "Files"),
@@ -90,6 +104,7 @@ def _pattern(source: Source, group: str, members: tuple[str, ...]) -> list[Block
             note="Sequential: at a higher offset than the access before. Consecutive: right behind it; "
             "counted in sequential too.",
             metric="access_pattern",
+            axis="calls",
         )
     ]
 
@@ -97,13 +112,22 @@ def _pattern(source: Source, group: str, members: tuple[str, ...]) -> list[Block
 def _size_bars(source: Source, name: str, title: str, rows: list[dict[str, Any]]) -> list[Block]:
     if not any(row["count"] for row in rows):
         return []
-    labels = dict(sorted({row["class"]: row["label"] for row in rows}.items()))
+    labels = {place: SIZE_CLASSES[place] for place in sorted({row["class"] for row in rows})}
     series = []
     for direction, heading in (("read", "Reads"), ("write", "Writes")):
         counts = {row["class"]: row["count"] for row in rows if row["direction"] == direction}
         series.append(Series(direction, heading, [counts.get(c) or 0 for c in labels]))
     return [
-        Bars(f"{source.prefix}{name}", title, list(labels.values()), series, "count", metric="access_sizes")
+        Bars(
+            f"{source.prefix}{name}",
+            title,
+            list(labels.values()),
+            series,
+            "count",
+            note="Size of a call, and the number of calls of this size.",
+            metric="access_sizes",
+            axis="calls",
+        )
     ]
 
 
@@ -123,11 +147,11 @@ def _common(source: Source, group: str, members: tuple[str, ...]) -> list[Block]
     return [
         *source.table(
             f"common-{group}",
-            "Most frequent access sizes",
+            f"{INTERFACE_TITLES[group]}: most frequent access sizes",
             (
                 *((Column("interface", "Interface"),) if len(members) > 1 else ()),
                 Column("size", "Size", "bytes"),
-                Column("exact", "in bytes", "count"),
+                Column("exact", "Size in bytes", "count"),
                 Column("count", "Accesses", "count"),
             ),
             f"SELECT *, size AS exact FROM metric.common_sizes WHERE log = {{log}} AND interface IN "
@@ -159,6 +183,7 @@ def _operations(source: Source, group: str, members: tuple[str, ...]) -> list[Bl
             [Series("first", "Calls", [row["count"] for row in rows])],
             "count",
             metric="operation_counts",
+            axis="calls",
         )
     ]
 

@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from iolens.report.document import Block, Column, Facts, Note, Section
 from iolens.report.source import Source, stamp
 
-__all__ = ["job", "title"]
-
-
-def title(source: Source) -> str:
-    """What the job is called: its program, or what its interpreter runs."""
-    words = str(source.job["exe"] or "").split()
-    if not words:
-        return Path(str(source.job["path"])).name
-    name = _base(words[0])
-    if name.isdigit():
-        return "Anonymized program"
-    return (_INTERPRETER.fullmatch(name) and _script(words[1:])) or name
-
-
-_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|julia|Rscript|bash|sh|dash|zsh|tclsh|lua)[0-9.]*")
-
-
-def _base(path: str) -> str:
-    return path.rstrip("/").rsplit("/", 1)[-1]
-
-
-def _script(words: list[str]) -> str:
-    """What stands behind an interpreter's options; "" for -c, a number (anonymized), or nothing."""
-    for number, word in enumerate(words):
-        if word == "-m":
-            return next(iter(words[number + 1 :]), "")
-        if word == "-c":
-            return ""
-        if not word.startswith("-"):
-            return "" if word.isdigit() else _base(word)
-    return ""
+__all__ = ["job"]
 
 
 def _metadata(source: Source, key: str) -> str | None:
@@ -54,8 +23,8 @@ def _job(source: Source) -> Facts:
         f"{source.prefix}job",
         "Job",
         [
-            ("Job ID", row["job_id"], "text"),
-            ("User ID", row["uid"], "text"),
+            *([] if source.number is None else [("Job ID", source.number, "text")]),
+            ("User", source.user, "text"),
             ("Processes", row["nprocs"], "count"),
             ("Run time", row["run_time"], "seconds"),
             ("Start", stamp(row["start"]), "text"),
@@ -101,15 +70,17 @@ def job(source: Source) -> Section:
     )
     if not source.interfaces:
         blocks.append(Note("missing", "No module of this log has records of I/O."))
+    # The table of iolens's own logs has more of each.
     blocks += source.table(
         "mounts",
         "Mounted file systems",
         (Column("mount", "Mount point", "path"), Column("file_system", "Type")),
-        "SELECT mount, file_system FROM mount WHERE log = {log} ORDER BY mount",
+        "SELECT mount, file_system FROM mount WHERE log = {log} AND log NOT IN (SELECT log FROM mounted) "
+        "ORDER BY mount",
     )
     blocks += source.table(
         "metadata",
-        "Metadata",
+        "Notes in the log",
         (Column("key", "Key"), Column("value", "Value")),
         "SELECT key, value FROM metadata WHERE log = {log}",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from iolens.report.document import Block, Column, Note, Section, Table
 from iolens.report.source import INTERFACE_TITLES, Source
 from iolens.report.units import counted, write
+from iolens.rules.text import agree
 
 __all__ = ["limits", "moved", "observation"]
 
@@ -32,7 +33,7 @@ def _unexplained(source: Source) -> list[str]:
     ]
     return [
         f"Unexplained: the kernel counted {write(row['bytes_read'], 'bytes')} read and "
-        f"{write(row['bytes_written'], 'bytes')} written beyond what iolens saw or knows of other ways."
+        f"{write(row['bytes_written'], 'bytes')} written that iolens cannot account for."
         for row in rows
     ]
 
@@ -62,9 +63,7 @@ def _sampled(source: Source) -> list[str]:
 
 def _shape(source: Source) -> list[str]:
     texts = []
-    own = source.ask("SELECT count(*), count(*) FILTER (mpi <> '') FROM process WHERE log = {log}")[0]
-    parallel = own[1] > 0 if own[0] else (source.job["nprocs"] or 1) > 1
-    if "mpiio" not in source.interfaces and parallel:
+    if "mpiio" not in source.interfaces and source.parallel:
         texts.append("No MPI-IO records: the job used none, or it was not observed.")
     only = source.ask(
         "SELECT count(*) FILTER (module NOT LIKE 'dxt%'), count(*) FROM module WHERE log = {log}"
@@ -72,12 +71,12 @@ def _shape(source: Source) -> list[str]:
     if only[1] and not only[0]:
         texts.append("The log holds traces only, no counters: what is counted from records is missing.")
     if str(source.job["exe"] or "").split(" ")[0].isdigit():
-        texts.append("The log is anonymized: names are numbers, directories and kinds of files say nothing.")
-    ends = source.ask("SELECT count(*) FROM process WHERE log = {log} AND ended NOT IN ('exit', 'exec', '')")[
-        0
-    ][0]
+        texts.append("File names are hidden in this log, so directories and types cannot be used.")
+    ends = source.ask(
+        "SELECT count(*) FROM process WHERE log = {log} AND (signal > 0 OR ended IN ('running', 'unknown', 'torn'))"
+    )[0][0]
     if ends:
-        texts.append(f"{counted(ends, 'process')} did not end by exit; see the process tree.")
+        texts.append(f"{counted(ends, 'process')} {agree(ends, 'was', 'were')} killed or still running.")
     return texts
 
 
@@ -90,7 +89,8 @@ def _missing(source: Source) -> list[Note]:
         names = ", ".join(INTERFACE_TITLES.get(row["what"], row["what"]) for row in incomplete)
         lost = max((row["lost_bytes"] or 0 for row in incomplete), default=0)
         more = f" MPI-IO moved {write(lost, 'bytes')} that POSIX does not show." if lost else ""
-        notes.append(Note("warning", f"{names}: partial. {incomplete[0]['meaning']}{more}"))
+        partly = f"The log is incomplete ({names}): all totals are at least the values shown."
+        notes.append(Note("warning", f"{partly} {incomplete[0]['meaning']}{more}"))
     unobserved = [row["meaning"] for row in rows if row["kind"] == "not observed"]
     if unobserved:
         rest = f" and {len(unobserved) - 3} more" if len(unobserved) > 3 else ""
@@ -120,9 +120,9 @@ def moved(source: Source) -> list[Table]:
     """Bytes by way; none of logs that tell no more than records do."""
     return source.table(
         "moved",
-        "What moved, by its way",
+        "Data moved, by kind of access",
         (
-            Column("title", "Way"),
+            Column("title", "Kind of access"),
             Column("bytes_read", "Read", "bytes"),
             Column("bytes_written", "Written", "bytes"),
         ),
@@ -200,10 +200,10 @@ def observation(source: Source) -> Section:
             Column("interface", "Interface"),
             Column("name", "Operation"),
             Column("count", "Calls", "count"),
-            Column("errors", "of these failed", "count"),
+            Column("errors", "Failed calls", "count"),
             Column("bytes", "Bytes", "bytes"),
             Column("time", "Time, all processes", "seconds"),
-            Column("mean", "per call", "seconds"),
+            Column("mean", "Time per call", "seconds"),
         ),
         "SELECT interface, name, sum(count)::BIGINT AS count, sum(errors)::BIGINT AS errors, "
         "sum(bytes)::BIGINT AS bytes, "
@@ -221,7 +221,7 @@ def observation(source: Source) -> Section:
         (Column("name", "Name"), Column("value", "Value")),
         "SELECT name, value FROM environment WHERE log = {log}",
     )
-    return Section(f"{source.prefix}observation", "What was observed, and what it cost", blocks)
+    return Section(f"{source.prefix}observation", "Coverage and overhead of iolens", blocks)
 
 
 def _platform(source: Source) -> list[Table]:
@@ -230,14 +230,15 @@ def _platform(source: Source) -> list[Table]:
         "What the job ran on",
         (Column("name", "Fact"), Column("value", "Value"), Column("nodes", "Nodes")),
         "SELECT name, CASE WHEN unit = 'byte' THEN format_bytes(number::BIGINT) "
-        "WHEN unit <> '' THEN printf('%.6g', number) || ' ' || unit ELSE value END AS value, "
+        "WHEN unit = '%' THEN printf('%.6g %%', number) WHEN unit <> '' THEN printf('%.6g', number) "
+        "ELSE value END AS value, "
         "CASE WHEN host = '' THEN 'all' ELSE host END AS nodes "
         "FROM platform WHERE log = {log} ORDER BY host, name LIMIT 200",
         note="Reported by one process of each node, from /proc, /sys and the scheduler's variables.",
     )
     return blocks + source.table(
         "mounted",
-        "File systems",
+        "Mounted file systems",
         (
             Column("point", "Mounted at", "path"),
             Column("type", "Type"),
@@ -254,7 +255,7 @@ def _own_cost(source: Source) -> list[Block]:
     return [
         *source.table(
             "own-cost",
-            "Own cost",
+            "Overhead of iolens",
             (Column("name", "Step"), Column("time", "Time", "seconds")),
             "SELECT name, time FROM (SELECT 0 AS place, 'start in each process, on average' AS name, "
             "avg(start_cost) AS time "

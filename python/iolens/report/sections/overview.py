@@ -29,8 +29,8 @@ _COLUMNS = (
 
 def _rows(data: Dataset, findings: Sequence[Any]) -> list[dict[str, Any]]:
     jobs = data.rows(
-        'SELECT log, path, exe, job_id, nprocs, epoch(start) AS start, epoch("end") AS "end", run_time FROM '
-        "job ORDER BY start, log"
+        "SELECT log, path, exe, CASE WHEN (log, job_id) NOT IN (SELECT (log, pid) FROM process) THEN job_id END "
+        'AS job_id, nprocs, epoch(start) AS start, epoch("end") AS "end", run_time FROM job ORDER BY start, log'
     )
     spent = {row["log"]: row for row in data.metric("headline")}
     for row in jobs:

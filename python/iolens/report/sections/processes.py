@@ -13,7 +13,7 @@ __all__ = ["processes"]
 TREE_CAP = 500
 
 _TREE = (
-    Column("command", "Process"),
+    Column("command", "Command"),
     Column("rank", "Rank", "number"),
     Column("pid", "PID", "number"),
     Column("start", "Start", "seconds"),
@@ -27,7 +27,7 @@ _TREE = (
 
 def _ended(row: dict[str, Any]) -> str:
     if row["signal"]:
-        return f"signal {row['signal']}"
+        return f"killed by signal {row['signal']}"
     if row["ended"] == "exit" and row["exit_code"]:
         return f"exit {row['exit_code']}"
     return str(row["ended"] or "")
@@ -45,6 +45,10 @@ def _tree(source: Source) -> list[Block]:
     cells = []
     for row in rows:
         shown = {**row, "ended": _ended(row), "rank": row["rank"] if row["rank"] >= 0 else None}
+        if (
+            row["ended"] not in ("exit", "exec") and (shown["end"] or 0) <= shown["start"]
+        ):  # killed: the log has no end
+            shown["end"] = None
         shown["command"] = row["command"] or row["exe"] or f"process {row['pid']}"
         cells.append([shown[column.name] for column in columns])
     listed = ", ".join(f'"{column.name}"' for column in columns)
@@ -89,8 +93,11 @@ def _lives(source: Source, rows: list[dict[str, Any]]) -> list[Block]:
     ]
 
 
-def processes(source: Source) -> Section:
-    blocks = _tree(source)
+def _ranks(source: Source) -> list[Block]:
+    """What one process did is in the tables of interfaces and files."""
+    if source.ranks == 1:
+        return []
+    blocks: list[Block] = []
     blocks += source.table(
         "ranks",
         "I/O by rank",
@@ -116,13 +123,17 @@ def processes(source: Source) -> Section:
         "Time in I/O by rank, overlapping calls counted once",
         (
             Column("rank", "Rank", "number"),
-            Column("busy", "Busy", "seconds"),
-            Column("share", "of the run time", "percent"),
+            Column("busy", "Time in I/O", "seconds"),
+            Column("share", "Part of the run time", "percent"),
             Column("time", "Calls added up", "seconds"),
-            Column("overlap", "Overlap", "factor"),
+            Column("overlap", "Calls at once, on average", "factor"),
         ),
         "SELECT u.*, busy / run_time AS share FROM metric.timeline_union AS u JOIN job USING (log) "
         "WHERE log = {log} ORDER BY busy DESC, rank",
         metric="timeline_union",
     )
-    return Section(f"{source.prefix}processes", "Processes", blocks)
+    return blocks
+
+
+def processes(source: Source) -> Section:
+    return Section(f"{source.prefix}processes", "Processes", [*_tree(source), *_ranks(source)])

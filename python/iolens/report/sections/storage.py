@@ -24,7 +24,8 @@ def _boxes(source: Source) -> list[Block]:
                 for row in rows
             ],
             "seconds",
-            note="Per rank (or file) whose data lie there.",
+            note="Of the ranks (or files) whose data lie there. Box: the middle half; line in it: the median; thin "
+            "line: least to most.",
             metric="ost_occupancy",
         )
     ]
@@ -34,7 +35,7 @@ def storage(source: Source) -> Section:
     blocks: list[Block] = [*_boxes(source)]
     blocks += source.table(
         "osts",
-        "Storage targets",
+        "Each storage target",
         (
             Column("volume", "File system"),
             Column("ost", "OST", "number"),
@@ -43,8 +44,8 @@ def storage(source: Source) -> Section:
             Column("ranks", "Ranks", "count"),
             Column("bytes", "Bytes (estimated)", "bytes"),
             Column("q1", "Time: first quartile", "seconds"),
-            Column("median", "median", "seconds"),
-            Column("q3", "third quartile", "seconds"),
+            Column("median", "Time: median", "seconds"),
+            Column("q3", "Time: third quartile", "seconds"),
             Column("slow", "Slow"),
         ),
         "SELECT * FROM metric.ost_occupancy WHERE log = {log} ORDER BY volume, ost",
@@ -59,10 +60,10 @@ def storage(source: Source) -> Section:
             Column("stripe_size", "Stripe size", "bytes"),
             Column("stripes", "Stripes", "count"),
             Column("access_size", "Most frequent access", "bytes"),
-            Column("access_count", "how often", "count"),
+            Column("access_count", "Number of these", "count"),
             Column("fits", "Fits"),
             Column("unaligned", "Unaligned accesses", "count"),
-            Column("accesses", "of", "count"),
+            Column("accesses", "of accesses", "count"),
         ),
         "SELECT * FROM metric.stripe_mismatch WHERE log = {log} ORDER BY fits, unaligned DESC, name",
         note="Fits: the size is a multiple or a divisor of the stripe's.",

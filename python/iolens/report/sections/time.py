@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import groupby
 
 from iolens.log.modules import TRACES
 from iolens.metrics.views import LISTS, OVER
 from iolens.report.document import Block, Column, Heat, Note, Section, Span, Spans, Timeline
-from iolens.report.pyramid import EXACT, Trace, levels, per_row
+from iolens.report.pyramid import EXACT, ROWS, Trace, levels, per_row
 from iolens.report.sections.traced import offsets
 from iolens.report.source import INTERFACE_TITLES, Source
-from iolens.report.units import counted, write
+from iolens.report.units import counted, number_of, write
 
 __all__ = ["time"]
 
@@ -38,6 +39,22 @@ def _row_names(source: Source, group: int) -> list[str]:
     return [f"{first}–{min(first + group, source.ranks) - 1}" for first in range(0, source.ranks, group)]
 
 
+def _row_titles(source: Source, group: int) -> list[str]:
+    """As tooltips name the rows: "process 2 (python3 loader.py, pid 20306)"."""
+    word = "rank" if source.parallel else "process"
+    if group > 1:
+        return [f"{number_of(group, word)} {name}" for name in _row_names(source, group)]
+    known = {
+        rank: f" ({command[:60]}, pid {pid})"
+        for rank, command, pid in source.ask(
+            "SELECT rank, any_value(coalesce(nullif(command, ''), exe) ORDER BY start, exe), min(pid) FROM process "
+            "WHERE log = {log} AND rank >= 0 GROUP BY rank"
+        )
+        if command
+    }
+    return [f"{word} {rank}{known.get(rank, '')}" for rank in range(source.ranks)]
+
+
 def _heats(source: Source) -> Iterator[Block]:
     rows = source.ask(
         'SELECT interface, any_value(source), max("end" - start), max(bin) FROM metric.heat '
@@ -61,15 +78,16 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
         SELECT rank, sum(bytes_read + bytes_written) AS bytes FROM metric.heat
         WHERE log = {{log}} AND interface = '{interface}' GROUP BY rank ORDER BY bytes DESC, rank LIMIT 1
     """)
-    note = f"{counted(bins, 'stretch')} of {write(width, 'seconds')}"
+    note = f"{counted(bins, 'interval')} of {write(width, 'seconds')}"
     note += ", from the trace." if origin == "dxt" else "."
     if group > 1:
         note += f" {counted(group, 'rank')} in a row."
-    if busiest and busiest[0][1]:
+    if busiest and busiest[0][1] and source.ranks > 1:
         note += f" Most bytes: rank {busiest[0][0]}, {write(busiest[0][1], 'bytes')}."
+    per = "per rank and time" if source.ranks > 1 else "over time"
     return Heat(
         id=f"{source.prefix}heat-{interface}",
-        title=f"{INTERFACE_TITLES.get(interface, interface)}: bytes per rank and time",
+        title=f"{INTERFACE_TITLES.get(interface, interface)}: bytes {per}",
         rows=-(-source.ranks // group),
         bins=bins,
         end=end,
@@ -81,30 +99,75 @@ def _heat(source: Source, interface: str, origin: str, width: float, last: int) 
     )
 
 
-def _traces(source: Source) -> Iterator[tuple[str, str, Trace]]:
-    """What there is to draw over time: id, title, accesses."""
+def _threads(source: Source, table: str) -> list[tuple[int, int | None]]:
+    """The rank and thread of each row, where the trace knows threads and a page has room for them; else none."""
+    pairs = source.ask(
+        f"SELECT DISTINCT rank, thread FROM {table} WHERE log = {{log}} AND rank >= 0 "
+        f"ORDER BY rank, thread LIMIT {ROWS + 1}"
+    )
+    if len(pairs) > ROWS:
+        return []
+    of_rank = {
+        rank: [thread for _, thread in mine] for rank, mine in groupby(pairs, key=lambda pair: pair[0])
+    }
+    rows = [(rank, thread) for rank in range(source.ranks) for thread in of_rank.get(rank, [None])]
+    return rows if source.ranks < len(rows) <= ROWS else []
+
+
+def _thread_names(source: Source, threads: list[tuple[int, int | None]]) -> list[str]:
+    """Rank and, where it has several, number of the thread; the program behind them as for rows of ranks."""
+    names, made = _row_names(source, 1), []
+    for rank, mine in groupby(threads, key=lambda pair: pair[0]):
+        number, _, program = names[rank].partition(" ")
+        several = len(list(mine))
+        made += (
+            [f"{number}.{n} {program}".strip() for n in range(1, several + 1)]
+            if several > 1
+            else [names[rank]]
+        )
+    return made
+
+
+def _rows_of(table: str, threads: list[tuple[int, int | None]]) -> tuple[str, str]:
+    """In SQL: the row of an access, and the table that it is an access of."""
+    if not threads:
+        return "rank", table
+    listed = ", ".join(
+        f"({rank}, {'NULL' if thread is None else thread}, {row})"
+        for row, (rank, thread) in enumerate(threads)
+    )
+    return "own.row", (
+        f"{table} JOIN (VALUES {listed}) AS own(rank, thread, row) "
+        f"ON {table}.rank = own.rank AND {table}.thread IS NOT DISTINCT FROM own.thread"
+    )
+
+
+def _traces(source: Source) -> Iterator[tuple[str, str, Trace, list[tuple[int, int | None]]]]:
+    """What there is to draw over time: id, title, accesses, and the threads that have rows of their own."""
     lost = source.ask('SELECT count(*), max("end") FROM timeline WHERE log = {log}')[0]
     if lost[0]:
+        threads = _threads(source, "timeline")
+        row, rows = _rows_of("timeline", threads)
         kinds = " UNION ALL ".join(
-            f'SELECT rank, start, "end", {kind} AS kind, {name} / greatest("end" - start, 1e-12) AS weight, '
-            f"NULL::BIGINT AS bytes, NULL::BIGINT AS place, NULL::UBIGINT AS id FROM timeline "
+            f'SELECT {row} AS rank, start, "end", {kind} AS kind, {name} / greatest("end" - start, 1e-12) AS weight, '
+            f"NULL::BIGINT AS bytes, NULL::BIGINT AS place, NULL::UBIGINT AS id FROM {rows} "
             f"WHERE log = {source.log} AND {name} > 0"
             for kind, name in enumerate(("read", "write", "meta"))
         )
         count = source.ask(f"SELECT count(*) FROM ({kinds})")[0][0]
-        yield (
-            "processes",
-            "What each process did when",
-            Trace(kinds, count, max(source.span, lost[1]), shared=True),
-        )
+        whole = Trace(kinds, count, max(source.span, lost[1]), shared=True)
+        yield "processes", "What each process did when", whole, threads
     for table in reversed([m.key for m in TRACES if m.key]):
         count, end = source.ask(f'SELECT count(*), max("end") FROM {table} WHERE log = {{log}}')[0]
         if count:
+            threads = _threads(source, table)
+            row, rows = _rows_of(table, threads)
             sql = (
-                f"SELECT rank, start, \"end\", CASE operation WHEN 'write' THEN 1 ELSE 0 END AS kind, 1.0 AS weight, "
-                f'length AS bytes, "offset" AS place, id FROM {table} WHERE log = {source.log}'
+                f"SELECT {row} AS rank, start, \"end\", CASE operation WHEN 'write' THEN 1 ELSE 0 END AS kind, "
+                f'1.0 AS weight, length AS bytes, "offset" AS place, id FROM {rows} WHERE log = {source.log}'
             )
-            yield table, f"{INTERFACE_TITLES[table]}: every access", Trace(sql, count, max(source.span, end))
+            whole = Trace(sql, count, max(source.span, end))
+            yield table, f"{INTERFACE_TITLES[table]}: every access", whole, threads
 
 
 def _names(source: Source, ids: list[int]) -> dict[int, str]:
@@ -115,35 +178,38 @@ def _names(source: Source, ids: list[int]) -> dict[int, str]:
 
 
 def _timelines(source: Source) -> Iterator[Block]:
-    for name, title, trace in _traces(source):
+    for name, title, trace, threads in _traces(source):
         group = per_row(source.ranks)
-        made = levels(source.data, trace, source.ranks, lambda ids: _names(source, ids))
+        made = levels(source.data, trace, len(threads) or source.ranks, lambda ids: _names(source, ids))
         note = (
-            f"{counted(trace.accesses, 'stretch')} of I/O."
+            f"{counted(trace.accesses, 'interval')} of I/O."
             if name == "processes"
             else f"{counted(trace.accesses, 'access')}."
         )
         if group > 1:
             note += f" {counted(group, 'rank')} in a row."
+        if threads:
+            note += " Rows are threads: 3.2 is the second one of rank 3."
         if trace.shared:
             finest = trace.end / made.levels[-1][0]
-            note += f" Areas are shares of time, down to stretches of {write(finest, 'seconds')}."
+            note += f" Areas are parts of the time, in intervals of {write(finest, 'seconds')} or more."
         elif not made.complete:
             finest = trace.end / made.levels[-1][0]
             note += (
-                f" More than {EXACT:,}: drawn as shares of time, down to stretches of {write(finest, 'seconds')}; "
-                f"the {len(made.accesses):,} longest are drawn one by one. iolens trace lists all."
+                f" More than {EXACT:,}: drawn as parts of the time, in intervals of {write(finest, 'seconds')} or "
+                f"more; the {len(made.accesses):,} longest are drawn one by one. iolens trace lists all."
             )
         yield Timeline(
             id=f"{source.prefix}timeline-{name}",
             title=title,
-            rows=_row_names(source, group),
+            rows=_thread_names(source, threads) if threads else _row_names(source, group),
             end=trace.end,
             levels=made.levels,
             accesses=made.accesses,
             files=made.files,
             complete=made.complete,
             note=note,
+            titles=_row_titles(source, group),
         )
 
 
@@ -191,7 +257,7 @@ def _named(source: Source) -> Iterator[Block]:
             Column("count", "Times", "count"),
             Column("time", "Time, longest process", "seconds"),
             Column("io_time", "Time in I/O, all processes", "seconds"),
-            Column("share", "Share of I/O time", "percent"),
+            Column("share", "Part of time in I/O", "percent"),
             Column("reads", "Reads", "count"),
             Column("writes", "Writes", "count"),
             Column("bytes_read", "Read", "bytes"),

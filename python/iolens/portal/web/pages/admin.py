@@ -111,9 +111,14 @@ _AUDIT_CSV = 100_000
 """Requests of the CSV."""
 
 
+def _short(time: str) -> str:
+    """To the second, in a line: 2026-11-28T00:17:26.558+00:00 takes three."""
+    return f"{time[:19].replace('T', ' ')} UTC"
+
+
 def audit(request: PageRequest) -> Response:
     """/audit"""
-    rows = request.portal.audit.last(ROWS)
+    rows = [{**row, "time": _short(row["time"])} for row in request.portal.audit.last(ROWS)]
     note = "Lines of the audit's file: it is not in the lake, so there is no SQL. The CSV goes further back."
     return request.page(
         "parts.html",

@@ -21,12 +21,18 @@ MEASURES = (
     ("io_time", "Time in I/O", "seconds"),
     ("bytes_read", "Read", "bytes"),
     ("bytes_written", "Written", "bytes"),
-    ("metadata_time", "Metadata time, all processes", "seconds"),
+    ("metadata_time", "Time in metadata, all processes", "seconds"),
     ("small_writes", "Writes below 1 MiB", "count"),
     ("time_lost", "Time lost", "seconds"),
     ("findings", "Findings", "count"),
 )
 
+
+COSTS = ("run_time", "io_time", "metadata_time", "small_writes", "time_lost", "findings")
+"""Measures of which more is worse."""
+
+WORSE = 1.2
+"""So many times the first run's is marked."""
 
 _COLUMNS = ("log", "job_id", "application", "start", *(name for name, *_ in MEASURES))
 
@@ -59,6 +65,41 @@ def _found(request: PageRequest, logs: list[int]) -> list[dict[str, Any]]:
     return found
 
 
+def _times(ratio: float) -> str:
+    """How many times the first run's, "" for as much."""
+    return f"{ratio:.2f} ×" if abs(ratio - 1) >= 0.005 else ""
+
+
+def _findings(
+    request: PageRequest, logs: list[int], found: list[dict[str, Any]]
+) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """A row for each finding that costs: what it costs in each run, new ones marked."""
+    listed = ", ".join(map(str, logs))
+    costs = {
+        (row["title"], row["log"]): cell(row["time_lost"], "seconds")
+        if row["time_lost"] is not None
+        else "yes"
+        for row in request.data.rows(
+            f"SELECT title, log, time_lost FROM finding WHERE log IN ({listed}) AND severity IN ('high', 'medium')"
+        )
+    }
+    first = found[0]["log"]
+    return [
+        (
+            title,
+            [
+                (
+                    costs.get((title, job["log"]), "–"),
+                    "",
+                    (title, job["log"]) in costs and (title, first) not in costs,
+                )
+                for job in found
+            ],
+        )
+        for title in sorted({title for title, _ in costs})
+    ]
+
+
 def as_csv(request: PageRequest) -> Response:
     """/compare.csv?log=&log=: a line for each run."""
     found = _found(request, _picked(request))
@@ -81,13 +122,15 @@ def several(request: PageRequest) -> Response:
                 [
                     (
                         cell(value, unit),
-                        f"{value / first:.2f} ×" if number and first and value is not None else "",
+                        _times(value / first) if number and first and value is not None else "",
+                        bool(number and name in COSTS and value and value > WORSE * (first or 0)),
                     )
                     for number, value in enumerate(values)
                 ],
             )
         )
-    names = [f"job {job['job_id']}" for job in found]
+    rows += _findings(request, logs, found)
+    names = [f"job {job['job_id']}, {cell(job['start'], '')}" for job in found]
     charts = [
         Chart.of(
             Bars(

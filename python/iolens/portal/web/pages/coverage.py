@@ -68,13 +68,11 @@ def _sql(request: PageRequest, by: str) -> str:
     return link("/sql", statement=coverage_sql(by=by, **_period(request)))
 
 
-def page(request: PageRequest) -> Response:
-    """/coverage"""
-    by, found = _found(request)
-    rows = [_shares(row) for row in found.groups]
+def _charts(by: str, rows: list[dict[str, Any]]) -> list[Chart]:
+    """Figures 7 and 8: the last days, or the groups with most."""
     shown = rows[-BARS:] if by in ("day", "week", "month") else rows[:BARS]
     names = [str(row["key"]) if row["key"] is not None else "–" for row in shown]
-    charts = [
+    return [
         Chart.of(
             Bars(
                 f"coverage-{what}",
@@ -97,12 +95,28 @@ def page(request: PageRequest) -> Response:
         )
         if shown
     ]
+
+
+def page(request: PageRequest) -> Response:
+    """/coverage"""
+    given = {name: request.text(name) for name in ("by", "since", "until", "cluster")}
+    if not request.snapshot.of_lake.files.get("accounting"):
+        return request.page(
+            "coverage.html",
+            by=_by(request),
+            groups=list(GROUPS),
+            given=given,
+            parts=[],
+            notes=[],
+            lacking=True,
+        )
+    by, found = _found(request)
+    rows = [_shares(row) for row in found.groups]
     columns = [ResultColumn(name if name != "key" else by, unit, doc) for name, unit, doc in _COLUMNS]
     whole = [
         {**row, by: row["key"]}
         for row in [*rows, *([_shares({**found.total, "key": "all"})] if found.total else [])]
     ]
-    given = {name: request.text(name) for name in ("by", "since", "until", "cluster")}
     grid = Grid(
         "coverage",
         "Coverage",
@@ -123,7 +137,13 @@ def page(request: PageRequest) -> Response:
     )
     notes = [f"{change['day']}: {change['text']}" for change in found.changes]
     return request.page(
-        "coverage.html", by=by, groups=list(GROUPS), given=given, parts=[*charts, grid, lost], notes=notes
+        "coverage.html",
+        by=by,
+        groups=list(GROUPS),
+        given=given,
+        parts=[*_charts(by, rows), grid, lost],
+        notes=notes,
+        lacking=False,
     )
 
 

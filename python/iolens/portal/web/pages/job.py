@@ -14,11 +14,11 @@ from iolens.fleet.saved_queries import ResultColumn
 from iolens.portal.data.report_worker import full_report, log_of, policy_of
 from iolens.portal.data.view import MEASURED, View
 from iolens.portal.web.page_request import NotFound, PageRequest, link
+from iolens.portal.web.pages.jobanswer import job_answer
 from iolens.portal.web.pages.jobtables import FINDINGS, detail_sections, job_csv, sizes_sql, summary_sql
-from iolens.portal.web.widgets import Chart, Grid, href
+from iolens.portal.web.widgets import Chart, Grid, cell, href
 from iolens.report.document import Bars, Series
 from iolens.report.html import sections_html
-from iolens.rules import load
 
 __all__ = ["by_number", "details", "job_row", "one", "report", "tables_csv"]
 
@@ -60,7 +60,10 @@ def by_number(request: PageRequest) -> Response:
         {"id": int(found[1]), "cluster": cluster, **({} if task is None else {"task": int(task)})},
     )
     if not answer:
-        raise NotFound(f"there is no job {text}")
+        raise NotFound(
+            f"there is no job {text} that you may see: its log has not been read yet (the lake was read at "
+            f"{cell(request.snapshot.made, '')} UTC), it has another number or cluster, or it is another user's"
+        )
     if len(answer) > 1:
         return RedirectResponse(link("/jobs", text=answer[0]["job_id"], cluster=cluster), 303)
     return RedirectResponse(f"/job/{answer[0]['log']}", 303)
@@ -69,11 +72,11 @@ def by_number(request: PageRequest) -> Response:
 _FACTS = (
     ("bytes_read", "Data read", "bytes"),
     ("bytes_written", "Data written", "bytes"),
-    ("rate", "Estimated I/O rate", "rate"),
-    ("io_share", "Estimated time in I/O", "percent"),
+    ("rate", "I/O rate (estimated)", "rate"),
+    ("io_share", "Part of the run time in I/O", "percent"),
     ("run_time", "Run time", "seconds"),
     ("io_time", "Time in I/O", "seconds"),
-    ("metadata_time", "Metadata time, all processes", "seconds"),
+    ("metadata_time", "Time in metadata of files, all processes", "seconds"),
     ("nprocs", "Processes", "count"),
     ("start", "Started (UTC)", ""),
     ("cluster", "Cluster", ""),
@@ -106,7 +109,7 @@ def _sizes(view: View, log: int) -> tuple[list[Chart], list[Grid]]:
         for kind, title in (("read", "Reads"), ("write", "Writes"))
     ]
     names = [row["size"] for row in rows]
-    chart = Chart.of(Bars("sizes", "Sizes of reads and writes", names, series, "count"))
+    chart = Chart.of(Bars("sizes", "Sizes of reads and writes", names, series, "count", axis="calls"))
     columns = [
         ResultColumn("size", "", "of a call"),
         ResultColumn("reads", "count", "calls"),
@@ -123,11 +126,7 @@ def one(request: PageRequest) -> Response:
     log = job["log"]
     with request.snapshot.of_log(request.viewer.scope, log) as view:
         charts, tables = _sizes(view, log)
-    rules = load().rules
-    found = request.data.rows(FINDINGS.format(log=log))
-    for row in found:
-        rule = rules.get(row["rule"])
-        row["advice"] = [one.text for one in rule.advice if not one.when] if rule else []
+        answer = request.portal.kept(request.snapshot, log, "answer", lambda: job_answer(view, log))
     return request.page(
         "job.html",
         job=job,
@@ -135,8 +134,7 @@ def one(request: PageRequest) -> Response:
         summary=_links(log, "summary", summary_sql(log)),
         charts=charts,
         tables=tables,
-        found=[row for row in found if row["severity"] not in ("good", "info")],
-        quiet=[row for row in found if row["severity"] in ("good", "info")],
+        answer=answer,
         application=href("application", job),
         findings=_links(log, "findings", FINDINGS.format(log=log).strip()),
     )
@@ -145,7 +143,7 @@ def one(request: PageRequest) -> Response:
 def details(request: PageRequest) -> Response:
     """/job/LOG/details: a part of the page, brought after it."""
     job = job_row(request)
-    html = request.portal.kept_details(request.snapshot, job["log"], lambda: _details(request, job["log"]))
+    html = request.portal.kept(request.snapshot, job["log"], "details", lambda: _details(request, job["log"]))
     if request.http.headers.get("hx-request") == "true":
         return HTMLResponse(html)
     return request.page("details.html", job=job, html=Markup(html))

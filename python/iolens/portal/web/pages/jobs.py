@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from iolens.portal.web.page_request import DAYS, PageRequest, link
 from iolens.portal.web.widgets import grid_of
 
-__all__ = ["front", "listed"]
+__all__ = ["listed"]
 
 PAGE = 50
 _FILTERS = ("text", "user", "application", "cluster", "since", "until", "found", "by", "down")
@@ -15,10 +15,6 @@ SORTABLE = (
     *("job_id", "user", "application", "cluster", "nprocs", "start", "run_time", "io_time"),
     *("bytes_read", "bytes_written", "time_lost", "findings"),
 )
-
-
-def front(request: PageRequest) -> Response:
-    return RedirectResponse("/jobs", 303)
 
 
 def listed(request: PageRequest) -> Response:

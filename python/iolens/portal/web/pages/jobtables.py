@@ -16,27 +16,17 @@ from iolens.portal.web.widgets import sql_of, to_csv
 from iolens.report.document import Bars, Block, Boxes, Section, Spans, Table, Treemap
 from iolens.report.sections.files import files
 from iolens.report.sections.glance import glance
+from iolens.report.sections.interfaces import SIZE_CLASSES
 from iolens.report.sections.storage import storage
 from iolens.report.sections.time import time
+from iolens.report.sections.wording import in_words
 from iolens.report.source import Source
 
-__all__ = ["FINDINGS", "SIZES", "detail_sections", "job_csv", "sizes_sql", "summary_sql"]
-
-SIZES = (
-    "0–100 B",
-    "100 B–1 KB",
-    "1–10 KB",
-    "10–100 KB",
-    "100 KB–1 MB",
-    "1–4 MB",
-    "4–10 MB",
-    "10–100 MB",
-    "100 MB–1 GB",
-    "1 GB and more",
-)
+__all__ = ["FINDINGS", "detail_sections", "job_csv", "sizes_sql", "summary_sql"]
 
 FINDINGS = """
-SELECT rule, severity, title, message, time_lost FROM finding WHERE log = {log}
+SELECT rule, topic, severity, title, message, time_lost, share, gain_low, gain_high, confidence FROM finding
+WHERE log = {log}
 ORDER BY list_position(['high', 'medium', 'low', 'info', 'good'], severity), time_lost DESC NULLS LAST, rule
 """
 
@@ -57,10 +47,11 @@ def summary_sql(log: int, measured: str = "") -> str:
 def sizes_sql(log: int) -> str:
     """Reads and writes by their size, a row for each range of sizes."""
     sums = {
-        kind: ", ".join(f"sum(size_{kind}[{n + 1}])" for n in range(len(SIZES))) for kind in ("read", "write")
+        kind: ", ".join(f"sum(size_{kind}[{n + 1}])" for n in range(len(SIZE_CLASSES)))
+        for kind in ("read", "write")
     }
     return (
-        f"SELECT unnest([{', '.join(map(quoted, SIZES))}]) AS size,\n"
+        f"SELECT unnest([{', '.join(map(quoted, SIZE_CLASSES))}]) AS size,\n"
         "    unnest(reads)::BIGINT AS reads, unnest(writes)::BIGINT AS writes\n"
         f"FROM (SELECT [{sums['read']}] AS reads,\n        [{sums['write']}] AS writes\n"
         f"    FROM own_record WHERE log = {log})"
@@ -81,7 +72,8 @@ def _placed(block: Block, log: int) -> Block:
 def detail_sections(view: View, log: int) -> list[Section]:
     """The report's sections that a job's page has, of the one log of a view."""
     source = Source(view.data, log)
-    made: list[Section] = [make(source) for make in (glance, time, files, storage)]
+    words = in_words(source)
+    made: list[Section] = [words(make(source)) for make in (glance, time, files, storage)]
     return [
         dataclasses.replace(section, blocks=[_placed(block, log) for block in section.blocks])
         for section in made

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 from starlette.responses import Response
 
-from iolens.fleet.saved_queries import queries, statement
+from iolens.fleet.saved_queries import Answer, queries, statement
 from iolens.portal.web.page_request import NotFound, PageRequest, link
-from iolens.portal.web.widgets import Chart, grid_of, to_csv
+from iolens.portal.web.widgets import ROWS, Chart, Grid, grid_of, to_csv
 from iolens.report.document import Bars, Series
 from iolens.report.units import write
 
-__all__ = ["all_queries", "as_csv", "known_query", "one", "screens", "storage"]
+__all__ = ["all_queries", "as_csv", "chart_of", "known_query", "one", "screens", "storage"]
 
 CSV_ROWS = 100_000
 
 SCREENS = ("screen_redundant_reads", "screen_metadata", "screen_small_writes")
 
 # What a query of this name has as a chart: the column of names, those of values, and their colours.
+EMPTY = {
+    "projects": "There is no accounting yet, which says what projects were charged.",
+    "drift": "No application has become slower or faster. This takes at least ten runs of one.",
+    "findings": "No finding of this severity or a worse one.",
+    "storage_targets": "No log names the storage targets of its files, as those of Lustre do.",
+}
+"""Why a list is empty, where its values are not the reason."""
+
 CHARTS = {
     "top_users": ("user", "time_lost", "Time lost, by user", "seconds"),
     "top_applications": ("application", "time_lost", "Time lost, by application", "seconds"),
@@ -40,7 +50,7 @@ def known_query(name: str) -> str:
     return name
 
 
-def _chart(name: str, rows: list[dict[str, object]]) -> list[Chart]:
+def chart_of(name: str, rows: list[dict[str, object]]) -> list[Chart]:
     if name not in CHARTS or not rows:
         return []
     column, value, title, unit = CHARTS[name]
@@ -51,6 +61,21 @@ def _chart(name: str, rows: list[dict[str, object]]) -> list[Chart]:
     return [
         Chart.of(Bars(f"chart-{name}", title, [str(row[column]) or "–" for row in shown], [series], unit))
     ]
+
+
+def _grid(answer: Answer, note: str = " ") -> Grid:
+    """The table of a list, with a word on why it is empty."""
+    found = grid_of(answer, note=note)
+    return replace(found, empty=EMPTY.get(answer.query.name, found.empty))
+
+
+def _week(request: PageRequest, name: str, given: Mapping[str, float | str]) -> str:
+    """The address of this list for the last seven days that have jobs, "" without jobs."""
+    ((last,),) = request.data.query('SELECT max("start") FROM job').fetchall()
+    if last is None:
+        return ""
+    since = (last - timedelta(days=6)).date().isoformat()
+    return link(f"/q/{name}", **{**given, "since": since, "until": ""})
 
 
 def one(request: PageRequest) -> Response:
@@ -68,7 +93,8 @@ def one(request: PageRequest) -> Response:
         query=query,
         known=known,
         given={**known, **given},
-        parts=[*_chart(name, answer.dicts()), grid_of(answer, note=" ")],
+        week=_week(request, name, given) if "since" in known else "",
+        parts=[*chart_of(name, answer.dicts()), _grid(answer)],
     )
 
 
@@ -94,7 +120,7 @@ def all_queries(request: PageRequest) -> Response:
     listed = [
         (query, query.in_words(statement(name)[1]))
         for name, query in queries().items()
-        if name not in INNER and name not in ("job", "job_findings")
+        if name not in INNER and name not in ("job", "job_findings", "job_list", "job_count")
     ]
     return request.page("queries.html", title="Lists", listed=listed)
 
@@ -110,7 +136,7 @@ def screens(request: PageRequest) -> Response:
         "parts.html",
         title="Screens",
         intro="Jobs that read data again and again, spend their time in metadata, or write small pieces to shared "
-        "files: tables 3, 4 and 5 of the NERSC screening study. Each list takes other thresholds.",
+        "files, by thresholds that you can change in each list.",
         parts=parts,
         more=[(queries()[name].title, link(f"/q/{name}")) for name in SCREENS],
     )
@@ -121,21 +147,29 @@ def storage(request: PageRequest) -> Response:
     systems = request.data.ask("file_systems")
     targets = request.data.ask("storage_targets")
     rows = targets.dicts()
-    charts = _chart("file_systems", systems.dicts())
+    charts = chart_of("file_systems", systems.dicts())
     if rows:
-        shown = sorted(rows, key=lambda row: -((row["bytes_read"] or 0) + (row["bytes_written"] or 0)))[:40]
-        names = [f"{row['mount'] or 'OST'} {row['ost']}" for row in shown]
+        rows.sort(key=lambda row: -((row["bytes_read"] or 0) + (row["bytes_written"] or 0)))
+        shown = rows[:40]
+        several = len({row["mount"] for row in rows}) > 1
+        names = [
+            f"{row['mount'] or ''} OST {row['ost']}".strip() if several else f"OST {row['ost']}"
+            for row in shown
+        ]
+        most = f" (the {len(shown)} of {len(rows):,} with most)" if len(shown) < len(rows) else ""
         series = [
             Series("read", "Read", [float(row["bytes_read"] or 0) for row in shown]),
             Series("write", "Written", [float(row["bytes_written"] or 0) for row in shown]),
         ]
         charts.append(
-            Chart.of(Bars("chart-targets", "Bytes by storage target", names, series, "bytes", stacked=True))
+            Chart.of(
+                Bars("chart-targets", f"Bytes by storage target{most}", names, series, "bytes", stacked=True)
+            )
         )
     return request.page(
         "parts.html",
         title="File systems and storage targets",
-        intro="What jobs moved, by the mount points and layouts that their logs tell of.",
-        parts=[*charts, grid_of(systems), grid_of(targets)],
+        intro="I/O of all jobs, by file system and by storage target.",
+        parts=[*charts, _grid(systems, ""), replace(_grid(targets, ""), rows=rows[:ROWS])],
         more=[("Directories", "/q/top_directories"), ("Files", "/q/top_files")],
     )

@@ -51,7 +51,7 @@ def run(request: PageRequest) -> Response:
     return _page(
         request,
         statement,
-        grid=Grid("answer", "Answer", columns, rows, total=len(result.rows)),
+        grid=Grid("answer", "Answer", columns, rows, total=len(result.rows), raw=True),
         result=result,
     )
 

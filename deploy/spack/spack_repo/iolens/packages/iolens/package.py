@@ -22,7 +22,7 @@ class Iolens(PythonPackage):
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("py-tomli@2:", type=("build", "run"), when="^python@:3.10")
     depends_on("py-click@8.1:8", type=("build", "run"))
-    depends_on("py-duckdb@1.4:1", type="run")
+    depends_on("py-duckdb@1.4.5:2", type="run")
     depends_on("py-mpmath@1.3:1", type="run")
     depends_on("py-pyelftools@0.29:0", type="run")
     depends_on("py-rich@13:15", type="run")

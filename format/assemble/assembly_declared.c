@@ -1,6 +1,6 @@
 /*
- * What is told to the log. By one process of each node: what the job ran on; what holds for all nodes is one row, without a host. By
- * the program: phases that it has named, what each did, by rank, and when.
+ * What nodes and programs declare. One process of each node declares what the job ran on; what holds for all nodes is one row,
+ * without a host. The program declares phases: what each did, by rank, and when.
  */
 #include <stdio.h>
 #include <string.h>

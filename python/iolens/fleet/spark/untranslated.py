@@ -1,10 +1,10 @@
-"""What is asked of one log or of a lake by DuckDB alone, and why."""
+"""Queries that DuckDB alone can answer, and why Spark cannot."""
 
 from __future__ import annotations
 
-__all__ = ["UNCARRIED"]
+__all__ = ["UNTRANSLATED"]
 
-UNCARRIED = {
+UNTRANSLATED = {
     "metric.tree": "a recursive query over an ASOF JOIN: Spark 4.0 has neither",
 }
 """Query -> the reason. A test holds this list against what is translated, and against one query in ten."""
