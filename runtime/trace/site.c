@@ -4,6 +4,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "arena.h"
 #include "config.h"
 #include "hash.h"
 #include "names.h"
@@ -37,7 +38,7 @@ static struct {
 		uintptr_t from, to, base;
 		uint64_t path; /* its hash */
 	} code[CODES];
-	struct seen function[FUNCTIONS], stack[STACKS];
+	struct seen *function, *stack; /* FUNCTIONS and STACKS of them; NULL = there was no Python yet, or no memory */
 } known;
 
 /* Under that lock, too: a page of stack may be all there is. */
@@ -190,7 +191,7 @@ static uint64_t number_of(const struct code *c)
 /* Where it is, or a free place to be; NULL: there is none. */
 static struct seen *find_seen(struct seen *seen, size_t size, uint64_t hash)
 {
-	for (size_t n = 0, at = hash % size; n < size; n++, at = (at + 1) % size)
+	for (size_t n = 0, at = hash % size; seen && n < size; n++, at = (at + 1) % size)
 		if (!seen[at].number || seen[at].hash == hash)
 			return &seen[at];
 	return NULL;
@@ -247,6 +248,10 @@ static void add_refused(void)
 __attribute__((noinline)) static uint64_t python_number(uint64_t code)
 {
 	struct python_stack s;
+	if (!known.function)
+		known.function = arena_take(FUNCTIONS * sizeof *known.function);
+	if (!known.stack)
+		known.stack = arena_take(STACKS * sizeof *known.stack);
 	uint32_t number = python_stack(&s) ? number_of_stack(&s, code) : 0;
 	add_refused();
 	return number ? SITE_STACKED | number : 0;
@@ -284,8 +289,8 @@ void site_reset(void)
 	known.used = 0;
 	known.refused = false;
 	if (known.functions)
-		memset(known.function, 0, sizeof known.function);
+		memset(known.function, 0, FUNCTIONS * sizeof *known.function);
 	if (known.stacks)
-		memset(known.stack, 0, sizeof known.stack);
+		memset(known.stack, 0, STACKS * sizeof *known.stack);
 	known.functions = known.stacks = 0;
 }
