@@ -37,11 +37,10 @@ def role_sql(column: str, substitutions: Sequence[Substitution] = ()) -> str:
 
 def role(name: str, substitutions: Sequence[Substitution] = ()) -> str:
     """The role of one name."""
-    row = duckdb.execute(
-        f"SELECT {role_sql('name', substitutions)} FROM (SELECT ? AS name)", [name]
-    ).fetchone()
-    assert row is not None
-    return str(row[0])
+    with duckdb.connect() as own:  # the default connection is the user's
+        query = f"SELECT {role_sql('name', substitutions)} FROM (SELECT ? AS name)"
+        ((found,),) = own.execute(query, [name]).fetchall()
+    return str(found)
 
 
 def parse_substitution(text: str) -> Substitution:
@@ -50,7 +49,8 @@ def parse_substitution(text: str) -> Substitution:
     if not pattern or not equals:
         raise IolensError(f'"{text}" is not PATTERN=REPLACEMENT', exit_code=USAGE)
     try:
-        duckdb.execute("SELECT regexp_replace('', ?, ?)", [pattern, replacement])
+        with duckdb.connect() as own:
+            own.execute("SELECT regexp_replace('', ?, ?)", [pattern, replacement])
     except duckdb.Error as error:
         raise IolensError(f'"{pattern}" is no regular expression: {error}', exit_code=USAGE) from error
     return pattern, replacement
