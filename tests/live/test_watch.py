@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,6 +128,7 @@ def test_once_names_what_is_waited_in(place: Place, server: StandIn) -> None:
         return f"waits in pwrite64 of {file}" in done.stdout
 
     until(named, "the write")
+    time.sleep(0.5)
     done = place.call("watch", "--once", "--stall", "0.5", place.session())
     (line,) = (line for line in done.stdout.splitlines() if str(file) in line)
     assert done.returncode == 1 and re.search(r", for \d+\.\d s at least, \d+\.\d s at most: a stall$", line)
