@@ -192,7 +192,7 @@ static int enter(int at, int number)
 /* When the log was made; what a user has made of that time is not believed beyond two months. */
 static int day_directory(const struct collector *c, const struct stat *s, const char **why)
 {
-	static char refused[128];
+	static char refused[256];
 	char path[64];
 	time_t now = time(NULL), at = s->st_mtim.tv_sec;
 	struct tm t;
