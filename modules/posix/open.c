@@ -323,7 +323,7 @@ static uintptr_t entry_for(int fd, int dir, const char *path, int flags, int mod
 	struct posix_file *f = class ? NULL : file_known(&kind, n);
 	if (!f && !class)
 		f = file_new(fd, dir, path, flags, &class);
-	if ((!f && names_leads(class, path)) || names_moved(dir, path, start))
+	if (f ? names_moved(dir, path, start) : names_leads(class, path))
 		f = file_behind(fd, &class);
 	if (f)
 		return open_tracked(f, flags, mode, start, end);
