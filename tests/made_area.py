@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, Callable
@@ -46,6 +47,24 @@ def make_area(folder: Path) -> Path:
         )
         made.rename(folder / f"dora_zephyr_id{job}-1_1-1-1-1_1.darshan")
     return folder
+
+
+def make_large(folder: Path) -> Path:
+    """A log with many records, which is smaller with bzip2, alone in a new folder."""
+    folder.mkdir()
+    chance = random.Random(3)
+    names = {number: b"/scratch/run/file%d" % number for number in range(1, 3001)}
+    records = [
+        {
+            "id": n,
+            "writes": chance.randrange(9),
+            "bytes_written": chance.randrange(1 << 20),
+            "write_time": chance.random(),
+        }
+        for n in names
+    ]
+    start = 1_700_000_000
+    return Make(folder)(posix=records, names=names, start=start, end=start + 9, job_id=5)
 
 
 def fill(area: Path, lake: Path, rules: bool = False, logs: int = 100) -> None:

@@ -25,7 +25,7 @@ from iolens.fleet.ingest.ingest import Ingest
 from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.upkeep.compact import compact
 from iolens.log import Log
-from made_area import LOGS, Here, fill, whole
+from made_area import LOGS, Here, fill, make_large, whole
 from made_log import Make
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -131,20 +131,7 @@ def test_ingest_neither_misses_archived_logs_nor_brings_restored_ones_again(area
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     """A lake of one log with many records, which is smaller with bzip2."""
-    (tmp_path / "large").mkdir()
-    chance = random.Random(3)
-    names = {number: b"/scratch/run/file%d" % number for number in range(1, 3001)}
-    records = [
-        {
-            "id": n,
-            "writes": chance.randrange(9),
-            "bytes_written": chance.randrange(1 << 20),
-            "write_time": chance.random(),
-        }
-        for n in names
-    ]
-    start = 1_700_000_000
-    log = Make(tmp_path / "large")(posix=records, names=names, start=start, end=start + 9, job_id=5)
+    log = make_large(tmp_path / "large")
     log.chmod(0o400)
     fill(tmp_path / "large", tmp_path / "lake")
     return log

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 from datetime import date
 from pathlib import Path
@@ -20,7 +19,7 @@ from iolens.fleet.ingest.ingest import Ingest, Summary
 from iolens.fleet.upkeep.compact import compact
 from iolens.fleet.upkeep.retention import retain
 from iolens.fleet.upkeep.verify import verify
-from made_area import LOGS, Here, whole
+from made_area import LOGS, Here, make_large, whole
 from made_log import Make
 from places import BIN
 
@@ -113,19 +112,8 @@ def test_users_and_clusters_are_those_of_the_first_ingest(area: Path, lake: Path
 
 
 def test_a_rewritten_log_comes_back_as_the_log_that_it_was(tmp_path: Path) -> None:
-    chance, area, lake = random.Random(3), tmp_path / "large", tmp_path / "lake"
-    area.mkdir()
-    names = {number: b"/scratch/run/file%d" % number for number in range(1, 3001)}
-    records = [
-        {
-            "id": n,
-            "writes": chance.randrange(9),
-            "bytes_written": chance.randrange(1 << 20),
-            "write_time": chance.random(),
-        }
-        for n in names
-    ]
-    Make(area)(posix=records, names=names, start=1_700_000_000, end=1_700_000_009, job_id=5)
+    area, lake = tmp_path / "large", tmp_path / "lake"
+    make_large(area)
     ingested(lake, area)
     assert packed(lake) == 1
     jobs, places, writes = (
