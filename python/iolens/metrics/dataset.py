@@ -22,7 +22,7 @@ from iolens.metrics.literal import literal, with_values
 from iolens.metrics.log_tables import LogTables
 from iolens.metrics.makers import Makers
 from iolens.metrics.metric import find_metric, metrics
-from iolens.metrics.source_lines import find_places
+from iolens.metrics.source_lines import SITES, source_lines
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, MODULES, macros, record_query
 from iolens.progress import step
@@ -235,24 +235,9 @@ class Dataset:
             CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, stack VARCHAR, "offset" BIGINT, place VARCHAR,
                 function VARCHAR, source VARCHAR, line BIGINT, note VARCHAR)
         """)
-        asked = """
-            SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT "offset") FROM sites GROUP BY ALL
-        """
-        for module, build_id, stack, offsets in self._own.execute(asked).fetchall():
-            for offset, place in find_places(module, build_id, offsets, stack).items():
-                row = (
-                    module,
-                    build_id,
-                    stack,
-                    offset,
-                    place.text,
-                    place.function,
-                    place.source,
-                    place.line,
-                    place.note,
-                )
-                values = ", ".join(literal(value) for value in row)
-                self._own.execute(f"INSERT INTO source_line VALUES ({values})")
+        for row in source_lines(self._own.execute(SITES).fetchall()):
+            values = ", ".join(literal(value) for value in row)
+            self._own.execute(f"INSERT INTO source_line VALUES ({values})")
 
     def _compute(self, name: str, query: str) -> None:
         """The table of a query; without rows if a damaged log has numbers that no sum can hold."""

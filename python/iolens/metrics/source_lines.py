@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,11 @@ from typing import Any, BinaryIO
 
 from iolens.shown import clean
 
-__all__ = ["Place", "find_places"]
+__all__ = ["SITES", "Place", "find_places", "source_lines"]
+
+SITES = """SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT "offset") FROM sites
+    GROUP BY module, build_id, coalesce(stack, '')"""
+"""Asks for what ``source_lines`` takes."""
 
 _LARGEST = 1 << 30
 _SYMBOLS = 2_000_000
@@ -71,6 +75,13 @@ class Place:
         if self.function:
             return f"{self.function} in {name}"
         return f"{name}+{self.address:#x}" + (f" ({self.note})" if self.note else "")
+
+
+def source_lines(sites: Iterable[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Rows of the table ``source_line``: what the files on this machine tell of the addresses in ``sites``."""
+    for module, build_id, stack, offsets in sites:
+        for offset, p in find_places(module, build_id, offsets, stack).items():
+            yield module, build_id, stack, offset, p.text, p.function, p.source, p.line, p.note
 
 
 def find_places(module: str, build_id: str, addresses: Iterable[int], stack: str = "") -> dict[int, Place]:

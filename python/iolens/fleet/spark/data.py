@@ -15,7 +15,7 @@ from iolens.fleet.spark.untranslated import UNTRANSLATED
 from iolens.fleet.tables.schema import BATCH_BITS, Column, tables
 from iolens.log import scan
 from iolens.metrics.metric import find_metric
-from iolens.metrics.source_lines import find_places
+from iolens.metrics.source_lines import SITES, source_lines
 from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, record_query
 
@@ -151,25 +151,7 @@ class SparkData:
 
     def _source_lines(self) -> Any:
         """What the files on this machine tell of the addresses in ``sites``."""
-        asked = self.query(
-            "SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT \"offset\") FROM sites "
-            "GROUP BY module, build_id, coalesce(stack, '')"
-        )
-        rows = [
-            (
-                module,
-                build_id,
-                stack,
-                offset,
-                place.text,
-                place.function,
-                place.source,
-                place.line,
-                place.note,
-            )
-            for module, build_id, stack, offsets in asked.fetchall()
-            for offset, place in find_places(module, build_id, offsets, stack).items()
-        ]
+        rows = list(source_lines(self.query(SITES).fetchall()))
         return self._session.createDataFrame(rows, _SOURCE_LINE)
 
     def add_table(self, name: str, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
