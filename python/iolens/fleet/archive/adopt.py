@@ -87,7 +87,7 @@ def known_archives(lake: Lake) -> set[str]:
 
 
 def _is_complete(path: Path) -> bool:
-    """All logs of an archive that is not are where they were."""
+    """Was it written to its end, and does no process work on it? Of all others the logs are where they were."""
     try:
         with path.open("rb") as file:
             return not locked(file) and bool(read_index(path))
