@@ -112,7 +112,7 @@ static bool mentions_iolens(const char *path)
 	return found;
 }
 
-/* Beside a script that the line calls by its path. */
+/* Next to a script that the line calls by its path. */
 static bool look_for_site_conf(void *target, const char *file, char *line)
 {
 	char *conf = target, found[PATH_MAX + 16];

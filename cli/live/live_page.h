@@ -7,7 +7,7 @@
 /* The line above all: how many jobs, processes, and what they move. */
 void live_put_sums(struct output *out, const struct live *l, size_t width);
 
-/* Of a job: who it is and what it moves; each line ends with `end`. Returns how many lines: two, or more if narrow. */
+/* Of a job: its name, its command and what it moves; each line ends with `end`. Returns how many lines: two, or more if narrow. */
 size_t live_put_head(struct output *out, const struct live *l, const struct live_job *j, size_t width, const char *end);
 
 /* The nodes that were asked and do not answer, in a line; returns how many lines, 0 or 1. */

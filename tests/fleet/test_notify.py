@@ -421,7 +421,7 @@ def test_two_senders_at_once_send_nothing_twice(outbox: Outbox, hook: Hook, tmp_
 def test_a_kill_repeats_at_most_the_message_that_is_under_way(
     outbox: Outbox, hook: Hook, mailbox: Mailbox, tmp_path: Path, channel: str
 ) -> None:
-    """By the same key: nobody can know whether it was taken."""
+    """By the same key: the sender cannot know whether it was taken."""
     one_each = "[notify]\nper_message = 1"
     mail = channel == "mail"
     where = mail_site(tmp_path, mailbox.port, one_each) if mail else hook_site(tmp_path, hook, one_each)

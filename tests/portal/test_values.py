@@ -51,7 +51,7 @@ def test_a_lists_definition_has_the_values_in_it(visit: Any) -> None:
 
 
 def test_lists_are_filtered_by_date(visit: Any) -> None:
-    """Who was hit most this week had no page: lists were for all time."""
+    """Users that lost most this week had no page: lists were for all time."""
     of = {
         name: {line.split(",")[at] for line in visit("sam", f"/csv/{name}?{days}").text.splitlines()[1:]}
         for name, at, days in (

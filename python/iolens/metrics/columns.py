@@ -196,7 +196,7 @@ def _parsed(text: str) -> Iterator[ColumnText]:
 
 
 def columns_of(table: str) -> list[ColumnText]:
-    """The columns of one of ``described_tables``; those of sections are told in the page on the extension trailer."""
+    """The columns of one of ``described_tables``; the page on the extension trailer has those of sections."""
     if table in _TABLES:
         return list(_parsed(_TABLES[table][1]))
     if table in SECTIONS:

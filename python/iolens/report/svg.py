@@ -86,11 +86,11 @@ def tick_text(tick: float, unit: str) -> str:
 
 
 SAID = 40
-"""Values in the name of a chart: more of them nobody hears to the end."""
+"""Values in the name of a chart: a screen reader takes too long for more."""
 
 
 def _open(title: str, height: float, values: list[str] | None = None) -> str:
-    """values: what the chart shows, for those who hear it."""
+    """values: what the chart shows, for screen readers."""
     listed = values or []
     rest = f"; and {len(listed) - SAID} more" if len(listed) > SAID else ""
     name = ": ".join(filter(None, (title, "; ".join(listed[:SAID]) + rest)))

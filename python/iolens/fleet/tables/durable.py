@@ -25,7 +25,7 @@ __all__ = ["Syncing", "make_folder", "publish", "reason", "settle", "sync"]
 AnyPath = Union[str, "os.PathLike[str]"]
 
 _AT_ONCE = 8
-"""File systems write one journal entry for all who wait for it."""
+"""File systems write one journal entry for all threads that wait for it."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

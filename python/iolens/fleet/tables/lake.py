@@ -56,7 +56,7 @@ class Lake:
 
     @property
     def archives(self) -> Path:
-        """Where archives of logs are unless the site says otherwise: beside the lake, so that none goes with it."""
+        """Where archives of logs are unless the site says otherwise: next to the lake, so that none goes with it."""
         folder = self.path.resolve()
         return folder.with_name(f"{folder.name}-logs")
 

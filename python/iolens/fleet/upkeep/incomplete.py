@@ -1,4 +1,4 @@
-"""Batches that are in a lake in part: somebody copied it while they were committed.
+"""Batches that are in a lake in part: a user copied it while they were committed.
 
 In a lake a batch is there whole or not at all. In such a copy the table ``job`` may have it, and others not.
 """

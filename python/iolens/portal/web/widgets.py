@@ -59,7 +59,7 @@ class Grid:
     empty: str = "Nothing is found for these values."
     """Stands in place of the rows where there are none."""
     raw: bool = False
-    """Are heads and values those of somebody's SQL, as they are?"""
+    """Are heads and values those of a user's SQL, as they are?"""
 
 
 @dataclass(frozen=True)
