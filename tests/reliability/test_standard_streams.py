@@ -183,3 +183,27 @@ def test_the_signal_of_the_limit_is_still_the_programs_own(launch: Launch, tmp_p
     script = "ulimit -f 1; dd if=/dev/zero of=big bs=4096 count=4 status=none; echo $?"
     done = launch(["bash", "-c", script], stderr=subprocess.PIPE)
     assert done.stdout == b"153\n"
+
+
+# AddressSanitizer says so on standard error where a stack is changed by swapcontext, once, under a lock that no fork resets.
+SANITIZED = r"""
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	pid_t child = fork();
+	int fd = open("data", O_RDWR | O_CREAT, 0600);
+	int status = 1;
+	return write(fd, "x", 1) != 1 || (child && (waitpid(child, &status, 0) != child || status));
+}
+"""
+
+
+def test_a_sanitizer_of_the_program_has_nothing_to_say(launch: Launch, tmp_path: Path) -> None:
+    (tmp_path / "sanitized.c").write_text(SANITIZED)
+    subprocess.run(
+        ["cc", "-fsanitize=address,undefined", "-o", "sanitized", "sanitized.c"], cwd=tmp_path, check=True
+    )
+    done = launch([tmp_path / "sanitized"], stderr=subprocess.PIPE)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if b"ASan" in line]) == (0, [])
