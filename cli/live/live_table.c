@@ -459,7 +459,8 @@ static const char *shortened(char text[LIVE_CELL], const struct column *c, const
 	int unit = 0;
 	for (double step = is_bytes ? 1024 : 1000; value >= step - 0.05 && unit < 6; unit++)
 		value /= step;
-	snprintf(text, LIVE_CELL, "%.*f%.1s", unit > 0, value, unit ? &"KMGTPE"[unit - 1] : is_bytes ? "B" : "");
+	static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
+	snprintf(text, LIVE_CELL, "%.*f%s", unit > 0, value, unit || !is_bytes ? units[unit] : "B");
 	return text;
 }
 
