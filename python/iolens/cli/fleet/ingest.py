@@ -138,7 +138,7 @@ def _scan(
 
 def _check(sources: Sequence[str], archives: Sequence[str], pseudonymize: str | None) -> None:
     if not sources and not archives:
-        raise click.UsageError("Missing argument 'LOGS...'.")
+        raise click.UsageError("LOGS... is missing")
     if archives and pseudonymize:
         raise IolensError("--archives: a lake with pseudonyms has no archives", exit_code=USAGE)
 
