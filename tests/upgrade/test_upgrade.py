@@ -29,8 +29,8 @@ def test_there_is_a_folder_of_a_version() -> None:
         assert {log.stem for log in folder.glob("*.darshan")} == kinds
 
 
-DESCRIBED = re.compile(r"^(#   \w+:) .*")
-"""A counter and what it is."""
+DESCRIBED = re.compile(r"^(#   \w+(?: \.\.\. \w+)?:) .*")
+"""A counter, or the first and the last of several, and what it is."""
 
 
 @pytest.mark.parametrize("log", EVERY)
