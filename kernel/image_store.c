@@ -226,11 +226,13 @@ static void add_classes(struct state_shard *shard, const struct observed_image *
 		[OBSERVED_TERMINAL] = STATE_CLASS_TERMINAL, [OBSERVED_DEVICE] = STATE_CLASS_DEVICE,
 		[OBSERVED_SPECIAL] = STATE_CLASS_SPECIAL,
 	};
-	for (int n = OBSERVED_PIPE; n < OBSERVED_CLASSES; n++)
+	for (int n = OBSERVED_PIPE; n < OBSERVED_CLASSES; n++) {
+		shard->class[ids[n]].opens += counts->class[n].opens;
 		for (int k = 0; k < 2; k++) {
 			shard->class[ids[n]].calls[k] += counts->class[n].calls[k];
 			shard->class[ids[n]].bytes[k] += counts->class[n].bytes[k];
 		}
+	}
 }
 
 const char *image_shared_path(const char *path, char out[OBSERVED_PATH])

@@ -51,6 +51,26 @@ INLINE void leave_alone(struct scratch *s, struct thread *t)
 	t->image = 0;
 }
 
+INLINE __u64 class_of(struct inode *inode, unsigned type)
+{
+	unsigned device = BPF_CORE_READ(inode, i_rdev) >> 20;
+	if (type == TYPE_PIPE)
+		return OBSERVED_PIPE;
+	if (type == TYPE_SOCKET)
+		return OBSERVED_SOCKET;
+	if (type != TYPE_CHARACTERS)
+		return OBSERVED_SPECIAL;
+	return device == 4 || device == 5 || (device >= 136 && device <= 143) ? OBSERVED_TERMINAL : OBSERVED_DEVICE;
+}
+
+/* A pipe with a name (FIFO) has no record: an open of it waits for another process, not for storage. */
+INLINE void count_pipe_opened(const struct call *c)
+{
+	struct observed_image *i = bpf_map_lookup_elem(&images, &c->thread->image);
+	if (i)
+		__sync_fetch_and_add(&i->class[OBSERVED_PIPE].opens, 1);
+}
+
 static __attribute__((noinline)) int on_open(struct call *c, int dir, const char *path, unsigned flags, unsigned mode)
 {
 	struct path base = {};
@@ -65,26 +85,21 @@ static __attribute__((noinline)) int on_open(struct call *c, int dir, const char
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	if (opens_stream(flags))
 		return 0;
+	struct opened_key key = {c->thread->image, (__u64)file};
+	struct opened o = {.inode = (__u64)inode};
+	if ((BPF_CORE_READ(inode, i_mode) & TYPE_MASK) == TYPE_PIPE) {
+		o.class = OBSERVED_PIPE;
+		bpf_map_update_elem(&opens, &key, &o, BPF_ANY);
+		count_pipe_opened(c);
+		return 0;
+	}
 	__u64 name = name_of_path(s, c->task, dir, path, &base);
 	struct observed_file *f = name ? record_of(s, c, &name, inode, base.dentry, base.mnt) : NULL;
-	struct opened_key key = {c->thread->image, (__u64)file};
-	struct opened o = {.inode = (__u64)inode, .name = f ? name : 0};
+	o.name = f ? name : 0;
 	bpf_map_update_elem(&opens, &key, &o, BPF_ANY);
 	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 	count_open(f, c, creates ? (__s64)mode : -1, false);
 	return 0;
-}
-
-INLINE __u64 class_of(struct inode *inode, unsigned type)
-{
-	unsigned device = BPF_CORE_READ(inode, i_rdev) >> 20;
-	if (type == TYPE_PIPE)
-		return OBSERVED_PIPE;
-	if (type == TYPE_SOCKET)
-		return OBSERVED_SOCKET;
-	if (type != TYPE_CHARACTERS)
-		return OBSERVED_SPECIAL;
-	return device == 4 || device == 5 || (device >= 136 && device <= 143) ? OBSERVED_TERMINAL : OBSERVED_DEVICE;
 }
 
 /* Inherited or passed: regular files get the name that the kernel knows. */

@@ -122,7 +122,7 @@ struct observed_image {
 	__u64 ignore; /* set by the companion: nothing more is to be counted */
 	struct observed_operation operation[OBSERVED_OPERATION_COUNT];
 	struct {
-		__s64 calls[2], bytes[2];
+		__s64 opens, calls[2], bytes[2];
 	} class[OBSERVED_CLASSES];
 };
 
