@@ -6,6 +6,7 @@
 
 #include "hdf5_time_thresholds.h"
 #include "instead_thresholds.h"
+#include "late_ranks_thresholds.h"
 #include "output.h"
 #include "units.h"
 
@@ -143,7 +144,7 @@ static bool knows_all(const struct digest *d, double run_time)
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
 {
 	const struct digest_used *u = &d->used;
-	if (run_time > 0 && d->in_pipes > INSTEAD_WAITED_FOR * run_time)
+	if (run_time > 0 && d->in_pipes > LATE_RANKS_WAITED_FOR * run_time)
 		return PIPES;
 	if (!u->processes || run_time <= 0)
 		return NOTHING;

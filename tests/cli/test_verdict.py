@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
+from iolens.rules import find
 from iolens.rules.instead import instead
 from jobs import Job, MiB
 
@@ -435,6 +436,8 @@ def test_waiting_for_a_late_rank_is_no_io(
         assert found["text"] == f"I/O is not the cause here: 2.0 % of the run time; it is {late}"
         with Dataset(log) as data:
             assert instead(data.metric("instead")[0], 10.0) == late
+            assert data.value("verdict_time") == pytest.approx(0.2)
+            assert {f.rule for f in find(data)} & {"io_is_small", "io_is_large"} == {"io_is_small"}
     else:
         assert "comes late" not in found["text"]
 

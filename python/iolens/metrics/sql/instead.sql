@@ -13,8 +13,7 @@
 --   loaded before iolens runs in it, so its time begins with the job, or where the process's previous program ended.
 --   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
 --   could be asked. paged: page faults can be distinguished from requests. faulting: they are worth naming, with $faulting of
---   the run, or $faulting_with_io and with I/O $faulting. late_wait is the time that MPI ranks wait in MPI-IO for the
---   rank late, if it is $waited_for of the run or more: it is no I/O. kind: late rank; page faults, if they are more
+--   the run, or $faulting_with_io and with I/O $faulting. late_wait: as in late_ranks. kind: late rank; page faults, if they are more
 --   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
 --   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
 --   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
@@ -38,7 +37,6 @@
 -- threshold fastest = 10 GB/s: above it pages were in memory
 -- threshold slowest_reads = 25 MB/s: bounds of the rate of calls, which may read small files
 -- threshold cached = 500 MB/s: above it reads came from memory
--- threshold waited_for = 20 %: of the run, from which ranks that wait in MPI-IO for a late one are not in I/O
 -- threshold faulting = 20 %: of the run, from which page faults are named
 -- threshold faulting_with_io = 10 %: of the run, where I/O is the rest of that
 -- threshold many_processes = 25: from which their start may be most
@@ -119,8 +117,7 @@ WITH known AS (
         unknown = 0 OR coalesce(unseen < $delayed * run_time, false) AS all_known
     FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
     LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
-    LEFT JOIN (SELECT log, least(waited, io_time) AS late_wait, late, others FROM metric.late_ranks JOIN metric.headline USING (log)
-        WHERE below AND waited >= $waited_for * run_time) AS late_rank USING (log)
+    LEFT JOIN (SELECT log, late_wait, late, others FROM metric.late_ranks WHERE late_wait > 0) AS late_rank USING (log)
 ), named AS (
     SELECT *, paged AND (fault_time >= $faulting * run_time
         OR fault_time >= $faulting_with_io * run_time AND fault_time + spent >= $faulting * run_time) AS faulting
