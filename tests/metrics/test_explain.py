@@ -77,7 +77,7 @@ def test_a_threshold_stands_once(root: Path, tmp_path: Path) -> None:
     ("metric", "count", "sources"),
     [
         ("hdf5_time", 5, ["digest_estimate", "instead", "verdict"]),
-        ("instead", 23, ["instead", "used"]),
+        ("instead", 24, ["instead", "used"]),
         ("late_ranks", 4, ["digest_estimate", "instead"]),
         ("pipe_waits", 3, ["digest_pipes"]),
     ],

@@ -94,6 +94,9 @@ def instead(row: dict[str, Any], run_time: float | None, hdf5: dict[str, Any] | 
     if row["kind"] == "page faults":
         return text
     both = f", and {_faults(row, run_time)}" if row["faulting"] else ""
+    if row["brought"]:
+        size = write(row["fault_bytes"], "bytes")
+        both = f"; meanwhile {size} of programs, libraries and mapped files came from storage"
     more = f"; {takes(known, run_time)}" if names_hdf5(known, run_time) and not computes else ""
     return f"{text}{both}{more}"
 
