@@ -461,25 +461,33 @@ def test_lines_appended_by_an_open_each_leave_no_gaps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "waits", "lost"),
-    [("consec_reads", 50, 0.04), ("consec_reads", 20_000, 7.53), ("seeks", 50, 7.53)],
-    ids=["read ahead", "each waits", "not in order"],
+    ("way", "in_order", "waits", "lost"),
+    [
+        ("read", True, 50, 0.04),
+        ("read", True, 20_000, 7.53),
+        ("read", False, 50, 0.04),
+        ("write", True, 50, 0.04),
+        ("write", False, 50, 7.53),
+    ],
 )
-def test_what_is_read_ahead_is_not_slow_because_calls_are_small(
-    tmp_path: Path, calls: str, waits: int, lost: float
+def test_calls_that_do_not_wait_are_not_slow_because_they_are_small(
+    tmp_path: Path, way: str, in_order: bool, waits: int, lost: float
 ) -> None:
-    """wc of a cold file: 16 KiB at 40 MB/s, of which 50 reads of 20,000 wait. With O_DIRECT each one waits."""
+    """wc of a cold file: 16 KiB at 40 MB/s, of which 50 reads of 20,000 wait. With O_DIRECT each one waits.
+
+    Writes out of order are slow later.
+    """
     times = {"io_time": 8.0, "read_time": 8.0, "write_time": 0.0, "meta_time": 0.0}
     used = {"user_time": 1.0, "system_time": 0.5, "major_faults": 0, "storage_read": 0, "seen_read": 0}
     row = {"rank": 0, "pid": 1, "start": 0.0, "end": 10.0, "exe": "/usr/bin/wc", "mpi": "", "ended": "exit"}
-    reads = {"read": {16 * KiB: 20_000}, "read_time": 8.0, "consec_reads": 0, calls: 20_000}
-    job = Job(nprocs=1, run_time=10).posix("/scratch/a", 0, **reads)  # type: ignore[arg-type]
+    calls: Any = {way: {16 * KiB: 20_000}, f"{way}_time": 8.0, f"consec_{way}s": 20_000 if in_order else 0}
+    job = Job(nprocs=1, run_time=10).posix("/scratch/a", 0, **calls)
     job.section("process", {**row, **times, **used, "waits": waits})
     with Dataset(job.save(tmp_path / "job.darshan")) as data:
         (row,) = (row for row in data.metric("posix_costs") if not row["shared"])
         severities = {f.rule: f.severity for f in find(data)}
-    assert row["read_small_1m_time"] == pytest.approx(lost, rel=0.01)
-    assert severities.get("small_reads") == {0.04: "low", 7.53: "high"}[lost] or calls == "seeks"
+    assert row[f"{way}_small_1m_time"] == pytest.approx(lost, rel=0.01)
+    assert not in_order or severities[f"small_{way}s"] == {0.04: "low", 7.53: "high"}[lost]
 
 
 @pytest.mark.parametrize("files", [1200, 900])

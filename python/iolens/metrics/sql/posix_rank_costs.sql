@@ -4,8 +4,8 @@
 -- definition: sums over the rank's records. rank -1: files that all ranks share, with the seconds of the slowest rank
 --   in each: the mean metadata time of all ranks, the rest as reading and writing as far as there is any. The overhead
 --   of an access is taken to be the time of moving 256 KiB: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
---   bytes_read) of the record's read_time. Accesses that follow each other, and of which few wait ($waiting of them; a process's waits
---   tell), cost $call each at most: what storage brings is read ahead, or written behind. X_small_10k (100k, 1m): accesses of at most 10 KiB (100 KiB, less than 1
+--   bytes_read) of the record's read_time. Where few wait ($waiting of them; a process's waits tell), a read, and a write of those that
+--   follow each other, costs $call at most: its data are in memory, read ahead, or written behind. X_small_10k (100k, 1m): accesses of at most 10 KiB (100 KiB, less than 1
 --   MiB), and their seconds in excess. X_random_time: the same for random accesses, which go backwards and, where
 --   these are more than a fifth of a record's accesses, all that do not begin where the last one ended, because in
 --   random order half go forwards. X_stepping: in equal steps, and not random: backwards (X_reversed), where fewer
@@ -20,7 +20,7 @@
 -- needs: posix
 -- caveats: Seconds of kinds of access are estimates: logs have seconds per file only.
 -- source: iolens
--- threshold following = 80 %: of a file's reads or writes, from which they count as following each other
+-- threshold following = 80 %: of a file's writes, from which they count as following each other
 -- threshold waiting = 25 %: of them, above which the storage keeps them waiting one by one
 -- threshold call = 0.002 ms: what a call costs besides copying its data, at most
 WITH divided AS (
@@ -77,7 +77,7 @@ WITH divided AS (
             ELSE least(exact_1m, size_write[5]) END AS write_exact,
         coalesce(wall * read_time / nullif(262144 * reads + bytes_read, 0), 0) * 262144 AS read_each,
         coalesce(wall * (write_time - sync_time) / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_each,
-        CASE WHEN waits < $waiting * reads AND consec_reads >= $following * reads THEN least(read_each, $call * wall) ELSE read_each END AS read_cost,
+        CASE WHEN waits < $waiting * reads THEN least(read_each, $call * wall) ELSE read_each END AS read_cost,
         CASE WHEN waits < $waiting * writes AND consec_writes >= $following * writes THEN least(write_each, $call * wall) ELSE write_each END AS write_cost,
         -- The first access of each open goes nowhere: it is not out of order. Not every open has one: what is known to follow counts.
         greatest(0, all_reads - seq_reads - greatest(opens, 1)) AS back_reads, greatest(0, writes - seq_writes - greatest(opens, 1)) AS back_writes,
