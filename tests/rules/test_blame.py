@@ -506,3 +506,11 @@ def test_small_files_that_are_read_through_stdio_are_files(tmp_path: Path, files
             1.2 + 2.4 * 262144 / (262144 + 6000), rel=0.01
         )
         assert rules["many_small_files"].evidence[0].rows[0][2] == files
+
+
+@pytest.mark.parametrize("name", ["/<other files>", "/scratch/a"])
+def test_files_that_share_a_record_do_not_alternate(tmp_path: Path, name: str) -> None:
+    """A copy of many files: each is read or written alone."""
+    job = Job(nprocs=1, run_time=10)
+    job.posix(name, 0, read={KiB: 4000}, write={KiB: 4000}, rw_switches=7999, write_time=4.0)
+    assert ("read_write_switches" in of(job, tmp_path)) == (name == "/scratch/a")
