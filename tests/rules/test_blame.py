@@ -514,3 +514,16 @@ def test_files_that_share_a_record_do_not_alternate(tmp_path: Path, name: str) -
     job = Job(nprocs=1, run_time=10)
     job.posix(name, 0, read={KiB: 4000}, write={KiB: 4000}, rw_switches=7999, write_time=4.0)
     assert ("read_write_switches" in of(job, tmp_path)) == (name == "/scratch/a")
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(0.002, "medium"), (0.0002, None)])
+def test_few_modules_matter_where_they_take_long(
+    tmp_path: Path, seconds: float, severity: str | None
+) -> None:
+    """Python's standard library from cold storage: 200 modules, 2 ms each, of 3 s."""
+    job = Job(nprocs=1, run_time=3, exe="/usr/bin/python3")
+    for n in range(200):
+        job.posix(f"/usr/lib/python3.11/__pycache__/m{n}.pyc", 0, read={8000: 1}, read_time=seconds)
+    found = of(job, tmp_path)
+    assert ("python_imports" in found) == bool(severity)
+    assert severity is None or found["python_imports"].severity == severity
