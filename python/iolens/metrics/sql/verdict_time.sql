@@ -9,7 +9,7 @@
 -- source: iolens
 SELECT log, io_time - waited + hdf5 AS value, waited, hdf5 FROM (
     SELECT log, io_time,
-        coalesce(CASE WHEN basis = 'records' THEN least(io_time, pipes.waited) ELSE late_wait END, 0) AS waited,
+        coalesce(CASE WHEN basis = 'records' THEN least(io_time, coalesce(pipes.waited, 0)) ELSE late_wait END, 0) AS waited,
         coalesce(as_io, 0) AS hdf5
     FROM (SELECT log FROM job) LEFT JOIN metric.headline USING (log)
     LEFT JOIN (SELECT log, late_wait FROM metric.late_ranks) AS l USING (log)
