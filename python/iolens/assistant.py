@@ -114,7 +114,7 @@ class Logs:
         return {"logs": told, "total": len(listed)}
 
     def summary(self, log: str) -> Answer:
-        """What ran and what its I/O came to: the verdict, the job, time in I/O, bytes, interfaces; problems of the log."""
+        """What ran and what its I/O came to: verdict, job, time in I/O, bytes, interfaces; problems of the log."""
         with self._open([log]) as data:
             interfaces = data.rows(
                 "SELECT interface, count(DISTINCT id) AS files, sum(reads) AS reads, sum(writes) AS writes, "

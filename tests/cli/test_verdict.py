@@ -377,8 +377,8 @@ BUSY_AND_FAULTS = (
         (cold, "page faults, about 79 % of the run: 500.0 MiB of programs, libraries and mapped files from storage"),
         (cold_ahead, "page faults, about 87 % of the run: 200.0 MiB " + PAGES),
         (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
-        (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped files "
-         "came from storage"),
+        (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
+         "files came from storage"),
         (queued, "the processor, busy for 20 % of the run and waited for during 75 %, while other programs used it"),
         (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "

@@ -495,9 +495,7 @@ def test_small_files_that_are_read_through_stdio_are_files(tmp_path: Path, files
     """md5sum of a tree: each costs an fopen, 1 ms, and a read that moves 6 KB in 2 ms."""
     job = Job(nprocs=1, run_time=10)
     for n in range(files):
-        job.add(
-            "stdio", f"/d/{n}", 0, opens=1, reads=2, bytes_read=6000, read_time=0.002, meta_time=0.001
-        )
+        job.add("stdio", f"/d/{n}", 0, opens=1, reads=2, bytes_read=6000, read_time=0.002, meta_time=0.001)
     rules = of(job, tmp_path)
     assert ("many_small_files" in rules) == (files > 1000)
     assert ("stdio_share" in rules) == (files < 1000)
