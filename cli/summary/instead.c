@@ -233,7 +233,8 @@ static void add_faults(struct words *w, const struct digest *d, double run_time)
 static void add_brought(struct words *w, const struct digest *d, double run_time)
 {
 	if (!has_requests(d) && (double)d->used.fault_bytes >= INSTEAD_BROUGHT * INSTEAD_CACHED * run_time)
-		add(w, "; meanwhile %s of programs, libraries and mapped files came from storage", B(d->used.fault_bytes));
+		add(w, "; meanwhile %s of programs, libraries and mapped files came from storage",
+		    B(d->used.fault_bytes));
 }
 
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
