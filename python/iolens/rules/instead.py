@@ -27,7 +27,7 @@ def hdf5_times(data: Dataset) -> dict[int, dict[str, Any]]:
 def names_hdf5(hdf5: dict[str, Any], run_time: float) -> bool:
     """Does HDF5 itself take, or waste, enough to be named?"""
     much = _threshold("much", "hdf5_time") * run_time
-    return hdf5["time"] > 0 and (hdf5["time"] >= much or hdf5["as_io"] > 0)
+    return bool(hdf5["time"] > 0 and (hdf5["time"] >= much or hdf5["as_io"] > 0))
 
 
 def takes(hdf5: dict[str, Any], run_time: float) -> str:
