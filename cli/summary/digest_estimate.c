@@ -258,7 +258,7 @@ void digest_take_late(struct digest *d, const struct digest_estimate *e)
 {
 	struct digest_late late = find_late(e, d->job->nprocs, d->run_time);
 	double whole = d->io.total;
-	if (!d->processes || late.waited <= 0 || late.waited < INSTEAD_WAITED_FOR * d->run_time || whole <= 0)
+	if (!d->processes || late.waited <= 0 || late.waited < LATE_RANKS_WAITED_FOR * d->run_time || whole <= 0)
 		return;
 	late.waited = late.waited < whole ? late.waited : whole;
 	d->late = late;

@@ -6,6 +6,7 @@
 
 #include "hdf5_time_thresholds.h"
 #include "instead_thresholds.h"
+#include "late_ranks_thresholds.h"
 #include "output.h"
 #include "units.h"
 
@@ -104,11 +105,14 @@ static const char *waited_for(const struct digest *d)
 }
 
 /* What requests read is not known of each process: of a job that makes some, what waits for storage may be them. */
+static bool has_requests(const struct digest *d)
+{
+	return d->way[DIGEST_WAY_LIBAIO].bytes[IO_READ] + d->way[DIGEST_WAY_URING].bytes[IO_READ] > 0;
+}
+
 double instead_faults(const struct digest *d)
 {
-	const struct digest_way *way = d->way;
-	bool requests = way[DIGEST_WAY_LIBAIO].bytes[IO_READ] + way[DIGEST_WAY_URING].bytes[IO_READ] > 0;
-	return requests ? 0 : d->used.fault_time;
+	return has_requests(d) ? 0 : d->used.fault_time;
 }
 
 /* Alone, or with what calls take. */
@@ -143,7 +147,7 @@ static bool knows_all(const struct digest *d, double run_time)
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
 {
 	const struct digest_used *u = &d->used;
-	if (run_time > 0 && d->in_pipes > INSTEAD_WAITED_FOR * run_time)
+	if (run_time > 0 && d->in_pipes > LATE_RANKS_WAITED_FOR * run_time)
 		return PIPES;
 	if (!u->processes || run_time <= 0)
 		return NOTHING;
@@ -225,6 +229,14 @@ static void add_faults(struct words *w, const struct digest *d, double run_time)
 	    P(clamp(d->used.fault_time / run_time, 0, 1)), B(d->used.fault_bytes));
 }
 
+/* Pages that came ahead of their use, or from storage that does not make processes sleep, take no time of their own. */
+static void add_brought(struct words *w, const struct digest *d, double run_time)
+{
+	if (!has_requests(d) && (double)d->used.fault_bytes >= INSTEAD_BROUGHT * INSTEAD_CACHED * run_time)
+		add(w, "; meanwhile %s of programs, libraries and mapped files came from storage",
+		    B(d->used.fault_bytes));
+}
+
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
 {
 	const struct digest_used *u = &d->used;
@@ -258,6 +270,8 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 	if (faults_matter(d, run_time, io_time)) {
 		add(&w, ", and ");
 		add_faults(&w, d, run_time);
+	} else {
+		add_brought(&w, d, run_time);
 	}
 	if (instead_names_hdf5(d, run_time) && !strstr(text, INSTEAD_HDF5))
 		add(&w, "; " INSTEAD_HDF5 " takes %.0f %% of the run", 100 * d->hdf5.time / run_time);

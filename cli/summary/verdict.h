@@ -5,7 +5,7 @@
 #include "digest.h"
 #include "json.h"
 
-enum { VERDICT_TEXT = 512 };
+enum { VERDICT_TEXT = 640 };
 
 struct verdict {
 	const char *level;       /* problem, look, good or unknown, at the shares of the report's own verdict */

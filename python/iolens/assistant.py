@@ -19,6 +19,8 @@ import duckdb
 from iolens.cli.command import to_json
 from iolens.error import USAGE, IolensError
 from iolens.metrics import Dataset, find_metric, metrics
+from iolens.report.sections.answer import headline
+from iolens.report.source import Source
 from iolens.rules import Rule, find, load
 from iolens.values import plain_of
 
@@ -46,6 +48,12 @@ class Limits:
     memory: str = "512MB"
     """What DuckDB may take; as much again in temporary files."""
     rows: int = 200
+
+
+def _verdict(data: Dataset) -> Answer:
+    """The report's, of the first log: level is problem, look, good or unknown."""
+    level, text = headline(Source(data, 0, findings=find(data, evidence=False)))
+    return {"level": level, "text": text}
 
 
 def _plain(value: Any) -> Any:
@@ -106,7 +114,7 @@ class Logs:
         return {"logs": told, "total": len(listed)}
 
     def summary(self, log: str) -> Answer:
-        """What ran and what its I/O came to: the job, time in I/O, bytes, interfaces; problems of the log."""
+        """What ran and what its I/O came to: verdict, job, time in I/O, bytes, interfaces; problems of the log."""
         with self._open([log]) as data:
             interfaces = data.rows(
                 "SELECT interface, count(DISTINCT id) AS files, sum(reads) AS reads, sum(writes) AS writes, "
@@ -115,6 +123,7 @@ class Logs:
             )
             return {
                 "job": data.rows("SELECT * FROM job")[0],
+                "verdict": _verdict(data),
                 "headline": data.metric("headline")[0],
                 "interfaces": interfaces,
                 "problems": [str(problem) for problem in data.problems],

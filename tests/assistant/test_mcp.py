@@ -83,6 +83,8 @@ def test_a_log_is_told(folder: Path) -> None:
         summary = await asked("summary", log="slow.darshan")
         assert (summary["job"]["nprocs"], summary["job"]["run_time"]) == (8, 100.0)
         assert summary["headline"]["io_time"] == pytest.approx(40.0)
+        assert summary["verdict"]["level"] == "problem"
+        assert summary["verdict"]["text"].startswith("I/O takes about 40 % of the run time")
         assert [(one["interface"], one["reads"]) for one in summary["interfaces"]] == [("posix", 4000)]
         files = await asked("files", log=str(folder / "slow.darshan"), limit=1)
         assert [(f["name"], f["reads"], f["file_system"]) for f in files["files"]] == [

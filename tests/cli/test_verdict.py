@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
+from iolens.rules import find
 from iolens.rules.instead import instead
 from jobs import Job, MiB
 
@@ -290,6 +291,11 @@ def cold_between_sleeps() -> Job:
     return of(used(0, 0.1, major_faults=0, waits=100, storage_read=200 * MiB))
 
 
+def brought() -> Job:
+    """Its libraries came ahead of their use, or from storage that keeps the processor busy: it hardly slept."""
+    return of(used(0, 9.4, major_faults=300, waits=40, storage_read=1000 * MiB))
+
+
 def queued() -> Job:
     """A cold start on a busy node: most of what it did not run it waited for a processor."""
     return of(used(0, 2.0, major_faults=50, waits=60, storage_read=20 * MiB, processor_wait=7.5))
@@ -371,6 +377,8 @@ BUSY_AND_FAULTS = (
         (cold, "page faults, about 79 % of the run: 500.0 MiB of programs, libraries and mapped files from storage"),
         (cold_ahead, "page faults, about 87 % of the run: 200.0 MiB " + PAGES),
         (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
+        (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
+         "files came from storage"),
         (queued, "the processor, busy for 20 % of the run and waited for during 75 %, while other programs used it"),
         (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
@@ -435,6 +443,8 @@ def test_waiting_for_a_late_rank_is_no_io(
         assert found["text"] == f"I/O is not the cause here: 2.0 % of the run time; it is {late}"
         with Dataset(log) as data:
             assert instead(data.metric("instead")[0], 10.0) == late
+            assert data.value("verdict_time") == pytest.approx(0.2)
+            assert {f.rule for f in find(data)} & {"io_is_small", "io_is_large"} == {"io_is_small"}
     else:
         assert "comes late" not in found["text"]
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 from here import Run, in_this_process, level_of_report, verdict
+from iolens.fleet import Lake
+from iolens.fleet.saved_queries import ask
 from iolens.metrics import Dataset
+from iolens.portal.web.widgets import verdict_of
 from iolens.rules.instead import hdf5_times, instead
 from jobs import Job, MiB
 
@@ -72,6 +75,22 @@ def test_chunks_that_are_decoded_again_are_the_cause(run_iolens: Run, tmp_path: 
     assert found["io_share"] == pytest.approx(0.01)
     assert f"; {HDF5} takes 79 % of the run: it is a problem. First cause: HDF5 itself takes" in headline
     assert severities(run_iolens, log)["hdf5_library_time"] == "high"
+
+
+def test_every_place_counts_the_same_seconds(run_iolens: Run, tmp_path: Path) -> None:
+    """The list of jobs in the portal, and the rule that calls I/O small: 7.9 s of HDF5 are in both."""
+    area = tmp_path / "logs"
+    area.mkdir()
+    log = one(8.0, 0.1, 9.5, passes=25).save(area / "me_again_id7-7_11-1-7_1.darshan")
+    with Dataset(log) as data:
+        (counted,) = data.metric("verdict_time")
+    assert counted == {"log": 0, "value": pytest.approx(8.0), "waited": 0.0, "hdf5": pytest.approx(7.9)}
+    assert "io_is_small" not in severities(run_iolens, log)
+    assert run_iolens(["fleet", "ingest", area, "--lake", tmp_path / "lake", "--jobs", "1"]).returncode == 0
+    with Lake(tmp_path / "lake").open() as lake:
+        (row,) = ask(lake, "job_list").dicts()
+    assert row["io_time"] == pytest.approx(0.1)
+    assert verdict_of(row) == ("problem", "problem, 80 %")
 
 
 def test_what_is_decoded_once_is_work_of_the_processor(run_iolens: Run, tmp_path: Path) -> None:

@@ -458,3 +458,70 @@ def test_lines_appended_by_an_open_each_leave_no_gaps(tmp_path: Path) -> None:
 
     assert "strided_writes" not in of(job(100_000), tmp_path)
     assert "strided_writes" in of(job(1), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("way", "in_order", "waits", "lost"),
+    [
+        ("read", True, 50, 0.04),
+        ("read", True, 20_000, 7.53),
+        ("read", False, 50, 0.04),
+        ("write", True, 50, 0.04),
+        ("write", False, 50, 7.53),
+    ],
+)
+def test_calls_that_do_not_wait_are_not_slow_because_they_are_small(
+    tmp_path: Path, way: str, in_order: bool, waits: int, lost: float
+) -> None:
+    """wc of a cold file: 16 KiB at 40 MB/s, of which 50 reads of 20,000 wait. With O_DIRECT each one waits.
+
+    Writes out of order are slow later.
+    """
+    times = {"io_time": 8.0, "read_time": 8.0, "write_time": 0.0, "meta_time": 0.0}
+    used = {"user_time": 1.0, "system_time": 0.5, "major_faults": 0, "storage_read": 0, "seen_read": 0}
+    row = {"rank": 0, "pid": 1, "start": 0.0, "end": 10.0, "exe": "/usr/bin/wc", "mpi": "", "ended": "exit"}
+    calls: Any = {way: {16 * KiB: 20_000}, f"{way}_time": 8.0, f"consec_{way}s": 20_000 if in_order else 0}
+    job = Job(nprocs=1, run_time=10).posix("/scratch/a", 0, **calls)
+    job.section("process", {**row, **times, **used, "waits": waits})
+    with Dataset(job.save(tmp_path / "job.darshan")) as data:
+        (row,) = (row for row in data.metric("posix_costs") if not row["shared"])
+        severities = {f.rule: f.severity for f in find(data)}
+    assert row[f"{way}_small_1m_time"] == pytest.approx(lost, rel=0.01)
+    assert not in_order or severities[f"small_{way}s"] == {0.04: "low", 7.53: "high"}[lost]
+
+
+@pytest.mark.parametrize("files", [1200, 900])
+def test_small_files_that_are_read_through_stdio_are_files(tmp_path: Path, files: int) -> None:
+    """md5sum of a tree: each costs an fopen, 1 ms, and a read that moves 6 KB in 2 ms."""
+    job = Job(nprocs=1, run_time=10)
+    for n in range(files):
+        job.add("stdio", f"/d/{n}", 0, opens=1, reads=2, bytes_read=6000, read_time=0.002, meta_time=0.001)
+    rules = of(job, tmp_path)
+    assert ("many_small_files" in rules) == (files > 1000)
+    assert ("stdio_share" in rules) == (files < 1000)
+    if files > 1000:
+        assert rules["many_small_files"].time_lost == pytest.approx(
+            1.2 + 2.4 * 262144 / (262144 + 6000), rel=0.01
+        )
+        assert rules["many_small_files"].evidence[0].rows[0][2] == files
+
+
+@pytest.mark.parametrize("name", ["/<other files>", "/scratch/a"])
+def test_files_that_share_a_record_do_not_alternate(tmp_path: Path, name: str) -> None:
+    """A copy of many files: each is read or written alone."""
+    job = Job(nprocs=1, run_time=10)
+    job.posix(name, 0, read={KiB: 4000}, write={KiB: 4000}, rw_switches=7999, write_time=4.0)
+    assert ("read_write_switches" in of(job, tmp_path)) == (name == "/scratch/a")
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(0.002, "medium"), (0.0002, None)])
+def test_few_modules_matter_where_they_take_long(
+    tmp_path: Path, seconds: float, severity: str | None
+) -> None:
+    """Python's standard library from cold storage: 200 modules, 2 ms each, of 3 s."""
+    job = Job(nprocs=1, run_time=3, exe="/usr/bin/python3")
+    for n in range(200):
+        job.posix(f"/usr/lib/python3.11/__pycache__/m{n}.pyc", 0, read={8000: 1}, read_time=seconds)
+    found = of(job, tmp_path)
+    assert ("python_imports" in found) == bool(severity)
+    assert severity is None or found["python_imports"].severity == severity

@@ -89,18 +89,24 @@ def _answers(data: Dataset, minor: set[int]) -> dict[int, tuple[str, bool]]:
     from iolens.rules.load import LOOK
     from iolens.rules.text import write
 
-    jobs = {row["log"]: row for row in data.metric("headline") if row["run_time"]}
+    lasted = {row["log"]: row["run_time"] for row in data.metric("headline") if row["run_time"]}
+    times = {
+        row["log"]: row["value"] - row["hdf5"]
+        for row in data.metric("verdict_time")
+        if row["log"] in lasted and row["value"] is not None
+    }
     said = {
-        log: (f"I/O takes {share} of the run time, and no finding is of weight.", False)
-        for log in minor.intersection(jobs)
-        if (share := write(jobs[log]["io_share"], "percent")) != "unknown"
+        log: (
+            f"I/O takes {write(times[log] / lasted[log], 'percent')} of the run time, and no finding is of weight.",
+            False,
+        )
+        for log in minor.intersection(times)
     }
     hdf5 = hdf5_times(data)
     for row in data.metric("instead"):
-        if row["log"] not in jobs:
+        if row["log"] not in lasted:
             continue
-        run_time, spent = jobs[row["log"]]["run_time"], jobs[row["log"]]["io_time"] or 0.0
-        spent -= row["late_wait"]
+        run_time, spent = lasted[row["log"]], times.get(row["log"], 0.0)
         above = hdf5.get(row["log"])
         text = instead(row, run_time, above)
         if text and spent >= LOOK * run_time:

@@ -9,10 +9,10 @@ from iolens.metrics.metric import thresholds
 from iolens.rules.text import counted, write
 from iolens.shown import clean
 
-__all__ = ["computes_io", "hdf5_times", "instead", "is_more", "is_most", "names_hdf5", "takes", "wasted"]
+__all__ = ["computes_io", "hdf5_times", "instead", "is_more", "is_most", "names_hdf5", "takes"]
 
 _HDF5 = "HDF5 itself (filters, type conversion, chunks)"
-_NONE = {"time": 0.0, "wasted": 0.0, "all_processes": 0.0}
+_NONE = {"time": 0.0, "as_io": 0.0, "all_processes": 0.0}
 
 
 def _threshold(name: str, metric: str = "instead") -> float:
@@ -27,13 +27,7 @@ def hdf5_times(data: Dataset) -> dict[int, dict[str, Any]]:
 def names_hdf5(hdf5: dict[str, Any], run_time: float) -> bool:
     """Does HDF5 itself take, or waste, enough to be named?"""
     much = _threshold("much", "hdf5_time") * run_time
-    return hdf5["time"] > 0 and (hdf5["time"] >= much or wasted(hdf5, run_time) > 0)
-
-
-def wasted(hdf5: dict[str, Any] | None, run_time: float) -> float:
-    """Seconds in which HDF5 decodes chunks again, where they are worth a look."""
-    seconds = float((hdf5 or _NONE)["wasted"])
-    return seconds if seconds >= _threshold("wasting", "hdf5_time") * run_time else 0.0
+    return bool(hdf5["time"] > 0 and (hdf5["time"] >= much or hdf5["as_io"] > 0))
 
 
 def takes(hdf5: dict[str, Any], run_time: float) -> str:
@@ -100,6 +94,9 @@ def instead(row: dict[str, Any], run_time: float | None, hdf5: dict[str, Any] | 
     if row["kind"] == "page faults":
         return text
     both = f", and {_faults(row, run_time)}" if row["faulting"] else ""
+    if row["brought"]:
+        size = write(row["fault_bytes"], "bytes")
+        both = f"; meanwhile {size} of programs, libraries and mapped files came from storage"
     more = f"; {takes(known, run_time)}" if names_hdf5(known, run_time) and not computes else ""
     return f"{text}{both}{more}"
 

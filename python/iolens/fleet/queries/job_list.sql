@@ -14,6 +14,7 @@
 -- column start (): UTC
 -- column run_time (seconds): wall-clock
 -- column io_time (seconds): wall-clock in I/O
+-- column verdict_time (seconds): of these and of HDF5's, what the verdict counts as I/O
 -- column bytes_read (bytes): by the program
 -- column bytes_written (bytes): by the program
 -- column time_lost (seconds): of the costliest finding of severity high or medium
@@ -26,8 +27,8 @@ WITH keyed AS (
         CASE $by WHEN 'user' THEN "user" WHEN 'application' THEN application WHEN 'cluster' THEN cluster END AS word
     FROM fleet.job_search
 )
-SELECT log, job_id, "user", application, cluster, nprocs, "start", run_time, io_time, bytes_read, bytes_written,
-    time_lost, findings
+SELECT log, job_id, "user", application, cluster, nprocs, "start", run_time, io_time, verdict_time, bytes_read,
+    bytes_written, time_lost, findings
 FROM keyed ORDER BY place NULLS LAST, CASE WHEN $down = 1 THEN word END DESC NULLS LAST,
     CASE WHEN $down <> 1 THEN word END NULLS LAST, log
 LIMIT CAST($rows AS BIGINT) OFFSET CAST($skip AS BIGINT)

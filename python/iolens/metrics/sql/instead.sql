@@ -13,8 +13,8 @@
 --   loaded before iolens runs in it, so its time begins with the job, or where the process's previous program ended.
 --   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
 --   could be asked. paged: page faults can be distinguished from requests. faulting: they are worth naming, with $faulting of
---   the run, or $faulting_with_io and with I/O $faulting. late_wait is the time that MPI ranks wait in MPI-IO for the
---   rank late, if it is $waited_for of the run or more: it is no I/O. kind: late rank; page faults, if they are more
+--   the run, or $faulting_with_io and with I/O $faulting. brought: they are not, but their bytes at $cached would take
+--   $brought of the run. late_wait: as in late_ranks. kind: late rank; page faults, if they are more
 --   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
 --   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
 --   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
@@ -38,9 +38,9 @@
 -- threshold fastest = 10 GB/s: above it pages were in memory
 -- threshold slowest_reads = 25 MB/s: bounds of the rate of calls, which may read small files
 -- threshold cached = 500 MB/s: above it reads came from memory
--- threshold waited_for = 20 %: of the run, from which ranks that wait in MPI-IO for a late one are not in I/O
 -- threshold faulting = 20 %: of the run, from which page faults are named
 -- threshold faulting_with_io = 10 %: of the run, where I/O is the rest of that
+-- threshold brought = 10 %: of the run, what pages from storage would take that are named without a time of their own
 -- threshold many_processes = 25: from which their start may be most
 -- threshold brief = 20 ms: of the run for each process, below which the start is most of it
 -- threshold brief_part = 33 %: of the processor time, in processes that use less: else a few long ones are most of it
@@ -119,15 +119,14 @@ WITH known AS (
         unknown = 0 OR coalesce(unseen < $delayed * run_time, false) AS all_known
     FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
     LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
-    LEFT JOIN (SELECT log, least(waited, io_time) AS late_wait, late, others FROM metric.late_ranks JOIN metric.headline USING (log)
-        WHERE below AND waited >= $waited_for * run_time) AS late_rank USING (log)
+    LEFT JOIN (SELECT log, late_wait, late, others FROM metric.late_ranks WHERE late_wait > 0) AS late_rank USING (log)
 ), named AS (
     SELECT *, paged AND (fault_time >= $faulting * run_time
         OR fault_time >= $faulting_with_io * run_time AND fault_time + spent >= $faulting * run_time) AS faulting
     FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    waited, paged, faulting, late_wait, late, others, computing, system / nullif(processor, 0) AS system_part,
+    waited, paged, faulting, paged AND NOT faulting AND fault_bytes >= $brought * $cached * run_time AS brought, late_wait, late, others, computing, system / nullif(processor, 0) AS system_part,
     CASE WHEN system >= $most * processor AND passed >= $copied * $delayed * run_time THEN passed END AS passed, through,
     CASE WHEN late_wait > 0 THEN 'late rank'
         WHEN faulting AND fault_time > busy AND (fault_time > waited OR NOT all_known) THEN 'page faults'

@@ -4,7 +4,8 @@
 -- definition: sums over the rank's records. rank -1: files that all ranks share, with the seconds of the slowest rank
 --   in each: the mean metadata time of all ranks, the rest as reading and writing as far as there is any. The overhead
 --   of an access is taken to be the time of moving 256 KiB: a read of n bytes takes (256 KiB + n) / (256 KiB * reads +
---   bytes_read) of the record's read_time. X_small_10k (100k, 1m): accesses of at most 10 KiB (100 KiB, less than 1
+--   bytes_read) of the record's read_time. Where few wait ($waiting of them; a process's waits tell), a read, and a write of those that
+--   follow each other, costs $call at most: its data are in memory, read ahead, or written behind. X_small_10k (100k, 1m): accesses of at most 10 KiB (100 KiB, less than 1
 --   MiB), and their seconds in excess. X_random_time: the same for random accesses, which go backwards and, where
 --   these are more than a fifth of a record's accesses, all that do not begin where the last one ended, because in
 --   random order half go forwards. X_stepping: in equal steps, and not random: backwards (X_reversed), where fewer
@@ -19,6 +20,9 @@
 -- needs: posix
 -- caveats: Seconds of kinds of access are estimates: logs have seconds per file only.
 -- source: iolens
+-- threshold following = 80 %: of a file's writes, from which they count as following each other
+-- threshold waiting = 25 %: of them, above which the storage keeps them waiting one by one
+-- threshold call = 0.002 ms: what a call costs besides copying its data, at most
 WITH divided AS (
     -- What the slowest rank of a shared file did is not recorded: its share of the metadata, and data as far as there is any.
     SELECT posix.*, nprocs,
@@ -60,7 +64,9 @@ WITH divided AS (
         size_write[1] + size_write[2] + size_write[3] AS write_10k,
         CASE WHEN list_contains(access, 1048576)
             THEN access_count[list_position(access, 1048576)] ELSE 0 END AS exact_1m
-    FROM synced
+    FROM synced LEFT JOIN (
+        SELECT log, rank, sum(waits) FILTER (waits >= 0) AS waits FROM process WHERE rank >= 0 GROUP BY log, rank
+    ) USING (log, rank)
 ), classed AS (
     SELECT *,
         read_10k + size_read[4] AS read_100k, write_10k + size_write[4] AS write_100k,
@@ -69,8 +75,10 @@ WITH divided AS (
             ELSE greatest(0, exact_1m - size_write[5]) END AS read_exact,
         CASE WHEN size_read[5] >= size_write[5] THEN greatest(0, exact_1m - size_read[5])
             ELSE least(exact_1m, size_write[5]) END AS write_exact,
-        coalesce(wall * read_time / nullif(262144 * reads + bytes_read, 0), 0) * 262144 AS read_cost,
-        coalesce(wall * (write_time - sync_time) / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_cost,
+        coalesce(wall * read_time / nullif(262144 * reads + bytes_read, 0), 0) * 262144 AS read_each,
+        coalesce(wall * (write_time - sync_time) / nullif(262144 * writes + bytes_written, 0), 0) * 262144 AS write_each,
+        CASE WHEN waits < $waiting * reads THEN least(read_each, $call * wall) ELSE read_each END AS read_cost,
+        CASE WHEN waits < $waiting * writes AND consec_writes >= $following * writes THEN least(write_each, $call * wall) ELSE write_each END AS write_cost,
         -- The first access of each open goes nowhere: it is not out of order. Not every open has one: what is known to follow counts.
         greatest(0, all_reads - seq_reads - greatest(opens, 1)) AS back_reads, greatest(0, writes - seq_writes - greatest(opens, 1)) AS back_writes,
         CASE WHEN back_reads > 0.2 * reads THEN greatest(back_reads, all_reads - greatest(consec_reads, 0) - greatest(opens, 1)) ELSE back_reads END AS jumping_reads,

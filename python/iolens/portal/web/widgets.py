@@ -133,14 +133,13 @@ def shown(column: ResultColumn, row: Mapping[str, Any]) -> str:
 
 
 def verdict_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """A job's verdict by its time in I/O: a class and a word with the part of the run time."""
-    spent, run_time = row.get("io_time"), row.get("run_time")
+    """A job's verdict by what counts as I/O: a class and a word with the part of the run time."""
+    spent, run_time = row.get("verdict_time"), row.get("run_time")
     if spent is None or not run_time:
         return "unknown", UNKNOWN
-    share = min(1.0, spent / run_time)
-    kind = judge(share, spent, run_time)[0]
+    kind = judge(spent, run_time)[0]
     word = {"problem": "problem", "look": "worth a look", "good": "fine"}[kind]
-    return kind, f"{word}, {write(share, 'percent')}"
+    return kind, f"{word}, {write(min(1.0, spent / run_time), 'percent')}"
 
 
 def _job(value: Any, row: Mapping[str, Any]) -> str:
@@ -205,7 +204,7 @@ def grid_of(answer: Answer, note: str = "", total: int = 0) -> Grid:
     return Grid(
         answer.query.name,
         answer.query.title,
-        answer.query.columns,
+        [column for column in answer.query.columns if column.name != "verdict_time"],
         answer.dicts()[:ROWS] if not total else answer.dicts(),
         note or answer.query.in_words(answer.values),
         link(f"/csv/{answer.query.name}", **given),

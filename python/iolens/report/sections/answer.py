@@ -9,7 +9,7 @@ from iolens.report.document import Block, Column, FindingBlock, Note, Section, T
 from iolens.report.source import Source
 from iolens.report.units import write
 from iolens.rules import opened_by, overlap
-from iolens.rules.instead import computes_io, hdf5_times, instead, is_more, is_most, names_hdf5, takes, wasted
+from iolens.rules.instead import computes_io, hdf5_times, instead, is_more, is_most, names_hdf5, takes
 from iolens.rules.load import LOOK, SEVERITY
 from iolens.rules.text import within
 
@@ -88,8 +88,8 @@ def headline(source: Source) -> tuple[str, str]:
             f"I/O took {write(spent, 'seconds')}" if spent is not None else "How long I/O took is not known"
         )
         return "unknown", f"{known}; the run time is not known, so its share is not. {_amounts(row)}.{why}"
-    waited = min(spent, _waited(source, row["basis"]))
-    spent, share = spent - waited, share - waited / row["run_time"]
+    (counted,) = source.metric("verdict_time")
+    spent, share = spent - counted["waited"], share - counted["waited"] / row["run_time"]
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
     scale = share / row["io_share"] if row["io_share"] else 1
@@ -99,14 +99,14 @@ def headline(source: Source) -> tuple[str, str]:
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
     took += _on_average(source, share)
     hdf5 = hdf5_times(source.data).get(source.log)
-    above = wasted(hdf5, row["run_time"])
+    above = counted["hdf5"]
     if hdf5 and above > spent:
         took += f"; {takes(hdf5, row['run_time'])}"
-    verdict, words = judge(share + above / row["run_time"], spent + above, row["run_time"])
+    verdict, words = judge(counted["value"], row["run_time"])
     if verdict == "problem" and not why:
         why = " No rule explains it."
     not_known = _not_known(source)
-    unknown = bool(not_known) and not _is_settled(source, spent + above, row["run_time"])
+    unknown = bool(not_known) and not _is_settled(source, counted["value"], row["run_time"])
     others = (
         _instead(source, share, row["run_time"], spent, unknown, hdf5)
         if unknown or share >= LOOK or not (why or above > spent)
@@ -124,13 +124,6 @@ def _on_average(source: Source, share: float) -> str:
         if mean < UNEVEN * share:
             return f", in the slowest rank; {write(mean, 'percent')} in the average one"
     return ""
-
-
-def _waited(source: Source, basis: str) -> float:
-    """Seconds of the time in I/O calls that are none: for a late rank, or, where it is estimated, in named pipes."""
-    if basis == "records":
-        return sum(float(row["waited"]) for row in source.metric("pipe_waits"))
-    return sum(float(row["late_wait"]) for row in source.metric("instead"))
 
 
 def _kinds(shares: dict[str, float], share: float) -> str:
@@ -189,8 +182,9 @@ def _is_settled(source: Source, spent: float, run_time: float) -> bool:
     return spent >= PROBLEM * run_time
 
 
-def judge(share: float, spent: float, run_time: float) -> tuple[str, str]:
-    """What this share of the run time, and so many seconds, mean."""
+def judge(spent: float, run_time: float) -> tuple[str, str]:
+    """What so many seconds of the metric verdict_time mean."""
+    share = spent / run_time
     if share >= LOOK and spent < SHORT:
         short = run_time < SHORT_RUN
         words = (
