@@ -181,7 +181,16 @@ def test_axe_finds_nothing(
     visitor = Visitor(browser, "root", color_scheme=scheme, viewport={"width": width, "height": 844})
     wrong = {}
     for path in (
-        *("/jobs", f"/job/{logs[105]}", "/q/findings", "/q/top_users", "/q/drift", "/storage", "/screens"),
+        *(
+            "/",
+            "/jobs",
+            f"/job/{logs[105]}",
+            "/q/findings",
+            "/q/top_users",
+            "/q/drift",
+            "/storage",
+            "/screens",
+        ),
         *(
             "/coverage",
             "/running",
@@ -203,13 +212,25 @@ def test_axe_finds_nothing(
 def test_the_first_page_says_who_was_hit_most(browser: Browser, address: str, logs: dict[int, int]) -> None:
     page = Visitor(browser, "sam").page
     page.goto(address)
-    assert "2026-11-03 to 2026-11-09 (UTC): 5 jobs of 2 users." in page.inner_text(".intro")
-    assert {"top_users", "job_list", "findings", "drift"} <= set(
+    assert page.inner_text(".intro").startswith(
+        "2026-11-03 to 2026-11-09 (UTC): 5 jobs of 2 users. The week before: 4 jobs of 2 users, 48 s lost."
+    )
+    assert {"top_users", "job_list", "findings", "drift", "periods-7", "periods-28"} <= set(
         page.eval_on_selector_all("figure[id]", "all => all.map((one) => one.id)")
     )
+    page.click("text=The week before")
+    page.wait_for_url("**until=2026-11-02**")
+    assert page.inner_text("h1") == "Seven days until 2026-11-02"
+    assert page.inner_text("#job_list tbody tr:first-child td:first-child") in ("200", "201")
+    rows = page.locator("#periods-7 tbody tr").all_inner_texts()
+    assert sorted(row.split("\t")[:4] for row in rows) == [
+        ["", "sim", "1", "0"], ["m100", "sim", "1", "0"],
+        ["m200", "train.py", "1", "0"], ["m999", "train.py", "1", "0"],
+    ]  # fmt: skip
+    page.click("text=The week after")
+    page.wait_for_url("**until=2026-11-09**")
     page = Visitor(browser, "bob").page
     page.goto(address)
     assert page.locator("#top_users").count() == 0
     assert page.locator("#job_list tbody tr").count() == 2
     assert page.locator("#findings tbody tr").count() == 1
-    assert violations(page) == []

@@ -86,6 +86,7 @@ _HEADS = {
     "exe": "Command line",
     "first": "First seen",
     "io_time": "Time in I/O",
+    "io_time_before": "Time in I/O before",
     "io_time_place": "Time in I/O: more than (of peers)",
     "job_id": "Job",
     "last": "Last seen",
