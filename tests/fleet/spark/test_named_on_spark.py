@@ -50,6 +50,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "job_list": [{}, {"by": "user", "down": 0, "rows": 3, "skip": 2}, {"by": "io_time"}],
     "job_count": [{}, {"text": "bob"}],
     "file_systems": [{}],
+    "peaks": [{}],
     "projects": [{}],
     "storage_targets": [{}],
     "series_at": [{}, {"application": "sim"}],
@@ -124,8 +125,8 @@ def test_named_queries_have_the_rows_that_duckdb_has(
                 wrong[name, str(values)] = found[:2]
             rows[name] += len(data.query(sql, parameters).fetchall())
     assert not wrong
-    # This lake has neither accounting nor a Lustre file system.
-    assert {name for name, n in rows.items() if not n} <= {"projects", "storage_targets"}
+    # This lake has no accounting, no measurements and no Lustre file system.
+    assert {name for name, n in rows.items() if not n} <= {"peaks", "projects", "storage_targets"}
 
 
 def test_days_bound_what_is_asked(session: Any, lake: Path) -> None:

@@ -37,7 +37,7 @@ NARROW = ("measured", "metric", "finding")
 MEASURED = "SELECT * EXCLUDE account FROM measured_made"
 """In place of the named query of that name, in a bounded database."""
 
-SHARED = frozenset({"change"})
+SHARED = frozenset({"change", "peak"})
 """Tables without a job or user in them, which everybody may read."""
 
 COMPARING = frozenset({"drift", "history"})
@@ -85,7 +85,8 @@ class BoundedTables(LakeTables):
     ) -> None:
         if log is not None:
             held = {
-                name: [f for f in files if f.first <= log <= f.last] for name, files in snapshot.files.items()
+                name: [f for f in files if name in SHARED or f.first <= log <= f.last]
+                for name, files in snapshot.files.items()
             }
             snapshot = Snapshot(held, snapshot.versions, snapshot.dead)
         super().__init__(lake, snapshot)

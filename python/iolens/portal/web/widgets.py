@@ -93,6 +93,7 @@ _HEADS = {
     "logged": "Part with a log",
     "logged_jobs": "Jobs with a log",
     "matching": "Jobs found",
+    "measured": "Measured (UTC)",
     "message": "What was found",
     "metadata_time": "Time in metadata",
     "metadata_time_place": "Time in metadata: more than (of peers)",

@@ -25,6 +25,7 @@ EMPTY = {
     "projects": "There is no accounting yet, which says what projects were charged.",
     "drift": "No application has become slower or faster. This takes at least ten runs of one.",
     "findings": "No finding of this severity or a worse one.",
+    "peaks": "No measurement is in the lake: `iolens fleet mark --peak` adds those of `iolens peak`.",
     "storage_targets": "No log names the storage targets of its files, as those of Lustre do.",
 }
 """Why a list is empty, where its values are not the reason."""
@@ -151,6 +152,13 @@ def screens(request: PageRequest) -> Response:
     )
 
 
+def _peaks(request: PageRequest, days: Mapping[str, str]) -> list[Grid]:
+    """What was measured by then; nothing on a lake without measurements."""
+    if not request.snapshot.of_lake.files.get("peak"):
+        return []
+    return [_grid(request.data.ask("peaks", rows=30, until=days["until"]), "")]
+
+
 def storage(request: PageRequest) -> Response:
     """/storage: file systems, and how even the load of their targets is."""
     days = request.period()
@@ -180,7 +188,12 @@ def storage(request: PageRequest) -> Response:
         "parts.html",
         title="File systems and storage targets",
         intro="I/O of all jobs, by file system and by storage target.",
-        parts=[*charts, _grid(systems, ""), replace(_grid(targets, ""), rows=rows[:ROWS])],
+        parts=[
+            *charts,
+            _grid(systems, ""),
+            replace(_grid(targets, ""), rows=rows[:ROWS]),
+            *_peaks(request, days),
+        ],
         days=days,
         more=[
             ("Directories", link_all("/q/top_directories", **days)),
