@@ -33,7 +33,7 @@ _JOBS = ("job_id", "user", "application", "run_time", "io_time", "time_lost")
 _FINDINGS = ("severity", "rule", "user", "application", "jobs", "time_lost")
 _SLOWER = ("user", "application", "nprocs", "earlier", "recent", "change")
 _USERS = ("user", "jobs", "time_lost", "io_time")
-_PERIODS = ("account", "application", "jobs", "jobs_before", "io_time", "io_time_before", "time_lost",
+_PERIODS = ("application", "account", "jobs", "jobs_before", "io_time", "io_time_before", "time_lost",
             "time_lost_before")  # fmt: skip
 
 

@@ -8,8 +8,8 @@
 -- parameter application (): only jobs of this application
 -- parameter cluster (): only jobs of this cluster
 -- parameter until (): the last day (UTC)
--- column account (): the project
 -- column application (): the program
+-- column account (): the project
 -- column jobs (count): with a log
 -- column jobs_before (count): in the days before
 -- column core_hours (factor): processes times hours
@@ -35,7 +35,7 @@ WITH ending AS (
         AND coalesce(r."start" <= a."end" + INTERVAL 10 MINUTE, TRUE)
     GROUP BY r.log
 ), summed AS (
-    SELECT coalesce(account, '') AS account, application, count(*) FILTER (period = 1) AS jobs,
+    SELECT application, coalesce(account, '') AS account, count(*) FILTER (period = 1) AS jobs,
         count(*) FILTER (period = 2) AS jobs_before,
         coalesce(sum(run_time * nprocs) FILTER (period = 1) / 3600, 0) AS core_hours,
         coalesce(sum(run_time * nprocs) FILTER (period = 2) / 3600, 0) AS core_hours_before,
