@@ -52,7 +52,8 @@ def mark(day: datetime | None, text: str | None, peaks: tuple[TextIO, ...], clus
         there.append("change", [(day.date(), text, datetime.now(timezone.utc))])
         return OK
     from iolens.fleet.peaks import add_peaks, read_peaks
+    from iolens.rules.text import counted
 
     rows = [row for file in peaks for row in read_peaks(_text(file), file.name)]
-    print(f"{len(rows)} measurements, {add_peaks(there, rows, cluster)} new")
+    print(f"{counted(len(rows), 'measurement')}, {add_peaks(there, rows, cluster)} new")
     return OK
