@@ -21,7 +21,8 @@ def _row(found: Any, path: str) -> tuple[Any, ...]:
     wrong = IolensError("is no output of iolens peak --json or --save", path)
     if not isinstance(found, dict) or not isinstance(found.get("past_page_cache"), bool):
         raise wrong
-    texts, rates = [found.get(name) for name in _TEXTS], [found.get(name) for name in _RATES]
+    texts = [found.get(name) for name in _TEXTS]
+    rates: list[Any] = [found.get(name) for name in _RATES]
     if not all(isinstance(text, str) for text in texts):
         raise wrong
     if not all(isinstance(rate, (int, float)) and math.isfinite(rate) and rate >= 0 for rate in rates):
