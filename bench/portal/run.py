@@ -39,16 +39,20 @@ NUMBERS = {"log": "log + k * 68719476736", "job_id": "job_id + k * 10000000"}
 """Of a copy of rows."""
 
 PAGES = (
+    "/",
     "/jobs",
+    "/jobs?since=",
     "/jobs?text=a&by=io_time",
-    "/jobs?page=1000",
+    "/jobs?since=&page=1000",
     "/jobs?found=1&by=time_lost",
     "/job/LOG",
     "/job/LOG/details",
     "APPLICATION",
     "/q/findings",
+    "/q/findings?since=",
     "/q/top_applications",
     "/q/top_users",
+    "/q/periods?days=28",
     "/q/drift",
     "/q/top_files",
     "/q/top_directories",

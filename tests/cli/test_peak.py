@@ -116,11 +116,11 @@ def test_a_job_beside_what_was_saved(run_iolens: Run, tmp_path: Path) -> None:
     nowhere = {"XDG_CACHE_HOME": "/nowhere"}
     assert "peaks" not in json.loads(run_iolens(["info", "--json", log], env=nowhere).stdout)
     table = run_iolens(["report", "--text", log], env=cache).stdout
-    table = table.partition("Beside a measured peak")[2].partition("\n\n==")[0]
+    table = table.partition("Compared with a measured peak")[2].partition("\n\n==")[0]
     rows = [line.split() for line in table.splitlines() if line.split()[:1] == [found["mount"]]]
     assert [row[1] for row in rows] == ["read", "write"]
     assert re.search(r" read +5(\.0)? MiB/s ", table) and re.search(r" write +1(\.0)? MiB/s ", table)
-    assert "Beside a measured peak" not in run_iolens(["report", "--text", log], env=nowhere).stdout
+    assert "Compared with a measured peak" not in run_iolens(["report", "--text", log], env=nowhere).stdout
 
 
 def test_a_disk_of_another_host_is_another_disk(run_iolens: Run, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_info_and_report_have_the_same_rates(
         if peak[f"{way}_rate"]
     }
     report = json.loads(run_iolens(["report", "--json", log], env=cache).stdout)
-    tables = [table for table in tables_of(report) if table["title"] == "Beside a measured peak"]
+    tables = [table for table in tables_of(report) if table["title"] == "Compared with a measured peak"]
     rows = {(row[0], row[1]): row[2] for table in tables for row in table["rows"]}
     assert rows == pytest.approx(found, rel=1e-8)  # JSON has nine digits
     assert rows

@@ -210,6 +210,36 @@ def test_findings_are_by_user_application_and_rule(data: Any) -> None:
     )
 
 
+def test_new_findings_are_those_that_no_earlier_job_had(data: Any) -> None:
+    """A job of the same user and application had `no_mpiio` before: it is no news of that week."""
+    asked = {"since": "2026-11-06", "severity": "good", "rows": 100}
+    found = {
+        new: {(row["rule"], row["user"]) for row in ask(data, "findings", new=new, **asked).dicts()}
+        for new in (0, 1)
+    }
+    assert found[0] - found[1] == {
+        ("no_mpiio", "alice"),
+        ("rewritten_data", "alice"),
+        ("mostly_writes", "alice"),
+    }
+    assert {user for _, user in found[1]} == {"carol"} and ("metadata_time", "carol") in found[1]
+
+
+def test_days_are_compared_with_those_before(data: Any) -> None:
+    rows = ask(data, "periods", days=3, until="2026-11-06").dicts()
+    told = [
+        (r["account"], r["application"], r["jobs"], r["jobs_before"], r["io_time"], r["io_time_before"])
+        for r in rows
+    ]
+    assert told == [("", "sim", 3, 3, 14, 6), ("", "train.py", 0, 2, 0, 60)]
+    assert [(r["core_hours"], r["time_lost_before"]) for r in rows] == [
+        (pytest.approx(3 * 4 * 100 / 3600), 0), (0, 48),
+    ]  # fmt: skip
+    (row,) = ask(data, "periods", user="carol").dicts()
+    assert (row["application"], row["jobs"], row["jobs_before"]) == ("meta", 1, 0)
+    assert ask(data, "periods", until="2026-10-01").rows == []
+
+
 def test_history_and_drift(data: Any, fleet: Fleet) -> None:
     rows = ask(data, "history", application="sim").dicts()
     assert [r["job_id"] for r in rows] == list(range(100, 106)) and {r["peers"] for r in rows} == {6}

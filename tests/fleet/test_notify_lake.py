@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from here import Run, in_this_process
 from iolens.fleet import Lake
+from iolens.fleet.notify import Outbox, read_site
+from iolens.fleet.notify.weekly import collect_weekly
 from iolens.fleet.saved_queries import ask
 from iolens.schemas import load
 from jsonschema import Draft202012Validator
@@ -105,6 +108,87 @@ reason = "None."
 """
 
 
+MONDAY = datetime(2026, 11, 9, 6, tzinfo=timezone.utc).timestamp()
+WEEKLY = """
+[site]
+name = "Hopper"
+portal = "https://io.example.org/"
+[[recipient]]
+name = "staff"
+channel = "directory"
+path = "/nowhere"
+send = ["weekly"]
+[[recipient]]
+name = "notices"
+channel = "directory"
+path = "/nowhere"
+[users]
+opt_in = ["alice", "bob", "carol", "dave"]
+address = "{user}@example.org"
+send = ["notices", "weekly"]
+"""
+
+
+def test_a_week_is_told_once_after_it_has_ended(lake: Path, tmp_path: Path) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text(WEEKLY)
+    site = read_site(str(file))
+    with Outbox(tmp_path / "outbox.sqlite") as outbox:
+        assert collect_weekly(outbox, site, str(lake), MONDAY) == 3  # carol had no job yet, dave never has
+        assert collect_weekly(outbox, site, str(lake), MONDAY + 3 * 86400) == 0
+        made = {message.recipient: message for message in outbox.waiting()}
+        assert set(made) == {"staff", "user:alice", "user:bob"}
+        assert made["staff"].subject == "[Hopper] Week to 2026-11-08: 6 jobs, 24 s lost"
+        assert made["user:alice"].subject == "[Hopper] Week to 2026-11-08: 5 jobs"
+        assert collect_weekly(outbox, site, str(lake), MONDAY + 7 * 86400) == 2
+        assert {message.recipient for message in outbox.waiting()} - set(made) == {"user:carol"}
+    for message in made.values():
+        Draft202012Validator(load("notice")).validate(message.payload)
+    text = made["staff"].body.splitlines()
+    assert text[:2] == [
+        "2026-11-02 to 2026-11-08 (UTC), compared with the week before",
+        "https://io.example.org/?until=2026-11-08",
+    ]
+    rows = [line.split() for line in text]
+    assert (
+        ["jobs", "6", "2"] in rows
+        and ["users", "2", "2"] in rows
+        and ["time", "lost", "24", "s", "24", "s"] in rows
+    )
+    at = text.index("7 days, compared with the 7 before")
+    assert rows[at + 2 : at + 4] == [
+        ["train.py", "1", "1", "30", "s", "30", "s", "24", "s", "24", "s"],
+        ["sim", "5", "1", "18", "s", "2", "s", "0", "s", "0", "s"],
+    ]
+    assert "Users who lost most" in text and "Jobs that lost most" in text and "New findings" not in text
+    mine = made["user:alice"].body
+    assert "sim" in mine and "bob" not in mine and "train.py" not in mine and "users" not in mine
+    week = made["user:alice"].payload["week"]
+    assert (week["total"]["jobs"], week["before"]["jobs"]) == (5, 1)
+    assert [one["query"] for one in week["answers"]] == [
+        "job_list",
+        "findings",
+        "drift",
+        "periods",
+        "periods",
+    ]
+
+
+def test_the_first_week_of_a_finding_is_its_news(lake: Path, tmp_path: Path) -> None:
+    """And a recipient of weeks alone gets no notice of single findings."""
+    file = tmp_path / "site.toml"
+    file.write_text(WEEKLY)
+    site = read_site(str(file))
+    assert [one.wants("sync_storm", "high") for one in site.recipients] == [False, True]
+    with Outbox(tmp_path / "outbox.sqlite") as outbox:
+        assert collect_weekly(outbox, site, str(lake), MONDAY - 7 * 86400) == 3
+        (staff,) = (message for message in outbox.waiting() if message.recipient == "staff")
+    assert staff.subject == "[Hopper] Week to 2026-11-01: 2 jobs, 24 s lost, 1 new finding"
+    (new,) = (one["rows"] for one in staff.payload["week"]["answers"] if one["query"] == "findings")
+    assert [(row["rule"], row["user"]) for row in new] == [("redundant_reads", "bob")]
+    assert "New findings" in staff.body
+
+
 def test_a_rule_is_tried_on_history(notify: Run, tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "many_writes.toml").write_text(RULE)
@@ -132,6 +216,7 @@ def test_a_rule_is_tried_on_history(notify: Run, tmp_path: Path) -> None:
     [
         ("[sit]", (), 'unknown table "sit"'),
         ("", ("--try", "sync_strom"), 'unknown rule "sync_strom"'),
+        ('[users]\nsend = ["monthly"]', (), '[users]: "monthly" is none of notices, weekly'),
     ],
 )
 def test_mistakes_are_one_line(notify: Run, text: str, options: tuple[str, ...], problem: str) -> None:

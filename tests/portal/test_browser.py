@@ -140,6 +140,18 @@ def test_a_page_fits_a_phone(path: str, browser: Browser, address: str, logs: di
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_the_first_column_stays_when_a_table_is_scrolled(browser: Browser, address: str) -> None:
+    page = Visitor(browser, "sam", viewport={"width": 390, "height": 844}).page
+    page.goto(f"{address}/q/top_users")
+    places = []
+    for left in (0, 120):
+        page.evaluate(f"document.querySelector('#top_users .scroll').scrollLeft = {left}")
+        cells = page.locator("#top_users tbody tr:first-child td")
+        places.append([cells.nth(at).bounding_box()["x"] for at in (0, 1)])
+    (first, second), (kept, moved) = places
+    assert kept == first and moved == second - 120
+
+
 def test_dark_is_dark(browser: Browser, address: str) -> None:
     colours = {}
     for scheme in ("light", "dark"):
@@ -181,7 +193,16 @@ def test_axe_finds_nothing(
     visitor = Visitor(browser, "root", color_scheme=scheme, viewport={"width": width, "height": 844})
     wrong = {}
     for path in (
-        *("/jobs", f"/job/{logs[105]}", "/q/findings", "/q/top_users", "/q/drift", "/storage", "/screens"),
+        *(
+            "/",
+            "/jobs",
+            f"/job/{logs[105]}",
+            "/q/findings",
+            "/q/top_users",
+            "/q/drift",
+            "/storage",
+            "/screens",
+        ),
         *(
             "/coverage",
             "/running",
@@ -203,13 +224,25 @@ def test_axe_finds_nothing(
 def test_the_first_page_says_who_was_hit_most(browser: Browser, address: str, logs: dict[int, int]) -> None:
     page = Visitor(browser, "sam").page
     page.goto(address)
-    assert "2026-11-03 to 2026-11-09 (UTC): 5 jobs of 2 users." in page.inner_text(".intro")
-    assert {"top_users", "job_list", "findings", "drift"} <= set(
+    assert page.inner_text(".intro").startswith(
+        "2026-11-03 to 2026-11-09 (UTC): 5 jobs of 2 users. The week before: 4 jobs of 2 users, 48 s lost."
+    )
+    assert {"top_users", "job_list", "findings", "drift", "periods-7", "periods-28"} <= set(
         page.eval_on_selector_all("figure[id]", "all => all.map((one) => one.id)")
     )
+    page.click(".more-links a >> text=The week before")
+    page.wait_for_url("**until=2026-11-02**")
+    assert page.inner_text("h1") == "Seven days until 2026-11-02"
+    assert page.inner_text("#job_list tbody tr:first-child td:first-child") in ("200", "201")
+    rows = page.locator("#periods-7 tbody tr").all_inner_texts()
+    assert sorted(row.split("\t")[:4] for row in rows) == [
+        ["sim", "", "1", "0"], ["sim", "m100", "1", "0"],
+        ["train.py", "m200", "1", "0"], ["train.py", "m999", "1", "0"],
+    ]  # fmt: skip
+    page.click(".more-links a >> text=The week after")
+    page.wait_for_url("**until=2026-11-09**")
     page = Visitor(browser, "bob").page
     page.goto(address)
     assert page.locator("#top_users").count() == 0
     assert page.locator("#job_list tbody tr").count() == 2
     assert page.locator("#findings tbody tr").count() == 1
-    assert violations(page) == []

@@ -63,9 +63,9 @@ def test_new_jobs_are_shown_when_the_lake_has_grown(
     log.rename(area / "zoe_fresh_id900-1_1-1-9_1.darshan")
     ingest = [places.BIN, "fleet", "ingest", area, "--lake", own_lake, "--jobs", "1"]
     subprocess.run(ingest, check=True, capture_output=True)
-    assert "<b>9</b> jobs" in get("/jobs").text
+    assert "<b>9</b> jobs" in get("/jobs?since=").text
     snapshots.renew()
-    assert "<b>10</b> jobs" in get("/jobs").text
+    assert "<b>10</b> jobs" in get("/jobs?since=").text
 
 
 def test_compaction_takes_files_away_from_under_a_page(
@@ -81,7 +81,7 @@ def test_compaction_takes_files_away_from_under_a_page(
     snapshots.renew()
     assert snapshots.problem == ""
     assert "/scratch/alice/run/out" in get(f"/job/{log}/details").text
-    assert "<b>9</b> jobs" in get("/jobs").text
+    assert "<b>9</b> jobs" in get("/jobs?since=").text
 
 
 def test_a_damaged_file_leaves_what_was_read_before(own_lake: Path, snapshots: Snapshots, get: Get) -> None:
@@ -93,7 +93,7 @@ def test_a_damaged_file_leaves_what_was_read_before(own_lake: Path, snapshots: S
         snapshots._current.signature = None  # type: ignore[union-attr] # as if the lake had grown
         snapshots.renew()
         assert snapshots.problem, damaged
-        answer = get("/jobs")
+        answer = get("/jobs?since=")
         assert answer.status_code == 200 and "<b>9</b> jobs" in answer.text
         assert "The lake cannot be read now" in answer.text and str(own_lake) not in answer.text
         fresh = Snapshots(own_lake)

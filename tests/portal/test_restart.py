@@ -82,7 +82,7 @@ def test_a_restart_during_requests(lake: Path, tmp_path: Path) -> None:
             for _ in range(2):
                 with serving(own, tmp_path, port) as server:
                     if not clients.right:
-                        for path in ("/jobs", "/jobs?by=user", "/api/v1/jobs"):
+                        for path in ("/jobs?since=", "/jobs?by=user&since=", "/api/v1/jobs"):
                             pool.submit(clients.ask, path)
                     _more(clients, 20)
                     assert _stopped(server) == (0, f"reading {own} ...\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -62,8 +63,69 @@ def test_lists_are_filtered_by_date(visit: Any) -> None:
     }
     assert of == {"top_users": {"alice", "carol"}, "top_applications": {"sim"}, "findings": {"alice", "bob"}}
     page = visit("sam", "/q/top_users").text
-    assert 'type="date" name="since"' in page and "since=2026-11-03" in page and "Last 7 days" in page
+    assert 'name="since" value="2026-11-03"' in page and '/q/top_users?since=">All days' in page
+    assert "carol" in page and "bob" not in page
+    page = visit("sam", "/q/top_users?since=").text
+    assert "bob" in page and '/q/top_users?since=2026-11-03">Last 7 days' in page
     assert visit("sam", "/q/findings?since=soon").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "jobs"),
+    [
+        ("/jobs", [300, 102, 103, 104, 105]),
+        ("/jobs?since=", [200, 201, 100, 101, 102, 103, 104, 105, 300]),
+        ("/jobs?user=bob", [200, 201]),
+        ("/jobs?text=100", [100]),
+        ("/jobs?by=job_id&down=0", [102, 103, 104, 105, 300]),
+        ("/jobs?until=2026-11-01", [200, 100]),
+    ],
+)
+def test_a_list_of_everything_is_that_of_the_last_days(path: str, jobs: list[int], visit: Any) -> None:
+    """A search, a user or a day in the address asks for all days. Staff's list has the worst job first."""
+    page = visit("sam", path).text
+    listed = [int(job) for job in re.findall(r'aria-label="Select job (\d+)"', page)]
+    assert sorted(listed) == sorted(jobs)
+    if "by=" in path or jobs[0] == 200:
+        assert listed[0] == jobs[0]
+    for link in re.findall(r'<th[^>]*><a href="(/jobs[^"]*)"', page)[:3]:
+        again = re.findall(r'aria-label="Select job (\d+)"', visit("sam", link.replace("&amp;", "&")).text)
+        assert sorted(map(int, again)) == sorted(jobs), link
+
+
+@pytest.mark.parametrize("path", ["/screens", "/storage", "/q/top_files", "/q/top_directories", "/q/screen"])
+def test_every_list_has_days(path: str, visit: Any) -> None:
+    page = visit("sam", path).text
+    assert 'name="since" value="2026-11-03"' in page and f'href="{path}?since="' in page
+
+
+def test_files_of_some_days(visit: Any) -> None:
+    listed = {
+        days: visit("sam", f"/csv/top_files?{days}").text.splitlines()[1:]
+        for days in ("", "since=2026-11-03", "until=2026-11-01&user=alice")
+    }
+    assert [row.split(",")[0] for row in listed[""]] == [
+        "/home/carol/f",
+        "/data/set/all",
+        "/scratch/alice/run/out",
+    ]
+    assert [row.split(",")[:2] for row in listed["since=2026-11-03"]] == [
+        ["/home/carol/f", "1"], ["/scratch/alice/run/out", "4"],
+    ]  # fmt: skip
+    assert [row.split(",")[:2] for row in listed["until=2026-11-01&user=alice"]] == [
+        ["/scratch/alice/run/out", "1"]
+    ]
+    assert "300" not in visit("sam", "/csv/screen_metadata?ranks=100&until=2026-11-08").text
+    assert ",300," in visit("sam", "/csv/screen_metadata?ranks=100&since=2026-11-08").text
+
+
+def test_a_page_that_is_not_there_has_a_search(visit: Any) -> None:
+    for path in ("/job?id=999", "/job/1", "/nowhere"):
+        answer = visit("sam", path)
+        assert answer.status_code == 404 and ('action="/jobs" role="search"' in answer.text) == (
+            path != "/nowhere"
+        )
+    assert 'role="search"' not in visit("sam", "/jobs?since=soon").text
 
 
 def test_a_lake_without_accounting_is_no_error(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:

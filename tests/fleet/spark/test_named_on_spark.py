@@ -32,18 +32,25 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "job": [{"id": 105}, {"id": 999}],
     "job_findings": [{"id": 200}],
     "jobs": [{}, {"user": "bob"}],
-    "file_use": [{}, {"user": "bob"}],
+    "file_use": [{}, {"user": "bob"}, {"since": "2026-11-03", "until": "2026-11-06"}],
     "file_places": [{"by": by} for by in _BY] + [{"user": "bob"}],
     "job_costs": [{"by": by} for by in (*_BY, "io", "jobs")],
     "history": [{"application": "sim"}, {}],
     "drift": [{"recent": 1}, {"recent": 3, "factor": 1.01}],
-    "findings": [{"severity": "good"}, {"rule": "redundant_reads", "rows": 1}, {"user": "carol"}],
+    "findings": [
+        {"severity": "good"},
+        {"rule": "redundant_reads", "rows": 1},
+        {"user": "carol"},
+        {"new": 1, "since": "2026-11-06", "severity": "good"},
+    ],
+    "periods": [{"days": 3}, {"until": "2026-11-02", "user": "bob"}],
     "occurrences": [{"severity": "good"}, {}],
     "measured": [{}],
     "job_search": [{}, {"text": "SIM"}, {"since": "2026-11-02", "found": 1}],
     "job_list": [{}, {"by": "user", "down": 0, "rows": 3, "skip": 2}, {"by": "io_time"}],
     "job_count": [{}, {"text": "bob"}],
     "file_systems": [{}],
+    "peaks": [{}],
     "projects": [{}],
     "storage_targets": [{}],
     "series_at": [{}, {"application": "sim"}],
@@ -118,8 +125,8 @@ def test_named_queries_have_the_rows_that_duckdb_has(
                 wrong[name, str(values)] = found[:2]
             rows[name] += len(data.query(sql, parameters).fetchall())
     assert not wrong
-    # This lake has neither accounting nor a Lustre file system.
-    assert {name for name, n in rows.items() if not n} <= {"projects", "storage_targets"}
+    # This lake has no accounting, no measurements and no Lustre file system.
+    assert {name for name, n in rows.items() if not n} <= {"peaks", "projects", "storage_targets"}
 
 
 def test_days_bound_what_is_asked(session: Any, lake: Path) -> None:

@@ -79,7 +79,8 @@ def _status(outbox: Outbox) -> None:
 def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json: bool, **flags: Any) -> int:
     """Sends new findings to recipients: once per user, application and rule, by mail, webhook or file.
 
-    Run it after each ingest. Later runs retry failed deliveries.
+    Run it after each ingest. Later runs retry failed deliveries. Recipients with "weekly" in `send` get a summary of
+    each week after it has ended.
     """
     from iolens.fleet import Lake
     from iolens.fleet.notify import Outbox, read_site
@@ -116,11 +117,13 @@ def _collect(outbox: Outbox, site: Site, lake: str, now: float) -> int:
     from iolens.fleet.notify.collect import collect
     from iolens.fleet.notify.evidence import with_evidence
     from iolens.fleet.notify.recent import recent
+    from iolens.fleet.notify.weekly import collect_weekly
 
     catalog = site.catalog()
     found = recent(lake, site, now)
     opened = Lake(lake)
-    return collect(outbox, site, found, now, lambda one: with_evidence(one, catalog, site.adjusted, opened))
+    made = collect(outbox, site, found, now, lambda one: with_evidence(one, catalog, site.adjusted, opened))
+    return made + collect_weekly(outbox, site, lake, now)
 
 
 def _tell(outbox: Outbox, site: Site, lake: str) -> int:

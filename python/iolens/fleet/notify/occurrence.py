@@ -11,7 +11,7 @@ from iolens.rules.finding import Evidence
 from iolens.rules.text import clean, counted, write
 from iolens.values import iso, plain
 
-__all__ = ["Occurrence"]
+__all__ = ["Occurrence", "table_lines"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Occurrence:
             code = self.code[number] if number < len(self.code) else ""
             told += [f"       {line}".rstrip() for line in code.strip().splitlines()]
         for evidence in self.evidence:
-            told += [f"  {evidence.title}:", *_table(evidence)]
+            told += [f"  {evidence.title}:", *table_lines(evidence)]
         return told
 
 
@@ -88,7 +88,7 @@ def _is_same(one: float | None, other: float | None) -> bool:
     return bool(one and other) and abs(one - other) <= 0.01 * other  # type: ignore[operator]
 
 
-def _table(evidence: Evidence) -> Iterator[str]:
+def table_lines(evidence: Evidence) -> Iterator[str]:
     """Columns below each other: numbers end at the right."""
     heads = [name.replace("_", " ") for name in evidence.columns]
     cells = [[write(value, unit) for value, unit in zip(row, evidence.units)] for row in evidence.rows]

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator
 
 from iolens.fleet.notify.occurrence import Occurrence
-from iolens.fleet.notify.site import Site
+from iolens.fleet.notify.site import NOTICES, Site
 from iolens.fleet.saved_queries import ask
 from iolens.fleet.tables.lake import Lake
 from iolens.rules import SEVERITIES
@@ -16,7 +16,9 @@ __all__ = ["recent"]
 
 def recent(lake: str, site: Site, now: float) -> Iterator[Occurrence]:
     """Findings of jobs that started in the site's last days, down to the least severity that anybody wants."""
-    wanted = [one.severity for one in site.recipients] + ([site.user_severity] if site.opted_in else [])
+    users = site.opted_in and NOTICES in site.user_send
+    wanted = [one.severity for one in site.recipients if NOTICES in one.send]
+    wanted += [site.user_severity] if users else []
     if not wanted:
         return
     today = datetime.datetime.fromtimestamp(now, datetime.timezone.utc).date()

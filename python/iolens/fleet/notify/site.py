@@ -15,10 +15,13 @@ from iolens.log.unknown import unknown_text
 from iolens.rules import SEVERITIES, Catalog, RuleError, load
 from iolens.rules.rule import read_toml
 
-__all__ = ["CHANNELS", "Mail", "Recipient", "Site", "read_site"]
+__all__ = ["CHANNELS", "NOTICES", "WEEKLY", "Mail", "Recipient", "Site", "read_site"]
 
 CHANNELS = {"mail": "to", "webhook": "url", "directory": "path"}
 """Channel -> the key that says where it leads."""
+
+NOTICES, WEEKLY = "notices", "weekly"
+"""What a recipient may get: new findings at once, a summary of each week."""
 
 USER = "user:"
 """Recipients that are users have names that begin so."""
@@ -27,7 +30,7 @@ _LINK_FIELDS = ("job_id", "log", "user", "application", "rule", "cluster")
 
 # Table -> key -> type; a list is one of strings.
 _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "site": {"name": str, "link": str},
+    "site": {"name": str, "link": str, "portal": str},
     "rules": {"directories": list, "dark": list, "skip": list},
     "notify": {"max_age_days": (int, float), "repeat_days": (int, float), "per_message": int},
     "recipient": {
@@ -38,6 +41,7 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "path": str,
         "severity": str,
         "rules": list,
+        "send": list,
         "body": str,
         "secret_file": str,
     },
@@ -49,8 +53,9 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "password_file": str,
         "sender": str,
     },
-    "users": {"opt_in": list, "opt_in_file": str, "address": str, "severity": str, "rules": list},
-}
+    "users": {"opt_in": list, "opt_in_file": str, "address": str, "severity": str, "rules": list,
+              "send": list},
+}  # fmt: skip
 _WORDS = {str: "string", list: "list of strings", int: "whole number"}
 
 
@@ -79,9 +84,12 @@ class Recipient:
     body: str = "json"
     """Of a webhook: "json", or "text" for chats that take ``{"text": ...}``."""
     secret_file: str = ""
+    send: tuple[str, ...] = (NOTICES,)
 
     def wants(self, rule: str, severity: str) -> bool:
         """Is a finding of this rule and severity for them?"""
+        if NOTICES not in self.send:
+            return False
         named = not self.rules or any(fnmatchcase(rule, pattern) for pattern in self.rules)
         return named and SEVERITIES.index(severity) <= SEVERITIES.index(self.severity)
 
@@ -92,6 +100,8 @@ class Site:
 
     name: str = "iolens"
     link: str = ""
+    portal: str = ""
+    """Address of its first page."""
     directories: tuple[str, ...] = ()
     dark: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -105,6 +115,7 @@ class Site:
     address: str = ""
     user_severity: str = "medium"
     user_rules: tuple[str, ...] = ()
+    user_send: tuple[str, ...] = (NOTICES,)
 
     def catalog(self) -> Catalog:
         """iolens' rules and the site's, without those to skip, with the site's thresholds."""
@@ -127,7 +138,9 @@ class Site:
     def user(self, name: str) -> Recipient:
         """A user as a recipient."""
         address = self.address.replace("{user}", name)
-        return Recipient(f"{USER}{name}", "mail", address, self.user_severity, self.user_rules)
+        return Recipient(
+            f"{USER}{name}", "mail", address, self.user_severity, self.user_rules, send=self.user_send
+        )
 
     def find(self, name: str) -> Recipient | None:
         """The recipient of this name as the file has it now; None if there is none, or the user opted out."""
@@ -167,6 +180,10 @@ def _one_of(path: str, where: str, value: str, choice: Any) -> str:
     return value
 
 
+def _send(path: str, where: str, table: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(_one_of(path, where, one, (NOTICES, WEEKLY)) for one in table.get("send", (NOTICES,)))
+
+
 def _recipient(path: str, number: int, table: Any) -> Recipient:
     where = f"recipient {number}"
     told = _checked(path, where, "recipient", table)
@@ -182,7 +199,8 @@ def _recipient(path: str, number: int, table: Any) -> Recipient:
     rules = tuple(told.get("rules", ()))
     least = _one_of(path, where, told.get("severity", SEVERITIES[-1] if rules else "medium"), SEVERITIES)
     body = _one_of(path, where, told.get("body", "json"), ("json", "text"))
-    return Recipient(name, channel, target, least, rules, body, told.get("secret_file", ""))
+    secret, send = told.get("secret_file", ""), _send(path, where, told)
+    return Recipient(name, channel, target, least, rules, body, secret, send)
 
 
 def _thresholds(path: str, table: Any) -> dict[str, float]:
@@ -248,6 +266,7 @@ def read_site(path: str) -> Site:
         address=users.get("address", ""),
         user_severity=_one_of(path, "users", users.get("severity", "medium"), SEVERITIES),
         user_rules=tuple(users.get("rules", ())),
+        user_send=_send(path, "users", users),
         directories=tuple(rules.get("directories", ())),
         dark=tuple(rules.get("dark", ())),
         skip=tuple(rules.get("skip", ())),

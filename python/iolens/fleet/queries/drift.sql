@@ -13,8 +13,9 @@
 -- column change (factor): recent / earlier
 -- column spread (percent): of the earlier runs
 -- column drift (): slower, faster, or empty
+-- column last (): day of the last run
 WITH numbered AS (
-    SELECT "user", application, nprocs, io_time,
+    SELECT "user", application, nprocs, io_time, "start",
         row_number() OVER (PARTITION BY "user", application, nprocs ORDER BY "start" DESC, log DESC) AS ago
     FROM fleet.jobs WHERE io_time IS NOT NULL
 ), halves AS (
@@ -22,12 +23,12 @@ WITH numbered AS (
         quantile_cont(io_time, 0.5) FILTER (ago > $recent) AS earlier,
         quantile_cont(io_time, 0.25) FILTER (ago > $recent) AS low,
         quantile_cont(io_time, 0.75) FILTER (ago > $recent) AS high,
-        quantile_cont(io_time, 0.5) FILTER (ago <= $recent) AS recent
+        quantile_cont(io_time, 0.5) FILTER (ago <= $recent) AS recent, CAST(max("start") AS DATE) AS last
     FROM numbered GROUP BY "user", application, nprocs
     HAVING count(*) FILTER (ago > $recent) >= $recent
 )
 SELECT "user", application, nprocs, runs, earlier, recent, recent / nullif(earlier, 0) AS change,
     (high - low) / nullif(earlier, 0) AS spread,
     CASE WHEN recent > earlier * $factor AND recent > high THEN 'slower'
-        WHEN recent < earlier / $factor AND recent < low THEN 'faster' ELSE '' END AS drift
+        WHEN recent < earlier / $factor AND recent < low THEN 'faster' ELSE '' END AS drift, last
 FROM halves ORDER BY drift = '', change DESC NULLS LAST, "user", application, nprocs

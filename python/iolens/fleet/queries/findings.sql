@@ -2,6 +2,7 @@
 -- definition: one row per user, application and finding. Their times overlap: do not add them.
 -- parameter rule (): only this rule
 -- parameter severity (medium): the least severe that is listed: high, medium, low, info, good
+-- parameter new (0): 1: only what no job before $since had
 -- parameter rows (20): how many
 -- parameter user (): only jobs of this user
 -- parameter application (): only jobs of this application
@@ -27,10 +28,16 @@ WITH chosen AS (
         AND ($application = '' OR j.application = $application) AND ($cluster = '' OR j.cluster = $cluster)
         AND ($since = '' OR j."start" >= TRY_CAST($since AS DATE))
         AND ($until = '' OR j."start" < TRY_CAST($until AS DATE) + INTERVAL 1 DAY)
+), known AS (
+    SELECT DISTINCT f.rule, j."user", j.application FROM finding AS f JOIN job AS j USING (log)
+    WHERE $new = 1 AND j."start" < TRY_CAST($since AS DATE)
+        AND list_position(['high', 'medium', 'low', 'info', 'good'], f.severity)
+            <= list_position(['high', 'medium', 'low', 'info', 'good'], $severity)
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY rule, "user", application
         ORDER BY time_lost DESC NULLS LAST, "start", log) AS place
-    FROM chosen WHERE level <= list_position(['high', 'medium', 'low', 'info', 'good'], $severity)
+    FROM chosen ANTI JOIN known USING (rule, "user", application)
+    WHERE level <= list_position(['high', 'medium', 'low', 'info', 'good'], $severity)
 ), found AS (
     SELECT rule, "user", application, min(level) AS level, count(*) AS jobs, sum(time_lost) AS time_lost,
         max(time_lost) AS worst, CAST(min("start") AS DATE) AS first, CAST(max("start") AS DATE) AS last,

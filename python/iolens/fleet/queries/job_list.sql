@@ -19,6 +19,7 @@
 -- column bytes_written (bytes): by the program
 -- column time_lost (seconds): of the costliest finding of severity high or medium
 -- column findings (count): of severity high or medium
+-- column exe (): the command line
 WITH keyed AS (
     SELECT *, CASE $by WHEN 'start' THEN epoch("start") WHEN 'job_id' THEN job_id WHEN 'nprocs' THEN nprocs
             WHEN 'run_time' THEN run_time WHEN 'io_time' THEN io_time WHEN 'bytes_read' THEN bytes_read
@@ -28,7 +29,7 @@ WITH keyed AS (
     FROM fleet.job_search
 )
 SELECT log, job_id, "user", application, cluster, nprocs, "start", run_time, io_time, verdict_time, bytes_read,
-    bytes_written, time_lost, findings
+    bytes_written, time_lost, findings, exe
 FROM keyed ORDER BY place NULLS LAST, CASE WHEN $down = 1 THEN word END DESC NULLS LAST,
     CASE WHEN $down <> 1 THEN word END NULLS LAST, log
 LIMIT CAST($rows AS BIGINT) OFFSET CAST($skip AS BIGINT)

@@ -14,6 +14,8 @@ WITH matching AS (
     SELECT 3, 'screen_small_writes', "user", CAST(value AS DOUBLE) FROM fleet.screen_small_writes
 ), analyzed AS (
     SELECT count(*) AS jobs, count(*) FILTER (format <> 'totals') AS with_files FROM job
+    WHERE ($since = '' OR "start" >= TRY_CAST($since AS DATE))
+    AND ($until = '' OR "start" < TRY_CAST($until AS DATE) + INTERVAL 1 DAY)
 )
 SELECT s.screen, CASE s.place WHEN 2 THEN jobs ELSE with_files END AS jobs, count(m.screen) AS matching,
     count(DISTINCT m."user") AS users, max(m.value) AS largest

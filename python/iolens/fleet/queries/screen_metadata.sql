@@ -4,6 +4,8 @@
 -- parameter ratio (0.25): of metadata time to read, write and metadata time
 -- parameter seconds (30): in metadata calls, per process
 -- parameter ranks (192): processes
+-- parameter since (): started on this day or later (UTC)
+-- parameter until (): started on this day or before
 -- column log (): its number in the lake
 -- column job_id (): the scheduler's number
 -- column user (): who ran it
@@ -19,4 +21,7 @@ FROM job JOIN (
         max("value") FILTER (name = 'metadata_time') AS metadata_time
     FROM metric WHERE name IN ('metadata_ratio', 'metadata_time') GROUP BY log
 ) AS m USING (log)
-WHERE m.value >= $ratio AND metadata_time / nprocs > $seconds AND nprocs >= $ranks ORDER BY m.value DESC, log
+WHERE m.value >= $ratio AND metadata_time / nprocs > $seconds AND nprocs >= $ranks
+    AND ($since = '' OR job."start" >= TRY_CAST($since AS DATE))
+    AND ($until = '' OR job."start" < TRY_CAST($until AS DATE) + INTERVAL 1 DAY)
+ORDER BY m.value DESC, log

@@ -2,6 +2,8 @@
 -- definition: bytes and times of each file, spread evenly over the targets of its layout (Lustre), summed over jobs.
 --   balance: a target's bytes / the mean of its file system's targets.
 -- parameter rows (500): how many
+-- parameter since (): started on this day or later (UTC)
+-- parameter until (): started on this day or before
 -- column mount (): of the file system; empty where no log tells
 -- column ost (): number of the target
 -- column server (): that it belongs to, where a log tells
@@ -14,7 +16,9 @@
 WITH spread AS (
     SELECT log, id, unnest(osts) AS ost, mount, bytes_read / array_length(osts) AS bytes_read,
         bytes_written / array_length(osts) AS bytes_written, io_time / array_length(osts) AS io_time
-    FROM file_sum WHERE array_length(osts) > 0
+    FROM file_sum WHERE array_length(osts) > 0 AND log IN (
+        SELECT log FROM job WHERE ($since = '' OR "start" >= TRY_CAST($since AS DATE))
+            AND ($until = '' OR "start" < TRY_CAST($until AS DATE) + INTERVAL 1 DAY))
 ), told AS (
     SELECT log, number, any_value(server) AS server FROM target WHERE kind = 'ost' GROUP BY log, number
 ), summed AS (

@@ -134,6 +134,10 @@ _OWN = {
         name text, state text, submit moment, start moment, end moment, cores long, nodes long,
         core_seconds long, observed flag, told moment, source text""",
     "change": "on_day date, text text, told moment",
+    # What iolens peak measured on file systems; rates of one process.
+    "peak": """
+        measured moment, cluster text, mount text, file_system text, class text, host text, read_rate double,
+        write_rate double, past_page_cache flag""",
 }
 
 

@@ -33,6 +33,7 @@ _LOST = {
     "archived": "where their logs are; the archives have an index of their own",
     "change": "marks of days",
     "expired": "jobs that retention has removed come back, where their logs are",
+    "peak": "measurements of file systems",
     "quarantine": "the next ingest tries these logs again",
 }
 

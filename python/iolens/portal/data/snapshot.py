@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import duckdb
 
 from iolens.error import USAGE, IolensError
 from iolens.fleet.coverage import GROUPS
+from iolens.fleet.digest import DAYS, digest
 from iolens.fleet.saved_queries import queries, statement
 from iolens.fleet.tables.access import writable_by_others
 from iolens.fleet.tables.data import LakeData
@@ -32,7 +33,7 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.cache import Cache
 from iolens.portal.data.scope import EVERYTHING, Scope
-from iolens.portal.data.view import BoundedTables, Gone, View
+from iolens.portal.data.view import COMPARING, BoundedTables, Gone, Session, View
 
 __all__ = ["STOP_SECONDS", "PortalSnapshot", "Snapshots", "trusted_lake"]
 
@@ -46,8 +47,11 @@ MOST_RESIDENT = 3 << 30
 JOBS = 16
 """Databases of one job each that are kept."""
 
-WARM_FIRST = ("job_list", "job_count")
-"""Named queries over everything that are asked before the first snapshot is shown: the page that people come to."""
+FRONT = "front"
+"""In place of a named query: those of the first page."""
+
+WARM_FIRST = (FRONT, "job_list", "job_count")
+"""Named queries over everything that are asked before the first snapshot is shown: the pages that people come to."""
 
 COVERAGE = "coverage"
 """In place of a named query: the coverage by each of its groups."""
@@ -205,11 +209,7 @@ class PortalSnapshot:
                 contextlib.suppress(IolensError, duckdb.Error),
                 self.view(EVERYTHING).session(WARM_SECONDS) as data,
             ):
-                if name == COVERAGE:
-                    for by in GROUPS:
-                        data.coverage(by, None, None, "")
-                else:
-                    data.ask(name)
+                _warm(data, name)
         self.prepared = self.prepared or names == WARM
 
     def follow(self, before: PortalSnapshot) -> None:
@@ -235,6 +235,22 @@ class PortalSnapshot:
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _warm(data: Session, name: str) -> None:
+    """As pages ask it: for the last days with jobs, then for all."""
+    week = data.week()
+    if name == COVERAGE:
+        for by in GROUPS:
+            data.coverage(by, None, None, "")
+    elif name == FRONT:
+        if week:
+            digest(data.ask, date.fromisoformat(week) + timedelta(days=DAYS - 1))
+    else:
+        order = {"by": "time_lost"} if name == "job_list" else {}
+        if name not in COMPARING and "since" in statement(name)[1]:
+            data.ask(name, since=week, **order)
+        data.ask(name, **order)
 
 
 def resident() -> int:

@@ -10,7 +10,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import duckdb
 
 from iolens.error import USAGE, IolensError
 from iolens.fleet.coverage import Coverage, coverage, runs_sql
+from iolens.fleet.digest import DAYS
 from iolens.fleet.saved_queries import Answer, find_query, statement
 from iolens.fleet.tables.data import LakeTables, TablesData
 from iolens.fleet.tables.delta import DAY
@@ -28,7 +29,7 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.scope import Scope
 
-__all__ = ["MEASURED", "NARROW", "BoundedTables", "Gone", "Session", "View", "unreadable"]
+__all__ = ["COMPARING", "MEASURED", "NARROW", "BoundedTables", "Gone", "Session", "View", "unreadable"]
 
 NARROW = ("measured", "metric", "finding")
 """What pages ask most, in files of the portal's own, sorted by user (``snapshots``)."""
@@ -36,8 +37,11 @@ NARROW = ("measured", "metric", "finding")
 MEASURED = "SELECT * EXCLUDE account FROM measured_made"
 """In place of the named query of that name, in a bounded database."""
 
-SHARED = frozenset({"change"})
+SHARED = frozenset({"change", "peak"})
 """Tables without a job or user in them, which everybody may read."""
+
+COMPARING = frozenset({"drift", "history"})
+"""Queries about earlier jobs, too: of all days unless others are asked for."""
 
 PAGE_SECONDS = 20.0
 """After which a question of a page is ended."""
@@ -81,7 +85,8 @@ class BoundedTables(LakeTables):
     ) -> None:
         if log is not None:
             held = {
-                name: [f for f in files if f.first <= log <= f.last] for name, files in snapshot.files.items()
+                name: [f for f in files if name in SHARED or f.first <= log <= f.last]
+                for name, files in snapshot.files.items()
             }
             snapshot = Snapshot(held, snapshot.versions, snapshot.dead)
         super().__init__(lake, snapshot)
@@ -231,6 +236,17 @@ class Session:
 
         found: Coverage = self._view.remembered(("coverage", by, since, until, cluster), make)
         return found
+
+    def week(self) -> str:
+        """The first of the last seven days that have jobs, "" without jobs."""
+
+        def make() -> str:
+            found = self.query('SELECT CAST(max("start") AS DATE) FROM job').fetchone()
+            last = found[0] if found else None
+            return str(last - timedelta(days=DAYS - 1)) if last else ""
+
+        week: str = self._view.remembered("week", make)
+        return week
 
     def relation(self, name: str, **given: float | str) -> Any:
         """The rows of a named query as DuckDB's relation, which hands them over as Arrow."""

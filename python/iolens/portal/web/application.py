@@ -225,7 +225,9 @@ class Portal:
     def _problem(self, request: Request, status: int, title: str, text: str) -> Response:
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": {"status": status, "title": title, "detail": text}}, status)
-        return self.anybodys_page(request, "problem.html", status, title=title, text=text)
+        return self.anybodys_page(
+            request, "problem.html", status, title=title, text=text, search=status == 404
+        )
 
     def anybodys_page(self, request: Request, template: str, status: int = 200, **context: Any) -> Response:
         """A page that needs no identity, and nothing of the lake."""

@@ -28,7 +28,7 @@ _MENU = (
     Group(
         "Jobs",
         (
-            _Page("/jobs", "All jobs"),
+            _Page("/jobs", "Job list"),
             _Page("/compare", "Compare"),
             _Page("/running", "Running", needs="exporters"),
         ),

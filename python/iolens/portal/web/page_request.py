@@ -27,11 +27,14 @@ from iolens.portal.data.snapshot import PortalSnapshot, Snapshots
 from iolens.portal.data.view import Session
 from iolens.rules.text import size
 
-__all__ = ["NotFound", "PageRequest", "is_count", "link", "parameter"]
+__all__ = ["DAYS", "NotFound", "PageRequest", "is_count", "link", "link_all", "parameter"]
 
 
 DAYS = ("since", "until")
 """Parameters."""
+
+_CHOICES = (*DAYS, "text", "user", "application", "cluster", "rule", "found")
+"""Parameters that say which jobs are meant."""
 
 Kept = TypeVar("Kept")
 
@@ -65,6 +68,13 @@ def link(path: str, **values: Any) -> str:
     """A URL of the portal; what is empty is left out."""
     told = {key: value for key, value in values.items() if value not in (None, "")}
     return f"{path}?{urlencode(told)}" if told else path
+
+
+def link_all(path: str, **values: Any) -> str:
+    """The same; to a list it says of all days if there is no first and no last one."""
+    there = any(values.get(name) not in (None, "") for name in _CHOICES)
+    url = link(path, **values)
+    return url if there else f"{url}{'&' if '?' in url else '?'}since="
 
 
 class Application(Protocol):
@@ -141,6 +151,15 @@ class PageRequest:
             if choices.get(name) and text not in choices[name]:
                 raise IolensError(unknown_text(f"value of {name}", text[:40], choices[name]), exit_code=USAGE)
             found[name] = text[:1000] if isinstance(default, str) else parameter(name, text)
+        return found
+
+    def period(self) -> dict[str, str]:
+        """The days of a list: those of the address; if it says nothing of which jobs, the last seven that have some."""
+        for name in DAYS:
+            self.day(name)
+        found = {name: self.text(name) for name in DAYS}
+        if not any(name in self.http.query_params for name in _CHOICES):
+            found["since"] = self.data.week()
         return found
 
     def day(self, name: str) -> date | None:

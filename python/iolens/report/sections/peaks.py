@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from iolens.report.document import Block, Column, Table
 from iolens.report.source import Source
@@ -25,40 +24,40 @@ _MOVED = """
     GROUP BY ALL HAVING sum(f.bytes_read) + sum(f.bytes_written) > 0 ORDER BY ALL"""
 
 
-def _saved(mount: str) -> dict[str, Any]:
-    """What was measured there, {} where nothing was, or nothing that can be read."""
+def _saved(mount: str) -> list[dict[str, Any]]:
+    """What this user has measured there, nothing where nothing was, or nothing that can be read."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(cache) if cache.startswith("/") else Path(os.environ.get("HOME") or "/nonexistent") / ".cache"
     path = home / "iolens" / "peak" / f"{mount.replace('/', '%')}.json"
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST:
-            return {}
+            return []
         found = json.loads(path.read_text())
     except (OSError, ValueError):
-        return {}
+        return []
     texts, rates = ("mount", "type", "host", "time"), ("read_rate", "write_rate")
     good = isinstance(found, dict) and all(isinstance(found.get(key), str) for key in texts)
     good = good and all(isinstance(found.get(key), (int, float)) for key in rates)
-    return found if good and found["mount"] == mount else {}
+    return [found] if good and found["mount"] == mount else []
 
 
-def beside_peaks(source: Source) -> list[Block]:
-    """A table of the file systems that have a peak; none of those of another host, or of another type since."""
+def beside_peaks(source: Source, measured: Callable[[str], list[dict[str, Any]]] = _saved) -> list[Block]:
+    """A table of the file systems that have a peak; none of those of another host, or of another type since.
+
+    measured: what was measured at a mount point, the best to compare with first.
+    """
     hosts = {host for (host,) in source.ask("SELECT DISTINCT host FROM process WHERE log = {log}")}
     rows: list[list[Any]] = []
     for mount, file_system, kind, read, read_time, written, write_time in source.ask(_MOVED):
-        peak = _saved(mount)
-        if (
-            not peak
-            or peak["type"] != file_system
-            or (kind in _OWN_MACHINE and socket.gethostname() not in hosts)
-        ):
+        found = (p for p in measured(mount) if p["type"] == file_system)
+        peak = next((p for p in found if kind not in _OWN_MACHINE or p["host"] in hosts), None)
+        if peak is None:
             continue
         for title, moved, seconds, best in (
             ("read", read, read_time, peak["read_rate"]),
             ("write", written, write_time, peak["write_rate"]),
         ):
-            if moved and seconds and best > 0:
+            if moved and seconds and best:
                 rows.append([mount, title, moved / seconds, best, moved / seconds / best, peak["time"][:10]])
     columns = (
         Column("mount", "Mounted at", "path"),
@@ -73,6 +72,6 @@ def beside_peaks(source: Source) -> list[Block]:
         "it reads or writes. Measured: by iolens peak, one process. More than that is from or into the page cache."
     )
     table = Table(
-        f"{source.prefix}peaks", "Beside a measured peak", columns, rows, note=note, total=len(rows)
+        f"{source.prefix}peaks", "Compared with a measured peak", columns, rows, note=note, total=len(rows)
     )
     return [table] if rows else []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from starlette.responses import Response
 
-from iolens.portal.web.page_request import DAYS, PageRequest, link
+from iolens.portal.data.scope import Role
+from iolens.portal.web.page_request import PageRequest, is_count, link_all
 from iolens.portal.web.widgets import grid_of
 
 __all__ = ["listed"]
@@ -19,10 +22,9 @@ SORTABLE = (
 
 def listed(request: PageRequest) -> Response:
     """/jobs: the filters are in its address, so that it can be kept, sent and gone back to."""
-    given = {name: request.text(name) for name in _FILTERS}
-    for name in DAYS:
-        request.day(name)
-    by = given["by"] if given["by"] in SORTABLE else "start"
+    given = {**{name: request.text(name) for name in _FILTERS}, **request.period()}
+    usual = "time_lost" if request.viewer.role >= Role.LEAD else "start"
+    by = given["by"] if given["by"] in SORTABLE else usual
     down = 0 if given["down"] == "0" else 1
     found = 1 if given["found"] == "1" else 0
     page = request.number("page", 1, least=1, most=10**6)
@@ -33,13 +35,13 @@ def listed(request: PageRequest) -> Response:
     total = request.data.ask("job_count", found=found, **words).dicts()[0]
     chosen = {**given, "by": given["by"] and by, "down": given["down"] and down, "found": found or ""}
     grid = grid_of(answer, note=" ", total=total["jobs"])
+    # Logs of one job are told apart by their commands.
+    columns = [c for c in grid.columns if c.name != "exe" or is_count(given["text"])]
     sorts = {
-        name: link("/jobs", **{**chosen, "by": name, "down": 0 if name == by and down else 1})
+        name: link_all("/jobs", **{**chosen, "by": name, "down": 0 if name == by and down else 1})
         for name in SORTABLE
     }
-    grid = grid.__class__(
-        **{**grid.__dict__, "sorts": sorts, "sorted_by": by, "down": bool(down), "note": ""}
-    )
+    grid = replace(grid, columns=columns, sorts=sorts, sorted_by=by, down=bool(down), note="")
     last = max(1, -(-total["jobs"] // PAGE))
     return request.page(
         "jobs.html",
@@ -49,6 +51,7 @@ def listed(request: PageRequest) -> Response:
         found=found,
         page=page,
         last=last,
-        earlier=link("/jobs", **chosen, page=page - 1) if page > 1 else "",
-        later=link("/jobs", **chosen, page=page + 1) if page < last else "",
+        all_days=link_all("/jobs", **{**chosen, "since": "", "until": ""}),
+        earlier=link_all("/jobs", **chosen, page=page - 1) if page > 1 else "",
+        later=link_all("/jobs", **chosen, page=page + 1) if page < last else "",
     )

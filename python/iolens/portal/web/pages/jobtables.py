@@ -17,6 +17,7 @@ from iolens.report.document import Bars, Block, Boxes, Section, Spans, Table, Tr
 from iolens.report.sections.files import files
 from iolens.report.sections.glance import glance
 from iolens.report.sections.interfaces import SIZE_CLASSES
+from iolens.report.sections.peaks import beside_peaks
 from iolens.report.sections.storage import storage
 from iolens.report.sections.time import time
 from iolens.report.sections.wording import in_words
@@ -69,11 +70,29 @@ def _placed(block: Block, log: int) -> Block:
     return block
 
 
+_MEASURED = """
+SELECT p.mount, p.file_system AS type, p.host, strftime(p.measured, '%Y-%m-%d') AS time, p.read_rate, p.write_rate
+FROM peak AS p CROSS JOIN (
+    SELECT cluster, coalesce("end", "start") AS ended FROM job WHERE log = {log}
+) AS j
+WHERE coalesce(p.cluster = j.cluster, TRUE)
+ORDER BY p.measured > j.ended, abs(epoch(p.measured) - epoch(j.ended))
+"""
+"""The last measurement before the job ended comes first."""
+
+
+def _peaks(source: Source) -> list[Block]:
+    """The job's rates, compared with what the site measured on its file systems by that day."""
+    rows = source.data.rows(_MEASURED.format(log=source.log))
+    return beside_peaks(source, lambda mount: [row for row in rows if row["mount"] == mount]) if rows else []
+
+
 def detail_sections(view: View, log: int) -> list[Section]:
     """The report's sections that a job's page has, of the one log of a view."""
     source = Source(view.data, log)
     words = in_words(source)
     made: list[Section] = [words(make(source)) for make in (glance, time, files, storage)]
+    made[-1] = dataclasses.replace(made[-1], blocks=[*made[-1].blocks, *_peaks(source)])
     return [
         dataclasses.replace(section, blocks=[_placed(block, log) for block in section.blocks])
         for section in made

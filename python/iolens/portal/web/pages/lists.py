@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 from starlette.responses import Response
 
 from iolens.fleet.saved_queries import Answer, queries, statement
-from iolens.portal.web.page_request import NotFound, PageRequest, link
+from iolens.portal.data.view import COMPARING
+from iolens.portal.web.page_request import DAYS, NotFound, PageRequest, link, link_all
 from iolens.portal.web.widgets import ROWS, Chart, Grid, grid_of, to_csv
 from iolens.report.document import Bars, Series
 from iolens.report.units import write
@@ -25,6 +25,7 @@ EMPTY = {
     "projects": "There is no accounting yet, which says what projects were charged.",
     "drift": "No application has become slower or faster. This takes at least ten runs of one.",
     "findings": "No finding of this severity or a worse one.",
+    "peaks": "No measurement is in the lake: `iolens fleet mark --peak` adds those of `iolens peak`.",
     "storage_targets": "No log names the storage targets of its files, as those of Lustre do.",
 }
 """Why a list is empty, where its values are not the reason."""
@@ -69,13 +70,15 @@ def _grid(answer: Answer, note: str = " ") -> Grid:
     return replace(found, empty=EMPTY.get(answer.query.name, found.empty))
 
 
-def _week(request: PageRequest, name: str, given: Mapping[str, float | str]) -> str:
-    """The address of this list for the last seven days that have jobs, "" without jobs."""
-    ((last,),) = request.data.query('SELECT max("start") FROM job').fetchall()
-    if last is None:
-        return ""
-    since = (last - timedelta(days=6)).date().isoformat()
-    return link(f"/q/{name}", **{**given, "since": since, "until": ""})
+def _periods(request: PageRequest, path: str, given: Mapping[str, float | str]) -> list[tuple[str, str]]:
+    """Links to this list for the last seven days that have jobs, and for all days, without the one that it shows."""
+    others = {name: value for name, value in given.items() if name not in DAYS}
+    found = []
+    if given.get("since") != request.data.week() or given.get("until"):
+        found.append(("Last 7 days", link(path, **others, since=request.data.week())))
+    if given.get("since") or given.get("until"):
+        found.append(("All days", link_all(path, **others)))
+    return found
 
 
 def one(request: PageRequest) -> Response:
@@ -83,6 +86,8 @@ def one(request: PageRequest) -> Response:
     name = known_query(request.http.path_params["name"])
     known = statement(name)[1]
     given = request.values(name)
+    if "since" in known and name not in COMPARING:
+        given |= request.period()
     answer = request.data.ask(name, **given)
     query = queries()[name]
     return request.page(
@@ -93,7 +98,7 @@ def one(request: PageRequest) -> Response:
         query=query,
         known=known,
         given={**known, **given},
-        week=_week(request, name, given) if "since" in known else "",
+        periods=_periods(request, f"/q/{name}", given) if "since" in known else [],
         parts=[*chart_of(name, answer.dicts()), _grid(answer)],
     )
 
@@ -127,7 +132,8 @@ def all_queries(request: PageRequest) -> Response:
 
 def screens(request: PageRequest) -> Response:
     """/screens: tables 3 to 5 of the screening study."""
-    parts = [grid_of(request.data.ask(name)) for name in ("screen", *SCREENS)]
+    days = request.period()
+    parts = [grid_of(request.data.ask(name, **days)) for name in ("screen", *SCREENS)]
     # What is largest is bytes, a share or a number of writes: as the screen's own list writes it.
     units = {name: {c.name: c.unit for c in queries()[name].columns}["value"] for name in SCREENS}
     rows = [{**row, "largest": write(row["largest"], units[row["screen"]])} for row in parts[0].rows]
@@ -138,14 +144,26 @@ def screens(request: PageRequest) -> Response:
         intro="Jobs that read data again and again, spend their time in metadata, or write small pieces to shared "
         "files, by thresholds that you can change in each list.",
         parts=parts,
-        more=[(queries()[name].title, link(f"/q/{name}")) for name in SCREENS],
+        days=days,
+        more=[
+            *((queries()[name].title, link_all(f"/q/{name}", **days)) for name in SCREENS),
+            *_periods(request, "/screens", days),
+        ],
     )
+
+
+def _peaks(request: PageRequest, days: Mapping[str, str]) -> list[Grid]:
+    """What was measured by then; nothing on a lake without measurements."""
+    if not request.snapshot.of_lake.files.get("peak"):
+        return []
+    return [_grid(request.data.ask("peaks", rows=30, until=days["until"]), "")]
 
 
 def storage(request: PageRequest) -> Response:
     """/storage: file systems, and how even the load of their targets is."""
-    systems = request.data.ask("file_systems")
-    targets = request.data.ask("storage_targets")
+    days = request.period()
+    systems = request.data.ask("file_systems", **days)
+    targets = request.data.ask("storage_targets", **days)
     rows = targets.dicts()
     charts = chart_of("file_systems", systems.dicts())
     if rows:
@@ -170,6 +188,16 @@ def storage(request: PageRequest) -> Response:
         "parts.html",
         title="File systems and storage targets",
         intro="I/O of all jobs, by file system and by storage target.",
-        parts=[*charts, _grid(systems, ""), replace(_grid(targets, ""), rows=rows[:ROWS])],
-        more=[("Directories", "/q/top_directories"), ("Files", "/q/top_files")],
+        parts=[
+            *charts,
+            _grid(systems, ""),
+            replace(_grid(targets, ""), rows=rows[:ROWS]),
+            *_peaks(request, days),
+        ],
+        days=days,
+        more=[
+            ("Directories", link_all("/q/top_directories", **days)),
+            ("Files", link_all("/q/top_files", **days)),
+            *_periods(request, "/storage", days),
+        ],
     )

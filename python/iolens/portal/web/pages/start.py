@@ -1,76 +1,84 @@
-"""The first page: what is new in the last days that have jobs, and what of it cost most."""
+"""The first page: what the last days that have jobs brought, and what of it cost most; any week before by its day."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, timedelta
+from typing import Any
 
 from starlette.responses import Response
 
+from iolens.fleet.digest import DAYS, MONTH, ROWS, Digest, digest
 from iolens.fleet.saved_queries import Answer
 from iolens.portal.data.scope import Role
-from iolens.portal.web.page_request import PageRequest, link
+from iolens.portal.web.page_request import PageRequest, link, link_all
 from iolens.portal.web.pages.lists import chart_of
 from iolens.portal.web.widgets import Chart, Grid, cell, grid_of
 from iolens.report.units import counted
 
 __all__ = ["front"]
 
-DAYS = 7
-ROWS = 10
+_EARLIEST = date(1970, 1, 1)
 
 
 def _part(answer: Answer, title: str, empty: str) -> Grid:
-    return replace(grid_of(answer, note=" "), title=title, note="", empty=empty)
+    found = grid_of(answer, note=" ")
+    return replace(found, title=title, note="", empty=empty, rows=found.rows[:ROWS])
 
 
-def _new(request: PageRequest, since: str) -> Grid:
-    """Findings of these days that no earlier job of the user's application had."""
-    before = (datetime.fromisoformat(since) - timedelta(days=1)).date().isoformat()
-    known = {
-        (row["rule"], row["user"], row["application"])
-        for row in request.data.ask("findings", until=before, rows=10**6).dicts()
-    }
-    answer = request.data.ask("findings", since=since, rows=10**4)
-    found = _part(answer, "New findings", "No new finding of severity high or medium.")
-    rows = [row for row in answer.dicts() if (row["rule"], row["user"], row["application"]) not in known]
-    return replace(found, rows=rows[:ROWS], total=0)
+def _compared(answer: Answer, days: int) -> Grid:
+    """Without the column of projects where no accounting says them."""
+    found = _part(answer, f"{days} days, compared with the {days} before", "No job in these days.")
+    projects = any(row["account"] for row in answer.dicts())
+    columns = [column for column in found.columns if projects or column.name != "account"]
+    return replace(found, id=f"periods-{days}", columns=columns)
 
 
-def _slower(request: PageRequest) -> Grid:
-    """What it costs decides, not the factor: a run of 1 s that takes 6 s is no news."""
-    answer = request.data.ask("drift")
-    rows = [row for row in answer.dicts() if row["drift"] == "slower"]
-    rows.sort(key=lambda row: row["earlier"] - row["recent"])
-    found = _part(answer, "Applications that became slower", "No application became slower.")
-    return replace(found, rows=rows[:ROWS], total=0)
+def _parts(found: Digest, staff: bool) -> list[Chart | Grid]:
+    parts: list[Chart | Grid] = []
+    if staff:
+        parts += chart_of("top_users", found.users.dicts())
+        parts.append(_part(found.users, "Users who lost most", "No user lost time to findings."))
+    nothing = "No job of these days has a finding of severity high or medium."
+    jobs = _part(found.jobs, "Jobs, worst first", nothing)
+    parts.append(replace(jobs, columns=[column for column in jobs.columns if column.name != "exe"]))
+    parts.append(_part(found.new, "New findings", "No new finding of severity high or medium."))
+    parts.append(_part(found.slower, "Applications that became slower", "No application became slower."))
+    return [*parts, _compared(found.week, DAYS), _compared(found.month, MONTH)]
+
+
+def _intro(found: Digest, staff: bool) -> str:
+    def told(row: dict[str, Any]) -> str:
+        of = f" of {counted(row['users'], 'user')}" if staff else ""
+        lost = f", {cell(row['time_lost'], 'seconds')} lost" if row["time_lost"] else ""
+        return f"{counted(row['jobs'], 'job')}{of}{lost}"
+
+    days = f"{found.since} to {found.until} (UTC)"
+    return f"{days}: {told(found.total)}. The week before: {told(found.before)}."
 
 
 def front(request: PageRequest) -> Response:
-    """/: for staff the machine, for users their own jobs."""
+    """/: for staff the machine, for users their own jobs. /?until=DAY: the seven days that end with this one."""
     ((last, ingested),) = request.data.query('SELECT max("start"), max(ingested) FROM job').fetchall()
     if last is None:
-        return request.page("start.html", intro="There are no jobs of yours yet.", parts=[], more=[])
-    since = (last - timedelta(days=DAYS - 1)).date().isoformat()
-    (total,) = request.data.ask("job_count", since=since).dicts()
+        nothing = "There are no jobs of yours yet."
+        return request.page("start.html", title="Welcome", intro=nothing, parts=[], more=[])
+    newest: date = last.date()
+    until = max(_EARLIEST, min(request.day("until") or newest, newest))
     staff = request.viewer.role >= Role.LEAD
-    parts: list[Chart | Grid] = []
-    if staff:
-        users = request.data.ask("top_users", since=since, rows=ROWS)
-        parts += chart_of("top_users", users.dicts())
-        parts.append(_part(users, "Users who lost most", "No user lost time to findings."))
-    jobs = request.data.ask("job_list", by="time_lost", since=since, rows=ROWS, found=1)
-    parts.append(
-        _part(jobs, "Jobs, worst first", "No job of these days has a finding of severity high or medium.")
-    )
-    parts += [_new(request, since), _slower(request)]
-    cost = f" Findings cost them {cell(total['time_lost'], 'seconds')}." if total["time_lost"] else ""
-    of = f" of {counted(total['users'], 'user')}" if staff else ""
-    intro = f"{since} to {last:%Y-%m-%d} (UTC): {counted(total['jobs'], 'job')}{of}.{cost}"
+    found = digest(request.data.ask, until)
+    more = [
+        ("These jobs", link("/jobs", since=found.since, until=until)),
+        ("All jobs", link_all("/jobs")),
+        ("The week before", link("/", until=until - timedelta(days=DAYS))),
+    ]
+    if until < newest:
+        more.append(("The week after", link("/", until=min(newest, until + timedelta(days=DAYS)))))
     read = f" The last log came at {cell(ingested, '')} UTC." if request.viewer.role >= Role.STAFF else ""
     return request.page(
         "start.html",
-        intro=intro + read,
-        parts=parts,
-        more=[("These jobs", link("/jobs", since=since)), ("All jobs", "/jobs")],
+        title="The last seven days" if until == newest else f"Seven days until {until}",
+        intro=_intro(found, staff) + read,
+        parts=_parts(found, staff),
+        more=more,
     )
