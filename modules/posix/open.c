@@ -6,6 +6,7 @@
 #include "../lustre/record.h"
 #include "arena.h"
 #include "config.h"
+#include "lines.h"
 #include "operation.h"
 #include "record.h"
 #include "run.h"
@@ -215,6 +216,7 @@ static void count_open(struct posix_file *f, double start, double end)
 	else
 		file_stamp(&r->open_start_timestamp, &r->open_end_timestamp, start, end);
 	FILE_TIME(f, IO_META, start, end);
+	LINES(f, kind.slot, IO_META, 1, 0, start, end);
 }
 
 static bool creates(int flags)
@@ -440,6 +442,7 @@ void posix_closed(struct posix_open *o, double start, int fd)
 	if (lock_take(&f->lock)) {
 		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, start, end);
 		FILE_TIME(f, IO_META, start, end);
+		LINES(f, kind.slot, IO_META, 0, 0, start, end);
 		lock_drop(&f->lock);
 	}
 	posix_open_release((uintptr_t)o);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lines.h"
 #include "operation.h"
 #include "record.h"
 #include "run.h"
@@ -89,7 +90,7 @@ void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
 
 /* An operation on a tracked descriptor: its record's meta time, and the counter of its record that is there. Returns its end. */
 static double on_record(struct posix_open *o, double start, enum state_operation_id operation, enum io_op op,
-			size_t counter)
+			size_t counter, uint32_t calls)
 {
 	double end = clock_now();
 	struct posix_file *f = o->file;
@@ -97,6 +98,7 @@ static double on_record(struct posix_open *o, double start, enum state_operation
 	if (lock_take(&f->lock)) {
 		++*(int64_t *)((char *)f->record + counter);
 		FILE_TIME(f, op, start, end);
+		LINES(f, WRITTEN_POSIX, op, op == IO_META ? calls : 0, 0, start, end);
 		lock_drop(&f->lock);
 	}
 	operation_count(operation, op, false, 0, start, end);
@@ -149,9 +151,12 @@ void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
 		return;
 	run_set(&o->offset, result);
 	struct sampling *k = sampling_of(fd, IO_META);
-	if (sampling_on(k))
+	uint32_t calls = 1;
+	if (sampling_on(k)) {
+		calls = sampling_stands_for(k, s);
 		posix_settle(s, IO_META, start);
-	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, offsetof(struct posix_record, seeks));
+	}
+	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, offsetof(struct posix_record, seeks), calls);
 	sampling_timed(k, s, 0, end);
 }
 
@@ -159,13 +164,14 @@ void posix_on_sync(struct span s, bool data_only, int result)
 {
 	if (record_of(s) && result == 0)
 		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
-			  data_only ? offsetof(struct posix_record, fdsyncs) : offsetof(struct posix_record, fsyncs));
+			  data_only ? offsetof(struct posix_record, fdsyncs) : offsetof(struct posix_record, fsyncs),
+			  1);
 }
 
 void posix_fstat(struct posix_open *o, double start, unsigned mode, int result)
 {
 	if (result == 0 && S_ISREG(mode))
-		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, offsetof(struct posix_record, stats));
+		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, offsetof(struct posix_record, stats), 1);
 }
 
 void posix_on_map(struct span s, int64_t bytes, bool done)
@@ -193,6 +199,7 @@ void posix_stat(double start, int dir, const char *path, unsigned mode, int resu
 	if (f && lock_take(&f->lock)) {
 		f->record->stats++;
 		FILE_TIME(f, IO_META, start, end);
+		LINES(f, WRITTEN_POSIX, IO_META, 1, 0, start, end);
 		lock_drop(&f->lock);
 	}
 	self_leave();
@@ -203,6 +210,7 @@ static void renamed(struct posix_file *from, int dir, const char *new, double st
 	if (lock_take(&from->lock)) {
 		from->record->rename_sources++;
 		FILE_TIME(from, IO_META, start, end);
+		LINES(from, WRITTEN_POSIX, IO_META, 1, 0, start, end);
 		lock_drop(&from->lock);
 	}
 	enum state_class_id class;

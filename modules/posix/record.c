@@ -6,6 +6,7 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "lines.h"
 #include "operation.h"
 #include "run.h"
 #include "sampling.h"
@@ -200,10 +201,19 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 	self_leave();
 }
 
+static void add_line(const struct span *s, enum io_op op, int64_t calls, int64_t got, double end)
+{
+	self_enter();
+	LINES(posix_open_of(*s)->file, WRITTEN_POSIX, op, calls, got, s->start, end);
+	self_leave();
+}
+
 __attribute__((noinline)) static void record_special(const struct span *s, enum io_op op, const void *buffer,
 						     int64_t at, int64_t got, double end)
 {
 	record_access(SPECIAL, s, op, buffer, at, got, end);
+	if (self.lined)
+		add_line(s, op, 1, got, end);
 }
 
 /* ---- accesses that take no clock ---- */
@@ -289,6 +299,22 @@ __attribute__((noinline)) static void record_settling(const struct span *s, enum
 	sampling_timed(sampling_of(s->fd, op), *s, got, end);
 }
 
+/* Of a thread that is special, or may be in Python code. */
+__attribute__((noinline)) static void record_unusual(const struct span *s, enum io_op op, const void *buffer,
+						     int64_t at, int64_t got, double end)
+{
+	struct sampling *k = sampling_of(s->fd, op);
+	if (!sampling_on(k)) {
+		record_special(s, op, buffer, at, got, end);
+		sampling_timed(k, *s, got, end);
+		return;
+	}
+	uint32_t calls = sampling_stands_for(k, *s);
+	record_settling(s, op, buffer, at, got, end);
+	if (self.lined)
+		add_line(s, op, calls, got, end);
+}
+
 /* Once for reads and once for writes: the kind is known where each is compiled. */
 ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *buffer, int64_t at, int64_t got)
 {
@@ -296,8 +322,8 @@ ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *bu
 		return;
 	double end = clock_now();
 	struct sampling *k = sampling_of(s->fd, op);
-	if (__builtin_expect(self.special, 0)) {
-		record_special(s, op, buffer, at, got, end);
+	if (__builtin_expect(self.unusual, 0)) {
+		record_unusual(s, op, buffer, at, got, end);
 	} else if (sampling_on(k)) {
 		record_settling(s, op, buffer, at, got, end);
 	} else {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "python_lines.h"
 #include "self.h"
 
 enum {
@@ -143,6 +144,7 @@ void sampling_adopt(int shard)
 {
 	self.sampled = false;
 	self.sampling = NULL;
+	self.lined = python_met && config.sites && !python_refused();
 	if (self.special || config.times == TIMES_EXACT)
 		return;
 	if (!tables[shard])
