@@ -151,14 +151,16 @@ _FILE_SITE = """
             OVER (PARTITION BY log, id)
 """
 
-# What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of the file
-# and the kind of call, so that they add up. Files without such sums have the line that opened them.
+# What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of the
+# file and the kind of call, so that they add up. Files without such sums have the line that opened them.
 _LINE = """
     WITH counted AS (
         SELECT * FROM (
-            SELECT log, interface, id, 'read' AS kind, coalesce(reads, 0) AS calls, bytes_read AS bytes, read_time AS time
+            SELECT log, interface, id, 'read' AS kind, coalesce(reads, 0) AS calls, bytes_read AS bytes,
+                read_time AS time
             FROM lowest_file UNION ALL
-            SELECT log, interface, id, 'write', coalesce(writes, 0), bytes_written, write_time FROM lowest_file UNION ALL
+            SELECT log, interface, id, 'write', coalesce(writes, 0), bytes_written, write_time FROM lowest_file
+            UNION ALL
             SELECT log, interface, id, 'meta', coalesce(opens, 0) + coalesce(meta_ops, 0), 0, meta_time FROM lowest_file
         ) WHERE calls > 0 OR bytes > 0 OR time > 0
     ), seen AS (
@@ -202,11 +204,11 @@ _LINE = """
             AND (o.interface = c.interface OR o.interface NOT IN libc_interfaces())
         QUALIFY row_number() OVER (PARTITION BY c.log, c.interface, c.id, c.kind ORDER BY o.interface NULLS LAST) = 1
     )
-    SELECT l.log, interface, id, kind, coalesce(place, 'unknown') AS place, function, source, line, module, stack, calls,
-        bytes, time, ranks, basis
+    SELECT l.log, interface, id, kind, coalesce(place, 'unknown') AS place, function, source, line, module, stack,
+        calls, bytes, time, ranks, basis
     FROM (
-        SELECT log, interface, id, kind, module, build_id, stack, "offset", calls, bytes, time, ranks, basis FROM of_calls
-        UNION ALL
+        SELECT log, interface, id, kind, module, build_id, stack, "offset", calls, bytes, time, ranks, basis
+        FROM of_calls UNION ALL
         SELECT log, interface, id, kind, module, build_id, stack, "offset", calls, bytes, time, NULL,
             CASE WHEN opener IS NULL THEN 'unknown' ELSE 'opened' END
         FROM of_opens
