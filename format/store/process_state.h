@@ -220,8 +220,9 @@ enum { STATE_COMMUNICATION_BYTES = (STATE_SHARDS * sizeof(struct state_communica
 
 enum { SITE_HEAD = 16, SITE_ID = 64, SITE_PAGE = 4096 };
 
-/* Its bytes, from those of a module's region: smallest records take 16 times as much. */
-#define SITE_ROOM(records) ((records) / 16 / SITE_PAGE * SITE_PAGE)
+/* Its bytes, from those of a module's region: smallest records take 16 times as much. Behind it the lines of Python code. */
+enum { SITE_LINES = 512 << 10 };
+#define SITE_ROOM(records) ((records) / 16 / SITE_PAGE * SITE_PAGE + SITE_LINES)
 
 struct state_site {
 	uint64_t file; /* id of the record; 0: this is a struct state_code */

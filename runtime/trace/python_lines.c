@@ -322,11 +322,22 @@ static uintptr_t word_at(uintptr_t at)
 	return *(const uintptr_t *)at;
 }
 
+static uint64_t mixed(uint64_t x, uint64_t y)
+{
+	x = (x ^ y) * UINT64_C(0x9e3779b97f4a7c15);
+	return x ^ x >> 29;
+}
+
+/* The end of its source's path, and the begin of its table of lines: another code object may get the address of one that is gone. */
 static uint64_t with_frame(uint64_t frames, uintptr_t code, uint64_t instruction)
 {
-	frames = (frames ^ code) * UINT64_C(0x9e3779b97f4a7c15);
-	frames = (frames ^ instruction ^ word_at(code + python.layout.lines) << 20) * UINT64_C(0xd6e8feb86659fd93);
-	return frames ^ frames >> 29;
+	uintptr_t lines = word_at(code + python.layout.lines), path = word_at(code + python.layout.path);
+	uint64_t length = word_at(path + LENGTH), end = length;
+	if (length >= sizeof end)
+		memcpy(&end, (const char *)path + python.layout.ascii + length - sizeof end, sizeof end);
+	frames = mixed(frames, code ^ word_at(lines + SIZE) << 48);
+	frames = mixed(frames, instruction ^ length << 48);
+	return mixed(mixed(frames, end), word_at(lines + BYTES));
 }
 
 /*

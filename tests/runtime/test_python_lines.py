@@ -114,7 +114,7 @@ def test_findings_files_and_summary_name_the_line(observe: Observe, tmp_path: Pa
     with Dataset(seen.log) as data:
         found = {one.rule: one for one in find(data)}
         rows = data.rows("SELECT place, files, bytes_written FROM metric.call_sites WHERE bytes_written > 0")
-    assert opened_by(found["tiny_writes"]) == "Opened by load (train.py:4)."
+    assert opened_by(found["tiny_writes"]) == "Called from load (train.py:7)."
     assert rows == [{"place": "load (train.py:4)", "files": 2, "bytes_written": 400000}]
 
     def says(*command: object) -> str:

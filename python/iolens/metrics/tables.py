@@ -151,8 +151,8 @@ _FILE_SITE = """
             OVER (PARTITION BY log, id)
 """
 
-# What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of the
-# file and the kind of call, so that they add up. Files without such sums have the line that opened them.
+# What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of
+# the file and the kind of call, so that they add up. Files without such sums have the line that opened them.
 _LINE = """
     WITH counted AS (
         SELECT * FROM (

@@ -1,4 +1,4 @@
-"""The flame graph of I/O: stacks of lines, as wide as what they cost, as a page, collapsed stacks and speedscope JSON."""
+"""The flame graph of I/O: stacks of lines as a page, as collapsed stacks and for speedscope."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_stacks(data: Dataset, by: str) -> list[Stack]:
 
 
 def collapsed(stacks: Iterable[Stack], by: str) -> Iterator[str]:
-    """Lines that flame graph tools read: frames with ``;`` between, and a whole number: microseconds, bytes or calls."""
+    """Lines for flame graph tools: frames, ``;`` between, and a whole number of microseconds, bytes or calls."""
     for frames, weight in stacks:
         number = round(weight * (_PER_SECOND if by == "seconds" else 1))
         if number:
