@@ -84,7 +84,10 @@ def test_a_source_that_the_log_does_not_have(run: Run, log: Path, tmp_path: Path
 
 
 def test_the_flame_graph_in_all_forms_has_the_same_sums(run: Run, log: Path, tmp_path: Path) -> None:
-    stacks = dict(line.rsplit(" ", 1) for line in run(["flame", "--collapsed", "--by", "bytes", log]).stdout.splitlines())
+    stacks = dict(
+        line.rsplit(" ", 1)
+        for line in run(["flame", "--collapsed", "--by", "bytes", log]).stdout.splitlines()
+    )
     (saved,) = [(stack, int(n)) for stack, n in stacks.items() if stack.endswith("posix write")]
     script = log.parent / "writer.py"
     assert saved == (f"<module> ({script}:11);save ({script}:5);posix write", 200000)
@@ -129,5 +132,9 @@ def test_findings_at_their_lines_for_code_scanning(
     }
     assert "Called from save (writer.py:5)." in tiny["message"]["text"]
     told = run(["findings", "--format", "github", "--all", log]).stdout.splitlines()
-    assert [line for line in told if re.match(r"::\w+ file=writer\.py,line=5,title=iolens%3A Writes of less", line)]
+    assert [
+        line
+        for line in told
+        if re.match(r"::\w+ file=writer\.py,line=5,title=iolens%3A Writes of less", line)
+    ]
     assert len(told) == len(tool["results"])

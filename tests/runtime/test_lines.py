@@ -61,7 +61,8 @@ def by_line(log: Path, name: str) -> dict[tuple[str, str], dict[str, Any]]:
 def sums_are_the_counters(log: Path) -> None:
     with Dataset(log) as data:
         (row,) = data.rows("""
-            SELECT (SELECT sum(reads) FROM lowest_file) AS reads, (SELECT sum(bytes_read) FROM lowest_file) AS bytes_read,
+            SELECT (SELECT sum(reads) FROM lowest_file) AS reads,
+                (SELECT sum(bytes_read) FROM lowest_file) AS bytes_read,
                 (SELECT sum(writes) FROM lowest_file) AS writes, (SELECT sum(total_time) FROM lowest_file) AS time,
                 sum(calls) FILTER (kind = 'read') AS line_reads, sum(bytes) FILTER (kind = 'read') AS line_bytes_read,
                 sum(calls) FILTER (kind = 'write') AS line_writes, sum(time) AS line_time
@@ -126,7 +127,9 @@ def test_code_that_gets_the_address_of_code_that_is_gone_has_its_own_line(
 ) -> None:
     (tmp_path / "made.py").write_text(MADE)
     seen = observe([interpreters()[version], "made.py"], cwd=tmp_path)
-    found = {place: one["calls"] for (kind, place), one in by_line(seen.log, "data").items() if kind == "write"}
+    found = {
+        place: one["calls"] for (kind, place), one in by_line(seen.log, "data").items() if kind == "write"
+    }
     assert found == {f"made_{n:03}.py:{n + 1}": 1 for n in range(400)}
 
 
@@ -168,7 +171,9 @@ def test_anonymized_the_sums_stay_and_names_go(log_of_reads: Path, tmp_path: Pat
     new = tmp_path / "new.darshan"
     subprocess.run([iolens, "convert", "--anonymize", log_of_reads, new], check=True)
     with Dataset(new) as data:
-        rows = data.rows("SELECT stack, calls, bytes FROM line WHERE kind = 'read' AND basis = 'counted' AND bytes > 0")
+        rows = data.rows(
+            "SELECT stack, calls, bytes FROM line WHERE kind = 'read' AND basis = 'counted' AND bytes > 0"
+        )
     assert sorted(row["calls"] for row in rows if row["stack"].endswith((":20)", ":21)")))[-1] == 300
     assert not [row for row in rows if re.search(r"reads|first|second|deep|pytest", row["stack"])]
 
@@ -180,7 +185,9 @@ def test_merged_logs_add_up(log_of_reads: Path, observe: Observe, tmp_path: Path
     merged = tmp_path / "merged.darshan"
     subprocess.run([iolens, "merge", "-o", merged, log_of_reads, second], check=True)
     with Dataset(merged) as data:
-        rows = data.rows("SELECT sum(calls) AS calls, sum(bytes) AS bytes FROM line WHERE place = 'first (reads.py:5)'")
+        rows = data.rows(
+            "SELECT sum(calls) AS calls, sum(bytes) AS bytes FROM line WHERE place = 'first (reads.py:5)'"
+        )
     assert rows == [{"calls": 600, "bytes": 60000}]
     sums_are_the_counters(merged)
 

@@ -101,9 +101,11 @@ def _walk(node: _Node, label: str, at: float, row: int) -> Iterator[tuple[str, f
         at += inner.weight
 
 
-def _frame(label: str, at: float, part: float, row: int, height: int, cost: str) -> str:
+def _frame(label: str, place: tuple[float, float, int], y: int, cost: str) -> str:
+    """place: where it begins and what it takes, of the whole; its row."""
+    at, part, row = place
     short = _FRAME.sub(r"\1 (\2)", label)
-    x, width, y = at * _WIDTH, max(part * _WIDTH - 0.5, 0.2), height - (row + 1) * _ROW
+    x, width = at * _WIDTH, max(part * _WIDTH - 0.5, 0.2)
     room = int((width - 8) / _LETTER)
     shown = "" if room < 4 else short if len(short) <= room else f"{short[: room - 1]}…"
     color = int(hashlib.sha256(short.encode()).hexdigest(), 16) % len(_COLORS)
@@ -124,7 +126,8 @@ def _drawing(stacks: list[Stack], by: str) -> str:
     for label, at, weight, row in drawn:
         cost = f"{write(weight, _UNITS[by])} {'' if by == 'seconds' else by}".strip()
         share = write(weight / whole, "percent")
-        parts.append(_frame(label, at / whole, weight / whole, row, height, f"{cost}, {share}"))
+        place = (at / whole, weight / whole, row)
+        parts.append(_frame(label, place, height - (row + 1) * _ROW, f"{cost}, {share}"))
     return f'<svg id="flame" viewBox="0 0 {_WIDTH} {height}" role="img">{"".join(parts)}</svg>'
 
 

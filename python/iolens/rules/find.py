@@ -219,7 +219,7 @@ def _finding(  # noqa: PLR0913, PLR0917
         assumptions=rule.gain.assumptions if rule.gain else "",
         confidence=row.get("confidence") or rule.confidence,
         advice=rule.advice,
-        evidence=(*evidence, *where_called(data, row["log"], rule.id, rule.topic, rule.needs, evidence)),
+        evidence=(*evidence, *where_called(data, row["log"], rule, evidence)),
         references=rule.references,
         aliases=rule.aliases,
         topic=rule.topic,

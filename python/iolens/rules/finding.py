@@ -87,14 +87,12 @@ def opened_by(one: Finding) -> str:
     places = next((e for e in one.evidence if e.columns[:1] in (("opened_by",), ("called_from",))), None)
     if not places:
         return ""
-    called, more = places.columns[0] == "called_from", len(places.rows) - 1
-    others = (
-        f", and {'from' if called else 'at'} {counted(more, f'other {"line" if called else "place"}')}"
-        if more
-        else ""
-    )
+    called = places.columns[0] == "called_from"
+    what, how, other = ("Called from", "from", "line") if called else ("Opened by", "at", "place")
+    more = len(places.rows) - 1
+    others = f", and {how} {counted(more, f'other {other}')}" if more else ""
     place = _ADDRESS.sub("", str(places.rows[0][0]))  # it means nothing without the library's symbols
-    return f"{'Called from' if called else 'Opened by'} {place}{others}."
+    return f"{what} {place}{others}."
 
 
 def overlap(found: Iterable[Finding]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from iolens.metrics import Dataset
 from iolens.metrics.views import LISTS
 from iolens.rules.finding import Evidence
+from iolens.rules.rule import Rule
 
 __all__ = ["where_called"]
 
@@ -16,27 +17,25 @@ _OF_WRITES = ("commit", "flush", "sync")
 """In the name of a rule: the time is that of writes."""
 
 
-def where_called(
-    data: Dataset, log: int, rule: str, topic: str, needs: Iterable[str], evidence: Iterable[Evidence]
-) -> tuple[Evidence, ...]:
+def where_called(data: Dataset, log: int, rule: Rule, evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Lines that cost most of what the finding is about; empty if no log tells.
 
-    Of Python code the lines that make the calls, else the calls that opened the files that the evidence names. rule,
-    topic: say which kinds of calls are meant. needs: the interfaces that the finding is about: a file that the program
-    opened through stdio, too, is meant as it opened it through POSIX.
+    Of Python code the lines that make the calls, else the calls that opened the files that the evidence names. The rule
+    says which kinds of calls are meant, and which interfaces: a file that the program opened through stdio, too, is
+    meant as it opened it through POSIX.
     """
     evidence = tuple(evidence)
-    meant = [one for one in needs if one in LISTS["libc_interfaces"]] or LISTS["libc_interfaces"]
-    called = _where_called(data, log, _kinds(rule, topic), meant, evidence)
+    meant = [one for one in rule.needs if one in LISTS["libc_interfaces"]] or LISTS["libc_interfaces"]
+    called = _where_called(data, log, _kinds(rule), meant, evidence)
     return called or _where_opened(data, log, meant, evidence)
 
 
-def _kinds(rule: str, topic: str) -> list[str]:
+def _kinds(rule: Rule) -> list[str]:
     """The kinds of calls that a rule is about."""
-    found = [kind for kind in ("read", "write") if kind in rule]
-    if any(word in rule for word in _OF_WRITES):
+    found = [kind for kind in ("read", "write") if kind in rule.id]
+    if any(word in rule.id for word in _OF_WRITES):
         found = [*found, "write"]
-    if topic == "metadata" and not found:
+    if rule.topic == "metadata" and not found:
         found = ["meta"]
     return found or list(_KINDS)
 

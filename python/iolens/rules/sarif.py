@@ -1,4 +1,4 @@
-"""Findings at their lines, for code-scanning services and editors (SARIF 2.1.0), and as GitHub's workflow annotations."""
+"""Findings at their lines: for code scanning and editors (SARIF 2.1.0), and as annotations of GitHub's workflows."""
 
 from __future__ import annotations
 
