@@ -45,7 +45,7 @@ struct lines {
 };
 
 static struct lines *of_shard[STATE_SHARDS]; /* each of the one thread that has the shard of its number */
-static uint64_t store_number = 1;
+static uint64_t store_number = 1; /* of a forked child another one: it has one thread then */
 
 /* Under the lock. */
 static struct {
