@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "python_lines.h"
 #include "self.h"
 
 enum {
@@ -20,6 +19,8 @@ enum {
 #define MOST_DOUBTFUL 0.02
 
 static struct sampling_table *tables[STATE_SHARDS]; /* each of the one thread that has the shard of its number */
+
+bool sampling_lined; /* set under the lock of site.c */
 
 static bool always(void)
 {
@@ -144,7 +145,7 @@ void sampling_adopt(int shard)
 {
 	self.sampled = false;
 	self.sampling = NULL;
-	self.lined = python_met && config.sites && !python_refused();
+	self.lined = sampling_lined;
 	if (self.special || config.times == TIMES_EXACT)
 		return;
 	if (!tables[shard])

@@ -127,6 +127,9 @@ static inline void sampling_timed(struct sampling *k, struct span s, int64_t byt
 	}
 }
 
+/* Threads may be in Python code: those that get a shard are `lined`. */
+extern bool sampling_lined __attribute__((visibility("hidden")));
+
 /* Once, before threads record. */
 void sampling_start(void);
 

@@ -10,6 +10,7 @@
 #include "names.h"
 #include "python_lines.h"
 #include "resolve.h"
+#include "sampling.h"
 #include "store.h"
 
 enum { CODES = 128, PATH = 1024, FUNCTIONS = 1024, STACKS = 2048 };
@@ -254,7 +255,7 @@ __attribute__((noinline)) static uint64_t python_number(uint64_t code)
 		known.stack = arena_take(STACKS * sizeof *known.stack);
 	uint32_t number = python_stack(&s) ? number_of_stack(&s, code) : 0;
 	add_refused();
-	self.lined = !python_refused();
+	self.lined = sampling_lined = !python_refused();
 	return number ? SITE_STACKED | number : 0;
 }
 
