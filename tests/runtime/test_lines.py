@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from iolens.metrics import Dataset
 from observed import Observe
-from test_python_lines import KNOWN, interpreters, names
+from python_constructs import KNOWN, interpreters, names
 
 every = pytest.mark.parametrize("version", KNOWN, ids=names)
 
