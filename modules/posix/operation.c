@@ -90,7 +90,7 @@ void posix_on_lock(struct span s, enum posix_lock what, int result, int error)
 
 /* An operation on a tracked descriptor: its record's meta time, and the counter of its record that is there. Returns its end. */
 static double on_record(struct posix_open *o, double start, enum state_operation_id operation, enum io_op op,
-			size_t counter, uint32_t calls)
+			size_t counter)
 {
 	double end = clock_now();
 	struct posix_file *f = o->file;
@@ -98,7 +98,6 @@ static double on_record(struct posix_open *o, double start, enum state_operation
 	if (lock_take(&f->lock)) {
 		++*(int64_t *)((char *)f->record + counter);
 		FILE_TIME(f, op, start, end);
-		LINES(f, WRITTEN_POSIX, op, op == IO_META ? calls : 0, 0, start, end);
 		lock_drop(&f->lock);
 	}
 	operation_count(operation, op, false, 0, start, end);
@@ -151,27 +150,29 @@ void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
 		return;
 	run_set(&o->offset, result);
 	struct sampling *k = sampling_of(fd, IO_META);
-	uint32_t calls = 1;
-	if (sampling_on(k)) {
-		calls = sampling_stands_for(k, s);
+	if (sampling_on(k))
 		posix_settle(s, IO_META, start);
-	}
-	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, offsetof(struct posix_record, seeks), calls);
+	double end = on_record(o, start, STATE_OP_POSIX_SEEK, IO_META, offsetof(struct posix_record, seeks));
 	sampling_timed(k, s, 0, end);
 }
 
 void posix_on_sync(struct span s, bool data_only, int result)
 {
-	if (record_of(s) && result == 0)
-		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
-			  data_only ? offsetof(struct posix_record, fdsyncs) : offsetof(struct posix_record, fsyncs),
-			  1);
+	struct posix_open *o = posix_open_of(s);
+	if (!o || result != 0)
+		return;
+	double end =
+		on_record(o, s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
+			  data_only ? offsetof(struct posix_record, fdsyncs) : offsetof(struct posix_record, fsyncs));
+	self_enter();
+	LINES(o->file, WRITTEN_POSIX, IO_WRITE, 0, 0, s.start, end);
+	self_leave();
 }
 
 void posix_fstat(struct posix_open *o, double start, unsigned mode, int result)
 {
 	if (result == 0 && S_ISREG(mode))
-		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, offsetof(struct posix_record, stats), 1);
+		on_record(o, start, STATE_OP_POSIX_STAT, IO_META, offsetof(struct posix_record, stats));
 }
 
 void posix_on_map(struct span s, int64_t bytes, bool done)

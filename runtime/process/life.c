@@ -13,7 +13,6 @@
 #include "ending.h"
 #include "folded.h"
 #include "kernel.h"
-#include "lines.h"
 #include "lock.h"
 #include "logname.h"
 #include "mounts.h"
@@ -362,7 +361,6 @@ static bool restart(void)
 	names_reset();
 	folded_reset();
 	site_reset();
-	lines_reset();
 	if (!make_own_store())
 		return false;
 	mounts_reset();

@@ -38,18 +38,18 @@ struct cached {
 
 /* Of a thread, next to its shard. */
 struct lines {
-	uint64_t store; /* as `store_number`; else all of it is of another store */
+	uint64_t pass; /* of the process; else all of it is of another store, as in a forked child */
 	double since, spent;
 	struct stack stack[STACKS];
 	struct cached cached[CACHED];
 };
 
 static struct lines *of_shard[STATE_SHARDS]; /* each of the one thread that has the shard of its number */
-static uint64_t store_number = 1; /* of a forked child another one: it has one thread then */
 
 /* Under the lock. */
 static struct {
 	struct lock lock;
+	uint64_t pass;               /* of the process that these are of */
 	struct state_line_sum **sum; /* SUMS of them, by file and kind; NULL = none yet */
 	uint32_t used;
 } known;
@@ -61,9 +61,9 @@ static struct lines *of_thread(double now)
 	struct lines **at = &of_shard[self.shard - store_state()->shard], *l = *at;
 	if (!l)
 		l = *at = arena_take(sizeof *l);
-	if (l && l->store != store_number) {
+	if (l && l->pass != self.pass) {
 		memset(l, 0, sizeof *l);
-		l->store = store_number;
+		l->pass = self.pass;
 		l->since = now;
 	}
 	return l;
@@ -120,6 +120,11 @@ static struct state_line_sum *find_sum(uint64_t file, uint64_t at)
 		return NULL;
 	if (!known.sum)
 		known.sum = arena_take(SUMS * sizeof *known.sum);
+	else if (known.pass != self.pass)
+		memset(known.sum, 0, SUMS * sizeof *known.sum);
+	if (known.pass != self.pass)
+		known.used = 0;
+	known.pass = self.pass;
 	struct state_line_sum **place = known.sum ? find_place(file, at) : NULL;
 	if (place && !*place && known.used < FULL && (*place = store_site(&new, sizeof new)))
 		known.used++;
@@ -156,12 +161,4 @@ void lines_add(const struct file *f, const struct lines_call *c)
 		add(at->sum, c);
 	else
 		look_up(l, at, what, c);
-}
-
-void lines_reset(void)
-{
-	store_number++;
-	if (known.sum)
-		memset(known.sum, 0, SUMS * sizeof *known.sum);
-	known.used = 0;
 }

@@ -27,7 +27,4 @@ void lines_add(const struct file *f, const struct lines_call *c);
 			lines_add(&(f)->file, &(const struct lines_call){__VA_ARGS__}); \
 	} while (0)
 
-/* Of this process, nothing is known yet: it has another store. */
-void lines_reset(void);
-
 #endif

@@ -122,11 +122,11 @@ def _print(  # noqa: PLR0913, PLR0917
         listed = [{**asdict(one), "path": paths[one.log]} for one in found]
         print(to_json(stamped("findings", {"logs": paths, "findings": listed})))
     elif form == "sarif":
-        from iolens.rules.sarif import to_sarif
+        from iolens.rules.code_scanning import to_sarif
 
         print(to_json(to_sarif(found, data, rules)))
     elif form == "github":
-        from iolens.rules.sarif import annotations
+        from iolens.rules.code_scanning import annotations
 
         for line in annotations(found, data):
             say(line)
