@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
 # At each open an audit hook writes down the frames that the interpreter has.
 HOOK = """
 import atexit, json, os, sys
@@ -24,6 +31,31 @@ def dump():
 
 sys.addaudithook(hook)
 """
+
+READ = ((3, 8), (3, 13))
+"""The first and the last version whose lines are read."""
+
+
+@cache
+def interpreters() -> dict[tuple[int, ...], str]:
+    """The first CPython of each version: in PATH, and among those that pyenv installed."""
+    own = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    named = [shutil.which(f"python3.{minor}") for minor in range(6, 16)]
+    found: dict[tuple[int, ...], str] = {}
+    for path in (sys.executable, *named, *sorted(own.glob("versions/*/bin/python3"))):
+        code = "import sys; print(sys.version_info[0], sys.version_info[1], sys.implementation.name, sys.executable)"
+        done = path and subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+        words = done.stdout.split() if done and done.returncode == 0 else []
+        if len(words) == 4 and words[2] == "cpython":
+            found.setdefault((int(words[0]), int(words[1])), words[3])
+    return found
+
+
+def names(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+KNOWN = [version for version in sorted(interpreters()) if READ[0] <= version <= READ[1]]
 
 CONSTRUCTS = (
     HOOK

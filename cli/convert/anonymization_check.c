@@ -182,7 +182,7 @@ static void each_cell(see_text *see, void *context, const char *section, const s
 	for (size_t i = 0; i < trailer_fields(t); i++) {
 		const struct trailer_field *f = trailer_field_at(t, i);
 		uint32_t count = f->type == TRAILER_STR ? f->count : 1;
-		bool stack = !strcmp(section, "sites") && !strcmp(f->name, "stack");
+		bool stack = !strcmp(f->name, "stack");
 		if ((f->type != TRAILER_STR && f->type != TRAILER_CHAR) || anonymous_keeps_text(section, f->name))
 			continue;
 		for (uint64_t row = 0; row < trailer_rows(t); row++)

@@ -71,6 +71,8 @@ static const struct {
 	[ASSEMBLY_STEPS] = {"steps",
 		"rank i64\nphase str\ncount i64\nstart f64 s\nend f64 s\nio_time f64 s\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\n"},
+	[ASSEMBLY_LINES] = {"lines",
+		"rank i64\ninterface str\nkind str\nstack str\nfile u64\ncalls i64\nbytes i64 byte\ntime f64 s\n"},
 	[ASSEMBLY_SITES] = {"sites", SITES_SCHEMA},
 	[ASSEMBLY_PLATFORM] = {"platform", "host str\nname str\nvalue str\nnumber f64\nunit str\n"},
 	[ASSEMBLY_MOUNTED] = {"mounted", "host str\npoint str\ntype str\nsource str\noptions str\nclass str\n"},

@@ -1,4 +1,4 @@
-/* Where files were opened: from the stores' sites to the table of that name. */
+/* From the stores' sites: where files were opened, and the calls by line of Python code. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "index.h"
 #include "reader.h"
 #include "site_table.h"
+#include "sites.h"
 
 enum { CODES = 256, AT_ONCE = 4096 };
 
@@ -22,16 +23,27 @@ struct function {
 struct stack {
 	struct site_text text;
 	uint64_t code; /* that made the call; 0 = unknown */
+	struct state_stack entry;
+};
+
+/* As the section `lines` has it. */
+struct line_row {
+	int64_t rank;
+	struct site_text interface, kind, stack;
+	uint64_t file;
+	int64_t calls, bytes;
+	double time; /* s */
 };
 
 struct sites {
 	const struct store_reader *i;
 	struct trailer_section *table;
+	bool of_lines;               /* the table is that of the calls */
 	struct code code[1 + CODES]; /* the first is the unknown one */
 	size_t ncodes, nfunctions, nstacks;
 	struct function *functions;
 	struct stack *stacks;
-	struct site_text interface[WRITTEN_COUNT];
+	struct site_text interface[WRITTEN_COUNT], kind[IO_OPS];
 };
 
 static struct trailer_section *table(struct assembly *a)
@@ -66,6 +78,14 @@ static struct site_text add_text(struct sites *s, const char *text)
 	return site_text(s->table, text, strlen(text));
 }
 
+static struct site_text interface_of(struct sites *s, uint64_t slot)
+{
+	struct site_text *interface = &s->interface[slot];
+	if (!interface->length)
+		*interface = add_text(s, written_modules[slot].key);
+	return *interface;
+}
+
 static const struct stack *stack_of(const struct sites *s, uint64_t at)
 {
 	static const struct stack none;
@@ -77,11 +97,8 @@ static int add_row(struct sites *s, uint64_t file, uint64_t at)
 {
 	const struct stack *stack = stack_of(s, at);
 	uint64_t number = stack->code ? stack->code : SITE_CODE(at);
-	struct site_text *interface = &s->interface[SITE_SLOT(at)];
 	number = number <= s->ncodes ? number : 0;
-	if (!interface->length)
-		*interface = add_text(s, written_modules[SITE_SLOT(at)].key);
-	return section_add_row(s->table, &(struct site_row){.interface = *interface,
+	return section_add_row(s->table, &(struct site_row){.interface = interface_of(s, SITE_SLOT(at)),
 							    .module = s->code[number].module,
 							    .build_id = s->code[number].build_id,
 							    .stack = stack->text,
@@ -134,13 +151,21 @@ static int add_line(struct sites *s, const struct state_line *l, bool first)
 	return log_bytes_add(&s->table->heap, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-static int add_stack(struct sites *s, uint32_t number, const struct state_stack *k)
+static int write_stack(struct sites *s, struct stack *stack)
 {
-	struct stack stack = {{(uint32_t)s->table->heap.used, 0}, k->code & SITE_STACKED ? 0 : k->code};
+	const struct state_stack *k = &stack->entry;
 	int code = s->table->heap.used > UINT32_MAX / 2 ? LOG_E_MEMORY : 0;
+	stack->text.at = (uint32_t)s->table->heap.used;
 	for (size_t n = 0; code >= 0 && n < k->n && n < SITE_FRAMES; n++)
 		code = add_line(s, &k->line[n], n == 0);
-	stack.text.length = (uint32_t)(s->table->heap.used - stack.text.at);
+	stack->text.length = (uint32_t)(s->table->heap.used - stack->text.at);
+	return code;
+}
+
+static int add_stack(struct sites *s, uint32_t number, const struct state_stack *k)
+{
+	struct stack stack = {.code = k->code & SITE_STACKED ? 0 : k->code, .entry = *k};
+	int code = s->of_lines ? 0 : write_stack(s, &stack); /* not all have calls of their own */
 	while (code >= 0 && s->nstacks < number) {
 		code = index_grow(&s->stacks, s->nstacks, sizeof *s->stacks) ? 0 : LOG_E_MEMORY;
 		if (code >= 0)
@@ -151,11 +176,33 @@ static int add_stack(struct sites *s, uint32_t number, const struct state_stack 
 	return code;
 }
 
+static int add_sum(struct sites *s, const struct state_line_sum *sum)
+{
+	static const char *const kinds[] = {[IO_READ] = "read", [IO_WRITE] = "write", [IO_META] = "meta"};
+	uint64_t op = SITE_OFFSET(sum->at), number = SITE_CODE(sum->at) ^ SITE_STACKED;
+	if (SITE_SLOT(sum->at) >= WRITTEN_COUNT || op >= IO_OPS || !number || number > s->nstacks)
+		return LOG_E_DAMAGED;
+	struct stack *stack = &s->stacks[number - 1];
+	int code = stack->text.length ? 0 : write_stack(s, stack);
+	if (!s->kind[op].length)
+		s->kind[op] = add_text(s, kinds[op]);
+	return code < 0 ? code
+			: section_add_row(s->table, &(struct line_row){.rank = s->i->rank,
+								       .interface = interface_of(s, SITE_SLOT(sum->at)),
+								       .kind = s->kind[op],
+								       .stack = stack->text,
+								       .file = SITES_FILE(sum->file),
+								       .calls = sum->calls,
+								       .bytes = sum->bytes,
+								       .time = (double)sum->time * 1e-9});
+}
+
 /* What an entry holds that is no site; LOG_E_DAMAGED: it cannot be. */
 static int read_entry(struct sites *s, const uint8_t *at, size_t left, size_t *size)
 {
 	struct state_code head;
 	struct state_stack stack;
+	struct state_line_sum sum;
 	if (left < sizeof head)
 		return LOG_E_DAMAGED;
 	memcpy(&head, at, sizeof head);
@@ -169,13 +216,17 @@ static int read_entry(struct sites *s, const uint8_t *at, size_t left, size_t *s
 		memcpy(&stack, at, sizeof stack);
 		return add_stack(s, SITE_NUMBER(head.id), &stack);
 	}
+	if (SITE_KIND(head.id) == SITE_SUM && head.size == sizeof sum) {
+		memcpy(&sum, at, sizeof sum);
+		return s->of_lines ? add_sum(s, &sum) : 0;
+	}
 	if (end[-1])
 		return LOG_E_DAMAGED;
 	if (SITE_KIND(head.id) == SITE_FUNCTION)
 		return add_function(s, SITE_NUMBER(head.id), text, end);
 	if (head.id > SITE_ID || head.size <= sizeof head + head.id)
 		return LOG_E_DAMAGED;
-	if (s->ncodes < CODES)
+	if (s->ncodes < CODES && !s->of_lines)
 		add_code(s, at + sizeof head, head.id, text + head.id);
 	return 0;
 }
@@ -189,10 +240,28 @@ static int add_all(struct sites *s)
 		n = sizeof site;
 		if (!site.file)
 			code = read_entry(s, s->i->sites + at, s->i->sites_size - at, &n);
-		else if (SITE_SLOT(site.at) < WRITTEN_COUNT)
+		else if (SITE_SLOT(site.at) < WRITTEN_COUNT && !s->of_lines)
 			code = add_row(s, site.file, site.at);
 	}
-	return code == LOG_E_DAMAGED ? add_unknown(s) : code;
+	return code;
+}
+
+/* The table gets what the store's sites say. */
+static int read_sites(struct trailer_section *table, const struct store_reader *i, bool of_lines)
+{
+	struct sites *s = log_alloc(sizeof *s);
+	if (!s)
+		return LOG_E_MEMORY;
+	*s = (struct sites){.i = i, .table = table, .of_lines = of_lines};
+	int code = i->sites ? add_all(s) : 0;
+	if (code == LOG_E_DAMAGED)
+		code = of_lines ? 0 : add_unknown(s);
+	if (code >= 0 && !of_lines && (!i->sites || i->state->sites_lost))
+		code = add_unknown(s);
+	log_free(s->functions);
+	log_free(s->stacks);
+	log_free(s);
+	return code;
 }
 
 uint32_t assembly_python_refused(const struct store_reader *i)
@@ -209,19 +278,12 @@ uint32_t assembly_python_refused(const struct store_reader *i)
 
 int assembly_add_sites(struct assembly *a, struct store_reader *i)
 {
-	_Static_assert(sizeof(struct site_row) == 56, "the section's row");
+	_Static_assert(sizeof(struct site_row) == 56 && sizeof(struct line_row) == 64, "the sections' rows");
 	if (i->rank < 0)
 		return 0;
-	struct sites *s = log_alloc(sizeof *s);
-	if (!s)
-		return LOG_E_MEMORY;
-	*s = (struct sites){.i = i, .table = table(a)};
-	int code = i->sites ? add_all(s) : 0;
-	if (code >= 0 && (!i->sites || i->state->sites_lost))
-		code = add_unknown(s);
-	log_free(s->functions);
-	log_free(s->stacks);
-	log_free(s);
+	int code = read_sites(table(a), i, false);
+	if (code >= 0 && i->sites)
+		code = read_sites(&a->section[ASSEMBLY_LINES], i, true);
 	return code < 0 ? code : assembly_unite_sites(a, AT_ONCE);
 }
 

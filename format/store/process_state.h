@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 30,
+	STATE_VERSION = 31,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -220,8 +220,9 @@ enum { STATE_COMMUNICATION_BYTES = (STATE_SHARDS * sizeof(struct state_communica
 
 enum { SITE_HEAD = 16, SITE_ID = 64, SITE_PAGE = 4096 };
 
-/* Its bytes, from those of a module's region: smallest records take 16 times as much. */
-#define SITE_ROOM(records) ((records) / 16 / SITE_PAGE * SITE_PAGE)
+/* Its bytes, from those of a module's region: smallest records take 16 times as much. Behind it the lines of Python code. */
+enum { SITE_LINES = 512 << 10 };
+#define SITE_ROOM(records) ((records) / 16 / SITE_PAGE * SITE_PAGE + SITE_LINES)
 
 struct state_site {
 	uint64_t file; /* id of the record; 0: this is a struct state_code */
@@ -237,11 +238,11 @@ struct state_code {
 };
 
 /*
- * Three more, told apart by their `id`, whose low 16 bits are the number by which others refer to it: a Python function (behind the
- * head its source's path and its name, each with a NUL), the lines of Python code that a call came from, and an interpreter whose
- * lines cannot be read.
+ * Four more, told apart by their `id`, whose low 16 bits are the number by which others refer to it: a Python function (behind the
+ * head its source's path and its name, each with a NUL), the lines of Python code that a call came from, an interpreter whose
+ * lines cannot be read, and a sum of calls.
  */
-enum { SITE_FUNCTION = 1 << 16, SITE_STACK = 1 << 17, SITE_PYTHON = 1 << 18 };
+enum { SITE_FUNCTION = 1 << 16, SITE_STACK = 1 << 17, SITE_PYTHON = 1 << 18, SITE_SUM = 1 << 19 };
 
 /* In the number of a site's code: it is that of a stack. */
 enum { SITE_STACKED = 0x8000, SITE_FRAMES = 8 };
@@ -264,6 +265,17 @@ struct state_stack {
 struct state_python {
 	struct state_code head;
 	uint64_t version; /* 0x030b0700 = 3.11.7 */
+	uint64_t none;
+};
+
+/* Calls of one kind to a file that came from one stack. Those that took no clock stand in it only as far as others stand for them. */
+struct state_line_sum {
+	struct state_code head;
+	uint64_t file; /* id of the record */
+	uint64_t
+		at; /* as of a site: the record's slot, the number of the stack; in place of an offset the enum io_op */
+	int64_t calls, bytes;
+	int64_t time; /* ns */
 	uint64_t none;
 };
 

@@ -137,6 +137,8 @@ bool anonymous_keeps_text(const char *section, const char *field)
 		{"communication", "call"},
 		{"phase_interfaces", "interface"},
 		{"sites", "interface"},
+		{"lines", "interface"},
+		{"lines", "kind"},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (!strcmp(kept[i][0], section) && !strcmp(kept[i][1], field))

@@ -405,14 +405,14 @@ static const char *hide_text(void *context, const struct trailer_field *f, const
 		return anonymous_mount(w->options->key, text, room, SECTION_TEXT) ? room : "";
 	if (!strcmp(w->section, "sites") && !strcmp(f->name, "build_id"))
 		return anonymous_build_id(w->options->key, text, room);
-	if (!strcmp(w->section, "sites") && !strcmp(f->name, "stack")) {
+	if (!strcmp(f->name, "stack")) {
 		const char *stack = anonymous_stack(w->options->key, text, room, SECTION_TEXT);
 		return stack ? stack : "";
 	}
 	return pseudonym_name(w->options->key, text, 0, room, SECTION_TEXT) ? room : "";
 }
 
-/* What the file of a row of `sites` is called in the new log; false: it is not there. */
+/* What the file of a row of `sites` or `lines` is called in the new log; false: it is not there. */
 static bool new_file(const struct rewriting *w, const struct trailer_table *t, uint64_t row, uint64_t *file)
 {
 	uint64_t old = (uint64_t)trailer_i64(t, row, trailer_field(t, "file"), 0);
@@ -425,7 +425,7 @@ static int copy_section(struct rewriting *w, const char *name, const struct trai
 {
 	struct trailer_section s;
 	int code = section_like(&s, name, t);
-	bool renames = w->options->key && !strcmp(name, "sites");
+	bool renames = w->options->key && (!strcmp(name, "sites") || !strcmp(name, "lines"));
 	w->section = name;
 	for (uint64_t row = 0, file; code >= 0 && row < trailer_rows(t); row++) {
 		if (renames && !new_file(w, t, row, &file))

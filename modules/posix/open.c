@@ -6,6 +6,7 @@
 #include "../lustre/record.h"
 #include "arena.h"
 #include "config.h"
+#include "lines.h"
 #include "operation.h"
 #include "record.h"
 #include "run.h"
@@ -215,6 +216,7 @@ static void count_open(struct posix_file *f, double start, double end)
 	else
 		file_stamp(&r->open_start_timestamp, &r->open_end_timestamp, start, end);
 	FILE_TIME(f, IO_META, start, end);
+	LINES(f, kind.slot, IO_META, 1, 0, start, end);
 }
 
 static bool creates(int flags)
@@ -430,12 +432,21 @@ static void settle_all(struct posix_open *o, double start, int fd)
 		posix_settle(s, op, start);
 }
 
+__attribute__((noinline)) static void close_unusual(struct posix_open *o, double start, double end, int fd)
+{
+	if (self.sampled)
+		settle_all(o, start, fd);
+	self_enter();
+	LINES(o->file, kind.slot, IO_META, 0, 0, start, end);
+	self_leave();
+}
+
 void posix_closed(struct posix_open *o, double start, int fd)
 {
 	double end = clock_now();
 	struct posix_file *f = o->file;
-	if (self.sampled)
-		settle_all(o, start, fd);
+	if (__builtin_expect(self_settles(), 0))
+		close_unusual(o, start, end, fd);
 	self_enter();
 	if (lock_take(&f->lock)) {
 		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, start, end);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lines.h"
 #include "operation.h"
 #include "record.h"
 #include "run.h"
@@ -157,9 +158,15 @@ void posix_seek(struct posix_open *o, double start, int64_t result, int fd)
 
 void posix_on_sync(struct span s, bool data_only, int result)
 {
-	if (record_of(s) && result == 0)
-		on_record(posix_open_of(s), s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
+	struct posix_open *o = posix_open_of(s);
+	if (!o || result != 0)
+		return;
+	double end =
+		on_record(o, s.start, STATE_OP_POSIX_FSYNC, IO_WRITE,
 			  data_only ? offsetof(struct posix_record, fdsyncs) : offsetof(struct posix_record, fsyncs));
+	self_enter();
+	LINES(o->file, WRITTEN_POSIX, IO_WRITE, 0, 0, s.start, end);
+	self_leave();
 }
 
 void posix_fstat(struct posix_open *o, double start, unsigned mode, int result)
@@ -193,6 +200,7 @@ void posix_stat(double start, int dir, const char *path, unsigned mode, int resu
 	if (f && lock_take(&f->lock)) {
 		f->record->stats++;
 		FILE_TIME(f, IO_META, start, end);
+		LINES(f, WRITTEN_POSIX, IO_META, 1, 0, start, end);
 		lock_drop(&f->lock);
 	}
 	self_leave();
@@ -203,6 +211,7 @@ static void renamed(struct posix_file *from, int dir, const char *new, double st
 	if (lock_take(&from->lock)) {
 		from->record->rename_sources++;
 		FILE_TIME(from, IO_META, start, end);
+		LINES(from, WRITTEN_POSIX, IO_META, 1, 0, start, end);
 		lock_drop(&from->lock);
 	}
 	enum state_class_id class;

@@ -6,6 +6,7 @@
 
 #include "../heatmap/record.h"
 #include "config.h"
+#include "lines.h"
 #include "operation.h"
 #include "run.h"
 #include "sampling.h"
@@ -200,6 +201,13 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 	self_leave();
 }
 
+static void add_line(const struct span *s, enum io_op op, int64_t calls, int64_t got, double end)
+{
+	self_enter();
+	LINES(posix_open_of(*s)->file, WRITTEN_POSIX, op, calls, got, s->start, end);
+	self_leave();
+}
+
 __attribute__((noinline)) static void record_special(const struct span *s, enum io_op op, const void *buffer,
 						     int64_t at, int64_t got, double end)
 {
@@ -289,6 +297,21 @@ __attribute__((noinline)) static void record_settling(const struct span *s, enum
 	sampling_timed(sampling_of(s->fd, op), *s, got, end);
 }
 
+/* Of a thread that may be in Python code. */
+__attribute__((noinline)) static void record_lined(const struct span *s, enum io_op op, const void *buffer, int64_t at,
+						   int64_t got, double end)
+{
+	struct sampling *k = sampling_of(s->fd, op);
+	uint32_t calls = sampling_on(k) ? sampling_stands_for(k, *s) : 1;
+	if (sampling_on(k)) {
+		record_settling(s, op, buffer, at, got, end);
+	} else {
+		record_special(s, op, buffer, at, got, end);
+		sampling_timed(k, *s, got, end);
+	}
+	add_line(s, op, calls, got, end);
+}
+
 /* Once for reads and once for writes: the kind is known where each is compiled. */
 ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *buffer, int64_t at, int64_t got)
 {
@@ -296,8 +319,8 @@ ALWAYS_INLINE void access_of(enum io_op op, const struct span *s, const void *bu
 		return;
 	double end = clock_now();
 	struct sampling *k = sampling_of(s->fd, op);
-	if (__builtin_expect(self.special, 0)) {
-		record_special(s, op, buffer, at, got, end);
+	if (__builtin_expect(self.unusual, 0)) {
+		(self.lined ? record_lined : record_special)(s, op, buffer, at, got, end);
 	} else if (sampling_on(k)) {
 		record_settling(s, op, buffer, at, got, end);
 	} else {
@@ -328,6 +351,8 @@ __attribute__((noinline)) static void write_forced(struct posix_open *o, double 
 	if (got < 0)
 		return;
 	record_special(&s, IO_WRITE, buffer, at, got, end);
+	if (self.lined)
+		add_line(&s, IO_WRITE, 1, got, end);
 	count_forced(got, start, end);
 }
 
@@ -350,6 +375,8 @@ void posix_write(struct posix_open *o, double start, const void *buffer, int64_t
 void posix_access_until(struct span s, enum io_op op, const void *buffer, int64_t at, int64_t got, double end)
 {
 	record_special(&s, op, buffer, at, got, end);
+	if (self.lined)
+		add_line(&s, op, 1, got, end);
 	if (op == IO_WRITE && posix_open_of(s)->forced)
 		count_forced(got, s.start, end);
 }

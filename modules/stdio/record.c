@@ -7,6 +7,7 @@
 #include "../heatmap/record.h"
 #include "../posix/record.h"
 #include "config.h"
+#include "lines.h"
 #include "sys.h"
 #include "trace.h"
 
@@ -195,12 +196,20 @@ ALWAYS_INLINE void shard_buffered(enum io_op op, int64_t bytes, double now)
 	self_shard_done();
 }
 
+__attribute__((noinline)) static void unusual(struct stdio_stream *t, struct stdio_file *file, enum io_op op,
+					      int64_t bytes, double start, double end)
+{
+	if (self.special)
+		trace_access(&file->file, TRACE_STDIO, op, t->offset, bytes, start, end);
+	LINES(file, WRITTEN_STDIO, op, 1, bytes, start, end);
+}
+
 /* Before it is counted, which moves the offset. Holds the file's lock. */
 static inline void trace(struct stdio_stream *t, struct stdio_file *file, enum io_op op, int64_t bytes, double start,
 			 double end)
 {
-	if (__builtin_expect(self.special, 0))
-		trace_access(&file->file, TRACE_STDIO, op, t->offset, bytes, start, end);
+	if (__builtin_expect(self.unusual, 0))
+		unusual(t, file, op, bytes, start, end);
 }
 
 /* ---- calls that the buffer serves, and the clock ---- */

@@ -36,9 +36,15 @@ struct self {
 	uintptr_t mpi;     /* the stack address of its call that starts or ends the MPI, 0 = none */
 	uint32_t outer;    /* calls that ended and hold others that are recorded, too: MPI-IO's */
 	bool shared;       /* the shard is used by other threads too */
-	bool special;      /* shared, or accesses are traced: those of files take the long way */
-	bool sampled;      /* not all of its calls are timed, or were (sampling.h) */
-	bool inside;       /* a wrapped library's call, which may make its system calls through syscall() */
+	union {
+		struct {
+			bool special; /* shared, or accesses are traced: those of files take the long way */
+			bool lined;   /* it may be in Python code: what takes the clock is counted by line, too */
+		};
+		uint16_t unusual; /* either */
+	};
+	bool sampled; /* not all of its calls are timed, or were (sampling.h) */
+	bool inside;  /* a wrapped library's call, which may make its system calls through syscall() */
 	uint8_t ends; /* how often it relies on the end that a thread has recorded (ending.h): its handlers do, too */
 	bool apart;   /* it works on descriptors of its own (alone_do): the program does not see what it opens */
 };

@@ -99,6 +99,15 @@ static inline bool self_ready(void)
 	return __builtin_expect(self.gate == self_pass(), 1) || self_admit();
 }
 
+/* `sampled` or `lined`, in one comparison: they lie side by side. */
+static inline bool self_settles(void)
+{
+	uint16_t both;
+	_Static_assert(offsetof(struct self, sampled) == offsetof(struct self, lined) + 1, "side by side");
+	__builtin_memcpy(&both, &self.lined, sizeof both);
+	return both;
+}
+
 static inline void self_enter(void)
 {
 #if defined(__x86_64__)

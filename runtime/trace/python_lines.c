@@ -80,6 +80,7 @@ static struct {
 	int attempts;
 	uint32_t version;
 	struct layout layout;
+	void *only; /* the interpreter */
 	uintptr_t code_type, frame_type, text_type, bytes_type;
 	void *(*thread)(void);
 	void *(*running)(void); /* the thread that has the GIL, or NULL */
@@ -307,10 +308,65 @@ static void check(struct python_view *v, void *thread, const struct python_frame
 {
 	python.first = thread;
 	if (member_is_at(v, "co_filename", python.layout.path) && member_is_at(v, "co_name", python.layout.name) &&
-	    check_frames(v, *f))
-		python.state = CHECKED;
-	else if (++python.attempts == ATTEMPTS)
+	    check_frames(v, *f)) {
+		python.only = python.first_interpreter();
+		__atomic_store_n(&python.state, CHECKED, __ATOMIC_RELEASE);
+	} else if (++python.attempts == ATTEMPTS)
 		python.state = REFUSED;
+}
+
+/* ---- is it where it was? ---- */
+
+static uintptr_t word_at(uintptr_t at)
+{
+	return *(const uintptr_t *)at;
+}
+
+static uint64_t mixed(uint64_t x, uint64_t y)
+{
+	x = (x ^ y) * UINT64_C(0x9e3779b97f4a7c15);
+	return x ^ x >> 29;
+}
+
+/* The end of its source's path, and the begin of its table of lines: another code object may get the address of one that is gone. */
+static uint64_t with_frame(uint64_t frames, uintptr_t code, uint64_t instruction)
+{
+	uintptr_t lines = word_at(code + python.layout.lines), path = word_at(code + python.layout.path);
+	uint64_t length = word_at(path + LENGTH), end = length;
+	if (length >= sizeof end)
+		memcpy(&end, (const char *)path + python.layout.ascii + length - sizeof end, sizeof end);
+	frames = mixed(frames, code ^ word_at(lines + SIZE) << 48);
+	frames = mixed(frames, instruction ^ length << 48);
+	return mixed(mixed(frames, end), word_at(lines + BYTES));
+}
+
+/*
+ * The process's first thread has released the GIL and the interpreter does not end: frames and code objects are in use, and none
+ * of their pages is asked about.
+ */
+uint64_t python_frames(void)
+{
+	const struct layout *l = &python.layout;
+	uint64_t frames = 1;
+	if (__atomic_load_n(&python.state, __ATOMIC_ACQUIRE) != CHECKED || !python.running || !python.ending)
+		return 0;
+	void *thread = python.thread();
+	if (!thread || thread != python.first || python.running() == thread || python.ending() ||
+	    python.first_interpreter() != python.only)
+		return 0;
+	uintptr_t at = word_at((uintptr_t)thread + l->top);
+	if (at && l->inner != NONE)
+		at = word_at(at + l->inner);
+	for (int n = 0; at; at = word_at(at + l->back)) {
+		if (++n == DEEPEST)
+			return 0;
+		if (l->owner != NONE && *(const unsigned char *)(at + l->owner) == OWNED_BY_C)
+			continue;
+		uint64_t instruction =
+			l->bytecode == NONE ? *(const uint32_t *)(at + l->instruction) : word_at(at + l->instruction);
+		frames = with_frame(frames, word_at(at + l->code), instruction);
+	}
+	return frames;
 }
 
 /* ---- whose code is it? ---- */

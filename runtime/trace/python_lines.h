@@ -3,7 +3,7 @@
  * thread itself changes them. Nothing that is read is trusted: each page is asked about before it is read, each code object
  * has Python's own type, and each instruction lies in its code (docs/decisions/0052-python-lines.md).
  *
- * Called by site.c alone, under its lock.
+ * Called by site.c alone, under its lock, but for python_frames.
  */
 #ifndef IOLENS_PYTHON_LINES_H
 #define IOLENS_PYTHON_LINES_H
@@ -42,6 +42,12 @@ extern bool python_met __attribute__((visibility("hidden")));
 
 /* The innermost frame of the user's code, and its callers. Without one the innermost frame of a library alone. False: there is none. */
 bool python_stack(struct python_stack *s);
+
+/*
+ * A number for the code and the instructions of all frames of the calling thread: while it stays the same, so does the stack. 0: that
+ * is not known, as of a thread that is not the process's first one, or has the GIL. Takes no lock.
+ */
+uint64_t python_frames(void);
 
 /* Path, NUL, function, NUL of a frame's code; how many bytes, 0: they have no room, or cannot be read. */
 size_t python_code(struct python_stack *s, size_t frame, char *out, size_t room);

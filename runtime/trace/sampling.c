@@ -20,6 +20,8 @@ enum {
 
 static struct sampling_table *tables[STATE_SHARDS]; /* each of the one thread that has the shard of its number */
 
+bool sampling_lined; /* set under the lock of site.c */
+
 static bool always(void)
 {
 	return config.times == TIMES_ALWAYS_SAMPLED;
@@ -143,6 +145,7 @@ void sampling_adopt(int shard)
 {
 	self.sampled = false;
 	self.sampling = NULL;
+	self.lined = sampling_lined;
 	if (self.special || config.times == TIMES_EXACT)
 		return;
 	if (!tables[shard])

@@ -97,6 +97,12 @@ struct sampled {
 /* The calls before one that began at `start`; false: there are none. They are given out once. Inside self_enter. */
 bool sampling_take(struct span s, enum io_op op, double start, struct sampled *before);
 
+/* How many calls the next timed one stands for, itself included. */
+static inline uint32_t sampling_stands_for(const struct sampling *k, struct span s)
+{
+	return k && sampling_is(k, s) ? 1 + k->drawn - k->left : 1;
+}
+
 /* True where not all calls are timed. */
 static inline bool sampling_on(const struct sampling *k)
 {
@@ -120,6 +126,9 @@ static inline void sampling_timed(struct sampling *k, struct span s, int64_t byt
 		sampling_learn(k, s, bytes, end);
 	}
 }
+
+/* Threads may be in Python code: those that get a shard are `lined`. */
+extern bool sampling_lined __attribute__((visibility("hidden")));
 
 /* Once, before threads record. */
 void sampling_start(void);

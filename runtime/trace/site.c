@@ -10,6 +10,7 @@
 #include "names.h"
 #include "python_lines.h"
 #include "resolve.h"
+#include "sampling.h"
 #include "store.h"
 
 enum { CODES = 128, PATH = 1024, FUNCTIONS = 1024, STACKS = 2048 };
@@ -254,6 +255,7 @@ __attribute__((noinline)) static uint64_t python_number(uint64_t code)
 		known.stack = arena_take(STACKS * sizeof *known.stack);
 	uint32_t number = python_stack(&s) ? number_of_stack(&s, code) : 0;
 	add_refused();
+	self.lined = sampling_lined = !python_refused();
 	return number ? SITE_STACKED | number : 0;
 }
 
@@ -282,6 +284,15 @@ void site_keep(struct file *f, enum written slot)
 	else
 		f->site = store_site(&site, sizeof site);
 	lock_drop_deep(&known.lock);
+}
+
+uint64_t site_stack(void)
+{
+	if (!lock_take_deep(&known.lock))
+		return 0;
+	uint64_t number = python_number(0);
+	lock_drop_deep(&known.lock);
+	return number;
 }
 
 void site_reset(void)

@@ -31,6 +31,9 @@ static inline void site_opened(struct file *f, enum written slot)
 		site_keep(f, slot);
 }
 
+/* The lines of Python code that the calling thread is in, as the number of a site's code; 0: there are none, or no room. */
+uint64_t site_stack(void);
+
 /* Of this process, nothing is known yet: it has another store. */
 void site_reset(void);
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from iolens.cli.anonymization_key import key_of
+from iolens.cli.native.anonymization_key import key_of
 from logmaker import POSIX, LogMaker, posix
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 from iolens.metrics import Dataset
 from iolens.rules import find, opened_by
 from observed import Observe
-from python_constructs import CONSTRUCTS
+from python_constructs import CONSTRUCTS, KNOWN, interpreters, names
 
-READ = ((3, 8), (3, 13))
-"""The first and the last version whose lines are read."""
-
-
-@cache
-def interpreters() -> dict[tuple[int, ...], str]:
-    """The first CPython of each version: in PATH, and among those that pyenv installed."""
-    own = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    named = [shutil.which(f"python3.{minor}") for minor in range(6, 16)]
-    found: dict[tuple[int, ...], str] = {}
-    for path in (sys.executable, *named, *sorted(own.glob("versions/*/bin/python3"))):
-        code = "import sys; print(sys.version_info[0], sys.version_info[1], sys.implementation.name, sys.executable)"
-        done = path and subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
-        words = done.stdout.split() if done and done.returncode == 0 else []
-        if len(words) == 4 and words[2] == "cpython":
-            found.setdefault((int(words[0]), int(words[1])), words[3])
-    return found
-
-
-def names(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))
-
-
-KNOWN = [version for version in sorted(interpreters()) if READ[0] <= version <= READ[1]]
 every = pytest.mark.parametrize("version", KNOWN, ids=names)
 
 
@@ -114,7 +86,7 @@ def test_findings_files_and_summary_name_the_line(observe: Observe, tmp_path: Pa
     with Dataset(seen.log) as data:
         found = {one.rule: one for one in find(data)}
         rows = data.rows("SELECT place, files, bytes_written FROM metric.call_sites WHERE bytes_written > 0")
-    assert opened_by(found["tiny_writes"]) == "Opened by load (train.py:4)."
+    assert opened_by(found["tiny_writes"]) == "Called from load (train.py:7)."
     assert rows == [{"place": "load (train.py:4)", "files": 2, "bytes_written": 400000}]
 
     def says(*command: object) -> str:

@@ -33,6 +33,7 @@ SCHEMAS = {
     "fleet ingest": ["ingest"],
     "fleet notify": ["trial"],
     "info": ["info"],
+    "lines": ["lines"],
     "overhead": ["overhead"],
     "peak": ["peak"],
     "report": ["report"],
@@ -165,6 +166,8 @@ def of_native(said: Any, log: Path, other: Path, shown: Sequence[Sequence[str]] 
 def of_python(said: Any, log: Path, other: Path) -> None:
     check("findings", said("findings", "--json", log, other))
     check("compare", said("compare", "--json", log, other))
+    check("lines", said("lines", "--json", log, other))
+    check("lines", said("lines", "--json", "--by", "source", log))
     check("report", said("report", "--json", log))
 
 

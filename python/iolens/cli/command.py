@@ -156,11 +156,11 @@ def progress(row: Command | None) -> contextlib.AbstractContextManager[object]:
 def _for_the_native_command(arguments: list[str]) -> None:
     """What the native command line hands over; it ends the process."""
     if arguments[1:2] == ["lake-logs"]:
-        from iolens.cli.lake_logs import run
+        from iolens.cli.native.lake_logs import run
 
         sys.exit(run(arguments[2], arguments[3], arguments[4:]))
     if arguments[1:2] == ["anonymization-key"]:
-        from iolens.cli.anonymization_key import run as print_key
+        from iolens.cli.native.anonymization_key import run as print_key
 
         sys.exit(print_key(arguments[2], arguments[3]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ import click
 
 from iolens.cli.command import Command, print_rows, to_json, warn
 from iolens.error import FINDINGS, OK, PARTIAL, USAGE, IolensError
-from iolens.shown import clean
+from iolens.shown import clean, say
 
 if TYPE_CHECKING:
     from iolens.metrics import Dataset
-    from iolens.rules import Catalog, Finding
+    from iolens.rules import Catalog, Finding, Rule
 
 COMMAND = Command(
     group="explain",
@@ -118,13 +118,24 @@ def _answers(data: Dataset, minor: set[int]) -> dict[int, tuple[str, bool]]:
     return said
 
 
-def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every: bool) -> None:
+def _print(  # noqa: PLR0913, PLR0917
+    found: list[Finding], data: Dataset, form: str, verbose: bool, every: bool, rules: Mapping[str, Rule]
+) -> None:
     paths = data.paths
     if form == "json":
         from iolens.schemas import stamped
 
         listed = [{**asdict(one), "path": paths[one.log]} for one in found]
         print(to_json(stamped("findings", {"logs": paths, "findings": listed})))
+    elif form == "sarif":
+        from iolens.rules.code_scanning import to_sarif
+
+        print(to_json(to_sarif(found, data, rules)))
+    elif form == "github":
+        from iolens.rules.code_scanning import annotations
+
+        for line in annotations(found, data):
+            say(line)
     elif form == "csv":
         print_rows(_FIELDS, [_row(one, paths) for one in found], "csv")
     else:
@@ -152,6 +163,12 @@ def _print(found: list[Finding], data: Dataset, form: str, verbose: bool, every:
 @click.option("--all", "every", is_flag=True, help="Also what costs less than 1 % of the run time.")
 @click.option("--json", "form", flag_value="json", help="Everything as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="One row per finding.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("json", "csv", "sarif", "github")),
+    help="sarif: at their lines, for code scanning and editors; github: as annotations of a workflow's run.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(("high", "medium", "low")),
@@ -191,7 +208,7 @@ def findings(
     problems: list[str] = []
     with Dataset(logs) as data:
         found = find(data, catalog=catalog, problems=problems)
-        _print(found, data, form or "text", verbose, every or verbose)
+        _print(found, data, form or "text", verbose, every or verbose, catalog.rules)
         for line in [*problems, *(str(p) for p in data.problems)]:
             warn(line)
         partial = bool(data.problems)

@@ -168,6 +168,22 @@ _TABLES = {
     ),
     "call_site": ("Where objects were opened.", _SITE),
     "file_site": ("Of `call_site`, that of the highest interface: the program's own.", _SITE),
+    "line": (
+        "What reached the system, by file, kind of call and line of code.",
+        f"""{_OBJECT}
+    kind: read, write, or meta: opens, closes, seeks, stats, renames
+    place: in one text: function (file:line) of Python; else the place that opened the file, as in call_site
+    function: that the line is in
+    source: its source file
+    line: in it
+    module: program or library, where the line is that of an open
+    stack: up to eight lines of Python code, innermost first: function (path:line), a newline between two
+    calls: of the file, made there; meta: opens, seeks, stats and renames
+    bytes (bytes): that they moved
+    time (seconds): of all ranks together
+    ranks: that were there; null = unknown
+    basis: counted; estimated (scaled to the file's counters); opened (the line that opened the file); unknown""",
+    ),
     "stripe": (
         "Where files lie on Lustre: one row per file and target.",
         f"""

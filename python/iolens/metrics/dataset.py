@@ -86,6 +86,8 @@ class Dataset:
     * ``call_site``: where each object was opened, by interface: place ("reader (reader.c:8) in libreader.so"),
       function, source, line, as far as the files are on this machine; module, build_id, offset; ranks that opened it
       there, null for all. ``file_site``: of these, that of the highest interface, so the program's own
+    * ``line``: what reached the system, by file, kind of call (read, write, meta) and line: calls, bytes, time, which
+      add up to the records'; basis: counted, estimated, opened (the line where the file was opened) or unknown
     * ``dxt_access``: the accesses of all traces, with the interface that made them
     * ``libc_interfaces()``, ``library_of(interface)``, ...: what interfaces are, from the table of modules (``views``)
     * ``counted(n)``: the sum of counts, those below 0 left out: they mean "not counted"
@@ -231,6 +233,7 @@ class Dataset:
     def _source_lines(self) -> None:
         """What the files on this machine tell of the addresses in ``sites``."""
         self._make("sites")
+        self._make("lines")
         self._own.execute("""
             CREATE TABLE source_line (module VARCHAR, build_id VARCHAR, stack VARCHAR, "offset" BIGINT, place VARCHAR,
                 function VARCHAR, source VARCHAR, line BIGINT, note VARCHAR)

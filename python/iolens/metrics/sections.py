@@ -41,6 +41,7 @@ _COLUMNS = {
         meta_time f, reads i, writes i, meta_ops i, bytes_read i, bytes_written i""",
     "phase_interfaces": "rank i, phase s, interface s, reads i, writes i, bytes_read i, bytes_written i",
     "steps": "rank i, phase s, count i, start f, end f, io_time f, bytes_read i, bytes_written i",
+    "lines": "rank i, interface s, kind s, stack s, file i, calls i, bytes i, time f",
     "sites": "interface s, module s, build_id s, stack s, offset i, file i, ranks i",
     "platform": "host s, name s, value s, number f, unit s",
     "mounted": "host s, point s, type s, source s, options s, class s",

@@ -21,8 +21,9 @@ from iolens.shown import clean
 
 __all__ = ["SITES", "Place", "find_places", "source_lines"]
 
-SITES = """SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT "offset") FROM sites
-    GROUP BY module, build_id, coalesce(stack, '')"""
+SITES = """SELECT module, build_id, coalesce(stack, '') AS stack, list(DISTINCT "offset") FROM (
+        SELECT module, build_id, stack, "offset" FROM sites UNION ALL SELECT '', '', stack, 0 FROM lines
+    ) GROUP BY module, build_id, coalesce(stack, '')"""
 """Asks for what ``source_lines`` takes."""
 
 _LARGEST = 1 << 30

@@ -151,6 +151,70 @@ _FILE_SITE = """
             OVER (PARTITION BY log, id)
 """
 
+# What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of
+# the file and the kind of call, so that they add up. Files without such sums have the line that opened them.
+_LINE = """
+    WITH counted AS (
+        SELECT * FROM (
+            SELECT log, interface, id, 'read' AS kind, coalesce(reads, 0) AS calls, bytes_read AS bytes,
+                read_time AS time
+            FROM lowest_file UNION ALL
+            SELECT log, interface, id, 'write', coalesce(writes, 0), bytes_written, write_time FROM lowest_file
+            UNION ALL
+            SELECT log, interface, id, 'meta', coalesce(opens, 0) + coalesce(meta_ops, 0), 0, meta_time FROM lowest_file
+        ) WHERE calls > 0 OR bytes > 0 OR time > 0
+    ), seen AS (
+        SELECT log, interface, kind, stack, file, sum(calls)::DOUBLE AS calls, sum(bytes)::DOUBLE AS bytes,
+            sum(time) AS time, count(DISTINCT rank) AS ranks
+        FROM lines GROUP BY log, interface, kind, stack, file
+    ), weighed AS (
+        SELECT log, interface, id, kind, calls, bytes, time, stack, ranks,
+            all_calls = calls AND all_bytes = bytes AS exact,
+            CASE WHEN all_calls > 0 THEN seen_calls WHEN all_time > 0 THEN seen_time ELSE 1 END AS by_calls,
+            CASE WHEN all_bytes > 0 THEN seen_bytes ELSE by_calls END AS by_bytes,
+            CASE WHEN all_time > 0 THEN seen_time ELSE by_calls END AS by_time
+        FROM (
+            SELECT c.*, s.stack, s.ranks, s.calls AS seen_calls, s.bytes AS seen_bytes, s.time AS seen_time,
+                sum(s.calls) OVER own AS all_calls, sum(s.bytes) OVER own AS all_bytes, sum(s.time) OVER own AS all_time
+            FROM counted AS c JOIN seen AS s ON s.log = c.log AND s.interface = c.interface AND s.kind = c.kind
+                AND s.file = c.id % 1099511627776
+            WINDOW own AS (PARTITION BY c.log, c.interface, c.id, c.kind)
+        )
+    ), summed AS (
+        SELECT *, round(calls * (sum(by_calls) OVER upto / sum(by_calls) OVER own)) AS calls_until,
+            round(bytes * (sum(by_bytes) OVER upto / sum(by_bytes) OVER own)) AS bytes_until,
+            time * by_time / sum(by_time) OVER own AS part
+        FROM weighed
+        WINDOW own AS (PARTITION BY log, interface, id, kind),
+            upto AS (PARTITION BY log, interface, id, kind ORDER BY stack ROWS UNBOUNDED PRECEDING)
+    ), of_calls AS (
+        SELECT log, interface, id, kind, '' AS module, '' AS build_id, stack, 0::BIGINT AS "offset",
+            (calls_until - lag(calls_until, 1, 0) OVER own)::BIGINT AS calls,
+            (bytes_until - lag(bytes_until, 1, 0) OVER own)::BIGINT AS bytes, part AS time, ranks,
+            CASE WHEN exact THEN 'counted' ELSE 'estimated' END AS basis
+        FROM summed WINDOW own AS (PARTITION BY log, interface, id, kind ORDER BY stack)
+    ), opened AS (
+        SELECT * FROM file_site QUALIFY row_number() OVER (
+            PARTITION BY log, interface, id ORDER BY ranks DESC NULLS FIRST, place) = 1
+    ), of_opens AS (
+        SELECT c.*, o.module, o.build_id, o.stack, o."offset", o.interface AS opener
+        FROM (
+            FROM counted WHERE (log, interface, id, kind) NOT IN (SELECT (log, interface, id, kind) FROM weighed)
+        ) AS c LEFT JOIN opened AS o ON o.log = c.log AND o.id = c.id
+            AND (o.interface = c.interface OR o.interface NOT IN libc_interfaces())
+        QUALIFY row_number() OVER (PARTITION BY c.log, c.interface, c.id, c.kind ORDER BY o.interface NULLS LAST) = 1
+    )
+    SELECT l.log, interface, id, kind, coalesce(place, 'unknown') AS place, function, source, line, module, stack,
+        calls, bytes, time, ranks, basis
+    FROM (
+        SELECT log, interface, id, kind, module, build_id, stack, "offset", calls, bytes, time, ranks, basis
+        FROM of_calls UNION ALL
+        SELECT log, interface, id, kind, module, build_id, stack, "offset", calls, bytes, time, NULL,
+            CASE WHEN opener IS NULL THEN 'unknown' ELSE 'opened' END
+        FROM of_opens
+    ) AS l LEFT JOIN source_line USING (module, build_id, stack, "offset")
+"""
+
 # Records that stand for one file, and not for what had no room for a record of its own.
 _SINGLE = "(log, id) NOT IN (SELECT (log, id) FROM name_of WHERE name LIKE '%<other %files>')"
 
@@ -247,6 +311,7 @@ DERIVED: dict[str, tuple[str, str]] = {
     "file_sum": ("TABLE", _FILE_SUM),
     "call_site": ("TABLE", _CALL_SITE),
     "file_site": ("VIEW", _FILE_SITE),
+    "line": ("TABLE", _LINE),
     "lost_below": ("TABLE", _LOST_BELOW),
     "lowest_record": ("VIEW", f"SELECT * FROM record WHERE {_LOWEST_LAYER}"),
     "lowest_file": ("VIEW", f"SELECT * FROM file_of WHERE {_LOWEST_LAYER}"),

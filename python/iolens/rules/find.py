@@ -18,7 +18,7 @@ from iolens.rules.advice import advise, read_facts
 from iolens.rules.final_names import Names, final_names, shown_values, under_final_names
 from iolens.rules.finding import SEVERITIES, Evidence, Finding, Findings
 from iolens.rules.load import AnyPath, Catalog, load, severity_of
-from iolens.rules.opened import where_opened
+from iolens.rules.opened import where_called
 from iolens.rules.rule import EvidenceQuery, Rule
 from iolens.rules.text import fill
 
@@ -219,7 +219,7 @@ def _finding(  # noqa: PLR0913, PLR0917
         assumptions=rule.gain.assumptions if rule.gain else "",
         confidence=row.get("confidence") or rule.confidence,
         advice=rule.advice,
-        evidence=(*evidence, *where_opened(data, row["log"], rule.needs, evidence)),
+        evidence=(*evidence, *where_called(data, row["log"], rule, evidence)),
         references=rule.references,
         aliases=rule.aliases,
         topic=rule.topic,

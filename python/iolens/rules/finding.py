@@ -83,14 +83,16 @@ class Findings(list[Finding]):
 
 
 def opened_by(one: Finding) -> str:
-    """A sentence that says where the files of a finding are opened, "" if that is not known."""
-    rows = next((e.rows for e in one.evidence if e.columns[:1] == ("opened_by",)), ())
-    if not rows:
+    """A sentence that names the line that costs most of a finding, or opened its files; "" if none is known."""
+    places = next((e for e in one.evidence if e.columns[:1] in (("opened_by",), ("called_from",))), None)
+    if not places:
         return ""
-    more = len(rows) - 1
-    others = f", and at {counted(more, 'other place')}" if more else ""
-    place = _ADDRESS.sub("", str(rows[0][0]))  # it means nothing without the library's symbols
-    return f"Opened by {place}{others}."
+    called = places.columns[0] == "called_from"
+    what, how, other = ("Called from", "from", "line") if called else ("Opened by", "at", "place")
+    more = len(places.rows) - 1
+    others = f", and {how} {counted(more, f'other {other}')}" if more else ""
+    place = _ADDRESS.sub("", str(places.rows[0][0]))  # it means nothing without the library's symbols
+    return f"{what} {place}{others}."
 
 
 def overlap(found: Iterable[Finding]) -> str:

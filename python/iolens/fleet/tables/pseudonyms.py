@@ -59,6 +59,7 @@ _TEXTS = {
     "phases": {"phase": _NAME},
     "phase_interfaces": {"phase": _NAME},
     "steps": {"phase": _NAME},
+    "lines": {"stack": _NAME},
     "sites": {"module": _PATH, "stack": _NAME},
     "environment": {"value": _NAME},
     "part": {"log_name": _PATH, "command": _NAME, "metadata": _NAME},

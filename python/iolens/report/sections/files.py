@@ -102,7 +102,31 @@ def _alike(source: Source) -> list[Table]:
     )
 
 
+def _lines(source: Source) -> list[Table]:
+    return source.table(
+        "lines",
+        "Which lines do the I/O",
+        (
+            Column("place", "Line", "path", "of Python code; of other code the line that opened the file"),
+            Column("files", "Files", "count"),
+            Column("calls", "Calls", "count", "reads, writes, opens, seeks, stats and renames"),
+            _READ,
+            _WRITTEN,
+            Column("time", "Time", "seconds", "of all processes"),
+        ),
+        """
+        SELECT place, count(DISTINCT id) AS files, sum(calls)::BIGINT AS calls,
+            coalesce(sum(bytes) FILTER (kind = 'read'), 0)::BIGINT AS bytes_read,
+            coalesce(sum(bytes) FILTER (kind = 'write'), 0)::BIGINT AS bytes_written, sum(time) AS time
+        FROM line WHERE log = {log} GROUP BY place, source ORDER BY time DESC, place, source
+        """,
+        note="Calls that took no clock have the lines of those that did; all lines together have every call.",
+    )
+
+
 def _sites(source: Source) -> list[Table]:
+    if source.ask("SELECT 1 FROM lines WHERE log = {log} LIMIT 1"):
+        return _lines(source)
     if not _tells_sites(source):
         return []
     return source.table(

@@ -1,0 +1,1 @@
+"""What the native `iolens` hands over: parts of its commands that are written in Python."""
