@@ -79,7 +79,7 @@ WITH phase AS (
     SELECT *, starting + first_start AS start_time, first_batch + next_batch - first_start - hand_time AS rest_of_wait,
         coalesce(made_io / nullif(made_time, 0), 0) AS io_part, coalesce(made_processor / nullif(made_time, 0), 0) AS processor_part,
         greatest(0, loop - wait) / batches AS step_time, hand_time / batches AS hand,
-        greatest(1, cpus - least(1, coalesce(all_processor / nullif(life, 0), 0))) AS free
+        CASE WHEN cpus > 0 THEN greatest(1, cpus - least(1, coalesce(all_processor / nullif(life, 0), 0))) END AS free
     FROM known LEFT JOIN (SELECT log, host, max(number) AS cpus FROM platform WHERE name = 'cpus_allowed' GROUP BY log, host) USING (log, host)
 ), tried AS (
     SELECT s.log, s.rank, n AS tried, CASE WHEN workers = 0 THEN epochs * batch_time ELSE starting + first_batch + ending END AS fixed,
