@@ -1,14 +1,6 @@
 #include "phase_state.h"
 
-#include <string.h>
-
 #include "schema.h"
-
-bool phase_state_of_loader(const char *name)
-{
-	static const char begin[] = "loader: ";
-	return strncmp(name, begin, sizeof begin - 1) == 0;
-}
 
 void phase_state_add(struct state_phase_io *to, const struct state_phase_io *before, const struct state_phase_io *now)
 {

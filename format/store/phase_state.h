@@ -6,6 +6,7 @@
 #define IOLENS_PHASE_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "written.h"
@@ -61,7 +62,14 @@ struct state_phase_of_thread {
 };
 
 /* Of phases of loaders, processor time is measured, too: `loader: next batch`. */
-bool phase_state_of_loader(const char *name);
+static inline bool phase_state_of_loader(const char *name)
+{
+	static const char begin[] = "loader: ";
+	size_t n = 0;
+	while (begin[n] && name[n] == begin[n])
+		n++;
+	return !begin[n];
+}
 
 /* Adds what is between the two. */
 void phase_state_add(struct state_phase_io *to, const struct state_phase_io *before, const struct state_phase_io *now);

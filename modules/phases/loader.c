@@ -12,22 +12,22 @@
 
 typedef struct _object object;
 
-#define FUNCTIONS(X)                                                      \
-	X(int, Py_IsInitialized, (void))                                  \
-	X(int, Py_AddPendingCall, (int (*)(void *), void *))              \
-	X(void, Py_DecRef, (object *))                                    \
-	X(object *, PyDict_New, (void))                                   \
-	X(int, PyDict_SetItemString, (object *, const char *, object *))  \
-	X(object *, PyTuple_GetItem, (object *, ssize_t))                 \
-	X(object *, PyObject_GetAttrString, (object *, const char *))     \
-	X(object *, PyObject_Call, (object *, object *, object *))        \
-	X(long, PyLong_AsLong, (object *))                                \
+#define FUNCTIONS(X)                                                       \
+	X(int, Py_IsInitialized, (void))                                   \
+	X(int, Py_AddPendingCall, (int (*)(void *), void *))               \
+	X(void, Py_DecRef, (object *))                                     \
+	X(object *, PyDict_New, (void))                                    \
+	X(int, PyDict_SetItemString, (object *, const char *, object *))   \
+	X(object *, PyTuple_GetItem, (object *, ssize_t))                  \
+	X(object *, PyObject_GetAttrString, (object *, const char *))      \
+	X(object *, PyObject_Call, (object *, object *, object *))         \
+	X(long, PyLong_AsLong, (object *))                                 \
 	X(object *, PyCFunction_NewEx, (const void *, object *, object *)) \
-	X(object *, PyInstanceMethod_New, (object *))                     \
-	X(object *, Py_CompileString, (const char *, const char *, int))  \
-	X(object *, PyEval_EvalCode, (object *, object *, object *))      \
-	X(object *, PyEval_GetBuiltins, (void))                           \
-	X(int, PyErr_ExceptionMatches, (object *))                        \
+	X(object *, PyInstanceMethod_New, (object *))                      \
+	X(object *, Py_CompileString, (const char *, const char *, int))   \
+	X(object *, PyEval_EvalCode, (object *, object *, object *))       \
+	X(object *, PyEval_GetBuiltins, (void))                            \
+	X(int, PyErr_ExceptionMatches, (object *))                         \
 	X(void, PyErr_Clear, (void))
 
 /* What it points to are pointers to classes. */
@@ -42,8 +42,8 @@ static struct {
 static bool find_python(void)
 {
 	bool all = true;
-#define FIND(type, symbol, parameters)                            \
-	py.symbol = (type(*) parameters)resolve_began(#symbol);   \
+#define FIND(type, symbol, parameters)                          \
+	py.symbol = (type(*) parameters)resolve_began(#symbol); \
 	all = all && py.symbol;
 #define FIND_CLASS(symbol)                             \
 	py.symbol = (object **)resolve_began(#symbol); \
@@ -118,8 +118,8 @@ static object *next_batch(object *original, object *arguments, object *keywords)
 /* Without workers it is a part of the wait. */
 static object *fetch(object *original, object *arguments, object *keywords)
 {
-	return waiting ? py.PyObject_Call(original, arguments, keywords) :
-			 in_phase("loader: fetch", original, arguments, keywords);
+	return waiting ? py.PyObject_Call(original, arguments, keywords)
+		       : in_phase("loader: fetch", original, arguments, keywords);
 }
 
 static const struct definition methods[] = {

@@ -82,7 +82,7 @@ class phase(ContextDecorator):
 def steps(loader: Iterable[_Batch]) -> Iterator[_Batch]:
     """The batches of a loader, for a training loop: how long the loop waits for each is measured.
 
-    Not needed for PyTorch's DataLoader. Workers of a loader of your own do their work within ``phase("loader: fetch")``.
+    Not needed for PyTorch's DataLoader. Workers of your own loader do their work within ``phase("loader: fetch")``.
     """
     begin(_START)
     try:

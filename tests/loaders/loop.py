@@ -1,8 +1,8 @@
 """A training loop with a loader of known parts. Prints as JSON how long it waited, and what its workers did.
 
-usage: loop.py JSON: batches, workers, read, burn, sleep, step (s for each batch), start (s that a worker takes to begin),
-method (fork, spawn, forkserver), marked (workers name their work), hand (s of the loop's processor time for each batch),
-epochs
+usage: loop.py JSON: batches, epochs, workers; read, burn, sleep, step, hand (s for each batch; hand: of the loop's
+processor time), start (s that a worker takes to begin); method (fork, spawn, forkserver); marked (workers name what
+they do)
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from iolens.phases import phase, steps
@@ -96,8 +97,7 @@ class Loader:
 
 def main() -> None:
     parts = {**PARTS, **json.loads(sys.argv[1])}
-    with open("samples", "wb") as f:
-        f.write(bytes(1000))
+    Path("samples").write_bytes(bytes(1000))
     loader, stepping, began = Loader(parts), 0.0, time.monotonic()
     for _ in range(parts["epochs"]):
         for _ in steps(loader):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,12 +49,21 @@ LOOPS: dict[str, tuple[dict[str, Any], str | None]] = {
     "two-workers-read-and-decode": ({"workers": 2, "read": 0.03, "burn": 0.01}, "reading"),
     "two-workers-sleep": ({"workers": 2, "sleep": 0.04}, "something else"),
     "four-workers-read": ({"workers": 4, "read": 0.06, "batches": 40}, "reading"),
-    "four-workers-sleep-and-read": ({"workers": 4, "read": 0.02, "sleep": 0.06, "batches": 40}, "something else"),
+    "four-workers-sleep-and-read": (
+        {"workers": 4, "read": 0.02, "sleep": 0.06, "batches": 40},
+        "something else",
+    ),
     "spawned-workers-read": ({"workers": 2, "read": 0.1, "method": "spawn"}, "reading"),
-    "spawned-workers-import": ({"workers": 1, "read": 0.005, "step": 0.01, "start": 0.6, "method": "spawn"}, "starting"),
+    "spawned-workers-import": (
+        {"workers": 1, "read": 0.005, "step": 0.01, "start": 0.6, "method": "spawn"},
+        "starting",
+    ),
     "forkserver": ({"workers": 2, "read": 0.1, "method": "forkserver"}, "reading"),
     "workers-that-start-slowly": ({"workers": 2, "read": 0.005, "start": 0.5, "step": 0.01}, "starting"),
-    "workers-of-each-epoch": ({"workers": 2, "read": 0.01, "start": 0.2, "epochs": 3, "batches": 8}, "starting"),
+    "workers-of-each-epoch": (
+        {"workers": 2, "read": 0.01, "start": 0.2, "epochs": 3, "batches": 8},
+        "starting",
+    ),
     "handing-over": ({"workers": 2, "read": 0.002, "hand": 0.02, "step": 0.01}, "handing over"),
     "unmarked-workers-read": ({"workers": 2, "read": 0.05, "marked": False}, "reading"),
     "keeps-up": ({"workers": 2, "read": 0.002, "step": 0.02, "batches": 60}, None),

@@ -1,4 +1,4 @@
-"""PyTorch's DataLoader is followed without a change of the program: a package of its names, and PyTorch where there is one."""
+"""PyTorch's DataLoader without a change of the program: a package of its names, and PyTorch where there is one."""
 
 from __future__ import annotations
 
@@ -146,9 +146,7 @@ def test_workers(observe: Observe, standin: dict[str, str], tmp_path: Path, meth
     assert (row["batches"], row["workers"]) == (10, 1)
 
 
-def test_programs_behave_as_without_iolens(
-    observe: Observe, standin: dict[str, str], tmp_path: Path
-) -> None:
+def test_programs_behave_as_without_iolens(observe: Observe, standin: dict[str, str], tmp_path: Path) -> None:
     """A traceback has no line of ours; the finder is gone; methods have their names."""
     (tmp_path / "failing.py").write_text(FAILING)
     command = [sys.executable, "failing.py"]
@@ -188,7 +186,9 @@ def test_another_package_of_that_name_is_left_alone(
 
 
 def test_a_program_without_it_has_nothing_of_it(observe: Observe, tmp_path: Path) -> None:
-    script = "import sys; print(len(sys.meta_path), [f for f in sys.meta_path if type(f).__name__ == 'Finder'])"
+    script = (
+        "import sys; print(len(sys.meta_path), [f for f in sys.meta_path if type(f).__name__ == 'Finder'])"
+    )
     done = observe([sys.executable, "-I", "-c", script], cwd=tmp_path).done
     bare = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (bare.stdout, b"")

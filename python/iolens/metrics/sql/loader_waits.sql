@@ -16,10 +16,13 @@
 -- direction: lower
 -- needs: phases, process
 -- caveats: processor_time and other_time do not tell threads of one process apart. Workers without `loader: fetch`
---   (processes that the loop's process started) count with all they did. better is an estimate: low if reading gets
+--   (processes that the loop's process started, if that is mostly asleep in its waits) count with all they did. In MPI
+--   jobs all workers are one, and there is no estimate. better is an estimate: low if reading gets
 --   faster with each worker, high if it does not; no more processors than the job may use.
 -- source: iolens
 -- threshold most = 64: workers that are considered
+-- threshold blocked = 50 %: of a loop's wait in its own work, from which it needs no workers that nothing marks
+-- threshold idle = 1 %: of a process's life that it works, below which it is no worker
 -- threshold worth = 2 %: of the loop, by which more workers must be better than fewer
 WITH phase AS (
     SELECT *, substr('/' || phase, strpos('/' || phase, '/loader: ') + 9) AS rest, split_part(rest, '/', 1) AS kind, NOT contains(rest, '/') AS outermost
@@ -44,10 +47,10 @@ WITH phase AS (
         any_value(i.processor) AS all_processor, any_value(i.ended - i.began) AS life
     FROM kinds AS k JOIN image AS i USING (log, rank) WHERE kind <> 'fetch' GROUP BY log, rank HAVING batches > 0
 ), child AS (
-    SELECT c.log, c.rank, i.rank AS worker, i.began, i.ended, i.io, i.processor, c.began AS loop_began, c.ended AS loop_ended
+    SELECT c.log, c.rank, i.rank AS worker, i.began, i.ended, i.io, i.processor, c.began AS loop_began, c.ended AS loop_ended,
+        own_io + own_processor < $blocked * (first_batch + next_batch) AS asleep
     FROM consumer AS c JOIN image AS i ON i.log = c.log AND i.host = c.host AND i.rank <> c.rank AND i.began < c.ended AND i.ended > c.began
-    LEFT JOIN image AS g ON g.log = i.log AND g.host = i.host AND g.pid = i.parent AND g.rank <> i.rank
-    WHERE i.parent = c.pid OR g.parent = c.pid
+    WHERE i.parent = c.pid OR (i.log, i.host, i.parent, c.pid) IN (SELECT (log, host, pid, parent) FROM image)
 ), marked AS (
     SELECT c.log, c.rank, c.worker, k.n, k.time, k.io, k.processor, k.began, k.ended, TRUE AS marked
     FROM child AS c JOIN kinds AS k ON k.log = c.log AND k.rank = c.worker AND k.kind = 'fetch'
@@ -55,7 +58,10 @@ WITH phase AS (
     FROM marked
     UNION ALL
     SELECT log, rank, worker, 0, least(ended, loop_ended) - greatest(began, loop_began) AS time, io, processor, greatest(began, loop_began), least(ended, loop_ended), FALSE
-    FROM child WHERE (log, rank) NOT IN (SELECT (log, rank) FROM marked) AND io + processor > 0.01 * (ended - began)
+    FROM child WHERE (log, rank) NOT IN (SELECT (log, rank) FROM marked) AND asleep AND io + processor > $idle * (ended - began)
+    UNION ALL
+    SELECT c.log, c.rank, k.rank, k.n, k.time, k.io, k.processor, k.began, k.ended, FALSE
+    FROM consumer AS c JOIN kinds AS k ON k.log = c.log AND k.rank < 0 AND k.kind = 'fetch' WHERE (c.log, c.rank) NOT IN (SELECT (log, rank) FROM marked)
 ), first_wait AS (
     SELECT s.log, s.rank, s."start" AS began, s."end" AS ended, min(w.began) - s."start" AS idle
     FROM steps AS s LEFT JOIN worker AS w ON w.log = s.log AND w.rank = s.rank AND w.marked AND w.began BETWEEN s."start" AND s."end"
