@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "life.h"
 #include "record.h"
 #include "resolve.h"
 
@@ -71,10 +72,12 @@ enum { TUPLE = 1, KEYWORDS = 2, FILE_INPUT = 257 };
 
 static int waiting; /* how many calls of the process are in next_batch; under Python's lock */
 
-void loader_forget(void)
+static void forget(void)
 {
 	waiting = 0;
 }
+
+LIFE_MODULE(loaders, .fork_restore = forget);
 
 /* A loader counts the batches that it has given in this epoch. */
 static bool is_first(object *arguments)

@@ -18,7 +18,4 @@ static inline void loader_path(const struct path *p)
 		loader_begin(p);
 }
 
-/* In a forked child. */
-void loader_forget(void);
-
 #endif

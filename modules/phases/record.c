@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "hash.h"
 #include "life.h"
-#include "loader.h"
 #include "lock.h"
 #include "self.h"
 #include "store.h"
@@ -228,7 +227,6 @@ static void forget(void)
 	if (stacks)
 		memset(stacks, 0, STATE_SHARDS * sizeof *stacks);
 	leader = -1;
-	loader_forget();
 }
 
 LIFE_MODULE(phases, .fork_restore = forget);
