@@ -249,5 +249,5 @@ def test_pytorch(observe: Observe, tmp_path: Path, options: dict[str, object]) -
     with Dataset([seen.log]) as data:
         (row,) = data.metric("loader_waits")
     assert row["batches"] == 12
-    assert row["wait"] == pytest.approx(float(seen.done.stdout), rel=0.02, abs=0.005)
+    assert row["wait"] == pytest.approx(float(seen.done.stdout), rel=0.1, abs=0.05)
     assert row["workers"] == options.get("num_workers", 0)

@@ -7,8 +7,8 @@
 --   too: start_time (starting workers and their imports, up to the first one's first batch), end_time, hand_time (the
 --   loop's own process takes a batch over), read_time, processor_time and other_time: what the workers did, or the loop
 --   itself where it has none, as their batches take on average. read_time: in calls on files; processor_time: decoding
---   and the like, without these calls; other_time: sockets, locks, sleeps. workers: how many processes made batches at
---   the same time, on average, rounded. batch_time: seconds that a batch takes in a worker; step_time: that the loop
+--   and the like, without these calls; other_time: sockets, locks, sleeps. workers: how many processes that made
+--   batches lived at the same time, at most. batch_time: seconds that a batch takes in a worker; step_time: that the loop
 --   works on one. better: the number of workers that takes most of the wait away, null if no other one does;
 --   better_low, better_high: how long the loop would have waited then. mount, file_system, place: where the workers
 --   read longest.
@@ -52,15 +52,15 @@ WITH phase AS (
     FROM consumer AS c JOIN image AS i ON i.log = c.log AND i.host = c.host AND i.rank <> c.rank AND i.began < c.ended AND i.ended > c.began
     WHERE i.parent = c.pid OR (i.log, i.host, i.parent, c.pid) IN (SELECT (log, host, pid, parent) FROM image)
 ), marked AS (
-    SELECT c.log, c.rank, c.worker, k.n, k.time, k.io, k.processor, k.began, k.ended, TRUE AS marked
+    SELECT c.log, c.rank, c.worker, k.n, k.time, k.io, k.processor, k.began, c.began AS alive, c.ended AS dead, TRUE AS marked
     FROM child AS c JOIN kinds AS k ON k.log = c.log AND k.rank = c.worker AND k.kind = 'fetch'
 ), worker AS (
     FROM marked
     UNION ALL
-    SELECT log, rank, worker, 0, least(ended, loop_ended) - greatest(began, loop_began) AS time, io, processor, greatest(began, loop_began), least(ended, loop_ended), FALSE
+    SELECT log, rank, worker, 0, least(ended, loop_ended) - greatest(began, loop_began) AS time, io, processor, greatest(began, loop_began), began, ended, FALSE
     FROM child WHERE (log, rank) NOT IN (SELECT (log, rank) FROM marked) AND asleep AND io + processor > $idle * (ended - began)
     UNION ALL
-    SELECT c.log, c.rank, k.rank, k.n, k.time, k.io, k.processor, k.began, k.ended, FALSE
+    SELECT c.log, c.rank, k.rank, k.n, k.time, k.io, k.processor, k.began, k.began, k.ended, FALSE
     FROM consumer AS c JOIN kinds AS k ON k.log = c.log AND k.rank < 0 AND k.kind = 'fetch' WHERE (c.log, c.rank) NOT IN (SELECT (log, rank) FROM marked)
 ), first_wait AS (
     SELECT s.log, s.rank, s."start" AS began, s."end" AS ended, min(w.began) - s."start" AS idle
@@ -70,17 +70,22 @@ WITH phase AS (
     SELECT log, rank, sum(coalesce(idle, 0)) / nullif(sum(ended - began), 0) AS part FROM first_wait GROUP BY log, rank
 ), made AS (
     SELECT log, rank, sum(n) AS n, sum(time) AS time, sum(least(io, time)) AS io, sum(least(processor, time - least(io, time))) AS processor,
-        sum(ended - began) AS lives, bool_or(marked) AS marked FROM worker WHERE time > 0 GROUP BY log, rank
+        bool_or(marked) AS marked FROM worker WHERE time > 0 GROUP BY log, rank
+), together AS (
+    SELECT log, rank, max(n) AS workers FROM (
+        SELECT w.log, w.rank, w.worker, count(*) AS n FROM worker AS w JOIN worker AS o ON o.log = w.log AND o.rank = w.rank AND o.alive <= w.alive AND o.dead > w.alive
+        GROUP BY w.log, w.rank, w.worker
+    ) GROUP BY log, rank
 ), known AS (
     SELECT c.*, c.ended - c.began AS loop, coalesce(m.marked, FALSE) AS marked,
-        CASE WHEN m.time > 0 THEN greatest(1, round(m.lives / greatest(c.ended - c.began - c.starting - c.ending, 1e-9))) ELSE 0 END AS workers,
+        CASE WHEN m.time > 0 THEN t.workers ELSE 0 END AS workers,
         c.first_batch * coalesce(i.part, 0) AS first_start,
         CASE WHEN m.time > 0 THEN m.time ELSE c.first_batch + c.next_batch END AS made_time,
         CASE WHEN m.time > 0 THEN m.io ELSE least(c.own_io, c.first_batch + c.next_batch) END AS made_io,
         CASE WHEN m.time > 0 THEN m.processor ELSE least(c.own_processor, greatest(0, c.first_batch + c.next_batch - c.own_io)) END AS made_processor,
         CASE WHEN m.time > 0 THEN least(c.own_processor, (c.first_batch + c.next_batch - first_start)) ELSE 0 END AS hand_time,
         CASE WHEN m.n > 0 THEN m.time / m.n WHEN m.time > 0 THEN m.time / c.batches ELSE (c.first_batch + c.next_batch) / c.batches END AS batch_time
-    FROM consumer AS c LEFT JOIN made AS m USING (log, rank) LEFT JOIN idle AS i USING (log, rank)
+    FROM consumer AS c LEFT JOIN made AS m USING (log, rank) LEFT JOIN together AS t USING (log, rank) LEFT JOIN idle AS i USING (log, rank)
 ), shared AS (
     SELECT *, starting + first_start AS start_time, first_batch + next_batch - first_start - hand_time AS rest_of_wait,
         coalesce(made_io / nullif(made_time, 0), 0) AS io_part, coalesce(made_processor / nullif(made_time, 0), 0) AS processor_part,
