@@ -122,7 +122,8 @@ def test_a_loop_of_known_parts(observe: Observe, slow: Path, tmp_path: Path, nam
     waits = ("starting", "first_batch", "next_batch", "ending")
     assert sum(row[kind] for kind in waits) == pytest.approx(row["wait"], rel=0.001)
     if cause is None:
-        assert "loader_waits" not in loop.findings
+        kept_up = row["share"] < 0.05 or row["wait"] <= 0.1  # a busy machine may let it wait
+        assert ("loader_waits" not in loop.findings) == kept_up
         return
     if as_meant(true, parts):
         assert max(found, key=lambda one: found[one]) == cause
