@@ -79,7 +79,7 @@ static void warn_of_line(const char *line, const char (*names)[NAME], warn *told
 
 /* Names after IOLENS_ that are no settings of a site: between the library and `iolens run`; of the commands. */
 static const char *const internal[] = {"SESSION", "EPOCH", "DUMP_CONFIG", "KERNEL", NULL};
-static const char *const of_commands[] = {"PRELOAD", "PYTHON", "PYTEST", "RANGES", "RULES", NULL};
+static const char *const of_commands[] = {"PRELOAD", "PYTHON", "PYTEST", "RULES", NULL};
 
 static bool begins_with_one(const char *text, const char *const *names)
 {

@@ -27,8 +27,6 @@ run with, where each value came from, and what is wrong with it: a wrong setting
 More about them: [run](../guide/run.md)."""
 
 COMMANDS = {
-    "IOLENS_RANGES": "`iolens run`: phases by the ranges that a program has, as `--ranges` "
-    "([phases](../guide/phases.md))",
     "IOLENS_PRELOAD": "`iolens run`: the library to preload, if it is not the one that was installed with the command",
     "IOLENS_PYTHON": "the native command: the Python that has iolens, for commands that need one "
     "([install](../guide/install.md))",

@@ -402,6 +402,41 @@ static void read_timeline(struct digest *d, struct trailer *trailer, const struc
 	free(scratch);
 }
 
+/* ---- waits for data ---- */
+
+/* A phase in which a loop waits for its loader, and not one within such a phase. */
+static bool is_wait(const char *phase, size_t n)
+{
+	static const char loader[] = "loader: ", work[] = "loader: fetch";
+	for (size_t at = 0, end; at < n; at = end + 1) {
+		const char *slash = memchr(phase + at, '/', n - at);
+		end = slash ? (size_t)(slash - phase) : n;
+		if (end - at >= sizeof loader - 1 && !memcmp(phase + at, loader, sizeof loader - 1))
+			return end == n && (n - at != sizeof work - 1 || memcmp(phase + at, work, n - at) != 0);
+	}
+	return false;
+}
+
+/* Rows of a process follow each other. */
+static void read_phases(struct digest *d, struct trailer *trailer, const struct trailer_table *t)
+{
+	struct digest_loop one = {.rank = INT64_MIN};
+	(void)trailer;
+	for (uint64_t row = 0; row < trailer_rows(t); row++) {
+		size_t n;
+		const char *phase = trailer_text(t, row, trailer_field(t, "phase"), 0, &n);
+		if (!phase || !is_wait(phase, n) || I64("count") <= 0)
+			continue;
+		if (I64("rank") != one.rank)
+			one = (struct digest_loop){I64("rank"), 0, F64("first"), F64("last")};
+		one.wait += F64("time");
+		one.began = F64("first") < one.began ? F64("first") : one.began;
+		one.ended = F64("last") > one.ended ? F64("last") : one.ended;
+		if (one.wait > d->loop.wait)
+			d->loop = one;
+	}
+}
+
 /* ---- file systems ---- */
 
 static bool lies_below(const char *name, const char *point, size_t n)
@@ -467,7 +502,8 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 		{"process", read_processes}, {"excluded", read_classes},      {"operation", read_operations},
 		{"async", read_requests},    {"timeline", read_timeline},     {"folded", read_overflow},
 		{"mounted", read_mounted},   {"observers", read_observers},   {"sampled_times", read_sampled_times},
-		{"platform", read_platform}, {"unrecorded", unrecorded_read}, {"environment", read_environment}};
+		{"platform", read_platform}, {"unrecorded", unrecorded_read}, {"environment", read_environment},
+		{"phases", read_phases}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

@@ -375,6 +375,17 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, "; I/O takes only %.1f of %.1f s", d->io.total, d->run_time);
 }
 
+/* Whatever it waits for: an accelerator that it feeds is idle meanwhile. */
+static void add_loop(struct text *t, const struct digest *d)
+{
+	const struct digest_loop *l = &d->loop;
+	if (l->wait < LOOK * d->run_time || l->ended <= l->began)
+		return;
+	add(t, "; the training loop waited ");
+	add_share(t, l->wait < l->ended - l->began ? l->wait / (l->ended - l->began) : 1);
+	add(t, " of its time for data");
+}
+
 void verdict_of(const struct digest *d, struct verdict *v)
 {
 	struct text t = {v->text, 0};
@@ -398,6 +409,7 @@ void verdict_of(const struct digest *d, struct verdict *v)
 		return;
 	}
 	say(&t, d, v->share);
+	add_loop(&t, d);
 	if (d->missing) {
 		add(&t, "; ");
 		add_count(&t, d->missing, "process");

@@ -446,6 +446,10 @@ static int add_phase(struct assembly *a, const struct store_reader *i, const str
 	section_set_i64(s, "meta_ops", 0, io.meta_ops);
 	section_set_i64(s, "bytes_read", 0, phase_state_bytes(&io, IO_READ));
 	section_set_i64(s, "bytes_written", 0, phase_state_bytes(&io, IO_WRITE));
+	if (phase_state_of_loader(phase->name))
+		assembly_set_duration(s, "processor_time", sane(phase->processor));
+	else
+		section_set_f64(s, "processor_time", 0, -1);
 	return s->failed ? s->failed : add_interfaces(a, i->rank, path, &io);
 }
 

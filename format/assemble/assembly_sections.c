@@ -64,7 +64,8 @@ static const struct {
 	[ASSEMBLY_PHASES_OF_PROGRAM] = {"phases",
 		"rank i64\nphase str\ncount i64\nopen i64\ntime f64 s\nshortest f64 s\nlongest f64 s\n"
 		"first f64 s\nlast f64 s\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"
-		"reads i64\nwrites i64\nmeta_ops i64\nbytes_read i64 byte\nbytes_written i64 byte\n"},
+		"reads i64\nwrites i64\nmeta_ops i64\nbytes_read i64 byte\nbytes_written i64 byte\n"
+		"processor_time f64 s\n"},
 	[ASSEMBLY_PHASE_INTERFACES] = {"phase_interfaces",
 		"rank i64\nphase str\ninterface str\nreads i64\nwrites i64\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\n"},

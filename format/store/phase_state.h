@@ -5,6 +5,8 @@
 #ifndef IOLENS_PHASE_STATE_H
 #define IOLENS_PHASE_STATE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "written.h"
@@ -32,6 +34,7 @@ struct state_phase {
 	double time;    /* s, of those that have ended */
 	double shortest, longest;
 	double first, last; /* s since the job's start: it began first, ended last */
+	double processor;   /* s of its threads on a processor, where that is measured */
 	struct state_phase_io io;
 };
 
@@ -57,6 +60,16 @@ struct state_phase_of_thread {
 	int64_t phase; /* row of the innermost one, plus 1; 0 = none of its own */
 	struct state_phase_io settled;
 };
+
+/* Of phases of loaders, processor time is measured, too: `loader: next batch`. */
+static inline bool phase_state_of_loader(const char *name)
+{
+	static const char begin[] = "loader: ";
+	size_t n = 0;
+	while (begin[n] && name[n] == begin[n])
+		n++;
+	return !begin[n];
+}
 
 /* Adds what is between the two. */
 void phase_state_add(struct state_phase_io *to, const struct state_phase_io *before, const struct state_phase_io *now);

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "self.h"
 #include "store.h"
+#include "sys.h"
 
 enum { DEEP = 16 };
 
@@ -19,6 +20,7 @@ struct frame {
 	uint64_t id;
 	int row;
 	double start;
+	double processor; /* s that the thread had been on a processor; -1 = not asked */
 	double io;
 	int64_t bytes[2];
 };
@@ -132,6 +134,20 @@ static uint64_t hash_of(const char *name)
 	return log_hash(name, strnlen(name, STATE_PHASE_NAME - 1), 0);
 }
 
+/* s of the calling thread: a system call, which costs as much as all else. */
+static double processor_now(void)
+{
+	return sys_confined ? -1 : (double)sys_nanoseconds(CLOCK_THREAD_CPUTIME_ID) * 1e-9;
+}
+
+/* A thread may end what another one began: of that nothing is known. */
+static void add_processor(const struct stack *s, struct state_phase *p, double before)
+{
+	double now = before >= 0 && s == &stacks[number_of(self.shard)] ? processor_now() : -1;
+	if (now > before)
+		p->processor += now - before;
+}
+
 /* Returns its id, 0 = there is no room. */
 static uint64_t push(struct stack *s, const char *name, const void *of)
 {
@@ -146,7 +162,8 @@ static uint64_t push(struct stack *s, const char *name, const void *of)
 	if (!p->count && !p->open)
 		p->first = now;
 	p->open++;
-	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, now, 0, {0}};
+	double processor = phase_state_of_loader(name) ? processor_now() : -1;
+	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, now, processor, 0, {0}};
 	return id;
 }
 
@@ -161,6 +178,7 @@ static void take_out(struct stack *s, int k)
 	p->shortest = !p->count || time < p->shortest ? time : p->shortest;
 	p->longest = time > p->longest ? time : p->longest;
 	p->time += time;
+	add_processor(s, p, f.processor);
 	p->last = now;
 	p->count++;
 	p->open--;
@@ -242,7 +260,24 @@ uint64_t phase_range_begin(const char *name, const void *of)
 	return id;
 }
 
-void phase_range_end(uint64_t id)
+/* What it does until it ends goes to the phase of that name. */
+static void rename_frame(struct state_shard *shard, int k, const char *name)
+{
+	struct stack *s = &stacks[number_of(shard)];
+	struct frame *f = &s->frame[k];
+	int row = row_of(name, k ? s->frame[k - 1].row + 1 : 0);
+	struct state_phase *p = &table()->phase[row];
+	table()->phase[f->row].open--;
+	if (!p->count && !p->open)
+		p->first = f->start;
+	p->open++;
+	f->row = row;
+	f->name = hash_of(name);
+	change(shard);
+}
+
+/* `name` NULL: it is the phase that it began as. */
+static void range_end(uint64_t id, const char *name)
 {
 	int saved = errno;
 	if (id && enter()) {
@@ -252,6 +287,8 @@ void phase_range_end(uint64_t id)
 		while (k-- > 0 && s->frame[k].id != id)
 			;
 		if (k >= 0) {
+			if (name)
+				rename_frame(shard, k, name);
 			settle_before(shard);
 			take_out(s, k);
 			change(shard);
@@ -261,14 +298,26 @@ void phase_range_end(uint64_t id)
 	errno = saved;
 }
 
+void phase_range_end(uint64_t id)
+{
+	range_end(id, NULL);
+}
+
+void phase_range_end_as(uint64_t id, const char *name)
+{
+	range_end(id, name);
+}
+
 /* Of the calling thread; those within it end as well, or go on. */
-static void end_last(const void *of, const char *name, bool within)
+static void end_last(const void *of, const char *name, bool within, const char *as)
 {
 	int saved = errno;
 	if (enter()) {
 		struct stack *s = &stacks[number_of(self.shard)];
 		int k = s->beyond ? s->depth : last_of(s, of, name);
 		s->beyond -= s->beyond > 0;
+		if (k < s->depth && as)
+			rename_frame(self.shard, k, as);
 		if (k < s->depth)
 			settle_before(self.shard);
 		while (within && s->depth > k + 1)
@@ -283,7 +332,7 @@ static void end_last(const void *of, const char *name, bool within)
 
 void phase_range_end_last(const void *of)
 {
-	end_last(of, NULL, false);
+	end_last(of, NULL, false, NULL);
 }
 
 void phase_begin(const char *name)
@@ -293,5 +342,10 @@ void phase_begin(const char *name)
 
 void phase_end(const char *name)
 {
-	end_last(&program, name, true);
+	end_last(&program, name, true, NULL);
+}
+
+void phase_end_as(const char *name)
+{
+	end_last(&program, NULL, true, name);
 }

@@ -17,4 +17,10 @@ uint64_t phase_range_begin(const char *name, const void *of);
 void phase_range_end(uint64_t id);
 void phase_range_end_last(const void *of);
 
+/* It was another phase, as its end shows. */
+void phase_range_end_as(uint64_t id, const char *name);
+
+/* The same of the thread's innermost one that phase_begin began. */
+void phase_end_as(const char *name);
+
 #endif

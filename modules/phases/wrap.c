@@ -5,6 +5,7 @@
 
 EXPORTED void iolens_runtime_phase_begin(const char *name);
 EXPORTED void iolens_runtime_phase_end(const char *name);
+EXPORTED void iolens_runtime_phase_end_as(const char *name);
 EXPORTED uint64_t iolens_runtime_range_begin(const char *name, const void *of);
 EXPORTED void iolens_runtime_range_end(uint64_t id);
 EXPORTED void iolens_runtime_range_end_last(const void *of);
@@ -17,6 +18,11 @@ void iolens_runtime_phase_begin(const char *name)
 void iolens_runtime_phase_end(const char *name)
 {
 	phase_end(name);
+}
+
+void iolens_runtime_phase_end_as(const char *name)
+{
+	phase_end_as(name);
 }
 
 uint64_t iolens_runtime_range_begin(const char *name, const void *of)

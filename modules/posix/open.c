@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../lustre/record.h"
+#include "../phases/loader.h"
 #include "arena.h"
 #include "config.h"
 #include "lines.h"
@@ -244,6 +245,7 @@ __attribute__((noinline)) static struct posix_file *file_at(int dir, const char 
 	PATH(p);
 	if (!names_path(p, dir, path))
 		return NULL;
+	loader_path(p);
 	*class = names_open_class(LOG_MOD_POSIX, p);
 	struct posix_file *f = *class ? NULL : posix_file_of(p);
 	if (!f && !*class)

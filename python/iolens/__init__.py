@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from iolens.error import IolensError
     from iolens.log import Log, Scan, open, scan
-    from iolens.phases import phase
+    from iolens.phases import phase, steps
 
-__all__ = ["IolensError", "Log", "Scan", "open", "phase", "preload_path", "scan"]
+__all__ = ["IolensError", "Log", "Scan", "open", "phase", "preload_path", "scan", "steps"]
 
 _FROM_LOG = {"Log", "Scan", "open", "scan"}
 
@@ -37,10 +37,10 @@ def __getattr__(name: str) -> Any:
         from iolens import log
 
         return getattr(log, name)
-    if name == "phase":
+    if name in {"phase", "steps"}:
         from iolens import phases
 
-        return phases.phase
+        return getattr(phases, name)
     if name == "load_ipython_extension":
         from iolens import notebook
 

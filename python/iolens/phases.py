@@ -7,17 +7,25 @@ This file needs nothing but Python: it may be copied into a program. Where iolen
 
     @phase("load")
     def load(path): ...
+
+    for batch in steps(loader):
+        train(batch)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ContextDecorator
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["begin", "end", "phase"]
+__all__ = ["begin", "end", "phase", "steps"]
+
+_Batch = TypeVar("_Batch")
+
+# The phases of a loop that waits for its data; within a worker of a loader, `loader: fetch`.
+_START, _FIRST, _NEXT, _END = (f"loader: {kind}" for kind in ("start", "first batch", "next batch", "end"))
 
 
 def _nothing(name: bytes | None) -> None:
@@ -25,15 +33,17 @@ def _nothing(name: bytes | None) -> None:
 
 
 @cache
-def _functions() -> tuple[Callable[[bytes | None], Any], Callable[[bytes | None], Any]]:
-    """Those of the library that is preloaded: begin and end."""
+def _functions() -> tuple[Callable[[bytes | None], Any], ...]:
+    """Those of the library that is preloaded: begin, end, and end as another one."""
     import ctypes
 
     try:
         library = ctypes.PyDLL(None)
-        functions = library.iolens_runtime_phase_begin, library.iolens_runtime_phase_end
+        functions = tuple(
+            getattr(library, f"iolens_runtime_phase_{name}") for name in ("begin", "end", "end_as")
+        )
     except (AttributeError, OSError, TypeError):
-        return _nothing, _nothing
+        return _nothing, _nothing, _nothing
     for function in functions:
         function.argtypes = [ctypes.c_char_p]
         function.restype = None
@@ -67,3 +77,29 @@ class phase(ContextDecorator):
         traceback: TracebackType | None,
     ) -> None:
         end(self.name)
+
+
+def steps(loader: Iterable[_Batch]) -> Iterator[_Batch]:
+    """The batches of a loader, for a training loop: how long the loop waits for each is measured.
+
+    Not needed for PyTorch's DataLoader. Workers of your own loader do their work within ``phase("loader: fetch")``.
+    """
+    begin(_START)
+    try:
+        batches = iter(loader)
+    finally:
+        end(_START)
+    name = _FIRST
+    while True:
+        begin(name)
+        try:
+            batch = next(batches)
+        except StopIteration:
+            _functions()[2](_END.encode())
+            return
+        except BaseException:
+            end(name)
+            raise
+        end(name)
+        name = _NEXT
+        yield batch

@@ -319,6 +319,8 @@ static const struct setting settings[] = {
 	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, NULL,
 	 "the same of accesses that are not aligned"},
 	{"SITES", NULL, FIELD(sites), ON_OFF, NULL, "on, off: record which call opens a file first"},
+	{"RANGES", NULL, FIELD(ranges), TEXT, NULL,
+	 "phases by a program's ranges: as --ranges of iolens run; off: not by its data loader, either"},
 	{"TIMES", NULL, FIELD(times), TIMES, NULL,
 	 "sampled, exact, always-sampled: of many fast calls, no or any calls only some take the clock"},
 	{"LUSTRE_TYPE", NULL, FIELD(lustre_type), TEXT, NULL, "type of mounts that stand for Lustre, for tests"},

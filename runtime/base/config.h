@@ -47,6 +47,7 @@ struct config {
 	double trace_small,
 		trace_unaligned; /* shares of a file's accesses below which its trace is left out of the log */
 	bool sites;              /* where files are opened is recorded */
+	const char *ranges;      /* "off": not even waits for data loaders are phases */
 	enum config_times times; /* which calls take the clock */
 	int64_t max_records[LOG_MOD_COUNT]; /* 0 = as many as the budget holds */
 	int64_t alignment;                  /* bytes, test value for buffers */

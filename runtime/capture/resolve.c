@@ -510,6 +510,12 @@ void *resolve_other_copy(struct resolve_library *l, const void *function)
 	return c && !c->declined ? c : NULL;
 }
 
+void *resolve_began(const char *symbol)
+{
+	struct objects o = {_r_debug.r_map, own.last ? own.last->l_next : NULL, own.map};
+	return objects_find(&o, symbol, NULL);
+}
+
 void *resolve_defined_by(const struct link_map *map, const char *symbol)
 {
 	void *at = objects_defined_in(map, symbol);

@@ -167,6 +167,9 @@ static inline void *resolve_library_of(struct resolve_library *l, const void *fu
 /* The entry of an object in the linker's list, inside dl_iterate_phdr. NULL: it has none. */
 const struct link_map *resolve_map_of(const struct dl_phdr_info *info);
 
+/* What an object that began with the program defines, the program itself among them. NULL: none does. Takes no lock. */
+void *resolve_began(const char *symbol);
+
 /* What an object itself defines; it stays loaded. NULL: nothing of that name. */
 void *resolve_defined_by(const struct link_map *map, const char *symbol);
 

@@ -154,6 +154,12 @@ const struct link_map *resolve_map_of(const struct dl_phdr_info *info)
 	return NULL;
 }
 
+void *resolve_began(const char *symbol)
+{
+	(void)symbol;
+	return NULL;
+}
+
 void *resolve_defined_by(const struct link_map *map, const char *symbol)
 {
 	(void)map;

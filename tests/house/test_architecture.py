@@ -83,6 +83,7 @@ MODULE_KNOWS = {
     "apmpi": ["mpiio"],  # a Wait completes requests of both
     "async": ["posix"],  # a request reads and writes files
     "socket": ["posix"],  # a message carries descriptors
+    "posix": ["phases"],  # a path shows that PyTorch is imported, whose loops are phases
     "process": ["async", "posix"],  # syscall() moves data, too
 }
 

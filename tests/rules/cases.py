@@ -59,7 +59,33 @@ def split(job: Job, name: str, ranks: int, **values: Any) -> Job:
     return job
 
 
+def waiting_loop(next_batch: float) -> Job:
+    """A training loop of 80 s that waits so long, and two workers: half of their time goes into reads."""
+    job = Job(nprocs=3).section(
+        "process", *(process(rank, pid=10 + rank, parent=10 if rank else 1) for rank in range(3))
+    )
+    rows = [(0, "start", 1, 1.0, 4.0, 5.0), (0, "first batch", 1, 3.0, 5.0, 8.0)]
+    rows += [(0, "next batch", 99, next_batch, 8.0, 84.0)]
+    rows += [(rank, "fetch", 50, 75.0, 7.0, 83.0) for rank in (1, 2)]
+    for rank, kind, count, time, first, last in rows:
+        times = {"time": time, "first": first, "last": last, "read_time": time / 2 if rank else 0.0}
+        rest = {"write_time": 0.0, "meta_time": 0.0, "processor_time": time / 5 if rank else 0.0}
+        job.section("phases", {"rank": rank, "phase": f"loader: {kind}", "count": count, **times, **rest})
+    first_wait = {"rank": 0, "phase": "loader: first batch", "count": 1, "start": 5.0, "end": 8.0}
+    job.section("steps", first_wait)
+    for rank in (1, 2):
+        job.posix(f"/scratch/{rank}", rank, read={MiB: 1000}, read_time=37.5)
+    return job
+
+
 SUMMARY: dict[str, Case] = {
+    "loader_waits": (
+        waiting_loop(28.0),
+        "The training loop waited 40 % of its time for data (32 s): 18 % reading /scratch (lustre), "
+        "11 % waiting for something else, 7 % on the processor (decoding, augmentation), "
+        "4 % starting and ending workers. With 4 workers instead of 2 it would have waited 8 to ",
+        waiting_loop(-0.5),
+    ),
     "io_is_small": (
         Job().posix("/scratch/a", 0, read={MiB: 10}, read_time=4.0),
         "4.0 % of the run time goes into I/O (4 s of 100 s)",

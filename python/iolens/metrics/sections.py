@@ -38,7 +38,7 @@ _COLUMNS = {
     "observers": "rank i, pid i, start f, observer s",
     "phases": """
         rank i, phase s, count i, open i, time f, shortest f, longest f, first f, last f, read_time f, write_time f,
-        meta_time f, reads i, writes i, meta_ops i, bytes_read i, bytes_written i""",
+        meta_time f, reads i, writes i, meta_ops i, bytes_read i, bytes_written i, processor_time f""",
     "phase_interfaces": "rank i, phase s, interface s, reads i, writes i, bytes_read i, bytes_written i",
     "steps": "rank i, phase s, count i, start f, end f, io_time f, bytes_read i, bytes_written i",
     "lines": "rank i, interface s, kind s, stack s, file i, calls i, bytes i, time f",

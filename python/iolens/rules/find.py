@@ -59,7 +59,7 @@ def find(  # noqa: PLR0913
     chosen = [rule for rule in used.rules.values() if not empty.intersection(rule.needs)]
 
     def look(rule: Rule) -> list[Finding]:
-        limit = {} if _LIBRARIES.intersection(rule.needs) else most
+        limit = {} if _BEYOND.intersection(rule.needs) else most
         if not evidence:
             return list(
                 _apply(data, replace(rule, evidence=(), advice=()), used.severity, limit, jobs, final)
@@ -151,8 +151,8 @@ def _ask(data: Dataset, sql: str, values: Mapping[str, Any]) -> tuple[list[str],
     return [column[0] for column in result.description or ()], result.fetchall()
 
 
-# Their calls are more than the time in I/O, which is that of the calls below them.
-_LIBRARIES = frozenset(LISTS["library_interfaces"])
+# What these take is more than the time in I/O: calls of libraries, and what a program names itself.
+_BEYOND = frozenset({*LISTS["library_interfaces"], "phases"})
 
 
 def _apply(  # noqa: PLR0913, PLR0917

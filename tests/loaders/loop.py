@@ -1,0 +1,114 @@
+"""A training loop with a loader of known parts. Prints as JSON how long it waited, and what its workers did.
+
+usage: loop.py JSON: batches, epochs, workers; read, burn, sleep, step, hand (s for each batch; hand: of the loop's
+processor time), start (s that a worker takes to begin); method (fork, spawn, forkserver); marked (workers name what
+they do)
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from iolens.phases import phase, steps
+
+PARTS = {
+    **{"batches": 20, "workers": 0, "read": 0.0, "burn": 0.0, "sleep": 0.0, "step": 0.005, "start": 0.0},
+    **{"method": "fork", "marked": True, "hand": 0.0, "epochs": 1},
+}
+
+
+def burn(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def make(parts: dict[str, Any]) -> tuple[float, float, float]:
+    """A batch. Seconds in all, in reads, on the processor."""
+    began, processor = time.monotonic(), time.thread_time()
+    fd = os.open("samples", os.O_RDONLY)
+    before = time.monotonic()
+    if parts["read"]:
+        os.pread(fd, 1000, 0)  # which the test makes slow
+    read = time.monotonic() - before
+    os.close(fd)
+    burn(parts["burn"])
+    time.sleep(parts["sleep"])
+    return time.monotonic() - began, read, time.thread_time() - processor
+
+
+def work(parts: dict[str, Any], tasks: Any, results: Any) -> None:
+    time.sleep(parts["start"])
+    while (number := tasks.get()) is not None:
+        with phase("loader: fetch") if parts["marked"] else nullcontext():
+            made = make(parts)
+        results.put((number, made))
+
+
+class Loader:
+    """Batches in order, two of each worker ahead."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+        self.made: list[tuple[float, float, float]] = []
+
+    def __iter__(self) -> Any:
+        if not self.parts["workers"]:
+            return self.alone()
+        context = multiprocessing.get_context(self.parts["method"])
+        results = context.SimpleQueue()
+        queues = [context.SimpleQueue() for _ in range(self.parts["workers"])]
+        workers = [context.Process(target=work, args=(self.parts, tasks, results)) for tasks in queues]
+        for worker in workers:
+            worker.start()
+        return self.of_workers(workers, queues, results)
+
+    def alone(self) -> Any:
+        for _ in range(self.parts["batches"]):
+            self.made.append(make(self.parts))
+            yield None
+
+    def of_workers(self, workers: list[Any], queues: list[Any], results: Any) -> Any:
+        batches, ahead = self.parts["batches"], 2 * len(queues)
+        for number in range(min(batches, ahead)):
+            queues[number % len(queues)].put(number)
+        arrived: dict[int, tuple[float, float, float]] = {}
+        for number in range(batches):
+            while number not in arrived:
+                other, made = results.get()
+                arrived[other] = made
+            if number + ahead < batches:
+                queues[number % len(queues)].put(number + ahead)
+            burn(self.parts["hand"])
+            self.made.append(arrived.pop(number))
+            yield None
+        for tasks in queues:
+            tasks.put(None)
+        for worker in workers:
+            worker.join()
+
+
+def main() -> None:
+    parts = {**PARTS, **json.loads(sys.argv[1])}
+    Path("samples").write_bytes(bytes(1000))
+    loader, stepping, began = Loader(parts), 0.0, time.monotonic()
+    for _ in range(parts["epochs"]):
+        for _ in steps(loader):
+            before = time.monotonic()
+            time.sleep(parts["step"])
+            stepping += time.monotonic() - before
+    loop = time.monotonic() - began
+    total, read, processor = (sum(column) for column in zip(*loader.made))
+    told = {"loop": loop, "wait": loop - stepping, "made": total, "read": read, "processor": processor}
+    json.dump({**told, "batches": len(loader.made)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

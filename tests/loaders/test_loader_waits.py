@@ -1,0 +1,209 @@
+"""How long a training loop waits for its loader, and for what: loops of known parts, which measure themselves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iolens.metrics import Dataset
+from iolens.rules import find
+from observed import Observe
+
+LOOP = Path(__file__).with_name("loop.py")
+
+SLOW = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static ssize_t slowly(const char *name, int fd, void *to, size_t n, off64_t at)
+{
+	ssize_t (*next)(int, void *, size_t, off64_t) = dlsym(RTLD_NEXT, name);
+	const char *us = getenv("SLOW_US");
+	struct timespec pause = {0, us ? atol(us) * 1000 : 0};
+	nanosleep(&pause, NULL);
+	return next(fd, to, n, at);
+}
+ssize_t pread64(int fd, void *to, size_t n, off64_t at) { return slowly("pread64", fd, to, n, at); }
+ssize_t pread(int fd, void *to, size_t n, off_t at) { return slowly("pread", fd, to, n, at); }
+"""
+
+# What a loop is made of (loop.py), and what must be its first cause; None: the loader keeps up.
+LOOPS: dict[str, tuple[dict[str, Any], str | None]] = {
+    "two-workers-read": ({"workers": 2, "read": 0.03}, "reading"),
+    "alone-reads": ({"read": 0.02}, "reading"),
+    "alone-decodes": ({"burn": 0.02}, "processor"),
+    "alone-sleeps": ({"sleep": 0.02}, "something else"),
+    "alone-reads-and-decodes": ({"read": 0.02, "burn": 0.008}, "reading"),
+    "alone-decodes-and-reads": ({"read": 0.006, "burn": 0.02}, "processor"),
+    "alone-in-epochs": ({"read": 0.01, "epochs": 3, "batches": 10}, "reading"),
+    "one-worker-reads": ({"workers": 1, "read": 0.02}, "reading"),
+    "one-worker-decodes": ({"workers": 1, "burn": 0.02}, "processor"),
+    "one-worker-sleeps": ({"workers": 1, "sleep": 0.02}, "something else"),
+    "two-workers-read-and-decode": ({"workers": 2, "read": 0.03, "burn": 0.01}, "reading"),
+    "two-workers-sleep": ({"workers": 2, "sleep": 0.04}, "something else"),
+    "four-workers-read": ({"workers": 4, "read": 0.06, "batches": 40}, "reading"),
+    "four-workers-sleep-and-read": (
+        {"workers": 4, "read": 0.02, "sleep": 0.06, "batches": 40},
+        "something else",
+    ),
+    "spawned-workers-read": ({"workers": 2, "read": 0.1, "method": "spawn"}, "reading"),
+    "spawned-workers-import": (
+        {"workers": 1, "read": 0.005, "step": 0.01, "start": 0.6, "method": "spawn"},
+        "starting",
+    ),
+    "forkserver": ({"workers": 2, "read": 0.1, "method": "forkserver"}, "reading"),
+    "workers-that-start-slowly": ({"workers": 2, "read": 0.005, "start": 0.5, "step": 0.01}, "starting"),
+    "workers-of-each-epoch": (
+        {"workers": 2, "read": 0.01, "start": 0.2, "epochs": 3, "batches": 8},
+        "starting",
+    ),
+    "handing-over": ({"workers": 2, "read": 0.002, "hand": 0.02, "step": 0.01}, "handing over"),
+    "unmarked-workers-read": ({"workers": 2, "read": 0.05, "marked": False}, "reading"),
+    "keeps-up": ({"workers": 2, "read": 0.002, "step": 0.02, "batches": 60}, None),
+    "keeps-up-with-four": ({"workers": 4, "read": 0.02, "step": 0.02, "batches": 60}, None),
+    "keeps-up-alone": ({"read": 0.0005, "step": 0.03, "batches": 40}, None),
+}
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library behind iolens that makes positioned reads slow."""
+    folder = tmp_path_factory.mktemp("slow")
+    (folder / "slow.c").write_text(SLOW)
+    library = folder / "slow.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "slow.c", "-ldl"], check=True)
+    return library
+
+
+class Loop:
+    """What a loop says of itself, and its log of it."""
+
+    def __init__(self, observe: Observe, slow: Path, place: Path, parts: dict[str, Any]) -> None:
+        environment = {"LD_PRELOAD": str(slow), "SLOW_US": str(round(1e6 * parts.get("read", 0)))}
+        seen = observe([sys.executable, LOOP, json.dumps(parts)], env=environment, cwd=place, timeout=30)
+        assert seen.done.returncode == 0, seen.done.stderr.decode()
+        self.true = json.loads(seen.done.stdout)
+        with Dataset([seen.log]) as data:
+            (self.row,) = data.metric("loader_waits")
+            self.findings = {f.rule: f for f in find(data)}
+
+
+def shares(row: dict[str, Any]) -> dict[str, float]:
+    """Of the loop's time, by cause."""
+    parts = {"reading": "read", "processor": "processor", "something else": "other", "handing over": "hand"}
+    found = {name: row[f"{key}_time"] / row["loop"] for name, key in parts.items()}
+    return {**found, "starting": (row["start_time"] + row["end_time"]) / row["loop"]}
+
+
+def as_meant(true: dict[str, Any], parts: dict[str, Any]) -> bool:
+    """False where the machine was so busy that waiting for a processor was more than what the loop was made of."""
+    made = sum(parts.get(kind, 0) for kind in ("read", "burn", "sleep")) * true["batches"]
+    meant = (made / max(1, parts.get("workers", 0)) + parts.get("step", 0.005) * true["batches"]) * 1.3 + 0.3
+    return true["made"] < 1.3 * made + 0.1 and true["loop"] < meant + parts.get("start", 0) * parts.get(
+        "epochs", 1
+    )
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_of_known_parts(observe: Observe, slow: Path, tmp_path: Path, name: str) -> None:
+    parts, cause = LOOPS[name]
+    loop = Loop(observe, slow, tmp_path, parts)
+    row, true = loop.row, loop.true
+    assert (row["batches"], row["workers"] > 0) == (true["batches"], parts.get("workers", 0) > 0)
+    assert row["share"] == pytest.approx(true["wait"] / true["loop"], abs=0.03)
+    found = shares(row)
+    assert sum(found.values()) == pytest.approx(row["share"], abs=0.001)
+    waits = ("starting", "first_batch", "next_batch", "ending")
+    assert sum(row[kind] for kind in waits) == pytest.approx(row["wait"], rel=0.001)
+    if cause is None:
+        kept_up = row["share"] < 0.05 or row["wait"] <= 0.1  # a busy machine may let it wait
+        assert ("loader_waits" not in loop.findings) == kept_up
+        return
+    if as_meant(true, parts):
+        assert max(found, key=lambda one: found[one]) == cause
+        message = loop.findings["loader_waits"].message
+        assert message.startswith("The training loop waited ") and cause in message.split(", ")[0]
+    if parts.get("marked", True):
+        made = sum(found[kind] for kind in ("reading", "processor", "something else"))
+        assert found["reading"] == pytest.approx(made * true["read"] / true["made"], abs=0.05)
+        processor = max(0, true["processor"])
+        assert found["processor"] == pytest.approx(made * processor / true["made"], abs=0.05)
+
+
+@pytest.mark.parametrize("parts", [{"read": 0.02}, {"read": 0.02, "sleep": 0.02, "workers": 1}])
+def test_other_numbers_of_workers_are_foretold(
+    observe: Observe, slow: Path, tmp_path: Path, parts: dict[str, Any]
+) -> None:
+    """Reads here get faster with more workers: the low end."""
+    parts = {**parts, "step": 0.015, "batches": 60}
+    row = Loop(observe, slow, tmp_path, parts).row
+    better = row["better"]
+    assert better == (2 if not parts.get("workers") else 3)
+    then = Loop(observe, slow, tmp_path, {**parts, "workers": better}).row
+    before, after = row["loop"], then["loop"] - then["start_time"] - then["end_time"]
+    assert row["loop"] - row["wait"] + row["better_low"] == pytest.approx(after, rel=0.2)
+    assert after < 0.8 * before and row["better_high"] >= row["better_low"]
+
+
+def test_without_iolens_steps_are_the_loader(tmp_path: Path) -> None:
+    from iolens import steps
+
+    assert list(steps([1, 2, 3])) == [1, 2, 3] and list(steps([])) == []
+    with pytest.raises(TypeError, match="not iterable"):
+        list(steps(7))  # type: ignore[arg-type]
+
+
+def test_a_loop_that_ends_early_or_fails(observe: Observe, tmp_path: Path) -> None:
+    script = """\
+from iolens import steps
+for batch in steps(range(10)):
+    if batch == 3:
+        break
+def failing():
+    yield 1
+    raise KeyError("no such sample")
+try:
+    for batch in steps(failing()):
+        pass
+except KeyError as error:
+    assert error.args == ("no such sample",)
+assert list(steps([])) == []
+"""
+    seen = observe([sys.executable, "-c", script], cwd=tmp_path)
+    assert (seen.done.returncode, seen.done.stderr) == (0, b"")
+    rows = {row["phase"]: (int(row["count"]), int(row["open"])) for row in seen.sections["phases"]}
+    assert rows == {
+        "loader: start": (3, 0),
+        "loader: first batch": (2, 0),
+        "loader: next batch": (4, 0),
+        "loader: end": (1, 0),
+    }
+
+
+def test_a_loop_is_in_the_phases_around_it(observe: Observe, tmp_path: Path) -> None:
+    script = """\
+import os
+from iolens import phase, steps
+def batches():
+    for n in range(3):
+        with phase("decode"):
+            fd = os.open("sample", os.O_CREAT | os.O_WRONLY)
+            os.write(fd, bytes(10))
+            os.close(fd)
+        yield n
+with phase("train"):
+    assert list(steps(steps(batches()))) == [0, 1, 2]
+"""
+    seen = observe([sys.executable, "-c", script], cwd=tmp_path)
+    assert seen.done.returncode == 0, seen.done.stderr
+    with Dataset([seen.log]) as data:
+        (row,) = data.metric("loader_waits")
+    assert row["batches"] == 3 and 0 < row["read_time"] <= row["wait"] * 1.001
+    processor = {row["phase"]: float(row["processor_time"]) for row in seen.sections["phases"]}
+    assert processor["train"] == -1 and processor["train/loader: first batch"] > 0
