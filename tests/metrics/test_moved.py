@@ -89,7 +89,7 @@ def test_nothing_says_that_io_is_fine_of_which_much_is_not_known(name: str, tmp_
     words = said([log])
     assert words["good"] == ""
     assert words["verdict"] == "unknown"
-    assert ("of what moved is unexplained" in words["headline"]) is unexplained
+    assert ("of all bytes are unexplained" in words["headline"]) is unexplained
     for form in ("headline", "html", "text", "json"):
         shown = words[form].split("<script")[0].lower()
         assert [word for word in FINE if word in shown] == [], form

@@ -15,7 +15,7 @@ from iolens.fleet.tables.lake import Lake
 @click.argument("text", metavar="TEXT")
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
 def mark(day: datetime, text: str, lake: str) -> int:
-    """Keeps what changed on a day.
+    """Records a change of the machine on a day.
 
     For instance: iolens fleet mark 2013-02-01 "Cray compiler" --lake DIR.
 
