@@ -101,9 +101,8 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         warn(f"and {len(summary.unreadable) - _NAMED:,} more")
     parts = [
         f"{counted(summary.found, 'log')} found",
-        f"{summary.ingested:,} ingested"
-        + (f" ({summary.replaced:,} written again)" if summary.replaced else ""),
-        f"{summary.known:,} known",
+        f"{summary.ingested:,} ingested" + (f" ({summary.replaced:,} replaced)" if summary.replaced else ""),
+        f"{summary.known:,} already in the lake",
         f"{summary.quarantined:,} in quarantine" if summary.quarantined else "",
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
         f"{summary.unreadable_before:,} still without permission" if summary.unreadable_before else "",
