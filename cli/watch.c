@@ -149,8 +149,8 @@ static void put_text(const struct request *r, const struct live_job *j, const st
 		named++;
 		stalls += stall;
 	}
-	printf("%s on files %s waited in, in %s of %s", COUNTED(named, "call"),
-	       units_agree((int64_t)named, "is", "are"), COUNTED(w->threads, "thread"), COUNTED(w->running, "process"));
+	printf("%s on files %s, among %s of %s", COUNTED(named, "call"), units_agree((int64_t)named, "waits", "wait"),
+	       COUNTED(w->threads, "thread"), COUNTED(w->running, "process"));
 	if (r->once && named)
 		printf("; %zu for %g s or longer", stalls, r->stall);
 	putchar('\n');
