@@ -37,7 +37,8 @@ static bool set_limit(void *target, const struct choice *c, char *text)
 }
 
 static const struct choice table[] = {
-	{"group", "GROUP", set_group, "may read the logs, besides their owners", .expect = "the name of a group"},
+	{"group", "GROUP", set_group, "let GROUP read the logs, in addition to their owners",
+	 .expect = "the name of a group"},
 	{"limit", "SIZE", set_limit, "leave larger files where they are: 256M, 4G (1G)", .expect = "a size, as 256M"},
 };
 
@@ -118,6 +119,6 @@ const struct command collect_command = {
 	.main = collect_main,
 	.group = GROUP_MAINTAIN,
 	.place = 20,
-	.about = "move logs from where everybody may write to where only the site may",
+	.about = "move logs from a spool of all users to a directory of root",
 	.choices = &collect_choices,
 };

@@ -86,15 +86,14 @@ static const struct choice table[] = {
 	{"annotate", "KEY=VALUE", add_annotation, "add to the metadata; may be repeated",
 	 .expect = "KEY=VALUE on one line, at most 256 times"},
 	{"anonymize", "KEY", set_key,
-	 "pseudonyms for path components, record ids, command line, user, job and hosts,\n"
-	 "and for mount points that are not called the same everywhere. The key is random\n"
-	 "and forgotten, or KEY: key:FILE, a random one that is kept there; of a passphrase\n"
-	 "in a file or a variable: passphrase:FILE, env:NAME. The same key gives the same\n"
-	 "pseudonyms. The result is searched for anything that should be gone, and removed\n"
-	 "if there is any",
+	 "replace path components, record ids, command line, user, job, hosts, and unusual\n"
+	 "mount points by pseudonyms. The same key gives the same pseudonyms. Default: a\n"
+	 "random key that is not kept. key:FILE: a random one, kept in FILE. passphrase:FILE,\n"
+	 "env:NAME: made from a passphrase in FILE, or in the variable NAME. iolens removes\n"
+	 "NEWLOG if it finds an old name in it",
 	 .optional = true},
 	{"salt", "TEXT", choice_text,
-	 "of a passphrase's key, which the same TEXT makes again; else random, and printed",
+	 "with a passphrase: the same TEXT gives the same key (default: random, and printed)",
 	 .at = offsetof(struct conversion, salt)},
 };
 

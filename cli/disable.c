@@ -91,7 +91,7 @@ const struct command disable_command = {
 	.main = disable_main,
 	.group = GROUP_OBSERVE,
 	.place = 50,
-	.about = "observe none of your programs where the site does so",
+	.about = "stop the site's observation of your programs",
 	.choices = &disable_choices,
 };
 

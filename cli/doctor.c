@@ -17,7 +17,7 @@ static const struct choice table[] = {
 	{"job", "N", choice_job, "also: what the scheduler's job N left, and why it has no log",
 	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"site", NULL, choice_flag,
-	 "also: the site's installation: who may change it, MPIs, directories of logs, Slurm, modules, systemd",
+	 "also: the site's installation: which users may change it, MPIs, directories of logs, Slurm, modules, systemd",
 	 .at = offsetof(struct options, site)},
 	{"nodes", "NAME,...", choice_text, "also: whether these nodes have the same command and library, by ssh",
 	 .at = offsetof(struct options, nodes)},
@@ -33,8 +33,8 @@ static const struct choices doctor_choices = {
 		  "\n"
 		  "Checks what observing needs: the library, by a trial; settings and their origin; the directories "
 		  "of stores and\n"
-		  "logs; this node. COMMAND is examined, not run: whether it can load the library, and whether "
-		  "settings leave it out.\n",
+		  "logs; this node. It does not run COMMAND, but checks whether COMMAND can load the "
+		  "library, and whether settings exclude it.\n",
 	.after = "Run it where the job runs, with the job's environment. Exit code 1 if there is a problem.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,

@@ -67,8 +67,8 @@ static const struct choice table[] = {
 	 "maximum size of the file, as in 512M (default: 1G, at most a quarter of the free space)",
 	 .expect = "bytes, as in 64M or 1GiB, at least 1MiB"},
 	{"save", "FILE", set_save,
-	 "keep it: iolens info compares rates of jobs on this file system with it (default: below\n"
-	 "~/.cache/iolens)",
+	 "save the result: iolens info compares the rates of jobs on this file system with it\n"
+	 "(default: below ~/.cache/iolens)",
 	 .optional = true, .expect = "the name of a file; --json prints it"},
 	{"json", NULL, choice_flag, "as JSON", .at = offsetof(struct request, json)},
 };

@@ -64,15 +64,16 @@ static int add_job(struct options *o, const char *job)
 }
 
 static const struct choice table[] = {
-	{"job", "N", choice_job, "instead of STORE: what ended processes of your scheduler's job N left on this node",
+	{"job", "N", choice_job,
+	 "instead of STORE: the stores of your ended processes of the scheduler's job N on this node",
 	 .at = offsetof(struct options, job), .expect = "the number of a job"},
 	{"move", "DIRECTORY", choice_text, "move the stores to DIRECTORY, and make no log",
 	 .at = offsetof(struct options, move)},
 	{"list", NULL, choice_flag, "print the paths of the stores, and make no log",
 	 .at = offsetof(struct options, list)},
 	{"live", NULL, choice_flag,
-	 "instead of STORE: the log, until now, of a running job: a session, the number of a scheduler's job,\n"
-	 "or a process, as for iolens top",
+	 "instead of STORE: make the log of a running job up to now. JOB: a session, the scheduler's job\n"
+	 "number, or a process, as for iolens top",
 	 .at = offsetof(struct options, live)},
 	{"output", "LOG", choice_file, "write the log to LOG, which must not exist", .letter = 'o',
 	 .at = offsetof(struct options, log), .expect = "the name of a file: a log does not go to standard output"},
@@ -91,8 +92,8 @@ static const struct choices recover_choices = {
 		  "directory.\n"
 		  "Without arguments: recovers all your sessions on this machine whose iolens run was killed, writes "
 		  "their logs\n"
-		  "where iolens run would have, and removes the sessions. Sessions with running processes are named "
-		  "and kept.\n",
+		  "where iolens run would have, and removes the sessions. Sessions with running processes stay, "
+		  "and are listed.\n",
 	.after = "If the stores belong to several MPI jobs, each gets a log: LOG, LOG-mpi2, ..., and LOG-serial for "
 		 "the rest.\n"
 		 "Without -o, the log goes to the directory $IOLENS_LOGPATH, or to the current one, under "
@@ -117,7 +118,7 @@ static void show_progress(void *nothing, const char *step, size_t store, size_t 
 static int tell(const struct assemble_found *found, const struct options *o)
 {
 	if (found->torn)
-		cli_fail(0, "recover: %zu of %s %s damaged: the log has what is left of %s", found->torn,
+		cli_fail(0, "recover: %zu of %s %s damaged: the log has the readable part of %s", found->torn,
 			 COUNTED(o->of.used, "store"), units_agree((int64_t)found->torn, "is", "are"),
 			 units_agree((int64_t)found->torn, "it", "them"));
 	if (found->other_version)
@@ -130,7 +131,7 @@ static int tell(const struct assemble_found *found, const struct options *o)
 		cli_fail(0, "recover: %zu of %s could not be read: the log is without %s", found->lost,
 			 COUNTED(o->of.used, "store"), units_agree((int64_t)found->lost, "it", "them"));
 	if (found->running && !o->live)
-		cli_fail(0, "recover: %s still %s: the log has what was done until now%s",
+		cli_fail(0, "recover: %s still %s: the log has everything until now%s",
 			 COUNTED(found->running, "process"), units_agree((int64_t)found->running, "runs", "run"),
 			 o->remove ? ", and the stores are kept" : "");
 	return found->torn || found->other_version || found->lost || (found->running && !o->live) ? CLI_PARTIAL

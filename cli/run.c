@@ -71,7 +71,7 @@ static const struct choice table[] = {
 	{"quiet", NULL, choice_flag, "no summary", .letter = 'q', .at = offsetof(struct options, quiet)},
 	{"json", "FILE", choice_file, "write the summary to FILE as JSON", .at = offsetof(struct options, json),
 	 .expect = "the name of a file: standard output is that of COMMAND"},
-	{"live", NULL, choice_flag, "on a terminal, show what it reads and writes while it runs",
+	{"live", NULL, choice_flag, "on a terminal, show what COMMAND reads and writes while it runs",
 	 .at = offsetof(struct options, live)},
 	{"report", NULL, choice_flag, "also write a page about the run, next to the log and named like it",
 	 .at = offsetof(struct options, page)},
@@ -173,8 +173,8 @@ static int check_logs(const char *path, bool launcher)
 	assemble_name(rest, sizeof rest, path, 1, false);
 	if (launcher && lstat(rest, &s) == 0)
 		return cli_fail(CLI_USAGE,
-				"run: %s: exists already, and is what the log of processes other than ranks "
-				"would be named: choose another name for the log",
+				"run: %s: exists already: the log of processes that are not ranks needs this "
+				"name: choose another name for the log",
 				rest);
 	return check_log(path);
 }
@@ -205,7 +205,7 @@ static const char *why_unobserved(const char *command)
 		return kinds[kind];
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
 		return "ulimit -f may leave no room for its store";
-	return "is it setuid, or without a way to the library?";
+	return "it may be setuid, or unable to open the library";
 }
 
 enum { WORTH_SAYING = 1 << 20 }; /* bytes */
@@ -242,12 +242,11 @@ static void tell(const struct options *o, const struct child_end *end, const str
 	if (o->quiet)
 		return;
 	if (WIFSIGNALED(end->status))
-		cli_fail(0, "run: %s was ended by signal %d (%s): the log has all that was done until then",
-			 o->command[0], WTERMSIG(end->status), strsignal(WTERMSIG(end->status)));
+		cli_fail(0, "run: %s was ended by signal %d (%s): the log has everything until then", o->command[0],
+			 WTERMSIG(end->status), strsignal(WTERMSIG(end->status)));
 	if (found->running)
-		cli_fail(0, "run: %s still %s: what %s from now on is not in the log",
-			 COUNTED(found->running, "process"), units_agree((int64_t)found->running, "runs", "run"),
-			 units_agree((int64_t)found->running, "it does", "they do"));
+		cli_fail(0, "run: %s still %s: the log has everything until now", COUNTED(found->running, "process"),
+			 units_agree((int64_t)found->running, "runs", "run"));
 }
 
 /* With what processes that ended before, those on other nodes, and those of other users have left. */

@@ -55,14 +55,15 @@ static const struct choice table[] = {
 	 .expect = "a number above 0, or all"},
 	{"json", NULL, choice_flag, "once, as JSON, with every file; numbers in bytes and seconds",
 	 .at = offsetof(struct request, json)},
-	{"nodes", "NAME,...", choice_text, "of these nodes together, by ssh; each needs the same iolens there",
+	{"nodes", "NAME,...", choice_text,
+	 "show these nodes as one, by ssh; each needs the same iolens under the same path",
 	 .at = offsetof(struct request, nodes)},
-	{"slurm", NULL, choice_flag, "of all nodes of JOB, a number of Slurm's, by srun",
+	{"slurm", NULL, choice_flag, "show all nodes of JOB, a Slurm job number, by srun",
 	 .at = offsetof(struct request, slurm)},
 	{"through", "COMMAND", choice_text,
 	 "with --nodes or --slurm: instead of ssh or srun; %h is the node's name, otherwise appended",
 	 .at = offsetof(struct request, through)},
-	{"answer", NULL, choice_flag, "for iolens top itself, on the other node: print once per byte of standard input",
+	{"answer", NULL, choice_flag, "used by iolens top on other nodes: print once per byte of standard input",
 	 .at = offsetof(struct request, answer)},
 	{"openmetrics", "FILE", choice_text,
 	 "rewrite FILE at each update, for a node exporter's text file collector; -: standard output",
@@ -76,9 +77,9 @@ static const struct choices top_choices = {
 		  "What observed programs on this node read and write right now: rates by job, file, process, "
 		  "interface; your\n"
 		  "programs, or as root those of all users. It only reads their stores.\n"
-		  "JOB: a session (name or directory), the scheduler's number of a job, or a process; without it all "
-		  "that run.\n",
-	.after = "Times and the share in I/O are of ended calls. For calls that wait now: iolens watch.\n",
+		  "JOB: a session (name or directory), the scheduler's number of a job, or a process; without it, "
+		  "all running jobs.\n",
+	.after = "Times and the share in I/O count ended calls. iolens watch shows calls that wait now.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
 	.most = 1,

@@ -34,13 +34,13 @@ static bool set_stall(void *target, const struct choice *c, char *text)
 
 static const struct choice table[] = {
 	{"stall", "SECONDS", set_stall, "a call that lasts this long is a stall (default 60)", .expect = "seconds"},
-	{"once", NULL, choice_flag, "name every call on a file that waits now, and which are stalls; then end",
+	{"once", NULL, choice_flag, "list every call on a file that waits now, and which of them are stalls; then end",
 	 .at = offsetof(struct request, once)},
 	{"follow", NULL, choice_flag, "go on after a stall, until the job ends",
 	 .at = offsetof(struct request, follow)},
 	{"run", "COMMAND", choice_text, "run at each stall, by the shell, with the stall as JSON on its standard input",
 	 .at = offsetof(struct request, hook)},
-	{"json", NULL, choice_flag, "what is found as JSON", .at = offsetof(struct request, json)},
+	{"json", NULL, choice_flag, "print the result as JSON", .at = offsetof(struct request, json)},
 };
 
 static const struct choices watch_choices = {
@@ -49,8 +49,8 @@ static const struct choices watch_choices = {
 		  "\n"
 		  "Waits until a call of the job on a file has lasted too long, and names process, call, file, file "
 		  "system and start.\n"
-		  "It makes no call to a file system, so one that hangs does not block it.\n"
-		  "JOB: as for iolens top; without it all that run here.\n",
+		  "It makes no calls to the job's file systems, so a hanging one does not block it.\n"
+		  "JOB: as for iolens top; without it, all running jobs on this node.\n",
 	.after = "Exit codes: 0 no stall (with --once: now), 1 a stall, 2 wrong usage, 3 no such job.\n",
 	.table = table,
 	.n = sizeof table / sizeof *table,
@@ -149,8 +149,8 @@ static void put_text(const struct request *r, const struct live_job *j, const st
 		named++;
 		stalls += stall;
 	}
-	printf("%s on files %s waited in, in %s of %s", COUNTED(named, "call"),
-	       units_agree((int64_t)named, "is", "are"), COUNTED(w->threads, "thread"), COUNTED(w->running, "process"));
+	printf("%s on files %s, among %s of %s", COUNTED(named, "call"), units_agree((int64_t)named, "waits", "wait"),
+	       COUNTED(w->threads, "thread"), COUNTED(w->running, "process"));
 	if (r->once && named)
 		printf("; %zu for %g s or longer", stalls, r->stall);
 	putchar('\n');

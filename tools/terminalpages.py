@@ -80,7 +80,7 @@ def screen_of_watch(scratch: Path) -> dict[str, list[str]]:
         mounted.server.send_signal(signal.SIGSTOP)
         name = place.session().name.removeprefix("iolens-")
         terminal.start(place, IOLENS, "watch", "--stall", "5", name, width=140, height=12)
-        shown = terminal.shows(r"waited in, in 1 thread")
+        shown = terminal.shows(r"waits, among 1 thread")
         mounted.server.send_signal(signal.SIGCONT)
         return {"watch": shown}
 

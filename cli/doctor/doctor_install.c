@@ -70,7 +70,8 @@ static void try_library(struct doctor *d)
 	if (complains)
 		checks_add(&d->checks, CHECK_PROBLEM, "trial", "the loader says: %s", line);
 	else if (status != 0)
-		checks_add(&d->checks, CHECK_PROBLEM, "trial", "the program true ends with status %d under it", status);
+		checks_add(&d->checks, CHECK_PROBLEM, "trial", "the program true, started with it, ends with status %d",
+			   status);
 	else
 		judge_store(&d->checks, directory);
 	stores_remove(directory);
@@ -116,7 +117,7 @@ static void check_library(struct doctor *d)
 		checks_add(&d->checks, CHECK_OK, "library", "%s", d->library);
 	if (!preload_loadable(d->library))
 		checks_add(&d->checks, CHECK_NOTE, "library",
-			   "LD_PRELOAD cannot name this path: only iolens run works, by a link");
+			   "LD_PRELOAD cannot name this path: only iolens run works, through a link");
 	try_library(d);
 	check_backends(d);
 }
@@ -269,11 +270,10 @@ static void check_share(struct doctor *d, const char *path)
 	char room[UNITS_TEXT];
 	double bytes = statvfs(path, &s) == 0 ? (double)s.f_bavail * (double)s.f_frsize / SHARE : SMALL;
 	if (bytes < SMALL / SHARE)
-		checks_add(
-			&d->checks, CHECK_NOTE, "stores",
-			"%s: stores take at most %s of it: enough for %s at a time with few files; of more "
-			"files the detail is less, more processes are not recorded: set IOLENS_TMPDIR to a larger one",
-			path, units_bytes(room, bytes), COUNTED(bytes / EACH, "process"));
+		checks_add(&d->checks, CHECK_NOTE, "stores",
+			   "%s: stores take at most %s of it: enough for %s at a time with few files; more "
+			   "files get less detail, more processes no record: set IOLENS_TMPDIR to a larger one",
+			   path, units_bytes(room, bytes), COUNTED(bytes / EACH, "process"));
 }
 
 static const char *what_to_do(int error)
@@ -359,8 +359,7 @@ static void check_logs(struct doctor *d)
 		return;
 	check_room(d, "logs", path);
 	if (stat(path, &s) == 0 && s.st_mode & S_IWOTH && !(s.st_mode & S_ISVTX))
-		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: everybody may remove everybody's logs: chmod +t",
-			   path);
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: users may remove other users' logs: chmod +t", path);
 }
 
 static void check_limits(struct doctor *d)
@@ -376,7 +375,7 @@ static void check_limits(struct doctor *d)
 		checks_add(&d->checks, CHECK_PROBLEM, "limits", "ulimit -f allows files of %s: a store needs %s",
 			   units_bytes(text, (double)files.rlim_cur), "16 MiB");
 	else
-		checks_add(&d->checks, CHECK_OK, "limits", "size of files: enough for a store");
+		checks_add(&d->checks, CHECK_OK, "limits", "file size limit: enough for a store");
 }
 
 void doctor_installation(struct doctor *d)

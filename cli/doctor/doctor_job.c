@@ -70,8 +70,8 @@ static void look_for_shares(struct doctor *d, struct traces *t, const char *root
 		if (strncmp(e->d_name, share, n) == 0) {
 			t->shares++;
 			checks_add(&d->checks, CHECK_PROBLEM, "stores",
-				   "its nodes have brought stores, and no log was made of them: iolens recover "
-				   "--remove %s/%s/*",
+				   "its nodes have moved stores here, and there is no log of them: iolens "
+				   "recover --remove %s/%s/*",
 				   directory, e->d_name);
 		}
 	if (dir)
@@ -123,7 +123,7 @@ static void ask_scheduler(struct doctor *d, int64_t job)
 	int status = in ? pclose(in) : 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 9) {
 		checks_add(&d->checks, CHECK_NOTE, "scheduler", "no scontrol here: %s",
-			   "qstat, bjobs or flux jobs tells its state");
+			   "qstat, bjobs or flux jobs shows its state");
 		return;
 	}
 	copy_word(line, " JobState=", state, sizeof state);
@@ -147,11 +147,11 @@ static size_t look_for_stores(struct doctor *d, int64_t job)
 		return 0;
 	size_t n = left.of.used, all = n + left.running;
 	if (left.running)
-		checks_add(&d->checks, CHECK_NOTE, "stores", "%s of it %s on this node",
+		checks_add(&d->checks, CHECK_NOTE, "stores", "%s of the job %s on this node",
 			   COUNTED(left.running, "process"), units_agree((int64_t)left.running, "runs", "run"));
 	if (n)
 		checks_add(&d->checks, CHECK_PROBLEM, "stores",
-			   "%s of it %s ended by a signal on this node%s: iolens recover --remove --job %lld",
+			   "%s of the job %s ended by a signal on this node%s: iolens recover --remove --job %lld",
 			   COUNTED(n, "process"), units_agree((int64_t)n, "was", "were"),
 			   left.without_file == n ? ", before any opened a file" : "", (long long)job);
 	recovery_free(&left.of);
@@ -190,7 +190,7 @@ void doctor_job(struct doctor *d, int64_t job)
 		checks_add(&d->checks, CHECK_PROBLEM, "log", "none yet: its stores are still there");
 	else if (!t.logs)
 		checks_add(&d->checks, CHECK_PROBLEM, "log",
-			   "none in %s, and nothing of it on this node: no program of it was started with the library, "
-			   "a rule left all of them out, or it ran elsewhere: iolens doctor -- PROGRAM examines one",
+			   "none in %s, and no store on this node: its programs were started without the library, "
+			   "a setting excludes them, or the job ran elsewhere: iolens doctor -- PROGRAM examines one",
 			   names);
 }

@@ -106,7 +106,7 @@ void doctor_nodes(struct doctor *d, const char *list, const char *through)
 		return;
 	}
 	if (read_digests(ask("env", "-i", files), ours, said) != FILES) {
-		checks_add(&d->checks, CHECK_PROBLEM, "nodes", "sha256sum says here: %s", said);
+		checks_add(&d->checks, CHECK_PROBLEM, "nodes", "sha256sum on this node says: %s", said);
 		return;
 	}
 	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {

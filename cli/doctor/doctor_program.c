@@ -37,7 +37,7 @@ static const struct {
 	{PROGRAM_MACHINE, CHECK_PROBLEM, "of another machine or word size: the library cannot be loaded with it"},
 	{PROGRAM_LIBC, CHECK_PROBLEM, "of another C library (musl, ...): the library cannot be loaded with it"},
 	{PROGRAM_UNKNOWN, CHECK_PROBLEM, "cannot be read, or neither a program nor a script that begins with #!"},
-	{PROGRAM_SCRIPT, CHECK_PROBLEM, "a script of a script of a script: iolens does not follow it"},
+	{PROGRAM_SCRIPT, CHECK_PROBLEM, "a script run by a script run by a script: iolens does not follow it"},
 };
 
 static bool has_mark(const char *path, const char *mark)
@@ -65,13 +65,13 @@ static void judge_static(struct checks *c, const char *path)
 	for (size_t n = 0; n < sizeof others / sizeof *others; n++)
 		if (has_mark(path, others[n].mark)) {
 			checks_add(c, CHECK_PROBLEM, "file",
-				   "%s: static (%s): no loader that would take the library: as root, iolens run "
+				   "%s: static (%s): it cannot preload the library: as root, iolens run "
 				   "--kernel observes it",
 				   path, others[n].language);
 			return;
 		}
 	checks_add(c, CHECK_PROBLEM, "file",
-		   "%s: static: no loader that would take the library: as root, iolens run --kernel observes it; or "
+		   "%s: static: it cannot preload the library: as root, iolens run --kernel observes it; or "
 		   "link it with $(iolens config --static-ldflags)",
 		   path);
 }
@@ -79,12 +79,12 @@ static void judge_static(struct checks *c, const char *path)
 static void judge_kind(struct checks *c, const char *path, enum program_kind own, enum program_kind kind)
 {
 	if (preload_is_linked(path))
-		checks_add(c, CHECK_OK, "file", "%s: static, with iolens linked in: nothing need be preloaded", path);
+		checks_add(c, CHECK_OK, "file", "%s: static, with iolens linked in: it needs no preloading", path);
 	else if (own == PROGRAM_STATIC)
 		judge_static(c, path);
 	else if (kind == PROGRAM_STATIC)
 		checks_add(c, CHECK_PROBLEM, "file",
-			   "%s: a script, its interpreter: static: as root, iolens run --kernel observes it", path);
+			   "%s: a script with a static interpreter: as root, iolens run --kernel observes it", path);
 	for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++)
 		if (kinds[n].kind == kind && !preload_is_linked(path))
 			checks_add(c, kinds[n].result, "file", "%s: %s%s", path,
@@ -96,12 +96,12 @@ static void judge_kind(struct checks *c, const char *path, enum program_kind own
 static const struct {
 	const char *text, *means;
 } takers[] = {
-	{"unset LD_PRELOAD", "takes the library out of the environment"},
+	{"unset LD_PRELOAD", "removes the library from the environment"},
 	{"LD_PRELOAD=", "sets LD_PRELOAD: is $LD_PRELOAD in the new value?"},
-	{"env -i", "clears the environment: the library is not loaded behind it"},
-	{"env - ", "clears the environment: the library is not loaded behind it"},
-	{"sudo ", "clears the environment: the library is not loaded behind it"},
-	{"su -", "clears the environment: the library is not loaded behind it"},
+	{"env -i", "clears the environment: programs behind it do not load the library"},
+	{"env - ", "clears the environment: programs behind it do not load the library"},
+	{"sudo ", "clears the environment: programs behind it do not load the library"},
+	{"su -", "clears the environment: programs behind it do not load the library"},
 	{"apptainer ", "a container: bind the library's directory and /dev/shm into it"},
 	{"singularity ", "a container: bind the library's directory and /dev/shm into it"},
 	{"docker run", "a container that a daemon starts: put iolens run inside"},
@@ -217,7 +217,7 @@ static void check_rules(struct doctor *d, const char *command)
 	int status = told ? witness_end(&w, told) : -1;
 	if (status == 0 && !session_dir_holds_store(directory))
 		checks_add(&d->checks, CHECK_PROBLEM, "settings",
-			   "the settings above leave it out: DISABLE, or a rule of APP_EXCLUDE");
+			   "the settings above exclude it: DISABLE, or a rule of APP_EXCLUDE");
 	stores_remove(directory);
 }
 

@@ -27,14 +27,14 @@ static void check_owners(struct doctor *d, const char *path)
 			bool sticky = S_ISDIR(s.st_mode) && s.st_mode & S_ISVTX;
 			if (s.st_uid != 0)
 				checks_add(&d->checks, CHECK_PROBLEM, "files",
-					   "%s: user %u can change what everybody's programs load: chown root", above,
+					   "%s: user %u can change what all programs load: chown root", above,
 					   (unsigned)s.st_uid);
 			else if (s.st_mode & (S_IWOTH | S_IWGRP) && !sticky)
 				checks_add(&d->checks, CHECK_PROBLEM, "files",
-					   "%s: others can change what everybody's programs load: chmod go-w", above);
+					   "%s: other users can change what all programs load: chmod go-w", above);
 			if (S_ISDIR(s.st_mode) && (s.st_mode & 0001) == 0)
 				checks_add(&d->checks, CHECK_PROBLEM, "files",
-					   "%s: not for everybody to enter: chmod a+x", above);
+					   "%s: not all users can enter it: chmod a+x", above);
 		}
 		if (!(slash = strrchr(above, '/')) || slash == above)
 			break;
@@ -57,10 +57,10 @@ static void check_files(struct doctor *d)
 		if (stat(found.gl_pathv[n], &s) == 0 &&
 		    ((s.st_mode & 0444) != 0444 || s.st_mode & 0022 || s.st_uid != 0))
 			checks_add(&d->checks, CHECK_PROBLEM, "files",
-				   "%s: root's, and for all to read, it should be: chown root, chmod 644",
+				   "%s: must belong to root, and be readable by all users: chown root, chmod 644",
 				   found.gl_pathv[n]);
 	if (before == d->checks.of[CHECK_PROBLEM])
-		checks_add(&d->checks, CHECK_OK, "files", "%s, root's alone to change and everybody's to read",
+		checks_add(&d->checks, CHECK_OK, "files", "%s: only root can change them, every user can read them",
 			   COUNTED(any ? found.gl_pathc : 0, "library"));
 	if (any)
 		globfree(&found);
@@ -114,14 +114,13 @@ static void check_mode(struct doctor *d, const char *path, unsigned owner, unsig
 			   mode, level == LEVEL_OPEN ? "1777" : "1733");
 	else if (level == LEVEL_COLLECTED && written)
 		checks_add(&d->checks, CHECK_PROBLEM, "logs",
-			   "%s: mode %04o: iolens collect makes no logs where others may write: chmod go-w", path,
+			   "%s: mode %04o: iolens collect makes no logs where other users may write: chmod go-w", path,
 			   mode);
 	else if (written && !(mode & S_ISVTX))
-		checks_add(&d->checks, CHECK_PROBLEM, "logs",
-			   "%s: mode %04o: everybody may remove everybody's logs: %s", path, mode,
-			   level >= LEVEL_OPEN ? "chmod +t" : "chmod go-w");
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: users may remove other users' logs: %s",
+			   path, mode, level >= LEVEL_OPEN ? "chmod +t" : "chmod go-w");
 	else if (level < LEVEL_OPEN && !(mode & S_IXOTH))
-		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: not for everybody to enter: chmod a+x",
+		checks_add(&d->checks, CHECK_PROBLEM, "logs", "%s: mode %04o: not all users can enter it: chmod a+x",
 			   path, mode);
 	else
 		checks_add(&d->checks, CHECK_OK, "logs", "%s: user %u, mode %04o", path, owner, mode);

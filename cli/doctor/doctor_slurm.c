@@ -54,7 +54,7 @@ static bool readable(struct doctor *d, const char *file, const char *what, const
 	if (stat(path, &s) == 0 && s.st_mode & S_IROTH)
 		return true;
 	checks_add(&d->checks, CHECK_PROBLEM, "slurm", "%s: %s%s: %s", file, what, path,
-		   access(path, F_OK) == 0 ? "not for everybody to read: chmod a+r" : strerror(errno));
+		   access(path, F_OK) == 0 ? "not readable by all users: chmod a+r" : strerror(errno));
 	return false;
 }
 
@@ -72,7 +72,7 @@ static bool look_at_plugin(void *target, const char *file, char *line)
 	bool good = *path != '/' || readable(d, file, "", path);
 	if (strncasecmp(line, "required", 8) == 0)
 		checks_add(&d->checks, CHECK_NOTE, "slurm",
-			   "%s: required: without the plugin no job starts: say optional", file);
+			   "%s: required: without the plugin no job starts: write optional", file);
 	if (!site_word(line, "library=", value)) {
 		checks_add(&d->checks, CHECK_PROBLEM, "slurm", "%s: no library=PATH: nothing is preloaded", file);
 		good = false;
@@ -182,7 +182,7 @@ static void check_script(struct doctor *d, const char *configuration, const stru
 			checks_add(&d->checks, CHECK_PROBLEM, "slurm", "%s: not executable: chmod 755", path);
 		else if (s.st_mode & 0022 || s.st_uid != 0)
 			checks_add(&d->checks, CHECK_PROBLEM, "slurm",
-				   "%s: runs as root, and others can change it: chown root, chmod 755", path);
+				   "%s: runs as root, and other users can change it: chown root, chmod 755", path);
 		else
 			checks_add(&d->checks, CHECK_OK, "slurm", "%s=%s", of->key, found.gl_pathv[n]);
 		check_site_conf(d, path, plugin_logs);
@@ -196,8 +196,7 @@ static void check_script(struct doctor *d, const char *configuration, const stru
 void doctor_slurm(struct doctor *d)
 {
 	static const struct script prolog = {"Prolog", CHECK_NOTE, "directories of days are made by hand or by cron"};
-	static const struct script epilog = {"Epilog", CHECK_PROBLEM,
-					     "killed jobs leave stores, and nothing makes logs of them"};
+	static const struct script epilog = {"Epilog", CHECK_PROBLEM, "killed jobs leave stores, and get no logs"};
 	static const struct script task = {"TaskProlog", CHECK_PROBLEM,
 					   "without it, and without the plugin, no job is observed"};
 	char configuration[PATH_MAX], plugstack[PATH_MAX + 16];

@@ -18,10 +18,10 @@ const char *ptrace_scope_words(void)
 {
 	int scope = ptrace_scope();
 	if (scope >= 3)
-		return "kernel.yama.ptrace_scope is 3: not even root can see it until the node is started with less";
+		return "kernel.yama.ptrace_scope is 3: no user can see it until the node restarts with a lower value";
 	if (geteuid() == 0)
 		return "this root has no CAP_SYS_PTRACE: run as root outside of the container to see it";
 	if (scope > 0)
 		return "kernel.yama.ptrace_scope is not 0: run as root to see it";
-	return "the program changed its user, or closed itself to it: run as root to see it";
+	return "the program changed its user, or hides from it: run as root to see it";
 }

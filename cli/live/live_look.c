@@ -230,6 +230,6 @@ const struct live_store *live_look_find(const struct live_look *l, const char *p
 int live_look_missed(const char *command, const char *wanted)
 {
 	bool all = geteuid() == 0;
-	return cli_fail(CLI_INPUT, "%s: %s: no observed program%s here belongs to that: iolens top lists %s", command,
-			wanted, all ? "" : " of yours", all ? "what there is" : "yours, as root everybody's");
+	return cli_fail(CLI_INPUT, "%s: %s: no observed program%s on this node belongs to it: iolens top lists %s",
+			command, wanted, all ? "" : " of yours", all ? "all jobs" : "yours, as root all users' jobs");
 }

@@ -65,7 +65,7 @@ static bool hear(int said, char line[LINE])
 
 static pid_t go_without(const char *why)
 {
-	cli_fail(0, "run: --kernel: %s: of programs that cannot be preloaded only totals are known, by /proc", why);
+	cli_fail(0, "run: --kernel: %s: for programs that cannot preload, the log has only totals from /proc", why);
 	return 0;
 }
 
@@ -138,8 +138,7 @@ void kernel_companion_end(pid_t companion)
 		waitpid(companion, &status, 0);
 	}
 	if (!WIFEXITED(status))
-		cli_fail(0,
-			 "run: --kernel: the companion was killed: what it saw in its last second is not in the log");
+		cli_fail(0, "run: --kernel: iolens-kernel was killed: the log lacks its last second");
 }
 
 /* ---- where it cannot be had ---- */

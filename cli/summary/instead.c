@@ -78,7 +78,7 @@ static void add_processor(struct words *w, const struct digest *d, double run_ti
 	const struct digest_used *u = &d->used;
 	double busy = u->processor / run_time, delayed = clamp(u->delay / run_time, 0, clamp(1 - busy, 0, 1));
 	if (delayed >= INSTEAD_DELAYED)
-		add(w, "the processor, busy for %s of the run and waited for during %s, while other programs used it",
+		add(w, "the processor, busy for %s of the run; for %s, the program waited while others used it",
 		    P(busy), P(delayed));
 	else if (busy <= INSTEAD_ONE_PROCESSOR || u->cpus <= 0)
 		add(w, "the processor, busy for %s of the run", P(clamp(busy, 0, 1)));

@@ -99,7 +99,7 @@ void moved_print(FILE *out, const struct digest *d)
 			shown_line(out, "%s of %s are estimated from the last requests of its rings",
 				   units_bytes(read, (double)rows[i].estimated), rows[i].text);
 	if (digest_much_unexplained(d))
-		fprintf(out, "%s of what moved is unexplained: the numbers here are not the whole\n",
+		fprintf(out, "%s of all bytes are unexplained: the numbers here are incomplete\n",
 			units_percent(read, (double)digest_unexplained(d) / (double)digest_moved(d)));
 }
 

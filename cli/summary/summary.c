@@ -232,7 +232,7 @@ static void print_unexplained(FILE *out, const struct digest *d)
 	char bytes[128], part[128], unknown[128];
 	snprintf(bytes, sizeof bytes, "read %s, wrote %s (read-ahead, loader, raw system calls)",
 		 B(d->unexplained_read), B(d->unexplained_written));
-	snprintf(part, sizeof part, "%s of what moved: the numbers here are not the whole",
+	snprintf(part, sizeof part, "%s of all bytes: the numbers here are incomplete",
 		 P((double)digest_unexplained(d), (double)digest_moved(d)));
 	snprintf(unknown, sizeof unknown, "unknown of %s: killed, confined, or still running",
 		 COUNTED(d->unseen_unknown, "process"));
@@ -397,7 +397,7 @@ static const char *reason_text(const char *reason)
 					       {"environment", "without LD_PRELOAD"},
 					       {"machine", "for another machine or word size"},
 					       {"libc", "of another C library"},
-					       {"no_store", "without a way to the library or the session"},
+					       {"no_store", "without access to the library or the stores' directory"},
 					       {"filter", "in a sandbox"}};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(reason, texts[i][0]) == 0)

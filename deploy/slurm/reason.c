@@ -69,7 +69,7 @@ bool reason_foreign(const struct reason_task *of)
 static const char *why_not_program(const struct reason_task *of, char *path, size_t room)
 {
 	static const char *const kinds[] = {
-		[PROGRAM_STATIC] = "a static program: no loader that would take the library",
+		[PROGRAM_STATIC] = "a static program: it cannot preload the library",
 		[PROGRAM_MACHINE] = "a program of another machine or word size",
 		[PROGRAM_LIBC] = "a program of another C library",
 	};

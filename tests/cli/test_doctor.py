@@ -205,11 +205,11 @@ def programs_examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("plain", "ok", "dynamic, of this machine"),
         ("static", "problem", "--kernel observes it; or link it with $(iolens config --static-ldflags)"),
-        ("go", "problem", "static (Go): no loader that would take the library: as root, iolens run --kernel"),
+        ("go", "problem", "static (Go): it cannot preload the library: as root, iolens run --kernel"),
         (
             "rust",
             "problem",
-            "static (Rust): no loader that would take the library: as root, iolens run --kernel",
+            "static (Rust): it cannot preload the library: as root, iolens run --kernel",
         ),
         ("small", "problem", "of another machine or word size"),
         ("setuid", "problem", "its loader ignores LD_PRELOAD"),
@@ -240,7 +240,7 @@ def test_a_static_program_with_iolens_in_it(doctor: Doctor, iolens: Path, tmp_pa
     command = ["cc", "-static", "-o", tmp_path / "linked", "-xc", "-", "-xnone", *flags.stdout.split()]
     subprocess.run(command, input=source.encode(), check=True)
     rows = doctor(tmp_path / "linked")["program", "file"]
-    assert rows == [("ok", f"{tmp_path}/linked: static, with iolens linked in: nothing need be preloaded")]
+    assert rows == [("ok", f"{tmp_path}/linked: static, with iolens linked in: it needs no preloading")]
     assert not (tmp_path / "ran").exists()
 
 
@@ -405,7 +405,7 @@ def test_a_job_is_looked_for_where_the_site_has_its_logs(doctor: Doctor, tmp_pat
         log.write_text("")
     assert [said("471101"), said("471102")] == [("ok", str(log)) for log in logs]
     result, text = said("471103")
-    assert result == "problem" and text.startswith(f"none in {area}, {spool}, and nothing of it on this node")
+    assert result == "problem" and text.startswith(f"none in {area}, {spool}, and no store on this node")
 
 
 @pytest.mark.parametrize(

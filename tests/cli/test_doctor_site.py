@@ -142,19 +142,19 @@ CONF, PLUGIN = "slurm/iolens/site.conf", "slurm/plugins/iolens.conf"
 SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a library that others can change": (
         lambda at: (at / "lib/iolens/lib/libiolens.so").chmod(0o666),
-        "/lib/libiolens.so: others can change what everybody's programs load: chmod go-w",
+        "/lib/libiolens.so: other users can change what all programs load: chmod go-w",
     ),
     "a directory above it of another user": (
         lambda at: os.chown(at / "lib", MALLORY, 0),
-        f"/lib: user {MALLORY} can change what everybody's programs load: chown root",
+        f"/lib: user {MALLORY} can change what all programs load: chown root",
     ),
     "a directory above it that is closed": (
         lambda at: (at / "lib").chmod(0o700),
-        "/lib: not for everybody to enter: chmod a+x",
+        "/lib: not all users can enter it: chmod a+x",
     ),
     "a back end that nobody can read": (
         lambda at: next((at / "lib/iolens/lib").glob("libiolens-mpi-*")).chmod(0o600),
-        ".so: root's, and for all to read, it should be",
+        ".so: must belong to root, and be readable by all users",
     ),
     "logs of another user": (
         lambda at: os.chown(at / "logs", MALLORY, 0),
@@ -162,11 +162,11 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "logs without a sticky bit": (
         lambda at: (at / "logs" / DAY).chmod(0o777),
-        "mode 0777: everybody may remove everybody's logs: chmod +t",
+        "mode 0777: users may remove other users' logs: chmod +t",
     ),
     "a month for all to write to": (
         lambda at: (at / "logs" / DAY).parent.chmod(0o777),
-        "mode 0777: everybody may remove everybody's logs: chmod go-w",
+        "mode 0777: users may remove other users' logs: chmod go-w",
     ),
     "a day for nobody to write to": (
         lambda at: (at / "logs" / DAY).chmod(0o755),
@@ -175,7 +175,7 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no day": (lambda at: (at / "logs" / DAY).rmdir(), "not there, and users cannot write to"),
     "a day of the prolog where the collector makes logs": (
         lambda at: spooled(at, 0o1777),
-        f"/logs/{DAY}: mode 1777: iolens collect makes no logs where others may write: chmod go-w",
+        f"/logs/{DAY}: mode 1777: iolens collect makes no logs where other users may write: chmod go-w",
     ),
     "a spool that is closed": (
         lambda at: (spooled(at, 0o755), (at / "spool").chmod(0o700)),
@@ -211,7 +211,7 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "an epilog that others can change": (
         lambda at: (at / "slurm/iolens/epilog").chmod(0o777),
-        "/epilog: runs as root, and others can change it",
+        "/epilog: runs as root, and other users can change it",
     ),
     "no site.conf": (
         lambda at: (at / CONF).unlink(),
@@ -298,7 +298,7 @@ def test_what_is_no_mistake_is_a_note(site: Site) -> None:
     notes = [text for result, _, text in site.doctor() if result == "note"]
     for unit in ("iolens-ingest.timer", "iolens-kernel.service"):
         assert any(text.endswith(f"systemctl enable --now {unit}") for text in notes)
-    assert any("say optional" in text for text in notes)
+    assert any("write optional" in text for text in notes)
     assert site.problems() == []
 
 

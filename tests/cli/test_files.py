@@ -193,7 +193,7 @@ def test_what_moved_by_its_way_follows_and_is_on_the_page_of_the_log(run_iolens:
         text: [cell.get(n, f"{n // MiB}.0 MiB") for n in (read, written)]
         for text, read, written in WAYS.values()
     }
-    assert warning.startswith("10 % of what moved is unexplained")
+    assert warning.startswith("10 % of all bytes are unexplained")
     found = json.loads(run_iolens(["info", "--json", log]).stdout)["moved"]
     assert {way: (n["bytes_read"], n["bytes_written"]) for way, n in found.items()} == {
         way: (read, written) for way, (_, read, written) in WAYS.items()
@@ -206,7 +206,7 @@ def test_what_is_explained_is_no_warning_and_old_logs_take_all_that_was_unseen(
     log = job_of_ways(unexplained_read=0, unexplained_written=0).save(tmp_path / "job.darshan")
     assert "unexplained" not in run_iolens(["files", log]).stdout
     assert (
-        "25 % of what moved is unexplained"
+        "25 % of all bytes are unexplained"
         in run_iolens(["info", job_of_ways().save(tmp_path / "old")]).stdout
     )
 

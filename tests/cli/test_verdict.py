@@ -379,7 +379,7 @@ BUSY_AND_FAULTS = (
         (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
         (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
          "files came from storage"),
-        (queued, "the processor, busy for 20 % of the run and waited for during 75 %, while other programs used it"),
+        (queued, "the processor, busy for 20 % of the run; for 75 %, the program waited while others used it"),
         (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
          "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
@@ -391,7 +391,7 @@ BUSY_AND_FAULTS = (
         (few_long, "the processor, busy for 88 % of the run, most of it in cc1"),
         (mapped_from_storage, BUSY_AND_FAULTS.format(60, 40, 400)),
         (compiled, "the processor, busy for 94 % of the run"),
-        (contended, "the processor, busy for 20 % of the run and waited for during 60 %, while other programs used it"),
+        (contended, "the processor, busy for 20 % of the run; for 60 %, the program waited while others used it"),
     ],
 )  # fmt: skip
 def test_the_line_says_what_it_is_instead(

@@ -58,7 +58,7 @@ def test_of_a_program_whose_processor_others_use(observe: Observe, run_iolens: R
     ran = float(row["user_time"]) + float(row["system_time"])
     waited = float(row["processor_wait"])
     assert 0.3 <= waited <= took - ran
-    assert "while other programs used it" in verdict(run_iolens, seen.log)["text"]
+    assert "the program waited while others used it" in verdict(run_iolens, seen.log)["text"]
 
 
 READER = """

@@ -99,7 +99,7 @@ KINDS = {
         then=("scontrol", "requeue", "{job}"),
     ),
     "array": Kind("cat /etc/services > array.out; echo done", options=["--array=7"], logs=["cat"]),
-    "static": Kind("srun -Q ./static; echo done", logs=[], why="a static program: no loader", needs="static"),
+    "static": Kind("srun -Q ./static; echo done", logs=[], why="a static program: it cannot", needs="static"),
     "musl": Kind(
         "srun -Q ./musl; srun -Q sh -c ./musl; echo done",
         out="runs\nruns\ndone\n",

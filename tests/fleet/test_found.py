@@ -111,7 +111,7 @@ def test_logs_of_other_names_are_found_by_content_and_the_rest_is_counted(
     }
     assert Path(next(r["example"] for r in done["skipped"] if r["reason"] == "no log")).name in others
     text = run("ingest", area, "--lake", lake, "--no-rules", "-j", 1)
-    assert f"5 files skipped: no log, such as {area}/" in text and "5 known" in text
+    assert f"5 files skipped: no log, such as {area}/" in text and "5 already in the lake" in text
 
 
 def test_a_watching_ingest_says_each_scan_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

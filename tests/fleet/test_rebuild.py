@@ -87,11 +87,11 @@ def test_a_lost_lake_comes_back_from_logs_and_archives(area: Path, lake: Path) -
     words = ("fleet", "ingest", area, "--archives", before, "--lake", lake, "--no-rules", "--jobs", 1)
     done = run_here(*words, "--cluster", "hopper")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"{LOGS} logs found, {LOGS} ingested, 0 known; ")
+    assert done.stdout.startswith(f"{LOGS} logs found, {LOGS} ingested, 0 already in the lake; ")
     assert (rows(lake, JOBS), rows(lake, PLACES)) == (jobs, places)
     whole(lake)
     again = run_here(*words)
-    assert f"{LOGS} logs found, 0 ingested, {LOGS} known; " in again.stdout
+    assert f"{LOGS} logs found, 0 ingested, {LOGS} already in the lake; " in again.stdout
     made = Lake(lake)
     with made.open() as data, extracted(made, sources(data, "a.archive IS NOT NULL")) as paths:
         assert len(paths) == 13 and all(Path(path).read_bytes() for path in paths)

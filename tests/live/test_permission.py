@@ -60,7 +60,7 @@ def _as_nobody(place: Place) -> None:
         (2, "this root has no CAP_SYS_PTRACE: run as root outside of the container to see it"),
         (
             3,
-            "kernel.yama.ptrace_scope is 3: not even root can see it until the node is started with less",
+            "kernel.yama.ptrace_scope is 3: no user can see it until the node restarts with a lower value",
         ),
     ],
 )
@@ -137,8 +137,10 @@ def test_jobs_of_others_are_refused_plainly(words: tuple[str, ...], waiting: Pla
         [str(word) for word in command], env=waiting.env, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.count("\n") == 1 and "no observed program of yours here" in done.stderr, done.stderr
-    assert done.stderr.endswith(": iolens top lists yours, as root everybody's\n")
+    assert done.stderr.count("\n") == 1 and "no observed program of yours on this node" in done.stderr, (
+        done.stderr
+    )
+    assert done.stderr.endswith(": iolens top lists yours, as root all users' jobs\n")
 
 
 @ROOT

@@ -128,7 +128,9 @@ def test_without_a_session(place: Place, preload: Path, steady: Path) -> None:
 def test_no_such_job(place: Place) -> None:
     done = place.call("top", "--once", place.stores / "iolens-nothing")
     assert (done.returncode, done.stdout) == (3, "")
-    assert re.fullmatch(r"iolens: top: \S+: no observed program here belongs to that: .*\n", done.stderr)
+    assert re.fullmatch(
+        r"iolens: top: \S+: no observed program on this node belongs to it: .*\n", done.stderr
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs unshare as root")

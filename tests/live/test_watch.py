@@ -83,7 +83,7 @@ def test_a_write_that_is_not_answered(place: Place, server: StandIn) -> None:
     )
     assert mount == f"  on {server.mount}, {TYPE}, from mgs@tcp:/standin"
     assert "fuse" in kernel or "request_wait_answer" in kernel
-    assert sums == "1 call on files is waited in, in 1 thread of 1 process"
+    assert sums == "1 call on files waits, among 1 thread of 1 process"
 
 
 def test_a_rank_is_named(place: Place, server: StandIn, mpi: MPI, built: Programs) -> None:

@@ -89,11 +89,11 @@ def test_nothing_says_that_io_is_fine_of_which_much_is_not_known(name: str, tmp_
     words = said([log])
     assert words["good"] == ""
     assert words["verdict"] == "unknown"
-    assert ("of what moved is unexplained" in words["headline"]) is unexplained
+    assert ("of all bytes are unexplained" in words["headline"]) is unexplained
     for form in ("headline", "html", "text", "json"):
         shown = words[form].split("<script")[0].lower()
         assert [word for word in FINE if word in shown] == [], form
-        assert ("is unexplained" if unexplained else "time is not known") in shown
+        assert ("are unexplained" if unexplained else "time is not known") in shown
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -132,7 +132,7 @@ def test_a_comparison_does_not_call_equal_what_is_not_known(tmp_path: Path) -> N
     groups = [Group(str(n), (str(log),)) for n, log in enumerate(logs)]
     found = compare(groups)
     text = to_text(found)
-    assert "86 % of what 1 moved is unexplained" in text
+    assert "86 % of the bytes of 1 are unexplained" in text
     assert "no difference" not in text and "of what is explained, 1 is as 0" in text
     assert to_plain(found)["unexplained"] == pytest.approx([0.0, 64 / 74])
     assert (compared(found, "1").jobs[0].verdict, compared(found, "1").jobs[0].label) == (

@@ -101,8 +101,8 @@ def test_a_second_log_that_is_there_already(job: Job) -> None:
     assert (ended.code, ended.notes) == (
         2,
         [
-            f"iolens: run: {rest}: exists already, and is what the log of processes other than ranks would be "
-            "named: choose another name for the log"
+            f"iolens: run: {rest}: exists already: the log of processes that are not ranks needs this "
+            "name: choose another name for the log"
         ],
     )
     assert not (job.cwd / "shared").exists()

@@ -75,7 +75,7 @@ def test_a_cell_shows_what_it_did_and_nothing_of_others(jupyter: Path, tmp_path:
     html = page(outputs[1])
     assert f"<td>{tmp_path}/a&lt;b&gt;data</td>" in html
     assert re.search(r"<td>0 B in 0</td><td>2 KiB in 400</td><td>0</td>", html)
-    assert "<code>sync_storm</code>" in html and "400 times data is forced to storage" in html
+    assert "<code>sync_storm</code>" in html and "Data is forced to storage 400 times" in html
     assert not Tags(html).tags & {"script", "style", "link", "img", "iframe"}
     assert [
         o["data"]["text/plain"] for o in outputs[1] + outputs[2] if o.output_type == "execute_result"

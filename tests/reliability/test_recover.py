@@ -250,8 +250,7 @@ def test_a_running_job_is_marked_and_its_stores_are_kept(
         done = run_iolens(["recover", "--remove", "-o", log, session["IOLENS_SESSION"]])
         assert done.returncode == 4
         assert (
-            "1 process still runs: the log has what was done until now, and the stores are kept"
-            in done.stderr
+            "1 process still runs: the log has everything until now, and the stores are kept" in done.stderr
         )
         assert ends(table(run_iolens, log)) == ["running", "exit", "exit", "exit"]
     finally:
@@ -304,7 +303,7 @@ def test_a_store_that_changes_while_it_is_read_is_seen_at_one_moment(
 def test_iolens_run_says_how_the_command_ended(program: Path, run_iolens: Run, tmp_path: Path) -> None:
     done = run_iolens(["run", "-o", "log", "--", program, "killed"], cwd=tmp_path)
     assert done.returncode == -signal.SIGKILL
-    assert "was ended by signal 9 (Killed): the log has all that was done until then" in done.stderr
+    assert "was ended by signal 9 (Killed): the log has everything until then" in done.stderr
     rows = shown.sections(table(run_iolens, tmp_path / "log"))["process"]
     assert (rows[0]["ended"], rows[0]["signal"]) == ("signal", "9")
     assert len(rows) == 4

@@ -24,7 +24,7 @@ START, OTHER, OPEN, USE, RECORD, WAIT, EXEC, LOG = (
     "the first record of an interface, and when there is no room for more",
     "a wait that does not block",
     "exec and spawn",
-    "the library alone writes a log",
+    "a process without `iolens run` writes its log",
 )
 
 

@@ -247,7 +247,7 @@ mount --rbind /usr root/usr; exec chroot root true
     assert [(row["program"], row["reason"], row["count"]) for row in seen.sections["unobserved"]] == [
         ("/usr/bin/true", "no_store", "1")
     ]
-    assert b"true, without a way to the library or the session" in seen.done.stderr
+    assert b"true, without access to the library or the stores' directory" in seen.done.stderr
 
 
 FORK_THREE = """

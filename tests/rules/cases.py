@@ -166,7 +166,7 @@ SIZE: dict[str, Case] = {
     ),
     "small_random_reads": (
         Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=4000, consec_reads=0),
-        "100 % of 10,000 reads, 32 KiB on average, jump about in 1 file; such reads take 40 s",
+        "100 % of 10,000 reads, 32 KiB on average, jump around in 1 file; such reads take 40 s",
         Job().posix("/scratch/a", 0, read={32 * KiB: 10_000}, read_time=45.0, seq_reads=9000),
     ),
     "stdio_share": (
@@ -409,7 +409,7 @@ METADATA: dict[str, Case] = {
     ),
     "sync_storm": (
         Job().posix("/scratch/a", 0, write={KiB: 500}, fsyncs=500, write_time=20.0),
-        "500 times data is forced to storage (fsync), every 1 KiB; this takes 19.7 s",
+        "Data is forced to storage 500 times (fsync), every 1 KiB; this takes 19.7 s",
         Job().posix("/scratch/a", 0, write={100 * MiB: 500}, fsyncs=500, write_time=20.0),
     ),
     "stdio_flushes": (
@@ -421,7 +421,7 @@ METADATA: dict[str, Case] = {
         Job()
         .section("process", process(0, io_time=10.0))
         .section("operation", operation("unlink", 3000, 6.0), operation("mkdir", 500, 2.0)),
-        "3,500 changes and lists of directories (3000 unlink, 500 mkdir) take 8 s",
+        "3,500 changes and listings of directories (3000 unlink, 500 mkdir) take 8 s",
         Job()
         .section("process", process(0, io_time=10.0))
         .section("operation", operation("unlink", 900, 6.0)),

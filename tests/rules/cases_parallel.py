@@ -271,17 +271,17 @@ LIBRARY: dict[str, Case] = {
     ),
     "few_aggregators": (
         aggregating(8, 2, 4),
-        "2 ranks of 8 read and write what all move collectively, the job has 4 nodes",
+        "Only 2 ranks of 8 make the file accesses of all collective calls, but the job has 4 nodes",
         aggregating(8, 4, 4),
     ),
     "many_aggregators": (
         aggregating(8, 8, 4),
-        "8 ranks read and write what all move collectively, the job has only 4 nodes",
+        "8 ranks make the file accesses of all collective calls, but the job has only 4 nodes",
         aggregating(8, 4, 4),
     ),
     "aggregators_match": (
         aggregating(8, 4, 4),
-        "4 ranks read and write what all move collectively, one on each of 4 nodes",
+        "4 ranks make the file accesses of all collective calls, one on each of 4 nodes",
         aggregating(8, 2, 4),
     ),
     "hdf5_independent": (
@@ -312,7 +312,7 @@ LIBRARY: dict[str, Case] = {
         dataset(parallel=0, opens=8, writes=8, bytes_written=800 * MiB, write_time=80.0).posix(
             "/scratch/x.h5", write={MiB: 1600}, write_time=160.0
         ),
-        "800 MiB of fill values are written to 1 HDF5 file, besides 800 MiB of data; this takes 10 s",
+        "800 MiB of fill values are written to 1 HDF5 file, on top of 800 MiB of data; this takes 10 s",
         # A chunk that is read back and written again for each part of it is none.
         dataset(parallel=0, opens=8, writes=8, bytes_written=800 * MiB, write_time=160.0).posix(
             "/scratch/x.h5", write={MiB: 1600}, write_time=160.0, bytes_read=800 * MiB
@@ -377,7 +377,7 @@ DATA: dict[str, Case] = {
     "folded_files": (
         folded(),
         "5,000 uses (open, stat) of about 4,000 files are in records named <other files> or <other program files>; "
-        "8 MiB of room per process",
+        "8 MiB per process",
         Job().section("process", process(0)),
     ),
     "unexplained_io": (

@@ -234,7 +234,7 @@ int main(int n, char **words)
 """)
     subprocess.run(["cc", "-w", "-g", "-O1", "-o", program, source], check=True)
     one = found(observe([program, tmp_path]).log)["small_random_reads"]
-    assert "jump about in 1 file;" in one.message
+    assert "jump around in 1 file;" in one.message
     assert one.evidence[-1].title == "Code that opens these files"
     assert one.evidence[-1].rows[0][0].startswith("large (p.c:16)") and one.evidence[-1].rows[0][1] == 1
 

@@ -101,7 +101,7 @@ def test_what_page_faults_bring_is_explained(observe: Observe, tmp_path: Path) -
     assert unexplained(seen) < 1 << 20
     said = " ".join(seen.done.stderr.decode().split())
     assert "of programs, libraries and mapped files from storage, about" in said
-    assert "not known" not in said and "of what moved" not in said
+    assert "not known" not in said and "of all bytes" not in said
 
 
 RING = """
@@ -554,4 +554,4 @@ def test_what_nobody_can_explain_is_said_first(
     seen = observe([compile_program(source)], options=(), cwd=tmp_path)
     assert unexplained(seen) >= SIZE
     said = " ".join(seen.done.stderr.decode().split())
-    assert " unexplained read 16." in said and "; 100 % of what moved: the numbers here are not" in said
+    assert " unexplained read 16." in said and "; 100 % of all bytes: the numbers here are incomplete" in said

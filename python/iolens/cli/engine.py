@@ -45,7 +45,7 @@ def engine_options(command: _Command) -> _Command:
         type=click.Choice(["duckdb", "spark"]),
         default="duckdb",
         show_default=True,
-        help="What computes.",
+        help="The engine that computes.",
     )(command)
 
 

@@ -17,7 +17,7 @@ from iolens.error import FINDINGS, OK, USAGE, IolensError
 COMMAND = Command(
     group="observe",
     place=100,
-    about="what observing costs a program: it runs with and without, in turn",
+    about="what observing costs a program: runs it with and without iolens",
     shows_progress=True,
 )
 
@@ -83,7 +83,7 @@ def _own_command() -> str:
     "--fail-above",
     type=FiniteRange(0),
     metavar="PERCENT",
-    help="Exit with 1 if observing provably costs more of the run time.",
+    help="Exit with 1 if observing provably costs more than this share of the run time.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Every number, as JSON (iolens schema overhead).")
 def overhead(  # noqa: PLR0913, PLR0917 -- one per option
@@ -96,7 +96,7 @@ def overhead(  # noqa: PLR0913, PLR0917 -- one per option
     fail_above: float | None,
     as_json: bool,
 ) -> int:
-    """What iolens costs COMMAND: runs it with and without, in turn, and compares run times.
+    """What iolens costs COMMAND: runs it with and without iolens, in turn, and compares.
 
     Prints means, deviations, Welch's t-test, the 95 % confidence interval of the difference, and a verdict. The logs of
     the observed runs are removed. Standard input is empty.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     group="explain",
     place=80,
-    about="a lake as pages in a browser, each viewer's own part of it",
+    about="show a lake in a browser: users see only their own jobs",
 )
 
 _NEEDED = ("starlette", "uvicorn", "jinja2", "nanoarrow", "deltalake")
@@ -93,7 +93,7 @@ def serve(  # noqa: PLR0913, PLR0917
     """A lake as pages in a browser, and as an API.
 
     Without --site it is for you alone: it listens on this machine only, and prints an address that lets you in once.
-    With --site users see their own jobs, and staff all jobs. Names the packages that it lacks.
+    With --site users see their own jobs, and staff all jobs. If packages are missing, it names them.
     """
     if context.invoked_subcommand is not None:
         return OK

@@ -242,8 +242,8 @@ def _notes(data: Dataset, groups: Sequence[Group], members: Sequence[Sequence[in
     for group, part in zip(groups, _unexplained(data, members)):
         if part:
             notes.append(
-                f"{write(part, 'percent')} of what {group.name} moved is unexplained: "
-                "its numbers are not the whole"
+                f"{write(part, 'percent')} of the bytes of {group.name} are unexplained: "
+                "its numbers are incomplete"
             )
     ends = how_runs_ended(data)
     if all(ends):

@@ -131,8 +131,8 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
     delayed = min(row["delay"] / run_time, max(0.0, 1 - busy))
     if delayed >= _threshold("delayed"):
         text = (
-            f"the processor, busy for {write(busy, 'percent')} of the run and waited for during "
-            f"{write(delayed, 'percent')}, while other programs used it"
+            f"the processor, busy for {write(busy, 'percent')} of the run; for "
+            f"{write(delayed, 'percent')}, the program waited while others used it"
         )
     elif busy <= _threshold("one_processor"):
         text = f"the processor, busy for {write(min(1.0, busy), 'percent')} of the run"

@@ -50,7 +50,7 @@ def archive(lake: str, to: str | None, before: date | None, since: date | None) 
 
     An archive is a ZIP file with an index and checksums. Before logs are removed, the archive is on disk and read
     back, and the lake has each log's place; a log that was written to meanwhile stays. All commands open logs in
-    archives (`iolens show lake:JOBID`); `iolens fleet restore` puts them back. It may be killed at any moment.
+    archives (`iolens show lake:JOBID`); `iolens fleet restore` puts them back. You can kill it at any moment.
     """
     from iolens.fleet import Lake
     from iolens.fleet.archive import archive as archive_logs

@@ -22,7 +22,7 @@ from iolens.fleet.upkeep.compact import compact as compact_lake
 def compact(lake: str, keep: int) -> int:
     """Merges the small files of each day.
 
-    Also removes leftovers of ended ingests and old rows of logs that were written again. Queries and ingests may run
+    Also removes leftovers of ended ingests and old rows of replaced logs. Queries and ingests may run
     meanwhile.
     """
     from iolens.rules.text import counted

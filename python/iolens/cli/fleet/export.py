@@ -18,7 +18,7 @@ from iolens.shown import say
 def export(
     postgres: str | None, openmetrics: str | None, lake: str, since: datetime | None, until: datetime | None
 ) -> None:
-    """Hands a lake to PostgreSQL (schema iolens: job, finding, metric; deploy/grafana has a dashboard) or Prometheus.
+    """Exports a lake to PostgreSQL (schema iolens: job, finding, metric; deploy/grafana has a dashboard) or Prometheus.
 
     Replaces the lake's days from --since to --until in one transaction. Several lakes may have one server.
     """

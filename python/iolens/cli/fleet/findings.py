@@ -17,7 +17,7 @@ from iolens.cli.engine import engine_options, open_data
     type=click.Choice(("high", "medium", "low", "info", "good")),
     default="medium",
     show_default=True,
-    help="The least severe that is listed.",
+    help="The lowest severity to list.",
 )
 @click.option(
     "-n", "--rows", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="How many."

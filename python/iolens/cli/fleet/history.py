@@ -100,7 +100,12 @@ def _print(runs: Answer, drift: Answer, states: Answer | None, number: int | Non
     help="The last N runs may have drifted.",
 )
 @click.option(
-    "--factor", type=FiniteRange(1), default=1.2, show_default=True, metavar="X", help="What is a drift."
+    "--factor",
+    type=FiniteRange(1),
+    default=1.2,
+    show_default=True,
+    metavar="X",
+    help="How many times the earlier median is a drift.",
 )
 @lake_options
 @engine_options

@@ -101,9 +101,8 @@ def _tell(summary: Summary, seconds: float, json: bool, again: bool) -> None:
         warn(f"and {len(summary.unreadable) - _NAMED:,} more")
     parts = [
         f"{counted(summary.found, 'log')} found",
-        f"{summary.ingested:,} ingested"
-        + (f" ({summary.replaced:,} written again)" if summary.replaced else ""),
-        f"{summary.known:,} known",
+        f"{summary.ingested:,} ingested" + (f" ({summary.replaced:,} replaced)" if summary.replaced else ""),
+        f"{summary.known:,} already in the lake",
         f"{summary.quarantined:,} in quarantine" if summary.quarantined else "",
         f"{summary.deferred:,} left for the next scan" if summary.deferred else "",
         f"{summary.unreadable_before:,} still without permission" if summary.unreadable_before else "",
@@ -166,22 +165,20 @@ def _pool(jobs: int | None, engine: dict[str, Any]) -> tuple[SparkPool, int]:
     metavar="DIR",
     multiple=True,
     type=click.Path(exists=True),
-    help="Also jobs of archives that the lake does not know; may be given again.",
+    help="Also jobs in archives that the lake lacks; repeatable.",
 )
 @click.option("--group", metavar="NAME", help="A group that can read the lake, too [its owner only].")
 @click.option("--watch", metavar="TIME", callback=_seconds, help="Scan again after this time, until stopped.")
 @click.option(
     "--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes that decode [one per processor]."
 )
-@click.option("--cluster", metavar="NAME", default="", help="The logs' machine.")
+@click.option("--cluster", metavar="NAME", default="", help="The name of the logs' machine.")
 @click.option(
     "--pseudonymize",
     metavar="KEYFILE",
     help="A keyed hash in place of each name: users, files, hosts, programs.",
 )
-@click.option(
-    "--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; may be given again."
-)
+@click.option("--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; repeatable.")
 @click.option(
     "--thresholds", "file", metavar="FILE", help="Thresholds of rules from a TOML file, a table per rule."
 )
@@ -223,12 +220,11 @@ def ingest(  # noqa: PLR0913, PLR0917
     """Brings new logs into a lake.
 
     LOGS are logs, or folders of any structure. Files with other names than *.darshan, *.darshan.gz and *.darshan.bz2
-    are logs if they begin as one. A log in the lake is read again only if its size or time has changed. It may be
-    killed at any moment and started again, and several may run at once. The table quarantine has unreadable logs, and
-    logs whose name or job contradicts the owner of the file, with the reason.
+    count as logs if they begin like one. A log in the lake is read again only if its size or time has changed. You can
+    kill ingest at any moment and start it again; several may run at once. The table quarantine has unreadable logs,
+    and logs whose name or job contradicts the owner of the file, with the reason.
 
-    With --archives, jobs of `iolens fleet archive` come back with path, user and cluster: into a new lake, or an older
-    copy of it.
+    With --archives, ingest also adds the jobs in archives, with path, user and cluster, to a new lake or an older copy.
 
     With --engine spark the machines of a Spark cluster decode: all of them must see logs and lake.
     """

@@ -32,7 +32,7 @@ def _text(file: TextIO) -> str:
 @click.option("--cluster", metavar="NAME", default="", help="With --peak: the machine.")
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
 def mark(day: datetime | None, text: str | None, peaks: tuple[TextIO, ...], cluster: str, lake: str) -> int:
-    """Keeps what changed on a day, or what file systems could do.
+    """Records a change of the machine on a day, or what file systems could do.
 
     For instance: iolens fleet mark 2013-02-01 "Cray compiler" --lake DIR; iolens peak --json /scratch | iolens fleet
     mark --peak - --lake DIR.

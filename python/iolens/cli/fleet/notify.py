@@ -73,7 +73,7 @@ def _status(outbox: Outbox) -> None:
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
 @click.option("--outbox", metavar="FILE", help="Queue and history of notices [outbox.sqlite in the lake].")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; keep and send nothing.")
-@click.option("--status", is_flag=True, help="Waiting notices, and why.")
+@click.option("--status", is_flag=True, help="List waiting notices, and why they wait.")
 @click.option("--try", "trial", metavar="RULE", help="Print what this rule finds in all jobs; send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --try: as JSON.")
 def notify(file: str, lake: str, outbox: str | None, trial: str | None, as_json: bool, **flags: Any) -> int:

@@ -17,10 +17,8 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 @click.command()
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-@click.option("--rule", "rules", metavar="NAME", multiple=True, help="Only of this rule; may be given again.")
-@click.option(
-    "--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; may be given again."
-)
+@click.option("--rule", "rules", metavar="NAME", multiple=True, help="Only of this rule; repeatable.")
+@click.option("--rules", "directories", metavar="DIR", multiple=True, help="Rules of the site; repeatable.")
 @click.option(
     "--thresholds", "file", metavar="FILE", help="Thresholds of rules from a TOML file, a table per rule."
 )
@@ -34,7 +32,7 @@ def recompute(  # noqa: PLR0913, PLR0917
     since: datetime | None,
     until: datetime | None,
 ) -> int:
-    """Computes findings and metrics anew.
+    """Computes findings and metrics again.
 
     For a new version of a rule, or a lake made with --no-rules. Without --rule: all rules, and the metrics. Column
     rule_version of the table finding has the version.

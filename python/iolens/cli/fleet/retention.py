@@ -77,7 +77,7 @@ def retention(  # noqa: PLR0913, PLR0917
     keep: int,
     outbox: str | None,
 ) -> int:
-    """Removes what is old.
+    """Removes old data.
 
     AGE is a time before today (90d, 8w, 2y) or a day (UTC): earlier jobs are removed, and their logs not ingested
     again. A later compaction frees the space.

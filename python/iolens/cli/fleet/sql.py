@@ -36,7 +36,7 @@ from iolens.fleet.tables.lake import Lake
 def sql(
     statement: str, lake: str, since: datetime | None, until: datetime | None, form: str, **engine: Any
 ) -> int:
-    """Asks a lake in SQL.
+    """Queries a lake in SQL.
 
     In DuckDB's dialect: iolens fleet sql --lake DIR "select user, count(*) from job group by 1". Tables are those of
     `iolens sql`, with a column `day` and more columns in job (user, application, cluster, ...), and finding, metric

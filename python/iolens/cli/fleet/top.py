@@ -15,7 +15,9 @@ _BY = ("time", "bytes", "metadata", "small", "io", "jobs")
 
 @click.command()
 @click.argument("what", type=click.Choice(_WHAT))
-@click.option("--by", type=click.Choice(_BY), default="time", show_default=True, help="What comes first.")
+@click.option(
+    "--by", type=click.Choice(_BY), default="time", show_default=True, help="Order by this, largest first."
+)
 @click.option(
     "-n", "--rows", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="How many."
 )
@@ -33,7 +35,7 @@ _BY = ("time", "bytes", "metadata", "small", "io", "jobs")
 def top(what: str, by: str, rows: int, depth: int, form: str | None, **options: Any) -> None:
     """Users, applications, files or directories by what they cost.
 
-    time: what findings account for (users, applications), or seconds in calls (files, directories).
+    time: time lost, by findings (users, applications); seconds in calls (files, directories).
     """
     from iolens.fleet import Lake
     from iolens.fleet.saved_queries import ask

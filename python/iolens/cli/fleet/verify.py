@@ -15,16 +15,19 @@ from iolens.shown import say
 
 @click.command()
 @click.option("--lake", required=True, metavar="DIR", envvar="IOLENS_LAKE", help="The lake [$IOLENS_LAKE].")
-@click.option("--repair", is_flag=True, help="Set damaged files aside, and have their logs read again.")
+@click.option(
+    "--repair", is_flag=True, help="Move damaged files away; the next ingest reads their logs again."
+)
 def verify(lake: str, repair: bool) -> int:
     """Reads every file of a lake.
 
-    Every file exists and has its rows, every row belongs to a job, no log is there twice, every job has all of its
-    rows, every archive is sound and its logs are jobs; otherwise a line each, and exit code 3.
+    It checks that every file exists and has its rows, every row belongs to a job, no log is there twice, every job has
+    all of its rows, every archive is sound and its logs belong to jobs. It prints a line for each fault, with exit
+    code 3.
 
-    With --repair damaged files go to the folder "damaged" of the lake. The next ingest reads their logs again, and
-    those of batches that the lake has in part; logs in archives are restored for it. What cannot be had is named, and
-    the exit code is 4.
+    With --repair, it moves damaged files to the folder "damaged" of the lake, and restores logs that only archives
+    have. The next ingest reads the logs of these files, and of incomplete batches, again. It names what is lost, with
+    exit code 4.
     """
     opened = Lake(lake).for_writing() if repair else Lake(lake)
     if repair:

@@ -163,7 +163,7 @@ def _not_known(source: Source) -> str:
     """What moved without a time or an explanation, where it is too much to say that I/O is fine."""
     for row in source.metric("unexplained"):
         if row["much_unexplained"]:
-            return f"{write(row['share'], 'percent')} of what moved is unexplained: the numbers here are not the whole"
+            return f"{write(row['share'], 'percent')} of all bytes are unexplained: the numbers here are incomplete"
         if row["partly"]:
             return (
                 f"{write(row['untimed'] + row['unexplained'], 'bytes')} moved in ways whose time is not known"
