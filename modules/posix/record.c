@@ -302,11 +302,14 @@ __attribute__((noinline)) static void record_lined(const struct span *s, enum io
 						   int64_t got, double end)
 {
 	struct sampling *k = sampling_of(s->fd, op);
-	uint32_t calls = sampling_on(k) ? sampling_stands_for(k, *s) : 1;
-	if (sampling_on(k)) {
+	uint32_t calls = 1;
+	if (self.special) {
+		record_special(s, op, buffer, at, got, end);
+	} else if (sampling_on(k)) {
+		calls = sampling_stands_for(k, *s);
 		record_settling(s, op, buffer, at, got, end);
 	} else {
-		record_special(s, op, buffer, at, got, end);
+		record_access(USUAL, s, op, buffer, at, got, end);
 		sampling_timed(k, *s, got, end);
 	}
 	add_line(s, op, calls, got, end);
