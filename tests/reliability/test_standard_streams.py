@@ -185,7 +185,7 @@ def test_the_signal_of_the_limit_is_still_the_programs_own(launch: Launch, tmp_p
     assert done.stdout == b"153\n"
 
 
-# AddressSanitizer says so on standard error where a stack is changed by swapcontext, once, under a lock that no fork resets.
+# AddressSanitizer says on standard error that swapcontext changes a stack: once, under a lock that no fork resets.
 SANITIZED = r"""
 #include <fcntl.h>
 #include <sys/wait.h>

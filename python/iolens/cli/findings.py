@@ -132,9 +132,9 @@ def _print(  # noqa: PLR0913, PLR0917
 
         print(to_json(to_sarif(found, data, rules)))
     elif form == "github":
-        from iolens.rules.code_scanning import annotations
+        from iolens.rules.code_scanning import workflow_annotations
 
-        for line in annotations(found, data):
+        for line in workflow_annotations(found, data):
             say(line)
     elif form == "csv":
         print_rows(_FIELDS, [_row(one, paths) for one in found], "csv")

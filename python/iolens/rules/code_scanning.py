@@ -13,7 +13,7 @@ from iolens.metrics import Dataset
 from iolens.rules.finding import Finding, opened_by
 from iolens.rules.rule import Rule
 
-__all__ = ["annotations", "to_sarif"]
+__all__ = ["to_sarif", "workflow_annotations"]
 
 Location = tuple[str, int]
 """Path of a source and the number of a line."""
@@ -98,7 +98,7 @@ def _uri(path: str) -> str:
     return ("file://" if shown.startswith("/") else "") + quote(os.fsencode(shown))
 
 
-def annotations(found: Iterable[Finding], data: Dataset) -> Iterator[str]:
+def workflow_annotations(found: Iterable[Finding], data: Dataset) -> Iterator[str]:
     """A workflow command for each finding: ::error file=train.py,line=84,title=...::message."""
     for one in found:
         if one.severity not in _COMMANDS:
