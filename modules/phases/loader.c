@@ -34,6 +34,7 @@ typedef struct _object object;
 /* What it points to are pointers to classes. */
 #define CLASSES(X) X(PyExc_Exception) X(PyExc_StopIteration)
 
+/* Set before `asked`, by each thread to the same addresses; read under Python's lock. */
 static struct {
 	FUNCTIONS(RESOLVE_POINTER)
 #define POINTER(symbol) object **symbol;

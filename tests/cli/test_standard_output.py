@@ -11,6 +11,7 @@ import pytest
 PRINTED = {
     "report --output": (["report", "LOG", "-o", "-"], b"<!DOCTYPE html>", b"</html>"),
     "compare --html": (["compare", "LOG", "OTHER", "--html", "-"], b"<!DOCTYPE html>", b"</html>"),
+    "flame --output": (["flame", "LOG", "-o", "-"], b"<!DOCTYPE html>", b"</html>"),
     "top --openmetrics": (["top", "--once", "--openmetrics", "-"], b"# TYPE", b"# EOF"),
     "fleet export --openmetrics": (
         ["fleet", "export", "--lake", "LAKE", "--openmetrics", "-"],
@@ -30,6 +31,8 @@ REFUSED = {
 }
 
 READ = {
+    "lines --annotate",
+    "fleet mark --peak",
     "findings --thresholds",
     "fleet history --series",
     "fleet ingest --thresholds",

@@ -132,7 +132,7 @@ def test_once_names_what_is_waited_in(place: Place, server: StandIn) -> None:
     done = place.call("watch", "--once", "--stall", "0.5", place.session())
     (line,) = (line for line in done.stdout.splitlines() if str(file) in line)
     assert done.returncode == 1 and re.search(r", for \d+\.\d s at least, \d+\.\d s at most: a stall$", line)
-    assert done.stdout.endswith("in 1 thread of 1 process; 1 for 0.5 s or longer\n")
+    assert done.stdout.endswith("among 1 thread of 1 process; 1 for 0.5 s or longer\n")
     found = place.call("watch", "--once", "--json", "--stall", "0.5", place.session())
     (wait,) = json.loads(found.stdout)["jobs"][0]["waits"]
     assert found.returncode == 1 and wait["stalled"] is True and wait["at_least"] >= 0.5

@@ -39,10 +39,13 @@ class _BaseDataLoaderIter:
         return self
     def __next__(self):
         if self._num_yielded == self.length:
+            self.end()
             raise StopIteration
         data = self._next_data()
         self._num_yielded += 1
         return data
+    def end(self):
+        pass
     def _next_data(self):
         return self.fetcher.fetch(self._num_yielded)
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -52,6 +55,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self.results = context.SimpleQueue()
         self.worker = context.Process(target=work, args=(self.fetcher, self.length, self.results))
         self.worker.start()
+    def end(self):
+        self.worker.join()
     def _next_data(self):
         return self.results.get()
 def work(fetcher, length, results):

@@ -16,7 +16,15 @@ Case = tuple[Job, str, Job]
 def process(rank: int, **values: Any) -> dict[str, Any]:
     """A row of the process table."""
     return {
-        **{"rank": rank, "pid": 100 + rank, "host": "n1", "exe": "/bin/program", "start": 0.0, "end": 90.0},
+        **{
+            "rank": rank,
+            "pid": 100 + rank,
+            "parent": 1,
+            "host": "n1",
+            "exe": "/bin/program",
+            "start": 0.0,
+            "end": 90.0,
+        },
         **{"ended": "exit", "signal": 0, "io_time": 1.0, "mpi": "MPICH", "seen_read": 0, "seen_written": 0},
         **{"unseen_read": 0, "unseen_written": 0, **values},
     }
