@@ -271,7 +271,7 @@ struct state_python {
 /* Calls of one kind to a file that came from one stack. Those that took no clock stand in it only as far as others stand for them. */
 struct state_line_sum {
 	struct state_code head;
-	uint64_t file; /* id of the record */
+	uint64_t file; /* id of the record; 0: files that had no room for sums of their own */
 	uint64_t
 		at; /* as of a site: the record's slot, the number of the stack; in place of an offset the enum io_op */
 	int64_t calls, bytes;

@@ -12,7 +12,8 @@ enum {
 	CACHED = 64,  /* sums of a thread, by stack, file and kind; a power of two */
 	STACKS = 16,  /* stacks of a thread; a power of two */
 	SUMS = 4096,  /* places for sums of the process; a power of two */
-	FULL = 3072,  /* of these that are used */
+	FULL = 3072,  /* of these that are used for a file each; */
+	MOST = 3584,  /* the rest for lines: what they do with files for which there is no room */
 	SLOW = 50000, /* ns: a call whose line is always looked for */
 };
 
@@ -126,7 +127,7 @@ static struct state_line_sum *find_sum(uint64_t file, uint64_t at)
 		known.used = 0;
 	known.pass = self.pass;
 	struct state_line_sum **place = known.sum ? find_place(file, at) : NULL;
-	if (place && !*place && known.used < FULL && (*place = store_site(&new, sizeof new)))
+	if (place && !*place && known.used < (file ? FULL : MOST) && (*place = store_site(&new, sizeof new)))
 		known.used++;
 	if (place)
 		found = *place;
@@ -138,8 +139,11 @@ __attribute__((noinline)) static void look_up(struct lines *l, struct cached *at
 					      const struct lines_call *c)
 {
 	uint64_t stack = find_stack(l, what.frames, c);
-	if (stack)
+	if (stack) {
 		what.sum = find_sum(what.file, SITE_AT(c->slot, stack, c->op));
+		if (!what.sum)
+			what.sum = find_sum(0, SITE_AT(c->slot, stack, c->op));
+	}
 	if (!what.sum)
 		return;
 	what.until = c->end + KNOWN_FOR;

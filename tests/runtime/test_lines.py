@@ -212,3 +212,34 @@ def test_no_lines_where_sites_are_off(observe: Observe, tmp_path: Path) -> None:
     assert "lines" not in seen.sections
     assert {place for _, place in by_line(seen.log, "data")} == {"unknown"}
     sums_are_the_counters(seen.log)
+
+
+MANY = """\
+import os
+def save(n):
+    with open(f"many/{n}", "wb") as file:
+        file.write(bytes(100))
+def load(n):
+    with open(f"many/{n}", "rb", buffering=0) as file:
+        return file.read(100)
+os.mkdir("many")
+for n in range(2500): save(n)
+for n in range(2500): load(n)
+"""
+
+
+def test_files_beyond_the_room_have_the_lines_that_use_them(observe: Observe, tmp_path: Path) -> None:
+    """There is room for sums of 1,536 files that are opened and written at one line each."""
+    (tmp_path / "many.py").write_text(MANY)
+    seen = observe([interpreters()[KNOWN[-1]], "many.py"], cwd=tmp_path)
+    with Dataset(seen.log) as data:
+        rows = data.rows(
+            "SELECT kind, function, sum(calls) AS calls, sum(bytes) AS bytes FROM line JOIN name_of USING (log, id) "
+            "WHERE interface = 'posix' AND name LIKE '%/many/%' GROUP BY kind, function"
+        )
+    found = {(row["kind"], row["function"]): (row["calls"], row["bytes"]) for row in rows}
+    assert set(found) == {("read", "load"), *((kind, "save") for kind in ("write", "meta")), ("meta", "load")}
+    assert found["read", "load"] == (2500, 250000) and found["write", "save"] == (2500, 250000)
+    # Opens are counted; fstat, which is not, goes with them.
+    assert found["meta", "load"][0] == pytest.approx(found["meta", "save"][0], rel=0.35)
+    sums_are_the_counters(seen.log)

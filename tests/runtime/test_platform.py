@@ -253,7 +253,7 @@ def test_a_killed_run_keeps_it(iolens: Path, run_iolens: Run, tmp_path: Path) ->
     stores.mkdir()
     env = {**os.environ, "IOLENS_TMPDIR": str(stores), "SLURM_JOB_ID": "7"}
     # `iolens run` looks at the node while the command runs.
-    command = "echo 1 > data; until [ -e stores/*/platform ]; do sleep 0.01; done; kill -9 $PPID"
+    command = "echo 1 > data; until [ -s stores/*/platform ]; do sleep 0.01; done; kill -9 $PPID"
     subprocess.run([iolens, "run", "-q", "-o", log, "sh", "-c", command], env=env, cwd=tmp_path, check=False)
     (session,) = (path for path in stores.iterdir() if list(path.glob("*.store")))
     assert run_iolens(["recover", "-o", log, session]).returncode in (0, 4)

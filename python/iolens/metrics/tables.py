@@ -152,7 +152,9 @@ _FILE_SITE = """
 """
 
 # What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of
-# the file and the kind of call, so that they add up. Files without such sums have the line that opened them.
+# the file and the kind of call, so that they add up. Sums of file 0 are of files that had no room for their own:
+# what such files lack goes to the lines of these sums, small accesses to lines with small ones, so that files and lines
+# have what they have in all. Files without any sum have the line that opened them.
 _LINE = """
     WITH counted AS (
         SELECT * FROM (
@@ -167,6 +169,41 @@ _LINE = """
         SELECT log, interface, kind, stack, file, sum(calls)::DOUBLE AS calls, sum(bytes)::DOUBLE AS bytes,
             sum(time) AS time, count(DISTINCT rank) AS ranks
         FROM lines GROUP BY log, interface, kind, stack, file
+    ), of_file AS (
+        SELECT c.log, c.interface, c.id, c.kind, s.stack, s.calls, s.bytes, s.time, s.ranks
+        FROM counted AS c JOIN seen AS s ON s.log = c.log AND s.interface = c.interface AND s.kind = c.kind
+            AND s.file = c.id % 1099511627776
+    ), lacking AS (
+        SELECT c.log, c.interface, c.id, c.kind, any_value(c.calls) - coalesce(sum(f.calls), 0) AS calls,
+            greatest(0, any_value(c.bytes) - coalesce(sum(f.bytes), 0)) AS bytes,
+            greatest(0, any_value(c.time) - coalesce(sum(f.time), 0)) AS time
+        FROM counted AS c LEFT JOIN of_file AS f USING (log, interface, id, kind)
+        WHERE (c.log, c.interface, c.kind) IN (SELECT (log, interface, kind) FROM seen WHERE file = 0 AND calls > 0)
+        GROUP BY c.log, c.interface, c.id, c.kind
+    ), laid_files AS (
+        SELECT *, sum(calls) OVER upto - calls AS begun, sum(calls) OVER upto AS ended,
+            sum(calls) OVER every AS every_call
+        FROM lacking WHERE calls > 0
+        WINDOW every AS (PARTITION BY log, interface, kind),
+            upto AS (every ORDER BY bytes / calls, time / calls, id ROWS UNBOUNDED PRECEDING)
+    ), laid_lines AS (
+        SELECT *, sum(calls) OVER upto - calls AS begun, sum(calls) OVER upto AS ended,
+            sum(calls) OVER every AS every_call
+        FROM seen WHERE file = 0 AND calls > 0
+        WINDOW every AS (PARTITION BY log, interface, kind),
+            upto AS (every ORDER BY bytes / calls, time / calls, stack ROWS UNBOUNDED PRECEDING)
+    ), laid AS (
+        SELECT f.log, f.interface, f.id, f.kind, l.stack, f.bytes, f.time, l.ranks, f.calls AS all_calls,
+            least(f.ended * least(1, l.every_call / f.every_call), l.ended * least(1, f.every_call / l.every_call))
+            - greatest(f.begun * least(1, l.every_call / f.every_call), l.begun * least(1, f.every_call / l.every_call))
+                AS calls
+        FROM laid_files AS f JOIN laid_lines AS l ON l.log = f.log AND l.interface = f.interface AND l.kind = f.kind
+            AND f.begun * least(1, l.every_call / f.every_call) < l.ended * least(1, f.every_call / l.every_call)
+            AND l.begun * least(1, f.every_call / l.every_call) < f.ended * least(1, l.every_call / f.every_call)
+    ), of_line AS (
+        FROM of_file UNION ALL
+        SELECT log, interface, id, kind, stack, calls, bytes * calls / all_calls, time * calls / all_calls, ranks
+        FROM laid
     ), weighed AS (
         SELECT log, interface, id, kind, calls, bytes, time, stack, ranks,
             all_calls = calls AND all_bytes = bytes AS exact,
@@ -176,8 +213,11 @@ _LINE = """
         FROM (
             SELECT c.*, s.stack, s.ranks, s.calls AS seen_calls, s.bytes AS seen_bytes, s.time AS seen_time,
                 sum(s.calls) OVER own AS all_calls, sum(s.bytes) OVER own AS all_bytes, sum(s.time) OVER own AS all_time
-            FROM counted AS c JOIN seen AS s ON s.log = c.log AND s.interface = c.interface AND s.kind = c.kind
-                AND s.file = c.id % 1099511627776
+            FROM counted AS c JOIN (
+                SELECT log, interface, id, kind, stack, sum(calls) AS calls, sum(bytes) AS bytes, sum(time) AS time,
+                    max(ranks) AS ranks
+                FROM of_line GROUP BY log, interface, id, kind, stack
+            ) AS s USING (log, interface, id, kind)
             WINDOW own AS (PARTITION BY c.log, c.interface, c.id, c.kind)
         )
     ), summed AS (
