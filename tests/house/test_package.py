@@ -33,6 +33,25 @@ def test_the_wheel_serves_later_pythons_too() -> None:
     assert [tag.split("-")[1] for tag in tags] == ["abi3"]
 
 
+# Before 2.33, or 2.28, headers called functions of other names for these.
+RENAMED = {f"{kind}{wide}" for kind in ("stat", "fstat", "lstat", "fstatat") for wide in ("", "64")} | {"fcntl64"}
+
+
+def _symbols(file: Path) -> set[tuple[str, int]]:
+    """(name, N of GLIBC_2.N) of a program's or a library's dynamic symbols."""
+    listed = subprocess.run(["readelf", "-W", "--dyn-syms", file], capture_output=True, text=True, check=True)
+    return {(name, int(minor)) for name, minor in re.findall(r" (\w+)@+GLIBC_2\.(\d+)", listed.stdout)}
+
+
+def test_programs_need_no_function_that_the_wheel_s_libc_lacks(build_dir: Path, root: Path) -> None:
+    """A wheel is built for an older glibc than this machine's: ./bootstrap wheel stops at what that one has not."""
+    (oldest,) = re.findall(r"manylinux_2_(\d+)_", (root / "tools" / "wheel.py").read_text())
+    libc = Path(subprocess.check_output(["cc", "-print-file-name=libc.so.6"], text=True).strip())
+    there = {name for name, minor in _symbols(libc) if minor <= int(oldest)}
+    needed = {name for name, minor in _symbols(build_dir / "cli" / "iolens") if minor > int(oldest)}
+    assert needed - there - RENAMED == set()
+
+
 def test_the_version_is_meson_s(root: Path) -> None:
     assert f"version: '{iolens.__version__}'" in (root / "meson.build").read_text()
 
