@@ -164,7 +164,7 @@ portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compact
 fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
 	tests/house/fresh_machine.sh
 
-first-hour: ## follow README and the guide line by line on a bare Debian in a chroot (root, debootstrap, network): PARTS="user modules"
+first-hour: ## follow README and the guide line by line on a bare Debian in a chroot (root, debootstrap, network): PARTS="user modules slurm"
 	tests/house/first_hour.sh $(PARTS)
 
 install: ## install everything below PREFIX=/usr/local, by Meson; over an older version, too: DESTDIR=

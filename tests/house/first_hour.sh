@@ -1,23 +1,14 @@
 #!/bin/bash
 # README and the guide on a bare Debian 12, line by line: from the clone to the portal as a user without root, then module
-# files as root. The first line that does not do what the text says ends it. Needs root, debootstrap, a network,
+# files and Slurm as root. The first line that does not do what the text says ends it. Needs root, debootstrap, a network,
 # 6 GB below $TMPDIR and a quarter of an hour. `make first-hour` runs it. Units of systemd are not started here
 # (tests/deploy/test_units.py), nor ./bootstrap test (make fresh-machine).
-#   tests/house/first_hour.sh [user] [modules]      default: both
+#   tests/house/first_hour.sh [user] [modules] [slurm]      default: all
 set -euo pipefail
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-[ $# -gt 0 ] || set -- user modules
-[ "$(id -u)" = 0 ] || { echo "first-hour: chroot needs root" >&2; exit 1; }
-command -v debootstrap >/dev/null || { echo "first-hour: install debootstrap first" >&2; exit 1; }
+[ $# -gt 0 ] || set -- user modules slurm
+. "$(dirname "$0")/bare_debian.sh"
 
-root=$(mktemp -d --tmpdir iolens-first.XXXXXX)
-daemons=()
-clean() {
-	for daemon in "${daemons[@]}"; do kill "$daemon" 2>/dev/null || true; done
-	umount -l "$root/proc" "$root/sys" "$root/dev" "$root" 2>/dev/null || true
-	mountpoint -q "$root" || rm -rf --one-file-system "$root" "$root".*
-}
-trap clean EXIT
 fail() {
 	echo "first-hour: $*" >&2
 	exit 1
@@ -64,15 +55,8 @@ named() {
 }
 
 echo "== a bare Debian 12"
-debootstrap --variant=minbase --include=ca-certificates,git bookworm "$root" >"$root.log" || { tail -n 5 "$root.log" >&2; exit 1; }
-mount --bind "$root" "$root"
-chmod 755 "$root"
-mount -t proc proc "$root/proc"
-mount -t sysfs sys "$root/sys"
-mount --rbind /dev "$root/dev"
-cp -L /etc/resolv.conf "$root/etc/"
+bare_debian first-hour bookworm --include=ca-certificates,git
 echo "127.0.0.1 $(uname -n)" >>"$root/etc/hosts"
-[ -z "${PIP_CERT:-}" ] || cp -L "$PIP_CERT" "$root/etc/site-ca.crt"
 tried 0 "apt-get update"
 tried 0 "useradd --create-home --uid 1000 ann && mkdir -p /darshan/logs /data && chown ann /darshan/logs /data"
 git clone -q --bare "$repository" "$root/srv/iolens.git"
@@ -148,6 +132,57 @@ modules() {
 	said=$(inside 1000 'exec bash --login -c "echo \$LD_PRELOAD"' 2>&1)
 	[ "$said" = /opt/iolens/iolens/lib/libiolens.so ] || fail "a login shell says: $said"
 	tried 0 "rm -r /etc/profile.d/zz-iolens.sh /opt/iolens /logs"
+}
+
+slurm() {
+	echo "== Slurm, as root"
+	local page=docs/guide/slurm.md host
+	host=$(uname -n)
+	inside 0 'git config --global --add safe.directory "*"'
+	named $page '\./bootstrap wheel|\.venv/bin/|apt-get |mkdir ' 7
+	for line in "${named[@]}"; do
+		[[ $line != apt-get* ]] || line="$line -y"
+		tried 0 "cd /home/ann/iolens && $line"
+	done
+	apt munge slurmctld slurmd slurm-client
+	cat >"$root/etc/slurm/slurm.conf" <<-CONF
+		ClusterName=first
+		SlurmctldHost=$host(127.0.0.1)
+		SlurmctldPort=16817
+		SlurmdPort=16818
+		SlurmUser=root
+		SlurmdUser=root
+		AuthType=auth/munge
+		StateSaveLocation=/var/spool/slurmctld
+		SlurmdSpoolDir=/var/spool/slurmd
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		JobAcctGatherType=jobacct_gather/none
+		SelectType=select/cons_tres
+		MpiDefault=none
+		SlurmdParameters=config_overrides
+		NodeName=$host NodeAddr=127.0.0.1 CPUs=4 RealMemory=512
+		PartitionName=all Nodes=$host Default=YES State=UP
+	CONF
+	echo CgroupPlugin=cgroup/v1 >"$root/etc/slurm/cgroup.conf"
+	sed -n 's/^optional .*/&/p' "$root/home/ann/iolens/$page" >"$root/etc/slurm/plugstack.conf"
+	sed -nE '/^(Prolog|Epilog)=\/etc\/iolens/p' "$root/home/ann/iolens/$page" | head -n 2 >>"$root/etc/slurm/slurm.conf"
+	inside 0 'mkdir -p /run/munge /var/spool/slurmctld && chown munge /run/munge'
+	chroot "$root" setpriv --reuid munge --regid munge --clear-groups munged --foreground --num-threads 1 >"$root.munged" 2>&1 &
+	daemons+=($!)
+	sleep 1
+	chroot "$root" slurmctld -D >"$root.ctld" 2>&1 &
+	daemons+=($!)
+	chroot "$root" slurmd -D -N "$host" >"$root.slurmd" 2>&1 &
+	daemons+=($!)
+	for ((i = 0; i < 300; i++)); do [ "$(inside 0 'sinfo -h -o %T' 2>/dev/null)" != idle ] || break; sleep 0.1; done
+	echo '$ srun cat /etc/hosts'
+	said=$(cd / && inside 1000 'cd /tmp && IOLENS_ENABLE_NONMPI=1 srun cat /etc/hosts 2>&1 >/dev/null')
+	[ -z "$said" ] || fail "srun says: $said"
+	log=$(find "$root/logs/iolens" -name 'ann_cat_*.darshan')
+	[ -n "$log" ] && [ "$(stat -c %u "$log")" = 1000 ] || fail "no log of the job: $(find "$root/logs/iolens")"
+	named $page '(sh /etc|srun /opt).*iolens doctor' 2
+	for line in "${named[@]}"; do tried "$([[ $line == srun* ]] && echo 1000 || echo 0)" "cd /tmp && $line"; done
 }
 
 for part; do "$part"; done

@@ -8,28 +8,8 @@ suite=${1:-bookworm}
 shift || true
 [ $# -gt 0 ] || set -- build build test
 
-[ "$(id -u)" = 0 ] || { echo "fresh-machine: chroot needs root" >&2; exit 1; }
-command -v debootstrap >/dev/null || { echo "fresh-machine: install debootstrap first" >&2; exit 1; }
-
-root=$(mktemp -d --tmpdir iolens-fresh.XXXXXX)
-clean() {
-	umount -l "$root/proc" "$root/sys" "$root/dev" "$root" 2>/dev/null || true
-	mountpoint -q "$root" || rm -rf --one-file-system "$root" "$root.log"
-}
-trap clean EXIT
-
-debootstrap --variant=minbase "$suite" "$root" >"$root.log" || { tail -n 5 "$root.log" >&2; exit 1; }
-rm -f "$root.log"
-# As a machine's root is: a mount point, and open to every user.
-mount --bind "$root" "$root"
-chmod 755 "$root"
-mount -t proc proc "$root/proc"
-mount -t sysfs sys "$root/sys"
-mount --rbind /dev "$root/dev"
-cp -L /etc/resolv.conf "$root/etc/"
-# Where the site has its own certificate authority, pip and npm need it; not below /etc/ssl, which ca-certificates
-# rewrites.
-[ -z "${PIP_CERT:-}" ] || cp -L "$PIP_CERT" "$root/etc/site-ca.crt"
+. "$(dirname "$0")/bare_debian.sh"
+bare_debian fresh-machine "$suite"
 git clone -q "$repository" "$root/iolens"
 [ ! -d "${IOLENS_CORPUS:-$repository/../shared/corpus}" ] ||
 	{ mkdir "$root/shared"; cp -r "$(dirname "${IOLENS_CORPUS:-$repository/../shared/corpus}")"/. "$root/shared"; }
