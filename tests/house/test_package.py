@@ -34,7 +34,7 @@ def test_the_wheel_serves_later_pythons_too() -> None:
 
 
 # Before 2.33, or 2.28, headers called functions of other names for these.
-RENAMED = {f"{kind}{wide}" for kind in ("stat", "fstat", "lstat", "fstatat") for wide in ("", "64")} | {"fcntl64"}
+RENAMED = {f"{kind}{wide}" for kind in ("stat", "fstat", "lstat", "fstatat", "fcntl") for wide in ("", "64")}
 
 
 def _symbols(file: Path) -> set[tuple[str, int]]:
