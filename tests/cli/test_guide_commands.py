@@ -69,6 +69,12 @@ for i in range(50):
             f.write(bytes(100))
     os.remove(f"part{i}")
 """
+TRAIN = """def load(file):
+    return [file.read(100) for _ in range(1000)]
+
+
+load(open("ingest.py", "rb", buffering=0))
+"""
 
 
 def commands(page: str) -> list[str]:
@@ -97,6 +103,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     for name, log in copies.items():
         shutil.copy(logs / f"{log}.darshan", folder / f"{name}.darshan")
     (folder / "ingest.py").write_text(INGEST)
+    (folder / "train.py").write_text(TRAIN)
     for name in ("docs", "format"):
         (folder / name).mkdir()
         (folder / name / "file").write_text("text\n" * 1000)

@@ -103,7 +103,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory, iolens: Path) -> Iterator[Sc
     env = {**os.environ, "IOLENS_TMPDIR": str(stores), "NO_COLOR": "1", "HOME": str(home), "LANG": "C.UTF-8"}
     env |= {"IOLENS_PYTHON": sys.executable, "LC_ALL": "C.UTF-8", "COLUMNS": "160", "LINES": "60"}
     log = folder / f"log{HOSTILE}.darshan"
-    script = 'for n in 1 2 3; do echo hello > "$1$n"; read line < "$1$n"; done; mkdir "d$1"; : < /etc/passwd'
+    script = 'for n in 1 2 3; do echo hello > "$1$n"; read line < "$1$n"; done; mkdir "d$1"; : < /etc/passwd; "$2" "$3"'
+    lines = folder / f"lines{HOSTILE}.py"
+    lines.write_text("def read():\n    return open(__file__, 'rb', buffering=0).read(9)\n\n\nread()\n")
     command = [
         iolens,
         "run",
@@ -117,6 +119,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory, iolens: Path) -> Iterator[Sc
         script,
         HOSTILE,
         f"file{HOSTILE}",
+        sys.executable,
+        lines,
     ]
     subprocess.run(list(map(str, command)), cwd=folder, env=env, check=True)
     forged = folder / f"forged{HOSTILE}.darshan"
@@ -202,7 +206,12 @@ def interpreted(s: Scene, tmp: Path) -> dict[str, list[Case]]:
                    for form in ("csv", "json", "openmetrics", "perfetto")],
         "findings": [Case(["findings", *form, s.log, s.forged])
                      for form in ([], ["-v"], ["--json"], ["--csv"])],
+        "flame": [Case(["flame", *form, s.log, s.forged])
+                  for form in (["-o", f"{to}.flame"], ["--collapsed"], ["--speedscope"], ["--collapsed", "--by", "calls"])],
         "kernel": [Case(["kernel", "--prefix", tmp / f"prefix{HOSTILE}"], (0, 2))],
+        "lines": [*(Case(["lines", *form, s.log, s.forged])
+                    for form in ([], ["--by", "function"], ["--by", "source"], ["--json"])),
+                  Case(["lines", s.log, "--annotate", HOSTILE], (2,))],
         "mcp": [Case(["mcp", tmp / HOSTILE], (0, 2, 3))],
         "overhead": [Case(["overhead", "-n", "2", "--warmup", "0", "--", s.program, "-c", ":"])],
         "report": [Case(["report", "--text", s.log]), Case(["report", "--text", s.forged]),

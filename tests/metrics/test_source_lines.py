@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from iolens.metrics import Dataset, source_lines
-from iolens.metrics.source_lines import find_places
+from iolens.metrics.source_lines import Place, find_places
 from iolens.rules import find, opened_by
 from observed import Observe
 
@@ -198,6 +199,20 @@ def test_names_of_cplusplus(observe: Observe, tmp_path: Path) -> None:
     with Dataset(observe([tmp_path / "program"], cwd=tmp_path).log) as data:
         (row,) = data.rows("SELECT place FROM file_site")
     assert row["place"] == "data::Reader::open_file (program.cc:4) in program"
+
+
+def test_each_address_has_the_function_that_a_reader_of_elf_names(preload: Path) -> None:
+    """Of all functions of a library, by another way than the table's own entries."""
+    with preload.open("rb") as opened:
+        elf = ELFFile(opened)
+        wanted: dict[int, set[str]] = {}
+        for s in elf.get_section_by_name(".symtab").iter_symbols():
+            if s["st_info"]["type"] == "STT_FUNC" and s["st_size"]:
+                wanted.setdefault(s["st_value"] + 1, set()).add(s.name)
+        found = {address: Place(str(preload), address) for address in wanted}
+        source_lines._add_functions(elf, found)
+    assert len(wanted) > 500
+    assert [a for a, names in wanted.items() if found[a].function not in names] == []
 
 
 def test_python_without_lines_is_said_to_be_python() -> None:

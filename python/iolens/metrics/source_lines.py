@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,6 +42,8 @@ _LANGUAGES = (
 )
 """Whose libraries open files for programs: all in one place."""
 _FRAME = re.compile(r"(.*?) \((.*):(\d{1,9})\)")
+_FUNCTIONS = (2, 10)
+"""STT_FUNC and STT_GNU_IFUNC."""
 _NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
 
 
@@ -68,7 +71,7 @@ class Place:
         if not self.module:
             return "unknown"
         name = clean(Path(self.module).name)
-        language = next((language for language, pattern in _LANGUAGES if pattern.match(name)), "")
+        language = _language(self.module)
         if language:
             return f"{language}'s own I/O ({name})"
         if self.function and self.source:
@@ -76,6 +79,12 @@ class Place:
         if self.function:
             return f"{self.function} in {name}"
         return f"{name}+{self.address:#x}" + (f" ({self.note})" if self.note else "")
+
+
+def _language(module: str) -> str:
+    """The language whose library this is, if it is one."""
+    name = Path(module).name
+    return next((language for language, pattern in _LANGUAGES if pattern.match(name)), "")
 
 
 def source_lines(sites: Iterable[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -103,13 +112,13 @@ def find_places(module: str, build_id: str, addresses: Iterable[int], stack: str
         return found
     if not _BUILD_ID.fullmatch(build_id):
         return {a: replace(p, note="no build id") for a, p in found.items()}
-    note = "not on this machine"
+    note, language = "not on this machine", _language(module)
     for number, path in enumerate((Path(module), *_debug_files(build_id))):
         with _opened(path) as file:
             if not file:
                 continue
-            note = _read(file, build_id, found, "rebuilt since" if number == 0 else note)
-        if all(place.source for place in found.values()):
+            note = _read(file, build_id, found, "rebuilt since" if number == 0 else note, language)
+        if all(place.function if language else place.source for place in found.values()):
             break
     return {a: _printable(p if p.function else replace(p, note=note)) for a, p in found.items()}
 
@@ -149,7 +158,7 @@ def _opened(path: Path) -> Iterator[BinaryIO | None]:
         yield file if stat.S_ISREG(about.st_mode) and 0 < about.st_size <= _LARGEST else None
 
 
-def _read(file: BinaryIO, build_id: str, found: dict[int, Place], other: str) -> str:
+def _read(file: BinaryIO, build_id: str, found: dict[int, Place], other: str, language: str) -> str:
     """Fills in what the file tells, if it is the one that was meant. Returns what to say of the rest."""
     from elftools.elf.elffile import ELFFile
 
@@ -158,7 +167,8 @@ def _read(file: BinaryIO, build_id: str, found: dict[int, Place], other: str) ->
         if build_id not in _build_ids(elf):
             return other
         _add_functions(elf, found)
-        _add_lines(elf, found)
+        if not language:  # the place is the language, whatever the line in its library
+            _add_lines(elf, found)
     except Exception:
         return "damaged file"
     return "stripped"
@@ -177,12 +187,21 @@ def _add_functions(elf: Any, found: dict[int, Place]) -> None:
         if not section or section["sh_type"] == "SHT_NOBITS" or section.num_symbols() > _SYMBOLS:
             continue
         missing = [a for a, place in found.items() if not place.function]
-        for symbol in section.iter_symbols() if missing else ():
-            if symbol["st_info"]["type"] not in ("STT_FUNC", "STT_GNU_IFUNC") or not symbol["st_size"]:
-                continue
+        for name, low, high in _functions(elf, section.data()) if missing else ():
             for address in missing:
-                if 0 <= address - 1 - symbol["st_value"] < symbol["st_size"]:
-                    found[address] = replace(found[address], function=_readable(symbol.name))
+                if low <= address - 1 < high:
+                    symbol = section.stringtable.get_string(name)
+                    found[address] = replace(found[address], function=_readable(symbol))
+
+
+def _functions(elf: Any, symbols: bytes) -> Iterator[tuple[int, int, int]]:
+    """Place of the name, first address and end of each function: of 20,000 in 15 ms, where pyelftools takes 0.6 s."""
+    order, wide = "<" if elf.little_endian else ">", elf.elfclass == 64
+    entry = struct.Struct(order + ("IBBHQQ" if wide else "IIIBBH"))
+    for values in entry.iter_unpack(symbols[: len(symbols) - len(symbols) % entry.size]):
+        name, info, low, size = (values[i] for i in ((0, 1, 4, 5) if wide else (0, 3, 1, 2)))
+        if size and info & 15 in _FUNCTIONS:
+            yield name, low, low + size
 
 
 def _readable(symbol: str) -> str:

@@ -106,11 +106,11 @@ static void straggle(void)
 	close(file);
 }
 
-/* whole each|once: 256 MiB of rank 0's input into every rank, from the file or by a broadcast */
+/* whole each|once: 512 MiB of rank 0's input into every rank, from the file or by a broadcast */
 static void whole(void)
 {
 	int reads = is(0, "each") || !rank, file = reads ? opened("input", 0, O_RDONLY) : -1;
-	for (int at = 0; at < 256; at += 4) {
+	for (int at = 0; at < 512; at += 4) {
 		if (reads)
 			must(read(file, block, 4 * MB) == 4 * MB);
 		if (is(0, "once"))
