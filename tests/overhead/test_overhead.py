@@ -123,7 +123,7 @@ def test_what_costs_time_for_sure_fails_a_check(tmp_path: Path) -> None:
     slow.write_text('case "$LD_PRELOAD" in *libiolens*) sleep 0.4 ;; esac\nsleep 0.05\n')
     done = run("-n", 3, "--warmup", 0, "--fail-above", 50, "--", "sh", slow)
     assert done.returncode == 1, done.stderr
-    assert "Observed, it takes +" in done.stdout
+    assert "With iolens, the run time changes by +" in done.stdout
     assert run("-n", 3, "--warmup", 0, "--fail-above", 100000, "--", "sh", slow).returncode == 0
 
 
