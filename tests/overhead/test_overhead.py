@@ -104,7 +104,7 @@ def test_more_runs_are_asked_for_as_the_interval_is_wide() -> None:
 def test_few_runs_do_not_tell_how_many_it_takes() -> None:
     found = cost([100.0, 120.0], [101.0, 121.0])
     assert found.verdict == "unproven"
-    assert "2 runs each are too few to tell how many it takes: try -n 20." in sentence(found)
+    assert "2 runs each are too few to estimate how many are needed: try -n 20." in sentence(found)
 
 
 def test_equal_times_are_no_overhead() -> None:
