@@ -25,10 +25,10 @@ full: ## build, lint and run every test but the campaigns
 affected: build ## the quick tests that can notice what has changed SINCE=HEAD: prints which and why
 	$(bin)/python tests/affected.py --since $(or $(SINCE),HEAD)
 
-slowest: ## the dearest files and tests of the last runs: COUNT=25
+slowest: ## the slowest files and tests of the last runs: COUNT=25
 	@python3 tests/timings.py $(or $(COUNT),25)
 
-campaigns: $(campaigns) ## all that is long by nature, one after the other, for a night; each has a target of its own
+campaigns: $(campaigns) ## everything that takes long, one after the other, for a night; each has its own target
 
 lint: ## formatting, ruff, mypy, architecture
 	./bootstrap lint
@@ -58,7 +58,7 @@ sanitize-%: build
 stress: build ## threads at work while others fork, exec, spawn and jump: SECONDS=60
 	STRESS_SECONDS=$(or $(SECONDS),60) $(bin)/python -m pytest -q tests/reliability/test_stress.py
 
-generated: build ## COUNT=1000 random programs of system calls beside a model of every counter; SEED=7 COUNT=1 repeats one
+generated: build ## COUNT=1000 random programs of system calls, compared with a model of every counter; SEED=7 COUNT=1 repeats one
 	PYTHONPATH=tests $(bin)/python -m generated --count $(or $(COUNT),1000) $(if $(SEED),--seed $(SEED))
 
 transparency: build ## other people's tests, with and without iolens: CASES="NAME..."
@@ -87,11 +87,11 @@ kernel-kills: build ## COUNT=200 static programs whose companion (run --kernel) 
 kernel-programs: build ## every POSIX program of tests/programs, static, under run --kernel: does it count as under preload? glibc and musl, ten minutes. Root
 	KERNEL_ALL=1 PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/python -m pytest -q tests/kernel/test_kernel.py -k count_what_they_count
 
-truth: build ## programs with one known cause each: is it named, and is the gain as predicted? beside Drishti. WORDS="..." REPEAT=3
+truth: build ## programs with one known cause each: do findings name it, and predict the gain? compared with Drishti. WORDS="..." REPEAT=3
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
 	$(bin)/python tests/truth/injected.py --repeat $(or $(REPEAT),3) --drishti .venv/truth/bin/drishti $(if $(WORDS),,--page docs/findings-truth.md) $(WORDS)
 
-truth-real: build ## real programs and an expert's verdict of each, in ten to ninety minutes: is it said? installs packages. WORDS="git io"
+truth-real: build ## real programs and an expert's verdict of each: does iolens give the same? 10 to 90 minutes, installs packages. WORDS="git io"
 	[ -x .venv/real/bin/python ] || python3 -m venv .venv/real
 	.venv/real/bin/pip install -q $(shell $(bin)/python tests/truth/real/run.py --packages pypi)
 	[ $$(id -u) != 0 ] || ! command -v apt-get > /dev/null || apt-get install -qq -y --no-install-recommends $(shell $(bin)/python tests/truth/real/run.py --packages debian)
@@ -101,7 +101,7 @@ truth-real: build ## real programs and an expert's verdict of each, in ten to ni
 bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance/: BENCHES="NAME..."
 	bench/run $(if $(FULL),--full) $(BENCHES)
 
-growth: build ## how time grows with records, ranks, threads, logs and traced accesses, and its picture (build/growth.svg): FULL=1 for that of the docs
+growth: build ## how time grows with records, ranks, threads, logs and traced accesses, with a picture (build/growth.svg): FULL=1 for that of the docs
 	$(bin)/python bench/growth/run.py $(if $(FULL),--full --picture docs/pictures/growth.svg,--picture build/growth.svg)
 
 .PHONY: slurm-tests
@@ -112,14 +112,14 @@ intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs 
 	$(bin)/python -m pip install -q --no-deps --prefix .venv/mpi/intel impi-rt==2021.19.0
 	$(bin)/python -m pytest -q tests/mpi tests/mpiio -k intel
 
-spark-tests: ## metrics and ingest on Spark beside DuckDB: identical rows? installs Spark (480 MB) below .venv/spark
+spark-tests: ## metrics and ingest on Spark and DuckDB: identical rows? installs Spark (480 MB) below .venv/spark
 	./bootstrap spark
 	SPARK_TESTS=1 PATH="$(CURDIR)/$(bin):$$PATH" PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
 
-version-tests: build ## the quick tests of what depends on other packages, with their oldest and newest releases; installs 700 MB each below build: VERSIONS="oldest newest"
+version-tests: build ## the quick tests that depend on other packages, with their oldest and newest releases; installs 700 MB each below build: VERSIONS="oldest newest"
 	for which in $(or $(VERSIONS),oldest newest); do $(bin)/python tests/install/versions.py $$which || exit 1; done
 
-grafana-types: ## is deploy/grafana what Grafana's own types say? installs these and TypeScript below build/grafana
+grafana-types: ## check deploy/grafana by Grafana's own types; installs these and TypeScript below build/grafana
 	mkdir -p build/grafana
 	cd build/grafana && npm install --silent --no-audit --no-fund --prefix . @grafana/schema@13.2.3 typescript@5
 	python3 tools/grafanatypes.py deploy/grafana/fleet.json build/grafana/fleet.ts
@@ -155,7 +155,7 @@ pictures: build ## take the pictures of docs/pictures and the screens of top and
 	PATH="$(CURDIR)/$(bin):$$PATH" $(bin)/python tools/portalpictures.py docs/pictures
 	$(bin)/python tools/terminalpages.py docs/guide/top.md docs/guide/watch.md
 
-portal-malformed: build ## send the portal COUNT=10000 malformed requests: none may fail inside or tell too much
+portal-malformed: build ## send the portal COUNT=10000 malformed requests: none may cause an internal error or reveal data
 	PATH="$(CURDIR)/$(bin):$$PATH" PORTAL_MALFORMED=$(or $(COUNT),10000) $(bin)/python -m pytest -q tests/portal/test_intrusion.py -k noise
 
 portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compacted, thinned, damaged and filled while it restarts
@@ -171,7 +171,7 @@ install: ## install everything below PREFIX=/usr/local, by Meson; over an older 
 	./bootstrap build
 	$(bin)/python tools/install.py --prefix "$(or $(PREFIX),/usr/local)" --destdir "$(DESTDIR)"
 
-uninstall: ## remove what make install has put below PREFIX, and nothing else
+uninstall: ## remove what make install put below PREFIX, and nothing else
 	@$(or $(wildcard $(bin)/python),python3) tools/install.py --uninstall --prefix "$(or $(PREFIX),/usr/local)" --destdir "$(DESTDIR)"
 
 wheel: ## wheels for every Linux, into dist
@@ -180,16 +180,16 @@ wheel: ## wheels for every Linux, into dist
 sdist: ## the source distribution, into dist
 	./bootstrap sdist
 
-sbom: ## what is in the build, with versions and licenses (CycloneDX), into dist
+sbom: ## bill of materials of the build (CycloneDX), into dist
 	./bootstrap sbom
 
 deb: ## Debian packages of the last commit, into dist
 	./bootstrap deb
 
-deb-tests: deb ## installed on a bare Debian in a chroot, to a report, and purged (root, debootstrap, network): OLDER=FOLDER
+deb-tests: deb ## install the Debian packages on a bare Debian in a chroot, make a report, purge them (root, debootstrap, network): OLDER=FOLDER
 	tests/install/deb.sh $(OLDER)
 
-container-tests: ## images by the recipes of deploy/containers, to a report, and programs in containers observed from outside (root, network)
+container-tests: ## build the images of deploy/containers, make a report, observe programs in containers from outside (root, network)
 	./bootstrap containers
 	PATH="$$PATH:$(CURDIR)/.venv/apptainer/bin" tests/install/containers.sh
 
@@ -197,7 +197,7 @@ install-tests: wheel sdist reproducible deb-tests container-tests ## each way to
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
-reproducible: wheel sdist deb ## two builds in different folders: is what they install the same, byte for byte, and wheel, source, packages?
+reproducible: wheel sdist deb ## two builds in different folders: are installed files, wheel, source distribution and packages the same, byte for byte?
 	tests/install/reproducible.sh
 
 release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)

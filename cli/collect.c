@@ -106,7 +106,7 @@ static int collect_main(int argc, char **argv)
 	if (at < 0)
 		return code;
 	if (argc - at != 2)
-		return cli_fail(CLI_USAGE, "collect: give two directories: where logs are, and where they go");
+		return cli_fail(CLI_USAGE, "collect: give two directories, SPOOL and AREA");
 	code = collector_open(&p.of, argv[at], argv[at + 1]);
 	if (code == CLI_OK)
 		code = collect_all(&p, argv[at]);

@@ -28,7 +28,8 @@ int lake_main(int argc, char **argv)
 	char **args = calloc((size_t)argc + 3, sizeof *args);
 	if (n < 0 || !args) {
 		free(args);
-		return cli_fail(CLI_INPUT, "%s: cannot ask the lake: no memory, or no /proc", argv[0]);
+		return cli_fail(CLI_INPUT, "%s: cannot open the lake: not enough memory, or /proc is not mounted",
+				argv[0]);
 	}
 	program[n] = '\0';
 	args[0] = "lake-logs";

@@ -113,10 +113,8 @@ static int report(const struct request *r)
 	char more[64];
 	snprintf(more, sizeof more, "; the same of %s", COUNTED(m->jobless - 1, "other log"));
 	if (m->renamed)
-		code = cli_fail(
-			CLI_PARTIAL,
-			"merge: %s got a new id: the logs have the old one for a name that is another one elsewhere",
-			COUNTED(m->renamed, "file"));
+		code = cli_fail(CLI_PARTIAL, "merge: %s got a new id: in the logs, one id stands for different names",
+				COUNTED(m->renamed, "file"));
 	if (m->jobless)
 		code = cli_fail(
 			CLI_PARTIAL,

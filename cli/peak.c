@@ -184,7 +184,7 @@ static int peak_main(int argc, char **argv)
 				r.directory);
 	r.size = room_in(r.directory, r.size);
 	if (r.size < MEASURE_BLOCK)
-		return cli_fail(CLI_INPUT, "peak: %s: less than 4 MiB are free there", r.directory);
+		return cli_fail(CLI_INPUT, "peak: %s: less than 4 MiB are free there: make room", r.directory);
 	saved_peak_describe(&p, r.directory);
 	progress_begin("measuring", 0);
 	int error = measure(r.directory, r.seconds, r.size, &m, &failed);

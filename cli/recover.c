@@ -217,10 +217,10 @@ static int move(const struct options *o)
 static int fail_usage(const struct options *o, int arguments)
 {
 	if (o->live && (o->remove || o->list))
-		return cli_fail(CLI_USAGE, "recover: --live and --%s: a job that runs needs its stores",
+		return cli_fail(CLI_USAGE, "recover: --live and --%s: give one of them: a running job needs its stores",
 				o->remove ? "remove" : "list");
 	if (o->move && (o->live || o->list))
-		return cli_fail(CLI_USAGE, "recover: --move and --%s: one of them", o->live ? "live" : "list");
+		return cli_fail(CLI_USAGE, "recover: --move and --%s: give one of them", o->live ? "live" : "list");
 	if (o->job && (o->live || arguments))
 		return cli_fail(CLI_USAGE, "recover: --job takes neither --live nor stores");
 	if (!o->job && !arguments)

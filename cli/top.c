@@ -251,7 +251,7 @@ static int open_nodes(const struct request *r, struct watching *w)
 	if (r->slurm && (!r->wanted || r->wanted[strspn(r->wanted, "0123456789")]))
 		return cli_fail(CLI_USAGE, "top: --slurm needs the number of a job: iolens top --slurm 4711");
 	if (r->slurm && !live_nodes_of_slurm(r->wanted, list, sizeof list))
-		return cli_fail(CLI_INPUT, "top: %s: Slurm knows no such job that runs", r->wanted);
+		return cli_fail(CLI_INPUT, "top: %s: no running job of Slurm: squeue lists them", r->wanted);
 	if (r->slurm) {
 		snprintf(srun, sizeof srun, "srun --overlap --quiet --jobid=%.20s --nodes=1 --ntasks=1 --nodelist=%%h",
 			 r->wanted);

@@ -20,8 +20,8 @@ _HEAD = """\
 Made by `make docs` from `python/iolens/rules/catalog/*.toml`: do not edit.
 
 A rule is a condition on [metrics](metrics.md). Where it holds, `iolens findings` and `iolens report` say so, with what
-it costs, evidence, and what to change. `iolens explain RULE` prints the same with the condition's SQL. How to change a
-threshold (`NAME=VALUE`), and how a site adds rules: [findings](../guide/findings.md).
+it costs, evidence, and what to change. `iolens explain RULE` adds code, the assumptions of the gain, and the
+condition's SQL. How to change a threshold (`NAME=VALUE`), and how a site adds rules: [findings](../guide/findings.md).
 
 In brackets: the highest severity (it depends on the time lost), the confidence, Drishti's codes. A threshold without a
 reason: fewer, or less, cost nothing. `share` is a part of the run time. A rule needs the module posix unless it names
@@ -72,8 +72,6 @@ def _entry(rule: Rule, shared: dict[str, str]) -> Iterator[str]:
     if named:
         yield f"* change: {', '.join(named)}"
     yield from (f"* change: {advice.text}" for advice in rule.advice if advice.text not in shared)
-    if rule.gain:
-        yield f"* gain: {rule.gain.assumptions}"
     yield from (f"* see: {reference}" for reference in rule.references)
     yield ""
 

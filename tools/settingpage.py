@@ -20,17 +20,17 @@ _HEAD = """\
 
 Made by `make docs` from `iolens config`: do not edit.
 
-Each setting of the runtime has three spellings: a variable of iolens, Darshan's, and a line of a file
-(`NAME value`), which `IOLENS_CONFIG_PATH` or `DARSHAN_CONFIG_PATH` names. A variable wins over the file, iolens's over
-Darshan's; so scripts and files that were made for Darshan go on working. `iolens config` prints what a program would
-run with, where each value came from, and what is wrong with it: a wrong setting never stops a program.
+Each setting of the runtime has three spellings: a variable of iolens, one of Darshan, and a line `NAME value` in the
+file that `IOLENS_CONFIG_PATH` or `DARSHAN_CONFIG_PATH` names. A variable wins over the file, iolens's over
+Darshan's: scripts and files made for Darshan still work. `iolens config` prints every value, where it comes from, and
+mistakes. A mistake never stops a program.
 More about them: [run](../guide/run.md)."""
 
 COMMANDS = {
-    "IOLENS_PRELOAD": "`iolens run`: the library to preload, if it is not the one that was installed with the command",
+    "IOLENS_PRELOAD": "`iolens run`: the library to preload, if not the one installed with the command",
     "IOLENS_PYTHON": "the native command: the Python that has iolens, for commands that need one "
     "([install](../guide/install.md))",
-    "IOLENS_MEMORY": "commands that read logs: how much memory a log may take, as 4G ([python](../guide/python.md))",
+    "IOLENS_MEMORY": "commands that read logs: memory that a log may take, such as 4G ([python](../guide/python.md))",
     "IOLENS_RULES": "`findings`, `report`, `explain`: directories with rules of the site, `:` between "
     "([findings](../guide/findings.md))",
     "IOLENS_LAKE": "`fleet`: the lake ([fleet](../guide/fleet.md))",

@@ -64,10 +64,10 @@ static int open_private(const char *path, int *code)
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
-		*code = cli_fail(CLI_INPUT, "convert: %s: no regular file", path);
+		*code = cli_fail(CLI_INPUT, "convert: %s: not a regular file", path);
 	else if (s.st_uid != geteuid() || s.st_mode & 0077)
-		*code = cli_fail(CLI_INPUT, "convert: %s: others may read or own it: chmod 600, and a file of your own",
-				 path);
+		*code = cli_fail(CLI_INPUT,
+				 "convert: %s: other users may read it: use a file of your own, with chmod 600", path);
 	if (*code == CLI_OK)
 		return fd;
 	close(fd);
@@ -104,7 +104,7 @@ static int key_of_file(struct pseudonym_key *key, const char *path)
 	if (fd < 0)
 		return code ? code : cli_fail(CLI_INPUT, "convert: %s: %s", path, strerror(ENOENT));
 	if (!read_digits(fd, key))
-		code = cli_fail(CLI_INPUT, "convert: %s: no key that convert has made: it has %d hexadecimal digits",
+		code = cli_fail(CLI_INPUT, "convert: %s: not a key that convert made: expected %d hexadecimal digits",
 				path, DIGITS);
 	close(fd);
 	return code;

@@ -40,7 +40,7 @@ static const char *advice(const struct log_error *err)
 	case LOG_E_UNSUPPORTED:
 		return "a newer iolens may read it";
 	case LOG_E_MEMORY:
-		return "is it sound? iolens check tells; IOLENS_MEMORY=4G allows more than 1 GiB and 32 times its size";
+		return "if iolens check finds it sound, IOLENS_MEMORY=4G allows more than 1 GiB and 32 times its size";
 	default:
 		return "please report this";
 	}

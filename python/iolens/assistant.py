@@ -190,7 +190,7 @@ class Logs:
         kinds = [str(one.type).rpartition(".")[2] for one in parsed]
         if kinds != [_READING]:
             told = ", ".join(kind.lower() for kind in kinds) or "none"
-            raise IolensError(f"one statement that reads is run, not: {told}", exit_code=USAGE)
+            raise IolensError(f"only one statement that reads is possible, not: {told}", exit_code=USAGE)
         with self._open(logs, memory=self._limits.memory) as data:
             data.query(f"SET max_temp_directory_size = '{self._limits.memory}'")
             data.query("SET python_enable_replacements = false")

@@ -101,7 +101,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
         if not is_observed():
             if os.environ.get("IOLENS_PYTEST"):
-                raise pytest.UsageError("--io-limits: iolens run does not observe this Python")
+                raise pytest.UsageError(
+                    "--io-limits: iolens run does not observe this Python: see iolens doctor -- python3"
+                )
             os.environ["IOLENS_PYTEST"] = "1"
             raise SystemExit(_again())
     return (yield)

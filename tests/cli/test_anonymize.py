@@ -166,7 +166,11 @@ def test_a_key_in_a_file_gives_the_same_pseudonyms(run_iolens: Run, log: Path) -
 
 @pytest.mark.parametrize(
     ("mode", "content", "complaint"),
-    [(0o640, "0" * 32, "others may read"), (0o600, "0" * 31, "no key"), (0o600, "x" * 32, "no key")],
+    [
+        (0o640, "0" * 32, "other users may read"),
+        (0o600, "0" * 31, "not a key"),
+        (0o600, "x" * 32, "not a key"),
+    ],
 )
 def test_a_file_that_is_no_key(run_iolens: Run, log: Path, mode: int, content: str, complaint: str) -> None:
     key = log.with_name("key")
@@ -217,10 +221,10 @@ def test_no_passphrase_on_the_command_line(run_iolens: Run, log: Path, words: li
 @pytest.mark.parametrize(
     ("source", "env", "complaint"),
     [
-        ("env:P", {}, "P: no such variable"),
+        ("env:P", {}, "P: no such environment variable"),
         ("env:P", {"P": "too short"}, "at least 12 characters"),
         ("passphrase:none", {}, "none: No such file"),
-        ("passphrase:open", {}, "open: others may read"),
+        ("passphrase:open", {}, "open: other users may read"),
     ],
 )
 def test_passphrases_that_are_none(

@@ -218,10 +218,10 @@ def test_the_dump_of_slurms_database(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("", "is empty"),
-        ("JobID JobName State\n------ -----\n1 a b\n", "sacct needs --parsable2"),
+        ("JobID JobName State\n------ -----\n1 a b\n", "print it by sacct --parsable2"),
         ("JobID|State|Start|End\n", "accounting without a column user: print it by sacct --parsable2"),
-        ("hello\nworld\n", "is no accounting that is known"),
-        ("\0\1\2\n", "is no accounting that is known"),
+        ("hello\nworld\n", "unknown form of accounting: expected sacct"),
+        ("\0\1\2\n", "unknown form of accounting: expected sacct"),
     ],
 )
 def test_files_that_are_no_accounting(tmp_path: Path, text: str, told: str) -> None:

@@ -210,7 +210,7 @@ def test_what_is_wrong_is_told_before_anything_changes(lake: Lake, tmp_path: Pat
     key, absent = ["--key", tmp_path / "key"], tmp_path / "absent"
     for more, code, said in (
         ([*key, "--outbox", absent], 2, f"{absent}: no such outbox; nothing was changed"),
-        ([*key, "--outbox", tmp_path / "notes"], 3, f"{tmp_path}/notes: cannot keep what is to be sent"),
+        ([*key, "--outbox", tmp_path / "notes"], 3, f"{tmp_path}/notes: cannot open the outbox"),
         (["--key", absent], 2, f"{absent}: No such file or directory"),
         (["--key", tmp_path / "short"], 2, f"{tmp_path}/short: a key has 16 bytes or more"),
     ):

@@ -192,7 +192,10 @@ def test_what_is_not_as_it_was_ingested_stays(area: Path, lake: Path, run_iolens
     done = run_iolens(["fleet", "archive", "--lake", lake])
     assert done.returncode == 4 and f"{LOGS - 4} logs in" in done.stdout
     assert "1 has changed" in done.stdout and "1 is not there" in done.stdout
-    assert f"{other}: is not the log that was ingested" in done.stderr and f"{loop}: " in done.stderr
+    assert (
+        f"{other}: not the log that was ingested: ingest it again" in done.stderr
+        and f"{loop}: " in done.stderr
+    )
     assert sorted(path.name for path in area.iterdir()) == [changed.name, other.name, loop.name]
 
 

@@ -223,7 +223,7 @@ def test_what_ran_under_iolens_may_be_listed(make_log: Make, tmp_path: Path) -> 
     assert [(row["started"], row["no_log"]) for row in found["no_log"]] == [(2, 1)]
     (tmp_path / "list").write_text("job 1\n")
     failed = run("accounting", "-", "--lake", lake, "--observed", tmp_path / "list", given=lines, code=3)
-    assert failed.stderr == f"iolens: {tmp_path}/list: line 1: no number of a job\n"
+    assert failed.stderr == f"iolens: {tmp_path}/list: line 1: expected the number of a job\n"
 
 
 def test_changes_are_shown_beside_the_days(make_log: Make, tmp_path: Path) -> None:

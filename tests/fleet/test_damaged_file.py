@@ -80,8 +80,7 @@ def test_a_repair_names_the_jobs_whose_logs_are_gone(area: Path, tmp_path: Path)
     done = run_here("fleet", "verify", "--repair", "--lake", lake)
     assert done.returncode == 4 and "reads 11 logs again" in done.stdout
     assert done.stderr == (
-        "iolens: job 3: some of its rows are lost: "
-        f"{gone}: the log is not there any more, and in no archive\n"
+        f"iolens: job 3: some of its rows are lost: {gone}: the log was removed, and no archive has it\n"
     )
     fill(area, lake)
     with Lake(lake).open() as data:

@@ -263,5 +263,5 @@ def test_what_a_killed_creation_left_is_no_obstacle(tmp_path: Path) -> None:
     assert Lake.create(tmp_path).batches() == set()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes").write_text("")
-    with pytest.raises(IolensError, match="is no lake, and not empty"):
+    with pytest.raises(IolensError, match="no lake, and not empty"):
         Lake.create(tmp_path / "other")

@@ -308,9 +308,9 @@ def test_series_from_prometheus(lake: Path, fleet: Fleet, tmp_path: Path) -> Non
     assert [(s["series"], s["value"]) for s in told["answers"][-1]["rows"]] == [('ost_load{fs="scratch"}', 5)]
     path.write_text("{}")
     done = fleet("history", "sim", "--series", str(path))
-    assert done.returncode == 3 and "no answer of Prometheus" in done.stderr
+    assert done.returncode == 3 and "the answer of Prometheus" in done.stderr
     path.write_text("a,b\n1,2\n")
-    assert "has no column time" in fleet("history", "sim", "--series", str(path)).stderr
+    assert "expected a column time" in fleet("history", "sim", "--series", str(path)).stderr
 
 
 @pytest.mark.parametrize(

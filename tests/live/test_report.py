@@ -48,7 +48,10 @@ def test_its_stores_are_not_removed(place: Place, steady: Path) -> None:
     place.ready()
     done = place.call("recover", "--live", "--remove", place.session())
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "iolens: recover: --live and --remove: a job that runs needs its stores\n"
+    assert (
+        done.stderr
+        == "iolens: recover: --live and --remove: give one of them: a running job needs its stores\n"
+    )
 
 
 def test_no_such_job(place: Place) -> None:

@@ -47,4 +47,4 @@ def look_at_a_job(site: slurm_site.Site, steady: Path) -> None:
         (work / rank / "leave").touch()
     unknown = top("--once", "--slurm", number + 1000)
     assert (unknown.returncode, unknown.stdout) == (3, "")
-    assert "Slurm knows no such job that runs" in unknown.stderr
+    assert "no running job of Slurm" in unknown.stderr

@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_the_textbook() -> None:
     ("without", "observed", "verdict", "words"),
     [
         ([100.0, 100.1, 99.9, 100.0], [100.0, 100.1, 100.0, 99.9], "none", "No overhead can be measured"),
-        ([100.0, 100.1, 99.9, 100.0], [103.0, 103.1, 102.9, 103.0], "slower", r"takes \+3.00 % of run time"),
+        ([100.0, 100.1, 99.9, 100.0], [103.0, 103.1, 102.9, 103.0], "slower", r"changes by \+3.00 %"),
         ([103.0, 103.1, 102.9, 103.0], [100.0, 100.1, 99.9, 100.0], "faster", "something else differed"),
         (
             [100.0, 120.0, 90.0, 110.0, 100.0],
@@ -104,7 +104,7 @@ def test_more_runs_are_asked_for_as_the_interval_is_wide() -> None:
 def test_few_runs_do_not_tell_how_many_it_takes() -> None:
     found = cost([100.0, 120.0], [101.0, 121.0])
     assert found.verdict == "unproven"
-    assert "2 runs each are too few to tell how many it takes: try -n 20." in sentence(found)
+    assert "2 runs each are too few to estimate how many are needed: try -n 20." in sentence(found)
 
 
 def test_equal_times_are_no_overhead() -> None:
@@ -123,7 +123,7 @@ def test_what_costs_time_for_sure_fails_a_check(tmp_path: Path) -> None:
     slow.write_text('case "$LD_PRELOAD" in *libiolens*) sleep 0.4 ;; esac\nsleep 0.05\n')
     done = run("-n", 3, "--warmup", 0, "--fail-above", 50, "--", "sh", slow)
     assert done.returncode == 1, done.stderr
-    assert "Observed, it takes +" in done.stdout
+    assert "With iolens, the run time changes by +" in done.stdout
     assert run("-n", 3, "--warmup", 0, "--fail-above", 100000, "--", "sh", slow).returncode == 0
 
 

@@ -25,9 +25,12 @@ def said(*words: object) -> str:
     ("words", "complaint"),
     [
         ([], "--lake is missing"),
-        (["--host", "0.0.0.0"], "without --site only this machine is served"),
+        (["--host", "0.0.0.0"], "without --site, the portal serves this machine only"),
         (["--audit", "-"], '--audit "-": expected the name of a file'),
-        (["--site", "SITE", "--audit", "lines"], "--audit: with --site it stands in the site's file"),
+        (
+            ["--site", "SITE", "--audit", "lines"],
+            "--audit: with --site, set audit in [server] of the site's file",
+        ),
         (["--site", "none.toml"], "none.toml: No such file"),
         (["token", "--site", "none.toml", "--user", "ann"], "none.toml: No such file"),
     ],

@@ -70,7 +70,7 @@ def test_a_measurement_is_in_the_lake_once(lake: Path) -> None:
 )  # fmt: skip
 def test_what_is_no_measurement_is_one_line_and_nothing_is_kept(lake: Path, text: str) -> None:
     wrong = mark(lake, text, code=3).stderr
-    assert wrong == f"iolens: {lake.parent}/peak.json: is no output of iolens peak --json or --save\n"
+    assert wrong == f"iolens: {lake.parent}/peak.json: expected the output of iolens peak --json or --save\n"
     with Lake(lake).open() as data:
         assert ask(data, "peaks").rows == []
 

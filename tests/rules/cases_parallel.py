@@ -157,7 +157,7 @@ BALANCE: dict[str, Case] = {
 LAYOUT: dict[str, Case] = {
     "slow_servers": (
         placed(slow=4.0),
-        "1 of 8 storage targets (OST 7) take up to 4.0 times as long for a byte as the median; the job waits 30 s",
+        "On 1 of 8 storage targets (OST 7), a byte takes up to 4.0 times as long as on the median one; the job waits",
         placed(slow=1.4),
     ),
     "unbalanced_servers": (

@@ -123,7 +123,9 @@ def compare(  # noqa: PLR0913, PLR0917 -- one per option
     for text in groups:
         name, equals, pattern = text.partition("=")
         if not equals or not name:
-            raise IolensError(f'"{text}" is not NAME=PATTERN', exit_code=USAGE)
+            raise IolensError(
+                f'--group "{text}": write NAME=PATTERN, as in new="runs/*.darshan"', exit_code=USAGE
+            )
         if name in taken:
             raise IolensError(f'two groups are named "{name}": give each its own name', exit_code=USAGE)
         taken.add(name)

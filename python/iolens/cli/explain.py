@@ -43,7 +43,7 @@ def _listed(width: int) -> Iterator[str]:
             yield topic
             yield from (_paragraph(m.name, f"{m.title} [{m.unit}]", indent, width) for m in here)
             yield ""
-    yield "iolens explain METRIC tells more; iolens sql LOG 'select * from metric.NAME' gives its rows."
+    yield "iolens explain METRIC says more; iolens sql LOG 'select * from metric.NAME' gives its rows."
 
 
 def _explained(metric: Metric, width: int) -> Iterator[str]:

@@ -77,7 +77,9 @@ def export(logs: tuple[str, ...], to: str, form: str, tables: tuple[str, ...], f
                 raise data.problems[0]
             if not written:
                 raise IolensError(
-                    "there is no trace, timeline or heat map in it", ", ".join(logs), exit_code=USAGE
+                    "no trace, timeline or heat map to draw: run the program with `iolens run --trace`",
+                    ", ".join(logs),
+                    exit_code=USAGE,
                 )
         elif form == "openmetrics":
             written = list(write_openmetrics(data, folder))

@@ -113,7 +113,7 @@ def _annotated(data: Dataset, path: str) -> Iterator[str]:
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option("--by", type=click.Choice(tuple(_BY)), default="line", help="What a row stands for.")
-@click.option("--top", type=click.IntRange(min=1), default=20, metavar="N", help="So many rows (20).")
+@click.option("--top", type=click.IntRange(min=1), default=20, metavar="N", help="Rows to print (20).")
 @click.option("--annotate", metavar="FILE", help="Print this source with the costs of its lines in front.")
 @click.option("--json", "form", flag_value="json", help="Every row as JSON.")
 def lines(logs: tuple[str, ...], by: str, top: int, annotate: str | None, form: str | None) -> int:

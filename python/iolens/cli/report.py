@@ -132,7 +132,7 @@ def _report(  # noqa: PLR0913, PLR0917
     if output == STDOUT and form == "pdf" and sys.stdout.isatty():
         raise IolensError("a PDF is not for a terminal: redirect it, or name a file", exit_code=USAGE)
     if output == STDOUT and show:
-        raise click.UsageError("--open needs a page in a file")
+        raise click.UsageError("--open needs a page in a file: leave out -o -")
 
     from iolens.metrics import Dataset
     from iolens.report import build

@@ -49,14 +49,12 @@ def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
     if audit == STDOUT:
         raise IolensError(f'--audit "{audit}": expected the name of a file', exit_code=USAGE)
     if path is not None and audit is not None:
-        raise IolensError(
-            "--audit: with --site it stands in the site's file ([server] audit)", exit_code=USAGE
-        )
+        raise IolensError("--audit: with --site, set audit in [server] of the site's file", exit_code=USAGE)
     if path is not None:
         return read_site(path)
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise IolensError(
-            "without --site only this machine is served: --host 127.0.0.1 (docs/guide/portal.md: for a site)",
+            "--host: without --site, the portal serves this machine only (for a site: docs/guide/portal.md)",
             exit_code=USAGE,
         )
     return for_one_person(_person(), host, port, Path(audit) if audit else None)

@@ -18,7 +18,7 @@ _RATES = ("read_rate", "write_rate")
 
 def _row(found: Any, path: str) -> tuple[Any, ...]:
     """measured, mount, file_system, class, host, read_rate, write_rate, past_page_cache."""
-    wrong = IolensError("is no output of iolens peak --json or --save", path)
+    wrong = IolensError("expected the output of iolens peak --json or --save", path)
     if not isinstance(found, dict) or not isinstance(found.get("past_page_cache"), bool):
         raise wrong
     texts = [found.get(name) for name in _TEXTS]
@@ -44,7 +44,7 @@ def read_peaks(text: str, path: str) -> list[tuple[Any, ...]]:
         try:
             found, end = decoder.raw_decode(rest)
         except ValueError as error:
-            raise IolensError("is no output of iolens peak --json or --save", path) from error
+            raise IolensError("expected the output of iolens peak --json or --save", path) from error
         rows.append(_row(found, path))
         rest = rest[end:].lstrip()
     return rows

@@ -45,7 +45,7 @@ def _csv(text: str, path: str) -> Iterator[Point]:
     names = list(rows.fieldnames or ())
     time = next((name for name in names if name.strip().lower() in _TIMES), None)
     if time is None:
-        raise IolensError(f"has no column {', '.join(_TIMES)}", path)
+        raise IolensError(f"expected a column {' or '.join(_TIMES)}", path)
     long = {"name", "value"} <= set(names)
     for row in rows:
         moment = _moment(row[time] or "", path)
@@ -77,7 +77,7 @@ def _prometheus(text: str, path: str) -> Iterator[Point]:
                 if number is not None:
                     yield f"{name}{{{told}}}" if told else name, _moment(str(time), path), number
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IolensError("is no answer of Prometheus to a range query", path) from error
+        raise IolensError("expected CSV, or the answer of Prometheus to a range query", path) from error
 
 
 def read_series(path: str) -> Iterator[Point]:

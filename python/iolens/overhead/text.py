@@ -38,14 +38,14 @@ def sentence(cost: Cost) -> str:
             f"includes 0 and is narrower than {100 * NARROW:.0f} % ({interval})."
         )
     if cost.verdict == "slower":
-        return f"Observed, it takes {_percent(time.share)} of run time ({interval})."
+        return f"With iolens, the run time changes by {_percent(time.share)} ({interval})."
     if cost.verdict == "faster":
         return (
-            f"Observed, it takes {_percent(time.share)} of run time ({interval}). iolens makes nothing faster: "
+            f"With iolens, the run time changes by {_percent(time.share)} ({interval}). iolens makes nothing faster: "
             "something else differed between the runs."
         )
     more = (
-        f"{counted(cost.trial.runs, 'run')} each are too few to tell how many it takes: try -n 20."
+        f"{counted(cost.trial.runs, 'run')} each are too few to estimate how many are needed: try -n 20."
         if cost.trial.runs < FEW
         else f"About {counted(cost.runs_needed, 'run')} each (-n) would narrow it to {100 * NARROW:.0f} %, "
         "if they vary like these."

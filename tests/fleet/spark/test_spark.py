@@ -100,7 +100,7 @@ def test_questions_that_spark_does_not_take_are_a_line(session: Any, area: Path,
 
     ingested(area, tmp_path / "lake")
     with SparkData(Lake(tmp_path / "lake"), session) as spark:
-        with pytest.raises(IolensError, match=r"metric\.tree is not carried to Spark: a recursive query"):
+        with pytest.raises(IolensError, match=r"metric\.tree is not available on Spark: a recursive query"):
             spark.metric("tree")
         with pytest.raises(IolensError, match='has no table "nothing"'):
             spark.query("SELECT * FROM nothing")

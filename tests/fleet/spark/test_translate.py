@@ -171,13 +171,13 @@ def test_parameters_are_values_not_text() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("SELECT (", "not understood as SQL"),
+        ("SELECT (", "no valid SQL"),
         ("DROP TABLE job", "queries"),
         ("CREATE TABLE x AS SELECT 1", "queries"),
         ("ATTACH 'x.db'", "queries"),
         ("SELECT * FROM read_parquet('/etc/x')", "not a table of the lake"),
         ("SELECT * FROM a.b.c", "not a table of the lake"),
-        ("SELECT reflect('java.lang.System', 'exit', 1)", "not carried to Spark: reflect"),
+        ("SELECT reflect('java.lang.System', 'exit', 1)", "not available on Spark: reflect"),
         ("SELECT * FROM a ASOF JOIN b ON a.x >= b.x", "ASOF"),
         ("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) FROM r", "recursive"),
     ],

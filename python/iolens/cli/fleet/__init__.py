@@ -65,7 +65,8 @@ class _Commands(click.Group):
 def _unreadable(error: Exception) -> IolensError:
     """Of DuckDB's and delta-rs's errors, whose words are about files."""
     return IolensError(
-        f"a file of the lake cannot be read: {str(error).splitlines()[0]}", exit_code=UNREADABLE
+        f"a file of the lake cannot be read: {str(error).splitlines()[0]}: `iolens fleet verify` says what to do",
+        exit_code=UNREADABLE,
     )
 
 

@@ -39,7 +39,7 @@ def _observed(path: str | None) -> set[int]:
         if job:
             found.add(int(job[1]))
         elif line.strip():
-            raise IolensError(f"line {number}: no number of a job", path)
+            raise IolensError(f"line {number}: expected the number of a job", path)
     return found
 
 

@@ -15,7 +15,7 @@ def _text(file: TextIO) -> str:
     try:
         return file.read()
     except UnicodeDecodeError as error:
-        raise IolensError("is no output of iolens peak --json or --save", file.name) from error
+        raise IolensError("expected the output of iolens peak --json or --save", file.name) from error
 
 
 @click.command()

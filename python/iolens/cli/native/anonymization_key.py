@@ -32,7 +32,7 @@ def _passphrase(source: str) -> str:
     kind, _, name = source.partition(":")
     if kind == "env":
         if name not in os.environ:
-            raise IolensError("no such variable of the environment", name, exit_code=USAGE)
+            raise IolensError("no such environment variable: export it first", name, exit_code=USAGE)
         return os.environ[name]
     try:
         text = Path(name).read_text(encoding="utf-8", errors="surrogateescape")

@@ -44,7 +44,7 @@ def read_jobs(reading: Reading) -> Iterator[AccountedJob]:
         except (EOFError, gzip.BadGzipFile) as error:
             raise IolensError(f"is damaged: {error}", reading.path) from error
     raise IolensError(
-        "is no accounting that is known: sacct --parsable2 with its head line, a CSV file with column job_id, "
+        "unknown form of accounting: expected sacct --parsable2 with its header line, a CSV file with a column job_id, "
         "an accounting log of PBS, or a mysqldump of Slurm's database",
         reading.path,
     )

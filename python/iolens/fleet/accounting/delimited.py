@@ -148,7 +148,9 @@ def jobs(lines: Iterable[str], reading: Reading) -> Iterator[AccountedJob]:
     head = next(lines)
     delimiter = _delimiter(head)
     if not delimiter:
-        raise IolensError("one column only: sacct needs --parsable2 here, CSV a comma", reading.path)
+        raise IolensError(
+            "only one column: print it by sacct --parsable2, or separate columns by commas", reading.path
+        )
     rows = _rows(chain([head], lines), delimiter)
     names = [name.strip() for name in next(rows)]
     at, get = _getter(_places(reading.path, names))

@@ -345,7 +345,7 @@ def _read_back(path: Path, packed: list[_Packed]) -> None:
         with zipfile.ZipFile(file) as container:
             places = [info.header_offset for info in container.infolist()]
     if places[: len(packed)] != [one.place for one in packed]:
-        raise IolensError("the archive was not written as it should be", str(path))
+        raise IolensError("the archive on disk is not as it was written: no log was removed", str(path))
 
 
 def locked(file: BinaryIO) -> bool:

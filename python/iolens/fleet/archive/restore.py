@@ -95,5 +95,7 @@ def _give_name(folder: int, part: str, target: Path, found: Member) -> bool:
         with os.fdopen(open_log(str(target))[0], "rb") as file:
             if file.read(len(found.content) + 1) == found.content:
                 return False
-        raise IolensError("another file is here: the log was not restored", str(target)) from None
+        raise IolensError(
+            "another file is here: the log was not restored; --to DIR puts it elsewhere", str(target)
+        ) from None
     return True

@@ -76,7 +76,7 @@ class Source(NamedTuple):
         """The log at its path, which is open. Raises IolensError if it is another one than was ingested."""
         content = file.read(max(self.log_size, self.packed_size) + 1)
         if self.original and digest_of(content) not in (self.original, self.digest):
-            raise IolensError("is not the log that was ingested", self.path)
+            raise IolensError("not the log that was ingested: ingest it again", self.path)
         return content
 
 
@@ -208,7 +208,7 @@ def opened(lake: Lake, archive: str) -> BinaryIO:
 def member(lake: Lake, source: Source) -> Member:
     """The log out of its archive. Raises IolensError."""
     if source.archive is None:
-        raise IolensError("the log is not there any more, and in no archive", source.path)
+        raise IolensError("the log was removed, and no archive has it", source.path)
     with opened(lake, source.archive) as file:
         try:
             return read_member(file, source.place, source.digest)

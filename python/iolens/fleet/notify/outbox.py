@@ -70,12 +70,14 @@ class Outbox:
             with self._transaction():
                 (version,) = self._connection.execute("PRAGMA user_version").fetchone()
                 if version > _VERSION:
-                    raise IolensError("the outbox is of a newer version of iolens", self.path)
+                    raise IolensError(
+                        "a newer version of iolens made the outbox: use that version", self.path
+                    )
                 for statement in _SCHEMA.split(";"):
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
         except (sqlite3.Error, OSError) as error:
-            raise IolensError(f"cannot keep what is to be sent: {error}", self.path) from error
+            raise IolensError(f"cannot open the outbox: {error}", self.path) from error
         finally:
             os.umask(old)
 

@@ -86,7 +86,7 @@ class SparkData:
         if name in self._made:
             return
         if name in UNTRANSLATED:
-            raise IolensError(f"{name} is not carried to Spark: {UNTRANSLATED[name]}", exit_code=USAGE)
+            raise IolensError(f"{name} is not available on Spark: {UNTRANSLATED[name]}", exit_code=USAGE)
         if name == "source_line":
             frame = self._source_lines()
         elif name == "oss_of":

@@ -38,7 +38,7 @@ def _parse(query: str) -> exp.Expr:
         return parse_one(query, read="duckdb")
     except SqlglotError as error:
         first = re.sub(r"\x1b\[[\d;]*m", "", str(error)).splitlines()[0]
-        raise IolensError(f"not understood as SQL: {first}", exit_code=USAGE) from error
+        raise IolensError(f"no valid SQL: {first}", exit_code=USAGE) from error
 
 
 def _named(tree: exp.Expr) -> Iterable[exp.Table]:
@@ -90,18 +90,18 @@ def _given(tree: exp.Expr, parameters: Mapping[str, Any] | Sequence[Any]) -> exp
 
 def _refuse(tree: exp.Expr) -> None:
     if not isinstance(tree, exp.Query):
-        raise IolensError("a lake is asked by queries (SELECT) only", exit_code=USAGE)
+        raise IolensError("only queries (SELECT) are possible on a lake", exit_code=USAGE)
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier) or table.catalog:
             raise IolensError(f"not a table of the lake: {table.sql('duckdb')}", exit_code=USAGE)
     for function in tree.find_all(exp.Anonymous):
         if function.name.lower() in _REACH_OUT:
-            raise IolensError(f"not carried to Spark: {function.name}()", exit_code=USAGE)
+            raise IolensError(f"not available on Spark: {function.name}()", exit_code=USAGE)
     for kind, (argument, what) in _NOT_CARRIED.items():
         if any(node.args.get(argument) for node in tree.find_all(kind)):
-            raise IolensError(f"not carried to Spark: {what}", exit_code=USAGE)
+            raise IolensError(f"not available on Spark: {what}", exit_code=USAGE)
     if any(join.args.get("method") == "ASOF" for join in tree.find_all(exp.Join)):
-        raise IolensError("not carried to Spark: ASOF JOIN", exit_code=USAGE)
+        raise IolensError("not available on Spark: ASOF JOIN", exit_code=USAGE)
 
 
 def to_spark(query: str, columns_of: ColumnsOf, parameters: Parameters = None) -> str:

@@ -181,4 +181,4 @@ def refuse_writing(statement: str) -> None:
         # PIVOT becomes two statements: the first makes a type, and has no text.
         made = one.type == duckdb.StatementType.CREATE and not one.query
         if one.type != duckdb.StatementType.SELECT and not made:
-            raise IolensError("a lake is asked by queries (SELECT) only", exit_code=USAGE)
+            raise IolensError("only queries (SELECT) are possible on a lake", exit_code=USAGE)

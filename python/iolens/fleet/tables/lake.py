@@ -64,7 +64,11 @@ class Lake:
         """Raises IolensError if names in the lake have another form than this key gives, "" for none."""
         has = self.settings.get("pseudonyms", "")
         if has != pseudonyms:
-            text = "the lake has names as they are" if not has else "the lake has pseudonyms of another key"
+            text = (
+                "the lake has real names: leave out the key"
+                if not has
+                else "the lake has pseudonyms of another key"
+            )
             if has and not pseudonyms:
                 text = "the lake has pseudonyms: --pseudonymize KEYFILE is needed"
             raise IolensError(text, os.fspath(self.path), exit_code=USAGE)
@@ -81,7 +85,11 @@ class Lake:
                 exit_code=USAGE,
             )
         if self.settings.get("pseudonyms"):
-            raise IolensError("the lake has pseudonyms from the start", os.fspath(self.path), exit_code=USAGE)
+            raise IolensError(
+                "the lake has had pseudonyms from the start: leave out --pseudonyms",
+                os.fspath(self.path),
+                exit_code=USAGE,
+            )
         if self.settings.setdefault("later_pseudonyms", mark) != mark:
             raise IolensError("the lake has pseudonyms of another key", os.fspath(self.path), exit_code=USAGE)
         publish(_written(self.settings), self.path / _MARK, replace=True)
@@ -103,7 +111,9 @@ class Lake:
         if not mark.exists():
             # Another process may be making the lake, or have been killed while it did.
             if any(_MARK not in entry.name for entry in folder.iterdir()):
-                raise IolensError("is no lake, and not empty", os.fspath(path), exit_code=USAGE)
+                raise IolensError(
+                    "no lake, and not empty: name a new folder", os.fspath(path), exit_code=USAGE
+                )
             with contextlib.suppress(PermissionError):  # another user has made the empty folder, and its mode
                 folder.chmod(PRIVATE)
             with contextlib.suppress(FileExistsError):  # another process was first
