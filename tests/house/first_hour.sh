@@ -16,10 +16,11 @@ fail() {
 
 # inside ID COMMAND: by a login shell of this user. Where the site has its own certificate authority, pip needs it.
 inside() {
-	local id=$1 home=/root
+	local id=$1 user=root home=/root
 	shift
-	[ "$id" = 0 ] || home=/home/ann
-	env -i HOME=$home PATH="${path:-}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LANG=C.UTF-8 \
+	[ "$id" = 0 ] || user=ann home=/home/ann
+	env -i USER=$user LOGNAME=$user HOME=$home LANG=C.UTF-8 \
+		PATH="${path:-}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
 		DEBIAN_FRONTEND=noninteractive NO_COLOR=1 ${PIP_CERT:+PIP_CERT=/etc/site-ca.crt SSL_CERT_FILE=/etc/site-ca.crt} \
 		chroot "$root" setpriv --reuid "$id" --regid "$id" --clear-groups bash -c "cd $home; [ ! -d iolens ] || cd iolens; $*"
 }
