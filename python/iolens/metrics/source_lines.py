@@ -42,6 +42,10 @@ _LANGUAGES = (
 """Whose libraries open files for programs: all in one place."""
 _FRAME = re.compile(r"(.*?) \((.*):(\d{1,9})\)")
 _NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
+_OF_MODULE = re.compile(r"__(\w+?)_MOD_(\w+)")
+"""A function of a Fortran module, as GCC writes it."""
+_FORTRAN = (0x07, 0x08, 0x0E, 0x22, 0x23, 0x2D)
+"""DWARF's numbers of its versions."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,10 @@ def _add_functions(elf: Any, found: dict[int, Place]) -> None:
 
 
 def _readable(symbol: str) -> str:
-    """Names of C++ without templates as they are written; others as the linker has them."""
+    """Names of C++ without templates and of Fortran modules as they are written; others as the linker has them."""
+    of_module = _OF_MODULE.fullmatch(symbol)
+    if of_module:
+        return f"{of_module[1]}::{of_module[2]}"
     mangled = _NAMES.match(symbol)
     rest, parts = (mangled[1] or mangled[2], []) if mangled else ("", [])
     while rest:
@@ -246,11 +253,15 @@ def _ranges_of(info: Any, entry: Any) -> Iterator[tuple[int, int]]:
 
 
 def _inlined(info: Any, unit: Any, place: Place) -> Place:
-    """What was put into another function has its own name."""
+    """What was put into another function has its own name; Fortran's have none of the linker's underscores."""
     if unit["unit_length"] > _LARGEST_UNIT:
         return place
+    language = unit.get_top_DIE().attributes.get("DW_AT_language")
+    tags = {"DW_TAG_inlined_subroutine"}
+    if language and language.value in _FORTRAN:
+        tags.add("DW_TAG_subprogram")
     for entry in unit.iter_DIEs():
-        if entry.tag != "DW_TAG_inlined_subroutine":
+        if entry.tag not in tags:
             continue
         if any(low <= place.address - 1 < high for low, high in _ranges_of(info, entry)):
             name = _name_of(entry)
