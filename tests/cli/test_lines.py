@@ -83,6 +83,12 @@ def test_a_source_that_the_log_does_not_have(run: Run, log: Path, tmp_path: Path
         assert done.stderr.startswith(f"iolens: {path}: ") and done.stderr.count("\n") == 1
 
 
+def test_a_source_is_not_printed_as_json(run: Run, log: Path) -> None:
+    done = run(["lines", log, "--json", "--annotate", log.parent / "writer.py"])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--annotate prints a source, not JSON" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_the_flame_graph_in_all_forms_has_the_same_sums(run: Run, log: Path, tmp_path: Path) -> None:
     stacks = dict(
         line.rsplit(" ", 1)
