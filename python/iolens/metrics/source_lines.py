@@ -41,7 +41,7 @@ _LANGUAGES = (
 )
 """Whose libraries open files for programs: all in one place."""
 _FRAME = re.compile(r"(.*?) \((.*):(\d{1,9})\)")
-_NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
+_NAMES = re.compile(r"_ZL?N[KVRO]*((?:\d+\w+)+?)E|_ZL?(\d+\w+)")
 _OF_MODULE = re.compile(r"__(\w+?)_MOD_(\w+)")
 """A function of a Fortran module, as GCC writes it."""
 _FORTRAN = (0x07, 0x08, 0x0E, 0x22, 0x23, 0x2D)
@@ -264,16 +264,18 @@ def _inlined(info: Any, unit: Any, place: Place) -> Place:
         if entry.tag not in tags:
             continue
         if any(low <= place.address - 1 < high for low, high in _ranges_of(info, entry)):
-            name = _name_of(entry)
+            name = _name_of(entry, fortran="DW_TAG_subprogram" in tags)
             place = replace(place, function=name) if name else place
     return place
 
 
-def _name_of(entry: Any) -> str:
+def _name_of(entry: Any, *, fortran: bool = False) -> str:
+    """Of a Fortran function outside of modules, the linker's name has an underscore that the source does not have."""
     for _ in range(4):
         for name in ("DW_AT_linkage_name", "DW_AT_name"):
-            if name in entry.attributes:
-                return _readable(os.fsdecode(entry.attributes[name].value))
+            text = os.fsdecode(entry.attributes[name].value) if name in entry.attributes else ""
+            if text and not (fortran and name == "DW_AT_linkage_name" and not _OF_MODULE.fullmatch(text)):
+                return _readable(text)
         further = [a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in entry.attributes]
         if not further:
             break
