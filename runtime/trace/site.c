@@ -139,7 +139,7 @@ static size_t find_id(uintptr_t at, size_t n, const uint8_t **id)
 }
 
 /* The linker has read the same headers, in the page that its mapping begins with. Their number; 0: they are not there. */
-static int headers(const struct code *c, const ElfW(Phdr) **p)
+static int headers(const struct code *c, const ElfW(Phdr) * *p)
 {
 	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)c->from;
 	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -178,22 +178,10 @@ static struct unwind_code unwind_code(const struct code *c)
 static const struct {
 	const char *begin, *part;
 } bindings[] = {
-	{"libgfortran", ""},
-	{"libifcore", ""},
-	{"libflang", ""},
-	{"libFortranRuntime", ""},
-	{"libnvf.", ""},
-	{"libstdc++", ""},
-	{"libc++", ""},
-	{"libmpi", "fort"},
-	{"libmpi", "_mpifh"},
-	{"libmpi", "_usempi"},
-	{"libmpi", "cxx"},
-	{"libhdf5", "fortran"},
-	{"libhdf5", "_cpp"},
-	{"libhdf5", "_hl"},
-	{"libnetcdf", ""},
-	{"libpnetcdf", ""},
+	{"libgfortran", ""},  {"libifcore", ""},     {"libflang", ""},  {"libFortranRuntime", ""},
+	{"libnvf.", ""},      {"libstdc++", ""},     {"libc++", ""},    {"libmpi", "fort"},
+	{"libmpi", "_mpifh"}, {"libmpi", "_usempi"}, {"libmpi", "cxx"}, {"libhdf5", "fortran"},
+	{"libhdf5", "_cpp"},  {"libhdf5", "_hl"},    {"libnetcdf", ""}, {"libpnetcdf", ""},
 };
 
 static const char *file_name(const char *path)
@@ -372,7 +360,7 @@ static uint64_t user_site(uintptr_t caller, enum written slot)
 
 /* c: the caller's, numbered `code`; 0 = it is not known. */
 __attribute__((noinline)) static uint64_t layered_site(uintptr_t caller, enum written slot, const struct code *c,
-							uint64_t code)
+						       uint64_t code)
 {
 	uint64_t python = python_met ? python_number(code) : 0;
 	if (python)

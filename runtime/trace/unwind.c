@@ -49,15 +49,16 @@ enum {
 };
 
 /* Their operands: numbers of so many bytes, without (u) and with a sign (s), and expressions (b). NULL: it is not followed. */
-static const char *const operands[KNOWN_INSTRUCTIONS] = {
-	"", NULL, "1", "2", "4", "uu", "u", "u", "u", "uu", "", "", "uu", "u", "u", "b", "ub", "us", "us", "s", "uu", "us", "ub"};
+static const char *const operands[KNOWN_INSTRUCTIONS] = {"",   NULL, "1",  "2", "4",  "uu", "u", "u",
+							 "u",  "uu", "",   "",  "uu", "u",  "u", "b",
+							 "ub", "us", "us", "s", "uu", "us", "ub"};
 
 enum rule { SAME, SAVED, LOST };
 
 /* Where the caller's registers are. */
 struct row {
-	int64_t above; /* the frame's end, CFA, is so far above the register `base` */
-	uint64_t base; /* UNWIND_REGISTERS: it is not known */
+	int64_t above;                    /* the frame's end, CFA, is so far above the register `base` */
+	uint64_t base;                    /* UNWIND_REGISTERS: it is not known */
 	int64_t offset[UNWIND_REGISTERS]; /* of one that is saved, from the frame's end */
 	uint8_t rule[UNWIND_REGISTERS];
 };
@@ -162,7 +163,8 @@ static struct instruction take_instruction(struct reader *r)
 		if (*kind == 'b')
 			skip(r, take_number(r, false));
 		else
-			*to = *kind == 'u' || *kind == 's' ? take_number(r, *kind == 's') : take(r, (size_t)(*kind - '0'));
+			*to = *kind == 'u' || *kind == 's' ? take_number(r, *kind == 's')
+							   : take(r, (size_t)(*kind - '0'));
 	}
 	return in;
 }
