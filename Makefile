@@ -8,7 +8,7 @@ module_tomls = $(filter-out modules/template/%,$(wildcard modules/*/*.toml))
 c_sources = $(shell find format runtime ranges cli api modules deploy python tests bench -name '*.[ch]')
 
 campaigns = campaign-tests seeded-faults generated sanitize stress transparency pydarshan fuzz damage fleet-kills kernel-kills \
-	kernel-programs truth truth-real slurm-tests spark-tests version-tests portal-malformed portal-soak install-tests growth bench
+	kernel-programs truth truth-lines truth-real slurm-tests spark-tests version-tests portal-malformed portal-soak install-tests growth bench
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' Makefile | expand -t 4 | sed 's/|/\t/' | expand -t 18
@@ -97,6 +97,9 @@ truth-real: build ## real programs and an expert's verdict of each: does iolens 
 	[ $$(id -u) != 0 ] || ! command -v apt-get > /dev/null || apt-get install -qq -y --no-install-recommends $(shell $(bin)/python tests/truth/real/run.py --packages debian)
 	[ -x .venv/truth/bin/drishti ] || { python3 -m venv .venv/truth && .venv/truth/bin/pip install -q drishti-io==0.8 h5py; }
 	$(bin)/python tests/truth/real/run.py --json build/real.json --logs build/real --drishti .venv/truth/bin/drishti --page docs/findings-real.md $(WORDS)
+
+truth-lines: build ## real programs and the line that a person names: is it the first of iolens lines? packages as for truth-real. WORDS="csv-rows"
+	$(bin)/python tests/truth/real/lines.py $(if $(WORDS),,--page docs/findings-truth.md) $(WORDS)
 
 bench: build ## measure what iolens costs, in minutes; FULL=1 takes the sizes of docs/performance/: BENCHES="NAME..."
 	bench/run $(if $(FULL),--full) $(BENCHES)
@@ -206,4 +209,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-real pydarshan bench growth docs site pictures fresh-machine first-hour install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-lines truth-real pydarshan bench growth docs site pictures fresh-machine first-hour install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated

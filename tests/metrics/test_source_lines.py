@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 from iolens.metrics import Dataset, source_lines
 from iolens.metrics.source_lines import Place, find_places
 from iolens.rules import find, opened_by
+from mpis import FAMILIES, MPIS
 from observed import Observe
 
 PROGRAM = """\
@@ -215,9 +217,17 @@ def test_each_address_has_the_function_that_a_reader_of_elf_names(preload: Path)
     assert [a for a, names in wanted.items() if found[a].function not in names] == []
 
 
-def test_python_without_lines_is_said_to_be_python() -> None:
-    for name in ("python3.14", "libpython3.14.so.1.0"):
-        assert find_places(f"/usr/lib/{name}", ID, [16])[16].text == f"Python's own I/O ({name})"
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [
+        ("Python", "python3.14"),
+        ("Python", "libpython3.14.so.1.0"),
+        ("C++", "libstdc++.so.6"),
+        ("Fortran", "libgfortran.so.5"),
+    ],
+)
+def test_without_a_line_the_language_is_named(language: str, name: str) -> None:
+    assert find_places(f"/usr/lib/{name}", ID, [16])[16].text == f"{language}'s own I/O ({name})"
 
 
 @pytest.mark.parametrize(
@@ -238,34 +248,136 @@ def test_lines_of_python_are_in_the_log(stack: str, place: tuple[str, str, int])
 
 STREAM = """\
 #include <fstream>
-int main() { std::ofstream("a") << 1; }
+__attribute__((noinline)) static void save(const char *name)
+{
+	std::ofstream(name) << 1;
+}
+int main()
+{
+	save("saved");
+}
 """
 UNIT = """\
 program unit
-  open(unit=10, file="a")
+  open(unit=10, file="saved")
 end program
 """
+MODULE = """\
+module results
+contains
+  subroutine save(name)
+    character(*), intent(in) :: name
+    open(unit=10, file=name)
+    write(10, *) 1
+    close(10)
+  end subroutine
+end module
+program unit
+  use results
+  call save("saved")
+end program
+"""
+FORTRAN_MPI = """\
+subroutine save(name)
+  {use}
+  {declared}
+  character(*), intent(in) :: name
+  {file} :: file
+  integer :: code
+  call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_WRONLY, MPI_INFO_NULL, file, code)
+  call MPI_File_close(file, code)
+end subroutine
+program ranks
+  {use}
+  {declared}
+  integer :: code
+  call MPI_Init(code)
+  call save("saved")
+  call MPI_Finalize(code)
+end program
+"""
+FORTRAN_HDF5 = """\
+subroutine save(name)
+  use hdf5
+  character(*), intent(in) :: name
+  integer(hid_t) :: file
+  integer :: code
+  call h5fcreate_f(name, H5F_ACC_TRUNC_F, file, code)
+  call h5fclose_f(file, code)
+end subroutine
+program sets
+  use hdf5
+  integer :: code
+  call h5open_f(code)
+  call save("saved")
+  call h5close_f(code)
+end program
+"""
+CPP_HDF5 = """\
+#include <H5Cpp.h>
+__attribute__((noinline)) static void save(const char *name)
+{
+	H5::H5File file(name, H5F_ACC_TRUNC);
+}
+int main()
+{
+	save("saved");
+}
+"""
+unwinds = pytest.mark.skipif(platform.machine() != "x86_64", reason="callers are found on x86-64 only")
 
 
+def places_of(observe: Observe, folder: Path, command: list[str | Path]) -> set[str]:
+    seen = observe(command, cwd=folder)
+    assert seen.done.returncode == 0
+    with Dataset(seen.log) as data:
+        rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/saved'")
+    return {row["place"] for row in rows}
+
+
+@unwinds
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize(
-    ("name", "source", "text"),
+    "case",
     [
-        ("stream.cc", STREAM, "C++'s own I/O (libstdc++"),
-        ("unit.f90", UNIT, "Fortran's own I/O (libg"),
+        ("stream.cc", "c++", STREAM, "save (stream.cc:4)"),
+        ("unit.f90", "gfortran", UNIT, "unit (unit.f90:2)"),
+        ("module.f90", "gfortran", MODULE, "results::save (module.f90:5)"),
+        ("sets.f90", "h5fc -shlib", FORTRAN_HDF5, "save (sets.f90:"),  # gfortran 12 gives the call line 1
+        ("sets.cc", "h5c++ -shlib", CPP_HDF5, "save (sets.cc:4)"),
     ],
+    ids=lambda case: str(case[0]),
 )
-def test_libraries_of_languages_are_named_as_such(
-    observe: Observe, tmp_path: Path, name: str, source: str, text: str
+def test_what_a_language_or_a_binding_opens_is_its_callers(
+    observe: Observe, tmp_path: Path, case: tuple[str, str, str, str], level: str
 ) -> None:
-    compiler = shutil.which("c++" if name.endswith(".cc") else "gfortran")
-    if not compiler:
-        pytest.skip(f"no compiler for {name}")
+    name, compiler, source, place = case
+    command = compiler.split()
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
     (tmp_path / name).write_text(source)
-    subprocess.run([compiler, "-g", "-o", "program", name], cwd=tmp_path, check=True)
-    with Dataset(observe([tmp_path / "program"], cwd=tmp_path).log) as data:
-        rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/a'")
-    assert rows
-    assert all(row["place"].startswith(text) for row in rows)
+    inline = ["-fno-inline"] if name.endswith(".f90") else []
+    subprocess.run([*command, "-g", level, *inline, "-o", "program", name], cwd=tmp_path, check=True)
+    (found,) = places_of(observe, tmp_path, [tmp_path / "program"])
+    assert found.startswith(place) and found.endswith(" in program")
+
+
+@unwinds
+@pytest.mark.parametrize("mpi", FAMILIES)
+@pytest.mark.parametrize("way", ["mpif.h", "mpi", "mpi_f08"])
+def test_a_fortran_mpi_program_is_named_not_its_binding(
+    observe: Observe, tmp_path: Path, way: str, mpi: str
+) -> None:
+    use, declared = ("", "include 'mpif.h'") if way == "mpif.h" else (f"use {way}", "")
+    source = FORTRAN_MPI.format(
+        use=use, declared=declared, file="type(MPI_File)" if way == "mpi_f08" else "integer"
+    )
+    chosen = MPIS[mpi]
+    compiler = chosen.compiler(".f90")
+    (tmp_path / "ranks.f90").write_text(source)
+    subprocess.run([compiler, "-g", "-fno-inline", "-o", "ranks", "ranks.f90"], cwd=tmp_path, check=True)
+    found = places_of(observe, tmp_path, [*chosen.launcher(1), tmp_path / "ranks"])
+    assert found == {"save (ranks.f90:7) in ranks"}
 
 
 DATASETS = """\

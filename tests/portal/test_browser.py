@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 from accessible import violations
+from iolens.fleet import Lake
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
 from iolens.portal.access.site import Site
 from iolens.portal.data.snapshot import Snapshots
 from iolens.portal.web.application import Portal
+from jobs import lined_job
+from made_area import Here
 from playwright.sync_api import Browser, Page
 from portal_site import behind_proxy
 
 
-@pytest.fixture(scope="module")
-def address(site: Site, snapshots: Snapshots) -> Iterator[str]:
+@contextlib.contextmanager
+def serving(site: Site, snapshots: Snapshots) -> Iterator[str]:
     """A portal that believes this machine's header."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
@@ -28,10 +35,18 @@ def address(site: Site, snapshots: Snapshots) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(portal.app(), log_level="error", proxy_headers=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@pytest.fixture(scope="module")
+def address(site: Site, snapshots: Snapshots) -> Iterator[str]:
+    with serving(site, snapshots) as address:
+        yield address
 
 
 class Visitor:
@@ -69,6 +84,34 @@ def test_a_user_finds_a_job_and_what_it_did(browser: Browser, address: str) -> N
     page.wait_for_selector("#jobs")
     assert page.input_value("input[name=text]") == "105"
     assert page.locator("text=Audit").count() == 0
+    assert visitor.complaints == []
+
+
+def test_the_flame_graph_of_a_job_has_names_and_keys(browser: Browser, site: Site, tmp_path: Path) -> None:
+    lined_job().save(tmp_path / "root_job_id4711_1.darshan")
+    lake = Lake.create(str(tmp_path / "lake"))
+    options = Options(str(tmp_path / "lake"), cluster="hopper")
+    assert Ingest(lake, options, jobs=1, batch_logs=9, pool=Here()).run([tmp_path]).ingested == 1
+    with lake.open() as data:
+        ((log,),) = data.query("SELECT log FROM job").fetchall()
+    snapshots = Snapshots(tmp_path / "lake", refresh=3600)
+    snapshots.renew()
+    visitor = Visitor(browser, "root")
+    page = visitor.page
+    with serving(site, snapshots) as address:
+        page.goto(f"{address}/job/{log}")
+        page.wait_for_selector("html[data-ready=true] #flame svg")
+        page.wait_for_selector("#flame .tools:not([hidden])")
+        assert "secret" not in page.content()
+        assert page.locator("#flame g[data-label='load (train.py:7)']").get_attribute("data-part") == "0.75"
+        page.focus("#flame g")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("/")
+        page.keyboard.type("save")
+        assert page.inner_text("#flame output") == "25.0 %"
+        assert violations(page) == []
+    snapshots.stop()
+    visitor.context.close()
     assert visitor.complaints == []
 
 

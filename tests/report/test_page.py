@@ -256,6 +256,55 @@ def test_the_page_is_reachable_by_keyboard_and_names_its_parts(open_page: Open, 
     assert page.get_attribute("#file-table th:nth-child(2)", "aria-sort") == "ascending"
 
 
+def test_the_flame_graph_is_walked_zoomed_and_searched_by_keyboard(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(document_of(jobs.lined_job().save(tmp_path / "lined.darshan"))).page
+    reached = "document.activeElement.dataset.label"
+    frames = page.locator("#flame g")
+    assert frames.evaluate_all("all => all.map((one) => one.dataset.label)") == [
+        "all",
+        "<module> (train.py:30)",
+        *("main (train.py:20)", "load (train.py:7)", "posix read"),
+        *("main (train.py:21)", "save (train.py:9)", "posix write"),
+    ]
+    assert [float(part) for part in frames.evaluate_all("all => all.map((one) => one.dataset.part)")] == (
+        [1, 1, 0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+    )
+    assert "secret" not in page.locator("#flame").inner_html()
+    assert page.locator("#flame g[tabindex='0']").count() == 1
+    page.focus("#flame g")
+    for key, at in (
+        ("ArrowUp", "<module> (train.py:30)"),
+        ("ArrowUp", "main (train.py:20)"),
+        ("ArrowRight", "main (train.py:21)"),
+        ("ArrowUp", "save (train.py:9)"),
+        ("ArrowLeft", "load (train.py:7)"),
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate(reached) == at
+    page.keyboard.press("Enter")
+    load = page.locator("#flame g[data-label='load (train.py:7)']")
+    save = page.locator("#flame g[data-label='save (train.py:9)']")
+    assert load.locator("rect").get_attribute("width") == "1199.5" and not save.is_visible()
+    page.keyboard.press("Escape")
+    assert page.evaluate(reached) == "all" and save.is_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("save")
+    assert page.inner_text("#flame output") == "25.0 %"
+    assert page.locator("#flame .match").count() == 1
+
+
+def test_without_lines_the_flame_graph_is_folded_and_of_one_place_there_is_none(
+    open_page: Open, tree: Path, tmp_path: Path
+) -> None:
+    page = open_page(document_of(tree)).page
+    assert page.locator("#flame details").get_attribute("open") is None
+    assert not page.is_visible("#flame svg")
+    page.click("#flame summary")
+    assert page.locator("#flame g").count() > 3 and page.is_visible("#flame svg")
+    job = jobs.Job(nprocs=1).posix("/scratch/a", 0, write={jobs.MiB: 10}, write_time=0.1)
+    assert open_page(document_of(job.save(tmp_path / "one.darshan"))).page.locator("#flame").count() == 0
+
+
 def test_links_of_the_page_lead_somewhere(open_page: Open, tree: Path) -> None:
     page = open_page(document_of(tree)).page
     dead = page.evaluate("""() => [...document.querySelectorAll("a[href^='#']")]
@@ -359,6 +408,7 @@ def test_paper_has_what_is_folded_and_colours(open_page: Open, tree: Path) -> No
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(open_page: Open, tree: Path, traced: Path, scheme: str, width: int) -> None:
-    for log in (tree, traced):
+    lined = jobs.lined_job().save(tree.with_name("lined.darshan"))
+    for log in (tree, traced, lined):
         page = open_page(document_of(log), color_scheme=scheme, viewport={"width": width, "height": 844}).page
         assert violations(page) == []

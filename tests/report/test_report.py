@@ -28,7 +28,7 @@ from iolens.report.document import (
 from iolens.report.html import to_html
 from iolens.report.plain import to_plain
 from iolens.report.text import print_text
-from jobs import Job, MiB
+from jobs import Job, MiB, lined_job
 from logmaker import LogMaker
 from observed import Observe
 from opened import document_of, dxt_log, dxt_record
@@ -85,6 +85,19 @@ def test_text_json_and_csv_say_the_same(iolens: Path, log: Path, tmp_path: Path)
     with (tmp_path / "tables" / "file-table.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [r["bytes_written"] for r in rows if r["name"].endswith("copy.dat")] == ["12"]
+
+
+def test_the_flame_graph_in_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = document_of(lined_job().save(tmp_path / "lined"))
+    plain = to_plain(document)["jobs"][0]["sections"]
+    (flame,) = [b for section in plain for b in section["blocks"] if b["kind"] == "flame"]
+    assert [(stack["frames"][-1], len(stack["frames"]), stack["seconds"]) for stack in flame["stacks"]] == [
+        ("posix read", 4, 6.0),
+        ("posix write", 4, 2.0),
+    ]
+    print_text(document)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "6 s = 75 % <module> (train.py:30) > main (train.py:20) > load (train.py:7) > posix read" in shown
 
 
 def test_csv_holds_the_rows_that_the_page_leaves_out(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -144,7 +146,7 @@ int main(int argc, char **argv)
 	for (int n = 1; n + 1 < argc; n += 2) {
 		void *library = dlopen(argv[n], RTLD_NOW);
 		int (*touch)(const char *) = (int (*)(const char *))dlsym(library, "touch");
-		touch(argv[n + 1]);
+		touch(argv[n + 1]); /* LINE: loads */
 		dlclose(library);
 	}
 	return close(open("own", O_CREAT | O_RDWR, 0600)); /* LINE: own */
@@ -229,4 +231,162 @@ def test_a_forked_child_of_a_program_with_threads(
     seen = observe([compiled("program", THREADED)], cwd=tmp_path)
     assert seen.done.returncode == 0
     want = {"parent": {"main:parent"}, "child": {""} if walks or not KNOWS_THREADS else {"main:child"}}
+    assert files(seen.text, "posix", want) == want
+
+
+# ---- what libraries open for their callers ----
+
+unwinds = pytest.mark.skipif(platform.machine() != "x86_64", reason="callers are found on x86-64 only")
+BINDINGS = (
+    *("libstdc++.so.6", "libc++.so.1", "libgfortran.so.5", "libgfortran-040039e1.so.5.0.0"),
+    *("libifcoremt.so.5", "libflang_rt.runtime.so", "libFortranRuntime.so", "libnvf.so"),
+    *("libmpifort.so.12", "libmpichfort.so.12", "libmpifort_gnu_91.so.12", "libmpi_cxx.so.40"),
+    *("libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_usempi_ignore_tkr.so.40"),
+    *("libhdf5_fortran.so.310", "libhdf5_serialhl_fortran.so.100", "libhdf5_cpp.so.103", "libhdf5_hl.so.200"),
+    *("libnetcdf.so.19", "libnetcdff.so.7", "libnetcdf_c++4.so.1", "libnetcdf-cxx4.so.1", "libpnetcdf.so.4"),
+)
+NO_BINDINGS = ("libhdf5.so.103", "libmpi.so.40", "libmpich.so.12", "libreader.so")
+
+
+@unwinds
+def test_a_binding_opens_files_for_its_caller(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    library = compiled("first.so", LIBRARY.replace("LIBRARY", "binding"))
+    names = [*BINDINGS, *NO_BINDINGS]
+    for name in names:
+        shutil.copy(library, tmp_path / name)
+    command = [str(part) for name in names for part in (tmp_path / name, f"by {name}")]
+    seen = observe([compiled("program", LOADS), *command], cwd=tmp_path)
+    want = {f"by {name}": {"main:loads"} for name in BINDINGS}
+    want |= {f"by {name}": {"touch:binding"} for name in NO_BINDINGS}
+    assert files(seen.text, "posix", want) == want
+
+
+BINDING = """
+int touch(const char *path);
+int touch(const char *path)
+{
+	volatile char room[ROOM];
+	room[0] = 0;
+	return close(open(path, O_CREAT | O_RDWR, 0600)) + room[0]; /* LINE: binding */
+}
+"""
+OUTER = """
+int touch(const char *path);
+int outer(const char *path);
+int outer(const char *path) { return touch(path) + 1; }
+"""
+USER = """
+int outer(const char *path);
+NAMED(user) { return outer(path) + 1; /* LINE: user */ }
+int main(void) { return user("a") < 0; }
+"""
+
+
+def opened_through(
+    compiled: Compile, observe: Observe, folder: Path, binding: str, *options: str
+) -> set[str]:
+    """Where a file was opened that a user's function opens by two libraries; the options are the inner one's."""
+    inner = compiled("libnetcdf.so", binding, *options)
+    outer = compiled("libnetcdff.so", OUTER, "-Wl,--no-as-needed", str(inner))
+    program = compiled("program", USER, "-Wl,--no-as-needed", str(outer), str(inner))
+    seen = observe([program], cwd=folder)
+    assert seen.done.returncode == 0
+    return opened(seen.text)["posix", "a"]
+
+
+@unwinds
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-DROOM=path[0]", "-fno-omit-frame-pointer"),  # an array of a size that is not known
+        ("-DROOM=1", "-O2"),
+        ("-DROOM=1", "-O0"),
+        ("-DROOM=100000", "-O2", "-fomit-frame-pointer"),
+        ("-DROOM=path[0]", "-O2", "-fstack-protector-all", "-fstack-clash-protection"),
+        ("-DROOM=1", "-fexceptions", "-Wl,-s"),
+    ],
+)
+def test_a_binding_in_a_binding_however_it_is_compiled(
+    compiled: Compile, observe: Observe, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    assert opened_through(compiled, observe, tmp_path, BINDING, *options) == {"user:user"}
+
+
+ASSEMBLY = """
+__asm__(".globl touch\\n.type touch,@function\\n"
+	"touch:\\n.cfi_startproc\\nsubq $24,%rsp\\n"
+	"DIRECTIVE\\n"
+	"movl $0x42,%esi\\nmovl $0600,%edx\\nxorl %eax,%eax\\ncall open@plt\\n"
+	"addq $24,%rsp\\nret\\n.cfi_endproc\\n.size touch,.-touch\\n");
+"""
+ALIGNED = """
+int touch(const char *path);
+__attribute__((force_align_arg_pointer)) int touch(const char *path)
+{
+	_Alignas(64) volatile char room[64];
+	room[path[0] & 63] = 0;
+	return close(open(path, O_CREAT | O_RDWR, 0600)) + room[path[0] & 63]; /* LINE: binding */
+}
+"""
+
+
+@unwinds
+@pytest.mark.parametrize(
+    "directive",
+    [
+        ".cfi_def_cfa_offset 0x7ffff8",  # behind the stack
+        ".cfi_def_cfa_offset 33",
+        ".cfi_def_cfa_offset 0x7ffffff8",
+        ".cfi_def_cfa_offset 0",  # not further out
+        ".cfi_def_cfa_register rax",  # which no caller has
+        ".cfi_def_cfa_register xmm0",
+        ".cfi_undefined rip",  # outermost
+        ".cfi_register rip,rax",
+        ".cfi_escape 0x0f,2,0x77,32",  # an expression
+        ".cfi_escape 0x3f",  # no instruction
+        ".cfi_escape 0x0b",  # back to a state that was not kept
+        ".cfi_escape 0x0a,0x0a,0x0a,0x0a,0x0a",
+        ".cfi_escape 0x0e,0x80,0x80,0x80,0x80,0x80,0x80,0x80,0x80,0x80,0x80,0x80,0x80,0x80",
+        ".cfi_signal_frame",
+    ],
+)
+def test_tables_that_cannot_be_followed_name_the_binding(
+    compiled: Compile, observe: Observe, tmp_path: Path, directive: str
+) -> None:
+    source = ASSEMBLY.replace("DIRECTIVE", directive)
+    found = opened_through(compiled, observe, tmp_path, source)
+    assert {place.partition(":")[2] or place for place in found} == {"touch"}
+
+
+@unwinds
+def test_a_binding_without_tables_or_with_an_aligned_stack(
+    compiled: Compile, observe: Observe, tmp_path: Path
+) -> None:
+    none = ("-DROOM=1", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+    assert opened_through(compiled, observe, tmp_path, BINDING, *none) == {"touch:binding"}
+    assert opened_through(compiled, observe, tmp_path, ALIGNED) <= {"user:user", "touch:binding"}
+
+
+ITS_OWN = """
+static const char *name;
+static void *work(void *path) { return (void *)(long)close(open(path, O_CREAT | O_RDWR, 0600)); /* LINE: work */ }
+static void handler(int unused) { close(open(name, O_CREAT | O_RDWR, 0600 + 0 * unused)); /* LINE: handler */ }
+int touch(const char *path);
+int touch(const char *path)
+{
+	pthread_t thread;
+	name = "handled";
+	signal(SIGUSR1, handler);
+	raise(SIGUSR1);
+	pthread_create(&thread, NULL, work, (void *)path);
+	return pthread_join(thread, NULL);
+}
+"""
+
+
+@unwinds
+def test_a_bindings_own_thread_and_handler(compiled: Compile, observe: Observe, tmp_path: Path) -> None:
+    compiled("libnetcdf.so", ITS_OWN)
+    seen = observe([compiled("program", LOADS), "./libnetcdf.so", "a"], cwd=tmp_path)
+    want = {"a": {"work:work"}, "handled": {"handler:handler"}}
     assert files(seen.text, "posix", want) == want

@@ -25,14 +25,14 @@ COMMAND = Command(
 )
 
 _BY = {
-    "line": "place AS place, source",
+    "line": "place AS place, source, any_value(nullif(line, 0)) AS line",
     "function": """CASE WHEN function <> '' AND source <> '' THEN function || ' (' || source || ')' ELSE place END
         AS place, source""",
     "source": "coalesce(nullif(source, ''), nullif(module, ''), place) AS place, source",
 }
-"""What a row stands for -> its text, and its source."""
+"""What a row stands for -> its text, its source, and its line if it has one."""
 _ROWS = """
-    SELECT {by}, any_value(nullif(function, '')) AS function, any_value(nullif(line, 0)) AS line, sum(time) AS time,
+    SELECT {by}, any_value(nullif(function, '')) AS function, sum(time) AS time,
         sum(time) / nullif(sum(sum(time)) OVER (), 0) AS share,
         sum(calls)::BIGINT AS calls, coalesce(sum(bytes) FILTER (kind = 'read'), 0)::BIGINT AS bytes_read,
         coalesce(sum(bytes) FILTER (kind = 'write'), 0)::BIGINT AS bytes_written,
@@ -45,13 +45,6 @@ _NOTES = {
     "opened": "* the line that opened the file: the log does not say which lines used it.",
 }
 _MARKS = {"estimated": "~", "opened": "*"}
-
-
-def _rows(data: Dataset, by: str) -> list[dict[str, Any]]:
-    statement = _ROWS.format(by=_BY[by], where="")
-    if by != "line":  # several lines
-        statement = statement.replace("any_value(nullif(line, 0)) AS line, ", "")
-    return data.rows(statement)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -124,14 +117,17 @@ def lines(logs: tuple[str, ...], by: str, top: int, annotate: str | None, form: 
     """
     from iolens.metrics import Dataset
 
+    if annotate and form:
+        raise click.UsageError(
+            "--annotate prints a source, not JSON: --json alone has the costs of every line"
+        )
     with Dataset(logs) as data:
+        rows = [] if annotate else data.rows(_ROWS.format(by=_BY[by], where=""))
         if form:
             from iolens.schemas import stamped
 
-            print(to_json(stamped("lines", {"logs": data.paths, "by": by, "lines": _rows(data, by)})))
-        for line in (
-            [] if form else _annotated(data, annotate) if annotate else _table(_rows(data, by), by, top)
-        ):
+            print(to_json(stamped("lines", {"logs": data.paths, "by": by, "lines": rows})))
+        for line in [] if form else _annotated(data, annotate) if annotate else _table(rows, by, top):
             say(line)
         for problem in data.problems:
             warn(str(problem))

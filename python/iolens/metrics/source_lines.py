@@ -44,7 +44,11 @@ _LANGUAGES = (
 _FRAME = re.compile(r"(.*?) \((.*):(\d{1,9})\)")
 _FUNCTIONS = (2, 10)
 """STT_FUNC and STT_GNU_IFUNC."""
-_NAMES = re.compile(r"_ZN[KVRO]*((?:\d+\w+)+?)E|_Z(\d+\w+)")
+_NAMES = re.compile(r"_ZL?N[KVRO]*((?:\d+\w+)+?)E|_ZL?(\d+\w+)")
+_OF_MODULE = re.compile(r"__(\w+?)_MOD_(\w+)")
+"""A function of a Fortran module, as GCC writes it."""
+_FORTRAN = (0x07, 0x08, 0x0E, 0x22, 0x23, 0x2D)
+"""DWARF's numbers of its versions."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,10 @@ def _functions(elf: Any, symbols: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _readable(symbol: str) -> str:
-    """Names of C++ without templates as they are written; others as the linker has them."""
+    """Names of C++ without templates and of Fortran modules as they are written; others as the linker has them."""
+    of_module = _OF_MODULE.fullmatch(symbol)
+    if of_module:
+        return f"{of_module[1]}::{of_module[2]}"
     mangled = _NAMES.match(symbol)
     rest, parts = (mangled[1] or mangled[2], []) if mangled else ("", [])
     while rest:
@@ -265,23 +272,29 @@ def _ranges_of(info: Any, entry: Any) -> Iterator[tuple[int, int]]:
 
 
 def _inlined(info: Any, unit: Any, place: Place) -> Place:
-    """What was put into another function has its own name."""
+    """What was put into another function has its own name; Fortran's have none of the linker's underscores."""
     if unit["unit_length"] > _LARGEST_UNIT:
         return place
+    language = unit.get_top_DIE().attributes.get("DW_AT_language")
+    tags = {"DW_TAG_inlined_subroutine"}
+    if language and language.value in _FORTRAN:
+        tags.add("DW_TAG_subprogram")
     for entry in unit.iter_DIEs():
-        if entry.tag != "DW_TAG_inlined_subroutine":
+        if entry.tag not in tags:
             continue
         if any(low <= place.address - 1 < high for low, high in _ranges_of(info, entry)):
-            name = _name_of(entry)
+            name = _name_of(entry, fortran="DW_TAG_subprogram" in tags)
             place = replace(place, function=name) if name else place
     return place
 
 
-def _name_of(entry: Any) -> str:
+def _name_of(entry: Any, *, fortran: bool = False) -> str:
+    """Of a Fortran function outside of modules, the linker's name has an underscore that the source does not have."""
     for _ in range(4):
         for name in ("DW_AT_linkage_name", "DW_AT_name"):
-            if name in entry.attributes:
-                return _readable(os.fsdecode(entry.attributes[name].value))
+            text = os.fsdecode(entry.attributes[name].value) if name in entry.attributes else ""
+            if text and not (fortran and name == "DW_AT_linkage_name" and not _OF_MODULE.fullmatch(text)):
+                return _readable(text)
         further = [a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in entry.attributes]
         if not further:
             break

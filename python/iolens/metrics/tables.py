@@ -180,26 +180,28 @@ _LINE = """
         FROM counted AS c LEFT JOIN of_file AS f USING (log, interface, id, kind)
         WHERE (c.log, c.interface, c.kind) IN (SELECT (log, interface, kind) FROM seen WHERE file = 0 AND calls > 0)
         GROUP BY c.log, c.interface, c.id, c.kind
+    ), laid_scale AS (
+        SELECT log, interface, kind, least(1, l.calls / f.calls) AS of_files, least(1, f.calls / l.calls) AS of_lines
+        FROM (
+            SELECT log, interface, kind, sum(calls) AS calls FROM lacking WHERE calls > 0 GROUP BY ALL
+        ) AS f JOIN (
+            SELECT log, interface, kind, sum(calls) AS calls FROM seen WHERE file = 0 AND calls > 0 GROUP BY ALL
+        ) AS l USING (log, interface, kind)
     ), laid_files AS (
-        SELECT *, sum(calls) OVER upto - calls AS begun, sum(calls) OVER upto AS ended,
-            sum(calls) OVER every AS every_call
-        FROM lacking WHERE calls > 0
-        WINDOW every AS (PARTITION BY log, interface, kind),
-            upto AS (every ORDER BY bytes / calls, time / calls, id ROWS UNBOUNDED PRECEDING)
+        SELECT lacking.*, of_files * (sum(calls) OVER upto - calls) AS begun, of_files * sum(calls) OVER upto AS ended
+        FROM lacking JOIN laid_scale USING (log, interface, kind) WHERE calls > 0
+        WINDOW upto AS (PARTITION BY log, interface, kind ORDER BY bytes / calls, time / calls, id
+            ROWS UNBOUNDED PRECEDING)
     ), laid_lines AS (
-        SELECT *, sum(calls) OVER upto - calls AS begun, sum(calls) OVER upto AS ended,
-            sum(calls) OVER every AS every_call
-        FROM seen WHERE file = 0 AND calls > 0
-        WINDOW every AS (PARTITION BY log, interface, kind),
-            upto AS (every ORDER BY bytes / calls, time / calls, stack ROWS UNBOUNDED PRECEDING)
+        SELECT seen.*, of_lines * (sum(calls) OVER upto - calls) AS begun, of_lines * sum(calls) OVER upto AS ended
+        FROM seen JOIN laid_scale USING (log, interface, kind) WHERE file = 0 AND calls > 0
+        WINDOW upto AS (PARTITION BY log, interface, kind ORDER BY bytes / calls, time / calls, stack
+            ROWS UNBOUNDED PRECEDING)
     ), laid AS (
         SELECT f.log, f.interface, f.id, f.kind, l.stack, f.bytes, f.time, l.ranks, f.calls AS all_calls,
-            least(f.ended * least(1, l.every_call / f.every_call), l.ended * least(1, f.every_call / l.every_call))
-            - greatest(f.begun * least(1, l.every_call / f.every_call), l.begun * least(1, f.every_call / l.every_call))
-                AS calls
+            least(f.ended, l.ended) - greatest(f.begun, l.begun) AS calls
         FROM laid_files AS f JOIN laid_lines AS l ON l.log = f.log AND l.interface = f.interface AND l.kind = f.kind
-            AND f.begun * least(1, l.every_call / f.every_call) < l.ended * least(1, f.every_call / l.every_call)
-            AND l.begun * least(1, f.every_call / l.every_call) < f.ended * least(1, l.every_call / f.every_call)
+            AND f.begun < l.ended AND l.begun < f.ended
     ), of_line AS (
         FROM of_file UNION ALL
         SELECT log, interface, id, kind, stack, calls, bytes * calls / all_calls, time * calls / all_calls, ranks

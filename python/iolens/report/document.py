@@ -14,6 +14,7 @@ __all__ = [
     "Document",
     "Facts",
     "FindingBlock",
+    "Flame",
     "Heat",
     "Job",
     "Lane",
@@ -260,6 +261,18 @@ class Treemap:
 
 
 @dataclass(frozen=True)
+class Flame:
+    """Stacks of lines, each as wide as its seconds of I/O: frames, outermost first."""
+
+    id: str
+    title: str
+    stacks: list[tuple[tuple[str, ...], float]]
+    note: str = ""
+    folded: bool = False
+    """Whether it shows at a click: there are no stacks, only the places that opened files."""
+
+
+@dataclass(frozen=True)
 class Traced:
     """Where in a file, and when. Either every access or, of many, counts on a grid of times and offsets.
 
@@ -318,7 +331,7 @@ class Term:
 
 
 Block = Union[
-    Note, Facts, Table, Bars, Spans, Boxes, Heat, Timeline, Strip, Treemap, Offsets, FindingBlock, Term
+    Note, Facts, Table, Bars, Spans, Boxes, Heat, Timeline, Strip, Treemap, Flame, Offsets, FindingBlock, Term
 ]
 
 

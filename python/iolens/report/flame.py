@@ -15,7 +15,18 @@ from iolens.metrics import Dataset
 from iolens.rules.text import write
 from iolens.shown import clean
 
-__all__ = ["WEIGHTS", "Stack", "collapsed", "read_stacks", "speedscope", "to_html"]
+__all__ = [
+    "STYLE",
+    "WEIGHTS",
+    "Stack",
+    "collapsed",
+    "drawing",
+    "figure",
+    "name_of",
+    "read_stacks",
+    "speedscope",
+    "to_html",
+]
 
 WEIGHTS = {"seconds": "time", "bytes": "bytes", "calls": "calls"}
 """What the width of a frame stands for -> its column in the table ``line``."""
@@ -31,12 +42,16 @@ Stack = tuple[tuple[str, ...], float]
 """Frames, outermost first, and their weight: seconds, bytes or calls."""
 
 
-def read_stacks(data: Dataset, by: str) -> list[Stack]:
-    """The stacks of all calls; the last frame says what was called. Without a stack there is the place of the open."""
+def read_stacks(data: Dataset, by: str, log: int | None = None) -> list[Stack]:
+    """The stacks of all calls; the last frame says what was called. Without a stack there is the place of the open.
+
+    log: its number in the dataset, instead of all logs.
+    """
     found = data.query(f"""
         SELECT coalesce(nullif(stack, ''), place) AS stack, interface || ' ' || kind AS call,
             sum({WEIGHTS[by]})::DOUBLE AS weight
-        FROM line GROUP BY ALL HAVING weight > 0 ORDER BY stack, call
+        FROM line {"" if log is None else f"WHERE log = {log}"}
+        GROUP BY ALL HAVING weight > 0 ORDER BY stack, call
     """).fetchall()
     return [((*map(clean, reversed(stack.splitlines())), call), weight) for stack, call, weight in found]
 
@@ -73,7 +88,7 @@ def speedscope(stacks: list[Stack], by: str, name: str) -> dict[str, Any]:
     }
 
 
-# ---- the page ----
+# ---- the drawing ----
 
 
 @dataclass
@@ -101,23 +116,30 @@ def _walk(node: _Node, label: str, at: float, row: int) -> Iterator[tuple[str, f
         at += inner.weight
 
 
-def _frame(label: str, place: tuple[float, float, int], y: int, cost: str) -> str:
-    """place: where it begins and what it takes, of the whole; its row."""
+def name_of(frame: str) -> str:
+    """A frame without the folder of its source."""
+    return _FRAME.sub(r"\1 (\2)", frame)
+
+
+def _frame(label: str, said: str, place: tuple[float, float, int], y: int) -> str:
+    """said: all that is known of it. place: where it begins and what it takes, of the whole; its row."""
     at, part, row = place
-    short = _FRAME.sub(r"\1 (\2)", label)
+    short = name_of(label)
     x, width = at * _WIDTH, max(part * _WIDTH - 0.5, 0.2)
     room = int((width - 8) / _LETTER)
     shown = "" if room < 4 else short if len(short) <= room else f"{short[: room - 1]}…"
-    color = int(hashlib.sha256(short.encode()).hexdigest(), 16) % len(_COLORS)
+    color = _COLORS[int(hashlib.sha256(short.encode()).hexdigest(), 16) % len(_COLORS)]
+    words = ": ".join(said.splitlines())
     return (
-        f'<g tabindex="0" data-at="{at:.9g}" data-part="{part:.9g}" data-row="{row}" data-label="{escape(short)}">'
-        f"<title>{escape(label)}\n{escape(cost)}</title>"
-        f'<rect class="c{color}" x="{x:.2f}" y="{y}" width="{width:.2f}" height="{_ROW - 1}"/>'
+        f'<g tabindex="{-1 if row else 0}" role="button" aria-label="{escape(words)}" data-at="{at:.9g}" '
+        f'data-part="{part:.9g}" data-row="{row}" data-label="{escape(short)}"><title>{escape(said)}</title>'
+        f'<rect fill="{color}" x="{x:.2f}" y="{y}" width="{width:.2f}" height="{_ROW - 1}"/>'
         f'<text x="{x + 4:.2f}" y="{y + 13}">{escape(shown)}</text></g>'
     )
 
 
-def _drawing(stacks: list[Stack], by: str) -> str:
+def drawing(stacks: list[Stack], by: str, *, paths: bool = False) -> str:
+    """The flame graph as SVG. paths: frames say the folders of their sources, too."""
     root = _tree(stacks)
     whole = root.weight or 1.0
     drawn = [one for one in _walk(root, "all", 0.0, 0) if one[2] >= whole * _LEAST]
@@ -125,24 +147,45 @@ def _drawing(stacks: list[Stack], by: str) -> str:
     parts = []
     for label, at, weight, row in drawn:
         cost = f"{write(weight, _UNITS[by])} {'' if by == 'seconds' else by}".strip()
-        share = write(weight / whole, "percent")
-        place = (at / whole, weight / whole, row)
-        parts.append(_frame(label, place, height - (row + 1) * _ROW, f"{cost}, {share}"))
-    return f'<svg id="flame" viewBox="0 0 {_WIDTH} {height}" role="img">{"".join(parts)}</svg>'
+        said = f"{label if paths else name_of(label)}\n{cost}, {write(weight / whole, 'percent')}"
+        parts.append(_frame(label, said, (at / whole, weight / whole, row), height - (row + 1) * _ROW))
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="group" aria-label="Flame graph, in {by}">{"".join(parts)}</svg>'
 
 
-_STYLE = """
+STYLE = """
+.flame summary{cursor:pointer}
+.flame-graph{overflow-x:auto}
+.flame-graph svg{display:block;width:100%;min-width:44rem;font:11px ui-monospace,monospace}
+.flame-graph g{cursor:pointer;outline:none}
+.flame-graph text{pointer-events:none;fill:#1c2128;stroke:none}
+.flame-graph .around{opacity:.5}
+.flame-graph .match rect{fill:#b967d9}
+.flame-graph g:focus-visible rect{stroke:#0b57d0;stroke-width:2}
+"""
+"""Of what ``figure`` gives. Colors are in the drawing."""
+
+
+def figure(stacks: list[Stack], by: str, *, paths: bool = False) -> str:
+    """The drawing, and controls that the script shows; ``setUpFlame`` of flame.js takes the element around it."""
+    return (
+        '<p class="tools" hidden><label>Search <input type="search"></label><output></output>'
+        '<button type="button">Whole graph</button>'
+        "<span>Click or Enter: zoom. Escape: back. Arrows: move. /: search.</span></p>"
+        f'<div class="flame-graph">{drawing(stacks, by, paths=paths)}</div>'
+    )
+
+
+# ---- the page ----
+
+_PAGE_STYLE = (
+    """
 body{font:14px system-ui,sans-serif;margin:1.5em;background:#fff;color:#1c2128}
 h1{font-size:1.3em}
-svg{width:100%;font:11px ui-monospace,monospace}
-g{cursor:pointer;outline:none}
-text{pointer-events:none;fill:#1c2128}
-g.around{opacity:.5}
-g.match rect{fill:#b967d9}
-g:focus-visible rect{stroke:#0b57d0;stroke-width:2}
-input{margin-right:.5em}
+.tools>*{margin-right:.5em}
 @media (prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}}
-""" + "".join(f".c{n}{{fill:{color}}}" for n, color in enumerate(_COLORS))
+"""
+    + STYLE
+)
 
 
 def _hash(text: str) -> str:
@@ -152,13 +195,14 @@ def _hash(text: str) -> str:
 def to_html(stacks: list[Stack], by: str, name: str) -> str:
     """One page that opens offline: nothing is fetched, and its policy allows its own script and style alone."""
     script = files("iolens.report").joinpath("page").joinpath("flame.js").read_text(encoding="utf-8")
-    policy = f"default-src 'none'; style-src 'sha256-{_hash(_STYLE)}'; script-src 'sha256-{_hash(script)}'"
+    script += "setUpFlame(document.body);\n"
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{_hash(_PAGE_STYLE)}'; script-src 'sha256-{_hash(script)}'"
+    )
     title = f"I/O by line, in {by}: {clean(name)}"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        '<p id="controls" hidden><label>Search <input id="search" type="search"></label><span id="found"></span> '
-        '<button id="whole">Whole graph</button> Click or Enter: zoom. Escape: back. Arrows: move. /: search.</p>'
-        f"{_drawing(stacks, by)}<script>{script}</script></body></html>\n"
+        f"<title>{escape(title)}</title><style>{_PAGE_STYLE}</style></head><body><main><h1>{escape(title)}</h1>"
+        f"{figure(stacks, by, paths=True)}</main><script>{script}</script></body></html>\n"
     )

@@ -17,7 +17,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from iolens.report import fluid, svg, treemap
+from iolens.report import flame, fluid, svg, treemap
 from iolens.report.document import (
     Bars,
     Block,
@@ -25,6 +25,7 @@ from iolens.report.document import (
     Document,
     Facts,
     FindingBlock,
+    Flame,
     Heat,
     Job,
     Note,
@@ -45,7 +46,16 @@ __all__ = ["block_html", "blocks_html", "drawing_script", "sections_html", "styl
 ROWS = 25
 """Rows of a table that are in the page itself; a browser without scripts shows these."""
 
-DRAWING = ("units.js", "table.js", "canvas.js", "heat.js", "timeline.js", "offsets.js", "drawing.js")
+DRAWING = (
+    "units.js",
+    "table.js",
+    "canvas.js",
+    "heat.js",
+    "timeline.js",
+    "offsets.js",
+    "flame.js",
+    "drawing.js",
+)
 SCRIPTS = (*DRAWING, "page.js")
 
 _DARK = (
@@ -74,6 +84,7 @@ def style() -> str:
     # The page's policy allows no style in an element, and a canvas must have its height before it is drawn: links
     # into the page would lead elsewhere.
     series += "".join(f".tall-{n}{{height:{n * TALL}px}}" for n in range(7, TALLEST + 1))
+    series += flame.STYLE
     for name, value in (
         ("DARKROOT", _DARK + css(True)),
         ("PRINTROOT", _PRINT + css(False)),
@@ -303,6 +314,16 @@ def _canvas(block: Heat | Timeline | Offsets, kind: str, keys: str) -> str:
     )
 
 
+def _flame(block: Flame) -> str:
+    inner = flame.figure(block.stacks, "seconds")
+    if block.folded:
+        inner = f"<details><summary>By the places that opened the files</summary>{inner}</details>"
+    return (
+        f'<figure class="flame" id="{block.id}"><figcaption><h3>{_text(block.title)}</h3></figcaption>'
+        f"{inner}{_remark(block.note)}</figure>"
+    )
+
+
 def _facts(block: Facts) -> str:
     rows = "".join(
         f"<dt>{_text(name)}</dt><dd>{escape(write(value, unit))}</dd>" for name, value, unit in block.rows
@@ -358,6 +379,7 @@ _RENDER: dict[type, Callable[[Any], str]] = {
     Boxes: lambda block: _chart(block, svg.boxes(block)),
     Facts: _facts,
     FindingBlock: _finding,
+    Flame: _flame,
     Heat: lambda block: _canvas(block, "heat", _KEYS_HEAT),
     Note: _note,
     Offsets: lambda block: _canvas(block, "offsets", _KEYS_OFFSETS),

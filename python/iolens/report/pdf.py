@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from iolens.extras import lacks
-from iolens.report import svg, treemap
+from iolens.report import flame, svg, treemap
 from iolens.report.document import (
     Bars,
     Boxes,
     Document,
     Facts,
     FindingBlock,
+    Flame,
     Heat,
     Note,
     Offsets,
@@ -60,11 +61,13 @@ def _table(block: Table) -> dict[str, Any]:
     }
 
 
-def _chart(block: Bars | Spans | Boxes | Treemap) -> dict[str, Any]:
+def _chart(block: Bars | Spans | Boxes | Treemap | Flame) -> dict[str, Any]:
     drawn, legend = "", []
     if isinstance(block, Bars):
         drawn = svg.long_bars(block) if block.long_names else svg.bars(block)
         legend = [(SERIES[s.name][0], s.title) for s in block.series] if len(block.series) > 1 else []
+    elif isinstance(block, Flame):
+        drawn = flame.drawing(block.stacks, "seconds")
     elif isinstance(block, Treemap):
         drawn = treemap.draw(block)
         legend = [(SERIES[name][0], title) for name, title in block.legend]
@@ -134,6 +137,7 @@ _RENDER: dict[type, Callable[[Any], dict[str, Any]]] = {
     Boxes: _chart,
     Facts: _facts,
     FindingBlock: _finding,
+    Flame: _chart,
     Heat: _image,
     Note: _note,
     Offsets: _image,

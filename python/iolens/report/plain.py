@@ -14,6 +14,7 @@ from iolens.report.document import (
     Document,
     Facts,
     FindingBlock,
+    Flame,
     Note,
     Section,
     Spans,
@@ -37,10 +38,12 @@ def _table(block: Table) -> dict[str, Any]:
     }
 
 
-def _chart(block: Bars | Spans | Boxes | Strip | Treemap) -> dict[str, Any]:
+def _chart(block: Bars | Spans | Boxes | Strip | Treemap | Flame) -> dict[str, Any]:
     if isinstance(block, Strip):
         lanes = [{"title": n.title, "unit": n.unit, "values": n.values} for n in block.lanes]
         return {"lanes": lanes, "width": block.width, "end": block.end}
+    if isinstance(block, Flame):
+        return {"stacks": [{"frames": list(frames), "seconds": time} for frames, time in block.stacks]}
     if isinstance(block, Treemap):
         return {"tiles": [{"name": t.name, "value": t.value} for t in block.tiles], "unit": block.unit}
     if isinstance(block, Bars):
@@ -63,7 +66,7 @@ def _block(block: Block) -> dict[str, Any]:
         return {**head, "facts": [{"name": n, "value": v, "unit": u} for n, v, u in block.rows]}
     if isinstance(block, Table):
         return {**head, **_table(block), "note": block.note}
-    if isinstance(block, (Bars, Spans, Boxes, Strip, Treemap)):
+    if isinstance(block, (Bars, Spans, Boxes, Strip, Treemap, Flame)):
         return {**head, **_chart(block), "note": block.note}
     if isinstance(block, FindingBlock):
         return {

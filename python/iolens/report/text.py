@@ -21,6 +21,7 @@ from iolens.report.document import (
     Document,
     Facts,
     FindingBlock,
+    Flame,
     Heat,
     Note,
     Offsets,
@@ -31,6 +32,7 @@ from iolens.report.document import (
     Timeline,
     Treemap,
 )
+from iolens.report.flame import name_of
 from iolens.report.units import clean, counted, write
 
 __all__ = ["print_text"]
@@ -169,6 +171,12 @@ class _Writer:
             part = f"{write(tile.value, block.unit)} = {write(tile.value / total, 'percent')}"
             self.line(f"  {part:>24}  {clean(tile.name)}")
 
+    def flame(self, block: Flame) -> None:
+        total = sum(weight for _, weight in block.stacks) or 1
+        for frames, weight in sorted(block.stacks, key=lambda stack: -stack[1])[:ROWS]:
+            part = f"{write(weight, 'seconds')} = {write(weight / total, 'percent')}"
+            self.line(f"  {part:>24}  {clean(' > '.join(map(name_of, frames)))}")
+
     def offsets(self, block: Offsets) -> None:
         for one in block.files:
             self.line(
@@ -220,6 +228,7 @@ class _Writer:
             Timeline: self.timeline,
             Strip: self.strip,
             Treemap: self.treemap,
+            Flame: self.flame,
             Offsets: self.offsets,
             FindingBlock: self.finding,
         }

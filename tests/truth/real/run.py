@@ -219,7 +219,7 @@ def main() -> int:
     asked = parser.parse_args()
     listed = table()
     if asked.packages:
-        every = [*listed["program"], *listed["data"].values()]
+        every = [*listed["program"], *listed["line"], *listed["data"].values()]
         print(*sorted({name for one in every for name in one.get(asked.packages, [])}))
         return 0
     known = judge.read(asked.json) if asked.json and asked.json.exists() else {}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import judge
+import lines
 import pytest
 from iolens.rules.rule import read_toml
 
@@ -25,6 +26,28 @@ KEYS = {
 IO = {"verdict": "io", "cause": "fsync", "accept": ["sync_storm", "=fdatasync"]}
 NOT = {"verdict": "not", "cause": "deflate", "instead": "processor"}
 SAID = judge.Said("80 % of the run time goes into I/O", "problem", 0.8, 2.0, [("sync_storm", "high", 1.5)])
+
+
+LINE_KEYS = {"id", "debian", "pypi", "data", "script", "setup", "run", "line", "why"}
+
+
+def test_every_row_of_a_line_is_whole() -> None:
+    assert len(TABLE["line"]) >= 8 and len({row["id"] for row in TABLE["line"]}) == len(TABLE["line"])
+    for row in TABLE["line"]:
+        assert {"id", "run", "why"} <= row.keys() <= LINE_KEYS, row["id"]
+        assert lines.wanted_of(row)
+
+
+def test_the_line_of_a_program_that_needs_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{lines.BEGIN}\nold\n{lines.END}\nafter\n")
+    command = [sys.executable, HERE / "lines.py", "--page", page, "csv-rows"]
+    environment = {**os.environ, "REAL_PLACE": str(tmp_path)}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "1 of 1 right." in text and "| csv-rows | save (csv-rows.script:7) |" in text
 
 
 def test_every_row_is_whole() -> None:

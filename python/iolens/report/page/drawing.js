@@ -65,6 +65,7 @@ function setUpHover() {
 
 // Everything that the page's data says.
 async function drawAll() {
+  document.querySelectorAll("figure.flame").forEach(setUpFlame);
   const data = await unpack("data");
   for (const [id, table] of Object.entries(data.tables)) new Sheet(document.getElementById(id), table);
   for (const [id, offsets] of Object.entries(data.offsets)) drawings.push(new OffsetChart(document.getElementById(id), offsets));

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from iolens.metrics.views import LIBRARY_OF, TITLES
-from iolens.report.document import Bars, Block, Column, Section, Series, Table, Tile, Treemap
+from iolens.report.document import Bars, Block, Column, Flame, Section, Series, Table, Tile, Treemap
+from iolens.report.flame import read_stacks
 from iolens.report.source import ALIKE, INTERFACE_SQL, PATTERN_SQL, Source
 from iolens.report.units import counted, write
 
@@ -124,8 +125,25 @@ def _lines(source: Source) -> list[Table]:
     )
 
 
+def _tells_lines(source: Source) -> bool:
+    return bool(source.ask("SELECT 1 FROM lines WHERE log = {log} LIMIT 1"))
+
+
+def _flame(source: Source) -> list[Block]:
+    """None where it would be one bar: nothing is known, or one place opened all files."""
+    stacks = read_stacks(source.data, "seconds", source.log)
+    lines = _tells_lines(source)
+    if len({frames[0] for frames, _ in stacks}) < (1 if lines else 2):
+        return []
+    below = (
+        "lines of Python code, each on the line that called it" if lines else "the place that opened the file"
+    )
+    note = f"As wide as the seconds of all processes: {below}; on top what was called."
+    return [Flame(f"{source.prefix}flame", "Flame graph of the I/O", stacks, note, folded=not lines)]
+
+
 def _sites(source: Source) -> list[Table]:
-    if source.ask("SELECT 1 FROM lines WHERE log = {log} LIMIT 1"):
+    if _tells_lines(source):
         return _lines(source)
     if not _tells_sites(source):
         return []
@@ -400,6 +418,7 @@ def _layers(source: Source) -> list[Block]:
 def files(source: Source) -> Section:
     blocks: list[Block] = [
         *_treemap(source),
+        *_flame(source),
         *_alike(source),
         *_all(source),
         *_sites(source),
