@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 31,
+	STATE_VERSION = 32,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -50,6 +50,7 @@ enum {
 	X(STATE, "state", "files below /var")                                              \
 	X(FILTERED, "filtered", "files that a filter setting excludes")                    \
 	X(NO_ROOM, "no_room", "files for which the directory of the stores had no room")   \
+	X(TABLE_BUSY, "table_busy", "files opened while a thread held the names table")    \
 	X(NAMELESS, "nameless", "files whose path is too long, or not to be found")        \
 	X(MPI, "mpi", "files that the MPI opened while it started or ended")
 
