@@ -92,7 +92,8 @@ static void add_processor(struct words *w, const struct digest *d, double run_ti
 static const char *waited_for(const struct digest *d)
 {
 	static const char *const ends[][2] = {{"socket", "a socket"}, {"pipe", "a pipe"}, {"terminal", "a terminal"}};
-	const char *what = "a timer, a lock or another process";
+	const char *what = d->used.undelayed ? "a processor, a timer, a lock or another process"
+					     : "a timer, a lock or another process";
 	int64_t most = 0;
 	for (size_t c = 0; c < d->nclasses; c++)
 		for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)

@@ -357,6 +357,11 @@ def contended() -> Job:
     return of(used(0, 2.0, processor_wait=6.0))
 
 
+def joined() -> Job:
+    """pigz: its threads, which used most of the time, have ended; what they waited for is not known."""
+    return of(used(0, 3.0, processor_wait=-1.0))
+
+
 def compiled() -> Job:
     """Warm maps of inputs and libraries: their bytes cannot have cost what would matter."""
     way = {**operation("read", 100, 0.0), "interface": "mapped", "bytes": 18 * MiB}
@@ -391,6 +396,7 @@ BUSY_AND_FAULTS = (
         (few_long, "the processor, busy for 88 % of the run, most of it in cc1"),
         (mapped_from_storage, BUSY_AND_FAULTS.format(60, 40, 400)),
         (compiled, "the processor, busy for 94 % of the run"),
+        (joined, "waiting, 70 % of the run, most likely for a processor, a timer, a lock or another process"),
         (contended, "the processor, busy for 20 % of the run; for 60 %, the program waited while others used it"),
     ],
 )  # fmt: skip

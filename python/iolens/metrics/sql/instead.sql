@@ -51,7 +51,7 @@
 -- threshold always = 90 %: of a process's life on a processor: it waits for nothing
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
-    SELECT *, user_time + system_time AS processor, coalesce(processor_wait, 0) AS queued,
+    SELECT *, user_time + system_time AS processor, greatest(0, coalesce(processor_wait, 0)) AS queued,
         row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image, lag(ended) OVER (PARTITION BY log, pid ORDER BY "start") AS ended_before,
         lag("end") OVER (PARTITION BY log, pid ORDER BY "start") AS end_before
     FROM process WHERE user_time >= 0 AND ended <> 'missing'
