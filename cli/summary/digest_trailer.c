@@ -503,7 +503,7 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 		{"async", read_requests},    {"timeline", read_timeline},     {"folded", read_overflow},
 		{"mounted", read_mounted},   {"observers", read_observers},   {"sampled_times", read_sampled_times},
 		{"platform", read_platform}, {"unrecorded", unrecorded_read}, {"environment", read_environment},
-		{"phases", read_phases}};
+		{"phases", read_phases},     {"locks", digest_read_locks}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

@@ -92,8 +92,11 @@ def headline(source: Source) -> tuple[str, str]:
     spent, share = spent - counted["waited"], share - counted["waited"] / row["run_time"]
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
-    scale = share / row["io_share"] if row["io_share"] else 1
-    kinds = {name: scale * (row[f"{name}_share"] or 0) for name in ("read", "write", "meta")}
+    locks = counted["locks"] / row["run_time"]  # counted as metadata
+    known = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
+    known["meta"] = max(0.0, known["meta"] - locks)
+    scale = share / (row["io_share"] - locks) if row["io_share"] > locks else 1
+    kinds = {name: scale * part for name, part in known.items()}
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
