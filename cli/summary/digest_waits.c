@@ -272,12 +272,14 @@ static void keep_most(struct digest_locks *to, const struct locks *l)
 		most = l->file[n].waited > most->waited ? &l->file[n] : most;
 	size_t number = (size_t)(most - l->file), room = sizeof to->file - 1;
 	const struct text_place *name = &l->names.places[number];
+	to->several = most->lowest < most->highest;
+	if (!name->length)
+		return;
 	const char *text = (const char *)l->names.bytes.at + name->at, *end = text + name->length;
 	for (const char *at = text; at + 1 < end; at++)
 		text = *at == '/' ? at + 1 : text;
 	size_t length = (size_t)(end - text) < room ? (size_t)(end - text) : room;
 	memcpy(to->file, text, length);
-	to->several = most->lowest < most->highest;
 }
 
 static void take_locks(struct digest *d, const struct locks *l)
