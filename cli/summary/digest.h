@@ -163,6 +163,7 @@ struct digest {
 	int64_t by_kernel,
 		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */
+	bool command_lost;   /* one of them is what the command became */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
 	struct digest_unrecorded unrecorded[DIGEST_UNRECORDED];
 	size_t nunrecorded;

@@ -50,6 +50,21 @@ static int64_t count_lost(struct image_of *images, size_t n, const struct traile
 	return lost;
 }
 
+/* Images are sorted by process. */
+static bool command_is_lost(const struct image_of *images, size_t n)
+{
+	const struct image_of *first = NULL, *last = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (images[i].mpi)
+			return false;
+		if (images[i].pid && images[i].rank >= 0 && (!first || images[i].rank < first->rank))
+			first = &images[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		last = first && images[i].pid == first->pid ? &images[i] : last;
+	return last && last->became;
+}
+
 /* The first image of a process; images are sorted by process. NULL: there is none. */
 static struct image_of *find_process(struct image_of *images, size_t n, int64_t pid)
 {
@@ -233,6 +248,8 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 		read_process(d, t, row, &images[row]);
 	if (images)
 		d->unobserved = count_lost(images, n, said);
+	if (images)
+		d->command_lost = command_is_lost(images, n);
 	if (images)
 		read_faults(d, images, n);
 	if (images)

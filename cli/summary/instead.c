@@ -143,6 +143,13 @@ static double waited(const struct digest *d, double run_time, double io_time)
 	return run_time - d->used.processor - d->used.fault_time - io_time;
 }
 
+double instead_unwatched(const struct digest *d, double run_time, double io_time)
+{
+	double rest = waited(d, run_time, io_time);
+	bool lost = d->used.has_rest && (d->command_lost || d->totals_only);
+	return lost && rest > d->used.processor ? rest : 0;
+}
+
 /* How long programs computed that were not observed, or ended unseen, is known where a process waited for all of them. How
  * long they waited for a processor is not. */
 static bool knows_all(const struct digest *d, double run_time)
