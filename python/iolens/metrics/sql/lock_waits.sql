@@ -1,5 +1,5 @@
 -- title: Processes that wait for locks on files
--- topic: metadata
+-- topic: files
 -- layout: table
 -- definition: waited is the time of all processes in calls for locks (fcntl, flock, lockf), less what free locks take
 --   ($free each, $free_shared if several processes lock the file). lock_wait: of the run, what is no I/O: the time in
