@@ -18,6 +18,7 @@ struct image_of {
 	struct used_faults faults;
 	double start, end;
 	bool became; /* something else, by exec */
+	bool beyond; /* it ended itself, and the library did not see it: its calls may not go through libc */
 	bool mpi;
 	struct interval_union io;
 };
@@ -62,7 +63,7 @@ static bool command_is_lost(const struct image_of *images, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		last = first && images[i].pid == first->pid ? &images[i] : last;
-	return last && last->became;
+	return last && (last->became || last->beyond);
 }
 
 /* The first image of a process; images are sorted by process. NULL: there is none. */
@@ -173,6 +174,7 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 		.start = F64("start"),
 		.end = F64("end"),
 		.became = strcmp(ended, "exec") == 0,
+		.beyond = strcmp(ended, "exit") == 0 && !faults.known,
 		.mpi = *mpi,
 		.io = {F64("io_time"), {F64("read_time"), F64("write_time"), F64("meta_time")}},
 	};

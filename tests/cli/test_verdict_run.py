@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
+from jobs import Job
 from observed import Observe
 
 
@@ -105,6 +106,26 @@ def test_of_threads_that_share_a_processor(
     row = seen.sections["process"][-1]
     assert float(row["user_time"]) + float(row["system_time"]) >= 0.55
     assert float(row["processor_wait"]) >= 0.6 if stay else float(row["processor_wait"]) == -1
+
+
+def test_a_program_whose_calls_bypass_libc_may_wait_for_io(run_iolens: Run, tmp_path: Path) -> None:
+    """A shell becomes restic, in Go: the library sees neither calls nor end. Waiting for it tells what it used."""
+    times = {f"{kind}_time": 0.0 for kind in ("io", "read", "write", "meta")}
+    row = {"pid": 100, "mpi": "", **times, "storage_read": 0, "seen_read": 0}
+    shell = {"rank": 0, "start": 0.0, "end": 0.1, "exe": "/bin/bash", "ended": "exec"}
+    restic = {"rank": 1, "start": 0.1, "end": 0.0, "exe": "/bin/restic", "ended": "exit"}
+    known, unknown = (
+        {"user_time": t, "system_time": t, "major_faults": n, "waits": n} for t, n in ((0.0, 0), (-1.0, -1))
+    )
+    job = Job(nprocs=2, run_time=10).posix("/d/a", 0, read={100: 1}, read_time=0.01)
+    job.section("process", {**row, **shell, **known}, {**row, **restic, **unknown})
+    rest = {"interface": "unobserved", "name": "processor", "count": 1, "bytes": 0}
+    log = job.section("operation", {**rest, "time": 2.0}).save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert found["text"].endswith(
+        "; a program that was not observed waited for 80 % of the run, perhaps for I/O"
+    )
+    assert found["level"] == level_of_report(run_iolens, log) == "unknown"
 
 
 READER = """

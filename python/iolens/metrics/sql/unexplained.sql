@@ -7,8 +7,8 @@
 --   mapped files (1 us a page), and 20 s per GB from storage, but for mapped files whose page faults are estimated
 --   (metric.instead). partly: together they are at least 1 MB and more than 5 % of all bytes, and can have taken more
 --   than 5 % of the run, so that I/O cannot be called fine. much_unexplained: unexplained bytes alone are. unwatched:
---   seconds for which the program waited that the command became, where it was not observed, it waited for longer than
---   it computed, and for a quarter of the run or more.
+--   seconds for which the program waited that the command became, where it was not observed, or its end was not (calls
+--   that do not go through libc), it waited for longer than it computed, and for a quarter of the run or more.
 -- unit: bytes, part of 1
 -- direction: lower
 -- needs: process
@@ -37,6 +37,7 @@ WITH unknown AS (
     SELECT log, arg_min(pid, rank) AS pid FROM process WHERE rank >= 0 AND ended <> 'missing' GROUP BY log HAVING coalesce(max(mpi), '') = ''
 ), lost AS (
     SELECT log FROM process JOIN command USING (log, pid) GROUP BY log HAVING arg_max(ended, "start") = 'exec'
+        OR (arg_max(ended, "start") = 'exit' AND arg_max(user_time, "start") < 0)
     UNION SELECT log FROM observers WHERE observer = 'totals'
 ), unwatched AS (
     SELECT log, waited AS unwatched FROM metric.instead JOIN lost USING (log) JOIN job USING (log)
