@@ -93,10 +93,10 @@ def headline(source: Source) -> tuple[str, str]:
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
     locks = counted["locks"] / row["run_time"]  # counted as metadata
-    known = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
-    known["meta"] = max(0.0, known["meta"] - locks)
+    parts = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
+    parts["meta"] = max(0.0, parts["meta"] - locks)
     scale = share / (row["io_share"] - locks) if row["io_share"] > locks else 1
-    kinds = {name: scale * part for name, part in known.items()}
+    kinds = {name: scale * part for name, part in parts.items()}
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
